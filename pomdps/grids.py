@@ -1,0 +1,128 @@
+"""The gravity domain (Section 4, Figure 2): a cookie above, a force that pulls down, a button that switches it off.
+
+The agent sees its cell and not the force. With the force on, `up` moves down with probability `p_down`. Entering the
+button's cell toggles the force; entering the cookie's cell pays 1 and ends the episode.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from workbench.errors import WorkbenchError
+from workbench.numeric import Number, number
+from workbench.pomdp import POMDP
+
+FIGURE = """
++---+---+---+---+---+
+| C                 |
++   +   +   +   +   +
+|                   |
++   +   +   +   +   +
+|                   |
++   +   +   +   +   +
+|                   |
++   +---+---+---+---+
+| A               B |
++---+---+---+---+---+
+"""
+"""The paper's drawing: A the agent, B the button, C the cookie; `-` and `|` between two cells are walls."""
+
+MOVES = {"up": (0, 1), "down": (0, -1), "left": (-1, 0), "right": (1, 0)}
+
+KNOWN = {
+    "states": 50,
+    "observations": 25,
+    "actions": 4,
+    "steps": 12,  # of the best policy: 4 to the button, 4 back, 4 up
+    "best": Fraction(19, 20) ** 11,  # full information and best history-based; = 0.568800...
+    "best memoryless": 0.010263,  # to six digits; deterministic, found by exhaustive search
+}
+
+
+class Grid:
+    """Cells, walls and marks of a drawing such as `FIGURE`; (x, y) with x to the right and y up."""
+
+    def __init__(self, drawing: str):
+        lines = drawing.strip("\n").split("\n")
+        self.width = (len(lines[0]) - 1) // 4
+        self.height = (len(lines) - 1) // 2
+        self.marks: dict[str, tuple[int, int]] = {}
+        self._walls: set[tuple[tuple[int, int], tuple[int, int]]] = set()
+        for y in range(self.height):
+            row = 2 * (self.height - 1 - y) + 1
+            for x in range(self.width):
+                column = 4 * x + 2
+                if (mark := lines[row][column]) != " ":
+                    self.marks[mark] = (x, y)
+                if lines[row][column + 2] == "|":
+                    self._wall((x, y), (x + 1, y))
+                if lines[row - 1][column] == "-":
+                    self._wall((x, y), (x, y + 1))
+                if lines[row + 1][column] == "-":
+                    self._wall((x, y), (x, y - 1))
+                if lines[row][column - 2] == "|":
+                    self._wall((x, y), (x - 1, y))
+
+    def _wall(self, one: tuple[int, int], other: tuple[int, int]) -> None:
+        self._walls |= {(one, other), (other, one)}
+
+    @property
+    def cells(self) -> list[tuple[int, int]]:
+        return [(x, y) for y in range(self.height) for x in range(self.width)]
+
+    def has_wall(self, cell: tuple[int, int], move: tuple[int, int]) -> bool:
+        """Whether a wall stands between a cell and its neighbour."""
+        return (cell, (cell[0] + move[0], cell[1] + move[1])) in self._walls
+
+    def go(self, cell: tuple[int, int], move: tuple[int, int]) -> tuple[int, int]:
+        """Where a move leads: a blocked one stays."""
+        return cell if self.has_wall(cell, move) else (cell[0] + move[0], cell[1] + move[1])
+
+
+def gravity(press: str = "enter", p_down: Number = Fraction(9, 10), gamma: Number = Fraction(19, 20)) -> POMDP:
+    """The gravity domain.
+
+    Parameters
+    ----------
+    press : "enter" toggles the force on entering the button's cell; "arrive" after every step that ends there, bumps
+        included. They differ only for policies that bump at the button.
+    p_down : the probability that `up` moves down while the force is on.
+    gamma : 0.95, as in Appendix D.1.
+
+    >>> gravity()
+    POMDP gravity: 50 states (2 terminal), 25 observations, 4 actions, 212 outcomes, gamma 19/20
+    """
+    if press not in ("enter", "arrive"):
+        raise WorkbenchError(f"press must be 'enter' or 'arrive', not {press!r}")
+    down = number(p_down if not isinstance(p_down, float) else Fraction(repr(p_down)))
+    if not 0 <= down <= 1:
+        raise WorkbenchError(f"p_down must lie in [0, 1], not {p_down}")
+    grid = Grid(FIGURE)
+    start, button, cookie = grid.marks["A"], grid.marks["B"], grid.marks["C"]
+
+    def arrive(cell: tuple[int, int], force: str, move: str) -> tuple[tuple[tuple[int, int], str], int]:
+        after = grid.go(cell, MOVES[move])
+        toggles = after == button and (press == "arrive" or after != cell)
+        if toggles:
+            force = "off" if force == "on" else "on"
+        return (after, force), int(after == cookie)
+
+    def p(s: tuple[tuple[int, int], str], a: str) -> dict[tuple[tuple[tuple[int, int], str], int], Number]:
+        cell, force = s
+        moves = {"up": 1 - down, "down": down} if (a, force) == ("up", "on") else {a: 1}
+        found: dict[tuple[tuple[tuple[int, int], str], int], Number] = {}
+        for move, x in moves.items():
+            outcome = arrive(cell, force, move)
+            if x != 0:
+                found[outcome] = found.get(outcome, 0) + x
+        return found
+
+    return POMDP.from_functions(
+        name="gravity",
+        A=tuple(MOVES),
+        p=p,
+        omega=lambda s: {s[0]: 1},
+        mu={(start, "on"): 1},
+        gamma=gamma,
+        terminal=lambda s: s[0] == cookie,
+    )

@@ -1,0 +1,432 @@
+"""The POMDP <S, O, A, R, p, omega, gamma, mu> of Section 2, as labelled sparse tables.
+
+    p(s', r | s, a)     jointly over the successor and the reward, as the paper writes it, because a memory may read r
+    omega(o | s)        stochastic in general
+    mu(s)               where episodes start
+
+`terminal` is the one addition to the paper's tuple: an episode ends on reaching a terminal state; no action is taken
+there and its value is 0. Inside, p is stored in compressed rows: row `s * |A| + a` holds the columns `s_next`, `r`,
+`prob` from `row_ptr[row]` to `row_ptr[row + 1]`; omega likewise, one row for each state.
+
+The parts of a POMDP answer in labels: `P.p(s, a)`, `P.omega(s)` and `P.mu` are distributions `{outcome: probability}`,
+which is also how a model is written:
+
+>>> from fractions import Fraction
+>>> coin = POMDP.from_functions(
+...     name="coin", A=["heads", "tails"],
+...     p=lambda s, a: {("end", int(s == a)): 1},
+...     omega=lambda s: {"a coin": 1},
+...     mu={"heads": Fraction(1, 2), "tails": Fraction(1, 2)}, gamma=1, terminal={"end"})
+>>> coin
+POMDP coin: 3 states (1 terminal), 1 observation, 2 actions, 4 outcomes, gamma 1
+>>> coin.p("heads", "tails")
+{('end', Fraction(0, 1)): Fraction(1, 1)}
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.errors import ModelError, NotExact
+from workbench.numeric import Number, Numbers, frozen, is_symbolic, number
+from workbench.space import Label, Space, show
+
+SUM_TOLERANCE = 1e-9
+"""How far a sum of float probabilities may lie from one. Exact probabilities must sum to one exactly."""
+
+MAX_STATES = 5_000_000
+"""`POMDP.from_functions` stops with an error beyond this many discovered states, unless told otherwise."""
+
+
+@dataclass(frozen=True, eq=False)
+class Transitions:
+    """p(s', r | s, a) in compressed rows; row `s * |A| + a`. Called with labels it returns {(s_next, r): prob}."""
+
+    S: Space
+    A: Space
+    row_ptr: NDArray[np.int64]
+    s_next: NDArray[np.int32]
+    r: Numbers
+    prob: Numbers
+
+    def __call__(self, s: Label, a: Label) -> dict[tuple[Label, Number], Number]:
+        row = self.S.index(s) * len(self.A) + self.A.index(a)
+        span = range(int(self.row_ptr[row]), int(self.row_ptr[row + 1]))
+        return {(self.S[int(self.s_next[k])], self.r[k]): self.prob[k] for k in span}
+
+
+@dataclass(frozen=True, eq=False)
+class Emissions:
+    """omega(o | s) in compressed rows, one for each state. Called with a label it returns {o: prob}."""
+
+    S: Space
+    O: Space  # noqa: E741
+    row_ptr: NDArray[np.int64]
+    o: NDArray[np.int32]
+    prob: Numbers
+
+    def __call__(self, s: Label) -> dict[Label, Number]:
+        i = self.S.index(s)
+        span = range(int(self.row_ptr[i]), int(self.row_ptr[i + 1]))
+        return {self.O[int(self.o[k])]: self.prob[k] for k in span}
+
+    @cached_property
+    def is_deterministic(self) -> bool:
+        """Whether every state has one observation; `o` is then the observation of each state."""
+        return len(self.o) == len(self.S)
+
+
+class Distribution(Mapping[Label, Number]):
+    """A distribution over a space, as a mapping from the labels in its support to probabilities."""
+
+    def __init__(self, space: Space, prob: Numbers):
+        self.space = space
+        self.prob = prob
+
+    @cached_property
+    def support(self) -> NDArray[np.int64]:
+        """The places with a probability that is not zero, in order."""
+        if self.prob.codes is None:
+            return np.flatnonzero(self.prob.floats)
+        nonzero = np.array([value != 0 for value in self.prob.values])
+        return np.flatnonzero(nonzero[self.prob.codes])
+
+    def __getitem__(self, label: Label) -> Number:
+        return self.prob[self.space.index(label)]
+
+    def __iter__(self) -> Iterator[Label]:
+        return (self.space[int(i)] for i in self.support)
+
+    def __len__(self) -> int:
+        return len(self.support)
+
+    def __repr__(self) -> str:
+        shown = [f"{show(label)}: {self[label]}" for label, _ in zip(self, range(6), strict=False)]
+        return "{" + ", ".join(shown) + (", ..." if len(self) > 6 else "") + "}"
+
+
+class StateSet(Set[Label]):
+    """A set of states: `label in states`, iteration over labels, `mask` for algorithms."""
+
+    def __init__(self, space: Space, mask: NDArray[np.bool_]):
+        self.space = space
+        self.mask = frozen(mask)
+
+    @classmethod
+    def _from_iterable(cls, it: Iterable[Label]) -> Set[Label]:  # type: ignore[override]
+        return frozenset(it)
+
+    def __contains__(self, label: object) -> bool:
+        return label in self.space and bool(self.mask[self.space.index(label)])
+
+    def __iter__(self) -> Iterator[Label]:
+        return (self.space[int(i)] for i in np.flatnonzero(self.mask))
+
+    def __len__(self) -> int:
+        return int(self.mask.sum())
+
+    def __repr__(self) -> str:
+        shown = [show(label) for label, _ in zip(self, range(6), strict=False)]
+        return "{" + ", ".join(shown) + (", ..." if len(self) > 6 else "") + "}"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class POMDP:
+    """A partially observable Markov decision process; frozen, labelled, checked when it is made.
+
+    Write one with `POMDP.from_functions` or `POMDP.from_arrays`; change one with `dataclasses.replace`, `with_gamma`,
+    `scale_rewards` or `relabel`, which return another POMDP.
+    """
+
+    name: str
+    S: Space
+    O: Space  # noqa: E741
+    A: Space
+    p: Transitions
+    omega: Emissions
+    gamma: Number
+    mu: Distribution
+    terminal: StateSet
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "gamma", number(self.gamma))
+        check(self)
+
+    # ------------------------------------------------------------------ writing a model
+
+    @classmethod
+    def from_functions(
+        cls,
+        *,
+        name: str,
+        A: Iterable[Label],
+        p: Callable[[Label, Label], Mapping[tuple[Label, Number], Number]],
+        omega: Callable[[Label], Mapping[Label, Number]],
+        mu: Mapping[Label, Number],
+        gamma: Number,
+        terminal: Iterable[Label] | Callable[[Label], bool] = (),
+        S: Iterable[Label] | None = None,
+        O: Iterable[Label] | None = None,  # noqa: E741
+        max_states: int = MAX_STATES,
+    ) -> POMDP:
+        """A POMDP from functions that return distributions; S and O are discovered from mu.
+
+        Parameters
+        ----------
+        A : the actions.
+        p : `p(s, a)` returns {(s_next, r): probability}.
+        omega : `omega(s)` returns {o: probability}; terminal states emit too.
+        mu : {s: probability}.
+        terminal : labels, or a function that says whether a state is terminal.
+        S, O : give them to fix their order or to forbid any other label; S then holds unreachable states as well.
+        max_states : refuse to discover more states than this.
+
+        >>> corridor = POMDP.from_functions(
+        ...     name="two rooms", A=["go"], p=lambda s, a: {(s + 1, 1): 1}, omega=lambda s: {"dark": 1},
+        ...     mu={0: 1}, gamma=1, terminal={2})
+        >>> corridor.S
+        {0, 1, 2} (3)
+        """
+        from workbench.authoring import discover
+
+        return discover(cls, name, A, p, omega, mu, gamma, terminal, S, O, max_states)
+
+    @classmethod
+    def from_arrays(cls, **arrays: Any) -> POMDP:
+        """A POMDP from dense or scipy-sparse arrays: see `workbench.authoring.from_arrays` for the keywords.
+
+        >>> import numpy as np
+        >>> P = POMDP.from_arrays(p=np.array([[[0.5, 0.5]], [[0.0, 0.0]]]), r=np.array([[1.0], [0.0]]),
+        ...                       omega=np.ones((2, 1)), mu=[1, 0], gamma=0.9, terminal=[1])
+        >>> P
+        POMDP unnamed: 2 states (1 terminal), 1 observation, 1 action, 2 outcomes, gamma 0.9
+        """
+        from workbench.authoring import from_arrays
+
+        return from_arrays(cls, **arrays)
+
+    def to_arrays(self, sparse: bool = False) -> dict[str, Any]:
+        """Keywords that `POMDP.from_arrays` turns back into this model; p is joint over (s', r)."""
+        from workbench.authoring import to_arrays
+
+        return to_arrays(self, sparse)
+
+    # ------------------------------------------------------------------ reading it
+
+    @cached_property
+    def R(self) -> tuple[Number, ...]:
+        """The rewards that occur, in order of size (of appearance, if symbolic)."""
+        r = self.p.r
+        if r.codes is None:
+            return tuple(np.unique(r.floats).tolist())
+        used = [r.values[i] for i in np.unique(r.codes).tolist()]
+        return tuple(used if any(map(is_symbolic, used)) else sorted(used))
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether every number is an int, a Fraction or a symbolic expression."""
+        return all(x.is_exact for x in self._numbers()) and not isinstance(self.gamma, float)
+
+    def _numbers(self) -> tuple[Numbers, ...]:
+        return (self.p.prob, self.p.r, self.omega.prob, self.mu.prob)
+
+    @cached_property
+    def symbols(self) -> frozenset[Any]:
+        """The symbols that occur in its numbers."""
+        found: set[Any] = set()
+        for numbers in self._numbers():
+            found |= numbers.symbols
+        return frozenset(found | (self.gamma.free_symbols if is_symbolic(self.gamma) else set()))
+
+    @cached_property
+    def decides(self) -> NDArray[np.bool_]:
+        """For each observation, whether some state that is not terminal emits it: only there a policy matters."""
+        found = np.zeros(len(self.O), dtype=bool)
+        states = np.repeat(np.arange(len(self.S)), np.diff(self.omega.row_ptr))
+        found[self.omega.o[~self.terminal.mask[states]]] = True
+        return frozen(found)
+
+    def __repr__(self) -> str:
+        def count(n: int, word: str) -> str:
+            return f"{n:,} {word}{'' if n == 1 else 's'}"
+
+        ends = f" ({len(self.terminal):,} terminal)" if len(self.terminal) else ""
+        return (
+            f"POMDP {self.name}: {count(len(self.S), 'state')}{ends}, {count(len(self.O), 'observation')}, "
+            f"{count(len(self.A), 'action')}, {count(len(self.p.s_next), 'outcome')}, gamma {self.gamma}"
+        )
+
+    def _repr_html_(self) -> str:
+        from workbench.show import model_html
+
+        return model_html(self)
+
+    # ------------------------------------------------------------------ changing it
+
+    def with_gamma(self, gamma: Number) -> POMDP:
+        """The same task with another discount factor."""
+        return replace(self, gamma=gamma)
+
+    def scale_rewards(self, factor: Number) -> POMDP:
+        """The same task with every reward multiplied by `factor`."""
+        factor = number(factor)
+        return replace(self, p=replace(self.p, r=self.p.r.map(lambda r: r * factor)))
+
+    def rationalised(self) -> POMDP:
+        """The same task with each float read as the decimal it prints as (0.1 becomes 1/10); its rows must sum to one."""
+        return replace(
+            self,
+            p=replace(self.p, r=self.p.r.rationalised(), prob=self.p.prob.rationalised()),
+            omega=replace(self.omega, prob=self.omega.prob.rationalised()),
+            mu=Distribution(self.S, self.mu.prob.rationalised()),
+            gamma=Numbers.of([self.gamma]).rationalised()[0],
+        )
+
+    def relabel(
+        self,
+        *,
+        S: Callable[[Label], Label] | None = None,
+        O: Callable[[Label], Label] | None = None,  # noqa: E741
+        A: Callable[[Label], Label] | None = None,
+        name: str | None = None,
+    ) -> POMDP:
+        """The same task with other labels, each given as a function from old to new (one to one)."""
+        S2 = Space(map(S, self.S)) if S else self.S
+        O2 = Space(map(O, self.O)) if O else self.O
+        A2 = Space(map(A, self.A)) if A else self.A
+        return replace(
+            self,
+            name=name or self.name,
+            S=S2,
+            O=O2,
+            A=A2,
+            p=replace(self.p, S=S2, A=A2),
+            omega=replace(self.omega, S=S2, O=O2),
+            mu=Distribution(S2, self.mu.prob),
+            terminal=StateSet(S2, self.terminal.mask),
+        )
+
+    def require_exact(self) -> None:
+        """Raise `NotExact`, naming a place, if some number was given as a float."""
+        names = ("p", "a reward", "omega", "mu")
+        for what, numbers in zip(names, self._numbers(), strict=True):
+            if not numbers.is_exact:
+                value = float(numbers.floats.ravel()[0])
+                raise NotExact(_not_exact(self.name, what, value))
+        if isinstance(self.gamma, float):
+            raise NotExact(_not_exact(self.name, "gamma", self.gamma))
+
+
+def _not_exact(name: str, what: str, value: float) -> str:
+    return (
+        f"exact arithmetic needs exact numbers, but {what} of {name} was given as floats (such as {value!r}): write "
+        "ints and Fractions, or use P.rationalised(), which reads each float as the decimal it prints as"
+    )
+
+
+# ---------------------------------------------------------------------- checking at the door
+
+
+def check(P: POMDP) -> None:
+    """Raise a `ModelError` naming labels and values if `P` is not a POMDP. Nothing is ever renormalised."""
+    _check_gamma(P.gamma)
+    nA = len(P.A)
+
+    def pair(row: int) -> str:
+        return f"p(. | s={show(P.S[row // nA])}, a={show(P.A[row % nA])})"
+
+    counts = np.diff(P.p.row_ptr)
+    ended = np.repeat(P.terminal.mask, nA)
+    if (bad := np.flatnonzero(ended & (counts > 0))).size:
+        raise ModelError(f"{pair(int(bad[0]))} has outcomes, but that state is terminal")
+    if (bad := np.flatnonzero(~ended & (counts == 0))).size:
+        raise ModelError(f"{pair(int(bad[0]))} has no outcomes; every action of a state that is not terminal needs one")
+    check_rows(P.p.row_ptr, P.p.prob, pair)
+    _check_rewards(P, pair)
+
+    def state(row: int) -> str:
+        return f"omega(. | s={show(P.S[row])})"
+
+    if (bad := np.flatnonzero(np.diff(P.omega.row_ptr) == 0)).size:
+        raise ModelError(f"{state(int(bad[0]))} has no observation")
+    check_rows(P.omega.row_ptr, P.omega.prob, state)
+    check_rows(np.array([0, len(P.S)]), P.mu.prob, lambda _: "mu(.)", lambda k: f"mu({show(P.S[k])})")
+
+
+def _check_gamma(gamma: Number) -> None:
+    if is_symbolic(gamma):
+        return
+    if not 0 <= gamma <= 1:  # NaN fails as well
+        raise ModelError(f"gamma must lie in [0, 1], not {gamma}")
+
+
+def _check_rewards(P: POMDP, pair: Callable[[int], str]) -> None:
+    r = P.p.r
+    if r.codes is None and (bad := np.flatnonzero(~np.isfinite(r.floats))).size:
+        row = int(np.searchsorted(P.p.row_ptr, bad[0], side="right")) - 1
+        raise ModelError(f"{pair(row)} holds the reward {r[int(bad[0])]}")
+
+
+def check_rows(
+    row_ptr: NDArray[np.int64],
+    prob: Numbers,
+    name: Callable[[int], str],
+    entry: Callable[[int], str] | None = None,
+) -> None:
+    """Every row a distribution: finite, not negative, summing to one (exactly, where exact)."""
+    def owner(k: int) -> str:
+        return entry(k) if entry else name(int(np.searchsorted(row_ptr, k, side="right")) - 1)
+
+    if prob.codes is None:
+        if (bad := np.flatnonzero(~np.isfinite(prob.floats))).size:
+            raise ModelError(f"{owner(int(bad[0]))} holds the probability {prob[int(bad[0])]}")
+        if (bad := np.flatnonzero(prob.floats < 0)).size:
+            raise ModelError(f"{owner(int(bad[0]))} holds the negative probability {prob[int(bad[0])]}")
+        sums = row_sums(row_ptr, prob.floats)
+        filled = np.diff(row_ptr) > 0
+        if (bad := np.flatnonzero(filled & (np.abs(sums - 1) > SUM_TOLERANCE))).size:
+            raise ModelError(f"{name(int(bad[0]))} sums to {sums[bad[0]]:.12g}, not to 1")
+        return
+    for code, value in enumerate(prob.values):
+        if not is_symbolic(value) and value < 0:
+            where = np.flatnonzero(prob.codes == code)
+            if where.size:
+                raise ModelError(f"{owner(int(where[0]))} holds the negative probability {value}")
+    _check_exact_sums(row_ptr, prob, name)
+
+
+def _check_exact_sums(row_ptr: NDArray[np.int64], prob: Numbers, name: Callable[[int], str]) -> None:
+    """Exact rows: each distinct row is added up once, so a million equal rows cost one sum."""
+    codes, values = prob.codes, prob.values
+    assert codes is not None
+    counts = np.diff(row_ptr)
+    for length in np.unique(counts[counts > 0]).tolist():
+        rows = np.flatnonzero(counts == length)
+        block = codes[row_ptr[rows][:, None] + np.arange(length)]
+        distinct, first = _distinct_rows(block)
+        for members, i in zip(distinct, first, strict=True):
+            total = sum(values[c] for c in members.tolist())
+            if total != 1 and not (is_symbolic(total) and total.cancel() == 1):
+                raise ModelError(f"{name(int(rows[i]))} sums to {total}, not to 1")
+
+
+def _distinct_rows(block: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """The distinct rows of a 2-d array of codes, and where each occurs first."""
+    packed = np.ascontiguousarray(block).view(np.dtype((np.void, block.dtype.itemsize * block.shape[1]))).ravel()
+    _, first = np.unique(packed, return_index=True)
+    return block[first], first
+
+
+def row_sums(row_ptr: NDArray[np.int64], x: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The sum over each compressed row; 0 for empty rows."""
+    filled = np.diff(row_ptr) > 0
+    sums = np.zeros(len(row_ptr) - 1)
+    if filled.any():
+        sums[filled] = np.add.reduceat(x, row_ptr[:-1][filled])  # filled rows lie back to back
+    return sums
