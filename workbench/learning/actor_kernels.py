@@ -1,0 +1,130 @@
+"""n-step actor-critic with a sliding window: Section 5.1, Appendix D.1.
+
+pi(a|o) is the softmax of preferences h(o, a). At every step the pair visited n steps ago is updated with its full
+n-step return; when the episode ends, the pairs that remain in the window are updated with their returns, oldest first:
+
+    G      = r_1 + gamma r_2 + ... + gamma^(n-1) r_n + gamma^n v(o_n)           (no last term after the end)
+    delta  = G - v(o)
+    v(o)  += value_step delta
+    h(o,b) += policy_step delta ( [b = a] - pi(b|o) )      for all b, pi as it is at the update
+
+An episode cut off at `limit` steps ends likewise, but each G goes on with gamma^k v of the last observation.
+
+The window is a ring of n places: `o_at` and `a_at` hold the pair, `G_at` the part of its return that is known. Powers
+of gamma come from a table, and a reward is added to every return in the window at once, so nothing is summed twice and
+rewards of 0 cost nothing. `pi` caches the softmax rows; only the row just changed is computed again.
+
+Random words, in this order: at the start of an episode, its start (if there are several); at each step one for the
+action, then one for the outcome (if there are several).
+"""
+
+from __future__ import annotations
+
+from numba import njit, uint64
+
+from workbench.learning.random_kernels import TWO53, chance, exp, next_word
+from workbench.learning.table_kernels import END, begin, take_action
+from workbench.learning.value_kernels import keep_greedy
+
+
+@njit
+def softmax_row(h, pi, base, nA):
+    """Write the softmax of h[base : base + nA] into pi."""
+    largest = h[base]
+    for a in range(uint64(1), nA):
+        largest = h[base + a] if h[base + a] > largest else largest
+    for a in range(nA):
+        pi[base + a] = exp(h[base + a] - largest)
+    total = 0.0
+    for a in range(nA):
+        total += pi[base + a]
+    share = 1.0 / total
+    for a in range(nA):
+        pi[base + a] *= share
+
+
+@njit
+def draw_action(pi, base, nA, word):
+    """The action that a word draws from pi[base : base + nA]."""
+    u = chance(word) / TWO53
+    cumulative = pi[base]
+    a = uint64(0)
+    while a + uint64(1) < nA and u >= cumulative:
+        a += uint64(1)
+        cumulative += pi[base + a]
+    return a
+
+
+@njit
+def improve(h, pi, v, o, a, nA, G, policy_step, value_step):
+    """One update of actor and critic at the pair (o, a), whose return is G."""
+    delta = G - v[o]
+    v[o] += value_step * delta
+    move = policy_step * delta
+    if move != 0.0:
+        base = o * nA
+        for b in range(nA):
+            h[base + b] -= move * pi[base + b]
+        h[base + a] += move
+        softmax_row(h, pi, base, nA)
+
+
+@njit(cache=True, nogil=True)
+def actor_critic(
+    rows, outcomes, starts, actions, words, t, t_stop, t_end, every, rewards, episodes, policies,
+    h, v, pi, o_at, a_at, G_at, powers, oldest_at, policy_step, value_step, limit,
+):  # fmt: skip
+    """Run actor-critic from step t to step t_stop and say where it stopped."""
+    nA = uint64(len(actions))
+    n = uint64(len(G_at))
+    g0, g1, s, o, age, held = words[0], words[1], words[3], words[4], words[6], words[7]
+    oldest = oldest_at[0]
+    if words[2] == uint64(0):
+        g0, g1, s, o = begin(starts, g0, g1)
+    while t < t_stop:
+        block = t // every
+        pause = min(t_stop, (block + 1) * every)
+        total = rewards[block]
+        for _ in range(pause - t):
+            g0, g1, word = next_word(g0, g1)
+            a = draw_action(pi, o * nA, nA, word)
+            newest = oldest + held
+            newest = newest - n if newest >= n else newest
+            o_at[newest] = o
+            a_at[newest] = a
+            G_at[newest] = 0.0
+            held += uint64(1)
+            g0, g1, s, o_next, r = take_action(rows, outcomes, s * nA + a, g0, g1)
+            total += r
+            age += uint64(1)
+            if r != 0.0:
+                at = newest
+                for k in range(held):
+                    G_at[at] += powers[k] * r
+                    at = n - uint64(1) if at == uint64(0) else at - uint64(1)
+            ended = o_next == END
+            if ended or age >= limit:
+                while held > uint64(0):
+                    G = G_at[oldest]
+                    if not ended:
+                        G += powers[held] * v[o_next]
+                    improve(h, pi, v, o_at[oldest], a_at[oldest], nA, G, policy_step, value_step)
+                    oldest = uint64(0) if oldest + uint64(1) == n else oldest + uint64(1)
+                    held -= uint64(1)
+                age = uint64(0)
+                episodes[block] += 1
+                g0, g1, s, o = begin(starts, g0, g1)
+            else:
+                o = uint64(o_next)
+                if held == n:
+                    G = G_at[oldest] + powers[n] * v[o]
+                    improve(h, pi, v, o_at[oldest], a_at[oldest], nA, G, policy_step, value_step)
+                    oldest = uint64(0) if oldest + uint64(1) == n else oldest + uint64(1)
+                    held -= uint64(1)
+        rewards[block] = total
+        t = pause
+        if t == (block + 1) * every or t == t_end:
+            keep_greedy(h, nA, policies, block)
+    words[0], words[1], words[2], words[3], words[4], words[6], words[7] = g0, g1, uint64(1), s, o, age, held
+    oldest_at[0] = oldest
+    return t

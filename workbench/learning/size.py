@@ -1,0 +1,68 @@
+"""How much memory a run takes, told before it is taken."""
+
+from __future__ import annotations
+
+import os
+
+from workbench.errors import TooLarge
+from workbench.learning.engines import Engine
+from workbench.learning.table_kernels import OUTCOME, ROW
+from workbench.memories import Memory
+from workbench.pomdp import POMDP
+
+GB = 1e9
+
+
+def available_bytes() -> int:
+    """Memory that is free to use, as the system reports it."""
+    try:
+        with open("/proc/meminfo") as lines:
+            found = next(line for line in lines if line.startswith("MemAvailable:"))
+        return int(found.split()[1]) * 1024
+    except (OSError, StopIteration):
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+
+
+def check_size(P: POMDP, engine: Engine, seeds: int, threads: int, blocks: int) -> None:
+    """Raise `TooLarge` if the tables of a run do not fit into memory.
+
+    Parameters
+    ----------
+    blocks : how many greedy policies are kept for each seed.
+    """
+    entries = sum(_entries(shape) for shape in engine.shapes().values())
+    parts = {
+        f"the tables of {seeds} seeds, {entries:,} entries each": 8 * entries * seeds,
+        f"the workspace of {threads} threads": engine.workspace_bytes() * threads,
+        f"{blocks:,} greedy policies for each seed": 2 * len(P.O) * blocks * seeds,
+        "the outcomes to sample from": ROW.itemsize * len(P.S) * len(P.A) + OUTCOME.itemsize * len(P.p.s_next),
+    }
+    _refuse(f"{engine.learner.kind} on {P.name}", parts)
+
+
+def check_memory(P: POMDP, memory: Memory, seeds: int = 1) -> None:
+    """Raise `TooLarge` before P and the memory are multiplied out, if their table cannot fit.
+
+    Only where every memory state can be written at every step is the size known beforehand; other memories pass.
+    """
+    if memory.rule is None or not memory.rule.overwrite:
+        return
+    entries = len(memory.M) * len(P.O) * len(P.A) * len(memory.W)
+    _refuse(f"a table for {P.name}×{memory.name}", {f"{seeds} times {entries:,} entries": 8 * entries * seeds})
+
+
+def _entries(shape: tuple[int, ...]) -> int:
+    count = 1
+    for length in shape:
+        count *= length
+    return count
+
+
+def _refuse(what: str, parts: dict[str, int]) -> None:
+    needed, free = sum(parts.values()), available_bytes()
+    if needed > free:
+        largest = max(parts, key=lambda part: parts[part])
+        raise TooLarge(
+            f"{what} needs {needed / GB:.1f} GB, most of it for {largest} ({parts[largest] / GB:.1f} GB), but only "
+            f"{free / GB:.1f} GB are free: take a smaller memory, fewer seeds, or keep no policies"
+        )

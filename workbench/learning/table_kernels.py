@@ -1,0 +1,110 @@
+"""A POMDP as tables to sample from: one record for each (s, a), which holds its outcome when there is only one.
+
+An outcome is a triple (s', r, o') with probability p(s', r | s, a) omega(o' | s'), in the order of the model's rows; on
+reaching a terminal state o' is `END`. Rows with one outcome are read from their record and take no random word; the
+others list theirs with thresholds floor(cumulative probability 2^53), and the outcome is the first one whose threshold
+exceeds the drawn integer (the last one if none does). Outcomes of probability 0 are left out.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit, uint32, uint64
+
+from workbench.learning.random_kernels import TWO53, chance, next_word
+
+END = uint32(0xFFFFFFFF)
+"""The observation that stands for the end of an episode."""
+
+ROW = np.dtype([("first", np.uint32), ("last", np.uint32), ("s", np.uint32), ("o", np.uint32), ("r", np.float64)])
+"""One (s, a): its outcomes are `first` to `last`; if these are equal, s, o, r are the outcome itself."""
+
+OUTCOME = np.dtype([("threshold", np.uint64), ("r", np.float64), ("s", np.uint32), ("o", np.uint32)])
+"""One of several outcomes of a row, or one of several starts."""
+
+LONG = uint64(8)
+"""Rows with more outcomes than this are searched by halving."""
+
+
+@njit(cache=True, nogil=True)
+def count_outcomes(p_ptr, s_next, prob, o_ptr, o_prob, terminal):
+    """How many outcomes the rows with more than one have in all."""
+    total = 0
+    for row in range(len(p_ptr) - 1):
+        n = 0
+        for k in range(p_ptr[row], p_ptr[row + 1]):
+            if prob[k] > 0.0:
+                s = s_next[k]
+                if terminal[s]:
+                    n += 1
+                else:
+                    for e in range(o_ptr[s], o_ptr[s + 1]):
+                        n += int(o_prob[e] > 0.0)
+        if n > 1:
+            total += n
+    return total
+
+
+@njit(cache=True, nogil=True)
+def fill_rows(p_ptr, s_next, r, prob, o_ptr, o, o_prob, terminal, rows, outcomes):
+    """Write the records of a model given as compressed rows; `outcomes` has one place more than `count_outcomes`."""
+    at = 0
+    for row in range(len(p_ptr) - 1):
+        first = at
+        cumulative = 0.0
+        for k in range(p_ptr[row], p_ptr[row + 1]):
+            s = s_next[k]
+            for e in range(o_ptr[s], o_ptr[s] + 1 if terminal[s] else o_ptr[s + 1]):
+                x = prob[k] if terminal[s] else prob[k] * o_prob[e]
+                if x > 0.0:
+                    cumulative += x
+                    outcomes[at].threshold = uint64(min(cumulative, 1.0) * TWO53)
+                    outcomes[at].r = r[k]
+                    outcomes[at].s = s
+                    outcomes[at].o = END if terminal[s] else uint32(o[e])
+                    at += 1
+        if at == first + 1:  # the only outcome moves into the row
+            at = first
+            rows[row].s = outcomes[at].s
+            rows[row].o = outcomes[at].o
+            rows[row].r = outcomes[at].r
+        rows[row].first = first
+        rows[row].last = max(first, at - 1)
+
+
+@njit
+def find(outcomes, first, last, u):
+    """The first outcome from `first` to `last` whose threshold exceeds u, or `last`."""
+    if last - first > LONG:
+        while first < last:
+            middle = (first + last) >> uint64(1)
+            if u < outcomes[middle].threshold:
+                last = middle
+            else:
+                first = middle + uint64(1)
+        return first
+    while first < last and u >= outcomes[first].threshold:
+        first += uint64(1)
+    return first
+
+
+@njit
+def take_action(rows, outcomes, row, g0, g1):
+    """The generator's words, then s', o' and r of one step from row s |A| + a."""
+    record = rows[row]
+    first, last = uint64(record.first), uint64(record.last)
+    if first == last:
+        return g0, g1, uint64(record.s), record.o, record.r
+    g0, g1, word = next_word(g0, g1)
+    k = find(outcomes, first, last, chance(word))
+    return g0, g1, uint64(outcomes[k].s), outcomes[k].o, outcomes[k].r
+
+
+@njit
+def begin(starts, g0, g1):
+    """The generator's words, then s and o at the start of an episode."""
+    k = uint64(0)
+    if len(starts) > 1:
+        g0, g1, word = next_word(g0, g1)
+        k = find(starts, uint64(0), uint64(len(starts) - 1), chance(word))
+    return g0, g1, uint64(starts[k].s), uint64(starts[k].o)

@@ -1,0 +1,258 @@
+"""Learners that act epsilon-greedily on a table q[o, a]: Q-learning, Double Q-learning, Monte Carlo control.
+
+    Q-learning           q(o,a) += step [ r + gamma max_b q(o',b) - q(o,a) ]
+    Double Q-learning    a fair coin says which of two tables learns: q1(o,a) += step [ r + gamma q2(o', b) - q1(o,a) ]
+                         with b greedy in q1(o', .), or the same with the tables exchanged; actions by q1 + q2
+    Monte Carlo          at the end of an episode, from its last step to its first:
+                         G = r + gamma G;  q(o,a) += step [ G - q(o,a) ]            (every visit)
+
+(Section 5.1; Appendix D.1.) The value after the end of an episode is 0. An episode cut off at `limit` steps is left as
+it is by the first two, which go on bootstrapping; Monte Carlo counts nothing after the cut.
+
+Random words, in this order: at the start of an episode, its start (if there are several); at each step whether to
+explore; then, exploring, the action, or, with several greedy actions, which of them; then the outcome (if there are
+several). Double Q-learning draws the coin after the outcome and then, with several greedy b, which.
+
+Tables are flat, entry o |A| + a. `actions` only has a length: |A|. As a tuple its length is part of the type, so the
+compiler knows |A| and unrolls; as an array |A| is known at run time only. Both give the same bits. Runs pause after any
+number of steps: all that a run needs to go on is in `words` (see `WORDS`), the tables and the workspace.
+"""
+
+from __future__ import annotations
+
+from numba import njit, uint64
+
+from workbench.learning.random_kernels import chance, next_word, one_of
+from workbench.learning.table_kernels import END, begin, take_action
+
+WORDS = ("generator 0", "generator 1", "started", "s", "o", "a", "steps in the episode", "held")
+"""What a paused run keeps in its array of words; `held` counts what its workspace holds."""
+
+
+@njit
+def greedy(q, base, nA):
+    """The largest of q[base : base + nA], the first place where it is, and in how many places it is."""
+    best = q[base]
+    first = uint64(0)
+    ties = uint64(1)
+    for a in range(uint64(1), nA):
+        x = q[base + a]
+        if x > best:
+            best = x
+            first = a
+            ties = uint64(1)
+        elif x == best:
+            ties += uint64(1)
+    return best, first, ties
+
+
+@njit
+def tied(q, base, nA, best, j):
+    """The place of the j-th entry equal to `best`."""
+    for a in range(nA):
+        if q[base + a] == best:
+            if j == uint64(0):
+                return a
+            j -= uint64(1)
+    return uint64(0)
+
+
+@njit
+def explore_or_greedy(q, base, nA, best, first, ties, epsilon, g0, g1):
+    """The generator's words and an epsilon-greedy action, given what `greedy` says about the row."""
+    g0, g1, word = next_word(g0, g1)
+    if chance(word) < epsilon:
+        g0, g1, word = next_word(g0, g1)
+        return g0, g1, one_of(nA, word)
+    if ties > uint64(1):
+        g0, g1, word = next_word(g0, g1)
+        return g0, g1, tied(q, base, nA, best, one_of(ties, word))
+    return g0, g1, first
+
+
+@njit
+def keep_greedy(q, nA, policies, block):
+    """Record the greedy action of every observation, the first among equals."""
+    if block < len(policies):
+        for o in range(policies.shape[1]):
+            policies[block, o] = greedy(q, uint64(o) * nA, nA)[1]
+
+
+@njit(cache=True, nogil=True)
+def q_learning(
+    rows, outcomes, starts, actions, words, t, t_stop, t_end, every, rewards, episodes, policies,
+    q, epsilon, step, gamma, limit,
+):  # fmt: skip
+    """Run Q-learning from step t to step t_stop and say where it stopped."""
+    nA = uint64(len(actions))
+    g0, g1, s, o, age = words[0], words[1], words[3], words[4], words[6]
+    if words[2] == uint64(0):
+        g0, g1, s, o = begin(starts, g0, g1)
+    best, first, ties = greedy(q, o * nA, nA)
+    while t < t_stop:
+        block = t // every
+        pause = min(t_stop, (block + 1) * every)
+        total = rewards[block]
+        for _ in range(pause - t):
+            g0, g1, a = explore_or_greedy(q, o * nA, nA, best, first, ties, epsilon, g0, g1)
+            i = o * nA + a
+            g0, g1, s, o_next, r = take_action(rows, outcomes, s * nA + a, g0, g1)
+            total += r
+            age += uint64(1)
+            if o_next == END:
+                q[i] += step * (r - q[i])
+                age = limit
+            else:
+                best, first, ties = greedy(q, uint64(o_next) * nA, nA)
+                q[i] += step * (r + gamma * best - q[i])
+                if uint64(o_next) == o:  # the update changed the row just read
+                    best, first, ties = greedy(q, o * nA, nA)
+                o = uint64(o_next)
+            if age >= limit:
+                age = uint64(0)
+                episodes[block] += 1
+                g0, g1, s, o = begin(starts, g0, g1)
+                best, first, ties = greedy(q, o * nA, nA)
+        rewards[block] = total
+        t = pause
+        if t == (block + 1) * every or t == t_end:
+            keep_greedy(q, nA, policies, block)
+    words[0], words[1], words[2], words[3], words[4], words[6] = g0, g1, uint64(1), s, o, age
+    return t
+
+
+@njit
+def greedy_in_sum(q1, q2, base, nA):
+    """`greedy` of the row q1 + q2."""
+    best = q1[base] + q2[base]
+    first = uint64(0)
+    ties = uint64(1)
+    for a in range(uint64(1), nA):
+        x = q1[base + a] + q2[base + a]
+        if x > best:
+            best = x
+            first = a
+            ties = uint64(1)
+        elif x == best:
+            ties += uint64(1)
+    return best, first, ties
+
+
+@njit
+def tied_in_sum(q1, q2, base, nA, best, j):
+    """`tied` of the row q1 + q2."""
+    for a in range(nA):
+        if q1[base + a] + q2[base + a] == best:
+            if j == uint64(0):
+                return a
+            j -= uint64(1)
+    return uint64(0)
+
+
+@njit
+def improve_first(q1, q2, i, r, base_next, nA, step, gamma, g0, g1):
+    """One update of q1 whose target is q2 at the action greedy in q1."""
+    best, b, ties = greedy(q1, base_next, nA)
+    if ties > uint64(1):
+        g0, g1, word = next_word(g0, g1)
+        b = tied(q1, base_next, nA, best, one_of(ties, word))
+    q1[i] += step * (r + gamma * q2[base_next + b] - q1[i])
+    return g0, g1
+
+
+@njit(cache=True, nogil=True)
+def double_q_learning(
+    rows, outcomes, starts, actions, words, t, t_stop, t_end, every, rewards, episodes, policies,
+    q1, q2, epsilon, step, gamma, limit,
+):  # fmt: skip
+    """Run Double Q-learning from step t to step t_stop and say where it stopped."""
+    nA = uint64(len(actions))
+    g0, g1, s, o, age = words[0], words[1], words[3], words[4], words[6]
+    if words[2] == uint64(0):
+        g0, g1, s, o = begin(starts, g0, g1)
+    while t < t_stop:
+        block = t // every
+        pause = min(t_stop, (block + 1) * every)
+        total = rewards[block]
+        for _ in range(pause - t):
+            g0, g1, word = next_word(g0, g1)
+            if chance(word) < epsilon:
+                g0, g1, word = next_word(g0, g1)
+                a = one_of(nA, word)
+            else:
+                best, a, ties = greedy_in_sum(q1, q2, o * nA, nA)
+                if ties > uint64(1):
+                    g0, g1, word = next_word(g0, g1)
+                    a = tied_in_sum(q1, q2, o * nA, nA, best, one_of(ties, word))
+            i = o * nA + a
+            g0, g1, s, o_next, r = take_action(rows, outcomes, s * nA + a, g0, g1)
+            total += r
+            age += uint64(1)
+            g0, g1, word = next_word(g0, g1)
+            tails = word >> uint64(63)
+            if o_next == END:
+                if tails:
+                    q2[i] += step * (r - q2[i])
+                else:
+                    q1[i] += step * (r - q1[i])
+                age = limit
+            else:
+                o = uint64(o_next)
+                if tails:
+                    g0, g1 = improve_first(q2, q1, i, r, o * nA, nA, step, gamma, g0, g1)
+                else:
+                    g0, g1 = improve_first(q1, q2, i, r, o * nA, nA, step, gamma, g0, g1)
+            if age >= limit:
+                age = uint64(0)
+                episodes[block] += 1
+                g0, g1, s, o = begin(starts, g0, g1)
+        rewards[block] = total
+        t = pause
+        if (t == (block + 1) * every or t == t_end) and block < len(policies):
+            for seen in range(policies.shape[1]):
+                policies[block, seen] = greedy_in_sum(q1, q2, uint64(seen) * nA, nA)[1]
+    words[0], words[1], words[2], words[3], words[4], words[6] = g0, g1, uint64(1), s, o, age
+    return t
+
+
+@njit(cache=True, nogil=True)
+def monte_carlo(
+    rows, outcomes, starts, actions, words, t, t_stop, t_end, every, rewards, episodes, policies,
+    q, pair_at, r_at, epsilon, step, gamma, limit,
+):  # fmt: skip
+    """Run Monte Carlo control from step t to step t_stop, or until the episode fills `pair_at`; say where."""
+    nA = uint64(len(actions))
+    g0, g1, s, o, age, held = words[0], words[1], words[3], words[4], words[6], words[7]
+    room = uint64(len(pair_at))
+    if words[2] == uint64(0):
+        g0, g1, s, o = begin(starts, g0, g1)
+    while t < t_stop and held < room:
+        block = t // every
+        pause = min(t_stop, (block + 1) * every, t + int(room - held))
+        total = rewards[block]
+        for _ in range(pause - t):
+            best, first, ties = greedy(q, o * nA, nA)
+            g0, g1, a = explore_or_greedy(q, o * nA, nA, best, first, ties, epsilon, g0, g1)
+            pair_at[held] = o * nA + a
+            g0, g1, s, o_next, r = take_action(rows, outcomes, s * nA + a, g0, g1)
+            r_at[held] = r
+            held += uint64(1)
+            total += r
+            age += uint64(1)
+            o = uint64(o_next)
+            if o_next == END or age >= limit:
+                G = 0.0
+                while held > uint64(0):
+                    held -= uint64(1)
+                    i = uint64(pair_at[held])
+                    G = r_at[held] + gamma * G
+                    q[i] += step * (G - q[i])
+                age = uint64(0)
+                episodes[block] += 1
+                g0, g1, s, o = begin(starts, g0, g1)
+        rewards[block] = total
+        t = pause
+        if t == (block + 1) * every or t == t_end:
+            keep_greedy(q, nA, policies, block)
+    words[0], words[1], words[2], words[3], words[4], words[6], words[7] = g0, g1, uint64(1), s, o, age, held
+    return t
