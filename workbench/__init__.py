@@ -1,0 +1,37 @@
+"""A workbench for the theory of memory in partially observable reinforcement learning.
+
+A POMDP goes in, a memory is attached, `augment` returns another POMDP; everything that evaluates, improves, learns,
+searches or proves takes exactly that one kind of object. The names below are loaded when they are first used, so that
+`import workbench` and the command line start at once.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+_HOMES = {
+    "POMDP": "workbench.pomdp",
+    "Memory": "workbench.memories",
+    "augment": "workbench.augmentation",
+    "Policy": "workbench.policy",
+    "uniform": "workbench.policy",
+    "evaluate": "workbench.evaluation",
+    "simulate": "workbench.simulation",
+}
+
+__all__ = ["memories", *_HOMES]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "memories":
+        return importlib.import_module("workbench.memories")
+    if name not in _HOMES:
+        raise AttributeError(f"module 'workbench' has no attribute {name!r}")
+    found = getattr(importlib.import_module(_HOMES[name]), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

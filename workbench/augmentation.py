@@ -17,9 +17,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numba.core import types
-from numba.extending import overload
 from numba.typed import Dict
 from numpy.typing import NDArray
 
@@ -28,6 +26,7 @@ from workbench.memories import Family, IndexRule, Memory, attach, check_distribu
 from workbench.numeric import Number, Numbers, frozen
 from workbench.pomdp import POMDP, Distribution, Emissions, StateSet, Transitions
 from workbench.space import Product, Subset, show
+from workbench.walk_kernels import discover_states, fill_rows
 
 _DENSE_CODES = 1 << 28
 """Up to this many codes the walk looks states up in an array (pages that stay untouched cost nothing), then in a map."""
@@ -134,102 +133,13 @@ def _walk_compiled(P: POMDP, memory: Memory, rule: IndexRule, starts: NDArray[np
         seen: Any = np.zeros(len(P.omega.o) * nM, dtype=np.int32)
     else:
         seen = Dict.empty(types.int64, types.int64)
-    codes, outcomes = _discover(seen, starts, *tables)
+    codes, outcomes = discover_states(seen, starts, *tables)
     if outcomes > _MOST_OUTCOMES:
         raise TooLarge(f"{P.name}×{memory.name} has {len(codes):,} states and {outcomes:,} outcomes; take a smaller memory")
     row_ptr = np.empty(len(codes) * len(P.A) * nW + 1, dtype=np.int64)
     s_next, k, e = (np.empty(outcomes, dtype=np.int32) for _ in range(3))
-    _fill(seen, codes, row_ptr, s_next, k, e, *tables)
+    fill_rows(seen, codes, row_ptr, s_next, k, e, *tables)
     return codes, row_ptr, s_next, k, e
-
-
-def _place(seen: Any, code: int) -> int:
-    """The place of a code, from 1; 0 if it was not seen. Compiled below for an array and for a map."""
-    raise NotImplementedError("runs compiled only")
-
-
-@overload(_place, inline="always")
-def _place_compiled(seen, code):  # type: ignore[no-untyped-def]
-    if isinstance(seen, types.Array):
-        return lambda seen, code: seen[code]
-    return lambda seen, code: seen.get(code, 0)
-
-
-@njit(inline="always")
-def _m_next(m, w, o, a, overwrite, keep_modulus, base, entry, pushes):  # type: ignore[no-untyped-def]
-    if overwrite:
-        return w
-    if pushes[w]:
-        return (m % keep_modulus) * base + entry[o, a]
-    return m
-
-
-@njit(cache=True, nogil=True)
-def _discover(
-    seen, starts, p_ptr, p_next, o_ptr, o_col, owner, nA, nW, nM, overwrite, keep_modulus, base, entry, pushes
-):  # type: ignore[no-untyped-def]
-    codes = np.empty(max(1024, 2 * len(starts)), dtype=np.int64)
-    n = 0
-    for code in starts:
-        codes[n] = code
-        n += 1
-        seen[code] = n  # places from 1: 0 means not seen
-    outcomes = 0
-    i = 0
-    while i < n:
-        code = codes[i]
-        i += 1
-        e = code // nM
-        m = code % nM
-        s = owner[e]
-        o = o_col[e]
-        for a in range(nA):
-            for k in range(p_ptr[s * nA + a], p_ptr[s * nA + a + 1]):
-                s_next = p_next[k]
-                outcomes += nW * (o_ptr[s_next + 1] - o_ptr[s_next])
-        for a in range(nA):
-            for w in range(nW):
-                m_next = _m_next(m, w, o, a, overwrite, keep_modulus, base, entry, pushes)
-                for k in range(p_ptr[s * nA + a], p_ptr[s * nA + a + 1]):
-                    s_next = p_next[k]
-                    for e_next in range(o_ptr[s_next], o_ptr[s_next + 1]):
-                        found = e_next * nM + m_next
-                        if _place(seen, found) == 0:
-                            if n == len(codes):
-                                larger = np.empty(2 * n, dtype=np.int64)
-                                larger[:n] = codes
-                                codes = larger
-                            codes[n] = found
-                            n += 1
-                            seen[found] = n
-    return codes[:n].copy(), outcomes
-
-
-@njit(cache=True, nogil=True)
-def _fill(
-    seen, codes, row_ptr, s_next_out, k_out, e_out,
-    p_ptr, p_next, o_ptr, o_col, owner, nA, nW, nM, overwrite, keep_modulus, base, entry, pushes,
-):  # type: ignore[no-untyped-def] # fmt: skip
-    at = 0
-    row = 0
-    row_ptr[0] = 0
-    for code in codes:
-        e = code // nM
-        m = code % nM
-        s = owner[e]
-        o = o_col[e]
-        for a in range(nA):
-            for w in range(nW):
-                m_next = _m_next(m, w, o, a, overwrite, keep_modulus, base, entry, pushes)
-                for k in range(p_ptr[s * nA + a], p_ptr[s * nA + a + 1]):
-                    s_next = p_next[k]
-                    for e_next in range(o_ptr[s_next], o_ptr[s_next + 1]):
-                        s_next_out[at] = seen[e_next * nM + m_next] - 1
-                        k_out[at] = k
-                        e_out[at] = e_next
-                        at += 1
-                row += 1
-                row_ptr[row] = at
 
 
 # ---------------------------------------------------------------------- the walk with a Python Gamma
