@@ -69,7 +69,7 @@ def recall_variant(gamma: Number = 1) -> POMDP:
 
     def p(s: tuple[int, ...], a: int) -> dict[tuple[object, int], int]:
         done = (*s, a)
-        return {("end", VARIANT_REWARDS[done]): 1} if len(done) == 3 else {(done, 0): 1}  # type: ignore[index]
+        return {("end", VARIANT_REWARDS[done]): 1} if len(done) == 3 else {(done, 0): 1}
 
     return POMDP.from_functions(
         name="recall_variant", A=(0, 1), p=p, omega=lambda s: {"o": 1}, mu={(): 1}, gamma=gamma, terminal={"end"}

@@ -135,7 +135,9 @@ def _walk_compiled(P: POMDP, memory: Memory, rule: IndexRule, starts: NDArray[np
         seen = Dict.empty(types.int64, types.int64)
     codes, outcomes = discover_states(seen, starts, *tables)
     if outcomes > _MOST_OUTCOMES:
-        raise TooLarge(f"{P.name}×{memory.name} has {len(codes):,} states and {outcomes:,} outcomes; take a smaller memory")
+        raise TooLarge(
+            f"{P.name}×{memory.name} has {len(codes):,} states and {outcomes:,} outcomes; take a smaller memory"
+        )
     row_ptr = np.empty(len(codes) * len(P.A) * nW + 1, dtype=np.int64)
     s_next, k, e = (np.empty(outcomes, dtype=np.int32) for _ in range(3))
     fill_rows(seen, codes, row_ptr, s_next, k, e, *tables)
@@ -155,7 +157,9 @@ def _walk_python(P: POMDP, memory: Memory, starts: NDArray[np.int64]) -> tuple[A
         key = (m, w, o, a, r, o_next)
         if key not in gamma_rows:
             labels = (memory.M[m], memory.W[w], P.O[o], P.A[a], r, P.O[o_next])
-            named = ", ".join(f"{n}={show(x)}" for n, x in zip(("m", "w", "o", "a", "r", "o_next"), labels, strict=True))
+            named = ", ".join(
+                f"{n}={show(x)}" for n, x in zip(("m", "w", "o", "a", "r", "o_next"), labels, strict=True)
+            )
             found: Mapping[Any, Number] = check_distribution(
                 memory.Gamma(*labels), memory.M, f"Gamma(. | {named}) of {memory.name}"
             )

@@ -182,7 +182,7 @@ def from_arrays(
     S, O, A : labels; 0, 1, 2, ... if not given.
     terminal : labels of the terminal states.
     """
-    omega_rows = _rows(omega, "omega")
+    omega_rows = _Rows(omega, "omega")
     nS, nO = omega_rows.shape
     S_ = Space(S if S is not None else range(nS))
     O_ = Space(O if O is not None else range(nO))
@@ -228,7 +228,7 @@ class _Rows:
 
     def __init__(self, matrix: Any, what: str):
         self.sparse = sp.issparse(matrix)
-        self.matrix = sp.csr_array(matrix) if self.sparse else np.asarray(matrix)
+        self.matrix: Any = sp.csr_array(matrix) if self.sparse else np.asarray(matrix)
         if self.matrix.ndim != 2:
             raise ModelError(f"{what} must have two dimensions here, not {self.matrix.ndim}")
         self.shape: tuple[int, int] = self.matrix.shape
@@ -242,10 +242,6 @@ class _Rows:
         row, col = np.nonzero(self.matrix != 0)
         counts = np.bincount(row, minlength=self.shape[0])
         return np.concatenate(([0], np.cumsum(counts))), col, Numbers.of(self.matrix[row, col])
-
-
-def _rows(matrix: Any, what: str) -> _Rows:
-    return _Rows(matrix, what)
 
 
 def _same(what: str, found: int, expected: int) -> None:
@@ -267,17 +263,17 @@ def _interleave(matrices: Sequence[Any], nS: int) -> Any:
 def _dynamics(p: Any, nS: int, nR: int | None) -> tuple[_Rows, bool, int]:
     """p as compressed rows (s, a); whether it is joint over (s', r); |A|."""
     if isinstance(p, list | tuple) and len(p) and (sp.issparse(p[0]) or np.ndim(p[0]) == 2) and not _is_dense_3d(p, nS):
-        return _rows(_interleave(p, nS), "p"), False, len(p)
+        return _Rows(_interleave(p, nS), "p"), False, len(p)
     if sp.issparse(p):
         if p.shape[0] % nS:
             raise ModelError(f"a sparse p needs |S||A| rows: {p.shape[0]} is not a multiple of |S| = {nS}")
         width = nS if nR is None else nS * nR
         _same("columns of p", p.shape[1], width)
-        return _rows(p, "p"), nR is not None, p.shape[0] // nS
+        return _Rows(p, "p"), nR is not None, p.shape[0] // nS
     p = np.asarray(p)
     if p.ndim not in (3, 4) or p.shape[0] != nS or p.shape[2] != nS or (p.ndim == 4 and p.shape[3] != nR):
         raise ModelError(f"p has shape {p.shape}; expected (|S|, |A|, |S|) or (|S|, |A|, |S|, |R|) with |S| = {nS}")
-    return _rows(p.reshape(nS * p.shape[1], -1), "p"), p.ndim == 4, p.shape[1]
+    return _Rows(p.reshape(nS * p.shape[1], -1), "p"), p.ndim == 4, p.shape[1]
 
 
 def _is_dense_3d(p: Sequence[Any], nS: int) -> bool:

@@ -74,7 +74,9 @@ class Dynamics:
         """sum_{s'} p(s' | s, a) v(s') for each `[s, a]`."""
         if self.field is FLOATS:
             return np.asarray(self._step @ v).reshape(self.shape)
-        flat = row_totals(self.P.p.row_ptr, self.prob * v[self.P.p.s_next], self.field.zeros(self.shape[0] * self.shape[1]))
+        flat = row_totals(
+            self.P.p.row_ptr, self.prob * v[self.P.p.s_next], self.field.zeros(self.shape[0] * self.shape[1])
+        )
         return flat.reshape(self.shape)
 
     @cached_property
@@ -93,7 +95,9 @@ class Dynamics:
         if self.P.omega.is_deterministic:
             chosen = pi[self.entry_o]
             return chosen if self.P.omega.prob.values == (1,) else self.omega[:, None] * chosen
-        return group_sums(self.entry_s, self.omega[:, None] * pi[self.entry_o], len(self.P.S), self.field.zeros(self.shape))
+        return group_sums(
+            self.entry_s, self.omega[:, None] * pi[self.entry_o], len(self.P.S), self.field.zeros(self.shape)
+        )
 
     def follow(self, pi: NDArray[Any]) -> Chain:
         """The chain of the policy with table `pi[o, a]`."""
@@ -202,4 +206,3 @@ class Chain:
         closed[component[rows[leaves]]] = False
         closed[component[self.D.P.terminal.mask[places]]] = False
         return [places[component == c] for c in np.flatnonzero(closed)]
-

@@ -35,10 +35,11 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from workbench import linear
-from workbench.chain import Chain, Dynamics, dynamics, field_of, group_sums
+from workbench.chain import Chain, Dynamics, dynamics, field_of
 from workbench.errors import NeverEnds, WorkbenchError, WrongType
 from workbench.fields import Field
 from workbench.numeric import Number, is_symbolic
+from workbench.occupancy import given_observation, known, observation_values, occupancy
 from workbench.policy import Policy
 from workbench.pomdp import POMDP
 from workbench.space import show
@@ -86,7 +87,7 @@ class Evaluation:
         """Reward per step under the weights: sum_s visits(s) r_pi(s) / sum_s visits(s), terminal states aside."""
         field = field_of(self.P, self.pi, self.v.raw.dtype == object)
         chain = dynamics(self.P, field).follow(field.enter(self.pi.prob))
-        alive = np.flatnonzero(~self.P.terminal.mask & _known(self.visits.raw))
+        alive = np.flatnonzero(~self.P.terminal.mask & known(self.visits.raw))
         share = self.visits.raw[alive]
         return field.back((share * chain.r[alive]).sum() / share.sum())
 
@@ -163,12 +164,6 @@ def _shown(field: Field) -> Field | None:
     return field if field.is_exact else None
 
 
-def _known(x: NDArray[Any]) -> NDArray[np.bool_]:
-    if x.dtype == object:
-        return np.array([y is not None for y in x.ravel()], dtype=bool).reshape(x.shape)
-    return np.isfinite(x)
-
-
 def _matrix(chain: Chain, rows: NDArray[np.bool_]) -> sp.csr_array:
     """P_pi in floats, with only some rows."""
     kept = np.repeat(rows, np.diff(chain.pattern.indptr))
@@ -209,148 +204,17 @@ def _q_state(D: Dynamics, v: NDArray[Any], undefined: NDArray[np.bool_]) -> NDAr
     return q
 
 
-# ---------------------------------------------------------------------- visits and P(s | o)
-
-
-def occupancy(chain: Chain, weights: str) -> tuple[linear.Solution, NDArray[np.bool_]]:
-    """The weight of every state, and the mask of the states that have one."""
-    D = chain.D
-    if weights == "discounted" and (is_symbolic(D.P.gamma) or D.P.gamma != 1):
-        pattern, data = chain.transposed
-        return D.field.solve(pattern, data, D.gamma, D.mu, D.P.name, norm=1), chain.visited
-    classes = chain.recurrent_classes() if (chain.visited & chain.stuck).any() else []
-    d = _expected_visits(chain, classes)
-    if weights == "stationary":
-        return _long_run(chain, classes, d)
-    return d, chain.visited
-
-
-def _expected_visits(chain: Chain, classes: list[NDArray[np.int64]]) -> linear.Solution:
-    """d = mu + P^T d; infinite (None when exact) on recurrent classes, whose inflow is kept apart by `_inflow`."""
-    D, field = chain.D, chain.D.field
-    inner = _without_rows(chain, np.concatenate(classes)) if classes else chain.data
-    pattern, data = _transpose(chain, inner)
-    solution = field.solve(pattern, data, field.one(1), _only(D.mu, chain.visited, field), D.P.name, norm=1)
-    if classes:
-        x = solution.x.copy()
-        x[np.concatenate(classes)] = None if field.is_exact else np.inf
-        return linear.Solution(x, solution.method, solution.residual)
-    return solution
-
-
-def _only(mu: NDArray[Any], mask: NDArray[np.bool_], field: Field) -> NDArray[Any]:
-    return mu if mask.all() else np.where(mask, mu, field.zeros(len(mu)))
-
-
-def _without_rows(chain: Chain, states: NDArray[np.int64]) -> NDArray[Any]:
-    """The data of the chain with nothing leaving some states."""
-    leaves = np.zeros(chain.pattern.shape[0], dtype=bool)
-    leaves[states] = True
-    data = chain.data.copy()
-    data[np.repeat(leaves, np.diff(chain.pattern.indptr))] = chain.D.field.one(0)
-    return data
-
-
-def _transpose(chain: Chain, data: NDArray[Any]) -> tuple[sp.csr_array, NDArray[Any]]:
-    pattern, own = chain.transposed
-    if data is chain.data:
-        return pattern, own
-    return pattern, data[chain.transposed_places]
-
-
-def _long_run(
-    chain: Chain, classes: list[NDArray[np.int64]], d: linear.Solution
-) -> tuple[linear.Solution, NDArray[np.bool_]]:
-    """The long-run share of time in each state when episodes follow one another."""
-    D, field = chain.D, chain.D.field
-    alive = ~D.P.terminal.mask
-    if not classes:  # every episode ends: shares are visits
-        x = np.where(alive, d.x, field.zeros(len(d.x)))
-        return linear.Solution(x / x.sum(), d.method, d.residual), chain.visited & alive
-    x = field.zeros(len(d.x))
-    entered = _inflow(chain, classes, d.x)
-    for members, weight in zip(classes, entered, strict=True):
-        x[members] = _stationary(chain, members) * (weight / entered.sum())
-    return linear.Solution(x, d.method, d.residual), np.asarray(x != 0, dtype=bool)
-
-
-def _inflow(chain: Chain, classes: list[NDArray[np.int64]], d: NDArray[Any]) -> NDArray[Any]:
-    """The probability that an episode ends up in each recurrent class."""
-    D, field = chain.D, chain.D.field
-    owner = np.full(len(d), -1)
-    for i, members in enumerate(classes):
-        owner[members] = i
-    rows = np.repeat(np.arange(len(d)), np.diff(chain.pattern.indptr))
-    entering = (owner[rows] < 0) & (owner[chain.pattern.indices] >= 0)
-    flow = chain.data[entering] * d[rows[entering]]
-    through = group_sums(owner[chain.pattern.indices[entering]], flow, len(classes), field.zeros(len(classes)))
-    starts = np.flatnonzero(owner >= 0)
-    return group_sums(owner[starts], D.mu[starts], len(classes), field.zeros(len(classes))) + through
-
-
-def _stationary(chain: Chain, members: NDArray[np.int64]) -> NDArray[Any]:
-    """The stationary distribution of a recurrent class: expected visits between two visits of its first state."""
-    field = chain.D.field
-    places = sp.csr_array((np.arange(len(chain.data)) + 1, chain.pattern.indices, chain.pattern.indptr), chain.pattern.shape)
-    inner = sp.csr_array(places[members][:, members].T)
-    data = chain.data[inner.data - 1].copy()
-    data[: inner.indptr[1]] = field.one(0)  # returns to the first state end the count
-    b = field.zeros(len(members))
-    b[0] = field.one(1)
-    pattern = sp.csr_array((np.ones(len(data)), inner.indices, inner.indptr), shape=inner.shape)
-    x = field.solve(pattern, data, field.one(1), b, chain.D.P.name, norm=1).x
-    return x / x.sum()
-
-
-def given_observation(
-    D: Dynamics, d: NDArray[Any], visited: NDArray[np.bool_]
-) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.bool_]]:
-    """P(s|o) for each entry of omega, the total weight of each o, and which o are reached."""
-    field, nO = D.field, len(D.P.O)
-    counted = (visited & ~D.P.terminal.mask)[D.entry_s]
-    reached = np.zeros(nO, dtype=bool)
-    reached[D.entry_o[counted]] = True
-    endless = ~_known(d)[D.entry_s] & counted
-    unclear = np.zeros(nO, dtype=bool)
-    unclear[D.entry_o[endless]] = True
-    usable = np.flatnonzero(counted & ~unclear[D.entry_o])
-    weight = d[D.entry_s[usable]] * D.omega[usable]
-    total = group_sums(D.entry_o[usable], weight, nO, field.zeros(nO))
-    share = field.undefined(len(D.entry_o))
-    share[~unclear[D.entry_o] & reached[D.entry_o]] = field.one(0)
-    share[usable] = weight / total[D.entry_o[usable]]
-    return share, total, reached
-
-
-def observation_values(D: Dynamics, share: NDArray[Any], q_state: NDArray[Any]) -> NDArray[Any]:
-    """q(o,a) = sum_s P(s|o) q(s,a)."""
-    field, (nO, nA) = D.field, (len(D.P.O), D.shape[1])
-    used = np.flatnonzero(_known(share) & np.asarray(share != 0, dtype=bool))
-    o, rows = D.entry_o[used], q_state[D.entry_s[used]]
-    defined = _known(rows)
-    if not defined.all():
-        rows = rows.copy()
-        rows[~defined] = field.one(0)
-    q = group_sums(o, share[used][:, None] * rows, nO, field.zeros((nO, nA)))
-    blank = np.ones((nO, nA), dtype=bool)
-    blank[np.unique(o)] = False
-    bad_entry, bad_action = np.nonzero(~defined)
-    blank[o[bad_entry], bad_action] = True
-    q[blank] = None if field.is_exact else np.nan
-    return q
+# ---------------------------------------------------------------------- v(o), errors and notes
 
 
 def _mixed(field: Field, pi: NDArray[Any], q: NDArray[Any]) -> NDArray[Any]:
     """v(o) = sum_a pi(a|o) q(o,a), over the actions that pi takes."""
-    defined = _known(q)
+    defined = known(q)
     taken = np.asarray(pi != 0, dtype=bool)
     clean = np.where(defined & taken, q, field.zeros(q.shape))
     v = (pi * clean).sum(axis=1)
     v[(taken & ~defined).any(axis=1)] = None if field.is_exact else np.nan
     return v
-
-
-# ---------------------------------------------------------------------- errors and notes
 
 
 def _q_error(
@@ -360,13 +224,8 @@ def _q_error(
     D = chain.D
     if D.field.is_exact:
         return np.zeros(len(D.P.O))
-    if weights == "discounted":
-        norm = linear.inverse_norm(chain.pattern, D.gamma) if D.gamma < 1 else np.inf
-    else:
-        norm = np.inf
-    if not np.isfinite(norm):
-        norm = linear.inverse_norm(_matrix(chain, ~chain.may_not_end), 1.0) if d_residual > 0 else 0.0
-    d_error = d_residual * norm
+    discount = D.gamma if weights == "discounted" else 1.0
+    d_error = d_residual * linear.inverse_norm(_matrix(chain, ~chain.may_not_end), discount) if d_residual else 0.0
     size = float(np.nanmax(np.abs(q_state), initial=0.0))
     with np.errstate(divide="ignore", invalid="ignore"):
         shift = np.where(total > d_error, 2 * d_error / (total - d_error), np.inf)

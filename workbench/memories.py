@@ -40,9 +40,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from workbench.checks import check_rows
 from workbench.errors import ModelError, TooLarge, UnknownLabel, WorkbenchError, WrongType
-from workbench.numeric import Number, Numbers, is_symbolic
-from workbench.pomdp import SUM_TOLERANCE
+from workbench.numeric import Number, Numbers
 from workbench.space import Bits, Label, Product, Space, WithEmpty, show
 
 if TYPE_CHECKING:
@@ -106,16 +106,12 @@ def check_distribution(found: Any, space: Space, where: str) -> Mapping[Label, N
     """`found` itself, if it is a distribution over labels of `space`."""
     if not isinstance(found, Mapping):
         raise WrongType(f"{where} must be a distribution {{label: probability}}, not {found!r}")
-    for label, x in found.items():
+    if not found:
+        raise ModelError(f"{where} is empty")
+    for label in found:
         if label not in space:
             raise UnknownLabel(f"{where}: {space._unknown(label)}")
-        if not is_symbolic(x) and not 0 <= x < float("inf"):
-            raise ModelError(f"{where} gives {show(label)} the probability {x}")
-    numbers = Numbers.of(list(found.values()))
-    total = sum(numbers.objects) if numbers.is_exact else float(numbers.floats.sum())
-    exact_one = numbers.is_exact and (total == 1 or (is_symbolic(total) and total.cancel() == 1))
-    if not exact_one and (numbers.is_exact or abs(total - 1) > SUM_TOLERANCE):
-        raise ModelError(f"{where} sums to {total}, not to 1")
+    check_rows(np.array([0, len(found)]), Numbers.of(list(found.values())), lambda _: where)
     return found
 
 

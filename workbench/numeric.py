@@ -61,7 +61,7 @@ def number(x: Number) -> Number:
 
 def _from_sympy(x: sympy.Expr) -> Number:
     if x.is_Rational:
-        return Fraction(int(x.p), int(x.q))  # type: ignore[attr-defined]
+        return Fraction(int(x.p), int(x.q))
     if x.free_symbols:
         return x
     if x.is_Float or x in (sympy.nan, sympy.oo, -sympy.oo):
@@ -220,7 +220,9 @@ class Numbers:
         """Floats read as the decimals they print as; exact numbers as they are."""
         if self.codes is not None:
             return self
-        return Numbers.of(np.array([read_decimal(float(x)) for x in self.floats.ravel()], dtype=object).reshape(self.shape))
+        return Numbers.of(
+            np.array([read_decimal(float(x)) for x in self.floats.ravel()], dtype=object).reshape(self.shape)
+        )
 
 
 def _smallest(codes: NDArray[np.int64], n: int) -> NDArray[Any]:

@@ -20,9 +20,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from workbench.checks import check_rows
 from workbench.errors import ModelError, PolicyError, WorkbenchError, WrongType
 from workbench.numeric import Number, Numbers, is_symbolic, number
-from workbench.pomdp import POMDP, check_rows
+from workbench.pomdp import POMDP
 from workbench.space import Label, Space, show
 
 if TYPE_CHECKING:
@@ -252,5 +253,3 @@ def greedy_actions(q: NDArray[Any], order: NDArray[np.int64]) -> NDArray[np.int6
     scale = np.maximum(1.0, np.abs(np.where(undefined[:, None], 0.0, best_float)))
     first = np.argmax(filled >= best_float - NEAR * scale, axis=1)
     return np.where(undefined, -1, order[first])
-
-

@@ -51,7 +51,9 @@ def alone(P: POMDP) -> Process:
     def step(state: State, a: Label) -> dict[tuple[State, Number], Number]:
         s, _ = state
         return _add(
-            (((s_next, o_next), r), x * y) for (s_next, r), x in P.p(s, a).items() for o_next, y in P.omega(s_next).items()
+            (((s_next, o_next), r), x * y)
+            for (s_next, r), x in P.p(s, a).items()
+            for o_next, y in P.omega(s_next).items()
         )
 
     start = _add(((s, o), x * y) for s, x in P.mu.items() for o, y in P.omega(s).items())

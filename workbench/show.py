@@ -1,0 +1,37 @@
+"""A POMDP at a glance: its sizes and its first rows, for a terminal and for Jupyter."""
+
+from __future__ import annotations
+
+import html
+
+from workbench.pomdp import POMDP
+from workbench.space import Space, show
+
+_SHOWN = 8
+
+
+def facts(P: POMDP) -> list[tuple[str, str]]:
+    """What a reader wants to know first, element by element of the paper's tuple."""
+    ends = f", {len(P.terminal):,} terminal" if len(P.terminal) else ""
+    starts = ", ".join(f"{show(s)}: {x}" for (s, x), _ in zip(P.mu.items(), range(_SHOWN), strict=False))
+    return [
+        ("S", f"{len(P.S):,} states{ends}: {_some(P.S)}"),
+        ("O", f"{len(P.O):,} observations: {_some(P.O)}"),
+        ("A", f"{len(P.A):,} actions: {_some(P.A)}"),
+        ("R", f"{len(P.R):,} rewards: {', '.join(str(r) for r in P.R[:_SHOWN])}{' ...' if len(P.R) > _SHOWN else ''}"),
+        ("p", f"{len(P.p.s_next):,} outcomes"),
+        ("omega", "deterministic" if P.omega.is_deterministic else f"stochastic, {len(P.omega.o):,} entries"),
+        ("gamma", str(P.gamma)),
+        ("mu", starts + (" ..." if len(P.mu) > _SHOWN else "")),
+        ("numbers", "exact" if P.is_exact else "floats"),
+    ]
+
+
+def _some(space: Space) -> str:
+    return ", ".join(show(label) for label in space[:_SHOWN]) + (" ..." if len(space) > _SHOWN else "")
+
+
+def model_html(P: POMDP) -> str:
+    """The small table that Jupyter shows for a POMDP."""
+    rows = "".join(f"<tr><th>{letter}</th><td>{html.escape(text)}</td></tr>" for letter, text in facts(P))
+    return f"<table><caption>POMDP {html.escape(P.name)}</caption>{rows}</table>"
