@@ -1,7 +1,7 @@
 """A slow, obvious reader of `.POMDP` files and the process that a file describes, as the oracle of `workbench.files`.
 
-Everything is dense and exact: T[a][s][s'], O[a][s'][o], R[a][s][s'][o] as nested lists of Fractions, filled line by line in
-the order of the file, which is what "later lines override earlier ones" means. It accepts well-formed files only.
+Everything is dense and exact: T[a][s][s'], O[a][s'][o], R[a][s][s'][o] as nested lists of Fractions, filled line by
+line in the order of the file, which is what "later lines override earlier ones" means. It accepts well-formed files only.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ class DenseFile:
     gamma: Fraction
     S: list
     A: list
-    O: list
+    O: list  # noqa: E741
     mu: list
     T: list
     Z: list

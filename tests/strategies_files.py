@@ -18,7 +18,7 @@ class Draft:
 
     S: list[str]
     A: list[str]
-    O: list[str]
+    O: list[str]  # noqa: E741
     header: list[str]
     start: str
     lines: list[str] = field(default_factory=list)
@@ -140,9 +140,9 @@ def files(draw: st.DrawFn, most: int = 3) -> str:
 
 PIECES = [
     ":", "*", "T", "O", "R", "T:", "start", "include", "exclude", "start:", "states:", "actions: 2", "uniform", "reset",
-    "identity", "0", "1", "-1", "0.5", "1e999", "1e-999", "nan", "inf", "1_0", "0x1", "999999999999999999999", "-", "+", ".",
-    "\x00", "\n", "#", "é", "∅", "\u2028", "values: cost", "discount: 2", "1000000000", "5e", "--1", "s-0", "'", "..", "0.0.0",
-    "#@workbench ", "#@workbench terminal: [0]\n", "#@workbench copies: [0]\n", "#@workbench exact: {}\n", "[[[[",
+    "identity", "0", "1", "-1", "0.5", "1e999", "1e-999", "nan", "inf", "1_0", "0x1", "999999999999999999999", "-", "+",
+    ".", "\x00", "\n", "#", "é", "∅", "\u2028", "values: cost", "discount: 2", "1000000000", "5e", "--1", "s-0", "'", "..",
+    "0.0.0", "#@workbench ", "#@workbench terminal: [0]\n", "#@workbench copies: [0]\n", "#@workbench exact: {}\n", "[[[[",
     "#@workbench states: [1, [2], null]\n", '#@workbench exact: {"0.5": "1/0"}\n', '#@workbench name: "x"\n',
 ]  # fmt: skip
 

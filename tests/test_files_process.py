@@ -7,11 +7,11 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+import reference_files as reference
 from hypothesis import given
 from hypothesis import strategies as st
+from strategies_files import any_line, drafts, files, reward_line
 
-from tests import reference_files as reference
-from tests.strategies_files import any_line, drafts, files, reward_line
 from workbench.files import PomdpFileError, parse_pomdp
 from workbench.files.grammar import parse
 from workbench.files.source import Source
