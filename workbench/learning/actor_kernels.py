@@ -27,7 +27,7 @@ from workbench.learning.table_kernels import END, begin, take_action
 from workbench.learning.value_kernels import keep_greedy
 
 
-@njit
+@njit(forceinline=True)
 def softmax_row(h, pi, base, nA):
     """Write the softmax of h[base : base + nA] into pi."""
     largest = h[base]
@@ -43,7 +43,7 @@ def softmax_row(h, pi, base, nA):
         pi[base + a] *= share
 
 
-@njit
+@njit(forceinline=True)
 def draw_action(pi, base, nA, word):
     """The action that a word draws from pi[base : base + nA]."""
     u = chance(word) / TWO53
@@ -55,7 +55,7 @@ def draw_action(pi, base, nA, word):
     return a
 
 
-@njit
+@njit(forceinline=True)
 def improve(h, pi, v, o, a, nA, G, policy_step, value_step):
     """One update of actor and critic at the pair (o, a), whose return is G."""
     delta = G - v[o]

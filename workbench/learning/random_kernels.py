@@ -40,7 +40,7 @@ def seed_words(seed: int) -> tuple[int, int]:
     return words[0], words[1]
 
 
-@njit
+@njit(forceinline=True)
 def next_word(g0, g1):
     """The generator's two words after one draw, and the word drawn."""
     word = g0 + g1
@@ -50,19 +50,19 @@ def next_word(g0, g1):
     return g0, g1, word
 
 
-@njit
+@njit(forceinline=True)
 def chance(word):
     """An integer below 2^53, to compare with a threshold floor(probability 2^53)."""
     return word >> uint64(11)
 
 
-@njit
+@njit(forceinline=True)
 def one_of(n, word):
     """An integer below n."""
     return ((word >> uint64(32)) * n) >> uint64(32)
 
 
-@njit
+@njit(forceinline=True)
 def exp(x):
     """e^x for x <= 0; below -700 the value at -700.
 

@@ -34,7 +34,7 @@ _FIRST_PIECE = 1 << 14
 _SECONDS_A_PIECE = 0.05
 
 _UNROLLED = 16
-_WORTH_COMPILING = 20_000_000
+_WORTH_COMPILING = 100_000_000
 """Up to so many actions, and from so many steps on, a kernel is compiled for the very number of actions."""
 
 _MOST_KEPT_ACTIONS = 1 << 16

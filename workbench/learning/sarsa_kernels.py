@@ -33,7 +33,7 @@ from workbench.learning.table_kernels import END, begin, take_action
 from workbench.learning.value_kernels import explore_or_greedy, greedy, keep_greedy
 
 
-@njit
+@njit(forceinline=True)
 def choose(q, o, nA, behaviour, epsilon, g0, g1):
     """The generator's words and the next action."""
     if behaviour is None:
@@ -47,7 +47,7 @@ def choose(q, o, nA, behaviour, epsilon, g0, g1):
     return g0, g1, a
 
 
-@njit
+@njit(forceinline=True)
 def drop_small(active, z, place, held, cutoff):
     """Take the traces of at most `cutoff` off the list, the last one filling each gap; the new length."""
     j = uint64(0)
@@ -64,7 +64,7 @@ def drop_small(active, z, place, held, cutoff):
     return held
 
 
-@njit
+@njit(forceinline=True)
 def forget(active, place, held):
     """Empty the list of traces."""
     for j in range(held):

@@ -72,7 +72,7 @@ def fill_rows(p_ptr, s_next, r, prob, o_ptr, o, o_prob, terminal, rows, outcomes
         rows[row].last = max(first, at - 1)
 
 
-@njit
+@njit(forceinline=True)
 def find(outcomes, first, last, u):
     """The first outcome from `first` to `last` whose threshold exceeds u, or `last`."""
     if last - first > LONG:
@@ -88,7 +88,7 @@ def find(outcomes, first, last, u):
     return first
 
 
-@njit
+@njit(forceinline=True)
 def take_action(rows, outcomes, row, g0, g1):
     """The generator's words, then s', o' and r of one step from row s |A| + a."""
     record = rows[row]
@@ -100,7 +100,7 @@ def take_action(rows, outcomes, row, g0, g1):
     return g0, g1, uint64(outcomes[k].s), outcomes[k].o, outcomes[k].r
 
 
-@njit
+@njit(forceinline=True)
 def begin(starts, g0, g1):
     """The generator's words, then s and o at the start of an episode."""
     k = uint64(0)
