@@ -52,9 +52,11 @@ class _Discovered:
         return self.declared if self.declared is not None else Space(self.labels)
 
 
-def _distribution(found: Any, where: str, keys: str) -> Mapping[Any, Number]:
+def _distribution(found: Any, where: str, keys: str, members: str) -> Mapping[Any, Number]:
     if not isinstance(found, Mapping):
-        raise WrongType(f"{where} must return a distribution {{{keys}: probability}}, not {found!r}")
+        raise WrongType(f"{where} must be a distribution {{{keys}: probability}}, not {found!r}")
+    if not found:
+        raise ModelError(f"{where} has no {members}")
     return found
 
 
@@ -78,9 +80,7 @@ def discover(
             raise WrongType(f"{what} must be a function that returns a distribution, not {f!r}")
     states = _Discovered(S, "states", max_states)
     observations = _Discovered(O, "observations")
-    starts = _distribution(mu, "mu", "s")
-    if not starts:
-        raise ModelError("mu is empty: an episode needs a state to start in")
+    starts = _distribution(mu, "mu(.)", "s", "states: an episode needs one to start in")
     start_places = [states.index(s, "mu") for s in starts]
     is_terminal, declared_terminal = _terminal_test(terminal)
 
@@ -90,7 +90,7 @@ def discover(
     i = 0
     while i < len(states.labels):  # grows while we walk
         s = states.labels[i]
-        for o, x in _distribution(omega(s), f"omega(s={show(s)})", "o").items():
+        for o, x in _distribution(omega(s), f"omega(. | s={show(s)})", "o", "observation").items():
             o_col.append(observations.index(o, f"omega(. | s={show(s)})"))
             o_prob.append(x)
         o_ptr.append(len(o_col))
@@ -98,7 +98,7 @@ def discover(
         for a in actions:
             if not ended[-1]:
                 where = f"p(. | s={show(s)}, a={show(a)})"
-                for outcome, x in _distribution(p(s, a), where, "(s_next, r)").items():
+                for outcome, x in _distribution(p(s, a), where, "(s_next, r)", "outcomes").items():
                     if not isinstance(outcome, tuple) or len(outcome) != 2:
                         raise WrongType(f"{where}: an outcome is a pair (s_next, r), not {outcome!r}")
                     s_next.append(states.index(outcome[0], where))
@@ -262,7 +262,7 @@ def _interleave(matrices: Sequence[Any], nS: int) -> Any:
 
 def _dynamics(p: Any, nS: int, nR: int | None) -> tuple[_Rows, bool, int]:
     """p as compressed rows (s, a); whether it is joint over (s', r); |A|."""
-    if isinstance(p, list | tuple) and len(p) and (sp.issparse(p[0]) or np.ndim(p[0]) == 2) and not _is_dense_3d(p, nS):
+    if _are_matrices(p):
         return _Rows(_interleave(p, nS), "p"), False, len(p)
     if sp.issparse(p):
         if p.shape[0] % nS:
@@ -276,14 +276,14 @@ def _dynamics(p: Any, nS: int, nR: int | None) -> tuple[_Rows, bool, int]:
     return _Rows(p.reshape(nS * p.shape[1], -1), "p"), p.ndim == 4, p.shape[1]
 
 
-def _is_dense_3d(p: Sequence[Any], nS: int) -> bool:
-    """A nested list p[s][a][s'] and not a list of |A| matrices: told apart by the matrices being square."""
-    return not sp.issparse(p[0]) and np.shape(p[0])[0] != nS and len(p) == nS
+def _are_matrices(items: Any) -> bool:
+    """A list of arrays, one for each action; a nested list of numbers is the dense form instead."""
+    return isinstance(items, list | tuple) and len(items) > 0 and all(hasattr(m, "shape") for m in items)
 
 
 def _rewards(r: Any, nS: int, nA: int, row_ptr: NDArray[np.int64], col: NDArray[np.int64]) -> Numbers:
     row = np.repeat(np.arange(nS * nA), np.diff(row_ptr))
-    if isinstance(r, list | tuple) and len(r) == nA and (sp.issparse(r[0]) or np.shape(r[0]) == (nS, nS)):
+    if _are_matrices(r):
         r = _interleave(r, nS)
     if sp.issparse(r):
         _same("rows of r", r.shape[0], nS * nA)

@@ -16,7 +16,6 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from workbench.chain import Chain, Dynamics, group_sums
-from workbench.fields import Field
 from workbench.linear import Solution
 from workbench.numeric import is_symbolic
 
@@ -44,9 +43,11 @@ def occupancy(chain: Chain, weights: str) -> tuple[Solution, NDArray[np.bool_]]:
 def _expected_visits(chain: Chain, classes: list[NDArray[np.int64]]) -> Solution:
     """d = mu + P^T d; infinite (None when exact) on recurrent classes, whose inflow is kept apart by `_inflow`."""
     D, field = chain.D, chain.D.field
-    inner = _without_rows(chain, np.concatenate(classes)) if classes else chain.data
-    pattern, data = _transpose(chain, inner)
-    solution = field.solve(pattern, data, field.one(1), _only(D.mu, chain.visited, field), D.P.name, norm=1)
+    left_out = ~chain.visited  # nobody comes there, and the system would be singular if some of them never ended
+    for members in classes:
+        left_out[members] = True
+    pattern, data = _transpose(chain, _without_rows(chain, left_out))
+    solution = field.solve(pattern, data, field.one(1), D.mu, D.P.name, norm=1)
     if classes:
         x = solution.x.copy()
         x[np.concatenate(classes)] = None if field.is_exact else np.inf
@@ -54,16 +55,12 @@ def _expected_visits(chain: Chain, classes: list[NDArray[np.int64]]) -> Solution
     return solution
 
 
-def _only(mu: NDArray[Any], mask: NDArray[np.bool_], field: Field) -> NDArray[Any]:
-    return mu if mask.all() else np.where(mask, mu, field.zeros(len(mu)))
-
-
-def _without_rows(chain: Chain, states: NDArray[np.int64]) -> NDArray[Any]:
+def _without_rows(chain: Chain, states: NDArray[np.bool_]) -> NDArray[Any]:
     """The data of the chain with nothing leaving some states."""
-    leaves = np.zeros(chain.pattern.shape[0], dtype=bool)
-    leaves[states] = True
+    if not states.any():
+        return chain.data
     data = chain.data.copy()
-    data[np.repeat(leaves, np.diff(chain.pattern.indptr))] = chain.D.field.one(0)
+    data[np.repeat(states, np.diff(chain.pattern.indptr))] = chain.D.field.one(0)
     return data
 
 
