@@ -22,6 +22,8 @@ class _Speed(ProgressColumn):
 def steps_bar(what: str) -> Iterator[Callable[[int, int], None]]:
     """A bar on the error stream that goes away when done; it yields a function of (steps done, steps to do)."""
     columns = (TextColumn("{task.description}"), BarColumn(), _Speed(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+    console = Console(stderr=True)
+    unseen = not (console.is_terminal or console.is_jupyter)
+    with Progress(*columns, console=console, transient=True, disable=unseen) as bar:
         task = bar.add_task(what, total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)

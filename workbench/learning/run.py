@@ -65,14 +65,22 @@ class Run:
         """`per_100[seed, block]`: the average reward per 100 steps, the measure of the paper's figures."""
         return 100 * self.rewards / np.diff(self.ends, prepend=0)
 
+    def early(self, share: float = 0.1) -> NDArray[np.float64]:
+        """`early[seed]`: the average reward per 100 steps over the first `share` of the blocks."""
+        return self._average(slice(0, self._blocks(share)))
+
     def late(self, share: float = 0.1) -> NDArray[np.float64]:
-        """`late[seed]`: the average reward per 100 steps over the blocks that make up the last `share` of the run."""
+        """`late[seed]`: the average reward per 100 steps over the last `share` of the blocks."""
+        return self._average(slice(-self._blocks(share), None))
+
+    def _blocks(self, share: float) -> int:
+        """How many blocks make up a share of the run, at least one."""
         if not 0 < share <= 1:
             raise WorkbenchError(f"share must lie in (0, 1], not {share}")
-        lengths = np.diff(self.ends, prepend=0)
-        first = int(np.searchsorted(self.ends, self.steps * (1 - share), side="right"))
-        first = min(first, len(lengths) - 1)
-        return 100 * self.rewards[:, first:].sum(axis=1) / lengths[first:].sum()
+        return max(1, round(share * self.rewards.shape[1]))
+
+    def _average(self, blocks: slice) -> NDArray[np.float64]:
+        return 100 * self.rewards[:, blocks].sum(axis=1) / np.diff(self.ends, prepend=0)[blocks].sum()
 
     # ------------------------------------------------------------------ policies
 
@@ -101,9 +109,11 @@ class Run:
         """
         return self._evaluated(self._kept(), gamma, progress)
 
-    def final_values(self, gamma: Number | None = None) -> NDArray[np.float64]:
-        """`final_values[seed]`: the exact value of the greedy policy at the end of the run."""
-        return self._evaluated(self._final()[:, None, :], gamma, None)[:, 0]
+    def final_values(
+        self, gamma: Number | None = None, progress: Callable[[int, int], None] | None = None
+    ) -> NDArray[np.float64]:
+        """`final_values[seed]`: as `values`, of the greedy policy at the end of the run only."""
+        return self._evaluated(self._final()[:, None, :], gamma, progress)[:, 0]
 
     def _row(self, seed: int) -> int:
         if seed not in self.seeds:

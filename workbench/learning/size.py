@@ -37,7 +37,7 @@ def check_size(P: POMDP, engine: Engine, seeds: int, threads: int, blocks: int) 
         f"{blocks:,} greedy policies for each seed": 2 * len(P.O) * blocks * seeds,
         "the outcomes to sample from": ROW.itemsize * len(P.S) * len(P.A) + OUTCOME.itemsize * len(P.p.s_next),
     }
-    _refuse(f"{engine.learner.kind} on {P.name}", parts)
+    _refuse(f"{engine.learner.kind} on {P.name}", parts, "take a smaller memory, fewer seeds, or keep no policies")
 
 
 def check_memory(P: POMDP, memory: Memory, seeds: int = 1) -> None:
@@ -48,7 +48,8 @@ def check_memory(P: POMDP, memory: Memory, seeds: int = 1) -> None:
     if memory.rule is None or not memory.rule.overwrite:
         return
     entries = len(memory.M) * len(P.O) * len(P.A) * len(memory.W)
-    _refuse(f"a table for {P.name}×{memory.name}", {f"{seeds} times {entries:,} entries": 8 * entries * seeds})
+    parts = {f"{seeds} times {entries:,} entries": 8 * entries * seeds}
+    _refuse(f"a table for {P.name}×{memory.name}", parts, "take a smaller memory or fewer seeds")
 
 
 def _entries(shape: tuple[int, ...]) -> int:
@@ -58,11 +59,11 @@ def _entries(shape: tuple[int, ...]) -> int:
     return count
 
 
-def _refuse(what: str, parts: dict[str, int]) -> None:
+def _refuse(what: str, parts: dict[str, int], advice: str) -> None:
     needed, free = sum(parts.values()), available_bytes()
     if needed > free:
         largest = max(parts, key=lambda part: parts[part])
         raise TooLarge(
             f"{what} needs {needed / GB:.1f} GB, most of it for {largest} ({parts[largest] / GB:.1f} GB), but only "
-            f"{free / GB:.1f} GB are free: take a smaller memory, fewer seeds, or keep no policies"
+            f"{free / GB:.1f} GB are free: {advice}"
         )

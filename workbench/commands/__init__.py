@@ -1,0 +1,1 @@
+"""The commands of the `workbench` command line, one module each."""

@@ -1,0 +1,130 @@
+"""`workbench learn`: one's own runs of the tabular learners."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from workbench.learning import Run
+
+_MOST_STATES_EVALUATED = 20_000
+"""Beyond so many states the exact values of the final greedy policies are computed only when asked for."""
+
+
+def learn(
+    task: Annotated[str, typer.Argument(help="A task, such as gravity, or a file ending in .POMDP.")],
+    memory: Annotated[
+        list[str] | None,
+        typer.Option("-m", "--memory", help="A memory, such as OA1; may be repeated.", show_default="none"),
+    ] = None,
+    learner: Annotated[
+        str, typer.Option("-l", "--learner", help="qlearning, sarsa, actor-critic, monte-carlo or double-q.")
+    ] = "qlearning",
+    steps: Annotated[int, typer.Option(help="Steps of each seed.")] = 1_000_000,
+    seeds: Annotated[int, typer.Option(help="How many seeds: 0, 1, 2, ...")] = 30,
+    every: Annotated[int | None, typer.Option(help="Steps in a block of the curve.", show_default="steps/100")] = None,
+    lam: Annotated[float | None, typer.Option(help="lambda of sarsa.", show_default="0.5")] = None,
+    n: Annotated[int | None, typer.Option("-n", "--n", help="n of actor-critic.", show_default="5")] = None,
+    epsilon: Annotated[float | None, typer.Option(help="Probability of exploring.", show_default="0.01")] = None,
+    step: Annotated[float | None, typer.Option(help="Step size of q.", show_default="0.1")] = None,
+    policy_step: Annotated[float | None, typer.Option(help="Of actor-critic's policy.", show_default="0.1")] = None,
+    value_step: Annotated[float | None, typer.Option(help="Of actor-critic's v.", show_default="0.001")] = None,
+    initial: Annotated[float | None, typer.Option(help="q at the start.", show_default="1")] = None,
+    initial_value: Annotated[
+        float | None, typer.Option(help="Actor-critic's v at the start.", show_default="0")
+    ] = None,
+    gamma: Annotated[float | None, typer.Option(help="Discount.", show_default="the task's")] = None,
+    max_episode_steps: Annotated[int | None, typer.Option(help="Cut episodes off.", show_default="never")] = None,
+    threads: Annotated[
+        int | None, typer.Option(help="Threads; the result is the same.", show_default="all cores")
+    ] = None,
+    values: Annotated[
+        bool | None,
+        typer.Option(help="Exact values of the final greedy policies.", show_default="up to 20,000 states"),
+    ] = None,
+    plot: Annotated[Path | None, typer.Option(help="Write the learning curves to this file (.pdf, .png, ...).")] = None,
+) -> None:
+    """Learn with a tabular method, one run for each memory and seed.
+
+    Example: workbench learn gravity -m O1 -m B1 --learner sarsa --lam 0.5 --plot curves.pdf
+    """
+    from rich.console import Console
+
+    from workbench.augmentation import augment
+    from workbench.commands.tasks import find_task
+    from workbench.learning import by_name
+    from workbench.learning import learn as run_learner
+    from workbench.learning.plot import check_plot_file, save_plot
+    from workbench.learning.size import check_memory
+    from workbench.memories import attach
+
+    given = {
+        "lam": lam, "n": n, "epsilon": epsilon, "step": step, "policy_step": policy_step, "value_step": value_step,
+        "initial": initial, "initial_value": initial_value, "gamma": gamma, "max_episode_steps": max_episode_steps,
+    }  # fmt: skip
+    record = by_name(learner, **{name: value for name, value in given.items() if value is not None})
+    if plot is not None:
+        check_plot_file(plot)
+    P = find_task(task)
+    attached = {name: attach(name, P) for name in memory or ["none"]}
+    for m in attached.values():
+        check_memory(P, m, max(1, seeds))
+    title = f"{_described(record.settings())} on {P.name}"
+    table = _new_table(title, steps, seeds)
+    runs: dict[str, Run] = {}
+    for name, m in attached.items():
+        E = augment(P, m)
+        run = run_learner(
+            E, record, steps=steps, seeds=seeds, every=every, policies=False, threads=threads, progress=True
+        )
+        runs[name] = run
+        wanted = len(E.S) <= _MOST_STATES_EVALUATED if values is None else values
+        _add_row(table, name, run, wanted)
+    Console().print(table)
+    if plot is not None:
+        save_plot(plot, runs, title)
+        Console().print(f"Learning curves: {plot}", soft_wrap=True)
+
+
+def _described(settings: dict[str, Any]) -> str:
+    """A learner in a few words: its name and the settings that change what it is."""
+    name = settings["learner"]
+    if name == "Sarsa":
+        return f"Sarsa({settings['lam']:g})"
+    if name == "ActorCritic":
+        return f"{settings['n']}-step actor-critic, v starts at {settings['initial_value']:g},"
+    return {"QLearning": "Q-learning", "DoubleQLearning": "Double Q-learning", "MonteCarlo": "Monte Carlo"}[name]
+
+
+def _new_table(title: str, steps: int, seeds: int) -> Table:
+    from rich.table import Table
+
+    caption = (
+        f"{seeds} seeds of {steps:,} steps. Average reward per 100 steps over the first and the last tenth; s.d., worst and "
+        "best over seeds, of the last tenth; value: exact, of the final greedy policies, mean over seeds."
+    )
+    table = Table(title=title, caption=caption)
+    table.add_column("memory")
+    for column in ("states", "table", "first", "last", "s.d.", "worst", "best", "value"):
+        table.add_column(column, justify="right")
+    return table
+
+
+def _add_row(table: Table, name: str, run: Run, values: bool) -> None:
+    late = run.late()
+    size = "×".join(f"{length:,}" for length in next(iter(run.tables.values())).shape[1:])
+    numbers = (run.early().mean(), late.mean(), late.std(), late.min(), late.max())
+    value = f"{_mean_value(run):.4f}" if values else "-"
+    table.add_row(name, f"{len(run.P.S):,}", size, *(f"{x:.2f}" for x in numbers), value)
+
+
+def _mean_value(run: Run) -> float:
+    from workbench.waiting import waiting
+
+    with waiting(f"evaluating greedy policies on {run.P.name}") as tell:
+        return float(run.final_values(progress=lambda done, total: tell(f"{done} of {total}")).mean())
