@@ -124,7 +124,7 @@ def _add_row(table: Table, name: str, run: Run, values: bool) -> None:
 
 
 def _mean_value(run: Run) -> float:
-    from workbench.waiting import waiting
+    from workbench.learning.progress import progress_bar
 
-    with waiting(f"evaluating greedy policies on {run.P.name}") as tell:
-        return float(run.final_values(progress=lambda done, total: tell(f"{done} of {total}")).mean())
+    with progress_bar(f"evaluating policies on {run.P.name}", "policies", 1) as report:
+        return float(run.final_values(progress=report).mean())

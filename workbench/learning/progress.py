@@ -1,4 +1,4 @@
-"""A progress bar for learners: steps done, time left, steps per second."""
+"""A progress bar on the error stream: what is done, how fast, how long it will take."""
 
 from __future__ import annotations
 
@@ -11,19 +11,23 @@ from rich.text import Text
 
 
 class _Speed(ProgressColumn):
-    """Millions of steps per second."""
+    """How many units are done in a second."""
+
+    def __init__(self, unit: str, scale: float):
+        super().__init__()
+        self.unit, self.scale = unit, scale
 
     def render(self, task: Task) -> Text:
         speed = task.finished_speed or task.speed
-        return Text("" if speed is None else f"{speed / 1e6:.1f} M steps/s")
+        return Text("" if speed is None else f"{speed / self.scale:.1f} {self.unit}/s")
 
 
 @contextmanager
-def steps_bar(what: str) -> Iterator[Callable[[int, int], None]]:
-    """A bar on the error stream that goes away when done; it yields a function of (steps done, steps to do)."""
-    columns = (TextColumn("{task.description}"), BarColumn(), _Speed(), TimeRemainingColumn())
+def progress_bar(what: str, unit: str = "M steps", scale: float = 1e6) -> Iterator[Callable[[int, int], None]]:
+    """A bar that goes away when done and is silent where nobody can see it; it yields a function of (done, to do)."""
     console = Console(stderr=True)
     unseen = not (console.is_terminal or console.is_jupyter)
+    columns = (TextColumn("{task.description}"), BarColumn(20), _Speed(unit, scale), TimeRemainingColumn())
     with Progress(*columns, console=console, transient=True, disable=unseen) as bar:
         task = bar.add_task(what, total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)

@@ -130,9 +130,9 @@ def _shown(progress: Progress | bool, what: str) -> Iterator[Progress]:
     if callable(progress):
         yield progress
     elif progress:
-        from workbench.learning.progress import steps_bar
+        from workbench.learning.progress import progress_bar
 
-        with steps_bar(what) as report:
+        with progress_bar(what) as report:
             yield report
     else:
         yield lambda done, total: None
