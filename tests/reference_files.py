@@ -168,7 +168,7 @@ def endings(file: DenseFile, goals=None):
             return False
         ways = [(a, t) for a in nA for t in nS if file.T[a][t][s]]
         paid = {file.R[a][t][s][o] for a, t in ways for o in nO if file.Z[a][s][o]}
-        return len(paid) == 1 and any(t != s for _, t in ways)
+        return len(paid) == 1 and (any(t != s for _, t in ways) or not file.mu[s])
 
     if goals is None:
         ends = set(file.resets)

@@ -7,8 +7,11 @@ observation, `episodes.py` the episodic reading, `notes.py` what `save_pomdp` ad
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import AbstractContextManager, nullcontext
 from os import PathLike
 from pathlib import Path
+
+from rich.console import Console
 
 from workbench.files.compile import compile_record, reading_of
 from workbench.files.grammar import parse
@@ -81,16 +84,25 @@ def load_pomdp(
     {(('heads', 'h'), Fraction(3, 2)): Fraction(1, 1)}
     """
     path = Path(path)
-    return parse_pomdp(
-        path.read_bytes().decode("utf-8", errors="replace"),
-        name=path.name,
-        first=first,
-        episodic=episodic,
-        goals=goals,
-        exact=exact,
-        tolerance=tolerance,
-        max_outcomes=max_outcomes,
-    )
+    data = path.read_bytes()
+    with _patience(path.name, len(data)):
+        return parse_pomdp(
+            data.decode("utf-8", errors="replace"),
+            name=path.name,
+            first=first,
+            episodic=episodic,
+            goals=goals,
+            exact=exact,
+            tolerance=tolerance,
+            max_outcomes=max_outcomes,
+        )
+
+
+def _patience(name: str, size: int) -> AbstractContextManager[object]:
+    """A spinner in the terminal while a large file is read; a file of some megabytes takes a second for each."""
+    if size < 2_000_000:
+        return nullcontext()
+    return Console(stderr=True).status(f"reading {name} ({size / 1e6:.0f} MB)")
 
 
 def parse_pomdp(

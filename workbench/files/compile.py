@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.errors import ModelError, WorkbenchError
+from workbench.errors import WorkbenchError
 from workbench.files.assemble import Copies, assemble
 from workbench.files.episodes import detected, named, stays_for_the_same
 from workbench.files.model import Model, Reading, tables_of
@@ -82,7 +82,8 @@ class _Compiler:
         T = self.model.T
         row, s_next = T.row, T.column
         r, varies, pays = self._rewards(row, s_next)
-        pays &= ~np.repeat(stays_for_the_same(T, r, varies, self.nS, self.nA), self.nA)
+        starts = self.model.mu.astype(bool)
+        pays &= ~np.repeat(stays_for_the_same(T, r, varies, starts, self.nA), self.nA)
         ends, terminal = self._ends(pays)
         live = ~ends[row] & ~np.repeat(terminal, self.nA)[row]
         first_row, first_mixed = self._first_observation()
@@ -115,8 +116,8 @@ class _Compiler:
         each = R(a[k], s[k], s_next[k], omega.column[entries])
         r[k] = each
         varies[k[(each != r[k]).astype(bool)]] = True
-        pays[row[k[(each != 0).astype(bool)]]] = True
-        pays[row[plain[(r[plain] != 0).astype(bool)]]] = True
+        pays[row[k[each.astype(bool)]]] = True
+        pays[row[plain[r[plain].astype(bool)]]] = True
         return r, varies, pays
 
     def _within_limit(self, count: int) -> None:
@@ -178,7 +179,7 @@ class _Compiler:
         mixed : for start states whose actions differ, a distribution over observations (a dense row) in its place.
         """
         first, omega, A = self.reading.first, self.model.omega, self.model.A
-        support = np.flatnonzero((self.model.mu != 0).astype(bool))
+        support = np.flatnonzero(self.model.mu.astype(bool))
         base = support * self.nA
         if first.startswith("after "):
             wanted = {str(label): i for i, label in enumerate(A)}
@@ -242,7 +243,7 @@ class _Compiler:
     ) -> Copies:
         """The states of the POMDP, what they show, and where it starts."""
         model, nO = self.model, len(self.model.O)
-        support = np.flatnonzero((model.mu != 0).astype(bool))
+        support = np.flatnonzero(model.mu.astype(bool))
         entered = np.zeros(self.nS, dtype=bool)
         entered[outcomes.s_next] = True
         plain = ~split
@@ -256,7 +257,7 @@ class _Compiler:
                     starts.append((s, -1, model.mu[s]))
                     continue
                 if s in mixed:
-                    shown = [(o, mixed[s][o]) for o in np.flatnonzero((mixed[s] != 0).astype(bool)).tolist()]
+                    shown = [(o, mixed[s][o]) for o in np.flatnonzero(mixed[s].astype(bool)).tolist()]
                 else:
                     span = slice(model.omega.ptr[row], model.omega.ptr[row + 1])
                     shown = list(zip(model.omega.column[span].tolist(), model.omega.value[span].tolist(), strict=True))
@@ -292,8 +293,8 @@ def reading_of(
     """The arguments of `load_pomdp`, checked."""
     if goals is not None:
         if episodic is False:
-            raise ModelError("goals are for the episodic reading; leave out episodic=False")
+            raise PomdpFileError("goals are for the episodic reading; leave out episodic=False")
         goals = (goals,) if isinstance(goals, str) else tuple(goals)
     if tolerance is not None and not 0 <= tolerance < 1:
-        raise ModelError(f"tolerance must lie in [0, 1), not {tolerance}")
+        raise PomdpFileError(f"tolerance must lie in [0, 1), not {tolerance}")
     return Reading(first, episodic, goals, tolerance, max_outcomes)

@@ -54,16 +54,20 @@ def detected(
     return ends | np.repeat(goal, nA)
 
 
-def stays_for_the_same(T: Rows, r: Values, varies: NDArray[np.bool_], nS: int, nA: int) -> NDArray[np.bool_]:
+def stays_for_the_same(
+    T: Rows, r: Values, varies: NDArray[np.bool_], starts: NDArray[np.bool_], nA: int
+) -> NDArray[np.bool_]:
     """The absorbing states where staying pays what entering from elsewhere pays, whatever the state and the action.
 
     r, varies : for each entry of T its reward, and whether that depends on the observation.
+    starts : the start states; one of them that nothing else leads to is not among the states found.
     """
+    nS = len(starts)
     state, s_next = T.row // nA, T.column
     stays = np.bincount(state[state == s_next], minlength=nS)
     leaves = np.bincount(state[state != s_next], minlength=nS)
     entered = np.bincount(s_next[state != s_next], minlength=nS)
-    found = (stays == nA) & (leaves == 0) & (entered > 0)
+    found = (stays == nA) & (leaves == 0) & ((entered > 0) | ~starts)
     into = found[s_next]
     found[s_next[into & varies]] = False
     reward = zeros(nS, r.dtype == object)

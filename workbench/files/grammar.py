@@ -40,8 +40,8 @@ RESERVED = frozenset(
 )  # fmt: skip
 _LINES = "discount, values, states, actions, observations, start, T, O or R"
 _NUMBER_BEGINS = frozenset("0123456789+-.")
-_SLACK = 1e-5
-"""A probability may exceed one by this much, as rounding errors in printed files do; sums are judged later."""
+_MOST = Fraction(100_001, 100_000)
+"""The largest probability accepted: rounding in printed files may exceed one a little; sums are judged later."""
 
 
 def parse(source: Source, exact: bool, spellings: Mapping[str, Fraction], limit: int) -> Record:
@@ -64,6 +64,7 @@ class _Parser:
         self.i = 0
         self.exact = exact
         self.spelled = Spelled(exact, spellings if exact else None)
+        self.probabilities: set[str] = set()
         self.limit = limit
         self.seen: dict[str, int] = {}
         self.gamma: Value = 0.0
@@ -151,15 +152,15 @@ class _Parser:
             raise self.source.fault(self.i, "observations must be declared before the first line for O or R")
         self._head()
         first = self.i
-        while self.i < self.end and self.tokens[self.i] not in RESERVED:
+        if self.tokens[first].isascii() and self.tokens[first].isdigit():
             self.i += 1
-        found = self.tokens[first : self.i]
-        if not found:
-            raise self.source.error(first, f"the number of {word} or their names")
-        if len(found) == 1 and found[0].isascii() and found[0].isdigit():
-            count = self._count(found[0], first, word)
-            self.names[word] = Names(kind, count)
+            self.names[word] = Names(kind, self._count(self.tokens[first], first, word))
         else:
+            while self.i < self.end and self.tokens[self.i] not in RESERVED:
+                self.i += 1
+            found = self.tokens[first : self.i]
+            if not found:
+                raise self.source.error(first, f"the number of {word} or their names")
             self._check_names(found, first, kind)
             self.names[word] = Names(kind, len(found), found)
         self._check_size(first)
@@ -354,9 +355,16 @@ class _Parser:
 
     def _probability(self) -> Value:
         value = self._number()
-        if not 0 <= value <= 1 + _SLACK:
-            raise self.source.error(self.i - 1, "a probability from 0 to 1")
+        if (token := self.tokens[self.i - 1]) not in self.probabilities:
+            self._check_probabilities([token], self.i - 1)
         return value
+
+    def _check_probabilities(self, tokens: list[str], first: int) -> None:
+        """Refuse numbers that are no probabilities; each spelling is judged once."""
+        for token in set(tokens) - self.probabilities:
+            if not 0 <= self.spelled[token] <= _MOST:
+                raise self.source.error(first + tokens.index(token), "a probability from 0 to 1")
+            self.probabilities.add(token)
 
     def _numbers(self, count: int, what: str, shape: tuple[int, ...], hint: str = "") -> Values:
         """The next `count` numbers, and not one more."""
@@ -391,9 +399,7 @@ class _Parser:
     def _probabilities(self, count: int, what: str, shape: tuple[int, ...]) -> Values:
         first = self.i
         found = self._numbers(count, what, shape)
-        bad = np.flatnonzero((found < 0) | (found > 1 + _SLACK))
-        if bad.size:
-            raise self.source.error(first + int(bad[0]), "a probability from 0 to 1")
+        self._check_probabilities(self.tokens[first : self.i], first)
         return found
 
     def _no_more_numbers(self, all_there: str) -> None:

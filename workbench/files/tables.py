@@ -101,7 +101,7 @@ def resolve(
     kept = ~np.isin(base_key, key)
     all_keys = np.concatenate((base_key[kept], key))
     all_values = np.concatenate((base.value[kept], value))
-    nonzero = (all_values != 0).astype(bool)
+    nonzero = all_values.astype(bool)
     order = np.flatnonzero(nonzero)[np.argsort(all_keys[nonzero], kind="stable")]
     row, column = np.divmod(all_keys[order], width)
     return Rows(_pointers(row, nS * nA), column, all_values[order], at), resets
@@ -130,7 +130,7 @@ class _Pool:
         return len(self.columns) - 1
 
     def dense(self, numbers: Values) -> int:
-        columns = np.flatnonzero((numbers != 0).astype(bool))
+        columns = np.flatnonzero(numbers.astype(bool))
         return self.add(columns, numbers[columns])
 
     def constant(self, value: Value) -> int:
