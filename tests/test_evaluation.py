@@ -297,8 +297,8 @@ def test_a_solver_that_misses_is_replaced_and_never_believed(monkeypatch):
     right = evaluate(E, pi).value
     monkeypatch.setattr("workbench.linear._SMALL", 0)
     monkeypatch.setattr("workbench.linear._MOST_BAND_WORK", 0.0)
-    monkeypatch.setattr("workbench.linear._bicgstab", lambda A, b, start, aim: b * 0.5)
-    monkeypatch.setattr("workbench.linear._gmres", lambda A, b, start, aim: np.full_like(b, np.nan))
+    monkeypatch.setattr("workbench.linear._bicgstab", lambda system, start: start * 0.5)
+    monkeypatch.setattr("workbench.linear._gmres", lambda system, start: np.full_like(start, np.nan))
     fallen_back = evaluate(E, pi)
     assert fallen_back.method == "v: direct, weights: direct"
     assert fallen_back.value == pytest.approx(right, abs=1e-12)

@@ -98,7 +98,8 @@ def _check_exact_sums(row_ptr: NDArray[np.int64], prob: Numbers, name: Callable[
         block = codes[row_ptr[rows][:, None] + np.arange(length)]
         distinct, first = _distinct_rows(block)
         for members, i in zip(distinct, first, strict=True):
-            total = sum(values[c] for c in members.tolist())
+            which, times = np.unique(members, return_counts=True)
+            total = sum(values[c] * n for c, n in zip(which.tolist(), times.tolist(), strict=True))
             if total != 1 and not (is_symbolic(total) and total.cancel() == 1):
                 raise ModelError(f"{name(int(rows[i]))} sums to {total}, not to 1")
 
