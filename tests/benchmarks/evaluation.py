@@ -103,7 +103,7 @@ def main(memories: tuple[str, ...]) -> None:
         rows.append(row)
         print(
             f"{row['memory']:>6} {row['states']:>9,} {row['outcomes']:>10,} {row['build']:>7.3f}s {row['discounted']:>9.3f}s "
-            f"{row['visits']:>7.3f}s {row['peak']:>6.2f}GB  {row['error']:.0e}, {row['method']}"
+            f"{row['visits']:>7.3f}s {row['peak']:>6.2f}GB {row['error']:.0e}"
         )
     large = [row for row in rows if row["states"] > 20_000]
     if len(large) > 1:
