@@ -101,7 +101,9 @@ def test_the_walk_with_a_map_is_the_walk_with_an_array(monkeypatch):
 
 
 def test_a_memory_may_read_rewards_and_the_next_observation():
-    counts = Memory("wins", M=[0, 1, 2], W=["-"], Gamma=lambda m, w, o, a, r, o_next: {min(2, m + (r > 0)): 1}, eta={0: 1})
+    counts = Memory(
+        "wins", M=[0, 1, 2], W=["-"], Gamma=lambda m, w, o, a, r, o_next: {min(2, m + (r > 0)): 1}, eta={0: 1}
+    )
     E = augment(recall4(), counts)
     assert {m for _, m, _ in E.S} == {0, 1}
     assert {m for s, m, _ in E.S if s != "end"} == {0}

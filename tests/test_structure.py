@@ -50,6 +50,8 @@ def test_every_name_in_the_window_is_there_and_is_no_module():
 
 def test_importing_the_package_loads_nothing_heavy():
     """The command line starts at once because the heavy parts are loaded when they are used."""
-    code = "import sys, workbench; print(sorted({'numba', 'sympy', 'scipy', 'pandas', 'matplotlib'} & set(sys.modules)))"
+    code = (
+        "import sys, workbench; print(sorted({'numba', 'sympy', 'scipy', 'pandas', 'matplotlib'} & set(sys.modules)))"
+    )
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
     assert shown.stdout.strip() == "[]"

@@ -70,7 +70,12 @@ def test_gravity_is_the_drawing():
     P, grid = gravity(), Grid(FIGURE)
     assert (grid.width, grid.height) == (5, 5)
     assert grid.marks == {"A": (0, 0), "B": (4, 0), "C": (0, 4)}
-    inner = {(c, m) for c in grid.cells for m in ((0, 1), (1, 0)) if grid.has_wall(c, m) and c[0] + m[0] < 5 and c[1] + m[1] < 5}
+    inner = {
+        (c, m)
+        for c in grid.cells
+        for m in ((0, 1), (1, 0))
+        if grid.has_wall(c, m) and c[0] + m[0] < 5 and c[1] + m[1] < 5
+    }
     assert inner == {((x, 0), (0, 1)) for x in range(1, 5)}  # the wall along y = 1 from x = 1 to x = 5
     assert (len(P.S), len(P.O), len(P.A)) == (KNOWN["states"], KNOWN["observations"], KNOWN["actions"])
     assert list(P.A) == ["up", "down", "left", "right"]
