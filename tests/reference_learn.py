@@ -10,6 +10,8 @@ from __future__ import annotations
 import math
 import struct
 
+import numpy as np
+
 MASK = (1 << 64) - 1
 
 
@@ -328,3 +330,76 @@ TWINS = {
 def twin(P, learner, seed: int, steps: int, every: int) -> Trajectory:
     """The slow run that `learn(P, learner, seeds=[seed], ...)` must equal bit for bit."""
     return TWINS[learner.kind](P, learner, seed, steps, every)
+
+
+# ---------------------------------------------------------------------- exact answers, by dense linear algebra
+
+
+def dense(P, pi: np.ndarray) -> dict[str, np.ndarray]:
+    """The model as dense arrays: p[s, a, s'], R[s, a], omega[s, o], and for a policy visits[s] and P(s|o)."""
+    nS, nA, nO = len(P.S), len(P.A), len(P.O)
+    p, R, omega = np.zeros((nS, nA, nS)), np.zeros((nS, nA)), np.zeros((nS, nO))
+    for s in range(nS):
+        for k in range(int(P.omega.row_ptr[s]), int(P.omega.row_ptr[s + 1])):
+            omega[s, P.omega.o[k]] += P.omega.prob.floats[k]
+        for a in range(nA):
+            for k in range(int(P.p.row_ptr[s * nA + a]), int(P.p.row_ptr[s * nA + a + 1])):
+                p[s, a, P.p.s_next[k]] += P.p.prob.floats[k]
+                R[s, a] += P.p.prob.floats[k] * P.p.r.floats[k]
+    alive = ~P.terminal.mask
+    act = omega @ pi * alive[:, None]  # the policy as it looks from a state
+    chain = np.einsum("sa,sat->st", act, p)
+    visits = np.linalg.solve(np.eye(nS) - chain.T, P.mu.prob.floats) * alive
+    joint = visits[:, None] * omega
+    with np.errstate(invalid="ignore"):
+        s_given_o = joint / joint.sum(axis=0)  # NaN for observations that are never seen
+    return {"p": p, "R": R, "omega": omega, "act": act, "chain": chain, "visits": joint, "s_given_o": s_given_o}
+
+
+def monte_carlo_values(P, pi: np.ndarray, gamma: float) -> np.ndarray:
+    """q_pi(o,a) = sum_s P_pi(s|o) q_pi(s,a): what every-visit returns average to."""
+    d = dense(P, pi)
+    v = np.linalg.solve(np.eye(len(P.S)) - gamma * d["chain"], (d["act"] * d["R"]).sum(axis=1))
+    return d["s_given_o"].T @ (d["R"] + gamma * d["p"] @ v)
+
+
+def td0_values(P, pi: np.ndarray, gamma: float) -> np.ndarray:
+    """q(o,a) = sum_s P_pi(s|o) [ R(s,a) + gamma sum p(s'|s,a) omega(o'|s') sum_b pi(b|o') q(o',b) ], solved at once."""
+    d = dense(P, pi)
+    nO, nA = pi.shape
+    seen = np.nan_to_num(d["s_given_o"])
+    alive = ~P.terminal.mask
+    to_o = np.einsum("so,sat,tx->oax", seen, d["p"] * alive, d["omega"])
+    system = np.eye(nO * nA) - gamma * np.einsum("oax,xb->oaxb", to_o, pi).reshape(nO * nA, nO * nA)
+    q = np.linalg.solve(system, (seen.T @ d["R"]).ravel()).reshape(nO, nA)
+    return np.where(np.isnan(d["s_given_o"]).any(axis=0)[:, None], np.nan, q)
+
+
+def expected_actor_update(P, pi: np.ndarray, gamma: float) -> np.ndarray:
+    """sum over an episode's steps of E[ (G - baseline) grad log pi ]: visits(o) pi(b|o) (q_pi(o,b) - v_pi(o)).
+
+    For gamma = 1 it is the gradient of the return in the softmax's preferences.
+    """
+    q = monte_carlo_values(P, pi, gamma)
+    visits = dense(P, pi)["visits"].sum(axis=0)
+    advantage = q - (pi * q).sum(axis=1, keepdims=True)
+    return np.where(visits[:, None] > 0, visits[:, None] * pi * advantage, 0.0)
+
+
+def episodes_of(P, pi: np.ndarray, s: int | None = None, so_far: tuple = (), probability: float = 1.0):
+    """Every episode of a model whose episodes have bounded length: (probability, ((o, a, r), ...))."""
+    nA = len(P.A)
+    if s is None:
+        for start in np.flatnonzero(P.mu.prob.floats).tolist():
+            yield from episodes_of(P, pi, start, (), float(P.mu.prob.floats[start]))
+        return
+    if P.terminal.mask[s]:
+        yield probability, so_far
+        return
+    for k in range(int(P.omega.row_ptr[s]), int(P.omega.row_ptr[s + 1])):
+        o, x = int(P.omega.o[k]), float(P.omega.prob.floats[k])
+        for a in range(nA):
+            for j in range(int(P.p.row_ptr[s * nA + a]), int(P.p.row_ptr[s * nA + a + 1])):
+                step = (o, a, float(P.p.r.floats[j]))
+                y = float(pi[o, a]) * x * float(P.p.prob.floats[j])
+                yield from episodes_of(P, pi, int(P.p.s_next[j]), (*so_far, step), probability * y)

@@ -17,12 +17,15 @@ def find_task(name: str) -> POMDP:
     >>> find_task("recall")
     POMDP recall: 6 states (1 terminal), 1 observation, 3 actions, 15 outcomes, gamma 19/20
     """
-    from workbench.errors import UnknownLabel
+    from workbench.errors import UnknownLabel, WorkbenchError
 
     if name.lower().endswith(".pomdp"):
         from workbench.files import load_pomdp
 
-        return load_pomdp(name)
+        try:
+            return load_pomdp(name)
+        except OSError as error:
+            raise WorkbenchError(f"cannot read {name}: {error.strerror}") from None
     tasks = _tasks()
     if name not in tasks:
         near = difflib.get_close_matches(name, tasks, n=1)
