@@ -9,6 +9,8 @@ written today can be verified by somebody who has nothing but the file and the c
 
 from __future__ import annotations
 
+import importlib
+import pkgutil
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
@@ -27,6 +29,15 @@ def rechecks(kind: str) -> Callable[[Callable[[dict[str, Any]], str]], Callable[
         return checker
 
     return register
+
+
+def load_checkers() -> None:
+    """Import every module `proofs.recheck_*`, which register their checkers."""
+    import proofs
+
+    for module in pkgutil.iter_modules(proofs.__path__):
+        if module.name.startswith("recheck_"):
+            importlib.import_module(f"proofs.{module.name}")
 
 
 class Spoiled(Exception):

@@ -27,6 +27,7 @@ k) that the same code must refute. A twin that survives makes the claim fail, wh
 from __future__ import annotations
 
 import importlib
+import pkgutil
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, field
@@ -34,8 +35,14 @@ from typing import Any
 
 VERDICTS = ("proved", "checked", "supported", "refuted", "open")
 
-MODULES: tuple[str, ...] = ()
-"""The modules that hold claims, in the order in which the paper makes them."""
+ORDER = (
+    "S4.ignore", "S4.gravity-none", "S4.gravity-bit", "S4.fig-gravity", "S5.oa1-encodes", "S5.not-mdp",
+    "S5.b2-smallest", "S5.fig-recall", "S51.mc", "S51.td", "S51.b2-more", "S51.nstep", "S51.fig-gravity2",
+    "S51.bigger", "S52.local", "S52.not-global", "S52.stable", "S52.fig-variant", "A1.equivalent", "A2.optimal",
+    "A4.bk", "A4.oak", "A4.ok", "B.why", "C.b2-expressive", "C.optimal", "C1", "C2", "C3", "C4", "C5", "C6", "C7",
+    "C.fig", "D6.fig-sarsa",
+)  # fmt: skip
+"""The statements of the paper in the order in which it makes them; a corrected one follows the printed one."""
 
 
 @dataclass(frozen=True)
@@ -193,7 +200,12 @@ def _twin_verdict(one: Claim, spoiled: dict[str, Any], documented: str) -> str:
 
 
 def load() -> dict[str, Claim]:
-    """Every claim, in the order of the paper."""
-    for module in MODULES:
-        importlib.import_module(module)
+    """Every claim of the modules of this package, in the order of the paper."""
+    import proofs
+
+    for module in pkgutil.iter_modules(proofs.__path__):
+        importlib.import_module(f"proofs.{module.name}")
+    place = {name: i for i, name in enumerate(ORDER)}
+    for name in sorted(LEDGER, key=lambda name: (place.get(name.rstrip("*"), len(place)), name)):
+        LEDGER[name] = LEDGER.pop(name)
     return LEDGER

@@ -1,0 +1,137 @@
+"""The ledger as people read it: a table of 80 columns, one claim in full, JSON, a page of HTML, and `proofs/README.md`."""
+
+from __future__ import annotations
+
+import html
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from proofs.ledger import VERDICTS, Entry
+
+COLOURS = {"proved": "green", "checked": "cyan", "supported": "blue", "refuted": "magenta", "open": "yellow"}
+
+
+def table(entries: list[Entry]) -> Table:
+    """One line for each claim, in 80 columns."""
+    shown = Table(box=box.SIMPLE_HEAD, padding=(0, 1), pad_edge=False, collapse_padding=True)
+    shown.add_column("id", no_wrap=True)
+    shown.add_column("place", width=13)
+    shown.add_column("verdict", no_wrap=True)
+    shown.add_column("evidence", ratio=1)
+    shown.add_column("s", justify="right", no_wrap=True)
+    for entry in entries:
+        verdict = f"[{COLOURS[entry.verdict]}]{entry.verdict}[/]" + ("" if entry.ok else " [bold red]!![/]")
+        evidence = entry.evidence + (f" (see {entry.corrected_by})" if entry.corrected_by else "")
+        shown.add_row(entry.id, entry.place, verdict, evidence, f"{entry.seconds:.1f}")
+    return shown
+
+
+def summary(entries: list[Entry]) -> str:
+    """One line: how many of each verdict, and whether all is as documented."""
+    counts = Counter(entry.verdict for entry in entries)
+    parts = [f"{counts[verdict]} {verdict}" for verdict in VERDICTS if counts[verdict]]
+    wrong = [entry for entry in entries if not entry.ok]
+    if not wrong:
+        ending = f"all {len(entries)} as documented, all {sum(len(e.twins) for e in entries)} spoiled twins refuted"
+    else:
+        ending = f"{len(wrong)} NOT as documented: {', '.join(e.id for e in wrong)}"
+    return f"{', '.join(parts)}; {ending}"
+
+
+def in_full(entry: Entry, console: Console) -> None:
+    """The whole argument of one claim."""
+    console.rule(f"{entry.id} · {entry.place}", style="dim")
+    console.print(entry.statement, markup=False, highlight=False)
+    console.print(f"\n[{COLOURS[entry.verdict]}]{entry.verdict}[/]: ", end="")
+    console.print(entry.evidence, markup=False, highlight=False)
+    if entry.verdict != entry.documented:
+        console.print(f"[bold red]documented: {entry.documented}[/]")
+    if entry.argument:
+        console.print("\n" + entry.argument, markup=False, highlight=False)
+    if entry.counterexample is not None and not isinstance(entry.counterexample, dict | list):
+        console.print(f"\nCounterexample: {entry.counterexample}", markup=False, highlight=False)
+    if entry.corrected_by:
+        console.print(f"\nWhat holds instead: {entry.corrected_by}", markup=False, highlight=False)
+    for what, verdict in entry.twins:
+        console.print(f"Spoiled twin ({what}): {verdict}", markup=False, highlight=False)
+    if entry.certificates:
+        kinds = Counter(str(certificate["kind"]) for certificate in entry.certificates)
+        console.print("Certificates: " + ", ".join(f"{n} {kind}" for kind, n in kinds.items()), highlight=False)
+    console.print()
+
+
+def write_json(entries: list[Entry], path: Path) -> None:
+    """Everything, for other programs and for `workbench verify --recheck`."""
+    path.write_text(json.dumps([entry.as_json() for entry in entries], indent=1, default=str) + "\n")
+
+
+def read_json(path: Path) -> list[dict[str, Any]]:
+    """What `write_json` wrote."""
+    found = json.loads(path.read_text())
+    if not isinstance(found, list) or not all(isinstance(x, dict) and "id" in x and "certificates" in x for x in found):
+        raise ValueError(f"{path} is not a ledger written by workbench verify --json")
+    return found
+
+
+_STYLE = """
+body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; color: #222 }
+table { border-collapse: collapse; width: 100% } td, th { text-align: left; vertical-align: top; padding: .3rem .6rem;
+border-bottom: 1px solid #ddd } pre { background: #f6f6f6; padding: .8rem; overflow-x: auto; font-size: 13px }
+.proved { color: #1a7f37 } .checked { color: #0b7285 } .supported { color: #1c4fbf } .refuted { color: #a0228c }
+.open { color: #946200 }
+"""
+
+
+def write_html(entries: list[Entry], path: Path) -> None:
+    """A page without anything outside it."""
+    rows = "".join(
+        f'<tr><td><a href="#{html.escape(e.id)}">{html.escape(e.id)}</a></td><td>{html.escape(e.place)}</td>'
+        f'<td class="{e.verdict}">{e.verdict}</td><td>{html.escape(e.evidence)}</td></tr>'
+        for e in entries
+    )
+    sections = "".join(_section(e) for e in entries)
+    path.write_text(
+        f'<!doctype html><html lang="en"><meta charset="utf-8"><title>The claims ledger</title><style>{_STYLE}</style>'
+        f"<h1>The claims ledger</h1><p>{html.escape(summary(entries))}.</p>"
+        f"<table><tr><th>id</th><th>place</th><th>verdict</th><th>evidence</th></tr>{rows}</table>{sections}</html>\n"
+    )
+
+
+def _section(e: Entry) -> str:
+    twins = "".join(f"<li>{html.escape(what)}: {verdict}</li>" for what, verdict in e.twins)
+    corrected = (
+        f'<p>What holds instead: <a href="#{html.escape(e.corrected_by)}">{html.escape(e.corrected_by)}</a></p>'
+        if e.corrected_by
+        else ""
+    )
+    argument = f"<pre>{html.escape(e.argument)}</pre>" if e.argument else ""
+    return (
+        f'<h2 id="{html.escape(e.id)}">{html.escape(e.id)} <small>{html.escape(e.place)}</small></h2>'
+        f'<p>{html.escape(e.statement)}</p><p><b class="{e.verdict}">{e.verdict}</b>: {html.escape(e.evidence)}</p>'
+        f"{argument}{corrected}<p>Spoiled twins:</p><ul>{twins}</ul>"
+    )
+
+
+def readme(entries: list[Entry]) -> str:
+    """The text of `proofs/README.md`, without timings, so that it changes only when a verdict or a statement does."""
+    lines = [
+        "# The claims of the paper",
+        "",
+        "Generated by `workbench verify --readme`; a test fails when it is stale. `workbench verify ID -v` shows the whole",
+        "argument of a claim. Verdicts: **proved** for all parameters, **checked** on every case of a stated finite list,",
+        "**supported** by statistics, **refuted** by a counterexample (the corrected statement carries a star).",
+        "",
+        "| id | place | statement | verdict | evidence |",
+        "|---|---|---|---|---|",
+    ]
+    for e in entries:
+        evidence = e.evidence + (f"; corrected by {e.corrected_by}" if e.corrected_by else "")
+        cells = (e.id, e.place, e.statement, f"**{e.verdict}**", evidence)
+        lines.append("| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in cells) + " |")
+    return "\n".join([*lines, "", summary(entries) + ".", ""])
