@@ -13,7 +13,7 @@ import typer
 
 from workbench.errors import WorkbenchError
 
-COMMANDS = ("improve", "shortcuts", "learn")
+COMMANDS = ("improve", "shortcuts", "learn", "verify")
 
 app = typer.Typer(
     add_completion=False,

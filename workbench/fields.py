@@ -13,6 +13,7 @@ solves x = b + gamma P x.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any
@@ -24,7 +25,7 @@ import sympy
 from numpy.typing import NDArray
 
 from workbench import linear
-from workbench.errors import TooLarge
+from workbench.errors import TooLarge, WrongType
 from workbench.linear import Solution
 from workbench.numeric import Number, Numbers, is_symbolic, number, to_float
 from workbench.walk_kernels import strong_components
@@ -262,18 +263,30 @@ class RationalFunctions(Field):
         value = number(x)
         if not is_symbolic(value):
             return RationalFunction(self._ring.constant(RATIONALS.one(value)), self._unit)
-        if value in self._variables:
-            return RationalFunction(self._variables[value], self._unit)
-        num, den = sympy.fraction(sympy.together(value))
-        return RationalFunction.reduced(self._polynomial(num), self._polynomial(den))
+        return self._read(value)
 
-    def _polynomial(self, expr: sympy.Expr) -> Any:
-        terms = sympy.Poly(expr, *self.symbols, domain="QQ").terms()
-        return self._ring.from_dict({powers: RATIONALS.one(c) for powers, c in terms})
+    def _read(self, expr: sympy.Expr) -> RationalFunction:
+        """A sympy expression, node by node."""
+        if expr in self._variables:
+            return RationalFunction(self._variables[expr], self._unit)
+        if expr.is_Rational:
+            return self.one(number(expr))
+        if expr.is_Add:
+            return sum((self._read(part) for part in expr.args[1:]), start=self._read(expr.args[0]))
+        if expr.is_Mul:
+            return math.prod((self._read(part) for part in expr.args[1:]), start=self._read(expr.args[0]))
+        if expr.is_Pow and expr.exp.is_Integer:
+            base, power = self._read(expr.base), int(expr.exp)
+            whole = math.prod([base] * abs(power), start=self.one(1))
+            return whole if power >= 0 else 1 / whole
+        raise WrongType(f"{expr} is not a rational function of {', '.join(map(str, self.symbols))}")
 
     def _expression(self, polynomial: Any) -> sympy.Expr:
-        terms = {tuple(map(int, powers)): sympy.Rational(int(c.p), int(c.q)) for powers, c in polynomial.terms()}
-        return sympy.Poly.from_dict(terms, *self.symbols).as_expr() if terms else sympy.Integer(0)
+        terms = []
+        for powers, c in polynomial.terms():
+            factors = [x if n == 1 else x**n for x, n in zip(self.symbols, map(int, powers), strict=True) if n]
+            terms.append(sympy.Mul(sympy.Rational(int(c.p), int(c.q)), *factors))
+        return sympy.Add(*terms)
 
     def back(self, x: Any) -> Number:
         return number(self._expression(x.num) / self._expression(x.den))
