@@ -1,136 +1,108 @@
-"""Slow twins of beliefs and expressiveness: every history up to a horizon, every f, every memoryless policy."""
+"""Slow yardsticks for small tasks: value iteration on reachable beliefs, on states, and over all memoryless policies."""
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
-from fractions import Fraction
 
-from workbench import POMDP, Memory, Policy, augment, evaluate
-from workbench.errors import NeverEnds
+import numpy as np
 
 
-def joint(P: POMDP, horizon: int, ended: bool = False, mu: dict | None = None) -> dict[tuple, dict]:
-    """For each history of at most `horizon` actions, P(s_t = s, o_0 .. o_t | a_0 .. a_{t-1}) for each state s.
+class Dense:
+    """A POMDP as dense float arrays: T[s, a, s'], r[s, a], omega[s, o], mu[s]; terminal rows are zero."""
 
-    Only states that are not terminal count as the last one, unless `ended`.
+    def __init__(self, P):
+        arrays = P.to_arrays()
+        p = np.array(arrays["p"], dtype=float)
+        self.T = p.sum(axis=3)
+        self.r = p.sum(axis=2) @ np.array(arrays["R"], dtype=float)
+        self.omega = np.array(arrays["omega"], dtype=float) * ~P.terminal.mask[:, None]  # what is seen while acting
+        self.mu = np.array(arrays["mu"], dtype=float)
+        self.gamma = float(P.gamma)
+
+    def seen(self, b) -> Iterator[tuple[float, np.ndarray]]:
+        """The beliefs after seeing an observation, with their probabilities."""
+        for o in range(self.omega.shape[1]):
+            joint = b * self.omega[:, o]
+            if joint.sum() > 1e-13:
+                yield joint.sum(), joint / joint.sum()
+
+
+def best_history(P, most: int = 1000, without_first_observation: bool = False) -> tuple[float, float]:
+    """Bounds for the best history-based value, equal (but for rounding) if there are at most `most` reachable beliefs.
+
+    Value iteration on the beliefs found first; those that lead to beliefs beyond `most` are not improved: they have the
+    value of a memoryless policy in the lower bound and that of full information in the upper one.
     """
-    found: dict[tuple, dict] = {}
-    for s, x in (P.mu if mu is None else mu).items():
-        for o, y in P.omega(s).items():
-            _add(found, (o,), s, x * y)
-    level = found
-    for _ in range(horizon):
-        longer: dict[tuple, dict] = {}
-        for H, row in level.items():
-            for s, x in row.items():
-                if s in P.terminal:
-                    continue
-                for a in P.A:
-                    for (s_next, _), y in P.p(s, a).items():
-                        for o_next, z in P.omega(s_next).items():
-                            _add(longer, (*H, a, o_next), s_next, x * y * z)
-        found = found | longer
-        level = longer
-    kept = {H: {s: x for s, x in row.items() if ended or s not in P.terminal} for H, row in found.items()}
-    return {H: row for H, row in kept.items() if row}
+    D = Dense(P)
+    beliefs: list[np.ndarray] = []
+    places: dict[tuple, int] = {}
+
+    def place(b) -> int:
+        key = tuple(np.round(b, 10))
+        if key not in places:
+            places[key] = len(beliefs)
+            beliefs.append(b)
+        return places[key]
+
+    starts = [(1.0, D.mu)] if without_first_observation else list(D.seen(D.mu))
+    start = [(x, place(b)) for x, b in starts]
+    steps = []
+    while len(steps) < len(beliefs) < most:
+        b = beliefs[len(steps)]
+        steps.append([(b @ D.r[:, a], [(x, place(c)) for x, c in D.seen(b @ D.T[:, a])]) for a in range(D.r.shape[1])])
+    n, nA, inner = len(beliefs), D.r.shape[1], len(steps)
+    R = np.array([[r for r, _ in step] for step in steps])
+    M = np.zeros((nA, inner, n))
+    for i, step in enumerate(steps):
+        for a, (_, following) in enumerate(step):
+            for x, j in following:
+                M[a, i, j] += x
+    bounds = []
+    lower = _memoryless_values(D)[1] if inner < n else np.zeros(len(D.mu))
+    for alpha in (lower, _full_information_values(D)):
+        v = np.array(beliefs) @ alpha
+        for _ in range(3000):
+            v[:inner] = (R + D.gamma * (M @ v).T).max(axis=1)
+        bounds.append(sum(x * v[i] for x, i in start))
+    return bounds[0], bounds[1]
 
 
-def _add(found: dict, H: tuple, s: object, x: Fraction) -> None:
-    if x != 0:
-        row = found.setdefault(H, {})
-        row[s] = row.get(s, 0) + x
+def full_information(P) -> float:
+    """The best value of a policy that sees the state."""
+    D = Dense(P)
+    return float(D.mu @ _full_information_values(D))
 
 
-def beliefs(P: POMDP, horizon: int, ended: bool = False, mu: dict | None = None) -> dict[tuple, dict]:
-    """b(H) for each history of at most `horizon` actions, by Bayes' rule."""
-    return {
-        H: {s: Fraction(x) / sum(row.values()) for s, x in row.items()}
-        for H, row in joint(P, horizon, ended, mu).items()
-    }
+def _full_information_values(D: Dense) -> np.ndarray:
+    v = np.zeros(len(D.mu))
+    for _ in range(4000):
+        v = (D.r + D.gamma * D.T @ v).max(axis=1)
+    return v
 
 
-def last_memory_states(P: POMDP, memory: Memory, f: dict, horizon: int, ended: bool = False) -> dict[tuple, set]:
-    """Omega_f(H) for each history of at most `horizon` actions: the memory is run along every path of states."""
-    level = {
-        ((o,), s, m)
-        for s, x in P.mu.items() for o, y in P.omega(s).items() for m, z in memory.eta.items() if x * y * z != 0
-    }  # fmt: skip
-    seen = set(level)
-    for _ in range(horizon):
-        level = {
-            ((*H, a, o_next), s_next, m_next)
-            for H, s, m in level if s not in P.terminal
-            for a in P.A
-            for (s_next, r), x in P.p(s, a).items() if x != 0
-            for o_next, y in P.omega(s_next).items() if y != 0
-            for m_next, z in memory.Gamma(m, f[m, H[-1], a], H[-1], a, r, o_next).items() if z != 0
-        }  # fmt: skip
-        seen |= level
-    found: dict[tuple, set] = {}
-    for H, s, m in seen:
-        if ended or s not in P.terminal:
-            found.setdefault(H, set()).add(m)
-    return found
+def best_deterministic_memoryless(P) -> float:
+    """The best of all deterministic policies of the observation, by trying them all."""
+    return _memoryless_values(Dense(P))[0]
 
 
-def separates(P: POMDP, memory: Memory, f: dict, horizon: int, ended: bool = False) -> bool:
-    """Definition A.2 for one f and all histories of at most `horizon` actions, pair by pair."""
-    b, Omega = beliefs(P, horizon, ended), last_memory_states(P, memory, f, horizon, ended)
-    return all(
-        H1[-1] != H2[-1] or b[H1] == b[H2] or not Omega[H1] & Omega[H2] for H1, H2 in itertools.combinations(b, 2)
-    )
+def _memoryless_values(D: Dense) -> tuple[float, np.ndarray]:
+    """The best deterministic memoryless value from the start, and the values of all states under that policy."""
+    nO, nA = D.omega.shape[1], D.r.shape[1]
+    deciding = np.flatnonzero(D.omega.sum(axis=0))
+    best, values = -np.inf, np.zeros(len(D.mu))
+    for choice in _chunks(itertools.product(range(nA), repeat=len(deciding)), 4096):
+        pi = np.zeros((len(choice), nO, nA))
+        pi[np.arange(len(choice))[:, None], deciding, np.array(choice)] = 1
+        act = D.omega @ pi  # [policy, s, a]
+        move = np.einsum("psa,sat->pst", act, D.T)
+        v = np.linalg.solve(np.eye(len(D.mu)) - D.gamma * move, (act * D.r).sum(axis=2)[:, :, None])[:, :, 0]
+        k = int((v @ D.mu).argmax())
+        if v[k] @ D.mu > best:
+            best, values = float(v[k] @ D.mu), v[k]
+    return best, values
 
 
-def all_updates(P: POMDP, memory: Memory) -> Iterator[dict]:
-    """Every memory-update function f: M x O x A -> W."""
-    arguments = list(itertools.product(memory.M, P.O, P.A))
-    for writes in itertools.product(memory.W, repeat=len(arguments)):
-        yield dict(zip(arguments, writes, strict=True))
-
-
-def is_expressive(P: POMDP, memory: Memory, horizon: int, ended: bool = False) -> bool:
-    """Whether some f separates all histories of at most `horizon` actions."""
-    return any(separates(P, memory, f, horizon, ended) for f in all_updates(P, memory))
-
-
-def best_deterministic(P: POMDP) -> Fraction:
-    """The best value of a deterministic memoryless policy, over all of them that end."""
-    values = []
-    decides = [o for o, matters in zip(P.O, P.decides, strict=True) if matters]
-    for choice in itertools.product(P.A, repeat=len(decides)):
-        pi = Policy.deterministic(P, dict(zip(decides, choice, strict=True)), otherwise=P.A[0])
-        try:
-            values.append(evaluate(P, pi, exact=True).value)
-        except NeverEnds:
-            continue
-    return max(values)
-
-
-def encodes(P: POMDP, memory: Memory, best: Fraction) -> bool:
-    """Whether some deterministic memoryless policy of <P, memory> is worth `best`."""
-    return best_deterministic(augment(P, memory)) >= best
-
-
-def best_history(P: POMDP, horizon: int) -> Fraction:
-    """The best value of a policy of the whole history, for a task that is over after `horizon` actions."""
-
-    def value(row: dict, left: int) -> Fraction:
-        going = {s: x for s, x in row.items() if s not in P.terminal}
-        assert left > 0 or not going, "the task goes on"
-        return max(worth(going, a, left) for a in P.A) if going else Fraction(0)
-
-    def worth(row: dict, a: object, left: int) -> Fraction:
-        now = sum(x * y * r for s, x in row.items() for (_, r), y in P.p(s, a).items())
-        after: dict = {}
-        for s, x in row.items():
-            for (s_next, _), y in P.p(s, a).items():
-                for o_next, z in P.omega(s_next).items():
-                    _add(after, o_next, s_next, x * y * z)
-        return now + P.gamma * sum(value(part, left - 1) for part in after.values())
-
-    first: dict = {}
-    for s, x in P.mu.items():
-        for o, y in P.omega(s).items():
-            _add(first, o, s, x * y)
-    return sum((value(part, horizon) for part in first.values()), Fraction(0))
+def _chunks(items, size):
+    while chunk := list(itertools.islice(items, size)):
+        yield chunk

@@ -153,4 +153,10 @@ def save_pomdp(P: POMDP, path: str | PathLike[str]) -> None:
     {(0, Fraction(0, 1)): Fraction(2, 3), ('end', Fraction(1, 1)): Fraction(1, 3)}
     """
     text = pomdp_text(P)
-    Path(path).write_text(text, encoding="utf-8")
+    path = Path(path)
+    part = path.with_name(path.name + ".part")  # so that an interruption leaves no half of a file
+    try:
+        part.write_text(text, encoding="utf-8")
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)

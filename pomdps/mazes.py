@@ -1,0 +1,265 @@
+"""Mazes in which cells look alike: the cheese maze, the 4x3 maze, T-mazes, heaven and hell.
+
+Start states show their observation before the first action. The files of `pomdp-solve` define no such observation, and
+values published for them begin with none: `KNOWN` says which is which.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+from workbench.errors import WorkbenchError
+from workbench.numeric import Number, number
+from workbench.pomdp import POMDP
+
+DISCOUNT = Fraction(19, 20)
+MOVES = {"N": (-1, 0), "S": (1, 0), "E": (0, 1), "W": (0, -1)}
+"""(row, column), rows counted from the top."""
+
+KNOWN: dict[str, dict[str, Any]] = {
+    "cheese_maze": {
+        "source": "McCallum 1993; cheese.95.POMDP of pomdp-solve",
+        "states": 11,
+        "observations": 7,
+        "actions": 4,
+        "best": 3.578880,  # value iteration on the 15 reachable beliefs
+        "best without a first observation": 3.486207,  # the convention of pomdp-solve
+        "full information": 3.936065,
+        "best deterministic memoryless": 0.557722,  # by enumeration
+    },
+    "four_by_three": {
+        "source": "Parr and Russell 1995; 4x3.95.POMDP of pomdp-solve, whose 0.111111 is 1/9 and whose move east from 9 "
+        "goes astray to 8 where the maze has a wall",
+        "states": 11,
+        "observations": 6,
+        "actions": 4,
+        "full information": 2.481438,  # value iteration; an upper bound for every history-based policy
+        "best deterministic memoryless": 0.429290,  # by enumeration; 0.416193 with the entry of the file
+    },
+    "t_maze": {
+        "source": "Bakker 2001; tmaze5.POMDP of lambda_discrepancy has n = 5",
+        "states": lambda n: 2 * (n + 2) + 1,
+        "observations": 5,
+        "actions": 4,
+        "best": lambda n, gamma: 4 * gamma ** (n + 1),  # n + 1 steps to the junction, then the right way
+        "best memoryless": lambda n, gamma: Fraction(39, 20) * gamma ** (n + 1),  # a coin at the junction
+    },
+    "heaven_hell": {
+        "source": "Geffner and Bonet 1998 (attributed to S. Thrun); heavenhell.POMDP of lambda_discrepancy",
+        "states": 21,
+        "observations": 12,
+        "actions": 4,
+        "best": Fraction(99, 100) ** 10,  # 3 steps to the priest, 3 back, 4 to heaven, paid on leaving it
+        "best deterministic memoryless": Fraction(0),  # half heaven, half hell, or neither
+    },
+}
+"""Sizes and known answers. `best` is the best history-based value from the start, at the task's own gamma."""
+
+
+# ---------------------------------------------------------------------- the cheese maze
+
+_CHEESE = {
+    (0, 0): 0, (0, 1): 1, (0, 2): 2, (0, 3): 3, (0, 4): 4,
+    (1, 0): 5, (1, 2): 6, (1, 4): 7,
+    (2, 0): 8, (2, 2): 10, (2, 4): 9,
+}  # fmt: skip
+_CHEESE_SEEN = (0, 1, 2, 1, 3, 4, 4, 4, 5, 5, 6)
+
+
+def cheese_maze(gamma: Number = DISCOUNT, episodic: bool = False) -> POMDP:
+    """McCallum's cheese maze: eleven cells, seven kinds of walls around them, cheese at the bottom in the middle.
+
+        0  1  2  3  4
+        5     6     7
+        8    10     9
+
+    Entering cell 10 pays 1. From there every action leads to one of the other cells, uniformly.
+
+    Parameters
+    ----------
+    episodic : the episode ends at the cheese instead.
+
+    >>> cheese_maze()
+    POMDP cheese maze: 11 states, 7 observations, 4 actions, 80 outcomes, gamma 19/20
+    """
+    places = {cell: place for place, cell in _CHEESE.items()}
+    anywhere = dict.fromkeys(range(10), Fraction(1, 10))
+
+    def p(s: int, a: str) -> dict[tuple[int, int], Number]:
+        if s == 10:
+            return {(cell, 0): x for cell, x in anywhere.items()}
+        row, column = places[s]
+        after = _CHEESE.get((row + MOVES[a][0], column + MOVES[a][1]), s)
+        return {(after, int(after == 10)): 1}
+
+    return POMDP.from_functions(
+        name="cheese maze",
+        S=range(11),
+        O=range(7),
+        A=tuple(MOVES),
+        p=p,
+        omega=lambda s: {_CHEESE_SEEN[s]: 1},
+        mu=anywhere,
+        gamma=gamma,
+        terminal={10} if episodic else (),
+    )
+
+
+# ---------------------------------------------------------------------- the 4x3 maze
+
+_FOUR_BY_THREE = {
+    (0, 0): 0, (0, 1): 1, (0, 2): 2, (0, 3): 3,
+    (1, 0): 4,            (1, 2): 5, (1, 3): 6,
+    (2, 0): 7, (2, 1): 8, (2, 2): 9, (2, 3): 10,
+}  # fmt: skip
+
+
+def four_by_three(gamma: Number = DISCOUNT, episodic: bool = False) -> POMDP:
+    """The 4x3 maze of Parr and Russell, with sensors for walls on the left and on the right only.
+
+        0  1  2  3     3: +1
+        4     5  6     6: -1
+        7  8  9 10
+
+    A move goes astray to either side with probability 1/10 each. Acting in 3 pays 1, in 6 costs 1, anywhere else costs
+    0.04; from 3 and 6 every action leads to one of the other cells, uniformly.
+
+    Parameters
+    ----------
+    episodic : acting in 3 or 6 ends the episode instead.
+
+    >>> four_by_three()
+    POMDP 4x3: 11 states, 6 observations, 4 actions, 168 outcomes, gamma 19/20
+    """
+    places = {cell: place for place, cell in _FOUR_BY_THREE.items()}
+    goals = {3: ("good", Fraction(1)), 6: ("bad", Fraction(-1))}
+    anywhere = {cell: Fraction(1, 9) for cell in range(11) if cell not in goals}
+    sideways = {"N": "EW", "S": "EW", "E": "NS", "W": "NS"}
+
+    def step(s: int, a: str) -> int:
+        row, column = places[s]
+        return _FOUR_BY_THREE.get((row + MOVES[a][0], column + MOVES[a][1]), s)
+
+    def p(s: Any, a: str) -> dict[tuple[Any, Fraction], Number]:
+        if s in goals:
+            reward = goals[s][1]
+            return {("end", reward): 1} if episodic else {(cell, reward): x for cell, x in anywhere.items()}
+        found: dict[tuple[Any, Fraction], Number] = {}
+        for move, x in ((a, 8), (sideways[a][0], 1), (sideways[a][1], 1)):
+            outcome = (step(s, move), Fraction(-1, 25))
+            found[outcome] = found.get(outcome, 0) + Fraction(x, 10)
+        return found
+
+    def omega(s: Any) -> dict[str, int]:
+        if s == "end":
+            return {"end": 1}
+        if s in goals:
+            return {goals[s][0]: 1}
+        walls = (step(s, "W") == s, step(s, "E") == s)
+        return {{(True, False): "left", (False, True): "right", (True, True): "both"}.get(walls, "neither"): 1}
+
+    return POMDP.from_functions(
+        name="4x3",
+        S=(*range(11), *(("end",) if episodic else ())),
+        O=("left", "right", "neither", "both", "good", "bad", *(("end",) if episodic else ())),
+        A=tuple(MOVES),
+        p=p,
+        omega=omega,
+        mu=anywhere,
+        gamma=gamma,
+        terminal={"end"} if episodic else (),
+    )
+
+
+# ---------------------------------------------------------------------- T-mazes
+
+
+def t_maze(n: int = 5, gamma: Number = Fraction(9, 10), bump: Number = 0) -> POMDP:
+    """A corridor of n cells with a junction at its end; the first cell shows which way the goal is, once.
+
+    A state is (goal, position) with goal "up" or "down" and positions 0 (the sign), 1 to n (the corridor) and n + 1 (the
+    junction). Up or down at the junction ends the episode with 4 if it is the goal's way, else with -0.1. Left and right
+    move along the corridor; what is blocked stays.
+
+    Parameters
+    ----------
+    n : cells between the sign and the junction.
+    bump : the reward of a blocked move; -1/10 in Bakker (2001), 0 in the published files.
+
+    >>> t_maze()
+    POMDP t-maze 5: 15 states (1 terminal), 5 observations, 4 actions, 56 outcomes, gamma 9/10
+    """
+    if n < 0:
+        raise WorkbenchError(f"a corridor has no {n} cells")
+    junction = n + 1
+    blocked = number(bump)
+
+    def p(s: Any, a: str) -> dict[tuple[Any, Number], int]:
+        goal, x = s
+        if x == junction and a in ("up", "down"):
+            return {("end", Fraction(4) if a == goal else Fraction(-1, 10)): 1}
+        after = {"right": min(x + 1, junction), "left": max(x - 1, 0)}.get(a, x)
+        return {((goal, after), blocked if after == x else Fraction(0)): 1}
+
+    def omega(s: Any) -> dict[str, int]:
+        if s == "end":
+            return {"end": 1}
+        return {f"goal {s[0]}" if s[1] == 0 else "junction" if s[1] == junction else "corridor": 1}
+
+    return POMDP.from_functions(
+        name=f"t-maze {n}",
+        S=[*((goal, x) for x in range(n + 2) for goal in ("up", "down")), "end"],
+        O=("goal up", "goal down", "corridor", "junction", "end"),
+        A=("up", "down", "right", "left"),
+        p=p,
+        omega=omega,
+        mu={("up", 0): Fraction(1, 2), ("down", 0): Fraction(1, 2)},
+        gamma=gamma,
+        terminal={"end"},
+    )
+
+
+# ---------------------------------------------------------------------- heaven and hell
+
+_HEAVEN_HELL = {
+    (0, 0): 4, (0, 1): 3, (0, 2): 2, (0, 3): 5, (0, 4): 6,
+                          (1, 2): 1,
+                          (2, 2): 0,
+                          (3, 2): 7, (3, 3): 8, (3, 4): 9,
+}  # fmt: skip
+
+
+def heaven_hell(gamma: Number = Fraction(99, 100)) -> POMDP:
+    """Heaven is at one end of a T, hell at the other, and only the priest, down a side path, knows which is which.
+
+        4  3  2  5  6     4 and 6: heaven and hell, or hell and heaven
+              1
+              0           start
+              7  8  9     9: the priest, who says "left" or "right"
+
+    A state is (where heaven is, cell). Any action in heaven pays 1, in hell -1, and ends the episode.
+
+    >>> heaven_hell()
+    POMDP heaven-hell: 21 states (1 terminal), 12 observations, 4 actions, 80 outcomes, gamma 99/100
+    """
+    places = {cell: place for place, cell in _HEAVEN_HELL.items()}
+
+    def p(s: Any, a: str) -> dict[tuple[Any, int], int]:
+        heaven, cell = s
+        if cell in (4, 6):
+            return {("end", 1 if (cell == 4) == (heaven == "left") else -1): 1}
+        row, column = places[cell]
+        return {((heaven, _HEAVEN_HELL.get((row + MOVES[a][0], column + MOVES[a][1]), cell)), 0): 1}
+
+    return POMDP.from_functions(
+        name="heaven-hell",
+        S=[*((heaven, cell) for heaven in ("left", "right") for cell in range(10)), "end"],
+        O=(*(f"s{i}" for i in range(9)), "left", "right", "end"),
+        A=tuple(MOVES),
+        p=p,
+        omega=lambda s: {"end" if s == "end" else s[0] if s[1] == 9 else f"s{s[1]}": 1},
+        mu={("left", 0): Fraction(1, 2), ("right", 0): Fraction(1, 2)},
+        gamma=gamma,
+        terminal={"end"},
+    )
