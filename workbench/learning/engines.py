@@ -93,7 +93,8 @@ class MonteCarloEngine(Engine):
 
     def enlarge(self, workspace: Workspace) -> None:
         for name, old in workspace.items():
-            workspace[name] = np.concatenate([old, np.empty_like(old)])
+            workspace[name] = np.empty(4 * len(old), dtype=old.dtype)
+            workspace[name][: len(old)] = old
 
     def arguments(self, tables: Tables, workspace: Workspace) -> tuple[Any, ...]:
         L = self.learner
