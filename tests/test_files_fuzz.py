@@ -130,6 +130,12 @@ def test_long_runs_without_blanks_take_linear_time():
         assert len(str(error.value)) < 600
 
 
+def test_a_fault_at_the_end_of_a_large_matrix_is_found_in_linear_time():
+    text = HEADER.format(S=450, A=1, O=1) + "T: 0 " + "0.5 " * (450 * 450 - 1) + "half"
+    with pytest.raises(PomdpFileError, match="row 450, column 450 of the 202,500 numbers for this T, found 'half'"):
+        parse_pomdp(text)
+
+
 @pytest.mark.parametrize(
     "note",
     [

@@ -157,7 +157,7 @@ def test_all_forms_of_R_and_the_last_one_wins():
 
 def test_an_mdp_observes_its_state():
     text = "discount: 0.9\nvalues: reward\nstates: a b\nactions: x y\nstart: a\nT: * uniform\n"
-    P = parse_pomdp(text + "R: x : a 1 2\nR: y\n1 2\n3 4\nR: x : b : a 9\n", exact=True)
+    P = parse_pomdp(text + "R: x : a 1 2\nR: y\n1 2\n3 4\nR: x : b : a : * 9\n", exact=True)
     assert P.omega("b") == {"b": 1}
     assert P.p("a", "x") == {("a", 1): Fraction(1, 2), ("b", 2): Fraction(1, 2)}
     assert P.p("b", "y") == {("a", 3): Fraction(1, 2), ("b", 4): Fraction(1, 2)}
@@ -173,6 +173,7 @@ def test_an_mdp_observes_its_state():
         ("start:\n0 1 0", [0, 1, 0]),
         ("start: b", [0, 1, 0]),
         ("start: 2", [0, 0, 1]),
+        ("start: a c", [Fraction(1, 2), 0, Fraction(1, 2)]),
         ("start include: a 2", [Fraction(1, 2), 0, Fraction(1, 2)]),
         ("start exclude: b", [Fraction(1, 2), 0, Fraction(1, 2)]),
         ("start include: *", [Fraction(1, 3)] * 3),
@@ -242,7 +243,7 @@ def test_identity_shows_the_state_where_there_are_as_many_observations():
         (HEADER + "start: 0.5 0.2 0.3", 6, 16, "the next line, after 2 numbers for this start"),
         (HEADER + "start: 0.5", 6, 8, "a state (a, b, or a number from 0 to 1)"),
         (HEADER + "start: reset", 6, 8, "a state (a, b, or a number from 0 to 1)"),
-        (HEADER + "start include:\nT: x identity", 7, 1, "a state (a, b, or a number from 0 to 1)"),
+        (HEADER + "start include:\nT: x identity", 7, 1, "a state (a, b, or a number from 0 to 1) or '*'"),
         (HEADER + "nonsense", 6, 1, "a line that begins with discount, values, states, actions, observations, start, T, O or R"),
         (HEADER, 5, 16, "a line for T"),
         (HEADER + "T: * identity", 6, 14, "a line for O, because the file declares observations"),
@@ -250,12 +251,12 @@ def test_identity_shows_the_state_where_there_are_as_many_observations():
         ("discount: 0.5\nT: x identity", 2, 1, "the line 'states:' before this"),
         ("discount: 1.5", 1, 11, "a discount from 0 to 1"),
         ("discount: high", 1, 11, "a number"),
-        ("values: rewards", 1, 9, "'reward' or 'cost'"),
+        ("values: money", 1, 9, "'reward' or 'cost'"),
         ("states: 0", 1, 9, "at least 1 for the number of states"),
         ("states: a 1b", 1, 11, "the name of a state"),
         ("actions: 2 3", 1, 12, "a line that begins with discount, values, states, actions, observations, start, T, O or R"),
         ("states:\ndiscount: 1", 2, 1, "the number of states or their names"),
-        ("", 1, 1, "the line 'discount:' before this"),
+        ("", 1, 1, "the line 'discount:'"),
     ],
 )  # fmt: skip
 def test_errors_point_to_the_place_and_say_what_was_expected(text, line, column, expected):

@@ -4,7 +4,7 @@
     discount  = "discount" ":" number                       in [0, 1]
     values    = "values" ":" ("reward" | "cost")
     states    = "states" ":" (count | name { name })        likewise actions, observations
-    start     = "start" ":" (number x |S| | "uniform" | state)
+    start     = "start" ":" (number x |S| | "uniform" | state { state })
               | "start" ("include" | "exclude") ":" state { state }
     T         = "T" ":" action ":" state ":" state number
               | "T" ":" action ":" state (number x |S| | "uniform" | "reset")
@@ -16,9 +16,11 @@
 
 An action, state or observation is a name, a number counted from 0, or `*` for all of them. Line breaks mean nothing.
 The five header lines come before the first T, O or R; `start` may stand anywhere after `states`. A file without
-`observations` is an MDP: R then ends at the second state, and `R: action` may be followed by |S||S| numbers.
+`observations` is an MDP: R then ends at the second state (or at `: *` after it), and `R: action` may be followed by
+|S||S| numbers.
 The format is that of `pomdp-solve` (A. Cassandra, pomdp.org, "POMDP file format"); accepted beyond it are numbers such
-as `.5` and `5.`, names with dots and apostrophes, `T: a reset`, and `O: a identity` where |O| = |S|.
+as `.5` and `5.`, names with dots and apostrophes, `T: a reset`, `O: a identity` where |O| = |S|, `values: rewards`, and
+several states after `start:`, which mean the same as after `start include:`.
 """
 
 from __future__ import annotations
@@ -27,10 +29,12 @@ from collections.abc import Mapping
 from fractions import Fraction
 
 import numpy as np
+from numpy.typing import NDArray
 
+from workbench.files.cursor import Cursor
 from workbench.files.record import EVERY, Block, Kind, Names, Record, Rewards, Start, Table
 from workbench.files.source import NAME, Source
-from workbench.files.spelling import NotANumber, Spelled, Value, Values
+from workbench.files.spelling import Value
 
 RESERVED = frozenset(
     (
@@ -39,9 +43,6 @@ RESERVED = frozenset(
     )
 )  # fmt: skip
 _LINES = "discount, values, states, actions, observations, start, T, O or R"
-_NUMBER_BEGINS = frozenset("0123456789+-.")
-_MOST = Fraction(100_001, 100_000)
-"""The largest probability accepted: rounding in printed files may exceed one a little; sums are judged later."""
 
 
 def parse(source: Source, exact: bool, spellings: Mapping[str, Fraction], limit: int) -> Record:
@@ -56,15 +57,10 @@ def parse(source: Source, exact: bool, spellings: Mapping[str, Fraction], limit:
     return _Parser(source, exact, spellings, limit).file()
 
 
-class _Parser:
+class _Parser(Cursor):
     def __init__(self, source: Source, exact: bool, spellings: Mapping[str, Fraction], limit: int):
-        self.source = source
-        self.tokens = [*source.tokens, "", "", ""]  # so that looking ahead never leaves the list
-        self.end = len(source.tokens)
-        self.i = 0
+        super().__init__(source, exact, spellings)
         self.exact = exact
-        self.spelled = Spelled(exact, spellings if exact else None)
-        self.probabilities: set[str] = set()
         self.limit = limit
         self.seen: dict[str, int] = {}
         self.gamma: Value = 0.0
@@ -90,7 +86,8 @@ class _Parser:
                 self._only_once(word)
             readers[word]()
         for word in ("discount", "values", "states", "actions"):
-            self._needs(word, self.end)
+            if word not in self.seen:
+                raise self.source.error(self.end, f"the line '{word}:'")
         if self.T is None:
             raise self.source.error(self.end, "a line for T")
         if self.O is None and "observations" in self.names:
@@ -118,31 +115,19 @@ class _Parser:
         if word not in self.seen:
             raise self.source.error(at, f"the line '{word}:' before this")
 
-    def _colon(self) -> None:
-        if self.tokens[self.i] != ":":
-            raise self.source.error(self.i, "':'")
-        self.i += 1
-
-    def _head(self) -> int:
-        """Skip a keyword and its colon; the place of the keyword."""
-        at = self.i
-        self.i += 1
-        self._colon()
-        return at
-
     # ------------------------------------------------------------------ the header
 
     def _discount(self) -> None:
-        self._head()
-        self.gamma = self._number()
+        self.head()
+        self.gamma = self.number()
         if not 0 <= self.gamma <= 1:
             raise self.source.error(self.i - 1, "a discount from 0 to 1")
 
     def _values(self) -> None:
-        self._head()
-        if self.tokens[self.i] not in ("reward", "cost"):
+        self.head()
+        if self.tokens[self.i] not in ("reward", "cost", "rewards", "costs"):
             raise self.source.error(self.i, "'reward' or 'cost'")
-        self.cost = self.tokens[self.i] == "cost"
+        self.cost = self.tokens[self.i].startswith("cost")
         self.i += 1
 
     def _list(self) -> None:
@@ -150,7 +135,7 @@ class _Parser:
         kind = word[:-1]
         if word == "observations" and (self.O is not None or self.R.cells or self.R.blocks):
             raise self.source.fault(self.i, "observations must be declared before the first line for O or R")
-        self._head()
+        self.head()
         first = self.i
         if self.tokens[first].isascii() and self.tokens[first].isdigit():
             self.i += 1
@@ -202,32 +187,34 @@ class _Parser:
         if self.tokens[self.i] in ("include", "exclude"):
             included = self.tokens[self.i] == "include"
             self.i += 1
-            self._colon()
-            chosen = np.zeros(len(states), dtype=bool)
-            first = self.i
-            while self.i < self.end and self.tokens[self.i] not in RESERVED:
-                place = self._index(states)
-                chosen[slice(None) if place == EVERY else place] = True
-            if self.i == first:
-                raise self.source.error(self.i, states.expected())
+            self.colon()
+            chosen = self._some_states(states, star=True)
             chosen = chosen if included else ~chosen
             if not chosen.any():
                 raise self.source.fault(at, "no state is left to start in")
             self.start = Start(at, states=np.flatnonzero(chosen))
             return
-        self._colon()
+        self.colon()
         if self.tokens[self.i] == "uniform":
             self.i += 1
             self.start = Start(at)
-        elif self._at_number() and not self._is_single_state(states):
-            self.start = Start(at, vector=self._probabilities(len(states), "start", (len(states),)))
+        elif self.at_number() and not self._is_single_state(states):
+            self.start = Start(at, vector=self.probability_row(len(states), "start", (len(states),)))
         else:
-            self.start = Start(at, states=np.array([self._index(states, star=False)]))
+            self.start = Start(at, states=np.flatnonzero(self._some_states(states, star=False)))
+
+    def _some_states(self, states: Names, star: bool) -> NDArray[np.bool_]:
+        """The states that are listed up to the next word of the format, at least one."""
+        chosen = np.zeros(len(states), dtype=bool)
+        first = self.i
+        while self.i == first or (self.i < self.end and self.tokens[self.i] not in RESERVED):
+            place = self.index(states, star)
+            chosen[slice(None) if place == EVERY else place] = True
+        return chosen
 
     def _is_single_state(self, states: Names) -> bool:
         """Whether `start:` is followed by one number that must be a state's and not a row of probabilities."""
-        single = self.tokens[self.i + 1][:1] not in _NUMBER_BEGINS or self.i + 1 >= self.end
-        return single and (len(states) > 1 or self.tokens[self.i] == "0")
+        return not self.at_number(1) and (len(states) > 1 or self.tokens[self.i] == "0")
 
     # ------------------------------------------------------------------ T and O
 
@@ -243,25 +230,25 @@ class _Parser:
         if table is None:
             table = Table(letter, states if letter == "T" else self.names["observations"])
             self.T, self.O = (table, self.O) if letter == "T" else (self.T, table)
-        self._head()
-        a = self._index(actions)
+        self.head()
+        a = self.index(actions)
         if self.tokens[self.i] != ":":
             table.blocks.append(self._block(table, a, EVERY, at, ("uniform", "identity", "reset"), "matrix"))
             return
         self.i += 1
-        s = self._index(states)
+        s = self.index(states)
         if self.tokens[self.i] != ":":
             table.blocks.append(self._block(table, a, s, at, ("uniform", "reset"), "row"))
             return
         self.i += 1
-        column = self._index(table.columns)
-        value = self._probability()
+        column = self.index(table.columns)
+        value = self.probability()
         if column == EVERY:
             table.blocks.append(Block(a, s, "constant", at, value))
         else:
             table.cells.append((a, s, column, at))
             table.cell_values.append(value)
-        self._no_more_numbers(f"the one number of this {letter}")
+        self.no_more_numbers(f"the one number of this {letter}")
 
     def _block(self, table: Table, a: int, s: int, at: int, words: tuple[Kind, ...], shape: Kind) -> Block:
         word = self.tokens[self.i]
@@ -275,12 +262,12 @@ class _Parser:
                     raise self.source.fault(self.i, f"identity needs |O| = |S|, but there are {columns} and {nS}")
                 self.i += 1
                 return Block(a, s, kind, at)
-        if not self._at_number():
+        if not self.at_number():
             count = columns if shape == "row" else nS * columns
             raise self.source.error(self.i, f"':', {', '.join(allowed)}, or {count:,} numbers")
         if shape == "row":
-            return Block(a, s, "row", at, self._probabilities(columns, table.letter, (columns,)))
-        found = self._probabilities(nS * columns, table.letter, (nS, columns))
+            return Block(a, s, "row", at, self.probability_row(columns, table.letter, (columns,)))
+        found = self.probability_row(nS * columns, table.letter, (nS, columns))
         return Block(a, s, "matrix", at, found.reshape(nS, columns))
 
     # ------------------------------------------------------------------ R
@@ -291,28 +278,30 @@ class _Parser:
             self._needs(word, at)
         states, observations = self.names["states"], self.names.get("observations")
         spaces = [states, states] + ([observations] if observations is not None else [])
-        self._head()
-        key = [self._index(self.names["actions"])]
+        self.head()
+        key = [self.index(self.names["actions"])]
         while self.tokens[self.i] == ":" and len(key) <= len(spaces):
             self.i += 1
-            key.append(self._index(spaces[len(key) - 1]))
+            key.append(self.index(spaces[len(key) - 1]))
+        if observations is None and len(key) == 3 and self.tokens[self.i : self.i + 2] == [":", "*"]:
+            self.i += 2  # an MDP written with a place for the observation
         given = len(key) - 1
         if given == len(spaces):
             self.R.cells.append((*self._filled(key), at))  # type: ignore[arg-type]
-            self.R.cell_values.append(self._number())
-            self._no_more_numbers("the one number of this R")
+            self.R.cell_values.append(self.number())
+            self.no_more_numbers("the one number of this R")
             return
         missing = spaces[given:]
         if len(missing) > 2:
             raise self.source.error(self.i, "':' and a state")
         shape = tuple(len(space) for space in missing)
         count = int(np.prod(shape, dtype=object))
-        if not self._at_number():
+        if not self.at_number():
             raise self.source.error(self.i, f"':' or {count:,} numbers")
         hint = ""
         if len(missing) == 1 and observations is not None:
             hint = " (one for each observation; for all of them write R: action : state : state : * number)"
-        numbers = self._numbers(count, "R", shape, hint)
+        numbers = self.numbers(count, "R", shape, hint)
         places = np.empty((count, 5), dtype=np.int64)
         grid = np.indices(shape).reshape(len(shape), count)
         for k, one in enumerate(self._filled(key)):
@@ -326,86 +315,3 @@ class _Parser:
     def _filled(key: list[int]) -> tuple[int, ...]:
         """(a, s, s', o) with EVERY for what the line does not name."""
         return tuple(key + [EVERY] * (4 - len(key)))
-
-    # ------------------------------------------------------------------ small things
-
-    def _index(self, names: Names, star: bool = True) -> int:
-        token = self.tokens[self.i]
-        if token == "*" and star:
-            self.i += 1
-            return EVERY
-        try:
-            place = names[token]
-        except KeyError:
-            raise self.source.error(self.i, names.expected() + (" or '*'" if star else "")) from None
-        self.i += 1
-        return place
-
-    def _at_number(self) -> bool:
-        return self.tokens[self.i][:1] in _NUMBER_BEGINS and self.i < self.end
-
-    def _number(self) -> Value:
-        token = self.tokens[self.i]
-        try:
-            value = self.spelled[token]
-        except NotANumber as wrong:
-            raise self.source.error(self.i, str(wrong)) from None
-        self.i += 1
-        return value
-
-    def _probability(self) -> Value:
-        value = self._number()
-        if (token := self.tokens[self.i - 1]) not in self.probabilities:
-            self._check_probabilities([token], self.i - 1)
-        return value
-
-    def _check_probabilities(self, tokens: list[str], first: int) -> None:
-        """Refuse numbers that are no probabilities; each spelling is judged once."""
-        for token in set(tokens) - self.probabilities:
-            if not 0 <= self.spelled[token] <= _MOST:
-                raise self.source.error(first + tokens.index(token), "a probability from 0 to 1")
-            self.probabilities.add(token)
-
-    def _numbers(self, count: int, what: str, shape: tuple[int, ...], hint: str = "") -> Values:
-        """The next `count` numbers, and not one more."""
-        first = self.i
-        wanted = self.tokens[first : min(first + count, self.end)]
-        try:
-            found = self.spelled.array(wanted)
-        except NotANumber:
-            found = None
-        if found is None or len(wanted) < count:
-            self._complain(first, wanted, count, what, shape, hint)
-        self.i = first + count
-        self._no_more_numbers(f"{count:,} numbers for this {what}{_as_matrix(shape)}{hint}")
-        assert found is not None
-        return found
-
-    def _complain(
-        self, first: int, wanted: list[str], count: int, what: str, shape: tuple[int, ...], hint: str
-    ) -> None:
-        """Point at the first token that is not the number it should be."""
-        k = 0
-        while True:  # the token after the last one wanted is no number, or nothing would be wrong
-            try:
-                self.spelled[[*wanted, ""][k]]
-            except NotANumber as found:
-                wrong = str(found)
-                break
-            k += 1
-        entry = f"row {k // shape[1] + 1}, column {k % shape[1] + 1} of " if len(shape) == 2 else f"entry {k + 1} of "
-        raise self.source.error(first + k, f"{wrong}: {entry}the {count:,} numbers for this {what}{hint}")
-
-    def _probabilities(self, count: int, what: str, shape: tuple[int, ...]) -> Values:
-        first = self.i
-        found = self._numbers(count, what, shape)
-        self._check_probabilities(self.tokens[first : self.i], first)
-        return found
-
-    def _no_more_numbers(self, all_there: str) -> None:
-        if self._at_number():
-            raise self.source.error(self.i, f"the next line, after {all_there}")
-
-
-def _as_matrix(shape: tuple[int, ...]) -> str:
-    return f" ({shape[0]} rows of {shape[1]})" if len(shape) == 2 else ""
