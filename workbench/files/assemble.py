@@ -94,19 +94,15 @@ def assemble(
         O=O,
         A=model.A,
         p=Transitions(
-            S, model.A, row_ptr, of_file.column[entries].astype(np.int32), _numbers(rewards[entries]),
-            _numbers(of_file.value[entries]),
+            S, model.A, row_ptr, of_file.column[entries].astype(np.int32), Numbers.of(rewards[entries]),
+            Numbers.of(of_file.value[entries]),
         ),
-        omega=Emissions(S, O, shown.ptr, shown.column.astype(np.int32), _numbers(shown.value)),
+        omega=Emissions(S, O, shown.ptr, shown.column.astype(np.int32), Numbers.of(shown.value)),
         gamma=model.gamma,
-        mu=Distribution(S, _numbers(np.concatenate((copies.mu, zeros(len(extra), exact))))),
+        mu=Distribution(S, Numbers.of(np.concatenate((copies.mu, zeros(len(extra), exact))))),
         terminal=StateSet(S, mask),
     )  # fmt: skip
     return merge_copies(P, notes, source) if notes.copies else P
-
-
-def _numbers(array: Values) -> Numbers:
-    return Numbers.of(array)
 
 
 def _fresh(label: str, space: Space) -> str:
