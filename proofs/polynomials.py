@@ -1,0 +1,148 @@
+"""Inequalities between rational functions on boxes, decided by a solver, and the text in which they are certified.
+
+    positive(f, box)         f > 0 wherever its variables lie in their intervals; f is a quotient of polynomials
+    impossible(conditions)   no real numbers satisfy all of these polynomial conditions
+
+Both put the negation to z3, which decides polynomial arithmetic over the reals: "unsat" is a proof, "sat" comes with
+numbers that break the statement, and running out of time raises. A certificate is plain text, polynomials and intervals;
+`plain_algebra` reads it without sympy.
+
+>>> x, K = sympy.symbols("x K")
+>>> found = positive(1 / x + K - 2, {x: Interval.Lopen(0, 1), K: Interval(2, sympy.oo)})
+>>> found.holds, found.certificates[0]["polynomial"]
+(True, 'x')
+>>> positive(x - x**2 - sympy.Rational(1, 8), {x: Interval(0, 1)}).witness
+{'x': '0'}
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import sympy
+from sympy import Interval
+
+from proofs.plain_algebra import read
+from workbench.errors import WorkbenchError
+
+TIMEOUT = 20_000
+"""Milliseconds that the solver may take for one question."""
+
+Box = Mapping[sympy.Symbol, Interval]
+
+
+class Undecided(WorkbenchError):
+    """The solver gave up."""
+
+
+@dataclass(frozen=True)
+class Decided:
+    """What the solver found.
+
+    Attributes
+    ----------
+    holds : whether the statement was proved.
+    witness : numbers that break it, by name, if not.
+    certificates : JSON objects of the kinds "polynomial-positive" and "unsat", if it was.
+    """
+
+    holds: bool
+    witness: dict[str, str] | None = None
+    certificates: tuple[dict[str, Any], ...] = ()
+
+
+def positive(f: Any, box: Box, strict: bool = True) -> Decided:
+    """Whether f > 0 (or f >= 0) on the whole box: its denominator is shown to be positive, then its numerator."""
+    num, den = sympy.fraction(sympy.cancel(sympy.sympify(f)))
+    certificates: list[dict[str, Any]] = []
+    if den.free_symbols:
+        below = _on_box(den, box, True)
+        if not below.holds:
+            num, den = -num, -den
+            below = _on_box(den, box, True)
+            if not below.holds:
+                return below
+        certificates += below.certificates
+    elif den < 0:
+        num = -num
+    above = _on_box(num, box, strict)
+    return Decided(above.holds, above.witness, (*certificates, *above.certificates))
+
+
+def _on_box(polynomial: sympy.Expr, box: Box, strict: bool) -> Decided:
+    inside = {str(v): interval_text(box[v]) for v in sorted(polynomial.free_symbols, key=str)}
+    shown = text(polynomial)
+    conditions = [*box_conditions(inside), f"{shown} {'<=' if strict else '<'} 0"]
+    witness = solve(conditions)
+    if witness is not None:
+        return Decided(False, witness)
+    certificate = {"kind": "polynomial-positive", "polynomial": shown, "box": inside, "strict": strict}
+    return Decided(True, None, (certificate,))
+
+
+def impossible(conditions: Iterable[Any]) -> Decided:
+    """Whether no real numbers satisfy all conditions, given as sympy relations between polynomials."""
+    shown = [relation_text(c) for c in conditions]
+    witness = solve(shown)
+    if witness is not None:
+        return Decided(False, witness)
+    return Decided(True, None, ({"kind": "unsat", "conditions": shown},))
+
+
+# ---------------------------------------------------------------------- text
+
+
+def text(polynomial: Any) -> str:
+    """A polynomial as text: integers, names, + - * / ** and brackets."""
+    return str(sympy.expand(sympy.sympify(polynomial)))
+
+
+def relation_text(condition: Any) -> str:
+    """A relation as text: a polynomial, one of > >= < <= == !=, and 0."""
+    return f"{text(condition.lhs - condition.rhs)} {condition.rel_op} 0"
+
+
+def interval_text(interval: Any) -> str:
+    """An interval as text, such as "(0, 1]" or "[2, oo)"."""
+    left = "(" if interval.left_open else "["
+    right = ")" if interval.right_open else "]"
+    return f"{left}{interval.start}, {interval.end}{right}"
+
+
+def box_conditions(box: Mapping[str, str]) -> list[str]:
+    """What the intervals of a box, as text, say about its variables."""
+    found = []
+    for name, interval in box.items():
+        low, high = interval[1:-1].split(", ")
+        if low != "-oo":
+            found.append(f"{name} - ({low}) {'>' if interval[0] == '(' else '>='} 0")
+        if high != "oo":
+            found.append(f"{name} - ({high}) {'<' if interval[-1] == ')' else '<='} 0")
+    return found
+
+
+# ---------------------------------------------------------------------- the solver
+
+
+def solve(conditions: Iterable[str]) -> dict[str, str] | None:
+    """Real numbers, by name, that satisfy all conditions given as text; None if there are none."""
+    import z3
+
+    solver = z3.Solver()
+    solver.set("timeout", TIMEOUT)
+    names: dict[str, Any] = {}
+
+    def name(symbol: str) -> Any:
+        return names.setdefault(symbol, z3.Real(symbol))
+
+    for condition in conditions:
+        solver.add(read(condition, name, z3.RealVal))
+    answer = solver.check()
+    if answer == z3.unsat:
+        return None
+    if answer != z3.sat:
+        raise Undecided(f"z3 gave up on {list(conditions)}: {solver.reason_unknown()}")
+    model = solver.model()
+    return {symbol: str(model.eval(x, model_completion=True)) for symbol, x in sorted(names.items())}
