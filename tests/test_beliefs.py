@@ -6,7 +6,7 @@ from collections import Counter
 from fractions import Fraction
 
 import pytest
-import reference_beliefs as reference
+import reference_histories as reference
 import sympy
 from hypothesis import given
 from hypothesis import strategies as st
