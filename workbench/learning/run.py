@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from workbench.errors import NeverEnds, UnknownLabel, WorkbenchError
 from workbench.evaluation import evaluate
 from workbench.learning.options import Learner
+from workbench.learning.table_kernels import forget_unreached
 from workbench.numeric import Number
 from workbench.policy import Policy
 from workbench.pomdp import POMDP
@@ -100,7 +101,9 @@ class Run:
         return Policy(self.P, weights / weights.sum(axis=1, keepdims=True))
 
     def values(self, gamma: Number | None = None, progress: Callable[[int, int], None] | None = None) -> NDArray[Any]:
-        """`values[seed, block]`: the exact value of each greedy policy, each different policy evaluated once.
+        """`values[seed, block]`: the exact value of each greedy policy.
+
+        Policies that act alike wherever they get to are evaluated once.
 
         Parameters
         ----------
@@ -134,7 +137,12 @@ class Run:
         self, actions: NDArray[Any], gamma: Number | None, progress: Callable[[int, int], None] | None
     ) -> NDArray[np.float64]:
         P = self.P if gamma is None else self.P.with_gamma(gamma)
-        rows = np.ascontiguousarray(np.where(P.decides, actions, 0)).reshape(-1, actions.shape[2])
+        rows = actions.reshape(-1, actions.shape[2]).astype(np.uint32)
+        p, omega = P.p, P.omega
+        forget_unreached(
+            p.row_ptr, p.s_next, p.prob.floats, omega.row_ptr, omega.o, omega.prob.floats, P.terminal.mask,
+            P.mu.prob.floats, len(P.A), rows,
+        )  # fmt: skip
         keys = rows.view(np.dtype((np.void, rows.dtype.itemsize * rows.shape[1]))).ravel()
         _, first, which = np.unique(keys, return_index=True, return_inverse=True)
         found = np.empty(len(first))

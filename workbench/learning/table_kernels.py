@@ -72,6 +72,39 @@ def fill_rows(p_ptr, s_next, r, prob, o_ptr, o, o_prob, terminal, rows, outcomes
         rows[row].last = max(first, at - 1)
 
 
+@njit(cache=True, nogil=True)
+def forget_unreached(p_ptr, s_next, prob, o_ptr, o, o_prob, terminal, mu, nA, policies):
+    """In each deterministic policy `policies[k, o]`, set the action of observations that it never sees to 0."""
+    queue = np.empty(len(terminal), dtype=np.int64)
+    met = np.full(len(terminal), -1, dtype=np.int64)
+    seen = np.full(policies.shape[1], -1, dtype=np.int64)
+    for k in range(len(policies)):
+        n = 0
+        for s in range(len(mu)):
+            if mu[s] > 0.0:
+                met[s] = k
+                queue[n] = s
+                n += 1
+        i = 0
+        while i < n:
+            s = queue[i]
+            i += 1
+            if terminal[s]:
+                continue
+            for e in range(o_ptr[s], o_ptr[s + 1]):
+                if o_prob[e] > 0.0:
+                    seen[o[e]] = k
+                    row = s * nA + policies[k, o[e]]
+                    for j in range(p_ptr[row], p_ptr[row + 1]):
+                        if prob[j] > 0.0 and met[s_next[j]] != k:
+                            met[s_next[j]] = k
+                            queue[n] = s_next[j]
+                            n += 1
+        for x in range(policies.shape[1]):
+            if seen[x] != k:
+                policies[k, x] = 0
+
+
 @njit(forceinline=True)
 def find(outcomes, first, last, u):
     """The first outcome from `first` to `last` whose threshold exceeds u, or `last`."""
