@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import zlib
 from fractions import Fraction
 
 from hypothesis import strategies as st
 from strategies import distributions
 
-from workbench import POMDP
+from workbench import POMDP, Memory
 
 HALF = Fraction(1, 2)
 
@@ -46,4 +47,60 @@ def crisp(draw: st.DrawFn, most_states: int = 4, most_observations: int = 2, mos
     return POMDP.from_functions(
         name="crisp", A=A, p=lambda s, a: p[s, a], omega=omega.__getitem__, mu=draw(distributions([*S, "end"])),
         gamma=Fraction(1, 2), terminal=lambda s: s == "end",
+    )  # fmt: skip
+
+
+@st.composite
+def small_memories(draw: st.DrawFn) -> Memory:
+    """A memory of two states whose Gamma is anything: stochastic or not, reading all its arguments or not."""
+    M, W = [0, 1], [["a"], ["a", "b"]][draw(st.integers(0, 1))]
+    reads = draw(st.sampled_from([(0, 1), (0, 1, 2), (0, 1, 3), (0, 1, 4), (0, 1, 5), tuple(range(6))]))
+    certain = draw(st.booleans())
+    rows: dict = {}
+
+    def Gamma(*arguments):
+        key = tuple(str(arguments[i]) for i in reads)
+        return rows.setdefault(key, _row("|".join(key), certain))
+
+    return Memory("small", M, W, Gamma, draw(distributions(M, most=draw(st.integers(1, 2)))))
+
+
+def _row(key: str, certain: bool) -> dict:
+    code = zlib.crc32(key.encode()) % 5
+    if certain or code > 1:
+        return {code % 2: 1}
+    return {0: HALF, 1: HALF}
+
+
+@st.composite
+def timed(draw: st.DrawFn, horizon: int = 2) -> POMDP:
+    """A task over after exactly so many actions: hidden states 0 and 1, seen or not."""
+    S, A = [0, 1], ["l", "r"]
+    p = {
+        (t, s, a): {(s_next, draw(st.integers(0, 3))): x for s_next, x in draw(distributions(S, most=2)).items()}
+        for t in range(horizon)
+        for s in S
+        for a in A
+    }
+    omega = {(t, s): draw(distributions(["x", "y"], most=2)) for t in range(horizon) for s in S}
+
+    def step(state, a):
+        t, s = state
+        return {
+            ("end" if t + 1 == horizon else (t + 1, s_next), r): x for (s_next, r), x in merged(p[t, s, a], t).items()
+        }
+
+    def merged(row, t):
+        """At the last step the successor does not matter."""
+        if t + 1 < horizon:
+            return row
+        total: dict = {}
+        for (_, r), x in row.items():
+            total["end", r] = total.get(("end", r), 0) + x
+        return total
+
+    return POMDP.from_functions(
+        name="timed", A=A, p=step, omega=lambda s: {"x": 1} if s == "end" else omega[s],
+        mu={(0, s): x for s, x in draw(distributions(S, most=2)).items()}, gamma=draw(st.sampled_from([HALF, Fraction(1)])),
+        terminal={"end"},
     )  # fmt: skip

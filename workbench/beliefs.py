@@ -215,12 +215,25 @@ class BeliefGraph:
 # ---------------------------------------------------------------------- walking the graph
 
 
+def require_rational(P: POMDP) -> None:
+    """Raise `NotExact` if p, omega or mu holds floats or symbols: beliefs are compared exactly."""
+    for what, numbers in (("p", P.p.prob), ("omega", P.omega.prob), ("mu", P.mu.prob)):
+        if not numbers.is_exact:
+            raise NotExact(
+                f"beliefs are compared exactly, but {what} of {P.name} was given as floats: write ints and Fractions, or "
+                "use P.rationalised(), which reads each float as the decimal it prints as"
+            )
+        if numbers.symbols:
+            names = ", ".join(sorted(map(str, numbers.symbols)))
+            raise NotExact(f"beliefs need numbers, but {what} of {P.name} holds {names}: give it a value first")
+
+
 class _Dynamics:
     """mu, p (rewards summed out) and omega as integers, scaled by one common factor each."""
 
     def __init__(self, P: POMDP, ended: bool):
         self.P = P
-        self._require_rational()
+        require_rational(P)
         mu, self.mu_scale = _integers(P.mu.prob)
         p, self.p_scale = _integers(P.p.prob)
         omega, self.omega_scale = _integers(P.omega.prob)
@@ -237,18 +250,6 @@ class _Dynamics:
                 if p[k] != 0 and counted[s_next := int(P.p.s_next[k])]:
                     joint[s_next] = joint.get(s_next, 0) + p[k]
             self.p.append(joint)
-
-    def _require_rational(self) -> None:
-        P = self.P
-        for what, numbers in (("p", P.p.prob), ("omega", P.omega.prob), ("mu", P.mu.prob)):
-            if not numbers.is_exact:
-                raise NotExact(
-                    f"beliefs are compared exactly, but {what} of {P.name} was given as floats: write ints and Fractions, or "
-                    "use P.rationalised(), which reads each float as the decimal it prints as"
-                )
-            if numbers.symbols:
-                names = ", ".join(sorted(map(str, numbers.symbols)))
-                raise NotExact(f"beliefs need numbers, but {what} of {P.name} holds {names}: give it a value first")
 
     def first(self) -> dict[int, dict[int, int]]:
         """For each o_0, the weights mu(s) omega(o_0|s)."""
