@@ -195,6 +195,19 @@ def test_progress_is_told_in_the_callers_thread_and_reaches_the_end():
     told = []
     learn(RECALL, QLearning(), steps=1000, seeds=3, progress=lambda *x: told.append((threading.get_ident(), *x)))
     assert told[-1] == (threading.get_ident(), 3000, 3000)
+    assert same(
+        learn(RECALL, QLearning(), steps=np.int64(1000), seeds=3), learn(RECALL, QLearning(), steps=1000, seeds=3)
+    )
+
+
+def test_a_bar_is_shown_on_the_error_stream_only_where_somebody_sees_it(capsys, monkeypatch):
+    learn(RECALL, QLearning(), steps=1000, seeds=1, progress=True)
+    assert capsys.readouterr() == ("", "")
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    learn(RECALL, QLearning(), steps=1000, seeds=1, progress=True)
+    shown = capsys.readouterr()
+    assert "QLearning on recall×OA1" in shown.err
+    assert shown.out == ""
 
 
 def test_ctrl_c_stops_every_thread():
@@ -266,7 +279,7 @@ def test_lengths_and_seeds_out_of_range_are_refused(options, message):
         learn(RECALL, QLearning(), **options)
 
 
-@pytest.mark.parametrize("learner", ["qlearning", None, Policy])
+@pytest.mark.parametrize("learner", ["qlearning", None, Policy, []])
 def test_an_unknown_learner_is_refused(learner):
     with pytest.raises(WrongType, match=r"unknown learner .* choose one of QLearning\(\.\.\.\)"):
         learn(RECALL, learner, steps=10)

@@ -192,6 +192,7 @@ def engine_for(nO: int, nA: int, learner: Any, gamma: float) -> Engine:
     """The engine of a learner."""
     if type(learner) not in ENGINES:
         known = ", ".join(f"{kind.__name__}(...)" for kind in ENGINES)
-        hint = f"write {learner.__name__}(), with brackets" if learner in ENGINES else f"choose one of {known}"
+        bare = isinstance(learner, type) and learner in ENGINES
+        hint = f"write {learner.__name__}(), with brackets" if bare else f"choose one of {known}"
         raise WrongType(f"unknown learner {learner!r}: {hint}")
     return ENGINES[type(learner)](nO, nA, learner, gamma)

@@ -79,12 +79,15 @@ def learn(
     """
     if not isinstance(P, POMDP):
         raise WrongType(f"learn needs a POMDP, not {P!r}")
-    every = max(1, steps // 100) if every is None and isinstance(steps, int) else every
-    _check_lengths(steps, every)
+    check_count("steps", steps)
+    every = max(1, steps // 100) if every is None else every
+    check_count("every", every)
+    if every > steps:
+        raise OptionError(f"every must be at most steps: a block of {every} does not fit into {steps} steps")
     chosen = _seeds(seeds)
     if threads is not None:
         check_count("threads", threads)
-    workers = min(threads or len(os.sched_getaffinity(0)), len(chosen))
+    workers = min(threads or _cores(), len(chosen))
     if isinstance(learner, Prediction):
         learner.policy.fits(P)
     gamma = getattr(learner, "gamma", None)
@@ -100,11 +103,9 @@ def learn(
     return batch.result()
 
 
-def _check_lengths(steps: Any, every: Any) -> None:
-    check_count("steps", steps)
-    check_count("every", every)
-    if every > steps:
-        raise OptionError(f"every must be at most steps: a block of {every} does not fit into {steps} steps")
+def _cores() -> int:
+    """How many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _seeds(seeds: Any) -> tuple[int, ...]:
