@@ -55,7 +55,7 @@ def test_learning_curves_are_written(tmp_path, ending):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("recal",), "unknown task 'recal'; did you mean recall?"),
+        (("recal",), "unknown task 'recal' (did you mean recall?)"),
         (("recall", "--learner", "sarsa2"), "unknown learner 'sarsa2'"),
         (("recall", "--lam", "0.5"), "qlearning has no setting 'lam'"),
         (("recall", "--steps", "0"), "steps must be at least 1"),
@@ -86,5 +86,5 @@ def test_tasks_are_found_by_name_and_in_files(tmp_path):
         "discount: 0.5\nvalues: reward\nstates: s\nactions: a\nobservations: o\nT: a identity\nO: * uniform\nR: * : * : * : * 1\n"
     )
     assert len(find_task(str(path)).A) == 1
-    with pytest.raises(UnknownLabel, match="Known: .*gravity.*recall"):
+    with pytest.raises(UnknownLabel, match="known are .*gravity.*recall"):
         find_task("tennis")

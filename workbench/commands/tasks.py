@@ -29,8 +29,10 @@ def find_task(name: str) -> POMDP:
     tasks = _tasks()
     if name not in tasks:
         near = difflib.get_close_matches(name, tasks, n=1)
-        hint = f"; did you mean {near[0]}?" if near else ""
-        raise UnknownLabel(f"unknown task {name!r}{hint} Known: {', '.join(sorted(tasks))}, or a file ending in .POMDP")
+        hint = f" (did you mean {near[0]}?)" if near else ""
+        raise UnknownLabel(
+            f"unknown task {name!r}{hint}; known are {', '.join(sorted(tasks))}, or a file ending in .POMDP"
+        )
     return tasks[name]()
 
 
