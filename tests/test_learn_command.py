@@ -86,5 +86,5 @@ def test_tasks_are_found_by_name_and_in_files(tmp_path):
         "discount: 0.5\nvalues: reward\nstates: s\nactions: a\nobservations: o\nT: a identity\nO: * uniform\nR: * : * : * : * 1\n"
     )
     assert len(find_task(str(path)).A) == 1
-    with pytest.raises(UnknownLabel, match="known are .*gravity.*recall"):
+    with pytest.raises(UnknownLabel, match=r"known are .*gravity.*recall"):
         find_task("tennis")
