@@ -1,3 +1,4 @@
+# mypy: disallow-untyped-defs=False
 """n-step actor-critic with a sliding window: Section 5.1, Appendix D.1.
 
 pi(a|o) is the softmax of preferences h(o, a). At every step the pair visited n steps ago is updated with its full

@@ -1,3 +1,4 @@
+# mypy: disallow-untyped-defs=False
 """Random words and the exponential, in arithmetic that gives the same bits everywhere.
 
 Each run owns one generator, xoroshiro128+ (Blackman and Vigna 2018), whose two words start as the first two outputs of

@@ -1,3 +1,4 @@
+# mypy: disallow-untyped-defs=False
 """True online Sarsa(lambda) with Dutch traces (van Seijen and Sutton 2014), tabular: Section 5.1, Appendix D.6.1.
 
 With i = (o, a), i' = (o', a'), a' chosen before the update, and q' = q(i') (0 after the end of the episode):

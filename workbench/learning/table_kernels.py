@@ -1,3 +1,4 @@
+# mypy: disallow-untyped-defs=False
 """A POMDP as tables to sample from: one record for each (s, a), which holds its outcome when there is only one.
 
 An outcome is a triple (s', r, o') with probability p(s', r | s, a) omega(o' | s'), in the order of the model's rows; on

@@ -1,3 +1,4 @@
+# mypy: disallow-untyped-defs=False
 """Learners that act epsilon-greedily on a table q[o, a]: Q-learning, Double Q-learning, Monte Carlo control.
 
     Q-learning           q(o,a) += step [ r + gamma max_b q(o',b) - q(o,a) ]
