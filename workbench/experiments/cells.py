@@ -1,0 +1,179 @@
+"""Cells: the smallest pieces of an experiment that are computed and stored, each under a key of its content.
+
+The key of a cell is the SHA-256 of everything its numbers depend on:
+
+    the task       the tables of the POMDP themselves, not its name or source
+    the settings   memory, method with all its settings, seeds, steps, block length, measure
+    the code       the syntax trees of the modules that the method uses, found by following imports
+
+so that a changed setting or a changed module gives new keys to the cells it affects, and only to those: the kernels of
+one learner are no part of the key of another.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from workbench.experiments.records import Experiment, Method, OracleLoop
+from workbench.learning.engines import ENGINES
+from workbench.learning.options import Learner
+from workbench.pomdp import POMDP
+
+BATCH = 5
+"""Seeds of a cell: few enough to lose little at an interruption, many enough to pack the task's tables once for them."""
+
+_SOURCE = Path(__file__).parent.parent
+
+_COMPUTING = "workbench.experiments.computing"
+_LEARNER_ROOTS = ("workbench.augmentation", "workbench.learning.runner")
+_ORACLE_ROOTS = ("workbench.augmentation", "workbench.improvement")
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One method on one task with one memory, for a batch of seeds. The oracle loop has no seeds."""
+
+    task: str
+    memory: str
+    method: Method
+    measure: str
+    seeds: tuple[int, ...]
+    steps: int
+    every: int
+
+    @property
+    def work(self) -> int:
+        """The steps it takes."""
+        return len(self.seeds) * self.steps
+
+    def settings(self) -> dict[str, Any]:
+        """Everything but the code and the task's tables, as JSON values."""
+        return {
+            "task": self.task,
+            "memory": self.memory,
+            "method": self.method.settings(),
+            "measure": self.measure,
+            "seeds": list(self.seeds),
+            "steps": self.steps,
+            "every": self.every,
+        }
+
+    def content(self, P: POMDP, source: Path = _SOURCE) -> dict[str, Any]:
+        """All that the numbers of the cell depend on, as JSON values."""
+        return {**self.settings(), "tables": fingerprint(P), "code": code_version(self.method, source)}
+
+
+def cells_of(experiment: Experiment) -> tuple[Cell, ...]:
+    """The cells of an experiment."""
+    length = experiment.length
+    if length is None:
+        return tuple(Cell(experiment.task, m, method, experiment.measure, (), 0, 0) for method, m in experiment.pairs)
+    return tuple(
+        Cell(experiment.task, memory, method, experiment.measure, seeds, length.steps, length.every)
+        for method, memory in experiment.pairs
+        for seeds in batches(length.seeds)
+    )
+
+
+def batches(seeds: int) -> list[tuple[int, ...]]:
+    """The seeds 0, 1, 2, ... in batches; a longer run begins with the whole batches of a shorter one.
+
+    >>> batches(7)
+    [(0, 1, 2, 3, 4), (5, 6)]
+    """
+    return [tuple(range(start, min(start + BATCH, seeds))) for start in range(0, seeds, BATCH)]
+
+
+def key_of(content: dict[str, Any]) -> str:
+    """The name under which a cell of this content is stored."""
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:40]
+
+
+def fingerprint(P: POMDP) -> str:
+    """A digest of what a learner sees of a POMDP: labels, tables, discount, start, end."""
+    digest = hashlib.sha256()
+    for space in (P.S, P.O, P.A):
+        digest.update(repr([space[i] for i in range(len(space))]).encode())
+    for array in (
+        P.p.row_ptr, P.p.s_next, P.p.r.floats, P.p.prob.floats,
+        P.omega.row_ptr, P.omega.o, P.omega.prob.floats, P.mu.prob.floats, P.terminal.mask,
+    ):  # fmt: skip
+        digest.update(array.tobytes())
+    digest.update(repr(float(P.gamma)).encode())
+    return digest.hexdigest()[:16]
+
+
+# ---------------------------------------------------------------------- code versions
+
+
+def code_version(method: Method, source: Path = _SOURCE) -> str:
+    """A digest of the code that a method's cells run through.
+
+    Parameters
+    ----------
+    source : the directory of the package `workbench`.
+    """
+    kind: Any = type(method)
+    return _code_version(kind, source)
+
+
+@lru_cache
+def _code_version(kind: Any, source: Path) -> str:
+    if issubclass(kind, OracleLoop):
+        modules = closure(_ORACLE_ROOTS, source)
+    else:
+        kernels = {learner: _kernel_module(learner) for learner in ENGINES}
+        own = closure([kernels[kind]], source)
+        modules = own | closure(_LEARNER_ROOTS, source, without=set(kernels.values()) - own)
+    digest = hashlib.sha256()
+    for module in sorted(modules | {_COMPUTING}):
+        digest.update(module.encode() + ast.dump(_parsed(_file(module, source))).encode())
+    return digest.hexdigest()[:16]
+
+
+def _kernel_module(learner: type[Learner]) -> str:
+    compiled: Any = ENGINES[learner].kernel
+    return str(compiled.py_func.__module__)
+
+
+def closure(roots: Iterable[str], source: Path, without: Iterable[str] = ()) -> set[str]:
+    """The modules of the workbench that some modules import, directly or not, themselves included."""
+    found: set[str] = set()
+    skipped = set(without)
+    waiting = list(roots)
+    while waiting:
+        module = waiting.pop()
+        if module in found or module in skipped:
+            continue
+        found.add(module)
+        waiting.extend(_imported(_parsed(_file(module, source)), source))
+    return found
+
+
+def _imported(tree: ast.Module, source: Path) -> list[str]:
+    names: list[str] = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            names += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            inside = [f"{node.module}.{alias.name}" for alias in node.names]
+            modules = [name for name in inside if name.startswith("workbench.") and _file(name, source).exists()]
+            names += modules if len(modules) == len(inside) else [node.module, *modules]
+    return [name for name in names if name.startswith("workbench.")]
+
+
+def _file(module: str, source: Path) -> Path:
+    path = source.joinpath(*module.split(".")[1:])
+    return path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+
+
+@lru_cache
+def _parsed(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))

@@ -1,0 +1,61 @@
+"""The one progress display of `workbench reproduce`: cells and steps done and left, steps per second, time left."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
+from rich.progress import Progress as Bar
+
+from workbench.experiments.running import Progress, Report
+
+_SECONDS_BETWEEN_LINES = 30.0
+"""Where nobody watches a bar move, in a log, a line is written now and then."""
+
+
+@contextmanager
+def progress_display(console: Console | None = None) -> Iterator[Report]:
+    """A function to report progress to; a bar in a terminal, a line now and then elsewhere."""
+    console = console or Console(stderr=True)
+    began = time.monotonic()
+    if not console.is_terminal:
+        yield _lines(console, began)
+        return
+    columns = (BarColumn(16), TextColumn("{task.description}"), TimeRemainingColumn())
+    with Bar(*columns, console=console, transient=True) as bar:
+        task = bar.add_task("", total=None)
+
+        def report(now: Progress) -> None:
+            bar.update(
+                task, completed=now.steps_done, total=now.steps, description=describe(now, time.monotonic() - began)
+            )
+
+        yield report
+
+
+def describe(now: Progress, seconds: float) -> str:
+    """The state of a run in a line.
+
+    >>> describe(Progress(cells=12, cells_done=3, steps=40_000_000, steps_done=8_000_000, reused=4), seconds=2.0)
+    '3 cells done, 9 left; 8.0 M steps done, 32.0 M left; 4.0 M steps/s'
+    """
+    speed = now.steps_done / seconds if seconds > 0 else 0.0
+    return (
+        f"{now.cells_done} cells done, {now.cells - now.cells_done} left; {now.steps_done / 1e6:.1f} M steps done, "
+        f"{(now.steps - now.steps_done) / 1e6:.1f} M left; {speed / 1e6:.1f} M steps/s"
+    )
+
+
+def _lines(console: Console, began: float) -> Report:
+    last = began
+
+    def report(now: Progress) -> None:
+        nonlocal last
+        if time.monotonic() - last >= _SECONDS_BETWEEN_LINES:
+            last = time.monotonic()
+            console.print(describe(now, last - began), soft_wrap=True)
+
+    return report

@@ -1,0 +1,149 @@
+"""Results as pictures: each function takes results, draws them on matplotlib axes, and returns the axes.
+
+Nothing is computed here but means and standard deviations over seeds. A memory has the same look everywhere: its family
+gives the colour and the marker, its size the line (1 solid, 2 dashed, beyond dotted), so that curves can be told apart in
+black and white and by people who do not see all colours (the colours are those of Okabe and Ito).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_COLOURS = {"none": "#0072B2", "K": "#7F7F7F", "B": "#009E73", "O": "#E69F00", "OA": "#D55E00"}
+_MARKERS = {"none": "x", "K": "s", "B": "^", "O": "o", "OA": "D"}
+_OTHER = ("#000000", "v")
+_LINES = {0: "-", 1: "-", 2: (0, (5, 2))}
+_LARGER = (0, (1, 1.5))
+_MARKS_ON_A_CURVE = 8
+
+
+class Rewards(Protocol):
+    """What `learning_curves` draws: a `Run`, for instance."""
+
+    @property
+    def ends(self) -> NDArray[np.int64]:
+        """`ends[block]`: how many steps were done at the end of each block."""
+
+    @property
+    def per_100(self) -> NDArray[np.float64]:
+        """`per_100[seed, block]`: the average reward per 100 steps."""
+
+
+class Iterates(Protocol):
+    """What `oracle_values` draws: an `Improvement`, for instance."""
+
+    @property
+    def values(self) -> NDArray[Any]:
+        """The values of all iterates, the start first."""
+
+
+def memory_style(memory: str) -> dict[str, Any]:
+    """How lines of a memory look, as keyword arguments of `Axes.plot`.
+
+    >>> memory_style("B2")["color"] == memory_style("B1")["color"]
+    True
+    """
+    found = re.fullmatch(r"(none|K|B|OA|O)(\d*)", memory)
+    family, size = (found[1], int(found[2] or 0)) if found else (memory, 1)
+    return {
+        "color": _COLOURS.get(family, _OTHER[0]),
+        "marker": _MARKERS.get(family, _OTHER[1]),
+        "linestyle": _LINES.get(size, _LARGER),
+        "markersize": 4,
+        "linewidth": 1.4,
+        "label": "None" if memory == "none" else memory,
+    }
+
+
+def learning_curves(runs: Mapping[str, Rewards], axes: Axes, optimum: float | None = None) -> Axes:
+    """Average reward per 100 steps by memory: the mean over seeds, and half a standard deviation on either side.
+
+    Parameters
+    ----------
+    runs : by the name of the memory.
+    optimum : drawn as a horizontal line.
+    """
+    for place, (memory, run) in enumerate(runs.items()):
+        x = run.ends / 1e6
+        mean, half = run.per_100.mean(axis=0), run.per_100.std(axis=0) / 2
+        style = memory_style(memory)
+        axes.fill_between(x, mean - half, mean + half, color=style["color"], alpha=0.2, linewidth=0)
+        axes.plot(x, mean, markevery=_marks(len(x), place, len(runs)), **style)
+    _optimum(axes, optimum)
+    axes.set_xlim(left=0)
+    axes.set_ylim(bottom=0)
+    axes.set_xlabel("steps (millions)")
+    axes.set_ylabel("reward per 100 steps")
+    return axes
+
+
+def greedy_values(
+    ends: NDArray[np.int64], values: NDArray[np.float64], memory: str, axes: Axes, optimum: float | None = None
+) -> Axes:
+    """The value of the greedy policy at every checkpoint, of one run.
+
+    Parameters
+    ----------
+    ends, values : `ends[checkpoint]`, the steps done, and `values[checkpoint]`.
+    """
+    style = memory_style(memory)
+    axes.plot(ends / 1e6, values, drawstyle="steps-post", color=style["color"], linewidth=1.2, label=style["label"])
+    _optimum(axes, optimum)
+    axes.set_xlim(0, ends[-1] / 1e6)
+    axes.set_ylim(-0.06, 1.12 * max(1.0, optimum or 0.0))
+    axes.set_xlabel("steps (millions)")
+    axes.set_ylabel("value")
+    return axes
+
+
+def greedy_raster(ends: NDArray[np.int64], values: NDArray[np.float64], axes: Axes) -> Axes:
+    """The value of the greedy policy of many runs: a row for each seed, a column for each checkpoint, 1 black, 0 white.
+
+    Parameters
+    ----------
+    values : `values[seed, checkpoint]`.
+    """
+    axes.imshow(
+        values, aspect="auto", interpolation="nearest", cmap="Greys", vmin=0, vmax=1,
+        extent=(0, ends[-1] / 1e6, len(values) - 0.5, -0.5),
+    )  # fmt: skip
+    axes.set_xlabel("steps (millions)")
+    axes.set_ylabel("seed")
+    return axes
+
+
+def oracle_values(loops: Mapping[str, Iterates], axes: Axes, optimum: float | None = None, iterates: int = 300) -> Axes:
+    """The value of the policy at each iterate of the oracle loop, by memory.
+
+    Parameters
+    ----------
+    iterates : how many to show; a loop that ended before stays where it ended.
+    """
+    for place, (memory, loop) in enumerate(loops.items()):
+        values = np.array([float(value) for value in loop.values[:iterates]])
+        values = np.append(values, np.full(iterates - len(values), values[-1]))
+        axes.plot(values, markevery=_marks(iterates, place, len(loops)), **memory_style(memory))
+    _optimum(axes, optimum)
+    axes.set_xlim(0, iterates)
+    axes.set_xlabel("iterate")
+    axes.set_ylabel("value")
+    return axes
+
+
+def _marks(points: int, place: int, curves: int) -> tuple[int, int]:
+    """Where the markers of a curve stand: evenly, and not on top of those of the other curves."""
+    spacing = max(1, points // _MARKS_ON_A_CURVE)
+    return place * spacing // max(1, curves), spacing
+
+
+def _optimum(axes: Axes, optimum: float | None) -> None:
+    if optimum is not None:
+        axes.axhline(optimum, color="black", linewidth=0.9, linestyle=(0, (8, 3, 1, 3)), label="optimum", zorder=0)
