@@ -19,7 +19,7 @@ import scipy.sparse.linalg as sla
 from numpy.typing import NDArray
 
 from workbench import linear
-from workbench.chain import Chain, dynamics, group_sums
+from workbench.chain import Chain, Dynamics, dynamics, group_sums
 from workbench.errors import NeverEnds, NotSolved
 from workbench.evaluation import state_values
 from workbench.fields import FLOATS, Field
@@ -117,14 +117,18 @@ class Found:
 
 def q_values(seen: Seen, found: Found) -> NDArray[Any]:
     """q(o,a) = sum_s P(s|o) [R(s,a) + gamma sum p(s'|s,a) w(s')]."""
-    D = seen.D
-    q_state = D.R + D.gamma * D.expected(found.w)
-    unknown = np.repeat(seen.P.terminal.mask[:, None], D.shape[1], axis=1)
-    if found.lacks_s.any() and D.gamma != 0:
-        unknown |= D.leads_to(found.lacks_s)
+    return observation_values(seen.D, seen.share, state_action_values(seen.D, found.w, found.lacks_s))
+
+
+def state_action_values(D: Dynamics, w: NDArray[Any], lacks: NDArray[np.bool_]) -> NDArray[Any]:
+    """R(s,a) + gamma sum p(s'|s,a) w(s'); undefined in terminal states and where w is that may follow."""
+    q_state = D.R + D.gamma * D.expected(w)
+    unknown = np.repeat(D.P.terminal.mask[:, None], D.shape[1], axis=1)
+    if lacks.any() and D.gamma != 0:
+        unknown |= D.leads_to(lacks)
     if unknown.any():
-        q_state[unknown] = seen.field.undefined(1)[0]
-    return observation_values(D, seen.share, q_state)
+        q_state[unknown] = D.field.undefined(1)[0]
+    return q_state
 
 
 # ---------------------------------------------------------------------- the three targets
