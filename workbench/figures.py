@@ -88,14 +88,15 @@ def learning_curves(runs: Mapping[str, Rewards], axes: Axes, optimum: float | No
 def greedy_values(
     ends: NDArray[np.int64], values: NDArray[np.float64], memory: str, axes: Axes, optimum: float | None = None
 ) -> Axes:
-    """The value of the greedy policy at every checkpoint, of one run.
+    """The value of the greedy policy at every checkpoint, of one run, drawn over the block that ends there.
 
     Parameters
     ----------
     ends, values : `ends[checkpoint]`, the steps done, and `values[checkpoint]`.
     """
     style = memory_style(memory)
-    axes.plot(ends / 1e6, values, drawstyle="steps-post", color=style["color"], linewidth=1.2, label=style["label"])
+    x, y = np.append(0, ends / 1e6), np.append(values[:1], values)
+    axes.plot(x, y, drawstyle="steps-pre", color=style["color"], linewidth=1.2, label=style["label"])
     _optimum(axes, optimum)
     axes.set_xlim(0, ends[-1] / 1e6)
     axes.set_ylim(-0.06, 1.12 * max(1.0, optimum or 0.0))
@@ -105,14 +106,14 @@ def greedy_values(
 
 
 def greedy_raster(ends: NDArray[np.int64], values: NDArray[np.float64], axes: Axes) -> Axes:
-    """The value of the greedy policy of many runs: a row for each seed, a column for each checkpoint, 1 black, 0 white.
+    """The value of the greedy policy of many runs: a row for each seed, a column for each checkpoint, 1 dark, 0 white.
 
     Parameters
     ----------
     values : `values[seed, checkpoint]`.
     """
     axes.imshow(
-        values, aspect="auto", interpolation="nearest", cmap="Greys", vmin=0, vmax=1,
+        values, aspect="auto", interpolation="nearest", cmap="Greys", vmin=0, vmax=1.4,
         extent=(0, ends[-1] / 1e6, len(values) - 0.5, -0.5),
     )  # fmt: skip
     axes.set_xlabel("steps (millions)")
@@ -120,19 +121,13 @@ def greedy_raster(ends: NDArray[np.int64], values: NDArray[np.float64], axes: Ax
     return axes
 
 
-def oracle_values(loops: Mapping[str, Iterates], axes: Axes, optimum: float | None = None, iterates: int = 300) -> Axes:
-    """The value of the policy at each iterate of the oracle loop, by memory.
-
-    Parameters
-    ----------
-    iterates : how many to show; a loop that ended before stays where it ended.
-    """
+def oracle_values(loops: Mapping[str, Iterates], axes: Axes, optimum: float | None = None) -> Axes:
+    """The value of the policy at each iterate of the oracle loop, by memory."""
     for place, (memory, loop) in enumerate(loops.items()):
-        values = np.array([float(value) for value in loop.values[:iterates]])
-        values = np.append(values, np.full(iterates - len(values), values[-1]))
-        axes.plot(values, markevery=_marks(iterates, place, len(loops)), **memory_style(memory))
+        values = [float(value) for value in loop.values]
+        axes.plot(values, markevery=_marks(len(values), place, len(loops)), **memory_style(memory))
     _optimum(axes, optimum)
-    axes.set_xlim(0, iterates)
+    axes.set_xlim(left=0)
     axes.set_xlabel("iterate")
     axes.set_ylabel("value")
     return axes

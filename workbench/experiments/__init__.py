@@ -4,7 +4,7 @@
 |---|---|
 | `records` | each figure as a declarative record |
 | `cells` | the pieces that are computed and stored, and their content keys |
-| `computing` | what a piece computes |
+| `computing`, `looping` | what a piece computes: learners, the oracle loop |
 | `storage` | finished pieces on disk |
 | `running` | pieces in parallel threads |
 | `display` | the progress display |

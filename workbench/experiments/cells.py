@@ -31,9 +31,8 @@ BATCH = 5
 
 _SOURCE = Path(__file__).parent.parent
 
-_COMPUTING = "workbench.experiments.computing"
-_LEARNER_ROOTS = ("workbench.augmentation", "workbench.learning.runner")
-_ORACLE_ROOTS = ("workbench.augmentation", "workbench.improvement")
+_LEARNER_ROOTS = ("workbench.augmentation", "workbench.experiments.computing")
+_ORACLE_ROOTS = ("workbench.augmentation", "workbench.experiments.looping")
 
 
 @dataclass(frozen=True)
@@ -133,7 +132,7 @@ def _code_version(kind: Any, source: Path) -> str:
         own = closure([kernels[kind]], source)
         modules = own | closure(_LEARNER_ROOTS, source, without=set(kernels.values()) - own)
     digest = hashlib.sha256()
-    for module in sorted(modules | {_COMPUTING}):
+    for module in sorted(modules):
         digest.update(module.encode() + ast.dump(_parsed(_file(module, source))).encode())
     return digest.hexdigest()[:16]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from workbench import figures
-from workbench.experiments.records import GREEDY, ORACLE, Experiment
-from workbench.experiments.results import Results
+from workbench.experiments.records import GREEDY, ORACLE, PER_100, Panel
+from workbench.experiments.results import LoopValues, Results
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -14,31 +14,45 @@ if TYPE_CHECKING:
 
 _WIDTH, _HEIGHT = 2.9, 2.35
 _LEGEND_HEIGHT = 0.45
+_LEGEND_COLUMNS = {1: 3, 2: 3, 3: 6, 4: 10}
 
 
 def draw(results: Results) -> Figure:
     """One figure of the paper."""
-    return _draw_greedy(results) if results.experiment.measure == GREEDY else _draw_curves(results)
+    kinds = {GREEDY: _draw_greedy, ORACLE: _draw_loops, PER_100: _draw_curves}
+    return kinds[results.experiment.measure](results)
 
 
 def _draw_curves(results: Results) -> Figure:
-    from matplotlib.figure import Figure
-
     experiment = results.experiment
-    columns = experiment.columns
-    rows = -(-len(experiment.panels) // columns)
-    figure = Figure(figsize=(max(_WIDTH * columns, 3.8), _HEIGHT * rows + _LEGEND_HEIGHT), layout="constrained")
-    grid = figure.subplots(rows, columns, squeeze=False, sharex=True, sharey=True)
+    rows = -(-len(experiment.panels) // experiment.columns)
+    figure = _blank(experiment.columns, rows)
+    grid = figure.subplots(rows, experiment.columns, squeeze=False, sharex=True, sharey=True)
     for place, panel in enumerate(experiment.panels):
-        axes = grid[divmod(place, columns)]
-        shown = {memory: results[panel.method, memory] for memory in panel.memories}
-        if experiment.measure == ORACLE:
-            figures.oracle_values(shown, axes, experiment.optimum)
-        else:
-            figures.learning_curves(shown, axes, experiment.optimum)
+        axes = grid[divmod(place, experiment.columns)]
+        figures.learning_curves(_outcomes(results, panel), axes, experiment.optimum)
         axes.set_title(panel.title, fontsize=10)
         axes.label_outer()
-    _legend(figure, experiment, [axes for row in grid for axes in row])
+    _legend(figure, grid.ravel().tolist(), experiment.columns)
+    return figure
+
+
+def _draw_loops(results: Results) -> Figure:
+    """Above, all values; below, those near the optimum, where the differences are."""
+    experiment = results.experiment
+    figure = _blank(experiment.columns, 2)
+    grid = figure.subplots(2, experiment.columns, squeeze=False, sharex=True, sharey="row")
+    worst = min(outcome.value for outcome in results.outcomes.values() if isinstance(outcome, LoopValues))
+    margin = 0.3 * max(experiment.optimum - worst, 0.1)
+    for place, panel in enumerate(experiment.panels):
+        for row in (0, 1):
+            figures.oracle_values(_outcomes(results, panel), grid[row][place], experiment.optimum)
+        grid[0][place].set_title(panel.title, fontsize=10)
+        grid[1][place].set_title(f"{panel.title}, near the optimum", fontsize=10)
+        grid[1][place].set_ylim(worst - margin, experiment.optimum + margin)
+        for row in (0, 1):
+            grid[row][place].label_outer()
+    _legend(figure, grid.ravel().tolist(), experiment.columns)
     return figure
 
 
@@ -57,20 +71,29 @@ def _draw_greedy(results: Results) -> Figure:
         figures.greedy_values(outcome.ends, outcome.values[0], memory, top, experiment.optimum)
         figures.greedy_raster(outcome.ends, outcome.values, below)
         top.set_title(f"{panel.title}: seed 0", fontsize=10)
-        below.set_title(f"all {len(outcome.values)} seeds: value 1 black, 0 white", fontsize=10)
+        below.set_title(f"all {len(outcome.values)} seeds: 1 dark, 0 white", fontsize=10)
         top.label_outer()
         below.label_outer()
     return figure
 
 
-def _legend(figure: Figure, experiment: Experiment, all_axes: list[Axes]) -> None:
+def _blank(columns: int, rows: int) -> Figure:
+    from matplotlib.figure import Figure
+
+    return Figure(figsize=(max(_WIDTH * columns, 4.2), _HEIGHT * rows + _LEGEND_HEIGHT), layout="constrained")
+
+
+def _outcomes(results: Results, panel: Panel) -> dict[str, Any]:
+    return {memory: results[panel.method, memory] for memory in panel.memories}
+
+
+def _legend(figure: Figure, all_axes: list[Axes], columns: int) -> None:
     handles: dict[str, Any] = {}
     for axes in all_axes:
         for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
             handles.setdefault(label, handle)
-    most = 3 if experiment.columns == 1 else 6 if experiment.columns < 4 else 10
     handles["optimum"] = handles.pop("optimum")
     figure.legend(
-        list(handles.values()), list(handles), loc="outside lower center", ncols=min(len(handles), most),
+        list(handles.values()), list(handles), loc="outside lower center", ncols=_LEGEND_COLUMNS[columns],
         fontsize=9, frameon=False, handlelength=3,
     )  # fmt: skip

@@ -21,11 +21,12 @@ ORACLE = "value of the policy"
 
 @dataclass(frozen=True)
 class OracleLoop:
-    """The oracle loop from the uniform policy: its step, how ties are broken, and the most iterates to make."""
+    """The oracle loop from the uniform policy: its step, how ties are broken, the most iterates to make and to show."""
 
     step: float = 0.02
     ties: str = "last"
     budget: int = 20_000
+    shown: int = 400
 
     def settings(self) -> dict[str, Any]:
         """The settings by name."""
@@ -142,7 +143,7 @@ FIGURE_3 = Experiment(
     measure=GREEDY,
     optimum=1.0,
     statements=("S5.fig-recall", "S51.b2-more"),
-    length=Length(seeds=30, steps=1_000_000, every=10_000),
+    length=Length(seeds=30, steps=4_000_000, every=10_000),
 )
 
 FIGURE_4 = Experiment(

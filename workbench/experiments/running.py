@@ -15,8 +15,9 @@ from dataclasses import dataclass, replace
 
 from workbench.augmentation import augment
 from workbench.experiments.cells import Cell, cells_of
-from workbench.experiments.computing import Arrays, compute
-from workbench.experiments.records import Experiment
+from workbench.experiments.computing import Arrays, compute_learning
+from workbench.experiments.looping import compute_loop
+from workbench.experiments.records import GREEDY, Experiment, OracleLoop
 from workbench.experiments.results import Results
 from workbench.experiments.storage import Store
 from workbench.learning.options import check_count
@@ -49,7 +50,8 @@ def run_experiment(
     report: Report | None = None,
 ) -> Results:
     """Run one experiment; arguments as for `run_cells`."""
-    return Results.of(experiment, run_cells(cells_of(experiment), find, store, threads, report))
+    computed, _ = run_cells(cells_of(experiment), find, store, threads, report)
+    return Results.of(experiment, computed)
 
 
 def run_cells(
@@ -58,8 +60,8 @@ def run_cells(
     store: Store | None = None,
     threads: int | None = None,
     report: Report | None = None,
-) -> dict[Cell, Arrays]:
-    """The arrays of some cells, each computed once, or read from the store.
+) -> tuple[dict[Cell, Arrays], frozenset[Cell]]:
+    """The arrays of some cells, each computed once or read from the store, and which of them were read.
 
     Parameters
     ----------
@@ -77,11 +79,12 @@ def run_cells(
         for cell in wanted:
             if (arrays := store.load(cell.content(tasks[cell.task]))) is not None:
                 done[cell] = arrays
-    left = [cell for cell in wanted if cell not in done]
+    reused = frozenset(done)
+    left = [cell for cell in wanted if cell not in reused]
     if left:
         workers = min(threads or len(os.sched_getaffinity(0)), len(left))
-        done.update(_Work(left, tasks, store, len(done)).run(workers, report or (lambda progress: None)))
-    return done
+        done.update(_Work(left, tasks, store, len(reused)).run(workers, report or (lambda progress: None)))
+    return done, reused
 
 
 class _Stopped(Exception):
@@ -120,13 +123,20 @@ class _Work:
             raise _Stopped
         E = self.products.take(cell)
         try:
-            arrays = compute(E, cell.method, cell.measure, cell.seeds, cell.steps, cell.every, self._reporter(cell))
+            arrays = self._arrays(cell, E)
         finally:
             self.products.release(cell)
         if self.store is not None:
             self.store.save(cell.content(self.tasks[cell.task]), arrays)
         self.steps_done[cell] = cell.work
         return arrays
+
+    def _arrays(self, cell: Cell, E: POMDP) -> Arrays:
+        method = cell.method
+        if isinstance(method, OracleLoop):
+            return compute_loop(E, method.step, method.ties, method.budget, method.shown)
+        greedy = cell.measure == GREEDY
+        return compute_learning(E, method, greedy, cell.seeds, cell.steps, cell.every, self._reporter(cell))
 
     def _reporter(self, cell: Cell) -> Callable[[int], None]:
         def report(steps: int) -> None:
