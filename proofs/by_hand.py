@@ -66,20 +66,17 @@ def task_of(P: Any) -> Task:
     )
 
 
-def task_from_json(data: dict[str, Any]) -> Task:
-    """The dictionaries of a model written by `certificates.model_json`."""
-    omega = {decode(s): {decode(o): Fraction(x) for o, x in row} for s, row in data["omega"]}
+def task_from_json(data: dict[str, Any], number: Callable[[str], Any] = Fraction) -> Task:
+    """The dictionaries of a model written by `certificates.model_json`; `number` reads its numbers."""
+    omega = {decode(s): {decode(o): number(x) for o, x in row} for s, row in data["omega"]}
     return Task(
         A=[decode(a) for a in data["actions"]],
         O=sorted({o for row in omega.values() for o in row}, key=str),
-        mu={decode(s): Fraction(x) for s, x in data["mu"]},
-        p={
-            (decode(s), decode(a)): {(decode(t), Fraction(r)): Fraction(x) for t, r, x in row}
-            for s, a, row in data["p"]
-        },
+        mu={decode(s): number(x) for s, x in data["mu"]},
+        p={(decode(s), decode(a)): {(decode(t), number(r)): number(x) for t, r, x in row} for s, a, row in data["p"]},
         omega=omega,
         terminal={decode(s) for s in data["terminal"]},
-        gamma=Fraction(data["gamma"]),
+        gamma=number(data["gamma"]),
     )
 
 

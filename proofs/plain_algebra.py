@@ -123,9 +123,7 @@ class Polynomial:
 
 
 class Quotient:
-    """A quotient of polynomials, not reduced; equal when the cross products are."""
-
-    __hash__ = None  # type: ignore[assignment]
+    """A quotient of polynomials, not reduced; equal when the cross products are. Mixes with ints and Fractions."""
 
     def __init__(self, num: Polynomial, den: Polynomial):
         self.num, self.den = num, den
@@ -135,10 +133,18 @@ class Quotient:
         return cls(Polynomial.name(name), Polynomial.constant(1))
 
     @classmethod
-    def constant(cls, value: int) -> Quotient:
+    def constant(cls, value: int | Fraction) -> Quotient:
         return cls(Polynomial.constant(value), Polynomial.constant(1))
 
-    def __add__(self, other: Quotient) -> Quotient:
+    @classmethod
+    def of(cls, x: Any) -> Quotient:
+        return x if isinstance(x, Quotient) else cls.constant(x)
+
+    def __hash__(self) -> int:
+        return 0  # equal quotients may look different; what is kept in dictionaries here is little
+
+    def __add__(self, other: Any) -> Quotient:
+        other = Quotient.of(other)
         if self.den == other.den:
             return Quotient(self.num + other.num, self.den)
         return Quotient(self.num * other.den + other.num * self.den, self.den * other.den)
@@ -146,19 +152,33 @@ class Quotient:
     def __neg__(self) -> Quotient:
         return Quotient(-self.num, self.den)
 
-    def __sub__(self, other: Quotient) -> Quotient:
-        return self + (-other)
+    def __sub__(self, other: Any) -> Quotient:
+        return self + (-Quotient.of(other))
 
-    def __mul__(self, other: Quotient) -> Quotient:
+    def __mul__(self, other: Any) -> Quotient:
+        other = Quotient.of(other)
         return Quotient(self.num * other.num, self.den * other.den)
 
-    def __truediv__(self, other: Quotient) -> Quotient:
+    __radd__ = __add__
+    __rmul__ = __mul__
+
+    def __truediv__(self, other: Any) -> Quotient:
+        other = Quotient.of(other)
         if not other.num.terms:
             raise ZeroDivisionError("division by the zero function")
         return Quotient(self.num * other.den, self.den * other.num)
 
+    def __rtruediv__(self, other: Any) -> Quotient:
+        return Quotient.of(other) / self
+
+    def __rsub__(self, other: Any) -> Quotient:
+        return Quotient.of(other) - self
+
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Quotient) and self.num * other.den == other.num * self.den
+        if not isinstance(other, Quotient | int | Fraction):
+            return NotImplemented
+        other = Quotient.of(other)
+        return self.num * other.den == other.num * self.den
 
 
 def same(left: str, right: str) -> bool:

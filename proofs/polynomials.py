@@ -2,8 +2,9 @@
 
     positive(f, box)         f > 0 wherever its variables lie in their intervals; f is a quotient of polynomials
     impossible(conditions)   no real numbers satisfy all of these polynomial conditions
+    identical(f, g)          f and g are the same quotient of polynomials
 
-Both put the negation to z3, which decides polynomial arithmetic over the reals: "unsat" is a proof, "sat" comes with
+The first two put the negation to z3, which decides polynomial arithmetic over the reals: "unsat" is a proof, "sat" comes with
 numbers that break the statement, and running out of time raises. A certificate is plain text, polynomials and intervals;
 `plain_algebra` reads it without sympy.
 
@@ -26,6 +27,7 @@ from sympy import Interval
 
 from proofs.plain_algebra import read
 from workbench.errors import WorkbenchError
+from workbench.fields import RationalFunctions
 
 TIMEOUT = 20_000
 """Milliseconds that the solver may take for one question."""
@@ -89,6 +91,19 @@ def impossible(conditions: Iterable[Any]) -> Decided:
     if witness is not None:
         return Decided(False, witness)
     return Decided(True, None, ({"kind": "unsat", "conditions": shown},))
+
+
+def identical(left: Any, right: Any) -> bool:
+    """Whether two quotients of polynomials are the same function.
+
+    >>> x = sympy.Symbol("x")
+    >>> identical((1 - x**2) / (1 - x), 1 + x)
+    True
+    """
+    left, right = sympy.sympify(left), sympy.sympify(right)
+    symbols = left.free_symbols | right.free_symbols
+    field = RationalFunctions(symbols or {sympy.Symbol("x")})
+    return bool(field.one(left) == field.one(right))
 
 
 # ---------------------------------------------------------------------- text

@@ -1,0 +1,96 @@
+"""Where a policy stays greedy: the oracle loop along a segment of policies, for all its points at once.
+
+While the greedy policy stays g, every iterate that follows a policy pi_0 lies on the segment
+
+    pi = x pi_0 + (1-x) g,     x = product of (1 - eps_n) over the steps taken,
+
+whatever the steps are. The evaluator gives q_pi as rational functions of x (and of whatever else the policy has symbols
+for), and "g is greedy on q_pi" is one inequality for each row and each action other than g's:
+
+    q(o, g(o)) - q(o, a) > 0      or   >= 0, where ties are broken in favour of g(o)
+
+If all of them hold for 0 < x <= 1, the loop started at pi_0 goes to g for every sequence of steps whose product of
+1 - eps_n tends to 0; so for every constant step in (0, 1]. At x = 0, where some rows may be unvisited, g keeps those rows
+and the visited ones are looked at exactly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import sympy
+
+from proofs.polynomials import Box, Decided, positive
+from workbench import POMDP, Policy
+from workbench.evaluation import Evaluation
+from workbench.policy import tie_order
+from workbench.space import Label, show
+
+
+@dataclass
+class Region:
+    """What was found for a family of policies.
+
+    Attributes
+    ----------
+    failure : a sentence on the first inequality that does not hold, with numbers that break it; None if all hold.
+    lines : the inequalities that were proved, one for each difference that is not a constant.
+    certificates : theirs.
+    """
+
+    failure: str | None = None
+    lines: list[str] = field(default_factory=list)
+    certificates: list[dict[str, Any]] = field(default_factory=list)
+
+    @property
+    def holds(self) -> bool:
+        return self.failure is None
+
+
+def stays_greedy(
+    E: POMDP, found: Evaluation, goal: Mapping[Label, Label], box: Box, ties: str = "last", rows: Iterable[Label] = ()
+) -> Region:
+    """Whether `goal[o]` is the greedy action on every row of it, for all values of the symbols in the box.
+
+    Parameters
+    ----------
+    found : the evaluation of a policy with symbols.
+    goal : the action that should be greedy, for the rows that matter.
+    rows : the rows to look at; all those of `goal` unless given.
+    """
+    rank = {E.A[int(j)]: i for i, j in enumerate(tie_order(E.A, ties))}
+    known: dict[tuple[str, bool], Decided] = {}
+    region = Region()
+    for o in rows or goal:
+        best = goal[o]
+        for a in E.A:
+            if a == best:
+                continue
+            gap = sympy.cancel(sympy.sympify(found.q[o, best]) - sympy.sympify(found.q[o, a]))
+            strict = rank[a] < rank[best]
+            if (str(gap), strict) not in known:
+                decided = positive(gap, box, strict)
+                known[str(gap), strict] = decided
+                region.certificates += decided.certificates
+                if decided.holds and gap.free_symbols:
+                    region.lines.append(
+                        f"q({show(o)}, {show(best)}) - q({show(o)}, {show(a)}) = {sympy.factor(gap)} "
+                        f"{'> 0' if strict else '>= 0'}"
+                    )
+            decided = known[str(gap), strict]
+            if not decided.holds:
+                where = ", ".join(f"{name} = {x}" for name, x in (decided.witness or {}).items())
+                relation = "is not positive" if strict else "is negative"
+                region.failure = (
+                    f"on {show(o)} the action {show(best)} is not greedy{' at ' + where if where else ''}: "
+                    f"q({show(best)}) - q({show(a)}) = {sympy.factor(gap)} {relation}"
+                )
+                return region
+    return region
+
+
+def choices(E: POMDP, pi: Policy) -> dict[Label, Label]:
+    """The actions of a deterministic policy, on the observations at which one is taken."""
+    return {o: E.A[int(pi.actions[i])] for i, o in enumerate(E.O) if E.decides[i]}
