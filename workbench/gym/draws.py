@@ -24,7 +24,7 @@ from __future__ import annotations
 import itertools
 import math
 import operator
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
 from typing import Any, TypeVar
 
@@ -76,14 +76,24 @@ class Branches:
         self.taken: list[int] = []
         self.widths: list[int] = []
         self.prob = Fraction(1)
+        self.draws = 0
 
-    def fork(self, weights: Sequence[Fraction], what: str) -> int:
-        """The branch to take now; `weights` are its probabilities, none of them 0."""
-        if len(self.taken) == MOST_DRAWS:
+    def draw(self, weights: Sequence[Fraction], what: str) -> int:
+        """The result of a draw with these probabilities."""
+        self.count(what)
+        return self.fork(weights, what)
+
+    def count(self, what: str) -> None:
+        """One more draw."""
+        self.draws += 1
+        if self.draws > MOST_DRAWS:
             raise CannotEnumerate(
                 f"a single reset or step makes more than {MOST_DRAWS:,} random draws (the last one is {what}): the runs "
                 "cannot all be listed. Declare where episodes start with starts=[...], as reset keywords or seeds"
             )
+
+    def fork(self, weights: Sequence[Fraction], what: str) -> int:
+        """The branch to take now; `weights` are its probabilities, none of them 0."""
         if len(weights) > MOST_BRANCHES:
             raise CannotEnumerate(
                 f"the draw {what} has {len(weights):,} results; at most {MOST_BRANCHES:,} can be listed"
@@ -151,7 +161,7 @@ class Draws:
         if width > MOST_BRANCHES:
             raise CannotEnumerate(f"the draw {what} has {width:,} results; at most {MOST_BRANCHES:,} can be listed")
         weights = [Fraction(1, width)] * width
-        return self._sized(size, lambda: np.dtype(dtype).type(first + self._branches.fork(weights, what)), dtype)
+        return self._sized(size, lambda: np.dtype(dtype).type(first + self._branches.draw(weights, what)), dtype)
 
     def choice(
         self, a: Any, size: Any = None, replace: bool = True, p: Any = None, axis: int = 0, shuffle: bool = True
@@ -164,14 +174,16 @@ class Draws:
         live = [i for i, x in enumerate(weights) if x > 0]
         what = f"choice among {len(items)}"
         if size is None:
-            return items[live[self._branches.fork([weights[i] / total for i in live], what)]]
+            alike = _alike(items, live)
+            shares = [sum((weights[i] for i in group), Fraction(0)) / total for group in alike]
+            return items[alike[self._branches.draw(shares, what)][0]]
         count = int(np.prod(size))
         chosen = []
         for _ in range(count):
             if not live:
                 raise ValueError("choice() without replacement from too few items")
             left = sum((weights[i] for i in live), Fraction(0))
-            j = self._branches.fork([weights[i] / left for i in live], what)
+            j = self._branches.draw([weights[i] / left for i in live], what)
             chosen.append(live[j] if replace else live.pop(j))
         return items[np.array(chosen, dtype=np.int64).reshape(size)]
 
@@ -198,7 +210,7 @@ class Draws:
     def _order(self, n: int) -> list[int]:
         left, order = list(range(n)), []
         while left:
-            order.append(left.pop(self._branches.fork([Fraction(1, len(left))] * len(left), f"an order of {n} items")))
+            order.append(left.pop(self._branches.draw([Fraction(1, len(left))] * len(left), f"an order of {n} items")))
         return order
 
     def _sized(self, size: Any, draw: Callable[[], Any], dtype: Any) -> Any:
@@ -215,34 +227,31 @@ class _Unit:
     """A number uniform on [low, high), which shrinks as questions about it are answered."""
 
     def __init__(self, branches: Branches):
+        branches.count("random()")
         self.branches = branches
         self.low, self.high = Fraction(0), Fraction(1)
 
-    def is_below(self, x: Fraction) -> bool:
-        """Whether the number is below x: a fork, unless known already."""
-        if x <= self.low:
-            return False
-        if x >= self.high:
-            return True
-        share = (x - self.low) / (self.high - self.low)
-        below = self.branches.fork([share, 1 - share], f"random() against {float(x):g}") == 0
-        if below:
-            self.high = x
-        else:
-            self.low = x
-        return below
+    def settle(self, cuts: Iterable[Fraction]) -> None:
+        """Decide between which of the cuts the number lies: a fork, unless known already."""
+        inside = sorted({x for x in cuts if self.low < x < self.high})
+        if inside:
+            ends = [self.low, *inside, self.high]
+            shares = [(b - a) / (self.high - self.low) for a, b in itertools.pairwise(ends)]
+            i = self.branches.fork(shares, f"random() against {len(inside)} numbers")
+            self.low, self.high = ends[i], ends[i + 1]
 
 
-_OPERATORS: dict[Any, Callable[[Any, Any], Any]] = {
-    np.less: operator.lt,
-    np.less_equal: operator.le,
-    np.greater: operator.gt,
-    np.greater_equal: operator.ge,
-    np.add: operator.add,
-    np.subtract: operator.sub,
-    np.multiply: operator.mul,
-    np.true_divide: operator.truediv,
+_OPERATORS: dict[Any, tuple[Callable[[Any, Any], Any], Callable[[Any, Any], Any] | None]] = {
+    np.less: (operator.lt, operator.gt),
+    np.less_equal: (operator.le, operator.ge),
+    np.greater: (operator.gt, operator.lt),
+    np.greater_equal: (operator.ge, operator.le),
+    np.add: (operator.add, None),
+    np.subtract: (operator.sub, None),
+    np.multiply: (operator.mul, None),
+    np.true_divide: (operator.truediv, None),
 }
+"""What numpy's functions mean for a `Uniform`; comparisons also the other way round."""
 
 
 class Uniform:
@@ -259,14 +268,19 @@ class Uniform:
     def _is_below(self, x: Any) -> Any:
         if isinstance(x, Uniform):
             raise CannotEnumerate("two random numbers are compared with each other, which cannot be enumerated")
-        if np.ndim(x):
-            return np.array([self._is_below(one) for one in np.ravel(x)], dtype=bool).reshape(np.shape(x))
-        if isinstance(x, float | np.floating) and math.isinf(x):
-            return x > 0
+        if not np.ndim(x):
+            return bool(self._are_below([x])[0])
+        return np.array(self._are_below(np.ravel(x)), dtype=bool).reshape(np.shape(x))
+
+    def _are_below(self, xs: Any) -> list[bool]:
         if self._scale == 0:
-            return self._shift < read(x)
-        place = (read(x) - self._shift) / self._scale
-        return self._unit.is_below(place) if self._scale > 0 else not self._unit.is_below(place)
+            return [self._shift < x for x in xs]
+        cuts = [x if _is_infinite(x) else (read(x) - self._shift) / self._scale for x in xs]
+        self._unit.settle(cut for cut in cuts if isinstance(cut, Fraction))
+        return [
+            bool(x > 0) if _is_infinite(x) else (self._unit.high <= cut) == (self._scale > 0)
+            for x, cut in zip(xs, cuts, strict=True)
+        ]
 
     def __lt__(self, x: Any) -> Any:
         return self._is_below(x)
@@ -326,19 +340,27 @@ class Uniform:
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
         if method != "__call__" or ufunc not in _OPERATORS or kwargs or len(inputs) != 2:
             return self._refuse()
-        apply = _OPERATORS[ufunc]
-        one, other = (x.item() if isinstance(x, np.generic) else x for x in inputs)
-        if not np.ndim(one if other is self else other):
+        apply, mirrored = _OPERATORS[ufunc]
+        one, other = (x.item() if isinstance(x, np.generic | np.ndarray) and x.ndim == 0 else x for x in inputs)
+        if not isinstance(one, np.ndarray) and not isinstance(other, np.ndarray):
             return apply(one, other)
-        if ufunc in (np.less, np.less_equal, np.greater, np.greater_equal):
-            mirrored = {
-                operator.lt: operator.gt,
-                operator.le: operator.ge,
-                operator.gt: operator.lt,
-                operator.ge: operator.le,
-            }
-            return apply(self, other) if one is self else mirrored[apply](self, one)
-        return self._refuse()
+        if mirrored is None:
+            return self._refuse()
+        return apply(self, other) if one is self else mirrored(self, one)
+
+
+def _alike(items: Any, places: list[int]) -> list[list[int]]:
+    """The places grouped by equal items, so that a deck with four equal cards makes one branch of them."""
+    if items.ndim != 1 or items.dtype == object:
+        return [[i] for i in places]
+    groups: dict[Any, list[int]] = {}
+    for i in places:
+        groups.setdefault(items[i].item(), []).append(i)
+    return list(groups.values())
+
+
+def _is_infinite(x: Any) -> bool:
+    return isinstance(x, float | np.floating) and math.isinf(x)
 
 
 def _is_number(x: Any) -> bool:

@@ -8,6 +8,7 @@ compiled augmented POMDP take the same steps from the same seed.
 
 from __future__ import annotations
 
+import copy
 import re
 from typing import Any, ClassVar
 
@@ -71,6 +72,11 @@ class POMDPEnv(gymnasium.Env):  # type: ignore[name-defined]
         self._start_prob = model.mu.prob.floats[self._starts]
         self._s: int | None = None
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> POMDPEnv:
+        twin = copy.copy(self)  # the model is frozen, so copies share it
+        twin._np_random = copy.deepcopy(self._np_random, memo)
+        return twin
+
     @property
     def state(self) -> Label:
         """The label of the hidden state."""
@@ -100,9 +106,10 @@ class POMDPEnv(gymnasium.Env):  # type: ignore[name-defined]
         return o, r, bool(self._model.terminal.mask[self._s]), False, info
 
     def _drawn(self, prob: Any) -> int:
-        """Which of the outcomes a uniform number falls on; rounding may leave a last sliver."""
-        u = self.np_random.random()
-        return min(int(np.searchsorted(np.cumsum(prob), u, side="right")), len(prob) - 1)
+        """Which of the outcomes a uniform number falls on."""
+        upto = np.cumsum(prob)
+        upto[-1] = 1.0  # rounding may leave a last sliver
+        return int(np.argmax(upto > self.np_random.random()))
 
     def _seen(self) -> tuple[int, dict[str, Any]]:
         o = int(self._o[self._s])

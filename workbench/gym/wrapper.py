@@ -49,6 +49,8 @@ class MemoryWrapper(gymnasium.Wrapper, gymnasium.utils.RecordConstructorArgs):  
         if not isinstance(env.action_space, spaces.Discrete):
             raise WrongType(f"MemoryWrapper needs a Discrete action space, not {env.action_space}")
         self.family = parse(memory) if isinstance(memory, str) else memory
+        if not isinstance(self.family, Family):
+            raise WrongType(f"a memory is one of the paper's, such as 'OA2', not {memory!r}")
         kind, k, self.flat = self.family.kind, self.family.k, flat
         self.writes = {"none": 1, "K": 1, "O": 2, "OA": 2, "B": 2**k}[kind]
         entry = spaces.Tuple([env.observation_space, env.action_space]) if kind == "OA" else env.observation_space
@@ -85,4 +87,6 @@ class MemoryWrapper(gymnasium.Wrapper, gymnasium.utils.RecordConstructorArgs):  
 
     def _shown(self) -> Any:
         seen = {"memory": self.m, "observation": self.o}
-        return spaces.flatten(self.dict_space, seen) if self.flat else seen
+        if self.flat:
+            return spaces.flatten(self.dict_space, seen)
+        return copy.deepcopy(seen)  # whoever gets it may keep it
