@@ -17,7 +17,7 @@ import hashlib
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -123,7 +123,7 @@ def code_version(method: Method, source: Path = _SOURCE) -> str:
     return _code_version(kind, source)
 
 
-@lru_cache
+@cache
 def _code_version(kind: Any, source: Path) -> str:
     if issubclass(kind, OracleLoop):
         modules = closure(_ORACLE_ROOTS, source)
@@ -133,7 +133,7 @@ def _code_version(kind: Any, source: Path) -> str:
         modules = own | closure(_LEARNER_ROOTS, source, without=set(kernels.values()) - own)
     digest = hashlib.sha256()
     for module in sorted(modules):
-        digest.update(module.encode() + ast.dump(_parsed(_file(module, source))).encode())
+        digest.update(module.encode() + _read(module, source).digest)
     return digest.hexdigest()[:16]
 
 
@@ -152,7 +152,7 @@ def closure(roots: Iterable[str], source: Path, without: Iterable[str] = ()) -> 
         if module in found or module in skipped:
             continue
         found.add(module)
-        waiting.extend(_imported(_parsed(_file(module, source)), source))
+        waiting.extend(_read(module, source).imports)
     return found
 
 
@@ -173,6 +173,14 @@ def _file(module: str, source: Path) -> Path:
     return path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
 
 
-@lru_cache
-def _parsed(path: Path) -> ast.Module:
-    return ast.parse(path.read_text(encoding="utf-8"))
+@dataclass(frozen=True)
+class _Source:
+    digest: bytes
+    imports: tuple[str, ...]
+
+
+@cache
+def _read(module: str, source: Path) -> _Source:
+    """A module as it was when it was first asked for, which is as it was imported."""
+    tree = ast.parse(_file(module, source).read_text(encoding="utf-8"))
+    return _Source(hashlib.sha256(ast.dump(tree).encode()).digest(), tuple(_imported(tree, source)))

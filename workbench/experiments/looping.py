@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from itertools import islice
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from workbench.experiments.computing import Arrays
 from workbench.improvement import improve, iterates
 from workbench.policy import uniform
 from workbench.pomdp import POMDP
 
 
-def compute_loop(E: POMDP, step: float, ties: str, budget: int, shown: int) -> Arrays:
+def compute_loop(E: POMDP, step: float, ties: str, budget: int, shown: int) -> dict[str, NDArray[Any]]:
     """`values[iterate]` of the first iterates from the uniform policy; and where the loop goes: `value`, `amplitude`, `ended`."""
     stream = iterates(E, uniform(E), step=step, ties=ties)
     found = improve(E, uniform(E), step=step, ties=ties, budget=budget)
