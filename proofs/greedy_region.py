@@ -22,8 +22,9 @@ from typing import Any
 
 import sympy
 
-from proofs.polynomials import Box, Decided, positive
+from proofs.polynomials import Box, positive
 from workbench import POMDP, Policy
+from workbench.chain import field_of
 from workbench.evaluation import Evaluation
 from workbench.policy import tie_order
 from workbench.space import Label, show
@@ -36,7 +37,7 @@ class Region:
     Attributes
     ----------
     failure : a sentence on the first inequality that does not hold, with numbers that break it; None if all hold.
-    lines : the inequalities that were proved, one for each difference that is not a constant.
+    lines : what was proved: row, greedy action, another action, and by how much, for the differences that are not constant.
     certificates : theirs.
     """
 
@@ -61,33 +62,34 @@ def stays_greedy(
     rows : the rows to look at; all those of `goal` unless given.
     """
     rank = {E.A[int(j)]: i for i, j in enumerate(tie_order(E.A, ties))}
-    known: dict[tuple[str, bool], Decided] = {}
+    strict_ones: set[str] = set()
+    weak_ones: set[str] = set()
     region = Region()
+    field = field_of(E, found.pi, exact=True)
     for o in rows or goal:
         best = goal[o]
         for a in E.A:
             if a == best:
                 continue
-            gap = sympy.cancel(sympy.sympify(found.q[o, best]) - sympy.sympify(found.q[o, a]))
+            i, j, k = E.O.index(o), E.A.index(best), E.A.index(a)
+            gap = sympy.sympify(field.back(found.q.raw[i, j] - found.q.raw[i, k]))
             strict = rank[a] < rank[best]
-            if (str(gap), strict) not in known:
-                decided = positive(gap, box, strict)
-                known[str(gap), strict] = decided
-                region.certificates += decided.certificates
-                if decided.holds and gap.free_symbols:
-                    region.lines.append(
-                        f"q({show(o)}, {show(best)}) - q({show(o)}, {show(a)}) = {sympy.factor(gap)} "
-                        f"{'> 0' if strict else '>= 0'}"
-                    )
-            decided = known[str(gap), strict]
+            if str(gap) in strict_ones or (not strict and (gap == 0 or str(gap) in weak_ones)):
+                continue
+            decided = positive(gap, box)
+            if decided.holds:
+                strict_ones.add(str(gap))
+            elif not strict:
+                decided = positive(gap, box, strict=False)
+                weak_ones.add(str(gap))
+            region.certificates += decided.certificates
+            shown = f"{show(o)}: {show(best)} over {show(a)} by {sympy.factor(gap)}"
             if not decided.holds:
                 where = ", ".join(f"{name} = {x}" for name, x in (decided.witness or {}).items())
-                relation = "is not positive" if strict else "is negative"
-                region.failure = (
-                    f"on {show(o)} the action {show(best)} is not greedy{' at ' + where if where else ''}: "
-                    f"q({show(best)}) - q({show(a)}) = {sympy.factor(gap)} {relation}"
-                )
+                region.failure = f"{shown} fails{' at ' + where if where else ''}"
                 return region
+            if gap.free_symbols:
+                region.lines.append(shown)
     return region
 
 

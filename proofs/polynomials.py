@@ -57,7 +57,7 @@ class Decided:
 
 def positive(f: Any, box: Box, strict: bool = True) -> Decided:
     """Whether f > 0 (or f >= 0) on the whole box: its denominator is shown to be positive, then its numerator."""
-    num, den = sympy.fraction(sympy.cancel(sympy.sympify(f)))
+    num, den = lowest_terms(f)
     certificates: list[dict[str, Any]] = []
     if den.free_symbols:
         below = _on_box(den, box, True)
@@ -91,6 +91,20 @@ def impossible(conditions: Iterable[Any]) -> Decided:
     if witness is not None:
         return Decided(False, witness)
     return Decided(True, None, ({"kind": "unsat", "conditions": shown},))
+
+
+def lowest_terms(f: Any) -> tuple[sympy.Expr, sympy.Expr]:
+    """Numerator and denominator without a common factor.
+
+    >>> x = sympy.Symbol("x")
+    >>> lowest_terms((x**2 - 1) / (x - 1))
+    (x + 1, 1)
+    """
+    f = sympy.sympify(f)
+    if not f.free_symbols:
+        return sympy.fraction(f)
+    field = RationalFunctions(f.free_symbols)
+    return sympy.fraction(field.back(field.one(f)))
 
 
 def identical(left: Any, right: Any) -> bool:

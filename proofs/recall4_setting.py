@@ -41,7 +41,9 @@ def task(rewards: Rewards = RECALL4_REWARDS, scale: Any = 1) -> POMDP:
 
 def changed_rewards(i: int, j: int, r: Any) -> Rewards:
     """The table of Figure 7 with one entry changed."""
-    return [[r if (a, b) == (i, j) else x for b, x in enumerate(row)] for a, row in enumerate(RECALL4_REWARDS)]
+    return tuple(
+        tuple(r if (a, b) == (i, j) else x for b, x in enumerate(row)) for a, row in enumerate(RECALL4_REWARDS)
+    )
 
 
 def symbolic_rewards() -> list[list[sympy.Symbol]]:

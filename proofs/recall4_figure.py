@@ -1,0 +1,106 @@
+"""Figure 7 (Appendix C): on the 4-action recall task the loop with B5 ends at 3/4, and with OA1 at 1.
+
+B5 is a case of Lemma C.5. With OA1 a memory state (o,i) tells which action came first, so its q-values are r_ij whatever
+the policy is, and those rows go to the best second action from the start. On the empty buffer the greedy action changes
+once: first 1, because second actions are still bad, then 0. All iterates of all runs lie in one family of policies,
+
+    (o,i):   x/8 on each action, and 1-x more on <best j after i, push>
+    empty:   x/8 on each action, and of the other 1-x a share t on <0,push>, 1-t on <1,push>
+
+with x the product of 1 - eps over the steps taken.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import sympy
+
+from pomdps.recalls import RECALL4_REWARDS
+from proofs.certified import q_certificate, text, value_certificate
+from proofs.greedy_region import stays_greedy
+from proofs.ledger import Evidence, claim, proved, refuted
+from proofs.polynomials import Interval
+from proofs.recall4_every_k import every_k
+from proofs.recall4_setting import A, Rewards, changed_rewards, local_optimum, task
+from proofs.recheck_recall4 import q_values
+from workbench import POMDP, Policy, augment, evaluate
+
+x, t = sympy.symbols("x t")
+EMPTY = ((None,), "o")
+CHANGE = Fraction(4, 33)
+
+
+def _holds(i: int) -> Any:
+    return ((("o", i),), "o")
+
+
+def _family(E: POMDP, best: dict[int, int], x: Any, t: Any) -> Policy:
+    """The iterates with OA1."""
+    rows = {o: dict.fromkeys(E.A, x / 8) for o in E.O}
+    for i, j in best.items():
+        rows[_holds(i)][j, "push"] += 1 - x
+    rows[EMPTY][0, "push"] += (1 - x) * t
+    rows[EMPTY][1, "push"] += (1 - x) * (1 - t)
+    return Policy.from_mapping(E, rows)
+
+
+@claim(
+    "C.fig",
+    place="App. C, Fig. 7",
+    statement="On the 4-action recall task the loop from the uniform policy ends at 3/4 with B5 and at the optimum 1 with OA1.",
+    verdict="proved",
+)
+def two_memories(rewards: Rewards = RECALL4_REWARDS, change: Fraction = CHANGE) -> Evidence:
+    """B5 by Lemma C.5; OA1 for every step in (0,1]."""
+    binary = every_k(rewards)
+    if not binary.holds:
+        return refuted("B5 leaves pi_l", text(binary.failure or ""), counterexample=binary.failure)
+    P = task(rewards)
+    B5, E = augment(P, "B5"), augment(P, "OA1")
+    best = {i: min(A, key=lambda j: (-rewards[i][j], j)) for i in A}
+    found = evaluate(E, _family(E, best, x, t))
+    anywhere = {x: Interval.Lopen(0, 1), t: Interval(0, 1)}
+    second = {_holds(i): (j, "push") for i, j in best.items()}
+    cases = [
+        (second, anywhere),
+        ({EMPTY: (1, "push")}, anywhere | {x: Interval.Lopen(change, 1)}),
+        ({EMPTY: (0, "push")}, anywhere | {x: Interval.Lopen(0, change)}),
+    ]
+    lines, certificates = [], list(binary.certificates)
+    for goal, box in cases:
+        region = stays_greedy(E, found, goal, box)
+        if not region.holds:
+            return refuted("OA1 goes elsewhere", text(region.failure or ""), counterexample=region.failure)
+        lines.append(region.lines)
+        certificates += region.certificates
+    full_step = evaluate(E, _family(E, best, Fraction(0), Fraction(0)), exact=True)
+    region = stays_greedy(E, full_step, {EMPTY: (0, "push")}, {})
+    limits = {"B5": (B5, local_optimum(B5)), "OA1": (E, _family(E, best, Fraction(0), Fraction(1)))}
+    worth = {name: evaluate(model, pi, exact=True).value for name, (model, pi) in limits.items()}
+    if not region.holds or worth != {"B5": Fraction(3, 4), "OA1": 1}:
+        return refuted("other limits", f"{worth} {region.failure or ''}", counterexample=str(worth))
+    certificates.append(q_certificate(P, "OA1", found))
+    certificates += [value_certificate(P, name, pi, worth[name]) for name, (_, pi) in limits.items()]
+    argument = text(
+        "B5: C5 with k = 5. For every step in (0,1] the loop goes to pi_l, worth 3/4.",
+        "OA1: let x be the product of 1 - eps over the steps taken. On a row (o,i) the q-values are r_ij whatever the policy is; "
+        "greedy is the best second action (after 2 and 3 the tie of 1 and 3 goes to 1) with push. So these rows hold x/8 on "
+        "each action and 1-x more on the best one. On the empty buffer suppose the other 1-x was given to <0,push> (share t) and "
+        "<1,push>. The evaluator's q-values are functions of x and t, and for all t in [0,1] (z3):",
+        f"  {change} < x <= 1: <1,push> is greedy,",
+        *("    " + line for line in lines[1]),
+        f"  0 < x <= {change}: <0,push> is greedy,",
+        *("    " + line for line in lines[2]),
+        "'keep' never is, since a push tells more, and equals go to the higher write. So every iterate stays in the family, "
+        f"and once x <= {change} greedy is <0,push> for ever: t -> 1 as x -> 0. The limit is <0,push>, then <2,push>, worth 1. "
+        "With a step of 1, x = 0 after the first step, <0,push> is greedy then, and the second step ends it. With a step of 0 "
+        "nothing moves.",
+        f"A second way, for all x and t: {q_values(certificates[-3])}.",
+    )
+    return proved("every step in (0,1]: 3/4 and 1", argument, certificates)
+
+
+two_memories.twin("reward of 0 then 2 lowered to 3/4", rewards=changed_rewards(0, 2, Fraction(3, 4)))
+two_memories.twin("greedy changes at x = 1/8", change=Fraction(1, 8))

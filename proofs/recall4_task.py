@@ -1,0 +1,184 @@
+"""The 4-action recall task itself (Appendix C): its optimum, and which memories suffice for it.
+
+Two properties of a memory are told apart (`workbench.is_sufficiently_expressive`, `workbench.can_encode_optimal`): to
+keep all beliefs with one last observation apart (Definition A.2), and to have an optimal memoryless policy. The paper
+says the first of B2 and argues for the second.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pomdps.recalls import RECALL4_REWARDS
+from proofs.certificates import Spoiled, encode, model_json
+from proofs.certified import table_text, text, value_certificate
+from proofs.ledger import Evidence, claim, proved, refuted
+from proofs.recall4_setting import A, Rewards, changed_rewards, task, words
+from proofs.recheck_recall4 import beliefs_outnumber, update_separates
+from workbench import POMDP, Policy, augment, evaluate
+from workbench.beliefs import reachable_beliefs
+
+
+@claim(
+    "C.optimal",
+    place="App. C",
+    statement="The optimum of the 4-action recall task is 0, then 2; after any other first action, 3 is a best second action.",
+    verdict="proved",
+)
+def optimum(rewards: Rewards = RECALL4_REWARDS) -> Evidence:
+    """All sixteen ways to act, each as a policy of the task with OA1."""
+    P = task(rewards)
+    E = augment(P, "OA1")
+    worth, certificates = {}, []
+    for i in A:
+        for j in A:
+            pi = Policy.deterministic(E, {((None,), "o"): (i, "push")}, otherwise=(j, "push"))
+            worth[i, j] = evaluate(E, pi, exact=True).value
+            certificates.append(value_certificate(P, "OA1", pi, worth[i, j]))
+    top = max(worth.values())
+    best = [pair for pair, value in worth.items() if value == top]
+    after = {i: [j for j in A if worth[i, j] == max(worth[i, k] for k in A)] for i in A}
+    shown = table_text(
+        ["first", *(f"then {j}" for j in A), "best then"],
+        [[i, *(worth[i, j] for j in A), " or ".join(map(str, after[i]))] for i in A],
+    )
+    wrong = [i for i in A if i != 0 and 3 not in after[i]]
+    if best != [(0, 2)] or wrong:
+        found = (
+            f"best sequences {best}"
+            if best != [(0, 2)]
+            else f"after {wrong[0]} the best second action is {after[wrong[0]]}"
+        )
+        return refuted("another optimum", shown, counterexample=found)
+    argument = text(
+        "What each of the sixteen ways to act is worth (the evaluator, on the task with OA1):",
+        shown,
+        f"Any history-based policy, stochastic ones included, is worth a mean of these numbers, so the optimum is {top}, and "
+        "only '0, then 2' reaches it. After 1 the best second action is 3 and no other; after 2 and after 3 it ties with "
+        "action 1, so 'the optimal action is to take action 3' holds for 3 as a best action, not as the only one.",
+    )
+    return proved("16 cases; after 2 and 3, 1 ties with 3", argument, certificates)
+
+
+optimum.twin("reward of 1 then 3 raised to 1", rewards=changed_rewards(1, 3, 1))
+optimum.twin("reward of 2 then 1 raised to 3/4", rewards=changed_rewards(2, 1, RECALL4_REWARDS[1][3]))
+
+
+# ---------------------------------------------------------------------- sufficiently expressive
+
+
+def separating_update(P: POMDP, k: int) -> tuple[dict[str, Any] | None, str]:
+    """A certified memory-update function of B(k) that keeps the beliefs apart, or why there is none.
+
+    In memory state 0 it writes number a+1 after action a. The sentence that comes with None is a proof that no f will do:
+    more beliefs share the last observation than there are memory states.
+    """
+    graph = reachable_beliefs(P)
+    if len(graph) <= 2**k:
+        f = {
+            "kind": "update-separates",
+            "model": model_json(P),
+            "memory": f"B{k}",
+            "f": [[encode(words(k)[0]), "o", encode(a), words(k)[i + 1]] for i, a in enumerate(P.A)],
+        }
+        return f, update_separates(f)
+    try:
+        return None, beliefs_outnumber(pigeons(P, k))
+    except Spoiled as no_proof:
+        raise AssertionError(f"{len(graph)} beliefs, yet {no_proof}") from None
+
+
+def pigeons(P: POMDP, k: int) -> dict[str, Any]:
+    """All histories with the observation o, as a certificate that they are too many for B(k)."""
+    graph = reachable_beliefs(P)
+    return {
+        "kind": "beliefs-outnumber",
+        "model": model_json(P),
+        "memory": f"B{k}",
+        "histories": [[encode(label) for label in graph.history(n)] for n in range(len(graph))],
+    }
+
+
+@claim(
+    "C.b2-expressive",
+    place="App. C",
+    statement="B2 is sufficiently expressive (Definition A.2) for the 4-action recall task.",
+    verdict="refuted",
+    corrected_by="C.b2-expressive*",
+)
+def b2_is_expressive(k: int = 2) -> Evidence:
+    """Five beliefs share the only observation; B(k) has 2^k memory states."""
+    P = task()
+    f, why = separating_update(P, k)
+    if f is not None:
+        return proved(f"f for B{k}", why, [f])
+    graph = reachable_beliefs(P)
+    shown = table_text(
+        ["history", "belief"], [[", ".join(map(str, graph.history(n))), node.b] for n, node in enumerate(graph.nodes)]
+    )
+    argument = text(
+        "The histories whose episode goes on, all with the last observation o, and their beliefs:",
+        shown,
+        f"Definition A.2 asks for an f that never lets two of these {len(graph)} beliefs share a memory state; each of them has "
+        f"at least one, and B{k} has {2**k}. So there is no such f, whatever it writes. (If the history after the last action "
+        "counts as well, there is a sixth belief.)",
+        "What the paper shows is another property: a policy of the task with B2 that is optimal. The missing hypothesis is "
+        "2^k >= 5, or the weaker property.",
+    )
+    return refuted("5 beliefs, 4 memory states", argument, counterexample=shown, certificates=[pigeons(P, k)])
+
+
+b2_is_expressive.twin("B3 in the place of B2", k=3)
+
+
+@claim(
+    "C.b2-expressive*",
+    place="App. C",
+    statement="B(k) is sufficiently expressive for the 4-action recall task exactly when k >= 3; B2, and already B1, has an "
+    "optimal memoryless policy.",
+    verdict="proved",
+)
+def what_b2_and_b3_can_do(enough: int = 3, encodes: int = 1) -> Evidence:
+    """`enough`: the smallest k said to be sufficiently expressive; `encodes`: that with an optimal policy."""
+    P = task()
+    certificates = []
+    for k in range(1, enough + 1):
+        f, why = separating_update(P, k)
+        if (f is not None) != (k >= enough):
+            return refuted(f"B{k} decides otherwise", why, counterexample=why)
+        certificates.append(f or pigeons(P, k))
+    lines = []
+    for k in (0, 1, 2):
+        memory, policy = ("none", Policy.deterministic(P, {"o": 0})) if k == 0 else _paper_policy(P, k)
+        E = P if k == 0 else augment(P, memory)
+        value = max(_memoryless(P)) if k == 0 else evaluate(E, policy, exact=True).value
+        if (value == 1) != (k >= encodes):
+            return refuted(f"{memory} decides otherwise", f"worth {value}", counterexample=f"{memory}: {value}")
+        if k:
+            certificates.append(value_certificate(P, memory, policy, value))
+        lines.append([memory, value])
+    argument = text(
+        "k >= 3: in memory 0 write number a+1 after action a. The five beliefs then have a memory state each, which B3 "
+        "verifies and any larger memory repeats. k <= 2: five beliefs, at most four memory states.",
+        "The paper's policy for B2 (in 00 <0,01>; in 01 action 2; in any other memory state action 3) and the same with one "
+        "bit reach the optimum 1 (C.optimal); without memory the best constant action reaches:",
+        table_text(["memory", "value"], lines),
+    )
+    return proved("f for k>=3, pigeonhole below, policies", argument, certificates)
+
+
+def _paper_policy(P: POMDP, k: int) -> tuple[str, Policy]:
+    """In 0 take 0 and write 1; in 1 take 2; in any other memory state 3."""
+    E = augment(P, f"B{k}")
+    first, second, *_ = words(k)
+    return f"B{k}", Policy.deterministic(
+        E, {(first, "o"): (0, second), (second, "o"): (2, second)}, otherwise=(3, second)
+    )
+
+
+def _memoryless(P: POMDP) -> list[Any]:
+    return [evaluate(P, Policy.deterministic(P, {"o": a}), exact=True).value for a in A]
+
+
+what_b2_and_b3_can_do.twin("from k = 2", enough=2)
+what_b2_and_b3_can_do.twin("an optimal policy without memory", encodes=0)
