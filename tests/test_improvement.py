@@ -144,6 +144,7 @@ def test_every_oracle_gives_the_same_answer(data, weights):
     assert np.allclose(q, exact.q.array.astype(float), rtol=0, atol=1e-11, equal_nan=True)
 
 
+@settings(max_examples=25)
 @given(st.data(), WEIGHTS)
 def test_the_sparse_oracle_is_right_where_states_come_back(data, weights):
     P = data.draw(pomdps())
@@ -195,6 +196,7 @@ def test_policies_that_never_end_are_left_to_the_general_oracle():
         improve(P.with_gamma(1), on, step=0.1)
 
 
+@settings(max_examples=25)
 @given(st.data())
 def test_the_exact_value_of_a_limit_is_what_evaluate_says(data):
     P = data.draw(pomdps())

@@ -94,6 +94,7 @@ def test_one_observation_one_action_gives_the_average_reward_over_the_chance_to_
 # ---------------------------------------------------------------------- the identity of the return
 
 
+@settings(max_examples=25)
 @given(st.data())
 def test_with_discounted_weights_one_step_td_promises_the_true_return(data):
     P = data.draw(pomdps())
@@ -123,6 +124,7 @@ def test_with_undiscounted_weights_td_promises_another_return():
 # ---------------------------------------------------------------------- limits
 
 
+@settings(max_examples=25)
 @given(st.data())
 def test_lambda_one_is_what_evaluate_says(data):
     P = data.draw(pomdps())
@@ -145,6 +147,7 @@ def test_n_at_least_the_longest_episode_is_what_evaluate_says(task, memory):
     assert not (td_values(E, pi, n=1, exact=True).q.array == true).all()
 
 
+@settings(max_examples=25)
 @given(st.data())
 def test_lambda_zero_is_one_step(data):
     P = data.draw(pomdps())
@@ -152,6 +155,7 @@ def test_lambda_zero_is_one_step(data):
     assert (td_values(P, pi, lam=0, exact=True).q.array == td_values(P, pi, n=1, exact=True).q.array).all()
 
 
+@settings(max_examples=25)
 @given(st.data())
 def test_where_observations_are_states_every_target_gives_the_true_values(data):
     P = data.draw(pomdps())
@@ -170,6 +174,7 @@ def test_where_observations_are_states_every_target_gives_the_true_values(data):
 # ---------------------------------------------------------------------- the slow twin
 
 
+@settings(max_examples=25)
 @given(st.data(), st.integers(1, 4), st.sampled_from(["visits", "discounted"]))
 def test_n_step_td_is_where_repeated_expected_updates_end(data, n, weights):
     P = data.draw(pomdps(most_states=3))
@@ -187,6 +192,7 @@ def test_td_lambda_is_where_repeated_expected_updates_end(data, lam, weights):
     assert same(td_values(P, pi, lam=lam, exact=True, weights=weights).q.array, slow)
 
 
+@settings(max_examples=25)
 @given(st.data())
 def test_floats_agree_with_rationals(data):
     P = data.draw(pomdps())
