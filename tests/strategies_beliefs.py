@@ -104,3 +104,28 @@ def timed(draw: st.DrawFn, horizon: int = 2) -> POMDP:
         mu={(0, s): x for s, x in draw(distributions(S, most=2)).items()}, gamma=draw(st.sampled_from([HALF, Fraction(1)])),
         terminal={"end"},
     )  # fmt: skip
+
+
+@st.composite
+def pointed(draw: st.DrawFn, per_observation: int = 2, observations: int = 2, actions: int = 2) -> POMDP:
+    """A task whose history tells the state, so that the belief graph is whatever is drawn: its nodes are the states.
+
+    A state (o, i) is seen as o. After an action at most one state of each observation is possible, else the episode ends.
+    """
+    O = ["x", "y", "z"][:observations]  # noqa: E741
+    A = ["l", "r", "u"][:actions]
+    which = st.integers(-1, per_observation - 1)
+
+    def spread(chosen: dict) -> dict:
+        states = [(o, i) for o, i in chosen.items() if i >= 0] or ["end"]
+        return {s: Fraction(1, len(states)) for s in states}
+
+    p = {
+        ((o, i), a): spread({o_next: draw(which) for o_next in O}) for o in O for i in range(per_observation) for a in A
+    }
+    rewards = {pair: draw(st.integers(0, 2)) for pair in p}
+    return POMDP.from_functions(
+        name="pointed", A=A, p=lambda s, a: {(s_next, rewards[s, a]): x for s_next, x in p[s, a].items()},
+        omega=lambda s: {"x" if s == "end" else s[0]: 1}, mu=spread({o: draw(st.integers(0, 1)) for o in O}),
+        gamma=Fraction(1, 2), terminal=lambda s: s == "end",
+    )  # fmt: skip

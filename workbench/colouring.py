@@ -1,8 +1,8 @@
 """Can a graph be coloured with so many colours? Exactly: a colouring, a clique that is too large, or an exhausted search.
 
-Neighbours need different colours. A clique of more members than there are colours settles the question at once; else
-the vertex with the fewest colours left is coloured first (Brélaz 1979), and of the colours not used so far only the first
-is tried, since one is as good as another.
+Neighbours need different colours. The vertex with the fewest colours left is coloured first (Brélaz 1979), and of the colours
+not used so far only the first is tried, since one is as good as another. If that works without taking anything back, the
+colouring is found; if not, a clique of more members than there are colours settles the question; else everything is tried.
 """
 
 from __future__ import annotations
@@ -47,56 +47,86 @@ def colour(neighbours: Sequence[AbstractSet[int]], colours: int, budget: int) ->
     >>> colour(triangle, 3, budget=10).colours, colour(triangle, 2, budget=10).clique
     ((0, 1, 2), (0, 1, 2))
     """
+    attempt = _Attempt(neighbours, colours)
+    if attempt.extend_greedily():
+        return Colouring(tuple(attempt.chosen), (), len(neighbours), True)
     clique = large_clique(neighbours)
     if len(clique) > colours:
-        return Colouring(None, clique, 0, True)
-    n = len(neighbours)
-    chosen = [-1] * n
-    near: list[list[int]] = [[0] * colours for _ in range(n)]  # near[v][c]: neighbours of v that have the colour c
-    open_colours = [colours] * n
+        return Colouring(None, clique, len(neighbours), True)
+    return _exhaust(neighbours, colours, clique, budget)
 
-    def put(v: int, c: int) -> None:
-        chosen[v] = c
-        for w in neighbours[v]:
-            near[w][c] += 1
-            open_colours[w] -= near[w][c] == 1
 
-    def take(v: int) -> None:
-        c, chosen[v] = chosen[v], -1
-        for w in neighbours[v]:
-            near[w][c] -= 1
-            open_colours[w] += near[w][c] == 0
+class _Attempt:
+    """A partial colouring; `near[v][c]` counts the neighbours of v that have the colour c."""
 
-    def first_choice(used: int) -> tuple[int, list[int], int] | None:
-        """The next vertex, its colours in reverse order of trial, and how many colours are used so far."""
-        waiting_for = [v for v in range(n) if chosen[v] < 0]
-        if not waiting_for:
-            return None
-        v = min(waiting_for, key=lambda v: (open_colours[v], -len(neighbours[v]), v))
-        return v, [c for c in reversed(range(min(used + 1, colours))) if near[v][c] == 0], used
+    def __init__(self, neighbours: Sequence[AbstractSet[int]], colours: int):
+        self.neighbours, self.colours = neighbours, colours
+        self.chosen = [-1] * len(neighbours)
+        self.near = [[0] * colours for _ in neighbours]
+        self.left = [colours] * len(neighbours)
+        self.bare = set(range(len(neighbours)))
 
+    def put(self, v: int, c: int) -> None:
+        self.chosen[v] = c
+        self.bare.remove(v)
+        for w in self.neighbours[v]:
+            self.near[w][c] += 1
+            self.left[w] -= self.near[w][c] == 1
+
+    def take(self, v: int) -> None:
+        c, self.chosen[v] = self.chosen[v], -1
+        self.bare.add(v)
+        for w in self.neighbours[v]:
+            self.near[w][c] -= 1
+            self.left[w] += self.near[w][c] == 0
+
+    def hardest(self) -> int:
+        """The vertex without a colour that has the fewest left, then the most neighbours."""
+        return min(self.bare, key=lambda v: (self.left[v], -len(self.neighbours[v]), v))
+
+    def options(self, v: int, used: int) -> list[int]:
+        """The colours that v can have, of those used and one more."""
+        return [c for c in range(min(used + 1, self.colours)) if self.near[v][c] == 0]
+
+    def extend_greedily(self) -> bool:
+        """Give each vertex its first colour, never taking one back; whether that works."""
+        used = 0
+        while self.bare:
+            v = self.hardest()
+            options = self.options(v, used)
+            if not options:
+                return False
+            self.put(v, options[0])
+            used = max(used, options[0] + 1)
+        return True
+
+
+def _exhaust(neighbours: Sequence[AbstractSet[int]], colours: int, clique: Sequence[int], budget: int) -> Colouring:
+    """Try everything, the clique being coloured beforehand."""
+    attempt = _Attempt(neighbours, colours)
     for c, v in enumerate(clique):
-        put(v, c)
-    stack: list[tuple[int, list[int], int]] = []
-    following = first_choice(len(clique))
-    searched = 0
+        attempt.put(v, c)
+    v, used, searched = attempt.hardest(), len(clique), 0
+    stack = [(v, list(reversed(attempt.options(v, used))), used)]
     with Waiting("colouring") as waiting:
-        while following is not None:
-            stack.append(following)
-            while stack and not stack[-1][1]:
+        while stack:
+            v, options, used = stack[-1]
+            if attempt.chosen[v] >= 0:
+                attempt.take(v)
+            if not options:
                 stack.pop()
-                if stack:
-                    take(stack[-1][0])
-            if not stack:
-                return Colouring(None, (), searched, True)
+                continue
             if searched == budget:
                 return Colouring(None, (), searched, False)
-            v, options, used = stack[-1]
-            put(v, c := options.pop())
             searched += 1
-            waiting.report(len(stack) / n, f"{searched:,} partial colourings, {colours} colours")
-            following = first_choice(max(used, c + 1))
-    return Colouring(tuple(chosen), (), searched, True)
+            waiting.report(len(stack) / len(neighbours), f"{searched:,} partial colourings, {colours} colours")
+            attempt.put(v, c := options.pop())
+            if not attempt.bare:
+                return Colouring(tuple(attempt.chosen), (), searched, True)
+            used = max(used, c + 1)
+            v = attempt.hardest()
+            stack.append((v, list(reversed(attempt.options(v, used))), used))
+    return Colouring(None, (), searched, True)
 
 
 def large_clique(neighbours: Sequence[AbstractSet[int]]) -> tuple[int, ...]:
@@ -108,7 +138,7 @@ def large_clique(neighbours: Sequence[AbstractSet[int]]) -> tuple[int, ...]:
             continue
         members, candidates = [start], set(neighbours[start])
         while candidates:
-            v = max(candidates, key=lambda v: (len(neighbours[v] & candidates), -v))
+            v = max(candidates, key=lambda v: (len(neighbours[v]), -v))
             members.append(v)
             candidates &= neighbours[v]
         if len(members) > len(best):

@@ -18,7 +18,7 @@ from typing import Any
 
 from workbench.belief_product import Supports, places, possible_pairs
 from workbench.beliefs import BeliefGraph
-from workbench.errors import TooLarge, WorkbenchError
+from workbench.errors import NotSolved, TooLarge, WorkbenchError
 from workbench.memories import Memory
 
 MOST_PAIRS = 50_000
@@ -58,7 +58,10 @@ def solve(graph: BeliefGraph, memory: Memory) -> dict[tuple[int, int, int], int]
     for groups in rivals.values():
         for one, other in itertools.combinations(groups.values(), 2):
             solver.add(*(z3.Or(z3.Not(r1), z3.Not(r2)) for r1 in one for r2 in other))
-    if solver.check() != z3.sat:
+    answer = solver.check()
+    if answer == z3.unknown:
+        raise NotSolved(f"z3 did not decide about {memory.name} on {graph.P.name}: {solver.reason_unknown()}")
+    if answer == z3.unsat:
         return None
     model = solver.model()
     return {(m, o, a): w for (m, o, a, w), true in x.items() if z3.is_true(model[true])}

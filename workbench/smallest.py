@@ -3,6 +3,17 @@
 For each of the paper's families the k-th memory can do all that a smaller one can (more bits; a buffer whose newest cells
 are the smaller buffer), so the first k that has the property is the smallest, and larger ones have it too. k = 0 is no
 memory at all: no bits, or a buffer without cells.
+
+Proposition A.2(1) says that B(k) is sufficiently expressive if
+
+    k >= ceil(log2 |O|) + ceil(log2 |A|) + ceil(log2 u)
+
+with a code for each last observation, action and belief. Its proof leaves out the start: 0^k is the code of some (o, a, b), and
+also of "nothing has happened yet". With a code for that too,
+
+    k >= ceil(log2(|O| |A| u + 1))
+
+is enough. The two differ only where |O|, |A| and u are all powers of two, and there by one bit.
 """
 
 from __future__ import annotations
@@ -10,6 +21,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from workbench.beliefs import reachable_beliefs
 from workbench.errors import WorkbenchError
 from workbench.memories import OA, B, Family, K, O, none
 
@@ -84,3 +96,25 @@ def _ask(P: POMDP, family: Family, predicate: str) -> Any:
     from workbench.encoding import can_encode_optimal
 
     return can_encode_optimal(P, family)
+
+
+def printed_bits(P: POMDP) -> int:
+    """The k of Proposition A.2(1) as printed."""
+    return sum(map(_bits, (len(P.O), len(P.A), reachable_beliefs(P).u)))
+
+
+def enough_bits(P: POMDP) -> int:
+    """The k of Proposition A.2(1) with a code for the start.
+
+    >>> from workbench.pomdp import POMDP
+    >>> P = POMDP.from_functions(name="two steps", A=[0, 1], p=lambda s, a: {(("s", a) if s == "start" else "end", 0): 1},
+    ...                          omega=lambda s: {"o": 1}, mu={"start": 1}, gamma=1, terminal={"end"})
+    >>> printed_bits(P), enough_bits(P)
+    (3, 3)
+    """
+    return _bits(len(P.O) * len(P.A) * reachable_beliefs(P).u + 1)
+
+
+def _bits(n: int) -> int:
+    """ceil(log2 n)."""
+    return max(n - 1, 0).bit_length()
