@@ -303,6 +303,17 @@ def test_the_limit_keeps_unvisited_rows():
     assert improve(P, random, step=0.5).limit["unseen", "b"] == 0.75
 
 
+@pytest.mark.parametrize("exact", [True, False])
+def test_rows_that_are_no_longer_visited_stay_as_they_were_left(exact):
+    P = POMDP.from_functions(
+        name="side room", A=["a", "b"], omega=lambda s: {s: 1}, mu={"hall": 1}, gamma=1, terminal={"end"},
+        p=lambda s, a: {("side", 0) if (s, a) == ("hall", "a") else ("end", 2 if s == "hall" else int(a == "b")): 1},
+    )  # fmt: skip
+    run = improve(P, uniform(P), step=1, exact=exact)
+    assert (run.ended, run.value) == ("fixed", 2)
+    assert run.limit.row("hall") == run.limit.row("side") == {"b": 1}
+
+
 def test_exact_runs_end_exactly():
     E = augment(recall4(), "B1")
     run = improve(E, uniform(E), step=Fraction(1, 4), exact=True)

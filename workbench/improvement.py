@@ -189,7 +189,7 @@ def improve(
         weights=weights,
         values=np.concatenate([loop.field.leave(x) for x in run.values]),
         pi=_policy(P, loop.field, loop.pi),
-        greedy=completed(P, loop.greedy, pi),
+        greedy=run.toward(),
         **how,
     )
 

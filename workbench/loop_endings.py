@@ -54,9 +54,8 @@ class Run:
         self.values: list[NDArray[Any]] = []
         self.marks: list[NDArray[np.uint64]] = []
         self.n = 0
-        self.failed: tuple[int, float] | None = (
-            None  # the last look ahead in vain: at which greedy policy, how near to it
-        )
+        # the last look ahead in vain: the mark of the greedy policy, and how much was left on the way to it
+        self.failed: tuple[int, float] | None = None
 
     def collect(self) -> dict[str, Any]:
         """How it ended, as the fields of `Improvement` that depend on it."""
@@ -88,14 +87,21 @@ class Run:
         steps = [self.steps(self.n + i) for i in range(count)]
         try:
             values, marks = self.loop.advance(steps, self._small_enough(), _SMALL_ENOUGH[0])
-        except KeyboardInterrupt:
-            self.loop.restore(before)
+        except (KeyboardInterrupt, NotSolved, NeverEnds):
+            self.loop.restore(before)  # pi belongs to the values that are kept
             raise
         self.values.append(values)
         self.marks.append(marks)
         self.n += len(values)
         self.waiting.report(self.n / self.budget, f"{self.n:,} iterates, value {float(number(values[-1])):.6g}")
         return self.waiting.seconds - began
+
+    def toward(self) -> Policy:
+        """The greedy policy of the last iterate; rows that it does not visit are as they are in pi."""
+        greedy, pi, field = self.loop.greedy, self.loop.pi, self.loop.field
+        kept = greedy < 0
+        untouched = np.array_equal(pi[kept], field.enter(self.start.prob)[kept])
+        return completed(self.P, greedy, self.start if untouched else Policy(self.P, Numbers.of(field.leave(pi))))
 
     # ---------------------------------------------------------------- fixed
 
@@ -130,7 +136,7 @@ class Run:
         return {
             "ended": "fixed",
             "value": exact if loop.field.is_exact else float(exact),
-            "limit": completed(self.P, greedy, self.start),
+            "limit": self.toward(),
             "limit_value": exact,
             "note": note,
         }
