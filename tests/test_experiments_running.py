@@ -165,14 +165,14 @@ def test_progress_adds_up_and_is_shown(capsys):
     run_cells(cells_of(RECALL), find, report=seen.append)
     last = seen[-1]
     assert (last.cells, last.cells_done, last.steps, last.steps_done) == (4, 4, 28_000, 28_000)
-    assert "4 cells done, 0 left" in describe(last, 1.0)
+    assert "cells 4 done, 0 left" in describe(last, 1.0)
     with progress_display() as report:
         report(last)
     from rich.console import Console
 
-    with progress_display(Console(force_terminal=True, width=100)) as report:
+    with progress_display(Console(force_terminal=True, width=80)) as report:
         report(last)
-    assert "4 cells done, 0 left" in capsys.readouterr().out
+    assert "cells 4 done, 0 left" in capsys.readouterr().out
 
 
 def test_wrong_threads_are_refused():

@@ -24,7 +24,7 @@ def progress_display(console: Console | None = None) -> Iterator[Report]:
     if not console.is_terminal:
         yield _lines(console, began)
         return
-    columns = (BarColumn(16), TextColumn("{task.description}"), TimeRemainingColumn())
+    columns = (BarColumn(6), TextColumn("{task.description}"), TimeRemainingColumn())
     with Bar(*columns, console=console, transient=True) as bar:
         task = bar.add_task("", total=None)
 
@@ -37,15 +37,15 @@ def progress_display(console: Console | None = None) -> Iterator[Report]:
 
 
 def describe(now: Progress, seconds: float) -> str:
-    """The state of a run in a line.
+    """The state of a run in a line that leaves room for a bar in 80 columns.
 
     >>> describe(Progress(cells=12, cells_done=3, steps=40_000_000, steps_done=8_000_000, reused=4), seconds=2.0)
-    '3 cells done, 9 left; 8.0 M steps done, 32.0 M left; 4.0 M steps/s'
+    'cells 3 done, 9 left; M steps 8 done, 32 left, 4.0/s'
     """
     speed = now.steps_done / seconds if seconds > 0 else 0.0
     return (
-        f"{now.cells_done} cells done, {now.cells - now.cells_done} left; {now.steps_done / 1e6:.1f} M steps done, "
-        f"{(now.steps - now.steps_done) / 1e6:.1f} M left; {speed / 1e6:.1f} M steps/s"
+        f"cells {now.cells_done} done, {now.cells - now.cells_done} left; M steps {now.steps_done / 1e6:.0f} done, "
+        f"{(now.steps - now.steps_done) / 1e6:.0f} left, {speed / 1e6:.1f}/s"
     )
 
 
