@@ -220,7 +220,7 @@ class Slow(MiniGridSubject):
 
     def __init__(self, env):
         bare = type(env.unwrapped)
-        super().__init__(env, MiniGridView(), None)
+        super().__init__(env, None, MiniGridView(), None)
         self.sees_by_state = False
         place = type(env.unwrapped).place_obj
         env.unwrapped.__class__ = type(bare.__name__, (bare,), {"place_obj": place})
@@ -238,7 +238,7 @@ def test_quick_copies_and_late_observations_change_nothing(env_id):
     env = without_limits(gymnasium.make(env_id, agent_view_size=3))
     if env_id != MEMORY:
         env = small_unlock()
-    quick = explored(MiniGridSubject(without_limits(env), None, None))
+    quick = explored(MiniGridSubject(without_limits(env), None, None, None))
     slow = explored(Slow(without_limits(env)))
     assert [node[:2] for node in quick.nodes] == [node[:2] for node in slow.nodes]
     assert quick.seen == slow.seen
@@ -304,10 +304,19 @@ def test_wrapped_views_are_explored_as_they_are():
     assert (len(P.S), len(P.O)) == (168, len(model(MEMORY, False).O))
 
 
+def test_the_state_can_be_said_to_be_something_else():
+    env = gymnasium.make("MiniGrid-Empty-5x5-v0", agent_view_size=3)
+    P = from_gymnasium(env, state=("agent_pos", "agent_dir"))
+    assert len(P.S) == 8 * 4 + 2
+    assert P.omega(((1, 1), 0)) == from_gymnasium(env).omega(((1, 1), "right"))
+
+
 def test_wrappers_with_a_state_of_their_own_are_refused():
     env = MemoryWrapper(gymnasium.make(MEMORY), "O1")
     with pytest.raises(CannotEnumerate, match="MemoryWrapper"):
         from_gymnasium(env)
+    with pytest.raises(CannotEnumerate, match="take the wrappers off"):
+        from_gymnasium(ImgObsWrapper(gymnasium.make(MEMORY)), observe=MiniGridView())
 
 
 # ---------------------------------------------------------------------- memories around the package
