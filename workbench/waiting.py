@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import time
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
 
 PATIENCE = 2.0
 """Seconds before anything is shown."""
@@ -19,7 +22,7 @@ class Waiting:
         self.what = what
         self.began = time.monotonic()
         self._next = self.began + PATIENCE
-        self._bar: object = None
+        self._bar: Progress | None = None
 
     @property
     def seconds(self) -> float:
@@ -32,23 +35,22 @@ class Waiting:
         if now < self._next:
             return
         self._next = now + _BETWEEN
-        from rich.progress import Progress
-
         if self._bar is None:
             self._bar = _bar(self.what)
             self._bar.start()
-        assert isinstance(self._bar, Progress)
         self._bar.update(self._bar.task_ids[0], completed=min(max(share, 0.0), 1.0), text=text)
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         if self._bar is not None:
-            self._bar.stop()  # type: ignore[attr-defined]
+            self._bar.stop()
 
 
-def _bar(what: str) -> object:
+def _bar(what: str) -> Progress:
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 

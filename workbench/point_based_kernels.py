@@ -1,0 +1,37 @@
+# mypy: disallow-untyped-defs=False
+"""The sawtooth bound of `point_based`, compiled."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+
+@njit(cache=True, nogil=True)
+def sawtooth(corner, points, drops, beliefs, values):
+    """Lower each of `values` to the sawtooth bound at its belief, in place.
+
+    A point b_i holds by how much it lies below the corners' plane, `drops[i]` = corner . b_i - v_i; its tooth at b is
+    corner . b - drops[i] min_{s : b_i(s) > 0} b(s) / b_i(s).
+    """
+    n = corner.shape[0]
+    for k in range(beliefs.shape[0]):
+        plane = 0.0
+        for s in range(n):
+            plane += corner[s] * beliefs[k, s]
+        deepest = 0.0
+        for i in range(points.shape[0]):
+            if drops[i] <= deepest:
+                continue
+            ratio = np.inf
+            for s in range(n):
+                if points[i, s] > 0:
+                    x = beliefs[k, s] / points[i, s]
+                    if x < ratio:
+                        ratio = x
+                        if ratio * drops[i] <= deepest:
+                            break
+            if ratio * drops[i] > deepest:
+                deepest = ratio * drops[i]
+        if plane - deepest < values[k]:
+            values[k] = plane - deepest
