@@ -90,7 +90,7 @@ def test_bad_input_is_refused_before_any_work(tmp_path):
 
 def test_captions_say_what_was_run():
     text = caption(records.FIGURES["fig2"])
-    assert "30 seeds of 2,000,000 steps" in text
+    assert "30 seeds of 4,000,000 steps" in text
     assert "half a standard deviation" in text
     assert "initial_value 0.0" in text
     assert "initial_value 1.0" in text

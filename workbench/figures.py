@@ -77,8 +77,8 @@ def learning_curves(runs: Mapping[str, Rewards], axes: Axes, optimum: float | No
         style = memory_style(memory)
         axes.fill_between(x, mean - half, mean + half, color=style["color"], alpha=0.2, linewidth=0)
         axes.plot(x, mean, markevery=_marks(len(x), place, len(runs)), **style)
+        axes.set_xlim(0, x[-1])
     _optimum(axes, optimum)
-    axes.set_xlim(left=0)
     axes.set_ylim(bottom=0)
     axes.set_xlabel("steps (millions)")
     axes.set_ylabel("reward per 100 steps")
@@ -126,8 +126,8 @@ def oracle_values(loops: Mapping[str, Iterates], axes: Axes, optimum: float | No
     for place, (memory, loop) in enumerate(loops.items()):
         values = [float(value) for value in loop.values]
         axes.plot(values, markevery=_marks(len(values), place, len(loops)), **memory_style(memory))
+        axes.set_xlim(0, len(values))
     _optimum(axes, optimum)
-    axes.set_xlim(left=0)
     axes.set_xlabel("iterate")
     axes.set_ylabel("value")
     return axes

@@ -92,12 +92,19 @@ class Judgement:
 
     def supported(self, under: str = "") -> bool:
         """Whether all findings that do not depend on a condition, and all under this one, are supported."""
-        return all(f.verdict == "supported" for f in self.findings if f.under in ("", under))
+        return self.verdict_under(under) == "supported"
+
+    def verdict_under(self, under: str) -> str:
+        """ "supported", "not supported", or "not supported (undecided)" if nothing was contradicted either."""
+        found = {f.verdict for f in self.findings if f.under in ("", under)}
+        if found == {"supported"}:
+            return "supported"
+        return "not supported" if "contradicted" in found else "not supported (undecided)"
 
     @property
     def verdict(self) -> str:
-        """In words: "supported", "not supported", or which of the two under which condition."""
-        words = {under: "supported" if self.supported(under) else "not supported" for under in self.conditions}
+        """The verdict, or those under each condition where they differ."""
+        words = {under: self.verdict_under(under) for under in self.conditions}
         if len(set(words.values())) == 1:
             return next(iter(words.values()))
         return "; ".join(f"{word} with {under}" for under, word in words.items())
