@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from strategies import pomdps
@@ -177,6 +178,8 @@ def test_the_environment_is_left_as_it_was():
         (toys.Scattered, "starts="),
         (toys.Worldly, "global generator"),
         (toys.Own, "random generator of its own"),
+        (toys.Hoarder, "random generator of its own"),
+        (toys.Floating, "infinitely many values"),
         (toys.Forgetful, "second time"),
         (toys.Pushed, "cannot be listed"),
         (lambda: gymnasium.make("CartPole-v1"), "as a number"),
@@ -186,6 +189,17 @@ def test_what_cannot_be_enumerated_is_refused(env, said):
     toys.COUNTER[0] = 0
     with pytest.raises(CannotEnumerate, match=said):
         from_gymnasium(env())
+
+
+def test_a_generator_kept_from_earlier_is_refused_when_it_is_used():
+    with pytest.raises(CannotEnumerate, match="kept from an earlier"):
+        from_gymnasium(toys.Hoarder(), state=["x"])
+
+
+def test_functions_may_return_what_cannot_be_hashed():
+    P = from_gymnasium(toys.Line(), state=lambda env: [env.x], observe=lambda env, o: np.array([o, 0]))
+    assert (2,) in P.S
+    assert P.omega((2,)) == {(2, 0): 1}
 
 
 def test_too_many_states_are_refused_with_the_last_one():

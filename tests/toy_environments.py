@@ -81,6 +81,28 @@ class Own(Line):
         self.rng = np.random.default_rng(0)
 
 
+class Hoarder(Line):
+    """Keeps the generator that it had when it was reset."""
+
+    def reset(self, **keywords):
+        found = super().reset(**keywords)
+        self.kept = self.np_random
+        return found
+
+    def step(self, action):
+        self.x += 1 if self.kept.integers(2) else -1
+        return self.x, 0.0, self.x in (0, 4), False, {}
+
+
+class Floating(Line):
+    """Starts at a real number."""
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.x = self.np_random.uniform(1, 3)
+        return 0, {}
+
+
 class Forgetful(Line):
     """Changes with something outside of it."""
 

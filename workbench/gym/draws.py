@@ -77,6 +77,7 @@ class Branches:
         self.widths: list[int] = []
         self.prob = Fraction(1)
         self.draws = 0
+        self.over = False
 
     def draw(self, weights: Sequence[Fraction], what: str) -> int:
         """The result of a draw with these probabilities."""
@@ -94,6 +95,11 @@ class Branches:
 
     def fork(self, weights: Sequence[Fraction], what: str) -> int:
         """The branch to take now; `weights` are its probabilities, none of them 0."""
+        if self.over:
+            raise CannotEnumerate(
+                "the environment draws from a generator, or asks about a random number, that it kept from an earlier reset or "
+                "step; only draws from env.np_random at the time can be enumerated"
+            )
         if len(weights) > MOST_BRANCHES:
             raise CannotEnumerate(
                 f"the draw {what} has {len(weights):,} results; at most {MOST_BRANCHES:,} can be listed"
@@ -122,6 +128,7 @@ def every_run(program: Callable[[Any], Result]) -> Iterator[tuple[Fraction, Resu
     for _ in range(MOST_RUNS):
         branches = Branches(path)
         result = program(Draws(branches))
+        branches.over = True
         yield branches.prob, result
         following = branches.next_path()
         if following is None:

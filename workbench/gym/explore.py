@@ -16,7 +16,7 @@ from __future__ import annotations
 import random
 from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from fractions import Fraction
 from functools import partial
 from typing import Any
@@ -27,7 +27,7 @@ from workbench.errors import ModelError, TooLarge, WrongType
 from workbench.extras import need
 from workbench.gym.draws import CannotEnumerate, every_run, read
 from workbench.gym.late import LateProgress
-from workbench.gym.subjects import Observer, StateReader, Subject, without_limits
+from workbench.gym.subjects import Observer, Parts, StateReader, Subject, without_limits
 from workbench.numeric import Number, Numbers, frozen, number
 from workbench.pomdp import POMDP, Distribution, Emissions, StateSet, Transitions
 from workbench.space import Label, Space, show
@@ -107,9 +107,8 @@ def _subject(env: Any, state: StateReader, observe: Observer, reward: Callable[[
     from workbench.gym.minigrids import MiniGridSubject, is_minigrid
 
     bare = without_limits(env)
-    if is_minigrid(bare) and state is None:
-        return MiniGridSubject(bare, observe, reward)
-    return Subject(bare, state, observe, reward)
+    kind = MiniGridSubject if is_minigrid(bare) else Subject
+    return kind(bare, state, observe, reward)
 
 
 def _chosen(wanted: Mapping[Label, Any] | Sequence[Label] | None, offered: dict[Label, Any]) -> dict[Label, Any]:
@@ -169,16 +168,17 @@ class _Exploration:
         self.waiting: deque[tuple[int, Any]] = deque()
 
     def begin(self, starts: list[tuple[dict[str, Any], Fraction]]) -> None:
-        with _nothing_drawn_elsewhere():
-            for keywords, weight in starts:
-                for prob, (env, obs) in every_run(partial(self._reset, keywords)):
-                    place = self._place(env, obs, over=False)
-                    self.mu[place] = self.mu.get(place, Fraction(0)) + weight * prob
+        for keywords, weight in starts:
+            for prob, (env, obs) in every_run(partial(self._reset, keywords)):
+                place = self._place(env, obs, over=False)
+                self.mu[place] = self.mu.get(place, Fraction(0)) + weight * prob
+                self.tell(f"{len(self.nodes):,} starts found")
 
     def _reset(self, keywords: dict[str, Any], draws: Any) -> tuple[Any, Any]:
         env = self.subject.copy(self.subject.env)
         env.unwrapped.np_random = draws
-        obs, _ = env.reset(**keywords)
+        with _nothing_drawn_elsewhere() if not self.nodes else nullcontext():
+            obs, _ = env.reset(**keywords)
         return env, obs
 
     def walk(self) -> None:
@@ -238,7 +238,7 @@ class _Exploration:
 
     def model(self, name: str, actions: list[Label], gamma: Number) -> POMDP:
         states = _labels([state for _, state, _ in self.nodes])
-        observations = _labels(self.seen) if self.subject.sees_by_state else self.seen
+        observations = _labels(self.seen) if all(isinstance(o, Parts) for o in self.seen) else self.seen
         if len({(over, state) for over, state, _ in self.nodes}) < len(self.nodes):
             states = list(zip(states, observations, strict=True))
         S = Space([("end", s) if over else s for (over, _, _), s in zip(self.nodes, states, strict=True)])

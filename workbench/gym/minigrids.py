@@ -23,7 +23,7 @@ import numpy as np
 
 from workbench.extras import need
 from workbench.gym.draws import CannotEnumerate, read
-from workbench.gym.subjects import Observer, Parts, Subject, canonical, layers
+from workbench.gym.subjects import Observer, Parts, StateReader, Subject, canonical, layers
 from workbench.numeric import Number
 from workbench.space import Label
 
@@ -63,7 +63,7 @@ class MiniGridView:
         image = obs["image"]
         rows = tuple(tuple(_cell(*image[i, j].tolist()) for i in range(image.shape[0])) for j in range(image.shape[1]))
         direction = (("direction", DIRECTIONS[int(obs["direction"])]),) if self.compass else ()
-        return (("view", rows), *direction, ("mission", obs["mission"]))
+        return Parts([("view", rows), *direction, ("mission", obs["mission"])])
 
 
 @cache
@@ -95,19 +95,21 @@ def _shallow(value: Any) -> Any:
 class MiniGridSubject(Subject):
     """A MiniGrid environment that is being explored."""
 
-    def __init__(self, env: Any, observe: Observer, reward: Callable[[Any, Any], Number] | None):
-        super().__init__(env, None, observe, reward)
+    def __init__(self, env: Any, state: StateReader, observe: Observer, reward: Callable[[Any, Any], Number] | None):
+        super().__init__(env, state, observe, reward)
         gymnasium = need("gymnasium")
         plain = (gymnasium.ObservationWrapper, gymnasium.ActionWrapper, gymnasium.RewardWrapper)
         for layer in layers(env)[:-1]:
             if not isinstance(layer, plain):
                 raise CannotEnumerate(
                     f"the wrapper {type(layer).__name__} around a MiniGrid environment may have a state of its own; "
-                    "take it off, or say what the state is with state=..."
+                    "take it off"
                 )
         self.keeps_time = False
         self._object = need("minigrid.core.world_object").WorldObj
         self.wrapped = env is not env.unwrapped
+        if self.wrapped and isinstance(observe, MiniGridView):
+            raise CannotEnumerate("MiniGridView reads the observations of the package: take the wrappers off")
         self.sees_by_state = not self.wrapped and (observe is None or isinstance(observe, MiniGridView))
         bare = env.unwrapped
         bare.max_steps = _FOREVER
@@ -140,6 +142,8 @@ class MiniGridSubject(Subject):
         return value
 
     def state(self, env: Any) -> Parts:
+        if self._state is not None:
+            return super().state(env)
         bare = env.unwrapped
         things, walls = [], 0
         for i, obj in enumerate(bare.grid.grid):
@@ -151,14 +155,16 @@ class MiniGridSubject(Subject):
                 things.append(((i % bare.width, i // bare.width), _thing(obj)))
         x, y = bare.agent_pos
         extra = [(name, self._extra(value, name)) for name, value in vars(bare).items() if name not in _BASE]
-        return (
-            ("agent", (int(x), int(y))),
-            ("direction", DIRECTIONS[bare.agent_dir]),
-            ("carrying", _thing(bare.carrying)),
-            ("things", tuple(things)),
-            ("walls", walls),
-            ("mission", bare.mission),
-            *sorted(extra),
+        return Parts(
+            [
+                ("agent", (int(x), int(y))),
+                ("direction", DIRECTIONS[bare.agent_dir]),
+                ("carrying", _thing(bare.carrying)),
+                ("things", tuple(things)),
+                ("walls", walls),
+                ("mission", bare.mission),
+                *sorted(extra, key=lambda pair: pair[0]),
+            ]
         )
 
     def _extra(self, value: Any, name: str) -> Hashable:

@@ -17,12 +17,16 @@ from typing import Any
 import numpy as np
 
 from workbench.extras import need
-from workbench.gym.draws import CannotEnumerate, Draws, read
+from workbench.gym.draws import CannotEnumerate, Draws, Uniform, read
 from workbench.numeric import Number
 from workbench.space import Label
 
-Parts = tuple[tuple[str, Hashable], ...]
-"""A state or an observation as pairs of a name and a value; what never varies is left out of its label."""
+
+class Parts(tuple[tuple[str, Hashable], ...]):
+    """A state or an observation as pairs of a name and a value; what does not tell them apart is left out of labels."""
+
+    __slots__ = ()
+
 
 _NO_STATE = frozenset((
     "env", "np_random", "_np_random", "_np_random_seed", "spec", "_cached_spec", "metadata", "_metadata", "render_mode",
@@ -46,7 +50,9 @@ def canonical(value: Any, path: str = "state", inside: tuple[int, ...] = ()) -> 
         return canonical(value.item(), path, inside)
     if isinstance(value, type | types.FunctionType | types.BuiltinFunctionType | types.ModuleType):
         return getattr(value, "__qualname__", value.__name__)
-    if isinstance(value, np.random.Generator | np.random.RandomState):
+    if isinstance(value, Uniform):
+        raise CannotEnumerate(f"{path} is a number from random() or uniform(): it has infinitely many values")
+    if isinstance(value, np.random.Generator | np.random.RandomState | Draws):
         raise CannotEnumerate(
             f"{path} is a random generator of its own: only draws from env.np_random can be enumerated. If it draws nothing, "
             "name the attributes that make the state with state=(...)"
@@ -124,19 +130,21 @@ class Subject:
     def state(self, env: Any) -> Parts:
         """What tells the states apart."""
         if callable(self._state):
-            return (("state", self._state(env)),)
+            return Parts([("state", _hashable(self._state(env), "the state"))])
         if self._state is not None:
-            return tuple((name, canonical(_attribute(env, name), name)) for name in self._state)
+            return Parts([(name, canonical(_attribute(env, name), name)) for name in self._state])
         found = []
         for depth, layer in enumerate(reversed(layers(env))):
             for name, value in sorted(vars(layer).items()):
                 if name not in _NO_STATE and not _is_space(value):
                     found.append((name if depth == 0 else f"{type(layer).__name__}.{name}", canonical(value, name)))
-        return tuple(found)
+        return Parts(found)
 
     def see(self, env: Any, obs: Any) -> Hashable:
         """The label of an observation, or its parts."""
-        return canonical(obs, "observation") if self._observe is None else self._observe(env, obs)
+        if self._observe is None:
+            return canonical(obs, "the observation")
+        return _hashable(self._observe(env, obs), "the observation")
 
     def pay(self, env: Any, r: Any) -> Number:
         """The reward as a number, floats read as the fractions they stand for."""
@@ -149,6 +157,15 @@ class Subject:
     def actions(self) -> dict[Label, Any]:
         """The actions by label."""
         return {canonical(a, "action"): a for a in every_member(self.env.action_space, "the action space")}
+
+
+def _hashable(value: Any, what: str) -> Hashable:
+    """What somebody's function returned, made hashable where it is not."""
+    try:
+        hash(value)
+    except TypeError:
+        return canonical(value, what)
+    return value
 
 
 def _is_space(value: Any) -> bool:
