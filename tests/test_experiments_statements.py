@@ -194,6 +194,7 @@ def test_a_start_of_v_that_spoils_the_effect_is_named():
 
     judgement = judge("S4.fig-gravity", made_up("fig2", levels))
     assert judgement.verdict == "supported with V = 0; not supported with V = 1"
+    assert judge("S4.fig-gravity", made_up("fig2", levels), starts=(0,)).verdict == "supported"
     assert judgement.supported("V = 0")
     assert not judgement.supported("V = 1")
 
@@ -244,3 +245,7 @@ def test_one_memory_can_be_left_out():
     assert {memory for _, memory in experiment.pairs} == {"O1", "O2"}
     assert all(panel.memories in (("O1",), ("O2",)) for panel in experiment.panels)
     assert Sarsa(lam=0.5) not in dict(experiment.pairs)
+    assert [panel.title for panel in FIGURES["fig2"].with_starts((0,)).panels] == [
+        "Q-learning",
+        "5-step actor-critic, V = 0",
+    ]

@@ -102,6 +102,12 @@ class Experiment:
         panels = (replace(p, memories=tuple(m for m in p.memories if m in kept)) for p in self.panels)
         return replace(self, panels=tuple(panel for panel in panels if panel.memories))
 
+    def with_starts(self, starts: Iterable[int]) -> Experiment:
+        """The same with only some starts of v; other methods than actor-critic stay."""
+        kept = set(starts)
+        panels = (p for p in self.panels if not isinstance(p.method, ActorCritic) or p.method.initial_value in kept)
+        return replace(self, panels=tuple(panels))
+
 
 SIZE_1 = ("none", "K1", "B1", "O1", "OA1")
 SIZE_2 = ("none", "K2", "B2", "O2", "OA2")

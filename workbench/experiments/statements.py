@@ -41,6 +41,9 @@ FAR = 0.1
 REACHED = 1e-3
 """How close to its limit the last iterate of an oracle loop has to be."""
 
+STARTS = (0, 1)
+"""Where v of actor-critic starts."""
+
 _LAMBDAS = (0.0, 0.5, 1.0)
 
 
@@ -114,13 +117,16 @@ class Judgement:
 
 
 def _gravity(
-    results: Results, solve: Sequence[str] = ("O1", "OA1"), fail: Sequence[str] = ("none", "K1", "B1")
+    results: Results,
+    solve: Sequence[str] = ("O1", "OA1"),
+    fail: Sequence[str] = ("none", "K1", "B1"),
+    starts: Sequence[int] = STARTS,
 ) -> Iterable[Finding]:
-    """Fig. 2. `solve` and `fail`: the memories said to solve the task, and not to."""
+    """Fig. 2. `solve` and `fail`: the memories said to solve the task, and not to; `starts`: of v."""
     optimum = results.experiment.optimum
     methods = (
         ("Q-learning", "", QLearning()),
-        *(("5-step actor-critic", f"V = {v}", actor_critic(5, v)) for v in (0, 1)),
+        *(("5-step actor-critic", f"V = {v}", actor_critic(5, v)) for v in starts),
     )
     for name, under, method in methods:
         late = {memory: results[method, memory].late() / optimum for memory in (*solve, *fail)}
@@ -172,11 +178,12 @@ def _gravity2(
     better: int = 20,
     worse: int = 5,
     pairs: Sequence[tuple[str, str]] = (("O1", "O2"), ("OA1", "OA2")),
+    starts: Sequence[int] = STARTS,
 ) -> Iterable[Finding]:
     """Fig. 4. `better`, `worse`: the n said to be far superior, and inferior; `pairs`: a memory and the better, larger one."""
     optimum = results.experiment.optimum
     memories = tuple(dict.fromkeys(memory for _, memory in results.experiment.pairs if memory != "none"))
-    for v in (0, 1):
+    for v in starts:
         under = f"V = {v}"
         late = {
             (n, memory): results[actor_critic(n, v), memory].late() / optimum
@@ -336,7 +343,7 @@ def establish(
     find : the POMDP that the name of a task means.
     seeds, steps : the length of learners' runs; a hundredth of the steps is a block, in recall 10,000 steps are.
     memories : run only these.
-    changes : as for `judge`.
+    changes : as for `judge`; with `starts=(0,)` actor-critic is run and judged with V = 0 only.
     """
     experiment = experiment_for(id)
     if experiment.length is not None:
@@ -344,6 +351,7 @@ def establish(
         experiment = experiment.with_length(seeds, steps, every)
     if memories is not None:
         experiment = experiment.with_memories(memories)
+    experiment = experiment.with_starts(changes.get("starts", STARTS))
     return judge(id, run_experiment(experiment, find, threads=threads), **changes)
 
 
