@@ -6,6 +6,8 @@ Everything is read from the labelled model into dense float arrays; P(s|o) comes
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 
 from workbench import POMDP, Policy
@@ -91,3 +93,35 @@ def td_by_sweeps(P: POMDP, pi: Policy, n: int = 1, lam: float | None = None, dis
             break
         v = v_next
     return q
+
+
+def shortcuts_by_definition(P: POMDP, pi: Policy, near: float = 1e-9) -> dict[tuple, str]:
+    """{(o, a): kind} straight from the definition, on the values that sweeping finds."""
+    tables = Tables(P, pi)
+    share = tables.given_observation(discounted=False)
+    true = np.array([[expect(row, column) for column in _monte_carlo(tables).T] for row in share])
+    td = td_by_sweeps(P, pi)
+    found = {}
+    for i, o in enumerate(P.O):
+        v, v_td = expect(tables.pi[i], true[i]), expect(tables.pi[i], td[i])
+        for j, a in enumerate(P.A):
+            if np.isnan(share[i, 0]) or tables.pi[i, j] > 0 or np.isnan(td[i, j]) or np.isnan(v_td):
+                continue
+            if td[i, j] > v_td + near and true[i, j] <= v + near:
+                found[o, a] = "strict"
+            elif abs(td[i, j] - v_td) <= near and true[i, j] < v - near:
+                found[o, a] = "weak"
+    return found
+
+
+def _monte_carlo(tables: Tables) -> np.ndarray:
+    """q_pi(s, a) from rewards added up along pi."""
+    v = np.zeros(len(tables.mu))
+    for _ in range(STEPS):
+        v = tables.r + tables.gamma * tables.step @ v
+    return tables.R + tables.gamma * expect(tables.p, v)
+
+
+def all_deterministic_policies(P: POMDP) -> list[Policy]:
+    """Every one of the |A|^|O| policies."""
+    return [Policy.deterministic(P, dict(zip(P.O, actions, strict=True))) for actions in product(P.A, repeat=len(P.O))]

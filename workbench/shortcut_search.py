@@ -1,0 +1,344 @@
+"""Non-Markovian shortcuts (Section 5.1, Figure 3): where one-step TD values lead a greedy learner away from a policy.
+
+A shortcut of pi is a pair (o, a), a not in the support of pi(.|o), with
+
+    q_TD(o,a) > v_TD(o)   although   q_pi(o,a) <= v_pi(o)          strict
+    q_TD(o,a) = v_TD(o)   although   q_pi(o,a) <  v_pi(o)          weak
+
+Greedy on TD values leaves pi for a strict one and may leave it for a weak one; greedy on the true values does neither. An
+action that is as good as pi's own and looks so too is no shortcut. Only pairs whose two values are both defined count.
+
+How many shortcuts a memory brings depends on the policy. `count_shortcuts` looks at every optimal deterministic
+memoryless policy and reports the range. Two policies count as one if they agree on the rows that matter: those they
+reach, and those on which the true value of a pair that looks at least as good depends. They have the same shortcuts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.deterministic import follow
+from workbench.errors import TooLarge, WorkbenchError, WrongType
+from workbench.fields import FLOATS, RATIONALS
+from workbench.mdp import MDP, from_states, optimal
+from workbench.numeric import Number
+from workbench.policy import NEAR, Policy, tie_order
+from workbench.pomdp import POMDP
+from workbench.space import Label, show
+from workbench.tables import shown
+from workbench.td import td_values
+from workbench.waiting import Waiting
+
+MOST_POLICIES = 10_000
+"""`count_shortcuts` looks at no more optimal policies than this, unless told otherwise."""
+
+Actions = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Shortcut:
+    """One pair (o, a): its true value and its one-step TD value, those of o under pi, and "strict" or "weak"."""
+
+    o: Label
+    a: Label
+    q: Number
+    td: Number
+    v: Number
+    v_td: Number
+    kind: str
+
+    def __str__(self) -> str:
+        return (
+            f"{show(self.o)} {show(self.a)}: TD {shown(self.td)} against {shown(self.v_td)}, "
+            f"truly {shown(self.q)} against {shown(self.v)} ({self.kind})"
+        )
+
+
+def shortcuts(P: POMDP, pi: Policy, exact: bool = False, weights: str = "visits") -> list[Shortcut]:
+    """The non-Markovian shortcuts of a policy, in the order of O and A.
+
+    Parameters
+    ----------
+    P : the POMDP, as a rule an augmented one.
+    pi : a policy for it.
+    exact : rationals; otherwise floats that are close to one another count as equal.
+    weights : which P_pi(s|o), as for `evaluate`.
+
+    >>> from fractions import Fraction
+    >>> next_room = {"start": {"walk": "corridor", "jump": "pit"}, "corridor": {"walk": "hall", "jump": "hall"}}
+    >>> P = POMDP.from_functions(
+    ...     name="dark rooms", A=["walk", "jump"], mu={"start": 1}, gamma=Fraction(1, 2), terminal={"end"},
+    ...     p=lambda s, a: {(next_room[s][a], 0) if s in next_room else ("end", int(s == "hall")): 1},
+    ...     omega=lambda s: {"dark" if s in ("hall", "pit") else s: 1})
+    >>> pi = Policy.deterministic(P, {}, otherwise="walk")
+    >>> for shortcut in shortcuts(P, pi, exact=True):
+    ...     print(shortcut)
+    start jump: TD 1/2 against 1/4, truly 0 against 1/4 (strict)
+    """
+    _require_numbers(P, pi)
+    true, td = (td_values(P, pi, lam=lam, exact=exact, weights=weights) for lam in (1, 0))
+    taken = pi.prob.floats > 0
+    found = []
+    for i, j in np.argwhere(~taken & true.reached.raw[:, None]).tolist():
+        o, a = P.O[i], P.A[j]
+        values = true.q[o, a], td.q[o, a], true.v[o], td.v[o]
+        if all(_defined(x) for x in values) and (kind := _kind(*values)):
+            found.append(Shortcut(o, a, *values, kind))
+    return found
+
+
+def _require_numbers(P: Any, pi: Any) -> None:
+    if not isinstance(P, POMDP) or not (pi is None or isinstance(pi, Policy)):
+        raise WrongType(f"shortcuts belong to a POMDP and a policy, not to {P!r} and {pi!r}")
+    if symbols := P.symbols | (pi.prob.symbols if pi is not None else frozenset()):
+        names = ", ".join(sorted(map(str, symbols)))
+        raise WorkbenchError(f"shortcuts compare values, which needs numbers: give {names} a value, or use td_values")
+
+
+def _defined(x: Number) -> bool:
+    return x is not None and x == x
+
+
+def _compare(x: Number, y: Number) -> int:
+    """The sign of x - y, 0 for floats that are close."""
+    if isinstance(x, float) or isinstance(y, float):
+        near = NEAR * max(1.0, abs(x), abs(y))
+        return 0 if abs(x - y) <= near else (1 if x > y else -1)
+    return int(x > y) - int(x < y)
+
+
+def _kind(q: Number, td: Number, v: Number, v_td: Number) -> str:
+    looks, is_truly = _compare(td, v_td), _compare(q, v)
+    if looks > 0 and is_truly <= 0:
+        return "strict"
+    return "weak" if looks == 0 and is_truly < 0 else ""
+
+
+# ---------------------------------------------------------------------- over all optimal policies
+
+
+@dataclass(frozen=True, eq=False)
+class ShortcutCount:
+    """Shortcuts over all optimal deterministic memoryless policies.
+
+    Attributes
+    ----------
+    value : what these policies are worth.
+    policies : how many were looked at, rows that make no difference aside.
+    complete : whether these are all there are; if not, the two ranges may be wider.
+    strict, weak : the fewest and the most shortcuts of either kind that one of them has.
+    pi, shortcuts : one of them, and its shortcuts.
+    """
+
+    P: POMDP
+    weights: str
+    value: Number
+    policies: int
+    complete: bool
+    strict: tuple[int, int]
+    weak: tuple[int, int]
+    pi: Policy
+    shortcuts: tuple[Shortcut, ...]
+
+    def __repr__(self) -> str:
+        many = f"{'' if self.complete else 'at least '}{self.policies:,} optimal deterministic policies"
+        seen = "" if self.complete else " among those seen"
+        return (
+            f"{self.P.name}: {many} of value {shown(self.value)}; shortcuts: {span(self.strict)} strict, "
+            f"{span(self.weak)} weak{seen}"
+        )
+
+
+def span(ends: tuple[int, int]) -> str:
+    """A range as it is read: "3", or "4 to 9"."""
+    return str(ends[0]) if ends[0] == ends[1] else f"{ends[0]} to {ends[1]}"
+
+
+def count_shortcuts(P: POMDP, exact: bool = False, weights: str = "visits", most: int = MOST_POLICIES) -> ShortcutCount:
+    """Count the shortcuts of every optimal deterministic memoryless policy.
+
+    With more than `most` of them, or on Ctrl-C, the count covers those found by then, provided that they are known to be
+    optimal; otherwise `TooLarge` is raised, or `KeyboardInterrupt` again.
+
+    Parameters
+    ----------
+    exact, weights : as for `shortcuts`; exact arithmetic also decides which policies are optimal.
+    most : how many optimal policies to look at.
+    """
+    _require_numbers(P, None)
+    if most < 1:
+        raise WorkbenchError(f"most must be at least 1, not {most}")
+    counts: list[tuple[int, int]] = []
+    first: tuple[Policy, list[Shortcut]] | None = None
+    with Waiting(f"shortcuts of {P.name}") as waiting:
+        search = BehaviourSearch(P, exact, most, waiting)
+        complete = search.run()
+        try:
+            for choice in search.found:
+                for whole in _completions(P, search.M, choice, exact, weights):
+                    if len(counts) == most:
+                        raise _Enough
+                    pi = Policy.from_actions(P, np.maximum(whole, 0))
+                    found = shortcuts(P, pi, exact, weights)
+                    first = first or (pi, found)
+                    strict = sum(x.kind == "strict" for x in found)
+                    counts.append((strict, len(found) - strict))
+                    waiting.report(len(counts) / most, f"{len(counts):,} optimal policies")
+        except (_Enough, KeyboardInterrupt):
+            complete = False
+            if first is None:
+                raise
+    assert first is not None
+    strict_counts, weak_counts = zip(*counts, strict=True)
+    return ShortcutCount(
+        P=P,
+        weights=weights,
+        value=search.value,
+        policies=len(counts),
+        complete=complete,
+        strict=(min(strict_counts), max(strict_counts)),
+        weak=(min(weak_counts), max(weak_counts)),
+        pi=first[0],
+        shortcuts=tuple(first[1]),
+    )
+
+
+class _Enough(Exception):
+    """As many policies as were asked for."""
+
+
+class BehaviourSearch:
+    """The best value of a deterministic memoryless policy, and every behaviour that has it.
+
+    A behaviour is an array `choice[o]` of actions, -1 for the observations that it never reaches. Depth first: an
+    observation gets an action when it is reached. A branch is cut off when even full information about the state,
+    at every observation that has no action yet, does not make it as good as the best behaviour so far.
+
+    Attributes
+    ----------
+    found : the behaviours.
+    nodes : how many partial policies were looked at.
+    """
+
+    def __init__(self, P: POMDP, exact: bool, most: int, waiting: Waiting):
+        if exact:
+            P.require_exact()
+        self.P, self.exact, self.most, self.waiting = P, exact, most, waiting
+        self.M = from_states(P, FLOATS)
+        self.judge = from_states(P, RATIONALS) if exact else self.M
+        self.rank = np.argsort(tie_order(P.A, "last"))
+        self.best: Any = None
+        self.found: list[Actions] = []
+        self.nodes = 0
+
+    @property
+    def value(self) -> Number:
+        return RATIONALS.back(self.best) if self.exact else float(self.best)
+
+    def run(self) -> bool:
+        """Search; whether all optimal behaviours were found. If not, those found are optimal nevertheless."""
+        try:
+            self._expand(np.full(len(self.P.O), -1, dtype=np.int64))
+        except (_Enough, KeyboardInterrupt) as stopped:
+            ceiling = float(optimal(self.M).value)
+            if self.found and _compare(float(self.value), ceiling) == 0:
+                return False
+            if isinstance(stopped, KeyboardInterrupt):
+                raise
+            raise TooLarge(
+                f"{self.P.name}: {self.most:,} deterministic policies of value {self.value} were found without knowing that "
+                f"none is better (full information is worth {ceiling:.6g}); raise most"
+            ) from None
+        if self.best is None:
+            raise WorkbenchError(f"no deterministic policy of {self.P.name} ends with probability one, and gamma is 1")
+        return True
+
+    def _expand(self, choice: Actions) -> None:
+        self.nodes += 1
+        self.waiting.report(0, f"{self.nodes:,} partial policies, {len(self.found):,} optimal so far")
+        o = _open_row(self.M, choice, self.M.starts)
+        if o is None:
+            self._judge(choice)
+            return
+        bounds = np.array([self._bound(choice, o, a) for a in range(len(self.P.A))])
+        for a in np.lexsort((self.rank, -bounds.round(9))).tolist():
+            if bounds[a] == -np.inf or self._hopeless(bounds[a]):
+                continue
+            further = choice.copy()
+            further[o] = a
+            self._expand(further)
+
+    def _bound(self, choice: Actions, o: int, a: int) -> float:
+        """The value with full information wherever no action is fixed yet, `a` being fixed at `o`."""
+        fixed = choice.copy()
+        fixed[o] = a
+        allowed = np.ones(self.M.shape, dtype=bool)
+        decided = fixed[self.M.seen] >= 0
+        allowed[decided] = False
+        allowed[decided, fixed[self.M.seen][decided]] = True
+        return float(optimal(self.M, allowed).value)
+
+    def _hopeless(self, bound: float) -> bool:
+        return self.best is not None and _compare(bound, float(self.value)) < 0
+
+    def _judge(self, choice: Actions) -> None:
+        value = follow(self.judge, np.maximum(choice, 0)).value
+        if isinstance(value, float) and value == -np.inf:
+            return
+        sign = 1 if self.best is None else _compare(value, self.best)
+        if sign > 0:
+            self.best, self.found = value, []
+        if sign >= 0:
+            if len(self.found) == self.most:
+                raise _Enough
+            self.found.append(choice)
+
+
+def _open_row(M: MDP, choice: Actions, starts: NDArray[np.int64]) -> int | None:
+    """The first observation without an action that is met from some states, breadth first; None if there is none."""
+    nA = M.shape[1]
+    queue = list(starts.tolist())
+    seen = set(queue)
+    for i in queue:  # grows while we walk
+        o = int(M.seen[i])
+        if choice[o] < 0:
+            return o
+        row = i * nA + int(choice[o])
+        for j in M.successors[M.row_ptr[row] : M.row_ptr[row + 1]].tolist():
+            if j not in seen:
+                seen.add(j)
+                queue.append(j)
+    return None
+
+
+def _completions(P: POMDP, M: MDP, choice: Actions, exact: bool, weights: str) -> Iterator[Actions]:
+    """The behaviour with every choice of actions for the unreached rows on which its shortcuts may depend."""
+    pi = Policy.from_actions(P, np.maximum(choice, 0))
+    td = td_values(P, pi, exact=exact, weights=weights)  # where defined, it does not depend on unreached rows
+    states = follow(M, np.maximum(choice, 0)).states
+    after: list[NDArray[Any]] = []
+    for i in np.unique(M.seen[states]).tolist():
+        o = P.O[i]
+        for j in range(len(P.A)):
+            value = td.q[o, P.A[j]]
+            if j != choice[i] and _defined(value) and _defined(td.v[o]) and _compare(value, td.v[o]) >= 0:
+                rows = states[M.seen[states] == i] * len(P.A) + j
+                after += [M.successors[M.row_ptr[row] : M.row_ptr[row + 1]] for row in rows]
+    starts = np.unique(np.concatenate(after)).astype(np.int64) if after else np.empty(0, dtype=np.int64)
+
+    def complete(choice: Actions) -> Iterator[Actions]:
+        o = _open_row(M, choice, starts)
+        if o is None:
+            yield choice
+            return
+        for a in range(len(P.A)):
+            further = choice.copy()
+            further[o] = a
+            yield from complete(further)
+
+    yield from complete(choice)
