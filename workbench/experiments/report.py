@@ -97,7 +97,7 @@ def _judgements_frame(sections: Sequence[Section]) -> pd.DataFrame:
     rows = [
         {
             "statement": judgement.id, "finding": f.what, "condition": f.under, "effect": f.estimate.effect,
-            "low": f.estimate.low, "high": f.estimate.high, "interval": f.estimate.interval, "unit": f.unit,
+            "low": f.estimate.low, "high": f.estimate.high, "interval": f.estimate.interval, "measured": f.measured,
             "criterion": f.criterion, "verdict": f.verdict,
         }
         for section in sections
@@ -183,23 +183,31 @@ def _described(method: Method) -> str:
 
 def _judged(judgement: Judgement) -> str:
     rows = "\n".join(_row(finding) for finding in judgement.findings)
+    against = [_briefly(finding) for finding in judgement.findings if finding.verdict != "supported"]
+    failing = f"<p>Not borne out: {escape('; '.join(against))}.</p>" if against else ""
     return (
         f"<h3 id='{judgement.id}'>{judgement.id}: {_coloured(judgement.verdict)}</h3>"
         f"<blockquote><p>{escape(judgement.statement)} <span class='small'>[{escape(judgement.place)}]</span></p></blockquote>"
-        "<table><tr><th>finding</th><th>with</th><th>effect</th><th>95% interval</th><th>criterion</th><th>verdict</th></tr>"
-        f"{rows}</table>"
+        "<table><tr><th>finding</th><th>with</th><th>measured</th><th>effect</th><th>95% interval</th><th>criterion</th>"
+        "<th>verdict</th></tr>"
+        f"{rows}</table>{failing}"
     )
+
+
+def _briefly(finding: Finding) -> str:
+    return f"{finding.what}{f' ({finding.under})' if finding.under else ''}, {finding.verdict}"
 
 
 def _row(finding: Finding) -> str:
     e = finding.estimate
-    interval = "none" if e.low != e.low else f"{e.low:.3g} to {e.high:.3g} ({e.interval})"
+    interval = "none" if e.low != e.low else f"{e.low:.3f} to {e.high:.3f} ({e.interval})"
     if e.interval == "deterministic":
         interval = "no chance"
     return (
         f"<tr><td>{escape(finding.what)}</td><td class='number'>{escape(finding.under)}</td>"
-        f"<td class='number'>{e.effect:.3g}</td><td class='number'>{interval}</td>"
-        f"<td>{escape(finding.criterion)} {escape(finding.unit)}</td><td>{_coloured(finding.verdict)}</td></tr>"
+        f"<td>{escape(finding.measured)}</td>"
+        f"<td class='number'>{e.effect:.3f}</td><td class='number'>{interval}</td>"
+        f"<td class='number'>{escape(finding.criterion)}</td><td>{_coloured(finding.verdict)}</td></tr>"
     )
 
 

@@ -41,6 +41,10 @@ FAR = 0.1
 REACHED = 1e-3
 """How close to its limit the last iterate of an oracle loop has to be."""
 
+LATE = "late reward, share of the optimum"
+LATE_DIFFERENCE = "difference of late rewards, share of the optimum"
+STEADY_DIFFERENCE = "difference of the s.d. over blocks, share of the optimum"
+
 STARTS = (0, 1)
 """Where v of actor-critic starts."""
 
@@ -55,14 +59,14 @@ class Finding:
     ----------
     what : the part, in words.
     under : a condition that the paper leaves open, such as "V = 0", or "".
-    estimate, unit : the effect and its interval.
+    estimate, measured : the effect with its interval, and what it is.
     above, bound : the criterion: the effect is above the bound, or below it.
     """
 
     what: str
     under: str
     estimate: Estimate
-    unit: str
+    measured: str
     above: bool
     bound: float
 
@@ -131,15 +135,15 @@ def _gravity(
     for name, under, method in methods:
         late = {memory: results[method, memory].late() / optimum for memory in (*solve, *fail)}
         for memory in solve:
-            what = f"{name} with {_shown(memory)} solves gravity: late reward"
-            yield Finding(what, under, mean(late[memory]), "of the optimum", True, SOLVED)
+            what = f"{name} with {_shown(memory)} solves gravity"
+            yield Finding(what, under, mean(late[memory]), LATE, True, SOLVED)
         for memory in fail:
-            what = f"{name} with {_shown(memory)} does not solve it consistently: late reward"
-            yield Finding(what, under, mean(late[memory]), "of the optimum", False, HALF)
+            what = f"{name} with {_shown(memory)} does not solve it consistently"
+            yield Finding(what, under, mean(late[memory]), LATE, False, HALF)
         for memory in solve:
             for other in fail:
-                what = f"{name}: {_shown(memory)} outperforms {_shown(other)}, difference of late rewards"
-                yield Finding(what, under, difference(late[memory], late[other]), "of the optimum", True, 0.0)
+                what = f"{name}: {_shown(memory)} outperforms {_shown(other)}"
+                yield Finding(what, under, difference(late[memory], late[other]), LATE_DIFFERENCE, True, 0.0)
 
 
 def _recall(results: Results, memories: Sequence[str] = ("OA1", "B2")) -> Iterable[Finding]:
@@ -149,10 +153,10 @@ def _recall(results: Results, memories: Sequence[str] = ("OA1", "B2")) -> Iterab
         half = values[:, values.shape[1] // 2 :]
         optimum = results.experiment.optimum
         both = np.any(np.isclose(half, optimum), axis=1) & np.any(np.isclose(half, 0.0), axis=1)
-        what = f"{memory}: seeds whose greedy policy is optimal at one checkpoint of the second half and worth 0 at another"
-        yield Finding(what, "", share(both), "of seeds", True, HALF)
-        what = f"{memory}: switches of the value between checkpoints of the second half"
-        yield Finding(what, "", mean(switches(half)), "per 100 checkpoints", True, 0.0)
+        what = f"With {memory} the greedy policy is optimal at some checkpoints and worth 0 at others"
+        yield Finding(what, "", share(both), "share of seeds, second half of the run", True, HALF)
+        what = f"With {memory} it goes on changing between the two"
+        yield Finding(what, "", mean(switches(half)), "switches per 100 checkpoints, second half of the run", True, 0.0)
 
 
 def _b2_more(results: Results, less: str = "OA1", more: str = "B2") -> Iterable[Finding]:
@@ -161,7 +165,7 @@ def _b2_more(results: Results, less: str = "OA1", more: str = "B2") -> Iterable[
     what = f"{more} switches more often than {less}"
     if rate[less].mean() > 0:
         what += f" ({rate[more].mean() / rate[less].mean():.1f} times as often)"
-    yield Finding(what, "", difference(rate[more], rate[less]), "switches per 100 checkpoints", True, 0.0)
+    yield Finding(what, "", difference(rate[more], rate[less]), "difference of switches per 100 checkpoints", True, 0.0)
 
 
 def switches(values: np.ndarray) -> np.ndarray:
@@ -191,12 +195,19 @@ def _gravity2(
             for memory in memories
         }
         averages = {n: np.mean([late[n, memory] for memory in memories], axis=0) for n in (better, worse)}
-        what = f"{better}-step is far superior to {worse}-step: difference of late rewards, averaged over memories"
-        yield Finding(what, under, difference(averages[better], averages[worse]), "of the optimum", True, FAR)
+        what = f"{better}-step is far superior to {worse}-step"
+        yield Finding(
+            what,
+            under,
+            difference(averages[better], averages[worse]),
+            f"{LATE_DIFFERENCE}, averaged over memories",
+            True,
+            FAR,
+        )
         for small, large in pairs:
-            what = f"{worse}-step performs better with {large} than with {small}: difference of late rewards"
+            what = f"{worse}-step performs better with {large} than with {small}"
             found = difference(late[worse, large], late[worse, small])
-            yield Finding(what, under, found, "of the optimum", True, 0.0)
+            yield Finding(what, under, found, LATE_DIFFERENCE, True, 0.0)
 
 
 def _sarsa(
@@ -207,22 +218,22 @@ def _sarsa(
     for lam in _LAMBDAS:
         for memory in learned:
             late = results[Sarsa(lam=lam), memory].late() / optimum
-            what = f"Sarsa({lam:g}) learns to control {memory}: late reward"
-            yield Finding(what, "", mean(late), "of the optimum", True, HALF)
+            what = f"Sarsa({lam:g}) learns to control {memory}"
+            yield Finding(what, "", mean(late), LATE, True, HALF)
     calm = unsteadiness(results[Sarsa(lam=stable[0]), stable[1]].per_100) / optimum
     for lam in _LAMBDAS:
         for memory in learned:
             if (lam, memory) != stable:
                 rival = unsteadiness(results[Sarsa(lam=lam), memory].per_100) / optimum
                 what = f"Sarsa({lam:g}) with {memory} is less steady than Sarsa({stable[0]:g}) with {stable[1]}"
-                yield Finding(what, "", difference(rival, calm), "of the optimum, s.d. of the blocks", True, 0.0)
+                yield Finding(what, "", difference(rival, calm), STEADY_DIFFERENCE, True, 0.0)
     with_bit = results[Sarsa(lam=1.0), bit]
     reaches = (with_bit.per_100 / optimum).max(axis=1) > SOLVED
-    what = f"Sarsa(1) can use {bit}: seeds with a block above {SOLVED:g} of the optimum"
-    yield Finding(what, "", share(reaches), "of seeds", True, HALF)
-    what = f"but unsteadily: s.d. of the blocks, compared with Sarsa({stable[0]:g}) with {stable[1]}"
+    what = f"Sarsa(1) can use {bit}"
+    yield Finding(what, "", share(reaches), f"share of seeds with a block above {SOLVED:g} of the optimum", True, HALF)
+    what = f"Sarsa(1) with {bit} is less steady than Sarsa({stable[0]:g}) with {stable[1]}"
     found = difference(unsteadiness(with_bit.per_100) / optimum, calm)
-    yield Finding(what, "", found, "of the optimum", True, 0.0)
+    yield Finding(what, "", found, STEADY_DIFFERENCE, True, 0.0)
 
 
 def unsteadiness(per_100: np.ndarray) -> np.ndarray:
@@ -240,11 +251,11 @@ def _variant(
             loop = results[panel.method, memory]
             gap = exactly(optimum - loop.value)
             if memory in stuck:
-                what = f"{memory} stays below the optimum (it ends at {loop.value:.4f}, {loop.ended}): gap"
-                yield Finding(what, "", gap, "", True, REACHED)
+                what = f"{memory} stays below the optimum (it ends at {loop.value:.4f}, {loop.ended})"
+                yield Finding(what, "", gap, "optimum minus value", True, REACHED)
             if memory in reach:
-                what = f"{memory} reaches the optimum (it ends at {loop.value:.4f}, {loop.ended}): gap"
-                yield Finding(what, "", gap, "", False, REACHED)
+                what = f"{memory} reaches the optimum (it ends at {loop.value:.4f}, {loop.ended})"
+                yield Finding(what, "", gap, "optimum minus value", False, REACHED)
 
 
 def _recall4(results: Results, limits: Sequence[tuple[str, float]] = (("B5", 0.75), ("OA1", 1.0))) -> Iterable[Finding]:
@@ -252,8 +263,8 @@ def _recall4(results: Results, limits: Sequence[tuple[str, float]] = (("B5", 0.7
     (panel,) = results.experiment.panels
     for memory, limit in limits:
         loop = results[panel.method, memory]
-        what = f"{memory} converges to {limit:g} (it ends at {loop.value:.4f}, {loop.ended}): distance"
-        yield Finding(what, "", exactly(abs(loop.value - limit)), "", False, REACHED)
+        what = f"{memory} converges to {limit:g} (it ends at {loop.value:.4f}, {loop.ended})"
+        yield Finding(what, "", exactly(abs(loop.value - limit)), "distance", False, REACHED)
 
 
 def _shown(memory: str) -> str:
