@@ -348,3 +348,12 @@ def test_results_print_with_labels():
     assert augmented_frame.columns[1] == (0, "1")
     assert augmented_frame.index[0] == ("0", "o")
     assert E.s_given_o.to_frame().shape == (6, 3)
+
+
+def test_a_task_that_never_pays_has_values_of_zero_and_no_warning():
+    """Observations without visits have no error bound, and 0 times infinity must not be asked for."""
+    E = augment(recall().scale_rewards(0), "OA1")
+    found = evaluate(E, Policy.deterministic(E, {}, otherwise=(1, "keep")))
+    assert found.value == 0
+    assert math.isinf(found.q_error[(("o", 1),), "o"])
+    assert found.q_error[(None,), "o"] < 1e-12

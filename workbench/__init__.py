@@ -13,11 +13,26 @@ from typing import Any
 _HOMES = {
     "POMDP": "workbench.pomdp",
     "Memory": "workbench.memories",
-    "augment": "workbench.augmentation",
     "Policy": "workbench.policy",
+    "augment": "workbench.augmentation",
     "uniform": "workbench.policy",
     "evaluate": "workbench.evaluation",
     "simulate": "workbench.simulation",
+    "td_values": "workbench.td",
+    "lambda_discrepancy": "workbench.td",
+    "shortcuts": "workbench.shortcut_search",
+    "improve": "workbench.improvement",
+    "best_history": "workbench.optimum",
+    "best_memoryless": "workbench.optimum",
+    "reachable_beliefs": "workbench.beliefs",
+    "is_sufficiently_expressive": "workbench.expressiveness",
+    "can_encode_optimal": "workbench.encoding",
+    "learn": "workbench.learning",
+    "QLearning": "workbench.learning",
+    "Sarsa": "workbench.learning",
+    "ActorCritic": "workbench.learning",
+    "load_pomdp": "workbench.files",
+    "save_pomdp": "workbench.files",
 }
 
 __all__ = ["memories", *_HOMES]

@@ -90,6 +90,16 @@ class Dynamics:
         hits = row_totals(row_ptr, mask[self.P.p.s_next].astype(np.int64), np.zeros(len(row_ptr) - 1, dtype=np.int64))
         return hits.reshape(self.shape) > 0
 
+    def action_values(self, v: NDArray[Any], undefined: NDArray[np.bool_]) -> NDArray[Any]:
+        """R(s,a) + gamma sum_{s'} p(s'|s,a) v(s'); undefined in terminal states, and where v may be that follows."""
+        q = self.R + self.gamma * self.expected(v)
+        unknown = np.repeat(self.P.terminal.mask[:, None], self.shape[1], axis=1)
+        if undefined.any() and self.gamma != 0:
+            unknown |= self.leads_to(undefined)
+        if unknown.any():
+            q[unknown] = self.field.undefined(1)[0]
+        return q
+
     def acts(self, pi: NDArray[Any]) -> NDArray[Any]:
         """pi(a | s) from pi(a | o)."""
         if self.P.omega.is_deterministic:

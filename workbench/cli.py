@@ -13,7 +13,7 @@ import typer
 
 from workbench.errors import WorkbenchError
 
-COMMANDS = ("improve", "shortcuts", "learn", "verify")
+COMMANDS = ("verify", "compare", "improve", "shortcuts", "learn")
 
 app = typer.Typer(
     add_completion=False,

@@ -35,7 +35,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from workbench import linear
-from workbench.chain import Chain, Dynamics, dynamics, field_of
+from workbench.chain import Chain, dynamics, field_of
 from workbench.errors import NeverEnds, WorkbenchError, WrongType
 from workbench.fields import Field
 from workbench.numeric import Number, is_symbolic
@@ -120,7 +120,7 @@ def evaluate(P: POMDP, pi: Policy, exact: bool = False, weights: str = "visits")
     D = dynamics(P, field)
     chain = D.follow(field.enter(pi.prob))
     v, undefined, solved = state_values(chain)
-    q_state = _q_state(D, v, undefined)
+    q_state = D.action_values(v, undefined)
     d, visited = occupancy(chain, weights)
     share, total, reached = given_observation(D, d.x, visited)
     q = observation_values(D, share, q_state)
@@ -194,16 +194,6 @@ def state_values(chain: Chain) -> tuple[NDArray[Any], NDArray[np.bool_], linear.
     return solution.x, undefined, solution
 
 
-def _q_state(D: Dynamics, v: NDArray[Any], undefined: NDArray[np.bool_]) -> NDArray[Any]:
-    q = D.R + D.gamma * D.expected(v)
-    unknown = np.repeat(D.P.terminal.mask[:, None], D.shape[1], axis=1)
-    if undefined.any():
-        unknown |= D.leads_to(undefined)
-    if unknown.any():
-        q[unknown] = None if D.field.is_exact else np.nan
-    return q
-
-
 # ---------------------------------------------------------------------- v(o), errors and notes
 
 
@@ -227,9 +217,10 @@ def _q_error(
     discount = D.gamma if weights == "discounted" else 1.0
     d_error = d_residual * linear.inverse_norm(_matrix(chain, ~chain.may_not_end), discount) if d_residual else 0.0
     size = float(np.nanmax(np.abs(q_state), initial=0.0))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        shift = np.where(total > d_error, 2 * d_error / (total - d_error), np.inf)
-    return np.asarray(D.gamma * v_error + shift * size)
+    error = np.full(len(total), np.inf)
+    enough = total > d_error
+    error[enough] = D.gamma * v_error + size * 2 * d_error / (total[enough] - d_error)
+    return error
 
 
 def _note(chain: Chain, weights: str) -> str:

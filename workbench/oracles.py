@@ -31,7 +31,6 @@ from workbench.numeric import Number, Numbers
 from workbench.occupancy import given_observation, observation_values, occupancy
 from workbench.policy import NEAR, Policy, greedy_actions, tie_order
 from workbench.pomdp import POMDP
-from workbench.td_targets import state_action_values
 from workbench.walk_kernels import strong_components
 
 _ITERATIONS = 4_000
@@ -55,7 +54,7 @@ class Oracle:
         v, undefined, _ = state_values(chain)
         d, visited = occupancy(chain, self.weights)
         share, _, _ = given_observation(self.D, d.x, visited)
-        q = observation_values(self.D, share, state_action_values(self.D, v, undefined))
+        q = observation_values(self.D, share, self.D.action_values(v, undefined))
         return (self.D.mu * v).sum(), q
 
 

@@ -19,7 +19,7 @@ import scipy.sparse.linalg as sla
 from numpy.typing import NDArray
 
 from workbench import linear
-from workbench.chain import Chain, Dynamics, dynamics, group_sums
+from workbench.chain import Chain, dynamics, group_sums
 from workbench.errors import NeverEnds, NotSolved
 from workbench.evaluation import state_values
 from workbench.fields import FLOATS, Field
@@ -117,18 +117,7 @@ class Found:
 
 def q_values(seen: Seen, found: Found) -> NDArray[Any]:
     """q(o,a) = sum_s P(s|o) [R(s,a) + gamma sum p(s'|s,a) w(s')]."""
-    return observation_values(seen.D, seen.share, state_action_values(seen.D, found.w, found.lacks_s))
-
-
-def state_action_values(D: Dynamics, w: NDArray[Any], lacks: NDArray[np.bool_]) -> NDArray[Any]:
-    """R(s,a) + gamma sum p(s'|s,a) w(s'); undefined in terminal states and where w is that may follow."""
-    q_state = D.R + D.gamma * D.expected(w)
-    unknown = np.repeat(D.P.terminal.mask[:, None], D.shape[1], axis=1)
-    if lacks.any() and D.gamma != 0:
-        unknown |= D.leads_to(lacks)
-    if unknown.any():
-        q_state[unknown] = D.field.undefined(1)[0]
-    return q_state
+    return observation_values(seen.D, seen.share, seen.D.action_values(found.w, found.lacks_s))
 
 
 # ---------------------------------------------------------------------- the three targets
