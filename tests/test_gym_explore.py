@@ -14,7 +14,6 @@ gymnasium = pytest.importorskip("gymnasium", reason="gymnasium is not installed:
 import toy_environments as toys  # noqa: E402
 
 from pomdps import gravity, recall  # noqa: E402
-from pomdps.hallway import hallway_cookie  # noqa: E402
 from workbench import POMDP, evaluate, simulate, uniform  # noqa: E402
 from workbench.errors import ModelError, TooLarge, WrongType  # noqa: E402
 from workbench.gym import CannotEnumerate, from_gymnasium, to_gymnasium  # noqa: E402
@@ -87,7 +86,7 @@ def test_there_and_back_again_is_the_same_process(P):
     assert same_law(seen, P, 3)
 
 
-@pytest.mark.parametrize("make", [gravity, recall, hallway_cookie])
+@pytest.mark.parametrize("make", [gravity, recall])
 def test_tasks_come_back_row_by_row(make):
     P = make()
     env = to_gymnasium(P)

@@ -120,10 +120,10 @@ def test_renewal_the_two_versions_of_keys_pay_the_same_per_step_of_a_policy():
 
 
 def test_a_step_limit_makes_the_task_episodic():
-    P = with_step_limit(hallway_cookie(gamma=1), 60)
+    P = with_step_limit(hallway_cookie(gamma=1), 30)
     expected = 0.0
     share = {((8, 2), None): 1.0}
-    for _ in range(60):
+    for _ in range(30):
         moved: dict = {}
         for s, x in share.items():
             for a in P.A:
