@@ -13,7 +13,8 @@ ROOT = Path(__file__).parent.parent
 
 MODEL_PART = {
     "workbench", "workbench.errors", "workbench.numeric", "workbench.space", "workbench.pomdp",
-    "workbench.memories", "workbench.augmentation", "workbench.gym",
+    "workbench.memories", "workbench.augmentation", "workbench.steps",
+    "workbench.gym", "workbench.extras",  # tasks that are compiled from a package
 }  # fmt: skip
 
 

@@ -33,6 +33,11 @@ _HOMES = {
     "ActorCritic": "workbench.learning",
     "load_pomdp": "workbench.files",
     "save_pomdp": "workbench.files",
+    "from_gymnasium": "workbench.gym",
+    "to_gymnasium": "workbench.gym",
+    "MemoryWrapper": "workbench.gym",
+    "export_drn": "workbench.storm",
+    "storm_value": "workbench.storm",
 }
 
 __all__ = ["memories", *_HOMES]
