@@ -13,7 +13,7 @@ import workbench
 from pomdps import gravity, recall
 from workbench.errors import UnknownLabel
 from workbench.experiments.cells import Cell, batches, cells_of, closure, code_version, fingerprint, key_of
-from workbench.experiments.records import FIGURES, GREEDY, PER_100, Length, OracleLoop, by_name, quick
+from workbench.experiments.records import FIGURES, GREEDY, ORACLE, PER_100, Length, OracleLoop, by_name, quick
 from workbench.learning import ActorCritic, OptionError, QLearning, Sarsa
 
 SOURCE = Path(workbench.__file__).parent
@@ -89,26 +89,34 @@ def copy_of(tmp_path):
     return copy
 
 
-METHODS = (QLearning(), Sarsa(), ActorCritic(), OracleLoop())
+KINDS = {
+    "Q": (QLearning(), PER_100),
+    "Q values": (QLearning(), GREEDY),
+    "Sarsa": (Sarsa(), PER_100),
+    "actor-critic": (ActorCritic(), PER_100),
+    "oracle": (OracleLoop(), ORACLE),
+}
+LEARNERS = {"Q", "Q values", "Sarsa", "actor-critic"}
 
 
 def changed_by(source):
-    return {type(method).__name__ for method in METHODS if code_version(method, source) != code_version(method)}
+    return {name for name, kind in KINDS.items() if code_version(*kind, source) != code_version(*kind)}
 
 
 @pytest.mark.parametrize(
     ("module", "affected"),
     [
         ("learning/sarsa_kernels.py", {"Sarsa"}),
-        ("learning/actor_kernels.py", {"ActorCritic"}),
-        ("learning/random_kernels.py", {"QLearning", "Sarsa", "ActorCritic"}),
-        ("improvement.py", {"OracleLoop"}),
-        ("augmentation.py", {"QLearning", "Sarsa", "ActorCritic", "OracleLoop"}),
+        ("learning/actor_kernels.py", {"actor-critic"}),
+        ("learning/random_kernels.py", LEARNERS),
+        ("evaluation.py", {"Q values", "oracle"}),
+        ("improvement.py", {"oracle"}),
+        ("augmentation.py", {*LEARNERS, "oracle"}),
         ("figures.py", set()),
         ("experiments/statements.py", set()),
     ],
 )
-def test_a_changed_module_changes_the_version_of_the_methods_that_use_it_and_of_no_other(module, affected, copy_of):
+def test_a_changed_module_changes_the_version_of_the_cells_that_use_it_and_of_no_other(module, affected, copy_of):
     assert changed_by(copy_of(module, "\nADDED = 1\n")) == affected
 
 

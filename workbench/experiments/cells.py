@@ -7,7 +7,7 @@ The key of a cell is the SHA-256 of everything its numbers depend on:
     the code       the syntax trees of the modules that the method uses, found by following imports
 
 so that a changed setting or a changed module gives new keys to the cells it affects, and only to those: the kernels of
-one learner are no part of the key of another.
+one learner are no part of the key of another, and exact evaluation is part of the key only where values are measured.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from workbench.experiments.records import Experiment, Method, OracleLoop
+from workbench.experiments.records import PER_100, Experiment, Method, OracleLoop
 from workbench.learning.engines import ENGINES
 from workbench.learning.options import Learner
 from workbench.pomdp import POMDP
@@ -32,6 +32,7 @@ BATCH = 5
 _SOURCE = Path(__file__).parent.parent
 
 _LEARNER_ROOTS = ("workbench.augmentation", "workbench.experiments.computing")
+_EVALUATION = "workbench.evaluation"
 _ORACLE_ROOTS = ("workbench.augmentation", "workbench.experiments.looping")
 
 
@@ -66,7 +67,7 @@ class Cell:
 
     def content(self, P: POMDP, source: Path = _SOURCE) -> dict[str, Any]:
         """All that the numbers of the cell depend on, as JSON values."""
-        return {**self.settings(), "tables": fingerprint(P), "code": code_version(self.method, source)}
+        return {**self.settings(), "tables": fingerprint(P), "code": code_version(self.method, self.measure, source)}
 
 
 def cells_of(experiment: Experiment) -> tuple[Cell, ...]:
@@ -112,25 +113,27 @@ def fingerprint(P: POMDP) -> str:
 # ---------------------------------------------------------------------- code versions
 
 
-def code_version(method: Method, source: Path = _SOURCE) -> str:
-    """A digest of the code that a method's cells run through.
+def code_version(method: Method, measure: str, source: Path = _SOURCE) -> str:
+    """A digest of the code that the numbers of a method's cells come from.
 
     Parameters
     ----------
+    measure : rewards alone do not pass through the exact evaluation that values need.
     source : the directory of the package `workbench`.
     """
     kind: Any = type(method)
-    return _code_version(kind, source)
+    return _code_version(kind, measure == PER_100, source)
 
 
 @cache
-def _code_version(kind: Any, source: Path) -> str:
+def _code_version(kind: Any, only_rewards: bool, source: Path) -> str:
     if issubclass(kind, OracleLoop):
         modules = closure(_ORACLE_ROOTS, source)
     else:
         kernels = {learner: _kernel_module(learner) for learner in ENGINES}
         own = closure([kernels[kind]], source)
-        modules = own | closure(_LEARNER_ROOTS, source, without=set(kernels.values()) - own)
+        others = set(kernels.values()) - own
+        modules = own | closure(_LEARNER_ROOTS, source, others | ({_EVALUATION} if only_rewards else set()))
     digest = hashlib.sha256()
     for module in sorted(modules):
         digest.update(module.encode() + _read(module, source).digest)
