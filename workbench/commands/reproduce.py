@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 def reproduce(
     figure: Annotated[
         list[str] | None,
-        typer.Argument(help="fig2, fig3, fig4, fig5, fig7, fig11.", metavar="[FIGURE]...", show_default="all"),
+        typer.Argument(help="fig2, fig3, fig4, fig5, fig7, fig11.", metavar="FIGURE", show_default="all"),
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Fewer seeds and steps: two minutes.")] = False,
     out: Annotated[Path, typer.Option(help="Where figures, numbers and report.html go.")] = Path("reproduction"),

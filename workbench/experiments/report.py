@@ -121,6 +121,7 @@ def _page(sections: Sequence[Section], pictures: Sequence[bytes], quick: bool, n
         "is supported if its whole 95% interval over seeds meets the criterion, contradicted if none of it does, else "
         "undecided; a statement is supported if all its findings are. Intervals are Student's t for means, Welch's t for "
         "differences, Clopper and Pearson's for shares of seeds, each for itself, without correction for their number. "
+        "The criteria and the length of the runs are our choice, not the paper's. "
         "“Late” is the last tenth of a run.</p>",
         "<table><tr><th>statement</th><th>place</th><th>verdict</th></tr>",
         *(

@@ -1,7 +1,8 @@
 """What the paper says about its tabular figures, in our words, and whether results bear it out.
 
-A statement is taken apart into findings. Each has an effect with a 95% interval over seeds (`statistics`) and a criterion
-that was fixed before looking: an effect above, or below, a number. The finding is
+A statement is taken apart into findings. Each has an effect with a 95% interval over seeds (`statistics`) and a criterion,
+an effect above, or below, a number. What "solved" or "far superior" mean in numbers is our choice, not the paper's, and so
+is the length of the runs; where an interval ends close to its criterion, both matter. The finding is
 
     supported       the whole interval lies on the claimed side
     contradicted    the whole interval lies on the other side
