@@ -13,7 +13,7 @@ import typer
 
 from workbench.errors import WorkbenchError
 
-COMMANDS = ("verify", "compare", "improve", "shortcuts", "learn")
+COMMANDS = ("verify", "reproduce", "compare", "improve", "shortcuts", "learn")
 
 app = typer.Typer(
     add_completion=False,
