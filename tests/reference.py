@@ -85,9 +85,7 @@ def augmented(P: POMDP, memory) -> POMDP:
                         found[key] = found.get(key, 0) + x * y * z
         return found
 
-    mu = {
-        (s, m, o): x * y * z for s, x in P.mu.items() for m, y in memory.eta.items() for o, z in P.omega(s).items()
-    }
+    mu = {(s, m, o): x * y * z for s, x in P.mu.items() for m, y in memory.eta.items() for o, z in P.omega(s).items()}
     return POMDP.from_functions(
         name="by hand",
         A=[(a, w) for a in P.A for w in memory.W],

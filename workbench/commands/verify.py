@@ -9,11 +9,15 @@ import typer
 
 
 def verify(
-    ids: Annotated[list[str] | None, typer.Argument(help="Claims to verify, such as C5 A4.bk; all if none is named.")] = None,
+    ids: Annotated[
+        list[str] | None, typer.Argument(help="Claims to verify, such as C5 A4.bk; all if none is named.")
+    ] = None,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Show the whole argument of each claim.")] = False,
     deep: Annotated[bool, typer.Option("--deep", help="Run the claims that take longer as well.")] = False,
     json_file: Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Write everything as JSON.")] = None,
-    html_file: Annotated[Path | None, typer.Option("--html", metavar="FILE", help="Write a self-contained page.")] = None,
+    html_file: Annotated[
+        Path | None, typer.Option("--html", metavar="FILE", help="Write a self-contained page.")
+    ] = None,
     readme: Annotated[bool, typer.Option("--readme", help="Write proofs/README.md anew.")] = False,
     recheck: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Re-verify the certificates in a file written by --json.")
@@ -83,7 +87,11 @@ def _run(ids: list[str], jobs: int, console: Any) -> list[Any]:
     if jobs == 1 or len(ids) == 1:
         return [_judge(name) for name in ids]
     done: dict[str, Any] = {}
-    columns = (TextColumn("{task.completed} of {task.total} claims"), TimeElapsedColumn(), TextColumn("{task.description}"))
+    columns = (
+        TextColumn("{task.completed} of {task.total} claims"),
+        TimeElapsedColumn(),
+        TextColumn("{task.description}"),
+    )
     pool = ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("spawn"))
     try:
         with Progress(*columns, console=console, transient=True) as progress:
