@@ -261,6 +261,24 @@ def test_the_writes_of_a_binary_memory_are_interchangeable_except_the_first():
     assert {E.A[i][1] for i in np.flatnonzero(tried)} == {"00", "01"}
 
 
+def test_symmetry_saves_work_where_the_bound_is_out_of_reach():
+    """To count to four before doing 1 takes five memory states; two bits have four, and the bound does not see it."""
+    turns = (0, 0, 0, 0, 1)
+    P = POMDP.from_functions(
+        name="count", A=(0, 1), omega=lambda s: {"o": 1}, mu={0: 1}, gamma=1, terminal={len(turns)},
+        p=lambda s, a: {(s + 1 if a == turns[s] else len(turns), int(a == turns[s])): 1},
+    )  # fmt: skip
+    E = augment(P, "B2")
+    M, found = from_states(E, FLOATS), []
+    for symmetry in (interchangeable(E), None):
+        search = Search(M, None, len(E.O), symmetry, 1e-9, exact=False)
+        while not search.finished:
+            search.run_one()
+        found.append(search)
+    assert [search.value for search in found] == [4, 4]
+    assert found[0].nodes < found[1].nodes / 2
+
+
 def test_a_memory_that_treats_its_states_differently_has_no_symmetry():
     two = memories.Memory(
         "leaky", M=["0", "1", "2"], W=["0", "1", "2"], eta={"0": 1},

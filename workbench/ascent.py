@@ -13,7 +13,8 @@ stochastic policies can reach. What is certain is first-order optimality, measur
 which is zero exactly where no mixture with another policy gains anything to first order (the conditions of Karush, Kuhn
 and Tucker on a product of simplices).
 
-With gamma = 1 a policy that may go on for ever has no value; the search never steps onto one.
+With gamma = 1 a policy that may go on for ever has no value; the search never steps onto one. Where a loop pays, longer
+episodes are worth more without end, and the search stops at what floats can still tell from a policy that never ends.
 """
 
 from __future__ import annotations
@@ -22,10 +23,10 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.linalg as la
 import scipy.sparse as sp
 import scipy.sparse.linalg as sla
 from numpy.typing import NDArray
+from scipy.linalg.lapack import dgetrf, dgetrs
 
 from workbench import linear
 from workbench.mdp import MDP
@@ -37,6 +38,10 @@ _DIRECT = 1_500
 _ARMIJO = 1e-4
 _SHRINK = 0.5
 _SHORTEST = 1e-14
+_TOO_LONG, _LONGEST = 1e6, 1e8
+"""Expected steps of an episode, with gamma = 1, beyond which the search stops, and beyond which a policy counts as one that
+never ends."""
+
 _IN_VAIN = 20
 """Steps in a row that may bring nothing."""
 
@@ -85,6 +90,8 @@ def slope(M: MDP, pi: Table) -> Slope:
         P = sp.csr_array(P.multiply(alive[:, None].astype(float)))
         r = np.where(alive, r, 0.0)
     v, d = _solve_both(P, M.gamma, r, M.start)
+    if M.undiscounted and not d.sum() < _LONGEST:
+        return Slope(-math.inf, np.zeros(pi.shape), np.zeros(len(pi)), 0.0)
     q = M.q(v)
     if not alive.all():  # an action that leads to where the policy never ends is no option
         leads = sp.csr_array((np.ones(len(M.prob)), M.successors, M.row_ptr), shape=(n * nA, n)) @ (~alive).astype(
@@ -101,13 +108,18 @@ def slope(M: MDP, pi: Table) -> Slope:
 def _solve_both(
     P: sp.csr_array, gamma: float, r: NDArray[np.float64], start: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """v = r + gamma P v and d = start + gamma P^T d."""
+    """v = r + gamma P v and d = start + gamma P^T d; NaN where floats find no solution."""
     n = P.shape[0]
     if n <= _DENSE:
-        factors = la.lu_factor(np.eye(n) - gamma * P.toarray(), check_finite=False)
-        return la.lu_solve(factors, r, check_finite=False), la.lu_solve(factors, start, trans=1, check_finite=False)
+        lu, pivots, singular = dgetrf(np.eye(n) - gamma * P.toarray())
+        if singular:
+            return np.full(n, np.nan), np.full(n, np.nan)
+        return dgetrs(lu, pivots, r)[0], dgetrs(lu, pivots, start, trans=1)[0]
     if n <= _DIRECT:
-        sparse = sla.splu(sp.csc_array(sp.eye_array(n) - gamma * P))
+        try:
+            sparse = sla.splu(sp.csc_array(sp.eye_array(n) - gamma * P))
+        except RuntimeError:  # exactly singular
+            return np.full(n, np.nan), np.full(n, np.nan)
         return sparse.solve(r), sparse.solve(start, trans="T")
     return linear.solve(P, gamma, r).x, linear.solve(sp.csr_array(P.T), gamma, start, norm=1).x
 
@@ -123,27 +135,26 @@ def project(x: Table) -> Table:
     return np.asarray(projected / projected.sum(axis=1, keepdims=True))
 
 
-def ascend(M: MDP, pi: Table, aim: float, most_steps: int) -> Climbed:
-    """Climb from a policy until `kkt` is at most `aim` times the size of the values, or for `most_steps` steps."""
+def ascend(M: MDP, pi: Table, aim: float, most: int) -> Climbed:
+    """Climb from a policy until `kkt` is at most `aim` times the size of the values, or `most` policies were evaluated."""
     here = slope(M, pi)
     if here.value == -math.inf:
         return Climbed(pi, here.value, math.nan, 0)
     best = Climbed(pi, here.value, here.kkt(pi), 0)
-    alpha = 1.0
-    for step in range(1, most_steps + 1):
-        if best.kkt <= aim * here.size or step > best.steps + _IN_VAIN:
-            break
+    alpha, steps, spent = 1.0, 0, 0
+    while best.kkt > aim * here.size and steps < best.steps + _IN_VAIN and spent < most:
         q = here.g / np.where(here.d > 0, here.d, 1.0)[:, None]
         direction = project(pi + alpha * q / here.size) - pi
-        found = _line_search(M, pi, direction, here)
-        if found is None:
+        there_pi, there, tried = _line_search(M, pi, direction, here, most - spent)
+        if there is None:
             break
-        there_pi, there = found
         alpha = _next_alpha(there_pi - pi, there.g - here.g, here)
-        pi, here = there_pi, there
+        pi, here, spent, steps = there_pi, there, spent + tried, steps + 1
         kkt = here.kkt(pi)
         if here.value > best.value + _noise(here) or (here.value >= best.value - _noise(here) and kkt < best.kkt):
-            best = Climbed(pi, here.value, kkt, step)
+            best = Climbed(pi, here.value, kkt, steps)
+        if M.undiscounted and here.d.sum() > _TOO_LONG:
+            break
     return best
 
 
@@ -152,17 +163,20 @@ def _noise(here: Slope) -> float:
     return 64 * np.finfo(float).eps * here.size
 
 
-def _line_search(M: MDP, pi: Table, direction: Table, here: Slope) -> tuple[Table, Slope] | None:
+def _line_search(M: MDP, pi: Table, direction: Table, here: Slope, most: int) -> tuple[Table, Slope | None, int]:
+    """The first point on the way back from `direction` that gains enough, its slope (None: no such point), and the count."""
     promised = float((here.g * direction).sum())
     length = 1.0
-    while length > _SHORTEST:
+    for tried in range(1, most + 1):
         there_pi = np.maximum(pi + length * direction, 0.0)
         there_pi /= there_pi.sum(axis=1, keepdims=True)
         there = slope(M, there_pi)
         if there.value >= here.value + _ARMIJO * length * promised - _noise(here):
-            return there_pi, there
+            return there_pi, there, tried
         length *= _SHRINK
-    return None
+        if length < _SHORTEST:
+            break
+    return pi, None, tried
 
 
 def _next_alpha(s: Table, y: Table, here: Slope) -> float:

@@ -13,6 +13,7 @@ closes in on V from both sides.
 from __future__ import annotations
 
 import math
+import sys
 import time
 from fractions import Fraction
 from typing import Any
@@ -29,7 +30,6 @@ from workbench.errors import ModelError, TooLarge
 from workbench.evaluation import state_values
 from workbench.fields import FLOATS, RATIONALS, Field
 from workbench.mdp import MDP, Optimum, from_states, lower_bound, optimal, require_end, superharmonic, upper_bound
-from workbench.mdp_kernels import can_go_on
 from workbench.numeric import Number, Numbers
 from workbench.optimum_results import HistoryOptimum
 from workbench.point_based import Bounds, Model
@@ -140,18 +140,24 @@ def _listed(P: POMDP, exact: bool | None, max_beliefs: int, began: float) -> His
         best = optimal(belief_process(graph, RATIONALS), first=found.policy)
         require_end(P, best)
         if isinstance(best.value, float):
-            return HistoryOptimum(P, *_unbounded(), False, len(graph), "loops of positive reward", _since(began))
+            return HistoryOptimum(P, *_UNBOUNDED, True, len(graph), _loops(count), _since(began))
         value = RATIONALS.back(best.value)
         how = f"policy iteration in rationals over {count}"
         return HistoryOptimum(P, *_same(value), True, len(graph), how, _since(began))
-    slack = 0.0 if P.is_exact else 4 * len(P.S) * np.finfo(float).eps * M.scale(found.v)
+    if found.value == math.inf:
+        return HistoryOptimum(P, *_UNBOUNDED, False, len(graph), _loops(count), _since(began))
+    slack = 0.0 if P.is_exact else 4 * len(P.S) * sys.float_info.epsilon * M.scale(found.v)
     lower, upper = lower_bound(M, found, slack), upper_bound(M, found, slack)
     how = f"policy iteration in floats over {count}" + ("" if P.is_exact else ", floats read as decimals")
     return HistoryOptimum(P, found.value, lower, upper, upper - lower, False, len(graph), how, _since(began))
 
 
-def _unbounded() -> tuple[float, float, float, float]:
-    return math.inf, -math.inf, math.inf, math.inf
+_UNBOUNDED = math.inf, math.inf, math.inf, 0.0
+"""value, lower, upper and gap where policies that end can collect any amount on their way."""
+
+
+def _loops(count: str) -> str:
+    return f"unbounded: gamma is 1 and a loop among {count} has a positive average reward"
 
 
 def _since(began: float) -> float:
@@ -177,13 +183,13 @@ def _bounds(
     while not search.finished and search.nodes < _START_NODES:
         search.run_one()
     above = superharmonic(M, informed)
-    if M.undiscounted and (above is None or can_go_on(M.row_ptr, M.successors, M.ends).any()):
+    states, first = np.unique(M.behind, return_index=True)
+    below = _ways_to_go_on(P, states, search)
+    if above is None or below is None or not informed.alive.all():
         lower, upper = float(search.value), float(upper_bound(M, informed))
         how = f"{many}, and policies that may never end: best memoryless policy found, and full information"
         return HistoryOptimum(P, lower, lower, upper, upper - lower, False, None, how, _since(began))
-    assert above is not None
-    states, first = np.unique(M.behind, return_index=True)
-    bounds = Bounds(Model(P, states), above[first], _ways_to_go_on(P, states, search))
+    bounds = Bounds(Model(P, states), above[first], below)
     gap, aim, interrupted = bounds.gap(), tolerance * M.scale(informed.v), False
     with Waiting(f"bounds for {P.name}") as waiting:
         try:
@@ -199,17 +205,19 @@ def _bounds(
     return HistoryOptimum(P, gap.lower, gap.lower, gap.upper, width, False, None, how, _since(began), interrupted)
 
 
-def _ways_to_go_on(P: POMDP, states: NDArray[np.int64], search: Search) -> NDArray[np.float64]:
-    """State values of "do a, then follow pi", for every a and some memoryless policies pi."""
+def _ways_to_go_on(P: POMDP, states: NDArray[np.int64], search: Search) -> NDArray[np.float64] | None:
+    """State values of "do a, then follow pi", for every a and some memoryless policies pi that have values everywhere."""
     policies = [uniform(P), *(Policy.from_actions(P, np.full(len(P.O), a)) for a in range(len(P.A)))]
     if search.best is not None:
         policies.append(Policy.from_actions(P, search.best))
     found, D = [], dynamics(P, FLOATS)
     for pi in policies:
         chain = D.follow(pi.prob.floats)
+        if D.gamma == 1 and chain.may_not_end[states].any():
+            continue
         v, _, solved = state_values(chain)
         matrix = sp.csr_array((chain.data, chain.pattern.indices, chain.pattern.indptr), chain.pattern.shape)
-        error = solved.residual * linear.inverse_norm(matrix, D.gamma)
+        error = solved.residual * linear.inverse_norm(sp.csr_array(matrix[states][:, states]), D.gamma)
         q = D.R + D.gamma * D.expected(v)
         found.append(q[states].T - error)
-    return np.concatenate(found)
+    return np.concatenate(found) if found else None

@@ -19,6 +19,7 @@ raise covers the rounding errors of checking it.
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -339,7 +340,7 @@ def lower_bound(M: MDP, found: Optimum, slack: float = 0.0) -> float:
 
 def _rounding(M: MDP, v: NDArray[np.float64]) -> float:
     """More than what rounding can do to one backup or to start . v."""
-    return 4 * (max(M.longest_row, len(M.starts)) + 4) * np.finfo(float).eps * M.scale(v)
+    return 4 * (max(M.longest_row, len(M.starts)) + 4) * sys.float_info.epsilon * M.scale(v)
 
 
 def _certificate(M: MDP, found: Optimum, slack: float, sign: int) -> NDArray[np.float64] | None:

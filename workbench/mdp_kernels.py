@@ -84,32 +84,3 @@ def reached_by(row_ptr, successors, nA, policy, starts):
                 queue[size] = j
                 size += 1
     return queue[:size].copy()
-
-
-@njit(cache=True, nogil=True)
-def can_go_on(row_ptr, successors, ends):
-    """The states from which some policy never ends: the largest set that an action without an end can stay in."""
-    n, nA = ends.shape
-    inside = np.ones(n, dtype=np.bool_)
-    changed = True
-    while changed:
-        changed = False
-        for i in range(n):
-            if not inside[i]:
-                continue
-            stays = False
-            for a in range(nA):
-                if ends[i, a]:
-                    continue
-                kept = True
-                for k in range(row_ptr[i * nA + a], row_ptr[i * nA + a + 1]):
-                    if not inside[successors[k]]:
-                        kept = False
-                        break
-                if kept:
-                    stays = True
-                    break
-            if not stays:
-                inside[i] = False
-                changed = True
-    return inside

@@ -38,8 +38,8 @@ _FEW_BELIEFS = 4_000
 _START_NODES = 300
 """Nodes spent on a good deterministic policy from which to ascend."""
 
-_STEPS = 2_000
-"""Steps of ascent from each start."""
+_EVALUATIONS = 2_000
+"""Policies evaluated on the way up from each start."""
 
 
 @dataclass(frozen=True)
@@ -185,7 +185,7 @@ def stochastic_optimum(P: POMDP, tolerance: float, starts: int, seed: int) -> St
                 waiting.report(0.0, f"a deterministic start: {search.nodes:,} nodes")
             drawn = (rng.dirichlet(np.ones(nA), nO) for _ in range(starts))
             for i, pi in enumerate(chain(_first_starts(search, even), drawn)):
-                found.append(ascend(M, pi, tolerance, _STEPS))
+                found.append(ascend(M, pi, tolerance, _EVALUATIONS))
                 highest = max(climbed.value for climbed in found)
                 waiting.report((i + 1) / (starts + 2), f"{i + 1} starts, best {highest:.6g}")
         except KeyboardInterrupt:

@@ -18,6 +18,7 @@ Floats; the bounds are widened by more than what rounding can have done to them.
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -28,12 +29,15 @@ from numpy.typing import NDArray
 from workbench.chain import Dynamics, dynamics
 from workbench.fields import FLOATS
 from workbench.mdp import gathered
-from workbench.point_based_kernels import sawtooth
+from workbench.point_based_kernels import highest, sawtooth
 from workbench.pomdp import POMDP
 
 _INFORMED_SWEEPS = 200
-_DEEPEST = 400
-"""Beliefs along one way from the start that are looked at before going back up."""
+_SHALLOW, _DEEPEST = 16, 400
+"""Beliefs along one way from the start that are looked at before going back up: at first, and at most."""
+
+_STALLED = 0.98
+"""If more than this share of the gap is left after a way down and up, the next ones may go deeper."""
 
 Vector = NDArray[np.float64]
 
@@ -159,22 +163,29 @@ class Bounds:
         """`above[s]`: values of the states reached that no policy exceeds; `below[k, s]`: vectors alpha to begin with."""
         self.model = model
         n = model.shape[0]
-        lowest, highest = np.full(n, np.inf), np.full((len(below), n), -np.inf)
+        lowest, alphas = np.full(n, np.inf), np.full((n, len(below)), -np.inf)
         np.minimum.at(lowest, model.kind, above)
-        np.maximum.at(highest.T, model.kind, below.T)
+        np.maximum.at(alphas, model.kind, below.T)
         self.Q = informed(model, lowest)
         self.corner = self.Q.max(axis=1)
-        self.alphas = highest
+        self.alphas = np.ascontiguousarray(alphas.T)
         self._points = np.zeros((64, n))
         self._drops = np.zeros(64)
         self._count = 0
+        self._depth = _SHALLOW
         self.backups = 0
         self.first = model.split(model.start)
 
     # ------------------------------------------------------------------ the two bounds
 
     def lower(self, beliefs: NDArray[np.float64]) -> Vector:
-        return np.asarray((beliefs @ self.alphas.T).max(axis=1))
+        return self._best(beliefs)[0]
+
+    def _best(self, beliefs: NDArray[np.float64]) -> tuple[Vector, NDArray[np.int64]]:
+        """max_k b . alpha_k at each belief, and k."""
+        values, which = np.empty(len(beliefs)), np.empty(len(beliefs), dtype=np.int64)
+        highest(self.alphas, beliefs, values, which)
+        return values, which
 
     def upper(self, beliefs: NDArray[np.float64]) -> Vector:
         values = np.asarray((beliefs @ self.Q).max(axis=1))
@@ -186,7 +197,7 @@ class Bounds:
         _, mass, beliefs = self.first
         size = max(float(np.abs(self.corner).max()), float(np.abs(self.alphas).max()))
         steps = 1 / (1 - self.model.gamma) if self.model.gamma < 1 else self.backups + 1
-        rounding = 8 * (self.model.shape[0] + 8) * np.finfo(float).eps * size * steps
+        rounding = 8 * (self.model.shape[0] + 8) * sys.float_info.epsilon * size * steps
         low, high = float(mass @ self.lower(beliefs)), float(mass @ self.upper(beliefs))
         return Gap(low - rounding, high + rounding, self.backups)
 
@@ -202,8 +213,8 @@ class Bounds:
         worth = max(aim, float(mass @ gaps) / 2)
         i = int(np.argmax(mass * gaps))
         b = beliefs[i]
-        way = []
-        for _ in range(_DEEPEST):
+        way: list[Vector] = []
+        while len(way) < self._depth:
             way.append(b)
             worth = worth / self.model.gamma if 0 < self.model.gamma < 1 else worth
             found = self._look(b)
@@ -218,6 +229,9 @@ class Bounds:
             b = beliefs[i]
         for b in reversed(way):
             self._back_up(b)
+        _, mass, beliefs = self.first
+        if mass @ (self.upper(beliefs) - self.lower(beliefs)) > _STALLED * (mass @ gaps):
+            self._depth = min(_DEEPEST, self._depth + max(1, self._depth // 4))
 
     def _look(self, b: Vector) -> _Look:
         nA = self.model.shape[1]
@@ -225,10 +239,10 @@ class Bounds:
         low, high = b @ self.model.R, b @ self.model.R
         best = []
         for a, (_, mass, beliefs) in enumerate(after):
-            values = beliefs @ self.alphas.T
-            best.append(np.argmax(values, axis=1))
-            low[a] += self.model.gamma * (mass @ values.max(axis=1, initial=-np.inf)) if len(mass) else 0.0
-            high[a] += self.model.gamma * (mass @ self.upper(beliefs)) if len(mass) else 0.0
+            values, which = self._best(beliefs)
+            best.append(which)
+            low[a] += self.model.gamma * (mass @ values)
+            high[a] += self.model.gamma * (mass @ self.upper(beliefs))
         return _Look(after, low, high, best)
 
     def _back_up(self, b: Vector) -> None:
@@ -279,7 +293,7 @@ class Bounds:
             sawtooth(self.corner, points[kept], drops[kept], points[i : i + 1], value)
             if own < value[0] and own < float((points[i] @ self.Q).max()):
                 kept.append(i)
-        best = np.unique(np.argmax(np.vstack([points, self.first[2]]) @ self.alphas.T, axis=1))
+        _, best = self._best(np.vstack([points, self.first[2]]))
         self.alphas = self.alphas[np.union1d([0], best)]
         self._count = len(kept)
         self._points[: self._count], self._drops[: self._count] = points[kept], drops[kept]

@@ -35,3 +35,27 @@ def sawtooth(corner, points, drops, beliefs, values):
                 deepest = ratio * drops[i]
         if plane - deepest < values[k]:
             values[k] = plane - deepest
+
+
+@njit(cache=True, nogil=True)
+def highest(alphas, beliefs, values, which):
+    """For each belief the largest b . alpha and the number of that alpha.
+
+    Not a product of matrices: of these sizes, a threaded library spends its time on waking threads.
+    """
+    n = alphas.shape[1]
+    for k in range(beliefs.shape[0]):
+        places = np.flatnonzero(beliefs[k])
+        best = -np.inf
+        for i in range(alphas.shape[0]):
+            total = 0.0
+            if len(places) == n:
+                for s in range(n):
+                    total += alphas[i, s] * beliefs[k, s]
+            else:
+                for s in places:
+                    total += alphas[i, s] * beliefs[k, s]
+            if total > best:
+                best = total
+                which[k] = i
+        values[k] = best
