@@ -16,6 +16,7 @@ from strategies_beliefs import timed
 
 from pomdps import gravity, recall, recall4, recall_variant
 from workbench import POMDP, Policy, augment, evaluate, memories
+from workbench import branch_and_bound
 from workbench.branch_and_bound import Search
 from workbench.errors import NeverEnds, NotExact, TooLarge, WorkbenchError, WrongType
 from workbench.fields import FLOATS, RATIONALS
@@ -328,21 +329,27 @@ def test_beliefs_settle_what_states_do_not():
     assert found.value == pytest.approx(3)
 
 
-def test_ctrl_c_leaves_the_best_so_far(monkeypatch):
+@pytest.mark.parametrize("moment", [2, 5, 11, 23])
+def test_ctrl_c_leaves_the_best_so_far_and_a_bound_that_holds(monkeypatch, moment):
+    """Interrupted among the children of a node, the bound must still cover those not looked at."""
     calls = []
-    run_one = Search.run_one
+    follow = branch_and_bound.follow
 
-    def interrupted(self):
+    def interrupted(*arguments):
         calls.append(1)
-        if len(calls) == 3:
+        if len(calls) == moment:
             raise KeyboardInterrupt
-        run_one(self)
+        return follow(*arguments)
 
-    monkeypatch.setattr(Search, "run_one", interrupted)
-    found = best_memoryless(hard(), information="states")
+    monkeypatch.setattr(branch_and_bound, "follow", interrupted)
+    try:
+        found = best_memoryless(hard(), information="states")
+    except KeyboardInterrupt:
+        assert moment == 2  # before there is anything to show
+        return
     assert found.interrupted
     assert found.value == pytest.approx(3)
-    assert found.bound >= found.value
+    assert found.bound >= 5  # full information guesses all that is not fixed
     assert "interrupted" in found.how
 
 

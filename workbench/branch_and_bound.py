@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import heapq
 import math
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -51,6 +52,7 @@ class Node:
     choice: Actions = field(compare=False)
     branch: int = field(compare=False)
     policy: Actions = field(compare=False)
+    branched: bool = field(compare=False, default=False)
 
 
 class Search:
@@ -98,7 +100,8 @@ class Search:
         self.certified = True
         self._closed: Any = -math.inf
         self._heap: list[Node] = []
-        self._bound(np.full(observations, OPEN), None)
+        root = self._bound(np.full(observations, OPEN), None)
+        self._heap = [] if root is None else [root]
         self.root = self.bound
 
     @cached_property
@@ -112,7 +115,7 @@ class Search:
     @property
     def bound(self) -> Any:
         """No deterministic memoryless policy is worth more."""
-        return max([self.value, self._closed, *(node.bound for node in self._heap)])
+        return max([self.value, self._closed, *(node.bound for node in self._heap if not node.branched)])
 
     @property
     def highest(self) -> Any:
@@ -122,20 +125,33 @@ class Search:
     @property
     def finished(self) -> bool:
         """Whether no open node can hold anything better."""
-        while self._heap and self._settles(self._heap[0].bound):
-            self._closed = max(self._closed, heapq.heappop(self._heap).bound)
+        while self._heap and (self._heap[0].branched or self._settles(self._heap[0].bound)):
+            if not self._heap[0].branched:
+                self._closed = max(self._closed, self._heap[0].bound)
+            heapq.heappop(self._heap)
         return not self._heap
 
-    def run_one(self) -> None:
-        """Branch the most promising node."""
-        node = heapq.heappop(self._heap)
+    def run_one(self, until: float = math.inf) -> None:
+        """Branch the most promising node, unless the clock (`time.monotonic`) passes `until` on the way.
+
+        To be called when not `finished`. The node stays open until all that may follow from it is bounded and kept, so
+        that an interruption leaves a bound that holds.
+        """
+        node = self._heap[0]
         tried = self.options[node.branch]
         if self.symmetry is not None:
             tried = tried[self.symmetry.worth_trying(node.choice, node.branch)[tried]]
+        children = []
         for a in tried.tolist():
-            child = node.choice.copy()
-            child[node.branch] = a
-            self._bound(child, node.policy)
+            if time.monotonic() > until:
+                return
+            choice = node.choice.copy()
+            choice[node.branch] = a
+            if (child := self._bound(choice, node.policy)) is not None:
+                children.append(child)
+        for child in children:
+            heapq.heappush(self._heap, child)
+        node.branched = True
 
     def offer(self, choice: Actions) -> None:
         """A policy that may be better than the best so far."""
@@ -159,20 +175,19 @@ class Search:
 
     # ------------------------------------------------------------------ one node
 
-    def _bound(self, choice: Actions, warm: Actions | None) -> None:
-        """Bound a partial policy, read a policy off the bound, and keep the node if it is still open."""
+    def _bound(self, choice: Actions, warm: Actions | None) -> Node | None:
+        """Bound a partial policy and read a policy off the bound; the node, if it is still open."""
         self.nodes += 1
         allowed = forced(self.M, choice)
         found = optimal(self.M, allowed, warm)
         if found.value == -math.inf:
-            return  # no policy of this node ends
+            return None  # no policy of this node ends
         if found.value == math.inf:
-            self._push(choice, math.inf, self._looping(found, choice), found.policy)
-            return
+            return self._node(choice, math.inf, self._looping(found, choice), found.policy)
         bound = self._certified_bound(found, allowed)
         if self._settles(bound):
             self._closed = max(self._closed, bound)
-            return
+            return None
         branch = self._read_off(found, choice)
         if not self._settles(bound) and self.exact:
             found = optimal(self.Mx, allowed, found.policy)
@@ -181,15 +196,15 @@ class Search:
                 branch = self._read_off(_in_floats(found), choice)
         if self._settles(bound) or branch == OPEN:
             self._closed = max(self._closed, bound)
-            return
-        self._push(choice, bound, branch, found.policy)
+            return None
+        return self._node(choice, bound, branch, found.policy)
 
-    def _push(self, choice: Actions, bound: Any, branch: int, policy: Actions) -> None:
+    def _node(self, choice: Actions, bound: Any, branch: int, policy: Actions) -> Node:
         depth = int((choice >= 0).sum())
         height = float(bound)
         if height < math.inf and self.tolerance > 0:
             height = math.floor(height / self.tolerance)  # what differs by rounding errors only goes by depth
-        heapq.heappush(self._heap, Node((-height, -depth, self.nodes), bound, choice, branch, policy))
+        return Node((-height, -depth, self.nodes), bound, choice, branch, policy)
 
     def _certified_bound(self, found: Optimum, allowed: NDArray[np.bool_]) -> float:
         bound = upper_bound(self.M, found)

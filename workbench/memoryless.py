@@ -141,7 +141,7 @@ def _run(
                             tighter.offer(search.best)
                         before, search = spent, tighter
                         continue
-                search.run_one()
+                search.run_one(began + limits.seconds)
                 low, high = float(search.value), float(search.highest)
                 share = (float(root) - high) / (float(root) - low) if float(root) > low > -math.inf else 0.0
                 waiting.report(share, f"{spent:,} nodes, best {low:.6g}, bound {high:.6g}")
