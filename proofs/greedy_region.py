@@ -83,10 +83,10 @@ def stays_greedy(
                 decided = positive(gap, box, strict=False)
                 weak_ones.add(str(gap))
             region.certificates += decided.certificates
-            shown = f"{show(o)}: {show(best)} over {show(a)} by {sympy.factor(gap)}"
+            shown = f"{show(o)}: {show(best)} - {show(a)} = {sympy.factor(gap)}"
             if not decided.holds:
                 where = ", ".join(f"{name} = {x}" for name, x in (decided.witness or {}).items())
-                region.failure = f"{shown} fails{' at ' + where if where else ''}"
+                region.failure = f"{shown} {'fails at ' + where if where else 'fails'}"
                 return region
             if gap.free_symbols:
                 region.lines.append(shown)

@@ -25,8 +25,8 @@ A = ("l", "r")
 class Tiny:
     """A task: whether each action goes on from `first`, the rewards r(first,l), r(first,r), r(second,l), r(second,r)."""
 
-    goes_on: tuple[bool, bool]
-    rewards: tuple[int, int, int, int]
+    goes_on: tuple[bool, ...]
+    rewards: tuple[int, ...]
     gamma: Fraction
     visible: bool = False
 

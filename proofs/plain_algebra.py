@@ -126,7 +126,8 @@ class Quotient:
     """A quotient of polynomials, not reduced; equal when the cross products are. Mixes with ints and Fractions."""
 
     def __init__(self, num: Polynomial, den: Polynomial):
-        self.num, self.den = num, den
+        lead = Polynomial.constant(den.terms[max(den.terms)])  # equal denominators then look the same
+        self.num, self.den = num / lead, den / lead
 
     @classmethod
     def name(cls, name: str) -> Quotient:
