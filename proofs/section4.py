@@ -1,0 +1,152 @@
+"""Section 4: a memory can be ignored.
+
+"The optimal memoryless policy for E must be at least as good as the optimal memoryless policy for the original POMDP P":
+from a policy pi(a|o) of P and any way nu(w|m,o,a) to choose writes, make the policy
+
+    pi'(a, w | m, o) = pi(a|o) nu(w|m,o,a)
+
+of E = <P, memory>. Whatever Gamma and eta are, the memory and the write can be summed out of every step of E:
+
+    sum_{w, m'} pi'(a,w|m,o) p'(<s',m',o'>, r | <s,m,o>, <a,w>)  =  pi(a|o) p(s',r|s,a) omega(o'|s')          (1)
+    sum_m       mu'(<s,m,o>)                                     =  mu(s) omega(o|s)                          (2)
+
+so that by induction on t both environments give every o_0, a_0, r_0, ..., o_t the same probability, and pi' is worth what
+pi is worth. If nu is deterministic, pi' is deterministic wherever pi is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import Any
+
+import sympy
+
+from pomdps import gravity, recall, recall4, recall_variant
+from proofs.certified import identity_certificate, table_text, text
+from proofs.generic import generic_memory, generic_policy, generic_product, generic_task, split
+from proofs.ledger import Evidence, claim, proved, refuted
+from workbench import POMDP, Policy, augment, best_memoryless, evaluate
+from workbench.numeric import Number
+from workbench.space import Label
+
+LISTED = (
+    (gravity, "B1 K1"),
+    (recall, "K1 B1 B2 O1 OA1"),
+    (recall_variant, "K1 B1 O1 OA1"),
+    (recall4, "K1 B1 O1 OA1"),
+)
+
+
+def ignoring(E: POMDP, pi: Policy) -> Policy:
+    """The policy of E that acts as pi and always writes the first write."""
+    w = E.A[0][1]
+    return Policy.from_mapping(E, {(m, o): {(a, w): x for a, x in pi.row(o).items()} for m, o in E.O})
+
+
+def summed_out() -> Iterator[tuple[str, Any, Any]]:
+    """Both sides of (1), for every s, m, o, a and s', r, o', and of (2), all numbers symbols."""
+    P, E, M = generic_task(), generic_product(), generic_memory().M
+    pi = generic_policy(P)
+    for s, x in P.mu.items():
+        for o, y in P.omega(s).items():
+            yield f"mu'({s}, ., {o})", sum(E.mu[s, m, o] for m in M), x * y
+    for s, m, o in (state for state in E.S if state not in E.terminal):
+        for a in P.A:
+            nu = split(list(generic_memory().W), "nu", m, o, a)
+            rows = {w: E.p((s, m, o), (a, w)) for w in nu}
+            for (s_next, r), x in P.p(s, a).items():
+                for o_next, y in P.omega(s_next).items():
+                    left = sum(
+                        pi[o, a] * nu[w] * rows[w].get(((s_next, m_next, o_next), r), 0) for w in nu for m_next in M
+                    )
+                    yield f"step {(s, m, o)} {a} to {(s_next, r, o_next)}", left, pi[o, a] * x * y
+
+
+def sees_only_the_memory(E: POMDP) -> POMDP:
+    """E with m in the place of (m, o)."""
+    return POMDP.from_functions(
+        name=f"{E.name}, o hidden",
+        A=E.A,
+        p=E.p,
+        omega=lambda s: {s[1]: 1},
+        mu=dict(E.mu.items()),
+        gamma=E.gamma,
+        terminal=E.terminal,
+        S=E.S,
+    )
+
+
+def writing_costs(E: POMDP, cost: Number = Fraction(1, 10)) -> POMDP:
+    """E with a price on every step that writes, whatever is written."""
+
+    def p(s: Label, a: Label) -> dict[tuple[Label, Number], Number]:
+        return {(s_next, r - cost): x for (s_next, r), x in E.p(s, a).items()}
+
+    return POMDP.from_functions(
+        name=f"{E.name}, writing costs {cost}",
+        A=E.A,
+        p=p,
+        omega=E.omega,
+        mu=dict(E.mu.items()),
+        gamma=E.gamma,
+        terminal=E.terminal,
+        S=E.S,
+    )
+
+
+@claim(
+    "S4.ignore",
+    place="Sec. 4",
+    statement="For every POMDP and every memory, the best memoryless policy of the augmented environment is "
+    "worth at least what the best memoryless policy of the original one is worth.",
+    verdict="proved",
+)
+def ignoring_is_free(environment: Any = None) -> Evidence:
+    """`environment` replaces the augmented environment by something else."""
+    lines = []
+    for task, names in LISTED:
+        P = task()
+        best = best_memoryless(P, exact=True)
+        for name in names.split():
+            E = augment(P, name)
+            with_memory = best_memoryless(E if environment is None else environment(E), exact=True)
+            lines.append([P.name, name, best.value, with_memory.value])
+            if with_memory.value < best.value:
+                why = f"{with_memory.P.name}: best {with_memory.value}, without memory {best.value}"
+                return refuted("a memory that makes things worse", why, counterexample=why)
+            same = evaluate(E, ignoring(E, best.policy), exact=True).value
+            if same != best.value:
+                return refuted(
+                    "ignoring is not free", f"{P.name} with {name}: {same}", counterexample=f"{P.name} {name}"
+                )
+    certificates = []
+    for what, left, right in summed_out():
+        if sympy.expand(left - right) != 0:
+            return refuted("the memory does not sum out", what, counterexample=what)
+        certificates.append(identity_certificate(what, left, right))
+    argument = text(
+        "Let pi be a memoryless policy of P and nu(w|m,o,a) any rule for writing. The policy pi'(a,w|m,o) = "
+        "pi(a|o) nu(w|m,o,a) of the augmented environment satisfies, for all s, m, o, a and s', r, o',",
+        "  sum_{w,m'} pi'(a,w|m,o) p'(<s',m',o'>,r|<s,m,o>,<a,w>)",
+        "                                     = pi(a|o) p(s',r|s,a) omega(o'|s')",
+        "  sum_m mu'(<s,m,o>)                 = mu(s) omega(o|s)",
+        "because sum_m' Gamma = sum_w nu = sum_m eta = 1. (Checked term by term in the compiled product of a "
+        f"task and a memory whose numbers are all symbols, Gamma reading all its arguments: {len(certificates)} "
+        "identities.) So if both environments give every o_0, a_0, r_0, ..., o_t together with s_t the same "
+        "probability, they do so for t + 1; they do for t = 0. The returns are the same, for every policy and "
+        "discount, and the best of E is no worse than the best of P. A deterministic nu keeps pi' deterministic, "
+        "so the same holds among deterministic policies.",
+        "Best deterministic memoryless values, in rationals:",
+        table_text(["task", "memory", "without", "with"], [_short(line) for line in lines]),
+    )
+    return proved("the memory sums out of every step", argument, certificates)
+
+
+def _short(line: list[Any]) -> list[Any]:
+    """Long fractions as decimals, marked."""
+    return [x if len(str(x)) < 12 or isinstance(x, str) else f"~{float(x):.6f}" for x in line]
+
+
+ignoring_is_free.twin("an agent that sees m and not o", environment=sees_only_the_memory)
+ignoring_is_free.twin("writing costs 1/10", environment=writing_costs)

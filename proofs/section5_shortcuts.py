@@ -1,0 +1,333 @@
+"""Section 5.1: how many non-Markovian shortcuts a memory brings, and what becomes of them as it grows.
+
+A shortcut of pi is a pair (o, a) outside its support whose one-step TD value exceeds v_TD(o) (strict) or equals it (weak)
+although its true value does not exceed v_pi(o) (or is below it): `workbench.shortcuts`. Counted here for every optimal
+deterministic policy of recall and every gamma in (0, 1) at once: the values are polynomials in gamma.
+
+Rows that a policy never uses are set to the uniform ones. If a pair has true value 0 under these it has 0 whatever the rows
+are, since no reward is negative and the uniform row gives every action a chance; all pairs that matter here have 0.
+
+**B(k) for every k.** An optimal policy of recall goes through three different memory states 0, x1, x2 and writes some w at
+the end. A permutation of the memory states that fixes 0 turns an optimal policy into an optimal policy with as many shortcuts
+(Gamma is m' = w), and pairs that lead to other memory states have no TD value. So x1 = 01, x2 = 10 and
+w in {00, 01, 10, 11} are all the cases there are, for every k >= 2.
+
+**OA(k) for every k.** An episode has three steps, so with k >= 3 no push ever drops a pair: the buffers of OA(k) are those of
+OA(3) with empty cells in front. k = 1, 2, 3 are all the cases there are.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from itertools import pairwise
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import sympy
+from scipy import stats
+from sympy import Interval
+
+from pomdps import recall
+from proofs.certified import q_certificate, table_text, text
+from proofs.generic import GAMMA
+from proofs.ledger import Evidence, checked, claim, proved, refuted, supported
+from proofs.polynomials import positive
+from proofs.section5_recall import behaviours, sequence_task
+from proofs.section5_td import BETWEEN, td_certificate
+from workbench import POMDP, Policy, QLearning, augment, evaluate, learn, td_values
+from workbench.shortcut_search import ShortcutCount, count_shortcuts, shortcuts
+from workbench.space import Label
+
+FRESH = ("00", "01", "10")
+"""The memory states that stand for the three that an optimal policy of recall with B(k) goes through."""
+
+
+# ---------------------------------------------------------------------- counting with gamma a symbol
+
+
+class NoSign(Exception):
+    """A difference that has no one sign on the range of gamma."""
+
+
+def sign(f: Any, where: Interval) -> int:
+    """1, 0 or -1 if f is positive, zero or negative for every gamma of the range."""
+    f = sympy.expand(f)
+    if f == 0:
+        return 0
+    for candidate in (1, -1):
+        if positive(candidate * f, {GAMMA: where}).holds:
+            return candidate
+    raise NoSign(f"{f} has no one sign on {where}")
+
+
+def count(E: POMDP, path: tuple[tuple[Label, Label], ...], where: Interval) -> tuple[int, int, Any]:
+    """The strict and the weak shortcuts of all policies that behave like `path`, for every gamma of the range; and TD values."""
+    pi = Policy.from_mapping(E, {o: {a: 1} for o, a in path})
+    true, td = evaluate(E, pi), td_values(E, pi)
+    found = [0, 0]
+    for o, taken in dict(path).items():
+        for a in E.A:
+            if a == taken or td.q[o, a] is None or (looks := sign(td.q[o, a] - td.v[o], where)) < 0:
+                continue
+            if sympy.expand(true.q[o, a] - true.v_given_o[o]) == 0 and looks == 0:
+                continue  # as good as it looks
+            assert true.q[o, a] == 0, "its value might depend on rows that are not used"
+            found[looks == 0] += 1
+    return found[0], found[1], td
+
+
+def optimal_paths(E: POMDP, memory: str) -> list[tuple[tuple[Label, Label], ...]]:
+    """What the optimal deterministic policies do; for B2 a representative of those alike but for names of memory states."""
+    if memory == "B2":
+        zero, x1, x2 = ((m, "o") for m in FRESH)
+        return [((zero, (1, "01")), (x1, (2, "10")), (x2, (3, w))) for w in (*FRESH, "11")]
+    return [path for path, value in behaviours(E).items() if value == GAMMA**2]
+
+
+@cache
+def counted(memory: str, where: Any = BETWEEN) -> tuple[frozenset[tuple[int, int]], int, tuple[dict[str, Any], ...]]:
+    """The pairs (strict, weak) that occur in recall, how many behaviours there are, and certificates."""
+    P = recall(gamma=GAMMA)
+    E = augment(P, memory)
+    paths = optimal_paths(E, memory)
+    found, certificates = set(), []
+    for path in paths:
+        strict, weak, td = count(E, path, where)
+        found.add((strict, weak))
+        certificates.append(td_certificate(P, memory, td))
+    return frozenset(found), len(paths), tuple(certificates)
+
+
+# ---------------------------------------------------------------------- B2 against OA1
+
+
+@claim(
+    "S51.b2-more",
+    place="Sec. 5.1",
+    statement="In recall, for every gamma in (0, 1), every optimal deterministic policy has one strict shortcut "
+    "with OA1, and three strict and four weak ones with B2 (with every B(k), k >= 2).",
+    verdict="proved",
+)
+def b2_has_more(fewer: str = "OA1", more: str = "B2", where: Any = BETWEEN) -> Evidence:
+    """Counted for every optimal policy, gamma a symbol."""
+    try:
+        few, few_paths, first = counted(fewer, where)
+        many, many_paths, second = counted(more, where)
+    except NoSign as trouble:
+        return refuted("it depends on gamma", str(trouble), counterexample=str(trouble))
+    if min(strict for strict, _ in many) <= max(strict for strict, _ in few):
+        shown = f"{more}: {sorted(many)}, {fewer}: {sorted(few)} (strict, weak)"
+        return refuted(f"{more} has no more than {fewer}", shown, counterexample=shown)
+    argument = text(
+        "Shortcuts of the optimal deterministic policies of recall, gamma in (0, 1), TD and true values "
+        "polynomials in gamma, their differences decided by a solver:",
+        table_text(
+            ["memory", "cases", "strict", "weak"],
+            [[name, n, *_spans(found)] for name, n, found in ((fewer, few_paths, few), (more, many_paths, many))],
+        ),
+        "With OA1 it is the red arrow of Figure 3, (empty, 2 push). With B2 an optimal policy goes 0 -> x1 -> "
+        "x2, and at 0 each of the three actions with the write x2 promises gamma v(x2) = gamma, more than "
+        "gamma^2: three strict ones, the 12, 22, 32 of the figure. At 0 the actions 2 and 3 with the write x1, "
+        "and at x1 the actions 1 and 3 with the write x2, look exactly as good as the right ones: four weak "
+        "ones. Rows that a policy does not use do not matter: all these pairs have true value 0 even if the "
+        "unused rows are uniform.",
+        "Permutations of the memory states that fix 0^k carry optimal policies to optimal policies, so the four "
+        "cases (what is written at the end: 0, x1, x2 or another) stand for all, and for every k >= 2.",
+        "For gamma = 1 nothing is strict.",
+    )
+    return proved("3 strict against 1, every policy", argument, [*first, *second])
+
+
+def _spans(found: frozenset[tuple[int, int]]) -> list[str]:
+    return [" or ".join(map(str, sorted({pair[i] for pair in found}))) for i in (0, 1)]
+
+
+b2_has_more.twin("OA1 has more than B2", fewer="B2", more="OA1")
+b2_has_more.twin("gamma = 1 as well", where=Interval.Lopen(0, 1))
+
+
+# ---------------------------------------------------------------------- and learning on it is less stable
+
+
+@cache
+def switches(memory: str, steps: int, seeds: int) -> tuple[int, ...]:
+    """How often the greedy policy of Q-learning changes between worth gamma^2 and worth 0, looked at every 10,000 steps."""
+    run = learn(augment(recall(), memory), QLearning(), steps=steps, seeds=seeds, every=10_000)
+    solved = run.values() > 0
+    return tuple(int(n) for n in (solved[:, 1:] != solved[:, :-1]).sum(axis=1))
+
+
+@claim(
+    "S51.b2-unstable",
+    place="Sec. 5.1",
+    statement="Q-learning on recall is less stable with B2 than with OA1: its greedy policy switches more often "
+    "between the optimum and zero reward.",
+    verdict="supported",
+)
+def b2_is_less_stable(stable: str = "OA1", unstable: str = "B2", steps: int = 1_000_000, seeds: int = 10) -> Evidence:
+    """Ten seeds each; Welch's interval for the difference of the means."""
+    calm, restless = (np.array(switches(memory, steps, seeds), dtype=float) for memory in (stable, unstable))
+    found = stats.ttest_ind(restless, calm, equal_var=False)
+    low, high = found.confidence_interval(0.95)
+    difference = restless.mean() - calm.mean()
+    shown = f"{difference:.1f} more switches with {unstable}, 95% interval {low:.1f} to {high:.1f}"
+    if low <= 0:
+        return refuted(f"{unstable} is not less stable", shown, counterexample=shown)
+    argument = text(
+        "Q-learning with the settings of Appendix D.1 (epsilon 0.01, step 0.1, gamma 0.95, optimistic start), "
+        f"{steps:,} steps, seeds 0 to {seeds - 1}. Every 10,000 steps the greedy policy is evaluated exactly: it "
+        f"is worth gamma^2 or 0. Changes between the two among {steps // 10_000} policies:",
+        table_text(
+            ["memory", "mean", "by seed"],
+            [
+                [name, f"{x.mean():.1f}", " ".join(f"{n:.0f}" for n in x)]
+                for name, x in ((stable, calm), (unstable, restless))
+            ],
+        ),
+        f"Difference of the means {difference:.1f}, 95% interval (Welch) {low:.1f} to {high:.1f}, p = "
+        f"{found.pvalue:.1e}.",
+        "That the number of shortcuts is the reason is not shown by this.",
+    )
+    return supported(f"{seeds} seeds, {restless.mean():.1f} against {calm.mean():.1f} switches", argument)
+
+
+b2_is_less_stable.twin("OA1 less stable than B2", stable="B2", unstable="OA1")
+
+
+# ---------------------------------------------------------------------- larger memories
+
+REPEAT = (1, 1, 1)
+"""Do 1 three times: without memory optimal and without shortcuts."""
+
+
+@cache
+def ranges(sequence: tuple[int, ...], memory: str) -> ShortcutCount:
+    """The shortcuts of all optimal deterministic policies of a sequence task of two actions, gamma = 19/20."""
+    return count_shortcuts(augment(two_actions(sequence), memory), exact=True)
+
+
+def two_actions(sequence: tuple[int, ...]) -> POMDP:
+    """The recall task with actions 1 and 2 only and another sequence."""
+    P = sequence_task(sequence)
+    return POMDP.from_functions(
+        name=f"do {', '.join(map(str, sequence))}",
+        A=(1, 2),
+        p=P.p,
+        omega=P.omega,
+        mu=dict(P.mu.items()),
+        gamma=P.gamma,
+        terminal=P.terminal,
+    )
+
+
+@claim(
+    "S51.bigger",
+    place="Sec. 5.1",
+    statement="A larger memory of the same family has no more strict shortcuts, over the optimal policies, than "
+    "a smaller one.",
+    verdict="refuted",
+    corrected_by="S51.bigger*",
+)
+def larger_has_no_more(kind: str = "B") -> Evidence:
+    """Sizes 0, 1 and 2 on a task that needs no memory; sizes from the smallest useful one on recall."""
+    found = [ranges(REPEAT, f"{kind}{k}" if k else "none") for k in range(3)]
+    lines = [[f"{kind}{k}" if k else "none", x.policies, *map(_span, (x.strict, x.weak))] for k, x in enumerate(found)]
+    shown = table_text(["memory", "policies", "strict", "weak"], lines)
+    grows = any(later.strict[1] > earlier.strict[1] for earlier, later in pairwise(found))
+    if not grows:
+        return checked(f"{kind}0 to {kind}2 on one task", shown)
+    example = found[2]
+    argument = text(
+        "The paper says that a larger memory 'tends to' remove shortcuts. Read as: the most that an optimal "
+        "policy can have does not grow. Smallest case found: three steps, two actions, reward 1 for doing 1 "
+        "three times, gamma = 19/20. All optimal deterministic policies, in rationals:",
+        shown,
+        "Without memory there is nothing to mistake. With more bits an optimal policy may write more memory "
+        f"states, each a place that looks later than it is. One with {example.strict[1]} strict shortcuts writes "
+        "a new memory state at each step; at the first one, writing the third at once looks better by a factor "
+        "1/gamma.",
+        "In recall no B(k), however large, has fewer than the three of B2 (S51.b2-more). What is missing is the "
+        "family: for OA(k) the statement holds in recall (S51.bigger*), where a larger buffer cannot pretend.",
+    )
+    return refuted(
+        "B1, B2 add shortcuts to 1,1,1",
+        argument,
+        counterexample={
+            "task": "do 1 three times, two actions",
+            "strict, from none to B2": [list(x.strict) for x in found],
+        },
+        certificates=new_state_each_step(),
+    )
+
+
+def new_state_each_step() -> list[dict[str, Any]]:
+    """The true and the TD values of the policy of B2 that does 1 and writes 01, 10, 11."""
+    P = two_actions(REPEAT)
+    E = augment(P, "B2")
+    pi = Policy.deterministic(
+        E, {("00", "o"): (1, "01"), ("01", "o"): (1, "10"), ("10", "o"): (1, "11")}, otherwise=(1, "11")
+    )
+    true, td = evaluate(E, pi, exact=True), td_values(E, pi, exact=True)
+    assert sum(x.kind == "strict" for x in shortcuts(E, pi, exact=True)) == 2
+    return [q_certificate(P, "B2", true), td_certificate(P, "B2", td)]
+
+
+def _span(ends: tuple[int, int]) -> str:
+    return str(ends[0]) if ends[0] == ends[1] else f"{ends[0]} to {ends[1]}"
+
+
+larger_has_no_more.twin("OA(k) in the place of B(k)", kind="OA")
+
+
+EXPECTED = MappingProxyType({"OA1": 1, "OA2": 0, "OA3": 0, "B2": 3})
+"""Strict shortcuts of every optimal policy; OA3 stands for all larger buffers, B2 for all larger binary memories."""
+
+
+@claim(
+    "S51.bigger*",
+    place="Sec. 5.1",
+    statement="In recall, for every gamma in (0, 1), every optimal deterministic policy has one strict shortcut "
+    "with OA1 and none with OA(k), k >= 2; with B(k) it has three for every k >= 2.",
+    verdict="proved",
+)
+def larger_buffers_remove_it(expected: Any = EXPECTED) -> Evidence:
+    """OA1, OA2, OA3 and B2, gamma a symbol; OA4 is OA3 with an empty cell in front."""
+    lines: list[list[Any]] = []
+    certificates: list[dict[str, Any]] = []
+    for memory, number in expected.items():
+        found, paths, parts = counted(memory)
+        lines.append([memory, paths, *_spans(found)])
+        if {strict for strict, _ in found} != {number}:
+            shown = f"{memory}: {_spans(found)[0]} strict shortcuts"
+            return refuted("another number", shown, counterexample=shown)
+        certificates += parts
+    assert _padded(augment(recall(), "OA3")) == _tables(augment(recall(), "OA4"))
+    argument = text(
+        "Shortcuts of the optimal deterministic policies of recall, gamma in (0, 1), values polynomials in gamma:",
+        table_text(["memory", "cases", "strict", "weak"], lines),
+        "With OA2 the buffer after 1 push is (1), after 1 push, 2 push it is (1,2): 2 push at the start leads to "
+        "(2), which an optimal policy never shows, so it has no TD value to be mistaken for. Keeping leads back "
+        "to the same buffer one step later, which looks worse by a factor gamma.",
+        "OA(k), k >= 3: an episode has three steps, no push ever drops a pair, and the product is that of OA3 "
+        "with empty cells in front (compared table by table for k = 4). B(k), k >= 2: see S51.b2-more.",
+    )
+    return proved("OA1: 1, OA(k): 0, B(k): 3; every gamma", argument, certificates)
+
+
+def _tables(E: POMDP) -> dict[Any, Any]:
+    return {(s, a): E.p(s, a) for s in E.S if s not in E.terminal for a in E.A}
+
+
+def _padded(E: POMDP) -> dict[Any, Any]:
+    """The tables of E with an empty cell in front of each buffer."""
+
+    def pad(state: Any) -> Any:
+        s, m, o = state
+        return s, (None, *m), o
+
+    return {(pad(s), a): {(pad(t), r): x for (t, r), x in row.items()} for (s, a), row in _tables(E).items()}
+
+
+larger_buffers_remove_it.twin("OA1 already has none", expected={"OA1": 0})
+larger_buffers_remove_it.twin("B2 has none", expected={"OA2": 0, "B2": 0})

@@ -1,0 +1,117 @@
+"""Section 5.1: one-step TD values lead a greedy learner away from an optimal policy.
+
+In recall with OA1, pi the blue policy of Figure 3, and every gamma in (0, 1):
+
+    q_pi(empty, 2 push)  = 0                         nothing is paid after a wrong first action
+    q_TD(empty, 2 push)  = 0 + gamma v_TD((o,2)) = gamma
+    v_TD(empty)          = gamma^2  =  q_TD(empty, 1 push)
+
+so greedy on the TD values takes 2 push at the start, and the policy that does is worth 0. The values are those of the fixed
+point of TD(0) on observations under pi (`workbench.td`), where the pair (empty, 2 push) is never tried; they are also the
+limit, for epsilon to 0, of the fixed points under (1 - epsilon) pi + epsilon uniform, where every pair is.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import sympy
+from sympy import Interval
+
+from pomdps import recall
+from proofs.certificates import encode, model_json
+from proofs.certified import q_certificate, table_text, text, value_certificate
+from proofs.generic import GAMMA
+from proofs.ledger import Evidence, claim, proved, refuted
+from proofs.polynomials import positive
+from proofs.section5_recall import blue
+from workbench import POMDP, Policy, augment, evaluate, td_values, uniform
+from workbench.space import show
+from workbench.td import TDValues
+
+EPSILON = sympy.Symbol("epsilon")
+RED = (2, "push")
+BLUE = (1, "push")
+BETWEEN = Interval.open(0, 1)
+
+
+def td_certificate(P: POMDP, memory: str, found: TDValues) -> dict[str, Any]:
+    """The fixed point of n-step TD that was found, and which pairs have no value."""
+    pi = found.pi
+    return {
+        "kind": "td-values",
+        "model": model_json(P),
+        "memory": memory,
+        "policy": [[encode(o), [[encode(a), str(x)] for a, x in pi.row(o).items()]] for o in pi.O],
+        "n": found.n,
+        "q": [[encode(o), encode(a), str(x)] for o in pi.O for a in pi.A if (x := found.q[o, a]) is not None],
+    }
+
+
+def with_exploration(E: POMDP, pi: Policy, start: Any) -> tuple[dict[Any, Any], Any]:
+    """q_TD(start, .) under (1 - epsilon) pi + epsilon uniform in the limit of epsilon to 0; and the lead of 2 push.
+
+    The lead is q_TD(start, 2 push) - v_TD(start) with the paper's epsilon = 0.01 and gamma = 0.95.
+    """
+    explored = td_values(E, pi.toward(uniform(E), EPSILON))
+    limits = {a: sympy.cancel(explored.q[start, a].subs(EPSILON, 0)) for a in E.A}
+    papers = {GAMMA: sympy.Rational(19, 20), EPSILON: sympy.Rational(1, 100)}
+    return limits, (explored.q[start, RED] - explored.v[start]).subs(papers)
+
+
+@claim(
+    "S51.td",
+    place="Sec. 5.1",
+    statement="In recall with OA1, for every gamma in (0, 1): under the blue policy the true value of 2 push at "
+    "the start is 0, its one-step TD value is gamma, above the gamma^2 of 1 push, so greedy on TD values moves "
+    "to a policy worth 0.",
+    verdict="proved",
+)
+def td_misleads(where: Any = BETWEEN, memory: str = "OA1", n: int = 1) -> Evidence:
+    """`where`: the discounts; `n`: the steps of the TD target."""
+    P = recall(gamma=GAMMA)
+    E = augment(P, memory)
+    pi = blue(E)
+    (start,) = E.omega(next(iter(E.mu)))
+    true, td = evaluate(E, pi), td_values(E, pi, n=n)
+    found = true.q[start, RED], td.q[start, RED], td.q[start, BLUE], true.value
+    if found != (0, GAMMA, GAMMA**2, GAMMA**2):
+        names = ("q_pi(2 push)", f"{n}-step TD of 2 push", f"{n}-step TD of 1 push", "value")
+        shown = ", ".join(f"{name} = {x}" for name, x in zip(names, found, strict=True))
+        return refuted("other values", shown, counterexample=shown)
+    certificates = [q_certificate(P, memory, true), td_certificate(P, memory, td)]
+    others = {a: td.q[start, a] for a in E.A if a != RED and td.q[start, a] is not None}
+    for a, x in others.items():
+        decided = positive(GAMMA - x, {GAMMA: where})
+        if not decided.holds:
+            shown = f"gamma = {decided.witness}: q_TD of 2 push is no more than {x}, that of {show(a)}"
+            return refuted("a tie at the end of the range", shown, counterexample=shown)
+        certificates += decided.certificates
+    fallen = Policy.from_mapping(E, {o: pi.row(o) for o in E.O} | {start: {RED: 1}})
+    zero = evaluate(E, fallen).value
+    if zero != 0:
+        return refuted("the policy moved to is worth something", f"worth {zero}", counterexample=str(zero))
+    certificates.append(value_certificate(P, memory, fallen, zero))
+    limits, lead = with_exploration(E, pi, start)
+    assert all(limits[a] == td.q[start, a] for a in E.A if td.q[start, a] is not None)
+    undefined = [show(a) for a in E.A if td.q[start, a] is None]
+    argument = text(
+        "From the evaluator and from the fixed point of TD(0), gamma a symbol, at the empty buffer:",
+        table_text(
+            ["action", "q_pi", "q_TD", "explored"],
+            [[show(a), true.q[start, a], "-" if td.q[start, a] is None else td.q[start, a], limits[a]] for a in E.A],
+        ),
+        f"gamma > gamma^2 and gamma > gamma^3 on (0, 1). ({', '.join(undefined)} leads to a buffer that the blue "
+        "policy never shows while an episode goes on, so TD has no value for it.) Greedy on q_TD takes 2 push at "
+        "the start, and the policy that does is worth 0 for every gamma.",
+        "The blue policy never tries 2 push. Under (1 - epsilon) blue + epsilon uniform all pairs are tried, and "
+        "the fixed point tends, for epsilon to 0, to the last column. With the paper's epsilon = 0.01 and gamma "
+        f"= 0.95, 2 push is ahead of the value of the empty buffer by {float(lead):.4f}.",
+        "End points: for gamma = 1 both are 1, a tie; for gamma = 0 all are 0.",
+    )
+    return proved("gamma > gamma^2 > 0 = q_pi", argument, certificates)
+
+
+td_misleads.twin("the end points 0 and 1 as well", where=Interval(0, 1))
+td_misleads.twin("three-step TD", n=3)
+td_misleads.twin("OA2", memory="OA2")
