@@ -10,7 +10,7 @@ from strategies import pomdps as random_pomdps
 from typer.testing import CliRunner
 
 import pomdps
-from workbench import necessity
+from workbench import gap_closing
 from workbench.commands.needs_memory import find_task_or_environment
 from workbench.commands.needs_memory import needs_memory as command
 from workbench.errors import WorkbenchError, WrongType
@@ -107,9 +107,9 @@ def test_memory_is_needed_exactly_if_no_deterministic_policy_is_worth_the_best_h
 @settings(max_examples=10)
 def test_floats_and_values_never_contradict_the_exact_answer(P):
     limits = Limits(seconds=0.05, max_beliefs=300, max_backups=50)
-    asked = necessity._Asked(P, best_history(P, max_beliefs=300, max_backups=50), limits)
+    asked = gap_closing.GapCloser(P, best_history(P, max_beliefs=300, max_backups=50), limits)
     assume(asked.exact)
-    asked.near = necessity.near_optimal(asked.graph)
+    asked.near = gap_closing.near_optimal(asked.graph)
     for family in (K(1), B(1), O(1), OA(1)):
         exact = asked.on_beliefs(family)
         floats = asked._on_floats(asked.graph, family)
@@ -121,8 +121,8 @@ def test_floats_and_values_never_contradict_the_exact_answer(P):
 
 def test_near_optimal_actions_are_the_optimal_ones():
     P = pomdps.recall()
-    asked = necessity._Asked(P, best_history(P), QUICK)
-    allowed, loss = necessity.near_optimal(asked.graph)
+    asked = gap_closing.GapCloser(P, best_history(P), QUICK)
+    allowed, loss = gap_closing.near_optimal(asked.graph)
     assert loss < 1e-6
     start = asked.graph.starts[0].node
     assert {P.A[a] for a in allowed[start]} == {1}
@@ -131,7 +131,7 @@ def test_near_optimal_actions_are_the_optimal_ones():
 def test_climbing_finds_what_a_stochastic_policy_is_worth():
     """recall4: 9/16 with the better two actions mixed, against 1/2 for the best deterministic policy."""
     P = pomdps.recall4()
-    found = necessity.climb(P, 0.5)
+    found = gap_closing.climb(P, 0.5)
     assert found.value == pytest.approx(9 / 16)
     assert evaluate(P, Policy(P, found.pi)).value == pytest.approx(9 / 16)
 
@@ -157,14 +157,14 @@ def test_wrong_arguments_are_named():
 
 
 def test_ctrl_c_keeps_what_was_found(monkeypatch):
-    ask = necessity.can_encode_optimal
+    ask = gap_closing.can_encode_optimal
 
     def interrupted(P, family, **arguments):
         if family.name == "O1":
             raise KeyboardInterrupt
         return ask(P, family, **arguments)
 
-    monkeypatch.setattr(necessity, "can_encode_optimal", interrupted)
+    monkeypatch.setattr(gap_closing, "can_encode_optimal", interrupted)
     *_, found = in_stages(pomdps.recall4(), limits=QUICK)
     assert found.interrupted
     assert [str(family) for family in found.families] == ["1", "1", "> 0", "> 0"]
