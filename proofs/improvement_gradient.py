@@ -103,8 +103,8 @@ def small_steps_improve(weights: str = "discounted", occupancy_of: str = "new") 
         return refuted("the identity fails", text(broken), counterexample=broken)
     argument = text(
         "For two policies, from v' = r' + gamma P' v' and v = r + gamma P v, whatever the number of states,",
-        "  v' - v = (I - gamma P')^-1 (r' + gamma P' v - v)  and",
-        "  (r' + gamma P' v - v)(s) = sum_o omega(o|s) sum_a (pi'-pi)(a|o) q_pi(s,a) = A'(s).",
+        "  v' - v = (I - gamma P')^-1 (r' + gamma P'v - v)  and",
+        "  (r' + gamma P'v - v)(s) = sum_o omega(o|s) sum_a (pi'-pi)(a|o) q_pi(s,a) = A'(s).",
         "Multiplied by mu from the left, with d' = mu + gamma P'^T d':",
         "  J(pi') - J(pi) = sum_s d'(s) A'(s)                                        (*)",
         "For pi' = pi + eps (g - pi) both sides have a factor eps, and d' -> d as eps -> 0:",

@@ -10,13 +10,21 @@ from __future__ import annotations
 from typing import Any
 
 from pomdps.recalls import RECALL4_REWARDS
-from proofs.certificates import Spoiled, encode, model_json
+from proofs.certificates import encode, model_json
 from proofs.certified import table_text, text, value_certificate
 from proofs.ledger import Evidence, claim, proved, refuted
 from proofs.recall4_setting import A, Rewards, changed_rewards, task, words
 from proofs.recheck_recall4 import beliefs_outnumber, update_separates
-from workbench import POMDP, Policy, augment, evaluate
-from workbench.beliefs import reachable_beliefs
+from workbench import (
+    POMDP,
+    Policy,
+    augment,
+    can_encode_optimal,
+    evaluate,
+    is_sufficiently_expressive,
+    memories,
+    reachable_beliefs,
+)
 
 
 @claim(
@@ -68,34 +76,28 @@ optimum.twin("reward of 2 then 1 raised to 3/4", rewards=changed_rewards(2, 1, R
 
 
 def separating_update(P: POMDP, k: int) -> tuple[dict[str, Any] | None, str]:
-    """A certified memory-update function of B(k) that keeps the beliefs apart, or why there is none.
-
-    In memory state 0 it writes number a+1 after action a. The sentence that comes with None is a proof that no f will do:
-    more beliefs share the last observation than there are memory states.
-    """
-    graph = reachable_beliefs(P)
-    if len(graph) <= 2**k:
-        f = {
-            "kind": "update-separates",
-            "model": model_json(P),
-            "memory": f"B{k}",
-            "f": [[encode(words(k)[0]), "o", encode(a), words(k)[i + 1]] for i, a in enumerate(P.A)],
-        }
-        return f, update_separates(f)
-    try:
+    """A certified memory-update function of B(k) that keeps the beliefs apart, or a sentence on why there is none."""
+    found = is_sufficiently_expressive(P, memories.B(k))
+    if not found:
         return None, beliefs_outnumber(pigeons(P, k))
-    except Spoiled as no_proof:
-        raise AssertionError(f"{len(graph)} beliefs, yet {no_proof}") from None
+    assert found.f is not None
+    f = {
+        "kind": "update-separates",
+        "model": model_json(P),
+        "memory": f"B{k}",
+        "f": [[*map(encode, argument), encode(w)] for argument, w in found.f.items()],
+    }
+    return f, update_separates(f)
 
 
 def pigeons(P: POMDP, k: int) -> dict[str, Any]:
-    """All histories with the observation o, as a certificate that they are too many for B(k)."""
-    graph = reachable_beliefs(P)
+    """Histories that need a memory state each, as a certificate that they are too many for B(k)."""
+    clique = is_sufficiently_expressive(P, memories.B(k)).clique
     return {
         "kind": "beliefs-outnumber",
         "model": model_json(P),
         "memory": f"B{k}",
-        "histories": [[encode(label) for label in graph.history(n)] for n in range(len(graph))],
+        "histories": [[encode(label) for label in history] for history in clique],
     }
 
 
@@ -148,35 +150,32 @@ def what_b2_and_b3_can_do(enough: int = 3, encodes: int = 1) -> Evidence:
             return refuted(f"B{k} decides otherwise", why, counterexample=why)
         certificates.append(f or pigeons(P, k))
     lines = []
-    for k in (0, 1, 2):
-        memory, policy = ("none", Policy.deterministic(P, {"o": 0})) if k == 0 else _paper_policy(P, k)
-        E = P if k == 0 else augment(P, memory)
-        value = max(_memoryless(P)) if k == 0 else evaluate(E, policy, exact=True).value
-        if (value == 1) != (k >= encodes):
-            return refuted(f"{memory} decides otherwise", f"worth {value}", counterexample=f"{memory}: {value}")
-        if k:
-            certificates.append(value_certificate(P, memory, policy, value))
-        lines.append([memory, value])
+    for k, memory in enumerate((memories.none, memories.B(1), memories.B(2))):
+        found = can_encode_optimal(P, memory)
+        if bool(found) != (k >= encodes):
+            return refuted(f"{memory} decides otherwise", repr(found), counterexample=repr(found))
+        lines.append([memory, max(_constant_actions(P)) if k == 0 else _paper_value(P, k, certificates)])
     argument = text(
         "k >= 3: in memory 0 write number a+1 after action a. The five beliefs then have a memory state each, which B3 "
         "verifies and any larger memory repeats. k <= 2: five beliefs, at most four memory states.",
         "The paper's policy for B2 (in 00 <0,01>; in 01 action 2; in any other memory state action 3) and the same with one "
-        "bit reach the optimum 1 (C.optimal); without memory the best constant action reaches:",
+        "bit reach the optimum 1 (C.optimal). Without memory no policy does; the best constant action reaches:",
         table_text(["memory", "value"], lines),
     )
     return proved("f for k>=3, pigeonhole below, policies", argument, certificates)
 
 
-def _paper_policy(P: POMDP, k: int) -> tuple[str, Policy]:
-    """In 0 take 0 and write 1; in 1 take 2; in any other memory state 3."""
-    E = augment(P, f"B{k}")
+def _paper_value(P: POMDP, k: int, certificates: list[dict[str, Any]]) -> Any:
+    """What the paper's policy is worth: in 0 take 0 and write 1; in 1 take 2; in any other memory state 3."""
+    E = augment(P, memories.B(k))
     first, second, *_ = words(k)
-    return f"B{k}", Policy.deterministic(
-        E, {(first, "o"): (0, second), (second, "o"): (2, second)}, otherwise=(3, second)
-    )
+    pi = Policy.deterministic(E, {(first, "o"): (0, second), (second, "o"): (2, second)}, otherwise=(3, second))
+    value = evaluate(E, pi, exact=True).value
+    certificates.append(value_certificate(P, f"B{k}", pi, value))
+    return value
 
 
-def _memoryless(P: POMDP) -> list[Any]:
+def _constant_actions(P: POMDP) -> list[Any]:
     return [evaluate(P, Policy.deterministic(P, {"o": a}), exact=True).value for a in A]
 
 
