@@ -5,7 +5,10 @@ from __future__ import annotations
 from fractions import Fraction
 from itertools import product
 
+import numpy as np
+import scipy.sparse as sp
 from reference import solve
+from scipy.optimize import Bounds, LinearConstraint, milp
 
 from workbench import POMDP
 
@@ -118,3 +121,43 @@ def _pairs(P: POMDP, s: object, a: object) -> dict:
         for o, y in P.omega(t).items():
             found[(t, o), r] = found.get(((t, o), r), 0) + x * y
     return found
+
+
+def best_by_integer_program(P: POMDP) -> float:
+    """The best deterministic policy of a discounted task, states that show one observation, by mixed-integer programming.
+
+    Maximise sum d(s,a) R(s,a) over occupancies d >= 0 with sum_a d(s,a) = mu(s) + gamma sum p(s|s',a) d(s',a) and
+    d(s,a) <= x(o(s),a) / (1 - gamma), where x(o,.) chooses one action.
+    """
+    gamma = float(P.gamma)
+    S = {s: i for i, s in enumerate(s for s in P.S if s not in P.terminal)}
+    shown = {s: next(iter(P.omega(s))) for s in S}
+    O = {o: i for i, o in enumerate(dict.fromkeys(shown.values()))}  # noqa: E741
+    nA, choices = len(P.A), len(S) * len(P.A)
+    size = choices + len(O) * nA
+    reward = np.zeros(size)
+    flow, fixed = sp.lil_array((len(S), size)), sp.lil_array((choices, size))
+    for s, i in S.items():
+        for j, a in enumerate(P.A):
+            d = i * nA + j
+            flow[i, d] += 1
+            fixed[d, d], fixed[d, choices + O[shown[s]] * nA + j] = 1, -1 / (1 - gamma)
+            for (t, r), x in P.p(s, a).items():
+                reward[d] += float(x * r)
+                if t in S:
+                    flow[S[t], d] -= gamma * float(x)
+    one = sp.lil_array((len(O), size))
+    for i in range(len(O)):
+        one[i, choices + i * nA : choices + (i + 1) * nA] = 1
+    start = np.array([float(P.mu.get(s, 0)) for s in S])
+    found = milp(
+        -reward,
+        constraints=[
+            LinearConstraint(flow.tocsr(), start, start),
+            LinearConstraint(fixed.tocsr(), -np.inf, 0),
+            LinearConstraint(one.tocsr(), 1, 1),
+        ],
+        bounds=Bounds(0, np.concatenate([np.full(choices, np.inf), np.ones(len(O) * nA)])),
+        integrality=np.concatenate([np.zeros(choices), np.ones(len(O) * nA)]),
+    )
+    return float(-found.fun)

@@ -15,8 +15,7 @@ from strategies import distributions, families, policies, pomdps
 from strategies_beliefs import timed
 
 from pomdps import gravity, recall, recall4, recall_variant
-from workbench import POMDP, Policy, augment, evaluate, memories
-from workbench import branch_and_bound
+from workbench import POMDP, Policy, augment, branch_and_bound, evaluate, memories
 from workbench.branch_and_bound import Search
 from workbench.errors import NeverEnds, NotExact, TooLarge, WorkbenchError, WrongType
 from workbench.fields import FLOATS, RATIONALS
@@ -210,6 +209,12 @@ def test_gravity(memory, value):
     assert found.certified
     assert found.value == pytest.approx(value, abs=5e-7)
     assert found.nodes <= 100
+
+
+@pytest.mark.parametrize("memory", ["none", "B1", "K1"])
+def test_an_integer_program_agrees_on_gravity(memory):
+    E = augment(gravity(), memory)
+    assert reference.best_by_integer_program(E) == pytest.approx(best_memoryless(E).value, abs=1e-6)
 
 
 def test_gravity_with_one_bit_is_exactly_the_twelve_step_optimum():

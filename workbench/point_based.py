@@ -296,7 +296,10 @@ class Bounds:
         _, best = self._best(np.vstack([points, self.first[2]]))
         self.alphas = self.alphas[np.union1d([0], best)]
         room = len(self._drops) - len(kept)
-        fewer = np.vstack([points[kept], np.zeros((room, points.shape[1]))]), np.concatenate([drops[kept], np.zeros(room)])
+        fewer = (
+            np.vstack([points[kept], np.zeros((room, points.shape[1]))]),
+            np.concatenate([drops[kept], np.zeros(room)]),
+        )
         self._points, self._drops, self._count = *fewer, len(kept)  # together: an interruption must not part them
 
 
