@@ -112,9 +112,9 @@ def every_binary_memory(rewards: Rewards = RECALL4_REWARDS, ties: str = "last") 
     end = _limit(P, 2)
     argument = text(
         "pi_l: <1,last> in memory 0, <3,last> in every other one. If greedy was pi_l so far, the iterate is "
-        "pi = x pi_u + (1-x) pi_l, x = (1-eps_1)...(1-eps_n), for any steps. With the memory states in three classes, 0, "
-        "others (K-2 of them, K = 2^k) and last, the evaluator returns the q-values as functions of x and K. Up to ties that "
-        "go to the higher write:",
+        "pi = x pi_u + (1-x) pi_l, x = (1-eps_1)...(1-eps_n), for any steps. It treats all memory states but 0 and the last "
+        "alike, so its episodes are those of a memory with three: 0, others (K-2 of them, K = 2^k) and last. There the "
+        "evaluator returns the q-values as functions of x and K. Up to ties that go to the higher write:",
         *("  " + line for line in region.lines),
         "z3 finds each of them for all 0 < x <= 1 and all real K >= 2, so greedy is pi_l at every iterate, for every k. The "
         "classes are not taken on trust: for k = 1, 2, 3, 4 the evaluator run on B(k) itself, with a symbol for x, returns "
