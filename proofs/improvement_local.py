@@ -68,8 +68,9 @@ def small_steps(weights: str = "visits", ties: bool = True, visible: bool = Fals
         *parts,
         "Missing hypotheses: (1) greedy must gain something to first order. A policy may have equal q-values wherever it "
         "goes, like the best stochastic policy of the first task, p (1-p) with p = 1/2; its greedy policy is then chosen by "
-        "the rule for ties alone, and whichever it is leads away. (2) With gamma < 1, q_pi(o,a) must weigh states by discounted visits. With visits "
-        "as they are counted in episodes, which every-visit Monte Carlo estimates, greedy may point downhill.",
+        "the rule for ties alone, and whichever it is leads away. (2) With gamma < 1, q_pi(o,a) must weigh states by "
+        "discounted visits. With visits as they are counted in episodes, which every-visit Monte Carlo estimates, greedy may "
+        "point downhill.",
         f"A second way: {greedy_step(certificates[0])}.",
     )
     return refuted("ties; visits if gamma < 1", argument, counterexample="\n".join(parts), certificates=certificates)
