@@ -37,7 +37,7 @@ VERDICTS = ("proved", "checked", "supported", "refuted", "open")
 
 ORDER = (
     "S4.ignore", "S4.gravity-none", "S4.gravity-bit", "S4.fig-gravity", "S5.oa1-encodes", "S5.not-mdp",
-    "S5.b2-smallest", "S5.fig-recall", "S51.mc", "S51.td", "S51.b2-more", "S51.nstep", "S51.fig-gravity2",
+    "S5.b2-smallest", "S5.fig-recall", "S51.mc", "S51.td", "S51.b2-more", "S51.b2-unstable", "S51.nstep", "S51.fig-gravity2",
     "S51.bigger", "S52.local", "S52.not-global", "S52.stable", "S52.fig-variant", "A1.equivalent", "A2.optimal",
     "A4.bk", "A4.oak", "A4.ok", "B.why", "C.b2-expressive", "C.optimal", "C1", "C2", "C3", "C4", "C5", "C6", "C7",
     "C.fig", "D6.fig-sarsa",

@@ -31,6 +31,7 @@ _HOMES = {
     "QLearning": "workbench.learning",
     "Sarsa": "workbench.learning",
     "ActorCritic": "workbench.learning",
+    "needs_memory": "workbench.necessity",
     "load_pomdp": "workbench.files",
     "save_pomdp": "workbench.files",
     "from_gymnasium": "workbench.gym",

@@ -13,7 +13,7 @@ import typer
 
 from workbench.errors import WorkbenchError
 
-COMMANDS = ("verify", "reproduce", "compare", "improve", "shortcuts", "learn")
+COMMANDS = ("verify", "reproduce", "compare", "improve", "shortcuts", "learn", "needs-memory")
 
 app = typer.Typer(
     add_completion=False,
