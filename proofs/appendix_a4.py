@@ -45,6 +45,16 @@ def printed_bound(P: POMDP) -> int:
 # ---------------------------------------------------------------------- as printed
 
 
+def smallest_product() -> int:
+    """The smallest |O| |A| u among powers of two with u^|O| > |O| |A| u, where the printed bound can fail.
+
+    >>> smallest_product()
+    8
+    """
+    powers = (1, 2, 4, 8)
+    return min(o * a * u for o, a, u in product(powers, repeat=3) if u**o > o * a * u)
+
+
 def turning() -> POMDP:
     """Two places, x and y, and a hidden side, 1 or 2: stay or move with equal chance; the way from y to x turns the side.
 
@@ -123,7 +133,8 @@ def as_printed(extra: int = 0) -> Evidence:
         f"B{k} has {2**k}.",
         "The proof in the paper stores (o, a, number of the belief), which is right from the first step on; the "
         "start, 0^k, means one of these triples already. The bound can fail only if |O|, |A| and u are powers of "
-        "two and u^|O| > |O||A|u (A4.bk*), and the smallest such product |O||A|u is the 8 of this example.",
+        f"two and u^|O| > |O||A|u (A4.bk*), and the smallest such product |O||A|u is {smallest_product()}, that "
+        "of this example.",
     )
     return refuted(
         f"9 ways to go on, 8 words of B{k}",
