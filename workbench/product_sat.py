@@ -28,7 +28,7 @@ MOST_PAIRS = 50_000
 def solve(graph: BeliefGraph, memory: Memory) -> dict[tuple[int, int, int], int] | None:
     """An f as {(m, o, a): w} by places, or None if z3 proves that there is none."""
     try:
-        import z3  # type: ignore[import-untyped]
+        import z3
     except ImportError:
         raise WorkbenchError("this needs the package z3-solver: pip install 'memory-workbench[proofs]'") from None
     pairs = possible_pairs(graph, memory, MOST_PAIRS)
