@@ -37,8 +37,8 @@ def results(id: str, seeds: int, steps: int, memories: tuple[str, ...], starts: 
     return run_experiment(experiment.with_memories(memories).with_starts(starts), find)
 
 
-def judged(findings: Iterable[Finding], summary: str, runs: str) -> Evidence:
-    """The findings as evidence, each with its effect and interval."""
+def judged(findings: Iterable[Finding], summary: str, runs: str, otherwise: str = "") -> Evidence:
+    """The findings as evidence, each with its effect and interval; `otherwise` says in short what speaks against."""
     found = list(findings)
     lines = [runs, ""]
     for f in found:
@@ -51,7 +51,7 @@ def judged(findings: Iterable[Finding], summary: str, runs: str) -> Evidence:
     if against:
         first = against[0]
         what = f"{first.what}: {first.estimate.effect:.2f} [{first.estimate.low:.2f}, {first.estimate.high:.2f}]"
-        return refuted(f"not so: {first.what}", argument, counterexample=what)
+        return refuted(otherwise or f"not so: {first.what}", argument, counterexample=what)
     if any(f.verdict != "supported" for f in found):
         return open_("; ".join(f"undecided: {f.what}" for f in found if f.verdict != "supported"), argument)
     return supported(summary, argument)
@@ -73,7 +73,8 @@ def fig_gravity(fail: str = "K1") -> Evidence:
     seeds = 8
     runs = results("S4.fig-gravity", seeds, MILLION, (fail,))
     about = [f for f in judge("S4.fig-gravity", runs, solve=(), fail=(fail,)).findings if f.under]
-    return judged(about, f"{fail} does not solve it", f"{seeds} seeds, {MILLION:,} steps, the last tenth of each run.")
+    runs_made = f"{seeds} seeds, {MILLION:,} steps, the last tenth of each run."
+    return judged(about, f"{fail} does not solve it", runs_made, f"5-step actor-critic solves it with {fail}")
 
 
 fig_gravity.twin("B1 instead of K1: that it does not solve gravity is true", fail="B1")
