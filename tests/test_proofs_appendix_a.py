@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import copy
 import itertools
-from functools import cache
 from math import ceil, log2
 
 import pytest
 import reference_histories as reference
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from judging import entry, first, rejected
 from strategies import families, policies, pomdps, strange_memories
 from strategies_beliefs import crisp, small_memories
 
@@ -19,7 +18,6 @@ from proofs.appendix_a1 import differences, toy
 from proofs.appendix_a2 import coin, read_off, reads_reward, swap, without_mu
 from proofs.appendix_a4 import by_maps, by_triples, exclude_each_other, printed_bound, turning, ways_to_go_on
 from proofs.appendix_a4_buffers import depends_only_on, early_choice, last_actions, last_coins, pushes, what_counts
-from proofs.ledger import LEDGER, Entry, run
 from workbench import augment, best_history, best_memoryless, evaluate, is_sufficiently_expressive, memories
 from workbench.belief_product import reads_rewards
 from workbench.beliefs import belief, explore_beliefs
@@ -36,12 +34,6 @@ CLAIMS = {
     "A4.oak": "proved",
     "A4.ok": "proved",
 }
-certificates.load_checkers()
-
-
-@cache
-def entry(name: str) -> Entry:
-    return run(LEDGER[name])
 
 
 @pytest.mark.parametrize("name", CLAIMS)
@@ -66,16 +58,6 @@ def test_certificates_are_verified_by_code_that_did_not_find_them(name):
 
 
 # ---------------------------------------------------------------------- spoiled certificates
-
-
-def first(name, kind):
-    return copy.deepcopy(next(c for c in entry(name).certificates if c["kind"] == kind))
-
-
-def rejected(certificate):
-    with pytest.raises(certificates.Spoiled) as caught:
-        certificates.recheck(certificate)
-    return str(caught.value)
 
 
 def test_an_update_that_mixes_beliefs_is_caught():

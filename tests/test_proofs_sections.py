@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import copy
 from fractions import Fraction
-from functools import cache
 
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from judging import entry, first, rejected
 from reference_montecarlo import monte_carlo
 from strategies import distributions, families, policies, pomdps, strange_memories
 from strategies_beliefs import timed
 
 from pomdps import gravity, recall
 from proofs import certificates, section5_stability
-from proofs.ledger import LEDGER, Entry, run
 from proofs.section4 import ignoring
 from proofs.section4_gravity import above, gaps
 from proofs.section5_montecarlo import episodes, error_and_bound, monte_carlo_limit, one_then_nothing
@@ -40,12 +39,6 @@ CLAIMS = {
     "S51.bigger": "refuted",
     "S51.bigger*": "proved",
 }
-certificates.load_checkers()
-
-
-@cache
-def entry(name: str) -> Entry:
-    return run(LEDGER[name])
 
 
 @pytest.mark.parametrize("name", CLAIMS)
@@ -70,16 +63,6 @@ def test_certificates_are_verified_by_code_that_did_not_find_them(name):
 
 
 # ---------------------------------------------------------------------- spoiled certificates
-
-
-def first(name, kind):
-    return copy.deepcopy(next(c for c in entry(name).certificates if c["kind"] == kind))
-
-
-def rejected(certificate):
-    with pytest.raises(certificates.Spoiled) as caught:
-        certificates.recheck(certificate)
-    return str(caught.value)
 
 
 def test_a_wrong_value_of_a_policy_is_caught():
