@@ -134,3 +134,54 @@ def best_history(P: POMDP, horizon: int) -> Fraction:
         for o, y in P.omega(s).items():
             _add(first, o, s, x * y)
     return sum((value(part, horizon) for part in first.values()), Fraction(0))
+
+
+def find_f(P: POMDP, memory: Memory, f: dict | None = None) -> dict | None:
+    """Some f that keeps all beliefs apart, or None: follow f until it is silent, then try every write there.
+
+    No learning, no looking ahead: whatever is reached under f so far (a place is a last observation, a belief, a state and a
+    memory state) is found again from the start each time.
+    """
+    f = {} if f is None else f
+    starts = beliefs(P, 0)
+    reached = {(H[-1], _frozen(b), s, m) for H, b in starts.items() for s in b for m, x in memory.eta.items() if x != 0}
+    held: dict = {}
+    queue = list(reached)
+    silent = None
+    while queue:
+        o, b, s, m = queue.pop()
+        if held.setdefault((m, o), b) != b:
+            return None
+        for a in P.A:
+            following = _step(P, dict(b), a)
+            for (s_next, r), x in P.p(s, a).items():
+                for o_next, y in P.omega(s_next).items():
+                    if x * y == 0 or s_next in P.terminal:
+                        continue
+                    if (m, o, a) not in f:
+                        silent = silent or (m, o, a)
+                        continue
+                    for m_next, z in memory.Gamma(m, f[m, o, a], o, a, r, o_next).items():
+                        place = (o_next, _frozen(following[o_next]), s_next, m_next)
+                        if z != 0 and place not in reached:
+                            reached.add(place)
+                            queue.append(place)
+    if silent is None:
+        return f
+    tries = (find_f(P, memory, {**f, silent: w}) for w in memory.W)
+    return next((found for found in tries if found is not None), None)
+
+
+def _frozen(b: dict) -> frozenset:
+    return frozenset(b.items())
+
+
+def _step(P: POMDP, b: dict, a: object) -> dict:
+    """For each observation after an action, the belief."""
+    found: dict = {}
+    for s, x in b.items():
+        for (s_next, _), y in P.p(s, a).items():
+            for o_next, z in P.omega(s_next).items():
+                if s_next not in P.terminal:
+                    _add(found, o_next, s_next, x * y * z)
+    return {o: {s: x / sum(row.values()) for s, x in row.items()} for o, row in found.items()}

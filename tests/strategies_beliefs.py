@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import random
 import zlib
 from fractions import Fraction
 
@@ -51,25 +53,20 @@ def crisp(draw: st.DrawFn, most_states: int = 4, most_observations: int = 2, mos
 
 
 @st.composite
-def small_memories(draw: st.DrawFn) -> Memory:
-    """A memory of two states whose Gamma is anything: stochastic or not, reading all its arguments or not."""
-    M, W = [0, 1], [["a"], ["a", "b"]][draw(st.integers(0, 1))]
-    reads = draw(st.sampled_from([(0, 1), (0, 1, 2), (0, 1, 3), (0, 1, 4), (0, 1, 5), tuple(range(6))]))
-    certain = draw(st.booleans())
-    rows: dict = {}
+def small_memories(draw: st.DrawFn, states: int = 2, writes: int = 2) -> Memory:
+    """A memory whose Gamma is anything: stochastic or not, reading all its arguments or not."""
+    M, W = list(range(states)), ["a", "b", "c"][: draw(st.integers(1, writes))]
+    reads = draw(st.sampled_from([(0, 1), (1, 2), (0, 1, 2, 3), (0, 1, 4), (0, 1, 5), tuple(range(6))]))
+    salt, certain = draw(st.integers(0, 10_000)), draw(st.booleans())
 
     def Gamma(*arguments):
-        key = tuple(str(arguments[i]) for i in reads)
-        return rows.setdefault(key, _row("|".join(key), certain))
+        code = zlib.crc32("|".join([str(salt), *(str(arguments[i]) for i in reads)]).encode())
+        one, other = code % states, code // 97 % states
+        if certain or code % 4 or one == other:
+            return {one: 1}
+        return {one: HALF, other: HALF}
 
     return Memory("small", M, W, Gamma, draw(distributions(M, most=draw(st.integers(1, 2)))))
-
-
-def _row(key: str, certain: bool) -> dict:
-    code = zlib.crc32(key.encode()) % 5
-    if certain or code > 1:
-        return {code % 2: 1}
-    return {0: HALF, 1: HALF}
 
 
 @st.composite
@@ -129,3 +126,82 @@ def pointed(draw: st.DrawFn, per_observation: int = 2, observations: int = 2, ac
         omega=lambda s: {"x" if s == "end" else s[0]: 1}, mu=spread({o: draw(st.integers(0, 1)) for o in O}),
         gamma=Fraction(1, 2), terminal=lambda s: s == "end",
     )  # fmt: skip
+
+
+@st.composite
+def graphs(draw: st.DrawFn, most: int = 7) -> list[set[int]]:
+    """For each vertex the set of its neighbours."""
+    n = draw(st.integers(0, most))
+    return joined(n, [pair for pair in itertools.combinations(range(n), 2) if draw(st.booleans())])
+
+
+def colouring_task(neighbours: list[set[int]], parents: list[int]) -> POMDP:
+    """A task that asks for a colouring: what is written at a vertex has to differ from what is written at its neighbours.
+
+    Episodes start at a vertex without a parent (-1), or at an edge of vertex 0, which so has the colour that the memory
+    starts with. From a vertex, action 0 leads to one of its edges, or to a child. At an edge the right action says from which
+    end one came, and ends the episode. So a memory whose state is what was written last is sufficiently expressive, and can
+    encode an optimal policy, exactly if the graph has a colouring with its states.
+    """
+
+    def edges(v):
+        return [("edge", min(v, w), max(v, w), v) for w in sorted(neighbours[v])]
+
+    def evenly(states):
+        return {s: Fraction(1, len(states)) for s in states}
+
+    def p(s, a):
+        if s[0] == "edge":
+            return {(("end",), int(a == int(s[3] == s[2]))): 1}
+        children = [("vertex", w) for w, parent in enumerate(parents) if parent == s[1]]
+        onward = (edges(s[1]) + children) if a == 0 else []
+        return {(s_next, 0): x for s_next, x in evenly(onward or [("end",)]).items()}
+
+    starts = edges(0) + [("vertex", v) for v, parent in enumerate(parents) if v > 0 and parent < 0]
+    return POMDP.from_functions(
+        name="colours", A=[0, 1], p=p, omega=lambda s: {s[:3]: 1}, gamma=HALF, terminal=lambda s: s == ("end",),
+        mu=evenly(starts),
+    )  # fmt: skip
+
+
+@st.composite
+def colouring_tasks(draw: st.DrawFn) -> tuple[list[set[int]], POMDP]:
+    """A graph and the task of colouring it, of the size where it is not plain whether three colours do."""
+    n = draw(st.integers(4, 8))
+    rng = random.Random(draw(st.integers(0, 100_000)))
+    pairs = [pair for pair in itertools.combinations(range(n), 2) if rng.random() < 0.55]
+    parents = [-1, -1, *(rng.choice([-1, *range(1, v)]) for v in range(2, n))]
+    return joined(n, pairs), colouring_task(joined(n, pairs), parents)
+
+
+def joined(n: int, pairs: list[tuple[int, int]]) -> list[set[int]]:
+    """A graph from its edges."""
+    neighbours: list[set[int]] = [set() for _ in range(n)]
+    for i, j in pairs:
+        neighbours[i].add(j)
+        neighbours[j].add(i)
+    return neighbours
+
+
+def sequence_task(actions: list[int]) -> POMDP:
+    """Reward 1 for doing the actions in this order; the first that is wrong ends the episode. Nothing is seen."""
+
+    def p(t, a):
+        if a != actions[t]:
+            return {("end", 0): 1}
+        return {("end", 1): 1} if t + 1 == len(actions) else {(t + 1, 0): 1}
+
+    return POMDP.from_functions(
+        name="sequence",
+        A=sorted({*actions, 0, 1}),
+        p=p,
+        omega=lambda s: {"o": 1},
+        mu={0: 1},
+        gamma=HALF,
+        terminal={"end"},
+    )
+
+
+def overwritten(n: int) -> Memory:
+    """n memory states, each of which can be written; not marked as a built-in family."""
+    return Memory("overwritten", range(n), range(n), lambda m, w, o, a, r, o_next: {w: 1}, {0: 1})

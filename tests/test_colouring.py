@@ -6,19 +6,9 @@ import itertools
 
 from hypothesis import given
 from hypothesis import strategies as st
+from strategies_beliefs import graphs
 
 from workbench.colouring import colour
-
-
-@st.composite
-def graphs(draw: st.DrawFn, most: int = 7) -> list[set[int]]:
-    n = draw(st.integers(0, most))
-    neighbours: list[set[int]] = [set() for _ in range(n)]
-    for i, j in itertools.combinations(range(n), 2):
-        if draw(st.booleans()):
-            neighbours[i].add(j)
-            neighbours[j].add(i)
-    return neighbours
 
 
 def proper(neighbours, colours) -> bool:

@@ -8,15 +8,27 @@ import pytest
 import reference_histories as reference
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from strategies_beliefs import HALF, crisp, pointed, small_memories, tiger, timed
+from strategies_beliefs import (
+    HALF,
+    colouring_tasks,
+    crisp,
+    overwritten,
+    pointed,
+    sequence_task,
+    small_memories,
+    tiger,
+    timed,
+)
 
 from pomdps import gravity, recall, recall4, recall_variant
 from workbench import POMDP, Memory, Policy, augment, evaluate, memories
 from workbench.beliefs import explore_beliefs
+from workbench.colouring import colour
 from workbench.encoding import can_encode_optimal
 from workbench.errors import NeverEnds, WorkbenchError
 from workbench.expressiveness import is_sufficiently_expressive
 from workbench.memories import attach
+from workbench.product_search import Search
 from workbench.smallest import smallest_k
 
 BIT = Memory("bit", [0, 1], [0, 1], lambda m, w, o, a, r, o_next: {w: 1}, {0: 1})
@@ -93,6 +105,35 @@ def test_the_answer_agrees_with_trying_every_deterministic_policy(P, memory):
     found = can_encode_optimal(P, memory)
     assume(found.method == "beliefs")
     assert bool(found) == reference.encodes(P, attached, found.best)
+
+
+@settings(max_examples=100)
+@given(st.lists(st.integers(0, 1), min_size=3, max_size=8), st.integers(1, 4), st.booleans())
+def test_a_sequence_of_actions_needs_as_many_memory_states_as_it_has_before_it_repeats(actions, states, built_in):
+    """n memory states, each leading to the next, run through i of them once and then round p = n - i of them."""
+    n = len(actions)
+    repeats = any(
+        all(actions[t] == actions[t - p] for t in range(i + p, n))
+        for p in range(1, states + 1)
+        for i in range(states - p + 1)
+    )
+    memory = {1: memories.none, 2: memories.B(1), 4: memories.B(2)}.get(states) if built_in else overwritten(states)
+    assume(memory is not None)
+    P = sequence_task(actions)
+    found = can_encode_optimal(P, memory)
+    assert bool(found) == repeats
+    assert not found or value_of(P, memory, found) == found.best == HALF ** (n - 1)
+
+
+@settings(max_examples=150)
+@given(colouring_tasks(), st.integers(2, 4), st.booleans())
+def test_encoding_an_optimal_policy_can_be_as_hard_as_colouring_a_graph(drawn, colours, alike):
+    neighbours, P = drawn
+    graph = explore_beliefs(P)
+    right = [{int(s[0] == "edge" and s[3] == s[2]) for s in node.b} for node in graph.nodes]
+    searched = Search(graph, overwritten(colours), right, interchangeable=alike).run(100_000, "a policy")
+    assert searched.finished
+    assert (searched.chosen is not None) == (colour(neighbours, colours, budget=10_000).colours is not None)
 
 
 @given(timed(horizon=2) | timed(horizon=3))

@@ -8,11 +8,20 @@ import pytest
 import reference_histories as reference
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from strategies_beliefs import HALF, crisp, pointed, small_memories, tiger
+from strategies_beliefs import (
+    HALF,
+    colouring_tasks,
+    crisp,
+    overwritten,
+    pointed,
+    small_memories,
+    tiger,
+)
 
 from pomdps import gravity, recall, recall4, recall_variant
 from workbench import POMDP, Memory, memories
 from workbench.beliefs import Belief, TooManyBeliefs, belief, explore_beliefs
+from workbench.colouring import colour
 from workbench.errors import NotExact, WorkbenchError
 from workbench.expressiveness import is_sufficiently_expressive
 from workbench.memories import attach
@@ -208,6 +217,28 @@ def test_the_decision_agrees_with_trying_every_f(P, memory, ended):
         assert verify_f(P, memory, found.f, ended)
 
 
+rich = pointed(per_observation=3) | pointed(per_observation=3, observations=1, actions=3) | pointed(observations=3)
+
+
+@settings(max_examples=60)
+@given(rich, small_memories(states=4, writes=3) | small_memories(states=3))
+def test_the_search_agrees_with_plain_backtracking(P, memory):
+    searched = Search(explore_beliefs(P), memory).run(100_000, "f")
+    assert searched.finished
+    assert (searched.chosen is not None) == (reference.find_f(P, memory) is not None)
+    assert is_sufficiently_expressive(P, memory).holds == (searched.chosen is not None)
+
+
+@settings(max_examples=150)
+@given(colouring_tasks(), st.integers(2, 4))
+def test_keeping_beliefs_apart_can_be_as_hard_as_colouring_a_graph(drawn, colours):
+    neighbours, P = drawn
+    memory = overwritten(colours)
+    searched = Search(explore_beliefs(P), memory).run(100_000, "f")
+    assert searched.finished
+    assert (searched.chosen is not None) == (colour(neighbours, colours, budget=10_000).colours is not None)
+
+
 @given(tiny, few, st.booleans(), st.data())
 def test_verifying_an_f_agrees_with_the_definition_on_every_pair_of_histories(P, memory, ended, data):
     memory = attach(memory, P)
@@ -281,10 +312,24 @@ def test_a_gamma_that_reads_rewards_is_followed_along_the_hidden_states():
         name="coin", A=["wait"], p=lambda s, a: {((s[0], s[1] + 1), int(s[0] == "heads")): 1} if s[1] < 2 else {("end", 0): 1},
         omega=lambda s: {"o" if s == "end" else s[1]: 1}, mu={("heads", 0): HALF, ("tails", 0): HALF}, gamma=1, terminal={"end"},
     )  # fmt: skip
-    saves = Memory("saves r", [0, 1], ["-"], lambda m, w, o, a, r, o_next: {int(r): 1}, {0: 1})
+    saves = Memory("saves r", [0, 1], ["-", "="], lambda m, w, o, a, r, o_next: {int(r): 1}, {0: 1})
     assert memory_states(P, saves, lambda m, o, a: "-", (0, "wait", 1)) == {0, 1}
     assert is_sufficiently_expressive(P, saves)  # the time is seen, and tells the belief
     equal = Memory(
         "equal", [0, 1, 2], ["-"], lambda m, w, o, a, r, o_next: {(int(r) if o == 0 else 2 * (m != r)): 1}, {0: 1}
     )
     assert memory_states(P, equal, lambda m, o, a: "-", (0, "wait", 1, "wait", 2)) == {0}
+
+
+def test_a_reward_can_tell_beliefs_apart_or_confuse_them():
+    def task(rewards):
+        def p(s, a):
+            return {("late", r): x for r, x in rewards.items()} if s == "early" else {("end", 0): 1}
+
+        return POMDP.from_functions(
+            name="two steps", A=["go"], p=p, omega=lambda s: {"o": 1}, mu={"early": 1}, gamma=1, terminal={"end"}
+        )
+
+    saves = Memory("saves r", [0, 1], ["-", "="], lambda m, w, o, a, r, o_next: {int(r): 1}, {0: 1})
+    assert is_sufficiently_expressive(task({1: 1}), saves)
+    assert not is_sufficiently_expressive(task({0: HALF, 1: HALF}), saves)

@@ -42,7 +42,7 @@ from workbench.numeric import Number
 from workbench.optimum import best_history, best_memoryless
 from workbench.policy import Policy
 from workbench.pomdp import POMDP
-from workbench.product_search import Option, Outcome, Search, Slot
+from workbench.product_search import Choice, Outcome, Search, Slot
 from workbench.space import Label
 
 BUDGET = 1_000_000
@@ -160,7 +160,7 @@ def _run(graph: BeliefGraph, memory: Memory, allowed: list[set[int]], budget: in
     return search.run(budget, f"an optimal policy of {graph.P.name} with {memory.name}")
 
 
-def _ends(graph: BeliefGraph, memory: Memory, chosen: Mapping[Slot, Option]) -> bool:
+def _ends(graph: BeliefGraph, memory: Memory, chosen: Mapping[Slot, Choice]) -> bool:
     """Whether a choice ends with probability one: from all it reaches it may get to where the episode may end."""
     where, supports = places(graph, memory), Supports(graph, memory)
     before: dict[tuple[int, int], set[tuple[int, int]]] = {(m, q): set() for m in supports.eta for q in where.starts}

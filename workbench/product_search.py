@@ -8,10 +8,11 @@ reached or not, depending on what is chosen:
     joint       choose (a, w) for every (m, o) reached, such that a is among the actions allowed at every node reached with
                 m and o: a deterministic memoryless policy that never takes an action that is not optimal
 
-What is chosen at a *slot* ((m, o, a), or (m, o)) matters only if the slot is reached, so slots open as the search goes.
-Every conclusion carries the set of decisions it rests on (a bit mask of levels). A conflict takes back all decisions down
-to the last but one it rests on, and excludes the option of the last one for as long as the others stand; a slot with one
-option left is no decision. When a conflict rests on nothing, there is no solution, and the search has proved it.
+What is chosen at a *slot* matters only if the slot is reached, so slots open as the search goes: (m, o) for an action, if
+`joint`, and (m, o, a) for a write. Every conclusion carries the set of decisions it rests on (a bit mask of levels). A conflict
+takes back all decisions down to the last but one it rests on, and excludes the option of the last one for as long as the
+others stand; a slot with one option left is no decision. When a conflict rests on nothing, there is no solution, and the
+search has proved it.
 """
 
 from __future__ import annotations
@@ -27,14 +28,11 @@ from workbench.beliefs import BeliefGraph
 from workbench.memories import Memory
 from workbench.waiting import Waiting
 
-Option = tuple[int, int]
-"""What to choose at a slot: (a, w) by places; `separate` slots have a in their name, and it is repeated here."""
-
 Slot = tuple[int, ...]
-"""(m, o, a) or (m, o), by places."""
+"""(m, o) for an action, (m, o, a) for a write, by places."""
 
-
-# ---------------------------------------------------------------------- the search
+Choice = tuple[int, int]
+"""(a, w), by places."""
 
 
 @dataclass(frozen=True)
@@ -43,12 +41,13 @@ class Outcome:
 
     Attributes
     ----------
-    chosen : the option of every slot reached; None if there is no solution (or none was found, see `finished`).
+    chosen : (a, w) for every (m, o, a) reached, or for every (m, o) if `joint`, by places; None if there is no solution (or
+        none was found, see `finished`).
     decisions, conflicts : how much was tried.
     finished : False if the search was given up.
     """
 
-    chosen: dict[Slot, Option] | None
+    chosen: dict[Slot, Choice] | None
     decisions: int
     conflicts: int
     finished: bool
@@ -62,7 +61,7 @@ class Outcome:
 
 @dataclass(eq=False)
 class _Open:
-    """A slot that is reached.
+    """A slot that is reached. Its options are actions, or writes.
 
     Attributes
     ----------
@@ -72,12 +71,16 @@ class _Open:
     """
 
     name: Slot
-    options: Sequence[Option]
+    options: Sequence[int]
     reached: int
     level: int
-    excluded: dict[Option, int] = field(default_factory=dict)
-    chosen: Option | None = None
+    excluded: dict[int, int] = field(default_factory=dict)
+    chosen: int | None = None
     rests_on: int = 0
+
+    @property
+    def writes(self) -> bool:
+        return len(self.name) == 3
 
 
 class _Conflict(Exception):
@@ -111,10 +114,10 @@ class Search:
         self.mentioned: set[int] = set()
         self.slots: dict[Slot, _Open] = {}
         self.undecided: dict[Slot, None] = {}
-        self.watchers: dict[tuple[int, int], list[tuple[_Open, Option, int, int]]] = {}
+        self.watchers: dict[tuple[int, int], list[tuple[_Open, int, int, int]]] = {}
         self.blame: Counter[Slot] = Counter()
         self.undo: list[Callable[[], object]] = []
-        self.levels: list[tuple[int, _Open, Option]] = []  # a decision, and how long `undo` was before it
+        self.levels: list[tuple[int, _Open, int]] = []  # a decision, and how long `undo` was before it
         self.to_reach: list[tuple[int, int, int]] = []
         self.to_check: list[_Open] = []
         self.decisions = self.conflicts = 0
@@ -137,9 +140,14 @@ class Search:
                 except _Conflict as conflict:
                     if not self._resolve(conflict.rests_on):
                         return Outcome(None, self.decisions, self.conflicts, True)
-        return Outcome(
-            {s.name: s.chosen for s in self.slots.values() if s.chosen}, self.decisions, self.conflicts, True
-        )
+        return Outcome(self._solution(), self.decisions, self.conflicts, True)
+
+    def _solution(self) -> dict[Slot, Choice]:
+        chosen = {name: slot.chosen for name, slot in self.slots.items() if slot.chosen is not None}
+        if self.allowed is None:
+            return {name: (name[2], w) for name, w in chosen.items()}
+        any_write = len(self.memory.W) - 1  # where the episode surely ends
+        return {name: (a, chosen.get((*name, a), any_write)) for name, a in chosen.items() if len(name) == 2}
 
     def _next_slot(self) -> _Open:
         """The slot most often at fault so far; else the one reached last."""
@@ -147,15 +155,16 @@ class Search:
         name = max(guilty, key=lambda name: (self.blame[name], name)) if guilty else next(reversed(self.undecided))
         return self.slots[name]
 
-    def _live(self, slot: _Open) -> list[Option]:
+    def _live(self, slot: _Open) -> list[int]:
         """The options worth trying, in order of trial."""
         found = [x for x in slot.options if x not in slot.excluded]
-        if not self.interchangeable:
+        if not (self.interchangeable and slot.writes):
             return found
-        # what led to a conflict with one fresh memory state does so with every other
-        refuted = {a for a, w in slot.excluded if w not in self.mentioned}
+        if not self.mentioned.issuperset(slot.excluded):
+            # what led to a conflict with one fresh memory state does so with every other
+            return [w for w in found if w in self.mentioned]
         fresh = next((m for m in range(len(self.memory.M)) if m not in self.mentioned), None)
-        return [(a, w) for a, w in found if w in self.mentioned or (w == fresh and a not in refuted)]
+        return [w for w in found if w in self.mentioned or w == fresh]
 
     # ------------------------------------------------------------------ drawing conclusions
 
@@ -176,7 +185,7 @@ class Search:
         if slot.chosen is not None:
             return
         live = self._live(slot)
-        if len(live) > 1 or (live and self.interchangeable and live[0][1] not in self.mentioned):
+        if len(live) > 1 or (live and self.interchangeable and slot.writes and live[0] not in self.mentioned):
             return
         rests_on = slot.reached
         for mask in slot.excluded.values():
@@ -204,64 +213,63 @@ class Search:
         if m not in self.mentioned:
             self.mentioned.add(m)
             self.undo.append(lambda: self.mentioned.remove(m))
-        for slot in self._separate(m, o, q) if self.allowed is None else self._joint(m, o, q, self.allowed[n]):
-            if slot.chosen is not None:
-                self._follow(slot, q)
+        if self.allowed is None:
+            for slot, w, demanded, mask in self.watchers.get((m, o), ()):
+                if demanded != n:
+                    self._exclude(slot, w, rests_on | mask)
+            for a in range(len(self.graph.P.A)):
+                self._take(m, o, a, q, rests_on)
+            return
+        action = self._open((m, o), range(len(self.graph.P.A)), rests_on)
+        for a in action.options:
+            if a not in self.allowed[n]:
+                self._exclude(action, a, rests_on)
+        if action.chosen is not None:
+            self._take(m, o, action.chosen, q, rests_on | action.rests_on)
 
-    def _open(self, name: Slot, actions: Sequence[int], rests_on: int) -> _Open:
+    def _open(self, name: Slot, options: Sequence[int], rests_on: int) -> _Open:
         if name not in self.slots:
-            options = [(a, w) for a in actions for w in reversed(range(len(self.memory.W)))]
             slot = self.slots[name] = _Open(name, options, rests_on, len(self.levels))
             self.undecided[name] = None
             self.undo.append(lambda: (self.slots.pop(name), self.undecided.pop(name)))
             self.to_check.append(slot)
         return self.slots[name]
 
-    def _joint(self, m: int, o: int, q: int, allowed: AbstractSet[int]) -> list[_Open]:
-        """The slot of (m, o), with the actions excluded that are not allowed at q."""
-        rests_on = self.facts[m, q]
-        slot = self._open((m, o), range(len(self.graph.P.A)), rests_on)
-        for option in slot.options:
-            if option[0] not in allowed:
-                self._exclude(slot, option, rests_on)
-        return [slot]
+    def _take(self, m: int, o: int, a: int, q: int, rests_on: int) -> None:
+        """The action a is taken at the place q, with m: what is written matters, if the episode may go on."""
+        if not self.places.edges[q][a]:
+            return
+        slot = self._open((m, o, a), range(len(self.memory.W))[::-1], rests_on)
+        if self.allowed is None:
+            for w in slot.options:
+                self._look_ahead(slot, w, q)
+        if slot.chosen is not None:
+            self._follow(slot, q)
 
-    def _separate(self, m: int, o: int, q: int) -> list[_Open]:
-        """The slots of (m, o, a), with the writes excluded that lead to a belief where another one is."""
-        n, rests_on = self.places.node[q], self.facts[m, q]
-        for slot, option, demanded, mask in self.watchers.get((m, o), ()):
-            if demanded != n:
-                self._exclude(slot, option, rests_on | mask)
-        found = [self._open((m, o, a), [a], rests_on) for a, edges in enumerate(self.places.edges[q]) if edges]
-        for slot in found:
-            for option in slot.options:
-                self._look_ahead(slot, option, q)
-        return found
-
-    def _look_ahead(self, slot: _Open, option: Option, q: int) -> None:
+    def _look_ahead(self, slot: _Open, w: int, q: int) -> None:
+        """Exclude a write that leads to a belief where another one is; look out for those yet to come."""
         rests_on = self.facts[slot.name[0], q]
-        for m_next, q_next in self._ahead(slot, option, q):
+        for m_next, q_next in self._ahead(slot, w, q):
             n_next = self.places.node[q_next]
             there = m_next, self.graph.o[n_next]
             if held := self.at.get(there):
                 if self.places.node[held[0]] != n_next:
-                    self._exclude(slot, option, rests_on | self.facts[m_next, held[0]])
+                    self._exclude(slot, w, rests_on | self.facts[m_next, held[0]])
             else:
                 watchers = self.watchers.setdefault(there, [])
-                watchers.append((slot, option, n_next, rests_on))
+                watchers.append((slot, w, n_next, rests_on))
                 self.undo.append(watchers.pop)
 
-    def _ahead(self, slot: _Open, option: Option, q: int) -> list[tuple[int, int]]:
-        """The pairs (m', q') that an option leads to from a place."""
-        m, o = slot.name[0], slot.name[1]
-        a, w = option
+    def _ahead(self, slot: _Open, w: int, q: int) -> list[tuple[int, int]]:
+        """The pairs (m', q') that a write leads to from a place."""
+        m, o, a = slot.name
         return [
             (m_next, q_next)
             for o_next, r, q_next in self.places.edges[q][a]
             for m_next in self.supports.after(m, w, o, a, r, o_next)
         ]
 
-    def _exclude(self, slot: _Open, option: Option, rests_on: int) -> None:
+    def _exclude(self, slot: _Open, option: int, rests_on: int) -> None:
         if option in slot.excluded:
             return
         if option == slot.chosen:
@@ -270,35 +278,40 @@ class Search:
         self.undo.append(lambda: slot.excluded.pop(option))
         self.to_check.append(slot)
 
-    def _choose(self, slot: _Open, option: Option, rests_on: int) -> None:
+    def _choose(self, slot: _Open, option: int, rests_on: int) -> None:
         slot.chosen, slot.rests_on = option, rests_on
         del self.undecided[slot.name]
         self.undo.append(lambda: self._unchoose(slot))
-        for q in self.at[slot.name[0], slot.name[1]]:
-            self._follow(slot, q)
+        m, o = slot.name[:2]
+        for q in self.at[m, o]:
+            if slot.writes:
+                self._follow(slot, q)
+            else:
+                self._take(m, o, option, q, rests_on | self.facts[m, q])
 
     def _unchoose(self, slot: _Open) -> None:
         slot.chosen, slot.rests_on = None, 0
         self.undecided[slot.name] = None
 
     def _follow(self, slot: _Open, q: int) -> None:
-        """What a choice reaches from a place."""
+        """What a write reaches from a place."""
         assert slot.chosen is not None
-        rests_on = slot.rests_on | self.facts[slot.name[0], q]
+        rests_on = slot.rests_on | slot.reached | self.facts[slot.name[0], q]
         self.to_reach += [(m_next, q_next, rests_on) for m_next, q_next in self._ahead(slot, slot.chosen, q)]
 
     # ------------------------------------------------------------------ deciding and taking back
 
     def _decide(self, slot: _Open) -> None:
         self.decisions += 1
-        option = min(self._live(slot), key=lambda option: self._news(slot, option))
+        live = self._live(slot)
+        option = min(live, key=lambda w: self._news(slot, w)) if slot.writes else live[0]
         self.levels.append((len(self.undo), slot, option))
         self._choose(slot, option, 1 << (len(self.levels) - 1))
 
-    def _news(self, slot: _Open, option: Option) -> int:
-        """How many pairs (m', q') an option would reach that are not reached yet; few leave more room."""
+    def _news(self, slot: _Open, w: int) -> int:
+        """How many pairs (m', q') a write would reach that are not reached yet; few leave more room."""
         here = self.at[slot.name[0], slot.name[1]]
-        return sum(pair not in self.facts for q in here for pair in self._ahead(slot, option, q))
+        return sum(pair not in self.facts for q in here for pair in self._ahead(slot, w, q))
 
     def _resolve(self, rests_on: int) -> bool:
         """Take back the last decision that a conflict rests on, and exclude it; False if it rests on none."""
