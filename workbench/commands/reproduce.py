@@ -27,7 +27,7 @@ def reproduce(
     Finished pieces are kept in OUT/cells: an interrupted run continues where it stopped, and what is changed afterwards,
     a setting or the code, is computed again, and nothing else.
 
-    Example: workbench reproduce fig2 fig11 --out /tmp/figures
+    Example: workbench reproduce fig2 fig11 --out figures
     """
     import time
 
