@@ -146,6 +146,11 @@ def test_a_memory_larger_than_the_limit_of_beliefs_is_left_undecided_by_an_error
         is_sufficiently_expressive(tiger(), "B10", limit=20)
 
 
+def test_a_binary_memory_far_too_large_costs_no_more_than_one_that_fits():
+    found = is_sufficiently_expressive(recall(), "B24")
+    assert verify_f(recall(), "B24", found.f)
+
+
 def test_a_search_given_up_is_neither_true_nor_false():
     found = is_sufficiently_expressive(gravity(), "O1", budget=3)
     assert found.holds is None

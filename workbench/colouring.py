@@ -47,6 +47,7 @@ def colour(neighbours: Sequence[AbstractSet[int]], colours: int, budget: int) ->
     >>> colour(triangle, 3, budget=10).colours, colour(triangle, 2, budget=10).clique
     ((0, 1, 2), (0, 1, 2))
     """
+    colours = min(colours, len(neighbours))  # more are of no use
     attempt = _Attempt(neighbours, colours)
     if attempt.extend_greedily():
         return Colouring(tuple(attempt.chosen), (), len(neighbours), True)
