@@ -66,6 +66,23 @@ def follow(M: MDP, choice: Actions) -> Followed:
     return Followed(float(d @ r), states, d)
 
 
+def first_open(M: MDP, choice: Actions, starts: NDArray[np.int64]) -> int | None:
+    """The first observation without an action that is met from some states, breadth first; None if there is none."""
+    nA = M.shape[1]
+    queue = list(starts.tolist())
+    seen = set(queue)
+    for i in queue:  # grows while we walk
+        o = int(M.seen[i])
+        if choice[o] < 0:
+            return o
+        row = i * nA + int(choice[o])
+        for j in M.successors[M.row_ptr[row] : M.row_ptr[row + 1]].tolist():
+            if j not in seen:
+                seen.add(j)
+                queue.append(j)
+    return None
+
+
 def alternatives(M: MDP, observations: int) -> list[NDArray[np.int64]]:
     """For each observation the actions that differ: of those that do the same in each of its states, the first."""
     n, nA = M.shape

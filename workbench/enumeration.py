@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.branch_and_bound import OPEN, forced
-from workbench.deterministic import follow
+from workbench.deterministic import first_open, follow
 from workbench.errors import TooLarge
 from workbench.mdp import MDP, Actions, optimal
 from workbench.waiting import Waiting
@@ -39,8 +39,8 @@ def optimal_behaviours(
             choice, warm = stack.pop()
             nodes += 1
             waiting.report(0.0, f"{len(found):,} found, {nodes:,} partial policies")
-            o = _first_open(M, choice)
-            if o == OPEN:
+            o = first_open(M, choice, M.starts)
+            if o is None:
                 if _is_optimal(M, exact, choice, value, tolerance):
                     found.append(choice)
                 if len(found) > limit:
@@ -54,23 +54,6 @@ def optimal_behaviours(
                 child[o] = a
                 stack.append((child, best.policy))
     return found
-
-
-def _first_open(M: MDP, choice: Actions) -> int:
-    """The first observation that the partial policy reaches and says nothing about."""
-    nA = M.shape[1]
-    queue = M.starts.tolist()
-    seen = set(queue)
-    for i in queue:  # grows while we walk
-        o = int(M.seen[i])
-        if choice[o] < 0:
-            return o
-        row = i * nA + int(choice[o])
-        for j in M.successors[M.row_ptr[row] : M.row_ptr[row + 1]].tolist():
-            if j not in seen:
-                seen.add(j)
-                queue.append(j)
-    return OPEN
 
 
 def _is_optimal(M: MDP, exact: MDP | None, choice: Actions, value: Any, tolerance: float) -> bool:

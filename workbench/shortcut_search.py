@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.deterministic import follow
+from workbench.deterministic import first_open, follow
 from workbench.errors import TooLarge, WorkbenchError, WrongType
 from workbench.fields import FLOATS, RATIONALS
 from workbench.mdp import MDP, from_states, optimal
@@ -261,7 +261,7 @@ class BehaviourSearch:
     def _expand(self, choice: Actions) -> None:
         self.nodes += 1
         self.waiting.report(0, f"{self.nodes:,} partial policies, {len(self.found):,} optimal so far")
-        o = _open_row(self.M, choice, self.M.starts)
+        o = first_open(self.M, choice, self.M.starts)
         if o is None:
             self._judge(choice)
             return
@@ -299,23 +299,6 @@ class BehaviourSearch:
             self.found.append(choice)
 
 
-def _open_row(M: MDP, choice: Actions, starts: NDArray[np.int64]) -> int | None:
-    """The first observation without an action that is met from some states, breadth first; None if there is none."""
-    nA = M.shape[1]
-    queue = list(starts.tolist())
-    seen = set(queue)
-    for i in queue:  # grows while we walk
-        o = int(M.seen[i])
-        if choice[o] < 0:
-            return o
-        row = i * nA + int(choice[o])
-        for j in M.successors[M.row_ptr[row] : M.row_ptr[row + 1]].tolist():
-            if j not in seen:
-                seen.add(j)
-                queue.append(j)
-    return None
-
-
 def _completions(P: POMDP, M: MDP, choice: Actions, exact: bool, weights: str) -> Iterator[Actions]:
     """The behaviour with every choice of actions for the unreached rows on which its shortcuts may depend."""
     pi = Policy.from_actions(P, np.maximum(choice, 0))
@@ -332,7 +315,7 @@ def _completions(P: POMDP, M: MDP, choice: Actions, exact: bool, weights: str) -
     starts = np.unique(np.concatenate(after)).astype(np.int64) if after else np.empty(0, dtype=np.int64)
 
     def complete(choice: Actions) -> Iterator[Actions]:
-        o = _open_row(M, choice, starts)
+        o = first_open(M, choice, starts)
         if o is None:
             yield choice
             return
