@@ -3,19 +3,18 @@
 import copy
 import json
 from fractions import Fraction
-from functools import cache
 
 import pytest
 import sympy
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from judging import entry
 from strategies import distributions
 
 from pomdps import recall, recall4, recall_variant
 from proofs import recall4_every_k, recall4_figure, recall4_lemmas, recall4_step, recall4_task  # noqa: F401
 from proofs.by_hand import by_hand, greedy_by_hand, looked_up, rows, task_from_json, task_of
 from proofs.certificates import Spoiled, model_json, recheck
-from proofs.ledger import LEDGER, run
 from proofs.plain_algebra import Quotient, positive_on_box, same
 from proofs.polynomials import Interval, identical, impossible, positive, relation_text
 from proofs.recall4_setting import A, closed_form, local_optimum, mixed, rows_of, task, words
@@ -24,11 +23,6 @@ from workbench import Policy, augment, best_history, evaluate, improve, is_suffi
 from workbench.policy import greedy_actions, tie_order
 
 IDS = ("C.optimal", "C.b2-expressive", "C.b2-expressive*", "C1", "C2", "C3", "C4", "C5", "C6", "C7", "C.fig")
-
-
-@cache
-def entry(id):
-    return run(LEDGER[id])
 
 
 @pytest.mark.parametrize("id", IDS)

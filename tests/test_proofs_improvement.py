@@ -3,13 +3,13 @@
 import copy
 import json
 from fractions import Fraction
-from functools import cache
 from itertools import islice, product
 
 import pytest
 import sympy
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from judging import entry
 from strategies import policies, pomdps
 
 from proofs import improvement_gradient, improvement_local, improvement_stable, improvement_variant  # noqa: F401
@@ -17,7 +17,6 @@ from proofs.certificates import Spoiled, recheck
 from proofs.improvement_gradient import weighted_advantage
 from proofs.improvement_oa1 import EMPTY, KEEP0, KEEP1, PUSH0, PUSH1, ROW0, ROW1, variant
 from proofs.improvement_tiny import returns_along_a_step, tiny_tasks
-from proofs.ledger import LEDGER, run
 from proofs.recall4_setting import lumped_memory, lumped_uniform, mixed, rows_of
 from workbench import Policy, augment, best_history, evaluate, improve, uniform
 from workbench.fields import RATIONALS
@@ -29,11 +28,6 @@ IDS = (
     "S52.local", "S52.local*", "S52.not-global", "S52.stable", "S52.stable*", "B.why", "S52.fig-variant",
 )  # fmt: skip
 F = Fraction
-
-
-@cache
-def entry(id):
-    return run(LEDGER[id])
 
 
 @pytest.mark.parametrize("id", IDS)
