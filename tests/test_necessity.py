@@ -119,6 +119,19 @@ def test_floats_and_values_never_contradict_the_exact_answer(P):
         assert values.value <= float(asked.history.value) + asked.margin
 
 
+def test_rewards_that_cancel_are_rounded_at_their_own_size():
+    """-1/10 - 2/10 + 3/10 is 2.8e-17 below zero in floats: the margin is a share of the rewards, not of that."""
+    tenths = {("end", r): Fraction(1, 10) for r in (-1, -2, 3)} | {("end", 0): Fraction(7, 10)}
+    P = POMDP.from_functions(
+        name="cancelling", A=["a"], p=lambda s, a: tenths, omega=lambda s: {"o": 1}, mu={"s": 1},
+        gamma=Fraction(1, 2), terminal={"end"},
+    )
+    assert best_history(P).value == 0
+    asked = gap_closing.GapCloser(P, best_history(P), QUICK)
+    assert asked.margin >= QUICK.tolerance * 0.6
+    assert asked.by_values(K(1)).holds
+
+
 def test_near_optimal_actions_are_the_optimal_ones():
     P = pomdps.recall()
     asked = gap_closing.GapCloser(P, best_history(P), QUICK)

@@ -29,7 +29,17 @@ from workbench.chain import dynamics
 from workbench.errors import ModelError, TooLarge
 from workbench.evaluation import state_values
 from workbench.fields import FLOATS, RATIONALS, Field
-from workbench.mdp import MDP, Optimum, from_states, lower_bound, optimal, require_end, superharmonic, upper_bound
+from workbench.mdp import (
+    MDP,
+    Optimum,
+    from_states,
+    lower_bound,
+    optimal,
+    require_end,
+    reward_sizes,
+    superharmonic,
+    upper_bound,
+)
 from workbench.numeric import Number, Numbers
 from workbench.optimum_results import HistoryOptimum
 from workbench.point_based import Bounds, Model
@@ -70,6 +80,7 @@ def belief_process(graph: BeliefGraph, field: Field) -> MDP:
         R=_rewards(graph, field),
         gamma=field.one(graph.P.gamma),
         start=field.enter(Numbers.of(start)),
+        sizes=_sizes(graph),
     )
 
 
@@ -86,6 +97,11 @@ def _rewards(graph: BeliefGraph, field: Field) -> Any:
         for s, w in weights:
             found[n] = found[n] + field.one(Fraction(w, total)) * R[s]
     return found
+
+
+def _sizes(graph: BeliefGraph) -> NDArray[np.float64]:
+    sizes = reward_sizes(graph.P)
+    return np.array([max(sizes[s] for s, _ in weights) for weights in graph.weights])
 
 
 def largest_part(M: MDP) -> int:

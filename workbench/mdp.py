@@ -59,6 +59,7 @@ class MDP:
     row_ptr, successors, prob : outcomes that do not end the process; probabilities over `field`.
     ends : `ends[i, a]`, whether the process may end.
     R : `R[i, a]`, the expected reward; gamma; start : the distribution of the first state.
+    sizes : `sizes[i]`, the largest expected |r|: where rewards cancel, R is rounded at their size and not at its own.
     """
 
     field: Field
@@ -71,6 +72,7 @@ class MDP:
     R: NDArray[Any]
     gamma: Any
     start: NDArray[Any]
+    sizes: NDArray[np.float64]
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -110,7 +112,7 @@ class MDP:
 
     def scale(self, v: NDArray[np.float64]) -> float:
         """The size of the numbers at hand: tolerances are shares of it."""
-        return float(max(np.max(np.abs(self.R), initial=0.0), np.max(np.abs(v), initial=0.0)))
+        return float(max(np.max(self.sizes, initial=0.0), np.max(np.abs(v), initial=0.0)))
 
     def chain(self, policy: Actions, alive: Mask | None = None) -> tuple[sp.csr_array, NDArray[Any], NDArray[Any]]:
         """Pattern, probabilities and rewards of the chain of a deterministic policy; empty rows outside `alive`."""
@@ -184,8 +186,15 @@ def from_states(P: POMDP, field: Field) -> MDP:
         R=D.R[s],
         gamma=D.gamma,
         start=D.mu[s] * D.omega[shown],
+        sizes=reward_sizes(P)[s],
     )
     return _reachable_part(whole)
+
+
+def reward_sizes(P: POMDP) -> NDArray[np.float64]:
+    """max_a of the expected |r|, for each s."""
+    by_action = row_totals(P.p.row_ptr, P.p.prob.floats * np.abs(P.p.r.floats), np.zeros(len(P.S) * len(P.A)))
+    return np.asarray(by_action.reshape(len(P.S), len(P.A)).max(axis=1))
 
 
 def _reachable_part(M: MDP) -> MDP:
@@ -208,6 +217,7 @@ def _reachable_part(M: MDP) -> MDP:
         R=M.R[kept],
         gamma=M.gamma,
         start=M.start[kept],
+        sizes=M.sizes[kept],
     )
 
 
