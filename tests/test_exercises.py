@@ -53,5 +53,5 @@ def test_a_notebook_asks_the_two_exercises_that_are_judged(number):
 
 
 def test_an_exercise_that_is_not_there_is_named():
-    with pytest.raises(ValueError, match="no exercise '4.7'"):
+    with pytest.raises(ValueError, match=r"no exercise '4\.7'"):
         check("4.7", 1)
