@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from fractions import Fraction
 
 import pytest
 import reference_histories as reference
@@ -232,6 +233,20 @@ def test_the_search_agrees_with_plain_backtracking(P, memory):
     assert searched.finished
     assert (searched.chosen is not None) == (reference.find_f(P, memory) is not None)
     assert is_sufficiently_expressive(P, memory).holds == (searched.chosen is not None)
+
+
+def test_a_write_is_excluded_only_as_long_as_what_it_collides_with_is_reached():
+    """A collision rests on the decisions that reached either side; with those of one side alone the f below is missed."""
+    onward = {"x0": ["x0"], "x2": ["x0", "y0"], "y0": ["x0", "y2"], "y1": ["y0"], "y2": ["x2", "y1"]}
+    P = POMDP.from_functions(
+        name="rounds", A=["go"], p=lambda s, a: {(t, 0): Fraction(1, len(onward[s])) for t in onward[s]},
+        omega=lambda s: {s[0]: 1}, mu={"x0": HALF, "y1": HALF}, gamma=HALF, terminal=set(),
+    )  # fmt: skip
+    after = {"x": [(3, 2), (0, 2), (1, 0), (1, 3)], "y": [(2, 1), (3, 3), (1, 1), (2, 3)]}
+    memory = Memory("four", range(4), range(2), lambda m, w, o, a, r, o_next: {after[o][m][w]: 1}, {0: 1})
+    f = {(m, o, "go"): w for o, writes in {"x": (0, 0, 0, 1), "y": (1, 1, 1, 0)}.items() for m, w in enumerate(writes)}
+    assert verify_f(P, memory, f)
+    assert is_sufficiently_expressive(P, memory)
 
 
 @settings(max_examples=150)
