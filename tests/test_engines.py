@@ -1,0 +1,244 @@
+"""Engines: the same results everywhere, nothing left running, and workers that may be lost."""
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from functools import partial
+from itertools import count
+from pathlib import Path
+
+import pytest
+from engine_work import always_die, die_once, square, third_fails, third_fails_badly, wait_long
+
+from workbench import engines
+from workbench.engines import EngineError, cores, engine, pulse
+from workbench.errors import WorkbenchError
+
+HERE = Path(__file__).parent
+
+
+@pytest.fixture
+def child_environment():
+    return {**os.environ, "PYTHONPATH": str(HERE)}
+
+
+def alive(pid):
+    """Whether a process runs; one that ended and that nobody has asked after counts as ended."""
+    try:
+        return (Path("/proc") / str(pid) / "stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def until(condition, seconds=20.0):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "it took too long"
+        time.sleep(0.02)
+
+
+def pids(folder):
+    return {int(path.name.split("-")[1]) for path in folder.glob("*-[0-9]*")}
+
+
+@pytest.mark.parametrize("name", ["threads", "local"])
+@pytest.mark.parametrize("workers", [1, 3])
+def test_every_item_gives_its_result_once_whatever_the_engine(name, workers):
+    with engine(name, workers=workers) as e:
+        assert sorted(e.run(square, range(50))) == [(i, i * i) for i in range(50)]
+        assert list(e.run(square, [])) == []
+        assert dict(e.run(square, iter([7]))) == {0: 49}
+
+
+@pytest.mark.parametrize("name", ["threads", "local"])
+def test_items_are_taken_only_when_there_is_room_for_them(name):
+    taken = []
+
+    def items():
+        for i in count():
+            taken.append(i)
+            yield i
+
+    with engine(name, workers=2) as e:
+        for finished, (place, result) in enumerate(e.run(square, items())):
+            assert result == place**2
+            assert len(taken) <= finished + 4  # two for each worker
+            if finished == 30:
+                break
+
+
+@pytest.mark.parametrize("name", ["threads", "local"])
+def test_an_error_ends_the_run_and_the_engine_can_be_used_again(name):
+    with engine(name, workers=1) as e:
+        results = e.run(third_fails, range(100))
+        assert [next(results) for _ in range(3)] == [(0, 0), (1, 1), (2, 2)]
+        with pytest.raises(WorkbenchError, match="three is too many"):
+            next(results)
+        assert dict(e.run(third_fails, [1])) == {0: 1}
+
+
+def test_an_error_that_cannot_be_sent_is_told_in_words():
+    with engine("local", workers=1) as e, pytest.raises(EngineError, match="Unsendable: three is too many"):
+        list(e.run(third_fails_badly, range(5)))
+
+
+def test_a_killed_worker_costs_only_what_was_in_flight(tmp_path):
+    with engine("local", workers=2) as e:
+        assert sorted(e.run(partial(die_once, tmp_path), range(20))) == [(i, i * i) for i in range(20)]
+    times = {int(path.name): path.stat().st_size for path in tmp_path.iterdir()}
+    assert times[3] == 2
+    assert sum(times.values()) <= 20 + 4  # two workers, two items each in flight
+
+
+def test_an_item_that_kills_every_worker_is_given_up():
+    with engine("local", workers=1) as e, pytest.raises(EngineError, match="lost 6 times while this was in flight: 17"):
+        list(e.run(always_die, [17]))
+
+
+def test_leaving_early_stops_threads_at_their_next_pulse(tmp_path):
+    def tick():
+        if list(tmp_path.iterdir()):
+            raise KeyboardInterrupt
+
+    began = time.monotonic()
+    with pytest.raises(KeyboardInterrupt), engine("threads", workers=1) as e:
+        list(e.run(partial(wait_long, tmp_path), range(3), tick))
+    assert time.monotonic() - began < 20
+    assert (tmp_path / "0-stopped").exists()
+    assert not list(tmp_path.glob("2-*"))
+
+
+def test_what_threads_have_done_so_far_is_known(tmp_path):
+    seen = []
+
+    def tick():
+        seen.append(e.within)
+        if seen[-1] == 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt), engine("threads", workers=2) as e:
+        list(e.run(partial(wait_long, tmp_path), range(2), tick))
+    assert e.within == 0
+
+
+def test_a_pulse_outside_of_an_engine_does_nothing():
+    pulse(3)
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
+def test_no_worker_outlives_its_driver(tmp_path, child_environment, how):
+    code = f"if __name__ == '__main__':\n import engine_work; engine_work.drive('local', {str(tmp_path)!r})"
+    script = tmp_path.with_suffix(".py")
+    script.write_text(code)
+    driver = subprocess.Popen(
+        [sys.executable, str(script)], env=child_environment, stderr=subprocess.PIPE, start_new_session=True
+    )
+    until(lambda: len(pids(tmp_path)) == 2)
+    driver.send_signal(how)
+    _, errors = driver.communicate(timeout=20)
+    until(lambda: not any(alive(pid) for pid in pids(tmp_path)))
+    if how == signal.SIGINT:
+        assert driver.returncode == -signal.SIGINT
+        assert errors.count(b"Traceback") == 1, errors.decode()  # the driver's own, and none of the workers
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"name": "treads"}, "unknown engine 'treads': choose one of threads, local, dask"),
+        ({"name": "local", "workers": 0}, "workers must be at least 1, not 0"),
+        ({"name": "local", "scheduler": "tcp://here:1"}, "belongs to the engine dask, not to local"),
+        ({"name": "dask", "scheduler": "tcp://here:1", "workers": 2}, "has its own workers"),
+    ],
+)
+def test_wrong_engines_are_refused(arguments, message):
+    with pytest.raises(EngineError, match=message):
+        engine(**arguments)
+
+
+def test_the_default_is_every_core():
+    with engine("threads") as e:
+        assert e.workers == cores() >= 1
+
+
+# ---------------------------------------------------------------------- Dask
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory):
+    """A scheduler and two worker processes on the loopback interface, started like on a cluster."""
+    pytest.importorskip("distributed", reason="the extra `cluster` is not installed")
+    folder = tmp_path_factory.mktemp("cluster")
+    environment = {**os.environ, "PYTHONPATH": str(HERE), "DASK_DISTRIBUTED__WORKER__MULTIPROCESSING_METHOD": "spawn"}
+    log = (folder / "log").open("w")
+    started = []
+
+    def start(*arguments):
+        command = [sys.executable, "-m", "dask", *arguments]
+        started.append(subprocess.Popen(command, env=environment, cwd=folder, stdout=log, stderr=log))
+
+    place = folder / "scheduler.json"
+    start("scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--scheduler-file", str(place))
+    until(place.exists, 60)
+    import json
+
+    address = json.loads(place.read_text())["address"]
+    for _ in range(2):
+        start("worker", address, "--nthreads", "1", "--no-dashboard", "--host", "127.0.0.1")
+    yield address
+    for process in reversed(started):
+        process.terminate()
+    for process in started:
+        try:
+            process.wait(timeout=20)
+        except subprocess.TimeoutExpired:
+            process.kill()
+    log.close()
+
+
+def test_a_cluster_gives_the_same_results_and_survives_the_loss_of_a_worker(cluster, tmp_path):
+    with engine("dask", scheduler=cluster) as e:
+        assert sorted(e.run(square, range(30))) == [(i, i * i) for i in range(30)]
+        assert sorted(e.run(partial(die_once, tmp_path), range(20))) == [(i, i * i) for i in range(20)]
+    assert (tmp_path / "3").stat().st_size == 2
+
+
+def test_errors_on_a_cluster_come_back(cluster):
+    with engine("dask", scheduler=cluster) as e:
+        with pytest.raises(WorkbenchError, match="three is too many"):
+            list(e.run(third_fails, range(10)))
+        with pytest.raises(EngineError, match="Unsendable: three is too many"):
+            list(e.run(third_fails_badly, range(5)))
+
+
+def test_leaving_early_stops_the_tasks_of_a_cluster(cluster, tmp_path):
+    def tick():
+        if len(pids(tmp_path)) == 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt), engine("dask", scheduler=cluster) as e:
+        list(e.run(partial(wait_long, tmp_path), range(6), tick))
+    until(lambda: len(list(tmp_path.glob("*-stopped"))) == 2)
+    assert len(list(tmp_path.glob("*-[0-9]*"))) == 2
+
+
+def test_an_address_where_nobody_answers_is_refused(monkeypatch):
+    pytest.importorskip("distributed", reason="the extra `cluster` is not installed")
+    with (
+        pytest.raises(EngineError, match=r"no Dask scheduler answers at tcp://127.0.0.1:9"),
+        engine("dask", scheduler="tcp://127.0.0.1:9"),
+    ):
+        pass
+
+
+@pytest.mark.slow
+def test_a_cluster_of_its_own_survives_random_kills(tmp_path):
+    pytest.importorskip("distributed", reason="the extra `cluster` is not installed")
+    generator = random.Random(1)
+    with engine("dask", workers=2) as e:
+        assert sorted(e.run(square, range(50))) == [(i, i * i) for i in range(50)]
+        found = dict(e.run(partial(die_once, tmp_path), [generator.randrange(6) for _ in range(40)]))
+    assert len(found) == 40

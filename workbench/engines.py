@@ -1,0 +1,435 @@
+"""Where independent pieces of work are computed: in threads, in processes, or on a Dask cluster.
+
+    with engine("local", workers=4) as e:
+        for place, result in e.run(work, items):
+            ...
+
+`work` is a function of one item that can be pickled: one of a module, or a `functools.partial` of one. Items are taken one
+by one, when there is room for them, so that there may be very many; results come as they finish, each with the place of
+its item (0, 1, 2, ...). What is computed never depends on the engine: it only decides where.
+
+| engine | what runs the work | for |
+|---|---|---|
+| `threads` | `ThreadPoolExecutor` | compiled kernels, which hold no interpreter lock: nothing to start |
+| `local` | `ProcessPoolExecutor`, workers forked from a clean server process | plain Python on all cores of a machine |
+| `dask` | `dask.distributed`: a cluster by its scheduler's address, or one of its own on this machine | many machines |
+
+The processes are those of the standard library rather than joblib's: nothing more to install, and a fork from a server that
+has imported the work's module costs milliseconds, so that replacing a lost worker is cheap too.
+
+Ctrl-C, or any error, cancels what has not begun and ends what has: processes at once, threads and Dask tasks at their next
+`pulse`. A process that is killed costs the items that were in flight; they are computed again, by new processes. On a
+cluster, Dask does the same. An item that is in flight each time a worker is lost is given up with an `EngineError`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import math
+import os
+import pickle
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import CancelledError, Executor, ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from functools import partial
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
+from queue import Empty, SimpleQueue
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+from workbench.errors import WorkbenchError
+from workbench.extras import need
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+Tick = Callable[[], None]
+
+ENGINES = ("threads", "local", "dask")
+
+_A_TICK = 0.1
+"""Seconds between two calls of `tick` while nothing finishes."""
+
+_LOSSES = 5
+"""How often the worker of an item may be lost before the item is given up."""
+
+_ANSWER = 10
+"""Seconds to wait for a scheduler to answer."""
+
+_PATIENCE = 60
+"""Seconds to wait for the first worker of a cluster."""
+
+_COUNTING = 2.0
+"""Seconds between two counts of a cluster's workers."""
+
+
+class EngineError(WorkbenchError):
+    """An engine that cannot be started, or that lost its workers."""
+
+
+class Cancelled(Exception):
+    """Raised by `pulse` in work whose result nobody waits for any more."""
+
+
+def engine(name: str = "local", workers: int | None = None, scheduler: str | None = None) -> Engine:
+    """An engine by its name, to be used in a `with` statement.
+
+    Parameters
+    ----------
+    name : "threads", "local" or "dask".
+    workers : how many threads or processes, by default as many as this process may use cores. A cluster that is given by
+        its address has its own.
+    scheduler : for "dask", the address of a running cluster, such as "tcp://10.0.0.1:8786"; None for one of its own, with
+        worker processes on this machine.
+
+    >>> with engine("threads", workers=2) as e:
+    ...     sorted(e.run(abs, [-3, 2, -1]))
+    [(0, 3), (1, 2), (2, 1)]
+    """
+    kinds: dict[str, type[Engine]] = {"threads": _Threads, "local": _Processes}
+    if name not in ENGINES:
+        raise EngineError(f"unknown engine {name!r}: choose one of {', '.join(ENGINES)}")
+    if workers is not None and workers < 1:
+        raise EngineError(f"workers must be at least 1, not {workers}")
+    if name == "dask":
+        if scheduler is not None and workers is not None:
+            raise EngineError(f"the cluster at {scheduler} has its own workers: leave the number of workers out")
+        return _Dask(workers, scheduler)
+    if scheduler is not None:
+        raise EngineError(f"a scheduler ({scheduler}) belongs to the engine dask, not to {name}")
+    return kinds[name](workers or cores())
+
+
+def cores() -> int:
+    """How many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+_own = threading.local()
+
+
+def pulse(done: int = 0) -> None:
+    """To be called by long work now and then: tells how much is done, and raises `Cancelled` when its run is over.
+
+    Outside of an engine it does nothing.
+    """
+    beat = getattr(_own, "beat", None)
+    if beat is not None:
+        beat(done)
+
+
+class Engine:
+    """What all engines share: items in flight, and results as they finish.
+
+    Attributes
+    ----------
+    workers : how many items are computed at the same time.
+    """
+
+    def __init__(self, workers: int):
+        self.workers = workers
+        self.in_flight: dict[int, Any] = {}
+
+    def run(
+        self, work: Callable[[Item], Result], items: Iterable[Item], tick: Tick | None = None
+    ) -> Iterator[tuple[int, Result]]:
+        """The results of `work` on all items, as they finish, each with the place of its item.
+
+        Parameters
+        ----------
+        tick : called about ten times a second, in the thread of the caller.
+        """
+        finished: SimpleQueue[tuple[int, Any]] = SimpleQueue()
+        waiting = enumerate(items)
+        given: dict[int, tuple[Item, int]] = {}  # the item at a place, and how often its worker was lost
+
+        def submit(place: int) -> None:
+            future = self.in_flight[place] = self._submit(work, place, given[place][0])
+            future.add_done_callback(lambda future: finished.put((place, future)))
+
+        more = True
+        try:
+            while more or given:
+                while more and len(given) < self._room():
+                    taken = next(waiting, None)
+                    if taken is None:
+                        more = False
+                        break
+                    given[taken[0]] = taken[1], 0
+                    submit(taken[0])
+                if tick is not None:
+                    tick()
+                if not given:
+                    break
+                for place, result in self._results(_all(finished)):
+                    item, losses = given[place]
+                    if not isinstance(result, BrokenProcessPool):
+                        del given[place], self.in_flight[place]
+                        yield place, result
+                    elif losses < _LOSSES:
+                        given[place] = item, losses + 1
+                        submit(place)
+                    else:
+                        raise EngineError(
+                            f"a worker process was lost {losses + 1} times while this was in flight: {_short(item)}. "
+                            "Was it killed, or is there too little memory for so many workers?"
+                        )
+        finally:
+            for place in given:
+                if place in self.in_flight:
+                    self.in_flight[place].cancel()
+
+    @property
+    def within(self) -> int:
+        """What the items in flight have told by `pulse`; 0 where it cannot be known."""
+        return 0
+
+    def _room(self) -> int:
+        """How many items may be in flight: a second one for each worker, so that none waits for the next."""
+        return 2 * self.workers
+
+    def _submit(self, work: Callable[[Any], Any], place: int, item: Any) -> Any:
+        """A future of `work(item)`."""
+        raise NotImplementedError
+
+    def _results(self, finished: list[tuple[int, Any]]) -> Iterator[tuple[int, Any]]:
+        """What finished futures hold; the loss of a worker as a result, other errors raised."""
+        for place, future in finished:
+            try:
+                result = future.result()
+            except BrokenProcessPool as lost:
+                result = lost
+            yield place, result
+
+    def _close(self) -> None:
+        """End everything; called once."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._close()
+
+
+def _all(finished: SimpleQueue[tuple[int, Any]]) -> list[tuple[int, Any]]:
+    """Everything in the queue; a tick later at the latest."""
+    found = []
+    with contextlib.suppress(Empty):
+        found.append(finished.get(timeout=_A_TICK))
+        while True:
+            found.append(finished.get_nowait())
+    return found
+
+
+def _short(item: Any) -> str:
+    text = repr(item)
+    return text if len(text) <= 200 else text[:200] + "..."
+
+
+# ---------------------------------------------------------------------- threads
+
+
+class _Threads(Engine):
+    def __init__(self, workers: int):
+        super().__init__(workers)
+        self.told: dict[int, int] = {}
+        self.stop = threading.Event()
+        self.executor = ThreadPoolExecutor(workers, thread_name_prefix="engine")
+
+    @property
+    def within(self) -> int:
+        return sum(self.told.copy().values())
+
+    def _submit(self, work: Callable[[Any], Any], place: int, item: Any) -> Any:
+        return self.executor.submit(self._call, work, place, item)
+
+    def _call(self, work: Callable[[Any], Any], place: int, item: Any) -> Any:
+        def beat(done: int) -> None:
+            self.told[place] = done
+            if self.stop.is_set():
+                raise Cancelled
+
+        _own.beat = beat
+        try:
+            return work(item)
+        finally:
+            _own.beat = None
+            self.told.pop(place, None)
+
+    def _close(self) -> None:
+        self.stop.set()
+        self.executor.shutdown(cancel_futures=True)
+
+
+# ---------------------------------------------------------------------- processes
+
+
+class _Processes(Engine):
+    """A pool of processes that hold one end of a pipe, the lifeline: when the other end goes, so do they.
+
+    The kernel closes that end when this process is killed, so that no worker outlives it.
+    """
+
+    def __init__(self, workers: int):
+        super().__init__(workers)
+        self.executor: Executor | None = None
+        self.lifeline: Connection | None = None
+
+    def _submit(self, work: Callable[[Any], Any], place: int, item: Any) -> Any:
+        if self.executor is not None:
+            with contextlib.suppress(BrokenProcessPool):
+                return self.executor.submit(_call, work, item)
+            self._close()
+        return self._start(work).submit(_call, work, item)
+
+    def _start(self, work: Callable[[Any], Any]) -> Executor:
+        context = get_context("forkserver")
+        context.set_forkserver_preload([_module(work)])
+        held, self.lifeline = context.Pipe(duplex=False)
+        self.executor = ProcessPoolExecutor(self.workers, context, initializer=_hold_on, initargs=(held,))
+        return self.executor
+
+    def _close(self) -> None:
+        if self.executor is None or self.lifeline is None:
+            return
+        if self.in_flight:
+            self.lifeline.close()
+        self.executor.shutdown(cancel_futures=True)
+        self.lifeline.close()
+        self.executor = self.lifeline = None
+
+
+def _module(work: Any) -> str:
+    while isinstance(work, partial):
+        work = work.func
+    return str(work.__module__)
+
+
+def _hold_on(lifeline: Connection) -> None:
+    """In a worker: leave Ctrl-C to the process that started it, and end when that process is gone or lets go."""
+
+    def watch() -> None:
+        with contextlib.suppress(EOFError, OSError):
+            lifeline.recv_bytes()
+        os._exit(1)
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=watch, name="lifeline", daemon=True).start()
+
+
+def _call(work: Callable[[Any], Any], item: Any) -> Any:
+    """`work(item)` in another process; an error that cannot be sent back is told in words."""
+    try:
+        return work(item)
+    except Exception as error:
+        try:
+            pickle.loads(pickle.dumps(error))
+        except Exception:
+            raise EngineError(f"{type(error).__name__}: {error}") from None
+        raise
+
+
+# ---------------------------------------------------------------------- Dask
+
+
+class _Dask(Engine):
+    def __init__(self, workers: int | None, scheduler: str | None):
+        super().__init__(workers or cores())
+        self.distributed = need("distributed", extra="cluster")
+        self.scheduler = scheduler
+        self.cluster: Any = None
+        self.client: Any = None
+        self.counted = -math.inf
+
+    def __enter__(self) -> Self:
+        try:
+            if self.scheduler is None:
+                self.cluster = self._own_cluster()
+            self.client = self.distributed.Client(self.cluster or self.scheduler, set_as_default=False, timeout=_ANSWER)
+            self.client.wait_for_workers(1, timeout=_PATIENCE)
+        except BaseException as error:
+            found = self.client is not None
+            self._close()
+            if found and isinstance(error, TimeoutError):
+                where = self.scheduler
+                raise EngineError(
+                    f"the scheduler at {where} has no workers after {_PATIENCE} s: dask worker {where}"
+                ) from None
+            if isinstance(error, OSError | ValueError):
+                raise EngineError(f"no Dask scheduler answers at {self.scheduler}: {error}") from None
+            raise
+        return self
+
+    def _own_cluster(self) -> Any:
+        """Worker processes of one thread each on the loopback interface, which write nothing to the disk."""
+        import dask
+
+        memory = {f"distributed.worker.memory.{key}": False for key in ("target", "spill", "pause")}
+        with dask.config.set(memory):
+            return self.distributed.LocalCluster(
+                n_workers=self.workers, threads_per_worker=1, host="127.0.0.1", dashboard_address=None
+            )
+
+    def _room(self) -> int:
+        """Workers may come and go, so that they are counted again now and then; a cluster is far away, so that it gets more."""
+        if time.monotonic() - self.counted > _COUNTING:
+            self.workers = max(1, sum(self.client.nthreads().values()))
+            self.counted = time.monotonic()
+        return 4 * self.workers
+
+    def _submit(self, work: Callable[[Any], Any], place: int, item: Any) -> Any:
+        return self.client.submit(_on_dask, work, item, pure=False)
+
+    def _results(self, finished: list[tuple[int, Any]]) -> Iterator[tuple[int, Any]]:
+        """All at once, as asking for one costs as much as asking for many; errors last, as they end the run."""
+        well = [(place, future) for place, future in finished if future.status == "finished"]
+        try:
+            found = self.client.gather([future for _, future in well])
+            yield from zip((place for place, _ in well), found, strict=True)
+            for place, future in finished:
+                if future.status != "finished":
+                    yield place, future.result()
+        except self.distributed.KilledWorker as error:
+            raise EngineError(f"workers of the cluster were lost again and again: {error}") from None
+        except CancelledError:
+            raise EngineError(f"the scheduler at {self.scheduler} is gone, or it cancelled the work") from None
+
+    def _close(self) -> None:
+        """Cancel what is in flight; it ends at its next pulse."""
+        logger = logging.getLogger("distributed")
+        level = logger.level
+        logger.setLevel(logging.CRITICAL + 1)  # what is cancelled complains that nobody listens
+        try:
+            if self.client is not None and self.in_flight:
+                self.client.cancel(list(self.in_flight.values()), force=True)
+            for part in (self.client, self.cluster):
+                if part is not None:
+                    part.close()
+        finally:
+            logger.setLevel(level)
+            self.client = self.cluster = None
+
+
+def _on_dask(work: Callable[[Any], Any], item: Any) -> Any:
+    """`work(item)` on a worker of the cluster, which ends when the task is cancelled."""
+    from distributed import get_worker
+
+    worker = get_worker()
+    key = worker.get_current_task()
+
+    def beat(done: int) -> None:
+        task = worker.state.tasks.get(key)
+        if task is None or task.state == "cancelled":
+            raise Cancelled
+
+    _own.beat = beat
+    try:
+        return _call(work, item)
+    finally:
+        _own.beat = None
