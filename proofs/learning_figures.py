@@ -7,6 +7,7 @@ Else: open. The runs here are short enough for `workbench verify`; `workbench re
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterable
 from functools import cache
 from typing import Any
@@ -37,23 +38,31 @@ def results(id: str, seeds: int, steps: int, memories: tuple[str, ...], starts: 
     return run_experiment(experiment.with_memories(memories).with_starts(starts), find)
 
 
-def judged(findings: Iterable[Finding], summary: str, runs: str, otherwise: str = "") -> Evidence:
-    """The findings as evidence, each with its effect and interval; `otherwise` says in short what speaks against."""
+def judged(
+    findings: Iterable[Finding], summary: str, runs: str, otherwise: str = "", undecided: str = ""
+) -> Evidence:
+    """The findings as evidence, each with its effect and interval.
+
+    `otherwise` says in short what speaks against the statement, `undecided` what stays within the noise.
+    """
     found = list(findings)
     lines = [runs, ""]
     for f in found:
         under = f" [{f.under}]" if f.under else ""
-        lines.append(f"{f.verdict}{under}: {f.what}")
-        lines.append(f"    {f.estimate.effect:.3f} [{f.estimate.low:.3f}, {f.estimate.high:.3f}], claimed "
-                     f"{'above' if f.above else 'below'} {f.bound:g} ({f.measured})")  # fmt: skip
-    argument = "\n".join(lines)
+        lines += [
+            f"{f.verdict}{under}: {f.what}",
+            f"    {f.estimate.effect:.3f} [{f.estimate.low:.3f}, {f.estimate.high:.3f}], claimed "
+            f"{'above' if f.above else 'below'} {f.bound:g}",
+            f"    ({f.measured})",
+        ]
+    argument = "\n".join(textwrap.fill(line, 80, subsequent_indent="    ") for line in lines)
     against = [f for f in found if f.verdict == "contradicted"]
     if against:
         first = against[0]
         what = f"{first.what}: {first.estimate.effect:.2f} [{first.estimate.low:.2f}, {first.estimate.high:.2f}]"
         return refuted(otherwise or f"not so: {first.what}", argument, counterexample=what)
     if any(f.verdict != "supported" for f in found):
-        return open_("; ".join(f"undecided: {f.what}" for f in found if f.verdict != "supported"), argument)
+        return open_(undecided or "; ".join(f"undecided: {f.what}" for f in found if f.verdict != "supported"), argument)
     return supported(summary, argument)
 
 
@@ -181,7 +190,8 @@ fig_gravity2.twin("O1 better than O2", pair=("O2", "O1"))
 def fig_sarsa(stable: tuple[float, str] = (0.5, "O1"), seeds: int = 12) -> Evidence:
     """All parts but one: whether O1 or OA1 is the steadier with lambda = 0.5 stays within the noise."""
     found = judge("D6.fig-sarsa", results("D6.fig-sarsa", seeds, MILLION, ("B1", "O1", "OA1")), stable=stable)
-    return judged(found.findings, "every part", f"{seeds} seeds, {MILLION:,} steps.")
+    runs = f"{seeds} seeds, {MILLION:,} steps."
+    return judged(found.findings, "every part", runs, undecided="lambda 0.5: O1 against OA1 undecided")
 
 
 fig_sarsa.twin("Sarsa(1) with OA1 the most stable", stable=(1.0, "OA1"))

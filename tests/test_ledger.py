@@ -41,10 +41,6 @@ def test_every_statement_of_the_paper_is_in_the_ledger(claims):
     assert [name for name in claims if not name.endswith("*")] == list(ORDER)
 
 
-def test_every_claim_has_a_spoiled_twin(claims):
-    assert [name for name, one in claims.items() if not one.twins] == []
-
-
 def test_a_refuted_claim_names_the_statement_that_holds_instead(claims):
     for one in claims.values():
         if one.documented == "refuted":
