@@ -15,7 +15,16 @@ def test_nothing_is_shown_in_the_first_two_seconds(capsys):
     assert capsys.readouterr() == ("", "")
 
 
+def test_nothing_is_written_to_a_file(monkeypatch, capsys):
+    monkeypatch.setattr(waiting_module, "PATIENCE", 0.0)
+    with Waiting("counting") as waiting:
+        waiting.report(0.5, "half")
+    assert waiting._bar is not None
+    assert capsys.readouterr() == ("", "")
+
+
 def test_a_long_computation_shows_a_bar_and_takes_it_away(monkeypatch):
+    monkeypatch.setenv("FORCE_COLOR", "1")  # as on a terminal
     monkeypatch.setattr(waiting_module, "PATIENCE", 0.0)
     monkeypatch.setattr(waiting_module, "_BETWEEN", 0.0)
     with Waiting("counting") as waiting:
@@ -31,6 +40,7 @@ def test_a_long_computation_shows_a_bar_and_takes_it_away(monkeypatch):
 
 
 def test_an_interruption_takes_the_bar_away_as_well(monkeypatch):
+    monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.setattr(waiting_module, "PATIENCE", 0.0)
     waiting = Waiting("counting")
 

@@ -1,4 +1,7 @@
-"""A progress bar that appears once a computation has taken two seconds, and leaves nothing behind."""
+"""A progress bar that appears once a computation has taken two seconds, and leaves nothing behind.
+
+Where standard error is neither a terminal nor a notebook, nothing appears.
+"""
 
 from __future__ import annotations
 
@@ -55,6 +58,7 @@ def _bar(what: str) -> Progress:
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
     columns = (TextColumn("{task.description}"), BarColumn(12), TimeElapsedColumn(), TextColumn("{task.fields[text]}"))
-    bar = Progress(*columns, console=Console(stderr=True), transient=True)
+    console = Console(stderr=True)
+    bar = Progress(*columns, console=console, transient=True, disable=not (console.is_terminal or console.is_jupyter))
     bar.add_task(what, total=1.0, text="")
     return bar
