@@ -1,6 +1,6 @@
 """The `workbench` command.
 
-Each command is a function of the same name in a module of `workbench.commands`. Those modules import nothing heavy until
+Each command is a function in a module of the same name in `workbench.commands`. Those modules import nothing heavy until
 they run, so that `workbench --help` answers at once.
 """
 
@@ -13,7 +13,18 @@ import typer
 
 from workbench.errors import WorkbenchError
 
-COMMANDS = ("verify", "reproduce", "compare", "improve", "shortcuts", "learn", "needs-memory")
+COMMANDS = {
+    "list": "listing",
+    "show": "show",
+    "verify": "verify",
+    "reproduce": "reproduce",
+    "compare": "compare",
+    "improve": "improve",
+    "shortcuts": "shortcuts",
+    "learn": "learn",
+    "needs-memory": "needs_memory",
+}
+"""Each command, and the module and function that it is."""
 
 app = typer.Typer(
     add_completion=False,
@@ -23,8 +34,7 @@ app = typer.Typer(
     help="A workbench for the theory of memory in partially observable reinforcement learning.\n\n"
     "Example: workbench improve recall4 -m B1 -m B5 -m OA1",
 )
-for name in COMMANDS:
-    function = name.replace("-", "_")
+for name, function in COMMANDS.items():
     app.command(name)(getattr(importlib.import_module(f"workbench.commands.{function}"), function))
 
 
