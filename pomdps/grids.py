@@ -80,7 +80,7 @@ class Grid:
 
 
 def gravity(press: str = "enter", p_down: Number = Fraction(9, 10), gamma: Number = Fraction(19, 20)) -> POMDP:
-    """Gravity: fetch a cookie against a downward force that a button, whose state is hidden, turns off.
+    """Gravity: fetch a cookie against a downward force that a button turns off; the force is hidden.
 
     Parameters
     ----------
