@@ -67,6 +67,15 @@ def test_the_parts_answer_in_labels():
     assert "nowhere" not in P.terminal
     assert repr(P) == "POMDP small: 2 states (1 terminal), 1 observation, 2 actions, 3 outcomes, gamma 1"
     assert "<caption>POMDP small</caption>" in P._repr_html_()
+
+
+def test_a_label_as_long_as_a_screen_is_shown_in_part():
+    long = "x" * 500
+    P = POMDP.from_functions(
+        name="long", A=["a"], p=lambda s, a: {("end", 0): 1}, omega=lambda s: {"o": 1}, mu={long: 1}, gamma=1, terminal={"end"}
+    )
+    assert "x" * 59 + "…" in P._repr_html_()
+    assert "x" * 60 not in P._repr_html_()
     with pytest.raises(UnknownLabel, match="'start'"):
         P.p("start", "go")
 

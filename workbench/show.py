@@ -5,19 +5,23 @@ from __future__ import annotations
 import html
 
 from workbench.pomdp import POMDP
-from workbench.space import Space, show
+from workbench.space import Label, Space, show
 
 _SHOWN = 8
+"""Labels listed of a space."""
+
+_LONGEST = 60
+"""Characters shown of a label: those of compiled environments are whole screens."""
 
 
 def facts(P: POMDP) -> list[tuple[str, str]]:
     """What a reader wants to know first, element by element of the paper's tuple."""
     ends = f", {len(P.terminal):,} terminal" if len(P.terminal) else ""
-    starts = ", ".join(f"{show(s)}: {x}" for (s, x), _ in zip(P.mu.items(), range(_SHOWN), strict=False))
+    starts = ", ".join(f"{shortened(s)}: {x}" for (s, x), _ in zip(P.mu.items(), range(_SHOWN), strict=False))
     return [
-        ("S", f"{len(P.S):,} states{ends}: {_some(P.S)}"),
-        ("O", f"{len(P.O):,} observations: {_some(P.O)}"),
-        ("A", f"{len(P.A):,} actions: {_some(P.A)}"),
+        ("S", f"{len(P.S):,} states{ends}: {some(P.S)}"),
+        ("O", f"{len(P.O):,} observations: {some(P.O)}"),
+        ("A", f"{len(P.A):,} actions: {some(P.A)}"),
         ("R", f"{len(P.R):,} rewards: {', '.join(str(r) for r in P.R[:_SHOWN])}{' ...' if len(P.R) > _SHOWN else ''}"),
         ("p", f"{len(P.p.s_next):,} outcomes"),
         ("omega", "deterministic" if P.omega.is_deterministic else f"stochastic, {len(P.omega.o):,} entries"),
@@ -27,8 +31,19 @@ def facts(P: POMDP) -> list[tuple[str, str]]:
     ]
 
 
-def _some(space: Space) -> str:
-    return ", ".join(show(label) for label in space[:_SHOWN]) + (" ..." if len(space) > _SHOWN else "")
+def some(space: Space) -> str:
+    """The first labels of a space.
+
+    >>> some(Space(range(20)))
+    '0, 1, 2, 3, 4, 5, 6, 7 ...'
+    """
+    return ", ".join(map(shortened, space[:_SHOWN])) + (" ..." if len(space) > _SHOWN else "")
+
+
+def shortened(label: Label) -> str:
+    """A label as text, its end left out if it is long."""
+    text = show(label)
+    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
 
 
 def model_html(P: POMDP) -> str:
