@@ -67,6 +67,8 @@ def test_the_parts_answer_in_labels():
     assert "nowhere" not in P.terminal
     assert repr(P) == "POMDP small: 2 states (1 terminal), 1 observation, 2 actions, 3 outcomes, gamma 1"
     assert "<caption>POMDP small</caption>" in P._repr_html_()
+    with pytest.raises(UnknownLabel, match="'start'"):
+        P.p("start", "go")
 
 
 def test_a_label_as_long_as_a_screen_is_shown_in_part():
@@ -76,8 +78,6 @@ def test_a_label_as_long_as_a_screen_is_shown_in_part():
     )
     assert "x" * 59 + "…" in P._repr_html_()
     assert "x" * 60 not in P._repr_html_()
-    with pytest.raises(UnknownLabel, match="'start'"):
-        P.p("start", "go")
 
 
 @given(pomdps())
