@@ -5,27 +5,37 @@
 | `memory_diagram` | how a policy moves through the memory states, and where shortcuts leave it (Figure 3) |
 | `grid_policy` | a policy on its grid, one panel for each memory state that it reaches (Figure 2) |
 | `policy_table`, `q_table` | a policy, q-values or TD values as heat maps with the numbers in the cells |
+| `lambda_sweep` | TD(lambda) values for lambda from 0 to 1, and where greedy changes |
+| `policy_flow` | the oracle loop on a slice of the policy simplex: its flow and its basins of attraction |
+| `belief_graph` | the reachable beliefs, step by step |
 | `learning_curves` | reward while learning, mean and band, by memory (Figures 2, 4, 11) |
 | `oracle_values`, `greedy_values`, `greedy_raster` | values of the oracle loop, and of greedy policies while learning |
 
-Nothing is computed here but means and standard deviations over seeds. Without `axes` a function makes a new pyplot figure,
-which Jupyter shows. A memory has the same look everywhere (`memory_style`); what colour tells, line style, marker, hatch or
-a frame tells too.
+Results come from elsewhere (`transition_diagram`, `evaluate`, `sweep_lambda`, `policy_slice`, `reachable_beliefs`, `learn`,
+`improve`); nothing is computed here but means and standard deviations over seeds. Without `axes` a function makes a new
+pyplot figure, which Jupyter shows. A memory has the same look everywhere (`memory_style`); what a colour tells, a line style,
+marker, hatch or frame tells too.
 """
 
+from workbench.figures.beliefs import belief_graph
 from workbench.figures.curves import greedy_raster, greedy_values, learning_curves, memory_style, oracle_values
 from workbench.figures.diagrams import memory_diagram
 from workbench.figures.grids import grid_policy
+from workbench.figures.slices import policy_flow
+from workbench.figures.sweeps import lambda_sweep
 from workbench.figures.tables import policy_table, q_table
 
 __all__ = [
+    "belief_graph",
     "greedy_raster",
     "greedy_values",
     "grid_policy",
+    "lambda_sweep",
     "learning_curves",
     "memory_diagram",
     "memory_style",
     "oracle_values",
+    "policy_flow",
     "policy_table",
     "q_table",
 ]

@@ -1,8 +1,7 @@
-"""Results as pictures: each function takes results, draws them on matplotlib axes, and returns the axes.
+"""Curves over time: learning curves, values of greedy policies, values of the oracle loop; and how a memory looks.
 
-Nothing is computed here but means and standard deviations over seeds. A memory has the same look everywhere: its family
-gives the colour and the marker, its size the line (1 solid, 2 dashed, beyond dotted), so that curves can be told apart in
-black and white and by people who do not see all colours (the colours are those of Okabe and Ito).
+A memory's family gives the colour and the marker, its size the line (1 solid, 2 dashed, beyond dotted), so that curves can
+be told apart in black and white and by people who do not see all colours (the colours are those of Okabe and Ito).
 """
 
 from __future__ import annotations
@@ -63,7 +62,7 @@ def memory_style(memory: str) -> dict[str, Any]:
     }
 
 
-def learning_curves(runs: Mapping[str, Rewards], axes: Axes, optimum: float | None = None) -> Axes:
+def learning_curves(runs: Mapping[str, Rewards], axes: Axes | None = None, optimum: float | None = None) -> Axes:
     """Average reward per 100 steps by memory: the mean over seeds, and half a standard deviation on either side.
 
     Parameters
@@ -71,22 +70,30 @@ def learning_curves(runs: Mapping[str, Rewards], axes: Axes, optimum: float | No
     runs : by the name of the memory.
     optimum : drawn as a horizontal line.
     """
+    new, axes = axes is None, _axes(axes)
+    furthest = 0.0
     for place, (memory, run) in enumerate(runs.items()):
         x = run.ends / 1e6
         mean, half = run.per_100.mean(axis=0), run.per_100.std(axis=0) / 2
         style = memory_style(memory)
         axes.fill_between(x, mean - half, mean + half, color=style["color"], alpha=0.2, linewidth=0)
         axes.plot(x, mean, markevery=_marks(len(x), place, len(runs)), **style)
-        axes.set_xlim(0, x[-1])
+        furthest = max(furthest, float(x[-1]))
+        axes.set_xlim(0, furthest)
     _optimum(axes, optimum)
     axes.set_ylim(bottom=0)
     axes.set_xlabel("steps (millions)")
     axes.set_ylabel("reward per 100 steps")
+    _legend(axes, new)
     return axes
 
 
 def greedy_values(
-    ends: NDArray[np.int64], values: NDArray[np.float64], memory: str, axes: Axes, optimum: float | None = None
+    ends: NDArray[np.int64],
+    values: NDArray[np.float64],
+    memory: str,
+    axes: Axes | None = None,
+    optimum: float | None = None,
 ) -> Axes:
     """The value of the greedy policy at every checkpoint, of one run, drawn over the block that ends there.
 
@@ -94,6 +101,7 @@ def greedy_values(
     ----------
     ends, values : `ends[checkpoint]`, the steps done, and `values[checkpoint]`.
     """
+    axes = _axes(axes)
     style = memory_style(memory)
     x, y = np.append(0, ends / 1e6), np.append(values[:1], values)
     axes.plot(x, y, drawstyle="steps-pre", color=style["color"], linewidth=1.2, label=style["label"])
@@ -105,13 +113,14 @@ def greedy_values(
     return axes
 
 
-def greedy_raster(ends: NDArray[np.int64], values: NDArray[np.float64], axes: Axes) -> Axes:
+def greedy_raster(ends: NDArray[np.int64], values: NDArray[np.float64], axes: Axes | None = None) -> Axes:
     """The value of the greedy policy of many runs: a row for each seed, a column for each checkpoint, 1 dark, 0 white.
 
     Parameters
     ----------
     values : `values[seed, checkpoint]`.
     """
+    axes = _axes(axes)
     axes.imshow(
         values, aspect="auto", interpolation="nearest", cmap="Greys", vmin=0, vmax=1.4,
         extent=(0, ends[-1] / 1e6, len(values) - 0.5, -0.5),
@@ -121,16 +130,34 @@ def greedy_raster(ends: NDArray[np.int64], values: NDArray[np.float64], axes: Ax
     return axes
 
 
-def oracle_values(loops: Mapping[str, Iterates], axes: Axes, optimum: float | None = None) -> Axes:
+def oracle_values(loops: Mapping[str, Iterates], axes: Axes | None = None, optimum: float | None = None) -> Axes:
     """The value of the policy at each iterate of the oracle loop, by memory."""
+    new, axes = axes is None, _axes(axes)
+    furthest = 0
     for place, (memory, loop) in enumerate(loops.items()):
         values = [float(value) for value in loop.values]
         axes.plot(values, markevery=_marks(len(values), place, len(loops)), **memory_style(memory))
-        axes.set_xlim(0, len(values))
+        furthest = max(furthest, len(values))
+        axes.set_xlim(0, furthest)
     _optimum(axes, optimum)
     axes.set_xlabel("iterate")
     axes.set_ylabel("value")
+    _legend(axes, new)
     return axes
+
+
+def _axes(axes: Axes | None) -> Axes:
+    if axes is not None:
+        return axes
+    from matplotlib import pyplot
+
+    return pyplot.figure(figsize=(7.0, 3.2), layout="constrained").add_subplot()
+
+
+def _legend(axes: Axes, new: bool) -> None:
+    """Beside the axes of a new figure; who brings axes places the legend."""
+    if new:
+        axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1), fontsize=9, frameon=False, handlelength=3)
 
 
 def _marks(points: int, place: int, curves: int) -> tuple[int, int]:

@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from workbench.errors import TooLarge
-from workbench.figures.graphs import Arrow, Box, Canvas, snake, text_size
+from workbench.figures.graphs import Arrow, Canvas, snake, text_size
 from workbench.transition_diagram import DiagramEdge, TransitionDiagram, action_label, node_label
 
 if TYPE_CHECKING:
@@ -22,8 +22,6 @@ _NAMED = 2
 """Other transitions carry labels where at most this many actions lead from node to node; loops may say o/w, otherwise."""
 
 _WIDTH, _FONT = 7.0, 9.0
-_START = 0.3
-"""The length of the arrow from nowhere that marks where episodes begin."""
 
 _BLUE, _RED, _GREY = "#0072B2", "#D55E00", "#9A9A9A"
 _LINES: dict[str, dict[str, Any]] = {
@@ -63,14 +61,11 @@ def memory_diagram(diagram: TransitionDiagram, axes: Axes | None = None) -> Axes
         )
     labels = [_label(diagram, edge) for edge in edges]
     canvas = _circle(diagram, nodes) if around else _layers(diagram, nodes, labels)
-    starts = []
-    for box in (canvas.boxes[node] for node in diagram.starts):
-        starts.append((box.x - box.width / 2, box.y))
-        canvas.keep_free(Box(starts[-1][0] - _START / 2, box.y, _START, 0.1))
+    for node in diagram.starts:
+        canvas.start(node)
     for edge, label in zip(edges, labels, strict=True):
         canvas.arrow(Arrow(edge.start, edge.end, label, _LINES[edge.kind], _TEXTS[edge.kind], edge.kind))
     axes = canvas.draw(axes)
-    _mark_starts(axes, starts)
     _legend(axes, edges)
     return axes
 
@@ -118,12 +113,6 @@ def _layers(diagram: TransitionDiagram, nodes: list[Any], labels: list[str]) -> 
             canvas.node(node, node_label(diagram.P, node), x + 0.5, top - row.height + y, **_look(diagram, node))
         top -= row.height + 0.85
     return canvas
-
-
-def _mark_starts(axes: Axes, places: list[tuple[float, float]]) -> None:
-    for x, y in places:
-        axes.annotate("", (x - 0.02, y), (x - _START, y), gid="start",
-                      arrowprops={"arrowstyle": "-|>", "color": "black", "shrinkA": 0, "shrinkB": 0})  # fmt: skip
 
 
 def _legend(axes: Axes, edges: list[DiagramEdge]) -> None:

@@ -25,6 +25,12 @@ _SAMPLES = 41
 _PADDING = 0.16
 """Around the text of a node."""
 
+_START = 0.3
+"""The length of the arrow that marks where episodes begin."""
+
+_STRETCH = 0.9
+"""How much wider than asked the gaps of a single row may be."""
+
 _LOOP = 0.17
 """The radius of an arrow from a node to itself."""
 
@@ -93,6 +99,7 @@ class Canvas:
     floor: float = 0.3
     boxes: dict[Hashable, Box] = field(default_factory=dict)
     _looks: list[tuple[Hashable, str, dict[str, Any]]] = field(default_factory=list)
+    _starts: list[tuple[float, float]] = field(default_factory=list)
     _labels: list[Box] = field(default_factory=list)
     _curves: list[NDArray[np.float64]] = field(default_factory=list)
     _routes: list[tuple[Arrow, NDArray[np.float64], Box | None]] = field(default_factory=list)
@@ -103,9 +110,12 @@ class Canvas:
         self.boxes[key] = Box(x, y, max(width + _PADDING, 0.34), max(height + 0.1, 0.34))
         self._looks.append((key, text, look))
 
-    def keep_free(self, box: Box) -> None:
-        """Let labels and, if there is another way, lines stay out of a rectangle."""
-        self._labels.append(box)
+    def start(self, key: Hashable) -> None:
+        """Mark a node, put before, with a short arrow from nowhere, as automata have it; labels stay away from it."""
+        box = self.boxes[key]
+        left = box.x - box.width / 2
+        self._starts.append((left, box.y))
+        self._labels.append(Box(left - _START / 2, box.y, _START, 0.1))
 
     def arrow(self, arrow: Arrow) -> None:
         """Put an arrow between two nodes where it disturbs least."""
@@ -121,7 +131,8 @@ class Canvas:
                 best = price, points, None
                 continue
             prices, labels = self._places(points, arrow)
-            totals = price + prices + self._price_of_labels(_corners(labels), taken, passed)
+            lines = np.concatenate([passed, points]) if arrow.start == arrow.end else passed  # a loop stays visible
+            totals = price + prices + self._price_of_labels(_corners(labels), taken, lines)
             k = int(np.argmin(totals))
             if best is None or totals[k] < best[0]:
                 best = float(totals[k]), points, labels[k]
@@ -231,6 +242,9 @@ class Canvas:
                 **{"arrowstyle": "-|>", **arrow.line, "linewidth": scale * arrow.line.get("linewidth", 1.0)},
             )  # fmt: skip
             axes.add_patch(patch)
+        for x, y in self._starts:
+            axes.annotate("", (x - 0.02, y), (x - _START, y), gid="start",
+                          arrowprops={"arrowstyle": "-|>", "color": "black", "shrinkA": 0, "shrinkB": 0})  # fmt: skip
         for key, text, look in self._looks:
             box = self.boxes[key]
             style = {"facecolor": "white", "edgecolor": "black", "linewidth": 1.1, **look}
@@ -290,6 +304,11 @@ def snake(
             used = 0.0
         used += breadth + (gap[0] if rows[-1] else 0.0)
         rows[-1].append(layer)
+    if len(rows) == 1:  # use the width that there is
+        taken = sum(max(sizes[key][0] for key in layer) + _PADDING for layer in rows[0])
+        across = min(gap[0] + _STRETCH, (width - taken) / max(1, len(rows[0]) - 1))
+        margin = (width - taken - across * (len(rows[0]) - 1)) / 2
+        return [_row(rows[0], sizes, (across, gap[1]), width, False, margin)]
     return [_row(row, sizes, gap, width, bool(place % 2)) for place, row in enumerate(rows)]
 
 
@@ -299,10 +318,10 @@ def _row(
     gap: tuple[float, float],
     width: float,
     backwards: bool,
+    x: float = 0.0,
 ) -> Row:
     heights = [sum(sizes[key][1] + _PADDING for key in layer) + gap[1] * (len(layer) - 1) for layer in layers]
     places: dict[Hashable, tuple[float, float]] = {}
-    x = 0.0
     for layer, height in zip(layers, heights, strict=True):
         breadth = max(sizes[key][0] for key in layer) + _PADDING
         y = (max(heights) + height) / 2
