@@ -227,10 +227,9 @@ def test_leaving_early_stops_the_tasks_of_a_cluster(cluster, tmp_path):
 
 def test_an_address_where_nobody_answers_is_refused(monkeypatch):
     pytest.importorskip("distributed", reason="the extra `cluster` is not installed")
-    with (
-        pytest.raises(EngineError, match=r"no Dask scheduler answers at tcp://127.0.0.1:9"),
-        engine("dask", scheduler="tcp://127.0.0.1:9"),
-    ):
+    monkeypatch.setattr(engines, "_ANSWER", 1)
+    nobody = engine("dask", scheduler="tcp://127.0.0.1:9")
+    with pytest.raises(EngineError, match=r"no Dask scheduler answers at tcp://127.0.0.1:9"), nobody:
         pass
 
 

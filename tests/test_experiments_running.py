@@ -8,8 +8,9 @@ import pytest
 
 import pomdps
 from workbench.augmentation import augment
+from workbench.engines import engine
 from workbench.errors import WorkbenchError
-from workbench.experiments import running
+from workbench.experiments import working
 from workbench.experiments.cells import cells_of
 from workbench.experiments.display import describe, progress_display
 from workbench.experiments.records import FIGURES, OracleLoop, Panel
@@ -17,7 +18,7 @@ from workbench.experiments.results import Results
 from workbench.experiments.running import run_cells, run_experiment
 from workbench.experiments.storage import Store
 from workbench.improvement import improve
-from workbench.learning import OptionError, QLearning, Sarsa, learn
+from workbench.learning import QLearning, Sarsa, learn
 from workbench.policy import uniform
 
 RECALL = FIGURES["fig3"].with_length(7, 2000, 300)
@@ -35,19 +36,19 @@ def find(name):
 def computed(monkeypatch):
     """The cells that are computed from now on, as (learner, seeds)."""
     found = []
-    compute = running.compute_learning
+    compute = working.compute_learning
 
-    def counting(E, learner, greedy, seeds, *rest):
+    def counting(E, learner, values, seeds, *rest):
         found.append((learner, E.name, seeds))
-        return compute(E, learner, greedy, seeds, *rest)
+        return compute(E, learner, values, seeds, *rest)
 
-    monkeypatch.setattr(running, "compute_learning", counting)
+    monkeypatch.setattr(working, "compute_learning", counting)
     return found
 
 
 def test_an_experiment_gives_the_same_numbers_as_the_learner_itself(tmp_path):
     for store in (None, Store(tmp_path), Store(tmp_path)):
-        results = run_experiment(RECALL, find, store, threads=2)
+        results = run_experiment(RECALL, find, store)
         for memory in ("OA1", "B2"):
             run = learn(augment(pomdps.recall(), memory), QLearning(), steps=2000, seeds=7, every=300)
             found = results[QLearning(), memory]
@@ -93,7 +94,7 @@ def test_a_changed_setting_invalidates_its_own_cells_only(tmp_path, computed):
 
 def test_a_damaged_cell_is_computed_again_and_no_other(tmp_path, computed):
     whole = run_experiment(RECALL, find, Store(tmp_path))
-    victim = sorted(tmp_path.glob("*.npz"))[0]
+    victim = sorted(tmp_path.glob("*.parquet"))[0]
     victim.write_bytes(victim.read_bytes()[:-10])
     computed.clear()
     store = Store(tmp_path)
@@ -109,12 +110,12 @@ def test_an_interrupted_run_keeps_what_was_finished_and_continues(tmp_path, comp
         if progress.cells_done >= 1:
             raise KeyboardInterrupt
 
-    with pytest.raises(KeyboardInterrupt):
-        run_cells(cells, find, Store(tmp_path), threads=1, report=interrupt)
-    kept = len(list(tmp_path.glob("*.json")))
+    with pytest.raises(KeyboardInterrupt), engine("threads", workers=1) as one:
+        run_cells(cells, find, Store(tmp_path), one, report=interrupt)
+    kept = len(list(tmp_path.glob("*.parquet")))
     assert 1 <= kept <= len(cells)
     assert not list(tmp_path.glob(".part-*"))
-    assert not [thread for thread in threading.enumerate() if thread.name.startswith(("cells", "learn"))]
+    assert not [thread for thread in threading.enumerate() if thread.name.startswith(("engine", "learn"))]
     computed.clear()
     _, reused = run_cells(cells, find, Store(tmp_path))
     assert len(reused) == kept
@@ -123,7 +124,7 @@ def test_an_interrupted_run_keeps_what_was_finished_and_continues(tmp_path, comp
 
 def test_a_long_cell_stops_at_an_interruption_before_its_end(monkeypatch):
     finished = []
-    compute = running.compute_learning
+    compute = working.compute_learning
 
     def noting(*arguments):
         arrays = compute(*arguments)
@@ -134,24 +135,24 @@ def test_a_long_cell_stops_at_an_interruption_before_its_end(monkeypatch):
         if progress.steps_done > 0:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(running, "compute_learning", noting)
+    monkeypatch.setattr(working, "compute_learning", noting)
     with pytest.raises(KeyboardInterrupt):
         run_cells(cells_of(RECALL.with_length(1, 90_000_000, 90_000_000)), find, report=interrupt)
     assert finished == []
 
 
 def test_an_error_in_one_cell_ends_the_run_and_loses_nothing_finished(tmp_path, monkeypatch):
-    compute = running.compute_learning
+    compute = working.compute_learning
 
-    def failing(E, learner, greedy, seeds, *rest):
+    def failing(E, learner, values, seeds, *rest):
         if seeds == (5, 6):
             raise WorkbenchError("this one fails")
-        return compute(E, learner, greedy, seeds, *rest)
+        return compute(E, learner, values, seeds, *rest)
 
-    monkeypatch.setattr(running, "compute_learning", failing)
-    with pytest.raises(WorkbenchError, match="this one fails"):
-        run_cells(cells_of(RECALL), find, Store(tmp_path), threads=1)
-    assert len(list(tmp_path.glob("*.json"))) >= 1
+    monkeypatch.setattr(working, "compute_learning", failing)
+    with pytest.raises(WorkbenchError, match="this one fails"), engine("threads", workers=1) as one:
+        run_cells(cells_of(RECALL), find, Store(tmp_path), one)
+    assert len(list(tmp_path.glob("*.parquet"))) >= 1
 
 
 def test_cells_that_figures_share_are_computed_once(computed):
@@ -173,11 +174,6 @@ def test_progress_adds_up_and_is_shown(capsys):
     with progress_display(Console(force_terminal=True, width=80)) as report:
         report(last)
     assert "cells 4 done, 0 left" in capsys.readouterr().out
-
-
-def test_wrong_threads_are_refused():
-    with pytest.raises(OptionError, match="threads must be at least 1, not 0"):
-        run_cells(cells_of(RECALL), find, threads=0)
 
 
 def test_the_numbers_are_tidy():

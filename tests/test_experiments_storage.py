@@ -2,22 +2,27 @@
 
 import errno
 import hashlib
-import io
-import json
 import os
+import pickle
 from collections import namedtuple
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays_of
 
 from workbench.experiments import storage
 from workbench.experiments.cells import key_of
-from workbench.experiments.storage import StorageError, Store, check_folder
+from workbench.experiments.storage import StorageError, Store, cells_in, check_folder, is_whole, pack, unpack
 
 CONTENT = {"task": "recall", "seeds": [0, 1], "code": "abc"}
-ARRAYS = {"ends": np.arange(3), "per_100": np.array([[0.1, np.nan, 3.0]]), "ended": np.array("limit cycle")}
+COLUMNS = {
+    "step": np.arange(3),
+    "seed": np.array([0, 1, 2**64 - 1], dtype=np.uint64),
+    "per_100": np.array([0.1, np.nan, -0.0]),
+    "ended": np.array(["limit cycle", "fixed", "fixed"]),
+}
 
 
 @pytest.fixture
@@ -26,73 +31,119 @@ def store(tmp_path):
 
 
 def same(one, other):
-    return one.keys() == other.keys() and all(
+    return list(one) == list(other) and all(
         one[name].dtype == other[name].dtype and one[name].tobytes() == other[name].tobytes() for name in one
     )
 
 
+def file_of(store):
+    return store.folder / f"{key_of(CONTENT)}.parquet"
+
+
 def test_a_cell_comes_back_bit_for_bit(store):
     assert store.load(CONTENT) is None
-    store.save(CONTENT, ARRAYS)
-    assert same(store.load(CONTENT), ARRAYS)
+    assert not store.holds(CONTENT)
+    store.save(CONTENT, COLUMNS)
+    assert same(store.load(CONTENT), COLUMNS)
+    assert store.holds(CONTENT)
     assert Store(store.folder).load({**CONTENT, "seeds": [0, 2]}) is None
     assert store.set_aside == []
 
 
 @settings(max_examples=20, deadline=None)
-@given(arrays_of.arrays(np.float64, arrays_of.array_shapes(max_dims=2, max_side=5)))
-def test_any_numbers_survive(tmp_path_factory, numbers):
-    store = Store(tmp_path_factory.mktemp("cells"))
-    store.save(CONTENT, {"x": numbers})
-    assert same(store.load(CONTENT), {"x": numbers})
+@given(
+    st.sampled_from([np.float64, np.int64, np.uint64]).flatmap(lambda kind: arrays_of.arrays(kind, st.integers(0, 9)))
+)
+def test_any_numbers_survive(numbers):
+    content, columns = unpack(pack(CONTENT, {"x": numbers}))
+    assert content == CONTENT
+    assert same(columns, {"x": numbers})
 
 
-def files(store):
-    return store.folder / f"{key_of(CONTENT)}.npz", store.folder / f"{key_of(CONTENT)}.json"
+def test_anything_that_reads_parquet_reads_a_cell(store):
+    import pandas as pd
+
+    store.save(CONTENT, COLUMNS)
+    frame = pd.read_parquet(file_of(store))
+    assert list(frame.columns) == list(COLUMNS)
+    assert frame.ended.tolist() == COLUMNS["ended"].tolist()
 
 
-def flip(path):
-    content = bytearray(path.read_bytes())
-    content[len(content) // 2] ^= 1
-    path.write_bytes(bytes(content))
+def with_another_record(path):
+    path.write_bytes(pack({**CONTENT, "code": "xyz"}, COLUMNS))
 
 
-def with_pickle(data, record):
-    """Arrays that need pickle, under a record with the right checksum."""
-    buffer = io.BytesIO()
-    np.savez(buffer, x=np.array([{"an": "object"}], dtype=object), allow_pickle=True)
-    data.write_bytes(buffer.getvalue())
-    note = json.loads(record.read_text())
-    record.write_text(json.dumps({**note, "sha256": hashlib.sha256(buffer.getvalue()).hexdigest()}))
+def with_a_right_checksum(path):
+    """Bytes that are no Parquet file, under a checksum that fits."""
+    start = b"PAR1 nonsense sha256:"
+    digest = hashlib.sha256(start + b"0" * 64).hexdigest().encode()
+    path.write_bytes(start + digest)
 
+
+def with_pickle(path):
+    path.write_bytes(pickle.dumps(Trap()))
+
+
+class Trap:
+    """Says so if it is unpickled."""
+
+    def __reduce__(self):
+        return sprung.append, (True,)
+
+
+sprung = []
 
 DAMAGE = {
-    "a changed byte": lambda data, record: flip(data),
-    "half of the data": lambda data, record: data.write_bytes(data.read_bytes()[:100]),
-    "no data": lambda data, record: data.write_bytes(b""),
-    "data gone": lambda data, record: data.unlink(),
-    "record gone": lambda data, record: record.unlink(),
-    "half of the record": lambda data, record: record.write_text(record.read_text()[:50]),
-    "record no JSON": lambda data, record: record.write_bytes(b"\xff\xfe"),
-    "record no object": lambda data, record: record.write_text("[1, 2]"),
-    "record of another cell": lambda data, record: record.write_text(
-        json.dumps({**json.loads(record.read_text()), "content": {**CONTENT, "code": "xyz"}})
-    ),
+    "a changed byte": lambda path: flip(path, len(path.read_bytes()) // 2),
+    "a changed first byte": lambda path: flip(path, 0),
+    "a changed checksum": lambda path: flip(path, path.read_bytes().rindex(b"sha256:") + 20),
+    "half of the file": lambda path: path.write_bytes(path.read_bytes()[:500]),
+    "an empty file": lambda path: path.write_bytes(b""),
+    "zeros": lambda path: path.write_bytes(bytes(len(path.read_bytes()))),
+    "the record of another cell": with_another_record,
+    "no Parquet": with_a_right_checksum,
     "a pickle": with_pickle,
 }
 
 
+def flip(path, place):
+    content = bytearray(path.read_bytes())
+    content[place] ^= 1
+    path.write_bytes(bytes(content))
+
+
 @pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE)
 def test_damage_is_seen_set_aside_and_can_be_repaired(store, damage):
-    store.save(CONTENT, ARRAYS)
-    damage(*files(store))
+    store.save(CONTENT, COLUMNS)
+    damage(file_of(store))
     assert store.load(CONTENT) is None
     assert len(store.set_aside) == 1
     assert key_of(CONTENT) in store.set_aside[0]
-    assert not any(path.exists() for path in files(store))
-    assert any((store.folder / "set-aside").rglob("*.*"))  # nothing is thrown away
-    store.save(CONTENT, ARRAYS)
-    assert same(store.load(CONTENT), ARRAYS)
+    assert not file_of(store).exists()
+    assert any((store.folder / "set-aside").rglob("*.parquet"))  # nothing is thrown away
+    assert sprung == []
+    store.save(CONTENT, COLUMNS)
+    assert same(store.load(CONTENT), COLUMNS)
+
+
+def test_no_byte_can_change_unseen():
+    data = pack(CONTENT, COLUMNS)
+    assert is_whole(data)
+    for place in range(len(data)):
+        changed = bytearray(data)
+        changed[place] ^= 0x10
+        assert not is_whole(bytes(changed))
+        assert not is_whole(data[:place])
+
+
+def test_all_cells_of_a_folder_are_listed_and_damaged_ones_left_alone(store):
+    other = {**CONTENT, "code": "xyz"}
+    store.save(CONTENT, COLUMNS)
+    store.save(other, COLUMNS)
+    flip(file_of(store), 30)
+    found = {path.stem: content for path, content, _ in cells_in(store.folder)}
+    assert found == {key_of(CONTENT): None, key_of(other): other}
+    assert file_of(store).exists()
 
 
 def test_a_disk_that_fills_up_leaves_no_half_cell(store, monkeypatch):
@@ -100,9 +151,9 @@ def test_a_disk_that_fills_up_leaves_no_half_cell(store, monkeypatch):
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(StorageError, match=r"cannot write .*\.npz: No space left on device"):
-        store.save(CONTENT, ARRAYS)
-    assert list(store.folder.iterdir()) == []
+    with pytest.raises(StorageError, match=r"cannot write .*\.parquet: No space left on device"):
+        store.save(CONTENT, COLUMNS)
+    assert [path.name for path in store.folder.iterdir()] == [".claims"]
 
 
 def test_an_interruption_while_writing_leaves_no_half_cell(store, monkeypatch):
@@ -111,8 +162,8 @@ def test_an_interruption_while_writing_leaves_no_half_cell(store, monkeypatch):
 
     monkeypatch.setattr(os, "replace", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        store.save(CONTENT, ARRAYS)
-    assert list(store.folder.iterdir()) == []
+        store.save(CONTENT, COLUMNS)
+    assert [path.name for path in store.folder.iterdir()] == [".claims"]
 
 
 def test_a_folder_that_cannot_be_written_is_refused_before_the_work(tmp_path, monkeypatch):

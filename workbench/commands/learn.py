@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
+
+from workbench.commands.engine_options import EngineName, Scheduler, Workers, chosen_engine
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from workbench.learning import Run
+    from workbench.experiments.results import Curves
+    from workbench.pomdp import POMDP
 
 _MOST_STATES_EVALUATED = 20_000
 """Beyond so many states the exact values of the final greedy policies are computed only when asked for."""
@@ -40,9 +43,9 @@ def learn(
     ] = None,
     gamma: Annotated[float | None, typer.Option(help="Discount.", show_default="the task's")] = None,
     max_episode_steps: Annotated[int | None, typer.Option(help="Cut episodes off.", show_default="never")] = None,
-    threads: Annotated[
-        int | None, typer.Option(help="Threads; the result is the same.", show_default="all cores")
-    ] = None,
+    engine: EngineName = None,
+    workers: Workers = None,
+    scheduler: Scheduler = None,
     values: Annotated[
         bool | None,
         typer.Option(help="Exact values of the final greedy policies.", show_default="up to 20,000 states"),
@@ -55,10 +58,15 @@ def learn(
     """
     from rich.console import Console
 
-    from workbench.augmentation import augment
     from workbench.commands.tasks import find_task
+    from workbench.experiments.cells import Cell, batches, fingerprint
+    from workbench.experiments.display import progress_display
+    from workbench.experiments.records import FINAL, PER_100
+    from workbench.experiments.results import Curves
+    from workbench.experiments.running import run_cells
+    from workbench.experiments.working import products
     from workbench.learning import by_name
-    from workbench.learning import learn as run_learner
+    from workbench.learning.options import OptionError, check_count
     from workbench.learning.plot import check_plot_file, save_plot
     from workbench.learning.size import check_memory
     from workbench.memories import attach
@@ -70,24 +78,34 @@ def learn(
     record = by_name(learner, **{name: value for name, value in given.items() if value is not None})
     if plot is not None:
         check_plot_file(plot)
+    check_count("steps", steps)
+    check_count("seeds", seeds)
+    block = max(1, steps // 100) if every is None else every
+    check_count("every", block)
+    if block > steps:
+        raise OptionError(f"every must be at most steps: a block of {block} does not fit into {steps} steps")
     P = find_task(task)
-    attached = {name: attach(name, P) for name in memory or ["none"]}
-    for m in attached.values():
-        check_memory(P, m, max(1, seeds))
+    names = list(dict.fromkeys(memory or ["none"]))
+    for m in (attach(name, P) for name in names):
+        check_memory(P, m, seeds)
     title = f"{_described(record.settings())} on {P.name}"
     table = _new_table(title, steps, seeds)
-    runs: dict[str, Run] = {}
-    for name, m in attached.items():
-        E = augment(P, m)
-        run = run_learner(
-            E, record, steps=steps, seeds=seeds, every=every, policies=False, threads=threads, progress=True
-        )
-        runs[name] = run
-        wanted = len(E.S) <= _MOST_STATES_EVALUATED if values is None else values
-        _add_row(table, name, run, wanted)
+    runs: dict[str, Curves] = {}
+    tables = fingerprint(P)
+    with chosen_engine(engine, workers, scheduler) as used, progress_display() as report:
+        for name in names:
+            E = products.take(P, tables, name)
+            wanted = len(E.S) <= _MOST_STATES_EVALUATED if values is None else values
+            cells = [
+                Cell(task, name, record, FINAL if wanted else PER_100, part, steps, block)
+                for part in batches(seeds, -(-seeds // used.workers))
+            ]
+            computed, _ = run_cells(cells, lambda _: P, None, used, report)
+            runs[name] = Curves.of([computed[cell] for cell in cells])
+            _add_row(table, name, E, runs[name])
     Console().print(table)
     if plot is not None:
-        save_plot(plot, runs, title)
+        save_plot(plot, cast(Any, runs), title)  # it draws whatever has `ends` and `per_100`
         Console().print(f"Learning curves: {plot}", soft_wrap=True)
 
 
@@ -115,16 +133,8 @@ def _new_table(title: str, steps: int, seeds: int) -> Table:
     return table
 
 
-def _add_row(table: Table, name: str, run: Run, values: bool) -> None:
+def _add_row(table: Table, name: str, E: POMDP, run: Curves) -> None:
     late = run.late()
-    size = "×".join(f"{length:,}" for length in next(iter(run.tables.values())).shape[1:])
     numbers = (run.early().mean(), late.mean(), late.std(), late.min(), late.max())
-    value = f"{_mean_value(run):.4f}" if values else "-"
-    table.add_row(name, f"{len(run.P.S):,}", size, *(f"{x:.2f}" for x in numbers), value)
-
-
-def _mean_value(run: Run) -> float:
-    from workbench.learning.progress import progress_bar
-
-    with progress_bar(f"evaluating policies on {run.P.name}", "policies", 1) as report:
-        return float(run.final_values(progress=report).mean())
+    value = "-" if run.values is None else f"{run.values[:, -1].mean():.4f}"
+    table.add_row(name, f"{len(E.S):,}", f"{len(E.O):,}×{len(E.A):,}", *(f"{x:.2f}" for x in numbers), value)

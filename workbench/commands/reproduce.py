@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from workbench.commands.engine_options import EngineName, Scheduler, Workers, chosen_engine
+
 if TYPE_CHECKING:
     from workbench.experiments.report import Section
 
@@ -18,14 +20,14 @@ def reproduce(
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Fewer seeds and steps: two minutes.")] = False,
     out: Annotated[Path, typer.Option(help="Where figures, numbers and report.html go.")] = Path("reproduction"),
-    threads: Annotated[
-        int | None, typer.Option(help="Threads; the result is the same.", show_default="all cores")
-    ] = None,
+    engine: EngineName = None,
+    workers: Workers = None,
+    scheduler: Scheduler = None,
 ) -> None:
     """Reproduce the tabular figures of the paper, and judge what it says about them.
 
     Finished pieces are kept in OUT/cells: an interrupted run continues where it stopped, and what is changed afterwards,
-    a setting or the code, is computed again, and nothing else.
+    a setting or the code, is computed again, and nothing else. `workbench results OUT` shows them.
 
     Example: workbench reproduce fig2 fig11 --out figures
     """
@@ -50,9 +52,9 @@ def reproduce(
     store = Store(out / "cells")
     cells = dict.fromkeys(cell for experiment in chosen for cell in cells_of(experiment))
     began = time.monotonic()
-    with progress_display() as report:
+    with chosen_engine(engine, workers, scheduler) as used, progress_display() as report:
         try:
-            computed, reused = run_cells(cells, find_task, store, threads, report)
+            computed, reused = run_cells(cells, find_task, store, used, report)
         except KeyboardInterrupt:
             console.print(f"What was finished is in {store.folder}; the same command continues.", soft_wrap=True)
             raise

@@ -65,9 +65,14 @@ class Cell:
             "every": self.every,
         }
 
-    def content(self, P: POMDP, source: Path = _SOURCE) -> dict[str, Any]:
-        """All that the numbers of the cell depend on, as JSON values."""
-        return {**self.settings(), "tables": fingerprint(P), "code": code_version(self.method, self.measure, source)}
+    def content(self, tables: str, source: Path = _SOURCE) -> dict[str, Any]:
+        """All that the numbers of the cell depend on, as JSON values.
+
+        Parameters
+        ----------
+        tables : the `fingerprint` of the task.
+        """
+        return {**self.settings(), "tables": tables, "code": code_version(self.method, self.measure, source)}
 
 
 def cells_of(experiment: Experiment) -> tuple[Cell, ...]:
@@ -82,13 +87,14 @@ def cells_of(experiment: Experiment) -> tuple[Cell, ...]:
     )
 
 
-def batches(seeds: int) -> list[tuple[int, ...]]:
+def batches(seeds: int, most: int = BATCH) -> list[tuple[int, ...]]:
     """The seeds 0, 1, 2, ... in batches; a longer run begins with the whole batches of a shorter one.
 
     >>> batches(7)
     [(0, 1, 2, 3, 4), (5, 6)]
     """
-    return [tuple(range(start, min(start + BATCH, seeds))) for start in range(0, seeds, BATCH)]
+    size = min(most, BATCH)
+    return [tuple(range(start, min(start + size, seeds))) for start in range(0, seeds, size)]
 
 
 def key_of(content: dict[str, Any]) -> str:

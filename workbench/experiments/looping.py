@@ -14,12 +14,17 @@ from workbench.pomdp import POMDP
 
 
 def compute_loop(E: POMDP, step: float, ties: str, budget: int, shown: int) -> dict[str, NDArray[Any]]:
-    """`values[iterate]` of the first iterates from the uniform policy; and where the loop goes: `value`, `amplitude`, `ended`."""
+    """A row for each of the first iterates from the uniform policy: `iterate` and its `value`.
+
+    The same in all rows is where the loop goes: `end_value`, `amplitude` and `ended`.
+    """
     stream = iterates(E, uniform(E), step=step, ties=ties)
     found = improve(E, uniform(E), step=step, ties=ties, budget=budget)
+    values = np.array([float(iterate.value) for iterate in islice(stream, shown)])
     return {
-        "values": np.array([float(iterate.value) for iterate in islice(stream, shown)]),
-        "value": np.array(float(found.value)),
-        "amplitude": np.array(float(found.amplitude)),
-        "ended": np.array(found.ended),
+        "iterate": np.arange(len(values)),
+        "value": values,
+        "end_value": np.full(len(values), float(found.value)),
+        "amplitude": np.full(len(values), float(found.amplitude)),
+        "ended": np.full(len(values), found.ended),
     }

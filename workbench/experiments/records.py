@@ -16,6 +16,7 @@ from workbench.learning.options import ActorCritic, Learner, OptionError, QLearn
 
 PER_100 = "average reward per 100 steps"
 GREEDY = "value of the greedy policy"
+FINAL = "value of the final greedy policy"
 ORACLE = "value of the policy"
 
 

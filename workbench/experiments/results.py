@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from workbench.errors import UnknownLabel
 from workbench.experiments.cells import Cell, cells_of
-from workbench.experiments.computing import Arrays
+from workbench.experiments.computing import Columns
 from workbench.experiments.records import GREEDY, ORACLE, Experiment, Method
 
 if TYPE_CHECKING:
@@ -26,18 +26,37 @@ class Curves:
     ----------
     ends : `ends[block]`, the steps done at the end of each block.
     per_100 : `per_100[seed, block]`, the average reward per 100 steps.
-    values : `values[seed, block]`, the exact undiscounted values of the greedy policies, if they were measured.
+    values : `values[seed, block]`, the exact values of the greedy policies, if they were measured; NaN in blocks where
+        they were not.
     """
 
     ends: NDArray[np.int64]
     per_100: NDArray[np.float64]
     values: NDArray[np.float64] | None = None
 
+    @classmethod
+    def of(cls, parts: Sequence[Columns]) -> Curves:
+        """Put the cells of one method and memory together, seeds in order."""
+        return cls(
+            ends=_by_seed(parts[0], "step")[0],
+            per_100=np.concatenate([_by_seed(part, "per_100") for part in parts]),
+            values=np.concatenate([_by_seed(part, "value") for part in parts]) if "value" in parts[0] else None,
+        )
+
+    def early(self, share: float = 0.1) -> NDArray[np.float64]:
+        """`early[seed]`: the average reward per 100 steps over the first share of the blocks."""
+        return self._average(slice(0, self._blocks(share)))
+
     def late(self, share: float = 0.1) -> NDArray[np.float64]:
         """`late[seed]`: the average reward per 100 steps over the last share of the blocks."""
-        blocks = max(1, round(share * self.per_100.shape[1]))
-        lengths = np.diff(self.ends, prepend=0)[-blocks:]
-        return self.per_100[:, -blocks:] @ lengths / lengths.sum()
+        return self._average(slice(-self._blocks(share), None))
+
+    def _blocks(self, share: float) -> int:
+        return max(1, round(share * self.per_100.shape[1]))
+
+    def _average(self, blocks: slice) -> NDArray[np.float64]:
+        lengths = np.diff(self.ends, prepend=0)[blocks]
+        return self.per_100[:, blocks] @ lengths / lengths.sum()
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,12 +85,12 @@ class Results:
         return self.outcomes[pair]
 
     @classmethod
-    def of(cls, experiment: Experiment, computed: Mapping[Cell, Arrays]) -> Results:
+    def of(cls, experiment: Experiment, computed: Mapping[Cell, Columns]) -> Results:
         """Put the cells of an experiment together, seeds in order."""
-        parts: dict[tuple[Method, str], list[Arrays]] = {}
+        parts: dict[tuple[Method, str], list[Columns]] = {}
         for cell in cells_of(experiment):
             parts.setdefault((cell.method, cell.memory), []).append(computed[cell])
-        join = _loop if experiment.measure == ORACLE else _curves
+        join = _loop if experiment.measure == ORACLE else Curves.of
         return cls(experiment, {pair: join(arrays) for pair, arrays in parts.items()})
 
     def to_frame(self) -> pd.DataFrame:
@@ -88,14 +107,14 @@ class Results:
         return tidy[first + [column for column in tidy.columns if column not in first]]
 
 
-def _loop(parts: list[Arrays]) -> LoopValues:
-    (a,) = parts
-    return LoopValues(a["values"], float(a["value"]), float(a["amplitude"]), str(a["ended"]))
+def _loop(parts: list[Columns]) -> LoopValues:
+    (part,) = parts
+    return LoopValues(part["value"], float(part["end_value"][0]), float(part["amplitude"][0]), str(part["ended"][0]))
 
 
-def _curves(parts: list[Arrays]) -> Curves:
-    values = np.concatenate([a["values"] for a in parts]) if "values" in parts[0] else None
-    return Curves(parts[0]["ends"], np.concatenate([a["per_100"] for a in parts]), values)
+def _by_seed(part: Columns, name: str) -> NDArray[Any]:
+    """`column[seed, block]`: the rows of a cell are its seeds in order, block by block."""
+    return part[name].reshape(len(np.unique(part["seed"])), -1)
 
 
 def _tidy(outcome: Outcome, measure: str) -> pd.DataFrame:

@@ -345,7 +345,6 @@ def establish(
     seeds: int = 8,
     steps: int = 1_000_000,
     memories: Iterable[str] | None = None,
-    threads: int | None = None,
     **changes: Any,
 ) -> Judgement:
     """Run the experiment of a statement, shortened, and judge the statement by it; nothing is stored.
@@ -364,7 +363,7 @@ def establish(
     if memories is not None:
         experiment = experiment.with_memories(memories)
     experiment = experiment.with_starts(changes.get("starts", STARTS))
-    return judge(id, run_experiment(experiment, find, threads=threads), **changes)
+    return judge(id, run_experiment(experiment, find), **changes)
 
 
 def experiment_for(id: str) -> Experiment:
