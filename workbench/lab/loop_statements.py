@@ -1,0 +1,248 @@
+"""Statements about where the oracle loop of Section 5.2 ends (Appendices B and C).
+
+The loop runs from the uniform policy of <P, memory> with a fixed step. It is *stuck* if it ends below the value of some
+memoryless policy of <P, memory>. A policy that is worth more proves that it is; that it is not is proved by the best
+history-based value of P, which no memory exceeds: a loop that ends there is not stuck.
+
+Greedy breaks ties by the numbers of writes and actions, so a relabelling of the actions may change where the loop goes, and
+is not merged. Relabelled states and observations, scaled rewards, and shifted rewards of sequence tasks change nothing.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.augmentation import augment
+from workbench.errors import NeverEnds, NotSolved, TooLarge, WorkbenchError
+from workbench.improvement import improve
+from workbench.lab import batch
+from workbench.lab.certificates import certify
+from workbench.lab.models import model_from_json, model_json
+from workbench.lab.sequences import SequenceTasks, table_of
+from workbench.lab.spaces import Codes, TaskSpace
+from workbench.lab.statements import Statement, Verdict
+from workbench.memories import parse
+from workbench.optimum import best_memoryless
+from workbench.policy import uniform
+from workbench.pomdp import POMDP
+
+_CLOSE = 1e-7
+"""Float values closer than this share of the largest reward count as equal when a task is judged quickly."""
+
+_BUDGET = 4_000
+
+
+@dataclass(frozen=True)
+class _AboutLoops(Statement):
+    """What the two have in common."""
+
+    def symmetries(self, space: TaskSpace) -> tuple[str, ...]:
+        kinds = ("states", "observations", "scale")
+        return (*kinds, "shift") if isinstance(space, SequenceTasks) else kinds
+
+    def is_batched(self, space: TaskSpace) -> bool:
+        return isinstance(space, SequenceTasks) and space.gamma == 1
+
+
+@dataclass(frozen=True)
+class OracleStuck(_AboutLoops):
+    """The oracle loop is stuck with each of some memories, and not with any of some others.
+
+    Parameters
+    ----------
+    memory : a memory's name, or several.
+    but_not : memories with which it is not stuck.
+    step, ties : of the loop.
+    """
+
+    memory: str | tuple[str, ...] = "B1"
+    but_not: str | tuple[str, ...] = ()
+    step: Fraction = Fraction(1, 50)
+    ties: str = "last"
+    name = "oracle-stuck"
+    about = "the oracle loop ends below the best memoryless value (with some memories, but not with others)"
+
+    def __post_init__(self) -> None:
+        for key in ("memory", "but_not"):
+            given = getattr(self, key)
+            object.__setattr__(self, key, (given,) if isinstance(given, str) else tuple(given))
+        object.__setattr__(self, "step", Fraction(self.step))
+        for each in (*self.memory, *self.but_not):
+            parse(each)
+        if not self.memory:
+            raise WorkbenchError("oracle-stuck needs a memory to be stuck with")
+
+    def sentence(self) -> str:
+        text = f"From uniform the oracle loop with {_each(self.memory)} ends below the best memoryless value"
+        return text + (f", and with {_each(self.but_not)} it does not." if self.but_not else ".")
+
+    def score(self, P: POMDP) -> float:
+        found = np.min([gap_in_floats(P, memory, self.step, self.ties) for memory in self.memory])
+        for memory in self.but_not:
+            if found > 0:
+                found -= 2 * np.maximum(gap_in_floats(P, memory, self.step, self.ties), 0)
+        return float(found)
+
+    def scores(self, space: TaskSpace, codes: Codes) -> NDArray[np.float64]:
+        if not self.is_batched(space) or not isinstance(space, SequenceTasks):
+            return super().scores(space, codes)
+        rewards = space.rewards(codes)
+        found = np.min([_batch_gaps(rewards, m, self.step, self.ties) for m in self.memory], axis=0)
+        left = found > 0
+        for memory in self.but_not:
+            if left.any():
+                found[left] -= 2 * np.maximum(_batch_gaps(rewards[left], memory, self.step, self.ties), 0)
+        return np.asarray(found)
+
+    def exactly(self, P: POMDP) -> Verdict:
+        facts: dict[str, str] = {}
+        certificates: list[dict[str, Any]] = []
+        for memory in (*self.memory, *self.but_not):
+            stuck = is_stuck(P, memory, self.step, self.ties)
+            facts |= stuck.facts
+            certificates += stuck.certificates
+            if stuck.holds is None or stuck.holds != (memory in self.memory):
+                return Verdict(None if stuck.holds is None else False, facts)
+        return Verdict(True, facts, tuple(certificates))
+
+
+@dataclass(frozen=True)
+class LargerDoesWorse(_AboutLoops):
+    """The oracle loop with a larger memory of the same family ends lower than with a smaller one."""
+
+    kind: str = "B"
+    smaller: int = 1
+    larger: int = 2
+    step: Fraction = Fraction(1, 50)
+    ties: str = "last"
+    name = "larger-does-worse"
+    about = "the oracle loop with a larger memory of the same family ends lower than with a smaller one"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "step", Fraction(self.step))
+        if not 0 <= self.smaller < self.larger:
+            raise WorkbenchError(
+                f"larger-does-worse needs sizes 0 <= smaller < larger, not {self.smaller}, {self.larger}"
+            )
+        for memory in self.memories:
+            parse(memory)
+
+    @property
+    def memories(self) -> tuple[str, str]:
+        """The smaller and the larger one by name; size 0 is none."""
+        small, large = (f"{self.kind}{k}" if k else "none" for k in (self.smaller, self.larger))
+        return small, large
+
+    def sentence(self) -> str:
+        small, large = self.memories
+        return f"From uniform the oracle loop with {large} ends lower than with {small}."
+
+    def score(self, P: POMDP) -> float:
+        small, large = (_end_in_floats(P, memory, self.step, self.ties) for memory in self.memories)
+        return (small - large) / _largest(P) - _CLOSE
+
+    def scores(self, space: TaskSpace, codes: Codes) -> NDArray[np.float64]:
+        if not self.is_batched(space) or not isinstance(space, SequenceTasks):
+            return super().scores(space, codes)
+        rewards = space.rewards(codes)
+        small, large = (batch.stuck(rewards, memory, float(self.step), self.ties) for memory in self.memories)
+        worse = (small.value - large.value) / _sizes(rewards) - _CLOSE
+        return np.where((small.ended == "fixed") & (large.ended == "fixed"), worse, np.nan)
+
+    def exactly(self, P: POMDP) -> Verdict:
+        ends = [exact_end(P, memory, self.step, self.ties) for memory in self.memories]
+        facts = {key: text for end in ends if end for key, text in end.facts.items()}
+        small, large = ends
+        if small is None or large is None:
+            return Verdict(None, facts)
+        return Verdict(large.value < small.value, facts, (small.certificate, large.certificate))
+
+
+def _each(memories: tuple[str, ...] | str) -> str:
+    """B1; B1 and B2; B1, B2 and B3."""
+    names = list(memories)
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+# ---------------------------------------------------------------------- in floats
+
+
+def _largest(P: POMDP) -> float:
+    return max(1e-300, *(abs(float(r)) for r in P.R))
+
+
+def _end_in_floats(P: POMDP, memory: str, step: Fraction, ties: str) -> float:
+    """The value of the limit; NaN if there is none, since where such a loop goes cannot be proved."""
+    E = augment(P, memory)
+    run = improve(E, uniform(E), float(step), ties=ties, budget=_BUDGET)
+    return float(run.value) if run.ended == "fixed" else np.nan
+
+
+def gap_in_floats(P: POMDP, memory: str, step: Fraction, ties: str) -> float:
+    """How far below the best memoryless value the loop ends, as a share of the largest reward; NaN without a limit."""
+    table = table_of(P)
+    if table is not None and P.gamma == 1 and table.ndim in batch.LENGTHS:
+        return float(_batch_gaps(np.array([table], dtype=float), memory, step, ties)[0])
+    end = _end_in_floats(P, memory, step, ties)
+    return (float(best_memoryless(augment(P, memory)).value) - end) / _largest(P) - _CLOSE
+
+
+def _batch_gaps(rewards: NDArray[np.float64], memory: str, step: Fraction, ties: str) -> NDArray[np.float64]:
+    """The same for many sequence tasks; the best value counts stochastic policies as far as ascents find them."""
+    found = batch.stuck(rewards, memory, float(step), ties)
+    gaps = np.where(found.stuck, found.gap / _sizes(rewards), -_CLOSE)
+    return np.where(found.ended == "fixed", gaps, np.nan)
+
+
+def _sizes(rewards: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.asarray(np.maximum(1e-300, np.abs(rewards).reshape(len(rewards), -1).max(axis=1)))
+
+
+# ---------------------------------------------------------------------- exactly
+
+
+@dataclass(frozen=True)
+class End:
+    """Where a loop ends, exactly, whether something better is known to be possible, and the certificate."""
+
+    value: Fraction
+    stuck: bool | None
+    certificate: dict[str, Any]
+
+    @property
+    def facts(self) -> dict[str, str]:
+        """In words."""
+        memory = self.certificate["memory"]
+        better = self.certificate.get("better")
+        return {f"{memory} ends at": str(self.value)} | ({f"{memory} could reach": better["value"]} if better else {})
+
+
+@lru_cache(maxsize=4096)
+def _certified(model: str, memory: str, step: Fraction, ties: str) -> dict[str, Any]:
+    return certify(model_from_json(json.loads(model)), memory, step, ties)
+
+
+def exact_end(P: POMDP, memory: str, step: Fraction, ties: str) -> End | None:
+    """Where the oracle loop from uniform ends, in rationals; None if that could not be proved."""
+    try:
+        found = _certified(json.dumps(model_json(P), sort_keys=True), memory, step, ties)
+    except (NeverEnds, TooLarge, NotSolved):
+        return None
+    if found["status"] != "proved":
+        return None
+    return End(Fraction(found["value"]), {"stuck": True, "optimal": False}.get(found["claim"]), found)
+
+
+def is_stuck(P: POMDP, memory: str, step: Fraction, ties: str) -> Verdict:
+    """Whether the loop is stuck with a memory: see the module's text for what decides it."""
+    end = exact_end(P, memory, step, ties)
+    if end is None:
+        return Verdict(None, {memory: "where the loop ends is not proved"})
+    return Verdict(end.stuck, end.facts, (end.certificate,))

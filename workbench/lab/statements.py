@@ -1,0 +1,221 @@
+"""Statements about a task that a search looks for, each judged twice: quickly in floats, then exactly in rationals.
+
+A statement gives a task a *score* in floats, positive where it seems to hold; the score leads a search uphill. What seems to
+hold is then decided by `exactly`, which computes in rationals and returns a `Verdict`: yes, no or undecided, with the numbers
+that it found and a certificate where there is one. A search reports nothing that was not confirmed.
+
+Each statement says which symmetries leave its answer alone for certain (`symmetries`). A statement of one's own is a Python
+function of the task, or of the task with a memory and a policy:
+
+>>> from workbench.lab.sequences import SequenceTasks
+>>> from workbench.lab.searching import search
+>>> def needs_two_actions(P, E, pi):        # the task, the task with the memory, the uniform policy of it
+...     from workbench import best_memoryless
+...     return best_memoryless(E, exact=True).value > best_memoryless(P, exact=True).value
+>>> search(needs_two_actions, over=SequenceTasks(length=2, actions=2, lowest=0, highest=1), memory="B1", keep=1)[0].rewards
+[[0, 0], [1, 0]]
+"""
+
+from __future__ import annotations
+
+import inspect
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.augmentation import augment
+from workbench.errors import UnknownLabel, WorkbenchError, WrongType
+from workbench.lab.spaces import Codes, TaskSpace
+from workbench.memories import attach
+from workbench.policy import uniform
+from workbench.pomdp import POMDP
+
+RELABELLINGS = ("states", "observations", "actions")
+
+NO = -np.inf
+"""The score of a task on which there is nothing to climb."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """An exact answer.
+
+    Attributes
+    ----------
+    holds : yes, no, or None if it could not be decided.
+    facts : what was computed, by name, as text: numbers are fractions.
+    certificates : JSON objects that `gallery.recheck` verifies.
+    """
+
+    holds: bool | None
+    facts: Mapping[str, str] = field(default_factory=dict)
+    certificates: tuple[dict[str, Any], ...] = ()
+
+
+class Statement(ABC):
+    """A statement about a task. Subclasses are frozen dataclasses whose fields are its parameters."""
+
+    name: str
+    """As the command line calls it."""
+
+    about: str
+    """One line for a list of statements."""
+
+    @abstractmethod
+    def sentence(self) -> str:
+        """The statement in words, with its parameters."""
+
+    @abstractmethod
+    def score(self, P: POMDP) -> float:
+        """In floats: positive where the statement seems to hold, larger where it holds by more; NaN if it cannot be judged."""
+
+    @abstractmethod
+    def exactly(self, P: POMDP) -> Verdict:
+        """In rationals: whether it holds."""
+
+    def symmetries(self, space: TaskSpace) -> tuple[str, ...]:
+        """The symmetries of a space that leave the answer alone, whatever the task."""
+        return ()
+
+    def scores(self, space: TaskSpace, codes: Codes) -> NDArray[np.float64]:
+        """The scores of several tasks of a space."""
+        return np.array([self.score(space.task(tuple(code))) for code in codes.tolist()])
+
+    def is_batched(self, space: TaskSpace) -> bool:
+        """Whether `scores` judges thousands of tasks at once."""
+        return False
+
+    def settings(self) -> dict[str, Any]:
+        """Name and parameters as JSON values."""
+        values: dict[str, Any] = asdict(self)  # type: ignore[call-overload]
+        return {"name": self.name, **{key: _json(value) for key, value in values.items()}}
+
+    def __str__(self) -> str:
+        return self.sentence()
+
+
+def _json(value: Any) -> Any:
+    if isinstance(value, Fraction):
+        return str(value)
+    if isinstance(value, tuple | list):
+        return [_json(x) for x in value]
+    return value
+
+
+# ---------------------------------------------------------------------- a statement of one's own
+
+
+@dataclass(frozen=True)
+class Predicate(Statement):
+    """A Python function as a statement; it is asked for what its parameters are called.
+
+        P   the task      memory   the memory, attached      E   the task with the memory
+        pi  the uniform policy of E, or what `policy(E)` returns
+
+    It may return a truth value, a number (positive where the statement holds, so that a search can climb) or a `Verdict`.
+    """
+
+    holds: Callable[..., Any]
+    memory: str = "none"
+    policy: Callable[[POMDP], Any] = uniform
+    name = "predicate"
+    about = "a Python function of one's own"
+
+    def __post_init__(self) -> None:
+        asked = list(inspect.signature(self.holds).parameters)
+        if unknown := [x for x in asked if x not in ("P", "memory", "E", "pi")]:
+            if len(asked) == 1:
+                object.__setattr__(self, "_asked", None)
+                return
+            raise WrongType(f"a predicate may ask for P, memory, E and pi, not for {unknown[0]}")
+        object.__setattr__(self, "_asked", asked)
+
+    def sentence(self) -> str:
+        text = inspect.getdoc(self.holds) or str(getattr(self.holds, "__name__", "a predicate"))
+        return text.split("\n")[0]
+
+    def settings(self) -> dict[str, Any]:
+        name = getattr(self.holds, "__qualname__", "predicate")
+        try:
+            source = inspect.getsource(self.holds)
+        except (OSError, TypeError):
+            source = ""
+        return {"name": self.name, "function": name, "source": source, "memory": self.memory}
+
+    def _ask(self, P: POMDP) -> Any:
+        asked: list[str] | None = self._asked  # type: ignore[attr-defined]
+        if asked is None:
+            return self.holds(P)
+        given: dict[str, Any] = {"P": P}
+        if set(asked) & {"memory", "E", "pi"}:
+            given["memory"] = attach(self.memory, P)
+        if set(asked) & {"E", "pi"}:
+            given["E"] = augment(P, given["memory"])
+        if "pi" in asked:
+            given["pi"] = self.policy(given["E"])
+        return self.holds(**{name: given[name] for name in asked})
+
+    def score(self, P: POMDP) -> float:
+        found = self._ask(P)
+        if isinstance(found, Verdict):
+            return np.nan if found.holds is None else (1.0 if found.holds else NO)
+        if isinstance(found, bool | np.bool_):
+            return 1.0 if found else NO
+        return float(found)
+
+    def exactly(self, P: POMDP) -> Verdict:
+        """What the function says of the task in fractions: as exact as the function itself."""
+        found = self._ask(P)
+        if isinstance(found, Verdict):
+            return found
+        return Verdict(bool(found > 0) if not isinstance(found, bool | np.bool_) else bool(found))
+
+
+# ---------------------------------------------------------------------- statements by name
+
+
+def statements() -> dict[str, type[Statement]]:
+    """The statements that have a name."""
+    from workbench.lab import loop_statements, value_statements
+
+    found: list[type[Statement]] = [
+        loop_statements.OracleStuck,
+        loop_statements.LargerDoesWorse,
+        value_statements.TDGreedyLeaves,
+        value_statements.GreedyLowers,
+        value_statements.ZeroDiscrepancy,
+        value_statements.ExpressiveNotByBound,
+        value_statements.BoundNotExpressive,
+    ]
+    return {one.name: one for one in found}
+
+
+def as_statement(what: Any, **parameters: Any) -> Statement:
+    """The statement that a name, a function or a statement stands for.
+
+    >>> print(as_statement("oracle-stuck", memory="B1", but_not=["OA1"]))
+    From uniform the oracle loop with B1 ends below the best memoryless value, and with OA1 it does not.
+    """
+    if isinstance(what, Statement):
+        if parameters:
+            raise WorkbenchError(f"{what.name} is a statement already: it takes no {next(iter(parameters))}")
+        return what
+    if isinstance(what, str):
+        known = statements()
+        if what not in known:
+            raise UnknownLabel(f"unknown statement {what!r}: one of {', '.join(known)}, or a Python function")
+        make: Any = known[what]
+    elif callable(what):
+        make = lambda **rest: Predicate(what, **rest)  # noqa: E731
+    else:
+        raise WrongType(f"a statement is a name, a function of a POMDP or a Statement, not {what!r}")
+    try:
+        found: Statement = make(**{key: tuple(x) if isinstance(x, list) else x for key, x in parameters.items()})
+    except TypeError as error:
+        raise WorkbenchError(f"{what}: {error}") from None
+    return found

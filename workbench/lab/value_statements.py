@@ -1,0 +1,350 @@
+"""Statements about values, steps and beliefs: TD against Monte Carlo, a step towards greedy, what a memory is good for.
+
+    td-greedy-leaves-optimum         greedy on one-step TD values leaves the optimal policies (Section 5.1)
+    greedy-lowers                    a small step towards greedy lowers the return (Section 5.2)
+    zero-discrepancy-memory-helps    TD and Monte Carlo agree, as if observations were states, and yet memory helps
+    expressive-not-by-bound          B(k) is sufficiently expressive for a k that Proposition A.2 (1) does not promise
+    bound-not-expressive             B(k) is not sufficiently expressive for the k that it promises
+
+None of them depends on how anything is called, so all relabellings may be merged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import product
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.augmentation import augment
+from workbench.beliefs import TooManyBeliefs
+from workbench.errors import NeverEnds, WorkbenchError
+from workbench.evaluation import Evaluation, evaluate
+from workbench.expressiveness import is_sufficiently_expressive
+from workbench.lab.models import policy_json
+from workbench.lab.sequences import SequenceTasks
+from workbench.lab.spaces import TaskSpace
+from workbench.lab.statements import NO, RELABELLINGS, Statement, Verdict
+from workbench.memories import B, none, parse
+from workbench.optimum import best_memoryless
+from workbench.policy import Policy, uniform
+from workbench.pomdp import POMDP
+from workbench.shortcut_search import count_shortcuts
+from workbench.smallest import printed_bits
+from workbench.space import show
+from workbench.td import lambda_discrepancy
+
+_CLEARLY = 1e-9
+
+
+def _rewards_may_shift(space: TaskSpace, undiscounted: bool) -> bool:
+    return isinstance(space, SequenceTasks) and (space.gamma == 1 or not undiscounted)
+
+
+# ---------------------------------------------------------------------- TD and greedy
+
+
+@dataclass(frozen=True)
+class TDGreedyLeaves(Statement):
+    """Every optimal deterministic policy of <P, memory> has a strict non-Markovian shortcut: Q-learning's target leaves it.
+
+    Parameters
+    ----------
+    every : whether all optimal policies must have one, or only some.
+    """
+
+    memory: str = "none"
+    every: bool = True
+    most: int = 2_000
+    name = "td-greedy-leaves-optimum"
+    about = "greedy on one-step TD values (Q-learning's target) leaves every optimal policy"
+
+    def __post_init__(self) -> None:
+        parse(self.memory)
+
+    def sentence(self) -> str:
+        which = "every optimal policy" if self.every else "some optimal policy"
+        return f"With {self.memory}, greedy on one-step TD values leaves {which} for an action that is no better."
+
+    def symmetries(self, space: TaskSpace) -> tuple[str, ...]:
+        kinds = (*RELABELLINGS, "scale")
+        return (*kinds, "shift") if _rewards_may_shift(space, undiscounted=True) else kinds
+
+    def score(self, P: POMDP) -> float:
+        try:
+            found = count_shortcuts(augment(P, self.memory), most=self.most)
+        except NeverEnds:
+            return np.nan
+        return float(found.strict[0 if self.every else 1]) or NO
+
+    def exactly(self, P: POMDP) -> Verdict:
+        found = count_shortcuts(augment(P, self.memory), exact=True, most=self.most)
+        facts = {
+            "optimal policies": f"{found.policies}{'' if found.complete else ' or more'}",
+            "strict shortcuts": f"{found.strict[0]} to {found.strict[1]}",
+            "their value": str(found.value),
+        }
+        if found.shortcuts:
+            facts["one shortcut"] = str(found.shortcuts[0])
+        if self.every:
+            if found.strict[0] == 0:
+                return Verdict(False, facts)
+            return Verdict(True if found.complete else None, facts)
+        return Verdict(True if found.strict[1] > 0 else False if found.complete else None, facts)
+
+
+@dataclass(frozen=True)
+class GreedyLowers(Statement):
+    """From some policy every small enough step towards the greedy policy lowers the return, although greedy is unique.
+
+    Along pi + eps (greedy - pi) the return changes at eps = 0 at the rate
+    sum_s d(s) sum_o omega(o|s) sum_a (greedy - pi)(a|o) q_pi(s,a), d the discounted occupancy: negative means that it falls.
+
+    Parameters
+    ----------
+    weights : those of the q-values that greedy looks at.
+    parts : 0 looks at the uniform policy; n at all policies whose probabilities are multiples of 1/n.
+    memory : of the task; the step is taken in <P, memory>.
+    """
+
+    weights: str = "visits"
+    parts: int = 0
+    memory: str = "none"
+    name = "greedy-lowers"
+    about = "a small step towards greedy on visits-weighted q lowers the return, from the uniform or some other policy"
+
+    def __post_init__(self) -> None:
+        parse(self.memory)
+        if self.parts < 0:
+            raise WorkbenchError(f"parts is 0 or the number of parts of one, not {self.parts}")
+
+    def sentence(self) -> str:
+        whence = "the uniform policy" if not self.parts else f"some policy in {self.parts} parts"
+        where = "" if self.memory == "none" else f" with {self.memory}"
+        return f"From {whence}{where} every small step towards greedy on {self.weights}-weighted q lowers the return."
+
+    def symmetries(self, space: TaskSpace) -> tuple[str, ...]:
+        kinds = (*RELABELLINGS, "scale")
+        return (*kinds, "shift") if _rewards_may_shift(space, undiscounted=False) else kinds
+
+    def score(self, P: POMDP) -> float:
+        E = augment(P, self.memory)
+        scale = max(1e-300, *(abs(float(r)) for r in P.R))
+        found = [self._fall(E, pi, exact=False) for pi in self._policies(E)]
+        known = [float(fall) / scale - _CLEARLY for fall, _ in found if fall is not None]
+        return max(known, default=NO)
+
+    def exactly(self, P: POMDP) -> Verdict:
+        E = augment(P, self.memory)
+        for pi in self._policies(E):
+            fall, greedy = self._fall(E, pi, exact=True)
+            if fall is not None and fall > 0:
+                assert greedy is not None
+                before = evaluate(E, pi, exact=True).value
+                chosen = "; ".join(f"{show(o)}: {show(a)}" for o, a in greedy.items())
+                facts = {"return": str(before), "rate of change": str(-fall), "greedy": chosen}
+                step = {
+                    "kind": "falling-step", "policy": policy_json(pi), "weights": self.weights, "memory": self.memory,
+                    "rate": str(-fall),
+                }  # fmt: skip
+                return Verdict(True, facts, (step,))
+        return Verdict(False)
+
+    def _policies(self, E: POMDP) -> Iterator[Policy]:
+        yield uniform(E)
+        if not self.parts:
+            return
+        rows = list(_compositions(self.parts, len(E.A)))
+        seen = [o for i, o in enumerate(E.O) if E.decides[i]]
+        for choice in product(rows, repeat=len(seen)):
+            yield Policy.from_mapping(
+                E,
+                {
+                    o: {a: Fraction(n, self.parts) for a, n in zip(E.A, row, strict=True) if n}
+                    for o, row in zip(seen, choice, strict=True)
+                },
+            )
+
+    def _fall(self, E: POMDP, pi: Policy, exact: bool) -> tuple[Any, dict[Any, Any] | None]:
+        """How fast the return falls at first, and the greedy actions; None where greedy is not unique."""
+        try:
+            seen = evaluate(E, pi, exact=exact, weights=self.weights)
+            flow = evaluate(E, pi, exact=exact, weights="discounted")
+        except NeverEnds:
+            return None, None
+        greedy = unique_greedy(seen, exact)
+        return (None, None) if greedy is None else (-rate_of_change(flow, greedy), greedy)
+
+
+def unique_greedy(found: Evaluation, exact: bool) -> dict[Any, Any] | None:
+    """The greedy action of every observation that is reached; None if two are equally good somewhere."""
+    P, greedy = found.P, {}
+    for i in np.flatnonzero(found.reached.raw).tolist():
+        row = found.q.row(P.O[i])
+        best = max(row.values())
+        near = 0 if exact else 1e-9 * max(1.0, abs(best))
+        equal = [a for a, x in row.items() if x >= best - near]
+        if len(equal) > 1 and len(row) > 1:
+            return None
+        greedy[P.O[i]] = equal[0]
+    return greedy
+
+
+def rate_of_change(flow: Evaluation, greedy: dict[Any, Any]) -> Any:
+    """The derivative of the return along pi + eps (greedy - pi) at 0; `flow` is evaluated with discounted weights."""
+    P, total = flow.P, 0
+    for s in P.S:
+        if s in P.terminal or (d := flow.visits[s]) == 0:
+            continue
+        for o, x in P.omega(s).items():
+            if o not in greedy:
+                continue
+            for a in P.A:
+                change = (1 if greedy[o] == a else 0) - flow.pi[o, a]
+                total = total + d * x * change * flow.q_state[s, a]
+    return total
+
+
+def _compositions(total: int, parts: int) -> Iterator[tuple[int, ...]]:
+    """All ways to write a number as an ordered sum of some numbers >= 0."""
+    if parts == 1:
+        yield (total,)
+        return
+    for first in range(total, -1, -1):
+        for rest in _compositions(total - first, parts - 1):
+            yield (first, *rest)
+
+
+# ---------------------------------------------------------------------- memory that helps
+
+
+@dataclass(frozen=True)
+class ZeroDiscrepancy(Statement):
+    """Under the uniform policy TD(0) and Monte Carlo agree on every pair (o, a), and yet a memory gives a better policy.
+
+    "Better" is better than every memoryless policy, stochastic ones included. That is decided where no observation can come
+    twice in an episode: the return is then linear in each row of the policy, and a deterministic policy is best.
+    """
+
+    memory: str = "O1"
+    name = "zero-discrepancy-memory-helps"
+    about = "the lambda-discrepancy of the uniform policy is zero, and yet a memory gives a better policy"
+
+    def __post_init__(self) -> None:
+        parse(self.memory)
+
+    def sentence(self) -> str:
+        return f"The lambda-discrepancy of the uniform policy is zero, and yet {self.memory} gives a better policy than none."
+
+    def symmetries(self, space: TaskSpace) -> tuple[str, ...]:
+        kinds = (*RELABELLINGS, "scale")
+        return (*kinds, "shift") if _rewards_may_shift(space, undiscounted=True) else kinds
+
+    def score(self, P: POMDP) -> float:
+        if repeats_an_observation(P):
+            return NO
+        try:
+            apart = float(lambda_discrepancy(P, uniform(P), norm=np.inf))
+            if not apart <= _CLEARLY:
+                return -apart
+            better = float(best_memoryless(augment(P, self.memory)).value - best_memoryless(P).value)
+        except NeverEnds:
+            return np.nan
+        return better - _CLEARLY
+
+    def exactly(self, P: POMDP) -> Verdict:
+        apart = lambda_discrepancy(P, uniform(P), norm=1, exact=True)
+        facts = {"lambda-discrepancy": str(apart)}
+        if apart is None or apart != 0:
+            return Verdict(None if apart is None else False, facts)
+        without = best_memoryless(P, exact=True)
+        with_it = best_memoryless(augment(P, self.memory), exact=True)
+        facts |= {"best without memory": str(without.value), f"best with {self.memory}": str(with_it.value)}
+        if not (without.certified and with_it.value > without.value):
+            return Verdict(False if without.certified and with_it.certified else None, facts)
+        return Verdict(None if repeats_an_observation(P) else True, facts)
+
+
+def repeats_an_observation(P: POMDP) -> bool:
+    """Whether an episode can show the same observation twice, in states that are not terminal."""
+    alive = ~P.terminal.mask
+    step = np.zeros((len(P.S), len(P.S)), dtype=bool)
+    source = np.repeat(np.arange(len(P.S)), np.diff(P.p.row_ptr[:: len(P.A)]))
+    step[source, P.p.s_next] = True
+    later: NDArray[np.bool_] = step.copy()
+    for _ in range(len(P.S)):
+        further = later | ((later.astype(int) @ step.astype(int)) > 0)
+        if np.array_equal(further, later):
+            break
+        later = further
+    shows = np.zeros((len(P.S), len(P.O)), dtype=bool)
+    shows[np.repeat(np.arange(len(P.S)), np.diff(P.omega.row_ptr)), P.omega.o] = True
+    again = (shows.astype(int) @ shows.T.astype(int)) > 0
+    return bool((later & again)[np.ix_(alive, alive)].any())
+
+
+# ---------------------------------------------------------------------- expressiveness
+
+
+@dataclass(frozen=True)
+class _AboutBits(Statement):
+    """What the two statements about Proposition A.2 (1) have in common; rewards do not matter to them."""
+
+    def symmetries(self, space: TaskSpace) -> tuple[str, ...]:
+        return (*RELABELLINGS, "scale", *(("shift",) if isinstance(space, SequenceTasks) else ()))
+
+    def score(self, P: POMDP) -> float:
+        try:
+            found = self.exactly(P).holds
+        except (TooManyBeliefs, WorkbenchError):
+            return np.nan
+        return np.nan if found is None else 1.0 if found else NO
+
+
+@dataclass(frozen=True)
+class ExpressiveNotByBound(_AboutBits):
+    """B(k) is sufficiently expressive, and the bound of Proposition A.2 (1) asks for more bits.
+
+    Parameters
+    ----------
+    below : by how many bits at least.
+    """
+
+    below: int = 1
+    limit: int = 200
+    name = "expressive-not-by-bound"
+    about = "B(k) is sufficiently expressive although the bound of Proposition A.2 (1) asks for more bits"
+
+    def sentence(self) -> str:
+        bits = "more bits" if self.below == 1 else f"at least {self.below} bits more"
+        return f"B(k) is sufficiently expressive for some k, and the printed bound asks for {bits}."
+
+    def exactly(self, P: POMDP) -> Verdict:
+        bound = printed_bits(P)
+        k = bound - self.below
+        if k < 0:
+            return Verdict(False, {"printed bound": str(bound)})
+        found = is_sufficiently_expressive(P, B(k) if k else none, limit=self.limit)
+        return Verdict(found.holds, {"printed bound": str(bound), f"B{k}": found.reason})
+
+
+@dataclass(frozen=True)
+class BoundNotExpressive(_AboutBits):
+    """B(k) is not sufficiently expressive for the k of Proposition A.2 (1) as printed."""
+
+    limit: int = 200
+    name = "bound-not-expressive"
+    about = "B(k) is not sufficiently expressive for the k of the printed Proposition A.2 (1)"
+
+    def sentence(self) -> str:
+        return "B(k) is not sufficiently expressive for the k that the printed bound gives."
+
+    def exactly(self, P: POMDP) -> Verdict:
+        k = printed_bits(P)
+        found = is_sufficiently_expressive(P, B(k) if k else none, limit=self.limit)
+        facts = {"printed bound": str(k), f"B{k}" if k else "none": found.reason}
+        return Verdict(None if found.holds is None else not found.holds, facts)
