@@ -90,7 +90,7 @@ def transition_diagram(P: POMDP, pi: Policy, shortcuts: Iterable[Shortcut] = ())
     seen = P.omega.o[P.omega.row_ptr[:-1]]
     steps = _first_steps(P, pi)
     met = np.zeros(len(P.O), dtype=bool)
-    met[seen[steps >= 0]] = True
+    met[seen[(steps >= 0) & ~P.terminal.mask]] = True  # where it also acts
     kinds = {(P.O.index(x.o), P.A.index(x.a)): x.kind for x in shortcuts}
     kinds |= {(int(o), int(a)): "policy" for o, a in np.argwhere(pi.prob.floats > 0)}
     found: dict[tuple[str, int, int], tuple[dict[int, None], bool]] = {}

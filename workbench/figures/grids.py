@@ -94,7 +94,7 @@ def grid_policy(
     for one in axes.ravel()[len(panels) :]:
         one.set_axis_off()
     notes = (
-        ["orange dot: writes to the memory"]
+        ["a dot: writes to the memory"]
         if any(x.get_gid() == "write" for y in axes.ravel() for x in y.lines)
         else []
     )

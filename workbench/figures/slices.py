@@ -14,7 +14,7 @@ from workbench.transition_diagram import action_label, node_label
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_LOOKS = (("#FFFFFF", ""), ("#F2D8A0", "...."), ("#BFE3F5", "////"), ("#C9E8DC", "xxxx"), ("#EBCBDD", "++++"))
+_LOOKS = (("#FFFFFF", ""), ("#F2D8A0", "...."), ("#8CC4E8", "////"), ("#5FB89A", "xxxx"), ("#C98BAE", "++++"))
 _MOST_ARROWS = 15
 
 
