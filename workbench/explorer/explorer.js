@@ -1,0 +1,389 @@
+/* The page: its state, its controls, and what is drawn after every change. The state that a link carries is in the hash. */
+"use strict";
+(function (W) {
+  const data = JSON.parse(document.getElementById("data").textContent);
+  const $ = (id) => document.getElementById(id);
+  const tasks = new Map(data.tasks.map((task) => [task.id, task]));
+  const MANY_ROWS = 30; // beyond, the tables show the rows of one memory state
+  const MOST_ITERATES = 4000;
+  const SPEEDS = { 1: 140, 5: 60, 25: 60 };
+
+  const state = { task: "recall4", memory: "B1", step: 0.02, lambda: 0, weights: "visits", rewards: null, seed: 1, t: 0 };
+  let P, loop, episode, best, oneStep, bootstrapped, marks, timer = null, rowsOf = 0;
+
+  // ------------------------------------------------------------------ the address
+
+  function writeHash() {
+    const parts = new URLSearchParams({ task: state.task, m: state.memory, step: state.step });
+    if (state.lambda !== 0) parts.set("lambda", state.lambda);
+    if (state.weights !== task().weights) parts.set("weights", state.weights);
+    if (state.seed !== 1) parts.set("seed", state.seed);
+    if (state.rewards) parts.set("r", state.rewards.map((row) => row.join(",")).join(";"));
+    history.replaceState(null, "", `#${parts}`);
+  }
+
+  function readHash() {
+    const parts = new URLSearchParams(location.hash.slice(1));
+    const within = (text, low, high, otherwise) => {
+      const x = text === null ? NaN : Number(text);
+      return x >= low && x <= high ? x : otherwise;
+    };
+    if (tasks.has(parts.get("task"))) state.task = parts.get("task");
+    state.memory = parts.get("m") in task().memories ? parts.get("m") : state.memory in task().memories ? state.memory : "none";
+    state.step = within(parts.get("step"), 0.001, 1, state.step);
+    state.lambda = within(parts.get("lambda"), 0, 1, 0);
+    state.weights = ["visits", "discounted"].includes(parts.get("weights")) ? parts.get("weights") : task().weights;
+    state.seed = Math.round(within(parts.get("seed"), 0, 999999, 1));
+    state.rewards = task().editable && parts.has("r") ? readRewards(parts.get("r")) : null;
+  }
+
+  /** A table of 2 to 5 rows and columns from the text of a link, or null. */
+  function readRewards(text) {
+    const rows = text.split(";").map((row) => row.split(","));
+    const square = rows.length >= 2 && rows.length <= 5 && rows.every((row) => row.length === rows.length);
+    return square && rows.flat().every((x) => Number.isFinite(W.parseNumber(x))) ? rows : null;
+  }
+
+  const task = () => tasks.get(state.task);
+
+  // ------------------------------------------------------------------ the model
+
+  function baseModel() {
+    if (!state.rewards) return W.decode(task().model);
+    return W.twoStep(state.rewards.map((row) => row.map(W.parseNumber)), "two steps");
+  }
+
+  /** A new setting: model, loop from uniform, the best deterministic policy, an episode. */
+  function begin() {
+    pause();
+    P = W.augment(baseModel(), state.memory);
+    rowsOf = P.rowM[0];
+    best = W.bestDeterministic(P, data.most_policies);
+    restart();
+  }
+
+  function restart(pi) {
+    loop = new W.Loop(P, state.weights, pi);
+    state.t = 0;
+    changed();
+  }
+
+  /** After any change of the policy: TD values, shortcuts, the episode, and everything on the page. */
+  function changed() {
+    bootstrapped = oneStep = marks = null;
+    $("td-error").textContent = "";
+    if (loop.now) {
+      try {
+        oneStep = W.td(P, loop.pi, 0, loop.now);
+        bootstrapped = state.lambda === 0 ? oneStep : W.td(P, loop.pi, state.lambda, loop.now);
+        marks = W.shortcuts(P, loop.pi, loop.now, oneStep);
+      } catch (error) {
+        if (!(error instanceof W.NeverEnds)) throw error;
+        $("td-error").textContent = error.message;
+      }
+    }
+    episode = W.sample(P, loop.pi, state.seed);
+    state.t = Math.min(state.t, episode.steps.length);
+    draw();
+  }
+
+  // ------------------------------------------------------------------ words
+
+  /** The best history-based value: exported, or that of an edited table; undefined where neither is known. */
+  function bestHistory() {
+    if (state.rewards) return Math.max(...state.rewards.flat().map(W.parseNumber));
+    return task().best === null ? undefined : task().best;
+  }
+
+  /** Whether a loop that ended did well, in words. */
+  function judged(ended, found, history) {
+    const where = ended.how === "fixed" ? `Fixed at ${W.shown(ended.value)}`
+      : `Limit cycle of period ${ended.period} around ${W.shown(ended.value)}: greedy goes back and forth, the policy stays stochastic`;
+    const below = (x) => ended.value < x - 1e-6 * Math.max(1, Math.abs(x));
+    if (found && below(found.value)) return [`${where}: stuck. The best deterministic memoryless policy is worth ${W.shown(found.value)}.`, "stuck"];
+    if (history !== undefined && !below(history)) return [`${where}: as good as any policy with any memory.`, "best"];
+    if (history !== undefined && found) return [`${where}: no deterministic policy with this memory is better; with more memory ${W.shown(history)} is possible.`, "best"];
+    if (history !== undefined) return [`${where}. With any memory ${W.shown(history)} is possible.`, "stuck"];
+    return [found ? `${where}: no deterministic policy with this memory is better.` : `${where}.`, found ? "best" : ""];
+  }
+
+  function verdict() {
+    if (loop.error) return [`${loop.error}. Change the policy or reset it.`, "stuck"];
+    if (loop.ended) return judged(loop.ended, best, bestHistory());
+    if (loop.n >= 100) {
+      const recent = loop.values.slice(-100);
+      return [`Not settled: over the last 100 iterates the value was between ${W.shown(Math.min(...recent))} and ${W.shown(Math.max(...recent))}.`, ""];
+    }
+    if (loop.greedy.every((a) => a < 0)) return ["No q-value is defined: the policy visits these rows for ever. Discounted weights are defined.", ""];
+    return [loop.n ? "The loop is on its way." : "Press Run to see where the loop ends from here.", ""];
+  }
+
+  // ------------------------------------------------------------------ drawing
+
+  function draw() {
+    const t = task(), style = data.styles[state.memory];
+    document.documentElement.style.setProperty("--memory", style.color);
+    $("about").textContent = t.text;
+    $("sizes").textContent = `${P.nS} states, ${P.nO} rows (${state.memory === "none" ? "observations" : "memory and observation"}), ` +
+      `${P.nA} actions${P.memory.nW > 1 ? " with their writes" : ""}, discount ${W.shown(P.gamma)}`;
+    $("value").textContent = loop.now ? W.shown(loop.now.value, 6) : "–";
+    $("iterate").textContent = loop.n;
+    $("best").textContent = best ? W.shown(best.value, 6) : "too many to try";
+    $("history").textContent = bestHistory() === undefined ? "–" : W.shown(bestHistory(), 6);
+    const [text, kind] = verdict();
+    $("verdict").textContent = text;
+    $("verdict").className = `verdict ${kind}`;
+    const levels = [];
+    if (best) levels.push({ value: best.value, text: `best deterministic ${W.shown(best.value)}` });
+    const history = bestHistory();
+    if (history !== undefined && !(best && Math.abs(best.value - history) < 1e-9)) levels.push({ value: history, text: `best with any memory ${W.shown(history)}` });
+    $("chart").innerHTML = W.chart(loop.values, levels, style);
+    $("play").textContent = timer === null ? "Play" : "Pause";
+    $("play").setAttribute("aria-pressed", timer !== null);
+    $("to-best").disabled = !best;
+    drawTables();
+    drawEpisode();
+    drawRewards();
+  }
+
+  function rowsShown() {
+    const rows = Array.from({ length: P.nO }, (_, o) => o).filter((o) => P.decides[o]);
+    if (rows.length <= MANY_ROWS) return rows;
+    return rows.filter((o) => P.rowM[o] === rowsOf);
+  }
+
+  function drawTables() {
+    if (!P.decides) {
+      P.decides = new Uint8Array(P.nO);
+      for (let s = 0; s < P.nS; s++) if (!P.terminal[s]) P.decides[P.oCol[s]] = 1;
+    }
+    const all = P.rowM.filter((_, o) => P.decides[o]), many = all.length > MANY_ROWS;
+    $("rows-label").hidden = !many || P.memory.nM === 1;
+    if (many) {
+      const states = Array.from(new Set(all)).sort((x, y) => x - y);
+      $("rows-of").innerHTML = states.map((m) => `<option value="${m}"${m === rowsOf ? " selected" : ""}>${W.escape(P.memory.label(m))}</option>`).join("");
+    }
+    const here = state.t < episode.steps.length ? episode.steps[state.t].o : -1;
+    const rows = rowsShown(), reached = loop.now ? loop.now.reached : new Uint8Array(P.nO).fill(1);
+    const greedy = loop.now ? loop.greedy : new Int32Array(P.nO).fill(-1);
+    const at = (o, a) => o * P.nA + a;
+    const named = (o, a) => {
+      const label = W.rowLabels(P, o);
+      return `${W.actionLabel(P, a)} ${label.m === null ? "" : `with memory ${label.m} `}${label.o === null ? "" : `seeing ${label.o}`}`;
+    };
+    $("policy").innerHTML = W.table(P, {
+      rows, reached, here, caption: "Policy π: press a cell to always do that",
+      heat: (o, a) => loop.pi[at(o, a)],
+      mark: (o, a) => (greedy[o] === a ? "greedy" : ""),
+      cell: (o, a) => `<button type="button" data-o="${o}" data-a="${a}" aria-label="${W.escape(named(o, a))}: ${W.brief(loop.pi[at(o, a)])}">${W.brief(loop.pi[at(o, a)])}</button>`,
+      last: (o) => `<button type="button" data-o="${o}" data-a="-1" title="make this row uniform" aria-label="make this row uniform">=</button>`,
+    });
+    const nothing = new Float64Array(P.nO * P.nA).fill(NaN);
+    const q = loop.now ? loop.now.q : nothing;
+    $("true-q").innerHTML = W.table(P, {
+      rows, reached, here, caption: "True values q(o, a)", heat: W.rowHeat(P, q),
+      mark: (o, a) => (greedy[o] === a ? "greedy" : ""), cell: (o, a) => W.brief(q[at(o, a)]),
+    });
+    const td = bootstrapped ? bootstrapped.q : nothing;
+    const kinds = ["", "weak", "strict"];
+    $("td-q").innerHTML = W.table(P, {
+      rows, reached, here, caption: `TD(${W.shown(state.lambda)}) values: what bootstrapping believes`, heat: W.rowHeat(P, td),
+      mark: (o, a) => (marks ? kinds[marks[at(o, a)]] : ""),
+      cell: (o, a) => W.brief(td[at(o, a)]) + (marks && marks[at(o, a)] ? `<sup>${marks[at(o, a)] === 2 ? "S" : "w"}</sup>` : ""),
+    });
+    const count = (kind) => (marks ? marks.filter((x) => x === kind).length : 0);
+    $("shortcuts").textContent = `${count(2)} strict and ${count(1)} weak shortcuts of this policy`;
+  }
+
+  function drawEpisode() {
+    const { steps } = episode, t = state.t, over = t === steps.length;
+    const s = t === 0 ? episode.first : steps[t - 1].next;
+    const m = P.memory.kind === "none" ? "" : `, memory ${P.memory.label(P.m[s])}`;
+    const gained = steps.slice(0, t).reduce((total, step, i) => total + P.gamma ** i * step.r, 0);
+    const end = over ? (episode.ended ? " The episode is over." : " The episode is cut off here.") : "";
+    $("now").textContent = `Step ${t} of ${steps.length}${episode.ended ? "" : " or more"}: state ${P.base.S[P.s[s]]}${m}, ` +
+      `${over && episode.ended ? "" : `sees ${P.base.O[P.o[s]]}, `}return so far ${W.shown(gained)}.${end}`;
+    $("time").max = steps.length;
+    $("time").value = t;
+    $("back").disabled = $("first").disabled = t === 0;
+    $("forward").disabled = $("last").disabled = over;
+    const rows = steps.slice(0, Math.min(t + 1, steps.length)).map((step, i) => {
+      const { nW, W: writes } = P.memory, done = i < t;
+      const write = P.memory.kind === "none" ? [] : [P.memory.label(P.m[step.s]), done ? writes[step.a % nW] : ""];
+      const cells = [i, P.base.S[P.s[step.s]], P.base.O[P.o[step.s]], done ? P.base.A[Math.floor(step.a / nW)] : "?", done ? W.shown(step.r) : ""];
+      const order = [cells[0], cells[1], ...write.slice(0, 1), cells[2], cells[3], ...write.slice(1), cells[4]];
+      return `<tr class="${done ? "" : "here"}">${order.map((x) => `<td>${W.escape(x)}</td>`).join("")}</tr>`;
+    });
+    const heads = P.memory.kind === "none" ? ["t", "state", "sees", "action", "reward"] : ["t", "state", "memory", "sees", "action", "write", "reward"];
+    $("trace").innerHTML = `<table><thead><tr>${heads.map((h) => `<th scope="col">${h}</th>`).join("")}</tr></thead><tbody>${rows.reverse().join("")}</tbody></table>`;
+    const plan = task().grid;
+    $("plan").hidden = !plan;
+    if (plan) {
+      const [x, y] = P.base.O[P.o[s]].slice(1, -1).split(",").map(Number);
+      const force = P.base.S[P.s[s]].includes("on") ? "on" : "off";
+      $("plan").innerHTML = W.grid(P, plan, loop.pi, P.m[s], [x, y], `the agent at ${x}, ${y}; the force is ${force}`) +
+        `<p>The force is <strong>${force}</strong>. Arrows: the likeliest action with this memory${P.memory.nW > 1 ? ", and its write" : ""}. ` +
+        `${plan.marks.map(([mark, name]) => `${mark}: ${name}`).join(", ")}.</p>`;
+    }
+  }
+
+  function drawRewards() {
+    const editable = task().editable;
+    $("rewards").hidden = !editable;
+    if (!editable || $("table").contains(document.activeElement)) return;
+    const rows = state.rewards || data.rewards;
+    $("actions").value = rows.length;
+    const heads = rows.map((_, a) => `<th scope="col">${a}</th>`).join("");
+    const body = rows.map((row, i) => `<tr><th scope="row">${i}</th>${row.map((r, j) =>
+      `<td><input inputmode="decimal" size="5" value="${W.escape(r)}" data-i="${i}" data-j="${j}" aria-label="reward of ${i}, then ${j}"></td>`).join("")}</tr>`);
+    $("table").innerHTML = `<table><caption>r[first][second]</caption><thead><tr><th scope="col">first \\ second</th>${heads}</tr></thead><tbody>${body.join("")}</tbody></table>`;
+  }
+
+  // ------------------------------------------------------------------ controls
+
+  function pause() {
+    clearTimeout(timer);
+    timer = null;
+  }
+
+  function play() {
+    const speed = Number($("speed").value);
+    let going = true;
+    for (let i = 0; i < speed && going; i++) going = !loop.ended && loop.n < MOST_ITERATES && loop.step(state.step);
+    timer = going ? setTimeout(play, SPEEDS[speed]) : null;
+    changed();
+  }
+
+  /** The policy with one row changed; the loop starts again from it. */
+  function edit(o, a) {
+    const pi = Float64Array.from(loop.pi);
+    for (let i = 0; i < P.nA; i++) pi[o * P.nA + i] = a < 0 ? 1 / P.nA : Number(i === a);
+    pause();
+    const { t } = state;
+    loop = new W.Loop(P, state.weights, pi);
+    state.t = t;
+    changed();
+  }
+
+  function takeBest() {
+    pause();
+    const pi = Float64Array.from(loop.pi);
+    best.choice.forEach((a, o) => { if (a >= 0) for (let i = 0; i < P.nA; i++) pi[o * P.nA + i] = Number(i === a); });
+    restart(pi);
+  }
+
+  function move(t) {
+    state.t = Math.max(0, Math.min(t, episode.steps.length));
+    const s = state.t === 0 ? episode.first : episode.steps[state.t - 1].next;
+    rowsOf = P.m[s];
+    draw();
+  }
+
+  function setRewards(rows) {
+    state.rewards = rows;
+    writeHash();
+    $("everywhere").innerHTML = "";
+    begin();
+  }
+
+  /** Where the loop ends for the present task with every memory. */
+  function everywhere() {
+    const base = baseModel(), names = Object.keys(task().memories);
+    const rows = names.map((name) => {
+      const E = W.augment(base, name), run = new W.Loop(E, state.weights), found = W.bestDeterministic(E, data.most_policies);
+      const ended = run.run(state.step, MOST_ITERATES);
+      const [text, kind] = ended ? judged(ended, found, bestHistory()) : ["not settled", ""];
+      return `<tr><th scope="row">${name}</th><td>${ended ? W.shown(ended.value) : "–"}</td><td>${found ? W.shown(found.value) : "–"}</td>` +
+        `<td class="${kind}">${W.escape(text)}</td></tr>`;
+    });
+    $("everywhere").innerHTML = `<table><caption>The loop from uniform, step ${state.step}</caption><thead><tr><th scope="col">memory</th>` +
+      `<th scope="col">ends at</th><th scope="col">best</th><th scope="col">verdict</th></tr></thead><tbody>${rows.join("")}</tbody></table>`;
+  }
+
+  function fillControls() {
+    $("task").innerHTML = data.tasks.map((t) => `<option value="${t.id}">${W.escape(t.title)}</option>`).join("");
+    $("task").value = state.task;
+    $("memory").innerHTML = Object.keys(task().memories).map((name) => `<option value="${name}">${name === "none" ? "none" : name}</option>`).join("");
+    $("memory").value = state.memory;
+    $("step").value = $("step-number").value = state.step;
+    $("lambda").value = state.lambda;
+    $("lambda-shown").textContent = state.lambda;
+    $("weights").value = state.weights;
+    $("seed").value = state.seed;
+  }
+
+  function set(changes) {
+    Object.assign(state, changes);
+    if ("task" in changes) {
+      state.rewards = null;
+      state.weights = task().weights;
+      if (!(state.memory in task().memories)) state.memory = "none";
+      $("everywhere").innerHTML = "";
+    }
+    fillControls();
+    writeHash();
+    if ("task" in changes || "memory" in changes) begin();
+    else if ("weights" in changes) restart();
+    else changed();
+  }
+
+  function listen() {
+    const on = (id, event, action) => $(id).addEventListener(event, action);
+    on("task", "change", (e) => set({ task: e.target.value }));
+    on("memory", "change", (e) => set({ memory: e.target.value }));
+    on("weights", "change", (e) => set({ weights: e.target.value }));
+    on("lambda", "input", (e) => set({ lambda: Number(e.target.value) }));
+    on("step", "input", (e) => set({ step: Number(e.target.value) }));
+    on("step-number", "change", (e) => {
+      const x = Number(e.target.value);
+      set({ step: x >= 0.001 && x <= 1 ? x : state.step });
+    });
+    on("reset", "click", () => { pause(); restart(); });
+    on("one", "click", () => { pause(); loop.step(state.step); changed(); });
+    on("play", "click", () => { if (timer === null) play(); else { pause(); draw(); } });
+    on("run", "click", () => { pause(); loop.run(state.step, MOST_ITERATES); changed(); });
+    on("to-best", "click", takeBest);
+    on("policy", "click", (e) => {
+      const button = e.target.closest("button");
+      if (!button) return;
+      const { o, a } = button.dataset;
+      edit(Number(o), Number(a));
+      const again = $("policy").querySelector(`button[data-o="${o}"][data-a="${a}"]`);
+      if (again) again.focus();
+    });
+    on("rows-of", "change", (e) => { rowsOf = Number(e.target.value); draw(); });
+    on("seed", "change", (e) => { state.t = 0; set({ seed: Math.max(0, Math.round(Number(e.target.value)) || 0) }); });
+    on("new", "click", () => { state.t = 0; set({ seed: state.seed + 1 }); });
+    on("first", "click", () => move(0));
+    on("back", "click", () => move(state.t - 1));
+    on("forward", "click", () => move(state.t + 1));
+    on("last", "click", () => move(episode.steps.length));
+    on("time", "input", (e) => move(Number(e.target.value)));
+    on("table", "change", (e) => {
+      const { i, j } = e.target.dataset, valid = Number.isFinite(W.parseNumber(e.target.value));
+      e.target.setAttribute("aria-invalid", !valid);
+      $("reward-error").textContent = valid ? "" : `“${e.target.value}” is no number: write one such as -5, 0.75 or 3/4.`;
+      if (!valid) return;
+      const rows = (state.rewards || data.rewards).map((row) => row.slice());
+      rows[i][j] = e.target.value.trim();
+      setRewards(rows);
+    });
+    on("actions", "change", (e) => {
+      const k = Number(e.target.value), rows = state.rewards || data.rewards;
+      setRewards(Array.from({ length: k }, (_, i) => Array.from({ length: k }, (_, j) => (rows[i] && rows[i][j]) || "0")));
+    });
+    on("paper", "click", () => setRewards(null));
+    on("zero", "click", () => setRewards((state.rewards || data.rewards).map((row) => row.map(() => "0"))));
+    on("random", "click", () => setRewards((state.rewards || data.rewards).map((row) => row.map(() => String(Math.round(8 * Math.random() - 4) / 2)))));
+    on("compare", "click", everywhere);
+    document.querySelectorAll("[data-try]").forEach((button) => button.addEventListener("click", () => {
+      location.hash = button.dataset.try;
+    }));
+    window.addEventListener("hashchange", () => { readHash(); fillControls(); begin(); });
+  }
+
+  readHash();
+  fillControls();
+  listen();
+  begin();
+})(Workbench);

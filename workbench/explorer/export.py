@@ -1,0 +1,118 @@
+"""A POMDP as the JSON that the explorer's page reads: labels as text, numbers as exact text, tables in compressed rows.
+
+numbers   the distinct numbers, "19/20" for a fraction; everything else refers to their places
+p         ptr[s |A| + a], next, r, prob           omega   ptr[s], o, prob
+mu        [[s, number], ...]                      terminal  [s, ...]
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from workbench.augmentation import augment
+from workbench.memories import parse
+from workbench.numeric import Numbers
+from workbench.pomdp import POMDP
+from workbench.space import show
+
+MEMORIES = ("none", "K1", "K2", "B1", "B2", "B3", "O1", "O2", "OA1", "OA2")
+"""The memories that the page offers where the product is small enough."""
+
+MOST_STATES = 2_000
+"""Products with more states than this are not offered."""
+
+_MOST_CODES = 100_000
+"""Products with more pairs of an emission and a memory state than this are not even tried."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A task of the page.
+
+    Attributes
+    ----------
+    id : its name in the page's address.
+    title, text : what a visitor reads.
+    best : the best history-based value, or None where the page finds it.
+    weights : how P(s|o) counts visits at first, "visits" or "discounted".
+    editable : whether the page shows its rewards as a table r[a1][a2] that can be edited.
+    grid : {"width", "height", "walls", "marks"} for tasks on a grid.
+    """
+
+    id: str
+    P: POMDP
+    title: str
+    text: str
+    best: float | None = None
+    weights: str = "visits"
+    editable: bool = False
+    grid: dict[str, Any] | None = None
+
+
+class _Numbering:
+    """The distinct numbers in order of appearance."""
+
+    def __init__(self) -> None:
+        self.places: dict[str, int] = {}
+
+    def place(self, x: Any) -> int:
+        return self.places.setdefault(str(x), len(self.places))
+
+    def all(self, numbers: Numbers) -> list[int]:
+        return [self.place(numbers[i]) for i in range(numbers.size)]
+
+
+def export_model(P: POMDP) -> dict[str, Any]:
+    """The JSON object of a POMDP.
+
+    >>> coin = POMDP.from_functions(name="coin", A=["heads", "tails"], p=lambda s, a: {("end", int(s == a)): 1},
+    ...                             omega=lambda s: {"a coin": 1}, mu={"heads": 1}, gamma=1, terminal={"end"})
+    >>> export_model(coin)["p"]
+    {'ptr': [0, 1, 2, 2, 2], 'next': [1, 1], 'r': [1, 0], 'prob': [1, 1]}
+    """
+    numbers = _Numbering()
+    numbers.place(0)
+    return {
+        "name": P.name,
+        "S": [show(s) for s in P.S],
+        "O": [show(o) for o in P.O],
+        "A": [show(a) for a in P.A],
+        "gamma": str(P.gamma),
+        "p": {
+            "ptr": P.p.row_ptr.tolist(),
+            "next": P.p.s_next.tolist(),
+            "r": numbers.all(P.p.r),
+            "prob": numbers.all(P.p.prob),
+        },
+        "omega": {"ptr": P.omega.row_ptr.tolist(), "o": P.omega.o.tolist(), "prob": numbers.all(P.omega.prob)},
+        "mu": [[int(s), numbers.place(P.mu.prob[int(s)])] for s in P.mu.support],
+        "terminal": P.terminal.mask.nonzero()[0].tolist(),
+        "numbers": list(numbers.places),
+    }
+
+
+def offered(P: POMDP) -> dict[str, int]:
+    """The memories whose product with P is small enough for the page, with its number of states."""
+    found = {}
+    for name in MEMORIES:
+        if len(P.omega.o) * len(parse(name).on(P).M) <= _MOST_CODES:
+            states = len(augment(P, name).S)
+            if states <= MOST_STATES:
+                found[name] = states
+    return found
+
+
+def export_entry(entry: Entry) -> dict[str, Any]:
+    """The JSON object of a task of the page."""
+    return {
+        "id": entry.id,
+        "title": entry.title,
+        "text": entry.text,
+        "best": entry.best,
+        "weights": entry.weights,
+        "editable": entry.editable,
+        "grid": entry.grid,
+        "memories": offered(entry.P),
+        "model": export_model(entry.P),
+    }

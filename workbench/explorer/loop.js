@@ -1,0 +1,89 @@
+/* The oracle loop with a memory of its own past: iterates, values, and how it ends (Section 5.2). */
+"use strict";
+var Workbench = Workbench || {};
+(function (W) {
+  const SMALL = 0.01; // when so little is left of the policy at which greedy last changed, the rest of the way is looked at
+  const SHARES = [0.7, 0.4, 0.2, 0.1, 0.03, 0.01, 0.001, 0];
+
+  /** The loop on P from pi; `ended` is null, {how: "fixed", value} or {how: "limit cycle", period, value, low, high}. */
+  class Loop {
+    constructor(P, weights, pi = W.uniform(P)) {
+      Object.assign(this, { P, weights, pi, n: 0, values: [], marks: [], left: 1, looked: ["", 1], ended: null, error: "" });
+      this.look();
+    }
+
+    /** Evaluate the present policy. */
+    look() {
+      try {
+        this.now = W.evaluate(this.P, this.pi, this.weights);
+        this.greedy = W.greedyActions(this.P, this.now.q);
+        this.error = "";
+      } catch (error) {
+        if (!(error instanceof W.NeverEnds)) throw error;
+        this.now = null;
+        this.error = error.message;
+      }
+      this.values.push(this.now ? this.now.value : NaN);
+    }
+
+    /** One step towards the greedy policy; false if there is nothing to do. */
+    step(size) {
+      if (!this.now) return false;
+      const mark = this.greedy.join();
+      if (this.marks.length && this.marks[this.marks.length - 1] !== mark) this.left = 1;
+      this.marks.push(mark);
+      this.left *= 1 - size;
+      this.pi = W.toward(this.P, this.pi, this.greedy, size);
+      this.n += 1;
+      this.look();
+      if (!this.ended) this.ended = this.limit(mark) || this.cycle(size);
+      return true;
+    }
+
+    /** The deterministic policy ahead, if it stays greedy on the rest of the way to it. */
+    limit(mark) {
+      const [before, left] = this.looked;
+      const enough = before === mark ? SMALL * left : SMALL; // after a look in vain, look again when much less is left
+      if (this.left > enough || !this.now || this.greedy.join() !== mark) return null;
+      this.looked = [mark, this.left];
+      const { P, greedy } = this;
+      let last = null;
+      for (const share of SHARES) {
+        try {
+          last = W.evaluate(P, W.toward(P, this.pi, greedy, 1 - share), this.weights);
+        } catch (error) {
+          if (error instanceof W.NeverEnds) return null;
+          throw error;
+        }
+        const there = W.greedyActions(P, last.q);
+        const differs = there.some((a, o) => a !== greedy[o] && a >= 0 &&
+          (share > 0 || W.compare(last.q[o * P.nA + a], last.q[o * P.nA + greedy[o]]) !== 0));
+        if (differs) return null;
+      }
+      return { how: "fixed", value: last.value };
+    }
+
+    /** A limit cycle: greedy has repeated itself with some period for so long that nothing else is left. */
+    cycle(size) {
+      if (this.n % 50 !== 0) return null;
+      const settle = size >= 1 ? 1 : Math.ceil(Math.log(1e-8) / Math.log1p(-size));
+      const length = Math.max(16, 2 * settle), marks = this.marks.slice(-length);
+      if (marks.length < length || marks.every((mark) => mark === marks[0])) return null;
+      for (let period = 2; period <= Math.min(length - settle, length / 2); period++) {
+        if (!marks.every((mark, i) => i < period || mark === marks[i - period])) continue;
+        const recent = this.values.slice(-period);
+        const value = recent.reduce((x, y) => x + y, 0) / period;
+        return { how: "limit cycle", period, value, low: Math.min(...recent), high: Math.max(...recent) };
+      }
+      return null;
+    }
+
+    /** Steps until it has ended or `most` are done. */
+    run(size, most) {
+      for (let i = 0; i < most && !this.ended && this.step(size); i++);
+      return this.ended;
+    }
+  }
+
+  W.Loop = Loop;
+})(Workbench);
