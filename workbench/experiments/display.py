@@ -1,4 +1,4 @@
-"""The one progress display of `workbench reproduce`: cells and steps done and left, steps per second, time left."""
+"""The progress display of cells: cells and steps done and left, steps per second, time left."""
 
 from __future__ import annotations
 
@@ -30,7 +30,10 @@ def progress_display(console: Console | None = None) -> Iterator[Report]:
 
         def report(now: Progress) -> None:
             bar.update(
-                task, completed=now.steps_done, total=now.steps, description=describe(now, time.monotonic() - began)
+                task,
+                completed=now.steps_done if now.steps else now.cells_done,
+                total=now.steps or now.cells,
+                description=describe(now, time.monotonic() - began),
             )
 
         yield report
@@ -47,6 +50,18 @@ def describe(now: Progress, seconds: float) -> str:
         f"cells {now.cells_done} done, {now.cells - now.cells_done} left; M steps {now.steps_done / 1e6:.0f} done, "
         f"{(now.steps - now.steps_done) / 1e6:.0f} left, {speed / 1e6:.1f}/s"
     )
+
+
+def duration(seconds: float) -> str:
+    """A time in words, to two digits or so.
+
+    >>> duration(0.4), duration(95), duration(7300), duration(400_000)
+    ('0.4 s', '1.6 min', '2.0 h', '4.6 days')
+    """
+    for size, unit in ((86_400, "days"), (3_600, "h"), (60, "min")):
+        if seconds >= size:
+            return f"{seconds / size:.1f} {unit}"
+    return f"{seconds:.1f} s" if seconds < 10 else f"{seconds:.0f} s"
 
 
 def _lines(console: Console, began: float) -> Report:

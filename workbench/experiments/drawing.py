@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from workbench import figures
+from workbench.errors import WorkbenchError
+from workbench.experiments.listing import Line
 from workbench.experiments.records import GREEDY, ORACLE, PER_100, Panel
 from workbench.experiments.results import LoopValues, Results
 
@@ -15,6 +18,7 @@ if TYPE_CHECKING:
 _WIDTH, _HEIGHT = 2.9, 2.35
 _LEGEND_HEIGHT = 0.45
 _LEGEND_COLUMNS = {1: 3, 2: 3, 3: 6, 4: 10}
+_MOST_PANELS = 24
 
 
 def draw(results: Results) -> Figure:
@@ -77,6 +81,25 @@ def _draw_greedy(results: Results) -> Figure:
     return figure
 
 
+def draw_lines(panels: Mapping[str, Mapping[str, Line]]) -> Figure:
+    """Lines of a listing by memory: panels by their titles, learning curves or the values of the oracle loop."""
+    if len(panels) > _MOST_PANELS:
+        raise WorkbenchError(f"{len(panels)} panels are too many for one figure, {_MOST_PANELS} are not: choose some")
+    columns = min(len(panels), max(2, round(len(panels) ** 0.5)))
+    figure = _blank(columns, -(-len(panels) // columns))
+    grid = figure.subplots(-(-len(panels) // columns), columns, squeeze=False).ravel()
+    for axes, (title, lines) in zip(grid, panels.items(), strict=False):
+        if next(iter(lines.values())).learned:
+            figures.learning_curves({memory: line.curves() for memory, line in lines.items()}, axes)
+        else:
+            figures.oracle_values({memory: LoopValues.of(line.parts) for memory, line in lines.items()}, axes)
+        axes.set_title(title, fontsize=7)
+    for axes in grid[len(panels) :]:
+        axes.axis("off")
+    _legend(figure, grid.tolist(), columns)
+    return figure
+
+
 def _blank(columns: int, rows: int) -> Figure:
     from matplotlib.figure import Figure
 
@@ -92,8 +115,9 @@ def _legend(figure: Figure, all_axes: list[Axes], columns: int) -> None:
     for axes in all_axes:
         for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
             handles.setdefault(label, handle)
-    handles["optimum"] = handles.pop("optimum")
+    if "optimum" in handles:
+        handles["optimum"] = handles.pop("optimum")  # last
     figure.legend(
-        list(handles.values()), list(handles), loc="outside lower center", ncols=_LEGEND_COLUMNS[columns],
+        list(handles.values()), list(handles), loc="outside lower center", ncols=_LEGEND_COLUMNS[min(columns, 4)],
         fontsize=9, frameon=False, handlelength=3,
     )  # fmt: skip

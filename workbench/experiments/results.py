@@ -68,6 +68,12 @@ class LoopValues:
     amplitude: float
     ended: str
 
+    @classmethod
+    def of(cls, parts: Sequence[Columns]) -> LoopValues:
+        """From the one cell there is."""
+        (part,) = parts
+        return cls(part["value"], float(part["end_value"][0]), float(part["amplitude"][0]), str(part["ended"][0]))
+
 
 Outcome = Curves | LoopValues
 
@@ -90,7 +96,7 @@ class Results:
         parts: dict[tuple[Method, str], list[Columns]] = {}
         for cell in cells_of(experiment):
             parts.setdefault((cell.method, cell.memory), []).append(computed[cell])
-        join = _loop if experiment.measure == ORACLE else Curves.of
+        join: Any = LoopValues.of if experiment.measure == ORACLE else Curves.of
         return cls(experiment, {pair: join(arrays) for pair, arrays in parts.items()})
 
     def to_frame(self) -> pd.DataFrame:
@@ -105,11 +111,6 @@ class Results:
         tidy = pd.concat(frames, ignore_index=True)
         first = ["panel", "memory"]
         return tidy[first + [column for column in tidy.columns if column not in first]]
-
-
-def _loop(parts: list[Columns]) -> LoopValues:
-    (part,) = parts
-    return LoopValues(part["value"], float(part["end_value"][0]), float(part["amplitude"][0]), str(part["ended"][0]))
 
 
 def _by_seed(part: Columns, name: str) -> NDArray[Any]:
