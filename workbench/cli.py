@@ -16,6 +16,7 @@ from workbench.errors import WorkbenchError
 COMMANDS = {
     "list": "listing",
     "show": "show",
+    "explore": "explore",
     "verify": "verify",
     "reproduce": "reproduce",
     "compare": "compare",
