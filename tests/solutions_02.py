@@ -1,5 +1,8 @@
 """Answers to the exercises of notebook 02."""
 
+from pomdps import recall
+from workbench import Policy, augment
+
 
 def path(*cells):
     """Press 1, 2, 3 while the bits go through the cells."""
@@ -9,7 +12,12 @@ def path(*cells):
 
 
 RIGHT = {
-    1: [path("00", "01", "10", "11"), path("00", "11", "01", "00"), path("00", "10", "11", "11")],
+    1: [
+        path("00", "01", "10", "11"),
+        path("00", "11", "01", "00"),
+        path("00", "10", "11", "11"),
+        Policy.deterministic(augment(recall(), "B2"), path("00", "01", "11", "00")),
+    ],
     2: [lambda k: 1 + 5 * 2**k, lambda k: 1 + sum(2**k for _ in range(5))],
 }
 WRONG = {

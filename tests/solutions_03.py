@@ -24,11 +24,12 @@ PROGRESS = Memory(
 OA1 = {cells(None): (1, "push"), cells(1): (2, "push"), cells(2): (3, "push")}
 OA2 = {cells(None, None): (1, "push"), cells(None, 1): (2, "push"), cells(1, 2): (3, "push")}
 K2 = {((None, None), "o"): (1, "push"), ((None, "o"), "o"): (2, "push"), (("o", "o"), "o"): (3, "push")}
+POLICY = Policy.deterministic(augment(recall(), "OA2"), OA2, otherwise=(2, "push"))
 B2 = {("00", "o"): (1, "01"), ("01", "o"): (2, "10"), ("10", "o"): (3, "11")}
 
 RIGHT = {
     1: [Fraction(39, 400), 1 - Fraction(19, 20) ** 2, 0.0975, "39/400"],
-    2: [("OA2", OA2), (PROGRESS, {(m, "o"): (m + 1, "-") for m in range(3)})],
+    2: [("OA2", OA2), (PROGRESS, {(m, "o"): (m + 1, "-") for m in range(3)}), ("OA2", POLICY)],
 }
 WRONG = {
     1: [Fraction(1, 20), Fraction(19, 20), 0.1, 0, 1, -1],

@@ -14,9 +14,9 @@ def exercise_1(answer: Any) -> bool | str:
     """A policy of recall with B2 that wins."""
     P = recall()
     E = augment(P, "B2")
-    if not isinstance(answer, Mapping):
+    if not isinstance(answer, Mapping | Policy):
         return "The answer is a dictionary {(m, 'o'): (a, w), ...}."
-    pi = Policy.deterministic(E, answer)
+    pi = answer if isinstance(answer, Policy) else Policy.deterministic(E, answer)
     value = evaluate(E, pi, exact=True).value
     if value != P.gamma**2:
         return f"This policy is worth {shown(value)}; winning always is worth {shown(P.gamma**2)}."

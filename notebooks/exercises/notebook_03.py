@@ -61,12 +61,12 @@ def exercise_1(answer: Any) -> bool | str:
 
 def exercise_2(answer: Any) -> bool | str:
     """A memory and a winning policy of recall without shortcuts."""
-    if not isinstance(answer, tuple) or len(answer) != 2 or not isinstance(answer[1], Mapping):
+    if not isinstance(answer, tuple) or len(answer) != 2 or not isinstance(answer[1], Mapping | Policy):
         return "The answer is a pair (memory, {o: a, ...})."
     memory, moves = answer
     P = recall()
     E = augment(P, memory)
-    pi = Policy.deterministic(E, moves, otherwise=E.A[0])
+    pi = moves if isinstance(moves, Policy) else Policy.deterministic(E, moves, otherwise=E.A[0])
     value = evaluate(E, pi, exact=True).value
     if value != P.gamma**2:
         return f"This policy is worth {shown(value)}; winning is worth {shown(P.gamma**2)}."
