@@ -71,7 +71,14 @@ class Box:
 
 def _corners(boxes: Sequence[Box]) -> NDArray[np.float64]:
     """`[box, (left, bottom, right, top)]`."""
-    return np.array([[b.x - b.width / 2, b.y - b.height / 2, b.x + b.width / 2, b.y + b.height / 2] for b in boxes])
+    sides = [(b.x - b.width / 2, b.y - b.height / 2, b.x + b.width / 2, b.y + b.height / 2) for b in boxes]
+    return np.array(sides).reshape(-1, 4)
+
+
+def _entered(corners: NDArray[np.float64], points: NDArray[np.float64], margin: float) -> int:
+    """How many of the boxes a line enters, the boxes being larger by a margin."""
+    inside = (points[None] > corners[:, None, :2] - margin) & (points[None] < corners[:, None, 2:] + margin)
+    return int(np.count_nonzero(np.any(np.all(inside, axis=2), axis=1)))
 
 
 @dataclass(frozen=True)
@@ -196,12 +203,9 @@ class Canvas:
         return np.array(prices), found
 
     def _price_of_line(self, points: NDArray[np.float64], arrow: Arrow, passed: NDArray[np.float64]) -> float:
-        price = 0.0
-        for key, box in self.boxes.items():
-            if key not in (arrow.start, arrow.end):
-                price += _THROUGH_A_BOX * float(box.holds(points, 0.05).any())
-        for label in self._labels:
-            price += _LINE_THROUGH_LABEL * float(label.holds(points).any())
+        others = [box for key, box in self.boxes.items() if key not in (arrow.start, arrow.end)]
+        price = _THROUGH_A_BOX * _entered(_corners(others), points, 0.05)
+        price += _LINE_THROUGH_LABEL * _entered(_corners(self._labels), points, 0.0)
         apart = (points[::2, None, :] - passed[None, :, :]) ** 2
         price += _ON_A_LINE * float((apart.sum(axis=2) < 0.06**2).any(axis=1).sum())
         return price + _OUTSIDE * float(self._outside(points).any())
@@ -241,7 +245,7 @@ class Canvas:
                 path=Path(points), mutation_scale=11 * scale, shrinkA=0, shrinkB=0, gid=arrow.kind,
                 **{"arrowstyle": "-|>", **arrow.line, "linewidth": scale * arrow.line.get("linewidth", 1.0)},
             )  # fmt: skip
-            axes.add_patch(patch)
+            axes.add_artist(patch)  # unlike add_patch, it leaves the limits of the axes alone
         for x, y in self._starts:
             axes.annotate("", (x - 0.02, y), (x - _START, y), gid="start",
                           arrowprops={"arrowstyle": "-|>", "color": "black", "shrinkA": 0, "shrinkB": 0})  # fmt: skip
@@ -250,7 +254,7 @@ class Canvas:
             style = {"facecolor": "white", "edgecolor": "black", "linewidth": 1.1, **look}
             style["linewidth"] = scale * style["linewidth"]
             corner = (box.x - box.width / 2, box.y - box.height / 2)
-            axes.add_patch(
+            axes.add_artist(
                 FancyBboxPatch(corner, box.width, box.height, boxstyle="round,pad=0,rounding_size=0.14", zorder=3,
                                gid="node", **style)
             )  # fmt: skip

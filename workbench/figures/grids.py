@@ -94,9 +94,7 @@ def grid_policy(
     for one in axes.ravel()[len(panels) :]:
         one.set_axis_off()
     notes = (
-        ["a dot: writes to the memory"]
-        if any(x.get_gid() == "write" for y in axes.ravel() for x in y.lines)
-        else []
+        ["a dot: writes to the memory"] if any(x.get_gid() == "write" for y in axes.ravel() for x in y.lines) else []
     )
     if len(panels) < len(time_in):
         notes.append(f"the {len(panels)} most visited of {len(time_in)} memory states")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -97,6 +98,30 @@ def q_table(
     return _heat_map("q(o, a)", heat, texts, [P.O[i] for i in places], P.A, "cividis", (low, high), axes, chosen)
 
 
+@dataclass(frozen=True)
+class _Layout:
+    """Labels of rows and columns; whether the table was turned and its column labels stand upright; the room that a cell
+    has in width and the height of the whole, in inches."""
+
+    rows: list[str]
+    columns: list[str]
+    turned: bool
+    upright: bool
+    room: float
+    height: float
+
+
+def _layout(observations: Sequence[Label], A: Sequence[Label]) -> _Layout:
+    rows, columns = [show(o) for o in observations], [show(a) for a in A]
+    turned = len(columns) > _MOST_COLUMNS and len(rows) < len(columns)  # wide and low reads better standing up
+    if turned:
+        rows, columns = columns, rows
+    room = (_WIDTH - 0.3 - max(text_size(label, _FONT)[0] for label in rows)) / len(columns)
+    widest = max(text_size(label, _FONT)[0] for label in columns)
+    upright = widest + 0.1 > room
+    return _Layout(rows, columns, turned, upright, room, 0.27 * len(rows) + 0.55 + (widest if upright else 0.2))
+
+
 def _heat_map(
     title: str,
     heat: NDArray[np.float64],
@@ -110,24 +135,21 @@ def _heat_map(
 ) -> Axes:
     if heat.size > MOST_CELLS:
         raise TooLarge(f"a table of {heat.shape[0]} rows and {heat.shape[1]} columns cannot be read; name some rows")
-    rows, columns = [show(o) for o in observations], [show(a) for a in A]
     names = (
         ("(memory, observation)", "(action, write)") if isinstance(A, ActionsAndWrites) else ("observation", "action")
     )
     chosen = np.zeros(heat.shape, dtype=bool) if chosen is None else chosen
-    if len(columns) > _MOST_COLUMNS and len(rows) < len(columns):  # wide and low reads better standing up
-        rows, columns, names = columns, rows, (names[1], names[0])
+    layout = _layout(observations, A)
+    rows, columns = layout.rows, layout.columns
+    if layout.turned:
+        names = (names[1], names[0])
         heat, chosen, texts = heat.T, chosen.T, [list(column) for column in zip(*texts, strict=True)]
-    beside = max(text_size(label, _FONT)[0] for label in rows)
-    widest = max(text_size(label, _FONT)[0] for label in columns)
-    upright = widest + 0.1 > (_WIDTH - 0.3 - beside) / len(columns)
     if axes is None:
         from matplotlib import pyplot
 
-        height = 0.27 * len(rows) + 0.55 + (widest if upright else 0.2)
-        axes = pyplot.figure(figsize=(_WIDTH, height), layout="constrained").add_subplot()
-    _fill(axes, heat, texts, chosen, colours, limits, (_WIDTH - 0.3 - beside) / len(columns))
-    axes.set_xticks(range(len(columns)), columns, fontsize=_FONT, rotation=90 if upright else 0)
+        axes = pyplot.figure(figsize=(_WIDTH, layout.height), layout="constrained").add_subplot()
+    _fill(axes, heat, texts, chosen, colours, limits, layout.room)
+    axes.set_xticks(range(len(columns)), columns, fontsize=_FONT, rotation=90 if layout.upright else 0)
     axes.set_yticks(range(len(rows)), rows, fontsize=_FONT)
     axes.set_xticks(np.arange(len(columns) + 1) - 0.5, minor=True)
     axes.set_yticks(np.arange(len(rows) + 1) - 0.5, minor=True)
