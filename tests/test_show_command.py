@@ -1,5 +1,6 @@
 """`workbench show`: what it prints of a task, of a memory, and of the two together."""
 
+import matplotlib
 import pytest
 import typer
 from typer.testing import CliRunner
@@ -82,3 +83,42 @@ def test_unknown_tasks_and_memories_are_named():
         shown("recal")
     with pytest.raises(WorkbenchError, match="unknown memory 'Q1'"):
         shown("recall", "-m", "Q1")
+
+
+# ---------------------------------------------------------------------- pictures
+
+
+@pytest.mark.parametrize(
+    ("task", "memory", "suffix", "begins"),
+    [("recall", "OA1", "png", b"\x89PNG"), ("recall4", "B1", "svg", b"<?xml"), ("gravity", "B1", "pdf", b"%PDF")],
+)
+def test_a_picture_is_saved_in_the_format_of_its_name(tmp_path, task, memory, suffix, begins):
+    path = tmp_path / f"picture.{suffix}"
+    result = CliRunner(env={"COLUMNS": "80"}).invoke(
+        APP, [task, "-m", memory, "--diagram", str(path)], catch_exceptions=False
+    )
+    assert path.read_bytes().startswith(begins)
+    assert "the policy drawn is a best deterministic one, worth" in result.output
+
+
+@pytest.mark.parametrize(("task", "panels"), [("gravity", 1), ("load_unload", 1), ("t_maze", 1)])
+def test_a_task_alone_has_a_picture_too(tmp_path, task, panels):
+    path = tmp_path / "alone.svg"
+    CliRunner().invoke(APP, [task, "--diagram", str(path)], catch_exceptions=False)
+    assert path.read_text().count('id="axes_') == panels
+
+
+def test_the_picture_of_recall_with_oa1_shows_the_shortcut_of_figure_3(tmp_path):
+    path = tmp_path / "recall.svg"
+    with matplotlib.rc_context({"svg.fonttype": "none"}):
+        CliRunner().invoke(APP, ["recall", "-m", "OA1", "--diagram", str(path)], catch_exceptions=False)
+    text = path.read_text()
+    assert "strict shortcut" in text
+    assert text.count(">2T<") >= 2
+
+
+def test_a_picture_that_cannot_be_saved_is_named(tmp_path):
+    with pytest.raises(WorkbenchError, match=r"ends in .png, .svg, .pdf, not in '.gif'"):
+        shown("recall", "--diagram", str(tmp_path / "x.gif"))
+    with pytest.raises(WorkbenchError, match=r"cannot write .*missing.*: No such file or directory"):
+        shown("recall", "--diagram", str(tmp_path / "missing" / "x.png"))

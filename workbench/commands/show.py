@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -26,10 +27,16 @@ def show(
     memory: Annotated[
         str | None, typer.Option("-m", "--memory", help="A memory, such as OA1.", show_default="the task alone")
     ] = None,
+    diagram: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Save a picture as well: png, svg or pdf, by the ending of the name."),
+    ] = None,
 ) -> None:
     """Show a task, and with -m a memory and the POMDP that the two make.
 
-    Example: workbench show recall -m OA1
+    The picture shows a policy on its grid, or its transitions between memory states with their shortcuts.
+
+    Example: workbench show recall -m OA1 --diagram recall.png
     """
     from rich.console import Console
     from rich.text import Text
@@ -51,6 +58,11 @@ def show(
     if attached is not None:
         console.print()
         _show_memory(P, attached, console)
+    if diagram is not None:
+        from workbench.commands.diagrams import save_diagram
+
+        words = save_diagram(task, P, attached, diagram)
+        console.print(f"\nPicture: {diagram}; {words}", soft_wrap=True, highlight=False)
 
 
 def _facts(rows: list[tuple[str, str]], width: int) -> Table:
