@@ -147,7 +147,7 @@ def _draw_grid(axes: Axes, grid: GridDrawing) -> None:
             Rectangle((x, y), 1, 1, facecolor="0.92", edgecolor="0.78", linewidth=0, gid="mark",
                       hatch=_HATCHES[place % len(_HATCHES)])
         )  # fmt: skip
-        axes.text(x + 0.06, y + 0.94, letter, fontsize=7, fontweight="bold", ha="left", va="top", gid="mark")
+        axes.text(x + 0.1, y + 0.9, letter, fontsize=7, fontweight="bold", ha="left", va="top", gid="mark")
     for x, y in grid.cells:
         for (dx, dy), ends in _SIDES.items():
             if grid.has_wall((x, y), (dx, dy)):
