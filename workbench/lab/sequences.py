@@ -80,7 +80,7 @@ def table_of(P: POMDP) -> NDArray[np.object_] | None:
 # ---------------------------------------------------------------------- the space of tables
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class SequenceTasks(TaskSpace):
     """All sequence tasks of a length and a number of actions, with rewards lowest, lowest + step, ..., highest.
 
@@ -129,8 +129,6 @@ class SequenceTasks(TaskSpace):
         few = self.values if len(self.values) <= 5 else (*self.values[:2], "...", self.values[-1])
         rewards = ", ".join(map(str, few))
         return f"sequence tasks of length {self.length}, {self.actions} actions, rewards {rewards}, gamma {self.gamma}"
-
-    __repr__ = __str__
 
     def table(self, code: Code | NDArray[Any]) -> NDArray[Any]:
         """The rewards of a code: integers if all values are, else Fractions."""

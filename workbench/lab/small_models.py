@@ -60,7 +60,7 @@ def distributions(outcomes: int, parts: int, branches: int) -> list[Weights]:
     return found
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class SparsePOMDPs(TaskSpace):
     """POMDPs of up to some states, sparse and rational.
 
@@ -72,11 +72,12 @@ class SparsePOMDPs(TaskSpace):
     noise : observations likewise, in multiples of 1/noise; 1 for one observation in each state.
     starts, start_parts : mu is a distribution over at most so many states, in multiples of 1/start_parts.
     ends : whether episodes can end.
+    forward : whether states lead to later ones only, so that every episode ends within n steps and gamma may be 1.
     gamma : the discount.
 
     >>> space = SparsePOMDPs(states=3, actions=2, observations=2)
     >>> space.task(space.sample(np.random.default_rng(0)))
-    POMDP sparse: 3 states, 2 observations, 2 actions, 10 outcomes, gamma 9/10
+    POMDP sparse: 4 states (1 terminal), 1 observation, 2 actions, 9 outcomes, gamma 9/10
     """
 
     states: int = 3
@@ -90,6 +91,7 @@ class SparsePOMDPs(TaskSpace):
     starts: int = 1
     start_parts: int = 1
     ends: bool = True
+    forward: bool = False
     gamma: Fraction | int = Fraction(9, 10)
     name = "sparse"
 
@@ -103,19 +105,22 @@ class SparsePOMDPs(TaskSpace):
             raise WorkbenchError(
                 f"rewards are whole numbers, lowest to highest, not {self.lowest!r} to {self.highest!r}"
             )
-        if not 0 <= self.gamma < 1:
-            raise WorkbenchError(
-                f"an episode need not end in these tasks: the discount must be below 1, not {self.gamma}"
-            )
+        if self.forward and not self.ends:
+            raise WorkbenchError("forward=True needs ends=True: the last state has nowhere else to go")
+        if not (0 <= self.gamma < 1 or (self.forward and self.gamma == 1)):
+            raise WorkbenchError(f"episodes need not end here: the discount must be below 1, not {self.gamma}")
         if self.states > 8 or self.actions > 6 or self.observations > 6:
             raise TooLarge("these spaces have at most 8 states, 6 actions and 6 observations")
 
     # ------------------------------------------------------------------ what the digits mean
 
     @cached_property
-    def moves(self) -> list[Weights]:
-        """The successor distributions over 0, ..., n - 1 and "end"."""
-        return distributions(self.states + self.ends, self.parts, self.branches)
+    def moves(self) -> tuple[list[Weights], ...]:
+        """For each state the successor distributions over 0, ..., n - 1 and "end"."""
+        every = distributions(self.states + self.ends, self.parts, self.branches)
+        if not self.forward:
+            return (every,) * self.states
+        return tuple([row for row in every if not any(row[: s + 1])] for s in range(self.states))
 
     @cached_property
     def emissions(self) -> list[Weights]:
@@ -139,17 +144,23 @@ class SparsePOMDPs(TaskSpace):
     @cached_property
     def radices(self) -> tuple[int, ...]:
         """Moves of all (s, a), rewards of all (s, a), observations of all s, mu."""
-        pairs = (len(self.moves),) * self._pairs + (len(self.rewards),) * self._pairs
-        return (*pairs, *(len(self.emissions),) * self.states, len(self.beginnings))
+        moves = (len(self.moves[s]) for s in range(self.states) for _ in range(self.actions))
+        return (
+            *moves,
+            *(len(self.rewards),) * self._pairs,
+            *(len(self.emissions),) * self.states,
+            len(self.beginnings),
+        )
 
     @property
     def symmetries(self) -> tuple[str, ...]:
-        return ("states", "observations", "actions", "scale")
+        """The states of tasks that lead forward have their order."""
+        return (*(() if self.forward else ("states",)), "observations", "actions", "scale")
 
     def settings(self) -> dict[str, Any]:
         keys = (
             "states", "actions", "observations", "lowest", "highest", "parts", "branches", "noise", "starts", "start_parts",
-            "ends",
+            "ends", "forward",
         )  # fmt: skip
         return {"name": self.name, **{key: getattr(self, key) for key in keys}, "gamma": str(self.gamma)}
 
@@ -159,10 +170,9 @@ class SparsePOMDPs(TaskSpace):
 
     def __str__(self) -> str:
         size = f"up to {self.states} states, {self.actions} actions, {self.observations} observations"
+        size = f"each step to a later state, {size}" if self.forward else size
         rewards = f"rewards {self.lowest} to {self.highest}" if self.highest > self.lowest else f"rewards {self.lowest}"
         return f"{self._kind()}, {size}, {rewards}, gamma {self.gamma}"
-
-    __repr__ = __str__
 
     def task(self, code: Code) -> POMDP:
         n, mu = self.states, _shares(self.beginnings[code[-1]])
@@ -170,7 +180,7 @@ class SparsePOMDPs(TaskSpace):
         def p(s: int, a: int) -> dict[tuple[Any, int], Fraction]:
             i = s * self.actions + a
             r = self.rewards[code[self._pairs + i]]
-            return {("end" if t == n else t, r): x for t, x in _shares(self.moves[code[i]]).items()}
+            return {("end" if t == n else t, r): x for t, x in _shares(self.moves[s][code[i]]).items()}
 
         def omega(s: Any) -> dict[int, Fraction]:
             s = next(iter(mu)) if s == "end" else s  # no observation belongs to the end alone
@@ -189,20 +199,20 @@ class SparsePOMDPs(TaskSpace):
     # ------------------------------------------------------------------ what cannot be reached
 
     @cached_property
-    def _masks(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """The sets of successors and of starts, as bits."""
+    def _masks(self) -> tuple[list[NDArray[np.int64]], NDArray[np.int64]]:
+        """The sets of successors, for each state, and of starts, as bits."""
 
         def bits(rows: list[Weights]) -> NDArray[np.int64]:
             return np.array([sum(1 << t for t in range(self.states) if row[t]) for row in rows])
 
-        return bits(self.moves), bits(self.beginnings)
+        return [bits(rows) for rows in self.moves], bits(self.beginnings)
 
     def cleared(self, codes: Codes) -> Codes:
         after, first = self._masks
         seen = first[codes[:, -1]]
         leads = np.zeros((len(codes), self.states), dtype=np.int64)
         for s, a in product(range(self.states), range(self.actions)):
-            leads[:, s] |= after[codes[:, s * self.actions + a]]
+            leads[:, s] |= after[s][codes[:, s * self.actions + a]]
         for _ in range(self.states):
             for s in range(self.states):
                 seen = np.where(seen >> s & 1, seen | leads[:, s], seen)
@@ -227,7 +237,8 @@ class SparsePOMDPs(TaskSpace):
 
         same = np.arange(len(self.rewards))
         for states in every("states", self.states):
-            moves = _renamed(self.moves, (*states, self.states)[: self.states + self.ends])
+            image = (*states, self.states)[: self.states + self.ends]
+            moves = [_renamed(rows, image) for rows in self.moves for _ in range(self.actions)]
             starts = _renamed(self.beginnings, states)
             for observations in every("observations", self.observations):
                 emissions = _renamed(self.emissions, observations)
@@ -239,7 +250,7 @@ class SparsePOMDPs(TaskSpace):
                         *(2 * self._pairs + t for t in states),
                         len(self.radices) - 1,
                     ]
-                    rename = (moves,) * self._pairs + (same,) * self._pairs + (emissions,) * self.states + (starts,)
+                    rename = (*moves, *(same,) * self._pairs, *(emissions,) * self.states, starts)
                     yield Relabelling(np.array(move), rename)
 
     @property
@@ -278,7 +289,7 @@ def _renamed(rows: list[Weights], sigma: tuple[int, ...]) -> NDArray[np.int64]:
     return np.array(found)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class DeterministicPOMDPs(SparsePOMDPs):
     """All deterministic POMDPs of up to some states: every (s, a) has one successor, every state one observation.
 
@@ -310,7 +321,7 @@ class DeterministicPOMDPs(SparsePOMDPs):
         return "deterministic POMDPs" + (f", up to {self.starts} starts" if self.starts > 1 else "")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Automata(SparsePOMDPs):
     """Automata with random observations: every (s, a) has one successor; what a state shows is drawn, in parts of `noise`.
 

@@ -127,6 +127,9 @@ class TaskSpace(ABC):
     @abstractmethod
     def __str__(self) -> str: ...
 
+    def __repr__(self) -> str:
+        return str(self)
+
     # ------------------------------------------------------------------ codes and their numbers
 
     @cached_property

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.augmentation import augment
-from workbench.beliefs import TooManyBeliefs
+from workbench.beliefs import TooManyBeliefs, reachable_beliefs
 from workbench.errors import NeverEnds, WorkbenchError
 from workbench.evaluation import Evaluation, evaluate
 from workbench.expressiveness import is_sufficiently_expressive
@@ -33,8 +33,7 @@ from workbench.memories import B, none, parse
 from workbench.optimum import best_memoryless
 from workbench.policy import Policy, uniform
 from workbench.pomdp import POMDP
-from workbench.shortcut_search import count_shortcuts
-from workbench.smallest import printed_bits
+from workbench.shortcut_search import count_shortcuts, shortcuts
 from workbench.space import show
 from workbench.td import lambda_discrepancy
 
@@ -75,8 +74,12 @@ class TDGreedyLeaves(Statement):
         return (*kinds, "shift") if _rewards_may_shift(space, undiscounted=True) else kinds
 
     def score(self, P: POMDP) -> float:
+        E = augment(P, self.memory)
         try:
-            found = count_shortcuts(augment(P, self.memory), most=self.most)
+            one = best_memoryless(E).policy
+            if self.every and not any(x.kind == "strict" for x in shortcuts(E, one)):
+                return NO
+            found = count_shortcuts(E, most=self.most)
         except NeverEnds:
             return np.nan
         return float(found.strict[0 if self.every else 1]) or NO
@@ -181,14 +184,16 @@ class GreedyLowers(Statement):
 
 
 def unique_greedy(found: Evaluation, exact: bool) -> dict[Any, Any] | None:
-    """The greedy action of every observation that is reached; None if two are equally good somewhere."""
+    """The greedy action of every observation that is reached; None if two are equally good or undefined somewhere."""
     P, greedy = found.P, {}
     for i in np.flatnonzero(found.reached.raw).tolist():
         row = found.q.row(P.O[i])
+        if any(x is None or x != x for x in row.values()):
+            return None
         best = max(row.values())
         near = 0 if exact else 1e-9 * max(1.0, abs(best))
         equal = [a for a, x in row.items() if x >= best - near]
-        if len(equal) > 1 and len(row) > 1:
+        if len(equal) > 1:
             return None
         greedy[P.O[i]] = equal[0]
     return greedy
@@ -298,11 +303,17 @@ class _AboutBits(Statement):
         return (*RELABELLINGS, "scale", *(("shift",) if isinstance(space, SequenceTasks) else ()))
 
     def score(self, P: POMDP) -> float:
-        try:
-            found = self.exactly(P).holds
-        except (TooManyBeliefs, WorkbenchError):
-            return np.nan
+        found = self.exactly(P).holds
         return np.nan if found is None else 1.0 if found else NO
+
+
+def promised_bits(P: POMDP, limit: int) -> int | None:
+    """The k of Proposition A.2 (1) as printed; None if there are more beliefs than a limit."""
+    try:
+        u = reachable_beliefs(P, limit).u
+    except TooManyBeliefs:
+        return None
+    return sum((n - 1).bit_length() for n in (len(P.O), len(P.A), u))
 
 
 @dataclass(frozen=True)
@@ -312,10 +323,11 @@ class ExpressiveNotByBound(_AboutBits):
     Parameters
     ----------
     below : by how many bits at least.
+    limit : tasks with more beliefs are left undecided.
     """
 
     below: int = 1
-    limit: int = 200
+    limit: int = 40
     name = "expressive-not-by-bound"
     about = "B(k) is sufficiently expressive although the bound of Proposition A.2 (1) asks for more bits"
 
@@ -324,7 +336,9 @@ class ExpressiveNotByBound(_AboutBits):
         return f"B(k) is sufficiently expressive for some k, and the printed bound asks for {bits}."
 
     def exactly(self, P: POMDP) -> Verdict:
-        bound = printed_bits(P)
+        bound = promised_bits(P, self.limit)
+        if bound is None:
+            return Verdict(None)
         k = bound - self.below
         if k < 0:
             return Verdict(False, {"printed bound": str(bound)})
@@ -334,9 +348,14 @@ class ExpressiveNotByBound(_AboutBits):
 
 @dataclass(frozen=True)
 class BoundNotExpressive(_AboutBits):
-    """B(k) is not sufficiently expressive for the k of Proposition A.2 (1) as printed."""
+    """B(k) is not sufficiently expressive for the k of Proposition A.2 (1) as printed.
 
-    limit: int = 200
+    Parameters
+    ----------
+    limit : tasks with more beliefs are left undecided.
+    """
+
+    limit: int = 40
     name = "bound-not-expressive"
     about = "B(k) is not sufficiently expressive for the k of the printed Proposition A.2 (1)"
 
@@ -344,7 +363,9 @@ class BoundNotExpressive(_AboutBits):
         return "B(k) is not sufficiently expressive for the k that the printed bound gives."
 
     def exactly(self, P: POMDP) -> Verdict:
-        k = printed_bits(P)
+        k = promised_bits(P, self.limit)
+        if k is None:
+            return Verdict(None)
         found = is_sufficiently_expressive(P, B(k) if k else none, limit=self.limit)
         facts = {"printed bound": str(k), f"B{k}" if k else "none": found.reason}
         return Verdict(None if found.holds is None else not found.holds, facts)

@@ -1,0 +1,250 @@
+"""The gallery: a folder of finds, one JSON file each, with where they come from and what proves them.
+
+A file holds the task as tables of labels and fractions, the statement with its parameters, the provenance (space, code, method,
+seed, versions), the verdict with its certificates, and the task that it was shrunk from. It is written whole or not at all, and
+carries the SHA-256 of its content. The folder is `gallery` in the current directory, unless one is given or the environment
+variable WORKBENCH_GALLERY names another.
+
+To *check* an entry is to verify its certificates by code that shares nothing with the code that found it, where there is such
+code for their kind, and to judge the statement on the task again, in rationals.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import sympy
+
+from workbench.augmentation import augment
+from workbench.errors import UnknownLabel, WorkbenchError
+from workbench.evaluation import evaluate
+from workbench.experiments.storage import StorageError, check_folder, write_whole
+from workbench.lab import rechecking
+from workbench.lab.finds import Find
+from workbench.lab.journal import verdict_from_json, verdict_json
+from workbench.lab.models import decode, model_from_json, model_json, policy_from_json
+from workbench.lab.shrinking import size
+from workbench.lab.statements import Statement, Verdict, as_statement
+from workbench.policy import Policy
+from workbench.pomdp import POMDP
+
+VARIABLE = "WORKBENCH_GALLERY"
+
+_ROOM = 1_000_000
+
+Checker = Callable[[dict[str, Any]], str]
+
+
+class Damaged(WorkbenchError):
+    """An entry that does not hold what it says."""
+
+
+def gallery_folder(folder: str | Path | None = None) -> Path:
+    """The folder of the gallery."""
+    return Path(folder or os.environ.get(VARIABLE) or "gallery")
+
+
+@dataclass(frozen=True, eq=False)
+class Entry:
+    """A find as it is kept.
+
+    Attributes
+    ----------
+    name : of the file, without .json.
+    find : the task, the statement and the verdict, read back from the text.
+    record : the whole content.
+    """
+
+    name: str
+    find: Find
+    record: dict[str, Any]
+
+    @property
+    def size(self) -> tuple[int, ...]:
+        """States that are not terminal, actions, observations."""
+        return size(self.find.task)[:3]
+
+
+class Gallery:
+    """A folder of finds."""
+
+    def __init__(self, folder: str | Path | None = None):
+        self.folder = gallery_folder(folder)
+
+    def add(self, find: Find) -> str:
+        """Keep a find; the same find twice is one entry. Its name tells the statement and begins a digest of the content."""
+        check_folder(self.folder, _ROOM)
+        record = find_json(find)
+        record["sha256"] = _digest(record)
+        name = f"{record['statement']['name']}-{record['sha256'][:8]}"
+        write_whole(self._path(name), (json.dumps(record, indent=1, sort_keys=True) + "\n").encode())
+        return name
+
+    def names(self) -> list[str]:
+        """All entries, by name."""
+        if not self.folder.is_dir():
+            return []
+        return sorted(path.stem for path in self.folder.glob("*.json") if not path.name.startswith(("search-", ".")))
+
+    def get(self, name: str) -> Entry:
+        """An entry by its name, or by a part of it that no other has."""
+        names = self.names()
+        fitting = [name] if name in names else [x for x in names if name in x]
+        if len(fitting) != 1:
+            why = "there is none of that name" if not fitting else f"it could be {', '.join(fitting[:4])}"
+            raise UnknownLabel(f"no entry {name!r} in {self.folder}: {why}")
+        return read(self._path(fitting[0]))
+
+    def entries(self) -> list[Entry]:
+        """All entries; a damaged one raises `Damaged`."""
+        return [self.get(name) for name in self.names()]
+
+    def remove(self, name: str) -> None:
+        """Take an entry out."""
+        self._path(self.get(name).name).unlink()
+
+    def _path(self, name: str) -> Path:
+        return self.folder / f"{name}.json"
+
+
+def find_json(find: Find) -> dict[str, Any]:
+    """A find as JSON."""
+    certificates = [{**each, "model": each.get("model", model_json(find.task))} for each in find.verdict.certificates]
+    verdict = Verdict(find.verdict.holds, find.verdict.facts, tuple(certificates))
+    return {
+        "format": 1,
+        "statement": find.statement.settings(),
+        "sentence": find.statement.sentence(),
+        "task": model_json(find.task),
+        "verdict": verdict_json(verdict),
+        "provenance": find.provenance,
+        "shrunk_from": None if find.larger is None else model_json(find.larger.task),
+    }
+
+
+def read(path: str | Path) -> Entry:
+    """An entry from its file."""
+    path = Path(path)
+    try:
+        record = json.loads(path.read_bytes())
+        if record["format"] != 1:
+            raise Damaged(f"{path.name} has the format {record['format']!r}; this version reads format 1")
+        if record["sha256"] != _digest({key: x for key, x in record.items() if key != "sha256"}):
+            raise Damaged(f"{path.name} was changed: its checksum does not match")
+        task, verdict = model_from_json(record["task"]), verdict_from_json(record["verdict"])
+        statement = statement_from_json(record["statement"], record["sentence"])
+        return Entry(path.stem, Find(task, statement, verdict, record["provenance"]), record)
+    except OSError as error:
+        raise StorageError(f"cannot read {path}: {error.strerror or error}") from None
+    except Damaged:
+        raise
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise Damaged(f"{path.name} cannot be read: {type(error).__name__}: {error}") from None
+
+
+def _digest(record: dict[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(record, sort_keys=True).encode()).hexdigest()
+
+
+@dataclass(frozen=True)
+class Gone(Statement):
+    """A statement that was a Python function: only its words are left."""
+
+    words: str
+    name = "predicate"
+    about = "a Python function that is not here"
+
+    def sentence(self) -> str:
+        return self.words
+
+    def score(self, P: POMDP) -> float:
+        return float("nan")
+
+    def exactly(self, P: POMDP) -> Verdict:
+        return Verdict(None, {"undecided": "the function that was asked is not here"})
+
+
+def statement_from_json(settings: dict[str, Any], sentence: str) -> Statement:
+    """The statement of an entry."""
+    if settings["name"] == "predicate":
+        return Gone(sentence)
+    return as_statement(settings["name"], **{key: _value(x) for key, x in settings.items() if key != "name"})
+
+
+def _value(x: Any) -> Any:
+    if isinstance(x, list):
+        return tuple(_value(part) for part in x)
+    return Fraction(x) if isinstance(x, str) and re.fullmatch(r"-?\d+(/\d+)?", x) else x
+
+
+# ---------------------------------------------------------------------- checking
+
+
+def recheck(certificate: dict[str, Any], others: Checker | None = None) -> str:
+    """Verify a certificate; a sentence on what was verified, or an error.
+
+    Parameters
+    ----------
+    others : a checker for kinds that are not known here.
+    """
+    kind = certificate.get("kind")
+    if kind == "falling-step":
+        return _falling_step(certificate)
+    if kind in ("oracle-loop", "every-k") or others is None:
+        return rechecking.recheck(certificate)
+    return others(certificate)
+
+
+def check_entry(entry: Entry, others: Checker | None = None) -> list[str]:
+    """Verify everything an entry says; what was verified, line by line. Raises where something is not as it says."""
+    find = entry.find
+    said = []
+    for certificate in find.verdict.certificates:
+        if certificate["model"] != entry.record["task"]:
+            raise Damaged(f"{entry.name}: a certificate speaks of another task")
+        try:
+            said.append(recheck(certificate, others))
+        except Exception as error:
+            raise Damaged(f"{entry.name}: {certificate.get('kind')} certificate: {error}") from None
+    if isinstance(find.statement, Gone):
+        return [*said, "the statement was a Python function: not judged again"]
+    verdict = find.statement.exactly(find.task)
+    if not verdict.holds:
+        raise Damaged(f"{entry.name}: the statement does not hold for its task")
+    if dict(verdict.facts) != dict(find.verdict.facts):
+        raise Damaged(
+            f"{entry.name}: the task has other numbers than {dict(find.verdict.facts)}: {dict(verdict.facts)}"
+        )
+    return [*said, "judged again in rationals: it holds, with the same numbers"]
+
+
+def _falling_step(certificate: dict[str, Any]) -> str:
+    """The return along a step as a formula in eps, from the evaluator over symbols: its derivative at 0 is the rate."""
+    E = augment(model_from_json(certificate["model"]), certificate["memory"])
+    pi = policy_from_json(E, certificate["policy"])
+    seen = evaluate(E, pi, exact=True, weights=certificate["weights"])
+    eps = sympy.Symbol("eps", positive=True)
+    rows = {decode(o): {decode(a): Fraction(x) for a, x in row} for o, row in certificate["policy"]}
+    moved = {}
+    for o in E.O:
+        row = {a: rows[o].get(a, Fraction(0)) for a in E.A}
+        if seen.reached[o]:
+            q = seen.q.row(o)
+            best = [a for a in E.A if q[a] == max(q.values())]
+            if len(best) != 1:
+                raise rechecking.Spoiled(f"greedy is not unique on {o!r}")
+            row = {a: (1 - eps) * sympy.Rational(str(x)) + (eps if a == best[0] else 0) for a, x in row.items()}
+        moved[o] = {a: x for a, x in row.items() if x != 0}
+    after = sympy.sympify(evaluate(E, Policy.from_mapping(E, moved), exact=True).value)
+    rate = sympy.cancel(sympy.diff(after, eps)).subs(eps, 0)
+    if rate != sympy.Rational(certificate["rate"]) or not rate < 0:
+        raise rechecking.Spoiled(f"the return changes at the rate {rate}, not {certificate['rate']}")
+    return f"the return along a step is {sympy.factor(after)}, which falls at first, at the rate {rate}"
