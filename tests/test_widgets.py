@@ -235,7 +235,10 @@ def test_the_stepper_says_what_is_wrong():
 @pytest.mark.parametrize("make", [oracle_explorer, td_explorer, episode_stepper])
 def test_jupyter_gets_a_widget(make):
     explorer = make(recall())
-    assert "application/vnd.jupyter.widget-view+json" in explorer._repr_mimebundle_()
+    bundle = explorer._repr_mimebundle_()
+    assert "application/vnd.jupyter.widget-view+json" in bundle
+    assert explorer.text.value in bundle["text/html"]  # for those who read a notebook without running it
+    assert ("<img" in bundle["text/html"]) == (explorer.picture != b"")
     shown_widgets = explorer.box.children
     assert set(explorer.controls.values()) == set(shown_widgets[0].children)
     assert shown_widgets[1:] == (explorer.message, explorer.text, explorer.image)

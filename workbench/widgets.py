@@ -7,6 +7,7 @@ as a memory that is too large, is answered by `message`; no choice raises an err
 
 from __future__ import annotations
 
+import base64
 import html
 import io
 from collections.abc import Callable, Hashable
@@ -92,7 +93,11 @@ class Explorer:
         return bytes(self.image.value) if self.figure is not None else b""
 
     def _repr_mimebundle_(self, **options: Any) -> Any:
-        return self.box._repr_mimebundle_(**options)
+        """The widget, and what is on show as HTML for readers of a notebook that is not running."""
+        image = base64.b64encode(self.picture).decode()
+        picture = f'<img alt="" src="data:image/png;base64,{image}">' if image else ""
+        still = f"{self.message.value}{self.text.value}{picture}"
+        return {**self.box._repr_mimebundle_(**options), "text/html": still}
 
 
 def _png(figure: Figure) -> bytes:
