@@ -290,6 +290,24 @@ def test_the_best_deterministic_policy_is_that_of_the_package(js, id, memory):
     assert evaluate(E, Policy.from_actions(E, actions)).value == pytest.approx(found["value"], abs=1e-9)
 
 
+def check_encodes(id, memory):
+    entry = all_entries()[id]
+    assert best_memoryless(augment(entry.P, memory)).value == pytest.approx(entry.best, abs=1e-9)
+
+
+@pytest.mark.parametrize(("id", "memory"), [("gravity", "K1"), ("gravity", "B1"), ("t_maze", "O1")])
+def test_memories_said_to_encode_the_optimum_do(id, memory):
+    assert memory in all_entries()[id].encodes
+    check_encodes(id, memory)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("id", IDS)
+def test_all_memories_said_to_encode_the_optimum_do(id):
+    for memory in all_entries()[id].encodes:
+        check_encodes(id, memory)
+
+
 def test_too_many_policies_are_not_tried(js):
     js.load(all_entries()["gravity"].P, "none")
     assert js("Workbench.bestDeterministic(P, 1000)") is None

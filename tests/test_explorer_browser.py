@@ -242,6 +242,7 @@ def test_best_policy_is_the_best(page):
     assert number(page.text("#value")) == 1
     page.choose("#task", "gravity")
     assert page.run("document.getElementById('to-best').disabled")
+    assert number(page.text("#best")) == pytest.approx(0.95**11, rel=1e-5)
 
 
 def test_a_limit_cycle_is_called_one(page, address):
@@ -389,6 +390,10 @@ def test_all_memories_are_compared_on_one_table(page):
         "Array.from(document.querySelectorAll('#everywhere tbody tr'), (r) => Array.from(r.children, (c) => c.textContent))"
     )
     ends = {row[0]: row[1] for row in found}
+    words = {row[0]: row[3] for row in found}
+    assert words["B1"] == "stuck"
+    assert words["OA1"] == "as good as any"
+    assert words["none"] == "limit cycle of period 2, the best with this memory"
     assert ends["B1"] == ends["B2"] == ends["B3"] == "3/4"
     assert ends["OA1"] == ends["OA2"] == "1"
     for name in ("none", "K1", "O1"):

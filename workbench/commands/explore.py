@@ -48,9 +48,11 @@ def entries() -> list[Entry]:
         entry("recall4", "4-action recall", editable=True),
         entry("recall_variant", "Variant of recall"),
         entry("recall", "Recall"),
-        entry("gravity", "Gravity", grid=_gravity_plan()),
+        entry("gravity", "Gravity", grid=_gravity_plan(), encodes=("K1", "K2", "B1", "B2", "B3", "O1")),
         entry("tiger", "Tiger, one door", P=pomdps.tiger(episodic=True), known=False),
-        entry("t_maze", "T-maze, corridor of 3", P=pomdps.t_maze(3)),
+        entry(
+            "t_maze", "T-maze, corridor of 3", P=pomdps.t_maze(3), encodes=("B1", "B2", "B3", "O1", "O2", "OA1", "OA2")
+        ),
         entry("load_unload", "Load and unload", P=pomdps.load_unload(3), weights="discounted"),
         entry("short_corridor", "Short corridor"),
     ]

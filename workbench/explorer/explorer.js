@@ -58,8 +58,14 @@
     pause();
     P = W.augment(baseModel(), state.memory);
     rowsOf = P.rowM[0];
-    best = W.bestDeterministic(P, data.most_policies);
+    best = bestOf(P, state.memory);
     restart();
+  }
+
+  /** The best deterministic memoryless policy: by looking at all of them, else its value where the package knows it. */
+  function bestOf(E, name) {
+    const found = W.bestDeterministic(E, data.most_policies);
+    return found || (task().encodes.includes(name) ? { value: task().best, choice: null } : null);
   }
 
   function restart(pi) {
@@ -95,16 +101,18 @@
     return task().best === null ? undefined : task().best;
   }
 
-  /** Whether a loop that ended did well, in words. */
+  /** Whether a loop that ended did well: a sentence, a class, and a few words. */
   function judged(ended, found, history) {
     const where = ended.how === "fixed" ? `Fixed at ${W.shown(ended.value)}`
       : `Limit cycle of period ${ended.period} around ${W.shown(ended.value)}: greedy goes back and forth, the policy stays stochastic`;
     const below = (x) => ended.value < x - 1e-6 * Math.max(1, Math.abs(x));
-    if (found && below(found.value)) return [`${where}: stuck. The best deterministic memoryless policy is worth ${W.shown(found.value)}.`, "stuck"];
-    if (history !== undefined && !below(history)) return [`${where}: as good as any policy with any memory.`, "best"];
-    if (history !== undefined && found) return [`${where}: no deterministic policy with this memory is better; with more memory ${W.shown(history)} is possible.`, "best"];
-    if (history !== undefined) return [`${where}. With any memory ${W.shown(history)} is possible.`, "stuck"];
-    return [found ? `${where}: no deterministic policy with this memory is better.` : `${where}.`, found ? "best" : ""];
+    if (found && below(found.value)) {
+      return [`${where}: stuck. The best deterministic memoryless policy is worth ${W.shown(found.value)}.`, "stuck", "stuck"];
+    }
+    if (history !== undefined && !below(history)) return [`${where}: as good as any policy with any memory.`, "best", "as good as any"];
+    const more = history === undefined ? "" : ` With any memory ${W.shown(history)} is possible.`;
+    if (found) return [`${where}: no deterministic policy with this memory is better.${more}`, "best", "the best with this memory"];
+    return [`${where}.${more}`, "", ""];
   }
 
   function verdict() {
@@ -141,7 +149,7 @@
     $("chart").innerHTML = W.chart(loop.values, levels, style);
     $("play").textContent = timer === null ? "Play" : "Pause";
     $("play").setAttribute("aria-pressed", timer !== null);
-    $("to-best").disabled = !bestEnds;
+    $("to-best").disabled = !bestEnds || !best.choice;
     drawTables();
     drawEpisode();
     drawRewards();
@@ -291,11 +299,12 @@
   function everywhere() {
     const base = baseModel(), names = Object.keys(task().memories);
     const rows = names.map((name) => {
-      const E = W.augment(base, name), run = new W.Loop(E, state.weights), found = W.bestDeterministic(E, data.most_policies);
+      const E = W.augment(base, name), run = new W.Loop(E, state.weights), found = bestOf(E, name);
       const ended = run.run(state.step, MOST_ITERATES);
-      const [text, kind] = ended ? judged(ended, found, bestHistory()) : ["not settled", ""];
+      const [, kind, words] = ended ? judged(ended, found, bestHistory()) : ["", "", "not settled"];
+      const how = ended && ended.period ? `limit cycle of period ${ended.period}, ` : "";
       return `<tr><th scope="row">${name}</th><td>${ended ? W.shown(ended.value) : "–"}</td><td>${found ? W.shown(found.value) : "–"}</td>` +
-        `<td class="${kind}">${W.escape(text)}</td></tr>`;
+        `<td class="${kind}">${W.escape(how + words)}</td></tr>`;
     });
     $("everywhere").innerHTML = `<table><caption>The loop from uniform, step ${state.step}</caption><thead><tr><th scope="col">memory</th>` +
       `<th scope="col">ends at</th><th scope="col">best</th><th scope="col">verdict</th></tr></thead><tbody>${rows.join("")}</tbody></table>`;

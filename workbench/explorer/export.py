@@ -34,7 +34,9 @@ class Entry:
     ----------
     id : its name in the page's address.
     title, text : what a visitor reads.
-    best : the best history-based value, or None where the page finds it.
+    best : the best history-based value, or None where it is not known.
+    encodes : memories with which some deterministic memoryless policy is worth `best`; the page looks for itself where there
+        are few policies.
     weights : how P(s|o) counts visits at first, "visits" or "discounted".
     editable : whether the page shows its rewards as a table r[a1][a2] that can be edited.
     grid : {"width", "height", "walls", "marks"} for tasks on a grid.
@@ -45,6 +47,7 @@ class Entry:
     title: str
     text: str
     best: float | None = None
+    encodes: tuple[str, ...] = ()
     weights: str = "visits"
     editable: bool = False
     grid: dict[str, Any] | None = None
@@ -110,6 +113,7 @@ def export_entry(entry: Entry) -> dict[str, Any]:
         "title": entry.title,
         "text": entry.text,
         "best": entry.best,
+        "encodes": list(entry.encodes),
         "weights": entry.weights,
         "editable": entry.editable,
         "grid": entry.grid,
