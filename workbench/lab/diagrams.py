@@ -94,15 +94,32 @@ def _layers(P: POMDP) -> list[list[Label]]:
     return found
 
 
-def _graph(P: POMDP) -> str:
+def _places(P: POMDP) -> tuple[dict[Label, tuple[float, float]], float, float]:
+    """Where the states stand: in layers if every step leads to a later layer, else in a circle; and the picture's size."""
     layers = _layers(P)
-    across, down, radius = 170.0, 100.0, 24.0
-    tallest = max(map(len, layers))
-    width, height = across * len(layers), down * tallest + 40
-    at: dict[Label, tuple[float, float]] = {}
-    for i, layer in enumerate(layers):
-        for j, s in enumerate(layer):
-            at[s] = across * (i + 0.5), 30 + down * (j + 0.5 + (tallest - len(layer)) / 2)
+    depth = {s: i for i, layer in enumerate(layers) for s in layer}
+    steps = [(s, t) for s in depth if s not in P.terminal for a in P.A for t, _ in P.p(s, a)]
+    if all(depth[t] > depth[s] for s, t in steps):
+        across, down = 190.0, 110.0
+        tallest = max(map(len, layers))
+        at = {
+            s: (across * (i + 0.5), 20 + down * (j + 0.5 + (tallest - len(layer)) / 2))
+            for i, layer in enumerate(layers)
+            for j, s in enumerate(layer)
+        }
+        return at, across * len(layers), down * tallest + 40
+    round_ = max(95.0, 38.0 * len(depth))
+    middle = round_ + 75
+    at = {}
+    for k, s in enumerate(depth):
+        angle = math.pi + 2 * math.pi * k / len(depth)
+        at[s] = middle + round_ * math.cos(angle), middle + round_ * math.sin(angle)
+    return at, 2 * middle, 2 * middle
+
+
+def _graph(P: POMDP) -> str:
+    radius = 24.0
+    at, width, height = _places(P)
     arrows: dict[tuple[Label, Label], list[str]] = {}
     for s in at:
         if s not in P.terminal:
@@ -123,7 +140,7 @@ def _graph(P: POMDP) -> str:
         parts.append(_text(x, y + (4 if ended else -1), show(s)))
         if not ended:
             parts.append(_text(x, y + 12, "sees " + "/".join(show(o) for o in P.omega(s)), colour=_GOOD))
-        if s in P.mu:
+        if P.mu[s] != 0:
             parts.append(_text(x, y - radius - 5, f"start {shown(P.mu[s])}" if P.mu[s] != 1 else "start", colour=_SOFT))
     return _svg(width, height, parts, f"{P.name}: states, what they show, actions with rewards")
 

@@ -57,7 +57,7 @@ def _article(entry: Entry) -> str:
     certificates = [str(c.get("kind")) for c in find.verdict.certificates]
     whence = dict(find.provenance)
     space = whence.pop("space", None)
-    origin: dict[str, Any] = {**({"space": json.dumps(space)} if space else {}), **whence}
+    origin: dict[str, Any] = {**({"space": ", ".join(f"{k} {v}" for k, v in space.items())} if space else {}), **whence}
     origin["certificates"] = ", ".join(certificates) or "none; judged again in rationals when checked"
     source = html.escape(json.dumps(entry.record["task"], indent=1))
     return (

@@ -25,19 +25,25 @@ from workbench.beliefs import TooManyBeliefs, reachable_beliefs
 from workbench.errors import NeverEnds, WorkbenchError
 from workbench.evaluation import Evaluation, evaluate
 from workbench.expressiveness import is_sufficiently_expressive
-from workbench.lab.models import policy_json
+from workbench.lab import evidence
 from workbench.lab.sequences import SequenceTasks
 from workbench.lab.spaces import TaskSpace
 from workbench.lab.statements import NO, RELABELLINGS, Statement, Verdict
 from workbench.memories import B, none, parse
 from workbench.optimum import best_memoryless
+from workbench.oracles import has_finite_horizon
 from workbench.policy import Policy, uniform
 from workbench.pomdp import POMDP
-from workbench.shortcut_search import count_shortcuts, shortcuts
+from workbench.shortcut_search import ShortcutCount, count_shortcuts, shortcuts
 from workbench.space import show
-from workbench.td import lambda_discrepancy
+from workbench.td import lambda_discrepancy, td_values
 
 _CLEARLY = 1e-9
+
+
+def with_memory(P: POMDP, memory: str) -> POMDP:
+    """<P, memory>; P itself for no memory."""
+    return P if memory == "none" else augment(P, memory)
 
 
 def _rewards_may_shift(space: TaskSpace, undiscounted: bool) -> bool:
@@ -74,7 +80,7 @@ class TDGreedyLeaves(Statement):
         return (*kinds, "shift") if _rewards_may_shift(space, undiscounted=True) else kinds
 
     def score(self, P: POMDP) -> float:
-        E = augment(P, self.memory)
+        E = with_memory(P, self.memory)
         try:
             one = best_memoryless(E).policy
             if self.every and not any(x.kind == "strict" for x in shortcuts(E, one)):
@@ -85,7 +91,7 @@ class TDGreedyLeaves(Statement):
         return float(found.strict[0 if self.every else 1]) or NO
 
     def exactly(self, P: POMDP) -> Verdict:
-        found = count_shortcuts(augment(P, self.memory), exact=True, most=self.most)
+        found = count_shortcuts(with_memory(P, self.memory), exact=True, most=self.most)
         facts = {
             "optimal policies": f"{found.policies}{'' if found.complete else ' or more'}",
             "strict shortcuts": f"{found.strict[0]} to {found.strict[1]}",
@@ -96,8 +102,17 @@ class TDGreedyLeaves(Statement):
         if self.every:
             if found.strict[0] == 0:
                 return Verdict(False, facts)
-            return Verdict(True if found.complete else None, facts)
-        return Verdict(True if found.strict[1] > 0 else False if found.complete else None, facts)
+            return Verdict(True if found.complete else None, facts, self._certificates(P, found))
+        if found.strict[1] == 0:
+            return Verdict(False if found.complete else None, facts)
+        return Verdict(True, facts, self._certificates(P, found))
+
+    def _certificates(self, P: POMDP, found: ShortcutCount) -> tuple[dict[str, Any], ...]:
+        """What one optimal policy is worth, and its TD values where episodes have an end."""
+        worth = evidence.value_certificate(P, self.memory, found.pi, found.value)
+        if not has_finite_horizon(P):
+            return (worth,)
+        return worth, evidence.td_certificate(P, self.memory, td_values(found.P, found.pi, exact=True))
 
 
 @dataclass(frozen=True)
@@ -135,14 +150,14 @@ class GreedyLowers(Statement):
         return (*kinds, "shift") if _rewards_may_shift(space, undiscounted=False) else kinds
 
     def score(self, P: POMDP) -> float:
-        E = augment(P, self.memory)
+        E = with_memory(P, self.memory)
         scale = max(1e-300, *(abs(float(r)) for r in P.R))
         found = [self._fall(E, pi, exact=False) for pi in self._policies(E)]
         known = [float(fall) / scale - _CLEARLY for fall, _ in found if fall is not None]
         return max(known, default=NO)
 
     def exactly(self, P: POMDP) -> Verdict:
-        E = augment(P, self.memory)
+        E = with_memory(P, self.memory)
         for pi in self._policies(E):
             fall, greedy = self._fall(E, pi, exact=True)
             if fall is not None and fall > 0:
@@ -150,10 +165,7 @@ class GreedyLowers(Statement):
                 before = evaluate(E, pi, exact=True).value
                 chosen = "; ".join(f"{show(o)}: {show(a)}" for o, a in greedy.items())
                 facts = {"return": str(before), "rate of change": str(-fall), "greedy": chosen}
-                step = {
-                    "kind": "falling-step", "policy": policy_json(pi), "weights": self.weights, "memory": self.memory,
-                    "rate": str(-fall),
-                }  # fmt: skip
+                step = evidence.falling_certificate(P, self.memory, pi, self.weights, -fall)
                 return Verdict(True, facts, (step,))
         return Verdict(False)
 
@@ -271,7 +283,14 @@ class ZeroDiscrepancy(Statement):
         facts |= {"best without memory": str(without.value), f"best with {self.memory}": str(with_it.value)}
         if not (without.certified and with_it.value > without.value):
             return Verdict(False if without.certified and with_it.certified else None, facts)
-        return Verdict(None if repeats_an_observation(P) else True, facts)
+        if repeats_an_observation(P):
+            return Verdict(None, facts)
+        certificates = [evidence.value_certificate(P, self.memory, with_it.policy, with_it.value)]
+        if has_finite_horizon(P):
+            pi = uniform(P)
+            certificates.append(evidence.td_certificate(P, "none", td_values(P, pi, exact=True)))
+            certificates.append(evidence.q_certificate(P, "none", evaluate(P, pi, exact=True)))
+        return Verdict(True, facts, tuple(certificates))
 
 
 def repeats_an_observation(P: POMDP) -> bool:
@@ -343,7 +362,8 @@ class ExpressiveNotByBound(_AboutBits):
         if k < 0:
             return Verdict(False, {"printed bound": str(bound)})
         found = is_sufficiently_expressive(P, B(k) if k else none, limit=self.limit)
-        return Verdict(found.holds, {"printed bound": str(bound), f"B{k}": found.reason})
+        facts = {"printed bound": str(bound), found.memory: found.reason}
+        return Verdict(found.holds, facts, evidence.bits_certificates(P, found) if found.holds else ())
 
 
 @dataclass(frozen=True)
@@ -367,5 +387,7 @@ class BoundNotExpressive(_AboutBits):
         if k is None:
             return Verdict(None)
         found = is_sufficiently_expressive(P, B(k) if k else none, limit=self.limit)
-        facts = {"printed bound": str(k), f"B{k}" if k else "none": found.reason}
-        return Verdict(None if found.holds is None else not found.holds, facts)
+        facts = {"printed bound": str(k), found.memory: found.reason}
+        if found.holds is False:
+            return Verdict(True, facts, evidence.bits_certificates(P, found))
+        return Verdict(None if found.holds is None else False, facts)
