@@ -104,6 +104,19 @@ def test_symbols_in_the_discount():
 # ---------------------------------------------------------------------- twins
 
 
+def test_what_is_reached_too_seldom_for_floats_is_undefined():
+    """Room 200 is reached with probability 100^-200, a number in rationals and zero in floats."""
+    P = POMDP.from_functions(
+        name="rooms", A=["on", "leave"], p=lambda s, a: {(s + 1 if a == "on" and s < 200 else "end", 1): 1},
+        omega=lambda s: {s: 1}, mu={0: 1}, gamma=1, terminal={"end"},
+    )  # fmt: skip
+    pi = Policy.from_mapping(P, {o: {"on": F(1, 100), "leave": F(99, 100)} for o in P.O})
+    floats, exact = evaluate(P, pi), evaluate(P, pi, exact=True)
+    assert exact.q[200, "on"] == 1
+    assert math.isnan(floats.q[200, "on"])
+    assert floats.q[100, "leave"] == 1
+
+
 @given(pomdps(), st.sampled_from(["visits", "discounted"]), st.data())
 def test_the_dictionary_twin_agrees_exactly(P, weights, data):
     pi = data.draw(policies(P))

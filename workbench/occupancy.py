@@ -129,9 +129,11 @@ def given_observation(
     usable = np.flatnonzero(counted & ~unclear[D.entry_o])
     weight = d[D.entry_s[usable]] * D.omega[usable]
     total = group_sums(D.entry_o[usable], weight, nO, field.zeros(nO))
+    unclear |= reached & np.asarray(total == 0, dtype=bool)  # floats too small to be told from zero
+    weighed = ~unclear[D.entry_o[usable]]
     share = field.undefined(len(D.entry_o))
     share[~unclear[D.entry_o] & reached[D.entry_o]] = field.one(0)
-    share[usable] = weight / total[D.entry_o[usable]]
+    share[usable[weighed]] = weight[weighed] / total[D.entry_o[usable[weighed]]]
     return share, total, reached
 
 

@@ -87,7 +87,7 @@ def shortcuts(P: POMDP, pi: Policy, exact: bool = False, weights: str = "visits"
     for i, j in np.argwhere(~taken & true.reached.raw[:, None]).tolist():
         o, a = P.O[i], P.A[j]
         values = true.q[o, a], td.q[o, a], true.v[o], td.v[o]
-        if all(_defined(x) for x in values) and (kind := _kind(*values)):
+        if all(_defined(x) for x in values) and (kind := kind_of(*values)):
             found.append(Shortcut(o, a, *values, kind))
     return found
 
@@ -112,7 +112,8 @@ def _compare(x: Number, y: Number) -> int:
     return int(x > y) - int(x < y)
 
 
-def _kind(q: Number, td: Number, v: Number, v_td: Number) -> str:
+def kind_of(q: Number, td: Number, v: Number, v_td: Number) -> str:
+    """ "strict", "weak", or "" for none: an action worth q that TD takes to be worth td, where the policy is worth v and v_td."""
     looks, is_truly = _compare(td, v_td), _compare(q, v)
     if looks > 0 and is_truly <= 0:
         return "strict"

@@ -23,7 +23,7 @@ from workbench.memories import Family, Memory, attach
 from workbench.optimum import best_memoryless
 from workbench.policy import Policy, uniform
 from workbench.pomdp import POMDP
-from workbench.shortcut_search import Shortcut, _kind
+from workbench.shortcut_search import Shortcut, kind_of
 from workbench.simulation import Step, discounted_return, pair, simulate
 from workbench.space import show
 from workbench.tables import shown
@@ -239,7 +239,7 @@ def shortcuts_between(true: TDValues, td: TDValues) -> list[Shortcut]:
         for j, a in enumerate(P.A):
             if pi.prob.floats[i, j] == 0 and true.reached.raw[i]:
                 values = true.q[o, a], td.q[o, a], true.v[o], td.v[o]
-                if all(x == x for x in values) and (kind := _kind(*values)):
+                if all(x == x for x in values) and (kind := kind_of(*values)):
                     found.append(Shortcut(o, a, *values, kind))
     return found
 
