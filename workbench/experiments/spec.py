@@ -167,17 +167,18 @@ class _Grid:
                     raise self._wrong(key, why)
         self.tasks = self._axis("task", lambda value: _task(value, check_task))
         self.memories = self._axis("memory", _memory)
-        self.methods = self._methods()
+        self.axes = {learner: self._setting_axes(_METHODS[learner]) for learner in self.learners}
         self.seeds = [()] if self.oracle else self._seeds()
         self.lengths = [(0, 0)] if self.oracle else self._lengths()
         self.measures = [ORACLE] if self.oracle else self._measures()
-        parts = (self.tasks, self.memories, self.methods, self.measures, self.lengths, self.seeds)
-        self.count = math.prod(len(part) for part in parts)
+        methods = sum(math.prod(len(axis) for axis in axes) for axes in self.axes.values())
+        others = (self.tasks, self.memories, self.measures, self.lengths, self.seeds)
+        self.count = methods * math.prod(len(part) for part in others)
 
     def cells(self) -> Iterable[Cell]:
         """All combinations."""
         for task, memory, method, measure, (steps, every), seeds in product(
-            self.tasks, self.memories, self.methods, self.measures, self.lengths, self.seeds
+            self.tasks, self.memories, self._methods(), self.measures, self.lengths, self.seeds
         ):
             yield Cell(task, memory, method, measure, seeds, steps, every)
 
@@ -212,14 +213,14 @@ class _Grid:
             )
         return self.lists[name]
 
-    def _methods(self) -> list[Method]:
-        found = []
-        for learner in self.learners:
-            kind = _METHODS[learner]
-            types = {field.name: str(field.type) for field in fields(kind)}
-            axes = [self._axis(key, partial(_setting, kind, key, types[key])) for key in self.settings]
-            found += [kind(**dict(zip(self.settings, values, strict=True))) for values in product(*axes)]
-        return found
+    def _setting_axes(self, kind: type[Any]) -> list[list[Any]]:
+        types = {field.name: str(field.type) for field in fields(kind)}
+        return [self._axis(key, partial(_setting, kind, key, types[key])) for key in self.settings]
+
+    def _methods(self) -> Iterable[Method]:
+        for learner, axes in self.axes.items():
+            for values in product(*axes):
+                yield _METHODS[learner](**dict(zip(self.settings, values, strict=True)))
 
     def _seeds(self) -> list[tuple[int, ...]]:
         given = self._needed("seeds")

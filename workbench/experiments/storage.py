@@ -75,7 +75,7 @@ def write_whole(path: Path, content: bytes) -> None:
     """Write a file so that it is there whole or not at all."""
     name = None
     try:
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=".part-", suffix=path.suffix)
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=".part-")
         with os.fdopen(handle, "wb") as file:
             file.write(content)
             file.flush()
