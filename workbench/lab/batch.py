@@ -1,6 +1,6 @@
 """The oracle loop (Section 5.2) on thousands of sequence tasks at once.
 
-A sequence task has one observation, L = 2 or 3 steps, discount 1, and pays r[a_1, ..., a_L] at the end: 4-action recall
+A sequence task has one observation, L = 2, 3 or 4 steps, discount 1, and pays r[a_1, ..., a_L] at the end: 4-action recall
 (Appendix C) is one with L = 2, the variation of the recall task (Appendix B) one with L = 3. Tasks of one size differ in
 their rewards alone, so the product with a memory is walked through once (`structure`), and every loop runs compiled on
 it (`batch_kernels`), on all cores.
@@ -41,7 +41,7 @@ from workbench.waiting import Waiting
 
 ENDINGS = ("fixed", "limit cycle", "budget")
 
-LENGTHS = (2, 3)
+LENGTHS = (2, 3, 4)
 
 _WINDOW, _FIRST_LOOK_FOR_CYCLES, _SETTLED = 1_000, 64, 1e-8
 """As in `loop_endings`: limit cycles are looked for, and runs without an end described, in the same way."""
@@ -128,7 +128,7 @@ class Structure:
 
     def forms(self) -> tuple[NDArray[Any], ...]:
         rows, columns = self.shape
-        n, most = self.states, max(self.length, 3)
+        n, most = self.states, max(self.length, 4)
         return (
             np.empty((n, most + 1)), np.empty((n, most + 1)), np.empty((rows, columns, most)),
             np.empty((rows, self.actions, most)), np.empty((rows, most)), np.empty(most + 1),
@@ -142,7 +142,7 @@ def structure(length: int, actions: int, memory: Memory | Family | str, ties: st
     ((2, 8), np.int64(15))
     """
     if length not in LENGTHS:
-        raise WorkbenchError(f"sequence tasks have 2 or 3 steps here, not {length}")
+        raise WorkbenchError(f"sequence tasks have 2, 3 or 4 steps here, not {length}")
     if actions < 1:
         raise WorkbenchError(f"a task has at least one action, not {actions}")
     if ties not in TIES:
@@ -247,7 +247,7 @@ def stuck(
 
     Parameters
     ----------
-    rewards : `rewards[i, a_1, a_2]` or `rewards[i, a_1, a_2, a_3]`, paid at the end of task i.
+    rewards : `rewards[i, a_1, a_2]`, or with three or four actions in a row, paid at the end of task i.
     memory : any without chance, by name as a rule: "none", "K1", "B1", "O2", "OA2", ...
     step : the paper's epsilon, in (0, 1), constant.
     ties : see `policy.tie_order`.
@@ -340,7 +340,7 @@ def _checked(rewards: ArrayLike) -> NDArray[np.float64]:
     except (TypeError, ValueError):
         raise WrongType(f"rewards are an array of numbers, not {rewards!r}") from None
     if table.ndim - 1 not in LENGTHS or len(set(table.shape[1:])) != 1:
-        raise WorkbenchError(f"rewards have the shape (n, a, a) or (n, a, a, a), not {table.shape}")
+        raise WorkbenchError(f"rewards have the shape (n, a, a), (n, a, a, a) or (n, a, a, a, a), not {table.shape}")
     if not np.isfinite(table).all():
         raise WorkbenchError("rewards hold a number that is not finite")
     return table

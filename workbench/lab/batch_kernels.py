@@ -12,7 +12,7 @@ arrays of a structure, always in this order (`tables`):
 
 Along x pi + y tau, x + y = 1, everything is a form in (x, y): the visits of layer t have degree t, values after a decision
 there L - t - 1, so that visits times values have degree L - 1 on all rows. Their coefficients (by powers of x) are sums of
-products without cancellation. With z = x/y the difference of two actions is a polynomial in z of degree L - 1 <= 2, and
+products without cancellation. With z = x/y the difference of two actions is a polynomial in z of degree L - 1 <= 3, and
 where greedy first leaves tau on the way from pi (z infinite) to tau (z = 0) is a root of it.
 """
 
@@ -121,6 +121,38 @@ def last_violation(c0, c1, c2, strict):
 
 
 @njit(cache=True, nogil=True)
+def last_violation_of_cubic(c0, c1, c2, c3, strict):
+    """The same for c0 + c1 z + c2 z^2 + c3 z^3, c3 not 0, by the two places where it turns."""
+    if c3 < 0.0:
+        return math.inf
+    inside = c2 * c2 - 3.0 * c1 * c3
+    low, high = 0.0, 0.0  # it rises, falls between the turns if there are two, and rises again
+    if inside > 0.0:
+        root = math.sqrt(inside)
+        low, high = (-c2 - root) / (3.0 * c3), (-c2 + root) / (3.0 * c3)
+    at_high = c0 + high * (c1 + high * (c2 + high * c3))
+    if high > 0.0 and (at_high < 0.0 or (strict and at_high == 0.0)):
+        begin, end = high, max(1.0, 2.0 * high)
+        while c0 + end * (c1 + end * (c2 + end * c3)) <= 0.0:
+            end *= 2.0
+    elif c0 < 0.0:
+        begin, end = 0.0, low if low > 0.0 else 1.0
+        while c0 + end * (c1 + end * (c2 + end * c3)) <= 0.0:
+            end *= 2.0
+    else:
+        return 0.0
+    for _ in range(200):
+        middle = 0.5 * (begin + end)
+        if middle == begin or middle == end:
+            break
+        if c0 + middle * (c1 + middle * (c2 + middle * c3)) <= 0.0:
+            begin = middle
+        else:
+            end = middle
+    return end
+
+
+@njit(cache=True, nogil=True)
 def leaves(tables, r, pi, tau, near, forms):
     """The largest share x of pi, x pi + (1-x) tau, at which greedy is not tau; 0 if tau is greedy on all of the way.
 
@@ -189,7 +221,10 @@ def leaves(tables, r, pi, tau, near, forms):
             for i in range(L):
                 x = Q[m, best, i] + last[m, act[best], i] - Q[m, j, i] - last[m, act[j], i]
                 part[i] = 0.0 if abs(x) <= near * scale * weight[m, i] else x
-            z = last_violation(part[0], part[1], part[2], j < best)
+            if part[3] == 0.0:
+                z = last_violation(part[0], part[1], part[2], j < best)
+            else:
+                z = last_violation_of_cubic(part[0], part[1], part[2], part[3], j < best)
             worst = max(worst, 1.0 if z == math.inf else z / (1.0 + z))
     return worst
 
