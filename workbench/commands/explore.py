@@ -9,6 +9,7 @@ import typer
 
 if TYPE_CHECKING:
     from workbench.explorer.export import Entry
+    from workbench.pomdp import POMDP
 
 
 def explore(
@@ -38,23 +39,67 @@ def entries() -> list[Entry]:
     from workbench.explorer.export import Entry
     from workbench.optimum import best_history
 
-    def entry(id: str, title: str, known: bool = True, **more: Any) -> Entry:
-        P = more.pop("P", None) or getattr(pomdps, id)()
+    def entry(id: str, title: str, text: str, P: POMDP, known: bool = True, **more: Any) -> Entry:
         best = float(best_history(P).value) if known else None
-        text = more.pop("text", None) or (getattr(pomdps, id).__doc__ or "").split("\n\n")[0]
         return Entry(id=id, P=P, title=title, text=text, best=best, **more)
 
     return [
-        entry("recall4", "4-action recall", editable=True),
-        entry("recall_variant", "Variant of recall"),
-        entry("recall", "Recall"),
-        entry("gravity", "Gravity", grid=_gravity_plan(), encodes=("K1", "K2", "B1", "B2", "B3", "O1")),
-        entry("tiger", "Tiger, one door", P=pomdps.tiger(episodic=True), known=False),
         entry(
-            "t_maze", "T-maze, corridor of 3", P=pomdps.t_maze(3), encodes=("B1", "B2", "B3", "O1", "O2", "OA1", "OA2")
+            "recall4",
+            "4-action recall",
+            "Two steps, four actions. The reward comes at the end and depends on both actions: remember the first.",
+            pomdps.recall4(),
+            editable=True,
         ),
-        entry("load_unload", "Load and unload", P=pomdps.load_unload(3), weights="discounted"),
-        entry("short_corridor", "Short corridor"),
+        entry(
+            "recall_variant",
+            "Variant of recall",
+            "Three steps, two actions. 0, 1, 0 pays 3; a wrong beginning costs 10 or 100.",
+            pomdps.recall_variant(),
+        ),
+        entry(
+            "recall",
+            "Recall",
+            "Three steps that look alike. Only 1, then 2, then 3 pays: remember how far you are.",
+            pomdps.recall(),
+        ),
+        entry(
+            "gravity",
+            "Gravity",
+            "Fetch the cookie. A force that you cannot see pulls down nine times in ten; entering the button's cell switches it.",
+            pomdps.gravity(),
+            grid=_gravity_plan(),
+            encodes=("K1", "K2", "B1", "B2", "B3", "O1"),
+        ),
+        entry(
+            "tiger",
+            "Tiger, one door",
+            "A tiger waits behind one of two doors. Listening costs 1 and is right 17 times in 20; the right door pays 10, "
+            "the tiger costs 100, and either ends the episode.",
+            pomdps.tiger(episodic=True),
+            known=False,  # infinitely many beliefs: only bounds, and they take long
+        ),
+        entry(
+            "t_maze",
+            "T-maze, corridor of 3",
+            "The first cell shows whether the goal is up or down; three cells later, at the junction, you have to know.",
+            pomdps.t_maze(3),
+            encodes=("B1", "B2", "B3", "O1", "O2", "OA1", "OA2"),
+        ),
+        entry(
+            "load_unload",
+            "Load and unload",
+            "A cart loads at the left end and unloads at the right one, for ever. In between you do not see whether it is full.",
+            pomdps.load_unload(3),
+            weights="discounted",
+        ),
+        entry(
+            "short_corridor",
+            "Short corridor",
+            "Three cells that look alike, each step costs 1, the goal is on the right; in the second cell left and right are "
+            "switched. Without memory only chance helps.",
+            pomdps.short_corridor(),
+        ),
     ]
 
 

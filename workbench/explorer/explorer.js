@@ -184,19 +184,19 @@
       rows, reached, here, caption: "Policy π: press a cell to always do that",
       heat: (o, a) => loop.pi[at(o, a)],
       mark: (o, a) => (greedy[o] === a ? "greedy" : ""),
-      cell: (o, a) => `<button type="button" data-o="${o}" data-a="${a}" aria-label="${W.escape(named(o, a))}: ${W.brief(loop.pi[at(o, a)])}">${W.brief(loop.pi[at(o, a)])}</button>`,
+      cell: (o, a) => `<button type="button" data-o="${o}" data-a="${a}" aria-label="${W.escape(named(o, a))}: ${W.probability(loop.pi[at(o, a)])}">${W.probability(loop.pi[at(o, a)])}</button>`,
       last: (o) => `<button type="button" data-o="${o}" data-a="-1" title="make this row uniform" aria-label="make this row uniform">=</button>`,
     });
     const nothing = new Float64Array(P.nO * P.nA).fill(NaN);
     const q = loop.now ? loop.now.q : nothing;
     $("true-q").innerHTML = W.table(P, {
-      rows, reached, here, caption: "True values q(o, a)", heat: W.rowHeat(P, q),
+      rows, reached, here, caption: "True values q", heat: W.rowHeat(P, q),
       mark: (o, a) => (greedy[o] === a ? "greedy" : ""), cell: (o, a) => W.brief(q[at(o, a)]),
     });
     const td = bootstrapped ? bootstrapped.q : nothing;
     const kinds = ["", "weak", "strict"];
     $("td-q").innerHTML = W.table(P, {
-      rows, reached, here, caption: `TD(${W.shown(state.lambda)}) values: what bootstrapping believes`, heat: W.rowHeat(P, td),
+      rows, reached, here, caption: `TD(${W.shown(state.lambda)}) values`, heat: W.rowHeat(P, td),
       mark: (o, a) => (marks ? kinds[marks[at(o, a)]] : ""),
       cell: (o, a) => W.brief(td[at(o, a)]) + (marks && marks[at(o, a)] ? `<sup>${marks[at(o, a)] === 2 ? "S" : "w"}</sup>` : ""),
     });

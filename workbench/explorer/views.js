@@ -24,6 +24,11 @@ var Workbench = Workbench || {};
     return text.replace("-", "−");
   }
 
+  /** A probability: 0 and 1 only where it is exactly that. */
+  function probability(x) {
+    return x === 0 || x === 1 ? String(x) : x.toFixed(3);
+  }
+
   /** Labels of a row: its memory state (null where there is none to show) and its observation (null if there is only one). */
   function rowLabels(P, o) {
     const hasMemory = P.memory.kind !== "none";
@@ -152,5 +157,5 @@ var Workbench = Workbench || {};
     return `<svg class="plan" viewBox="0 0 ${width * size + 12} ${height * size + 12}" role="img" aria-label="${escape(words)}">${text}</svg>`;
   }
 
-  Object.assign(W, { escape, shown, brief, rowLabels, actionLabel, table, rowHeat, chart, grid });
+  Object.assign(W, { escape, shown, brief, probability, rowLabels, actionLabel, table, rowHeat, chart, grid });
 })(Workbench);
