@@ -23,6 +23,10 @@ def search(
     but_not: Annotated[
         list[str] | None, typer.Option("--but-not", help="oracle-stuck: not stuck with this memory; may be repeated.")
     ] = None,
+    any_order: Annotated[
+        bool,
+        typer.Option("--any-order", help="oracle-stuck: for every order of the actions, so that ties do not matter."),
+    ] = False,
     kind: Annotated[str | None, typer.Option(help="larger-does-worse: the family, B, K, O or OA.")] = None,
     smaller: Annotated[int | None, typer.Option(help="larger-does-worse: the smaller size.")] = None,
     larger: Annotated[int | None, typer.Option(help="larger-does-worse: the larger size.")] = None,
@@ -78,7 +82,9 @@ def search(
     if listing or not statement:
         _list(console)
         return
-    one = as_statement(statement, **_parameters(statement, memory, but_not, kind, smaller, larger, parts, below))
+    one = as_statement(
+        statement, **_parameters(statement, memory, but_not, any_order or None, kind, smaller, larger, parts, below)
+    )
     over = _space(
         space, length, actions, states, observations, lowest, highest, by, starts, forward, noise, gamma
     )  # fmt: skip
@@ -93,7 +99,7 @@ def search(
 
 def _parameters(statement: str, memory: Any, but_not: Any, *rest: Any) -> dict[str, Any]:
     """The options that were given, as the statement takes them."""
-    names = ("kind", "smaller", "larger", "parts", "below")
+    names = ("any_order", "kind", "smaller", "larger", "parts", "below")
     found = {key: x for key, x in zip(names, rest, strict=True) if x is not None}
     if memory:
         found["memory"] = tuple(memory) if statement == "oracle-stuck" or len(memory) > 1 else memory[0]

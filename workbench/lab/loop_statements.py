@@ -4,16 +4,19 @@ The loop runs from the uniform policy of <P, memory> with a fixed step. It is *s
 memoryless policy of <P, memory>. A policy that is worth more proves that it is; that it is not is proved by the best
 history-based value of P, which no memory exceeds: a loop that ends there is not stuck.
 
-Greedy breaks ties by the numbers of writes and actions, so a relabelling of the actions may change where the loop goes, and
-is not merged. Relabelled states and observations, scaled rewards, and shifted rewards of sequence tasks change nothing.
+Greedy breaks ties by the numbers of writes and actions, so the order of the actions may change where the loop goes, and
+relabelled actions are not merged. With `any_order` the statement must hold for every order of the actions; then they are.
+Relabelled states and observations, scaled rewards, and shifted rewards of sequence tasks change nothing.
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
+from itertools import permutations
 from typing import Any
 
 import numpy as np
@@ -32,6 +35,7 @@ from workbench.memories import parse
 from workbench.optimum import best_memoryless
 from workbench.policy import uniform
 from workbench.pomdp import POMDP
+from workbench.space import Label
 
 _CLOSE = 1e-7
 """Float values closer than this share of the largest reward count as equal when a task is judged quickly."""
@@ -60,12 +64,14 @@ class OracleStuck(_AboutLoops):
     memory : a memory's name, or several.
     but_not : memories with which it is not stuck.
     step, ties : of the loop.
+    any_order : whether it must be so for every order of the actions, so that no tie among them matters.
     """
 
     memory: str | tuple[str, ...] = "B1"
     but_not: str | tuple[str, ...] = ()
     step: Fraction = Fraction(1, 50)
     ties: str = "last"
+    any_order: bool = False
     name = "oracle-stuck"
     about = "the oracle loop ends below the best memoryless value (with some memories, but not with others)"
 
@@ -81,9 +87,20 @@ class OracleStuck(_AboutLoops):
 
     def sentence(self) -> str:
         text = f"From uniform the oracle loop with {_each(self.memory)} ends below the best memoryless value"
-        return text + (f", and with {_each(self.but_not)} it does not." if self.but_not else ".")
+        text += f", and with {_each(self.but_not)} it does not" if self.but_not else ""
+        return text + (", in whichever order the actions are." if self.any_order else ".")
+
+    def symmetries(self, space: TaskSpace) -> tuple[str, ...]:
+        kinds = super().symmetries(space)
+        return (*kinds, "actions") if self.any_order else kinds
 
     def score(self, P: POMDP) -> float:
+        return float(np.min([self._score(Q) for Q in self._orders(P)]))
+
+    def _orders(self, P: POMDP) -> list[POMDP]:
+        return [reordered(P, order) for order in permutations(P.A)] if self.any_order else [P]
+
+    def _score(self, P: POMDP) -> float:
         found = np.min([gap_in_floats(P, memory, self.step, self.ties) for memory in self.memory])
         for memory in self.but_not:
             if found > 0:
@@ -94,6 +111,16 @@ class OracleStuck(_AboutLoops):
         if not self.is_batched(space) or not isinstance(space, SequenceTasks):
             return super().scores(space, codes)
         rewards = space.rewards(codes)
+        if not self.any_order:
+            return self._table_scores(rewards)
+        found = np.full(len(codes), np.inf)
+        for order in permutations(range(space.actions)):  # most fail for the first order already
+            left = np.isnan(found) | (found > 0)
+            turned = rewards[left][(slice(None), *np.ix_(*[order] * space.length))]
+            found[left] = np.minimum(found[left], self._table_scores(turned))
+        return found
+
+    def _table_scores(self, rewards: NDArray[np.float64]) -> NDArray[np.float64]:
         found = np.min([_batch_gaps(rewards, m, self.step, self.ties) for m in self.memory], axis=0)
         left = found > 0
         for memory in self.but_not:
@@ -102,6 +129,16 @@ class OracleStuck(_AboutLoops):
         return np.asarray(found)
 
     def exactly(self, P: POMDP) -> Verdict:
+        first: Verdict | None = None
+        for Q in self._orders(P):
+            verdict = self._exactly(Q)
+            if not verdict.holds:
+                return verdict
+            first = first or verdict
+        assert first is not None
+        return first
+
+    def _exactly(self, P: POMDP) -> Verdict:
         facts: dict[str, str] = {}
         certificates: list[dict[str, Any]] = []
         for memory in (*self.memory, *self.but_not):
@@ -163,6 +200,19 @@ class LargerDoesWorse(_AboutLoops):
         if small is None or large is None:
             return Verdict(None, facts)
         return Verdict(large.value < small.value, facts, (small.certificate, large.certificate))
+
+
+def reordered(P: POMDP, order: Sequence[Label]) -> POMDP:
+    """The same task with its actions in another order, which is what breaks ties among them."""
+    return POMDP.from_functions(
+        name=P.name,
+        A=order,
+        p=lambda s, a: P.p(s, a),
+        omega=P.omega,
+        mu=dict(P.mu.items()),
+        gamma=P.gamma,
+        terminal=P.terminal.__contains__,
+    )
 
 
 def _each(memories: tuple[str, ...] | str) -> str:

@@ -274,6 +274,8 @@ class ZeroDiscrepancy(Statement):
         return better - _CLEARLY
 
     def exactly(self, P: POMDP) -> Verdict:
+        if repeats_an_observation(P):
+            return Verdict(None, {"undecided": "an observation can come twice in an episode"})
         apart = lambda_discrepancy(P, uniform(P), norm=1, exact=True)
         facts = {"lambda-discrepancy": str(apart)}
         if apart is None or apart != 0:
@@ -283,8 +285,6 @@ class ZeroDiscrepancy(Statement):
         facts |= {"best without memory": str(without.value), f"best with {self.memory}": str(with_it.value)}
         if not (without.certified and with_it.value > without.value):
             return Verdict(False if without.certified and with_it.certified else None, facts)
-        if repeats_an_observation(P):
-            return Verdict(None, facts)
         certificates = [evidence.value_certificate(P, self.memory, with_it.policy, with_it.value)]
         if has_finite_horizon(P):
             pi = uniform(P)
