@@ -31,7 +31,11 @@ def build(path: Path) -> None:
     notebook = nbformat.read(path, as_version=4)
     began = time.monotonic()
     NotebookClient(
-        notebook, timeout=300, kernel_name="python3", resources={"metadata": {"path": str(FOLDER)}}
+        notebook,
+        timeout=300,
+        kernel_name="python3",
+        coalesce_streams=True,
+        resources={"metadata": {"path": str(FOLDER)}},
     ).execute()
     cleaned(notebook)
     if found := complaints(notebook):

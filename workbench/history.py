@@ -45,6 +45,7 @@ from workbench.optimum_results import HistoryOptimum
 from workbench.point_based import Bounds, Model
 from workbench.policy import Policy, uniform
 from workbench.pomdp import POMDP
+from workbench.space import counted
 from workbench.waiting import Waiting
 from workbench.walk_kernels import strong_components
 
@@ -150,7 +151,7 @@ def _listed(P: POMDP, exact: bool | None, max_beliefs: int, began: float) -> His
     M = belief_process(graph, FLOATS)
     found = optimal(M)
     require_end(P, found)
-    count = f"{len(graph):,} belief{'' if len(graph) == 1 else 's'}"
+    count = counted(len(graph), "belief")
     wants_exact = exact or (exact is None and P.is_exact)
     if wants_exact and (exact or largest_part(M) <= MOST_EXACT):
         best = optimal(belief_process(graph, RATIONALS), first=found.policy)

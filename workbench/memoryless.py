@@ -27,6 +27,7 @@ from workbench.mdp import from_states, optimal, require_end
 from workbench.optimum_results import MemorylessOptimum, StochasticOptimum
 from workbench.policy import Policy
 from workbench.pomdp import POMDP
+from workbench.space import counted
 from workbench.symmetry import interchangeable
 from workbench.waiting import Waiting
 
@@ -151,7 +152,7 @@ def _run(
 
 
 def _how(nodes: int, ended: str, certified: bool, search: Search) -> str:
-    text = f"branch and bound, {nodes:,} node{'' if nodes == 1 else 's'}"
+    text = f"branch and bound, {counted(nodes, 'node')}"
     if ended:
         text += f", {ended}"
     if not certified and not search.certified:

@@ -36,7 +36,7 @@ from numpy.typing import NDArray
 from workbench.checks import check
 from workbench.errors import NotExact
 from workbench.numeric import Number, Numbers, frozen, is_symbolic, number
-from workbench.space import Label, Space, show
+from workbench.space import Label, Space, counted, show
 
 MAX_STATES = 5_000_000
 """`POMDP.from_functions` stops with an error beyond this many discovered states, unless told otherwise."""
@@ -251,13 +251,10 @@ class POMDP:
         return frozen(found)
 
     def __repr__(self) -> str:
-        def count(n: int, word: str) -> str:
-            return f"{n:,} {word}{'' if n == 1 else 's'}"
-
         ends = f" ({len(self.terminal):,} terminal)" if len(self.terminal) else ""
         return (
-            f"POMDP {self.name}: {count(len(self.S), 'state')}{ends}, {count(len(self.O), 'observation')}, "
-            f"{count(len(self.A), 'action')}, {count(len(self.p.s_next), 'outcome')}, gamma {self.gamma}"
+            f"POMDP {self.name}: {counted(len(self.S), 'state')}{ends}, {counted(len(self.O), 'observation')}, "
+            f"{counted(len(self.A), 'action')}, {counted(len(self.p.s_next), 'outcome')}, gamma {self.gamma}"
         )
 
     def _repr_html_(self) -> str:

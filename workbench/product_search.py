@@ -26,6 +26,7 @@ from typing import NoReturn
 from workbench.belief_product import Supports, places
 from workbench.beliefs import BeliefGraph
 from workbench.memories import Memory
+from workbench.space import counted
 from workbench.waiting import Waiting
 
 Slot = tuple[int, ...]
@@ -55,8 +56,7 @@ class Outcome:
     @property
     def effort(self) -> str:
         """How much was tried, in words."""
-        counts = ((self.decisions, "decision"), (self.conflicts, "conflict"))
-        return ", ".join(f"{n:,} {word}{'' if n == 1 else 's'}" for n, word in counts)
+        return f"{counted(self.decisions, 'decision')}, {counted(self.conflicts, 'conflict')}"
 
 
 @dataclass(eq=False)

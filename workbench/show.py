@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 
 from workbench.pomdp import POMDP
-from workbench.space import Label, Space, show
+from workbench.space import Label, Space, counted, show
 
 _SHOWN = 8
 """Labels listed of a space."""
@@ -19,11 +19,11 @@ def facts(P: POMDP) -> list[tuple[str, str]]:
     ends = f", {len(P.terminal):,} terminal" if len(P.terminal) else ""
     starts = ", ".join(f"{shortened(s)}: {x}" for (s, x), _ in zip(P.mu.items(), range(_SHOWN), strict=False))
     return [
-        ("S", f"{len(P.S):,} states{ends}: {some(P.S)}"),
-        ("O", f"{len(P.O):,} observations: {some(P.O)}"),
-        ("A", f"{len(P.A):,} actions: {some(P.A)}"),
-        ("R", f"{len(P.R):,} rewards: {', '.join(str(r) for r in P.R[:_SHOWN])}{' ...' if len(P.R) > _SHOWN else ''}"),
-        ("p", f"{len(P.p.s_next):,} outcomes"),
+        ("S", f"{counted(len(P.S), 'state')}{ends}: {some(P.S)}"),
+        ("O", f"{counted(len(P.O), 'observation')}: {some(P.O)}"),
+        ("A", f"{counted(len(P.A), 'action')}: {some(P.A)}"),
+        ("R", f"{counted(len(P.R), 'reward')}: {', '.join(str(r) for r in P.R[:_SHOWN])}{' ...' if len(P.R) > _SHOWN else ''}"),
+        ("p", f"{counted(len(P.p.s_next), 'outcome')}"),
         ("omega", "deterministic" if P.omega.is_deterministic else f"stochastic, {len(P.omega.o):,} entries"),
         ("gamma", str(P.gamma)),
         ("mu", starts + (" ..." if len(P.mu) > _SHOWN else "")),

@@ -45,6 +45,15 @@ def show(label: Label) -> str:
     return str(label)
 
 
+def counted(n: int, word: str) -> str:
+    """How many there are, in words.
+
+    >>> counted(1, "state"), counted(1250, "state")
+    ('1 state', '1,250 states')
+    """
+    return f"{n:,} {word}{'' if n == 1 else 's'}"
+
+
 class Space(Sequence[Label]):
     """An ordered finite set of labels.
 

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
 
     from workbench.memories import Memory
     from workbench.pomdp import POMDP
-    from workbench.space import Space
 
 _MOST_ROWS = 40
 """A table of p and omega with more rows than this is not written out."""
@@ -119,7 +118,8 @@ def _show_memory(P: POMDP, memory: Memory, console: Console) -> None:
     from workbench.augmentation import augment
     from workbench.commands.catalogue import families
     from workbench.memories import parse
-    from workbench.show import facts
+    from workbench.show import facts, some
+    from workbench.space import counted
     from workbench.space import show as text
     from workbench.tables import shown
 
@@ -128,8 +128,8 @@ def _show_memory(P: POMDP, memory: Memory, console: Console) -> None:
     console.print(Text(f"Memory {memory.name}", "bold") + Text(source, ""))
     m, o, a = next(iter(memory.eta)), P.O[0], P.A[0]
     rows = [
-        ("M", f"{len(memory.M):,} memory states, {family.M}: {_some(memory.M)}"),
-        ("W", f"{len(memory.W):,} writes: {_some(memory.W)}"),
+        ("M", f"{counted(len(memory.M), 'memory state')}, {family.M}: {some(memory.M)}"),
+        ("W", f"{counted(len(memory.W), 'write')}: {some(memory.W)}"),
         ("eta", ", ".join(f"{text(m)}: {shown(x)}" for m, x in memory.eta.items())),
         ("Gamma", family.Gamma),
         ("", f"from m = {text(m)} on o = {text(o)} with a = {text(a)}:"),
@@ -146,9 +146,3 @@ def _show_memory(P: POMDP, memory: Memory, console: Console) -> None:
     rows = [(name, line) for name, line in facts(E) if name in "SOAp"]
     rows[0] = ("S", rows[0][1].replace(":", f", of the {every:,} of S x M x O:", 1))
     console.print(_facts(rows, console.width))
-
-
-def _some(space: Space) -> str:
-    from workbench.space import show as text
-
-    return ", ".join(map(text, space[:8])) + (" ..." if len(space) > 8 else "")
