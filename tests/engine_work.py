@@ -60,6 +60,11 @@ def wait_long(folder, x):
             raise
 
 
+def workers_in(folder):
+    """The processes that `wait_long` runs in."""
+    return {int(path.name.split("-")[1]) for path in Path(folder).glob("*-[0-9]*")}
+
+
 def drive(name, folder):
     """A driver to be interrupted or killed."""
     with engine(name, workers=2) as e:

@@ -1,47 +1,18 @@
 """Engines: the same results everywhere, nothing left running, and workers that may be lost."""
 
-import os
-import random
 import signal
 import subprocess
 import sys
 import time
 from functools import partial
 from itertools import count
-from pathlib import Path
 
 import pytest
-from engine_work import always_die, die_once, square, third_fails, third_fails_badly, wait_long
+from engine_work import always_die, die_once, square, third_fails, third_fails_badly, wait_long, workers_in
+from processes import ENVIRONMENT, alive, until
 
-from workbench import engines
 from workbench.engines import EngineError, cores, engine, pulse
 from workbench.errors import WorkbenchError
-
-HERE = Path(__file__).parent
-
-
-@pytest.fixture
-def child_environment():
-    return {**os.environ, "PYTHONPATH": str(HERE)}
-
-
-def alive(pid):
-    """Whether a process runs; one that ended and that nobody has asked after counts as ended."""
-    try:
-        return (Path("/proc") / str(pid) / "stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
-    except FileNotFoundError:
-        return False
-
-
-def until(condition, seconds=20.0):
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "it took too long"
-        time.sleep(0.02)
-
-
-def pids(folder):
-    return {int(path.name.split("-")[1]) for path in folder.glob("*-[0-9]*")}
 
 
 @pytest.mark.parametrize("name", ["threads", "local"])
@@ -129,17 +100,17 @@ def test_a_pulse_outside_of_an_engine_does_nothing():
 
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
-def test_no_worker_outlives_its_driver(tmp_path, child_environment, how):
+def test_no_worker_outlives_its_driver(tmp_path, how):
     code = f"if __name__ == '__main__':\n import engine_work; engine_work.drive('local', {str(tmp_path)!r})"
     script = tmp_path.with_suffix(".py")
     script.write_text(code)
     driver = subprocess.Popen(
-        [sys.executable, str(script)], env=child_environment, stderr=subprocess.PIPE, start_new_session=True
+        [sys.executable, str(script)], env=ENVIRONMENT, stderr=subprocess.PIPE, start_new_session=True
     )
-    until(lambda: len(pids(tmp_path)) == 2)
+    until(lambda: len(workers_in(tmp_path)) == 2)
     driver.send_signal(how)
     _, errors = driver.communicate(timeout=20)
-    until(lambda: not any(alive(pid) for pid in pids(tmp_path)))
+    until(lambda: not any(alive(pid) for pid in workers_in(tmp_path)))
     if how == signal.SIGINT:
         assert driver.returncode == -signal.SIGINT
         assert errors.count(b"Traceback") == 1, errors.decode()  # the driver's own, and none of the workers
@@ -162,82 +133,3 @@ def test_wrong_engines_are_refused(arguments, message):
 def test_the_default_is_every_core():
     with engine("threads") as e:
         assert e.workers == cores() >= 1
-
-
-# ---------------------------------------------------------------------- Dask
-
-
-@pytest.fixture(scope="module")
-def cluster(tmp_path_factory):
-    """A scheduler and two worker processes on the loopback interface, started like on a cluster."""
-    pytest.importorskip("distributed", reason="the extra `cluster` is not installed")
-    folder = tmp_path_factory.mktemp("cluster")
-    environment = {**os.environ, "PYTHONPATH": str(HERE), "DASK_DISTRIBUTED__WORKER__MULTIPROCESSING_METHOD": "spawn"}
-    log = (folder / "log").open("w")
-    started = []
-
-    def start(*arguments):
-        command = [sys.executable, "-m", "dask", *arguments]
-        started.append(subprocess.Popen(command, env=environment, cwd=folder, stdout=log, stderr=log))
-
-    place = folder / "scheduler.json"
-    start("scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--scheduler-file", str(place))
-    until(place.exists, 60)
-    import json
-
-    address = json.loads(place.read_text())["address"]
-    for _ in range(2):
-        start("worker", address, "--nthreads", "1", "--no-dashboard", "--host", "127.0.0.1")
-    yield address
-    for process in reversed(started):
-        process.terminate()
-    for process in started:
-        try:
-            process.wait(timeout=20)
-        except subprocess.TimeoutExpired:
-            process.kill()
-    log.close()
-
-
-def test_a_cluster_gives_the_same_results_and_survives_the_loss_of_a_worker(cluster, tmp_path):
-    with engine("dask", scheduler=cluster) as e:
-        assert sorted(e.run(square, range(30))) == [(i, i * i) for i in range(30)]
-        assert sorted(e.run(partial(die_once, tmp_path), range(20))) == [(i, i * i) for i in range(20)]
-    assert (tmp_path / "3").stat().st_size == 2
-
-
-def test_errors_on_a_cluster_come_back(cluster):
-    with engine("dask", scheduler=cluster) as e:
-        with pytest.raises(WorkbenchError, match="three is too many"):
-            list(e.run(third_fails, range(10)))
-        with pytest.raises(EngineError, match="Unsendable: three is too many"):
-            list(e.run(third_fails_badly, range(5)))
-
-
-def test_leaving_early_stops_the_tasks_of_a_cluster(cluster, tmp_path):
-    def tick():
-        if len(pids(tmp_path)) == 2:
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt), engine("dask", scheduler=cluster) as e:
-        list(e.run(partial(wait_long, tmp_path), range(6), tick))
-    until(lambda: len(list(tmp_path.glob("*-stopped"))) == 2)
-    assert len(list(tmp_path.glob("*-[0-9]*"))) == 2
-
-
-def test_an_address_where_nobody_answers_is_refused(monkeypatch):
-    pytest.importorskip("distributed", reason="the extra `cluster` is not installed")
-    monkeypatch.setattr(engines, "_ANSWER", 1)
-    nobody = engine("dask", scheduler="tcp://127.0.0.1:9")
-    with pytest.raises(EngineError, match=r"no Dask scheduler answers at tcp://127.0.0.1:9"), nobody:
-        pass
-
-
-@pytest.mark.slow
-def test_a_cluster_of_its_own_survives_random_kills(tmp_path):
-    pytest.importorskip("distributed", reason="the extra `cluster` is not installed")
-    generator = random.Random(1)
-    with engine("dask", workers=2) as e:
-        assert sorted(e.run(square, range(50))) == [(i, i * i) for i in range(50)]
-        found = dict(e.run(partial(die_once, tmp_path), [generator.randrange(6) for _ in range(40)]))
-    assert len(found) == 40

@@ -179,9 +179,7 @@ class Engine:
                             "Was it killed, or is there too little memory for so many workers?"
                         )
         finally:
-            for place in given:
-                if place in self.in_flight:
-                    self.in_flight[place].cancel()
+            self._cancel([self.in_flight[place] for place in given if place in self.in_flight])
 
     @property
     def within(self) -> int:
@@ -204,6 +202,11 @@ class Engine:
             except BrokenProcessPool as lost:
                 result = lost
             yield place, result
+
+    def _cancel(self, futures: list[Any]) -> None:
+        """Begin none of these that has not begun."""
+        for future in futures:
+            future.cancel()
 
     def _close(self) -> None:
         """End everything; called once."""
@@ -300,9 +303,12 @@ class _Processes(Engine):
             return
         if self.in_flight:
             self.lifeline.close()
-        self.executor.shutdown(cancel_futures=True)
+        self.executor.shutdown()
         self.lifeline.close()
         self.executor = self.lifeline = None
+
+    def _cancel(self, futures: list[Any]) -> None:
+        """Nothing: what is in flight ends with the processes, and a pool that loses them trips over cancelled futures."""
 
 
 def _module(work: Any) -> str:
@@ -400,14 +406,16 @@ class _Dask(Engine):
         except CancelledError:
             raise EngineError(f"the scheduler at {self.scheduler} is gone, or it cancelled the work") from None
 
+    def _cancel(self, futures: list[Any]) -> None:
+        """What has begun ends at its next pulse."""
+        if self.client is not None and futures:
+            self.client.cancel(futures, force=True)
+
     def _close(self) -> None:
-        """Cancel what is in flight; it ends at its next pulse."""
         logger = logging.getLogger("distributed")
         level = logger.level
         logger.setLevel(logging.CRITICAL + 1)  # what is cancelled complains that nobody listens
         try:
-            if self.client is not None and self.in_flight:
-                self.client.cancel(list(self.in_flight.values()), force=True)
             for part in (self.client, self.cluster):
                 if part is not None:
                     part.close()

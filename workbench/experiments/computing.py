@@ -8,7 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from workbench.errors import NeverEnds, NotSolved
+from workbench.evaluation import evaluate
 from workbench.learning.options import Learner
+from workbench.learning.run import Run
 from workbench.learning.runner import learn
 from workbench.pomdp import POMDP
 
@@ -29,7 +32,8 @@ def compute_learning(
     Parameters
     ----------
     values : None for rewards only; `EACH_BLOCK` for the exact undiscounted values of the greedy policies at the ends of
-        the blocks, `AT_THE_END` for the exact value of the final one under the task's own discount, NaN before.
+        the blocks, `AT_THE_END` for the exact value of the final one under the task's own discount, NaN before. NaN too for
+        a policy that takes so long to end that no solver reaches its tolerance.
     """
     run = learn(
         E, learner, steps=steps, seeds=seeds, every=every, policies=values == EACH_BLOCK, threads=1,
@@ -45,6 +49,20 @@ def compute_learning(
         columns["value"] = run.values(gamma=1).ravel()
     elif values == AT_THE_END:
         final = np.full((len(seeds), blocks), np.nan)
-        final[:, -1] = run.final_values()
+        final[:, -1] = _final_values(run)
         columns["value"] = final.ravel()
     return columns
+
+
+def _final_values(run: Run) -> NDArray[np.float64]:
+    try:
+        return run.final_values()
+    except NotSolved:
+        return np.array([_final_value(run, seed) for seed in run.seeds])
+
+
+def _final_value(run: Run, seed: int) -> float:
+    try:
+        return float(evaluate(run.P, run.policy(seed)).value)
+    except (NeverEnds, NotSolved):
+        return np.nan
