@@ -59,7 +59,7 @@ def recall(gamma: Number = Fraction(19, 20)) -> POMDP:
 
 
 def recall_variant(gamma: Number = 1) -> POMDP:
-    """The variation of the recall task: three steps of two actions, the reward of `VARIANT_REWARDS` at the end. [Appendix B]
+    """The variation of the recall task: three steps of two actions, rewarded at the end by their sequence. [Appendix B]
 
     A state is the tuple of the actions taken.
 

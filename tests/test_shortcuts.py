@@ -12,7 +12,7 @@ from reference_td import all_deterministic_policies, shortcuts_by_definition
 from strategies import policies, pomdps
 from typer.testing import CliRunner
 
-from pomdps import gravity, recall, recall_variant
+from pomdps import gravity, load_unload, recall, recall_variant
 from workbench import POMDP, Policy, augment, evaluate, uniform
 from workbench import shortcut_search as search_module
 from workbench.errors import NotExact, TooLarge, WorkbenchError, WrongType
@@ -222,3 +222,12 @@ def test_the_command_says_when_there_are_none(monkeypatch):
     result = CliRunner().invoke(app, ["shortcuts", "recall", "-m", "OA2", "--most", "1"])
     assert "recall×OA2: no shortcuts" in result.output
     assert "≥ 1" in result.output
+
+
+@pytest.mark.parametrize("exact", [False, True])
+def test_a_policy_that_never_ends_has_no_visits_to_weigh_by(exact):
+    E = augment(load_unload(), "B1")
+    with pytest.raises(WorkbenchError, match="weigh by discounted or stationary visits"):
+        count_shortcuts(E, exact=exact)
+    assert count_shortcuts(E, exact=exact, weights="discounted").strict == (4, 8)
+    assert count_shortcuts(E, exact=exact, weights="stationary").strict == (2, 2)

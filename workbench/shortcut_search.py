@@ -82,6 +82,12 @@ def shortcuts(P: POMDP, pi: Policy, exact: bool = False, weights: str = "visits"
     """
     _require_numbers(P, pi)
     true, td = (td_values(P, pi, lam=lam, exact=exact, weights=weights) for lam in (1, 0))
+    rows = np.flatnonzero(true.reached.raw)
+    if len(rows) and not any(_defined(true.v[P.O[i]]) for i in rows.tolist()):
+        raise WorkbenchError(
+            f"P(s|o) by {weights} is not defined where the policy gets in {P.name}, since it never ends: "
+            "weigh by discounted or stationary visits"
+        )
     taken = pi.prob.floats > 0
     found = []
     for i, j in np.argwhere(~taken & true.reached.raw[:, None]).tolist():

@@ -46,7 +46,8 @@ class Seen:
         self.chain: Chain = self.D.follow(self.table)
         d, visited = occupancy(self.chain, weights)
         self.share, total, self.reached = given_observation(self.D, d.x, visited)
-        self.observed = total / total.sum()
+        everything = total.sum()
+        self.observed = total / everything if everything != 0 else field.undefined(len(P.O))
         entries = np.flatnonzero(known(self.share))
         self.used = entries[np.asarray(self.share[entries] != 0, dtype=bool)]
         self.lacks = np.ones(len(P.O), dtype=bool)  # no P(s|o)
