@@ -27,8 +27,8 @@ MODELS = (
     DeterministicPOMDPs(2, 2, 1, 0, 0),
     DeterministicPOMDPs(2, 1, 2, 0, 0, starts=2),
     DeterministicPOMDPs(2, 2, 2, 0, 0, forward=True, gamma=1),
-    DeterministicPOMDPs(1, 2, 1, -2, 2),
-    Automata(1, 2, 2, 0, 2),
+    DeterministicPOMDPs(1, 2, 1, -1, 2),
+    Automata(1, 2, 2, 0, 1),
 )
 ALL = ("states", "observations", "actions", "scale", "shift")
 

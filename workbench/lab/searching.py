@@ -207,7 +207,7 @@ def search(
     where = make_engine(engine, workers, scheduler) if engine is not None else nullcontext()
     try:
         with Waiting(f"{one.name} over {over.name}") as waiting, where as running:
-            for piece in _in_order(job, state.next, running):
+            for piece in () if state.is_enough(tries) else _in_order(job, state.next, running):
                 state.take(piece)
                 waiting.report(state.share(tries), state.told())
                 if state.is_enough(tries):

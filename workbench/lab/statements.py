@@ -216,6 +216,8 @@ def as_statement(what: Any, **parameters: Any) -> Statement:
         raise WrongType(f"a statement is a name, a function of a POMDP or a Statement, not {what!r}")
     try:
         found: Statement = make(**{key: tuple(x) if isinstance(x, list) else x for key, x in parameters.items()})
+    except WorkbenchError:
+        raise
     except TypeError as error:
         raise WorkbenchError(f"{what}: {error}") from None
     return found
