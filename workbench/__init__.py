@@ -32,6 +32,7 @@ _HOMES = {
     "Sarsa": "workbench.learning",
     "ActorCritic": "workbench.learning",
     "needs_memory": "workbench.necessity",
+    "search": "workbench.lab.searching",
     "load_pomdp": "workbench.files",
     "save_pomdp": "workbench.files",
     "from_gymnasium": "workbench.gym",

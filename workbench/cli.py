@@ -24,6 +24,10 @@ COMMANDS = {
     "shortcuts": "shortcuts",
     "learn": "learn",
     "needs-memory": "needs_memory",
+    "search": "search",
+    "gallery": "gallery",
+    "sweep": "sweep",
+    "results": "results",
 }
 """Each command, and the module and function that it is."""
 
