@@ -291,5 +291,7 @@ def test_wrong_arguments_are_named():
         search("oracle-stuck", TRAPS, memory="Z1")
     with pytest.raises(WorkbenchError, match="unexpected keyword argument 'colour'"):
         search("oracle-stuck", TRAPS, colour="red")
+    with pytest.raises(WorkbenchError, match="cannot be sent to other processes"):
+        search(lambda P: True, over=TRAPS, engine="local")
     with pytest.raises(WrongType, match="may ask for P, memory, E and pi, not for Q"):
         search(lambda P, Q: True, over=TRAPS)

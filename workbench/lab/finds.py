@@ -141,7 +141,7 @@ class SearchResult:
     def __repr__(self) -> str:
         many = "no find" if not self.finds else f"{len(self.finds):,} find{'s' if len(self.finds) > 1 else ''}"
         how = " Interrupted." if self.interrupted else ""
-        return f"{self.statement}\n{many} among {self.space}: {self.coverage()}.{how}"
+        return f"{self.statement}\n{many} among {self.space}:\n{self.coverage()}.{how}"
 
 
 def _large(n: int) -> str:

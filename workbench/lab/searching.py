@@ -13,6 +13,7 @@ it has.
 
 from __future__ import annotations
 
+import pickle
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import nullcontext
@@ -203,6 +204,8 @@ def search(
     job = _job(one, over, method, seed, exact, merge, keep)
     if tries is None and job.method != "exhaustive":
         tries = TRIES
+    if engine in ("local", "dask"):
+        _check_travels(job)
     state = _State(job, Journal(store, job) if store is not None else None)
     where = make_engine(engine, workers, scheduler) if engine is not None else nullcontext()
     try:
@@ -242,6 +245,17 @@ def _job(
         "random": _BATCHED_PIECE // 8 if batched else _PIECE // 8,
     }
     return Job(one, space, method, seed, kinds, exact, min(size.get(method, 1), space.size), keep)
+
+
+def _check_travels(job: Job) -> None:
+    """Raise unless the statement can be sent to another process."""
+    try:
+        pickle.dumps(job)
+    except (pickle.PicklingError, AttributeError, TypeError):
+        raise WorkbenchError(
+            "this statement cannot be sent to other processes: define the function at the top of a module, or search "
+            'here or with engine="threads"'
+        ) from None
 
 
 def _in_order(job: Job, first: int, running: Any) -> Iterator[Piece]:
