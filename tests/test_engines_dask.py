@@ -13,7 +13,7 @@ import pytest
 from engine_work import die_once, square, third_fails, third_fails_badly, wait_long, workers_in
 from processes import ENVIRONMENT, children, until
 
-from workbench import engines
+from workbench import dask_engine
 from workbench.commands.tasks import find_task
 from workbench.engines import EngineError, engine
 from workbench.errors import WorkbenchError
@@ -161,7 +161,7 @@ def test_leaving_early_stops_the_tasks_of_a_cluster(cluster, tmp_path):
 
 
 def test_an_address_where_nobody_answers_is_refused(monkeypatch):
-    monkeypatch.setattr(engines, "_ANSWER", 1)
+    monkeypatch.setattr(dask_engine, "_ANSWER", 1)
     nobody = engine("dask", scheduler="tcp://127.0.0.1:9")
     with pytest.raises(EngineError, match=r"no Dask scheduler answers at tcp://127.0.0.1:9"), nobody:
         pass

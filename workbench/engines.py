@@ -25,15 +25,12 @@ cluster, Dask does the same. An item that is in flight each time a worker is los
 from __future__ import annotations
 
 import contextlib
-import logging
-import math
 import os
 import pickle
 import signal
 import threading
-import time
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import CancelledError, Executor, ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from functools import partial
 from multiprocessing import get_context
@@ -43,7 +40,6 @@ from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from workbench.errors import WorkbenchError
-from workbench.extras import need
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -56,15 +52,6 @@ _A_TICK = 0.1
 
 _LOSSES = 5
 """How often the worker of an item may be lost before the item is given up."""
-
-_ANSWER = 10
-"""Seconds to wait for a scheduler to answer."""
-
-_PATIENCE = 60
-"""Seconds to wait for the first worker of a cluster."""
-
-_COUNTING = 2.0
-"""Seconds between two counts of a cluster's workers."""
 
 
 class EngineError(WorkbenchError):
@@ -98,7 +85,9 @@ def engine(name: str = "local", workers: int | None = None, scheduler: str | Non
     if name == "dask":
         if scheduler is not None and workers is not None:
             raise EngineError(f"the cluster at {scheduler} has its own workers: leave the number of workers out")
-        return _Dask(workers, scheduler)
+        from workbench.dask_engine import DaskEngine
+
+        return DaskEngine(workers, scheduler)
     if scheduler is not None:
         raise EngineError(f"a scheduler ({scheduler}) belongs to the engine dask, not to {name}")
     return kinds[name](workers or cores())
@@ -109,7 +98,8 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-_own = threading.local()
+own = threading.local()
+"""In a thread that computes: `beat`, what a pulse does there."""
 
 
 def pulse(done: int = 0) -> None:
@@ -117,7 +107,7 @@ def pulse(done: int = 0) -> None:
 
     Outside of an engine it does nothing.
     """
-    beat = getattr(_own, "beat", None)
+    beat = getattr(own, "beat", None)
     if beat is not None:
         beat(done)
 
@@ -258,11 +248,11 @@ class _Threads(Engine):
             if self.stop.is_set():
                 raise Cancelled
 
-        _own.beat = beat
+        own.beat = beat
         try:
             return work(item)
         finally:
-            _own.beat = None
+            own.beat = None
             self.told.pop(place, None)
 
     def _close(self) -> None:
@@ -287,9 +277,9 @@ class _Processes(Engine):
     def _submit(self, work: Callable[[Any], Any], place: int, item: Any) -> Any:
         if self.executor is not None:
             with contextlib.suppress(BrokenProcessPool):
-                return self.executor.submit(_call, work, item)
+                return self.executor.submit(call, work, item)
             self._close()
-        return self._start(work).submit(_call, work, item)
+        return self._start(work).submit(call, work, item)
 
     def _start(self, work: Callable[[Any], Any]) -> Executor:
         context = get_context("forkserver")
@@ -329,7 +319,7 @@ def _hold_on(lifeline: Connection) -> None:
     threading.Thread(target=watch, name="lifeline", daemon=True).start()
 
 
-def _call(work: Callable[[Any], Any], item: Any) -> Any:
+def call(work: Callable[[Any], Any], item: Any) -> Any:
     """`work(item)` in another process; an error that cannot be sent back is told in words."""
     try:
         return work(item)
@@ -339,105 +329,3 @@ def _call(work: Callable[[Any], Any], item: Any) -> Any:
         except Exception:
             raise EngineError(f"{type(error).__name__}: {error}") from None
         raise
-
-
-# ---------------------------------------------------------------------- Dask
-
-
-class _Dask(Engine):
-    def __init__(self, workers: int | None, scheduler: str | None):
-        super().__init__(workers or cores())
-        self.distributed = need("distributed", extra="cluster")
-        self.scheduler = scheduler
-        self.cluster: Any = None
-        self.client: Any = None
-        self.counted = -math.inf
-
-    def __enter__(self) -> Self:
-        try:
-            if self.scheduler is None:
-                self.cluster = self._own_cluster()
-            self.client = self.distributed.Client(self.cluster or self.scheduler, set_as_default=False, timeout=_ANSWER)
-            self.client.wait_for_workers(1, timeout=_PATIENCE)
-        except BaseException as error:
-            found = self.client is not None
-            self._close()
-            if found and isinstance(error, TimeoutError):
-                where = self.scheduler
-                raise EngineError(
-                    f"the scheduler at {where} has no workers after {_PATIENCE} s: dask worker {where}"
-                ) from None
-            if isinstance(error, OSError | ValueError):
-                raise EngineError(f"no Dask scheduler answers at {self.scheduler}: {error}") from None
-            raise
-        return self
-
-    def _own_cluster(self) -> Any:
-        """Worker processes of one thread each on the loopback interface, which write nothing to the disk."""
-        import dask
-
-        memory = {f"distributed.worker.memory.{key}": False for key in ("target", "spill", "pause")}
-        with dask.config.set(memory):
-            return self.distributed.LocalCluster(
-                n_workers=self.workers, threads_per_worker=1, host="127.0.0.1", dashboard_address=None
-            )
-
-    def _room(self) -> int:
-        """Workers may come and go, so that they are counted again now and then; a cluster is far away, so that it gets more."""
-        if time.monotonic() - self.counted > _COUNTING:
-            self.workers = max(1, sum(self.client.nthreads().values()))
-            self.counted = time.monotonic()
-        return 4 * self.workers
-
-    def _submit(self, work: Callable[[Any], Any], place: int, item: Any) -> Any:
-        return self.client.submit(_on_dask, work, item, pure=False)
-
-    def _results(self, finished: list[tuple[int, Any]]) -> Iterator[tuple[int, Any]]:
-        """All at once, as asking for one costs as much as asking for many; errors last, as they end the run."""
-        well = [(place, future) for place, future in finished if future.status == "finished"]
-        try:
-            found = self.client.gather([future for _, future in well])
-            yield from zip((place for place, _ in well), found, strict=True)
-            for place, future in finished:
-                if future.status != "finished":
-                    yield place, future.result()
-        except self.distributed.KilledWorker as error:
-            raise EngineError(f"workers of the cluster were lost again and again: {error}") from None
-        except CancelledError:
-            raise EngineError(f"the scheduler at {self.scheduler} is gone, or it cancelled the work") from None
-
-    def _cancel(self, futures: list[Any]) -> None:
-        """What has begun ends at its next pulse."""
-        if self.client is not None and futures:
-            self.client.cancel(futures, force=True)
-
-    def _close(self) -> None:
-        logger = logging.getLogger("distributed")
-        level = logger.level
-        logger.setLevel(logging.CRITICAL + 1)  # what is cancelled complains that nobody listens
-        try:
-            for part in (self.client, self.cluster):
-                if part is not None:
-                    part.close()
-        finally:
-            logger.setLevel(level)
-            self.client = self.cluster = None
-
-
-def _on_dask(work: Callable[[Any], Any], item: Any) -> Any:
-    """`work(item)` on a worker of the cluster, which ends when the task is cancelled."""
-    from distributed import get_worker
-
-    worker = get_worker()
-    key = worker.get_current_task()
-
-    def beat(done: int) -> None:
-        task = worker.state.tasks.get(key)
-        if task is None or task.state == "cancelled":
-            raise Cancelled
-
-    _own.beat = beat
-    try:
-        return _call(work, item)
-    finally:
-        _own.beat = None
