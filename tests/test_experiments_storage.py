@@ -184,3 +184,13 @@ def test_a_full_folder_is_refused_before_the_work(tmp_path, monkeypatch):
     monkeypatch.setattr(storage.shutil, "disk_usage", lambda path: usage(10**9, 10**9 - 10**6, 10**6))
     with pytest.raises(StorageError, match="only 1 MB of free space; 50 MB are needed"):
         check_folder(tmp_path)
+
+
+def test_what_a_killed_process_left_half_written_goes_when_it_is_old(tmp_path):
+    old, new = tmp_path / ".part-old", tmp_path / ".part-new"
+    for path in (old, new):
+        path.write_text("half")
+    os.utime(old, (0, 0))
+    Store(tmp_path)
+    assert not old.exists()
+    assert new.exists()

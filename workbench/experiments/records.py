@@ -71,7 +71,7 @@ class Experiment:
     id, place, title : "fig2", "Fig. 2" and a few words.
     task : the name of a POMDP.
     panels, columns : the axes, and how many stand side by side.
-    measure : `PER_100`, `GREEDY` (exact, undiscounted) or `ORACLE`.
+    measure : `PER_100`, `GREEDY` (exact, undiscounted) or `ORACLE`; sweeps also have `FINAL`.
     optimum : of the measure.
     statements : ids of the paper's statements that the figure bears on.
     length : None for the oracle loop, which is deterministic and ends by itself.

@@ -17,13 +17,14 @@ Several processes may work on the same folder: before a cell is computed it is c
 
 from __future__ import annotations
 
-import errno
+import contextlib
 import hashlib
 import json
 import os
 import platform
 import shutil
 import tempfile
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cache
@@ -42,6 +43,9 @@ ENDING = ".parquet"
 
 _RESERVE = 50_000_000
 """Bytes that should be free beyond what is going to be written."""
+
+_OLD = 3600
+"""Seconds after which a half-written file is nobody's."""
 
 _MARK, _ZEROS = b"sha256:", b"0" * 64
 
@@ -173,15 +177,10 @@ def cells_in(folder: Path) -> Iterator[tuple[Path, dict[str, Any] | None, Column
 
 
 def _remove_if_left(path: Path) -> None:
-    """A file that a killed process left half-written an hour ago or longer; another process may be writing a newer one."""
-    import time
-
-    try:
-        if time.time() - path.stat().st_mtime > 3600:
+    """Remove what a killed process left half-written long ago; a newer file may be another process's."""
+    with contextlib.suppress(OSError):
+        if time.time() - path.stat().st_mtime > _OLD:
             path.unlink()
-    except OSError as error:
-        if error.errno != errno.ENOENT:
-            raise StorageError(f"cannot remove {path}: {error.strerror}") from None
 
 
 # ---------------------------------------------------------------------- the file format
