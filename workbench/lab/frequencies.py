@@ -1,0 +1,128 @@
+"""How common it is that the oracle loop is stuck: random reward tables, intervals, and all small tables.
+
+Adding a number to all rewards of a sequence task adds it to all q-values of a row, and multiplying by c > 0 multiplies them;
+greedy, ties included, stays what it was. So whether a loop is stuck is the same for r and c r + d, and among tables of whole
+numbers those with smallest entry 0 and no common divisor stand for all (`small_tables`). Relabelling the actions is no such
+symmetry: ties between actions go to the lower one.
+
+Shares come with Clopper and Pearson's interval, which covers the true share with at least the probability asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import beta
+
+from workbench.errors import TooLarge, WorkbenchError
+from workbench.lab.batch import BatchResult, stuck
+
+MOST_TABLES = 3_000_000
+
+DISTRIBUTIONS = ("normal", "uniform", "integers", "one reward", "signs")
+
+
+@dataclass(frozen=True)
+class Share:
+    """So many of so many, and an interval for the probability behind them.
+
+    >>> Share(5, 100)
+    5.0% [1.6%, 11.3%]
+    """
+
+    hits: int
+    of: int
+    confidence: float = 0.95
+
+    @property
+    def share(self) -> float:
+        return self.hits / self.of if self.of else float("nan")
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Clopper and Pearson's."""
+        tail = (1 - self.confidence) / 2
+        low = float(beta.ppf(tail, self.hits, self.of - self.hits + 1)) if self.hits else 0.0
+        high = float(beta.ppf(1 - tail, self.hits + 1, self.of - self.hits)) if self.hits < self.of else 1.0
+        return low, high
+
+    def __repr__(self) -> str:
+        low, high = self.interval
+        return f"{self.share:.1%} [{low:.1%}, {high:.1%}]"
+
+
+def random_tables(distribution: str, actions: int, length: int, count: int, seed: int) -> NDArray[np.float64]:
+    """Reward tables drawn entry by entry: `tables[i, a_1, ..., a_length]`.
+
+    Parameters
+    ----------
+    distribution : "normal"; "uniform" on [0, 1]; "integers" from -3 to 3; "signs", -1 or 1; "one reward", 1 for one sequence
+        drawn at random and 0 for all others.
+
+    >>> random_tables("one reward", 2, 2, 1, seed=1).sum()
+    np.float64(1.0)
+    """
+    rng = np.random.default_rng(seed)
+    shape = (count, *(actions,) * length)
+    if distribution == "normal":
+        return rng.normal(size=shape)
+    if distribution == "uniform":
+        return rng.random(shape)
+    if distribution == "integers":
+        return rng.integers(-3, 4, shape).astype(float)
+    if distribution == "signs":
+        return rng.choice([-1.0, 1.0], shape)
+    if distribution == "one reward":
+        table = np.zeros((count, actions**length))
+        table[np.arange(count), rng.integers(0, actions**length, count)] = 1.0
+        return table.reshape(shape)
+    raise WorkbenchError(f"distribution must be one of {', '.join(DISTRIBUTIONS)}, not {distribution!r}")
+
+
+def small_tables(most: int, actions: int, length: int) -> NDArray[np.float64]:
+    """All tables of whole numbers, up to scale and shift, whose largest entry is at most `most` when the smallest is 0.
+
+    >>> len(small_tables(1, 2, 2)), len(small_tables(2, 2, 2))
+    (14, 50)
+    """
+    cells, values = actions**length, most + 1
+    if values**cells > MOST_TABLES:
+        raise TooLarge(f"there are {values}^{cells} tables, more than {MOST_TABLES:,}: draw some at random instead")
+    codes = np.arange(values**cells)
+    flat = np.stack([codes // values**i % values for i in range(cells - 1, -1, -1)], axis=1)
+    flat = flat[(flat.min(axis=1) == 0) & (np.gcd.reduce(flat, axis=1) == 1)]
+    return flat.reshape(len(flat), *(actions,) * length).astype(float)
+
+
+def how_common(
+    rewards: NDArray[np.float64], memories: Iterable[str], step: float = 0.02, ties: str = "last"
+) -> dict[str, Share]:
+    """The share of tables on which the loop is stuck, by memory.
+
+    >>> how_common(small_tables(2, 2, 2), ["B1", "OA1"])
+    {'B1': 2.0% [0.1%, 10.6%], 'OA1': 0.0% [0.0%, 7.1%]}
+    """
+    return {memory: Share(int(stuck(rewards, memory, step, ties).stuck.sum()), len(rewards)) for memory in memories}
+
+
+def worse_with_more(smaller: BatchResult, larger: BatchResult) -> NDArray[np.bool_]:
+    """Where both loops tend to a deterministic policy and the larger memory's is worth less."""
+    settled = (smaller.ended == "fixed") & (larger.ended == "fixed")
+    return np.asarray(settled & (larger.value < smaller.value - 1e-9 * smaller.scale))
+
+
+def stuck_with_all(
+    rewards: NDArray[np.float64], memories: Sequence[str], step: float = 0.02, ties: str = "last"
+) -> NDArray[Any]:
+    """The places of the tables on which the loop is stuck with every one of the memories.
+
+    One memory after the other, each on the tables that are left: put the memory that is rarely stuck first.
+    """
+    left = np.arange(len(rewards))
+    for memory in memories:
+        left = left[stuck(rewards[left], memory, step, ties).stuck] if len(left) else left
+    return left
