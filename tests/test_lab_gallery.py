@@ -300,6 +300,12 @@ def test_other_spaces_and_options_reach_the_search(command):
     )  # fmt: skip
     assert "rate of change: -" in text
     assert "holds no finds yet" in command("gallery")
+    text = command(
+        "search", "bound-not-expressive", "--space", "sparse", "--states", "4", "--actions", "1", "--lowest", "0", "--highest",
+        "0", "--starts", "3", "--start-parts", "4", "--endless", "--gamma", "1/2", "--method", "random", "--seed", "219",
+        "--tries", "32", "--no-save", "--no-shrink",
+    )  # fmt: skip
+    assert "9 ways to go on need a memory state each" in text
     for words in (["--space", "nowhere"], ["--gamma", "x"], ["--keep", "-1"], ["--kind", "B"]):
         assert isinstance(command("search", "oracle-stuck", *words, fails=True).exception, WorkbenchError)
     assert isinstance(command("gallery", "show", fails=True).exception, WorkbenchError)

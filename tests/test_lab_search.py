@@ -88,6 +88,17 @@ def test_a_small_step_towards_greedy_lowers_the_return():
         assert evaluate(P, pi.toward(greedy, eps), exact=True).value < before
 
 
+@pytest.mark.slow
+def test_the_smallest_task_of_claim_s52_local_is_among_the_finds():
+    """Two states that look alike, one step each, and the policy that goes on with probability 2/5 or 3/5."""
+    space = DeterministicPOMDPs(2, 2, 1, 0, 1, forward=True, gamma=HALF)
+    found = search("greedy-lowers", space, parts=5, keep=None)
+    assert found.exhaustive
+    tables = [[(s, a, *outcome) for s in (0, 1) for a in (0, 1) for outcome in find.task.p(s, a)] for find in found]
+    assert [(0, 0, 1, 0), (0, 1, "end", 0), (1, 0, "end", 0), (1, 1, "end", 1)] in tables
+    assert len(search("greedy-lowers", space, parts=3, keep=None)) == 0
+
+
 def test_with_discounted_weights_no_such_task_is_found():
     """It is a theorem (S52.local*), so a search that finds one is wrong."""
     space = DeterministicPOMDPs(2, 2, 1, 0, 1, forward=True, gamma=HALF)
@@ -249,6 +260,27 @@ def test_a_time_limit_ends_it_between_two_pieces():
     found = small_search(seconds=0.0, keep=None, tries=10**6)
     assert found.interrupted
     assert found.judged == searching._PIECE // 8
+
+
+def test_merging_symmetric_copies_loses_no_find():
+    def pays_more_than_a_half(P):
+        return evaluate(P, uniform(P), exact=True).value > HALF
+
+    space = DeterministicPOMDPs(2, 1, 2, 0, 1, gamma=HALF)
+    kinds = ("states", "observations", "actions")
+    merged, whole = (search(pays_more_than_a_half, space, keep=None, merge=merge) for merge in (kinds, ()))
+    assert merged.exhaustive
+    assert 0 < len(merged) < merged.judged < whole.judged
+    assert {space.canonical(code, kinds) for code in codes(whole)} == set(codes(merged))
+
+
+@pytest.mark.slow
+def test_merging_loses_no_task_on_which_greedy_lowers_the_return():
+    space = DeterministicPOMDPs(2, 2, 1, 0, 1, gamma=HALF)
+    merged, whole = (search("greedy-lowers", space, keep=None, merge=kinds) for kinds in (None, ()))
+    assert merged.provable
+    assert {space.canonical(code) for code in codes(whole)} == set(codes(merged))
+    assert len(merged) > 0
 
 
 def test_exhaustive_counts_what_it_looked_at():

@@ -59,7 +59,9 @@ def _list(console: Console, kept: Gallery, names: list[str]) -> None:
     if not found:
         console.print(f"{kept.folder} holds no finds yet: workbench search --list", markup=False, highlight=False)
         return
-    table = Table(title=f"{kept.folder}: {len(found)} finds", title_justify="left", show_lines=True)
+    table = Table(
+        title=f"{kept.folder}: {len(found)} find{'s' if len(found) > 1 else ''}", title_justify="left", show_lines=True
+    )
     table.add_column("name", no_wrap=True)
     table.add_column("|S| |A| |O|", no_wrap=True)
     table.add_column("statement")

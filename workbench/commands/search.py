@@ -41,6 +41,10 @@ def search(
     highest: Annotated[str, typer.Option(help="The highest reward.")] = "1",
     by: Annotated[str, typer.Option(help="Rewards in steps of this, such as 1/2 (sequence tasks).")] = "1",
     starts: Annotated[int, typer.Option(help="Other tasks: start in one of up to so many states.")] = 1,
+    start_parts: Annotated[
+        int | None, typer.Option("--start-parts", help="sparse, automata: mu in multiples of 1/start-parts.")
+    ] = None,
+    endless: Annotated[bool, typer.Option("--endless", help="Other tasks: episodes that never end.")] = False,
     forward: Annotated[
         bool, typer.Option("--forward", help="Other tasks: only to later states, so episodes end.")
     ] = False,
@@ -86,7 +90,8 @@ def search(
         statement, **_parameters(statement, memory, but_not, any_order or None, kind, smaller, larger, parts, below)
     )
     over = _space(
-        space, length, actions, states, observations, lowest, highest, by, starts, forward, noise, gamma
+        space, length, actions, states, observations, lowest, highest, by, starts, start_parts, endless, forward, noise,
+        gamma,
     )  # fmt: skip
     if keep < 0:
         raise WorkbenchError(f"keep is 0 or a number of finds, not {keep}")
@@ -110,7 +115,7 @@ def _parameters(statement: str, memory: Any, but_not: Any, *rest: Any) -> dict[s
 
 def _space(
     name: str, length: int, actions: int, states: int, observations: int, lowest: str, highest: str, by: str,
-    starts: int, forward: bool, noise: int, gamma: str | None,
+    starts: int, start_parts: int | None, endless: bool, forward: bool, noise: int, gamma: str | None,
 ) -> TaskSpace:  # fmt: skip
     from workbench.errors import UnknownLabel
     from workbench.lab.sequences import SequenceTasks
@@ -122,7 +127,8 @@ def _space(
     kinds: dict[str, Any] = {"deterministic": DeterministicPOMDPs, "sparse": SparsePOMDPs, "automata": Automata}
     if name not in kinds:
         raise UnknownLabel(f"unknown space {name!r}: one of {', '.join(SPACES)}")
-    options: dict[str, Any] = {"starts": starts, "start_parts": starts, "forward": forward}
+    options: dict[str, Any] = {"starts": starts, "forward": forward, "ends": not endless}
+    options["start_parts"] = starts if start_parts is None else start_parts
     if name == "automata":
         options["noise"] = noise
     discount = _fraction(gamma or ("1" if forward else "9/10"))

@@ -135,7 +135,8 @@ class SearchResult:
         if self.theorem:
             return f"{what}, each judged exactly: there are no others"
         unsure = f"; {self.undecided:,} undecided" if self.undecided else ""
-        unsure += f"; {self.seeming:,} more seem to be finds" if self.seeming else ""
+        if self.seeming:
+            unsure += f"; {self.seeming:,} more {'seems to be a find' if self.seeming == 1 else 'seem to be finds'}"
         return f"{what}, judged in floats and the finds exactly{unsure}"
 
     def __repr__(self) -> str:
