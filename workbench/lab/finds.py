@@ -137,7 +137,8 @@ class SearchResult:
         unsure = f"; {self.undecided:,} undecided" if self.undecided else ""
         if self.seeming:
             unsure += f"; {self.seeming:,} more {'seems to be a find' if self.seeming == 1 else 'seem to be finds'}"
-        return f"{what}, judged in floats and the finds exactly{unsure}"
+        how = "each judged exactly" if self.exact else "judged in floats and the finds exactly"
+        return f"{what}, {how}{unsure}"
 
     def __repr__(self) -> str:
         many = "no find" if not self.finds else f"{len(self.finds):,} find{'s' if len(self.finds) > 1 else ''}"
