@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import logging
 import math
+import signal
+import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError
+from contextlib import contextmanager
 from typing import Any, Self
 
 from workbench.engines import Cancelled, Engine, EngineError, call, cores, own
@@ -57,9 +60,13 @@ class DaskEngine(Engine):
         import dask
 
         memory = {f"distributed.worker.memory.{key}": False for key in ("target", "spill", "pause")}
-        with dask.config.set(memory):
+        with dask.config.set(memory), _no_interrupts():
             return self.distributed.LocalCluster(
-                n_workers=self.workers, threads_per_worker=1, host="127.0.0.1", dashboard_address=None
+                n_workers=self.workers,
+                threads_per_worker=1,
+                host="127.0.0.1",
+                dashboard_address="127.0.0.1:0",
+                silence_logs=logging.ERROR,
             )
 
     def _room(self) -> int:
@@ -102,6 +109,19 @@ class DaskEngine(Engine):
         finally:
             logger.setLevel(level)
             self.client = self.cluster = None
+
+
+@contextmanager
+def _no_interrupts() -> Iterator[None]:
+    """Processes that are started meanwhile leave Ctrl-C to this one."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _on_dask(work: Callable[[Any], Any], item: Any) -> Any:

@@ -59,7 +59,7 @@ def _table(listing: Listing) -> Table:
     )
     table = Table(title=f"{len(listing.lines)} results", caption=caption)
     for name in ("task", "memory", "method"):
-        table.add_column(name)
+        table.add_column(name, overflow="fold")
     for name in ("steps", "seeds", "reward", "s.d.", "value"):
         table.add_column(name, justify="right", no_wrap=True)
     for line in listing.lines:
