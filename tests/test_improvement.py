@@ -19,7 +19,7 @@ from workbench import POMDP, Policy, augment, evaluate, uniform
 from workbench import oracles as oracles_module
 from workbench.errors import NeverEnds, NotExact, PolicyError, WorkbenchError, WrongType
 from workbench.fields import FLOATS, RATIONALS
-from workbench.improvement import decreasing, improve, iterates
+from workbench.improvement import brief, decreasing, improve, iterates
 from workbench.improvement_kernels import smallest_period
 from workbench.oracles import FiniteHorizon, Oracle, SparseOracle, Stepwise, exact_value, has_finite_horizon, loop_for
 
@@ -48,6 +48,8 @@ def test_the_limit_with_one_bit_is_the_papers_policy():
     assert run.limit.row(("0", "o")) == {(1, "1"): 1}
     assert run.limit.row(("1", "o")) == {(3, "1"): 1}
     assert repr(run) == "recall4×B1: fixed at 3/4, after 228 iterates"
+    assert brief(Fraction(1, 3)) == "1/3"
+    assert brief(1 + Fraction(1, 7**6000)) == "1"  # its digits are more than Python writes
 
 
 @pytest.mark.parametrize("memory", ["OA2", "B1", "B2", "B5"])

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from reference_td import td_by_sweeps
 from strategies import policies, pomdps
 
-from pomdps import gravity, recall, recall4, recall_variant
+from pomdps import gravity, load_unload, recall, recall4, recall_variant
 from workbench import POMDP, Policy, augment, evaluate, td_targets, uniform
 from workbench.errors import NeverEnds, NotExact, WorkbenchError, WrongType
 from workbench.td import lambda_discrepancy, td_values
@@ -242,6 +242,12 @@ def test_lambda_discrepancy_is_the_visit_weighted_norm_of_the_difference():
     exact = [lambda_discrepancy(E, pi, norm=norm, exact=True) for norm in (1, 2, np.inf)]
     assert isinstance(exact[0], Fraction)
     assert [float(x) for x in exact] == pytest.approx([lambda_discrepancy(E, pi, norm=n) for n in (1, 2, np.inf)])
+
+
+def test_a_policy_that_never_ends_has_no_visit_weighted_norm():
+    P = load_unload()
+    assert np.isnan(lambda_discrepancy(P, uniform(P)))
+    assert lambda_discrepancy(P, uniform(P), exact=True) is None
 
 
 def test_the_blue_policy_has_no_lambda_discrepancy_although_it_has_a_shortcut():

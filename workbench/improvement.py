@@ -145,6 +145,8 @@ class Improvement:
 
 def brief(x: Number) -> str:
     """A number as a line of text shows it: fractions only if they are short."""
+    if isinstance(x, Fraction) and x.denominator.bit_length() > 40:
+        return shown(float(x))  # before its digits are written, which Python refuses for thousands of them
     return shown(x) if len(shown(x)) <= 12 else shown(float(x))
 
 

@@ -148,7 +148,7 @@ def lambda_discrepancy(
 
         norm 1: sum rho pi |difference|      norm 2: sqrt(sum rho pi difference^2)      norm inf: the largest |difference|
 
-    In exact arithmetic a norm that is not rational is a sympy expression.
+    In exact arithmetic a norm that is not rational is a sympy expression. Where P(s|o) is not defined, neither is the norm.
 
     >>> from workbench.pomdp import POMDP
     >>> from workbench.policy import uniform
@@ -165,7 +165,8 @@ def lambda_discrepancy(
         for j in range(len(P.A)):
             if pi.prob[i, j] != 0:
                 o, a = P.O[i], P.A[j]
-                gap.append((one.share[o] * pi.prob[i, j], one.q[o, a], other.q[o, a]))
+                share = one.share[o]
+                gap.append((share if share is None else share * pi.prob[i, j], one.q[o, a], other.q[o, a]))
     return _norm(gap, norm)
 
 
