@@ -13,7 +13,7 @@ from reference_lab_batch import random_table
 from strategies import pomdps
 
 from pomdps import recall, recall4, recall_variant
-from pomdps.recalls import RECALL4_REWARDS
+from pomdps.recalls import RECALL4_REWARDS, VARIANT_REWARDS
 from workbench import POMDP, Memory, augment, evaluate, improve, uniform
 from workbench.errors import NotExact, WorkbenchError, WrongType
 from workbench.lab import plain_polynomials as plain
@@ -21,9 +21,12 @@ from workbench.lab import rechecking
 from workbench.lab.batch import sequence_task, stuck
 from workbench.lab.certificates import certify, is_positive
 from workbench.lab.every_k import limit_for_every_k, stuck_for_every_k
+from workbench.lab.limit_cycles import certify_cycle
 from workbench.lab.models import model_json
 from workbench.lab.plain_polynomials import Spoiled
 from workbench.lab.rechecking import recheck
+
+VARIANT = np.array([VARIANT_REWARDS[a, b, c] for a in (0, 1) for b in (0, 1) for c in (0, 1)]).reshape(2, 2, 2)
 
 
 def through_json(certificate: dict) -> dict:
@@ -84,6 +87,51 @@ def test_a_step_changes_the_phases_and_both_are_verified():
         certificate = certify(recall4(), "OA1", step)
         assert certificate["step"] == str(step)
         recheck(certificate)
+
+
+def test_the_limit_cycle_of_the_variant_with_oa1_is_proved_to_stay_at_25_16_or_below():
+    certificate = through_json(certify_cycle(recall_variant(), "OA1", Fraction(1, 10)))
+    assert (certificate["status"], certificate["claim"], certificate["better"]["value"]) == ("proved", "below", "3")
+    assert Fraction(3, 2) < Fraction(certificate["lowest"]) < Fraction(certificate["highest"]) <= Fraction(25, 16)
+    assert "cycle of 18 policies" in recheck(certificate)
+    run = stuck([VARIANT], "OA1", step=0.1)
+    assert Fraction(certificate["lowest"]) <= run.value.item() <= Fraction(certificate["highest"])
+    shorter, longer, lazy = deepcopy(certificate), deepcopy(certificate), deepcopy(certificate)
+    shorter["cycle"].pop()
+    longer["before"][0][0] += 30
+    lazy["cycle"][0][1].pop()
+    spoiled = [
+        shorter,
+        longer,
+        lazy,
+        {**certificate, "cycle": []},
+        {**certificate, "highest": certificate["lowest"]},
+        {**certificate, "lowest": certificate["highest"]},
+        {**certificate, "step": "1/9"},
+        {**certificate, "ties": "first"},
+        {**certificate, "claim": "optimal"},
+        {**certificate, "highest": "7/2"},
+    ]
+    for c in spoiled:
+        with pytest.raises(Spoiled):
+            recheck(c)
+
+
+def test_a_loop_with_a_limit_has_no_cycle():
+    assert certify_cycle(recall4(), "B1") is None
+
+
+@settings(max_examples=8)
+@given(st.lists(st.integers(-4, 4), min_size=9, max_size=9), st.sampled_from([Fraction(1, 5), Fraction(1, 20)]))
+def test_proved_cycles_of_random_tables_are_those_of_the_batch(flat, step):
+    table = np.array(flat).reshape(3, 3)
+    certificate = certify_cycle(sequence_task(table.tolist()), "none", step)
+    if certificate is not None:
+        recheck(through_json(certificate))
+        run = stuck([table], "none", float(step))
+        assert run.ended.item() == "limit cycle"
+        low, high = (float(Fraction(certificate[name])) for name in ("lowest", "highest"))
+        assert low - 1e-7 <= run.value.item() <= high + 1e-7
 
 
 # ---------------------------------------------------------------------- spoiled certificates

@@ -11,7 +11,7 @@ is greedy" is one inequality between polynomials for each row and action, decide
 A certificate is plain JSON: the task, the memory's name, the step, the phases, the limit and its value, and either a policy
 that is worth more (the loop is *stuck*) or a bound that the limit meets (it is *optimal*). Its `status` is "proved". Where
 greedy keeps changing, as in a limit cycle, there is no last phase: then the iterates computed are compared with a better
-policy, and the status is "checked", since nothing is said about those that follow.
+policy, and the status is "checked", since nothing is said about those that follow. `limit_cycles.certify_cycle` proves more.
 
 `rechecking.recheck` verifies a certificate from its text alone and shares no code with this module.
 """
@@ -91,7 +91,7 @@ def certify(
     >>> found["status"], found["claim"], found["value"], found["better"]["value"]
     ('proved', 'stuck', '3/4', '1')
     """
-    E, step = _checked(P, memory, step, ties)
+    E, step = checked_arguments(P, memory, step, ties)
     start = RATIONALS.enter(uniform(E).prob).copy()
     base = {
         "kind": "oracle-loop",
@@ -108,7 +108,7 @@ def certify(
     limit = completed(E, greedy, Policy(E, Numbers.of(RATIONALS.leave(pi))))
     value = exact_value(E, np.maximum(greedy, 0)) if (greedy >= 0).all() else evaluate(E, limit, exact=True).value
     found = {
-        "phases": [[phase.steps, _choices(E, phase.greedy)] for phase in phases],
+        "phases": [[phase.steps, choices(E, phase.greedy)] for phase in phases],
         "status": "proved",
         "value": str(value),
     }
@@ -119,7 +119,8 @@ def certify(
     return base | found | {"claim": "limit"}
 
 
-def _checked(P: Any, memory: Any, step: Any, ties: str) -> tuple[POMDP, Fraction]:
+def checked_arguments(P: Any, memory: Any, step: Any, ties: str) -> tuple[POMDP, Fraction]:
+    """The product, and the step as a fraction."""
     if not isinstance(P, POMDP):
         raise WrongType(f"expected a POMDP, not {P!r}")
     if not isinstance(memory, Family | str):
@@ -140,7 +141,8 @@ def _checked(P: Any, memory: Any, step: Any, ties: str) -> tuple[POMDP, Fraction
     return E, Fraction(step)
 
 
-def _choices(E: POMDP, greedy: Actions) -> list[Any]:
+def choices(E: POMDP, greedy: Actions) -> list[Any]:
+    """What greedy does, as JSON: pairs of an observation and an action."""
     return [[encode(E.O[int(o)]), encode(E.A[int(greedy[o])])] for o in np.flatnonzero(greedy >= 0)]
 
 
@@ -167,7 +169,7 @@ def follow(
 
 def phase_length(E: POMDP, pi: Table, greedy: Actions, order: Actions, keep_float: float, keep: Any) -> int | None:
     """How many steps towards `greedy` may be taken at once; None if it stays greedy all the way to itself."""
-    gaps = differences(E, pi, greedy, order)
+    gaps = differences(E, pi, mixed(pi, greedy, RATIONALS.one(0)), greedy, order)
     if all(is_positive(gap, strict) for gap, strict in gaps):
         return None
     leaves = max(_largest_root(gap) for gap, _ in gaps)
@@ -177,14 +179,13 @@ def phase_length(E: POMDP, pi: Table, greedy: Actions, order: Actions, keep_floa
     return steps
 
 
-def differences(E: POMDP, pi: Table, greedy: Actions, order: Actions) -> list[tuple[Any, bool]]:
-    """q(o, greedy) - q(o, a) along x pi + (1-x) greedy as polynomials whose signs are theirs; whether > 0 is needed."""
+def differences(E: POMDP, pi: Table, goal: Table, greedy: Actions, order: Actions) -> list[tuple[Any, bool]]:
+    """q(o, greedy) - q(o, a) along x pi + (1-x) goal as polynomials whose signs are theirs; whether > 0 is needed."""
     field = RationalFunctions([sympy.Symbol("x")])
     x = field.one(field.symbols[0])
     table = np.empty(pi.shape, dtype=object)
     for o, a in np.ndindex(pi.shape):
-        goal = pi[o, a] if greedy[o] < 0 else RATIONALS.one(int(a == greedy[o]))
-        table[o, a] = x * (pi[o, a] - goal) + goal
+        table[o, a] = x * (pi[o, a] - goal[o, a]) + goal[o, a]
     _, q = Oracle(E, "visits", field).look(table)
     rank = np.empty_like(order)
     rank[order] = np.arange(len(order))
