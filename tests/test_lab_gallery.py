@@ -21,6 +21,7 @@ from workbench.errors import UnknownLabel, WorkbenchError
 from workbench.lab.diagrams import diagram
 from workbench.lab.finds import Find
 from workbench.lab.gallery import Damaged, Gallery, check_entry, gallery_folder, recheck
+from workbench.lab.limit_cycles import certify_cycle
 from workbench.lab.models import model_from_json, model_json
 from workbench.lab.page import page
 from workbench.lab.printing import figure7, latex
@@ -133,6 +134,13 @@ def test_a_certificate_that_says_something_else_is_refused():
     step["rate"] = "-1"
     with pytest.raises(Spoiled, match="at the rate -4/121, not -1"):
         recheck(step)
+
+
+def test_a_limit_cycle_is_verified_as_well():
+    cycle = certify_cycle(discounted_sequence_task([[0, 1], [1, 0]]), "none", Fraction(1, 4))
+    assert recheck(cycle)
+    with pytest.raises(Spoiled):
+        recheck({**cycle, "lowest": "1/2"})
 
 
 def test_the_folder_is_here_unless_said_otherwise(monkeypatch, tmp_path):

@@ -198,7 +198,7 @@ def recheck(certificate: dict[str, Any], others: Checker | None = None) -> str:
     kind = certificate.get("kind")
     if kind == "falling-step":
         return _falling_step(certificate)
-    if kind in ("oracle-loop", "every-k"):
+    if kind in ("oracle-loop", "oracle-cycle", "every-k"):
         return rechecking.recheck(certificate)
     return f"{kind} certificate: no checker for it here" if others is None else others(certificate)
 
