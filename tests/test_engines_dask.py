@@ -31,6 +31,7 @@ memory = ["B1", "OA1"]
 learner = ["qlearning", "double-q", "monte-carlo"]
 seeds = 7
 steps = 20_000
+every = 2_000
 measure = "values"
 
 [[grid]]
