@@ -143,7 +143,7 @@ def last_violation_of_cubic(c0, c1, c2, c3, strict):
         return 0.0
     for _ in range(200):
         middle = 0.5 * (begin + end)
-        if middle == begin or middle == end:
+        if middle in (begin, end):
             break
         if c0 + middle * (c1 + middle * (c2 + middle * c3)) <= 0.0:
             begin = middle
