@@ -28,7 +28,7 @@ CELLS = """
 [[grid]]
 task = "recall"
 memory = ["B1", "OA1"]
-learner = ["qlearning", "double-q", "monte-carlo"]
+learner = "qlearning"
 seeds = 7
 steps = 20_000
 every = 2_000
