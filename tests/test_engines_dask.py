@@ -109,7 +109,7 @@ def test_cells_are_the_same_to_the_last_bit_on_every_engine_and_any_number_of_wo
 def kill_workers_while_running(cells, cluster, folder, kills, generator):
     """Run cells on the cluster, and kill its workers at random moments."""
     address, nannies = cluster
-    times = sorted(generator.uniform(0, 1.5) for _ in range(kills))
+    times = sorted(generator.uniform(0, 0.6) for _ in range(kills))
     began, killed = time.monotonic(), []
 
     def kill(progress):
@@ -125,7 +125,7 @@ def kill_workers_while_running(cells, cluster, folder, kills, generator):
 
 
 def test_workers_of_a_cluster_are_killed_and_nothing_changes(cluster, tmp_path):
-    cells = parse_spec(CELLS.replace("seeds = 7", "seeds = 30"), find_task).cells
+    cells = parse_spec(CELLS.replace("seeds = 7", "seeds = 300"), find_task).cells
     expected, _ = run_cells(cells, find_task)
     found, killed = kill_workers_while_running(cells, cluster, tmp_path, 2, random.Random(2))
     assert killed
@@ -178,7 +178,7 @@ def test_a_cluster_of_its_own(tmp_path):
 @pytest.mark.slow
 def test_workers_of_a_cluster_are_killed_many_times(cluster, tmp_path):
     generator = random.Random(4)
-    cells = parse_spec(CELLS.replace("seeds = 7", "seeds = 60"), find_task).cells
+    cells = parse_spec(CELLS.replace("seeds = 7", "seeds = 500"), find_task).cells
     expected, _ = run_cells(cells, find_task)
     for attempt in range(5):
         found, _ = kill_workers_while_running(cells, cluster, tmp_path / f"{attempt}", 3, generator)
