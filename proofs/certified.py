@@ -11,13 +11,9 @@ import textwrap
 from collections.abc import Sequence
 from typing import Any
 
-from proofs.certificates import encode, model_json
+from proofs.certificates import encode, model_json, policy_json
 from workbench import POMDP, Policy
 from workbench.evaluation import Evaluation
-
-
-def _policy(pi: Policy) -> list[Any]:
-    return [[encode(o), [[encode(a), str(x)] for a, x in pi.row(o).items()]] for o in pi.O]
 
 
 def q_certificate(P: POMDP, memory: str, found: Evaluation) -> dict[str, Any]:
@@ -27,7 +23,7 @@ def q_certificate(P: POMDP, memory: str, found: Evaluation) -> dict[str, Any]:
         "kind": "q-values",
         "model": model_json(P),
         "memory": memory,
-        "policy": _policy(pi),
+        "policy": policy_json(pi),
         "discounted": found.weights == "discounted",
         "q": [[encode(o), encode(a), str(x)] for o in pi.O for a in pi.A if (x := found.q[o, a]) is not None],
         "value": str(found.value),
@@ -40,7 +36,7 @@ def value_certificate(P: POMDP, memory: str, pi: Policy, value: Any) -> dict[str
         "kind": "policy-value",
         "model": model_json(P),
         "memory": memory,
-        "policy": _policy(pi),
+        "policy": policy_json(pi),
         "value": str(value),
     }
 
@@ -53,7 +49,7 @@ def step_certificate(
         "kind": "greedy-step",
         "model": model_json(P),
         "memory": memory,
-        "policy": _policy(pi),
+        "policy": policy_json(pi),
         "discounted": discounted,
         "step": str(step),
         "before": str(before),

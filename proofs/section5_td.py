@@ -19,7 +19,7 @@ import sympy
 from sympy import Interval
 
 from pomdps import recall
-from proofs.certificates import encode, model_json
+from proofs.certificates import encode, model_json, policy_json
 from proofs.certified import q_certificate, table_text, text, value_certificate
 from proofs.generic import GAMMA
 from proofs.ledger import Evidence, claim, proved, refuted
@@ -42,7 +42,7 @@ def td_certificate(P: POMDP, memory: str, found: TDValues) -> dict[str, Any]:
         "kind": "td-values",
         "model": model_json(P),
         "memory": memory,
-        "policy": [[encode(o), [[encode(a), str(x)] for a, x in pi.row(o).items()]] for o in pi.O],
+        "policy": policy_json(pi),
         "n": found.n,
         "q": [[encode(o), encode(a), str(x)] for o in pi.O for a in pi.A if (x := found.q[o, a]) is not None],
     }

@@ -3,6 +3,10 @@
 The examples of a property follow from its code, so that a run can be repeated; `--hypothesis-profile=explore` draws others.
 """
 
+import os
+import sys
+
+import pytest
 from hypothesis import HealthCheck, settings
 
 settings.register_profile(
@@ -13,3 +17,13 @@ settings.register_profile(
 )
 settings.register_profile("workbench", settings.get_profile("explore"), derandomize=True, database=None)
 settings.load_profile("workbench")
+
+os.environ.setdefault("MPLBACKEND", "agg")  # pictures are drawn without a screen
+
+
+@pytest.fixture(autouse=True)
+def _close_pictures():
+    """No test sees the pictures of another."""
+    yield
+    if "matplotlib.pyplot" in sys.modules:
+        sys.modules["matplotlib.pyplot"].close("all")

@@ -7,7 +7,6 @@ import matplotlib
 import numpy as np
 import pytest
 from drawn import EMPTY, best, blue, diagram_of, meet_slice, texts
-from matplotlib import pyplot
 
 from pomdps import gravity, recall, recall4, recall_variant
 from pomdps.grids import FIGURE, Grid
@@ -26,15 +25,6 @@ from workbench.errors import TooLarge, UnknownLabel, WorkbenchError
 from workbench.figures.tables import cell_text
 from workbench.lambda_sweeps import sweep_lambda
 from workbench.transition_diagram import memory_label
-
-matplotlib.use("agg")
-
-
-@pytest.fixture(autouse=True)
-def _close():
-    yield
-    pyplot.close("all")
-
 
 # ---------------------------------------------------------------------- texts can be read
 

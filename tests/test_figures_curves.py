@@ -2,7 +2,6 @@
 
 from fractions import Fraction
 
-import matplotlib
 import numpy as np
 import pytest
 from drawn import EMPTY, ONE, TWO, arrows, best, meet, meet_slice, texts
@@ -25,15 +24,6 @@ from workbench.beliefs import explore_beliefs
 from workbench.errors import TooLarge, WorkbenchError
 from workbench.lambda_sweeps import sweep_lambda
 from workbench.simplex import End, PolicySlice, _moved, policy_slice
-
-matplotlib.use("agg")
-
-
-@pytest.fixture(autouse=True)
-def _close():
-    yield
-    pyplot.close("all")
-
 
 # ---------------------------------------------------------------------- lambda sweeps
 

@@ -1,6 +1,5 @@
 """The transition diagram of Figure 3, as data and as a picture."""
 
-import matplotlib
 import numpy as np
 import pytest
 from drawn import EMPTY, ONE, THREE, TWO, arrows, best, blue, diagram_of, texts
@@ -22,15 +21,6 @@ from workbench import (
 from workbench.errors import TooLarge, WorkbenchError
 from workbench.figures.graphs import Arrow, Canvas
 from workbench.transition_diagram import action_label, memory_label, transition_diagram
-
-matplotlib.use("agg")
-
-
-@pytest.fixture(autouse=True)
-def _close():
-    yield
-    pyplot.close("all")
-
 
 # ---------------------------------------------------------------------- the transition diagram as data
 

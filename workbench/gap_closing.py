@@ -32,9 +32,8 @@ from workbench.ascent import Climbed, ascend
 from workbench.augmentation import augment
 from workbench.beliefs import BeliefGraph, explore_beliefs
 from workbench.encoding import Encoding, can_encode_optimal
-from workbench.errors import ModelError
 from workbench.fields import FLOATS
-from workbench.history import MOST_EXACT, belief_process, largest_part
+from workbench.history import MOST_EXACT, belief_process, in_rationals, largest_part
 from workbench.mdp import from_states, optimal
 from workbench.memories import Family, attach, none
 from workbench.numeric import Number
@@ -108,7 +107,7 @@ class GapCloser:
         M = from_states(P, FLOATS)
         self.margin = limits.tolerance * (M.scale(optimal(M).v) if M.shape[0] else 0.0)
         self.mixing = P.gamma == 1 and not M.is_acyclic
-        rational = None if history.beliefs is None else _rational(P)
+        rational = None if history.beliefs is None else in_rationals(P)
         graph = None if rational is None else explore_beliefs(rational, limits.max_beliefs)
         self.graph = graph if graph is not None and graph.complete and len(graph) else None
         self.exact = self.graph is not None and largest_part(belief_process(self.graph, FLOATS)) <= MOST_EXACT
@@ -188,15 +187,6 @@ class GapCloser:
             )
             return Attempt(family.name, False, reason, value)
         return Attempt(family.name, None, f"the best policy found is worth {shown(value)}", value)
-
-
-def _rational(P: POMDP) -> POMDP | None:
-    if P.is_exact:
-        return P
-    try:
-        return P.rationalised()
-    except ModelError:
-        return None
 
 
 def _within(seconds: float, ask: Callable[[int], Answer], undecided: Callable[[Answer], bool]) -> Answer:

@@ -152,8 +152,7 @@ def _report(console: Console, found: SearchResult, shrink: bool, save: bool, fol
     from workbench.lab.gallery import Gallery
     from workbench.lab.printing import figure7
 
-    many = "no find" if not len(found) else f"{len(found)} find{'s' if len(found) > 1 else ''}"
-    console.print(f"{found.statement}\n{many} among {found.space}:\n{found.coverage()}.", markup=False, highlight=False)
+    console.print(f"{found.statement}\n{found.many} among {found.space}:\n{found.coverage()}.", markup=False, highlight=False)
     if found.interrupted:
         console.print("Interrupted: this is what there is so far.", highlight=False)
     shown: set[str] = set()

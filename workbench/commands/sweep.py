@@ -62,6 +62,7 @@ def _say_how_much(sweep: Sweep, folder: Path, workers: int, console: Console) ->
     from workbench.experiments.cells import fingerprint
     from workbench.experiments.display import duration
     from workbench.experiments.storage import Store
+    from workbench.space import counted
     from workbench.waiting import Waiting
 
     left = list(sweep.cells)
@@ -76,9 +77,8 @@ def _say_how_much(sweep: Sweep, folder: Path, workers: int, console: Console) ->
         f"{len(sweep.cells):,} cells, {len(sweep.cells) - len(left):,} of them finished in {folder}.", soft_wrap=True
     )
     console.print(f"To do: {len(left):,} cells, {steps:,} steps, about {room(left) / 1e6:.1f} MB.", soft_wrap=True)
-    plural = "s" if workers > 1 else ""
     console.print(
-        f"About {duration(seconds / workers)} with {workers} worker{plural} like this machine.", soft_wrap=True
+        f"About {duration(seconds / workers)} with {counted(workers, 'worker')} like this machine.", soft_wrap=True
     )
     limits = {"cells": sweep.budget.cells, "seconds": sweep.budget.seconds}
     for what, limit in limits.items():

@@ -19,8 +19,6 @@ the largest reward where the memory can encode its sequence; where it cannot, th
 from __future__ import annotations
 
 import math
-import os
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
@@ -30,6 +28,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from workbench.augmentation import augment
+from workbench.engines import engine
 from workbench.errors import WorkbenchError, WrongType
 from workbench.improvement import BUDGET
 from workbench.lab import batch_kernels as kernels
@@ -325,13 +324,9 @@ def in_parallel(work: Any, count: int, workers: int | None, what: str, chunk: in
     if workers is not None and (isinstance(workers, bool) or not isinstance(workers, int) or workers < 1):
         raise WorkbenchError(f"workers is a number of threads, at least 1, not {workers!r}")
     parts = [slice(i, min(i + chunk, count)) for i in range(0, count, chunk)]
-    pool = ThreadPoolExecutor(workers or os.cpu_count() or 1)
-    try:
-        with Waiting(what) as waiting:
-            for done, _ in enumerate(pool.map(work, parts), start=1):
-                waiting.report(done / len(parts), f"{min(done * chunk, count):,} of {count:,}")
-    finally:
-        pool.shutdown(wait=True, cancel_futures=True)
+    with engine("threads", workers) as threads, Waiting(what) as waiting:
+        for done, _ in enumerate(threads.run(work, parts), start=1):
+            waiting.report(done / len(parts), f"{min(done * chunk, count):,} of {count:,}")
 
 
 def _checked(rewards: ArrayLike) -> NDArray[np.float64]:

@@ -23,6 +23,8 @@ import math
 import numpy as np
 from numba import njit
 
+from workbench.improvement_kernels import choose
+
 FIXED, CYCLE, BUDGET = 0, 1, 2
 
 _PATIENCE = 3
@@ -68,26 +70,6 @@ def look(tables, r, pi, d, v, q, weight, marginal, last):
         for j in range(columns):
             q[m, j] += last[m, act[j]]
     return v[0]
-
-
-@njit(cache=True, nogil=True)
-def choose(q, weight, near, greedy):
-    """The greedy column of each row, -1 where there is no weight; and a number that tells greedy policies apart."""
-    mark = np.uint64(14695981039346656037)
-    for m in range(len(weight)):
-        best = -1
-        if weight[m] > 0.0:
-            top = q[m, 0]
-            for j in range(1, q.shape[1]):
-                top = max(top, q[m, j])
-            top /= weight[m]
-            enough = (top - near * max(1.0, abs(top))) * weight[m]
-            best = 0
-            while q[m, best] < enough:
-                best += 1
-        greedy[m] = best
-        mark = (mark ^ np.uint64(best + 1)) * np.uint64(1099511628211)
-    return mark
 
 
 @njit(cache=True, nogil=True)

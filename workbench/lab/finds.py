@@ -10,6 +10,7 @@ from workbench.lab.sequences import table_of
 from workbench.lab.spaces import Code, TaskSpace
 from workbench.lab.statements import Statement, Verdict
 from workbench.pomdp import POMDP
+from workbench.space import counted
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -140,10 +141,14 @@ class SearchResult:
         how = "each judged exactly" if self.exact else "judged in floats and the finds exactly"
         return f"{what}, {how}{unsure}"
 
+    @property
+    def many(self) -> str:
+        """How many finds there are, in words."""
+        return counted(len(self.finds), "find") if self.finds else "no find"
+
     def __repr__(self) -> str:
-        many = "no find" if not self.finds else f"{len(self.finds):,} find{'s' if len(self.finds) > 1 else ''}"
         how = " Interrupted." if self.interrupted else ""
-        return f"{self.statement}\n{many} among {self.space}:\n{self.coverage()}.{how}"
+        return f"{self.statement}\n{self.many} among {self.space}:\n{self.coverage()}.{how}"
 
 
 def _large(n: int) -> str:

@@ -11,6 +11,7 @@ from workbench.experiments.storage import write_whole
 from workbench.lab.diagrams import diagram
 from workbench.lab.gallery import Entry
 from workbench.lab.printing import figure7_html
+from workbench.space import counted
 
 _STYLE = """
 body { font: 15px/1.45 system-ui, sans-serif; max-width: 62rem; margin: 2rem auto; padding: 0 1rem; color: #1f2937; }
@@ -34,7 +35,7 @@ def page(entries: list[Entry], title: str = "Gallery of counterexamples") -> str
         for e in entries
     )
     body = "".join(_article(entry) for entry in entries)
-    many = f"{len(entries)} task{'' if len(entries) == 1 else 's'}, each verified in exact arithmetic."
+    many = f"{counted(len(entries), 'task')}, each verified in exact arithmetic."
     return (
         f"<!DOCTYPE html><html lang='en'><head><meta charset='utf-8'><title>{html.escape(title)}</title>"
         "<meta name='viewport' content='width=device-width, initial-scale=1'>"
