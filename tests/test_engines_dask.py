@@ -21,6 +21,9 @@ from workbench.experiments import working
 from workbench.experiments.running import run_cells
 from workbench.experiments.spec import parse_spec
 from workbench.experiments.storage import Store
+from workbench.lab import searching
+from workbench.lab.searching import search
+from workbench.lab.sequences import SequenceTasks
 
 pytest.importorskip("distributed", reason="the extra `cluster` is not installed")
 
@@ -104,6 +107,17 @@ def test_cells_are_the_same_to_the_last_bit_on_every_engine_and_any_number_of_wo
             assert {name: column.tobytes() for name, column in columns.items()} == {
                 name: column.tobytes() for name, column in expected[cell].items()
             }
+
+
+def test_a_search_finds_the_same_on_a_cluster_that_is_named_by_its_address_alone(cluster, monkeypatch):
+    question = {"over": SequenceTasks(2, 3), "memory": "B1", "but_not": ["OA1"], "method": "random", "keep": 2}
+    used = []
+    monkeypatch.setattr(searching, "make_engine", lambda *given: used.append(given) or engine(*given))
+    here, there = (search("oracle-stuck", **question, scheduler=address) for address in (None, cluster[0]))
+    assert used == [("dask", None, cluster[0])]
+    assert len(here.finds) == 2
+    assert [find.provenance for find in there] == [find.provenance for find in here]
+    assert [find.verdict for find in there] == [find.verdict for find in here]
 
 
 def kill_workers_while_running(cells, cluster, folder, kills, generator):

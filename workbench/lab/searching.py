@@ -181,8 +181,8 @@ def search(
     seed : of random and climb; the same seed gives the same finds.
     tries : the most tasks to judge; without it all for exhaustive, and 10,000 for the others.
     seconds : stop after so long.
-    workers, engine, scheduler : where the work is done, as for `engines.engine`; without an engine, here. Statements that are
-        judged in compiled batches use all cores here.
+    workers, engine, scheduler : where the work is done, as for `engines.engine`; a scheduler alone means Dask. Without any, here,
+        where statements that are judged in compiled batches use all cores.
     store : a folder in which the search writes down how far it is, and from which it goes on.
     keep : stop after so many finds; None goes on to the end.
     exact : judge every task in rationals, so that an exhaustive search without a find is a proof.
@@ -207,6 +207,8 @@ def search(
     if engine in ("local", "dask"):
         _check_travels(job)
     state = _State(job, Journal(store, job) if store is not None else None)
+    if engine is None and scheduler is not None:
+        engine = "dask"
     where = make_engine(engine, workers, scheduler) if engine is not None else nullcontext()
     try:
         with Waiting(f"{one.name} over {over.name}") as waiting, where as running:
