@@ -140,6 +140,11 @@ def _code_version(kind: Any, only_rewards: bool, source: Path) -> str:
         own = closure([kernels[kind]], source)
         others = set(kernels.values()) - own
         modules = own | closure(_LEARNER_ROOTS, source, others | ({_EVALUATION} if only_rewards else set()))
+    return digest_of(modules, source)
+
+
+def digest_of(modules: Iterable[str], source: Path) -> str:
+    """A digest of the syntax trees of some modules."""
     digest = hashlib.sha256()
     for module in sorted(modules):
         digest.update(module.encode() + _read(module, source).digest)

@@ -7,14 +7,13 @@ one, or one of an older code is not read, and the search begins anew.
 
 from __future__ import annotations
 
-import hashlib
 import json
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from workbench.experiments.cells import closure, key_of
+from workbench.experiments.cells import closure, digest_of, key_of
 from workbench.experiments.storage import check_folder, write_whole
 from workbench.lab.statements import Verdict
 
@@ -44,13 +43,7 @@ def _package_version() -> str:
 
 @cache
 def _code_version(roots: tuple[str, ...]) -> str:
-    digest = hashlib.sha256()
-    judging = closure([root for root in roots if root.startswith("workbench.")], _PACKAGE, _AFTERWARDS)
-    for module in sorted(judging):
-        path = _PACKAGE.joinpath(*module.split(".")[1:])
-        source = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
-        digest.update(module.encode() + source.read_bytes())
-    return digest.hexdigest()[:16]
+    return digest_of(closure([root for root in roots if root.startswith("workbench.")], _PACKAGE, _AFTERWARDS), _PACKAGE)
 
 
 class Journal:
