@@ -1,7 +1,9 @@
-"""Small tasks that every paper on partial observability uses: tiger, shuttle, load-unload, the short corridor.
+"""Small tasks that every paper on partial observability uses: tiger, shuttle, load-unload, the
+short corridor.
 
-Each is exact and says where its numbers come from; `KNOWN` holds sizes and known answers. Continuing tasks stay
-continuing: tiger has an episodic variant too, because opening a door draws the next tiger anew.
+Each is exact and says where its numbers come from; `KNOWN` holds sizes and known answers.
+Continuing tasks stay continuing: tiger has an episodic variant too, because opening a door draws
+the next tiger anew.
 """
 
 from __future__ import annotations
@@ -11,17 +13,18 @@ from fractions import Fraction
 from typing import Any
 
 from workbench.errors import WorkbenchError
-from workbench.numeric import Number, number
-from workbench.pomdp import POMDP
+from workbench.model.numbers import Number, number
+from workbench.model.pomdp import POMDP
 
 DISCOUNT = Fraction(19, 20)
 
 
 def _tiger_best(gamma: Fraction = DISCOUNT, hears: Fraction = Fraction(17, 20)) -> Fraction:
-    """The value of listening until one side was heard twice more often, then opening the other door.
+    """The value of listening until one side was heard twice more often, then opening the other
+    door.
 
-    V0 = -1 + gamma V1,  V1 = -1 + gamma (p V2 + (1 - p) V0),  V2 = 10 b - 100 (1 - b) + gamma V0, where p is the
-    probability to hear the same side again and b that it is the tiger's.
+    V0 = -1 + gamma V1,  V1 = -1 + gamma (p V2 + (1 - p) V0),  V2 = 10 b - 100 (1 - b) + gamma V0,
+    where p is the probability to hear the same side again and b that it is the tiger's.
     """
     p = hears**2 + (1 - hears) ** 2
     opened = (10 * hears**2 - 100 * (1 - hears) ** 2) / p
@@ -35,13 +38,17 @@ def short_corridor_value(p: Any) -> Any:
 
 KNOWN: dict[str, dict[str, Any]] = {
     "tiger": {
-        "source": "Kaelbling, Littman and Cassandra 1998, Section 5.1; tiger.95.POMDP of pomdp-solve",
+        "source": (
+            "Kaelbling, Littman and Cassandra 1998, Section 5.1; tiger.95.POMDP of pomdp-solve"
+        ),
         "states": 6,  # two tigers, each with the three last observations
         "observations": 3,
         "actions": 3,
         "best": _tiger_best(),  # = 19.3714, the published value; closed form in _tiger_best
         "always listen": Fraction(-20),
-        "best deterministic memoryless": Fraction(-20),  # by enumeration: nothing beats listening for ever
+        "best deterministic memoryless": Fraction(
+            -20
+        ),  # by enumeration: nothing beats listening for ever
     },
     "shuttle": {
         "source": "Chrisman 1992; shuttle.95.POMDP of pomdp-solve",
@@ -53,12 +60,18 @@ KNOWN: dict[str, dict[str, Any]] = {
         "best deterministic memoryless": 18.923360,  # by enumeration
     },
     "load_unload": {
-        "source": "Peshkin, Meuleau and Kaelbling 1999; loadunload.pomdp of gym-pomdps (D. Aberdeen 2001)",
+        "source": (
+            "Peshkin, Meuleau and Kaelbling 1999; loadunload.pomdp of gym-pomdps (D. Aberdeen 2001)"
+        ),
         "states": lambda length: 2 * length,
         "observations": lambda length: 3 if length > 2 else 2,
         "actions": 2,
-        "best": lambda length, gamma: 1 / (1 - gamma ** (length - 1)),  # one unit at each end, for ever
-        "best deterministic memoryless": lambda length, gamma: 1 + gamma ** (length - 1),  # length > 2: one trip
+        "best": lambda length, gamma: (
+            1 / (1 - gamma ** (length - 1))
+        ),  # one unit at each end, for ever
+        "best deterministic memoryless": lambda length, gamma: (
+            1 + gamma ** (length - 1)
+        ),  # length > 2: one trip
     },
     "short_corridor": {
         "source": "Sutton and Barto 2018, Example 13.1",
@@ -72,14 +85,19 @@ KNOWN: dict[str, dict[str, Any]] = {
         "best": Fraction(-3),  # right, then left (the actions are switched), then right
     },
 }
-"""Sizes and known answers. `best` is the best history-based value from the start, at the task's own gamma."""
+"""Sizes and known answers. `best` is the best history-based value from the start, at the task's own
+gamma."""
 
 
-def tiger(gamma: Number = DISCOUNT, hears: Number = Fraction(17, 20), episodic: bool = False) -> POMDP:
-    """The tiger problem: two doors, a tiger behind one of them; listen or open. [Kaelbling et al. 1998]
+def tiger(
+    gamma: Number = DISCOUNT, hears: Number = Fraction(17, 20), episodic: bool = False
+) -> POMDP:
+    """The tiger problem: two doors, a tiger behind one of them; listen or open. [Kaelbling et al.
+    1998]
 
-    A state is (where the tiger is, what was heard last). Listening costs 1 and hears the right side with probability
-    `hears`; opening pays 10, or -100 at the tiger's door, and then tiger and observation are drawn uniformly.
+    A state is (where the tiger is, what was heard last). Listening costs 1 and hears the right side
+    with probability `hears`; opening pays 10, or -100 at the tiger's door, and then tiger and
+    observation are drawn uniformly.
 
     Parameters
     ----------
@@ -96,11 +114,18 @@ def tiger(gamma: Number = DISCOUNT, hears: Number = Fraction(17, 20), episodic: 
     def p(s: Any, a: str) -> dict[tuple[Any, int], Number]:
         side = s[0]
         if a == "listen":
-            return {((side, f"hear-{heard}"), -1): right if heard == side else 1 - right for heard in sides}
+            return {
+                ((side, f"hear-{heard}"), -1): right if heard == side else 1 - right
+                for heard in sides
+            }
         reward = -100 if a == f"open-{side}" else 10
         if episodic:
             return {("end", reward): 1}
-        return {((tiger_side, f"hear-{heard}"), reward): quarter for tiger_side in sides for heard in sides}
+        return {
+            ((tiger_side, f"hear-{heard}"), reward): quarter
+            for tiger_side in sides
+            for heard in sides
+        }
 
     return POMDP.from_functions(
         name="tiger",
@@ -124,22 +149,36 @@ SHUTTLE_STATES = (
     "at LRV, facing it",
     "docked MRV",
 )
-"""LRV and MRV: the least and the most recently visited of two stations. Docking in the one makes it the other."""
+"""LRV and MRV: the least and the most recently visited of two stations. Docking in the one makes it
+the other."""
 
 _TURN = (1, 4, 5, 6, 1, 2, 3, 1)
 _FORWARD = (4, 1, 1, 2, 5, 6, 6, 4)
 _BACK: tuple[dict[int, int], ...] = (  # in tenths
-    {7: 10}, {1: 4, 2: 3, 4: 3}, {2: 1, 3: 8, 6: 1}, {0: 7, 3: 3},
-    {4: 3, 7: 7}, {1: 1, 4: 8, 5: 1}, {3: 3, 5: 3, 6: 4}, {7: 10},
-)  # fmt: skip
+    {7: 10},
+    {1: 4, 2: 3, 4: 3},
+    {2: 1, 3: 8, 6: 1},
+    {0: 7, 3: 3},
+    {4: 3, 7: 7},
+    {1: 1, 4: 8, 5: 1},
+    {3: 3, 5: 3, 6: 4},
+    {7: 10},
+)
 _SEEN: tuple[dict[str, int], ...] = (  # in tenths
-    {"docked LRV": 10}, {"MRV": 10}, {"MRV": 7, "nothing": 3}, {"nothing": 10},
-    {"nothing": 10}, {"LRV": 7, "nothing": 3}, {"LRV": 10}, {"docked MRV": 10},
-)  # fmt: skip
+    {"docked LRV": 10},
+    {"MRV": 10},
+    {"MRV": 7, "nothing": 3},
+    {"nothing": 10},
+    {"nothing": 10},
+    {"LRV": 7, "nothing": 3},
+    {"LRV": 10},
+    {"docked MRV": 10},
+)
 
 
 def shuttle(gamma: Number = DISCOUNT) -> POMDP:
-    """Carry supplies between two space stations by backing into them; bumping costs 3, docking pays 10. [Chrisman 1992]
+    """Carry supplies between two space stations by backing into them; bumping costs 3, docking pays
+    10. [Chrisman 1992]
 
     >>> shuttle()
     POMDP shuttle: 8 states, 5 observations, 3 actions, 34 outcomes, gamma 19/20
@@ -151,7 +190,10 @@ def shuttle(gamma: Number = DISCOUNT) -> POMDP:
             return {(SHUTTLE_STATES[_TURN[i]], 0): 1}
         if a == "go forward":
             return {(SHUTTLE_STATES[_FORWARD[i]], -3 if i in (1, 6) else 0): 1}
-        return {(SHUTTLE_STATES[j], 10 if (i, j) == (3, 0) else 0): Fraction(x, 10) for j, x in _BACK[i].items()}
+        return {
+            (SHUTTLE_STATES[j], 10 if (i, j) == (3, 0) else 0): Fraction(x, 10)
+            for j, x in _BACK[i].items()
+        }
 
     return POMDP.from_functions(
         name="shuttle",
@@ -166,10 +208,12 @@ def shuttle(gamma: Number = DISCOUNT) -> POMDP:
 
 
 def load_unload(length: int = 5, gamma: Number = DISCOUNT, start: str = "pile") -> POMDP:
-    """A cart on a road: load at the left end, unload at the right end, see only where the ends are. [Peshkin et al. 1999]
+    """A cart on a road: load at the left end, unload at the right end, see only where the ends are.
+    [Peshkin et al. 1999]
 
-    A state is (position, "empty" or "loaded"). Acting at the left end while empty, or at the right end while loaded, pays
-    1 and turns the cart's state; every action moves one step, or stays at an end. One bit of memory is enough.
+    A state is (position, "empty" or "loaded"). Acting at the left end while empty, or at the right
+    end while loaded, pays 1 and turns the cart's state; every action moves one step, or stays at an
+    end. One bit of memory is enough.
 
     Parameters
     ----------
@@ -203,16 +247,19 @@ def load_unload(length: int = 5, gamma: Number = DISCOUNT, start: str = "pile") 
         A=("right", "left"),
         p=p,
         omega=omega,
-        mu={(0, "empty"): 1} if start == "pile" else dict.fromkeys(states, Fraction(1, len(states))),
+        mu={(0, "empty"): 1}
+        if start == "pile"
+        else dict.fromkeys(states, Fraction(1, len(states))),
         gamma=gamma,
     )
 
 
 def short_corridor(gamma: Number = 1) -> POMDP:
-    """The short corridor with switched actions: three cells that look alike, -1 a step, the goal on the right.
+    """The short corridor with switched actions: three cells that look alike, -1 a step, the goal on
+    the right.
 
-    In the second cell left and right are switched. Only stochastic policies do well without memory. [Sutton and Barto
-    2018, Example 13.1]
+    In the second cell left and right are switched. Only stochastic policies do well without memory.
+    [Sutton and Barto 2018, Example 13.1]
 
     >>> short_corridor()
     POMDP short corridor: 4 states (1 terminal), 1 observation, 2 actions, 6 outcomes, gamma 1
@@ -223,5 +270,11 @@ def short_corridor(gamma: Number = 1) -> POMDP:
         return {(s + 1 if right else max(s - 1, 0), -1): 1}
 
     return POMDP.from_functions(
-        name="short corridor", A=("left", "right"), p=p, omega=lambda s: {"o": 1}, mu={0: 1}, gamma=gamma, terminal={3}
+        name="short corridor",
+        A=("left", "right"),
+        p=p,
+        omega=lambda s: {"o": 1},
+        mu={0: 1},
+        gamma=gamma,
+        terminal={3},
     )

@@ -1,7 +1,9 @@
-"""The gravity domain (Section 4, Figure 2): a cookie above, a force that pulls down, a button that switches it off.
+"""The gravity domain (Section 4, Figure 2): a cookie above, a force that pulls down, a button that
+switches it off.
 
-The agent sees its cell and not the force. With the force on, `up` moves down with probability `p_down`. Entering the
-button's cell toggles the force; entering the cookie's cell pays 1 and ends the episode.
+The agent sees its cell and not the force. With the force on, `up` moves down with probability
+`p_down`. Entering the button's cell toggles the force; entering the cookie's cell pays 1 and ends
+the episode.
 """
 
 from __future__ import annotations
@@ -9,8 +11,8 @@ from __future__ import annotations
 from fractions import Fraction
 
 from workbench.errors import WorkbenchError
-from workbench.numeric import Number, number
-from workbench.pomdp import POMDP
+from workbench.model.numbers import Number, number
+from workbench.model.pomdp import POMDP
 
 FIGURE = """
 +---+---+---+---+---+
@@ -25,7 +27,8 @@ FIGURE = """
 | A               B |
 +---+---+---+---+---+
 """
-"""The paper's drawing: A the agent, B the button, C the cookie; `-` and `|` between two cells are walls."""
+"""The paper's drawing: A the agent, B the button, C the cookie; `-` and `|` between two cells are
+walls."""
 
 MOVES = {"up": (0, 1), "down": (0, -1), "left": (-1, 0), "right": (1, 0)}
 
@@ -79,13 +82,16 @@ class Grid:
         return cell if self.has_wall(cell, move) else (cell[0] + move[0], cell[1] + move[1])
 
 
-def gravity(press: str = "enter", p_down: Number = Fraction(9, 10), gamma: Number = Fraction(19, 20)) -> POMDP:
-    """Gravity: fetch a cookie against a downward force that a button turns off; the force is hidden.
+def gravity(
+    press: str = "enter", p_down: Number = Fraction(9, 10), gamma: Number = Fraction(19, 20)
+) -> POMDP:
+    """Gravity: fetch a cookie against a downward force that a button turns off; the force is
+    hidden.
 
     Parameters
     ----------
-    press : "enter" toggles the force on entering the button's cell; "arrive" after every step that ends there, bumps
-        included. They differ only for policies that bump at the button.
+    press : "enter" toggles the force on entering the button's cell; "arrive" after every step that
+        ends there, bumps included. They differ only for policies that bump at the button.
     p_down : the probability that `up` moves down while the force is on.
     gamma : 0.95, as in Appendix D.1.
 
@@ -100,14 +106,18 @@ def gravity(press: str = "enter", p_down: Number = Fraction(9, 10), gamma: Numbe
     grid = Grid(FIGURE)
     start, button, cookie = grid.marks["A"], grid.marks["B"], grid.marks["C"]
 
-    def arrive(cell: tuple[int, int], force: str, move: str) -> tuple[tuple[tuple[int, int], str], int]:
+    def arrive(
+        cell: tuple[int, int], force: str, move: str
+    ) -> tuple[tuple[tuple[int, int], str], int]:
         after = grid.go(cell, MOVES[move])
         toggles = after == button and (press == "arrive" or after != cell)
         if toggles:
             force = "off" if force == "on" else "on"
         return (after, force), int(after == cookie)
 
-    def p(s: tuple[tuple[int, int], str], a: str) -> dict[tuple[tuple[tuple[int, int], str], int], Number]:
+    def p(
+        s: tuple[tuple[int, int], str], a: str
+    ) -> dict[tuple[tuple[tuple[int, int], str], int], Number]:
         cell, force = s
         moves = {"up": 1 - down, "down": down} if (a, force) == ("up", "on") else {a: 1}
         found: dict[tuple[tuple[tuple[int, int], str], int], Number] = {}

@@ -1,18 +1,22 @@
-"""The hallway worlds of Section 6 (Appendix D.2): three rooms on a hallway that looks the same on every walk through it.
+"""The hallway worlds of Section 6 (Appendix D.2): three rooms on a hallway that looks the same on
+every walk through it.
 
-The agent moves in the four directions; one move in twenty goes in one of the other three directions instead, and a
-blocked move stays. It sees its own cell and what lies in the room that it is in.
+The agent moves in the four directions; one move in twenty goes in one of the other three directions
+instead, and a blocked move stays. It sees its own cell and what lies in the room that it is in.
 
-`hallway_cookie`: entering the button's cell takes away the cookie, if there is one, and puts a cookie on one of four
-sites, each equally likely. Reaching the cookie pays 1. As in the public implementation of Toro Icarte et al. (2019), the
-cookie lies under the agent for the one step in which it is eaten and is gone after the next action, wherever that leads.
+`hallway_cookie`: entering the button's cell takes away the cookie, if there is one, and puts a
+cookie on one of four sites, each equally likely. Reaching the cookie pays 1. As in the public
+implementation of Toro Icarte et al. (2019), the cookie lies under the agent for the one step in
+which it is eaten and is gone after the next action, wherever that leads.
 
-`hallway_keys`: two keys, one for each of two doors on the way to the coffee; the agent carries one key at a time, picked
-up on entering its cell. Moving into a closed door with a key opens it, uses up the key and enters; without one it blocks.
-Reaching the coffee pays 1, brings the agent back to its start, locks the doors and lays out the keys again.
+`hallway_keys`: two keys, one for each of two doors on the way to the coffee; the agent carries one
+key at a time, picked up on entering its cell. Moving into a closed door with a key opens it, uses
+up the key and enters; without one it blocks. Reaching the coffee pays 1, brings the agent back to
+its start, locks the doors and lays out the keys again.
 
 Both tasks go on for ever: evaluate them with `weights="stationary"`, or under a limit with
-`workbench.steps.with_step_limit` (the paper's episodes have 10,000 steps). Cells are (row, column) from the top left.
+`workbench.model.step_limit.with_step_limit` (the paper's episodes have 10,000 steps). Cells are
+(row, column) from the top left.
 """
 
 from __future__ import annotations
@@ -22,8 +26,8 @@ from fractions import Fraction
 from typing import Any
 
 from workbench.errors import WorkbenchError
-from workbench.numeric import Number, number
-from workbench.pomdp import POMDP
+from workbench.model.numbers import Number, number
+from workbench.model.pomdp import POMDP
 
 Cell = tuple[int, int]
 
@@ -108,7 +112,9 @@ KNOWN: dict[str, dict[str, Any]] = {
         "observations": 212,
         "cells": 54,
         "cycle": 59,  # 8 to a key, 15 to the first door, 15 and 17 for the second, 4 to the coffee
-        "cycle by history": Fraction(185, 3),  # when both keys are in the room not looked at first: 8 steps more
+        "cycle by history": Fraction(
+            185, 3
+        ),  # when both keys are in the room not looked at first: 8 steps more
         "best with full information": 1.135726,
         "best": 1.071766,
         "steps per coffee": 66.184441,
@@ -210,11 +216,14 @@ def hallway_cookie(slip: Number = Fraction(1, 20), gamma: Number = Fraction(99, 
     )
 
 
-def hallway_keys(slip: Number = Fraction(1, 20), gamma: Number = Fraction(99, 100), ends: bool = False) -> POMDP:
-    """The keys world; a state is (cell, "key" or "-" for what is carried, sites with keys, closed doors).
+def hallway_keys(
+    slip: Number = Fraction(1, 20), gamma: Number = Fraction(99, 100), ends: bool = False
+) -> POMDP:
+    """The keys world; a state is (cell, "key" or "-" for what is carried, sites with keys, closed
+    doors).
 
-    The keys start in the north room, in the south room or one in each, equally likely; one in each takes a site of each
-    room at random.
+    The keys start in the north room, in the south room or one in each, equally likely; one in each
+    takes a site of each room at random.
 
     Parameters
     ----------
@@ -229,10 +238,14 @@ def hallway_keys(slip: Number = Fraction(1, 20), gamma: Number = Fraction(99, 10
     (start,), (coffee,), sites, doors = (plan.sites[mark] for mark in "AGkD")
     north, south = (tuple(site for site in sites if plan.rooms[site] == room) for room in "ns")
     layouts: dict[tuple[Cell, ...], Number] = {north: Fraction(1, 3), south: Fraction(1, 3)}
-    layouts |= {(one, other): Fraction(1, 3 * len(north) * len(south)) for one in north for other in south}
+    layouts |= {
+        (one, other): Fraction(1, 3 * len(north) * len(south)) for one in north for other in south
+    }
     begin = {(start, "-", keys, tuple(doors)): x for keys, x in layouts.items()}
 
-    def arrive(s: tuple[Cell, str, tuple[Cell, ...], tuple[Cell, ...]], move: str) -> dict[tuple[Any, int], Number]:
+    def arrive(
+        s: tuple[Cell, str, tuple[Cell, ...], tuple[Cell, ...]], move: str
+    ) -> dict[tuple[Any, int], Number]:
         cell, carried, keys, closed = s
         there = plan.go(cell, move)
         if there in closed:

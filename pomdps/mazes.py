@@ -1,7 +1,7 @@
 """Mazes in which cells look alike: the cheese maze, the 4x3 maze, T-mazes, heaven and hell.
 
-Start states show their observation before the first action. The files of `pomdp-solve` define no such observation, and
-values published for them begin with none: `KNOWN` says which is which.
+Start states show their observation before the first action. The files of `pomdp-solve` define no
+such observation, and values published for them begin with none: `KNOWN` says which is which.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from fractions import Fraction
 from typing import Any
 
 from workbench.errors import WorkbenchError
-from workbench.numeric import Number, number
-from workbench.pomdp import POMDP
+from workbench.model.numbers import Number, number
+from workbench.model.pomdp import POMDP
 
 DISCOUNT = Fraction(19, 20)
 MOVES = {"N": (-1, 0), "S": (1, 0), "E": (0, 1), "W": (0, -1)}
@@ -29,7 +29,8 @@ KNOWN: dict[str, dict[str, Any]] = {
         "best deterministic memoryless": 0.557722,  # by enumeration
     },
     "four_by_three": {
-        "source": "Parr and Russell 1995; 4x3.95.POMDP of pomdp-solve, whose 0.111111 is 1/9 and whose move east from 9 "
+        "source": "Parr and Russell 1995; 4x3.95.POMDP of pomdp-solve, whose 0.111111 is 1/9 and "
+        "whose move east from 9 "
         "goes astray to 8 where the maze has a wall",
         "states": 11,
         "observations": 6,
@@ -42,33 +43,49 @@ KNOWN: dict[str, dict[str, Any]] = {
         "states": lambda n: 2 * (n + 2) + 1,
         "observations": 5,
         "actions": 4,
-        "best": lambda n, gamma: 4 * gamma ** (n + 1),  # n + 1 steps to the junction, then the right way
-        "best memoryless": lambda n, gamma: Fraction(39, 20) * gamma ** (n + 1),  # a coin at the junction
+        "best": lambda n, gamma: (
+            4 * gamma ** (n + 1)
+        ),  # n + 1 steps to the junction, then the right way
+        "best memoryless": lambda n, gamma: (
+            Fraction(39, 20) * gamma ** (n + 1)
+        ),  # a coin at the junction
     },
     "heaven_hell": {
-        "source": "Geffner and Bonet 1998 (attributed to S. Thrun); heavenhell.POMDP of lambda_discrepancy",
+        "source": "Geffner and Bonet 1998 (attributed to S. Thrun); heavenhell.POMDP of "
+        "lambda_discrepancy",
         "states": 21,
         "observations": 12,
         "actions": 4,
-        "best": Fraction(99, 100) ** 10,  # 3 steps to the priest, 3 back, 4 to heaven, paid on leaving it
+        "best": Fraction(99, 100)
+        ** 10,  # 3 steps to the priest, 3 back, 4 to heaven, paid on leaving it
         "best deterministic memoryless": Fraction(0),  # half heaven, half hell, or neither
     },
 }
-"""Sizes and known answers. `best` is the best history-based value from the start, at the task's own gamma."""
+"""Sizes and known answers. `best` is the best history-based value from the start, at the task's own
+gamma."""
 
 
 # ---------------------------------------------------------------------- the cheese maze
 
 _CHEESE = {
-    (0, 0): 0, (0, 1): 1, (0, 2): 2, (0, 3): 3, (0, 4): 4,
-    (1, 0): 5, (1, 2): 6, (1, 4): 7,
-    (2, 0): 8, (2, 2): 10, (2, 4): 9,
-}  # fmt: skip
+    (0, 0): 0,
+    (0, 1): 1,
+    (0, 2): 2,
+    (0, 3): 3,
+    (0, 4): 4,
+    (1, 0): 5,
+    (1, 2): 6,
+    (1, 4): 7,
+    (2, 0): 8,
+    (2, 2): 10,
+    (2, 4): 9,
+}
 _CHEESE_SEEN = (0, 1, 2, 1, 3, 4, 4, 4, 5, 5, 6)
 
 
 def cheese_maze(gamma: Number = DISCOUNT, episodic: bool = False) -> POMDP:
-    """McCallum's cheese maze: eleven cells, seven kinds of walls around them, cheese at the bottom in the middle.
+    """McCallum's cheese maze: eleven cells, seven kinds of walls around them, cheese at the bottom
+    in the middle.
 
         0  1  2  3  4
         5     6     7
@@ -109,10 +126,18 @@ def cheese_maze(gamma: Number = DISCOUNT, episodic: bool = False) -> POMDP:
 # ---------------------------------------------------------------------- the 4x3 maze
 
 _FOUR_BY_THREE = {
-    (0, 0): 0, (0, 1): 1, (0, 2): 2, (0, 3): 3,
-    (1, 0): 4,            (1, 2): 5, (1, 3): 6,
-    (2, 0): 7, (2, 1): 8, (2, 2): 9, (2, 3): 10,
-}  # fmt: skip
+    (0, 0): 0,
+    (0, 1): 1,
+    (0, 2): 2,
+    (0, 3): 3,
+    (1, 0): 4,
+    (1, 2): 5,
+    (1, 3): 6,
+    (2, 0): 7,
+    (2, 1): 8,
+    (2, 2): 9,
+    (2, 3): 10,
+}
 
 
 def four_by_three(gamma: Number = DISCOUNT, episodic: bool = False) -> POMDP:
@@ -122,8 +147,8 @@ def four_by_three(gamma: Number = DISCOUNT, episodic: bool = False) -> POMDP:
         4     5  6     6: -1
         7  8  9 10
 
-    A move goes astray to either side with probability 1/10 each. Acting in 3 pays 1, in 6 costs 1, anywhere else costs
-    0.04; from 3 and 6 every action leads to one of the other cells, uniformly.
+    A move goes astray to either side with probability 1/10 each. Acting in 3 pays 1, in 6 costs 1,
+    anywhere else costs 0.04; from 3 and 6 every action leads to one of the other cells, uniformly.
 
     Parameters
     ----------
@@ -144,7 +169,11 @@ def four_by_three(gamma: Number = DISCOUNT, episodic: bool = False) -> POMDP:
     def p(s: Any, a: str) -> dict[tuple[Any, Fraction], Number]:
         if s in goals:
             reward = goals[s][1]
-            return {("end", reward): 1} if episodic else {(cell, reward): x for cell, x in anywhere.items()}
+            return (
+                {("end", reward): 1}
+                if episodic
+                else {(cell, reward): x for cell, x in anywhere.items()}
+            )
         found: dict[tuple[Any, Fraction], Number] = {}
         for move, x in ((a, 8), (sideways[a][0], 1), (sideways[a][1], 1)):
             outcome = (step(s, move), Fraction(-1, 25))
@@ -157,7 +186,11 @@ def four_by_three(gamma: Number = DISCOUNT, episodic: bool = False) -> POMDP:
         if s in goals:
             return {goals[s][0]: 1}
         walls = (step(s, "W") == s, step(s, "E") == s)
-        return {{(True, False): "left", (False, True): "right", (True, True): "both"}.get(walls, "neither"): 1}
+        return {
+            {(True, False): "left", (False, True): "right", (True, True): "both"}.get(
+                walls, "neither"
+            ): 1
+        }
 
     return POMDP.from_functions(
         name="4x3",
@@ -176,11 +209,12 @@ def four_by_three(gamma: Number = DISCOUNT, episodic: bool = False) -> POMDP:
 
 
 def t_maze(n: int = 5, gamma: Number = Fraction(9, 10), bump: Number = 0) -> POMDP:
-    """A corridor of n cells with a junction at its end; the first cell shows which way the goal is, once.
+    """A corridor of n cells with a junction at its end; the first cell shows which way the goal is,
+    once.
 
-    A state is (goal, position) with goal "up" or "down" and positions 0 (the sign), 1 to n (the corridor) and n + 1 (the
-    junction). Up or down at the junction ends the episode with 4 if it is the goal's way, else with -0.1. Left and right
-    move along the corridor; what is blocked stays.
+    A state is (goal, position) with goal "up" or "down" and positions 0 (the sign), 1 to n (the
+    corridor) and n + 1 (the junction). Up or down at the junction ends the episode with 4 if it is
+    the goal's way, else with -0.1. Left and right move along the corridor; what is blocked stays.
 
     Parameters
     ----------
@@ -223,22 +257,30 @@ def t_maze(n: int = 5, gamma: Number = Fraction(9, 10), bump: Number = 0) -> POM
 # ---------------------------------------------------------------------- heaven and hell
 
 _HEAVEN_HELL = {
-    (0, 0): 4, (0, 1): 3, (0, 2): 2, (0, 3): 5, (0, 4): 6,
-                          (1, 2): 1,
-                          (2, 2): 0,
-                          (3, 2): 7, (3, 3): 8, (3, 4): 9,
-}  # fmt: skip
+    (0, 0): 4,
+    (0, 1): 3,
+    (0, 2): 2,
+    (0, 3): 5,
+    (0, 4): 6,
+    (1, 2): 1,
+    (2, 2): 0,
+    (3, 2): 7,
+    (3, 3): 8,
+    (3, 4): 9,
+}
 
 
 def heaven_hell(gamma: Number = Fraction(99, 100)) -> POMDP:
-    """Heaven is at one end of a T, hell at the other, and only the priest, down a side path, knows which is which.
+    """Heaven is at one end of a T, hell at the other, and only the priest, down a side path, knows
+    which is which.
 
         4  3  2  5  6     4 and 6: heaven and hell, or hell and heaven
               1
               0           start
               7  8  9     9: the priest, who says "left" or "right"
 
-    A state is (where heaven is, cell). Any action in heaven pays 1, in hell -1, and ends the episode.
+    A state is (where heaven is, cell). Any action in heaven pays 1, in hell -1, and ends the
+    episode.
 
     >>> heaven_hell()
     POMDP heaven-hell: 21 states (1 terminal), 12 observations, 4 actions, 80 outcomes, gamma 99/100

@@ -1,14 +1,17 @@
-"""MiniGrid's RedBlueDoors and MemoryS7 (Section 6, Appendix D.3), compiled from the `minigrid` package itself.
+"""MiniGrid's RedBlueDoors and MemoryS7 (Section 6, Appendix D.3), compiled from the `minigrid`
+package itself.
 
-Needs the extra `gym`. The agent sees the `view` x `view` cells in front of it, 3 x 3 in the paper; the package's observation
-also holds the compass direction, which `compass` keeps.
+Needs the extra `gym`. The agent sees the `view` x `view` cells in front of it, 3 x 3 in the paper;
+the package's observation also holds the compass direction, which `compass` keeps.
 
-`red_blue_doors`: a room with a red and a blue door on opposite sides, at random heights; opening the blue door ends the
-episode and pays 1 if the red door was open before. `memory_s7`: the agent starts near a key or a ball and has to go to
-the one of two objects at the end of a hallway that is like it; either ends the episode, the right one pays 1.
+`red_blue_doors`: a room with a red and a blue door on opposite sides, at random heights; opening
+the blue door ends the episode and pays 1 if the red door was open before. `memory_s7`: the agent
+starts near a key or a ball and has to go to the one of two objects at the end of a hallway that is
+like it; either ends the episode, the right one pays 1.
 
-Without a step counter success pays 1. The package pays 1 - 0.9 t/T for success at step t of at most T (T is 1280 for
-8x8, 720 for 6x6, 245 for MemoryS7): `step_limit=T` gives that, with the count in the state.
+Without a step counter success pays 1. The package pays 1 - 0.9 t/T for success at step t of at most
+T (T is 1280 for 8x8, 720 for 6x6, 245 for MemoryS7): `step_limit=T` gives that, with the count in
+the state.
 """
 
 from __future__ import annotations
@@ -18,9 +21,9 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
-from workbench.numeric import Number
-from workbench.pomdp import POMDP
-from workbench.steps import with_step_limit
+from workbench.model.numbers import Number
+from workbench.model.pomdp import POMDP
+from workbench.model.step_limit import with_step_limit
 
 KNOWN: dict[str, dict[str, Any]] = {
     "red_blue_doors": {"states": 15_768, "terminal": 72, "actions": 7, "steps": 1280},
@@ -41,11 +44,12 @@ KNOWN: dict[str, dict[str, Any]] = {
         "best": 0.929794,  # history-based
     },
 }
-"""Sizes without a step counter, with a view of 3 x 3 and no compass; the package's limit on steps; best values for gamma 99/100
-by dynamic programming over states and over reachable beliefs.
+"""Sizes without a step counter, with a view of 3 x 3 and no compass; the package's limit on steps;
+best values for gamma 99/100 by dynamic programming over states and over reachable beliefs.
 
-RedBlueDoors 8x8: for each of 36 placements of the doors, 36 cells and 4 directions with the red door closed, 55 cells with
-it open, 18 cells outside with it closed again: 36 * 4 * (36 + 55 + 18) = 15,696, and 2 terminal states.
+RedBlueDoors 8x8: for each of 36 placements of the doors, 36 cells and 4 directions with the red
+door closed, 55 cells with it open, 18 cells outside with it closed again: 36 * 4 * (36 + 55 + 18) =
+15,696, and 2 terminal states.
 """
 
 
@@ -68,7 +72,9 @@ def red_blue_doors(
     gamma : 0.99, the default of the PPO implementation that the paper uses.
     step_limit : the length of an episode, with the reward of the package.
     """
-    P = _compiled(f"MiniGrid-RedBlueDoors-{size}x{size}-v0", "red_blue_doors", view, compass, _names(actions))
+    P = _compiled(
+        f"MiniGrid-RedBlueDoors-{size}x{size}-v0", "red_blue_doors", view, compass, _names(actions)
+    )
     return _finished(P, gamma, step_limit)
 
 
@@ -79,12 +85,17 @@ def memory_s7(
     gamma: Number = Fraction(99, 100),
     step_limit: int | None = None,
 ) -> POMDP:
-    """MemoryS7; only the actions left, right and forward change anything. Parameters as of `red_blue_doors`.
+    """MemoryS7; only the actions left, right and forward change anything. Parameters as of
+    `red_blue_doors`.
 
     >>> memory_s7(actions=("left", "right", "forward"))
     POMDP memory_s7: 168 states (8 terminal), 56 observations, 3 actions, 480 outcomes, gamma 99/100
     """
-    return _finished(_compiled("MiniGrid-MemoryS7-v0", "memory_s7", view, compass, _names(actions)), gamma, step_limit)
+    return _finished(
+        _compiled("MiniGrid-MemoryS7-v0", "memory_s7", view, compass, _names(actions)),
+        gamma,
+        step_limit,
+    )
 
 
 def _names(actions: Sequence[str] | None) -> tuple[str, ...] | None:
@@ -92,10 +103,12 @@ def _names(actions: Sequence[str] | None) -> tuple[str, ...] | None:
 
 
 @lru_cache(maxsize=8)
-def _compiled(env_id: str, name: str, view: int, compass: bool, actions: tuple[str, ...] | None) -> POMDP:
+def _compiled(
+    env_id: str, name: str, view: int, compass: bool, actions: tuple[str, ...] | None
+) -> POMDP:
     from workbench.extras import need
-    from workbench.gym.explore import from_gymnasium
-    from workbench.gym.minigrids import MiniGridView
+    from workbench.interop.gym.import_env import from_gymnasium
+    from workbench.interop.gym.minigrid_view import MiniGridView
 
     need("minigrid")
     env = need("gymnasium").make(env_id, agent_view_size=view)

@@ -1,12 +1,15 @@
 """Appendix A.1: the compiled POMDP is the memory-augmented environment.
 
-E = <P, memory> is run as the pair it is defined as (Definition 4.2): s_0 ~ mu, o_0 ~ omega, m_0 ~ eta; then
-(s', r) ~ p(.|s,a), o' ~ omega(.|s'), m' ~ Gamma(.|m,w,o,a,r,o'). The compiled POMDP P' has states <s,m,o>. With
+E = <P, memory> is run as the pair it is defined as (Definition 4.2): s_0 ~ mu, o_0 ~ omega, m_0 ~
+eta; then (s', r) ~ p(.|s,a), o' ~ omega(.|s'), m' ~ Gamma(.|m,w,o,a,r,o'). The compiled POMDP P'
+has states <s,m,o>. With
 
-    alpha_t(<s,m,o>) = P(what the agent saw, did and got up to t, and the hidden rest is <s,m,o> at t)
+    alpha_t(<s,m,o>) = P(what the agent saw, did and got up to t, and the hidden rest is <s,m,o> at
+    t)
 
-both satisfy alpha_0 = mu' and alpha_{t+1} = sum over <s,m,o> of alpha_t pi(a,w|m,o) times the kernel of one step, and the
-agent sees (m, o) in both. So they are equivalent as soon as mu' and the kernels are the same functions:
+both satisfy alpha_0 = mu' and alpha_{t+1} = sum over <s,m,o> of alpha_t pi(a,w|m,o) times the
+kernel of one step, and the agent sees (m, o) in both. So they are equivalent as soon as mu' and the
+kernels are the same functions:
 
     mu'(<s,m,o>) = mu(s) eta(m) omega(o|s)
     p'(<s',m',o'>, r | <s,m,o>, <a,w>) = p(s',r|s,a) Gamma(m'|m,w,o,a,r,o') omega(o'|s')
@@ -28,9 +31,9 @@ from proofs.certified import text
 from proofs.generic import generic_memory, generic_policy, generic_product, generic_task
 from proofs.ledger import Evidence, claim, proved, refuted
 from workbench import POMDP, Memory, Policy, augment
-from workbench.memories import attach
-from workbench.simulation import alone, pair, sequences
-from workbench.space import Label
+from workbench.model.memories import attach
+from workbench.model.simulate import alone, pair, sequences
+from workbench.model.space import Label
 
 Compile = Callable[[POMDP, Memory], POMDP]
 
@@ -55,7 +58,11 @@ def gives_the_next_observation_for_the_current_one(P: POMDP, memory: Memory) -> 
 def forgets_the_reward(P: POMDP, memory: Memory) -> POMDP:
     """A product whose Gamma is told 0 in the place of every reward."""
     wrong = Memory(
-        memory.name, memory.M, memory.W, lambda m, w, o, a, r, o_next: memory.Gamma(m, w, o, a, 0, o_next), memory.eta
+        memory.name,
+        memory.M,
+        memory.W,
+        lambda m, w, o, a, r, o_next: memory.Gamma(m, w, o, a, 0, o_next),
+        memory.eta,
     )
     return augment(P, wrong)
 
@@ -82,7 +89,9 @@ def differences(P: POMDP, memory: Memory, E: POMDP) -> list[str]:
 
 
 def _same(one: Any, other: Any) -> bool:
-    return one.keys() == other.keys() and all(sympy.expand(one[key] - other[key]) == 0 for key in one)
+    return one.keys() == other.keys() and all(
+        sympy.expand(one[key] - other[key]) == 0 for key in one
+    )
 
 
 def toy() -> tuple[POMDP, Memory]:
@@ -91,9 +100,17 @@ def toy() -> tuple[POMDP, Memory]:
     P = POMDP.from_functions(
         name="toy",
         A=["a", "b"],
-        p=lambda s, a: {("s", 1): half, ("t", 0): half / 2, ("end", 1): half / 2} if a == "a" else {("t", s == "s"): 1},
+        p=lambda s, a: (
+            {("s", 1): half, ("t", 0): half / 2, ("end", 1): half / 2}
+            if a == "a"
+            else {("t", s == "s"): 1}
+        ),
         omega=lambda s: (
-            {"x": 1} if s == "end" else {"x": half / 2, "y": 1 - half / 2} if s == "s" else {"x": half, "y": half}
+            {"x": 1}
+            if s == "end"
+            else {"x": half / 2, "y": 1 - half / 2}
+            if s == "s"
+            else {"x": half, "y": half}
         ),
         mu={"s": half / 2, "t": 1 - half / 2},
         gamma=half,
@@ -114,7 +131,12 @@ def memory_json(P: POMDP, memory: Memory) -> dict[str, Any]:
         "eta": [[encode(m), str(x)] for m, x in memory.eta.items()],
         "W": [encode(w) for w in memory.W],
         "Gamma": [
-            [*map(encode, (m, w, o, a)), str(r), encode(o_next), [[encode(n), str(x)] for n, x in row.items()]]
+            [
+                *map(encode, (m, w, o, a)),
+                str(r),
+                encode(o_next),
+                [[encode(n), str(x)] for n, x in row.items()],
+            ]
             for m in memory.M
             for w in memory.W
             for o in P.O
@@ -126,7 +148,9 @@ def memory_json(P: POMDP, memory: Memory) -> dict[str, Any]:
     }
 
 
-def sequences_certificate(P: POMDP, memory: Memory, E: POMDP, pi: Policy, horizon: int) -> dict[str, Any]:
+def sequences_certificate(
+    P: POMDP, memory: Memory, E: POMDP, pi: Policy, horizon: int
+) -> dict[str, Any]:
     """P and the memory, the compiled product, a policy: to be run side by side."""
     return {
         "kind": "same-sequences",
@@ -141,12 +165,14 @@ def sequences_certificate(P: POMDP, memory: Memory, E: POMDP, pi: Policy, horizo
 @claim(
     "A1.equivalent",
     place="App. A.1",
-    statement="The compiled POMDP gives every sequence of observations, actions and rewards the probability that "
+    statement="The compiled POMDP gives every sequence of observations, actions and rewards the "
+    "probability that "
     "the memory-augmented environment gives it, for every task, memory and policy.",
     verdict="proved",
 )
 def equivalent(compile_: Compile = compiled) -> Evidence:
-    """The kernels of one step with all numbers symbols; then sequences of small tasks with numbers."""
+    """The kernels of one step with all numbers symbols; then sequences of small tasks with
+    numbers."""
     small, strange = toy()
     cases: list[tuple[POMDP, Memory]] = [(small, strange)]
     cases += [(small, attach(name, small)) for name in ("K1", "B1", "O1", "OA1", "O2")] + [
@@ -159,7 +185,10 @@ def equivalent(compile_: Compile = compiled) -> Evidence:
         one, other = (sequences(process, pi, 2) for process in (alone(E), pair(P, memory)))
         if one != other:
             H = next(H for H in {**one, **other} if one.get(H) != other.get(H))
-            shown = f"{P.name} with {memory.name}: {H} has the probability {other.get(H, 0)}, and {one.get(H, 0)} when compiled"
+            shown = (
+                f"{P.name} with {memory.name}: {H} has the probability "
+                f"{other.get(H, 0)}, and {one.get(H, 0)} when compiled"
+            )
             return refuted("different probabilities", shown, counterexample=shown)
         if len(certificates) < 2:
             certificates.append(sequences_certificate(P, memory, E, pi, 2))
@@ -172,17 +201,24 @@ def equivalent(compile_: Compile = compiled) -> Evidence:
     one, other = (sequences(process, pi, 1) for process in (alone(E), pair(P, memory)))
     assert _same(one, other)
     argument = text(
-        "Let alpha_t(s,m,o) be the probability of what the agent has seen, done and got up to t, together with "
+        "Let alpha_t(s,m,o) be the probability of what the agent has seen, done and got up to t, "
+        "together with "
         "s_t = s and (m_t, o_t) = (m, o). In the pair and in the compiled POMDP alike",
         "  alpha_0(s,m,o)        = mu(s) eta(m) omega(o|s)",
         "  alpha_{t+1}(s',m',o') = sum_s alpha_t(s,m,o) pi(a,w|m,o)",
         "                                p(s',r|s,a) omega(o'|s') Gamma(m'|m,w,o,a,r,o')",
-        "for the (m,o), (a,w), r and (m',o') of the sequence, so by induction on t they agree; summing out s "
-        "gives the probability of the sequence. It is enough that mu', the observations and the kernels of one "
-        f"step are the same functions: compared entry by entry, {len(E.S)} states and {len(E.A)} actions, for a "
-        "task and a memory whose numbers (p, rewards, omega, mu, Gamma, eta) are all symbols, Gamma reading all "
-        "its arguments, and for sequences of one step with a policy of symbols. The sizes do not enter.",
-        f"With numbers, sequences of two steps, exactly: {len(cases)} pairs of a task and a memory, one stochastic.",
+        "for the (m,o), (a,w), r and (m',o') of the sequence, so by induction on t they agree; "
+        "summing out s "
+        "gives the probability of the sequence. It is enough that mu', the observations and the "
+        "kernels of one "
+        f"step are the same functions: compared entry by entry, {len(E.S)} states and {len(E.A)} "
+        "actions, for a "
+        "task and a memory whose numbers (p, rewards, omega, mu, Gamma, eta) are all symbols, "
+        "Gamma reading all "
+        "its arguments, and for sequences of one step with a policy of symbols. The sizes do not "
+        "enter.",
+        f"With numbers, sequences of two steps, exactly: {len(cases)} pairs of a task and a "
+        "memory, one stochastic.",
         "The paper's definition of P' leaves out gamma' = gamma, which returns need.",
     )
     return proved("kernels equal as polynomials; induction", argument, certificates)
@@ -195,5 +231,7 @@ def mixed(E: POMDP) -> Policy:
     return Policy.from_mapping(E, dict.fromkeys(E.O, row))
 
 
-equivalent.twin("Gamma told o' in the place of o", compile_=gives_the_next_observation_for_the_current_one)
+equivalent.twin(
+    "Gamma told o' in the place of o", compile_=gives_the_next_observation_for_the_current_one
+)
 equivalent.twin("Gamma not told the reward", compile_=forgets_the_reward)

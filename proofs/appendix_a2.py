@@ -1,16 +1,20 @@
 """Appendix A.2, Proposition A.1: a sufficiently expressive memory is as good as the whole history.
 
-A memory is sufficiently expressive (Definition A.2) if some memory-update function f never lets two histories with the same
-last observation and different beliefs share a memory state. Two hypotheses are missing for what the proposition says:
+A memory is sufficiently expressive (Definition A.2) if some memory-update function f never lets two
+histories with the same last observation and different beliefs share a memory state. Two hypotheses
+are missing for what the proposition says:
 
-- **mu.** The paper starts beliefs with b_0(s) proportional to omega(o_0|s), without mu. Such a b is not what the history tells
-  about the state, and memories that keep it apart may be useless. The belief is b_0(s) proportional to mu(s) omega(o_0|s).
-- **rewards.** Histories hold observations and actions; Gamma may read rewards. Then (m, o) may tell more than the history,
-  and the best memoryless policy may be better than the best history-based one: not equivalent, though no worse.
+- **mu.** The paper starts beliefs with b_0(s) proportional to omega(o_0|s), without mu. Such a b is
+  not what the history tells about the state, and memories that keep it apart may be useless. The
+  belief is b_0(s) proportional to mu(s) omega(o_0|s).
+- **rewards.** Histories hold observations and actions; Gamma may read rewards. Then (m, o) may tell
+  more than the history, and the best memoryless policy may be better than the best history-based
+  one: not equivalent, though no worse.
 
-With both of them (A2.optimal*): let beta(m, o) be the one belief of the histories H with last observation o and
-m in Omega_f(H), let pi* be optimal in the (finite) MDP of beliefs, and let the agent at (m, o) do a = pi*(beta(m, o)) and write
-f(m, o, a). By induction on t it does, after every history H, what pi* does at b(H); so it is worth what pi* is worth.
+With both of them (A2.optimal*): let beta(m, o) be the one belief of the histories H with last
+observation o and m in Omega_f(H), let pi* be optimal in the (finite) MDP of beliefs, and let the
+agent at (m, o) do a = pi*(beta(m, o)) and write f(m, o, a). By induction on t it does, after every
+history H, what pi* does at b(H); so it is worth what pi* is worth.
 """
 
 from __future__ import annotations
@@ -40,10 +44,10 @@ from workbench import (
     is_sufficiently_expressive,
     reachable_beliefs,
 )
-from workbench.memories import attach
-from workbench.numeric import Numbers
-from workbench.pomdp import Distribution
-from workbench.space import Label
+from workbench.model.memories import attach
+from workbench.model.numbers import Numbers
+from workbench.model.pomdp import Distribution
+from workbench.model.space import Label
 
 HALF = Fraction(1, 2)
 
@@ -52,7 +56,8 @@ HALF = Fraction(1, 2)
 
 
 def swap() -> POMDP:
-    """Two states that look alike; every action changes the state; a pays 1 in L, b pays 1 in R. Starts in L."""
+    """Two states that look alike; every action changes the state; a pays 1 in L, b pays 1 in R.
+    Starts in L."""
     other = {"L": "R", "R": "L"}
     return POMDP.from_functions(
         name="swap",
@@ -65,7 +70,8 @@ def swap() -> POMDP:
 
 
 def without_mu(P: POMDP) -> POMDP:
-    """P with its start replaced by any state alike: its beliefs are the paper's, b_0(s) proportional to omega(o_0|s).
+    """P with its start replaced by any state alike: its beliefs are the paper's, b_0(s)
+    proportional to omega(o_0|s).
 
     It has all histories of P, so what holds for all its histories holds for those of P.
     """
@@ -97,14 +103,17 @@ def reads_reward(M: tuple[str, ...] = ("heads", "tails")) -> Memory:
 @claim(
     "A2.optimal",
     place="App. A.2",
-    statement="Proposition A.1 as printed: if a memory is sufficiently expressive (beliefs starting with b_0(s) "
-    "proportional to omega(o_0|s)), the best memoryless policy of the augmented environment is equivalent to the "
+    statement="Proposition A.1 as printed: if a memory is sufficiently expressive (beliefs "
+    "starting with b_0(s) "
+    "proportional to omega(o_0|s)), the best memoryless policy of the augmented environment is "
+    "equivalent to the "
     "best history-based one.",
     verdict="refuted",
     corrected_by="A2.optimal*",
 )
 def as_printed(with_mu: bool = False) -> Evidence:
-    """The task `swap` without memory: the printed belief never changes, but the best action does."""
+    """The task `swap` without memory: the printed belief never changes, but the best action
+    does."""
     P = swap()
     premise = is_sufficiently_expressive(P if with_mu else without_mu(P), "none")
     if not premise:
@@ -118,25 +127,37 @@ def as_printed(with_mu: bool = False) -> Evidence:
     E = augment(P, "B1")
     alternate = Policy.deterministic(E, {("0", "o"): ("a", "1"), ("1", "o"): ("b", "0")})
     C, winner = coin(), reads_reward()
-    guess, told = best_history(C, exact=True).value, best_memoryless(augment(C, winner), exact=True).value
+    guess, told = (
+        best_history(C, exact=True).value,
+        best_memoryless(augment(C, winner), exact=True).value,
+    )
     assert is_sufficiently_expressive(C, winner)
     argument = text(
-        "First hypothesis: mu. Two states L, R with one observation; every action changes the state; gamma = "
+        "First hypothesis: mu. Two states L, R with one observation; every action changes the "
+        "state; gamma = "
         "1/2; start in L.",
         table_text(
             ["state", "a pays", "b pays", "then"],
             [["L", 1, 0, "R"], ["R", 0, 1, "L"]],
         ),
-        "The printed b_0 is (1/2, 1/2), and so is the belief after every history. One memory state is enough to "
-        "keep one belief apart, so 'none' is sufficiently expressive as printed. The best history-based policy "
-        f"a, b, a, b, ... is worth {history}; the memoryless policy that does a with probability x is worth "
-        f"{sympy.factor(value)}, at most {best.value}. With b_0 proportional to mu omega the beliefs L and R "
+        "The printed b_0 is (1/2, 1/2), and so is the belief after every history. One memory "
+        "state is enough to "
+        "keep one belief apart, so 'none' is sufficiently expressive as printed. The best "
+        "history-based policy "
+        f"a, b, a, b, ... is worth {history}; the memoryless policy that does a with probability "
+        "x is worth "
+        f"{sympy.factor(value)}, at most {best.value}. With b_0 proportional to mu omega the "
+        "beliefs L and R "
         "alternate, and 'none' does not keep them apart.",
         "Nothing smaller breaks it: with one state, or one action, a memoryless policy is optimal.",
-        "Second hypothesis: Gamma reads no rewards. A hidden coin, guesses that pay 1 if right, gamma = 1/2, one "
-        "observation. A history of observations and actions tells nothing, there is one belief, every memory is "
-        "sufficiently expressive. A memory that notes which side won makes the best memoryless policy worth "
-        f"{told}; the best history-based one is worth {guess}. So they are not equivalent, even with mu, though "
+        "Second hypothesis: Gamma reads no rewards. A hidden coin, guesses that pay 1 if right, "
+        "gamma = 1/2, one "
+        "observation. A history of observations and actions tells nothing, there is one belief, "
+        "every memory is "
+        "sufficiently expressive. A memory that notes which side won makes the best memoryless "
+        "policy worth "
+        f"{told}; the best history-based one is worth {guess}. So they are not equivalent, even "
+        "with mu, though "
         "the memoryless one is no worse.",
     )
     return refuted(
@@ -160,8 +181,11 @@ def as_printed(with_mu: bool = False) -> Evidence:
 as_printed.twin("b_0 with mu", with_mu=True)
 
 
-def update_certificate(P: POMDP, memory: str, f: Any, starts_with_mu: bool = True) -> dict[str, Any]:
-    """A memory-update function, {(m, o, a): w}, that keeps all beliefs apart; arguments left out write the first write."""
+def update_certificate(
+    P: POMDP, memory: str, f: Any, starts_with_mu: bool = True
+) -> dict[str, Any]:
+    """A memory-update function, {(m, o, a): w}, that keeps all beliefs apart; arguments left out
+    write the first write."""
     return {
         "kind": "memory-update",
         "model": model_json(P),
@@ -177,11 +201,18 @@ def update_certificate(P: POMDP, memory: str, f: Any, starts_with_mu: bool = Tru
 def beta(P: POMDP, memory: Memory, f: Any) -> dict[tuple[Label, Label], Any]:
     """The belief behind each pair (m, o) that can be reached with f, whatever the actions.
 
-    Rewards are hidden from histories but not from Gamma, so the state is followed beside the belief.
+    Rewards are hidden from histories but not from Gamma, so the state is followed beside the
+    belief.
     """
     graph = reachable_beliefs(P)
     found: dict[tuple[Label, Label], Any] = {}
-    queue = [(s, node, m) for node in graph.start for s in node.b for m, x in memory.eta.items() if x != 0]
+    queue = [
+        (s, node, m)
+        for node in graph.start
+        for s in node.b
+        for m, x in memory.eta.items()
+        if x != 0
+    ]
     seen = set(queue)
     for s, node, m in queue:  # grows while we walk
         assert found.setdefault((m, node.o), node) == node, "f does not keep the beliefs apart"
@@ -201,7 +232,8 @@ def beta(P: POMDP, memory: Memory, f: Any) -> dict[tuple[Label, Label], Any]:
 
 
 def read_off(P: POMDP, memory: Memory, f: Any) -> Policy:
-    """The policy that does at (m, o) what is optimal at the belief behind it, and writes what f says."""
+    """The policy that does at (m, o) what is optimal at the belief behind it, and writes what f
+    says."""
     belief_mdp = reachable_beliefs(P).mdp()
     best = best_memoryless(belief_mdp, exact=True).policy
     choice = {}
@@ -222,21 +254,32 @@ def noisy_bit() -> Memory:
 
 
 LISTED: tuple[tuple[Any, Any], ...] = (
-    (recall, "B3"), (recall, "OA2"), (recall4, "B3"), (recall4, "OA1"), (recall_variant, "B3"), (recall_variant, "OA2"),
-    (gravity, "B1"), (gravity, noisy_bit()), (swap, "B1"), (swap, noisy_bit()),
-)  # fmt: skip
+    (recall, "B3"),
+    (recall, "OA2"),
+    (recall4, "B3"),
+    (recall4, "OA1"),
+    (recall_variant, "B3"),
+    (recall_variant, "OA2"),
+    (gravity, "B1"),
+    (gravity, noisy_bit()),
+    (swap, "B1"),
+    (swap, noisy_bit()),
+)
 
 
 @claim(
     "A2.optimal*",
     place="App. A.2",
-    statement="If a memory is sufficiently expressive (beliefs starting with mu) and gamma < 1 or episodes are "
-    "bounded, some memoryless policy of the augmented environment is worth the best history-based value; if "
+    statement="If a memory is sufficiently expressive (beliefs starting with mu) and gamma < 1 or "
+    "episodes are "
+    "bounded, some memoryless policy of the augmented environment is worth the best history-based "
+    "value; if "
     "Gamma reads no rewards, none is worth more.",
     verdict="proved",
 )
 def corrected(cases: Any = LISTED, never_more: Any = ((swap, "B1"),)) -> Evidence:
-    """`cases`: where the policy read off is evaluated; `never_more`: where the best memoryless policy is looked for."""
+    """`cases`: where the policy read off is evaluated; `never_more`: where the best memoryless
+    policy is looked for."""
     lines, certificates = [], []
     for task, name in cases:
         P = task()
@@ -246,14 +289,18 @@ def corrected(cases: Any = LISTED, never_more: Any = ((swap, "B1"),)) -> Evidenc
         if not found:
             reached = best_memoryless(augment(P, memory), exact=True).value
             if reached < best:
-                shown = f"{P.name} with {memory.name}: best memoryless {reached}, best history-based {best}"
+                shown = (
+                    f"{P.name} with {memory.name}: best memoryless {reached}, best "
+                    f"history-based {best}"
+                )
                 return refuted("worse than the history", shown, counterexample=shown)
             continue
         pi = read_off(P, memory, found.f)
         value = evaluate(augment(P, memory), pi, exact=True).value
         if value != best:
             shown = (
-                f"{P.name} with {memory.name}: the policy read off is worth {value}, the best history-based one {best}"
+                f"{P.name} with {memory.name}: the policy read off is worth "
+                f"{value}, the best history-based one {best}"
             )
             return refuted("the policy read off falls short", shown, counterexample=shown)
         lines.append(
@@ -269,21 +316,36 @@ def corrected(cases: Any = LISTED, never_more: Any = ((swap, "B1"),)) -> Evidenc
             certificates.append(policy_certificate(P, name, pi, value))
     for task, memory in never_more:
         P = task()
-        reached, best = best_memoryless(augment(P, memory), exact=True).value, best_history(P, exact=True).value
+        reached, best = (
+            best_memoryless(augment(P, memory), exact=True).value,
+            best_history(P, exact=True).value,
+        )
         if reached > best:
-            shown = f"{P.name} with {attach(memory, P).name}: best memoryless {reached}, best history-based {best}"
+            shown = (
+                f"{P.name} with {attach(memory, P).name}: best memoryless "
+                f"{reached}, best history-based {best}"
+            )
             return refuted("better than the history", shown, counterexample=shown)
     argument = text(
-        "Let f separate the beliefs. For a pair (m, o) that some history H makes possible, m in Omega_f(H), o "
-        "its last observation, the belief b(H) is the same for all such H: call it beta(m, o). At most |M| "
-        "beliefs share an observation, so the MDP of beliefs is finite; let pi* be a deterministic optimal "
-        "policy of it (gamma < 1, or bounded episodes). At (m, o) do a = pi*(beta(m, o)) and write f(m, o, a).",
-        "After any history H with a chance the memory is in Omega_f(H), because the writes are those of f; so "
-        "the action is pi*(b(H)). By induction the histories have the probabilities that pi* gives them, and the "
+        "Let f separate the beliefs. For a pair (m, o) that some history H makes possible, m in "
+        "Omega_f(H), o "
+        "its last observation, the belief b(H) is the same for all such H: call it beta(m, o). At "
+        "most |M| "
+        "beliefs share an observation, so the MDP of beliefs is finite; let pi* be a "
+        "deterministic optimal "
+        "policy of it (gamma < 1, or bounded episodes). At (m, o) do a = pi*(beta(m, o)) and "
+        "write f(m, o, a).",
+        "After any history H with a chance the memory is in Omega_f(H), because the writes are "
+        "those of f; so "
+        "the action is pi*(b(H)). By induction the histories have the probabilities that pi* "
+        "gives them, and the "
         "returns are the same. eta and Gamma may be stochastic, and Gamma may read rewards.",
-        "Conversely, if Gamma reads no rewards, m_t is drawn from o_0, a_0, ..., o_t, the writes and chance, all "
-        "independent of s_t given the history; so a memoryless policy of the augmented environment is a "
-        "randomised history-based policy and is worth no more than the best of them. If beliefs are infinitely "
+        "Conversely, if Gamma reads no rewards, m_t is drawn from o_0, a_0, ..., o_t, the writes "
+        "and chance, all "
+        "independent of s_t given the history; so a memoryless policy of the augmented "
+        "environment is a "
+        "randomised history-based policy and is worth no more than the best of them. If beliefs "
+        "are infinitely "
         "many, no finite memory is sufficiently expressive, and nothing is claimed.",
         "The policy that the proof describes, built from the f found and evaluated in rationals:",
         table_text(["task", "memory", "pairs (m,o)", "value = best history"], lines),

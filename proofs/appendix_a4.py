@@ -1,14 +1,16 @@
 """Appendix A.4, Proposition A.2 (1): how many bits are sufficiently expressive.
 
-With u = max_o |{b(H) : H ends in o}|, the paper's f stores in the memory the last observation, the last action and the number
-of the belief before it, o, a and i, which together with the next observation give the next belief. That is right after the
-first step. But the memory *starts* at 0^k, which is the code of some (o, a, i): before the first step there is no last action,
-and yet the memory says there was one. If all 2^k words are codes of triples that occur, the start has no word of its own.
+With u = max_o |{b(H) : H ends in o}|, the paper's f stores in the memory the last observation, the
+last action and the number of the belief before it, o, a and i, which together with the next
+observation give the next belief. That is right after the first step. But the memory *starts* at
+0^k, which is the code of some (o, a, i): before the first step there is no last action, and yet the
+memory says there was one. If all 2^k words are codes of triples that occur, the start has no word
+of its own.
 
-Write a "way to go on" for a reachable (o, b) followed by an action, or for the start: a map from the next observation to
-the next belief. Two ways that lead to different beliefs with the same observation must not leave the same word in memory;
-ways that do not disagree anywhere may share one, and then agree with one total map O -> {1, ..., u}. So B(k) is sufficiently
-expressive if
+Write a "way to go on" for a reachable (o, b) followed by an action, or for the start: a map from
+the next observation to the next belief. Two ways that lead to different beliefs with the same
+observation must not leave the same word in memory; ways that do not disagree anywhere may share
+one, and then agree with one total map O -> {1, ..., u}. So B(k) is sufficiently expressive if
 
     2^k >= |O| |A| u + 1      a word for each triple, one for the start                                        (1)
     2^k >= u^|O|              a word for each total map                                                       (2)
@@ -32,9 +34,9 @@ from proofs.certificates import encode, model_json
 from proofs.certified import table_text, text
 from proofs.ledger import Evidence, checked, claim, proved, refuted
 from workbench import POMDP, is_sufficiently_expressive, reachable_beliefs
-from workbench.beliefs import BeliefGraph
-from workbench.space import Label, show
-from workbench.updates import verify_f
+from workbench.model.beliefs import BeliefGraph
+from workbench.model.space import Label, show
+from workbench.sufficiency.update import verify_f
 
 
 def printed_bound(P: POMDP) -> int:
@@ -46,7 +48,8 @@ def printed_bound(P: POMDP) -> int:
 
 
 def smallest_product() -> int:
-    """The smallest |O| |A| u among powers of two with u^|O| > |O| |A| u, where the printed bound can fail.
+    """The smallest |O| |A| u among powers of two with u^|O| > |O| |A| u, where the printed bound
+    can fail.
 
     >>> smallest_product()
     8
@@ -56,7 +59,8 @@ def smallest_product() -> int:
 
 
 def turning() -> POMDP:
-    """Two places, x and y, and a hidden side, 1 or 2: stay or move with equal chance; the way from y to x turns the side.
+    """Two places, x and y, and a hidden side, 1 or 2: stay or move with equal chance; the way from
+    y to x turns the side.
 
     In x the side is 1 for sure at first, in y it is 1 with probability 1/3.
     """
@@ -78,7 +82,8 @@ def turning() -> POMDP:
 
 
 def ways_to_go_on(graph: BeliefGraph) -> Iterator[tuple[tuple[Label, ...], dict[Label, Any]]]:
-    """Each way to go on, named by a history and an action (the start by nothing), as a map {o': belief}."""
+    """Each way to go on, named by a history and an action (the start by nothing), as a map {o':
+    belief}."""
     yield (), {node.o: node.b for node in graph.start}
     for n, node in enumerate(graph.nodes):
         for a in graph.P.A:
@@ -103,7 +108,8 @@ def clique_certificate(P: POMDP, k: int, ways: list[tuple[Label, ...]]) -> dict[
 @claim(
     "A4.bk",
     place="App. A.4",
-    statement="Proposition A.2 (1) as printed: B(k) is sufficiently expressive if k >= ceil(log2 |O|) + "
+    statement="Proposition A.2 (1) as printed: B(k) is sufficiently expressive if k >= ceil(log2 "
+    "|O|) + "
     "ceil(log2 |A|) + ceil(log2 u).",
     verdict="refuted",
     corrected_by="A4.bk*",
@@ -119,21 +125,32 @@ def as_printed(extra: int = 0) -> Evidence:
         return checked(f"B{k} is sufficiently expressive", str(found))
     ways = list(ways_to_go_on(graph))
     assert all(exclude_each_other(one, other) for (_, one), (_, other) in combinations(ways, 2))
-    lines = [[", ".join(map(show, way)) or "the start", *(_side(after.get(o)) for o in P.O)] for way, after in ways]
+    lines = [
+        [", ".join(map(show, way)) or "the start", *(_side(after.get(o)) for o in P.O)]
+        for way, after in ways
+    ]
     shown = table_text(["after", *(f"then {o}: side 1" for o in P.O)], lines)
     argument = text(
-        "One action; observations x, y; hidden side 1 or 2. With equal chance stay or move to the other place; "
+        "One action; observations x, y; hidden side 1 or 2. With equal chance stay or move to the "
+        "other place; "
         "from y to x the side turns. Start: x, side 1 (1/4); y, side 1 (1/4) or 2 (1/2).",
-        f"|O| = {len(P.O)}, |A| = {len(P.A)}, u = {graph.u}, so the printed bound is k = {k}. The {len(graph)} "
-        "reachable beliefs, each followed by the action, and the start, are ways to go on; each leads, by the "
+        f"|O| = {len(P.O)}, |A| = {len(P.A)}, u = {graph.u}, so the printed bound is k = {k}. The "
+        f"{len(graph)} "
+        "reachable beliefs, each followed by the action, and the start, are ways to go on; each "
+        "leads, by the "
         "next observation, to a belief (the probability of side 1):",
         shown,
-        f"Any two of the {len(ways)} lines differ somewhere. If two of them left the same word in memory, two "
-        f"different beliefs would share a memory state and an observation. So {len(ways)} words are needed, and "
+        f"Any two of the {len(ways)} lines differ somewhere. If two of them left the same word in "
+        "memory, two "
+        f"different beliefs would share a memory state and an observation. So {len(ways)} words "
+        "are needed, and "
         f"B{k} has {2**k}.",
-        "The proof in the paper stores (o, a, number of the belief), which is right from the first step on; the "
-        "start, 0^k, means one of these triples already. The bound can fail only if |O|, |A| and u are powers of "
-        f"two and u^|O| > |O||A|u (A4.bk*), and the smallest such product |O||A|u is {smallest_product()}, that "
+        "The proof in the paper stores (o, a, number of the belief), which is right from the "
+        "first step on; the "
+        "start, 0^k, means one of these triples already. The bound can fail only if |O|, |A| and "
+        "u are powers of "
+        "two and u^|O| > |O||A|u (A4.bk*), and the smallest such product |O||A|u is "
+        f"{smallest_product()}, that "
         "of this example.",
     )
     return refuted(
@@ -160,7 +177,8 @@ def words(k: int) -> list[str]:
 
 
 def by_triples(P: POMDP, k: int) -> dict[tuple[str, Label, Label], str]:
-    """The paper's f with word 0 left to the start: word 1 + (o |A| + a) u + i for the belief number i at o, and action a.
+    """The paper's f with word 0 left to the start: word 1 + (o |A| + a) u + i for the belief number
+    i at o, and action a.
 
     >>> f = by_triples(swap(), 3)
     >>> f["000", "o", "b"], f["011", "o", "a"]
@@ -181,7 +199,8 @@ def by_triples(P: POMDP, k: int) -> dict[tuple[str, Label, Label], str]:
 
 
 def by_maps(P: POMDP, k: int) -> dict[tuple[str, Label, Label], str]:
-    """A word for each total map O -> {0, ..., u - 1}, word 0 for that of the start: which belief comes with which observation."""
+    """A word for each total map O -> {0, ..., u - 1}, word 0 for that of the start: which belief
+    comes with which observation."""
     graph = reachable_beliefs(P)
     number = {node: graph.beliefs(node.o).index(node.b) for node in graph.nodes}
 
@@ -201,7 +220,8 @@ def by_maps(P: POMDP, k: int) -> dict[tuple[str, Label, Label], str]:
 
 
 def few_beliefs() -> POMDP:
-    """Three observations, a hidden bit that is seen only in c: neither |O| nor u^|O| is small, but few triples occur."""
+    """Three observations, a hidden bit that is seen only in c: neither |O| nor u^|O| is small, but
+    few triples occur."""
     third = Fraction(1, 3)
     follow = {"a": "b", "b": "c", "c": "a"}
     return POMDP.from_functions(
@@ -220,8 +240,10 @@ LISTED = (recall, recall4, recall_variant, gravity, turning, swap, few_beliefs)
 @claim(
     "A4.bk*",
     place="App. A.4",
-    statement="B(k) is sufficiently expressive if 2^k >= |O| |A| u + 1, or if 2^k >= u^|O|; the printed bound is "
-    "enough unless |O|, |A| and u are all powers of two with u^|O| > |O| |A| u; one bit more than the printed "
+    statement="B(k) is sufficiently expressive if 2^k >= |O| |A| u + 1, or if 2^k >= u^|O|; the "
+    "printed bound is "
+    "enough unless |O|, |A| and u are all powers of two with u^|O| > |O| |A| u; one bit more than "
+    "the printed "
     "bound is always enough.",
     verdict="proved",
 )
@@ -241,29 +263,44 @@ def corrected(room: int = 1) -> Evidence:
             try:
                 f = make(P, k)
             except IndexError:
-                shown = f"{P.name}: |O||A|u = {len(P.O) * len(P.A) * u} triples and the start do not fit into the words of B{k}"
+                shown = (
+                    f"{P.name}: |O||A|u = {len(P.O) * len(P.A) * u} triples and "
+                    f"the start do not fit into the words of B{k}"
+                )
                 return refuted("no word for the start", shown, counterexample=shown)
             if not verify_f(P, f"B{k}", f):
                 shown = f"{P.name}, {rule}: f does not keep the beliefs apart with B{k}"
                 return refuted("f does not separate", shown, counterexample=shown)
-            smallest = next(j for j in range(k + 1) if is_sufficiently_expressive(P, f"B{j}" if j else "none"))
+            smallest = next(
+                j for j in range(k + 1) if is_sufficiently_expressive(P, f"B{j}" if j else "none")
+            )
             lines.append([P.name, len(P.O), len(P.A), u, rule, k, printed_bound(P), smallest])
             if len(f) <= 200:
                 certificates.append(update_certificate(P, f"B{k}", f))
     argument = text(
-        "(1) 2^k >= |O||A|u + 1. Give the start the word 0^k and every triple (o, a, i) one of the others, i the "
-        "number of a belief among those that come with o. Let f at (m, o', a'): if m is the word of (o, a, i), "
-        "the belief now is the update of the i-th belief at o by a and o'; if m = 0^k it is b_0 for o'; let i' "
-        "be its number at o'; write the word of (o', a', i'). By induction on the history the word in memory is "
-        "that of the last o, a and the number of the belief before, so (m, o') determines the belief, and f "
+        "(1) 2^k >= |O||A|u + 1. Give the start the word 0^k and every triple (o, a, i) one of "
+        "the others, i the "
+        "number of a belief among those that come with o. Let f at (m, o', a'): if m is the word "
+        "of (o, a, i), "
+        "the belief now is the update of the i-th belief at o by a and o'; if m = 0^k it is b_0 "
+        "for o'; let i' "
+        "be its number at o'; write the word of (o', a', i'). By induction on the history the "
+        "word in memory is "
+        "that of the last o, a and the number of the belief before, so (m, o') determines the "
+        "belief, and f "
         "separates.",
-        "(2) 2^k >= u^|O|. Let a word stand for a map g: O -> {0, ..., u-1}, the start's map for 0^k. At (m, o, "
-        "a) the belief is number g_m(o) at o; write the word of a map that sends each o' possible after it to "
+        "(2) 2^k >= u^|O|. Let a word stand for a map g: O -> {0, ..., u-1}, the start's map for "
+        "0^k. At (m, o, "
+        "a) the belief is number g_m(o) at o; write the word of a map that sends each o' possible "
+        "after it to "
         "the number of the next belief.",
-        "The printed bound gives 2^k >= |O||A|u, with equality only if |O|, |A| and u are powers of two; "
-        "otherwise (1) holds. If u^|O| <= |O||A|u, (2) holds. One bit more gives 2^(k+1) >= 2 |O||A|u >= |O||A|u "
+        "The printed bound gives 2^k >= |O||A|u, with equality only if |O|, |A| and u are powers "
+        "of two; "
+        "otherwise (1) holds. If u^|O| <= |O||A|u, (2) holds. One bit more gives 2^(k+1) >= 2 "
+        "|O||A|u >= |O||A|u "
         "+ 1.",
-        "Both f, built and verified on all histories of these tasks (k as asked for by the rule; 'least' is the "
+        "Both f, built and verified on all histories of these tasks (k as asked for by the rule; "
+        "'least' is the "
         "smallest k that is sufficiently expressive, by the decision procedure):",
         table_text(["task", "|O|", "|A|", "u", "rule", "k", "printed", "least"], lines),
     )

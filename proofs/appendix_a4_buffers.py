@@ -1,18 +1,23 @@
-"""Appendix A.4, Proposition A.2 (2) and (3): when buffers of pairs and of observations are sufficiently expressive.
+"""Appendix A.4, Proposition A.2 (2) and (3): when buffers of pairs and of observations are
+sufficiently expressive.
 
-Let f always push. After H = o_0, a_0, ..., a_{t-1}, o_t the buffer of OA(k) holds the last k pairs before the present,
+Let f always push. After H = o_0, a_0, ..., a_{t-1}, o_t the buffer of OA(k) holds the last k pairs
+before the present,
 
     (o_{t-k}, a_{t-k}), ..., (o_{t-1}, a_{t-1})           if t >= k,
     empty, ..., empty, (o_0, a_0), ..., (o_{t-1}, a_{t-1})  if t < k,
 
-that of O(k) and K(k) the observations alone, and the agent sees o_t beside it. So equal buffers belong to histories that are
-both long (t >= k) and agree on the last k pairs, or both short, of the same length, and agree on all pairs. With the same o_t:
-if the belief depends only on the last k pairs (with or without o_t), it is the same in the first case by hypothesis and in
-the second because the histories are the same. For observations the second case needs the hypothesis, too: two short
-histories with the same observations may differ in their actions. The paper's "any history" includes them.
+that of O(k) and K(k) the observations alone, and the agent sees o_t beside it. So equal buffers
+belong to histories that are both long (t >= k) and agree on the last k pairs, or both short, of the
+same length, and agree on all pairs. With the same o_t: if the belief depends only on the last k
+pairs (with or without o_t), it is the same in the first case by hypothesis and in the second
+because the histories are the same. For observations the second case needs the hypothesis, too: two
+short histories with the same observations may differ in their actions. The paper's "any history"
+includes them.
 
-"The last k observations" may count o_t or not; the buffer and o_t hold k + 1 of them, so both readings are covered, and if
-o_t counts, k - 1 cells are enough. Which belief is meant, with mu or without, does not matter to the argument.
+"The last k observations" may count o_t or not; the buffer and o_t hold k + 1 of them, so both
+readings are covered, and if o_t counts, k - 1 cells are enough. Which belief is meant, with mu or
+without, does not matter to the argument.
 """
 
 from __future__ import annotations
@@ -26,8 +31,8 @@ from proofs.appendix_a2 import update_certificate
 from proofs.certified import table_text, text
 from proofs.ledger import Evidence, claim, proved, refuted
 from workbench import POMDP, is_sufficiently_expressive, reachable_beliefs
-from workbench.space import Label, show
-from workbench.updates import verify_f
+from workbench.model.space import Label, show
+from workbench.sufficiency.update import verify_f
 
 
 def pushes(m: Label, o: Label, a: Label) -> str:
@@ -36,7 +41,8 @@ def pushes(m: Label, o: Label, a: Label) -> str:
 
 
 def what_counts(history: tuple[Label, ...], k: int, what: str) -> tuple[Label, ...]:
-    """The last k pairs and o_t; or the last k observations, o_t "besides" them or "counted" among them."""
+    """The last k pairs and o_t; or the last k observations, o_t "besides" them or "counted" among
+    them."""
     o = history[-1]
     pairs = list(zip(history[:-1:2], history[1::2], strict=True))
     if what == "pairs":
@@ -45,15 +51,19 @@ def what_counts(history: tuple[Label, ...], k: int, what: str) -> tuple[Label, .
     return (*(pair[0] for pair in pairs[len(pairs) - min(kept, len(pairs)) :]), o)
 
 
-def depends_only_on(P: POMDP, k: int, what: str, any_history: bool = True) -> tuple[tuple[Label, ...], ...] | None:
-    """None if the belief of every history depends only on what counts; else two histories that show the contrary.
+def depends_only_on(
+    P: POMDP, k: int, what: str, any_history: bool = True
+) -> tuple[tuple[Label, ...], ...] | None:
+    """None if the belief of every history depends only on what counts; else two histories that show
+    the contrary.
 
-    Decided on all histories: they matter only through their belief and their last k + 1 steps, of which there are
-    finitely many if the beliefs are.
+    Decided on all histories: they matter only through their belief and their last k + 1 steps, of
+    which there are finitely many if the beliefs are.
 
     Parameters
     ----------
-    any_history : if False, nothing is asked of histories that are too short to have all that counts.
+    any_history : if False, nothing is asked of histories that are too short to have all that
+        counts.
     """
     graph = reachable_beliefs(P)
     known: dict[Any, tuple[Any, tuple[Label, ...]]] = {}
@@ -105,7 +115,8 @@ def last_coins(k: int) -> POMDP:
 
 
 def early_choice() -> POMDP:
-    """The first action leads to one of two states that look alike; then both lead to the same place for ever."""
+    """The first action leads to one of two states that look alike; then both lead to the same place
+    for ever."""
     leads = {"x": {"l": "left", "r": "right"}}
     return POMDP.from_functions(
         name="early choice",
@@ -121,16 +132,27 @@ def early_choice() -> POMDP:
 
 Case = tuple[POMDP, int]
 PAIRS: tuple[Case, ...] = (
-    (last_actions(1), 1), (last_actions(2), 2), (last_actions(3), 3), (recall4(), 1), (recall(), 2), (recall_variant(), 2),
-    (last_coins(1), 1), (early_choice(), 1),
-)  # fmt: skip
+    (last_actions(1), 1),
+    (last_actions(2), 2),
+    (last_actions(3), 3),
+    (recall4(), 1),
+    (recall(), 2),
+    (recall_variant(), 2),
+    (last_coins(1), 1),
+    (early_choice(), 1),
+)
 OBSERVATIONS: tuple[Case, ...] = ((last_coins(1), 1), (last_coins(2), 2), (last_coins(3), 3))
 
 
 def judged(
-    cases: tuple[Case, ...], kinds: tuple[str, ...], readings: tuple[str, ...], smaller: int, any_history: bool
+    cases: tuple[Case, ...],
+    kinds: tuple[str, ...],
+    readings: tuple[str, ...],
+    smaller: int,
+    any_history: bool,
 ) -> tuple[list[list[Any]], list[dict[str, Any]], str]:
-    """For each case whose hypothesis holds: does always pushing separate the beliefs? Rows, certificates, and what fails."""
+    """For each case whose hypothesis holds: does always pushing separate the beliefs? Rows,
+    certificates, and what fails."""
     rows: list[list[Any]] = []
     certificates: list[dict[str, Any]] = []
     for P, least in cases:
@@ -140,37 +162,51 @@ def judged(
             assert broken is None, f"{P.name}: {broken}"
             for kind in kinds:
                 memory = f"{kind}{k - smaller}" if k > smaller else "none"
-                found = verify_f(P, memory, pushes) if memory != "none" else is_sufficiently_expressive(P, memory)
+                found = (
+                    verify_f(P, memory, pushes)
+                    if memory != "none"
+                    else is_sufficiently_expressive(P, memory)
+                )
                 if not found:
                     why = getattr(found, "collision", None) or found
                     return rows, certificates, f"{P.name}, k = {k}, {memory}: {why}"
                 rows.append([P.name, k, reading, memory])
                 if len(certificates) < 8:
                     arguments = getattr(found, "arguments", ())
-                    certificates.append(update_certificate(P, memory, dict.fromkeys(arguments, "push")))
+                    certificates.append(
+                        update_certificate(P, memory, dict.fromkeys(arguments, "push"))
+                    )
     return rows, certificates, ""
 
 
 @claim(
     "A4.oak",
     place="App. A.4",
-    statement="Proposition A.2 (2): OA(k) is sufficiently expressive if the belief of any history depends only "
+    statement="Proposition A.2 (2): OA(k) is sufficiently expressive if the belief of any history "
+    "depends only "
     "on the last k observation-action pairs (and the current observation).",
     verdict="proved",
 )
 def buffers_of_pairs(smaller: int = 0, any_history: bool = True) -> Evidence:
-    """`smaller`: cells taken from the buffer; `any_history`: whether the hypothesis speaks of short histories as well."""
+    """`smaller`: cells taken from the buffer; `any_history`: whether the hypothesis speaks of short
+    histories as well."""
     rows, certificates, trouble = judged(PAIRS, ("OA",), ("pairs",), smaller, any_history)
     if trouble:
         return refuted("pushing does not separate", trouble, counterexample=trouble)
     argument = text(
-        "Let f always push. The buffer then holds the last k pairs, with empty cells in front if there have been "
-        "fewer. Let H1 and H2 end with the same observation and the same buffer. An empty cell in it: both have "
-        "the same length t < k, and the buffer holds all their pairs, so H1 = H2. None: both have their last k "
-        "pairs in the buffer, and these are the same; by hypothesis b(H1) = b(H2). So different beliefs have "
+        "Let f always push. The buffer then holds the last k pairs, with empty cells in front if "
+        "there have been "
+        "fewer. Let H1 and H2 end with the same observation and the same buffer. An empty cell in "
+        "it: both have "
+        "the same length t < k, and the buffer holds all their pairs, so H1 = H2. None: both have "
+        "their last k "
+        "pairs in the buffer, and these are the same; by hypothesis b(H1) = b(H2). So different "
+        "beliefs have "
         "different buffers, and f separates.",
-        "It does not matter whether the current observation counts as part of the hypothesis, nor what it says "
-        "of short histories, nor whether b_0 holds mu. Hypothesis and conclusion, each decided on all histories:",
+        "It does not matter whether the current observation counts as part of the hypothesis, nor "
+        "what it says "
+        "of short histories, nor whether b_0 holds mu. Hypothesis and conclusion, each decided on "
+        "all histories:",
         table_text(["task", "k", "depends on", "memory"], rows),
     )
     return proved("f = push; buffer and o_t give b", argument, certificates)
@@ -182,7 +218,8 @@ buffers_of_pairs.twin("one cell less", smaller=1)
 @claim(
     "A4.ok",
     place="App. A.4",
-    statement="Proposition A.2 (3): O(k) and K(k) are sufficiently expressive if the belief of any history, "
+    statement="Proposition A.2 (3): O(k) and K(k) are sufficiently expressive if the belief of "
+    "any history, "
     "short ones included, depends only on the last k observations, the current one counted or not.",
     verdict="proved",
 )
@@ -198,16 +235,23 @@ def buffers_of_observations(
     assert depends_only_on(weak, 2, "besides", any_history=False) is None
     H1, H2 = depends_only_on(weak, 2, "besides") or ((), ())
     argument = text(
-        "Let f always push (K(k) can do nothing else). The buffer holds the last k observations before the "
-        "current one, with empty cells in front if there have been fewer. Let H1 and H2 end with the same "
-        "observation and the same buffer. An empty cell in it: both have the same length t < k and the same "
-        "observations. None: the same last k observations before the current one. In both cases b(H1) = b(H2) by "
+        "Let f always push (K(k) can do nothing else). The buffer holds the last k observations "
+        "before the "
+        "current one, with empty cells in front if there have been fewer. Let H1 and H2 end with "
+        "the same "
+        "observation and the same buffer. An empty cell in it: both have the same length t < k "
+        "and the same "
+        "observations. None: the same last k observations before the current one. In both cases "
+        "b(H1) = b(H2) by "
         "hypothesis, whether the current observation counts among the k or not.",
-        "The hypothesis has to speak of short histories, too, as the paper's 'any history' does: the buffer "
-        f"holds no actions. In '{weak.name}' the belief depends on nothing but the last observation from the "
+        "The hypothesis has to speak of short histories, too, as the paper's 'any history' does: "
+        "the buffer "
+        f"holds no actions. In '{weak.name}' the belief depends on nothing but the last "
+        "observation from the "
         f"second step on, but after one step on the action: {', '.join(map(show, H1))} and "
         f"{', '.join(map(show, H2))} leave the same buffer in O2 and K2.",
-        "If the current observation counts, k - 1 cells are enough. Hypothesis and conclusion, each decided on "
+        "If the current observation counts, k - 1 cells are enough. Hypothesis and conclusion, "
+        "each decided on "
         "all histories:",
         table_text(["task", "k", "o_t", "memory"], rows),
     )
@@ -215,4 +259,6 @@ def buffers_of_observations(
 
 
 buffers_of_observations.twin("one cell less", smaller=1)
-buffers_of_observations.twin("said of long histories only", cases=((early_choice(), 2),), any_history=False)
+buffers_of_observations.twin(
+    "said of long histories only", cases=((early_choice(), 2),), any_history=False
+)

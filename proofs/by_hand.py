@@ -1,13 +1,15 @@
 """Values by walking through episodes: the second way, which shares no code with the evaluator.
 
-A task is read into plain dictionaries of labels and Fractions, from a POMDP or from the JSON of a certificate. A memory
-<M, W, Gamma, eta> is carried along beside the task, so the compiled product of Appendix A.1 is not used either. Then
+A task is read into plain dictionaries of labels and Fractions, from a POMDP or from the JSON of a
+certificate. A memory <M, W, Gamma, eta> is carried along beside the task, so the compiled product
+of Appendix A.1 is not used either. Then
 
     value      the expected return, action by action and outcome by outcome
     weight     sum over all ways to come to (s, m, o) at step t of their probability, times gamma^t if discounted
     q(o', a')  the mean over those (s, m, o) that look like o' = (m, o) of the return after a' = (a, w)
 
-by recursion over episodes, which must be finite. Slow and obvious; without a memory o' is o and a' is a.
+by recursion over episodes, which must be finite. Slow and obvious; without a memory o' is o and a'
+is a.
 
 >>> from pomdps import recall4
 >>> q, value = by_hand(task_of(recall4()), "B1", lambda o, a: Fraction(1, 8))
@@ -35,7 +37,7 @@ class Task:
     """A POMDP as dictionaries."""
 
     A: list[Label]
-    O: list[Label]  # noqa: E741
+    O: list[Label]
     mu: dict[Label, Any]
     p: dict[Pair, dict[Pair, Any]]
     omega: dict[Label, dict[Label, Any]]
@@ -67,13 +69,17 @@ def task_of(P: Any) -> Task:
 
 
 def task_from_json(data: dict[str, Any], number: Callable[[str], Any] = Fraction) -> Task:
-    """The dictionaries of a model written by `certificates.model_json`; `number` reads its numbers."""
+    """The dictionaries of a model written by `certificates.model_json`; `number` reads its
+    numbers."""
     omega = {decode(s): {decode(o): number(x) for o, x in row} for s, row in data["omega"]}
     return Task(
         A=[decode(a) for a in data["actions"]],
         O=sorted({o for row in omega.values() for o in row}, key=str),
         mu={decode(s): number(x) for s, x in data["mu"]},
-        p={(decode(s), decode(a)): {(decode(t), number(r)): number(x) for t, r, x in row} for s, a, row in data["p"]},
+        p={
+            (decode(s), decode(a)): {(decode(t), number(r)): number(x) for t, r, x in row}
+            for s, a, row in data["p"]
+        },
         omega=omega,
         terminal={decode(s) for s in data["terminal"]},
         gamma=number(data["gamma"]),
@@ -81,7 +87,8 @@ def task_from_json(data: dict[str, Any], number: Callable[[str], Any] = Fraction
 
 
 def recorder(name: str) -> Recorder | None:
-    """The memory of a name such as "B2", "O1" or "OA1", from Definitions 4.3, 4.4, A.3 and A.4; None for "none"."""
+    """The memory of a name such as "B2", "O1" or "OA1", from Definitions 4.3, 4.4, A.3 and A.4;
+    None for "none"."""
     if name == "none":
         return None
     kind, k = name.rstrip("0123456789"), int(name.lstrip("BKOA"))
@@ -196,8 +203,8 @@ def by_hand(
 def greedy_by_hand(q: dict[Pair, Any], memory: str, ties: str = "last") -> dict[Label, Label]:
     """The action that is best at each observation that has q-values.
 
-    Among equals the higher write wins, then the lower action (`ties="first"`: the lower write, then the lower action).
-    Actions and writes rank by their order in q.
+    Among equals the higher write wins, then the lower action (`ties="first"`: the lower write, then
+    the lower action). Actions and writes rank by their order in q.
     """
     actions = list(dict.fromkeys(a for _, a in q))
     if memory != "none":

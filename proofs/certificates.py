@@ -1,8 +1,8 @@
 """Certificates: evidence as plain JSON, and their re-checking without the code that found them.
 
-A certificate is a JSON object with a `kind`. Models travel inside it as tables of labels and fractions
-(`workbench.lab.models`), so that a file written today can be verified by somebody who has nothing but the file and the
-checker of its kind.
+A certificate is a JSON object with a `kind`. Models travel inside it as tables of labels and
+fractions (`workbench.model.json`), so that a file written today can be verified by somebody who has
+nothing but the file and the checker of its kind.
 """
 
 from __future__ import annotations
@@ -13,19 +13,31 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
-from workbench.lab.models import decode, encode, model_from_json, model_json, policy_json
-from workbench.space import Label
+from workbench.model.json import decode, encode, model_from_json, model_json, policy_json
+from workbench.model.space import Label
 
 __all__ = [
-    "CHECKERS", "Spoiled", "decode", "encode", "load_checkers", "model_from_json", "model_json", "policy_from_json",
-    "policy_json", "recheck", "rechecks",
-]  # fmt: skip
+    "CHECKERS",
+    "Spoiled",
+    "decode",
+    "encode",
+    "load_checkers",
+    "model_from_json",
+    "model_json",
+    "policy_from_json",
+    "policy_json",
+    "recheck",
+    "rechecks",
+]
 
 CHECKERS: dict[str, Callable[[dict[str, Any]], str]] = {}
 
 
-def rechecks(kind: str) -> Callable[[Callable[[dict[str, Any]], str]], Callable[[dict[str, Any]], str]]:
-    """Register the checker of a kind: it returns a sentence on what it verified, or raises `Spoiled`."""
+def rechecks(
+    kind: str,
+) -> Callable[[Callable[[dict[str, Any]], str]], Callable[[dict[str, Any]], str]]:
+    """Register the checker of a kind: it returns a sentence on what it verified, or raises
+    `Spoiled`."""
 
     def register(checker: Callable[[dict[str, Any]], str]) -> Callable[[dict[str, Any]], str]:
         CHECKERS[kind] = checker

@@ -13,7 +13,7 @@ from typing import Any
 
 from proofs.certificates import encode, model_json, policy_json
 from workbench import POMDP, Policy
-from workbench.evaluation import Evaluation
+from workbench.evaluation.evaluate import Evaluation
 
 
 def q_certificate(P: POMDP, memory: str, found: Evaluation) -> dict[str, Any]:
@@ -25,7 +25,12 @@ def q_certificate(P: POMDP, memory: str, found: Evaluation) -> dict[str, Any]:
         "memory": memory,
         "policy": policy_json(pi),
         "discounted": found.weights == "discounted",
-        "q": [[encode(o), encode(a), str(x)] for o in pi.O for a in pi.A if (x := found.q[o, a]) is not None],
+        "q": [
+            [encode(o), encode(a), str(x)]
+            for o in pi.O
+            for a in pi.A
+            if (x := found.q[o, a]) is not None
+        ],
         "value": str(found.value),
     }
 
@@ -42,9 +47,16 @@ def value_certificate(P: POMDP, memory: str, pi: Policy, value: Any) -> dict[str
 
 
 def step_certificate(
-    P: POMDP, pi: Policy, step: Any, before: Any, after: Any, discounted: bool = False, memory: str = "none"
+    P: POMDP,
+    pi: Policy,
+    step: Any,
+    before: Any,
+    after: Any,
+    discounted: bool = False,
+    memory: str = "none",
 ) -> dict[str, Any]:
-    """What a step towards the greedy policy does to the return; among equal actions the lower one wins."""
+    """What a step towards the greedy policy does to the return; among equal actions the lower one
+    wins."""
     return {
         "kind": "greedy-step",
         "model": model_json(P),
@@ -58,7 +70,8 @@ def step_certificate(
 
 
 def text(*parts: str) -> str:
-    """Paragraphs filled to 78 columns, one below the other; parts that begin with a blank stay as they are."""
+    """Paragraphs filled to 78 columns, one below the other; parts that begin with a blank stay as
+    they are."""
     return "\n".join(part if part.startswith(" ") else textwrap.fill(part, 78) for part in parts)
 
 
@@ -71,4 +84,6 @@ def table_text(head: Sequence[str], lines: Sequence[Sequence[Any]]) -> str:
     """A small table in plain text."""
     cells = [list(map(str, head)), *(list(map(str, line)) for line in lines)]
     widths = [max(len(line[j]) for line in cells) for j in range(len(head))]
-    return "\n".join("  " + "  ".join(x.rjust(w) for x, w in zip(line, widths, strict=True)) for line in cells)
+    return "\n".join(
+        "  " + "  ".join(x.rjust(w) for x, w in zip(line, widths, strict=True)) for line in cells
+    )

@@ -1,7 +1,8 @@
 """A task, a memory and a policy in which every number is a symbol.
 
-What holds for them holds whatever the numbers are: an identity between rational functions of the symbols is an identity
-for all tasks of that shape. `generic_task` goes on for as long as its symbols say, `two_steps` is over after two actions.
+What holds for them holds whatever the numbers are: an identity between rational functions of the
+symbols is an identity for all tasks of that shape. `generic_task` goes on for as long as its
+symbols say, `two_steps` is over after two actions.
 
 >>> generic_task().p("s", "a")
 {('s', rsa): psas, ('t', rsa): psat, ('end', Fraction(0, 1)): -psas - psat + 1}
@@ -18,7 +19,7 @@ from typing import Any
 import sympy
 
 from workbench import POMDP, Memory, Policy, augment
-from workbench.space import Label
+from workbench.model.space import Label
 
 GAMMA = sympy.Symbol("gamma")
 
@@ -43,7 +44,8 @@ def split(outcomes: list[Label], *name: Any) -> dict[Label, Any]:
 
 
 def generic_task() -> POMDP:
-    """States s and t, observations x and y, one action, an end; rewards, p, omega, mu and gamma are symbols."""
+    """States s and t, observations x and y, one action, an end; rewards, p, omega, mu and gamma are
+    symbols."""
     S = ["s", "t"]
     omega = {s: split(["x", "y"], "w", s) for s in S} | {"end": {"x": 1}}
 
@@ -52,12 +54,19 @@ def generic_task() -> POMDP:
         return {**going, ("end", 0): 1 - sum(going.values())}
 
     return POMDP.from_functions(
-        name="generic task", A=("a",), p=p, omega=omega.__getitem__, mu=split(S, "mu"), gamma=GAMMA, terminal={"end"}
+        name="generic task",
+        A=("a",),
+        p=p,
+        omega=omega.__getitem__,
+        mu=split(S, "mu"),
+        gamma=GAMMA,
+        terminal={"end"},
     )
 
 
 def two_steps() -> POMDP:
-    """Two actions: in s, then in t or u. Each of these states may be seen as x or as y; the numbers are symbols."""
+    """Two actions: in s, then in t or u. Each of these states may be seen as x or as y; the numbers
+    are symbols."""
 
     def p(s: str, a: str) -> dict[tuple[str, Any], Any]:
         if s == "s":

@@ -1,17 +1,19 @@
-"""Where a policy stays greedy: the oracle loop along a segment of policies, for all its points at once.
+"""Where a policy stays greedy: the oracle loop along a segment of policies, for all its points at
+once.
 
 While the greedy policy stays g, every iterate that follows a policy pi_0 lies on the segment
 
     pi = x pi_0 + (1-x) g,     x = product of (1 - eps_n) over the steps taken,
 
-whatever the steps are. The evaluator gives q_pi as rational functions of x (and of whatever else the policy has symbols
-for), and "g is greedy on q_pi" is one inequality for each row and each action other than g's:
+whatever the steps are. The evaluator gives q_pi as rational functions of x (and of whatever else
+the policy has symbols for), and "g is greedy on q_pi" is one inequality for each row and each
+action other than g's:
 
     q(o, g(o)) - q(o, a) > 0      or   >= 0, where ties are broken in favour of g(o)
 
-If all of them hold for 0 < x <= 1, the loop started at pi_0 goes to g for every sequence of steps whose product of
-1 - eps_n tends to 0; so for every constant step in (0, 1]. At x = 0, where some rows may be unvisited, g keeps those rows
-and the visited ones are looked at exactly.
+If all of them hold for 0 < x <= 1, the loop started at pi_0 goes to g for every sequence of steps
+whose product of 1 - eps_n tends to 0; so for every constant step in (0, 1]. At x = 0, where some
+rows may be unvisited, g keeps those rows and the visited ones are looked at exactly.
 """
 
 from __future__ import annotations
@@ -24,10 +26,10 @@ import sympy
 
 from proofs.polynomials import Box, positive
 from workbench import POMDP, Policy
-from workbench.chain import field_of
-from workbench.evaluation import Evaluation
-from workbench.policy import tie_order
-from workbench.space import Label, show
+from workbench.evaluation.chain import field_of
+from workbench.evaluation.evaluate import Evaluation
+from workbench.model.policy import tie_order
+from workbench.model.space import Label, show
 
 
 @dataclass
@@ -36,8 +38,10 @@ class Region:
 
     Attributes
     ----------
-    failure : a sentence on the first inequality that does not hold, with numbers that break it; None if all hold.
-    lines : what was proved: row, greedy action, another action, and by how much, for the differences that are not constant.
+    failure : a sentence on the first inequality that does not hold, with numbers that break it;
+        None if all hold.
+    lines : what was proved: row, greedy action, another action, and by how much, for the
+        differences that are not constant.
     certificates : theirs.
     """
 
@@ -51,9 +55,15 @@ class Region:
 
 
 def stays_greedy(
-    E: POMDP, found: Evaluation, goal: Mapping[Label, Label], box: Box, ties: str = "last", rows: Iterable[Label] = ()
+    E: POMDP,
+    found: Evaluation,
+    goal: Mapping[Label, Label],
+    box: Box,
+    ties: str = "last",
+    rows: Iterable[Label] = (),
 ) -> Region:
-    """Whether `goal[o]` is the greedy action on every row of it, for all values of the symbols in the box.
+    """Whether `goal[o]` is the greedy action on every row of it, for all values of the symbols in
+    the box.
 
     Parameters
     ----------

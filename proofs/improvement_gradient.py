@@ -4,8 +4,8 @@ For any two memoryless policies of any POMDP
 
     J(pi') - J(pi) = sum_s d'(s) sum_o omega(o|s) sum_a (pi'(a|o) - pi(a|o)) q_pi(s,a)
 
-where d' = mu + gamma P'^T d' is the discounted occupancy of pi'. It is checked on the evaluator, for the task in which
-every number is a symbol, and the rest follows from it.
+where d' = mu + gamma P'^T d' is the discounted occupancy of pi'. It is checked on the evaluator,
+for the task in which every number is a symbol, and the rest follows from it.
 """
 
 from __future__ import annotations
@@ -20,14 +20,15 @@ import sympy
 from proofs.certified import identity_certificate, text
 from proofs.ledger import Evidence, claim, proved, refuted
 from workbench import POMDP, Policy, evaluate
-from workbench.evaluation import Evaluation
-from workbench.fields import Field, exact_field
+from workbench.evaluation.evaluate import Evaluation
+from workbench.evaluation.fields import Field, exact_field
 
-S, A, O = ("s", "t"), ("a", "b"), ("x", "y")  # noqa: E741
+S, A, O = ("s", "t"), ("a", "b"), ("x", "y")
 
 
 def generic_task(numbers: Mapping[str, Fraction]) -> POMDP:
-    """Two states and an end, two observations, two actions, and a symbol for every number that is not given."""
+    """Two states and an end, two observations, two actions, and a symbol for every number that is
+    not given."""
 
     def value(name: str) -> Any:
         return numbers.get(name, sympy.Symbol(name))
@@ -41,7 +42,9 @@ def generic_task(numbers: Mapping[str, Fraction]) -> POMDP:
         return {"x": 1} if s == "end" else {"x": value(f"w{s}"), "y": 1 - value(f"w{s}")}
 
     mu = {"s": value("m"), "t": 1 - value("m")}
-    return POMDP.from_functions(name="any", A=A, p=p, omega=omega, mu=mu, gamma=value("g"), terminal={"end"})
+    return POMDP.from_functions(
+        name="any", A=A, p=p, omega=omega, mu=mu, gamma=value("g"), terminal={"end"}
+    )
 
 
 def generic_policy(P: POMDP, name: str, numbers: Mapping[str, Fraction]) -> Policy:
@@ -51,7 +54,16 @@ def generic_policy(P: POMDP, name: str, numbers: Mapping[str, Fraction]) -> Poli
 
 def some_numbers() -> dict[str, Fraction]:
     """Values for the symbols of the generic task and of two policies."""
-    names = [f"p{s}{a}{t}" for s, a, t in product(S, A, S)] + ["ws", "wt", "m", "g", "ux", "uy", "vx", "vy"]
+    names = [f"p{s}{a}{t}" for s, a, t in product(S, A, S)] + [
+        "ws",
+        "wt",
+        "m",
+        "g",
+        "ux",
+        "uy",
+        "vx",
+        "vy",
+    ]
     chances = {name: Fraction(1 + i % 3, 7) for i, name in enumerate(names)}
     return chances | {f"r{s}{a}": Fraction(i) for i, (s, a) in enumerate(product(S, A))}
 
@@ -59,7 +71,8 @@ def some_numbers() -> dict[str, Fraction]:
 def difference_identity(occupancy_of: str = "new", weights: str = "discounted") -> str | None:
     """None if the identity holds on the generic task; else numbers for which it does not.
 
-    It is tried for some numbers first: a false one is seen there at once, and is a large rational function otherwise.
+    It is tried for some numbers first: a false one is seen there at once, and is a large rational
+    function otherwise.
     """
     for numbers in (some_numbers(), {}):
         P = generic_task(numbers)
@@ -75,7 +88,8 @@ def difference_identity(occupancy_of: str = "new", weights: str = "discounted") 
 
 
 def weighted_advantage(field: Field, old: Evaluation, pi_new: Policy, by: Evaluation) -> Any:
-    """sum_s d(s) sum_o omega(o|s) sum_a (pi'(a|o) - pi(a|o)) q_pi(s,a), with the occupancy of `by`."""
+    """sum_s d(s) sum_o omega(o|s) sum_a (pi'(a|o) - pi(a|o)) q_pi(s,a), with the occupancy of
+    `by`."""
     P, pi, one = old.P, old.pi, field.one
     total = one(0)
     for s in P.S:
@@ -91,9 +105,12 @@ def weighted_advantage(field: Field, old: Evaluation, pi_new: Policy, by: Evalua
 @claim(
     "S52.local*",
     place="Sec. 5.2",
-    statement="Let q_pi(o,a) be weighted by discounted visits (for gamma = 1 these are the visits). The return changes along "
-    "pi + eps (greedy - pi) at the rate G = sum_o d(o) (max_a q_pi(o,a) - v_pi(o)) >= 0 at eps = 0. So unless pi is greedy on "
-    "its own q-values wherever it goes, every small enough step increases the return: for gamma < 1 every "
+    statement="Let q_pi(o,a) be weighted by discounted visits (for gamma = 1 these are the "
+    "visits). The return changes along "
+    "pi + eps (greedy - pi) at the rate G = sum_o d(o) (max_a q_pi(o,a) - v_pi(o)) >= 0 at eps = "
+    "0. So unless pi is greedy on "
+    "its own q-values wherever it goes, every small enough step increases the return: for gamma < "
+    "1 every "
     "eps < G (1-gamma)^2 / (2 gamma A), A the largest advantage.",
     verdict="proved",
 )
@@ -102,7 +119,8 @@ def small_steps_improve(weights: str = "discounted", occupancy_of: str = "new") 
     if (broken := difference_identity(occupancy_of, weights)) is not None:
         return refuted("the identity fails", text(broken), counterexample=broken)
     argument = text(
-        "For two policies, from v' = r' + gamma P' v' and v = r + gamma P v, whatever the number of states,",
+        "For two policies, from v' = r' + gamma P' v' and v = r + gamma P v, whatever the number "
+        "of states,",
         "  v' - v = (I - gamma P')^-1 (r' + gamma P'v - v)  and",
         "  (r' + gamma P'v - v)(s) = sum_o omega(o|s) sum_a (pi'-pi)(a|o) q_pi(s,a) = A'(s).",
         "Multiplied by mu from the left, with d' = mu + gamma P'^T d':",
@@ -110,23 +128,31 @@ def small_steps_improve(weights: str = "discounted", occupancy_of: str = "new") 
         "For pi' = pi + eps (g - pi) both sides have a factor eps, and d' -> d as eps -> 0:",
         "  dJ/deps = sum_s d(s) sum_o omega(o|s) sum_a (g-pi)(a|o) q_pi(s,a)",
         "          = sum_o d(o) ( max_a q_pi(o,a) - v_pi(o) )  =  G",
-        "by the definition of q_pi(o,a) with the weights d(s) omega(o|s), and of g. Every term of G is >= 0, and G = 0 "
-        "exactly when pi takes only best actions on every observation that it sees. If G > 0, J increases for all small "
+        "by the definition of q_pi(o,a) with the weights d(s) omega(o|s), and of g. Every term of "
+        "G is >= 0, and G = 0 "
+        "exactly when pi takes only best actions on every observation that it sees. If G > 0, J "
+        "increases for all small "
         "eps > 0.",
-        "How small, for gamma < 1: let A(s) = sum_o omega(o|s) sum_a (g-pi)(a|o) q_pi(s,a) and |A(s)| <= A. Then (*) says "
-        "J(pi') - J(pi) = eps sum_s d'(s) A(s), and d' - d = eps gamma (I - gamma P'^T)^-1 (P_g - P)^T d has "
+        "How small, for gamma < 1: let A(s) = sum_o omega(o|s) sum_a (g-pi)(a|o) q_pi(s,a) and "
+        "|A(s)| <= A. Then (*) says "
+        "J(pi') - J(pi) = eps sum_s d'(s) A(s), and d' - d = eps gamma (I - gamma P'^T)^-1 (P_g - "
+        "P)^T d has "
         "|d' - d|_1 <= eps 2 gamma/(1-gamma)^2, so",
         "  J(pi') - J(pi) >= eps (G - eps 2 gamma A/(1-gamma)^2).",
-        "(*) is also an identity of the evaluator: on the task with two states and an end, two observations, two actions "
-        "and a symbol for each of its 16 numbers and of the 4 choices of the policies, both sides are the same rational "
+        "(*) is also an identity of the evaluator: on the task with two states and an end, two "
+        "observations, two actions "
+        "and a symbol for each of its 16 numbers and of the 4 choices of the policies, both sides "
+        "are the same rational "
         "function.",
-        "Left out are G = 0, where the next orders decide (S52.local has decreases), and visits with gamma < 1.",
+        "Left out are G = 0, where the next orders decide (S52.local has decreases), and visits "
+        "with gamma < 1.",
     )
     return proved("identity in 20 symbols, any size", argument, [_certified_identity()])
 
 
 def _certified_identity() -> dict[str, Any]:
-    """The identity on the generic task with numbers for its chances, and symbols for rewards, gamma and policies."""
+    """The identity on the generic task with numbers for its chances, and symbols for rewards, gamma
+    and policies."""
     numbers = {name: value for name, value in some_numbers().items() if name[0] in "pwm"}
     P = generic_task(numbers)
     pi, pi_new = generic_policy(P, "u", {}), generic_policy(P, "v", {})

@@ -1,16 +1,18 @@
-"""Appendix B: the oracle loop on the variation of the recall task with OA1, for all iterates of all runs with small steps.
+"""Appendix B: the oracle loop on the variation of the recall task with OA1, for all iterates of all
+runs with small steps.
 
-Rows are named by what the buffer holds: empty, 0, 1. Let x be the product of 1 - eps over the steps taken. As long as
-greedy never takes action 1 on the empty buffer, never <0,keep> or <1,keep> where <0,push> or <1,push> do the same, and
-always <1,push> on row 1, the policy is
+Rows are named by what the buffer holds: empty, 0, 1. Let x be the product of 1 - eps over the steps
+taken. As long as greedy never takes action 1 on the empty buffer, never <0,keep> or <1,keep> where
+<0,push> or <1,push> do the same, and always <1,push> on row 1, the policy is
 
     empty   x/4 everywhere, c more on <0,keep>, the rest on <0,push>
     0       x/4 everywhere, y more on <0,push>, u more on <1,push>, the rest on <1,keep>
     1       x/4 everywhere, the rest on <1,push>
 
-with c, y, u >= 0, c <= 1-x, y+u <= 1-x. The uniform policy is x = 1. The evaluator, with symbols for x, c, y and u, gives
-the q-values of all these policies, and the solver shows that the loop never leaves the family. Phase 1 is y = 0, u = 1-x:
-row 0 has gone to <1,push> so far. Phase 2 begins when it first takes <0,push>; from then on y > 0.
+with c, y, u >= 0, c <= 1-x, y+u <= 1-x. The uniform policy is x = 1. The evaluator, with symbols
+for x, c, y and u, gives the q-values of all these policies, and the solver shows that the loop
+never leaves the family. Phase 1 is y = 0, u = 1-x: row 0 has gone to <1,push> so far. Phase 2
+begins when it first takes <0,push>; from then on y > 0.
 """
 
 from __future__ import annotations
@@ -26,7 +28,7 @@ from sympy import Rational
 from pomdps.recalls import VARIANT_REWARDS
 from proofs.polynomials import identical, impossible, lowest_terms
 from workbench import POMDP, Policy, augment, evaluate
-from workbench.evaluation import Evaluation
+from workbench.evaluation.evaluate import Evaluation
 
 x, c, y, u, eps, e = sympy.symbols("x c y u eps e")
 EMPTY, ROW0, ROW1 = ((None,), "o"), ((("o", 0),), "o"), ((("o", 1),), "o")
@@ -46,7 +48,13 @@ def variant(penalty: Any = -100) -> POMDP:
         return {("end", penalty if r == -100 else r): 1}
 
     return POMDP.from_functions(
-        name="recall_variant", A=(0, 1), p=p, omega=lambda s: {"o": 1}, mu={(): 1}, gamma=1, terminal={"end"}
+        name="recall_variant",
+        A=(0, 1),
+        p=p,
+        omega=lambda s: {"o": 1},
+        mu={(): 1},
+        gamma=1,
+        terminal={"end"},
     )
 
 
@@ -83,7 +91,9 @@ class Chain:
             return
         decided = impossible(conditions)
         if not decided.holds:
-            shown = ", ".join(f"{name} = {value}" for name, value in (decided.witness or {}).items())
+            shown = ", ".join(
+                f"{name} = {value}" for name, value in (decided.witness or {}).items()
+            )
             self.failure = f"{what}: fails at {shown}"
             return
         self.certificates += decided.certificates
@@ -103,7 +113,8 @@ class Chain:
 
 @cache
 def stays_in_the_family(largest: Fraction) -> Chain:
-    """With all steps <= largest: row 1 always prefers <1,push>, and the loop stays in the family."""
+    """With all steps <= largest: row 1 always prefers <1,push>, and the loop stays in the
+    family."""
     chain = Chain()
     at_start = {x: 1, c: 0, y: 0, u: 0}
     if any(sympy.sympify(p).subs(at_start) != Rational(1, 4) for p in family()[1].pi.prob.values):
@@ -112,15 +123,24 @@ def stays_in_the_family(largest: Fraction) -> Chain:
         if not identical(gap(row, a, b), 0):
             chain.failure = f"{a} and {b} differ on {row}"
     for other in (PUSH1, KEEP1):
-        chain.sign(f"empty: <0,push> beats <1,{other[1]}>", gap(EMPTY, PUSH0, other), FAMILY, "<= 0")
-    chain.sign("0: <1,keep> beats <1,push> once y > 0", gap(ROW0, KEEP1, PUSH1), [*FAMILY, y > 0], "<= 0")
+        chain.sign(
+            f"empty: <0,push> beats <1,{other[1]}>", gap(EMPTY, PUSH0, other), FAMILY, "<= 0"
+        )
+    chain.sign(
+        "0: <1,keep> beats <1,push> once y > 0", gap(ROW0, KEEP1, PUSH1), [*FAMILY, y > 0], "<= 0"
+    )
     _phase_1(chain, largest)
     second_step = u * (1 - c - 3 * x / 4)
     told = 2 * (88 * x + x**2 - 8 * second_step) / (8 * second_step + 6 * x - x**2)
     if not identical(gap(ROW1, PUSH1, PUSH0), told):
         chain.failure = "another formula for row 1"
     phase_2 = [*FAMILY, u <= 11 * x]
-    chain.sign("1: <1,push> beats <0,push> while u <= 11 x (phase 2)", gap(ROW1, PUSH1, PUSH0), phase_2, "<= 0")
+    chain.sign(
+        "1: <1,push> beats <0,push> while u <= 11 x (phase 2)",
+        gap(ROW1, PUSH1, PUSH0),
+        phase_2,
+        "<= 0",
+    )
     return chain
 
 
@@ -133,20 +153,32 @@ def _phase_1(chain: Chain, largest: Fraction) -> None:
     if not identical(gap(ROW0, KEEP1, PUSH1).subs(at), 0):
         chain.failure = "<1,keep> and <1,push> differ on row 0 in phase 1"
     keep, push = gap(EMPTY, KEEP0, PUSH0).subs(at), gap(ROW0, PUSH1, PUSH0).subs(at)
-    chain.sign("phase 1, empty: <0,keep> only if 8c + 5x < 2", keep, [*here, 8 * c + 5 * x >= 2], "> 0")
+    chain.sign(
+        "phase 1, empty: <0,keep> only if 8c + 5x < 2", keep, [*here, 8 * c + 5 * x >= 2], "> 0"
+    )
     chain.sign("phase 1, 0: <1,push> only if 2c + 3x > 1", push, [*here, 2 * c + 3 * x <= 1], "> 0")
     moved = bound.subs(x, (1 - eps) * x)
     chain.never(
         "phase 1: c = 0 or c <= 1/4 + 3e/4 - 5x/8, steps <= e",
-        *here, *small, 8 * c + 5 * x < 2, (1 - eps) * c + eps > moved,
-    )  # fmt: skip
+        *here,
+        *small,
+        8 * c + 5 * x < 2,
+        (1 - eps) * c + eps > moved,
+    )
     chain.never("", *here, *small, c <= bound, (1 - eps) * c > moved)
     chain.never(
-        "phase 1: <1,push> on 0 only if x > 2(1-3e)/7", *here, *small, c <= bound, 2 * c + 3 * x > 1, x <= at_least
+        "phase 1: <1,push> on 0 only if x > 2(1-3e)/7",
+        *here,
+        *small,
+        c <= bound,
+        2 * c + 3 * x > 1,
+        x <= at_least,
     )
     chain.never("", *small, 3 * x > 1, x <= at_least)
     chain.never(
-        "so x >= 1/12, hence u = 1-x <= 11 x, all through phase 1", *small, (1 - e) * at_least < Rational(1, 12)
+        "so x >= 1/12, hence u = 1-x <= 11 x, all through phase 1",
+        *small,
+        (1 - e) * at_least < Rational(1, 12),
     )
     prefer = gap(ROW1, PUSH1, PUSH0).subs(at)
     chain.sign("phase 1, 1: <1,push> beats <0,push>", prefer, [*here, x >= Rational(1, 12)], "<= 0")
@@ -154,19 +186,36 @@ def _phase_1(chain: Chain, largest: Fraction) -> None:
 
 @cache
 def ends_at_the_stochastic_point(largest: Fraction, limit: Fraction) -> Chain:
-    """In phase 2, with steps <= largest: c -> 0, y -> 3/8 up to the step, and the return tends to `limit` or less."""
+    """In phase 2, with steps <= largest: c -> 0, y -> 3/8 up to the step, and the return tends to
+    `limit` or less."""
     chain = Chain()
     value = family()[1].value.subs({x: 0, u: 0})
     if not identical(value, (1 - c) * (1 - y) * (1 + 2 * c + 4 * y)):
         chain.failure = f"the return at x = u = 0 is {value}"
     if not identical(value.subs(c, 0), Rational(limit) - 4 * (y - Rational(3, 8)) ** 2):
-        chain.failure = f"the return at x = u = c = 0 is {value.subs(c, 0)}, not {limit} - 4(y - 3/8)^2"
+        chain.failure = (
+            f"the return at x = u = c = 0 is {value.subs(c, 0)}, not {limit} - 4(y - 3/8)^2"
+        )
     inside = [c >= 0, c <= 1, y >= 0, y <= 1]
-    chain.never(f"x = u = 0: the return (1-c)(1-y)(1+2c+4y) is at most {limit}", *inside, value > Rational(limit))
+    chain.never(
+        f"x = u = 0: the return (1-c)(1-y)(1+2c+4y) is at most {limit}",
+        *inside,
+        value > Rational(limit),
+    )
     phase_2 = [*FAMILY, u <= 11 * x, y > 0]
     load = 2 * c + 2 * u + 5 * x + 8 * y
-    chain.sign("0: <0,push> only if 2c + 2u + 5x + 8y <= 3", gap(ROW0, PUSH0, KEEP1), [*phase_2, load > 3], ">= 0")
-    chain.sign("0: <1,keep> only if 2c + 2u + 5x + 8y > 3", gap(ROW0, KEEP1, PUSH0), [*phase_2, load <= 3], "> 0")
+    chain.sign(
+        "0: <0,push> only if 2c + 2u + 5x + 8y <= 3",
+        gap(ROW0, PUSH0, KEEP1),
+        [*phase_2, load > 3],
+        ">= 0",
+    )
+    chain.sign(
+        "0: <1,keep> only if 2c + 2u + 5x + 8y > 3",
+        gap(ROW0, KEEP1, PUSH0),
+        [*phase_2, load <= 3],
+        "> 0",
+    )
     low = [*phase_2, x <= Rational(1, 10), y <= Rational(1, 2)]
     keep = gap(EMPTY, KEEP0, PUSH0)
     chain.sign(
@@ -179,13 +228,19 @@ def ends_at_the_stochastic_point(largest: Fraction, limit: Fraction) -> Chain:
     chain.never("y <= 1/2 always", *small, 8 * y <= 3, (1 - eps) * y + eps > Rational(1, 2))
     bound = Rational(1, 4) + 3 * e / 4 + Rational(21, 2) * x
     moved = bound.subs(x, (1 - eps) * x)
-    chain.never("c <= 1/4 + 3e/4 + 21x/2 always", *small, 4 * c < 1 + 42 * x, (1 - eps) * c + eps > moved)
+    chain.never(
+        "c <= 1/4 + 3e/4 + 21x/2 always", *small, 4 * c < 1 + 42 * x, (1 - eps) * c + eps > moved
+    )
     chain.never("", *small, c <= bound, (1 - eps) * c > moved)
     tiny = Rational(1, 20000)
     floor = (1 - e) * (Rational(5, 16) - 3 * e / 16 - 6 * tiny)
     falls = [*small, x <= tiny, u >= 0, u <= 11 * x, c <= bound, load > 3]
-    chain.never("y falls only from above, to (1-e)(5-3e)/16 - ... at least", *falls, (1 - eps) * y < floor)
     chain.never(
-        "which is above 1/4 + 21x/2: <0,keep> is over", *small, floor <= Rational(1, 4) + Rational(21, 2) * tiny
+        "y falls only from above, to (1-e)(5-3e)/16 - ... at least", *falls, (1 - eps) * y < floor
+    )
+    chain.never(
+        "which is above 1/4 + 21x/2: <0,keep> is over",
+        *small,
+        floor <= Rational(1, 4) + Rational(21, 2) * tiny,
     )
     return chain

@@ -1,9 +1,10 @@
 """Section 5.2: is an optimal solution stable under the oracle loop?
 
-"If the memory can represent the optimal policy, then that solution will be stable given accurate q-value estimations."
-Let pi be a memoryless policy (of the task with its memory) that is worth V*, the best history-based value. It is greedy on
-its own q-values, so the loop has no reason to leave it; but with equal q-values it has no reason to stay either. Two
-actions that are as good as the chosen ones, each by itself, need not be good together.
+"If the memory can represent the optimal policy, then that solution will be stable given accurate
+q-value estimations." Let pi be a memoryless policy (of the task with its memory) that is worth V*,
+the best history-based value. It is greedy on its own q-values, so the loop has no reason to leave
+it; but with equal q-values it has no reason to stay either. Two actions that are as good as the
+chosen ones, each by itself, need not be good together.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from proofs.ledger import Evidence, claim, open_, proved, refuted
 from proofs.polynomials import Decided, impossible, lowest_terms
 from proofs.recheck_recall4 import greedy_step
 from workbench import POMDP, Policy, augment, best_history, evaluate
-from workbench.policy import greedy_actions, tie_order
+from workbench.model.policy import greedy_actions, tie_order
 
 eps = sympy.Symbol("eps")
 
@@ -39,20 +40,23 @@ def best_of(one: Tiny) -> Fraction:
 @claim(
     "S52.stable",
     place="Sec. 5.2",
-    statement="If the memory can represent the optimal policy, that solution is stable: with accurate q-values the loop does "
+    statement="If the memory can represent the optimal policy, that solution is stable: with "
+    "accurate q-values the loop does "
     "not leave it.",
     verdict="refuted",
     corrected_by="S52.stable*",
 )
 def optimum_is_stable(ties: bool = True) -> Evidence:
-    """Search the smallest tasks for an optimal policy that the loop leaves; `ties`: whether its q-values may be equal."""
+    """Search the smallest tasks for an optimal policy that the loop leaves; `ties`: whether its
+    q-values may be equal."""
     for one in tiny_tasks(1, (Fraction(1),)):
         for p in (Fraction(0), Fraction(1)):
             before, first, second, tie = returns_along_a_step(one, p, False)
             if before == best_of(one) and (first, second) != (0, 0) and (ties or not tie):
                 return _left(one, p, before, first, second)
     return open_(
-        "no optimum of the smallest tasks is left", "All deterministic policies worth the best history-based value."
+        "no optimum of the smallest tasks is left",
+        "All deterministic policies worth the best history-based value.",
     )
 
 
@@ -72,19 +76,33 @@ def _left(one: Tiny, p: Fraction, before: Fraction, first: Fraction, second: Fra
     argument = text(
         "One observation, two states, no memory needed:",
         table,
-        f"The policy that always takes {'r' if p else 'l'} is worth {before}, as much as any history-based policy can be. Its "
-        f"q-values are q(o,l) = {q['o', 'l']} and q(o,r) = {q['o', 'r']}: the other action is as good once, from the first "
-        "state, if the chosen one follows. The rule for ties (the lower action wins; with other names, the higher) takes the "
-        f"other one, and a step eps gives the return {before} + ({first}) eps + ({second}) eps^2 < {before}.",
-        f"With steps of 1 the returns are {', '.join(map(str, cycle))}, ... for ever. With a small step the loop leaves the "
-        f"optimum, here {', '.join(str(round(float(v), 4)) for v in slow)}, ..., and comes back only in the limit.",
-        "Missing hypothesis: the rule for ties must prefer the optimal policy's own actions, or no other action may tie.",
-        "If 'the optimal policy' is read as the best memoryless one, it may have to be stochastic, and then greedy always "
-        "leaves it: in the first task of S52.local the best policy takes l and r with probability 1/2, their q-values are "
+        f"The policy that always takes {'r' if p else 'l'} is worth {before}, as much as any "
+        "history-based policy can be. Its "
+        f"q-values are q(o,l) = {q['o', 'l']} and q(o,r) = {q['o', 'r']}: the other action is as "
+        "good once, from the first "
+        "state, if the chosen one follows. The rule for ties (the lower action wins; with other "
+        "names, the higher) takes the "
+        f"other one, and a step eps gives the return {before} + ({first}) eps + ({second}) eps^2 "
+        f"< {before}.",
+        f"With steps of 1 the returns are {', '.join(map(str, cycle))}, ... for ever. With a "
+        "small step the loop leaves the "
+        f"optimum, here {', '.join(str(round(float(v), 4)) for v in slow)}, ..., and comes back "
+        "only in the limit.",
+        "Missing hypothesis: the rule for ties must prefer the optimal policy's own actions, or "
+        "no other action may tie.",
+        "If 'the optimal policy' is read as the best memoryless one, it may have to be "
+        "stochastic, and then greedy always "
+        "leaves it: in the first task of S52.local the best policy takes l and r with probability "
+        "1/2, their q-values are "
         "equal, and every step away lowers the return.",
         f"A second way: {greedy_step(certificates[1])}.",
     )
-    return refuted("ties: two good changes at once are bad", argument, counterexample=table, certificates=certificates)
+    return refuted(
+        "ties: two good changes at once are bad",
+        argument,
+        counterexample=table,
+        certificates=certificates,
+    )
 
 
 def _values(P: POMDP, pi: Policy, step: Fraction, count: int) -> list[Fraction]:
@@ -106,13 +124,17 @@ optimum_is_stable.twin("no ties", ties=False)
 @claim(
     "S52.stable*",
     place="Sec. 5.2",
-    statement="A memoryless policy that is worth the best history-based value takes, on every observation that it visits, only "
-    "actions with the largest q-value, whether states are weighted by visits or by discounted visits. So the loop stays at it, "
-    "if it is deterministic, for every step, exactly if the rule for ties prefers its actions; so if no other action ties.",
+    statement="A memoryless policy that is worth the best history-based value takes, on every "
+    "observation that it visits, only "
+    "actions with the largest q-value, whether states are weighted by visits or by discounted "
+    "visits. So the loop stays at it, "
+    "if it is deterministic, for every step, exactly if the rule for ties prefers its actions; so "
+    "if no other action ties.",
     verdict="proved",
 )
 def optimum_is_greedy(reaches: str = "V*", spoil: Fraction = Fraction(0)) -> Evidence:
-    """The argument for every POMDP; the solver for all two-step tasks that look alike; two tasks of the paper in full.
+    """The argument for every POMDP; the solver for all two-step tasks that look alike; two tasks of
+    the paper in full.
 
     Parameters
     ----------
@@ -129,32 +151,46 @@ def optimum_is_greedy(reaches: str = "V*", spoil: Fraction = Fraction(0)) -> Evi
     if broken := [line for line in lines if line[4]]:
         return refuted("another action is better", str(broken[0]), counterexample=str(broken[0]))
     argument = text(
-        "Let h be a history that pi produces, V*(h) the best that can follow it, Q*(h,a) the best after action a. Since pi is "
+        "Let h be a history that pi produces, V*(h) the best that can follow it, Q*(h,a) the best "
+        "after action a. Since pi is "
         "worth V*, and (*) of S52.local* applied to histories reads",
         "  V* - J(pi) = sum_h gamma^|h| P_pi(h) sum_a pi(a|h) (V*(h) - Q*(h,a))  =  0,",
-        "every action that pi takes after such an h has Q*(h,a) = V*(h), and what follows under pi is worth V*(h) too. For any "
-        "action, q_pi(h,a) <= Q*(h,a) <= V*(h). q_pi(o,a) is the mean of q_pi(h,a) over the histories h that end in o, with "
-        "positive weights (P_pi(h), or gamma^|h| P_pi(h)) that do not depend on a. So max_a q_pi(o,a) = v_pi(o), reached by the "
+        "every action that pi takes after such an h has Q*(h,a) = V*(h), and what follows under "
+        "pi is worth V*(h) too. For any "
+        "action, q_pi(h,a) <= Q*(h,a) <= V*(h). q_pi(o,a) is the mean of q_pi(h,a) over the "
+        "histories h that end in o, with "
+        "positive weights (P_pi(h), or gamma^|h| P_pi(h)) that do not depend on a. So max_a "
+        "q_pi(o,a) = v_pi(o), reached by the "
         "actions of pi; and if another one ties, it does so after every h.",
-        "Greedy then is pi itself on every visited observation where its action is the rule's choice among the best ones, rows "
+        "Greedy then is pi itself on every visited observation where its action is the rule's "
+        "choice among the best ones, rows "
         "without visits stay as they are, and (1-eps) pi + eps pi = pi.",
-        "By the solver: for all tasks of two steps with one observation, two actions, any six rewards and any gamma in (0,1], "
-        "a policy worth V* with pi(a) > 0 cannot have q(o,b) > q(o,a), with visits and with discounted visits.",
-        "In the paper's tasks, all deterministic policies worth V*, and how many of them the rule for ties (higher write, then "
+        "By the solver: for all tasks of two steps with one observation, two actions, any six "
+        "rewards and any gamma in (0,1], "
+        "a policy worth V* with pi(a) > 0 cannot have q(o,b) > q(o,a), with visits and with "
+        "discounted visits.",
+        "In the paper's tasks, all deterministic policies worth V*, and how many of them the rule "
+        "for ties (higher write, then "
         "lower action) leaves where they are:",
         table_text(["task", "policies", "worth V*", "fixed"], [line[:4] for line in lines]),
-        "If, moreover, every other action is strictly worse after every history that pi produces (by D at least), pi attracts: "
-        "let episodes have at most T steps, returns lie within R of each other, and let pi' take another action than pi on the "
-        "observations that pi visits with probability d at most. Then on such an observation, seen w times per episode under "
-        "pi, pi's action leads by w (1-d)^T (D - T d R) - T^2 d R or more, over the number of visits: positive for small d, "
-        "whatever pi' does elsewhere. So greedy agrees with pi there, and each step multiplies d by 1-eps.",
+        "If, moreover, every other action is strictly worse after every history that pi produces "
+        "(by D at least), pi attracts: "
+        "let episodes have at most T steps, returns lie within R of each other, and let pi' take "
+        "another action than pi on the "
+        "observations that pi visits with probability d at most. Then on such an observation, "
+        "seen w times per episode under "
+        "pi, pi's action leads by w (1-d)^T (D - T d R) - T^2 d R or more, over the number of "
+        "visits: positive for small d, "
+        "whatever pi' does elsewhere. So greedy agrees with pi there, and each step multiplies d "
+        "by 1-eps.",
     )
     return proved("any POMDP; z3 on two-step tasks", argument, certificates)
 
 
 @cache
 def _two_step_tasks(reaches: str, spoil: Fraction) -> tuple[Decided, ...]:
-    """All rewards r_i, r_ij, all pi(1) = p and gamma: can a policy worth V* prefer the action that it does not take?"""
+    """All rewards r_i, r_ij, all pi(1) = p and gamma: can a policy worth V* prefer the action that
+    it does not take?"""
     p, gamma = sympy.symbols("p gamma")
     r = {name: sympy.Symbol(f"r{name}") for name in ("0", "1", "00", "01", "10", "11")}
 
@@ -190,7 +226,8 @@ LISTED = ((recall4(), "B1"), (recall_variant(), "OA1"), (recall_variant(), "B1")
 
 
 def _all_optimal(P: POMDP, memory: str) -> tuple[str, int, int, int, str]:
-    """Task, deterministic policies, those worth V*, those of them that greedy leaves alone, and one that is not greedy."""
+    """Task, deterministic policies, those worth V*, those of them that greedy leaves alone, and one
+    that is not greedy."""
     E = augment(P, memory)
     best = best_history(P).value
     rows = [o for i, o in enumerate(E.O) if E.decides[i]]

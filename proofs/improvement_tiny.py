@@ -1,11 +1,13 @@
-"""The smallest partially observable tasks: two states that look alike, two actions, episodes of at most two steps.
+"""The smallest partially observable tasks: two states that look alike, two actions, episodes of at
+most two steps.
 
     first    either action ends the episode or leads to "second"
     second   either action ends the episode
 
-With a policy pi(r) = p the return is a polynomial of degree at most 2 in p, and so it is along any step of the oracle
-loop; it is written out here, and `by_hand` and the evaluator agree with it. One state fewer is a fully observed task, one
-action fewer leaves nothing to choose: where these tasks give a counterexample, none is smaller.
+With a policy pi(r) = p the return is a polynomial of degree at most 2 in p, and so it is along any
+step of the oracle loop; it is written out here, and `by_hand` and the evaluator agree with it. One
+state fewer is a fully observed task, one action fewer leaves nothing to choose: where these tasks
+give a counterexample, none is smaller.
 """
 
 from __future__ import annotations
@@ -23,7 +25,8 @@ A = ("l", "r")
 
 @dataclass(frozen=True)
 class Tiny:
-    """A task: whether each action goes on from `first`, the rewards r(first,l), r(first,r), r(second,l), r(second,r)."""
+    """A task: whether each action goes on from `first`, the rewards r(first,l), r(first,r),
+    r(second,l), r(second,r)."""
 
     goes_on: tuple[bool, ...]
     rewards: tuple[int, ...]
@@ -43,7 +46,13 @@ class Tiny:
     def model(self) -> POMDP:
         """As a POMDP."""
         return POMDP.from_functions(
-            name="two alike", A=A, p=self.p, omega=self.omega, mu={"first": 1}, gamma=self.gamma, terminal={"end"}
+            name="two alike",
+            A=A,
+            p=self.p,
+            omega=self.omega,
+            mu={"first": 1},
+            gamma=self.gamma,
+            terminal={"end"},
         )
 
     def worth(self, pi: dict[str, Fraction]) -> Fraction:
@@ -65,11 +74,14 @@ def tiny_tasks(largest: int, gammas: tuple[Fraction, ...], visible: bool = False
                 yield Tiny(goes_on, rewards, gamma, visible)
 
 
-def returns_along_a_step(one: Tiny, p: Fraction, discounted: bool) -> tuple[Fraction, Fraction, Fraction, bool]:
-    """Coefficients of 1, eps, eps^2 in the return after a step eps towards greedy, and whether q-values tie somewhere.
+def returns_along_a_step(
+    one: Tiny, p: Fraction, discounted: bool
+) -> tuple[Fraction, Fraction, Fraction, bool]:
+    """Coefficients of 1, eps, eps^2 in the return after a step eps towards greedy, and whether
+    q-values tie somewhere.
 
-    q(first,a) = r(first,a) + gamma on(a) v(second), q(second,a) = r(second,a), and P(s|o) is 1 : d if the two look alike,
-    d = P(on), times gamma if discounted. Ties go to l.
+    q(first,a) = r(first,a) + gamma on(a) v(second), q(second,a) = r(second,a), and P(s|o) is 1 : d
+    if the two look alike, d = P(on), times gamma if discounted. Ties go to l.
     """
     pi = {"first": p, "second": p}
     d = (1 - p) * one.goes_on[0] + p * one.goes_on[1]

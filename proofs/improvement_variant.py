@@ -1,8 +1,10 @@
-"""Appendix B and Figure 5: the oracle loop on the variation of the recall task, with OA1 and with larger memories.
+"""Appendix B and Figure 5: the oracle loop on the variation of the recall task, with OA1 and with
+larger memories.
 
-OA1 is the subject of `improvement_oa1`. With OA2 greedy is the same policy at every iterate; with B(k) it is one policy at
-the first step and another one ever after, so the iterates are two segments, and with the memory states in three classes
-(0, the last one, the others) the q-values of all iterates of all these B(k) are functions of three numbers.
+OA1 is the subject of `improvement_oa1`. With OA2 greedy is the same policy at every iterate; with
+B(k) it is one policy at the first step and another one ever after, so the iterates are two
+segments, and with the memory states in three classes (0, the last one, the others) the q-values of
+all iterates of all these B(k) are functions of three numbers.
 """
 
 from __future__ import annotations
@@ -34,10 +36,11 @@ from proofs.polynomials import Interval
 from proofs.recall4_setting import lumped_memory, lumped_uniform, mixed, rows_of
 from proofs.recheck_recall4 import q_values
 from workbench import POMDP, Policy, augment, best_history, evaluate, improve, uniform
-from workbench.improvement import iterates
+from workbench.improvement.improve import iterates
 
 SMALL, SMALLER = Fraction(1, 5), Fraction(1, 8)
-"""Steps up to SMALL keep OA1 from the optimum; steps up to SMALLER take it to the stochastic point."""
+"""Steps up to SMALL keep OA1 from the optimum; steps up to SMALLER take it to the stochastic
+point."""
 
 
 # ---------------------------------------------------------------------- B.why
@@ -46,18 +49,24 @@ SMALL, SMALLER = Fraction(1, 5), Fraction(1, 8)
 @claim(
     "B.why",
     place="App. B",
-    statement="With OA1 the penalty of -100 is seen through (o,1): at every iterate of the loop from uniform, with steps up to "
-    "1/5, q((o,1), <0,push>) < q((o,1), <1,push>), although <0,push> is optimal there. Without the penalty it is not so.",
+    statement="With OA1 the penalty of -100 is seen through (o,1): at every iterate of the loop "
+    "from uniform, with steps up to "
+    "1/5, q((o,1), <0,push>) < q((o,1), <1,push>), although <0,push> is optimal there. Without "
+    "the penalty it is not so.",
     verdict="proved",
 )
 def why_oa1_fails(penalty: int = -100, largest: Fraction = SMALL) -> Evidence:
-    """Some runs in rationals; then all iterates of all runs, by the solver; then runs with a smaller penalty."""
+    """Some runs in rationals; then all iterates of all runs, by the solver; then runs with a
+    smaller penalty."""
     steps = [Fraction(1, 50), Fraction(1, 10), largest]
     lines = []
     for step in steps:
         for n, (low, high) in enumerate(_preferences(penalty, step, 41)):
             if low is not None and not low < high:
-                shown = f"step {step}, iterate {n}: q((o,1), <0,push>) = {low}, q((o,1), <1,push>) = {high}"
+                shown = (
+                    f"step {step}, iterate {n}: q((o,1), <0,push>) = {low}, "
+                    f"q((o,1), <1,push>) = {high}"
+                )
                 return refuted("<0,push> is preferred in (o,1)", shown, counterexample=shown)
             if n % 20 == 0:
                 lines.append([step, n, f"{float(low):.4f}", f"{float(high):.4f}"])
@@ -68,30 +77,43 @@ def why_oa1_fails(penalty: int = -100, largest: Fraction = SMALL) -> Evidence:
     after_1 = evaluate(E, uniform(E), exact=True).q_state[(((1,), (("o", 1),), "o"), PUSH0)]
     milder = improve(augment(variant(-10), "OA1"), uniform(E), step=0.02)
     if after_1 != penalty or milder.limit_value != 3:
-        return refuted("the penalty is not the reason", f"{after_1}, {milder}", counterexample=repr(milder))
+        return refuted(
+            "the penalty is not the reason", f"{after_1}, {milder}", counterexample=repr(milder)
+        )
     certificate = q_certificate(variant(), "OA1", found)
     argument = text(
-        "After <1,push> as a first action, <0,push> in (o,1) is worth exactly -100 whatever follows. In numbers, along the loop:",
+        "After <1,push> as a first action, <0,push> in (o,1) is worth exactly -100 whatever "
+        "follows. In numbers, along the loop:",
         table_text(["step", "iterate", "q((o,1),<0,push>)", "q((o,1),<1,push>)"], lines),
-        "All iterates of all runs whose steps are at most 1/5 each. Let x be the product of 1 - eps over the steps taken. "
-        "The policy is, on the empty buffer, x/4 everywhere, c more on <0,keep>, the rest on <0,push>; on (o,0) x/4 everywhere, "
-        "y more on <0,push>, u more on <1,push>, the rest on <1,keep>; on (o,1) x/4 everywhere, the rest on <1,push>. The "
-        "evaluator gives all q-values as functions of x, c, y, u, and z3 shows, for all such numbers and all steps <= e <= 1/5:",
+        "All iterates of all runs whose steps are at most 1/5 each. Let x be the product of 1 - "
+        "eps over the steps taken. "
+        "The policy is, on the empty buffer, x/4 everywhere, c more on <0,keep>, the rest on "
+        "<0,push>; on (o,0) x/4 everywhere, "
+        "y more on <0,push>, u more on <1,push>, the rest on <1,keep>; on (o,1) x/4 everywhere, "
+        "the rest on <1,push>. The "
+        "evaluator gives all q-values as functions of x, c, y, u, and z3 shows, for all such "
+        "numbers and all steps <= e <= 1/5:",
         *("  " + line for line in chain.lines),
-        "Phase 1 is y = 0, u = 1-x, where (o,0) has gone to <1,push> so far. When it first takes <0,push>, y > 0 for ever, and "
-        "<1,push> is not taken on (o,0) any more: u and x shrink alike, so u <= 11 x stays. The two lines on row 1 then say that "
+        "Phase 1 is y = 0, u = 1-x, where (o,0) has gone to <1,push> so far. When it first takes "
+        "<0,push>, y > 0 for ever, and "
+        "<1,push> is not taken on (o,0) any more: u and x shrink alike, so u <= 11 x stays. The "
+        "two lines on row 1 then say that "
         "<1,push> is preferred in (o,1) at every iterate: with t = u (1 - c - 3x/4), on (o,1)",
         "  q(<1,push>) - q(<0,push>) = 2 (88x + x^2 - 8t) / (6x - x^2 + 8t),",
-        "the first-step visits, worth -100 against -10, outweighing the second-step visits, worth 3 against 1.",
-        "It is the penalty: with -10 in its place the same loop (step 1/50) prefers <0,push> and goes to the optimum "
-        f"{milder.limit_value}. With full steps (1) the preference turns at the second iterate, and the loop finds the optimum.",
+        "the first-step visits, worth -100 against -10, outweighing the second-step visits, worth "
+        "3 against 1.",
+        "It is the penalty: with -10 in its place the same loop (step 1/50) prefers <0,push> and "
+        "goes to the optimum "
+        f"{milder.limit_value}. With full steps (1) the preference turns at the second iterate, "
+        "and the loop finds the optimum.",
         f"A second way: {q_values(certificate)}.",
     )
     return proved("all iterates, steps <= 1/5, by z3", argument, [*chain.certificates, certificate])
 
 
 def _preferences(penalty: int, step: Fraction, count: int) -> list[tuple[Any, Any]]:
-    """q of <0,push> and <1,push> in (o,1) along the loop, exactly; None where (o,1) is not visited."""
+    """q of <0,push> and <1,push> in (o,1) along the loop, exactly; None where (o,1) is not
+    visited."""
     E = augment(variant(penalty), "OA1")
     found = []
     for iterate in islice(iterates(E, uniform(E), step, exact=True), count):
@@ -109,13 +131,18 @@ why_oa1_fails.twin("full steps", largest=Fraction(1))
 
 @cache
 def binary_reaches_optimum(penalty: int = -100) -> Region:
-    """B(1) to B(5), a first step up to 1/2: greedy is g0 at the uniform policy and g1 ever after."""
+    """B(1) to B(5), a first step up to 1/2: greedy is g0 at the uniform policy and g1 ever
+    after."""
     y, e, K = sympy.symbols("y e K")
     E = augment(variant(penalty), lumped_memory())
     rows = [(m, "o") for m in ("0", "others", "last")]
     g0 = dict(zip(rows, [(0, "last"), (1, "last"), (1, "last")], strict=True))
     g1 = dict(zip(rows, [(0, "last"), (1, "0"), (1, "0")], strict=True))
-    start, first, then = lumped_uniform(E, K), Policy.deterministic(E, g0), Policy.deterministic(E, g1)
+    start, first, then = (
+        lumped_uniform(E, K),
+        Policy.deterministic(E, g0),
+        Policy.deterministic(E, g1),
+    )
     some = {K: Interval(2, 32), e: Interval.Lopen(0, Rational(1, 2)), y: Interval.Lopen(0, 1)}
     region = stays_greedy(E, evaluate(E, Policy.from_mapping(E, start)), g0, some)
     after_first = rows_of(mixed(E, start, first, 1 - e))
@@ -137,8 +164,9 @@ def oa2_reaches_optimum(penalty: int = -100) -> tuple[Region, Policy]:
     E = augment(variant(penalty), "OA2")
     best = {(None, None): 0, (None, 0): 1, (None, 1): 1, (0, 0): 1, (0, 1): 0, (1, 0): 0, (1, 1): 0}
     goal = {
-        (tuple(None if a is None else ("o", a) for a in held), "o"): (best[held], "push") for held in best
-    }  # fmt: skip
+        (tuple(None if a is None else ("o", a) for a in held), "o"): (best[held], "push")
+        for held in best
+    }
     pi = Policy.deterministic(E, goal)
     along = evaluate(E, mixed(E, rows_of(uniform(E)), pi, x))
     region = stays_greedy(E, along, goal, {x: Interval.Lopen(0, 1)})
@@ -150,7 +178,9 @@ def oa2_reaches_optimum(penalty: int = -100) -> tuple[Region, Policy]:
 
 
 def _joined(one: Region, other: Region) -> Region:
-    return Region(other.failure, [*one.lines, *other.lines], [*one.certificates, *other.certificates])
+    return Region(
+        other.failure, [*one.lines, *other.lines], [*one.certificates, *other.certificates]
+    )
 
 
 # ---------------------------------------------------------------------- S52.fig-variant
@@ -159,8 +189,10 @@ def _joined(one: Region, other: Region) -> Region:
 @claim(
     "S52.fig-variant",
     place="Sec. 5.2, Fig. 5",
-    statement="On the variation of the recall task the loop from uniform, with small steps, ends at a suboptimal (stochastic) "
-    "point worth 25/16 with OA1, although OA1 and B1 can encode the optimum 3; with OA2, B1, B2 and B5 it reaches the optimum.",
+    statement="On the variation of the recall task the loop from uniform, with small steps, ends "
+    "at a suboptimal (stochastic) "
+    "point worth 25/16 with OA1, although OA1 and B1 can encode the optimum 3; with OA2, B1, B2 "
+    "and B5 it reaches the optimum.",
     verdict="proved",
 )
 def figure_5(penalty: int = -100, limit: Fraction = Fraction(25, 16)) -> Evidence:
@@ -172,7 +204,9 @@ def figure_5(penalty: int = -100, limit: Fraction = Fraction(25, 16)) -> Evidenc
     }
     lines = [[name, run.ended, f"{float(run.value):.5f}"] for name, run in seen.items()]
     table = table_text(["memory", "the loop ends", "value"], lines)
-    if abs(float(seen["OA1"].value) - float(limit)) > 0.01 or any(seen[m].limit_value != 3 for m in seen if m != "OA1"):
+    if abs(float(seen["OA1"].value) - float(limit)) > 0.01 or any(
+        seen[m].limit_value != 3 for m in seen if m != "OA1"
+    ):
         return refuted("the loop ends elsewhere", table, counterexample=table)
     chains = [stays_in_the_family(SMALL), ends_at_the_stochastic_point(SMALLER, limit)]
     regions = [binary_reaches_optimum(penalty), oa2_reaches_optimum(penalty)[0]]
@@ -186,27 +220,43 @@ def figure_5(penalty: int = -100, limit: Fraction = Fraction(25, 16)) -> Evidenc
     worth = evaluate(augment(P, "OA1"), point, exact=True).value
     if set(values.values()) != {3} or best_history(P).value != 3 or worth != limit:
         return refuted("other values", f"{values}, {worth}", counterexample=f"{values}, {worth}")
-    certificates = [value_certificate(P, name, pi, values[name]) for name, (_, pi) in policies.items()]
-    certificates += [value_certificate(P, "OA1", point, worth), q_certificate(P, "OA1", family()[1])]
+    certificates = [
+        value_certificate(P, name, pi, values[name]) for name, (_, pi) in policies.items()
+    ]
+    certificates += [
+        value_certificate(P, "OA1", point, worth),
+        q_certificate(P, "OA1", family()[1]),
+    ]
     certificates += [c for part in parts for c in part.certificates]
     argument = text(
         "The loop as run, with a step of 1/50:",
         table,
-        "Encoding: with OA1 <0,push>, then <1,push> on (o,0), then <0,push> on (o,1); with B1 <0,1> in 0 and <1,0> in 1. Both "
+        "Encoding: with OA1 <0,push>, then <1,push> on (o,0), then <0,push> on (o,1); with B1 "
+        "<0,1> in 0 and <1,0> in 1. Both "
         "are worth 3, the best history-based value.",
-        "OA1, steps up to 1/8 whose sum is infinite. By B.why (o,1) goes to <1,push>, and the iterates are given by x, c, y, u "
+        "OA1, steps up to 1/8 whose sum is infinite. By B.why (o,1) goes to <1,push>, and the "
+        "iterates are given by x, c, y, u "
         "with x -> 0 and u <= 11 x -> 0. z3 shows, in phase 2:",
         *("  " + line for line in chains[1].lines),
-        "So no limit is worth more than 25/16 (for steps up to 1/5 as well). Moreover, a c above its bound falls, since "
-        "<0,keep> needs 4c + 4y < 1 + 42x; y rises to more than 1/4 and stays there; then <0,keep> is over and c -> 0. From then "
-        "on y rises while 8y <= 3 - o(1) and falls otherwise. With a constant step eps it ends up between 3/8 - 3 eps/8 and "
-        "3/8 + 5 eps/8, and the return 25/16 - 4 (y - 3/8)^2 between 25/16 (1 - eps^2) and 25/16: the loop chatters. With steps "
-        "that tend to 0 it has a limit, <0,push> on the empty buffer and on (o,0) <0,push> with 3/8, <1,keep> with 5/8, worth "
+        "So no limit is worth more than 25/16 (for steps up to 1/5 as well). Moreover, a c above "
+        "its bound falls, since "
+        "<0,keep> needs 4c + 4y < 1 + 42x; y rises to more than 1/4 and stays there; then "
+        "<0,keep> is over and c -> 0. From then "
+        "on y rises while 8y <= 3 - o(1) and falls otherwise. With a constant step eps it ends up "
+        "between 3/8 - 3 eps/8 and "
+        "3/8 + 5 eps/8, and the return 25/16 - 4 (y - 3/8)^2 between 25/16 (1 - eps^2) and 25/16: "
+        "the loop chatters. With steps "
+        "that tend to 0 it has a limit, <0,push> on the empty buffer and on (o,0) <0,push> with "
+        "3/8, <1,keep> with 5/8, worth "
         "25/16 exactly.",
-        "OA2, every step in (0,1]: greedy is one and the same optimal policy pi at all x pi_u + (1-x) pi, 0 < x <= 1 (z3).",
-        "B(k), k = 1, ..., 5, steps in (0,1] of which the first is at most 1/2: greedy is <0,last> in 0 and <1,last> elsewhere "
-        "at the uniform policy, and <0,last> in 0, <1,0> elsewhere ever after, for all first steps e, all later products y of "
-        "1 - eps and all 2 <= K = 2^k <= 32 (z3). The limit does 0, 1, 0, worth 3. (For much larger K greedy takes another way.)",
+        "OA2, every step in (0,1]: greedy is one and the same optimal policy pi at all x pi_u + "
+        "(1-x) pi, 0 < x <= 1 (z3).",
+        "B(k), k = 1, ..., 5, steps in (0,1] of which the first is at most 1/2: greedy is "
+        "<0,last> in 0 and <1,last> elsewhere "
+        "at the uniform policy, and <0,last> in 0, <1,0> elsewhere ever after, for all first "
+        "steps e, all later products y of "
+        "1 - eps and all 2 <= K = 2^k <= 32 (z3). The limit does 0, 1, 0, worth 3. (For much "
+        "larger K greedy takes another way.)",
     )
     return proved("OA1 25/16; OA2, B1..B5 3; small steps", argument, certificates)
 
@@ -226,7 +276,12 @@ def _stochastic_point(P: POMDP) -> Policy:
     """Where OA1 ends."""
     E = augment(P, "OA1")
     return Policy.from_mapping(
-        E, {EMPTY: {PUSH0: 1}, ROW0: {PUSH0: Fraction(3, 8), (1, "keep"): Fraction(5, 8)}, ROW1: {PUSH1: 1}}
+        E,
+        {
+            EMPTY: {PUSH0: 1},
+            ROW0: {PUSH0: Fraction(3, 8), (1, "keep"): Fraction(5, 8)},
+            ROW1: {PUSH1: 1},
+        },
     )
 
 

@@ -1,7 +1,7 @@
 """The ledger: what a claim is, what counts as evidence for it, and how all of them are run.
 
-A claim is a function that returns `Evidence`, registered with its id, its place in the paper, the statement in our
-words, and the verdict that the project documents for it:
+A claim is a function that returns `Evidence`, registered with its id, its place in the paper, the
+statement in our words, and the verdict that the project documents for it:
 
     proved      for all parameters: a symbolic identity, exact algebra, or a solver's unsat of the negation
     checked     every case of a stated finite list, exactly
@@ -9,8 +9,9 @@ words, and the verdict that the project documents for it:
     refuted     with the object that breaks it; the corrected statement is a claim of its own, id + "*"
     open        neither
 
-Every claim carries spoiled twins: slightly false versions (a changed reward, a dropped term, a wrong tie-break, a smaller
-k) that the same code must refute. A twin that survives makes the claim fail, whatever its evidence says.
+Every claim carries spoiled twins: slightly false versions (a changed reward, a dropped term, a
+wrong tie-break, a smaller k) that the same code must refute. A twin that survives makes the claim
+fail, whatever its evidence says.
 
 >>> @claim("X.half", place="nowhere", statement="Half of an even number is an integer.", verdict="checked")
 ... def half(numbers=(2, 4, 6)):
@@ -36,13 +37,45 @@ from typing import Any
 VERDICTS = ("proved", "checked", "supported", "refuted", "open")
 
 ORDER = (
-    "S4.ignore", "S4.gravity-none", "S4.gravity-bit", "S4.fig-gravity", "S5.oa1-encodes", "S5.not-mdp",
-    "S5.b2-smallest", "S5.fig-recall", "S51.mc", "S51.td", "S51.b2-more", "S51.b2-unstable", "S51.nstep", "S51.fig-gravity2",
-    "S51.bigger", "S52.local", "S52.not-global", "S52.stable", "S52.fig-variant", "A1.equivalent", "A2.optimal",
-    "A4.bk", "A4.oak", "A4.ok", "B.why", "C.b2-expressive", "C.optimal", "C1", "C2", "C3", "C4", "C5", "C6", "C7",
-    "C.fig", "D6.fig-sarsa",
-)  # fmt: skip
-"""The statements of the paper in the order in which it makes them; a corrected one follows the printed one."""
+    "S4.ignore",
+    "S4.gravity-none",
+    "S4.gravity-bit",
+    "S4.fig-gravity",
+    "S5.oa1-encodes",
+    "S5.not-mdp",
+    "S5.b2-smallest",
+    "S5.fig-recall",
+    "S51.mc",
+    "S51.td",
+    "S51.b2-more",
+    "S51.b2-unstable",
+    "S51.nstep",
+    "S51.fig-gravity2",
+    "S51.bigger",
+    "S52.local",
+    "S52.not-global",
+    "S52.stable",
+    "S52.fig-variant",
+    "A1.equivalent",
+    "A2.optimal",
+    "A4.bk",
+    "A4.oak",
+    "A4.ok",
+    "B.why",
+    "C.b2-expressive",
+    "C.optimal",
+    "C1",
+    "C2",
+    "C3",
+    "C4",
+    "C5",
+    "C6",
+    "C7",
+    "C.fig",
+    "D6.fig-sarsa",
+)
+"""The statements of the paper in the order in which it makes them; a corrected one follows the
+printed one."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +88,8 @@ class Evidence:
     summary : the evidence in a few words, for the table.
     argument : the whole of it: formulas, cases, numbers, one paragraph or line after the other.
     counterexample : what breaks a refuted claim, as text or a JSON value.
-    certificates : JSON objects with a `kind` that `proofs.recheck` can verify without the code that found them.
+    certificates : JSON objects with a `kind` that `proofs.recheck` can verify without the code that
+        found them.
     """
 
     verdict: str
@@ -65,23 +99,32 @@ class Evidence:
     certificates: tuple[dict[str, Any], ...] = ()
 
 
-def proved(summary: str, argument: str = "", certificates: Iterable[dict[str, Any]] = ()) -> Evidence:
+def proved(
+    summary: str, argument: str = "", certificates: Iterable[dict[str, Any]] = ()
+) -> Evidence:
     """Evidence that holds for all parameters."""
     return Evidence("proved", summary, argument, None, tuple(certificates))
 
 
-def checked(summary: str, argument: str = "", certificates: Iterable[dict[str, Any]] = ()) -> Evidence:
+def checked(
+    summary: str, argument: str = "", certificates: Iterable[dict[str, Any]] = ()
+) -> Evidence:
     """Evidence for every case of a stated finite list."""
     return Evidence("checked", summary, argument, None, tuple(certificates))
 
 
-def supported(summary: str, argument: str = "", certificates: Iterable[dict[str, Any]] = ()) -> Evidence:
+def supported(
+    summary: str, argument: str = "", certificates: Iterable[dict[str, Any]] = ()
+) -> Evidence:
     """Statistical evidence."""
     return Evidence("supported", summary, argument, None, tuple(certificates))
 
 
 def refuted(
-    summary: str, argument: str = "", counterexample: Any = None, certificates: Iterable[dict[str, Any]] = ()
+    summary: str,
+    argument: str = "",
+    counterexample: Any = None,
+    certificates: Iterable[dict[str, Any]] = (),
 ) -> Evidence:
     """Evidence against: an object that breaks the statement."""
     return Evidence("refuted", summary, argument, counterexample, tuple(certificates))
@@ -109,7 +152,8 @@ class Claim:
         return self.establish(*args, **kwargs)
 
     def twin(self, what: str, **spoiled: Any) -> None:
-        """A slightly false version: the same code with some arguments changed must come out refuted."""
+        """A slightly false version: the same code with some arguments changed must come out
+        refuted."""
         self.twins.append((what, spoiled))
 
 
@@ -117,13 +161,20 @@ LEDGER: dict[str, Claim] = {}
 
 
 def claim(
-    id: str, *, place: str, statement: str, verdict: str, corrected_by: str | None = None, deep: bool = False
+    id: str,
+    *,
+    place: str,
+    statement: str,
+    verdict: str,
+    corrected_by: str | None = None,
+    deep: bool = False,
 ) -> Callable[[Callable[..., Evidence]], Claim]:
     """Register a function as the judge of a claim.
 
     Parameters
     ----------
-    verdict : what the project documents; `workbench verify` fails when the code finds something else.
+    verdict : what the project documents; `workbench verify` fails when the code finds something
+        else.
     corrected_by : for a refuted claim, the id of the statement that holds instead.
     deep : takes long; runs with `workbench verify --deep`.
     """
@@ -174,7 +225,9 @@ def run(one: Claim) -> Entry:
     """Judge a claim and its spoiled twins."""
     start = time.perf_counter()
     found = one.establish()
-    twins = tuple((what, _twin_verdict(one, spoiled, one.documented)) for what, spoiled in one.twins)
+    twins = tuple(
+        (what, _twin_verdict(one, spoiled, one.documented)) for what, spoiled in one.twins
+    )
     return Entry(
         id=one.id,
         place=one.place,
@@ -192,7 +245,8 @@ def run(one: Claim) -> Entry:
 
 
 def _twin_verdict(one: Claim, spoiled: dict[str, Any], documented: str) -> str:
-    """How the code judged a twin. The twin of a refuted claim must fail to refute: it is then reported as refuted."""
+    """How the code judged a twin. The twin of a refuted claim must fail to refute: it is then
+    reported as refuted."""
     found = one.establish(**spoiled).verdict
     if documented != "refuted":
         return found

@@ -1,10 +1,11 @@
-"""Polynomials as dictionaries of Fractions: identities and positivity from text, with neither sympy nor a solver.
+"""Polynomials as dictionaries of Fractions: identities and positivity from text, with neither sympy
+nor a solver.
 
-Positivity on a box is read off coefficients. A variable on [l, h] is written (l s + h t)/(s + t), one on [l, oo) as
-l + t, with s, t >= 0; multiplied by the powers of s + t, the polynomial then has coefficients in the products of s and t
-(for a bounded box these are Bernstein's). If none of them is negative, the polynomial is nowhere negative, and it is
-positive wherever some product with a positive coefficient does not vanish. A box on which that does not settle the
-matter is cut in two.
+Positivity on a box is read off coefficients. A variable on [l, h] is written (l s + h t)/(s + t),
+one on [l, oo) as l + t, with s, t >= 0; multiplied by the powers of s + t, the polynomial then has
+coefficients in the products of s and t (for a bounded box these are Bernstein's). If none of them
+is negative, the polynomial is nowhere negative, and it is positive wherever some product with a
+positive coefficient does not vanish. A box on which that does not settle the matter is cut in two.
 
 >>> positive_on_box("x**2 - x + 1", {"x": "[0, 1]"}), positive_on_box("x**2 - x", {"x": "[0, 1]"})
 (True, None)
@@ -53,17 +54,25 @@ def read(shown: str, name: Callable[[str], Any], integer: Callable[[int], Any]) 
             return name(node.id)
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
             return -build(node.operand)
-        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow) and isinstance(node.right, ast.Constant):
+        if (
+            isinstance(node, ast.BinOp)
+            and isinstance(node.op, ast.Pow)
+            and isinstance(node.right, ast.Constant)
+        ):
             return power(build(node.left), node.right.value)
         if isinstance(node, ast.BinOp) and type(node.op) in operations:
             return operations[type(node.op)](build(node.left), build(node.right))
         if isinstance(node, ast.Compare) and len(node.ops) == 1:
             return operations[type(node.ops[0])](build(node.left), build(node.comparators[0]))
-        raise WorkbenchError(f"{shown!r} holds something other than numbers, names, + - * / ** and one relation")
+        raise WorkbenchError(
+            f"{shown!r} holds something other than numbers, names, + - * / ** and one relation"
+        )
 
     def power(base: Any, exponent: Any) -> Any:
         if not isinstance(exponent, int) or exponent < 1:
-            raise WorkbenchError(f"{shown!r} holds the exponent {exponent!r}; exponents are positive integers")
+            raise WorkbenchError(
+                f"{shown!r} holds the exponent {exponent!r}; exponents are positive integers"
+            )
         found = base
         for _ in range(exponent - 1):
             found = found * base
@@ -76,7 +85,8 @@ Exponents = tuple[tuple[str, int], ...]
 
 
 class Polynomial:
-    """A polynomial with rational coefficients: {((name, exponent), ...): coefficient}, names in order, no zeros."""
+    """A polynomial with rational coefficients: {((name, exponent), ...): coefficient}, names in
+    order, no zeros."""
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -123,10 +133,13 @@ class Polynomial:
 
 
 class Quotient:
-    """A quotient of polynomials, not reduced; equal when the cross products are. Mixes with ints and Fractions."""
+    """A quotient of polynomials, not reduced; equal when the cross products are. Mixes with ints
+    and Fractions."""
 
     def __init__(self, num: Polynomial, den: Polynomial):
-        lead = Polynomial.constant(den.terms[max(den.terms)])  # equal denominators then look the same
+        lead = Polynomial.constant(
+            den.terms[max(den.terms)]
+        )  # equal denominators then look the same
         self.num, self.den = num / lead, den / lead
 
     @classmethod
@@ -184,14 +197,18 @@ class Quotient:
 
 def same(left: str, right: str) -> bool:
     """Whether two quotients of polynomials, as text, are the same function."""
-    return bool(read(left, Quotient.name, Quotient.constant) == read(right, Quotient.name, Quotient.constant))
+    return bool(
+        read(left, Quotient.name, Quotient.constant)
+        == read(right, Quotient.name, Quotient.constant)
+    )
 
 
 # ---------------------------------------------------------------------- positivity
 
 
 Interval = tuple[bool, Fraction, Fraction | None, bool]
-"""Whether the low end belongs to it, the low end, the high end (None: there is none), whether that belongs to it."""
+"""Whether the low end belongs to it, the low end, the high end (None: there is none), whether that
+belongs to it."""
 
 
 def interval(shown: str) -> Interval:
@@ -201,11 +218,17 @@ def interval(shown: str) -> Interval:
     (False, Fraction(0, 1), Fraction(3, 4), True)
     """
     low, high = shown[1:-1].split(", ")
-    return shown[0] == "[", Fraction(low), None if high == "oo" else Fraction(high), shown[-1] == "]"
+    return (
+        shown[0] == "[",
+        Fraction(low),
+        None if high == "oo" else Fraction(high),
+        shown[-1] == "]",
+    )
 
 
 def positive_on_box(polynomial: str, box: Mapping[str, str], strict: bool = True) -> bool | None:
-    """True if the polynomial is shown to be positive (not strict: nowhere negative) on the box; None if it is not."""
+    """True if the polynomial is shown to be positive (not strict: nowhere negative) on the box;
+    None if it is not."""
     f = read(polynomial, Polynomial.name, Polynomial.constant)
     intervals = {name: interval(shown) for name, shown in box.items()}
     return True if _settled(f, intervals, strict, MOST_CUTS) else None
@@ -219,7 +242,9 @@ def _settled(f: Polynomial, box: dict[str, Interval], strict: bool, cuts: int) -
         return True
     if cuts == 0 or not box:
         return False
-    name = max(box, key=lambda v: math.inf if box[v][2] is None and cuts == MOST_CUTS else _length(box[v]))
+    name = max(
+        box, key=lambda v: math.inf if box[v][2] is None and cuts == MOST_CUTS else _length(box[v])
+    )
     has_low, low, high, has_high = box[name]
     middle = low + 1 if high is None else (low + high) / 2
     halves: tuple[Interval, Interval] = (has_low, low, middle, True), (True, middle, high, has_high)
@@ -230,8 +255,11 @@ def _length(one: Interval) -> float:
     return 0.0 if one[2] is None else float(one[2] - one[1])
 
 
-def _spread(f: Polynomial, box: dict[str, Interval]) -> tuple[dict[tuple[int, ...], Fraction], list[str]]:
-    """Coefficients by the exponents of t, one for each variable; the exponent of s is what is missing to the degree."""
+def _spread(
+    f: Polynomial, box: dict[str, Interval]
+) -> tuple[dict[tuple[int, ...], Fraction], list[str]]:
+    """Coefficients by the exponents of t, one for each variable; the exponent of s is what is
+    missing to the degree."""
     names = sorted(box)
     degree = {v: max((dict(e).get(v, 0) for e in f.terms), default=0) for v in names}
     total: dict[tuple[int, ...], Fraction] = {}
@@ -250,11 +278,16 @@ def _expanded(one: Interval, power: int, degree: int) -> list[Fraction]:
     """(l s + h t)^power (s + t)^(degree - power) by powers of t; for no high end (l + t)^power."""
     _, low, high, _ = one
     if high is None:
-        return [math.comb(power, k) * low ** (power - k) for k in range(power + 1)] + [Fraction(0)] * (degree - power)
+        return [math.comb(power, k) * low ** (power - k) for k in range(power + 1)] + [
+            Fraction(0)
+        ] * (degree - power)
     first = [math.comb(power, k) * low ** (power - k) * high**k for k in range(power + 1)]
     second = [math.comb(degree - power, k) for k in range(degree - power + 1)]
     return [
-        sum((first[i] * second[k - i] for i in range(len(first)) if 0 <= k - i < len(second)), Fraction(0))
+        sum(
+            (first[i] * second[k - i] for i in range(len(first)) if 0 <= k - i < len(second)),
+            Fraction(0),
+        )
         for k in range(degree + 1)
     ]
 
@@ -268,7 +301,9 @@ def _faces(box: dict[str, Interval], names: list[str]) -> Iterator[tuple[str, ..
     yield from product(*kinds)
 
 
-def _supported(coefficients: dict[tuple[int, ...], Fraction], names: list[str], face: tuple[str, ...]) -> bool:
+def _supported(
+    coefficients: dict[tuple[int, ...], Fraction], names: list[str], face: tuple[str, ...]
+) -> bool:
     """Whether some product with a positive coefficient does not vanish on the face."""
     top = [max(e[i] for e in coefficients) for i in range(len(names))] if coefficients else []
 

@@ -1,12 +1,13 @@
-"""Inequalities between rational functions on boxes, decided by a solver, and the text in which they are certified.
+"""Inequalities between rational functions on boxes, decided by a solver, and the text in which they
+are certified.
 
     positive(f, box)         f > 0 wherever its variables lie in their intervals; f is a quotient of polynomials
     impossible(conditions)   no real numbers satisfy all of these polynomial conditions
     identical(f, g)          f and g are the same quotient of polynomials
 
-The first two put the negation to z3, which decides polynomial arithmetic over the reals: "unsat" is a proof, "sat" comes with
-numbers that break the statement, and running out of time raises. A certificate is plain text, polynomials and intervals;
-`plain_algebra` reads it without sympy.
+The first two put the negation to z3, which decides polynomial arithmetic over the reals: "unsat" is
+a proof, "sat" comes with numbers that break the statement, and running out of time raises. A
+certificate is plain text, polynomials and intervals; `plain_algebra` reads it without sympy.
 
 >>> x, K = sympy.symbols("x K")
 >>> found = positive(1 / x + K - 2, {x: Interval.Lopen(0, 1), K: Interval(2, sympy.oo)})
@@ -27,7 +28,7 @@ from sympy import Interval
 
 from proofs.plain_algebra import read
 from workbench.errors import WorkbenchError
-from workbench.fields import RationalFunctions
+from workbench.evaluation.fields import RationalFunctions
 
 TIMEOUT = 20_000
 """Milliseconds that the solver may take for one question."""
@@ -56,7 +57,8 @@ class Decided:
 
 
 def positive(f: Any, box: Box, strict: bool = True) -> Decided:
-    """Whether f > 0 (or f >= 0) on the whole box: its denominator is shown to be positive, then its numerator."""
+    """Whether f > 0 (or f >= 0) on the whole box: its denominator is shown to be positive, then its
+    numerator."""
     num, den = lowest_terms(f)
     certificates: list[dict[str, Any]] = []
     if den.free_symbols:
@@ -80,12 +82,18 @@ def _on_box(polynomial: sympy.Expr, box: Box, strict: bool) -> Decided:
     witness = solve(conditions)
     if witness is not None:
         return Decided(False, witness)
-    certificate = {"kind": "polynomial-positive", "polynomial": shown, "box": inside, "strict": strict}
+    certificate = {
+        "kind": "polynomial-positive",
+        "polynomial": shown,
+        "box": inside,
+        "strict": strict,
+    }
     return Decided(True, None, (certificate,))
 
 
 def impossible(conditions: Iterable[Any]) -> Decided:
-    """Whether no real numbers satisfy all conditions, given as sympy relations between polynomials."""
+    """Whether no real numbers satisfy all conditions, given as sympy relations between
+    polynomials."""
     shown = [relation_text(c) for c in conditions]
     witness = solve(shown)
     if witness is not None:
@@ -174,4 +182,6 @@ def solve(conditions: Iterable[str]) -> dict[str, str] | None:
     if answer != z3.sat:
         raise Undecided(f"z3 gave up on {list(conditions)}: {solver.reason_unknown()}")
     model = solver.model()
-    return {symbol: str(model.eval(x, model_completion=True)) for symbol, x in sorted(names.items())}
+    return {
+        symbol: str(model.eval(x, model_completion=True)) for symbol, x in sorted(names.items())
+    }

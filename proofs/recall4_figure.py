@@ -1,8 +1,10 @@
-"""Figure 7 (Appendix C): on the 4-action recall task the loop with B5 ends at 3/4, and with OA1 at 1.
+"""Figure 7 (Appendix C): on the 4-action recall task the loop with B5 ends at 3/4, and with OA1 at
+1.
 
-B5 is a case of Lemma C.5. With OA1 a memory state (o,i) tells which action came first, so its q-values are r_ij whatever
-the policy is, and those rows go to the best second action from the start. On the empty buffer the greedy action changes
-once: first 1, because second actions are still bad, then 0. All iterates of all runs lie in one family of policies,
+B5 is a case of Lemma C.5. With OA1 a memory state (o,i) tells which action came first, so its
+q-values are r_ij whatever the policy is, and those rows go to the best second action from the
+start. On the empty buffer the greedy action changes once: first 1, because second actions are still
+bad, then 0. All iterates of all runs lie in one family of policies,
 
     (o,i):   x/8 on each action, and 1-x more on <best j after i, push>
     empty:   x/8 on each action, and of the other 1-x a share t on <0,push>, 1-t on <1,push>
@@ -49,7 +51,10 @@ def _family(E: POMDP, best: dict[int, int], x: Any, t: Any) -> Policy:
 @claim(
     "C.fig",
     place="App. C, Fig. 7",
-    statement="On the 4-action recall task the loop from the uniform policy ends at 3/4 with B5 and at the optimum 1 with OA1.",
+    statement=(
+        "On the 4-action recall task the loop from the uniform policy ends at "
+        "3/4 with B5 and at the optimum 1 with OA1."
+    ),
     verdict="proved",
 )
 def two_memories(rewards: Rewards = RECALL4_REWARDS, change: Fraction = CHANGE) -> Evidence:
@@ -72,7 +77,9 @@ def two_memories(rewards: Rewards = RECALL4_REWARDS, change: Fraction = CHANGE) 
     for goal, box in cases:
         region = stays_greedy(E, found, goal, box)
         if not region.holds:
-            return refuted("OA1 goes elsewhere", text(region.failure or ""), counterexample=region.failure)
+            return refuted(
+                "OA1 goes elsewhere", text(region.failure or ""), counterexample=region.failure
+            )
         lines.append(region.lines)
         certificates += region.certificates
     full_step = evaluate(E, _family(E, best, Fraction(0), Fraction(0)), exact=True)
@@ -82,25 +89,35 @@ def two_memories(rewards: Rewards = RECALL4_REWARDS, change: Fraction = CHANGE) 
     if not region.holds or worth != {"B5": Fraction(3, 4), "OA1": 1}:
         return refuted("other limits", f"{worth} {region.failure or ''}", counterexample=str(worth))
     certificates.append(q_certificate(P, "OA1", found))
-    certificates += [value_certificate(P, name, pi, worth[name]) for name, (_, pi) in limits.items()]
+    certificates += [
+        value_certificate(P, name, pi, worth[name]) for name, (_, pi) in limits.items()
+    ]
     argument = text(
         "B5: C5 with k = 5. For every step in (0,1] the loop goes to pi_l, worth 3/4.",
-        "OA1: let x be the product of 1 - eps over the steps taken. On a row (o,i) the q-values are r_ij whatever the policy is; "
-        "greedy is the best second action (after 2 and 3 the tie of 1 and 3 goes to 1) with push. So these rows hold x/8 on "
-        "each action and 1-x more on the best one. On the empty buffer suppose the other 1-x was given to <0,push> (share t) and "
+        "OA1: let x be the product of 1 - eps over the steps taken. On a row (o,i) the q-values "
+        "are r_ij whatever the policy is; "
+        "greedy is the best second action (after 2 and 3 the tie of 1 and 3 goes to 1) with push. "
+        "So these rows hold x/8 on "
+        "each action and 1-x more on the best one. On the empty buffer suppose the other 1-x was "
+        "given to <0,push> (share t) and "
         "<1,push>. The evaluator's q-values are functions of x and t, and for all t in [0,1] (z3):",
         f"{change} < x <= 1: <1,push> is greedy, since its q-value exceeds the others by",
         *("  " + line for line in lines[1]),
         f"0 < x <= {change}: <0,push> is greedy, since",
         *("  " + line for line in lines[2]),
-        "'keep' never is, since a push tells more, and equals go to the higher write. So every iterate stays in the family, "
-        f"and once x <= {change} greedy is <0,push> for ever: t -> 1 as x -> 0. The limit is <0,push>, then <2,push>, worth 1. "
-        "With a step of 1, x = 0 after the first step, <0,push> is greedy then, and the second step ends it. With a step of 0 "
+        "'keep' never is, since a push tells more, and equals go to the higher write. So every "
+        "iterate stays in the family, "
+        f"and once x <= {change} greedy is <0,push> for ever: t -> 1 as x -> 0. The limit is "
+        "<0,push>, then <2,push>, worth 1. "
+        "With a step of 1, x = 0 after the first step, <0,push> is greedy then, and the second "
+        "step ends it. With a step of 0 "
         "nothing moves.",
         f"A second way, for all x and t: {q_values(certificates[-3])}.",
     )
     return proved("every step in (0,1]: 3/4 and 1", argument, certificates)
 
 
-two_memories.twin("reward of 0 then 2 lowered to 3/4", rewards=changed_rewards(0, 2, Fraction(3, 4)))
+two_memories.twin(
+    "reward of 0 then 2 lowered to 3/4", rewards=changed_rewards(0, 2, Fraction(3, 4))
+)
 two_memories.twin("greedy changes at x = 1/8", change=Fraction(1, 8))

@@ -1,8 +1,9 @@
 """Lemmas C.1, C.2 and C.4: the 4-action recall task with one bit of memory.
 
-C.1 is an identity between what the evaluator returns for a policy made of symbols and the paper's closed form, for every
-table of rewards. C.2 looks at one policy. C.4 starts at the uniform policy; its inductive step C.3 is in `recall4_step`,
-but the whole run of the loop can also be seen at once, as C.4 is proved here: every iterate is x pi_u + (1-x) pi_l.
+C.1 is an identity between what the evaluator returns for a policy made of symbols and the paper's
+closed form, for every table of rewards. C.2 looks at one policy. C.4 starts at the uniform policy;
+its inductive step C.3 is in `recall4_step`, but the whole run of the loop can also be seen at once,
+as C.4 is proved here: every iterate is x pi_u + (1-x) pi_l.
 """
 
 from __future__ import annotations
@@ -13,7 +14,13 @@ from itertools import product
 import sympy
 
 from pomdps.recalls import RECALL4_REWARDS
-from proofs.certified import identity_certificate, q_certificate, table_text, text, value_certificate
+from proofs.certified import (
+    identity_certificate,
+    q_certificate,
+    table_text,
+    text,
+    value_certificate,
+)
 from proofs.greedy_region import choices, stays_greedy
 from proofs.ledger import Evidence, claim, proved, refuted
 from proofs.polynomials import Interval, identical
@@ -34,8 +41,11 @@ from workbench import Policy, augment, evaluate, uniform
 
 W = ("0", "1")
 PRINTED = {
-    0: ("-0.916", "-1.25"), 1: ("0.2916", "0.5"), 2: ("-1.4583", "-2.375"), 3: ("-0.47916", "0.5625"),
-}  # fmt: skip
+    0: ("-0.916", "-1.25"),
+    1: ("0.2916", "0.5"),
+    2: ("-1.4583", "-2.375"),
+    3: ("-0.47916", "0.5625"),
+}
 """The table of Lemma C.4: for each action the columns m=0 and m=1, the same for both writes."""
 
 
@@ -45,8 +55,10 @@ PRINTED = {
 @claim(
     "C1",
     place="Lemma C.1",
-    statement="For any policy of the 4-action recall task with B1, with b_i = p^0_i0 / (1 + sum_j p^0_j0) and "
-    "t_i = p^0_i1 / sum_j p^0_j1: Q^0_aw = sum_i r_ia b_i + (1 - sum_i b_i) sum_i p^w_i r_ai and Q^1_aw = sum_i t_i r_ia.",
+    statement="For any policy of the 4-action recall task with B1, with b_i = p^0_i0 / (1 + sum_j "
+    "p^0_j0) and "
+    "t_i = p^0_i1 / sum_j p^0_j1: Q^0_aw = sum_i r_ia b_i + (1 - sum_i b_i) sum_i p^w_i r_ai and "
+    "Q^1_aw = sum_i t_i r_ia.",
     verdict="proved",
 )
 def closed_form_of_q(start_visits: int = 1, transposed: bool = False) -> Evidence:
@@ -62,17 +74,23 @@ def closed_form_of_q(start_visits: int = 1, transposed: bool = False) -> Evidenc
         q, formula = found.q[(m, "o"), (a, w)], closed_form(paper_r, pi, m, a, w, start_visits)
         if not identical(q, formula):
             counterexample = f"Q^{m}_{a}{w} is {q}, the formula says {formula}"
-            return refuted(f"fails for Q^{m}_{a}{w}", text(counterexample), counterexample=counterexample)
+            return refuted(
+                f"fails for Q^{m}_{a}{w}", text(counterexample), counterexample=counterexample
+            )
         certificates.append(identity_certificate(f"Q^{m}_{a}{w}", q, formula))
     certificates.append(q_certificate(P, "B1", found))
     argument = text(
-        "evaluate(recall4 x B1, pi), with pi made of symbols p^m_aw and with symbols r_ij for the rewards, returns",
+        "evaluate(recall4 x B1, pi), with pi made of symbols p^m_aw and with symbols r_ij for the "
+        "rewards, returns",
         "  Q^0_aw = (sum_i r_ia p^0_i0 + sum_i p^w_i r_ai) / (1 + sum_j p^0_j0)",
         "  Q^1_aw =  sum_i r_ia p^0_i1 / sum_j p^0_j1",
-        "for all 16 entries: the difference to the lemma's formula is 0 as a rational function of 30 symbols. So it "
-        "holds for every policy and every table of rewards, wherever both sides are defined: Q^1 has no value when "
+        "for all 16 entries: the difference to the lemma's formula is 0 as a rational function of "
+        "30 symbols. So it "
+        "holds for every policy and every table of rewards, wherever both sides are defined: Q^1 "
+        "has no value when "
         "sum_j p^0_j1 = 0, that is when memory state 1 is never seen.",
-        "P(s|o) counts undiscounted visits (the lemma's 'half the encountered states'); gamma is 1.",
+        "P(s|o) counts undiscounted visits (the lemma's 'half the encountered states'); gamma is "
+        "1.",
         f"A second way: {q_values(certificates[-1])}.",
     )
     return proved("identity in 30 symbols", argument, certificates)
@@ -88,7 +106,8 @@ closed_form_of_q.twin("r_ai and r_ia exchanged", transposed=True)
 @claim(
     "C2",
     place="Lemma C.2",
-    statement="pi_l (memory 0: <1,1>; memory 1: <3,1>) is greedy on its own q-values; ties between writes go to the higher.",
+    statement="pi_l (memory 0: <1,1>; memory 1: <3,1>) is greedy on its own q-values; ties "
+    "between writes go to the higher.",
     verdict="proved",
 )
 def local_optimum_is_greedy(rewards: Rewards = RECALL4_REWARDS, ties: str = "last") -> Evidence:
@@ -97,16 +116,22 @@ def local_optimum_is_greedy(rewards: Rewards = RECALL4_REWARDS, ties: str = "las
     E = augment(P, "B1")
     pi_l = local_optimum(E)
     found = evaluate(E, pi_l, exact=True)
-    lines = [[f"({a},{w})", found.q[("0", "o"), (a, w)], found.q[("1", "o"), (a, w)]] for a, w in product(A, W)]
+    lines = [
+        [f"({a},{w})", found.q[("0", "o"), (a, w)], found.q[("1", "o"), (a, w)]]
+        for a, w in product(A, W)
+    ]
     shown = table_text(["(a,w)", "m=0", "m=1"], lines)
     region = stays_greedy(E, found, choices(E, pi_l), {}, ties)
     if not region.holds:
-        return refuted("greedy on q of pi_l is another policy", shown, counterexample=region.failure)
+        return refuted(
+            "greedy on q of pi_l is another policy", shown, counterexample=region.failure
+        )
     certificate = q_certificate(P, "B1", found)
     argument = text(
         f"The q-values of pi_l, whose return is {found.value}:",
         shown,
-        "In memory 0, <1,1> is strictly best (3/4 against 1/2). In memory 1 both <3,0> and <3,1> have 3/4, every other "
+        "In memory 0, <1,1> is strictly best (3/4 against 1/2). In memory 1 both <3,0> and <3,1> "
+        "have 3/4, every other "
         "action less; the higher write wins. So greedy is pi_l itself.",
         f"A second way: {q_values(certificate)}.",
     )
@@ -115,7 +140,8 @@ def local_optimum_is_greedy(rewards: Rewards = RECALL4_REWARDS, ties: str = "las
 
 local_optimum_is_greedy.twin("ties to the lower write", ties="first")
 local_optimum_is_greedy.twin(
-    "reward of 1 then 3 lowered to 1/2, so that <0,1> ties with <1,1>", rewards=changed_rewards(1, 3, Fraction(1, 2))
+    "reward of 1 then 3 lowered to 1/2, so that <0,1> ties with <1,1>",
+    rewards=changed_rewards(1, 3, Fraction(1, 2)),
 )
 
 
@@ -125,7 +151,8 @@ local_optimum_is_greedy.twin(
 @claim(
     "C4",
     place="Lemma C.4",
-    statement="From the uniform policy, with B1 and any step, the loop goes to pi_l, which is suboptimal; the q-values of the "
+    statement="From the uniform policy, with B1 and any step, the loop goes to pi_l, which is "
+    "suboptimal; the q-values of the "
     "uniform policy are those of the table.",
     verdict="proved",
 )
@@ -136,7 +163,9 @@ def loop_from_uniform(rewards: Rewards = RECALL4_REWARDS, ties: str = "last") ->
     pi_l, x = local_optimum(E), sympy.Symbol("x")
     start = evaluate(E, uniform(E), exact=True)
     wrong = [
-        (m, a, w) for m, a, w in product(W, A, W) if not _is_printed(start.q[(m, "o"), (a, w)], PRINTED[a][int(m)])
+        (m, a, w)
+        for m, a, w in product(W, A, W)
+        if not _is_printed(start.q[(m, "o"), (a, w)], PRINTED[a][int(m)])
     ]
     if wrong:
         m, a, w = wrong[0]
@@ -150,8 +179,13 @@ def loop_from_uniform(rewards: Rewards = RECALL4_REWARDS, ties: str = "last") ->
     best = Policy.deterministic(E, {("0", "o"): (0, "1"), ("1", "o"): (2, "1")})
     best_value = evaluate(E, best, exact=True).value
     if not end < best_value:
-        return refuted("the limit is optimal", f"{end} against {best_value}", counterexample=str(end))
-    lines = [[f"({a},{w})", *(start.q[(m, "o"), (a, w)] for m in W), *PRINTED[a]] for a, w in product(A, W)]
+        return refuted(
+            "the limit is optimal", f"{end} against {best_value}", counterexample=str(end)
+        )
+    lines = [
+        [f"({a},{w})", *(start.q[(m, "o"), (a, w)] for m in W), *PRINTED[a]]
+        for a, w in product(A, W)
+    ]
     second = q_certificate(P, "B1", along)
     argument = text(
         "The q-values of the uniform policy, and as printed (cut off after some digits):",
@@ -159,11 +193,15 @@ def loop_from_uniform(rewards: Rewards = RECALL4_REWARDS, ties: str = "last") ->
         "If greedy was pi_l at every step so far, the policy is pi_n = x pi_u + (1-x) pi_l with "
         "x = (1-eps_1)...(1-eps_n). The evaluator's q-values of pi_n are functions of x, and",
         *("  " + line for line in region.lines),
-        "for all 0 < x <= 1 (z3); the remaining differences are ties between writes, which go to the higher. So greedy "
-        f"is pi_l for ever. The return of pi_n is {along.value}, which tends to {end} as x -> 0, and "
+        "for all 0 < x <= 1 (z3); the remaining differences are ties between writes, which go to "
+        "the higher. So greedy "
+        f"is pi_l for ever. The return of pi_n is {along.value}, which tends to {end} as x -> 0, "
+        "and "
         f"{end} < {best_value}, the return of <0,1> then <2,1>.",
-        "Steps: for a constant eps in (0,1), x = (1-eps)^n -> 0; for eps = 1 the policy is pi_l after one step and stays "
-        "there (C2). At eps = 0, which the paper's range includes, the loop does not move: it stays at the uniform "
+        "Steps: for a constant eps in (0,1), x = (1-eps)^n -> 0; for eps = 1 the policy is pi_l "
+        "after one step and stays "
+        "there (C2). At eps = 0, which the paper's range includes, the loop does not move: it "
+        "stays at the uniform "
         f"policy, worth {start.value}; suboptimal as well, but not pi_l.",
         f"A second way: {q_values(second)}.",
     )

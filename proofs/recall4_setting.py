@@ -42,7 +42,8 @@ def task(rewards: Rewards = RECALL4_REWARDS, scale: Any = 1) -> POMDP:
 def changed_rewards(i: int, j: int, r: Any) -> Rewards:
     """The table of Figure 7 with one entry changed."""
     return tuple(
-        tuple(r if (a, b) == (i, j) else x for b, x in enumerate(row)) for a, row in enumerate(RECALL4_REWARDS)
+        tuple(r if (a, b) == (i, j) else x for b, x in enumerate(row))
+        for a, row in enumerate(RECALL4_REWARDS)
     )
 
 
@@ -76,7 +77,8 @@ def local_optimum(E: POMDP) -> Policy:
 
 
 def closed_form(rewards: Rewards, pi: Policy, m: str, a: int, w: str, start_visits: Any = 1) -> Any:
-    """Lemma C.1, for B(k) with any k; `start_visits` is the 1 of its denominator. None where nobody comes."""
+    """Lemma C.1, for B(k) with any k; `start_visits` is the 1 of its denominator. None where nobody
+    comes."""
     first = next(iter(pi.O))[0]
 
     def p(m: str, i: int, w: str) -> Any:
@@ -94,10 +96,12 @@ def closed_form(rewards: Rewards, pi: Policy, m: str, a: int, w: str, start_visi
 
 
 def lumped_memory() -> Memory:
-    """B(k) with its memory states in three classes: 0, the last one, and the others, of which there are 2^k - 2.
+    """B(k) with its memory states in three classes: 0, the last one, and the others, of which there
+    are 2^k - 2.
 
-    A policy that treats the others alike, as something to write and as something to read, makes the same episodes here,
-    class by class, when it gives the class the probability of all its members together.
+    A policy that treats the others alike, as something to write and as something to read, makes the
+    same episodes here, class by class, when it gives the class the probability of all its members
+    together.
     """
     classes = ["0", "others", "last"]
     return Memory("B lumped", classes, classes, lambda m, w, o, a, r, o_next: {w: 1}, {"0": 1})
@@ -106,12 +110,16 @@ def lumped_memory() -> Memory:
 def lumped_uniform(E: POMDP, K: Any) -> dict[Any, dict[Any, Any]]:
     """The rows of pi_u of B(k), lumped; K = 2^k."""
     share = {"0": 1 / K, "others": (K - 2) / K, "last": 1 / K}
-    return {o: {(a, w): share[w] / len(dict.fromkeys(a for a, _ in E.A)) for a, w in E.A} for o in E.O}
+    return {
+        o: {(a, w): share[w] / len(dict.fromkeys(a for a, _ in E.A)) for a, w in E.A} for o in E.O
+    }
 
 
 def mixed(E: POMDP, start: Mapping[Any, Mapping[Any, Any]], goal: Policy, x: Any) -> Policy:
     """x start + (1 - x) goal."""
-    return Policy.from_mapping(E, {o: {a: x * start[o][a] + (1 - x) * goal[o, a] for a in E.A} for o in E.O})
+    return Policy.from_mapping(
+        E, {o: {a: x * start[o][a] + (1 - x) * goal[o, a] for a in E.A} for o in E.O}
+    )
 
 
 def rows_of(pi: Policy) -> dict[Any, dict[Any, Any]]:

@@ -1,7 +1,8 @@
 """Lemma C.3, the inductive step: a step towards pi_l leaves pi_l greedy.
 
-First the proof's formulas for the q-values after the step, as identities between what the evaluator returns for policies
-made of symbols; then the inequalities, for all q-values at once, put to the solver.
+First the proof's formulas for the q-values after the step, as identities between what the evaluator
+returns for policies made of symbols; then the inequalities, for all q-values at once, put to the
+solver.
 """
 
 from __future__ import annotations
@@ -36,7 +37,8 @@ W = ("0", "1")
 @claim(
     "C3",
     place="Lemma C.3",
-    statement="For every eps in [0,1] and every policy pi of recall4 x B1: if greedy on q_pi is pi_l, then greedy on the "
+    statement="For every eps in [0,1] and every policy pi of recall4 x B1: if greedy on q_pi is "
+    "pi_l, then greedy on the "
     "q-values of (1-eps) pi + eps pi_l is again pi_l.",
     verdict="proved",
 )
@@ -59,22 +61,29 @@ ARGUMENT = text(
     "  Q~^0_aw = alpha [ (1-eps) Q^0_aw + eps c (r_a1 if w=0, r_a3 if w=1) ],",
     "     S = sum_j p^0_j0,  c = 1 - sum_i b_i = 1/(1+S),  alpha = (1+S)/(1+(1-eps)S)",
     "  Q~^1_aw = [ (1-eps) T Q^1_aw + eps r_1a ] / [ (1-eps) T + eps ],  T = 1 - S",
-    "as identities, for any policy, any rewards and any eps. (In one line of the paper p~ stands where p is meant; the "
+    "as identities, for any policy, any rewards and any eps. (In one line of the paper p~ stands "
+    "where p is meant; the "
     "result is the same.) So greedy on Q~ depends on Q, eps and S alone.",
-    "Negation put to z3: numbers Q^m_aw, eps in [0,1], S in [0,1] such that greedy on Q picks <1,1> in memory 0 (<3,1> in "
-    "memory 1) and greedy on Q~ another action; ties go to the higher write, then to the lower action. One question for "
+    "Negation put to z3: numbers Q^m_aw, eps in [0,1], S in [0,1] such that greedy on Q picks "
+    "<1,1> in memory 0 (<3,1> in "
+    "memory 1) and greedy on Q~ another action; ties go to the higher write, then to the lower "
+    "action. One question for "
     "each other action, and each of them is unsat.",
-    "Row 1 unvisited: if T = 0, Q^1 has no values and greedy leaves the row as it is, so 'greedy is pi_l' says that the "
-    "row is <3,1> already. For eps > 0 then Q~^1_aw = r_1a, largest for a = 3; for eps = 0 nothing changes. This too is "
+    "Row 1 unvisited: if T = 0, Q^1 has no values and greedy leaves the row as it is, so 'greedy "
+    "is pi_l' says that the "
+    "row is <3,1> already. For eps > 0 then Q~^1_aw = r_1a, largest for a = 3; for eps = 0 "
+    "nothing changes. This too is "
     "put to z3.",
-    "For eps > 0 the best environment action is strictly best on both rows, so no rule for ties between environment "
+    "For eps > 0 the best environment action is strictly best on both rows, so no rule for ties "
+    "between environment "
     "actions matters.",
 )
 
 
 @cache
 def step_identities() -> tuple[str | None, tuple[dict[str, Any], ...]]:
-    """The two formulas of the proof against the evaluator; the first mismatch, or the identities."""
+    """The two formulas of the proof against the evaluator; the first mismatch, or the
+    identities."""
     r, eps = symbolic_rewards(), sympy.Symbol("eps")
     E = augment(task(r), "B1")
     pi = any_policy(E)
@@ -96,11 +105,14 @@ def step_identities() -> tuple[str | None, tuple[dict[str, Any], ...]]:
 
 
 def _memory_state_0(rewards: Rewards, largest: int) -> list[Decided]:
-    """From Q with <1,1> greedy to Q~ with another action greedy; Q~ times 1 + (1-eps) S, which is positive."""
+    """From Q with <1,1> greedy to Q~ with another action greedy; Q~ times 1 + (1-eps) S, which is
+    positive."""
     eps, S = sympy.symbols("eps S")
     Q = {(a, w): sympy.Symbol(f"Q{a}{w}") for a, w in product(A, W)}
     moved = {
-        (a, w): (1 - eps) * (1 + S) * Q[a, w] + eps * sympy.sympify(rewards[a][1 if w == "0" else 3]) for a, w in Q
+        (a, w): (1 - eps) * (1 + S) * Q[a, w]
+        + eps * sympy.sympify(rewards[a][1 if w == "0" else 3])
+        for a, w in Q
     }
     return _another_is_greedy((1, "1"), Q, moved, [eps >= 0, eps <= largest, S >= 0, S <= 1])
 
@@ -115,7 +127,9 @@ def _memory_state_1(rewards: Rewards, largest: int) -> list[Decided]:
     return visited + _another_is_greedy((3, "1"), {}, unseen, [eps > 0, eps <= largest])
 
 
-def _another_is_greedy(best: Any, Q: dict[Any, Any], moved: dict[Any, Any], given: list[Any]) -> list[Decided]:
+def _another_is_greedy(
+    best: Any, Q: dict[Any, Any], moved: dict[Any, Any], given: list[Any]
+) -> list[Decided]:
     """For each other action: can greedy on `moved` prefer it, although `best` is greedy on Q?"""
     order = [(a, w) for w in ("1", "0") for a in A]  # the higher write first, then the lower action
     rank = {action: i for i, action in enumerate(order)}
@@ -124,8 +138,14 @@ def _another_is_greedy(best: Any, Q: dict[Any, Any], moved: dict[Any, Any], give
         return x[winner] >= x[loser] if rank[winner] < rank[loser] else x[winner] > x[loser]
 
     greedy = [beats(Q, best, other) for other in order if Q and Q[other] != Q[best]]
-    return [impossible([*given, *greedy, beats(moved, other, best)]) for other in order if moved[other] != moved[best]]
+    return [
+        impossible([*given, *greedy, beats(moved, other, best)])
+        for other in order
+        if moved[other] != moved[best]
+    ]
 
 
-inductive_step.twin("reward of 1 then 3 lowered to 1/4", rewards=changed_rewards(1, 3, Fraction(1, 4)))
+inductive_step.twin(
+    "reward of 1 then 3 lowered to 1/4", rewards=changed_rewards(1, 3, Fraction(1, 4))
+)
 inductive_step.twin("steps beyond the greedy policy, eps up to 2", largest=2)

@@ -1,8 +1,9 @@
 """The 4-action recall task itself (Appendix C): its optimum, and which memories suffice for it.
 
-Two properties of a memory are told apart (`workbench.is_sufficiently_expressive`, `workbench.can_encode_optimal`): to
-keep all beliefs with one last observation apart (Definition A.2), and to have an optimal memoryless policy. The paper
-says the first of B2 and argues for the second.
+Two properties of a memory are told apart (`workbench.is_sufficiently_expressive`,
+`workbench.can_encode_optimal`): to keep all beliefs with one last observation apart (Definition
+A.2), and to have an optimal memoryless policy. The paper says the first of B2 and argues for the
+second.
 """
 
 from __future__ import annotations
@@ -30,7 +31,8 @@ from workbench import (
 @claim(
     "C.optimal",
     place="App. C",
-    statement="The optimum of the 4-action recall task is 0, then 2; after any other first action, 3 is a best second action.",
+    statement="The optimum of the 4-action recall task is 0, then 2; after any other first "
+    "action, 3 is a best second action.",
     verdict="proved",
 )
 def optimum(rewards: Rewards = RECALL4_REWARDS) -> Evidence:
@@ -61,22 +63,28 @@ def optimum(rewards: Rewards = RECALL4_REWARDS) -> Evidence:
     argument = text(
         "What each of the sixteen ways to act is worth (the evaluator, on the task with OA1):",
         shown,
-        f"Any history-based policy, stochastic ones included, is worth a mean of these numbers, so the optimum is {top}, and "
-        "only '0, then 2' reaches it. After 1 the best second action is 3 and no other; after 2 and after 3 it ties with "
-        "action 1, so 'the optimal action is to take action 3' holds for 3 as a best action, not as the only one.",
+        "Any history-based policy, stochastic ones included, is worth a mean of these numbers, "
+        f"so the optimum is {top}, and "
+        "only '0, then 2' reaches it. After 1 the best second action is 3 and no other; after 2 "
+        "and after 3 it ties with "
+        "action 1, so 'the optimal action is to take action 3' holds for 3 as a best action, not "
+        "as the only one.",
     )
     return proved("16 cases; after 2 and 3, 1 ties with 3", argument, certificates)
 
 
 optimum.twin("reward of 1 then 3 raised to 1", rewards=changed_rewards(1, 3, 1))
-optimum.twin("reward of 2 then 1 raised to 3/4", rewards=changed_rewards(2, 1, RECALL4_REWARDS[1][3]))
+optimum.twin(
+    "reward of 2 then 1 raised to 3/4", rewards=changed_rewards(2, 1, RECALL4_REWARDS[1][3])
+)
 
 
 # ---------------------------------------------------------------------- sufficiently expressive
 
 
 def separating_update(P: POMDP, k: int) -> tuple[dict[str, Any] | None, str]:
-    """A certified memory-update function of B(k) that keeps the beliefs apart, or a sentence on why there is none."""
+    """A certified memory-update function of B(k) that keeps the beliefs apart, or a sentence on why
+    there is none."""
     found = is_sufficiently_expressive(P, memories.B(k))
     if not found:
         return None, beliefs_outnumber(pigeons(P, k))
@@ -116,18 +124,24 @@ def b2_is_expressive(k: int = 2) -> Evidence:
         return proved(f"f for B{k}", why, [f])
     graph = reachable_beliefs(P)
     shown = table_text(
-        ["history", "belief"], [[", ".join(map(str, graph.history(n))), node.b] for n, node in enumerate(graph.nodes)]
+        ["history", "belief"],
+        [[", ".join(map(str, graph.history(n))), node.b] for n, node in enumerate(graph.nodes)],
     )
     argument = text(
         "The histories whose episode goes on, all with the last observation o, and their beliefs:",
         shown,
-        f"Definition A.2 asks for an f that never lets two of these {len(graph)} beliefs share a memory state; each of them has "
-        f"at least one, and B{k} has {2**k}. So there is no such f, whatever it writes. (If the history after the last action "
+        f"Definition A.2 asks for an f that never lets two of these {len(graph)} beliefs share a "
+        "memory state; each of them has "
+        f"at least one, and B{k} has {2**k}. So there is no such f, whatever it writes. (If the "
+        "history after the last action "
         "counts as well, there is a sixth belief.)",
-        "What the paper shows is another property: a policy of the task with B2 that is optimal. The missing hypothesis is "
+        "What the paper shows is another property: a policy of the task with B2 that is optimal. "
+        "The missing hypothesis is "
         "2^k >= 5, or the weaker property.",
     )
-    return refuted("5 beliefs, 4 memory states", argument, counterexample=shown, certificates=[pigeons(P, k)])
+    return refuted(
+        "5 beliefs, 4 memory states", argument, counterexample=shown, certificates=[pigeons(P, k)]
+    )
 
 
 b2_is_expressive.twin("B3 in the place of B2", k=3)
@@ -136,12 +150,14 @@ b2_is_expressive.twin("B3 in the place of B2", k=3)
 @claim(
     "C.b2-expressive*",
     place="App. C",
-    statement="B(k) is sufficiently expressive for the 4-action recall task exactly when k >= 3; B2, and already B1, has an "
+    statement="B(k) is sufficiently expressive for the 4-action recall task exactly when k >= 3; "
+    "B2, and already B1, has an "
     "optimal memoryless policy.",
     verdict="proved",
 )
 def what_b2_and_b3_can_do(enough: int = 3, encodes: int = 1) -> Evidence:
-    """`enough`: the smallest k said to be sufficiently expressive; `encodes`: that with an optimal policy."""
+    """`enough`: the smallest k said to be sufficiently expressive; `encodes`: that with an optimal
+    policy."""
     P = task()
     certificates = []
     for k in range(1, enough + 1):
@@ -154,22 +170,30 @@ def what_b2_and_b3_can_do(enough: int = 3, encodes: int = 1) -> Evidence:
         found = can_encode_optimal(P, memory)
         if bool(found) != (k >= encodes):
             return refuted(f"{memory} decides otherwise", repr(found), counterexample=repr(found))
-        lines.append([memory, max(_constant_actions(P)) if k == 0 else _paper_value(P, k, certificates)])
+        lines.append(
+            [memory, max(_constant_actions(P)) if k == 0 else _paper_value(P, k, certificates)]
+        )
     argument = text(
-        "k >= 3: in memory 0 write number a+1 after action a. The five beliefs then have a memory state each, which B3 "
+        "k >= 3: in memory 0 write number a+1 after action a. The five beliefs then have a memory "
+        "state each, which B3 "
         "verifies and any larger memory repeats. k <= 2: five beliefs, at most four memory states.",
-        "The paper's policy for B2 (in 00 <0,01>; in 01 action 2; in any other memory state action 3) and the same with one "
-        "bit reach the optimum 1 (C.optimal). Without memory no policy does; the best constant action reaches:",
+        "The paper's policy for B2 (in 00 <0,01>; in 01 action 2; in any other memory state "
+        "action 3) and the same with one "
+        "bit reach the optimum 1 (C.optimal). Without memory no policy does; the best constant "
+        "action reaches:",
         table_text(["memory", "value"], lines),
     )
     return proved("f for k>=3, pigeonhole below, policies", argument, certificates)
 
 
 def _paper_value(P: POMDP, k: int, certificates: list[dict[str, Any]]) -> Any:
-    """What the paper's policy is worth: in 0 take 0 and write 1; in 1 take 2; in any other memory state 3."""
+    """What the paper's policy is worth: in 0 take 0 and write 1; in 1 take 2; in any other memory
+    state 3."""
     E = augment(P, memories.B(k))
     first, second, *_ = words(k)
-    pi = Policy.deterministic(E, {(first, "o"): (0, second), (second, "o"): (2, second)}, otherwise=(3, second))
+    pi = Policy.deterministic(
+        E, {(first, "o"): (0, second), (second, "o"): (2, second)}, otherwise=(3, second)
+    )
     value = evaluate(E, pi, exact=True).value
     certificates.append(value_certificate(P, f"B{k}", pi, value))
     return value

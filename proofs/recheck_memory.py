@@ -45,7 +45,11 @@ def _observed(task: Task, weights: dict[Label, Fraction]) -> dict[Label, Belief]
     """For each observation the belief over the states in which the episode goes on."""
     found: dict[Label, Belief] = {}
     for o in task.O:
-        kept = {s: x * task.omega[s].get(o, Fraction(0)) for s, x in weights.items() if s not in task.terminal}
+        kept = {
+            s: x * task.omega[s].get(o, Fraction(0))
+            for s, x in weights.items()
+            if s not in task.terminal
+        }
         if total := sum(kept.values()):
             found[o] = frozenset((s, x / total) for s, x in kept.items() if x)
     return found
@@ -61,7 +65,8 @@ def _after(task: Task, b: Belief, a: Label) -> dict[Label, Belief]:
 
 @rechecks("memory-update")
 def memory_update(certificate: dict[str, Any]) -> str:
-    """f keeps all beliefs with one last observation apart; where f is silent the first write is written."""
+    """f keeps all beliefs with one last observation apart; where f is silent the first write is
+    written."""
     task = task_from_json(certificate["model"])
     memory = _recorder(certificate["memory"])
     f = {(decode(m), decode(o), decode(a)): decode(w) for m, o, a, w in certificate["f"]}
@@ -73,13 +78,18 @@ def memory_update(certificate: dict[str, Any]) -> str:
     for m, o, b in queue:  # grows while we walk
         if (m, o) in holder:
             if holder[m, o] != b:
-                raise Spoiled(f"the memory state {m} is shared by two beliefs with the observation {o}")
+                raise Spoiled(
+                    f"the memory state {m} is shared by two beliefs with the observation {o}"
+                )
             continue
         holder[m, o] = b
         for a in task.A:
             m_next = memory.after(m, f.get((m, o, a), memory.W[0]), o, a)
             queue += [(m_next, o_next, b_next) for o_next, b_next in _after(task, b, a).items()]
-    return f"f keeps the beliefs of {_name(certificate)} apart: one behind each of {len(holder)} pairs (m, o)"
+    return (
+        f"f keeps the beliefs of {_name(certificate)} apart: one behind each of "
+        f"{len(holder)} pairs (m, o)"
+    )
 
 
 @rechecks("clique")
@@ -117,7 +127,9 @@ def _starts(task: Task, memory: Recorder) -> dict[Place, Any]:
     return found
 
 
-def _steps(task: Task, memory: Recorder, place: Place, action: Label) -> Iterator[tuple[Any, Any, Place]]:
+def _steps(
+    task: Task, memory: Recorder, place: Place, action: Label
+) -> Iterator[tuple[Any, Any, Place]]:
     """Probability, reward and next place of each outcome of an action (a, w)."""
     (s, m, o), (a, w) = place, action
     for (s_next, r), x in task.p[s, a].items():
@@ -126,7 +138,8 @@ def _steps(task: Task, memory: Recorder, place: Place, action: Label) -> Iterato
 
 
 def _rows(certificate: dict[str, Any]) -> dict[Label, dict[Label, Any]]:
-    """The policy, {(m, o): {(a, w): probability}}; one without memory is given one that has nothing to write."""
+    """The policy, {(m, o): {(a, w): probability}}; one without memory is given one that has nothing
+    to write."""
     rows = {decode(o): {decode(a): number(x) for a, x in row} for o, row in certificate["policy"]}
     for o, row in rows.items():
         if sum(row.values(), Fraction(0)) != 1:
@@ -157,8 +170,10 @@ def _solved(matrix: list[list[Fraction]], right: list[Fraction]) -> list[Fractio
 def policy_exact_value(certificate: dict[str, Any]) -> str:
     """The return of a policy."""
     task, memory, rows = (
-        task_from_json(certificate["model"]), _recorder(certificate["memory"]), _rows(certificate)
-    )  # fmt: skip
+        task_from_json(certificate["model"]),
+        _recorder(certificate["memory"]),
+        _rows(certificate),
+    )
     starts = _starts(task, memory)
     places = {place: i for i, place in enumerate(p for p in starts if p[0] not in task.terminal)}
     equations: list[tuple[dict[int, Fraction], Fraction]] = []
@@ -183,7 +198,9 @@ def policy_exact_value(certificate: dict[str, Any]) -> str:
         for i, (towards, _) in enumerate(equations)
     ]
     v = _solved(matrix, [reward for _, reward in equations])
-    value = sum((x * v[places[place]] for place, x in starts.items() if place in places), Fraction(0))
+    value = sum(
+        (x * v[places[place]] for place, x in starts.items() if place in places), Fraction(0)
+    )
     if value != Fraction(certificate["value"]):
         raise Spoiled(f"the policy is worth {value}, not {certificate['value']}")
     return f"a policy of {_name(certificate)} is worth {value}: {len(places)} equations solved"
@@ -191,15 +208,20 @@ def policy_exact_value(certificate: dict[str, Any]) -> str:
 
 @rechecks("value-bound")
 def value_bound(certificate: dict[str, Any]) -> str:
-    """v(s) is at least what every action promises, so no policy is worth more than the mean of v at the start."""
+    """v(s) is at least what every action promises, so no policy is worth more than the mean of v at
+    the start."""
     task = task_from_json(certificate["model"])
     if not task.gamma < 1:
         raise Spoiled("the bound needs a discount below 1")
-    v = {decode(s): Fraction(x) for s, x in certificate["v"]} | dict.fromkeys(task.terminal, Fraction(0))
+    v = {decode(s): Fraction(x) for s, x in certificate["v"]} | dict.fromkeys(
+        task.terminal, Fraction(0)
+    )
     for (s, a), row in task.p.items():
         if s not in v:
             raise Spoiled(f"v says nothing about {s}")
-        promised = sum((x * (r + task.gamma * v[s_next]) for (s_next, r), x in row.items()), Fraction(0))
+        promised = sum(
+            (x * (r + task.gamma * v[s_next]) for (s_next, r), x in row.items()), Fraction(0)
+        )
         if promised > v[s]:
             raise Spoiled(f"{a} promises {promised} in {s}, more than v = {v[s]}")
     bound = sum((x * v[s] for s, x in task.mu.items()), Fraction(0))
@@ -236,8 +258,10 @@ def _visits(task: Task, memory: Recorder, rows: dict[Label, dict[Label, Any]]) -
 def td_values(certificate: dict[str, Any]) -> str:
     """Each q(o, a) is the mean of its n-step targets; the pairs that are left out have none."""
     task, memory, rows = (
-        task_from_json(certificate["model"], number), _recorder(certificate["memory"]), _rows(certificate)
-    )  # fmt: skip
+        task_from_json(certificate["model"], number),
+        _recorder(certificate["memory"]),
+        _rows(certificate),
+    )
     q = {(decode(o), decode(a)): number(x) for o, a, x in certificate["q"]}
     visits = _visits(task, memory, rows)
     seen = {place[1:] for place in visits}
@@ -258,27 +282,38 @@ def td_values(certificate: dict[str, Any]) -> str:
                     raise _Undefined
                 later = v(place_next[1:])
             else:
-                later = sum((y * target(place_next, b, n - 1) for b, y in rows[place_next[1:]].items()), Fraction(0))
+                later = sum(
+                    (y * target(place_next, b, n - 1) for b, y in rows[place_next[1:]].items()),
+                    Fraction(0),
+                )
             total = total + x * task.gamma * later
         return total
 
     def mean(o: Label, action: Label) -> Any:
         behind = {place: x for place, x in visits.items() if place[1:] == o}
         weight = sum(behind.values(), Fraction(0))
-        return sum((x / weight * target(place, action, certificate["n"]) for place, x in behind.items()), Fraction(0))
+        return sum(
+            (x / weight * target(place, action, certificate["n"]) for place, x in behind.items()),
+            Fraction(0),
+        )
 
     for o, action in product(seen, product(task.A, memory.W)):
         try:
             found = mean(o, action)
         except _Undefined:
             if (o, action) in q:
-                raise Spoiled(f"the target of {(o, action)} reads an observation that is never seen") from None
+                raise Spoiled(
+                    f"the target of {(o, action)} reads an observation that is never seen"
+                ) from None
             continue
         if (o, action) not in q or q[o, action] != found:
             raise Spoiled(f"the value of {(o, action)} is not the mean of its targets")
     if extra := {o for o, _ in q} - seen:
         raise Spoiled(f"{extra.pop()} is never seen")
-    return f"{len(q)} values of {certificate['n']}-step TD in {_name(certificate)} are the means of their targets"
+    return (
+        f"{len(q)} values of {certificate['n']}-step TD in {_name(certificate)} are "
+        "the means of their targets"
+    )
 
 
 # ---------------------------------------------------------------------- histories and sequences
@@ -286,7 +321,8 @@ def td_values(certificate: dict[str, Any]) -> str:
 
 @rechecks("history-dependence")
 def history_dependence(certificate: dict[str, Any]) -> str:
-    """Histories that end with one observation, after which one action pays differently; no chance is involved."""
+    """Histories that end with one observation, after which one action pays differently; no chance
+    is involved."""
     task, memory = task_from_json(certificate["model"]), _recorder(certificate["memory"])
     o, action = decode(certificate["observation"]), decode(certificate["action"])
     rewards = set()
@@ -303,11 +339,14 @@ def history_dependence(certificate: dict[str, Any]) -> str:
     if len(rewards) < 2:
         raise Spoiled("the reward is the same after all of these histories")
     return (
-        f"{action} at {o} pays {' or '.join(map(str, sorted(rewards)))} after {len(certificate['histories'])} histories"
+        f"{action} at {o} pays {' or '.join(map(str, sorted(rewards)))} after "
+        f"{len(certificate['histories'])} histories"
     )
 
 
-def _add(total: dict[Any, Fraction], outcomes: Iterable[tuple[Any, Fraction]]) -> dict[Any, Fraction]:
+def _add(
+    total: dict[Any, Fraction], outcomes: Iterable[tuple[Any, Fraction]]
+) -> dict[Any, Fraction]:
     for outcome, x in outcomes:
         if x:
             total[outcome] = total.get(outcome, Fraction(0)) + x
@@ -316,12 +355,15 @@ def _add(total: dict[Any, Fraction], outcomes: Iterable[tuple[Any, Fraction]]) -
 
 @rechecks("same-sequences")
 def same_sequences(certificate: dict[str, Any]) -> str:
-    """A task and a memory run as a pair, and their compiled product: the same sequences have the same probabilities."""
+    """A task and a memory run as a pair, and their compiled product: the same sequences have the
+    same probabilities."""
     task, compiled = task_from_json(certificate["model"]), task_from_json(certificate["compiled"])
     rows = {decode(o): {decode(a): Fraction(x) for a, x in row} for o, row in certificate["policy"]}
     eta = {decode(m): Fraction(x) for m, x in certificate["memory"]["eta"]}
     Gamma = {
-        (*map(decode, (m, w, o, a)), Fraction(r), decode(o_next)): {decode(n): Fraction(x) for n, x in row}
+        (*map(decode, (m, w, o, a)), Fraction(r), decode(o_next)): {
+            decode(n): Fraction(x) for n, x in row
+        }
         for m, w, o, a, r, o_next, row in certificate["memory"]["Gamma"]
     }
 
@@ -337,11 +379,19 @@ def same_sequences(certificate: dict[str, Any]) -> str:
             yield (r, state_next), x
 
     pair_start = {
-        (s, m, o): x * y * z for s, x in task.mu.items() for m, y in eta.items() for o, z in task.omega[s].items()
+        (s, m, o): x * y * z
+        for s, x in task.mu.items()
+        for m, y in eta.items()
+        for o, z in task.omega[s].items()
     }
     found = [
         _sequences(
-            pair_start, pair_step, lambda p: p[1:], lambda p: p[0] in task.terminal, rows, certificate["horizon"]
+            pair_start,
+            pair_step,
+            lambda p: p[1:],
+            lambda p: p[0] in task.terminal,
+            rows,
+            certificate["horizon"],
         ),
         _sequences(
             dict(compiled.mu),
@@ -354,11 +404,19 @@ def same_sequences(certificate: dict[str, Any]) -> str:
     ]
     if found[0] != found[1]:
         raise Spoiled("some sequence has another probability when compiled")
-    return f"{len(found[0])} sequences of {certificate['horizon']} steps have the same probability, compiled or not"
+    return (
+        f"{len(found[0])} sequences of {certificate['horizon']} steps have the same "
+        "probability, compiled or not"
+    )
 
 
 def _sequences(
-    start: dict[Any, Fraction], step: Any, seen: Any, ended: Any, rows: dict[Label, dict[Label, Fraction]], horizon: int
+    start: dict[Any, Fraction],
+    step: Any,
+    seen: Any,
+    ended: Any,
+    rows: dict[Label, dict[Label, Fraction]],
+    horizon: int,
 ) -> dict[Any, Fraction]:
     """The probability of each o_0, a_0, r_0, o_1, ... up to a horizon or the end."""
     now = _add({}, ((((seen(place),), place), x) for place, x in start.items()))

@@ -53,7 +53,10 @@ def q_values(certificate: dict[str, Any]) -> str:
             raise Spoiled(f"q{pair} is not {certificate['q'][list(claimed).index(pair)][2]}")
     if number(certificate["value"]) != value:
         raise Spoiled(f"the return is not {certificate['value']}")
-    return f"{len(found)} q-values and the return, by walking through the episodes of {_name(certificate)}"
+    return (
+        f"{len(found)} q-values and the return, by walking through the episodes of "
+        f"{_name(certificate)}"
+    )
 
 
 @rechecks("policy-value")
@@ -62,7 +65,10 @@ def policy_value(certificate: dict[str, Any]) -> str:
     task = task_from_json(certificate["model"], number)
     _, value = by_hand(task, certificate["memory"], looked_up(_policy(certificate)))
     if number(certificate["value"]) != value:
-        raise Spoiled(f"the return is {value if isinstance(value, Fraction) else 'not'} {certificate['value']}")
+        raise Spoiled(
+            f"the return is {value if isinstance(value, Fraction) else 'not'} "
+            f"{certificate['value']}"
+        )
     return f"a policy of {_name(certificate)} is worth {certificate['value']}"
 
 
@@ -77,7 +83,10 @@ def greedy_step(certificate: dict[str, Any]) -> str:
     moved = {
         o: row
         if o not in greedy
-        else {a: (1 - step) * row.get(a, Fraction(0)) + (step if a == greedy[o] else 0) for a in {**row, greedy[o]: 0}}
+        else {
+            a: (1 - step) * row.get(a, Fraction(0)) + (step if a == greedy[o] else 0)
+            for a in {**row, greedy[o]: 0}
+        }
         for o, row in rows.items()
     }
     _, after = by_hand(task, memory, looked_up(moved))
@@ -85,7 +94,10 @@ def greedy_step(certificate: dict[str, Any]) -> str:
         if number(certificate[what]) != found:
             raise Spoiled(f"the return {what} the step is not {certificate[what]}")
     step_shown = certificate["step"]
-    return f"a step of {step_shown} takes the return from {certificate['before']} to {certificate['after']}"
+    return (
+        f"a step of {step_shown} takes the return from {certificate['before']} to "
+        f"{certificate['after']}"
+    )
 
 
 def _name(certificate: dict[str, Any]) -> str:
@@ -135,7 +147,8 @@ def identity(certificate: dict[str, Any]) -> str:
 
 
 def _histories(task: Task) -> Iterator[tuple[tuple[Any, ...], dict[Any, Fraction]]]:
-    """Every history whose episode goes on, with what it tells: weights of the states, not normalised."""
+    """Every history whose episode goes on, with what it tells: weights of the states, not
+    normalised."""
     now: list[tuple[tuple[Any, ...], dict[Any, Fraction]]] = list(_observed(task, (), task.mu))
     while now:
         later: list[tuple[tuple[Any, ...], dict[Any, Fraction]]] = []
@@ -154,7 +167,11 @@ def _observed(
     task: Task, before: tuple[Any, ...], weights: dict[Any, Fraction]
 ) -> Iterator[tuple[tuple[Any, ...], dict[Any, Fraction]]]:
     for o in task.O:
-        kept = {s: x * task.omega[s].get(o, Fraction(0)) for s, x in weights.items() if s not in task.terminal}
+        kept = {
+            s: x * task.omega[s].get(o, Fraction(0))
+            for s, x in weights.items()
+            if s not in task.terminal
+        }
         kept = {s: x for s, x in kept.items() if x}
         if kept:
             yield (*before, o), kept
@@ -167,7 +184,8 @@ def _belief(weights: dict[Any, Fraction]) -> frozenset[tuple[Any, Fraction]]:
 
 @rechecks("update-separates")
 def update_separates(certificate: dict[str, Any]) -> str:
-    """A memory-update function never lets two beliefs with one last observation share a memory state."""
+    """A memory-update function never lets two beliefs with one last observation share a memory
+    state."""
     task = task_from_json(certificate["model"])
     memory = recorder(certificate["memory"])
     if memory is None:
@@ -201,4 +219,7 @@ def beliefs_outnumber(certificate: dict[str, Any]) -> str:
     beliefs = {_belief(weights) for history, weights in _histories(task) if history in claimed}
     if len({history[-1] for history in claimed}) != 1 or len(beliefs) <= states:
         raise Spoiled(f"{len(beliefs)} beliefs do not outnumber {states} memory states")
-    return f"{len(beliefs)} beliefs share a last observation, and {certificate['memory']} has {states} memory states"
+    return (
+        f"{len(beliefs)} beliefs share a last observation, and "
+        f"{certificate['memory']} has {states} memory states"
+    )

@@ -1,4 +1,5 @@
-"""The ledger as people read it: a table of 80 columns, one claim in full, JSON, a page of HTML, and `proofs/README.md`."""
+"""The ledger as people read it: a table of 80 columns, one claim in full, JSON, a page of HTML, and
+`proofs/README.md`."""
 
 from __future__ import annotations
 
@@ -14,7 +15,13 @@ from rich.table import Table
 
 from proofs.ledger import VERDICTS, Entry
 
-COLOURS = {"proved": "green", "checked": "cyan", "supported": "blue", "refuted": "magenta", "open": "yellow"}
+COLOURS = {
+    "proved": "green",
+    "checked": "cyan",
+    "supported": "blue",
+    "refuted": "magenta",
+    "open": "yellow",
+}
 
 
 def table(entries: list[Entry]) -> Table:
@@ -26,7 +33,9 @@ def table(entries: list[Entry]) -> Table:
     shown.add_column("evidence", ratio=1)
     shown.add_column("s", justify="right", no_wrap=True)
     for entry in entries:
-        verdict = f"[{COLOURS[entry.verdict]}]{entry.verdict}[/]" + ("" if entry.ok else " [bold red]!![/]")
+        verdict = f"[{COLOURS[entry.verdict]}]{entry.verdict}[/]" + (
+            "" if entry.ok else " [bold red]!![/]"
+        )
         evidence = entry.evidence + (f" (see {entry.corrected_by})" if entry.corrected_by else "")
         shown.add_row(entry.id, entry.place, verdict, evidence, f"{entry.seconds:.1f}")
     return shown
@@ -38,7 +47,10 @@ def summary(entries: list[Entry]) -> str:
     parts = [f"{counts[verdict]} {verdict}" for verdict in VERDICTS if counts[verdict]]
     wrong = [entry for entry in entries if not entry.ok]
     if not wrong:
-        ending = f"all {len(entries)} as documented, all {sum(len(e.twins) for e in entries)} spoiled twins refuted"
+        ending = (
+            f"all {len(entries)} as documented, all "
+            f"{sum(len(e.twins) for e in entries)} spoiled twins refuted"
+        )
     else:
         ending = f"{len(wrong)} NOT as documented: {', '.join(e.id for e in wrong)}"
     return f"{', '.join(parts)}; {ending}"
@@ -62,19 +74,26 @@ def in_full(entry: Entry, console: Console) -> None:
         console.print(f"Spoiled twin ({what}): {verdict}", markup=False, highlight=False)
     if entry.certificates:
         kinds = Counter(str(certificate["kind"]) for certificate in entry.certificates)
-        console.print("Certificates: " + ", ".join(f"{n} {kind}" for kind, n in kinds.items()), highlight=False)
+        console.print(
+            "Certificates: " + ", ".join(f"{n} {kind}" for kind, n in kinds.items()),
+            highlight=False,
+        )
     console.print()
 
 
 def write_json(entries: list[Entry], path: Path) -> None:
     """Everything, for other programs and for `workbench verify --recheck`."""
-    path.write_text(json.dumps([entry.as_json() for entry in entries], indent=1, default=str) + "\n")
+    path.write_text(
+        json.dumps([entry.as_json() for entry in entries], indent=1, default=str) + "\n"
+    )
 
 
 def read_json(path: Path) -> list[dict[str, Any]]:
     """What `write_json` wrote."""
     found = json.loads(path.read_text())
-    if not isinstance(found, list) or not all(isinstance(x, dict) and "id" in x and "certificates" in x for x in found):
+    if not isinstance(found, list) or not all(
+        isinstance(x, dict) and "id" in x and "certificates" in x for x in found
+    ):
         raise ValueError(f"{path} is not a ledger written by workbench verify --json")
     return found
 
@@ -97,7 +116,8 @@ def write_html(entries: list[Entry], path: Path) -> None:
     )
     sections = "".join(_section(e) for e in entries)
     path.write_text(
-        f'<!doctype html><html lang="en"><meta charset="utf-8"><title>The claims ledger</title><style>{_STYLE}</style>'
+        '<!doctype html><html lang="en"><meta charset="utf-8"><title>The claims '
+        f"ledger</title><style>{_STYLE}</style>"
         f"<h1>The claims ledger</h1><p>{html.escape(summary(entries))}.</p>"
         f"<table><tr><th>id</th><th>place</th><th>verdict</th><th>evidence</th></tr>{rows}</table>{sections}</html>\n"
     )
@@ -106,26 +126,33 @@ def write_html(entries: list[Entry], path: Path) -> None:
 def _section(e: Entry) -> str:
     twins = "".join(f"<li>{html.escape(what)}: {verdict}</li>" for what, verdict in e.twins)
     corrected = (
-        f'<p>What holds instead: <a href="#{html.escape(e.corrected_by)}">{html.escape(e.corrected_by)}</a></p>'
+        "<p>What holds instead: <a "
+        f'href="#{html.escape(e.corrected_by)}">{html.escape(e.corrected_by)}</a></p>'
         if e.corrected_by
         else ""
     )
     argument = f"<pre>{html.escape(e.argument)}</pre>" if e.argument else ""
     return (
-        f'<h2 id="{html.escape(e.id)}">{html.escape(e.id)} <small>{html.escape(e.place)}</small></h2>'
-        f'<p>{html.escape(e.statement)}</p><p><b class="{e.verdict}">{e.verdict}</b>: {html.escape(e.evidence)}</p>'
+        f'<h2 id="{html.escape(e.id)}">{html.escape(e.id)} '
+        f"<small>{html.escape(e.place)}</small></h2>"
+        f'<p>{html.escape(e.statement)}</p><p><b class="{e.verdict}">{e.verdict}</b>: '
+        f"{html.escape(e.evidence)}</p>"
         f"{argument}{corrected}<p>Spoiled twins:</p><ul>{twins}</ul>"
     )
 
 
 def readme(entries: list[Entry]) -> str:
-    """The text of `proofs/README.md`, without timings, so that it changes only when a verdict or a statement does."""
+    """The text of `proofs/README.md`, without timings, so that it changes only when a verdict or a
+    statement does."""
     lines = [
         "# The claims of the paper",
         "",
-        "Generated by `workbench verify --readme`; a test fails when it is stale. `workbench verify ID -v` shows the whole",
-        "argument of a claim. Verdicts: **proved** for all parameters, **checked** on every case of a stated finite list,",
-        "**supported** by statistics, **refuted** by a counterexample (the corrected statement carries a star).",
+        "Generated by `workbench verify --readme`; a test fails when it is stale. `workbench "
+        "verify ID -v` shows the whole",
+        "argument of a claim. Verdicts: **proved** for all parameters, **checked** on every case "
+        "of a stated finite list,",
+        "**supported** by statistics, **refuted** by a counterexample (the corrected statement "
+        "carries a star).",
         "",
         "| id | place | statement | verdict | evidence |",
         "|---|---|---|---|---|",
@@ -133,5 +160,7 @@ def readme(entries: list[Entry]) -> str:
     for e in entries:
         evidence = e.evidence + (f"; corrected by {e.corrected_by}" if e.corrected_by else "")
         cells = (e.id, e.place, e.statement, f"**{e.verdict}**", evidence)
-        lines.append("| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in cells) + " |")
+        lines.append(
+            "| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in cells) + " |"
+        )
     return "\n".join([*lines, "", summary(entries) + ".", ""])

@@ -1,17 +1,19 @@
 """Section 4: a memory can be ignored.
 
-"The optimal memoryless policy for E must be at least as good as the optimal memoryless policy for the original POMDP P":
-from a policy pi(a|o) of P and any way nu(w|m,o,a) to choose writes, make the policy
+"The optimal memoryless policy for E must be at least as good as the optimal memoryless policy for
+the original POMDP P": from a policy pi(a|o) of P and any way nu(w|m,o,a) to choose writes, make the
+policy
 
     pi'(a, w | m, o) = pi(a|o) nu(w|m,o,a)
 
-of E = <P, memory>. Whatever Gamma and eta are, the memory and the write can be summed out of every step of E:
+of E = <P, memory>. Whatever Gamma and eta are, the memory and the write can be summed out of every
+step of E:
 
     sum_{w, m'} pi'(a,w|m,o) p'(<s',m',o'>, r | <s,m,o>, <a,w>)  =  pi(a|o) p(s',r|s,a) omega(o'|s')          (1)
     sum_m       mu'(<s,m,o>)                                     =  mu(s) omega(o|s)                          (2)
 
-so that by induction on t both environments give every o_0, a_0, r_0, ..., o_t the same probability, and pi' is worth what
-pi is worth. If nu is deterministic, pi' is deterministic wherever pi is.
+so that by induction on t both environments give every o_0, a_0, r_0, ..., o_t the same probability,
+and pi' is worth what pi is worth. If nu is deterministic, pi' is deterministic wherever pi is.
 """
 
 from __future__ import annotations
@@ -27,8 +29,8 @@ from proofs.certified import identity_certificate, table_text, text
 from proofs.generic import generic_memory, generic_policy, generic_product, generic_task, split
 from proofs.ledger import Evidence, claim, proved, refuted
 from workbench import POMDP, Policy, augment, best_memoryless, evaluate
-from workbench.numeric import Number
-from workbench.space import Label
+from workbench.model.numbers import Number
+from workbench.model.space import Label
 
 LISTED = (
     (gravity, "B1 K1"),
@@ -41,7 +43,9 @@ LISTED = (
 def ignoring(E: POMDP, pi: Policy) -> Policy:
     """The policy of E that acts as pi and always writes the first write."""
     w = E.A[0][1]
-    return Policy.from_mapping(E, {(m, o): {(a, w): x for a, x in pi.row(o).items()} for m, o in E.O})
+    return Policy.from_mapping(
+        E, {(m, o): {(a, w): x for a, x in pi.row(o).items()} for m, o in E.O}
+    )
 
 
 def summed_out() -> Iterator[tuple[str, Any, Any]]:
@@ -58,7 +62,9 @@ def summed_out() -> Iterator[tuple[str, Any, Any]]:
             for (s_next, r), x in P.p(s, a).items():
                 for o_next, y in P.omega(s_next).items():
                     left = sum(
-                        pi[o, a] * nu[w] * rows[w].get(((s_next, m_next, o_next), r), 0) for w in nu for m_next in M
+                        pi[o, a] * nu[w] * rows[w].get(((s_next, m_next, o_next), r), 0)
+                        for w in nu
+                        for m_next in M
                     )
                     yield f"step {(s, m, o)} {a} to {(s_next, r, o_next)}", left, pi[o, a] * x * y
 
@@ -98,7 +104,8 @@ def writing_costs(E: POMDP, cost: Number = Fraction(1, 10)) -> POMDP:
 @claim(
     "S4.ignore",
     place="Sec. 4",
-    statement="For every POMDP and every memory, the best memoryless policy of the augmented environment is "
+    statement="For every POMDP and every memory, the best memoryless policy of the augmented "
+    "environment is "
     "worth at least what the best memoryless policy of the original one is worth.",
     verdict="proved",
 )
@@ -118,7 +125,9 @@ def ignoring_is_free(environment: Any = None) -> Evidence:
             same = evaluate(E, ignoring(E, best.policy), exact=True).value
             if same != best.value:
                 return refuted(
-                    "ignoring is not free", f"{P.name} with {name}: {same}", counterexample=f"{P.name} {name}"
+                    "ignoring is not free",
+                    f"{P.name} with {name}: {same}",
+                    counterexample=f"{P.name} {name}",
                 )
     certificates = []
     for what, left, right in summed_out():
@@ -126,16 +135,23 @@ def ignoring_is_free(environment: Any = None) -> Evidence:
             return refuted("the memory does not sum out", what, counterexample=what)
         certificates.append(identity_certificate(what, left, right))
     argument = text(
-        "Let pi be a memoryless policy of P and nu(w|m,o,a) any rule for writing. The policy pi'(a,w|m,o) = "
-        "pi(a|o) nu(w|m,o,a) of the augmented environment satisfies, for all s, m, o, a and s', r, o',",
+        "Let pi be a memoryless policy of P and nu(w|m,o,a) any rule for writing. The policy "
+        "pi'(a,w|m,o) = "
+        "pi(a|o) nu(w|m,o,a) of the augmented environment satisfies, for all s, m, o, a and s', "
+        "r, o',",
         "  sum_{w,m'} pi'(a,w|m,o) p'(<s',m',o'>,r|<s,m,o>,<a,w>)",
         "                                     = pi(a|o) p(s',r|s,a) omega(o'|s')",
         "  sum_m mu'(<s,m,o>)                 = mu(s) omega(o|s)",
-        "because sum_m' Gamma = sum_w nu = sum_m eta = 1. (Checked term by term in the compiled product of a "
-        f"task and a memory whose numbers are all symbols, Gamma reading all its arguments: {len(certificates)} "
-        "identities.) So if both environments give every o_0, a_0, r_0, ..., o_t together with s_t the same "
-        "probability, they do so for t + 1; they do for t = 0. The returns are the same, for every policy and "
-        "discount, and the best of E is no worse than the best of P. A deterministic nu keeps pi' deterministic, "
+        "because sum_m' Gamma = sum_w nu = sum_m eta = 1. (Checked term by term in the compiled "
+        "product of a "
+        "task and a memory whose numbers are all symbols, Gamma reading all its arguments: "
+        f"{len(certificates)} "
+        "identities.) So if both environments give every o_0, a_0, r_0, ..., o_t together with "
+        "s_t the same "
+        "probability, they do so for t + 1; they do for t = 0. The returns are the same, for "
+        "every policy and "
+        "discount, and the best of E is no worse than the best of P. A deterministic nu keeps pi' "
+        "deterministic, "
         "so the same holds among deterministic policies.",
         "Best deterministic memoryless values, in rationals:",
         table_text(["task", "memory", "without", "with"], [_short(line) for line in lines]),

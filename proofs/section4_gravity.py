@@ -1,11 +1,12 @@
 """Section 4, the gravity domain: no memoryless policy is optimal, and with one bit one is.
 
-The force is a function of the history, so a belief is a point and the best history-based value is that of full
-information. Its value function is bounded from above by any v that no action can beat,
+The force is a function of the history, so a belief is a point and the best history-based value is
+that of full information. Its value function is bounded from above by any v that no action can beat,
 
     v(s)  >=  sum_{s', r} p(s', r | s, a) (r + gamma v(s'))        for all s and a,                          (1)
 
-and v(start) = gamma^11 is reached by walking to the button, back and up. Such a v, as a function of gamma:
+and v(start) = gamma^11 is reached by walking to the button, back and up. Such a v, as a function of
+gamma:
 
     force off    gamma^(d-1), where d is the distance to the cookie
     force on     gamma^(11-x) in the corridor, cell (x, 0); 1 in the top row; u1, u2, u3 in the rows between
@@ -52,7 +53,8 @@ BUTTON = (4, 0)
 PRESSES = ("enter", "arrive")
 
 
-# ---------------------------------------------------------------------- a function that no action beats
+# ---------------------------------------------------------------------- a function that no action
+# beats
 
 
 def distances() -> dict[tuple[int, int], int]:
@@ -85,7 +87,10 @@ def above(large_gamma: bool) -> dict[Any, Any]:
 def gaps(P: POMDP, v: Mapping[Any, Any]) -> dict[tuple[Any, str], Any]:
     """v(s) minus what an action promises, for all s and a."""
     return {
-        (s, a): v[s] - sum(x * (r + (0 if t in P.terminal else P.gamma * v[t])) for (t, r), x in P.p(s, a).items())
+        (s, a): v[s]
+        - sum(
+            x * (r + (0 if t in P.terminal else P.gamma * v[t])) for (t, r), x in P.p(s, a).items()
+        )
         for s in v
         if s in P.S
         for a in P.A
@@ -99,8 +104,11 @@ def must_be_strict(s: Any, a: str) -> bool:
     return s[0] in (BUTTON, (3, 0)) and a != "left"
 
 
-def settles(p_down: Fraction, large_gamma: bool, where: Interval) -> tuple[list[dict[str, Any]], str]:
-    """Certificates that no gap is negative and that those of the corridor are positive; or what breaks it."""
+def settles(
+    p_down: Fraction, large_gamma: bool, where: Interval
+) -> tuple[list[dict[str, Any]], str]:
+    """Certificates that no gap is negative and that those of the corridor are positive; or what
+    breaks it."""
     v = above(large_gamma)
     needed: dict[Any, bool] = {}
     for press in PRESSES:
@@ -118,7 +126,8 @@ def settles(p_down: Fraction, large_gamma: bool, where: Interval) -> tuple[list[
 
 
 def straight_up(P: POMDP) -> Any:
-    """gamma^11 minus the value of always going up, gamma a symbol; a polynomial that has its sign."""
+    """gamma^11 minus the value of always going up, gamma a symbol; a polynomial that has its
+    sign."""
     up = evaluate(P, Policy.deterministic(P, {}, otherwise="up")).value
     num, den = sympy.fraction(sympy.factor(GAMMA**11 - up))
     assert sympy.Poly(den, GAMMA).count_roots(0, 1) == 0
@@ -131,12 +140,16 @@ def straight_up(P: POMDP) -> Any:
 @claim(
     "S4.gravity-none",
     place="Sec. 4",
-    statement="No memoryless policy, deterministic or stochastic, is optimal in the gravity domain, for any "
+    statement="No memoryless policy, deterministic or stochastic, is optimal in the gravity "
+    "domain, for any "
     "discount in [7/20, 1) (the paper uses 0.95).",
     verdict="proved",
 )
-def gravity_needs_memory(low: Fraction = Fraction(7, 20), with_one: bool = False, p_down: Fraction = DOWN) -> Evidence:
-    """`low`, `with_one`: the discounts from `low` to 1, with or without 1; `p_down`: the strength of the force."""
+def gravity_needs_memory(
+    low: Fraction = Fraction(7, 20), with_one: bool = False, p_down: Fraction = DOWN
+) -> Evidence:
+    """`low`, `with_one`: the discounts from `low` to 1, with or without 1; `p_down`: the strength
+    of the force."""
     for gamma in (low, PAPERS_GAMMA, *([Fraction(1)] if with_one else [])):
         for press in PRESSES:
             P = gravity(press, p_down, gamma)
@@ -145,12 +158,16 @@ def gravity_needs_memory(low: Fraction = Fraction(7, 20), with_one: bool = False
                 choice = {o: a for (_, o), (a, _) in (found.choice or {}).items()}
                 return refuted(
                     f"a memoryless policy is optimal, gamma={gamma}",
-                    f"gamma = {gamma}, probability {p_down} of moving down: {choice} is worth {found.best}, the "
+                    f"gamma = {gamma}, probability {p_down} of moving down: {choice} is worth "
+                    f"{found.best}, the "
                     "optimum.",
                     counterexample=str(choice),
                 )
     certificates: list[dict[str, Any]] = []
-    for large, where in ((False, Interval(low, Rational(7, 10))), (True, Interval.Ropen(Rational(3, 5), 1))):
+    for large, where in (
+        (False, Interval(low, Rational(7, 10))),
+        (True, Interval.Ropen(Rational(3, 5), 1)),
+    ):
         parts, trouble = settles(p_down, large, where)
         if trouble:
             return refuted("v is not an upper bound", trouble, counterexample=trouble)
@@ -159,28 +176,45 @@ def gravity_needs_memory(low: Fraction = Fraction(7, 20), with_one: bool = False
     history, deterministic = best_history(P, exact=True), best_memoryless(P, exact=True)
     assert history.value == PAPERS_GAMMA**11
     assert deterministic.certified
-    certificates += [bound_certificate(P), policy_certificate(P, "none", deterministic.policy, deterministic.value)]
+    certificates += [
+        bound_certificate(P),
+        policy_certificate(P, "none", deterministic.policy, deterministic.value),
+    ]
     argument = text(
-        "Upper bound. Let v say what comes after an action; then no action of any of the 48 states promises more "
-        "than v(s), so no policy of any kind is worth more than v(start) = gamma^11. With the force off v = "
-        "gamma^(steps to the cookie - 1); with the force on v = gamma^(11-x) at (x,0), 1 in the top row and u1, "
+        "Upper bound. Let v say what comes after an action; then no action of any of the 48 "
+        "states promises more "
+        "than v(s), so no policy of any kind is worth more than v(start) = gamma^11. With the "
+        "force off v = "
+        "gamma^(steps to the cookie - 1); with the force on v = gamma^(11-x) at (x,0), 1 in the "
+        "top row and u1, "
         "u2, u3 between, with",
         "  u1 = 10 g^10 (1 - 9g/10)(1 - (1-g)/100),   u3 = 1/10 + 9/10 g u2",
         "  u2 = g (u3/10 + 9 u1/10) on [7/20, 7/10],  u2 = u1 on [3/5, 1).",
-        f"The inequalities are polynomial in g = gamma and decided by a solver ({len(certificates) - 2} "
-        "certificates, for a button that is pressed on entering and for one pressed by bumping as well).",
-        "Necessity. gamma^11 is reached (S4.gravity-bit), so it is the optimum V*, and a policy is worth V* only "
-        "if it takes, after every history that has a chance, an action whose inequality is an equation. The "
-        "solver finds strict ones for every action but right at (0,0), ..., (3,0) while the force is on, and for "
-        "every action but left at (4,0) and (3,0) when it has been switched off. So a policy worth V* goes right "
-        "at (3,0) with probability one before the button and left with probability one after it; but a "
+        "The inequalities are polynomial in g = gamma and decided by a solver "
+        f"({len(certificates) - 2} "
+        "certificates, for a button that is pressed on entering and for one pressed by bumping as "
+        "well).",
+        "Necessity. gamma^11 is reached (S4.gravity-bit), so it is the optimum V*, and a policy "
+        "is worth V* only "
+        "if it takes, after every history that has a chance, an action whose inequality is an "
+        "equation. The "
+        "solver finds strict ones for every action but right at (0,0), ..., (3,0) while the force "
+        "is on, and for "
+        "every action but left at (4,0) and (3,0) when it has been switched off. So a policy "
+        "worth V* goes right "
+        "at (3,0) with probability one before the button and left with probability one after it; "
+        "but a "
         "memoryless policy, stochastic or not, does the same at (3,0) each time.",
-        f"With the paper's numbers: best history-based value (19/20)^11 = {float(history.value):.6f}, best "
-        f"deterministic memoryless policy {deterministic.value} = {float(deterministic.value):.6f} (branch and "
+        "With the paper's numbers: best history-based value (19/20)^11 = "
+        f"{float(history.value):.6f}, best "
+        f"deterministic memoryless policy {deterministic.value} = "
+        f"{float(deterministic.value):.6f} (branch and "
         "bound, exact).",
         "End points. gamma^11 minus the value of going straight up has the sign of "
-        f"{straight_up(gravity(gamma=GAMMA))}, so going straight up is worth more for gamma < 0.33200...; it "
-        "needs no memory and is optimal there (at 1/4, for instance). It is optimal for gamma = 1, too, where it "
+        f"{straight_up(gravity(gamma=GAMMA))}, so going straight up is worth more for gamma < "
+        "0.33200...; it "
+        "needs no memory and is optimal there (at 1/4, for instance). It is optimal for gamma = "
+        "1, too, where it "
         "is worth 1 like any policy that ends. The statement needs a discount between.",
     )
     return proved("v above all actions; conflict at (3,0)", argument, certificates)
@@ -203,7 +237,8 @@ def bound_certificate(P: POMDP) -> dict[str, Any]:
 
 
 def policy_certificate(P: POMDP, memory: str, pi: Policy, value: Any) -> dict[str, Any]:
-    """A policy and its exact value, re-checked by solving for the values of the states it reaches."""
+    """A policy and its exact value, re-checked by solving for the values of the states it
+    reaches."""
     return {
         "kind": "policy-exact-value",
         "model": model_json(P),
@@ -215,7 +250,9 @@ def policy_certificate(P: POMDP, memory: str, pi: Policy, value: Any) -> dict[st
 
 # ---------------------------------------------------------------------- with one bit
 
-FORGETFUL = Memory("a bit that forgets", ["0", "1"], ["0", "1"], lambda m, w, o, a, r, o_next: {"0": 1}, {"0": 1})
+FORGETFUL = Memory(
+    "a bit that forgets", ["0", "1"], ["0", "1"], lambda m, w, o, a, r, o_next: {"0": 1}, {"0": 1}
+)
 
 
 def to_the_button_and_back(E: POMDP) -> Policy:
@@ -234,7 +271,8 @@ def to_the_button_and_back(E: POMDP) -> Policy:
 @claim(
     "S4.gravity-bit",
     place="Sec. 4",
-    statement="With one bit (B1) a memoryless policy reaches the best history-based value of the gravity domain, "
+    statement="With one bit (B1) a memoryless policy reaches the best history-based value of the "
+    "gravity domain, "
     "for every discount in [7/20, 1].",
     verdict="proved",
 )
@@ -253,18 +291,28 @@ def a_bit_is_enough(memory: Any = "B1", p_down: Fraction = DOWN) -> Evidence:
                 return refuted("the policy falls short", shown, counterexample=shown)
         certificates.append(policy_certificate(P, "B1", pi, value))
     argument = text(
-        "In <P, B1> walk right along the corridor with the bit at 0; at the button go left and write 1; with the "
-        "bit at 1 go left along the corridor and up the first column, and write 1. The evaluator, gamma a "
+        "In <P, B1> walk right along the corridor with the bit at 0; at the button go left and "
+        "write 1; with the "
+        "bit at 1 go left along the corridor and up the first column, and write 1. The evaluator, "
+        "gamma a "
         "symbol, finds the value",
         "  gamma^11",
-        "for this policy (twelve steps, the reward on the last one), whether the button reacts to entering or to "
-        "arriving. No history-based policy is worth more for gamma in [7/20, 1) (S4.gravity-none), and none is "
-        "worth more than the one reward of 1 for gamma = 1. For smaller discounts going straight up is better "
+        "for this policy (twelve steps, the reward on the last one), whether the button reacts to "
+        "entering or to "
+        "arriving. No history-based policy is worth more for gamma in [7/20, 1) "
+        "(S4.gravity-none), and none is "
+        "worth more than the one reward of 1 for gamma = 1. For smaller discounts going straight "
+        "up is better "
         "(and needs no memory).",
-        f"In rationals, with gamma = 19/20: {value} on both sides, the right one by policy iteration over the 48 "
+        f"In rationals, with gamma = 19/20: {value} on both sides, the right one by policy "
+        "iteration over the 48 "
         "beliefs.",
     )
-    return proved("a policy worth gamma^11, the optimum", argument, [*certificates, bound_certificate(gravity())])
+    return proved(
+        "a policy worth gamma^11, the optimum",
+        argument,
+        [*certificates, bound_certificate(gravity())],
+    )
 
 
 a_bit_is_enough.twin("a bit that forgets what is written", memory=FORGETFUL)

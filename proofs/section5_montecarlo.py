@@ -1,18 +1,21 @@
 """Section 5.1: Monte Carlo estimates converge to q_pi(o, a), and so do n-step TD values as n grows.
 
-Every-visit Monte Carlo averages, over all visits to (o, a) in many independent episodes of pi, the return G that followed.
-By the strong law its limit is a quotient of two means over one episode, and by the Markov property
+Every-visit Monte Carlo averages, over all visits to (o, a) in many independent episodes of pi, the
+return G that followed. By the strong law its limit is a quotient of two means over one episode, and
+by the Markov property
 
     E[ sum of G over the visits to (o,a) ]     sum_s d_pi(s) omega(o|s) pi(a|o) q_pi(s,a)
     --------------------------------------  =  ------------------------------------------  =  q_pi(o,a)             (1)
     E[ number of visits to (o,a) ]             sum_s d_pi(s) omega(o|s) pi(a|o)
 
-with d_pi the expected visits. So P_pi(s|o) is to be read with visits as weights, and the law needs episodes that end with
-probability one and a pair that pi takes. First-visit Monte Carlo, and discounted weights, are different numbers.
+with d_pi the expected visits. So P_pi(s|o) is to be read with visits as weights, and the law needs
+episodes that end with probability one and a pair that pi takes. First-visit Monte Carlo, and
+discounted weights, are different numbers.
 
-The target of n-step TD holds n rewards and then gamma^n v(o_n). If no episode lasts longer than n steps it is the return
-itself, and the fixed point is q_pi. In general, with v_n its value, D = max |v_pi(o) - v_pi(s)| over the s seen behind o and
-rho_n = gamma^n max_s P_pi(the episode goes on n steps after s),
+The target of n-step TD holds n rewards and then gamma^n v(o_n). If no episode lasts longer than n
+steps it is the return itself, and the fixed point is q_pi. In general, with v_n its value, D = max
+|v_pi(o) - v_pi(s)| over the s seen behind o and rho_n = gamma^n max_s P_pi(the episode goes on n
+steps after s),
 
     |v_n(o) - v_pi(o)|  <=  rho_n (max |v_n - v_pi| + D),     so    max |v_n - v_pi|  <=  rho_n D / (1 - rho_n),      (2)
 
@@ -34,8 +37,8 @@ from proofs.ledger import Evidence, claim, proved, refuted
 from proofs.section5_recall import blue
 from proofs.section5_td import RED, td_certificate
 from workbench import POMDP, Policy, augment, evaluate, td_values, uniform
-from workbench.fields import exact_field
-from workbench.space import Label
+from workbench.evaluation.fields import exact_field
+from workbench.model.space import Label
 
 Episode = list[tuple[Label, Label, Any]]
 """Steps (o, a, r)."""
@@ -87,7 +90,8 @@ def one_then_nothing() -> POMDP:
 @claim(
     "S51.mc",
     place="Sec. 5.1",
-    statement="Every-visit Monte Carlo estimates converge with probability one to q_pi(o,a), P_pi(s|o) weighted "
+    statement="Every-visit Monte Carlo estimates converge with probability one to q_pi(o,a), "
+    "P_pi(s|o) weighted "
     "by visits, for every pair that pi takes, if episodes end with probability one.",
     verdict="proved",
 )
@@ -105,28 +109,46 @@ def monte_carlo_converges(visits: str = "every", weights: str = "visits") -> Evi
                 small = one_then_nothing()
                 limit = monte_carlo_limit(small, uniform(small), "o", "go", visits)
                 q = evaluate(small, uniform(small), exact=True, weights=weights).q["o", "go"]
-                shown = f"q({o}, {a}) is not the limit; for instance ({small.name}) the limit is {limit}, and q is {q}"
+                shown = (
+                    f"q({o}, {a}) is not the limit; for instance ({small.name}) "
+                    f"the limit is {limit}, and q is {q}"
+                )
                 return refuted("another limit", shown, counterexample=shown)
-            certificates.append(identity_certificate(f"Monte Carlo limit of {(o, a)}", limit, found.q[o, a]))
+            certificates.append(
+                identity_certificate(f"Monte Carlo limit of {(o, a)}", limit, found.q[o, a])
+            )
     small = one_then_nothing()
-    every, first = (monte_carlo_limit(small, uniform(small), "o", "go", which) for which in ("every", "first"))
+    every, first = (
+        monte_carlo_limit(small, uniform(small), "o", "go", which) for which in ("every", "first")
+    )
     argument = text(
-        "The pairs (sum of the returns after visits to (o,a), number of visits) of independent episodes are "
-        "independent and alike, and have finite means, since the length of an episode has a geometric tail. By "
-        "the strong law their averages converge with probability one, and the estimate, their quotient, "
-        "converges to the quotient of the means if (o,a) has a chance. At time t the pair has the chance sum_s "
-        "P(s_t = s) omega(o|s) pi(a|o), and given s and a the mean return is q_pi(s,a) whatever was before. "
+        "The pairs (sum of the returns after visits to (o,a), number of visits) of independent "
+        "episodes are "
+        "independent and alike, and have finite means, since the length of an episode has a "
+        "geometric tail. By "
+        "the strong law their averages converge with probability one, and the estimate, their "
+        "quotient, "
+        "converges to the quotient of the means if (o,a) has a chance. At time t the pair has the "
+        "chance sum_s "
+        "P(s_t = s) omega(o|s) pi(a|o), and given s and a the mean return is q_pi(s,a) whatever "
+        "was before. "
         "Summed over t:",
         "  E[sum of G]    sum_s d(s) omega(o|s) pi(a|o) q_pi(s,a)",
         "  ----------- =  --------------------------------------- = q_pi(o,a).",
         "    E[visits]    sum_s d(s) omega(o|s) pi(a|o)",
-        "Checked as an identity between rational functions: a task of two steps, three states, two observations "
-        "and two actions, all its numbers and the policy's symbols, the left side by walking through all "
+        "Checked as an identity between rational functions: a task of two steps, three states, "
+        "two observations "
+        "and two actions, all its numbers and the policy's symbols, the left side by walking "
+        "through all "
         f"episodes, the right side from the evaluator: {len(certificates)} pairs.",
-        "The reading matters. Averaging over first visits only gives something else as soon as an observation "
-        "can be seen twice in an episode. Smallest case: two steps that look alike and pay 1, then 0, gamma = 1: "
-        f"first visits give {first}, every visit {every} = q. With gamma < 1 discounted weights differ, too. And "
-        "a pair that pi never takes, such as (empty, 2 push) under the blue policy of Figure 3, is never "
+        "The reading matters. Averaging over first visits only gives something else as soon as an "
+        "observation "
+        "can be seen twice in an episode. Smallest case: two steps that look alike and pay 1, "
+        "then 0, gamma = 1: "
+        f"first visits give {first}, every visit {every} = q. With gamma < 1 discounted weights "
+        "differ, too. And "
+        "a pair that pi never takes, such as (empty, 2 push) under the blue policy of Figure 3, "
+        "is never "
         "visited: its q_pi needs exploration.",
     )
     return proved("renewal argument; identity in symbols", argument, certificates)
@@ -140,7 +162,8 @@ monte_carlo_converges.twin("discounted weights", weights="discounted")
 
 
 def stays() -> POMDP:
-    """A step that pays nothing, then steps that pay 1 and go on with probability 1/2; all look alike."""
+    """A step that pays nothing, then steps that pay 1 and go on with probability 1/2; all look
+    alike."""
 
     def p(s: str, a: str) -> dict[tuple[str, int], Fraction]:
         if s == "first":
@@ -166,21 +189,36 @@ def error_and_bound(P: POMDP, pi: Policy, n: int) -> tuple[Any, Any]:
     for _ in range(n):
         going = {
             s: sum(
-                (y * z * w * going[t]
-                 for o, y in P.omega(s).items() for a, z in pi.row(o).items()
-                 for (t, _), w in P.p(s, a).items() if t in going), start=Fraction(0))
+                (
+                    y * z * w * going[t]
+                    for o, y in P.omega(s).items()
+                    for a, z in pi.row(o).items()
+                    for (t, _), w in P.p(s, a).items()
+                    if t in going
+                ),
+                start=Fraction(0),
+            )
             for s in alive
-        }  # fmt: skip
+        }
     rho = P.gamma**n * max(going.values())
-    D = max(abs(true.v_given_o[o] - true.v[s]) for s in alive for o in P.omega(s) if true.s_given_o[o, s])
-    return max(abs(td.v[o] - true.v_given_o[o]) for o in P.O if true.reached[o]), rho * D / (1 - rho)
+    D = max(
+        abs(true.v_given_o[o] - true.v[s])
+        for s in alive
+        for o in P.omega(s)
+        if true.s_given_o[o, s]
+    )
+    return max(abs(td.v[o] - true.v_given_o[o]) for o in P.O if true.reached[o]), rho * D / (
+        1 - rho
+    )
 
 
 @claim(
     "S51.nstep",
     place="Sec. 5.1",
-    statement="n-step TD values are q_pi for every policy if no episode lasts longer than n steps; in general "
-    "they converge to q_pi as n grows (gamma < 1, or episodes end with probability one), so for n large enough "
+    statement="n-step TD values are q_pi for every policy if no episode lasts longer than n "
+    "steps; in general "
+    "they converge to q_pi as n grows (gamma < 1, or episodes end with probability one), so for n "
+    "large enough "
     "no action that is worse looks better.",
     verdict="proved",
 )
@@ -196,37 +234,57 @@ def enough_steps(task: Callable[[], POMDP] = two_steps, n: int = 2) -> Evidence:
             if sympy.expand(sympy.fraction(difference)[0]) != 0:
                 shown = f"{P.name}, n = {n}: the TD value of {(o, a)} is not q_pi"
                 return refuted("n steps are not enough", shown, counterexample=shown)
-            certificates.append(identity_certificate(f"{n}-step TD of {(o, a)}", td.q[o, a], true.q[o, a]))
+            certificates.append(
+                identity_certificate(f"{n}-step TD of {(o, a)}", td.q[o, a], true.q[o, a])
+            )
     R = recall(gamma=GAMMA)
     lines = []
     for memory in ("OA1", "B2"):
         E = augment(R, memory)
-        policies = {"blue": blue(E), "uniform": uniform(E)} if memory == "OA1" else {"uniform": uniform(E)}
+        policies = (
+            {"blue": blue(E), "uniform": uniform(E)} if memory == "OA1" else {"uniform": uniform(E)}
+        )
         for name, policy in policies.items():
-            assert td_values(E, policy, n=3).q.array.tolist() == evaluate(E, policy).q.array.tolist()
+            assert (
+                td_values(E, policy, n=3).q.array.tolist() == evaluate(E, policy).q.array.tolist()
+            )
             lines.append([memory, name, "all values are q_pi"])
     E = augment(R, "OA1")
     (start,) = E.omega(next(iter(E.mu)))
     by_n = {k: td_values(E, blue(E), n=k) for k in (1, 2, 3)}
-    shown_by_n = [[k, "undefined" if x.q[start, RED] is None else x.q[start, RED]] for k, x in by_n.items()]
+    shown_by_n = [
+        [k, "undefined" if x.q[start, RED] is None else x.q[start, RED]] for k, x in by_n.items()
+    ]
     certificates += [td_certificate(R, "OA1", x) for x in by_n.values()]
     S = stays()
-    errors = [[k, *(f"{float(x):.2e}" for x in error_and_bound(S, uniform(S), k))] for k in (1, 2, 5, 10, 20)]
+    errors = [
+        [k, *(f"{float(x):.2e}" for x in error_and_bound(S, uniform(S), k))]
+        for k in (1, 2, 5, 10, 20)
+    ]
     argument = text(
-        "Bounded episodes. If no episode lasts longer than n steps, the n-step target is the whole return, no v "
-        "is read, and the fixed point is q_pi for every policy. As an identity: a task of two steps with symbols "
-        f"for all its numbers and for the policy, n = {n}. In recall, three steps, gamma a symbol, n = 3:",
+        "Bounded episodes. If no episode lasts longer than n steps, the n-step target is the "
+        "whole return, no v "
+        "is read, and the fixed point is q_pi for every policy. As an identity: a task of two "
+        "steps with symbols "
+        f"for all its numbers and for the policy, n = {n}. In recall, three steps, gamma a "
+        "symbol, n = 3:",
         table_text(["memory", "policy", "n = 3"], lines),
-        "The shortcut of Figure 3, 2 push at the start under the blue policy, by n (its true value is 0; with n "
+        "The shortcut of Figure 3, 2 push at the start under the blue policy, by n (its true "
+        "value is 0; with n "
         "= 2 the target reads a buffer that the blue policy never shows):",
         table_text(["n", "TD value"], shown_by_n),
-        "Unbounded episodes. Let rho_n = gamma^n max_s P(the episode goes on n steps after s) and D = max "
-        "|v_pi(o) - v_pi(s)|. The n-step target replaces v_pi(s_n) by v_n(o_n) when the episode goes on, so",
+        "Unbounded episodes. Let rho_n = gamma^n max_s P(the episode goes on n steps after s) and "
+        "D = max "
+        "|v_pi(o) - v_pi(s)|. The n-step target replaces v_pi(s_n) by v_n(o_n) when the episode "
+        "goes on, so",
         "  max |v_n - v_pi| <= rho_n (max |v_n - v_pi| + D) <= rho_n D / (1 - rho_n),",
-        "and rho_n tends to 0. The q-values follow: q_n(o,a) reads the same v_n after n steps. So if q_pi(o,a) < "
+        "and rho_n tends to 0. The q-values follow: q_n(o,a) reads the same v_n after n steps. So "
+        "if q_pi(o,a) < "
         "v_pi(o), then q_n(o,a) < v_n(o) from some n on: no such pair is a shortcut any more.",
-        "No n is exact in general. Smallest case: one step that pays nothing, then steps that pay 1 and go on "
-        "with probability 1/2, one observation. After n >= 1 steps the state is the second one, whose value is "
+        "No n is exact in general. Smallest case: one step that pays nothing, then steps that pay "
+        "1 and go on "
+        "with probability 1/2, one observation. After n >= 1 steps the state is the second one, "
+        "whose value is "
         "not the mean, so v_n - v_pi is a multiple of rho_n that is not zero:",
         table_text(["n", "|v_n - v_pi|", "bound"], errors),
     )

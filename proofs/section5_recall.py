@@ -1,7 +1,9 @@
-"""Section 5, the recall task: OA1 and B2 can encode an optimal policy, and what they make of it is not an MDP.
+"""Section 5, the recall task: OA1 and B2 can encode an optimal policy, and what they make of it is
+not an MDP.
 
-Doing 1, 2, 3 in this order pays 1 at the third and last step; there is one observation. So every policy, of the history or
-not, is worth gamma^2 times the probability that it does 1, 2, 3, and gamma^2 is the best value.
+Doing 1, 2, 3 in this order pays 1 at the third and last step; there is one observation. So every
+policy, of the history or not, is worth gamma^2 times the probability that it does 1, 2, 3, and
+gamma^2 is the best value.
 """
 
 from __future__ import annotations
@@ -18,8 +20,8 @@ from proofs.certified import table_text, text, value_certificate
 from proofs.generic import GAMMA
 from proofs.ledger import Evidence, claim, proved, refuted
 from workbench import POMDP, Memory, Policy, augment, evaluate, memories
-from workbench.memories import attach
-from workbench.space import Label
+from workbench.model.memories import attach
+from workbench.model.space import Label
 
 PAPERS_GAMMA = Fraction(19, 20)
 
@@ -38,12 +40,19 @@ def sequence_task(sequence: tuple[int, ...] = (1, 2, 3), gamma: Any = PAPERS_GAM
         return {(f"{done + 1} {'right' if right else 'wrong'}", 0): 1}
 
     return POMDP.from_functions(
-        name="recall", A=(1, 2, 3), p=p, omega=lambda s: {"o": 1}, mu={"0 right": 1}, gamma=gamma, terminal={"end"}
+        name="recall",
+        A=(1, 2, 3),
+        p=p,
+        omega=lambda s: {"o": 1},
+        mu={"0 right": 1},
+        gamma=gamma,
+        terminal={"end"},
     )
 
 
 def best_value(P: POMDP) -> Any:
-    """The best history-based value: a history-based policy is a mixture of the sequences of three actions."""
+    """The best history-based value: a history-based policy is a mixture of the sequences of three
+    actions."""
     worth = {}
     for actions in product(P.A, repeat=3):
         s, total, discount = next(iter(P.mu)), sympy.Integer(0), sympy.Integer(1)
@@ -60,7 +69,9 @@ def blue(E: POMDP, second_write: str = "push") -> Policy:
     start = E.S[0][1]
     one, two = ((*start, *pushed)[-len(start) :] for pushed in ([("o", 1)], [("o", 1), ("o", 2)]))
     return Policy.deterministic(
-        E, {(start, "o"): (1, "push"), (one, "o"): (2, second_write), (two, "o"): (3, "push")}, otherwise=(1, "keep")
+        E,
+        {(start, "o"): (1, "push"), (one, "o"): (2, second_write), (two, "o"): (3, "push")},
+        otherwise=(1, "keep"),
     )
 
 
@@ -70,7 +81,8 @@ def blue(E: POMDP, second_write: str = "push") -> Policy:
 @claim(
     "S5.oa1-encodes",
     place="Sec. 5",
-    statement="In recall with OA1 the blue policy (1 push, 2 push, 3 push) is worth gamma^2, the best "
+    statement="In recall with OA1 the blue policy (1 push, 2 push, 3 push) is worth gamma^2, the "
+    "best "
     "history-based value, for every discount.",
     verdict="proved",
 )
@@ -84,12 +96,17 @@ def oa1_encodes(sequence: tuple[int, ...] = (1, 2, 3), second_write: str = "push
         shown = f"the policy is worth {value}, the best value is {best}"
         return refuted("the policy is not optimal", shown, counterexample=shown)
     argument = text(
-        "There are 27 sequences of actions; one is worth gamma^2, the others 0, and a history-based policy mixes "
-        "them, so none is worth more than gamma^2. The evaluator, gamma a symbol, finds for the policy",
+        "There are 27 sequences of actions; one is worth gamma^2, the others 0, and a "
+        "history-based policy mixes "
+        "them, so none is worth more than gamma^2. The evaluator, gamma a symbol, finds for the "
+        "policy",
         "  buffer empty: 1 push;  (o,1): 2 push;  (o,2): 3 push",
-        f"the value {value}. (What it does with the buffer (o,3) does not matter: the episode is over.)",
+        f"the value {value}. (What it does with the buffer (o,3) does not matter: the episode is "
+        "over.)",
     )
-    return proved("the blue policy is worth gamma^2", argument, [value_certificate(P, "OA1", pi, value)])
+    return proved(
+        "the blue policy is worth gamma^2", argument, [value_certificate(P, "OA1", pi, value)]
+    )
 
 
 oa1_encodes.twin("2 keep in the place of 2 push", second_write="keep")
@@ -105,11 +122,18 @@ RED = ((("o", 2),), "o"), (3, "push")
 def always_pushing(k: int) -> Memory:
     """OA(k) without keep: the last k pairs, whether the agent wants them or not."""
     family = attach(memories.OA(k), recall())
-    return Memory("always", family.M, ["push"], lambda m, w, o, a, r, o_next: {(*m[1:], (o, a)): 1}, family.eta)
+    return Memory(
+        "always",
+        family.M,
+        ["push"],
+        lambda m, w, o, a, r, o_next: {(*m[1:], (o, a)): 1},
+        family.eta,
+    )
 
 
 def rewards_by_history(E: POMDP) -> dict[tuple[Label, Label], dict[tuple[Label, ...], Any]]:
-    """For each (o, a), what a pays after each history that ends in o; a history is given by its actions.
+    """For each (o, a), what a pays after each history that ends in o; a history is given by its
+    actions.
 
     E is deterministic and starts in one state, so that a history leads to one state.
     """
@@ -129,7 +153,8 @@ def rewards_by_history(E: POMDP) -> dict[tuple[Label, Label], dict[tuple[Label, 
 @claim(
     "S5.not-mdp",
     place="Sec. 5",
-    statement="Recall with OA1 is not an MDP over its observations (m, o): the reward of 3 push when the buffer "
+    statement="Recall with OA1 is not an MDP over its observations (m, o): the reward of 3 push "
+    "when the buffer "
     "holds (o, 2) is 1 after 1 push, 2 push, and 0 after 2 push.",
     verdict="proved",
 )
@@ -150,15 +175,20 @@ def not_an_mdp(memory: Any = "OA1") -> Evidence:
         "kind": "history-dependence",
         "model": model_json(P),
         "memory": memory,
-        "histories": [[[encode(action) for action in history], str(r)] for history, r in rewards[RED].items()],
+        "histories": [
+            [[encode(action) for action in history], str(r)] for history, r in rewards[RED].items()
+        ],
         "observation": encode(RED[0]),
         "action": encode(RED[1]),
     }
     argument = text(
-        "All histories that end with the buffer (o,2) while the episode goes on, and the reward of 3 push there:",
+        "All histories that end with the buffer (o,2) while the episode goes on, and the reward "
+        "of 3 push there:",
         table_text(["what was done before", "reward"], lines),
-        "In an MDP over (m, o) the reward would have one distribution, whatever was done before. The rewards of "
-        f"{len(depends)} of the {len(rewards)} pairs of an observation and an action depend on the history like "
+        "In an MDP over (m, o) the reward would have one distribution, whatever was done before. "
+        "The rewards of "
+        f"{len(depends)} of the {len(rewards)} pairs of an observation and an action depend on "
+        "the history like "
         "this.",
     )
     return proved("reward 1 or 0 after the same (m, o)", argument, [certificate])
@@ -171,14 +201,19 @@ not_an_mdp.twin("a buffer of two that always pushes", memory=always_pushing(2))
 
 
 def behaviours(E: POMDP) -> dict[tuple[tuple[Label, Label], ...], Any]:
-    """What every deterministic policy of a deterministic task does, step by step (o, a), and what that is worth.
+    """What every deterministic policy of a deterministic task does, step by step (o, a), and what
+    that is worth.
 
     A policy does the same whenever it sees the same; rows that it does not use do not count.
     """
     found: dict[tuple[tuple[Label, Label], ...], Any] = {}
 
     def go(
-        s: Label, rows: dict[Label, Label], path: tuple[tuple[Label, Label], ...], total: Any, discount: Any
+        s: Label,
+        rows: dict[Label, Label],
+        path: tuple[tuple[Label, Label], ...],
+        total: Any,
+        discount: Any,
     ) -> None:
         if s in E.terminal:
             found[path] = sympy.expand(total)
@@ -196,11 +231,14 @@ def behaviours(E: POMDP) -> dict[tuple[tuple[Label, Label], ...], Any]:
 @claim(
     "S5.b2-smallest",
     place="Sec. 5",
-    statement="B2 is the smallest B(k) with an optimal policy for recall, among deterministic and stochastic "
+    statement="B2 is the smallest B(k) with an optimal policy for recall, among deterministic and "
+    "stochastic "
     "memoryless policies, for every discount in (0, 1].",
     verdict="proved",
 )
-def b2_is_smallest(sequence: tuple[int, ...] = (1, 2, 3), gamma: Any = GAMMA, smallest: int = 2) -> Evidence:
+def b2_is_smallest(
+    sequence: tuple[int, ...] = (1, 2, 3), gamma: Any = GAMMA, smallest: int = 2
+) -> Evidence:
     """All that deterministic policies of B(k) do, for k = 0, 1, 2."""
     P = sequence_task(sequence, gamma)
     best = best_value(P) if gamma != 0 else sympy.Integer(0)
@@ -208,7 +246,9 @@ def b2_is_smallest(sequence: tuple[int, ...] = (1, 2, 3), gamma: Any = GAMMA, sm
     for k in range(smallest + 1):
         E = augment(P, f"B{k}" if k else "none")
         worth = behaviours(E)
-        path = next((steps for steps, value in worth.items() if sympy.expand(value - best) == 0), None)
+        path = next(
+            (steps for steps, value in worth.items() if sympy.expand(value - best) == 0), None
+        )
         values = ", ".join(sorted(set(map(str, worth.values()))))
         lines.append([f"B{k}", len(worth), "yes" if path else "no", values])
         if (path is not None) != (k == smallest):
@@ -220,16 +260,21 @@ def b2_is_smallest(sequence: tuple[int, ...] = (1, 2, 3), gamma: Any = GAMMA, sm
     argument = text(
         "Deterministic policies, told apart by what they do, and their values:",
         table_text(["memory", "ways", "optimal?", "values"], lines),
-        "Stochastic policies do not help: gamma^2 times the probability of 1, 2, 3 is worth gamma^2 only if the "
-        "probability is one; then every episode that has a chance does 1, 2, 3, and so does the deterministic "
-        "policy that takes, in each memory state, one of the actions that have a chance there. In words: the "
+        "Stochastic policies do not help: gamma^2 times the probability of 1, 2, 3 is worth "
+        "gamma^2 only if the "
+        "probability is one; then every episode that has a chance does 1, 2, 3, and so does the "
+        "deterministic "
+        "policy that takes, in each memory state, one of the actions that have a chance there. In "
+        "words: the "
         "three actions differ, so the three memory states must, and one bit has two.",
         f"With B{smallest}: "
         + ", ".join(f"in {m} do {a} and write {w}" for (m, _), (a, w) in path)
         + f"; worth {value}. A larger B(k) can do "
         "the same. For gamma = 0 every policy is worth 0 and no memory is needed.",
     )
-    return proved("no policy of B1; one of B2", argument, [value_certificate(P, f"B{smallest}", pi, value)])
+    return proved(
+        "no policy of B1; one of B2", argument, [value_certificate(P, f"B{smallest}", pi, value)]
+    )
 
 
 b2_is_smallest.twin("the sequence 1, 2, 1", sequence=(1, 2, 1))

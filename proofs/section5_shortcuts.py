@@ -1,19 +1,24 @@
-"""Section 5.1: how many non-Markovian shortcuts a memory brings, and what becomes of them as it grows.
+"""Section 5.1: how many non-Markovian shortcuts a memory brings, and what becomes of them as it
+grows.
 
-A shortcut of pi is a pair (o, a) outside its support whose one-step TD value exceeds v_TD(o) (strict) or equals it (weak)
-although its true value does not exceed v_pi(o) (or is below it): `workbench.shortcuts`. Counted here for every optimal
-deterministic policy of recall and every gamma in (0, 1) at once: the values are polynomials in gamma.
+A shortcut of pi is a pair (o, a) outside its support whose one-step TD value exceeds v_TD(o)
+(strict) or equals it (weak) although its true value does not exceed v_pi(o) (or is below it):
+`workbench.shortcuts`. Counted here for every optimal deterministic policy of recall and every gamma
+in (0, 1) at once: the values are polynomials in gamma.
 
-Rows that a policy never uses are set to the uniform ones. If a pair has true value 0 under these it has 0 whatever the rows
-are, since no reward is negative and the uniform row gives every action a chance; all pairs that matter here have 0.
+Rows that a policy never uses are set to the uniform ones. If a pair has true value 0 under these it
+has 0 whatever the rows are, since no reward is negative and the uniform row gives every action a
+chance; all pairs that matter here have 0.
 
-**B(k) for every k.** An optimal policy of recall goes through three different memory states 0, x1, x2 and writes some w at
-the end. A permutation of the memory states that fixes 0 turns an optimal policy into an optimal policy with as many shortcuts
-(Gamma is m' = w), and pairs that lead to other memory states have no TD value. So x1 = 01, x2 = 10 and
-w in {00, 01, 10, 11} are all the cases there are, for every k >= 2.
+**B(k) for every k.** An optimal policy of recall goes through three different memory states 0, x1,
+x2 and writes some w at the end. A permutation of the memory states that fixes 0 turns an optimal
+policy into an optimal policy with as many shortcuts (Gamma is m' = w), and pairs that lead to other
+memory states have no TD value. So x1 = 01, x2 = 10 and w in {00, 01, 10, 11} are all the cases
+there are, for every k >= 2.
 
-**OA(k) for every k.** An episode has three steps, so with k >= 3 no push ever drops a pair: the buffers of OA(k) are those of
-OA(3) with empty cells in front. k = 1, 2, 3 are all the cases there are.
+**OA(k) for every k.** An episode has three steps, so with k >= 3 no push ever drops a pair: the
+buffers of OA(k) are those of OA(3) with empty cells in front. k = 1, 2, 3 are all the cases there
+are.
 """
 
 from __future__ import annotations
@@ -34,14 +39,17 @@ from proofs.polynomials import positive
 from proofs.section5_recall import behaviours, sequence_task
 from proofs.section5_td import BETWEEN, td_certificate
 from workbench import POMDP, Policy, augment, evaluate, td_values
-from workbench.shortcut_search import ShortcutCount, count_shortcuts, shortcuts
-from workbench.space import Label
+from workbench.evaluation.shortcuts import shortcuts
+from workbench.model.space import Label
+from workbench.optima.shortcut_count import ShortcutCount, count_shortcuts
 
 FRESH = ("00", "01", "10")
-"""The memory states that stand for the three that an optimal policy of recall with B(k) goes through."""
+"""The memory states that stand for the three that an optimal policy of recall with B(k) goes
+through."""
 
 
-# ---------------------------------------------------------------------- counting with gamma a symbol
+# ---------------------------------------------------------------------- counting with gamma a
+# symbol
 
 
 class NoSign(Exception):
@@ -60,7 +68,8 @@ def sign(f: Any, where: Interval) -> int:
 
 
 def count(E: POMDP, path: tuple[tuple[Label, Label], ...], where: Interval) -> tuple[int, int, Any]:
-    """The strict and the weak shortcuts of all policies that behave like `path`, for every gamma of the range; and TD values."""
+    """The strict and the weak shortcuts of all policies that behave like `path`, for every gamma of
+    the range; and TD values."""
     pi = Policy.from_mapping(E, {o: {a: 1} for o, a in path})
     true, td = evaluate(E, pi), td_values(E, pi)
     found = [0, 0]
@@ -76,7 +85,8 @@ def count(E: POMDP, path: tuple[tuple[Label, Label], ...], where: Interval) -> t
 
 
 def optimal_paths(E: POMDP, memory: str) -> list[tuple[tuple[Label, Label], ...]]:
-    """What the optimal deterministic policies do; for B2 a representative of those alike but for names of memory states."""
+    """What the optimal deterministic policies do; for B2 a representative of those alike but for
+    names of memory states."""
     if memory == "B2":
         zero, x1, x2 = ((m, "o") for m in FRESH)
         return [((zero, (1, "01")), (x1, (2, "10")), (x2, (3, w))) for w in (*FRESH, "11")]
@@ -84,8 +94,11 @@ def optimal_paths(E: POMDP, memory: str) -> list[tuple[tuple[Label, Label], ...]
 
 
 @cache
-def counted(memory: str, where: Any = BETWEEN) -> tuple[frozenset[tuple[int, int]], int, tuple[dict[str, Any], ...]]:
-    """The pairs (strict, weak) that occur in recall, how many behaviours there are, and certificates."""
+def counted(
+    memory: str, where: Any = BETWEEN
+) -> tuple[frozenset[tuple[int, int]], int, tuple[dict[str, Any], ...]]:
+    """The pairs (strict, weak) that occur in recall, how many behaviours there are, and
+    certificates."""
     P = recall(gamma=GAMMA)
     E = augment(P, memory)
     paths = optimal_paths(E, memory)
@@ -103,7 +116,8 @@ def counted(memory: str, where: Any = BETWEEN) -> tuple[frozenset[tuple[int, int
 @claim(
     "S51.b2-more",
     place="Sec. 5.1",
-    statement="In recall, for every gamma in (0, 1), every optimal deterministic policy has one strict shortcut "
+    statement="In recall, for every gamma in (0, 1), every optimal deterministic policy has one "
+    "strict shortcut "
     "with OA1, and three strict and four weak ones with B2 (with every B(k), k >= 2).",
     verdict="proved",
 )
@@ -118,20 +132,31 @@ def b2_has_more(fewer: str = "OA1", more: str = "B2", where: Any = BETWEEN) -> E
         shown = f"{more}: {sorted(many)}, {fewer}: {sorted(few)} (strict, weak)"
         return refuted(f"{more} has no more than {fewer}", shown, counterexample=shown)
     argument = text(
-        "Shortcuts of the optimal deterministic policies of recall, gamma in (0, 1), TD and true values "
+        "Shortcuts of the optimal deterministic policies of recall, gamma in (0, 1), TD and true "
+        "values "
         "polynomials in gamma, their differences decided by a solver:",
         table_text(
             ["memory", "cases", "strict", "weak"],
-            [[name, n, *_spans(found)] for name, n, found in ((fewer, few_paths, few), (more, many_paths, many))],
+            [
+                [name, n, *_spans(found)]
+                for name, n, found in ((fewer, few_paths, few), (more, many_paths, many))
+            ],
         ),
-        "With OA1 it is the red arrow of Figure 3, (empty, 2 push). With B2 an optimal policy goes 0 -> x1 -> "
-        "x2, and at 0 each of the three actions with the write x2 promises gamma v(x2) = gamma, more than "
-        "gamma^2: three strict ones, the 12, 22, 32 of the figure. At 0 the actions 2 and 3 with the write x1, "
-        "and at x1 the actions 1 and 3 with the write x2, look exactly as good as the right ones: four weak "
-        "ones. Rows that a policy does not use do not matter: all these pairs have true value 0 even if the "
+        "With OA1 it is the red arrow of Figure 3, (empty, 2 push). With B2 an optimal policy "
+        "goes 0 -> x1 -> "
+        "x2, and at 0 each of the three actions with the write x2 promises gamma v(x2) = gamma, "
+        "more than "
+        "gamma^2: three strict ones, the 12, 22, 32 of the figure. At 0 the actions 2 and 3 with "
+        "the write x1, "
+        "and at x1 the actions 1 and 3 with the write x2, look exactly as good as the right ones: "
+        "four weak "
+        "ones. Rows that a policy does not use do not matter: all these pairs have true value 0 "
+        "even if the "
         "unused rows are uniform.",
-        "Permutations of the memory states that fix 0^k carry optimal policies to optimal policies, so the four "
-        "cases (what is written at the end: 0, x1, x2 or another) stand for all, and for every k >= 2.",
+        "Permutations of the memory states that fix 0^k carry optimal policies to optimal "
+        "policies, so the four "
+        "cases (what is written at the end: 0, x1, x2 or another) stand for all, and for every k "
+        ">= 2.",
         "For gamma = 1 nothing is strict. That learning is less stable with B2 is S51.b2-unstable.",
     )
     return proved("3 strict against 1, every policy", argument, [*first, *second])
@@ -153,7 +178,8 @@ REPEAT = (1, 1, 1)
 
 @cache
 def ranges(sequence: tuple[int, ...], memory: str) -> ShortcutCount:
-    """The shortcuts of all optimal deterministic policies of a sequence task of two actions, gamma = 19/20."""
+    """The shortcuts of all optimal deterministic policies of a sequence task of two actions, gamma
+    = 19/20."""
     return count_shortcuts(augment(two_actions(sequence), memory), exact=True)
 
 
@@ -174,31 +200,43 @@ def two_actions(sequence: tuple[int, ...]) -> POMDP:
 @claim(
     "S51.bigger",
     place="Sec. 5.1",
-    statement="A larger memory of the same family has no more strict shortcuts, over the optimal policies, than "
+    statement="A larger memory of the same family has no more strict shortcuts, over the optimal "
+    "policies, than "
     "a smaller one.",
     verdict="refuted",
     corrected_by="S51.bigger*",
 )
 def larger_has_no_more(kind: str = "B") -> Evidence:
-    """Sizes 0, 1 and 2 on a task that needs no memory; sizes from the smallest useful one on recall."""
+    """Sizes 0, 1 and 2 on a task that needs no memory; sizes from the smallest useful one on
+    recall."""
     found = [ranges(REPEAT, f"{kind}{k}" if k else "none") for k in range(3)]
-    lines = [[f"{kind}{k}" if k else "none", x.policies, *map(_span, (x.strict, x.weak))] for k, x in enumerate(found)]
+    lines = [
+        [f"{kind}{k}" if k else "none", x.policies, *map(_span, (x.strict, x.weak))]
+        for k, x in enumerate(found)
+    ]
     shown = table_text(["memory", "policies", "strict", "weak"], lines)
     grows = any(later.strict[1] > earlier.strict[1] for earlier, later in pairwise(found))
     if not grows:
         return checked(f"{kind}0 to {kind}2 on one task", shown)
     example = found[2]
     argument = text(
-        "The paper says that a larger memory 'tends to' remove shortcuts. Read as: the most that an optimal "
-        "policy can have does not grow. Smallest case found: three steps, two actions, reward 1 for doing 1 "
+        "The paper says that a larger memory 'tends to' remove shortcuts. Read as: the most that "
+        "an optimal "
+        "policy can have does not grow. Smallest case found: three steps, two actions, reward 1 "
+        "for doing 1 "
         "three times, gamma = 19/20. All optimal deterministic policies, in rationals:",
         shown,
-        "Without memory there is nothing to mistake. With more bits an optimal policy may write more memory "
-        f"states, each a place that looks later than it is. One with {example.strict[1]} strict shortcuts writes "
-        "a new memory state at each step; at the first one, writing the third at once looks better by a factor "
+        "Without memory there is nothing to mistake. With more bits an optimal policy may write "
+        "more memory "
+        f"states, each a place that looks later than it is. One with {example.strict[1]} strict "
+        "shortcuts writes "
+        "a new memory state at each step; at the first one, writing the third at once looks "
+        "better by a factor "
         "1/gamma.",
-        "In recall no B(k), however large, has fewer than the three of B2 (S51.b2-more). What is missing is the "
-        "family: for OA(k) the statement holds in recall (S51.bigger*), where a larger buffer cannot pretend.",
+        "In recall no B(k), however large, has fewer than the three of B2 (S51.b2-more). What is "
+        "missing is the "
+        "family: for OA(k) the statement holds in recall (S51.bigger*), where a larger buffer "
+        "cannot pretend.",
     )
     return refuted(
         "B1, B2 add shortcuts to 1,1,1",
@@ -216,7 +254,9 @@ def new_state_each_step() -> list[dict[str, Any]]:
     P = two_actions(REPEAT)
     E = augment(P, "B2")
     pi = Policy.deterministic(
-        E, {("00", "o"): (1, "01"), ("01", "o"): (1, "10"), ("10", "o"): (1, "11")}, otherwise=(1, "11")
+        E,
+        {("00", "o"): (1, "01"), ("01", "o"): (1, "10"), ("10", "o"): (1, "11")},
+        otherwise=(1, "11"),
     )
     true, td = evaluate(E, pi, exact=True), td_values(E, pi, exact=True)
     assert sum(x.kind == "strict" for x in shortcuts(E, pi, exact=True)) == 2
@@ -231,13 +271,15 @@ larger_has_no_more.twin("OA(k) in the place of B(k)", kind="OA")
 
 
 EXPECTED = MappingProxyType({"OA1": 1, "OA2": 0, "OA3": 0, "B2": 3})
-"""Strict shortcuts of every optimal policy; OA3 stands for all larger buffers, B2 for all larger binary memories."""
+"""Strict shortcuts of every optimal policy; OA3 stands for all larger buffers, B2 for all larger
+binary memories."""
 
 
 @claim(
     "S51.bigger*",
     place="Sec. 5.1",
-    statement="In recall, for every gamma in (0, 1), every optimal deterministic policy has one strict shortcut "
+    statement="In recall, for every gamma in (0, 1), every optimal deterministic policy has one "
+    "strict shortcut "
     "with OA1 and none with OA(k), k >= 2; with B(k) it has three for every k >= 2.",
     verdict="proved",
 )
@@ -254,13 +296,18 @@ def larger_buffers_remove_it(expected: Any = EXPECTED) -> Evidence:
         certificates += parts
     assert _padded(augment(recall(), "OA3")) == _tables(augment(recall(), "OA4"))
     argument = text(
-        "Shortcuts of the optimal deterministic policies of recall, gamma in (0, 1), values polynomials in gamma:",
+        "Shortcuts of the optimal deterministic policies of recall, gamma in (0, 1), values "
+        "polynomials in gamma:",
         table_text(["memory", "cases", "strict", "weak"], lines),
-        "With OA2 the buffer after 1 push is (1), after 1 push, 2 push it is (1,2): 2 push at the start leads to "
-        "(2), which an optimal policy never shows, so it has no TD value to be mistaken for. Keeping leads back "
+        "With OA2 the buffer after 1 push is (1), after 1 push, 2 push it is (1,2): 2 push at the "
+        "start leads to "
+        "(2), which an optimal policy never shows, so it has no TD value to be mistaken for. "
+        "Keeping leads back "
         "to the same buffer one step later, which looks worse by a factor gamma.",
-        "OA(k), k >= 3: an episode has three steps, no push ever drops a pair, and the product is that of OA3 "
-        "with empty cells in front (compared table by table for k = 4). B(k), k >= 2: see S51.b2-more.",
+        "OA(k), k >= 3: an episode has three steps, no push ever drops a pair, and the product is "
+        "that of OA3 "
+        "with empty cells in front (compared table by table for k = 4). B(k), k >= 2: see "
+        "S51.b2-more.",
     )
     return proved("OA1: 1, OA(k): 0, B(k): 3; every gamma", argument, certificates)
 
@@ -276,7 +323,10 @@ def _padded(E: POMDP) -> dict[Any, Any]:
         s, m, o = state
         return s, (None, *m), o
 
-    return {(pad(s), a): {(pad(t), r): x for (t, r), x in row.items()} for (s, a), row in _tables(E).items()}
+    return {
+        (pad(s), a): {(pad(t), r): x for (t, r), x in row.items()}
+        for (s, a), row in _tables(E).items()
+    }
 
 
 larger_buffers_remove_it.twin("OA1 already has none", expected={"OA1": 0})

@@ -6,9 +6,10 @@ In recall with OA1, pi the blue policy of Figure 3, and every gamma in (0, 1):
     q_TD(empty, 2 push)  = 0 + gamma v_TD((o,2)) = gamma
     v_TD(empty)          = gamma^2  =  q_TD(empty, 1 push)
 
-so greedy on the TD values takes 2 push at the start, and the policy that does is worth 0. The values are those of the fixed
-point of TD(0) on observations under pi (`workbench.td`), where the pair (empty, 2 push) is never tried; they are also the
-limit, for epsilon to 0, of the fixed points under (1 - epsilon) pi + epsilon uniform, where every pair is.
+so greedy on the TD values takes 2 push at the start, and the policy that does is worth 0. The
+values are those of the fixed point of TD(0) on observations under pi (`workbench.evaluation.td`),
+where the pair (empty, 2 push) is never tried; they are also the limit, for epsilon to 0, of the
+fixed points under (1 - epsilon) pi + epsilon uniform, where every pair is.
 """
 
 from __future__ import annotations
@@ -26,8 +27,8 @@ from proofs.ledger import Evidence, claim, proved, refuted
 from proofs.polynomials import positive
 from proofs.section5_recall import blue
 from workbench import POMDP, Policy, augment, evaluate, td_values, uniform
-from workbench.space import show
-from workbench.td import TDValues
+from workbench.evaluation.td import TDValues
+from workbench.model.space import show
 
 EPSILON = sympy.Symbol("epsilon")
 RED = (2, "push")
@@ -44,12 +45,18 @@ def td_certificate(P: POMDP, memory: str, found: TDValues) -> dict[str, Any]:
         "memory": memory,
         "policy": policy_json(pi),
         "n": found.n,
-        "q": [[encode(o), encode(a), str(x)] for o in pi.O for a in pi.A if (x := found.q[o, a]) is not None],
+        "q": [
+            [encode(o), encode(a), str(x)]
+            for o in pi.O
+            for a in pi.A
+            if (x := found.q[o, a]) is not None
+        ],
     }
 
 
 def with_exploration(E: POMDP, pi: Policy, start: Any) -> tuple[dict[Any, Any], Any]:
-    """q_TD(start, .) under (1 - epsilon) pi + epsilon uniform in the limit of epsilon to 0; and the lead of 2 push.
+    """q_TD(start, .) under (1 - epsilon) pi + epsilon uniform in the limit of epsilon to 0; and the
+    lead of 2 push.
 
     The lead is q_TD(start, 2 push) - v_TD(start) with the paper's epsilon = 0.01 and gamma = 0.95.
     """
@@ -62,8 +69,10 @@ def with_exploration(E: POMDP, pi: Policy, start: Any) -> tuple[dict[Any, Any], 
 @claim(
     "S51.td",
     place="Sec. 5.1",
-    statement="In recall with OA1, for every gamma in (0, 1): under the blue policy the true value of 2 push at "
-    "the start is 0, its one-step TD value is gamma, above the gamma^2 of 1 push, so greedy on TD values moves "
+    statement="In recall with OA1, for every gamma in (0, 1): under the blue policy the true "
+    "value of 2 push at "
+    "the start is 0, its one-step TD value is gamma, above the gamma^2 of 1 push, so greedy on TD "
+    "values moves "
     "to a policy worth 0.",
     verdict="proved",
 )
@@ -84,28 +93,45 @@ def td_misleads(where: Any = BETWEEN, memory: str = "OA1", n: int = 1) -> Eviden
     for a, x in others.items():
         decided = positive(GAMMA - x, {GAMMA: where})
         if not decided.holds:
-            shown = f"gamma = {decided.witness}: q_TD of 2 push is no more than {x}, that of {show(a)}"
+            shown = (
+                f"gamma = {decided.witness}: q_TD of 2 push is no more than {x}, that of {show(a)}"
+            )
             return refuted("a tie at the end of the range", shown, counterexample=shown)
         certificates += decided.certificates
     fallen = Policy.from_mapping(E, {o: pi.row(o) for o in E.O} | {start: {RED: 1}})
     zero = evaluate(E, fallen).value
     if zero != 0:
-        return refuted("the policy moved to is worth something", f"worth {zero}", counterexample=str(zero))
+        return refuted(
+            "the policy moved to is worth something", f"worth {zero}", counterexample=str(zero)
+        )
     certificates.append(value_certificate(P, memory, fallen, zero))
     limits, lead = with_exploration(E, pi, start)
     assert all(limits[a] == td.q[start, a] for a in E.A if td.q[start, a] is not None)
     undefined = [show(a) for a in E.A if td.q[start, a] is None]
     argument = text(
-        "From the evaluator and from the fixed point of TD(0), gamma a symbol, at the empty buffer:",
+        "From the evaluator and from the fixed point of TD(0), gamma a symbol, at the empty "
+        "buffer:",
         table_text(
             ["action", "q_pi", "q_TD", "explored"],
-            [[show(a), true.q[start, a], "-" if td.q[start, a] is None else td.q[start, a], limits[a]] for a in E.A],
+            [
+                [
+                    show(a),
+                    true.q[start, a],
+                    "-" if td.q[start, a] is None else td.q[start, a],
+                    limits[a],
+                ]
+                for a in E.A
+            ],
         ),
-        f"gamma > gamma^2 and gamma > gamma^3 on (0, 1). ({', '.join(undefined)} leads to a buffer that the blue "
-        "policy never shows while an episode goes on, so TD has no value for it.) Greedy on q_TD takes 2 push at "
+        f"gamma > gamma^2 and gamma > gamma^3 on (0, 1). ({', '.join(undefined)} leads to a "
+        "buffer that the blue "
+        "policy never shows while an episode goes on, so TD has no value for it.) Greedy on q_TD "
+        "takes 2 push at "
         "the start, and the policy that does is worth 0 for every gamma.",
-        "The blue policy never tries 2 push. Under (1 - epsilon) blue + epsilon uniform all pairs are tried, and "
-        "the fixed point tends, for epsilon to 0, to the last column. With the paper's epsilon = 0.01 and gamma "
+        "The blue policy never tries 2 push. Under (1 - epsilon) blue + epsilon uniform all pairs "
+        "are tried, and "
+        "the fixed point tends, for epsilon to 0, to the last column. With the paper's epsilon = "
+        "0.01 and gamma "
         f"= 0.95, 2 push is ahead of the value of the empty buffer by {float(lead):.4f}.",
         "End points: for gamma = 1 both are 1, a tie; for gamma = 0 all are 0.",
     )

@@ -1,6 +1,7 @@
 """Settings that all tests share.
 
-The examples of a property follow from its code, so that a run can be repeated; `--hypothesis-profile=explore` draws others.
+The examples of a property follow from its code, so that a run can be repeated;
+`--hypothesis-profile=explore` draws others.
 """
 
 import os
@@ -15,7 +16,9 @@ settings.register_profile(
     max_examples=40,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
-settings.register_profile("workbench", settings.get_profile("explore"), derandomize=True, database=None)
+settings.register_profile(
+    "workbench", settings.get_profile("explore"), derandomize=True, database=None
+)
 settings.load_profile("workbench")
 
 os.environ.setdefault("MPLBACKEND", "agg")  # pictures are drawn without a screen

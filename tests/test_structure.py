@@ -1,4 +1,4 @@
-"""Imports point one way, and the shop window holds what it promises."""
+"""Imports point one way, names mislead nobody, and the shop window holds what it promises."""
 
 import ast
 import subprocess
@@ -11,11 +11,30 @@ import workbench
 
 ROOT = Path(__file__).parent.parent
 
-MODEL_PART = {
-    "workbench", "workbench.errors", "workbench.numeric", "workbench.space", "workbench.pomdp",
-    "workbench.memories", "workbench.augmentation", "workbench.steps",
-    "workbench.gym", "workbench.extras",  # tasks that are compiled from a package
-}  # fmt: skip
+ROOMS = [
+    {"errors", "text", "progress", "extras", "kernels"},
+    {"model"},
+    {"executors"},
+    {"evaluation"},
+    {"improvement", "optima"},
+    {"sufficiency", "equilibrium", "learning"},
+    {"sweeps", "certificates", "deep"},
+    {"checker"},
+    {"reproduction", "lab"},
+    {"interop"},
+    {"figures"},
+    {"explorer"},
+    {"site"},
+    {"cli"},
+]
+"""The rooms of the house in the order of imports: a room imports from itself and from those above."""
+
+RANK = {room: rank for rank, rooms in enumerate(ROOMS) for room in rooms}
+
+MODEL_PART = {"workbench.errors", "workbench.extras", "workbench.model", "workbench.interop"}
+"""What tasks may use; `interop` for those that are compiled from a package."""
+
+MODULES = sorted(ROOT.glob("workbench/**/*.py"))
 
 
 def imports(path: Path) -> set[str]:
@@ -28,31 +47,59 @@ def imports(path: Path) -> set[str]:
     return found
 
 
-@pytest.mark.parametrize("path", sorted(ROOT.glob("workbench/**/*.py")), ids=lambda p: str(p.relative_to(ROOT)))
+def name_of(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name_of)
+def test_imports_follow_the_order_of_the_rooms(path):
+    own = path.relative_to(ROOT / "workbench").parts[0].removesuffix(".py")
+    if own == "__init__":
+        return  # the window looks into every room, when it is asked
+    used = {name.split(".")[1] for name in imports(path) if name.startswith("workbench.")}
+    above = {room for room in RANK if RANK[room] < max(RANK[own], 1)}
+    assert used - {own} <= above
+
+
+def test_the_checker_imports_nothing_but_the_standard_library():
+    for path in ROOT.glob("workbench/checker/*.py"):
+        own = {name for name in imports(path) if name.startswith("workbench")}
+        assert all(name.startswith("workbench.checker") for name in own)
+        assert {name.split(".")[0] for name in imports(path) - own} <= sys.stdlib_module_names
+
+
+def test_no_file_name_occurs_twice_and_no_folder_hides_a_function():
+    names = [path.name for path in MODULES if path.name != "__init__.py"]
+    assert {name for name in names if names.count(name) > 1} == set()
+    functions = {n for n in workbench.__all__ if callable(getattr(workbench, n))}
+    assert functions & {path.parent.name for path in MODULES} == set()
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name_of)
 def test_the_workbench_imports_neither_tasks_nor_proofs(path):
-    if "commands" in path.parts or path.name == "cli.py":
+    if "cli" in path.parts:
         return  # the command line is where tasks are looked up by name
     assert not {name for name in imports(path) if name.split(".")[0] in ("pomdps", "proofs")}
 
 
-@pytest.mark.parametrize("path", sorted(ROOT.glob("pomdps/**/*.py")), ids=lambda p: str(p.relative_to(ROOT)))
+@pytest.mark.parametrize("path", sorted(ROOT.glob("pomdps/**/*.py")), ids=name_of)
 def test_tasks_import_only_the_model_part(path):
     used = {name for name in imports(path) if name.split(".")[0] in ("workbench", "proofs")}
-    assert {name for name in used if ".".join(name.split(".")[:2]) not in MODEL_PART} == set()
+    assert {".".join(name.split(".")[:2]) for name in used} <= MODEL_PART | {"workbench"}
 
 
-def test_every_name_in_the_window_is_there_and_is_no_module():
-    for name in workbench.__all__:
-        found = getattr(workbench, name)
-        assert name == "memories" or not isinstance(found, type(sys))
+def test_every_name_in_the_window_is_there():
+    modules = {n for n in workbench.__all__ if isinstance(getattr(workbench, n), type(sys))}
+    assert modules == {"memories", "figures", "widgets"}
     with pytest.raises(AttributeError, match="has no attribute 'nonsense'"):
         _ = workbench.nonsense
 
 
 def test_importing_the_package_loads_nothing_heavy():
     """The command line starts at once because the heavy parts are loaded when they are used."""
-    code = (
-        "import sys, workbench; print(sorted({'numba', 'sympy', 'scipy', 'pandas', 'matplotlib'} & set(sys.modules)))"
+    heavy = "{'numba', 'sympy', 'scipy', 'pandas', 'matplotlib'}"
+    code = f"import sys, workbench; print(sorted({heavy} & set(sys.modules)))"
+    shown = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT
     )
-    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
     assert shown.stdout.strip() == "[]"

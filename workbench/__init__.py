@@ -1,8 +1,8 @@
 """A workbench for the theory of memory in partially observable reinforcement learning.
 
-A POMDP goes in, a memory is attached, `augment` returns another POMDP; everything that evaluates, improves, learns,
-searches or proves takes exactly that one kind of object. The names below are loaded when they are first used, so that
-`import workbench` and the command line start at once.
+A POMDP goes in, a memory is attached, `augment` returns another POMDP; everything that evaluates,
+improves, learns, searches or proves takes exactly that one kind of object. The names below are
+loaded when they are first used, so that `import workbench` and the command line start at once.
 """
 
 from __future__ import annotations
@@ -11,43 +11,50 @@ import importlib
 from typing import Any
 
 _HOMES = {
-    "POMDP": "workbench.pomdp",
-    "Memory": "workbench.memories",
-    "Policy": "workbench.policy",
-    "augment": "workbench.augmentation",
-    "uniform": "workbench.policy",
-    "evaluate": "workbench.evaluation",
-    "simulate": "workbench.simulation",
-    "td_values": "workbench.td",
-    "lambda_discrepancy": "workbench.td",
-    "shortcuts": "workbench.shortcut_search",
-    "improve": "workbench.improvement",
-    "best_history": "workbench.optimum",
-    "best_memoryless": "workbench.optimum",
-    "reachable_beliefs": "workbench.beliefs",
-    "is_sufficiently_expressive": "workbench.expressiveness",
-    "can_encode_optimal": "workbench.encoding",
-    "learn": "workbench.learning",
-    "QLearning": "workbench.learning",
-    "Sarsa": "workbench.learning",
-    "ActorCritic": "workbench.learning",
-    "needs_memory": "workbench.necessity",
-    "search": "workbench.lab.searching",
-    "load_pomdp": "workbench.files",
-    "save_pomdp": "workbench.files",
-    "from_gymnasium": "workbench.gym",
-    "to_gymnasium": "workbench.gym",
-    "MemoryWrapper": "workbench.gym",
-    "export_drn": "workbench.storm",
-    "storm_value": "workbench.storm",
+    "POMDP": "workbench.model.pomdp",
+    "Memory": "workbench.model.memories",
+    "Policy": "workbench.model.policy",
+    "augment": "workbench.model.augment",
+    "uniform": "workbench.model.policy",
+    "evaluate": "workbench.evaluation.evaluate",
+    "simulate": "workbench.model.simulate",
+    "td_values": "workbench.evaluation.td",
+    "lambda_discrepancy": "workbench.evaluation.td",
+    "shortcuts": "workbench.evaluation.shortcuts",
+    "improve": "workbench.improvement.improve",
+    "best_history": "workbench.optima.yardsticks",
+    "best_memoryless": "workbench.optima.yardsticks",
+    "reachable_beliefs": "workbench.model.beliefs",
+    "is_sufficiently_expressive": "workbench.sufficiency.expressive",
+    "can_encode_optimal": "workbench.sufficiency.can_encode",
+    "learn": "workbench.learning.learn",
+    "QLearning": "workbench.learning.learners",
+    "Sarsa": "workbench.learning.learners",
+    "ActorCritic": "workbench.learning.learners",
+    "needs_memory": "workbench.sufficiency.needs_memory",
+    "search": "workbench.lab.search",
+    "load_pomdp": "workbench.interop.pomdp_file",
+    "save_pomdp": "workbench.interop.pomdp_file",
+    "from_gymnasium": "workbench.interop.gym",
+    "to_gymnasium": "workbench.interop.gym",
+    "MemoryWrapper": "workbench.interop.gym",
+    "export_drn": "workbench.interop.storm",
+    "storm_value": "workbench.interop.storm",
 }
 
-__all__ = ["memories", *_HOMES]
+_MODULES = {
+    "memories": "workbench.model.memories",
+    "figures": "workbench.figures",
+    "widgets": "workbench.explorer.widgets",
+}
+"""Modules that are used by their name, as in `workbench.memories.B(1)`."""
+
+__all__ = [*_MODULES, *_HOMES]
 
 
 def __getattr__(name: str) -> Any:
-    if name == "memories":
-        return importlib.import_module("workbench.memories")
+    if name in _MODULES:
+        return importlib.import_module(_MODULES[name])
     if name not in _HOMES:
         raise AttributeError(f"module 'workbench' has no attribute {name!r}")
     found = getattr(importlib.import_module(_HOMES[name]), name)

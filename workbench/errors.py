@@ -1,4 +1,5 @@
-"""The errors that the workbench raises on purpose; each message names the label, row or value at fault."""
+"""The errors that the workbench raises on purpose; each message names the label, row or value at
+fault."""
 
 from __future__ import annotations
 

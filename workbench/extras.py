@@ -25,4 +25,6 @@ def need(module: str, extra: str = "gym") -> Any:
     except ModuleNotFoundError as error:
         if error.name is None or error.name.split(".")[0] != module.split(".")[0]:
             raise  # it is there, but something that it imports is not
-        raise MissingExtra(f"{module} is not installed: pip install 'memory-workbench[{extra}]'") from None
+        raise MissingExtra(
+            f"{module} is not installed: pip install 'memory-workbench[{extra}]'"
+        ) from None

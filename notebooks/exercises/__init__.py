@@ -1,8 +1,9 @@
-"""The checks behind the exercises of the notebooks: `check("4.1", answer)` says right or wrong, and why.
+"""The checks behind the exercises of the notebooks: `check("4.1", answer)` says right or wrong, and
+why.
 
-The exercises of notebook NN are the functions `exercise_1` and `exercise_2` of `exercises.notebook_NN`. Each takes an
-answer and returns True, or a sentence that says what is wrong with it without giving the solution away. An answer that is
-still `...` is not judged.
+The exercises of notebook NN are the functions `exercise_1` and `exercise_2` of
+`exercises.notebook_NN`. Each takes an answer and returns True, or a sentence that says what is
+wrong with it without giving the solution away. An answer that is still `...` is not judged.
 """
 
 from __future__ import annotations
@@ -25,7 +26,9 @@ class Verdict:
     reason: str = ""
 
     def __repr__(self) -> str:
-        said = {True: "right.", False: "wrong.", None: "put your answer in place of the dots."}[self.right]
+        said = {True: "right.", False: "wrong.", None: "put your answer in place of the dots."}[
+            self.right
+        ]
         return " ".join(filter(None, [f"Exercise {self.exercise}: {said}", self.reason]))
 
     def _repr_html_(self) -> str:
@@ -56,5 +59,7 @@ def judge_of(exercise: str) -> Judge:
         module = importlib.import_module(f"exercises.notebook_{int(notebook):02d}")
         judge: Judge = getattr(module, f"exercise_{int(number)}")
     except (ValueError, ModuleNotFoundError, AttributeError):
-        raise ValueError(f"there is no exercise {exercise!r}: say '4.1' for the first one of notebook 04") from None
+        raise ValueError(
+            f"there is no exercise {exercise!r}: say '4.1' for the first one of notebook 04"
+        ) from None
     return judge

@@ -7,7 +7,7 @@ from typing import Any
 
 from pomdps import gravity, recall
 from workbench import augment, memories
-from workbench.space import show
+from workbench.model.space import show
 
 
 def exercise_1(answer: Any) -> bool | str:
@@ -41,5 +41,8 @@ def exercise_2(answer: Any) -> bool | str:
         if not isinstance(found, dict):
             return f"It returned {found!r}; a distribution is a dictionary {{m_next: probability}}."
         if {m_next: x for m_next, x in found.items() if x != 0} != expected:
-            return f"O1 does something else with m={show((m,))}, w={w}, o={show(o)}, o_next={show(o_next)}."
+            return (
+                f"O1 does something else with m={show((m,))}, w={w}, o={show(o)}, "
+                f"o_next={show(o_next)}."
+            )
     return True

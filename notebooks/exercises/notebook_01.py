@@ -9,12 +9,13 @@ from typing import Any
 
 from pomdps import recall
 from workbench import POMDP, Policy, evaluate
-from workbench.simulation import alone
+from workbench.model.simulate import alone
 
 SECRET = (1, 2, 1)
 
 BEST = Fraction(361, 400) * Fraction(2, 3) ** 2 * Fraction(1, 3)
-"""The most that gamma^2 x^2 y can be for x + y = 1; the judge compares with it to nine decimals, so that floats may do."""
+"""The most that gamma^2 x^2 y can be for x + y = 1; the judge compares with it to nine decimals, so
+that floats may do."""
 
 
 def another_recall() -> POMDP:
@@ -66,21 +67,29 @@ def exercise_2(answer: Any) -> bool | str:
         for step, seen in enumerate(found[0]):
             shown[step] |= seen
     if any(len(seen) > 1 for seen in shown):
-        return "What is seen tells more than the number of steps: it differs from one episode to another."
+        return (
+            "What is seen tells more than the number of steps: it differs from one "
+            "episode to another."
+        )
     if len(set.union(*shown)) < 3:
         return "What is seen is the same at two of the three steps."
     return True
 
 
 def _play(P: POMDP, actions: tuple[Any, ...]) -> tuple[list[set[Any]], list[Any]] | None:
-    """What can be seen before each of the actions, and the expected rewards; None if an episode ends too early or too late."""
+    """What can be seen before each of the actions, and the expected rewards; None if an episode
+    ends too early or too late."""
     process = alone(P)
     states, seen, rewards = dict(process.start), [], []
     for a in actions:
         if any(process.ended(state) for state in states):
             return None
         seen.append({process.seen(state) for state in states})
-        outcomes = [(s, r, x * y) for state, x in states.items() for (s, r), y in process.step(state, a).items()]
+        outcomes = [
+            (s, r, x * y)
+            for state, x in states.items()
+            for (s, r), y in process.step(state, a).items()
+        ]
         rewards.append(sum(r * x for _, r, x in outcomes))
         states = {s: sum(x for other, _, x in outcomes if other == s) for s, _, _ in outcomes}
     return (seen, rewards) if all(process.ended(state) for state in states) else None

@@ -7,7 +7,7 @@ from typing import Any
 
 from pomdps import recall
 from workbench import Policy, augment, evaluate
-from workbench.tables import shown
+from workbench.model.table import shown
 
 
 def exercise_1(answer: Any) -> bool | str:
@@ -30,5 +30,8 @@ def exercise_2(answer: Any) -> bool | str:
     for k in range(1, 7):
         states = len(augment(recall(), f"B{k}").S)
         if (found := answer(k)) != states:
-            return f"For k = {k} it gives {found}, {'more' if found > states else 'fewer'} than there are."
+            return (
+                f"For k = {k} it gives {found}, "
+                f"{'more' if found > states else 'fewer'} than there are."
+            )
     return True

@@ -8,7 +8,7 @@ from typing import Any
 
 from pomdps import recall
 from workbench import POMDP, Policy, augment, evaluate, shortcuts, td_values, uniform
-from workbench.tables import shown
+from workbench.model.table import shown
 
 LENGTH = 4
 
@@ -38,7 +38,8 @@ def longer_recall() -> POMDP:
 
 
 def _lead(lam: Fraction) -> Fraction:
-    """How much more TD(lambda) believes of 3 push than of 1 push, at the start, under the winning policy."""
+    """How much more TD(lambda) believes of 3 push than of 1 push, at the start, under the winning
+    policy."""
     E = augment(longer_recall(), "OA1")
     moves = {((("o", a),), "o"): (min(a + 1, LENGTH), "push") for a in range(1, LENGTH + 1)}
     start = ((None,), "o")
@@ -61,7 +62,11 @@ def exercise_1(answer: Any) -> bool | str:
 
 def exercise_2(answer: Any) -> bool | str:
     """A memory and a winning policy of recall without shortcuts."""
-    if not isinstance(answer, tuple) or len(answer) != 2 or not isinstance(answer[1], Mapping | Policy):
+    if (
+        not isinstance(answer, tuple)
+        or len(answer) != 2
+        or not isinstance(answer[1], Mapping | Policy)
+    ):
         return "The answer is a pair (memory, {o: a, ...})."
     memory, moves = answer
     P = recall()

@@ -1,4 +1,5 @@
-"""The exercises of notebook 04: the point between two valleys, and a reward that frees the loop. [Appendix C]"""
+"""The exercises of notebook 04: the point between two valleys, and a reward that frees the loop.
+[Appendix C]"""
 
 from __future__ import annotations
 
@@ -7,14 +8,17 @@ from typing import Any
 
 from pomdps.recalls import RECALL4_REWARDS
 from workbench import POMDP, Policy, augment, evaluate, improve, uniform
-from workbench.numeric import number
+from workbench.model.numbers import number
 
 
 def exercise_1(answer: Any) -> bool | str:
     """(alpha, beta) at which both rows are indifferent."""
     alpha, beta = map(number, answer)
     if isinstance(alpha, float) or isinstance(beta, float):
-        return "Give fractions, such as Fraction(1, 2): with floats 'the same' cannot be told from 'nearly'."
+        return (
+            "Give fractions, such as Fraction(1, 2): with floats 'the same' cannot "
+            "be told from 'nearly'."
+        )
     if not (0 <= alpha <= 1 and 0 <= beta <= 1):
         return "alpha and beta are probabilities."
     E = augment(_task(RECALL4_REWARDS), "B1")
@@ -35,7 +39,9 @@ def exercise_2(answer: Any) -> bool | str:
     if (first, then) == (0, 2):
         return "The reward of 0 then 2 is to stay as it is."
     if not (r := number(r)) < 1:
-        return f"Then {first} then {then} is worth {r}: 0 then 2 is not the only best pair any more."
+        return (
+            f"Then {first} then {then} is worth {r}: 0 then 2 is not the only best pair any more."
+        )
     rewards = [list(row) for row in RECALL4_REWARDS]
     rewards[first][then] = r
     E = augment(_task(rewards), "B1")
@@ -50,5 +56,11 @@ def _task(rewards: Any) -> POMDP:
         return {(f"s{a}", 0): 1} if s == "s*" else {("end", rewards[int(s[1])][a]): 1}
 
     return POMDP.from_functions(
-        name="recall4", A=range(4), p=p, omega=lambda s: {"o": 1}, mu={"s*": 1}, gamma=1, terminal={"end"}
+        name="recall4",
+        A=range(4),
+        p=p,
+        omega=lambda s: {"o": 1},
+        mu={"s*": 1},
+        gamma=1,
+        terminal={"end"},
     )

@@ -1,4 +1,5 @@
-"""The exercises of notebook 06: a policy for K1, and how long it takes to climb against the force."""
+"""The exercises of notebook 06: a policy for K1, and how long it takes to climb against the
+force."""
 
 from __future__ import annotations
 
@@ -17,7 +18,8 @@ def _with_last_cell() -> POMDP:
 
 
 def exercise_1(answer: Any) -> bool | str:
-    """A mapping {(the cell before, or None; the cell): action} whose policy for gravity with K1 is optimal."""
+    """A mapping {(the cell before, or None; the cell): action} whose policy for gravity with K1 is
+    optimal."""
     if not isinstance(answer, Mapping):
         return "The answer is a mapping {(the cell before, the cell): action}."
     E = _with_last_cell()

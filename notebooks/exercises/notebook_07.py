@@ -1,4 +1,5 @@
-"""The exercises of notebook 07: a memory-update function, and a task that needs no memory. [Appendix A.2]"""
+"""The exercises of notebook 07: a memory-update function, and a task that needs no memory.
+[Appendix A.2]"""
 
 from __future__ import annotations
 
@@ -6,8 +7,8 @@ from typing import Any
 
 from pomdps import recall
 from workbench import POMDP, can_encode_optimal, is_sufficiently_expressive
-from workbench.space import show
-from workbench.updates import verify_f
+from workbench.model.space import show
+from workbench.sufficiency.update import verify_f
 
 WORDS = [format(i, "03b") for i in range(8)]
 
@@ -32,8 +33,13 @@ def exercise_1(answer: Any) -> bool | str:
     found = verify_f(recall(), "B3", checked)
     if found.collision is None:
         return True
-    one, other = (", ".join(map(show, h)) for h in (found.collision.history_1, found.collision.history_2))
-    return f"The memory is at {found.collision.m} both after {one} and after {other}, where the beliefs differ."
+    one, other = (
+        ", ".join(map(show, h)) for h in (found.collision.history_1, found.collision.history_2)
+    )
+    return (
+        f"The memory is at {found.collision.m} both after {one} and after {other}, "
+        "where the beliefs differ."
+    )
 
 
 def exercise_2(answer: Any) -> bool | str:
@@ -41,6 +47,9 @@ def exercise_2(answer: Any) -> bool | str:
     if not isinstance(answer, POMDP):
         return "An answer is a POMDP."
     if is_sufficiently_expressive(answer, "none"):
-        return "Without memory all its beliefs are told apart: no two beliefs share a last observation."
+        return (
+            "Without memory all its beliefs are told apart: no two beliefs share a "
+            "last observation."
+        )
     encodes = can_encode_optimal(answer, "none")
     return True if encodes else f"A policy without memory is not as good as the history: {encodes}."

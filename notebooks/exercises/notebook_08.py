@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from workbench import augment, improve, uniform
-from workbench.lab.batch import sequence_task
+from workbench.improvement.batch import sequence_task
 from workbench.lab.statements import as_statement
-from workbench.memories import attach
+from workbench.model.memories import attach
 
 LARGEST = 3
 
@@ -26,7 +26,9 @@ def exercise_1(answer: Any) -> bool | str:
     values = [Fraction(x) for x in table.ravel()]
     if any(x.denominator != 1 or abs(x) > LARGEST for x in values):
         return f"The rewards are whole numbers from {-LARGEST} to {LARGEST}."
-    verdict = as_statement("oracle-stuck", memory="B1").exactly(sequence_task([values[:2], values[2:]]))
+    verdict = as_statement("oracle-stuck", memory="B1").exactly(
+        sequence_task([values[:2], values[2:]])
+    )
     if verdict.holds is None:
         return "The loop has no limit here: it circles around a stochastic policy."
     if not verdict.holds:

@@ -1,4 +1,5 @@
-"""The exercises of notebook 09: where a shortcut ends, as a formula, and a memory that keeps the force by itself."""
+"""The exercises of notebook 09: where a shortcut ends, as a formula, and a memory that keeps the
+force by itself."""
 
 from __future__ import annotations
 
@@ -15,7 +16,8 @@ _CLOSE = 1e-9
 
 
 def exercise_1(answer: Any) -> bool | str:
-    """The lambda at which (2, push) stops looking better than (1, push), as an expression in gamma or a function of it."""
+    """The lambda at which (2, push) stops looking better than (1, push), as an expression in gamma
+    or a function of it."""
     for gamma in _GAMMAS:
         lam = _at(answer, gamma)
         if not 0 < lam < 1:
@@ -23,7 +25,10 @@ def exercise_1(answer: Any) -> bool | str:
         shortcut, path = _values(gamma, lam)
         if abs(shortcut - path) > _CLOSE:
             better = "shortcut" if shortcut > path else "path"
-            return f"At gamma = {gamma} it is {lam:.6g}, and there TD(lambda) still prefers the {better}."
+            return (
+                f"At gamma = {gamma} it is {lam:.6g}, and there TD(lambda) still "
+                f"prefers the {better}."
+            )
     return True
 
 
@@ -34,7 +39,9 @@ def _at(answer: Any, gamma: Fraction) -> float:
     expression = sympy.sympify(answer)
     symbols = expression.free_symbols
     if len(symbols) > 1:
-        raise ValueError(f"one symbol is enough, gamma; this has {', '.join(sorted(map(str, symbols)))}")
+        raise ValueError(
+            f"one symbol is enough, gamma; this has {', '.join(sorted(map(str, symbols)))}"
+        )
     return float(expression.subs({symbol: sympy.Rational(gamma) for symbol in symbols}))
 
 
@@ -60,4 +67,7 @@ def exercise_2(answer: Any) -> bool | str:
     best = float(best_history(P).value)
     if abs(found.value - best) < _CLOSE:
         return True
-    return f"The best memoryless policy found with it is worth {found.value:.6f}, and {best:.6f} is possible."
+    return (
+        f"The best memoryless policy found with it is worth {found.value:.6f}, and "
+        f"{best:.6f} is possible."
+    )

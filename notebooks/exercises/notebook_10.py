@@ -6,10 +6,10 @@ from fractions import Fraction
 from typing import Any
 
 from pomdps import gravity
-from workbench.commands.tasks import find_task
-from workbench.experiments.cells import fingerprint, key_of
-from workbench.experiments.spec import parse_spec
-from workbench.learning import QLearning
+from workbench.cli.task_name import find_task
+from workbench.learning.learners import QLearning
+from workbench.sweeps.cell import fingerprint, key_of
+from workbench.sweeps.spec import parse_spec
 
 SPEC = """
 [grid]
@@ -34,7 +34,11 @@ def exercise_1(answer: Any) -> bool | str:
     seeds = {seed for cell in cells for seed in cell.seeds}
     if seeds != set(range(20)):
         return f"There are to be 20 seeds, 0 to 19; here are {len(seeds)}."
-    return True if len(cells) == 24 else f"That makes {len(cells)} cells, and one sweep of everything makes 24."
+    return (
+        True
+        if len(cells) == 24
+        else f"That makes {len(cells)} cells, and one sweep of everything makes 24."
+    )
 
 
 def exercise_2(answer: Any) -> bool | str:
@@ -51,7 +55,11 @@ def exercise_2(answer: Any) -> bool | str:
     if not given <= after.keys():
         return f"Give some of the letters {', '.join(after)}, as a set."
     useless = {letter for letter, keys in after.items() if before - keys}
-    return True if given == useless else f"{len(given & useless)} of your {len(given)} do, and some others may."
+    return (
+        True
+        if given == useless
+        else f"{len(given & useless)} of your {len(given)} do, and some others may."
+    )
 
 
 def _keys(spec: str, **settings: Any) -> set[str]:

@@ -3,9 +3,10 @@
     python tests/benchmarks/evaluation.py            # about two minutes
     python tests/benchmarks/evaluation.py O1 O2      # only some memories
 
-Each memory runs in a process of its own, so that its peak memory is its own. Times are the best of a few repetitions
-after one that compiles. The peer is `quantecon.markov.DiscreteDP.evaluate_policy` on the same chain, measured in the
-same process and interleaved; it is skipped where it is not installed.
+Each memory runs in a process of its own, so that its peak memory is its own. Times are the best of
+a few repetitions after one that compiles. The peer is `quantecon.markov.DiscreteDP.evaluate_policy`
+on the same chain, measured in the same process and interleaved; it is skipped where it is not
+installed.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ import scipy.sparse as sp
 
 from pomdps import gravity
 from workbench import Policy, augment, evaluate
-from workbench.linear import solve
+from workbench.evaluation.solve import solve
 
 MEMORIES = ("O1", "O2", "OA1", "OA2", "O3", "B4")
 
@@ -94,15 +95,19 @@ def against_quantecon() -> None:
 
 def main(memories: tuple[str, ...]) -> None:
     print(
-        f"{'memory':>6} {'states':>9} {'outcomes':>10} {'build':>8} {'discounted':>10} {'visits':>8} {'peak':>8}  error, method"
+        f"{'memory':>6} {'states':>9} {'outcomes':>10} {'build':>8} {'discounted':>10} "
+        f"{'visits':>8} {'peak':>8}  error, method"
     )
     rows = []
     for memory in memories:
-        shown = subprocess.run([sys.executable, __file__, "--one", memory], capture_output=True, text=True, check=True)
+        shown = subprocess.run(
+            [sys.executable, __file__, "--one", memory], capture_output=True, text=True, check=True
+        )
         row = json.loads(shown.stdout.splitlines()[-1])
         rows.append(row)
         print(
-            f"{row['memory']:>6} {row['states']:>9,} {row['outcomes']:>10,} {row['build']:>7.3f}s {row['discounted']:>9.3f}s "
+            f"{row['memory']:>6} {row['states']:>9,} {row['outcomes']:>10,} {row['build']:>7.3f}s "
+            f"{row['discounted']:>9.3f}s "
             f"{row['visits']:>7.3f}s {row['peak']:>6.2f}GB {row['error']:.0e}"
         )
     large = [row for row in rows if row["states"] > 20_000]
@@ -111,7 +116,8 @@ def main(memories: tuple[str, ...]) -> None:
         for what in ("build", "discounted", "visits"):
             exponent = math.log(big[what] / small[what]) / math.log(big["states"] / small["states"])
             print(
-                f"growth of {what} with the number of states, {small['memory']} to {big['memory']}: exponent {exponent:.2f}"
+                f"growth of {what} with the number of states, {small['memory']} to "
+                f"{big['memory']}: exponent {exponent:.2f}"
             )
     against_quantecon()
 

@@ -1,9 +1,11 @@
-"""The oracle loop on many tasks: runs a minute on one core and on two, beside `improve`, which runs them one by one.
+"""The oracle loop on many tasks: runs a minute on one core and on two, beside `improve`, which runs
+them one by one.
 
     python tests/benchmarks/lab.py            # half a minute on an idle machine
 
-Tables of 4 x 4 (4-action recall, the rewards of Figure 7 disturbed) and 2 x 2 x 2, step 0.02; integers and normal numbers.
-Loops that chatter cost most: they have to be followed until their period is sure. Threads share the work; best of two runs.
+Tables of 4 x 4 (4-action recall, the rewards of Figure 7 disturbed) and 2 x 2 x 2, step 0.02;
+integers and normal numbers. Loops that chatter cost most: they have to be followed until their
+period is sure. Threads share the work; best of two runs.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ import numpy as np
 
 from pomdps.recalls import RECALL4_REWARDS
 from workbench import augment, improve, uniform
-from workbench.lab.batch import sequence_task, stuck
+from workbench.improvement.batch import sequence_task, stuck
 
 COUNT = 10_000
 
@@ -46,14 +48,19 @@ def main() -> None:
         "4x4 normal": rng.normal(size=(COUNT, 4, 4)),
         "2x2x2 normal": rng.normal(size=(COUNT, 2, 2, 2)),
     }
-    print(f"{'tables':>14} {'memory':>6} {'one core':>12} {'two cores':>12} {'improve':>9} {'no limit':>9}")
+    print(
+        f"{'tables':>14} {'memory':>6} {'one core':>12} {'two cores':>12} {'improve':>9} "
+        f"{'no limit':>9}"
+    )
     for name, tables in kinds.items():
         for memory in ("B1", "B2", "OA1"):
             stuck(tables[:10], memory)
             one, _ = runs_a_minute(tables, memory, 1)
             two, cycling = runs_a_minute(tables, memory, 2)
             slow = one_by_one(tables, memory)
-            print(f"{name:>14} {memory:>6} {one:>12,.0f} {two:>12,.0f} {slow:>9,.0f} {cycling:>9.1%}")
+            print(
+                f"{name:>14} {memory:>6} {one:>12,.0f} {two:>12,.0f} {slow:>9,.0f} {cycling:>9.1%}"
+            )
 
 
 if __name__ == "__main__":

@@ -29,14 +29,21 @@ from rich.console import Console
 from rich.table import Table
 
 from pomdps import gravity
-from workbench.augmentation import augment
-from workbench.learning import ActorCritic, DoubleQLearning, MonteCarlo, QLearning, Sarsa, learn
-from workbench.learning.engines import engine_for
-from workbench.learning.model import Model
-from workbench.learning.options import Learner
+from workbench.learning.kernel_call import kernel_call_for
+from workbench.learning.learn import learn
+from workbench.learning.learners import (
+    ActorCritic,
+    DoubleQLearning,
+    Learner,
+    MonteCarlo,
+    QLearning,
+    Sarsa,
+)
 from workbench.learning.random_kernels import seed_words
+from workbench.learning.sampling import SamplingTables
 from workbench.learning.value_kernels import WORDS
-from workbench.pomdp import POMDP
+from workbench.model.augment import augment
+from workbench.model.pomdp import POMDP
 
 HERE = Path(__file__).parent
 MEMORIES = ("none", "K1", "B1", "O1", "OA1", "B2")
@@ -57,12 +64,16 @@ console = Console(width=max(80, Console().width))
 # ---------------------------------------------------------------------- one run, in numba and in C
 
 
-def run_kernel(P: POMDP, model: Model, learner: Any, steps: int, unrolled: bool) -> tuple[float, dict[str, Any]]:
+def run_kernel(
+    P: POMDP, model: SamplingTables, learner: Any, steps: int, unrolled: bool
+) -> tuple[float, dict[str, Any]]:
     """Seconds and final tables of one run in one piece."""
-    engine = engine_for(model.nO, model.nA, learner, float(P.gamma))
+    engine = kernel_call_for(model.nO, model.nA, learner, float(P.gamma))
     workspace = engine.workspace()
     engine.prepare(workspace)
-    tables = {name: np.full(shape, engine.initial()[name]) for name, shape in engine.shapes().items()}
+    tables = {
+        name: np.full(shape, engine.initial()[name]) for name, shape in engine.shapes().items()
+    }
     words = np.zeros(len(WORDS), dtype=np.uint64)
     words[:2] = seed_words(SEED)
     actions: Any = (0,) * model.nA if unrolled else np.zeros(model.nA, dtype=np.uint8)
@@ -95,20 +106,38 @@ def compile_c(folder: str) -> ctypes.CDLL:
     return ctypes.CDLL(library)
 
 
-def run_c(library: ctypes.CDLL, P: POMDP, model: Model, learner: Any, steps: int) -> tuple[float, dict[str, Any]]:
-    engine = engine_for(model.nO, model.nA, learner, float(P.gamma))
-    tables = {name: np.full(shape, engine.initial()[name]) for name, shape in engine.shapes().items()}
+def run_c(
+    library: ctypes.CDLL, P: POMDP, model: SamplingTables, learner: Any, steps: int
+) -> tuple[float, dict[str, Any]]:
+    engine = kernel_call_for(model.nO, model.nA, learner, float(P.gamma))
+    tables = {
+        name: np.full(shape, engine.initial()[name]) for name, shape in engine.shapes().items()
+    }
     pointers = [table.ctypes.data_as(ctypes.c_void_p) for table in tables.values()]
     c_model = CModel(
-        model.rows.ctypes.data, model.outcomes.ctypes.data, model.starts.ctypes.data, len(model.starts), model.nA
+        model.rows.ctypes.data,
+        model.outcomes.ctypes.data,
+        model.starts.ctypes.data,
+        len(model.starts),
+        model.nA,
     )
     integer, real = ctypes.c_uint64, ctypes.c_double
     entries = integer(model.nO * model.nA)
     own: tuple[Any, ...]
     if isinstance(learner, ActorCritic):
-        own = (entries, integer(learner.n), real(engine.gamma), real(learner.policy_step), real(learner.value_step))
+        own = (
+            entries,
+            integer(learner.n),
+            real(engine.gamma),
+            real(learner.policy_step),
+            real(learner.value_step),
+        )
     else:
-        own = (integer(int(engine.thresholds(learner.epsilon))), real(learner.step), real(engine.gamma))
+        own = (
+            integer(int(engine.thresholds(learner.epsilon))),
+            real(learner.step),
+            real(engine.gamma),
+        )
     if isinstance(learner, Sarsa):
         own = (entries, *own, real(learner.lam), real(learner.trace_cutoff))
     function = getattr(library, engine.kernel.__name__)
@@ -127,9 +156,11 @@ def compare_with_c(steps: int, rounds: int, memories: tuple[str, ...]) -> None:
         for name, learner in LEARNERS.items():
             for memory in memories:
                 P = augment(gravity(), memory)
-                model = Model.of(P)
-                ways: dict[str, Any] = {"open": lambda n, m=model, L=learner, P=P: run_kernel(P, m, L, n, False)}
-                if engine_for(model.nO, model.nA, learner, 0.95).specialises:
+                model = SamplingTables.of(P)
+                ways: dict[str, Any] = {
+                    "open": lambda n, m=model, L=learner, P=P: run_kernel(P, m, L, n, False)
+                }
+                if kernel_call_for(model.nO, model.nA, learner, 0.95).specialises:
                     ways["known"] = lambda n, m=model, L=learner, P=P: run_kernel(P, m, L, n, True)
                 ways["C"] = lambda n, m=model, L=learner, P=P: run_c(library, P, m, L, n)
                 best: dict[str, float] = defaultdict(lambda: np.inf)
@@ -140,9 +171,14 @@ def compare_with_c(steps: int, rounds: int, memories: tuple[str, ...]) -> None:
                     for way, run in ways.items():
                         seconds, found[way] = run(steps)
                         best[way] = min(best[way], seconds)
-                same = all(np.array_equal(found[way][x], found["C"][x]) for way in ways for x in found["C"])
+                same = all(
+                    np.array_equal(found[way][x], found["C"][x]) for way in ways for x in found["C"]
+                )
                 fastest = min(best[way] for way in ways if way != "C")
-                speeds = [f"{steps / best[way] / 1e6:.1f}" if way in ways else "" for way in ("open", "known", "C")]
+                speeds = [
+                    f"{steps / best[way] / 1e6:.1f}" if way in ways else ""
+                    for way in ("open", "known", "C")
+                ]
                 ratios = [f"{best['C'] / best['open']:.2f}", f"{best['C'] / fastest:.2f}"]
                 table.add_row(name, memory, *speeds, *ratios, "same" if same else "DIFFER")
     console.print(table)
@@ -160,7 +196,11 @@ class StepEnvironment:
         nA = len(P.A)
         for row in range(len(P.S) * nA):
             span = slice(int(P.p.row_ptr[row]), int(P.p.row_ptr[row + 1]))
-            self.rows[divmod(row, nA)] = (P.p.s_next[span], P.p.r.floats[span], P.p.prob.floats[span])
+            self.rows[divmod(row, nA)] = (
+                P.p.s_next[span],
+                P.p.r.floats[span],
+                P.p.prob.floats[span],
+            )
         self.o, self.terminal, self.start = P.omega.o, P.terminal.mask, int(P.mu.support[0])
 
     def reset(self) -> int:
@@ -201,7 +241,8 @@ def research_loop(P: POMDP, steps: int) -> float:
 
 
 def research_loop_first_tie(P: POMDP, steps: int) -> float:
-    """The same with np.argmax, which takes the first of several greedy actions: cheaper, and another algorithm."""
+    """The same with np.argmax, which takes the first of several greedy actions: cheaper, and
+    another algorithm."""
     nA, rng = len(P.A), np.random.default_rng(0)
     env = StepEnvironment(P, 0)
     q: dict[int, Any] = defaultdict(lambda: np.ones(nA))
@@ -229,7 +270,9 @@ def gymnasium_loop(P: POMDP, steps: int) -> float | None:
             self.observation_space = gymnasium.spaces.Discrete(len(P.O))
             self.action_space = gymnasium.spaces.Discrete(len(P.A))
 
-        def reset(self, *, seed: int | None = None, options: Any = None) -> tuple[int, dict[str, Any]]:
+        def reset(
+            self, *, seed: int | None = None, options: Any = None
+        ) -> tuple[int, dict[str, Any]]:
             return self.inner.reset(), {}
 
         def step(self, action: int) -> tuple[int, float, bool, bool, dict[str, Any]]:
@@ -282,10 +325,12 @@ def mushroom_loop(P: POMDP, steps: int) -> float | None:
 
 def compare_with_loops(steps: int) -> None:
     P = augment(gravity(), "O1")
-    model = Model.of(P)
+    model = SamplingTables.of(P)
     run_kernel(P, model, QLearning(), 1, True)
     ours = max(steps / run_kernel(P, model, QLearning(), steps, True)[0] for _ in range(3))
-    table = Table("Q-learning on gravity×O1", "steps/s", "the kernel is faster by", title="Loops in Python")
+    table = Table(
+        "Q-learning on gravity×O1", "steps/s", "the kernel is faster by", title="Loops in Python"
+    )
     table.add_row("this package, one thread", f"{ours:.2e}", "")
     loops = {
         "research loop, ties at random": research_loop,
@@ -295,7 +340,10 @@ def compare_with_loops(steps: int) -> None:
     }
     for name, loop in loops.items():
         speed = loop(P, max(1000, steps // (1000 if loop is mushroom_loop else 100)))
-        table.add_row(name, *(("not installed", "") if speed is None else (f"{speed:.2e}", f"{ours / speed:.0f}")))
+        table.add_row(
+            name,
+            *(("not installed", "") if speed is None else (f"{speed:.2e}", f"{ours / speed:.0f}")),
+        )
     console.print(table)
 
 
@@ -303,7 +351,9 @@ def compare_with_loops(steps: int) -> None:
 
 
 def scale_over_threads(steps: int) -> None:
-    table = Table("learner", "threads", "M steps/s", "speed-up", title="learn() on gravity×O1, 8 seeds")
+    table = Table(
+        "learner", "threads", "M steps/s", "speed-up", title="learn() on gravity×O1, 8 seeds"
+    )
     P = augment(gravity(), "O1")
     cores = len(os.sched_getaffinity(0))
     for name in ("Q-learning", "Sarsa(0.5)", "actor-critic 5"):
@@ -322,8 +372,9 @@ def scale_over_threads(steps: int) -> None:
 COMPILE = """
 import time
 from pomdps import gravity
-from workbench.learning import *
-from workbench.learning.model import Model
+from workbench.learning.learn import learn
+from workbench.learning.learners import *
+from workbench.learning.sampling import Model
 P = gravity()
 Model.of(P)
 for name, learner in {names}:
@@ -334,8 +385,13 @@ for name, learner in {names}:
 
 
 def time_compilation() -> None:
-    kinds = [("Q-learning", QLearning()), ("Double Q", DoubleQLearning()), ("Monte Carlo", MonteCarlo()),
-             ("Sarsa", Sarsa()), ("actor-critic", ActorCritic())]  # fmt: skip
+    kinds = [
+        ("Q-learning", QLearning()),
+        ("Double Q", DoubleQLearning()),
+        ("Monte Carlo", MonteCarlo()),
+        ("Sarsa", Sarsa()),
+        ("actor-critic", ActorCritic()),
+    ]
     script = COMPILE.format(names=repr(kinds), steps=1)
     found: dict[str, list[str]] = defaultdict(list)
     with tempfile.TemporaryDirectory() as cache:
@@ -350,7 +406,9 @@ def time_compilation() -> None:
             for line in printed.splitlines():
                 name, seconds = line.split("\t")
                 found[name].append(seconds)
-    table = Table("kernel, |A| open", "empty cache", "filled cache", title="Seconds until the first step")
+    table = Table(
+        "kernel, |A| open", "empty cache", "filled cache", title="Seconds until the first step"
+    )
     for name, (cold, warm) in found.items():
         table.add_row(name, cold, warm)
     console.print(table)
@@ -360,7 +418,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Benchmarks of the learners")
     parser.add_argument("--quick", action="store_true", help="fewer steps, rounds and memories")
     quick = parser.parse_args().quick
-    compare_with_c(300_000 if quick else 2_000_000, 3 if quick else 5, ("none", "O1") if quick else MEMORIES)
+    compare_with_c(
+        300_000 if quick else 2_000_000, 3 if quick else 5, ("none", "O1") if quick else MEMORIES
+    )
     compare_with_loops(2_000_000 if quick else 10_000_000)
     scale_over_threads(2_000_000 if quick else 20_000_000)
     time_compilation()

@@ -1,7 +1,8 @@
 """How long the yardsticks take: `python tests/benchmarks/optimum.py`.
 
-Each line: the task, its size (states and actions of the decision process), the value, the gap, the nodes and the seconds
-of the best of three runs. `--peer` adds HiGHS on the equivalent mixed-integer program.
+Each line: the task, its size (states and actions of the decision process), the value, the gap, the
+nodes and the seconds of the best of three runs. `--peer` adds HiGHS on the equivalent mixed-integer
+program.
 """
 
 from __future__ import annotations
@@ -10,15 +11,15 @@ import sys
 import time
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parent.parent))
+sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
 
 import reference_optimum as reference
 
 from pomdps import gravity, recall, recall4, recall_variant
 from workbench import augment
-from workbench.fields import FLOATS
-from workbench.mdp import from_states
-from workbench.optimum import best_history, best_memoryless
+from workbench.evaluation.fields import FLOATS
+from workbench.optima.mdp import from_states
+from workbench.optima.yardsticks import best_history, best_memoryless
 
 MEMORIES = {
     gravity: ("none", "B1", "K1", "O1", "OA1"),
@@ -29,18 +30,26 @@ MEMORIES = {
 
 
 def deterministic(peer: bool) -> None:
-    print(f"{'best_memoryless':24} {'states':>7} {'actions':>7} {'value':>10} {'gap':>8} {'nodes':>6} {'seconds':>8}")
+    print(
+        f"{'best_memoryless':24} {'states':>7} {'actions':>7} {'value':>10} {'gap':>8} "
+        f"{'nodes':>6} {'seconds':>8}"
+    )
     for task, names in MEMORIES.items():
         for name in names:
             E = augment(task(), name)
             runs = [best_memoryless(E) for _ in range(3)]
             best = min(runs, key=lambda run: run.seconds)
             states, actions = from_states(E, FLOATS).shape
-            line = f"{E.name:24} {states:7,} {actions:7} {best.value:10.6f} {best.gap:8.1e} {best.nodes:6} {best.seconds:8.3f}"
+            line = (
+                f"{E.name:24} {states:7,} {actions:7} {best.value:10.6f} "
+                f"{best.gap:8.1e} {best.nodes:6} {best.seconds:8.3f}"
+            )
             if peer and task is gravity and states <= 200:
                 began = time.perf_counter()
                 value = reference.best_by_integer_program(E)
-                line += f"   HiGHS: {value:.6f} in {time.perf_counter() - began:.2f} s, model included"
+                line += (
+                    f"   HiGHS: {value:.6f} in {time.perf_counter() - began:.2f} s, model included"
+                )
             print(line, flush=True)
 
 

@@ -1,11 +1,13 @@
-"""The oracle loop: iterates a second, cost of an outcome, growth with the memory, and the obvious ways to do it.
+"""The oracle loop: iterates a second, cost of an outcome, growth with the memory, and the obvious
+ways to do it.
 
     python tests/benchmarks/oracle.py            # about half a minute
 
-Iterates on 4-action recall with B(k) from the uniform policy, step 0.02, best of a few runs after one that compiles.
-Beside the compiled loop: the same three lines over the public functions (`evaluate`, `greedy`, `toward`), and dense
-linear algebra with everything that does not depend on the policy computed beforehand. They are timed in the same process,
-one after the other, and all end at the same policy. Then gravity, whose states come back.
+Iterates on 4-action recall with B(k) from the uniform policy, step 0.02, best of a few runs after
+one that compiles. Beside the compiled loop: the same three lines over the public functions
+(`evaluate`, `greedy`, `toward`), and dense linear algebra with everything that does not depend on
+the policy computed beforehand. They are timed in the same process, one after the other, and all end
+at the same policy. Then gravity, whose states come back.
 """
 
 from __future__ import annotations
@@ -19,8 +21,8 @@ import numpy as np
 
 from pomdps import gravity, recall4
 from workbench import POMDP, augment, evaluate, uniform
-from workbench.oracles import loop_for
-from workbench.policy import greedy_actions, tie_order
+from workbench.improvement.oracle import loop_for
+from workbench.model.policy import greedy_actions, tie_order
 
 STEP = 0.02
 SECONDS = 1.0
@@ -29,7 +31,8 @@ MOST_DENSE = 400
 
 
 def rate(make: Callable[[int], Any], first: int = 1) -> float:
-    """Iterates a second: `make(n)` runs n of them; n grows until a run takes long enough to be timed."""
+    """Iterates a second: `make(n)` runs n of them; n grows until a run takes long enough to be
+    timed."""
     make(2)
     n, best = first, 0.0
     while True:
@@ -88,7 +91,10 @@ def dense(E: POMDP) -> Callable[[int], None]:
 
 
 def main() -> None:
-    print(f"{'':>4} {'states':>7} {'outcomes':>10} {'iterates/s':>11} {'ns/outcome':>10} {'public':>8} {'dense':>8}")
+    print(
+        f"{'':>4} {'states':>7} {'outcomes':>10} {'iterates/s':>11} {'ns/outcome':>10} "
+        f"{'public':>8} {'dense':>8}"
+    )
     costs: dict[int, tuple[int, float]] = {}
     for k in (1, 2, 3, 4, 5, 6, 7, 8):
         E = augment(recall4(), f"B{k}")
@@ -96,7 +102,10 @@ def main() -> None:
         slow = f"{rate(public(E)):>8,.0f}" if k <= 5 else f"{'':>8}"
         full = f"{rate(dense(E)):>8,.0f}" if len(E.S) <= MOST_DENSE else f"{'':>8}"
         costs[k] = outcomes, 1 / speed
-        print(f"B{k:>3} {len(E.S):>7,} {outcomes:>10,} {speed:>11,.0f} {1e9 / speed / outcomes:>10.2f} {slow} {full}")
+        print(
+            f"B{k:>3} {len(E.S):>7,} {outcomes:>10,} {speed:>11,.0f} "
+            f"{1e9 / speed / outcomes:>10.2f} {slow} {full}"
+        )
     (small, fast), (large, slow_one) = costs[5], costs[8]
     growth = math.log(slow_one / fast) / math.log(large / small)
     print(f"growth with the number of outcomes, B5 to B8: exponent {growth:.2f}")

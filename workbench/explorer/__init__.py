@@ -1,4 +1,5 @@
-"""The explorer: one self-contained HTML page in which POMDPs with memories can be watched, stepped through and edited.
+"""The explorer: one self-contained HTML page in which POMDPs with memories can be watched, stepped
+through and edited.
 
 | file | what it holds |
 |---|---|
@@ -12,5 +13,6 @@
 | `explorer.js` | the controls |
 | `page.html`, `explorer.css` | the document and its looks |
 
-The page computes with its own small evaluator; tests compare it with `workbench.evaluate` and the others.
+The page computes with its own small evaluator; tests compare it with `workbench.evaluate` and the
+others.
 """

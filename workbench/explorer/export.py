@@ -1,4 +1,5 @@
-"""A POMDP as the JSON that the explorer's page reads: labels as text, numbers as exact text, tables in compressed rows.
+"""A POMDP as the JSON that the explorer's page reads: labels as text, numbers as exact text, tables
+in compressed rows.
 
 numbers   the distinct numbers, "19/20" for a fraction; everything else refers to their places
 p         ptr[s |A| + a], next, r, prob           omega   ptr[s], o, prob
@@ -10,11 +11,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from workbench.augmentation import augment
-from workbench.memories import parse
-from workbench.numeric import Numbers
-from workbench.pomdp import POMDP
-from workbench.space import show
+from workbench.model.augment import augment
+from workbench.model.memories import parse_memory
+from workbench.model.numbers import Numbers
+from workbench.model.pomdp import POMDP
+from workbench.model.space import show
 
 MEMORIES = ("none", "K1", "K2", "B1", "B2", "B3", "O1", "O2", "OA1", "OA2")
 """The memories that the page offers where the product is small enough."""
@@ -27,7 +28,7 @@ _MOST_CODES = 100_000
 
 
 @dataclass(frozen=True)
-class Entry:
+class ExplorerEntry:
     """A task of the page.
 
     Attributes
@@ -35,8 +36,8 @@ class Entry:
     id : its name in the page's address.
     title, text : what a visitor reads.
     best : the best history-based value, or None where it is not known.
-    encodes : memories with which some deterministic memoryless policy is worth `best`; the page looks for itself where there
-        are few policies.
+    encodes : memories with which some deterministic memoryless policy is worth `best`; the page
+        looks for itself where there are few policies.
     weights : how P(s|o) counts visits at first, "visits" or "discounted".
     editable : whether the page shows its rewards as a table r[a1][a2] that can be edited.
     grid : {"width", "height", "walls", "marks"} for tasks on a grid.
@@ -88,7 +89,11 @@ def export_model(P: POMDP) -> dict[str, Any]:
             "r": numbers.all(P.p.r),
             "prob": numbers.all(P.p.prob),
         },
-        "omega": {"ptr": P.omega.row_ptr.tolist(), "o": P.omega.o.tolist(), "prob": numbers.all(P.omega.prob)},
+        "omega": {
+            "ptr": P.omega.row_ptr.tolist(),
+            "o": P.omega.o.tolist(),
+            "prob": numbers.all(P.omega.prob),
+        },
         "mu": [[int(s), numbers.place(P.mu.prob[int(s)])] for s in P.mu.support],
         "terminal": P.terminal.mask.nonzero()[0].tolist(),
         "numbers": list(numbers.places),
@@ -99,14 +104,14 @@ def offered(P: POMDP) -> dict[str, int]:
     """The memories whose product with P is small enough for the page, with its number of states."""
     found = {}
     for name in MEMORIES:
-        if len(P.omega.o) * len(parse(name).on(P).M) <= _MOST_CODES:
+        if len(P.omega.o) * len(parse_memory(name).on(P).M) <= _MOST_CODES:
             states = len(augment(P, name).S)
             if states <= MOST_STATES:
                 found[name] = states
     return found
 
 
-def export_entry(entry: Entry) -> dict[str, Any]:
+def export_entry(entry: ExplorerEntry) -> dict[str, Any]:
     """The JSON object of a task of the page."""
     return {
         "id": entry.id,

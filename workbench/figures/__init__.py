@@ -1,4 +1,5 @@
-"""Results as pictures: each function takes results, draws them on matplotlib axes, and returns the axes.
+"""Results as pictures: each function takes results, draws them on matplotlib axes, and returns the
+axes.
 
 | function | picture |
 |---|---|
@@ -11,19 +12,26 @@
 | `learning_curves` | reward while learning, mean and band, by memory (Figures 2, 4, 11) |
 | `oracle_values`, `greedy_values`, `greedy_raster` | values of the oracle loop, and of greedy policies while learning |
 
-Results come from elsewhere (`transition_diagram`, `evaluate`, `sweep_lambda`, `policy_slice`, `reachable_beliefs`, `learn`,
-`improve`); nothing is computed here but means and standard deviations over seeds. Without `axes` a function makes a new
-pyplot figure, which Jupyter shows. A memory has the same look everywhere (`memory_style`); what a colour tells, a line style,
-marker, hatch or frame tells too.
+Results come from elsewhere (`transition_diagram`, `evaluate`, `sweep_lambda`, `policy_slice`,
+`reachable_beliefs`, `learn`, `improve`); nothing is computed here but means and standard deviations
+over seeds. Without `axes` a function makes a new pyplot figure, which Jupyter shows. A memory has
+the same look everywhere (`memory_style`); what a colour tells, a line style, marker, hatch or frame
+tells too.
 """
 
-from workbench.figures.beliefs import belief_graph
-from workbench.figures.curves import greedy_raster, greedy_values, learning_curves, memory_style, oracle_values
-from workbench.figures.diagrams import memory_diagram
-from workbench.figures.grids import grid_policy
-from workbench.figures.slices import policy_flow
-from workbench.figures.sweeps import lambda_sweep
-from workbench.figures.tables import policy_table, q_table
+from workbench.figures.belief_graph import belief_graph
+from workbench.figures.curves import (
+    greedy_raster,
+    greedy_values,
+    learning_curves,
+    memory_style,
+    oracle_values,
+)
+from workbench.figures.grid_policy import grid_policy
+from workbench.figures.heat_map import policy_table, q_table
+from workbench.figures.lambda_lines import lambda_sweep
+from workbench.figures.memory_diagram import memory_diagram
+from workbench.figures.policy_flow import policy_flow
 
 __all__ = [
     "belief_graph",

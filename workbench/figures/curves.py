@@ -1,7 +1,9 @@
-"""Curves over time: learning curves, values of greedy policies, values of the oracle loop; and how a memory looks.
+"""Curves over time: learning curves, values of greedy policies, values of the oracle loop; and how
+a memory looks.
 
-A memory's family gives the colour and the marker, its size the line (1 solid, 2 dashed, beyond dotted), so that curves can
-be told apart in black and white and by people who do not see all colours (the colours are those of Okabe and Ito).
+A memory's family gives the colour and the marker, its size the line (1 solid, 2 dashed, beyond
+dotted), so that curves can be told apart in black and white and by people who do not see all
+colours (the colours are those of Okabe and Ito).
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ _LARGER = (0, (1, 1.5))
 _MARKS_ON_A_CURVE = 8
 
 
-class Rewards(Protocol):
+class RewardCurves(Protocol):
     """What `learning_curves` draws: a `Run`, for instance."""
 
     @property
@@ -62,8 +64,11 @@ def memory_style(memory: str) -> dict[str, Any]:
     }
 
 
-def learning_curves(runs: Mapping[str, Rewards], axes: Axes | None = None, optimum: float | None = None) -> Axes:
-    """Average reward per 100 steps by memory: the mean over seeds, and half a standard deviation on either side.
+def learning_curves(
+    runs: Mapping[str, RewardCurves], axes: Axes | None = None, optimum: float | None = None
+) -> Axes:
+    """Average reward per 100 steps by memory: the mean over seeds, and half a standard deviation on
+    either side.
 
     Parameters
     ----------
@@ -95,7 +100,8 @@ def greedy_values(
     axes: Axes | None = None,
     optimum: float | None = None,
 ) -> Axes:
-    """The value of the greedy policy at every checkpoint, of one run, drawn over the block that ends there.
+    """The value of the greedy policy at every checkpoint, of one run, drawn over the block that
+    ends there.
 
     Parameters
     ----------
@@ -104,7 +110,9 @@ def greedy_values(
     axes = _axes(axes)
     style = memory_style(memory)
     x, y = np.append(0, ends / 1e6), np.append(values[:1], values)
-    axes.plot(x, y, drawstyle="steps-pre", color=style["color"], linewidth=1.2, label=style["label"])
+    axes.plot(
+        x, y, drawstyle="steps-pre", color=style["color"], linewidth=1.2, label=style["label"]
+    )
     _optimum(axes, optimum)
     axes.set_xlim(0, ends[-1] / 1e6)
     axes.set_ylim(-0.06, 1.12 * max(1.0, optimum or 0.0))
@@ -113,8 +121,11 @@ def greedy_values(
     return axes
 
 
-def greedy_raster(ends: NDArray[np.int64], values: NDArray[np.float64], axes: Axes | None = None) -> Axes:
-    """The value of the greedy policy of many runs: a row for each seed, a column for each checkpoint, 1 dark, 0 white.
+def greedy_raster(
+    ends: NDArray[np.int64], values: NDArray[np.float64], axes: Axes | None = None
+) -> Axes:
+    """The value of the greedy policy of many runs: a row for each seed, a column for each
+    checkpoint, 1 dark, 0 white.
 
     Parameters
     ----------
@@ -122,15 +133,22 @@ def greedy_raster(ends: NDArray[np.int64], values: NDArray[np.float64], axes: Ax
     """
     axes = _axes(axes)
     axes.imshow(
-        values, aspect="auto", interpolation="nearest", cmap="Greys", vmin=0, vmax=1.4,
+        values,
+        aspect="auto",
+        interpolation="nearest",
+        cmap="Greys",
+        vmin=0,
+        vmax=1.4,
         extent=(0, ends[-1] / 1e6, len(values) - 0.5, -0.5),
-    )  # fmt: skip
+    )
     axes.set_xlabel("steps (millions)")
     axes.set_ylabel("seed")
     return axes
 
 
-def oracle_values(loops: Mapping[str, Iterates], axes: Axes | None = None, optimum: float | None = None) -> Axes:
+def oracle_values(
+    loops: Mapping[str, Iterates], axes: Axes | None = None, optimum: float | None = None
+) -> Axes:
     """The value of the policy at each iterate of the oracle loop, by memory."""
     new, axes = axes is None, _axes(axes)
     furthest = 0
@@ -157,7 +175,9 @@ def _axes(axes: Axes | None) -> Axes:
 def _legend(axes: Axes, new: bool) -> None:
     """Beside the axes of a new figure; who brings axes places the legend."""
     if new:
-        axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1), fontsize=9, frameon=False, handlelength=3)
+        axes.legend(
+            loc="upper left", bbox_to_anchor=(1.01, 1), fontsize=9, frameon=False, handlelength=3
+        )
 
 
 def _marks(points: int, place: int, curves: int) -> tuple[int, int]:
@@ -168,4 +188,11 @@ def _marks(points: int, place: int, curves: int) -> tuple[int, int]:
 
 def _optimum(axes: Axes, optimum: float | None) -> None:
     if optimum is not None:
-        axes.axhline(optimum, color="black", linewidth=0.9, linestyle=(0, (8, 3, 1, 3)), label="optimum", zorder=0)
+        axes.axhline(
+            optimum,
+            color="black",
+            linewidth=0.9,
+            linestyle=(0, (8, 3, 1, 3)),
+            label="optimum",
+            zorder=0,
+        )

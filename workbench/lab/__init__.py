@@ -1,1 +1,2 @@
-"""The counterexample lab: many small tasks at once, and exact certificates for what is found among them."""
+"""The counterexample lab: many small tasks at once, and exact certificates for what is found among
+them."""

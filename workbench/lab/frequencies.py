@@ -1,11 +1,14 @@
-"""How common it is that the oracle loop is stuck: random reward tables, intervals, and all small tables.
+"""How common it is that the oracle loop is stuck: random reward tables, intervals, and all small
+tables.
 
-Adding a number to all rewards of a sequence task adds it to all q-values of a row, and multiplying by c > 0 multiplies them;
-greedy, ties included, stays what it was. So whether a loop is stuck is the same for r and c r + d, and among tables of whole
-numbers those with smallest entry 0 and no common divisor stand for all (`small_tables`). Relabelling the actions is no such
-symmetry: ties between actions go to the lower one.
+Adding a number to all rewards of a sequence task adds it to all q-values of a row, and multiplying
+by c > 0 multiplies them; greedy, ties included, stays what it was. So whether a loop is stuck is
+the same for r and c r + d, and among tables of whole numbers those with smallest entry 0 and no
+common divisor stand for all (`small_tables`). Relabelling the actions is no such symmetry: ties
+between actions go to the lower one.
 
-Shares come with Clopper and Pearson's interval, which covers the true share with at least the probability asked for.
+Shares come with Clopper and Pearson's interval, which covers the true share with at least the
+probability asked for.
 """
 
 from __future__ import annotations
@@ -19,7 +22,7 @@ from numpy.typing import NDArray
 from scipy.stats import beta
 
 from workbench.errors import TooLarge, WorkbenchError
-from workbench.lab.batch import BatchResult, stuck
+from workbench.improvement.batch import BatchResult, stuck
 
 MOST_TABLES = 3_000_000
 
@@ -47,7 +50,11 @@ class Share:
         """Clopper and Pearson's."""
         tail = (1 - self.confidence) / 2
         low = float(beta.ppf(tail, self.hits, self.of - self.hits + 1)) if self.hits else 0.0
-        high = float(beta.ppf(1 - tail, self.hits + 1, self.of - self.hits)) if self.hits < self.of else 1.0
+        high = (
+            float(beta.ppf(1 - tail, self.hits + 1, self.of - self.hits))
+            if self.hits < self.of
+            else 1.0
+        )
         return low, high
 
     def __repr__(self) -> str:
@@ -55,13 +62,15 @@ class Share:
         return f"{self.share:.1%} [{low:.1%}, {high:.1%}]"
 
 
-def random_tables(distribution: str, actions: int, length: int, count: int, seed: int) -> NDArray[np.float64]:
+def random_tables(
+    distribution: str, actions: int, length: int, count: int, seed: int
+) -> NDArray[np.float64]:
     """Reward tables drawn entry by entry: `tables[i, a_1, ..., a_length]`.
 
     Parameters
     ----------
-    distribution : "normal"; "uniform" on [0, 1]; "integers" from -3 to 3; "signs", -1 or 1; "one reward", 1 for one sequence
-        drawn at random and 0 for all others.
+    distribution : "normal"; "uniform" on [0, 1]; "integers" from -3 to 3; "signs", -1 or 1; "one
+        reward", 1 for one sequence drawn at random and 0 for all others.
 
     >>> random_tables("one reward", 2, 2, 1, seed=1).sum()
     np.float64(1.0)
@@ -80,18 +89,24 @@ def random_tables(distribution: str, actions: int, length: int, count: int, seed
         table = np.zeros((count, actions**length))
         table[np.arange(count), rng.integers(0, actions**length, count)] = 1.0
         return table.reshape(shape)
-    raise WorkbenchError(f"distribution must be one of {', '.join(DISTRIBUTIONS)}, not {distribution!r}")
+    raise WorkbenchError(
+        f"distribution must be one of {', '.join(DISTRIBUTIONS)}, not {distribution!r}"
+    )
 
 
 def small_tables(most: int, actions: int, length: int) -> NDArray[np.float64]:
-    """All tables of whole numbers, up to scale and shift, whose largest entry is at most `most` when the smallest is 0.
+    """All tables of whole numbers, up to scale and shift, whose largest entry is at most `most`
+    when the smallest is 0.
 
     >>> len(small_tables(1, 2, 2)), len(small_tables(2, 2, 2))
     (14, 50)
     """
     cells, values = actions**length, most + 1
     if values**cells > MOST_TABLES:
-        raise TooLarge(f"there are {values}^{cells} tables, more than {MOST_TABLES:,}: draw some at random instead")
+        raise TooLarge(
+            f"there are {values}^{cells} tables, more than {MOST_TABLES:,}: draw some at random "
+            "instead"
+        )
     codes = np.arange(values**cells)
     flat = np.stack([codes // values**i % values for i in range(cells - 1, -1, -1)], axis=1)
     flat = flat[(flat.min(axis=1) == 0) & (np.gcd.reduce(flat, axis=1) == 1)]
@@ -106,7 +121,10 @@ def how_common(
     >>> how_common(small_tables(2, 2, 2), ["B1", "OA1"])
     {'B1': 2.0% [0.1%, 10.6%], 'OA1': 0.0% [0.0%, 7.1%]}
     """
-    return {memory: Share(int(stuck(rewards, memory, step, ties).stuck.sum()), len(rewards)) for memory in memories}
+    return {
+        memory: Share(int(stuck(rewards, memory, step, ties).stuck.sum()), len(rewards))
+        for memory in memories
+    }
 
 
 def worse_with_more(smaller: BatchResult, larger: BatchResult) -> NDArray[np.bool_]:
@@ -120,7 +138,8 @@ def stuck_with_all(
 ) -> NDArray[Any]:
     """The places of the tables on which the loop is stuck with every one of the memories.
 
-    One memory after the other, each on the tables that are left: put the memory that is rarely stuck first.
+    One memory after the other, each on the tables that are left: put the memory that is rarely
+    stuck first.
     """
     left = np.arange(len(rewards))
     for memory in memories:

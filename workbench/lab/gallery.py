@@ -1,12 +1,15 @@
-"""The gallery: a folder of finds, one JSON file each, with where they come from and what proves them.
+"""The gallery: a folder of finds, one JSON file each, with where they come from and what proves
+them.
 
-A file holds the task as tables of labels and fractions, the statement with its parameters, the provenance (space, code, method,
-seed, versions), the verdict with its certificates, and the task that it was shrunk from. It is written whole or not at all, and
-carries the SHA-256 of its content. The folder is `gallery` in the current directory, unless one is given or the environment
-variable WORKBENCH_GALLERY names another.
+A file holds the task as tables of labels and fractions, the statement with its parameters, the
+provenance (space, code, method, seed, versions), the verdict with its certificates, and the task
+that it was shrunk from. It is written whole or not at all, and carries the SHA-256 of its content.
+The folder is `gallery` in the current directory, unless one is given or the environment variable
+WORKBENCH_GALLERY names another.
 
-To *check* an entry is to verify its certificates by code that shares nothing with the code that found it, where there is such
-code for their kind, and to judge the statement on the task again, in rationals.
+To *check* an entry is to verify its certificates by code that shares nothing with the code that
+found it, where there is such code for their kind, and to judge the statement on the task again, in
+rationals.
 """
 
 from __future__ import annotations
@@ -23,18 +26,18 @@ from typing import Any
 
 import sympy
 
-from workbench.augmentation import augment
+from workbench.checker import loop_claims as rechecking
 from workbench.errors import UnknownLabel, WorkbenchError
-from workbench.evaluation import evaluate
-from workbench.experiments.storage import StorageError, check_folder, write_whole
-from workbench.lab import rechecking
-from workbench.lab.finds import Find
+from workbench.evaluation.evaluate import evaluate
+from workbench.lab.find import Find
 from workbench.lab.journal import verdict_from_json, verdict_json
-from workbench.lab.models import decode, model_from_json, model_json, policy_from_json
-from workbench.lab.shrinking import size
+from workbench.lab.shrink import size
 from workbench.lab.statements import Statement, Verdict, as_statement
-from workbench.policy import Policy
-from workbench.pomdp import POMDP
+from workbench.model.augment import augment
+from workbench.model.json import decode, model_from_json, model_json, policy_from_json
+from workbench.model.policy import Policy
+from workbench.model.pomdp import POMDP
+from workbench.sweeps.store import StorageError, check_folder, write_whole
 
 VARIABLE = "WORKBENCH_GALLERY"
 
@@ -53,7 +56,7 @@ def gallery_folder(folder: str | Path | None = None) -> Path:
 
 
 @dataclass(frozen=True, eq=False)
-class Entry:
+class GalleryEntry:
     """A find as it is kept.
 
     Attributes
@@ -80,7 +83,8 @@ class Gallery:
         self.folder = gallery_folder(folder)
 
     def add(self, find: Find) -> str:
-        """Keep a find; the same find twice is one entry. Its name tells the statement and begins a digest of the content."""
+        """Keep a find; the same find twice is one entry. Its name tells the statement and begins a
+        digest of the content."""
         check_folder(self.folder, _ROOM)
         record = find_json(find)
         record["sha256"] = _digest(record)
@@ -92,18 +96,26 @@ class Gallery:
         """All entries, by name."""
         if not self.folder.is_dir():
             return []
-        return sorted(path.stem for path in self.folder.glob("*.json") if not path.name.startswith(("search-", ".")))
+        return sorted(
+            path.stem
+            for path in self.folder.glob("*.json")
+            if not path.name.startswith(("search-", "."))
+        )
 
-    def get(self, name: str) -> Entry:
+    def get(self, name: str) -> GalleryEntry:
         """An entry by its name, or by a part of it that no other has."""
         names = self.names()
         fitting = [name] if name in names else [x for x in names if name in x]
         if len(fitting) != 1:
-            why = "there is none of that name" if not fitting else f"it could be {', '.join(fitting[:4])}"
+            why = (
+                "there is none of that name"
+                if not fitting
+                else f"it could be {', '.join(fitting[:4])}"
+            )
             raise UnknownLabel(f"no entry {name!r} in {self.folder}: {why}")
-        return read(self._path(fitting[0]))
+        return read_find(self._path(fitting[0]))
 
-    def entries(self) -> list[Entry]:
+    def entries(self) -> list[GalleryEntry]:
         """All entries; a damaged one raises `Damaged`."""
         return [self.get(name) for name in self.names()]
 
@@ -117,7 +129,10 @@ class Gallery:
 
 def find_json(find: Find) -> dict[str, Any]:
     """A find as JSON."""
-    certificates = [{**each, "model": each.get("model", model_json(find.task))} for each in find.verdict.certificates]
+    certificates = [
+        {**each, "model": each.get("model", model_json(find.task))}
+        for each in find.verdict.certificates
+    ]
     verdict = Verdict(find.verdict.holds, find.verdict.facts, tuple(certificates))
     return {
         "format": 1,
@@ -130,18 +145,20 @@ def find_json(find: Find) -> dict[str, Any]:
     }
 
 
-def read(path: str | Path) -> Entry:
+def read_find(path: str | Path) -> GalleryEntry:
     """An entry from its file."""
     path = Path(path)
     try:
         record = json.loads(path.read_bytes())
         if record["format"] != 1:
-            raise Damaged(f"{path.name} has the format {record['format']!r}; this version reads format 1")
+            raise Damaged(
+                f"{path.name} has the format {record['format']!r}; this version reads format 1"
+            )
         if record["sha256"] != _digest({key: x for key, x in record.items() if key != "sha256"}):
             raise Damaged(f"{path.name} was changed: its checksum does not match")
         task, verdict = model_from_json(record["task"]), verdict_from_json(record["verdict"])
         statement = statement_from_json(record["statement"], record["sentence"])
-        return Entry(path.stem, Find(task, statement, verdict, record["provenance"]), record)
+        return GalleryEntry(path.stem, Find(task, statement, verdict, record["provenance"]), record)
     except OSError as error:
         raise StorageError(f"cannot read {path}: {error.strerror or error}") from None
     except Damaged:
@@ -176,7 +193,9 @@ def statement_from_json(settings: dict[str, Any], sentence: str) -> Statement:
     """The statement of an entry."""
     if settings["name"] == "predicate":
         return Gone(sentence)
-    return as_statement(settings["name"], **{key: _value(x) for key, x in settings.items() if key != "name"})
+    return as_statement(
+        settings["name"], **{key: _value(x) for key, x in settings.items() if key != "name"}
+    )
 
 
 def _value(x: Any) -> Any:
@@ -188,7 +207,7 @@ def _value(x: Any) -> Any:
 # ---------------------------------------------------------------------- checking
 
 
-def recheck(certificate: dict[str, Any], others: Checker | None = None) -> str:
+def recheck_find(certificate: dict[str, Any], others: Checker | None = None) -> str:
     """Verify a certificate; a sentence on what was verified, or an error.
 
     Parameters
@@ -203,15 +222,16 @@ def recheck(certificate: dict[str, Any], others: Checker | None = None) -> str:
     return f"{kind} certificate: no checker for it here" if others is None else others(certificate)
 
 
-def check_entry(entry: Entry, others: Checker | None = None) -> list[str]:
-    """Verify everything an entry says; what was verified, line by line. Raises where something is not as it says."""
+def check_entry(entry: GalleryEntry, others: Checker | None = None) -> list[str]:
+    """Verify everything an entry says; what was verified, line by line. Raises where something is
+    not as it says."""
     find = entry.find
     said = []
     for certificate in find.verdict.certificates:
         if certificate["model"] != entry.record["task"]:
             raise Damaged(f"{entry.name}: a certificate speaks of another task")
         try:
-            said.append(recheck(certificate, others))
+            said.append(recheck_find(certificate, others))
         except Exception as error:
             raise Damaged(f"{entry.name}: {certificate.get('kind')} certificate: {error}") from None
     if isinstance(find.statement, Gone):
@@ -221,13 +241,15 @@ def check_entry(entry: Entry, others: Checker | None = None) -> list[str]:
         raise Damaged(f"{entry.name}: the statement does not hold for its task")
     if dict(verdict.facts) != dict(find.verdict.facts):
         raise Damaged(
-            f"{entry.name}: the task has other numbers than {dict(find.verdict.facts)}: {dict(verdict.facts)}"
+            f"{entry.name}: the task has other numbers than {dict(find.verdict.facts)}: "
+            f"{dict(verdict.facts)}"
         )
     return [*said, "judged again in rationals: it holds, with the same numbers"]
 
 
 def _falling_step(certificate: dict[str, Any]) -> str:
-    """The return along a step as a formula in eps, from the evaluator over symbols: its derivative at 0 is the rate."""
+    """The return along a step as a formula in eps, from the evaluator over symbols: its derivative
+    at 0 is the rate."""
     P = model_from_json(certificate["model"])
     E = P if certificate["memory"] == "none" else augment(P, certificate["memory"])
     pi = policy_from_json(E, certificate["policy"])
@@ -242,10 +264,18 @@ def _falling_step(certificate: dict[str, Any]) -> str:
             best = [a for a in E.A if q[a] == max(q.values())]
             if len(best) != 1:
                 raise rechecking.Spoiled(f"greedy is not unique on {o!r}")
-            row = {a: (1 - eps) * sympy.Rational(str(x)) + (eps if a == best[0] else 0) for a, x in row.items()}
+            row = {
+                a: (1 - eps) * sympy.Rational(str(x)) + (eps if a == best[0] else 0)
+                for a, x in row.items()
+            }
         moved[o] = {a: x for a, x in row.items() if x != 0}
     after = sympy.sympify(evaluate(E, Policy.from_mapping(E, moved), exact=True).value)
     rate = sympy.cancel(sympy.diff(after, eps)).subs(eps, 0)
     if rate != sympy.Rational(certificate["rate"]) or not rate < 0:
-        raise rechecking.Spoiled(f"the return changes at the rate {rate}, not {certificate['rate']}")
-    return f"the return along a step is {sympy.factor(after)}, which falls at first, at the rate {rate}"
+        raise rechecking.Spoiled(
+            f"the return changes at the rate {rate}, not {certificate['rate']}"
+        )
+    return (
+        f"the return along a step is {sympy.factor(after)}, which falls at first, "
+        f"at the rate {rate}"
+    )

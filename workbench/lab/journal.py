@@ -1,8 +1,10 @@
-"""How far a search is, in a file: whole or not there at all, named by all that its answer depends on.
+"""How far a search is, in a file: whole or not there at all, named by all that its answer depends
+on.
 
-The name is the SHA-256 of the statement with its parameters, the space, the method, the seed, the symmetries that are merged,
-the number of finds after which it stops and the syntax trees of the modules that judge; a file of another content, a damaged
-one, or one of an older code is not read, and the search begins anew.
+The name is the SHA-256 of the statement with its parameters, the space, the method, the seed, the
+symmetries that are merged, the number of finds after which it stops and the syntax trees of the
+modules that judge; a file of another content, a damaged one, or one of an older code is not read,
+and the search begins anew.
 """
 
 from __future__ import annotations
@@ -13,24 +15,26 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from workbench.experiments.cells import closure, digest_of, key_of
-from workbench.experiments.storage import check_folder, write_whole
 from workbench.lab.statements import Verdict
+from workbench.sweeps.cell import closure, digest_of, key_of
+from workbench.sweeps.store import check_folder, write_whole
 
 if TYPE_CHECKING:
-    from workbench.lab.searching import Job, Piece
+    from workbench.lab.search import Job, Piece
 
 _PACKAGE = Path(__file__).parent.parent
 
 _ROOM = 1_000_000
 
-_AFTERWARDS = tuple(f"workbench.lab.{name}" for name in ("printing", "diagrams", "gallery", "shrinking"))
+_AFTERWARDS = tuple(
+    f"workbench.lab.{name}" for name in ("printing", "diagrams", "gallery", "shrinking")
+)
 """What is done with finds does not change what is found."""
 
 
 def version_of(job: Job) -> dict[str, str]:
     """The version of the package, and a digest of the code that judged."""
-    roots = ("workbench.lab.searching", type(job.statement).__module__, type(job.space).__module__)
+    roots = ("workbench.lab.search", type(job.statement).__module__, type(job.space).__module__)
     return {"version": _package_version(), "code_version": _code_version(tuple(sorted(set(roots))))}
 
 
@@ -43,7 +47,10 @@ def _package_version() -> str:
 
 @cache
 def _code_version(roots: tuple[str, ...]) -> str:
-    return digest_of(closure([root for root in roots if root.startswith("workbench.")], _PACKAGE, _AFTERWARDS), _PACKAGE)
+    return digest_of(
+        closure([root for root in roots if root.startswith("workbench.")], _PACKAGE, _AFTERWARDS),
+        _PACKAGE,
+    )
 
 
 class Journal:
@@ -80,8 +87,9 @@ class Journal:
         write_whole(self.path, json.dumps(record, indent=1, sort_keys=True).encode())
 
     def read(self) -> tuple[int, Piece] | None:
-        """The number of the next piece and what was found before it; None if there is no file that fits."""
-        from workbench.lab.searching import Piece
+        """The number of the next piece and what was found before it; None if there is no file that
+        fits."""
+        from workbench.lab.search import Piece
 
         try:
             record = json.loads(self.path.read_bytes())
@@ -94,7 +102,9 @@ class Journal:
                 undecided=int(record["undecided"]),
                 mistaken=int(record["mistaken"]),
                 seeming=int(record["seeming"]),
-                hits=[(tuple(code), verdict_from_json(verdict)) for code, verdict in record["hits"]],
+                hits=[
+                    (tuple(code), verdict_from_json(verdict)) for code, verdict in record["hits"]
+                ],
                 best=None if best is None else (float(best[0]), tuple(best[1])),
             )
         except (OSError, ValueError, KeyError, TypeError, IndexError):
@@ -103,7 +113,11 @@ class Journal:
 
 def verdict_json(verdict: Verdict) -> dict[str, Any]:
     """A verdict as JSON."""
-    return {"holds": verdict.holds, "facts": dict(verdict.facts), "certificates": list(verdict.certificates)}
+    return {
+        "holds": verdict.holds,
+        "facts": dict(verdict.facts),
+        "certificates": list(verdict.certificates),
+    }
 
 
 def verdict_from_json(data: dict[str, Any]) -> Verdict:

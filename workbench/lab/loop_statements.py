@@ -1,12 +1,14 @@
 """Statements about where the oracle loop of Section 5.2 ends (Appendices B and C).
 
-The loop runs from the uniform policy of <P, memory> with a fixed step. It is *stuck* if it ends below the value of some
-memoryless policy of <P, memory>. A policy that is worth more proves that it is; that it is not is proved by the best
-history-based value of P, which no memory exceeds: a loop that ends there is not stuck.
+The loop runs from the uniform policy of <P, memory> with a fixed step. It is *stuck* if it ends
+below the value of some memoryless policy of <P, memory>. A policy that is worth more proves that it
+is; that it is not is proved by the best history-based value of P, which no memory exceeds: a loop
+that ends there is not stuck.
 
-Greedy breaks ties by the numbers of writes and actions, so the order of the actions may change where the loop goes, and
-relabelled actions are not merged. With `any_order` the statement must hold for every order of the actions; then they are.
-Relabelled states and observations, scaled rewards, and shifted rewards of sequence tasks change nothing.
+Greedy breaks ties by the numbers of writes and actions, so the order of the actions may change
+where the loop goes, and relabelled actions are not merged. With `any_order` the statement must hold
+for every order of the actions; then they are. Relabelled states and observations, scaled rewards,
+and shifted rewards of sequence tasks change nothing.
 """
 
 from __future__ import annotations
@@ -22,23 +24,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.augmentation import augment
+from workbench.certificates.loop import certify
 from workbench.errors import NeverEnds, NotSolved, TooLarge, WorkbenchError
-from workbench.improvement import improve
-from workbench.lab import batch
-from workbench.lab.certificates import certify
-from workbench.lab.models import model_from_json, model_json
+from workbench.improvement import batch
+from workbench.improvement.improve import improve
 from workbench.lab.sequences import SequenceTasks, table_of
 from workbench.lab.spaces import Codes, TaskSpace
 from workbench.lab.statements import Statement, Verdict
-from workbench.memories import parse
-from workbench.optimum import best_memoryless
-from workbench.policy import uniform
-from workbench.pomdp import POMDP
-from workbench.space import Label
+from workbench.model.augment import augment
+from workbench.model.json import model_from_json, model_json
+from workbench.model.memories import parse_memory
+from workbench.model.policy import uniform
+from workbench.model.pomdp import POMDP
+from workbench.model.space import Label
+from workbench.optima.yardsticks import best_memoryless
 
 _CLOSE = 1e-7
-"""Float values closer than this share of the largest reward count as equal when a task is judged quickly."""
+"""Float values closer than this share of the largest reward count as equal when a task is judged
+quickly."""
 
 _BUDGET = 4_000
 
@@ -64,7 +67,8 @@ class OracleStuck(_AboutLoops):
     memory : a memory's name, or several.
     but_not : memories with which it is not stuck.
     step, ties : of the loop.
-    any_order : whether it must be so for every order of the actions, so that no tie among them matters.
+    any_order : whether it must be so for every order of the actions, so that no tie among them
+        matters.
     """
 
     memory: str | tuple[str, ...] = "B1"
@@ -73,7 +77,10 @@ class OracleStuck(_AboutLoops):
     ties: str = "last"
     any_order: bool = False
     name = "oracle-stuck"
-    about = "the oracle loop ends below the best memoryless value (with some memories, but not with others)"
+    about = (
+        "the oracle loop ends below the best memoryless value (with some memories, "
+        "but not with others)"
+    )
 
     def __post_init__(self) -> None:
         for key in ("memory", "but_not"):
@@ -81,12 +88,15 @@ class OracleStuck(_AboutLoops):
             object.__setattr__(self, key, (given,) if isinstance(given, str) else tuple(given))
         object.__setattr__(self, "step", Fraction(self.step))
         for each in (*self.memory, *self.but_not):
-            parse(each)
+            parse_memory(each)
         if not self.memory:
             raise WorkbenchError("oracle-stuck needs a memory to be stuck with")
 
     def sentence(self) -> str:
-        text = f"From uniform the oracle loop with {_each(self.memory)} ends below the best memoryless value"
+        text = (
+            f"From uniform the oracle loop with {_each(self.memory)} ends below the "
+            "best memoryless value"
+        )
         text += f", and with {_each(self.but_not)} it does not" if self.but_not else ""
         return text + (", in whichever order the actions are." if self.any_order else ".")
 
@@ -125,7 +135,9 @@ class OracleStuck(_AboutLoops):
         left = found > 0
         for memory in self.but_not:
             if left.any():
-                found[left] -= 2 * np.maximum(_batch_gaps(rewards[left], memory, self.step, self.ties), 0)
+                found[left] -= 2 * np.maximum(
+                    _batch_gaps(rewards[left], memory, self.step, self.ties), 0
+                )
         return np.asarray(found)
 
     def exactly(self, P: POMDP) -> Verdict:
@@ -152,7 +164,8 @@ class OracleStuck(_AboutLoops):
 
 @dataclass(frozen=True)
 class LargerDoesWorse(_AboutLoops):
-    """The oracle loop with a larger memory of the same family ends lower than with a smaller one."""
+    """The oracle loop with a larger memory of the same family ends lower than with a smaller
+    one."""
 
     kind: str = "B"
     smaller: int = 1
@@ -160,16 +173,19 @@ class LargerDoesWorse(_AboutLoops):
     step: Fraction = Fraction(1, 50)
     ties: str = "last"
     name = "larger-does-worse"
-    about = "the oracle loop with a larger memory of the same family ends lower than with a smaller one"
+    about = (
+        "the oracle loop with a larger memory of the same family ends lower than with a smaller one"
+    )
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "step", Fraction(self.step))
         if not 0 <= self.smaller < self.larger:
             raise WorkbenchError(
-                f"larger-does-worse needs sizes 0 <= smaller < larger, not {self.smaller}, {self.larger}"
+                f"larger-does-worse needs sizes 0 <= smaller < larger, not {self.smaller}, "
+                f"{self.larger}"
             )
         for memory in self.memories:
-            parse(memory)
+            parse_memory(memory)
 
     @property
     def memories(self) -> tuple[str, str]:
@@ -189,7 +205,9 @@ class LargerDoesWorse(_AboutLoops):
         if not self.is_batched(space) or not isinstance(space, SequenceTasks):
             return super().scores(space, codes)
         rewards = space.rewards(codes)
-        small, large = (batch.stuck(rewards, memory, float(self.step), self.ties) for memory in self.memories)
+        small, large = (
+            batch.stuck(rewards, memory, float(self.step), self.ties) for memory in self.memories
+        )
         worse = (small.value - large.value) / _sizes(rewards) - _CLOSE
         return np.where((small.ended == "fixed") & (large.ended == "fixed"), worse, np.nan)
 
@@ -229,14 +247,16 @@ def _largest(P: POMDP) -> float:
 
 
 def _end_in_floats(P: POMDP, memory: str, step: Fraction, ties: str) -> float:
-    """The value of the limit; NaN if there is none, since where such a loop goes cannot be proved."""
+    """The value of the limit; NaN if there is none, since where such a loop goes cannot be
+    proved."""
     E = augment(P, memory)
     run = improve(E, uniform(E), float(step), ties=ties, budget=_BUDGET)
     return float(run.value) if run.ended == "fixed" else np.nan
 
 
 def gap_in_floats(P: POMDP, memory: str, step: Fraction, ties: str) -> float:
-    """How far below the best memoryless value the loop ends, as a share of the largest reward; NaN without a limit."""
+    """How far below the best memoryless value the loop ends, as a share of the largest reward; NaN
+    without a limit."""
     table = table_of(P)
     if table is not None and P.gamma == 1 and table.ndim in batch.LENGTHS:
         return float(_batch_gaps(np.array([table], dtype=float), memory, step, ties)[0])
@@ -244,8 +264,11 @@ def gap_in_floats(P: POMDP, memory: str, step: Fraction, ties: str) -> float:
     return (float(best_memoryless(augment(P, memory)).value) - end) / _largest(P) - _CLOSE
 
 
-def _batch_gaps(rewards: NDArray[np.float64], memory: str, step: Fraction, ties: str) -> NDArray[np.float64]:
-    """The same for many sequence tasks; the best value counts stochastic policies as far as ascents find them."""
+def _batch_gaps(
+    rewards: NDArray[np.float64], memory: str, step: Fraction, ties: str
+) -> NDArray[np.float64]:
+    """The same for many sequence tasks; the best value counts stochastic policies as far as ascents
+    find them."""
     found = batch.stuck(rewards, memory, float(step), ties)
     gaps = np.where(found.stuck, found.gap / _sizes(rewards), -_CLOSE)
     return np.where(found.ended == "fixed", gaps, np.nan)
@@ -259,8 +282,9 @@ def _sizes(rewards: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 @dataclass(frozen=True)
-class End:
-    """Where a loop ends, exactly, whether something better is known to be possible, and the certificate."""
+class LoopEnd:
+    """Where a loop ends, exactly, whether something better is known to be possible, and the
+    certificate."""
 
     value: Fraction
     stuck: bool | None
@@ -271,7 +295,9 @@ class End:
         """In words."""
         memory = self.certificate["memory"]
         better = self.certificate.get("better")
-        return {f"{memory} ends at": str(self.value)} | ({f"{memory} could reach": better["value"]} if better else {})
+        return {f"{memory} ends at": str(self.value)} | (
+            {f"{memory} could reach": better["value"]} if better else {}
+        )
 
 
 @lru_cache(maxsize=4096)
@@ -279,7 +305,7 @@ def _certified(model: str, memory: str, step: Fraction, ties: str) -> dict[str, 
     return certify(model_from_json(json.loads(model)), memory, step, ties)
 
 
-def exact_end(P: POMDP, memory: str, step: Fraction, ties: str) -> End | None:
+def exact_end(P: POMDP, memory: str, step: Fraction, ties: str) -> LoopEnd | None:
     """Where the oracle loop from uniform ends, in rationals; None if that could not be proved."""
     try:
         found = _certified(json.dumps(model_json(P), sort_keys=True), memory, step, ties)
@@ -287,7 +313,9 @@ def exact_end(P: POMDP, memory: str, step: Fraction, ties: str) -> End | None:
         return None
     if found["status"] != "proved":
         return None
-    return End(Fraction(found["value"]), {"stuck": True, "optimal": False}.get(found["claim"]), found)
+    return LoopEnd(
+        Fraction(found["value"]), {"stuck": True, "optimal": False}.get(found["claim"]), found
+    )
 
 
 def is_stuck(P: POMDP, memory: str, step: Fraction, ties: str) -> Verdict:

@@ -1,14 +1,18 @@
-"""Sequence tasks: a fixed number of steps in the dark, and a reward for what was done (Appendices B and C).
+"""Sequence tasks: a fixed number of steps in the dark, and a reward for what was done (Appendices B
+and C).
 
     S    the actions taken so far, and "end"      O    the one observation "o"      A    0, 1, ..., n - 1
     r    r[a_1]...[a_L], paid with the last action; 0 before
 
-The paper's 4-action recall task is one of length 2, its variant of recall one of length 3. A space of them is the set of all
-tables r with entries lowest, lowest + step, ..., highest. Two symmetries of the rewards are used:
+The paper's 4-action recall task is one of length 2, its variant of recall one of length 3. A space
+of them is the set of all tables r with entries lowest, lowest + step, ..., highest. Two symmetries
+of the rewards are used:
 
-- c r for c > 0 has the same greedy policies, TD values c times as large, the same order among policies: "scale";
-- r + c changes the return of every policy by gamma^(L-1) c, and all q(o, a) of one row o by the same number, because
-  P_pi(s|o) does not depend on a: "shift". TD values bootstrap across steps and shift alike only for gamma = 1.
+- c r for c > 0 has the same greedy policies, TD values c times as large, the same order among
+  policies: "scale";
+- r + c changes the return of every policy by gamma^(L-1) c, and all q(o, a) of one row o by the
+  same number, because P_pi(s|o) does not depend on a: "shift". TD values bootstrap across steps and
+  shift alike only for gamma = 1.
 
 A relabelling of the actions is the same at every step, since no observation tells the steps apart.
 """
@@ -26,10 +30,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.errors import WorkbenchError
-from workbench.lab.batch import LENGTHS, sequence_task
+from workbench.improvement.batch import LENGTHS, sequence_task
 from workbench.lab.spaces import Code, Codes, Relabelling, TaskSpace
-from workbench.numeric import Number
-from workbench.pomdp import POMDP
+from workbench.model.numbers import Number
+from workbench.model.pomdp import POMDP
 
 MOST_PLACES = 256
 
@@ -46,7 +50,8 @@ def discounted_sequence_task(table: Any, gamma: Number = 1, name: str = "") -> P
 
 
 def table_of(P: POMDP) -> NDArray[np.object_] | None:
-    """The table r[a_1]...[a_L] of a sequence task; None if P is not one, whatever its states are called.
+    """The table r[a_1]...[a_L] of a sequence task; None if P is not one, whatever its states are
+    called.
 
     >>> table_of(discounted_sequence_task([[0, 1], [2, 0]])).tolist()
     [[Fraction(0, 1), Fraction(1, 1)], [Fraction(2, 1), Fraction(0, 1)]]
@@ -82,7 +87,8 @@ def table_of(P: POMDP) -> NDArray[np.object_] | None:
 
 @dataclass(frozen=True, repr=False)
 class SequenceTasks(TaskSpace):
-    """All sequence tasks of a length and a number of actions, with rewards lowest, lowest + step, ..., highest.
+    """All sequence tasks of a length and a number of actions, with rewards lowest, lowest + step,
+    ..., highest.
 
     >>> SequenceTasks(length=2, actions=3, lowest=-1, highest=1)
     sequence tasks of length 2, 3 actions, rewards -1, 0, 1, gamma 1
@@ -101,10 +107,18 @@ class SequenceTasks(TaskSpace):
     def __post_init__(self) -> None:
         for field in ("lowest", "highest", "step", "gamma"):
             object.__setattr__(self, field, Fraction(getattr(self, field)))
-        if self.length not in LENGTHS or self.actions < 1 or self.actions**self.length > MOST_PLACES:
-            raise WorkbenchError(f"no sequence tasks of length {self.length} with {self.actions} actions here")
+        if (
+            self.length not in LENGTHS
+            or self.actions < 1
+            or self.actions**self.length > MOST_PLACES
+        ):
+            raise WorkbenchError(
+                f"no sequence tasks of length {self.length} with {self.actions} actions here"
+            )
         if self.step <= 0 or self.highest < self.lowest:
-            raise WorkbenchError(f"no rewards from {self.lowest} to {self.highest} in steps of {self.step}")
+            raise WorkbenchError(
+                f"no rewards from {self.lowest} to {self.highest} in steps of {self.step}"
+            )
 
     @cached_property
     def values(self) -> tuple[Fraction, ...]:
@@ -118,7 +132,8 @@ class SequenceTasks(TaskSpace):
 
     @property
     def symmetries(self) -> tuple[str, ...]:
-        """Scaling keeps the tables only where 0 is one of the values, or tables are shifted as well."""
+        """Scaling keeps the tables only where 0 is one of the values, or tables are shifted as
+        well."""
         return ("actions", "scale", "shift")
 
     def settings(self) -> dict[str, Any]:
@@ -128,7 +143,10 @@ class SequenceTasks(TaskSpace):
     def __str__(self) -> str:
         few = self.values if len(self.values) <= 5 else (*self.values[:2], "...", self.values[-1])
         rewards = ", ".join(map(str, few))
-        return f"sequence tasks of length {self.length}, {self.actions} actions, rewards {rewards}, gamma {self.gamma}"
+        return (
+            f"sequence tasks of length {self.length}, {self.actions} actions, "
+            f"rewards {rewards}, gamma {self.gamma}"
+        )
 
     def table(self, code: Code | NDArray[Any]) -> NDArray[Any]:
         """The rewards of a code: integers if all values are, else Fractions."""
@@ -146,7 +164,9 @@ class SequenceTasks(TaskSpace):
 
     def rewards(self, codes: Codes) -> NDArray[np.float64]:
         """The tables of several codes, as floats `[n, a_1, ..., a_L]`."""
-        return np.array([float(x) for x in self.values])[codes].reshape(-1, *(self.actions,) * self.length)
+        return np.array([float(x) for x in self.values])[codes].reshape(
+            -1, *(self.actions,) * self.length
+        )
 
     def task(self, code: Code) -> POMDP:
         return discounted_sequence_task(self.table(code), self.gamma)
@@ -156,7 +176,11 @@ class SequenceTasks(TaskSpace):
     def relabellings(self, kinds: tuple[str, ...]) -> Iterator[Relabelling]:
         places = np.arange(self.actions**self.length).reshape((self.actions,) * self.length)
         same = (np.arange(len(self.values)),) * places.size
-        every = permutations(range(self.actions)) if "actions" in kinds else [tuple(range(self.actions))]
+        every = (
+            permutations(range(self.actions))
+            if "actions" in kinds
+            else [tuple(range(self.actions))]
+        )
         for sigma in every:
             yield Relabelling(places[np.ix_(*[sigma] * self.length)].ravel(), same)
 
@@ -166,7 +190,8 @@ class SequenceTasks(TaskSpace):
         return self.values.index(Fraction(0)) if Fraction(0) in self.values else None
 
     def _units(self, kinds: tuple[str, ...]) -> int | None:
-        """The digit from which rewards are measured when they are scaled; None where they are not."""
+        """The digit from which rewards are measured when they are scaled; None where they are
+        not."""
         if "scale" not in kinds:
             return None
         return 0 if "shift" in kinds else self._zero
@@ -182,14 +207,17 @@ class SequenceTasks(TaskSpace):
         return unit + apart // np.maximum(divisor, 1)
 
     def fixed(self, one: Relabelling, kinds: tuple[str, ...]) -> int:
-        """Tables in normal form that a permutation of the actions leaves alone: functions on its cycles, by Moebius."""
+        """Tables in normal form that a permutation of the actions leaves alone: functions on its
+        cycles, by Moebius."""
         cycles = _cycles(one.move)
         top = len(self.values) - 1
         unit = self._units(kinds)
         if unit is None:
             return _onto_lowest(cycles, top) if "shift" in kinds else (top + 1) ** cycles
         if "shift" in kinds:
-            return 1 + sum(_moebius(d) * (_onto_lowest(cycles, top // d) - 1) for d in range(1, top + 1))
+            return 1 + sum(
+                _moebius(d) * (_onto_lowest(cycles, top // d) - 1) for d in range(1, top + 1)
+            )
         below, above = unit, top - unit
         sides = range(1, max(below, above) + 1)
         return 1 + sum(_moebius(d) * ((below // d + above // d + 1) ** cycles - 1) for d in sides)

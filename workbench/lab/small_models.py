@@ -1,6 +1,8 @@
-"""Spaces of small POMDPs written as tables: sparse random ones, deterministic ones, automata with random observations.
+"""Spaces of small POMDPs written as tables: sparse random ones, deterministic ones, automata with
+random observations.
 
-States are 0, ..., n - 1 and "end", observations 0, 1, ..., actions 0, 1, .... A code has a digit for
+States are 0, ..., n - 1 and "end", observations 0, 1, ..., actions 0, 1, .... A code has a digit
+for
 
     each (s, a)   the successor distribution: some states, "end" among them if episodes end, with probabilities that are
                   multiples of 1/parts
@@ -8,9 +10,9 @@ States are 0, ..., n - 1 and "end", observations 0, 1, ..., actions 0, 1, .... A
     each s        the observations, a distribution likewise
     once          mu, a distribution likewise
 
-Episodes that need not end have a discount below 1. Codes with states that cannot be reached stand for smaller tasks: a space is a
-set of tasks of *up to* n states. What cannot be reached is set to digit 0 before codes are compared (`cleared`), so that
-each smaller task has one canonical code too.
+Episodes that need not end have a discount below 1. Codes with states that cannot be reached stand
+for smaller tasks: a space is a set of tasks of *up to* n states. What cannot be reached is set to
+digit 0 before codes are compared (`cleared`), so that each smaller task has one canonical code too.
 
 >>> space = DeterministicPOMDPs(states=2, actions=1, observations=1, lowest=0, highest=1)
 >>> space.size, space.count(()), space.count(("states",)), space.count()
@@ -31,7 +33,7 @@ from numpy.typing import NDArray
 
 from workbench.errors import TooLarge, WorkbenchError
 from workbench.lab.spaces import KINDS, Code, Codes, Relabelling, TaskSpace
-from workbench.pomdp import POMDP
+from workbench.model.pomdp import POMDP
 
 Weights = tuple[int, ...]
 """How many of `parts` each outcome has."""
@@ -40,7 +42,8 @@ _MOST_ROWS = 20_000
 
 
 def distributions(outcomes: int, parts: int, branches: int) -> list[Weights]:
-    """All distributions over some outcomes in multiples of 1/parts, over at most so many of them at once; certain ones first.
+    """All distributions over some outcomes in multiples of 1/parts, over at most so many of them at
+    once; certain ones first.
 
     >>> distributions(2, parts=2, branches=2)
     [(2, 0), (0, 2), (1, 1)]
@@ -55,7 +58,8 @@ def distributions(outcomes: int, parts: int, branches: int) -> list[Weights]:
                 found.append(tuple(row))
                 if len(found) > _MOST_ROWS:
                     raise TooLarge(
-                        f"more than {_MOST_ROWS:,} distributions over {outcomes} outcomes: fewer parts or branches"
+                        f"more than {_MOST_ROWS:,} distributions over {outcomes} outcomes: fewer "
+                        "parts or branches"
                     )
     return found
 
@@ -68,11 +72,14 @@ class SparsePOMDPs(TaskSpace):
     ----------
     states, actions, observations : the most of each.
     lowest, highest : whole rewards between these, for each (s, a).
-    parts, branches : successors are distributions in multiples of 1/parts over at most so many states.
+    parts, branches : successors are distributions in multiples of 1/parts over at most so many
+        states.
     noise : observations likewise, in multiples of 1/noise; 1 for one observation in each state.
-    starts, start_parts : mu is a distribution over at most so many states, in multiples of 1/start_parts.
+    starts, start_parts : mu is a distribution over at most so many states, in multiples of
+        1/start_parts.
     ends : whether episodes can end.
-    forward : whether states lead to later ones only, so that every episode ends within n steps and gamma may be 1.
+    forward : whether states lead to later ones only, so that every episode ends within n steps and
+        gamma may be 1.
     gamma : the discount.
 
     >>> space = SparsePOMDPs(states=3, actions=2, observations=2)
@@ -97,18 +104,36 @@ class SparsePOMDPs(TaskSpace):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "gamma", Fraction(self.gamma))
-        small = ("states", "actions", "observations", "parts", "branches", "noise", "starts", "start_parts")
+        small = (
+            "states",
+            "actions",
+            "observations",
+            "parts",
+            "branches",
+            "noise",
+            "starts",
+            "start_parts",
+        )
         for key in small:
             if isinstance(x := getattr(self, key), bool) or not isinstance(x, int) or x < 1:
                 raise WorkbenchError(f"{key} is a whole number, at least 1, not {x!r}")
-        if not (isinstance(self.lowest, int) and isinstance(self.highest, int) and self.lowest <= self.highest):
+        if not (
+            isinstance(self.lowest, int)
+            and isinstance(self.highest, int)
+            and self.lowest <= self.highest
+        ):
             raise WorkbenchError(
-                f"rewards are whole numbers, lowest to highest, not {self.lowest!r} to {self.highest!r}"
+                f"rewards are whole numbers, lowest to highest, not {self.lowest!r} to "
+                f"{self.highest!r}"
             )
         if self.forward and not self.ends:
-            raise WorkbenchError("forward=True needs ends=True: the last state has nowhere else to go")
+            raise WorkbenchError(
+                "forward=True needs ends=True: the last state has nowhere else to go"
+            )
         if not (0 <= self.gamma < 1 or (self.forward and self.gamma == 1)):
-            raise WorkbenchError(f"episodes need not end here: the discount must be below 1, not {self.gamma}")
+            raise WorkbenchError(
+                f"episodes need not end here: the discount must be below 1, not {self.gamma}"
+            )
         if self.states > 8 or self.actions > 6 or self.observations > 6:
             raise TooLarge("these spaces have at most 8 states, 6 actions and 6 observations")
 
@@ -159,19 +184,45 @@ class SparsePOMDPs(TaskSpace):
 
     def settings(self) -> dict[str, Any]:
         keys = (
-            "states", "actions", "observations", "lowest", "highest", "parts", "branches", "noise", "starts", "start_parts",
-            "ends", "forward",
-        )  # fmt: skip
-        return {"name": self.name, **{key: getattr(self, key) for key in keys}, "gamma": str(self.gamma)}
+            "states",
+            "actions",
+            "observations",
+            "lowest",
+            "highest",
+            "parts",
+            "branches",
+            "noise",
+            "starts",
+            "start_parts",
+            "ends",
+            "forward",
+        )
+        return {
+            "name": self.name,
+            **{key: getattr(self, key) for key in keys},
+            "gamma": str(self.gamma),
+        }
 
     def _kind(self) -> str:
-        chances = f"successors in {self.parts} parts" if self.parts > 1 and self.branches > 1 else "certain successors"
-        return f"sparse POMDPs, {chances}" + (f", observations in {self.noise} parts" if self.noise > 1 else "")
+        chances = (
+            f"successors in {self.parts} parts"
+            if self.parts > 1 and self.branches > 1
+            else "certain successors"
+        )
+        return f"sparse POMDPs, {chances}" + (
+            f", observations in {self.noise} parts" if self.noise > 1 else ""
+        )
 
     def __str__(self) -> str:
-        size = f"up to {self.states} states, {self.actions} actions, {self.observations} observations"
+        size = (
+            f"up to {self.states} states, {self.actions} actions, {self.observations} observations"
+        )
         size = f"each step to a later state, {size}" if self.forward else size
-        rewards = f"rewards {self.lowest} to {self.highest}" if self.highest > self.lowest else f"rewards {self.lowest}"
+        rewards = (
+            f"rewards {self.lowest} to {self.highest}"
+            if self.highest > self.lowest
+            else f"rewards {self.lowest}"
+        )
         return f"{self._kind()}, {size}, {rewards}, gamma {self.gamma}"
 
     def task(self, code: Code) -> POMDP:
@@ -180,7 +231,9 @@ class SparsePOMDPs(TaskSpace):
         def p(s: int, a: int) -> dict[tuple[Any, int], Fraction]:
             i = s * self.actions + a
             r = self.rewards[code[self._pairs + i]]
-            return {("end" if t == n else t, r): x for t, x in _shares(self.moves[s][code[i]]).items()}
+            return {
+                ("end" if t == n else t, r): x for t, x in _shares(self.moves[s][code[i]]).items()
+            }
 
         def omega(s: Any) -> dict[int, Fraction]:
             s = next(iter(mu)) if s == "end" else s  # no observation belongs to the end alone
@@ -243,7 +296,9 @@ class SparsePOMDPs(TaskSpace):
             for observations in every("observations", self.observations):
                 emissions = _renamed(self.emissions, observations)
                 for actions in every("actions", self.actions):
-                    pairs = [states[s] * self.actions + actions[a] for s, a in product(*self._sizes)]
+                    pairs = [
+                        states[s] * self.actions + actions[a] for s, a in product(*self._sizes)
+                    ]
                     move = [
                         *pairs,
                         *(self._pairs + i for i in pairs),
@@ -291,7 +346,8 @@ def _renamed(rows: list[Weights], sigma: tuple[int, ...]) -> NDArray[np.int64]:
 
 @dataclass(frozen=True, repr=False)
 class DeterministicPOMDPs(SparsePOMDPs):
-    """All deterministic POMDPs of up to some states: every (s, a) has one successor, every state one observation.
+    """All deterministic POMDPs of up to some states: every (s, a) has one successor, every state
+    one observation.
 
     Episodes start in one state, or with equal chance in one of a set of at most `starts` states.
 
@@ -306,7 +362,9 @@ class DeterministicPOMDPs(SparsePOMDPs):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.parts != 1 or self.noise != 1:
-            raise WorkbenchError("a deterministic POMDP has parts=1 and noise=1; use SparsePOMDPs for others")
+            raise WorkbenchError(
+                "a deterministic POMDP has parts=1 and noise=1; use SparsePOMDPs for others"
+            )
 
     @cached_property
     def beginnings(self) -> list[Weights]:
@@ -323,7 +381,8 @@ class DeterministicPOMDPs(SparsePOMDPs):
 
 @dataclass(frozen=True, repr=False)
 class Automata(SparsePOMDPs):
-    """Automata with random observations: every (s, a) has one successor; what a state shows is drawn, in parts of `noise`.
+    """Automata with random observations: every (s, a) has one successor; what a state shows is
+    drawn, in parts of `noise`.
 
     >>> Automata(states=2, actions=2, observations=2, noise=4)
     automata, observations in 4 parts, up to 2 states, 2 actions, 2 observations, rewards -1 to 1, gamma 9/10

@@ -1,21 +1,25 @@
-"""Spaces of small tasks: finite sets of POMDPs that can be counted, enumerated modulo symmetry, sampled and walked through.
+"""Spaces of small tasks: finite sets of POMDPs that can be counted, enumerated modulo symmetry,
+sampled and walked through.
 
-A member of a space is a *code*, a tuple of digits, each below its radix: the i-th reward, the i-th successor distribution,
-and so on. So a space has prod(radices) codes, numbered in the order of a counter whose last digit turns fastest.
+A member of a space is a *code*, a tuple of digits, each below its radix: the i-th reward, the i-th
+successor distribution, and so on. So a space has prod(radices) codes, numbered in the order of a
+counter whose last digit turns fastest.
 
-**Symmetry.** A relabelling (of states, observations, actions) permutes the places of a code and renames the digits at each
-place; the relabellings of a kind form a group G that acts on codes. Scaling all rewards by c > 0, and shifting them where
-every episode is paid exactly once, are normal forms N that commute with G: divide by the greatest common divisor, move the
-smallest reward down to the lowest. Parts of a task that cannot be reached are cleared, C. The canonical form of a code is
+**Symmetry.** A relabelling (of states, observations, actions) permutes the places of a code and
+renames the digits at each place; the relabellings of a kind form a group G that acts on codes.
+Scaling all rewards by c > 0, and shifting them where every episode is paid exactly once, are normal
+forms N that commute with G: divide by the greatest common divisor, move the smallest reward down to
+the lowest. Parts of a task that cannot be reached are cleared, C. The canonical form of a code is
 
     canonical(x) = min over g in G of  C(g N(C(x)))
 
-which is a code of the same class, the same for all of the class. Which symmetries may be used depends on the question: a
-rule that breaks ties by the number of an action tells relabelled actions apart (`Statement.symmetries`), and only what gives
-the same answer for certain is merged.
+which is a code of the same class, the same for all of the class. Which symmetries may be used
+depends on the question: a rule that breaks ties by the number of an action tells relabelled actions
+apart (`Statement.symmetries`), and only what gives the same answer for certain is merged.
 
-**Counting.** Where nothing is cleared the number of classes is Burnside's: the mean over g of the codes that g leaves alone,
-a product over the cycles of g. Otherwise classes are counted by listing them.
+**Counting.** Where nothing is cleared the number of classes is Burnside's: the mean over g of the
+codes that g leaves alone, a product over the cycles of g. Otherwise classes are counted by listing
+them.
 
 >>> from workbench.lab.sequences import SequenceTasks
 >>> space = SequenceTasks(length=2, actions=2, lowest=0, highest=1)
@@ -38,7 +42,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.errors import TooLarge, WorkbenchError
-from workbench.pomdp import POMDP
+from workbench.model.pomdp import POMDP
 
 KINDS = ("states", "observations", "actions", "scale", "shift")
 """The symmetries there are: three kinds of relabelling, and two normal forms of the rewards."""
@@ -58,7 +62,8 @@ _MOST_RELABELLINGS = 50_000
 
 @dataclass(frozen=True, eq=False)
 class Relabelling:
-    """One element of the group: the digit x at place i becomes the digit `rename[i][x]` at place `move[i]`."""
+    """One element of the group: the digit x at place i becomes the digit `rename[i][x]` at place
+    `move[i]`."""
 
     move: NDArray[np.int64]
     rename: tuple[NDArray[np.int64], ...]
@@ -71,7 +76,8 @@ class Relabelling:
         return image
 
     def fixed(self) -> int:
-        """How many codes it leaves alone: for each cycle of places, the digits that come back to themselves."""
+        """How many codes it leaves alone: for each cycle of places, the digits that come back to
+        themselves."""
         found, seen = 1, np.zeros(len(self.move), dtype=bool)
         for first in range(len(self.move)):
             if seen[first]:
@@ -110,7 +116,8 @@ class TaskSpace(ABC):
 
     @abstractmethod
     def normal(self, codes: Codes, kinds: tuple[str, ...]) -> Codes:
-        """The codes with rewards in the normal form of "scale" and "shift", those that are among the kinds."""
+        """The codes with rewards in the normal form of "scale" and "shift", those that are among
+        the kinds."""
 
     def cleared(self, codes: Codes) -> Codes:
         """The codes with the parts that cannot be reached set to a fixed digit."""
@@ -173,7 +180,9 @@ class TaskSpace(ABC):
         for one in self.relabellings(kinds):
             found.append(one)
             if len(found) > _MOST_RELABELLINGS:
-                raise TooLarge(f"{self} has more than {_MOST_RELABELLINGS:,} relabellings: merge fewer kinds")
+                raise TooLarge(
+                    f"{self} has more than {_MOST_RELABELLINGS:,} relabellings: merge fewer kinds"
+                )
         return tuple(found)
 
     def canonical_ranks(self, codes: Codes, kinds: Collection[str]) -> NDArray[Any]:
@@ -215,7 +224,9 @@ class TaskSpace(ABC):
     def classes(self, kinds: Collection[str] = KINDS, most: int = MOST_LISTED) -> Iterator[Code]:
         """The canonical codes, in order."""
         if self.size > most:
-            raise TooLarge(f"{self} has {self.size:,} codes, more than {most:,}: sample it, or make it smaller")
+            raise TooLarge(
+                f"{self} has {self.size:,} codes, more than {most:,}: sample it, or make it smaller"
+            )
         for first in range(0, self.size, CHUNK):
             codes = self.codes(first, min(first + CHUNK, self.size))
             for row in codes[self.is_canonical(codes, kinds)].tolist():
@@ -230,7 +241,8 @@ class TaskSpace(ABC):
         return total // len(group)
 
     def fixed(self, one: Relabelling, kinds: tuple[str, ...]) -> int:
-        """How many codes in normal form a relabelling leaves alone; a space with normal forms counts them itself."""
+        """How many codes in normal form a relabelling leaves alone; a space with normal forms
+        counts them itself."""
         return one.fixed()
 
     # ------------------------------------------------------------------ walking
@@ -241,6 +253,8 @@ class TaskSpace(ABC):
 
     def neighbours(self, code: Code, rng: np.random.Generator, most: int = 64) -> list[Code]:
         """Codes that differ from a code in one digit, in random order; no more than some."""
-        every = [(i, x) for i, radix in enumerate(self.radices) for x in range(radix) if x != code[i]]
+        every = [
+            (i, x) for i, radix in enumerate(self.radices) for x in range(radix) if x != code[i]
+        ]
         chosen = rng.permutation(len(every))[:most].tolist()
         return [(*code[:i], x, *code[i + 1 :]) for i, x in (every[j] for j in chosen)]

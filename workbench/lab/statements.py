@@ -1,14 +1,16 @@
-"""Statements about a task that a search looks for, each judged twice: quickly in floats, then exactly in rationals.
+"""Statements about a task that a search looks for, each judged twice: quickly in floats, then
+exactly in rationals.
 
-A statement gives a task a *score* in floats, positive where it seems to hold; the score leads a search uphill. What seems to
-hold is then decided by `exactly`, which computes in rationals and returns a `Verdict`: yes, no or undecided, with the numbers
-that it found and a certificate where there is one. A search reports nothing that was not confirmed.
+A statement gives a task a *score* in floats, positive where it seems to hold; the score leads a
+search uphill. What seems to hold is then decided by `exactly`, which computes in rationals and
+returns a `Verdict`: yes, no or undecided, with the numbers that it found and a certificate where
+there is one. A search reports nothing that was not confirmed.
 
-Each statement says which symmetries leave its answer alone for certain (`symmetries`). A statement of one's own is a Python
-function of the task, or of the task with a memory and a policy:
+Each statement says which symmetries leave its answer alone for certain (`symmetries`). A statement
+of one's own is a Python function of the task, or of the task with a memory and a policy:
 
 >>> from workbench.lab.sequences import SequenceTasks
->>> from workbench.lab.searching import search
+>>> from workbench.lab.search import search
 >>> def needs_two_actions(P, E, pi):        # the task, the task with the memory, the uniform policy of it
 ...     from workbench import best_memoryless
 ...     return best_memoryless(E, exact=True).value > best_memoryless(P, exact=True).value
@@ -28,12 +30,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.augmentation import augment
 from workbench.errors import UnknownLabel, WorkbenchError, WrongType
 from workbench.lab.spaces import Codes, TaskSpace
-from workbench.memories import attach
-from workbench.policy import uniform
-from workbench.pomdp import POMDP
+from workbench.model.augment import augment
+from workbench.model.memories import attach
+from workbench.model.policy import uniform
+from workbench.model.pomdp import POMDP
 
 RELABELLINGS = ("states", "observations", "actions")
 
@@ -58,7 +60,8 @@ class Verdict:
 
 
 class Statement(ABC):
-    """A statement about a task. Subclasses are frozen dataclasses whose fields are its parameters."""
+    """A statement about a task. Subclasses are frozen dataclasses whose fields are its
+    parameters."""
 
     name: str
     """As the command line calls it."""
@@ -72,7 +75,8 @@ class Statement(ABC):
 
     @abstractmethod
     def score(self, P: POMDP) -> float:
-        """In floats: positive where the statement seems to hold, larger where it holds by more; NaN if it cannot be judged."""
+        """In floats: positive where the statement seems to hold, larger where it holds by more; NaN
+        if it cannot be judged."""
 
     @abstractmethod
     def exactly(self, P: POMDP) -> Verdict:
@@ -117,7 +121,8 @@ class Predicate(Statement):
         P   the task      memory   the memory, attached      E   the task with the memory
         pi  the uniform policy of E, or what `policy(E)` returns
 
-    It may return a truth value, a number (positive where the statement holds, so that a search can climb) or a `Verdict`.
+    It may return a truth value, a number (positive where the statement holds, so that a search can
+    climb) or a `Verdict`.
     """
 
     holds: Callable[..., Any]
@@ -203,19 +208,27 @@ def as_statement(what: Any, **parameters: Any) -> Statement:
     """
     if isinstance(what, Statement):
         if parameters:
-            raise WorkbenchError(f"{what.name} is a statement already: it takes no {next(iter(parameters))}")
+            raise WorkbenchError(
+                f"{what.name} is a statement already: it takes no {next(iter(parameters))}"
+            )
         return what
     if isinstance(what, str):
         known = statements()
         if what not in known:
-            raise UnknownLabel(f"unknown statement {what!r}: one of {', '.join(known)}, or a Python function")
+            raise UnknownLabel(
+                f"unknown statement {what!r}: one of {', '.join(known)}, or a Python function"
+            )
         make: Any = known[what]
     elif callable(what):
         make = lambda **rest: Predicate(what, **rest)  # noqa: E731
     else:
-        raise WrongType(f"a statement is a name, a function of a POMDP or a Statement, not {what!r}")
+        raise WrongType(
+            f"a statement is a name, a function of a POMDP or a Statement, not {what!r}"
+        )
     try:
-        found: Statement = make(**{key: tuple(x) if isinstance(x, list) else x for key, x in parameters.items()})
+        found: Statement = make(
+            **{key: tuple(x) if isinstance(x, list) else x for key, x in parameters.items()}
+        )
     except WorkbenchError:
         raise
     except TypeError as error:

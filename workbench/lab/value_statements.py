@@ -1,4 +1,5 @@
-"""Statements about values, steps and beliefs: TD against Monte Carlo, a step towards greedy, what a memory is good for.
+"""Statements about values, steps and beliefs: TD against Monte Carlo, a step towards greedy, what a
+memory is good for.
 
     td-greedy-leaves-optimum         greedy on one-step TD values leaves the optimal policies (Section 5.1)
     greedy-lowers                    a small step towards greedy lowers the return (Section 5.2)
@@ -20,23 +21,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.augmentation import augment
-from workbench.beliefs import TooManyBeliefs, reachable_beliefs
+from workbench.certificates import values as evidence
 from workbench.errors import NeverEnds, WorkbenchError
-from workbench.evaluation import Evaluation, evaluate
-from workbench.expressiveness import is_sufficiently_expressive
-from workbench.lab import evidence
+from workbench.evaluation.evaluate import Evaluation, evaluate
+from workbench.evaluation.shortcuts import shortcuts
+from workbench.evaluation.td import lambda_discrepancy, td_values
+from workbench.improvement.oracle import has_finite_horizon
 from workbench.lab.sequences import SequenceTasks
 from workbench.lab.spaces import TaskSpace
 from workbench.lab.statements import NO, RELABELLINGS, Statement, Verdict
-from workbench.memories import B, none, parse
-from workbench.optimum import best_memoryless
-from workbench.oracles import has_finite_horizon
-from workbench.policy import Policy, uniform
-from workbench.pomdp import POMDP
-from workbench.shortcut_search import ShortcutCount, count_shortcuts, shortcuts
-from workbench.space import show
-from workbench.td import lambda_discrepancy, td_values
+from workbench.model.augment import augment
+from workbench.model.beliefs import TooManyBeliefs, reachable_beliefs
+from workbench.model.memories import B, none, parse_memory
+from workbench.model.policy import Policy, uniform
+from workbench.model.pomdp import POMDP
+from workbench.model.space import show
+from workbench.optima.shortcut_count import ShortcutCount, count_shortcuts
+from workbench.optima.yardsticks import best_memoryless
+from workbench.sufficiency.expressive import is_sufficiently_expressive
 
 _CLEARLY = 1e-9
 
@@ -55,7 +57,8 @@ def _rewards_may_shift(space: TaskSpace, undiscounted: bool) -> bool:
 
 @dataclass(frozen=True)
 class TDGreedyLeaves(Statement):
-    """Every optimal deterministic policy of <P, memory> has a strict non-Markovian shortcut: Q-learning's target leaves it.
+    """Every optimal deterministic policy of <P, memory> has a strict non-Markovian shortcut:
+    Q-learning's target leaves it.
 
     Parameters
     ----------
@@ -69,11 +72,14 @@ class TDGreedyLeaves(Statement):
     about = "greedy on one-step TD values (Q-learning's target) leaves every optimal policy"
 
     def __post_init__(self) -> None:
-        parse(self.memory)
+        parse_memory(self.memory)
 
     def sentence(self) -> str:
         which = "every optimal policy" if self.every else "some optimal policy"
-        return f"With {self.memory}, greedy on one-step TD values leaves {which} for an action that is no better."
+        return (
+            f"With {self.memory}, greedy on one-step TD values leaves {which} for "
+            "an action that is no better."
+        )
 
     def symmetries(self, space: TaskSpace) -> tuple[str, ...]:
         kinds = (*RELABELLINGS, "scale")
@@ -112,20 +118,25 @@ class TDGreedyLeaves(Statement):
         worth = evidence.value_certificate(P, self.memory, found.pi, found.value)
         if not has_finite_horizon(P):
             return (worth,)
-        return worth, evidence.td_certificate(P, self.memory, td_values(found.P, found.pi, exact=True))
+        return worth, evidence.td_certificate(
+            P, self.memory, td_values(found.P, found.pi, exact=True)
+        )
 
 
 @dataclass(frozen=True)
 class GreedyLowers(Statement):
-    """From some policy every small enough step towards the greedy policy lowers the return, although greedy is unique.
+    """From some policy every small enough step towards the greedy policy lowers the return,
+    although greedy is unique.
 
-    Along pi + eps (greedy - pi) the return changes at eps = 0 at the rate
-    sum_s d(s) sum_o omega(o|s) sum_a (greedy - pi)(a|o) q_pi(s,a), d the discounted occupancy: negative means that it falls.
+    Along pi + eps (greedy - pi) the return changes at eps = 0 at the rate sum_s d(s) sum_o
+    omega(o|s) sum_a (greedy - pi)(a|o) q_pi(s,a), d the discounted occupancy: negative means that
+    it falls.
 
     Parameters
     ----------
     weights : those of the q-values that greedy looks at.
-    parts : 0 looks at the uniform policy; n at all policies whose probabilities are multiples of 1/n.
+    parts : 0 looks at the uniform policy; n at all policies whose probabilities are multiples of
+        1/n.
     memory : of the task; the step is taken in <P, memory>.
     """
 
@@ -133,17 +144,23 @@ class GreedyLowers(Statement):
     parts: int = 0
     memory: str = "none"
     name = "greedy-lowers"
-    about = "a small step towards greedy on visits-weighted q lowers the return, from the uniform or some other policy"
+    about = (
+        "a small step towards greedy on visits-weighted q lowers the return, from "
+        "the uniform or some other policy"
+    )
 
     def __post_init__(self) -> None:
-        parse(self.memory)
+        parse_memory(self.memory)
         if self.parts < 0:
             raise WorkbenchError(f"parts is 0 or the number of parts of one, not {self.parts}")
 
     def sentence(self) -> str:
         whence = "the uniform policy" if not self.parts else f"some policy in {self.parts} parts"
         where = "" if self.memory == "none" else f" with {self.memory}"
-        return f"From {whence}{where} every small step towards greedy on {self.weights}-weighted q lowers the return."
+        return (
+            f"From {whence}{where} every small step towards greedy on "
+            f"{self.weights}-weighted q lowers the return."
+        )
 
     def symmetries(self, space: TaskSpace) -> tuple[str, ...]:
         kinds = (*RELABELLINGS, "scale")
@@ -185,7 +202,8 @@ class GreedyLowers(Statement):
             )
 
     def _fall(self, E: POMDP, pi: Policy, exact: bool) -> tuple[Any, dict[Any, Any] | None]:
-        """How fast the return falls at first, and the greedy actions; None where greedy is not unique."""
+        """How fast the return falls at first, and the greedy actions; None where greedy is not
+        unique."""
         try:
             seen = evaluate(E, pi, exact=exact, weights=self.weights)
             flow = evaluate(E, pi, exact=exact, weights="discounted")
@@ -196,7 +214,8 @@ class GreedyLowers(Statement):
 
 
 def unique_greedy(found: Evaluation, exact: bool) -> dict[Any, Any] | None:
-    """The greedy action of every observation that is reached; None if two are equally good or undefined somewhere."""
+    """The greedy action of every observation that is reached; None if two are equally good or
+    undefined somewhere."""
     P, greedy = found.P, {}
     for i in np.flatnonzero(found.reached.raw).tolist():
         row = found.q.row(P.O[i])
@@ -212,7 +231,8 @@ def unique_greedy(found: Evaluation, exact: bool) -> dict[Any, Any] | None:
 
 
 def rate_of_change(flow: Evaluation, greedy: dict[Any, Any]) -> Any:
-    """The derivative of the return along pi + eps (greedy - pi) at 0; `flow` is evaluated with discounted weights."""
+    """The derivative of the return along pi + eps (greedy - pi) at 0; `flow` is evaluated with
+    discounted weights."""
     P, total = flow.P, 0
     for s in P.S:
         if s in P.terminal or (d := flow.visits[s]) == 0:
@@ -241,21 +261,29 @@ def _compositions(total: int, parts: int) -> Iterator[tuple[int, ...]]:
 
 @dataclass(frozen=True)
 class ZeroDiscrepancy(Statement):
-    """Under the uniform policy TD(0) and Monte Carlo agree on every pair (o, a), and yet a memory gives a better policy.
+    """Under the uniform policy TD(0) and Monte Carlo agree on every pair (o, a), and yet a memory
+    gives a better policy.
 
-    "Better" is better than every memoryless policy, stochastic ones included. That is decided where no observation can come
-    twice in an episode: the return is then linear in each row of the policy, and a deterministic policy is best.
+    "Better" is better than every memoryless policy, stochastic ones included. That is decided where
+    no observation can come twice in an episode: the return is then linear in each row of the
+    policy, and a deterministic policy is best.
     """
 
     memory: str = "O1"
     name = "zero-discrepancy-memory-helps"
-    about = "the lambda-discrepancy of the uniform policy is zero, and yet a memory gives a better policy"
+    about = (
+        "the lambda-discrepancy of the uniform policy is zero, and yet a memory "
+        "gives a better policy"
+    )
 
     def __post_init__(self) -> None:
-        parse(self.memory)
+        parse_memory(self.memory)
 
     def sentence(self) -> str:
-        return f"The lambda-discrepancy of the uniform policy is zero, and yet {self.memory} gives a better policy than none."
+        return (
+            "The lambda-discrepancy of the uniform policy is zero, and yet "
+            f"{self.memory} gives a better policy than none."
+        )
 
     def symmetries(self, space: TaskSpace) -> tuple[str, ...]:
         kinds = (*RELABELLINGS, "scale")
@@ -268,7 +296,9 @@ class ZeroDiscrepancy(Statement):
             apart = float(lambda_discrepancy(P, uniform(P), norm=np.inf))
             if not apart <= _CLEARLY:
                 return -apart
-            better = float(best_memoryless(augment(P, self.memory)).value - best_memoryless(P).value)
+            better = float(
+                best_memoryless(augment(P, self.memory)).value - best_memoryless(P).value
+            )
         except NeverEnds:
             return np.nan
         return better - _CLEARLY
@@ -282,7 +312,10 @@ class ZeroDiscrepancy(Statement):
             return Verdict(None if apart is None else False, facts)
         without = best_memoryless(P, exact=True)
         with_it = best_memoryless(augment(P, self.memory), exact=True)
-        facts |= {"best without memory": str(without.value), f"best with {self.memory}": str(with_it.value)}
+        facts |= {
+            "best without memory": str(without.value),
+            f"best with {self.memory}": str(with_it.value),
+        }
         if not (without.certified and with_it.value > without.value):
             return Verdict(False if without.certified and with_it.certified else None, facts)
         certificates = [evidence.value_certificate(P, self.memory, with_it.policy, with_it.value)]
@@ -316,7 +349,8 @@ def repeats_an_observation(P: POMDP) -> bool:
 
 @dataclass(frozen=True)
 class _AboutBits(Statement):
-    """What the two statements about Proposition A.2 (1) have in common; rewards do not matter to them."""
+    """What the two statements about Proposition A.2 (1) have in common; rewards do not matter to
+    them."""
 
     def symmetries(self, space: TaskSpace) -> tuple[str, ...]:
         return (*RELABELLINGS, "scale", *(("shift",) if isinstance(space, SequenceTasks) else ()))
@@ -348,7 +382,10 @@ class ExpressiveNotByBound(_AboutBits):
     below: int = 1
     limit: int = 40
     name = "expressive-not-by-bound"
-    about = "B(k) is sufficiently expressive although the bound of Proposition A.2 (1) asks for more bits"
+    about = (
+        "B(k) is sufficiently expressive although the bound of Proposition A.2 (1) "
+        "asks for more bits"
+    )
 
     def sentence(self) -> str:
         bits = "more bits" if self.below == 1 else f"at least {self.below} bits more"
@@ -363,7 +400,9 @@ class ExpressiveNotByBound(_AboutBits):
             return Verdict(False, {"printed bound": str(bound)})
         found = is_sufficiently_expressive(P, B(k) if k else none, limit=self.limit)
         facts = {"printed bound": str(bound), found.memory: found.reason}
-        return Verdict(found.holds, facts, evidence.bits_certificates(P, found) if found.holds else ())
+        return Verdict(
+            found.holds, facts, evidence.bits_certificates(P, found) if found.holds else ()
+        )
 
 
 @dataclass(frozen=True)

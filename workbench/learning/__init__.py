@@ -1,6 +1,7 @@
 """Learners at compiled speed: Section 5.1, Appendices D.1 and D.6.1.
 
-`learn(P, learner, steps=..., seeds=...)` runs a learner on a POMDP, augmented or not, and returns a `Run`:
+`learn(P, learner, steps=..., seeds=...)` runs a learner on a POMDP, augmented or not, and returns a
+`Run`:
 
 | record | algorithm | kernel |
 |---|---|---|
@@ -11,36 +12,7 @@
 | `Prediction` | the same for a fixed policy | `sarsa_kernels` |
 | `ActorCritic` | n-step actor-critic with a sliding window | `actor_kernels` |
 
-Each kernel's module states the update and the order in which it draws its random words; `random_kernels` states what
-is done with a word. A run is a function of (POMDP, record, steps, seed) alone, to the last bit.
+Each kernel's module states the update and the order in which it draws its random words;
+`random_kernels` states what is done with a word. A run is a function of (POMDP, record, steps,
+seed) alone, to the last bit.
 """
-
-from workbench.learning.options import (
-    LEARNERS,
-    ActorCritic,
-    DoubleQLearning,
-    Learner,
-    MonteCarlo,
-    OptionError,
-    Prediction,
-    QLearning,
-    Sarsa,
-    by_name,
-)
-from workbench.learning.run import Run
-from workbench.learning.runner import learn
-
-__all__ = [
-    "LEARNERS",
-    "ActorCritic",
-    "DoubleQLearning",
-    "Learner",
-    "MonteCarlo",
-    "OptionError",
-    "Prediction",
-    "QLearning",
-    "Run",
-    "Sarsa",
-    "by_name",
-    "learn",
-]

@@ -1,22 +1,25 @@
 # mypy: disallow-untyped-defs=False
 """n-step actor-critic with a sliding window: Section 5.1, Appendix D.1.
 
-pi(a|o) is the softmax of preferences h(o, a). At every step the pair visited n steps ago is updated with its full
-n-step return; when the episode ends, the pairs that remain in the window are updated with their returns, oldest first:
+pi(a|o) is the softmax of preferences h(o, a). At every step the pair visited n steps ago is updated
+with its full n-step return; when the episode ends, the pairs that remain in the window are updated
+with their returns, oldest first:
 
     G      = r_1 + gamma r_2 + ... + gamma^(n-1) r_n + gamma^n v(o_n)           (no last term after the end)
     delta  = G - v(o)
     v(o)  += value_step delta
     h(o,b) += policy_step delta ( [b = a] - pi(b|o) )      for all b, pi as it is at the update
 
-An episode cut off at `limit` steps ends likewise, but each G goes on with gamma^k v of the last observation.
+An episode cut off at `limit` steps ends likewise, but each G goes on with gamma^k v of the last
+observation.
 
-The window is a ring of n places: `o_at` and `a_at` hold the pair, `G_at` the part of its return that is known. Powers
-of gamma come from a table, and a reward is added to every return in the window at once, so nothing is summed twice and
-rewards of 0 cost nothing. `pi` caches the softmax rows; only the row just changed is computed again.
+The window is a ring of n places: `o_at` and `a_at` hold the pair, `G_at` the part of its return
+that is known. Powers of gamma come from a table, and a reward is added to every return in the
+window at once, so nothing is summed twice and rewards of 0 cost nothing. `pi` caches the softmax
+rows; only the row just changed is computed again.
 
-Random words, in this order: at the start of an episode, its start (if there are several); at each step one for the
-action, then one for the outcome (if there are several).
+Random words, in this order: at the start of an episode, its start (if there are several); at each
+step one for the action, then one for the outcome (if there are several).
 """
 
 from __future__ import annotations
@@ -57,7 +60,7 @@ def draw_action(pi, base, nA, word):
 
 
 @njit(forceinline=True)
-def improve(h, pi, v, o, a, nA, G, policy_step, value_step):
+def update_actor(h, pi, v, o, a, nA, G, policy_step, value_step):
     """One update of actor and critic at the pair (o, a), whose return is G."""
     delta = G - v[o]
     v[o] += value_step * delta
@@ -72,9 +75,30 @@ def improve(h, pi, v, o, a, nA, G, policy_step, value_step):
 
 @njit(cache=True, nogil=True)
 def actor_critic(
-    rows, outcomes, starts, actions, words, t, t_stop, t_end, every, rewards, episodes, policies,
-    h, v, pi, o_at, a_at, G_at, powers, oldest_at, policy_step, value_step, limit,
-):  # fmt: skip
+    rows,
+    outcomes,
+    starts,
+    actions,
+    words,
+    t,
+    t_stop,
+    t_end,
+    every,
+    rewards,
+    episodes,
+    policies,
+    h,
+    v,
+    pi,
+    o_at,
+    a_at,
+    G_at,
+    powers,
+    oldest_at,
+    policy_step,
+    value_step,
+    limit,
+):
     """Run actor-critic from step t to step t_stop and say where it stopped."""
     nA = uint64(len(actions))
     n = uint64(len(G_at))
@@ -109,7 +133,9 @@ def actor_critic(
                     G = G_at[oldest]
                     if not ended:
                         G += powers[held] * v[o_next]
-                    improve(h, pi, v, o_at[oldest], a_at[oldest], nA, G, policy_step, value_step)
+                    update_actor(
+                        h, pi, v, o_at[oldest], a_at[oldest], nA, G, policy_step, value_step
+                    )
                     oldest = uint64(0) if oldest + uint64(1) == n else oldest + uint64(1)
                     held -= uint64(1)
                 age = uint64(0)
@@ -119,13 +145,23 @@ def actor_critic(
                 o = uint64(o_next)
                 if held == n:
                     G = G_at[oldest] + powers[n] * v[o]
-                    improve(h, pi, v, o_at[oldest], a_at[oldest], nA, G, policy_step, value_step)
+                    update_actor(
+                        h, pi, v, o_at[oldest], a_at[oldest], nA, G, policy_step, value_step
+                    )
                     oldest = uint64(0) if oldest + uint64(1) == n else oldest + uint64(1)
                     held -= uint64(1)
         rewards[block] = total
         t = pause
         if t == (block + 1) * every or t == t_end:
             keep_greedy(h, nA, policies, block)
-    words[0], words[1], words[2], words[3], words[4], words[6], words[7] = g0, g1, uint64(1), s, o, age, held
+    words[0], words[1], words[2], words[3], words[4], words[6], words[7] = (
+        g0,
+        g1,
+        uint64(1),
+        s,
+        o,
+        age,
+        held,
+    )
     oldest_at[0] = oldest
     return t

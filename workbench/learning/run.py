@@ -1,4 +1,5 @@
-"""What a run of a learner leaves behind: rewards by block, greedy policies and their exact values, tables, settings."""
+"""What a run of a learner leaves behind: rewards by block, greedy policies and their exact values,
+tables, settings."""
 
 from __future__ import annotations
 
@@ -10,12 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.errors import NeverEnds, UnknownLabel, WorkbenchError
-from workbench.evaluation import evaluate
-from workbench.learning.options import Learner
+from workbench.evaluation.evaluate import evaluate
+from workbench.learning.learners import Learner
 from workbench.learning.table_kernels import forget_unreached
-from workbench.numeric import Number
-from workbench.policy import Policy
-from workbench.pomdp import POMDP
+from workbench.model.numbers import Number
+from workbench.model.policy import Policy
+from workbench.model.pomdp import POMDP
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -32,10 +33,10 @@ class Run:
     seeds : the seeds, in the order of the first axis of all arrays.
     rewards : `rewards[seed, block]`, the sum of the rewards of a block.
     episodes : `episodes[seed, block]`, how many episodes ended in it.
-    actions : `actions[seed, block, o]`, the place of the greedy action at the end of a block, the first among equals;
-        None if the run kept no policies.
-    tables : what was learned, `tables[name][seed]`: "q" `[o, a]`; "q1", "q2" of Double Q-learning; preferences "h"
-        `[o, a]` and values "v" `[o]` of actor-critic.
+    actions : `actions[seed, block, o]`, the place of the greedy action at the end of a block, the
+        first among equals; None if the run kept no policies.
+    tables : what was learned, `tables[name][seed]`: "q" `[o, a]`; "q1", "q2" of Double Q-learning;
+        preferences "h" `[o, a]` and values "v" `[o]` of actor-critic.
     """
 
     P: POMDP
@@ -50,7 +51,8 @@ class Run:
 
     def __repr__(self) -> str:
         return (
-            f"Run of {self.learner} on {self.P.name}: {len(self.seeds)} seeds, {self.steps:,} steps each, "
+            f"Run of {self.learner} on {self.P.name}: {len(self.seeds)} seeds, {self.steps:,} "
+            "steps each, "
             f"reward per 100 steps {self.late().mean():.3f} in the last tenth"
         )
 
@@ -63,7 +65,8 @@ class Run:
 
     @property
     def per_100(self) -> NDArray[np.float64]:
-        """`per_100[seed, block]`: the average reward per 100 steps, the measure of the paper's figures."""
+        """`per_100[seed, block]`: the average reward per 100 steps, the measure of the paper's
+        figures."""
         return 100 * self.rewards / np.diff(self.ends, prepend=0)
 
     def early(self, share: float = 0.1) -> NDArray[np.float64]:
@@ -81,12 +84,15 @@ class Run:
         return max(1, round(share * self.rewards.shape[1]))
 
     def _average(self, blocks: slice) -> NDArray[np.float64]:
-        return 100 * self.rewards[:, blocks].sum(axis=1) / np.diff(self.ends, prepend=0)[blocks].sum()
+        return (
+            100 * self.rewards[:, blocks].sum(axis=1) / np.diff(self.ends, prepend=0)[blocks].sum()
+        )
 
     # ------------------------------------------------------------------ policies
 
     def policy(self, seed: int, block: int | None = None) -> Policy:
-        """The greedy policy of a seed: at the end of a block (0, 1, ... or -1), or of the run if `block` is None."""
+        """The greedy policy of a seed: at the end of a block (0, 1, ... or -1), or of the run if
+        `block` is None."""
         row = self._row(seed)
         if block is None:
             return Policy.from_actions(self.P, self._final()[row])
@@ -95,19 +101,24 @@ class Run:
     def softmax(self, seed: int) -> Policy:
         """The stochastic policy that actor-critic ends with."""
         if "h" not in self.tables:
-            raise WorkbenchError(f"{self.learner.kind} has no softmax policy; only ActorCritic has one")
+            raise WorkbenchError(
+                f"{self.learner.kind} has no softmax policy; only ActorCritic has one"
+            )
         h = self.tables["h"][self._row(seed)]
         weights = np.exp(h - h.max(axis=1, keepdims=True))
         return Policy(self.P, weights / weights.sum(axis=1, keepdims=True))
 
-    def values(self, gamma: Number | None = None, progress: Callable[[int, int], None] | None = None) -> NDArray[Any]:
+    def values(
+        self, gamma: Number | None = None, progress: Callable[[int, int], None] | None = None
+    ) -> NDArray[Any]:
         """`values[seed, block]`: the exact value of each greedy policy.
 
         Policies that act alike wherever they get to are evaluated once.
 
         Parameters
         ----------
-        gamma : evaluate with this discount instead of the POMDP's own; with 1, a policy that may not end has value NaN.
+        gamma : evaluate with this discount instead of the POMDP's own; with 1, a policy that may
+            not end has value NaN.
         progress : called with the numbers of policies done and to do.
         """
         return self._evaluated(self._kept(), gamma, progress)
@@ -120,12 +131,17 @@ class Run:
 
     def _row(self, seed: int) -> int:
         if seed not in self.seeds:
-            raise UnknownLabel(f"this run has no seed {seed!r}; its seeds are {_listed(self.seeds)}")
+            raise UnknownLabel(
+                f"this run has no seed {seed!r}; its seeds are {_listed(self.seeds)}"
+            )
         return self.seeds.index(seed)
 
     def _kept(self) -> NDArray[np.uint16]:
         if self.actions is None:
-            raise WorkbenchError("this run kept no greedy policies: learn(..., policies=True) keeps one for each block")
+            raise WorkbenchError(
+                "this run kept no greedy policies: learn(..., policies=True) keeps one for each "
+                "block"
+            )
         return self.actions
 
     def _final(self) -> NDArray[np.int64]:
@@ -134,15 +150,26 @@ class Run:
         return np.argmax(preferred, axis=2)
 
     def _evaluated(
-        self, actions: NDArray[Any], gamma: Number | None, progress: Callable[[int, int], None] | None
+        self,
+        actions: NDArray[Any],
+        gamma: Number | None,
+        progress: Callable[[int, int], None] | None,
     ) -> NDArray[np.float64]:
         P = self.P if gamma is None else self.P.with_gamma(gamma)
         rows = actions.reshape(-1, actions.shape[2]).astype(np.uint32)
         p, omega = P.p, P.omega
         forget_unreached(
-            p.row_ptr, p.s_next, p.prob.floats, omega.row_ptr, omega.o, omega.prob.floats, P.terminal.mask,
-            P.mu.prob.floats, len(P.A), rows,
-        )  # fmt: skip
+            p.row_ptr,
+            p.s_next,
+            p.prob.floats,
+            omega.row_ptr,
+            omega.o,
+            omega.prob.floats,
+            P.terminal.mask,
+            P.mu.prob.floats,
+            len(P.A),
+            rows,
+        )
         keys = rows.view(np.dtype((np.void, rows.dtype.itemsize * rows.shape[1]))).ravel()
         _, first, which = np.unique(keys, return_index=True, return_inverse=True)
         found = np.empty(len(first))
@@ -159,7 +186,8 @@ class Run:
 
         Parameters
         ----------
-        values : add the exact value of the greedy policy at the end of each block, under `gamma` if given.
+        values : add the exact value of the greedy policy at the end of each block, under `gamma` if
+            given.
         """
         import pandas as pd
 

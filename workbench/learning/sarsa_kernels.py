@@ -1,7 +1,9 @@
 # mypy: disallow-untyped-defs=False
-"""True online Sarsa(lambda) with Dutch traces (van Seijen and Sutton 2014), tabular: Section 5.1, Appendix D.6.1.
+"""True online Sarsa(lambda) with Dutch traces (van Seijen and Sutton 2014), tabular: Section 5.1,
+Appendix D.6.1.
 
-With i = (o, a), i' = (o', a'), a' chosen before the update, and q' = q(i') (0 after the end of the episode):
+With i = (o, a), i' = (o', a'), a' chosen before the update, and q' = q(i') (0 after the end of the
+episode):
 
     z(i)   = (1 - step) z(i) + 1
     delta  = r + gamma q' - q(i)
@@ -10,19 +12,19 @@ With i = (o, a), i' = (o', a'), a' chosen before the update, and q' = q(i') (0 a
     q(i)  -= step change
     q_old  = q'
 
-q_old starts an episode as q(i), all z as 0. Only the pairs with a trace are visited: `active[0 : held]` lists them,
-`z[0 : held]` holds their traces, `place[j]` is 1 + the place of j in the list, 0 if it is not there. A trace that falls
-to `cutoff` or below is 0. An episode cut off at `limit` steps is updated with q(i') as if it went on; then its traces
-go.
+q_old starts an episode as q(i), all z as 0. Only the pairs with a trace are visited: `active[0 :
+held]` lists them, `z[0 : held]` holds their traces, `place[j]` is 1 + the place of j in the list, 0
+if it is not there. A trace that falls to `cutoff` or below is 0. An episode cut off at `limit`
+steps is updated with q(i') as if it went on; then its traces go.
 
-The same kernel predicts: given `behaviour`, the cumulative thresholds of a policy pi(a | o), actions are drawn from it
-instead of epsilon-greedily; given `halving`, the step at time t is step / (1 + t / halving). Without them (None) the
-compiler leaves these parts out.
+The same kernel predicts: given `behaviour`, the cumulative thresholds of a policy pi(a | o),
+actions are drawn from it instead of epsilon-greedily; given `halving`, the step at time t is step /
+(1 + t / halving). Without them (None) the compiler leaves these parts out.
 
-Random words, in this order: at the start of an episode, its start (if there are several), then its first action; at
-each step the outcome (if there are several), then the next action, unless the episode is over. An action takes one word
-for whether to explore, then one for the action, or with several greedy actions one for which; drawn from a policy, it
-takes exactly one word.
+Random words, in this order: at the start of an episode, its start (if there are several), then its
+first action; at each step the outcome (if there are several), then the next action, unless the
+episode is over. An action takes one word for whether to explore, then one for the action, or with
+several greedy actions one for which; drawn from a policy, it takes exactly one word.
 """
 
 from __future__ import annotations
@@ -35,7 +37,7 @@ from workbench.learning.value_kernels import explore_or_greedy, greedy, keep_gre
 
 
 @njit(forceinline=True)
-def choose(q, o, nA, behaviour, epsilon, g0, g1):
+def choose_action(q, o, nA, behaviour, epsilon, g0, g1):
     """The generator's words and the next action."""
     if behaviour is None:
         best, first, ties = greedy(q, o * nA, nA)
@@ -50,7 +52,8 @@ def choose(q, o, nA, behaviour, epsilon, g0, g1):
 
 @njit(forceinline=True)
 def drop_small(active, z, place, held, cutoff):
-    """Take the traces of at most `cutoff` off the list, the last one filling each gap; the new length."""
+    """Take the traces of at most `cutoff` off the list, the last one filling each gap; the new
+    length."""
     j = uint64(0)
     while j < held:
         if z[j] <= cutoff:
@@ -74,17 +77,48 @@ def forget(active, place, held):
 
 @njit(cache=True, nogil=True)
 def sarsa(
-    rows, outcomes, starts, actions, words, t, t_stop, t_end, every, rewards, episodes, policies,
-    q, active, z, place, q_old_at, behaviour, halving, epsilon, step, gamma, lam, cutoff, limit,
-):  # fmt: skip
+    rows,
+    outcomes,
+    starts,
+    actions,
+    words,
+    t,
+    t_stop,
+    t_end,
+    every,
+    rewards,
+    episodes,
+    policies,
+    q,
+    active,
+    z,
+    place,
+    q_old_at,
+    behaviour,
+    halving,
+    epsilon,
+    step,
+    gamma,
+    lam,
+    cutoff,
+    limit,
+):
     """Run Sarsa(lambda) from step t to step t_stop and say where it stopped."""
     nA = uint64(len(actions))
     decay = gamma * lam
-    g0, g1, s, o, a, age, held = words[0], words[1], words[3], words[4], words[5], words[6], words[7]
+    g0, g1, s, o, a, age, held = (
+        words[0],
+        words[1],
+        words[3],
+        words[4],
+        words[5],
+        words[6],
+        words[7],
+    )
     q_old = q_old_at[0]
     if words[2] == uint64(0):
         g0, g1, s, o = begin(starts, g0, g1)
-        g0, g1, a = choose(q, o, nA, behaviour, epsilon, g0, g1)
+        g0, g1, a = choose_action(q, o, nA, behaviour, epsilon, g0, g1)
         q_old = q[o * nA + a]
     alpha = step
     while t < t_stop:
@@ -103,7 +137,7 @@ def sarsa(
                 age = limit
             else:
                 o = uint64(o_next)
-                g0, g1, a = choose(q, o, nA, behaviour, epsilon, g0, g1)
+                g0, g1, a = choose_action(q, o, nA, behaviour, epsilon, g0, g1)
                 q_next = q[o * nA + a]
             here = uint64(place[i])
             if here == uint64(0):
@@ -125,7 +159,7 @@ def sarsa(
                 age = uint64(0)
                 episodes[block] += 1
                 g0, g1, s, o = begin(starts, g0, g1)
-                g0, g1, a = choose(q, o, nA, behaviour, epsilon, g0, g1)
+                g0, g1, a = choose_action(q, o, nA, behaviour, epsilon, g0, g1)
                 q_old = q[o * nA + a]
             else:
                 smallest = 1.0

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 
 from workbench.errors import TooLarge
-from workbench.learning.engines import Engine
+from workbench.learning.kernel_call import KernelCall
 from workbench.learning.table_kernels import OUTCOME, ROW
-from workbench.memories import Memory
-from workbench.pomdp import POMDP
+from workbench.model.memories import Memory
+from workbench.model.pomdp import POMDP
 
 GB = 1e9
 
@@ -23,7 +23,7 @@ def available_bytes() -> int:
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 
 
-def check_size(P: POMDP, engine: Engine, seeds: int, threads: int, blocks: int) -> None:
+def check_size(P: POMDP, engine: KernelCall, seeds: int, threads: int, blocks: int) -> None:
     """Raise `TooLarge` if the tables of a run do not fit into memory.
 
     Parameters
@@ -35,15 +35,21 @@ def check_size(P: POMDP, engine: Engine, seeds: int, threads: int, blocks: int) 
         f"the tables of {seeds} seeds, {entries:,} entries each": 8 * entries * seeds,
         f"the workspace of {threads} threads": engine.workspace_bytes() * threads,
         f"{blocks:,} greedy policies for each seed": 2 * len(P.O) * blocks * seeds,
-        "the outcomes to sample from": ROW.itemsize * len(P.S) * len(P.A) + OUTCOME.itemsize * len(P.p.s_next),
+        "the outcomes to sample from": ROW.itemsize * len(P.S) * len(P.A)
+        + OUTCOME.itemsize * len(P.p.s_next),
     }
-    _refuse(f"{engine.learner.kind} on {P.name}", parts, "take a smaller memory, fewer seeds, or keep no policies")
+    _refuse(
+        f"{engine.learner.kind} on {P.name}",
+        parts,
+        "take a smaller memory, fewer seeds, or keep no policies",
+    )
 
 
 def check_memory(P: POMDP, memory: Memory, seeds: int = 1) -> None:
     """Raise `TooLarge` before P and the memory are multiplied out, if their table cannot fit.
 
-    Only where every memory state can be written at every step is the size known beforehand; other memories pass.
+    Only where every memory state can be written at every step is the size known beforehand; other
+    memories pass.
     """
     if memory.rule is None or not memory.rule.overwrite:
         return
@@ -64,6 +70,7 @@ def _refuse(what: str, parts: dict[str, int], advice: str) -> None:
     if needed > free:
         largest = max(parts, key=lambda part: parts[part])
         raise TooLarge(
-            f"{what} needs {needed / GB:.1f} GB, most of it for {largest} ({parts[largest] / GB:.1f} GB), but only "
+            f"{what} needs {needed / GB:.1f} GB, most of it for {largest} "
+            f"({parts[largest] / GB:.1f} GB), but only "
             f"{free / GB:.1f} GB are free: {advice}"
         )

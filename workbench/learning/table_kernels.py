@@ -1,10 +1,12 @@
 # mypy: disallow-untyped-defs=False
-"""A POMDP as tables to sample from: one record for each (s, a), which holds its outcome when there is only one.
+"""A POMDP as tables to sample from: one record for each (s, a), which holds its outcome when there
+is only one.
 
-An outcome is a triple (s', r, o') with probability p(s', r | s, a) omega(o' | s'), in the order of the model's rows; on
-reaching a terminal state o' is `END`. Rows with one outcome are read from their record and take no random word; the
-others list theirs with thresholds floor(cumulative probability 2^53), and the outcome is the first one whose threshold
-exceeds the drawn integer (the last one if none does). Outcomes of probability 0 are left out.
+An outcome is a triple (s', r, o') with probability p(s', r | s, a) omega(o' | s'), in the order of
+the model's rows; on reaching a terminal state o' is `END`. Rows with one outcome are read from
+their record and take no random word; the others list theirs with thresholds floor(cumulative
+probability 2^53), and the outcome is the first one whose threshold exceeds the drawn integer (the
+last one if none does). Outcomes of probability 0 are left out.
 """
 
 from __future__ import annotations
@@ -17,10 +19,21 @@ from workbench.learning.random_kernels import TWO53, chance, next_word
 END = uint32(0xFFFFFFFF)
 """The observation that stands for the end of an episode."""
 
-ROW = np.dtype([("first", np.uint32), ("last", np.uint32), ("s", np.uint32), ("o", np.uint32), ("r", np.float64)])
-"""One (s, a): its outcomes are `first` to `last`; if these are equal, s, o, r are the outcome itself."""
+ROW = np.dtype(
+    [
+        ("first", np.uint32),
+        ("last", np.uint32),
+        ("s", np.uint32),
+        ("o", np.uint32),
+        ("r", np.float64),
+    ]
+)
+"""One (s, a): its outcomes are `first` to `last`; if these are equal, s, o, r are the outcome
+itself."""
 
-OUTCOME = np.dtype([("threshold", np.uint64), ("r", np.float64), ("s", np.uint32), ("o", np.uint32)])
+OUTCOME = np.dtype(
+    [("threshold", np.uint64), ("r", np.float64), ("s", np.uint32), ("o", np.uint32)]
+)
 """One of several outcomes of a row, or one of several starts."""
 
 LONG = uint64(8)
@@ -47,8 +60,9 @@ def count_outcomes(p_ptr, s_next, prob, o_ptr, o_prob, terminal):
 
 
 @njit(cache=True, nogil=True)
-def fill_rows(p_ptr, s_next, r, prob, o_ptr, o, o_prob, terminal, rows, outcomes):
-    """Write the records of a model given as compressed rows; `outcomes` has one place more than `count_outcomes`."""
+def fill_sampling_rows(p_ptr, s_next, r, prob, o_ptr, o, o_prob, terminal, rows, outcomes):
+    """Write the records of a model given as compressed rows; `outcomes` has one place more than
+    `count_outcomes`."""
     at = 0
     for row in range(len(p_ptr) - 1):
         first = at
@@ -75,7 +89,8 @@ def fill_rows(p_ptr, s_next, r, prob, o_ptr, o, o_prob, terminal, rows, outcomes
 
 @njit(cache=True, nogil=True)
 def forget_unreached(p_ptr, s_next, prob, o_ptr, o, o_prob, terminal, mu, nA, policies):
-    """In each deterministic policy `policies[k, o]`, set the action of observations that it never sees to 0."""
+    """In each deterministic policy `policies[k, o]`, set the action of observations that it never
+    sees to 0."""
     queue = np.empty(len(terminal), dtype=np.int64)
     met = np.full(len(terminal), -1, dtype=np.int64)
     seen = np.full(policies.shape[1], -1, dtype=np.int64)

@@ -1,5 +1,6 @@
 # mypy: disallow-untyped-defs=False
-"""Learners that act epsilon-greedily on a table q[o, a]: Q-learning, Double Q-learning, Monte Carlo control.
+"""Learners that act epsilon-greedily on a table q[o, a]: Q-learning, Double Q-learning, Monte Carlo
+control.
 
     Q-learning           q(o,a) += step [ r + gamma max_b q(o',b) - q(o,a) ]
     Double Q-learning    a fair coin says which of two tables learns: q1(o,a) += step [ r + gamma q2(o', b) - q1(o,a) ]
@@ -7,16 +8,19 @@
     Monte Carlo          at the end of an episode, from its last step to its first:
                          G = r + gamma G;  q(o,a) += step [ G - q(o,a) ]            (every visit)
 
-(Section 5.1; Appendix D.1.) The value after the end of an episode is 0. An episode cut off at `limit` steps is left as
-it is by the first two, which go on bootstrapping; Monte Carlo counts nothing after the cut.
+(Section 5.1; Appendix D.1.) The value after the end of an episode is 0. An episode cut off at
+`limit` steps is left as it is by the first two, which go on bootstrapping; Monte Carlo counts
+nothing after the cut.
 
-Random words, in this order: at the start of an episode, its start (if there are several); at each step whether to
-explore; then, exploring, the action, or, with several greedy actions, which of them; then the outcome (if there are
-several). Double Q-learning draws the coin after the outcome and then, with several greedy b, which.
+Random words, in this order: at the start of an episode, its start (if there are several); at each
+step whether to explore; then, exploring, the action, or, with several greedy actions, which of
+them; then the outcome (if there are several). Double Q-learning draws the coin after the outcome
+and then, with several greedy b, which.
 
-Tables are flat, entry o |A| + a. `actions` only has a length: |A|. As a tuple its length is part of the type, so the
-compiler knows |A| and unrolls; as an array |A| is known at run time only. Both give the same bits. Runs pause after any
-number of steps: all that a run needs to go on is in `words` (see `WORDS`), the tables and the workspace.
+Tables are flat, entry o |A| + a. `actions` only has a length: |A|. As a tuple its length is part of
+the type, so the compiler knows |A| and unrolls; as an array |A| is known at run time only. Both
+give the same bits. Runs pause after any number of steps: all that a run needs to go on is in
+`words` (see `WORDS`), the tables and the workspace.
 """
 
 from __future__ import annotations
@@ -32,13 +36,16 @@ WORDS = ("generator 0", "generator 1", "started", "s", "o", "a", "steps in the e
 
 @njit(forceinline=True)
 def greedy(q, base, nA):
-    """The largest of q[base : base + nA], the first place where it is, and in how many places it is."""
+    """The largest of q[base : base + nA], the first place where it is, and in how many places it
+    is."""
     best = q[base]
     first = uint64(0)
     ties = uint64(1)
     for a in range(uint64(1), nA):
         x = q[base + a]
-        if x >= best:  # one branch, then choices without a branch: a third faster than the obvious if, elif
+        if (
+            x >= best
+        ):  # one branch, then choices without a branch: a third faster than the obvious if, elif
             first = first if x == best else a
             ties = ties + uint64(1) if x == best else uint64(1)
             best = x
@@ -58,7 +65,8 @@ def tied(q, base, nA, best, j):
 
 @njit(forceinline=True)
 def explore_or_greedy(q, base, nA, best, first, ties, epsilon, g0, g1):
-    """The generator's words and an epsilon-greedy action, given what `greedy` says about the row."""
+    """The generator's words and an epsilon-greedy action, given what `greedy` says about the
+    row."""
     g0, g1, word = next_word(g0, g1)
     if chance(word) < epsilon:
         g0, g1, word = next_word(g0, g1)
@@ -79,9 +87,24 @@ def keep_greedy(q, nA, policies, block):
 
 @njit(cache=True, nogil=True)
 def q_learning(
-    rows, outcomes, starts, actions, words, t, t_stop, t_end, every, rewards, episodes, policies,
-    q, epsilon, step, gamma, limit,
-):  # fmt: skip
+    rows,
+    outcomes,
+    starts,
+    actions,
+    words,
+    t,
+    t_stop,
+    t_end,
+    every,
+    rewards,
+    episodes,
+    policies,
+    q,
+    epsilon,
+    step,
+    gamma,
+    limit,
+):
     """Run Q-learning from step t to step t_stop and say where it stopped."""
     nA = uint64(len(actions))
     g0, g1, s, o, age = words[0], words[1], words[3], words[4], words[6]
@@ -128,7 +151,9 @@ def greedy_in_sum(q1, q2, base, nA):
     ties = uint64(1)
     for a in range(uint64(1), nA):
         x = q1[base + a] + q2[base + a]
-        if x >= best:  # one branch, then choices without a branch: a third faster than the obvious if, elif
+        if (
+            x >= best
+        ):  # one branch, then choices without a branch: a third faster than the obvious if, elif
             first = first if x == best else a
             ties = ties + uint64(1) if x == best else uint64(1)
             best = x
@@ -159,9 +184,25 @@ def improve_first(q1, q2, i, r, base_next, nA, step, gamma, g0, g1):
 
 @njit(cache=True, nogil=True)
 def double_q_learning(
-    rows, outcomes, starts, actions, words, t, t_stop, t_end, every, rewards, episodes, policies,
-    q1, q2, epsilon, step, gamma, limit,
-):  # fmt: skip
+    rows,
+    outcomes,
+    starts,
+    actions,
+    words,
+    t,
+    t_stop,
+    t_end,
+    every,
+    rewards,
+    episodes,
+    policies,
+    q1,
+    q2,
+    epsilon,
+    step,
+    gamma,
+    limit,
+):
     """Run Double Q-learning from step t to step t_stop and say where it stopped."""
     nA = uint64(len(actions))
     g0, g1, s, o, age = words[0], words[1], words[3], words[4], words[6]
@@ -214,10 +255,28 @@ def double_q_learning(
 
 @njit(cache=True, nogil=True)
 def monte_carlo(
-    rows, outcomes, starts, actions, words, t, t_stop, t_end, every, rewards, episodes, policies,
-    q, pair_at, r_at, epsilon, step, gamma, limit,
-):  # fmt: skip
-    """Run Monte Carlo control from step t to step t_stop, or until the episode fills `pair_at`; say where."""
+    rows,
+    outcomes,
+    starts,
+    actions,
+    words,
+    t,
+    t_stop,
+    t_end,
+    every,
+    rewards,
+    episodes,
+    policies,
+    q,
+    pair_at,
+    r_at,
+    epsilon,
+    step,
+    gamma,
+    limit,
+):
+    """Run Monte Carlo control from step t to step t_stop, or until the episode fills `pair_at`; say
+    where."""
     nA = uint64(len(actions))
     g0, g1, s, o, age, held = words[0], words[1], words[3], words[4], words[6], words[7]
     room = uint64(len(pair_at))
@@ -251,5 +310,13 @@ def monte_carlo(
         t = pause
         if t == (block + 1) * every or t == t_end:
             keep_greedy(q, nA, policies, block)
-    words[0], words[1], words[2], words[3], words[4], words[6], words[7] = g0, g1, uint64(1), s, o, age, held
+    words[0], words[1], words[2], words[3], words[4], words[6], words[7] = (
+        g0,
+        g1,
+        uint64(1),
+        s,
+        o,
+        age,
+        held,
+    )
     return t

@@ -1,0 +1,100 @@
+"""`workbench learn` on the command line."""
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from workbench.cli.learn_command import learn_command as learn
+from workbench.cli.task_name import find_task
+from workbench.errors import TooLarge, UnknownLabel, WorkbenchError
+from workbench.learning import size
+
+app = typer.Typer(rich_markup_mode=None)
+app.command()(learn)
+
+
+def run(*arguments):
+    return CliRunner().invoke(app, list(arguments), env={"COLUMNS": "80"})
+
+
+def test_a_table_with_a_row_for_each_memory_fits_into_80_columns():
+    shown = run("recall", "-m", "none", "-m", "OA1", "--steps", "20000", "--seeds", "2")
+    assert shown.exit_code == 0, shown.output
+    lines = shown.output.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert "Q-learning on recall" in lines[0]
+    rows = [line.replace("│", "").split() for line in lines if line.startswith("│")]
+    assert [row[0] for row in rows] == ["none", "OA1"]
+    assert float(rows[0][-1]) == 0
+    assert float(rows[1][4]) > 25  # of at most 33 per 100 steps
+
+
+@pytest.mark.parametrize(
+    ("arguments", "title"),
+    [
+        (("--learner", "sarsa", "--lam", "1"), "Sarsa(1) on recall"),
+        (
+            ("--learner", "actor-critic", "--n", "3"),
+            "3-step actor-critic, v starts at 0, on recall",
+        ),
+        (("--learner", "monte-carlo", "--no-values"), "Monte Carlo on recall"),
+        (
+            ("--learner", "double-q", "--epsilon", "0.5", "--threads", "1"),
+            "Double Q-learning on recall",
+        ),
+    ],
+)
+def test_learners_and_their_settings(arguments, title):
+    shown = run("recall", "--steps", "300", "--seeds", "1", *arguments)
+    assert shown.exit_code == 0, shown.output
+    assert title in shown.output
+
+
+@pytest.mark.parametrize("ending", ["png", "pdf"])
+def test_learning_curves_are_written(tmp_path, ending):
+    path = tmp_path / f"curves.{ending}"
+    shown = run("recall", "-m", "OA1", "--steps", "1000", "--seeds", "3", "--plot", str(path))
+    assert shown.exit_code == 0, shown.output
+    assert path.read_bytes()[:4] in (b"\x89PNG", b"%PDF")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("recal",), "unknown task 'recal' (did you mean recall?)"),
+        (("recall", "--learner", "sarsa2"), "unknown learner 'sarsa2'"),
+        (("recall", "--lam", "0.5"), "qlearning has no setting 'lam'"),
+        (("recall", "--steps", "0"), "steps must be at least 1"),
+        (("recall", "--seeds", "0"), "seeds must be at least 1"),
+        (("recall", "-m", "X1"), "unknown memory 'X1'"),
+        (
+            ("recall", "--plot", "curves.txt"),
+            "cannot plot to curves.txt: its name must end in one of",
+        ),
+        (("recall", "--plot", "nowhere/curves.pdf"), "there is no directory"),
+        (("nowhere.POMDP",), "cannot read nowhere.POMDP: No such file"),
+    ],
+)
+def test_bad_input_is_refused_before_anything_runs(arguments, message):
+    shown = run(*arguments)
+    assert isinstance(shown.exception, WorkbenchError)
+    assert message in str(shown.exception)
+
+
+def test_a_memory_too_large_for_its_table_is_refused_with_its_size(monkeypatch):
+    monkeypatch.setattr(size, "available_bytes", lambda: 16 * 10**9)
+    shown = run("gravity", "-m", "B12")
+    assert isinstance(shown.exception, TooLarge)
+    assert "gravity×B12 needs 402.7 GB" in str(shown.exception)
+
+
+def test_tasks_are_found_by_name_and_in_files(tmp_path):
+    assert find_task("gravity").name == "gravity"
+    path = tmp_path / "stay.POMDP"
+    path.write_text(
+        "discount: 0.5\nvalues: reward\nstates: s\nactions: a\nobservations: o\nT: a identity\nO: "
+        "* uniform\nR: * : * : * : * 1\n"
+    )
+    assert len(find_task(str(path)).A) == 1
+    with pytest.raises(UnknownLabel, match=r"known are .*gravity.*recall"):
+        find_task("tennis")

@@ -1,0 +1,110 @@
+"""`workbench list`: every line is that of the thing itself."""
+
+import inspect
+import subprocess
+import sys
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from workbench.cli import catalogue
+from workbench.cli.list_command import list_command as listing
+from workbench.errors import UnknownLabel
+
+APP = typer.Typer()
+APP.command()(listing)
+
+
+def listed(*arguments: str, columns: int = 80) -> list[str]:
+    result = CliRunner(env={"COLUMNS": str(columns)}).invoke(
+        APP, list(arguments), catch_exceptions=False
+    )
+    assert result.exit_code == 0
+    return result.output.splitlines()
+
+
+def first_paragraph(thing: object) -> str:
+    return " ".join((inspect.getdoc(thing) or "").split("\n\n")[0].split())
+
+
+def test_tasks_are_those_of_the_command_line_with_their_own_words():
+    import pomdps
+    from workbench.cli.task_name import _tasks
+
+    lines = catalogue.tasks()
+    assert [line.name for line in lines] == sorted(_tasks())
+    assert all(line.text == first_paragraph(getattr(pomdps, line.name)) for line in lines)
+    assert {line.name for line in lines if line.word == "extra gym"} == {
+        "memory_s7",
+        "red_blue_doors",
+    }
+    assert {line.word for line in lines} == {"", "extra gym"}
+
+
+def test_memories_are_the_families():
+    from workbench.model.memories import parse_memory
+
+    names = [line.name.replace("(k)", "1") for line in catalogue.memories()]
+    assert [parse_memory(name).name for name in names] == ["none", "B1", "O1", "K1", "OA1"]
+    assert catalogue.families()["OA"].Gamma == "push appends (o, a)"
+
+
+def test_learners_are_those_of_the_command_line_with_their_own_words():
+    from workbench.learning.learners import LEARNERS
+
+    found = {line.name: line.text for line in catalogue.learners()}
+    assert found == {name: first_paragraph(kind) for name, kind in LEARNERS.items()}
+
+
+def test_figures_are_the_records():
+    from workbench.reproduction.paper_figures import FIGURES
+
+    found = {line.name: (line.word, line.text) for line in catalogue.figures()}
+    assert found == {figure.id: (figure.place, figure.title) for figure in FIGURES.values()}
+    assert list(found) == list(FIGURES)
+
+
+def test_claims_are_those_of_the_ledger_in_its_order():
+    from proofs.ledger import load
+
+    claims = load()
+    found = catalogue.claims()
+    assert [line.name for line in found] == list(claims)
+    assert all(
+        (line.word, line.text) == (claims[line.name].documented, claims[line.name].statement)
+        for line in found
+    )
+
+
+def test_each_thing_has_one_line_of_at_most_the_width_of_the_terminal():
+    lines = listed(columns=80)
+    assert max(map(len, lines)) == 80
+    count = sum(len(section()) for section in catalogue.SECTIONS.values())
+    assert len([line for line in lines if line.startswith("  ")]) == count
+    assert [line for line in lines if line and not line.startswith(" ")] == [
+        s.capitalize() for s in catalogue.SECTIONS
+    ]
+
+
+def test_one_section_can_be_asked_for():
+    lines = listed("memories", columns=200)
+    assert lines[0] == "Memories"
+    assert "Tasks" not in lines
+    assert " ".join(lines[1].split()) == "none M = {-}, W = {-}: nothing to remember"
+
+
+def test_an_unknown_section_is_named_with_those_that_exist():
+    with pytest.raises(UnknownLabel, match="no 'takss' to list; choose from tasks, memories"):
+        CliRunner().invoke(APP, ["takss"], catch_exceptions=False)
+
+
+def test_listing_loads_nothing_heavy():
+    code = (
+        "import sys; from workbench.cli.catalogue import SECTIONS; [section() for section in "
+        "SECTIONS.values()]; "
+        "print(sorted({'numpy', 'numba', 'sympy', 'scipy', 'pandas', 'matplotlib', 'pomdps', "
+        "'proofs'} & set(sys.modules)))"
+    )
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert shown.stdout.strip() == "[]"

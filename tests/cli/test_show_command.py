@@ -1,0 +1,139 @@
+"""`workbench show`: what it prints of a task, of a memory, and of the two together."""
+
+import matplotlib
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from pomdps import gravity, recall
+from workbench import augment
+from workbench.cli.drawing import drawing_of
+from workbench.cli.show_command import show_command as show
+from workbench.errors import UnknownLabel, WorkbenchError
+
+APP = typer.Typer()
+APP.command()(show)
+
+
+def shown(*arguments: str) -> str:
+    result = CliRunner(env={"COLUMNS": "80"}).invoke(APP, list(arguments), catch_exceptions=False)
+    assert result.exit_code == 0
+    assert max(map(len, result.output.splitlines())) <= 80
+    return result.output
+
+
+def cells(text: str) -> list[list[str]]:
+    return [
+        [cell.strip() for cell in line.strip("│").split("│")]
+        for line in text.splitlines()
+        if line[:1] == "│"
+    ]
+
+
+def test_a_small_task_is_written_out_with_actions_that_do_the_same_together():
+    rows = cells(shown("recall"))
+    assert rows[0] == ["0 right", "o", "1", "1 right", "0", "1"]
+    assert rows[1] == ["", "", "2, 3", "1 wrong", "0", "1"]
+    assert rows[4] == ["1 wrong", "o", "any", "2 wrong", "0", "1"]
+    assert rows[-1][:4] == ["end", "o", "", "terminal"]
+
+
+def test_emissions_that_are_not_certain_show_their_probabilities():
+    assert "MRV: 7/10," in shown("shuttle")
+
+
+def test_a_grid_is_drawn_and_a_large_table_left_out():
+    text = shown("gravity")
+    assert "| A               B |" in text
+    assert cells(text) == []
+
+
+@pytest.mark.parametrize(
+    "task",
+    ["gravity", "hallway_cookie", "hallway_keys", "cheese_maze", "four_by_three", "heaven_hell"],
+)
+def test_every_grid_task_has_a_drawing(task):
+    assert len(drawing_of(task).splitlines()) >= 3
+
+
+def test_a_task_that_is_no_grid_has_none():
+    assert drawing_of("recall") == drawing_of("tiger") == drawing_of("a file.POMDP") == ""
+
+
+@pytest.mark.parametrize(
+    ("P", "memory"), [(recall(), "OA1"), (recall(), "B2"), (gravity(), "O1"), (gravity(), "none")]
+)
+def test_sizes_of_the_product_are_those_of_augment(P, memory):
+    E = augment(P, memory)
+    text = shown(P.name, "-m", memory)
+    after = text[text.index(f"{P.name}×{memory}") :]
+    assert f" {len(E.S):,} states" in after
+    assert f" {len(E.O):,} observations" in after
+    assert f" {len(E.A):,} actions" in after
+    assert f" {len(E.p.s_next):,} outcomes" in after
+
+
+def test_the_memory_says_what_its_writes_do():
+    text = shown("recall", "-m", "OA1")
+    assert "Memory OA1 (Definition A.4)" in text
+    assert "push appends (o, a)" in text
+    assert "keep leads to (∅,)" in text
+    assert "push leads to ((o, 1),)" in text
+
+
+def test_a_product_that_is_too_large_is_not_built():
+    assert "too many to build here" in shown("hallway_keys", "-m", "OA2")
+
+
+def test_unknown_tasks_and_memories_are_named():
+    with pytest.raises(UnknownLabel, match="unknown task 'recal' \\(did you mean recall"):
+        shown("recal")
+    with pytest.raises(WorkbenchError, match="unknown memory 'Q1'"):
+        shown("recall", "-m", "Q1")
+
+
+# ---------------------------------------------------------------------- pictures
+
+
+@pytest.mark.parametrize(
+    ("task", "memory", "suffix", "begins"),
+    [
+        ("recall", "OA1", "png", b"\x89PNG"),
+        ("recall4", "B1", "svg", b"<?xml"),
+        ("gravity", "B1", "pdf", b"%PDF"),
+    ],
+)
+def test_a_picture_is_saved_in_the_format_of_its_name(tmp_path, task, memory, suffix, begins):
+    path = tmp_path / f"picture.{suffix}"
+    result = CliRunner(env={"COLUMNS": "80"}).invoke(
+        APP, [task, "-m", memory, "--diagram", str(path)], catch_exceptions=False
+    )
+    assert path.read_bytes().startswith(begins)
+    assert "the policy drawn is a best deterministic one, worth" in result.output
+
+
+@pytest.mark.parametrize(("task", "panels"), [("gravity", 1), ("load_unload", 1), ("t_maze", 1)])
+def test_a_task_alone_has_a_picture_too(tmp_path, task, panels):
+    path = tmp_path / "alone.svg"
+    CliRunner().invoke(APP, [task, "--diagram", str(path)], catch_exceptions=False)
+    assert path.read_text().count('id="axes_') == panels
+
+
+def test_the_picture_of_recall_with_oa1_shows_the_shortcut_of_figure_3(tmp_path):
+    path = tmp_path / "recall.svg"
+    with matplotlib.rc_context({"svg.fonttype": "none"}):
+        CliRunner().invoke(
+            APP, ["recall", "-m", "OA1", "--diagram", str(path)], catch_exceptions=False
+        )
+    text = path.read_text()
+    assert "strict shortcut" in text
+    assert text.count(">2T<") >= 2
+
+
+def test_a_picture_that_cannot_be_saved_is_named(tmp_path):
+    with pytest.raises(WorkbenchError, match=r"ends in .png, .svg, .pdf, not in '.gif'"):
+        shown("recall", "--diagram", str(tmp_path / "x.gif"))
+    with pytest.raises(
+        WorkbenchError, match=r"cannot write .*missing.*: No such file or directory"
+    ):
+        shown("recall", "--diagram", str(tmp_path / "missing" / "x.png"))

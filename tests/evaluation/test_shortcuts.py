@@ -1,0 +1,265 @@
+"""Non-Markovian shortcuts: the paper's example, the definition, the count over all optimal
+policies."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+import sympy
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from reference_td import all_deterministic_policies, shortcuts_by_definition
+from strategies import policies, pomdps
+from typer.testing import CliRunner
+
+from pomdps import gravity, load_unload, recall, recall_variant
+from workbench import POMDP, Policy, augment, evaluate, uniform
+from workbench.errors import NotExact, TooLarge, WorkbenchError, WrongType
+from workbench.evaluation.shortcuts import shortcuts
+from workbench.evaluation.td import td_values
+from workbench.optima import shortcut_count as search_module
+from workbench.optima.shortcut_count import count_shortcuts
+
+EMPTY, ONE, TWO, THREE = (((cell,), "o") for cell in (None, ("o", 1), ("o", 2), ("o", 3)))
+
+
+def blue(E: POMDP) -> Policy:
+    """The optimal policy of the paper's Figure 3."""
+    return Policy.deterministic(
+        E, {EMPTY: (1, "push"), ONE: (2, "push"), TWO: (3, "push"), THREE: (1, "keep")}
+    )
+
+
+@pytest.mark.parametrize("exact", [True, False])
+def test_the_blue_policy_has_the_papers_shortcut_and_no_other(exact):
+    E = augment(recall(), "OA1")
+    (found,) = shortcuts(E, blue(E), exact=exact)
+    assert (found.o, found.a, found.kind) == (EMPTY, (2, "push"), "strict")
+    assert found.q == 0
+    assert found.td == pytest.approx(Fraction(19, 20))
+    assert found.v == found.v_td == pytest.approx(Fraction(361, 400))
+    assert str(found).startswith("((∅,), o) (2, push): TD")
+
+
+def test_with_gamma_one_the_shortcut_is_weak():
+    E = augment(recall(gamma=1), "OA1")
+    kinds = {(x.o, x.a): x.kind for x in shortcuts(E, blue(E), exact=True)}
+    assert kinds[EMPTY, (2, "push")] == "weak"
+    assert set(kinds.values()) == {"weak"}
+
+
+def test_an_action_that_is_as_good_and_looks_as_good_is_no_shortcut():
+    E = augment(recall(), "OA1")
+    td, true = td_values(E, blue(E), exact=True), evaluate(E, blue(E), exact=True)
+    assert td.q[TWO, (3, "keep")] == td.v[TWO] == true.q[TWO, (3, "keep")] == true.v_given_o[TWO]
+    assert not [x for x in shortcuts(E, blue(E), exact=True) if x.o == TWO]
+
+
+def test_greedy_on_td_values_takes_the_shortcut_and_greedy_on_true_values_does_not():
+    E = augment(recall(), "OA1")
+    assert blue(E).greedy(td_values(E, blue(E), exact=True).q.array)[EMPTY, (2, "push")] == 1
+    better = blue(E).greedy(evaluate(E, blue(E), exact=True).q.array)
+    assert evaluate(E, better, exact=True).value == evaluate(E, blue(E), exact=True).value
+    fallen = blue(E).greedy(td_values(E, blue(E), exact=True).q.array)
+    assert evaluate(E, fallen, exact=True).value == 0
+
+
+@settings(max_examples=25)
+@given(st.data())
+def test_shortcuts_are_those_of_the_definition_on_the_slow_twins_values(data):
+    P = data.draw(pomdps())
+    pi = data.draw(policies(P, deterministic=data.draw(st.booleans())))
+    expected = shortcuts_by_definition(P, pi)
+    assert {(x.o, x.a): x.kind for x in shortcuts(P, pi, exact=True)} == expected
+    assert {(x.o, x.a): x.kind for x in shortcuts(P, pi)} == expected
+
+
+@settings(max_examples=25)
+@given(st.data())
+def test_where_observations_are_states_there_are_none(data):
+    P = data.draw(pomdps())
+    seen = POMDP.from_functions(
+        name="seen",
+        A=P.A,
+        p=P.p,
+        omega=lambda s: {s: 1},
+        mu=dict(P.mu),
+        gamma=P.gamma,
+        terminal=P.terminal,
+        S=P.S,
+    )
+    assert shortcuts(seen, data.draw(policies(seen, deterministic=True)), exact=True) == []
+
+
+# ---------------------------------------------------------------------- over all optimal policies
+
+
+@pytest.mark.parametrize(
+    ("memory", "policies", "strict", "weak"),
+    [("OA1", 7, (1, 1), (0, 0)), ("B2", 90, (3, 3), (4, 4))],
+)
+def test_recall_has_more_shortcuts_with_b2_than_with_oa1_whichever_optimal_policy(
+    memory, policies, strict, weak
+):
+    count = count_shortcuts(augment(recall(), memory), exact=True)
+    assert count.value == Fraction(361, 400)
+    assert (count.policies, count.strict, count.weak) == (policies, strict, weak)
+    assert count.complete
+
+
+def test_a_larger_memory_removes_the_shortcut_of_recall():
+    assert count_shortcuts(augment(recall(), "OA2"), exact=True).strict == (0, 0)
+
+
+def test_the_policy_shown_is_optimal_and_its_shortcuts_are_its_own():
+    E = augment(recall_variant(), "B2")
+    count = count_shortcuts(E, exact=True)
+    assert evaluate(E, count.pi, exact=True).value == count.value == 3
+    assert list(count.shortcuts) == shortcuts(E, count.pi, exact=True)
+    assert (count.strict, count.weak) == ((0, 0), (4, 9))
+    assert "4 to 9 weak" in repr(count)
+
+
+@settings(max_examples=25)
+@given(pomdps(most_states=4, most_observations=3, most_actions=2))
+def test_the_range_is_that_over_all_policies_tried_one_by_one(P):
+    values = {pi: evaluate(P, pi, exact=True).value for pi in all_deterministic_policies(P)}
+    best = max(values.values())
+    found = [shortcuts(P, pi, exact=True) for pi, value in values.items() if value == best]
+    strict = [sum(x.kind == "strict" for x in xs) for xs in found]
+    weak = [sum(x.kind == "weak" for x in xs) for xs in found]
+    count = count_shortcuts(P, exact=True)
+    assert count.value == best
+    assert count.strict == (min(strict), max(strict))
+    assert count.weak == (min(weak), max(weak))
+    assert count.policies <= len(found)
+    floats = count_shortcuts(P)
+    assert (floats.strict, floats.weak, floats.policies) == (
+        count.strict,
+        count.weak,
+        count.policies,
+    )
+
+
+def test_rows_that_only_a_deviation_reaches_are_counted_too():
+    """What pi does in `dark`, where it never is, decides whether jumping at the start is a weak
+    shortcut."""
+    leads = {"start": {"walk": "hall", "jump": "pit"}, "pit": {"walk": "dark", "jump": "dark"}}
+    P = POMDP.from_functions(
+        name="rooms",
+        A=["jump", "walk"],
+        mu={"start": 1},
+        gamma=1,
+        terminal={"end"},
+        p=lambda s, a: {
+            (leads[s][a], 0) if s in leads else ("end", int(s == "hall" or a == "jump")): 1
+        },
+        omega=lambda s: {"room" if s in ("hall", "pit") else s: 1},
+    )
+    kinds = {
+        action: [
+            x.kind
+            for x in shortcuts(
+                P,
+                Policy.deterministic(P, {"start": "walk", "room": "walk", "dark": action}),
+                exact=True,
+            )
+        ]
+        for action in P.A
+    }
+    assert kinds == {"jump": [], "walk": ["weak"]}
+    assert count_shortcuts(P, exact=True).weak == (0, 1)
+
+
+def test_more_optimal_policies_than_asked_for_give_a_count_that_says_so():
+    count = count_shortcuts(augment(recall(), "B2"), exact=True, most=10)
+    assert count.policies == 10
+    assert not count.complete
+    assert "at least 10" in repr(count)
+    assert "among those seen" in repr(count)
+
+
+def test_what_is_not_known_to_be_optimal_is_not_counted():
+    with pytest.raises(TooLarge, match=r"full information is worth 0\.9025"):
+        count_shortcuts(augment(recall(), "B1"), most=3)  # worth 0, whatever it does
+
+
+def test_gravity_without_memory_has_one_optimal_deterministic_policy():
+    count = count_shortcuts(gravity())
+    assert count.policies == 1
+    assert count.value == pytest.approx(0.010263, abs=5e-7)
+
+
+def test_ctrl_c_keeps_what_is_known_to_be_optimal(monkeypatch):
+    calls = iter(range(100))
+
+    def interrupted(*arguments):
+        if next(calls) == 4:
+            raise KeyboardInterrupt
+        return shortcuts(*arguments)
+
+    monkeypatch.setattr(search_module, "shortcuts", interrupted)
+    count = count_shortcuts(augment(recall(), "B2"))
+    assert count.policies == 4
+    assert not count.complete
+
+
+# ---------------------------------------------------------------------- bad input, the command
+
+
+def test_bad_input_is_named():
+    P = recall()
+    with pytest.raises(WrongType, match="shortcuts belong"):
+        shortcuts(P, "blue")
+    with pytest.raises(WrongType, match="shortcuts belong"):
+        count_shortcuts("recall")
+    symbolic = recall(gamma=sympy.Symbol("g"))
+    with pytest.raises(WorkbenchError, match="give g a value"):
+        shortcuts(symbolic, uniform(symbolic))
+    with pytest.raises(NotExact, match="gamma"):
+        count_shortcuts(recall(gamma=0.95), exact=True)
+    with pytest.raises(WorkbenchError, match="most"):
+        count_shortcuts(P, most=0)
+
+
+def test_a_task_that_no_policy_ends_is_refused():
+    P = POMDP.from_functions(
+        name="round",
+        A=["go"],
+        p=lambda s, a: {("s", 1): 1},
+        omega=lambda s: {"o": 1},
+        mu={"s": 1},
+        gamma=1,
+    )
+    with pytest.raises(WorkbenchError, match="no deterministic policy of round ends"):
+        count_shortcuts(P)
+
+
+def test_the_command_prints_both_tables_in_80_columns(monkeypatch):
+    from workbench.cli.main import app
+
+    monkeypatch.setenv("COLUMNS", "80")
+    result = CliRunner().invoke(app, ["shortcuts", "recall", "-m", "OA1", "-m", "B2"])
+    assert result.exit_code == 0, result.output
+    assert max(map(len, result.output.splitlines())) <= 80
+    assert "(2, push) │     19/20 │ 361/400 │      0 │ 361/400 │ strict" in result.output
+    assert "B2     │               90 │ 361/400 │      3 │    4" in result.output
+
+
+def test_the_command_says_when_there_are_none(monkeypatch):
+    from workbench.cli.main import app
+
+    monkeypatch.setenv("COLUMNS", "80")
+    result = CliRunner().invoke(app, ["shortcuts", "recall", "-m", "OA2", "--most", "1"])
+    assert "recall×OA2: no shortcuts" in result.output
+    assert "≥ 1" in result.output
+
+
+@pytest.mark.parametrize("exact", [False, True])
+def test_a_policy_that_never_ends_has_no_visits_to_weigh_by(exact):
+    E = augment(load_unload(), "B1")
+    with pytest.raises(WorkbenchError, match="weigh by discounted or stationary visits"):
+        count_shortcuts(E, exact=exact)
+    assert count_shortcuts(E, exact=exact, weights="discounted").strict == (4, 8)
+    assert count_shortcuts(E, exact=exact, weights="stationary").strict == (2, 2)

@@ -1,0 +1,375 @@
+"""TD fixed points: the paper's numbers in gamma, limits that are Monte Carlo, the slow twin, what
+is undefined."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+import sympy
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from reference_td import td_by_sweeps
+from strategies import policies, pomdps
+
+from pomdps import gravity, load_unload, recall, recall4, recall_variant
+from workbench import POMDP, Policy, augment, evaluate, uniform
+from workbench.errors import NeverEnds, NotExact, WorkbenchError, WrongType
+from workbench.evaluation import td_targets
+from workbench.evaluation.td import lambda_discrepancy, td_values
+
+EMPTY, ONE, TWO, THREE = (((cell,), "o") for cell in (None, ("o", 1), ("o", 2), ("o", 3)))
+GAMMA = sympy.Symbol("gamma", positive=True)
+HALF = Fraction(1, 2)
+
+
+def blue(E: POMDP) -> Policy:
+    """The optimal policy of the paper's Figure 3: 1 push, 2 push, 3 push."""
+    return Policy.deterministic(
+        E, {EMPTY: (1, "push"), ONE: (2, "push"), TWO: (3, "push"), THREE: (1, "keep")}
+    )
+
+
+def same(exact, floats) -> bool:
+    """An exact table and a table of floats agree, undefined entries included."""
+    ours = np.array([[np.nan if x is None else float(x) for x in row] for row in exact])
+    return np.allclose(ours, floats, rtol=1e-9, atol=1e-9, equal_nan=True)
+
+
+# ---------------------------------------------------------------------- known answers
+
+
+def test_the_papers_shortcut_has_true_value_0_and_td_value_gamma_where_v_is_gamma_squared():
+    E = augment(recall(gamma=GAMMA), "OA1")
+    td = td_values(E, blue(E))
+    assert evaluate(E, blue(E)).q[EMPTY, (2, "push")] == 0
+    assert td.q[EMPTY, (2, "push")] == GAMMA
+    assert td.v[EMPTY] == GAMMA**2
+    assert td.q[TWO, (3, "push")] == 1
+    assert td.value == evaluate(E, blue(E)).value == GAMMA**2
+
+
+def test_entries_that_lead_to_observations_never_visited_are_undefined():
+    E = augment(recall(gamma=GAMMA), "OA1")
+    td = td_values(E, blue(E))
+    assert td.q[EMPTY, (3, "push")] is None  # the memory ((o, 3),) is never seen
+    assert all(x is None for x in td.q.row(THREE).values())
+    assert td.v[THREE] is None
+    assert td.reached[TWO]
+    assert not td.reached[THREE]
+
+
+def test_what_n_steps_and_lambda_read_decides_what_is_undefined():
+    E = augment(recall(), "OA1")
+    pair = (
+        EMPTY,
+        (2, "push"),
+    )  # then pi does 3 push and the memory is ((o, 3),), which it never sees
+    assert td_values(E, blue(E), n=1, exact=True).q[pair] == Fraction(19, 20)
+    assert td_values(E, blue(E), n=2, exact=True).q[pair] is None
+    assert td_values(E, blue(E), lam=HALF, exact=True).q[pair] is None
+    assert td_values(E, blue(E), n=3, exact=True).q[pair] == 0  # the episode is over by then
+    assert np.isnan(td_values(E, blue(E), n=2).q[pair])
+
+
+def test_td_lambda_with_a_symbol_for_lambda_interpolates_between_one_step_and_monte_carlo():
+    E = augment(recall(gamma=GAMMA), "OA1")
+    lam = sympy.Symbol("lambda")
+    mixed = td_values(E, blue(E), lam=lam).q[EMPTY, (1, "keep")]
+    assert sympy.expand(mixed - GAMMA**3 * (1 - lam**2)) == 0
+    assert mixed.subs(lam, 0) == td_values(E, blue(E), n=1).q[EMPTY, (1, "keep")] == GAMMA**3
+    assert mixed.subs(lam, 1) == evaluate(E, blue(E)).q[EMPTY, (1, "keep")] == 0
+
+
+def test_one_observation_one_action_gives_the_average_reward_over_the_chance_to_end():
+    P = POMDP.from_functions(
+        name="count",
+        A=["go"],
+        p=lambda s, a: {(s + 1, s): 1},
+        omega=lambda s: {"o": 1},
+        mu={0: 1},
+        gamma=1,
+        terminal={4},
+    )
+    # rewards 0, 1, 2, 3 seen equally often: v = 3/2 + 3/4 v
+    assert td_values(P, uniform(P), exact=True).v["o"] == 6
+    assert evaluate(P, uniform(P), exact=True).q["o", "go"] == Fraction(6 + 6 + 5 + 3, 4)
+    assert td_values(P, uniform(P), n=2, exact=True).v["o"] == Fraction(1 + 3 + 5 + 3, 4) * 2
+
+
+# ---------------------------------------------------------------------- the identity of the return
+
+
+@settings(max_examples=25)
+@given(st.data())
+def test_with_discounted_weights_one_step_td_promises_the_true_return(data):
+    P = data.draw(pomdps())
+    pi = data.draw(policies(P))
+    assert (
+        td_values(P, pi, exact=True, weights="discounted").value
+        == evaluate(P, pi, exact=True).value
+    )
+
+
+@pytest.mark.parametrize("how", [{"n": 2}, {"lam": HALF}])
+def test_the_identity_is_one_of_one_step_td_only(how):
+    E = augment(recall_variant(gamma=HALF), "OA1")
+    promised = td_values(E, uniform(E), exact=True, weights="discounted", **how).value
+    assert promised != evaluate(E, uniform(E), exact=True).value
+
+
+def test_with_undiscounted_weights_td_promises_another_return():
+    E = augment(recall(gamma=GAMMA), "none")
+    pi = uniform(E)
+    true = evaluate(E, pi).value
+    assert sympy.expand(true - GAMMA**2 / 27) == 0
+    promised = td_values(
+        E, pi, weights="visits"
+    ).value  # v = 1/81 + (2/3) gamma v, whatever the order of the steps
+    assert sympy.cancel(promised - Fraction(1, 81) / (1 - sympy.Rational(2, 3) * GAMMA)) == 0
+    assert sympy.cancel(promised - true) != 0
+    assert sympy.cancel(promised - true).subs(GAMMA, 1) == 0
+    assert sympy.cancel(td_values(E, pi, weights="discounted").value - true) == 0
+
+
+# ---------------------------------------------------------------------- limits
+
+
+@settings(max_examples=25)
+@given(st.data())
+def test_lambda_one_is_what_evaluate_says(data):
+    P = data.draw(pomdps())
+    pi = data.draw(policies(P))
+    weights = data.draw(st.sampled_from(["visits", "discounted", "stationary"]))
+    true = evaluate(P, pi, exact=True, weights=weights)
+    td = td_values(P, pi, lam=1, exact=True, weights=weights)
+    assert (td.q.array == true.q.array).all()
+    assert (td.v.array == true.v_given_o.array).all()
+
+
+@pytest.mark.parametrize("memory", ["none", "OA1", "B1"])
+@pytest.mark.parametrize("task", [recall, recall_variant, recall4])
+def test_n_at_least_the_longest_episode_is_what_evaluate_says(task, memory):
+    E = augment(task(), memory)
+    pi = Policy.from_mapping(E, {E.O[0]: {E.A[0]: HALF, E.A[-1]: HALF}})
+    true = evaluate(E, pi, exact=True).q.array
+    assert (td_values(E, pi, n=3, exact=True).q.array == true).all()
+    assert (td_values(E, pi, n=50, exact=True).q.array == true).all()
+    assert not (td_values(E, pi, n=1, exact=True).q.array == true).all()
+
+
+@settings(max_examples=25)
+@given(st.data())
+def test_lambda_zero_is_one_step(data):
+    P = data.draw(pomdps())
+    pi = data.draw(policies(P))
+    assert (
+        td_values(P, pi, lam=0, exact=True).q.array == td_values(P, pi, n=1, exact=True).q.array
+    ).all()
+
+
+@settings(max_examples=25)
+@given(st.data())
+def test_where_observations_are_states_every_target_gives_the_true_values(data):
+    P = data.draw(pomdps())
+    seen = POMDP.from_functions(
+        name="seen",
+        A=P.A,
+        p=P.p,
+        omega=lambda s: {s: 1},
+        mu=dict(P.mu),
+        gamma=P.gamma,
+        terminal=P.terminal,
+        S=P.S,
+    )
+    pi = data.draw(policies(seen))
+    true = evaluate(seen, pi, exact=True).q.array
+    for how in ({"n": 1}, {"n": 3}, {"lam": HALF}):
+        td = td_values(seen, pi, exact=True, **how).q.array
+        defined = td != None  # noqa: E711
+        assert (td[defined] == true[defined]).all()
+    assert lambda_discrepancy(seen, pi, exact=True) == 0
+
+
+# ---------------------------------------------------------------------- the slow twin
+
+
+@settings(max_examples=25)
+@given(st.data(), st.integers(1, 4), st.sampled_from(["visits", "discounted"]))
+def test_n_step_td_is_where_repeated_expected_updates_end(data, n, weights):
+    P = data.draw(pomdps(most_states=3))
+    pi = data.draw(policies(P))
+    slow = td_by_sweeps(P, pi, n=n, discounted=weights == "discounted")
+    assert same(td_values(P, pi, n=n, exact=True, weights=weights).q.array, slow)
+
+
+@settings(max_examples=12)
+@given(
+    st.data(),
+    st.sampled_from([Fraction(1, 4), HALF, Fraction(3, 4)]),
+    st.sampled_from(["visits", "discounted"]),
+)
+def test_td_lambda_is_where_repeated_expected_updates_end(data, lam, weights):
+    P = data.draw(pomdps(most_states=3))
+    pi = data.draw(policies(P))
+    slow = td_by_sweeps(P, pi, lam=float(lam), discounted=weights == "discounted")
+    assert same(td_values(P, pi, lam=lam, exact=True, weights=weights).q.array, slow)
+
+
+@settings(max_examples=25)
+@given(st.data())
+def test_floats_agree_with_rationals(data):
+    P = data.draw(pomdps())
+    pi = data.draw(policies(P))
+    how = data.draw(st.sampled_from([{"n": 1}, {"n": 3}, {"lam": Fraction(1, 3)}, {"lam": 1}]))
+    weights = data.draw(st.sampled_from(["visits", "discounted", "stationary"]))
+    floats = td_values(P, pi, weights=weights, **how)
+    exact = td_values(P, pi, exact=True, weights=weights, **how)
+    assert same(exact.q.array, floats.q.array)
+    assert floats.error < 1e-9
+    assert np.isclose(floats.value, float(exact.value), rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("n", [2, 7])
+def test_many_observations_are_solved_without_forming_their_matrix(n, monkeypatch):
+    E = augment(gravity(), "B1")
+    pi = Policy.random(E, seed=3)
+    formed = td_values(E, pi, n=n)
+    monkeypatch.setattr(td_targets, "MOST_FORMED", 10)
+    applied = td_values(E, pi, n=n)
+    assert applied.method == "gmres"
+    assert np.allclose(
+        applied.q.raw,
+        formed.q.raw,
+        rtol=0,
+        atol=applied.error + formed.error + 1e-12,
+        equal_nan=True,
+    )
+
+
+def test_unreached_parts_stay_undefined_without_the_matrix(monkeypatch):
+    E = augment(recall(), "OA1")
+    formed = td_values(E, blue(E), n=2)
+    monkeypatch.setattr(td_targets, "MOST_FORMED", 1)
+    assert np.allclose(td_values(E, blue(E), n=2).q.raw, formed.q.raw, equal_nan=True)
+
+
+# ---------------------------------------------------------------------- lambda discrepancy
+
+
+def test_lambda_discrepancy_is_the_visit_weighted_norm_of_the_difference():
+    E = augment(recall(), "OA1")
+    pi = uniform(E)
+    one, other = td_values(E, pi, lam=0).q.raw, evaluate(E, pi).q.raw
+    visits = evaluate(E, pi).visits.raw
+    rho = np.zeros(len(E.O))
+    np.add.at(rho, E.omega.o, np.where(E.terminal.mask, 0, visits))
+    weight = (rho / rho.sum())[:, None] * pi.prob.floats
+    d = np.abs(one - other)
+    assert lambda_discrepancy(E, pi) == pytest.approx(np.sqrt((weight * d**2).sum()))
+    assert lambda_discrepancy(E, pi, norm=1) == pytest.approx((weight * d).sum())
+    assert lambda_discrepancy(E, pi, norm=np.inf) == pytest.approx(d.max())
+    exact = [lambda_discrepancy(E, pi, norm=norm, exact=True) for norm in (1, 2, np.inf)]
+    assert isinstance(exact[0], Fraction)
+    assert [float(x) for x in exact] == pytest.approx(
+        [lambda_discrepancy(E, pi, norm=n) for n in (1, 2, np.inf)]
+    )
+
+
+def test_a_policy_that_never_ends_has_no_visit_weighted_norm():
+    P = load_unload()
+    assert np.isnan(lambda_discrepancy(P, uniform(P)))
+    assert lambda_discrepancy(P, uniform(P), exact=True) is None
+
+
+def test_the_blue_policy_has_no_lambda_discrepancy_although_it_has_a_shortcut():
+    E = augment(recall(gamma=GAMMA), "OA1")
+    assert lambda_discrepancy(E, blue(E)) == 0  # the norm sees only what pi itself does
+
+
+# ---------------------------------------------------------------------- bad input, undefined fixed
+# points
+
+
+def endless(gamma) -> POMDP:
+    """From `start` one action ends, the other goes round for ever."""
+    table = {
+        ("start", "stop"): ("end", 1),
+        ("start", "on"): ("round", 0),
+        ("round", "stop"): ("round", 1),
+    }
+    table["round", "on"] = "round", 1
+    return POMDP.from_functions(
+        name="endless",
+        A=["stop", "on"],
+        p=lambda s, a: {table[s, a]: 1},
+        omega=lambda s: {s: 1},
+        mu={"start": 1},
+        gamma=gamma,
+        terminal={"end"},
+    )
+
+
+@pytest.mark.parametrize("exact", [True, False])
+@pytest.mark.parametrize("how", [{"n": 1}, {"n": 2}, {"lam": HALF}])
+def test_a_fixed_point_that_does_not_exist_is_refused_by_name(how, exact):
+    P = endless(1)
+    pi = Policy.deterministic(P, {"start": "on", "round": "on"})
+    with pytest.raises(NeverEnds, match="o=round"):
+        td_values(P, pi, exact=exact, weights="stationary", **how)
+
+
+def test_where_visits_are_infinite_td_values_are_undefined_and_spread_to_what_reads_them():
+    P = endless(HALF)
+    pi = Policy.deterministic(P, {"start": "on", "round": "on"})
+    td = td_values(P, pi, exact=True)
+    assert td.v["round"] is None
+    assert td.v["start"] is None
+    assert td.value is None
+    assert td.q["start", "stop"] == 1
+    assert td_values(P, pi, exact=True, weights="discounted").v["round"] == 2
+
+
+def test_gamma_zero_reads_nothing():
+    E = augment(recall(gamma=0), "OA1")
+    td = td_values(E, blue(E), exact=True)
+    assert td.q[EMPTY, (3, "push")] == 0
+    assert td.q[TWO, (3, "keep")] == 1
+
+
+@pytest.mark.parametrize(
+    ("how", "error", "message"),
+    [
+        ({"n": 0}, WorkbenchError, "at least 1"),
+        ({"n": 1.5}, WrongType, "number of steps"),
+        ({"n": True}, WrongType, "number of steps"),
+        ({"lam": 1.2}, WorkbenchError, r"\[0, 1\]"),
+        ({"lam": "x"}, WrongType, "not a number"),
+        ({"n": 2, "lam": 0.5}, WorkbenchError, "not both"),
+        ({"lam": 0.5, "exact": True}, NotExact, "0.5"),
+        ({"weights": "none"}, WorkbenchError, "weights"),
+    ],
+)
+def test_bad_arguments_are_named(how, error, message):
+    P = recall()
+    with pytest.raises(error, match=message):
+        td_values(P, uniform(P), **how)
+
+
+def test_exact_needs_an_exact_policy_and_a_known_norm():
+    P = recall()
+    with pytest.raises(NotExact, match="policy"):
+        td_values(P, Policy.random(P, seed=0), exact=True)
+    with pytest.raises(WorkbenchError, match="norm"):
+        lambda_discrepancy(P, uniform(P), norm=3)
+
+
+def test_results_print_with_labels():
+    E = augment(recall(), "OA1")
+    text = repr(td_values(E, blue(E), exact=True))
+    assert text.startswith("recall×OA1: one-step TD, weights='visits'")
+    assert "19/20" in text
+    assert "TD(1/2)" in repr(td_values(E, blue(E), lam=HALF))
+    assert td_values(E, blue(E)).to_frame().shape == (4, 6)
+    assert "<table>" in td_values(E, blue(E))._repr_html_()

@@ -1,0 +1,162 @@
+"""Engines: the same results everywhere, nothing left running, and workers that may be lost."""
+
+import signal
+import subprocess
+import sys
+import time
+from functools import partial
+from itertools import count
+
+import pytest
+from engine_work import (
+    always_die,
+    die_once,
+    square,
+    third_fails,
+    third_fails_badly,
+    wait_long,
+    workers_in,
+)
+from processes import ENVIRONMENT, alive, until
+
+from workbench.errors import WorkbenchError
+from workbench.executors.executor import ExecutorError, cores, make_executor, pulse
+
+
+@pytest.mark.parametrize("name", ["threads", "local"])
+@pytest.mark.parametrize("workers", [1, 3])
+def test_every_item_gives_its_result_once_whatever_the_engine(name, workers):
+    with make_executor(name, workers=workers) as e:
+        assert sorted(e.run(square, range(50))) == [(i, i * i) for i in range(50)]
+        assert list(e.run(square, [])) == []
+        assert dict(e.run(square, iter([7]))) == {0: 49}
+
+
+@pytest.mark.parametrize("name", ["threads", "local"])
+def test_items_are_taken_only_when_there_is_room_for_them(name):
+    taken = []
+
+    def items():
+        for i in count():
+            taken.append(i)
+            yield i
+
+    with make_executor(name, workers=2) as e:
+        for finished, (place, result) in enumerate(e.run(square, items())):
+            assert result == place**2
+            assert len(taken) <= finished + 4  # two for each worker
+            if finished == 30:
+                break
+
+
+@pytest.mark.parametrize("name", ["threads", "local"])
+def test_an_error_ends_the_run_and_the_engine_can_be_used_again(name):
+    with make_executor(name, workers=1) as e:
+        results = e.run(third_fails, range(100))
+        assert [next(results) for _ in range(3)] == [(0, 0), (1, 1), (2, 2)]
+        with pytest.raises(WorkbenchError, match="three is too many"):
+            next(results)
+        assert dict(e.run(third_fails, [1])) == {0: 1}
+
+
+def test_an_error_that_cannot_be_sent_is_told_in_words():
+    with (
+        make_executor("local", workers=1) as e,
+        pytest.raises(ExecutorError, match="Unsendable: three is too many"),
+    ):
+        list(e.run(third_fails_badly, range(5)))
+
+
+def test_a_killed_worker_costs_only_what_was_in_flight(tmp_path):
+    with make_executor("local", workers=2) as e:
+        assert sorted(e.run(partial(die_once, tmp_path), range(20))) == [
+            (i, i * i) for i in range(20)
+        ]
+    times = {int(path.name): path.stat().st_size for path in tmp_path.iterdir()}
+    assert times[3] == 2
+    assert sum(times.values()) <= 20 + 4  # two workers, two items each in flight
+
+
+def test_an_item_that_kills_every_worker_is_given_up():
+    with (
+        make_executor("local", workers=1) as e,
+        pytest.raises(ExecutorError, match="lost 6 times while this was in flight: 17"),
+    ):
+        list(e.run(always_die, [17]))
+
+
+def test_leaving_early_stops_threads_at_their_next_pulse(tmp_path):
+    def tick():
+        if list(tmp_path.iterdir()):
+            raise KeyboardInterrupt
+
+    began = time.monotonic()
+    with pytest.raises(KeyboardInterrupt), make_executor("threads", workers=1) as e:
+        list(e.run(partial(wait_long, tmp_path), range(3), tick))
+    assert time.monotonic() - began < 20
+    assert (tmp_path / "0-stopped").exists()
+    assert not list(tmp_path.glob("2-*"))
+
+
+def test_what_threads_have_done_so_far_is_known(tmp_path):
+    seen = []
+
+    def tick():
+        seen.append(e.within)
+        if seen[-1] == 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt), make_executor("threads", workers=2) as e:
+        list(e.run(partial(wait_long, tmp_path), range(2), tick))
+    assert e.within == 0
+
+
+def test_a_pulse_outside_of_an_engine_does_nothing():
+    pulse(3)
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
+def test_no_worker_outlives_its_driver(tmp_path, how):
+    code = (
+        "if __name__ == '__main__':\n import engine_work; "
+        f"engine_work.drive('local', {str(tmp_path)!r})"
+    )
+    script = tmp_path.with_suffix(".py")
+    script.write_text(code)
+    driver = subprocess.Popen(
+        [sys.executable, str(script)],
+        env=ENVIRONMENT,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    )
+    until(lambda: len(workers_in(tmp_path)) == 2)
+    driver.send_signal(how)
+    _, errors = driver.communicate(timeout=20)
+    until(lambda: not any(alive(pid) for pid in workers_in(tmp_path)))
+    if how == signal.SIGINT:
+        assert driver.returncode == -signal.SIGINT
+        assert errors.count(b"Traceback") == 1, (
+            errors.decode()
+        )  # the driver's own, and none of the workers
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"name": "treads"}, "unknown engine 'treads': choose one of threads, local, dask"),
+        ({"name": "local", "workers": 0}, "workers must be at least 1, not 0"),
+        (
+            {"name": "local", "scheduler": "tcp://here:1"},
+            "belongs to the engine dask, not to local",
+        ),
+        ({"name": "dask", "scheduler": "tcp://here:1", "workers": 2}, "has its own workers"),
+    ],
+)
+def test_wrong_engines_are_refused(arguments, message):
+    with pytest.raises(ExecutorError, match=message):
+        make_executor(**arguments)
+
+
+def test_the_default_is_every_core():
+    with make_executor("threads") as e:
+        assert e.workers == cores() >= 1

@@ -1,0 +1,245 @@
+"""The oracle loop on many sequence tasks at once: against the loop of the workbench, task by
+task."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from reference_lab_batch import encodable_sequences, ending
+
+from pomdps import recall4, recall_variant
+from pomdps.recalls import RECALL4_REWARDS, VARIANT_REWARDS
+from workbench import Memory, augment, best_memoryless, evaluate, uniform
+from workbench.certificates.loop import certify
+from workbench.errors import WorkbenchError, WrongType
+from workbench.improvement import batch_kernels as kernels
+from workbench.improvement.batch import best_values, sequence_task, structure, stuck
+
+MEMORIES = ("none", "K1", "K2", "B1", "B2", "O1", "O2", "OA1", "OA2")
+
+RECALL4 = np.array(RECALL4_REWARDS, dtype=float)
+VARIANT = np.array(
+    [[[VARIANT_REWARDS[a, b, c] for c in (0, 1)] for b in (0, 1)] for a in (0, 1)], dtype=float
+)
+
+
+@st.composite
+def reward_tables(draw: st.DrawFn, most_actions: int = 3) -> np.ndarray:
+    """Halves between -2 and 2 (so that ties are common), or any floats."""
+    length = draw(st.sampled_from([2, 3, 4]))
+    actions = draw(st.integers(2, most_actions if length < 4 else 2))
+    entries = st.one_of(st.integers(-4, 4).map(lambda x: x / 2), st.floats(-3, 3, width=16))
+    flat = draw(st.lists(entries, min_size=actions**length, max_size=actions**length))
+    return np.array(flat).reshape((actions,) * length)
+
+
+def test_a_sequence_task_is_the_papers_task():
+    for P, table in ((recall4(), RECALL4_REWARDS), (recall_variant(), VARIANT)):
+        mine, theirs = augment(sequence_task(table), "B1"), augment(P, "B1")
+        assert np.array_equal(
+            evaluate(mine, uniform(mine)).q.raw, evaluate(theirs, uniform(theirs)).q.raw
+        )
+
+
+@pytest.mark.parametrize(
+    ("memory", "recall4_value", "variant_value"),
+    [
+        ("B1", 0.75, 3),
+        ("B2", 0.75, 3),
+        ("B3", 0.75, 3),
+        ("OA1", 1, 25 / 16),
+        ("OA2", 1, 3),
+        ("K2", 0.75, 3),
+    ],
+)
+def test_the_papers_tasks_end_where_the_paper_says(memory, recall4_value, variant_value):
+    assert stuck([RECALL4], memory).value == [recall4_value]
+    assert stuck([VARIANT], memory).value == pytest.approx(variant_value, abs=2e-3)
+
+
+def test_stuck_is_below_the_best_value_and_chattering_around_the_best_point_is_not():
+    assert stuck([RECALL4], "B1").stuck.item()
+    assert not stuck([RECALL4], "OA1").stuck.item()
+    chattering = stuck([VARIANT], "OA1")
+    assert chattering.ended.item() == "limit cycle"
+    assert chattering.stuck.item()
+    without_memory = stuck(
+        [RECALL4], "none"
+    )  # the best stochastic policy is worth 9/16, and the loop moves around it
+    assert without_memory.best.item() == pytest.approx(9 / 16)
+    assert not without_memory.stuck.item()
+
+
+@given(
+    reward_tables(),
+    st.sampled_from(MEMORIES),
+    st.sampled_from([0.02, 0.1, 0.3]),
+    st.sampled_from(["last", "first"]),
+)
+def test_the_batch_ends_as_improve_does(rewards, memory, step, ties):
+    slow = ending(rewards.tolist(), memory, step, ties)
+    fast = stuck([rewards], memory, step, ties)
+    if fast.ended.item() == "fixed" and slow.value != fast.value.item():
+        # actions that tie at the limit come closer than 1e-10 on the way, where `improve` counts
+        # them as equal: ask the proof
+        exact_table = np.vectorize(Fraction, otypes=[object])(rewards).tolist()
+        proof = certify(
+            sequence_task(exact_table), memory, Fraction(str(step)), ties, checked_iterates=1
+        )
+        assert (proof["status"], float(Fraction(proof["value"]))) == ("proved", fast.value.item())
+        return
+    assert fast.ended.item() == slow.ended
+    exact = 1e-9 if slow.ended == "fixed" else 1e-6 + 0.2 * slow.amplitude
+    assert fast.value.item() == pytest.approx(slow.value, abs=exact)
+    assert fast.amplitude.item() == pytest.approx(slow.amplitude, abs=1e-6 + 0.2 * slow.amplitude)
+
+
+def test_actions_that_tie_at_the_limit_do_not_mislead_the_batch():
+    """In rationals the loop with K2 goes to 1/2; close to the limit float q-values differ by less
+    than rounding."""
+    half = Fraction(1, 2)
+    table = [[[-1, 1], [half, 0]], [[-half, half], [half, half]]]
+    assert certify(sequence_task(table), "K2")["value"] == "1/2"
+    assert stuck([np.array(table, dtype=float)], "K2").value == [0.5]
+
+
+def test_tasks_do_not_depend_on_their_neighbours_or_on_the_number_of_threads():
+    tables = np.random.default_rng(3).integers(-2, 3, (4_100, 3, 3))
+    together = stuck(tables, "B1", workers=2)
+    alone = [stuck(tables[i : i + 1], "B1", workers=1).value.item() for i in range(0, 4_100, 100)]
+    assert together.value[::100].tolist() == alone
+
+
+@given(reward_tables(), st.sampled_from(["B1", "OA1", "K1"]), st.sampled_from([0.5, 2.0, 4.0]))
+def test_scaling_the_rewards_scales_the_outcome(rewards, memory, factor):
+    """Powers of two, so that no comparison is rounded differently; away from tiny rewards, where
+    1e-10 means something."""
+    plain, scaled = stuck([rewards], memory), stuck([rewards * factor], memory)
+    if plain.ended.item() == "fixed" and np.abs(rewards[rewards != 0]).min(initial=1) > 0.1:
+        assert scaled.value.item() == plain.value.item() * factor
+
+
+@pytest.mark.parametrize(("length", "actions"), [(2, 2), (2, 3), (3, 2), (3, 3)])
+@pytest.mark.parametrize("memory", ["none", "K1", "K2", "B1", "O1"])
+def test_encodable_sequences_are_those_that_some_policy_makes(length, actions, memory):
+    zeros = np.zeros((actions,) * length).tolist()
+    told = structure(length, actions, memory).encodable.reshape((actions,) * length)
+    assert {tuple(map(int, s)) for s in np.argwhere(told)} == encodable_sequences(
+        augment(sequence_task(zeros), memory), length
+    )
+
+
+@pytest.mark.parametrize("memory", ["none", "K1", "B1", "O1"])
+@pytest.mark.parametrize("length", [2, 3])
+def test_best_values_are_no_worse_than_those_of_the_workbench_and_no_more_than_the_largest_reward(
+    memory, length
+):
+    tables = np.random.default_rng(5).integers(-2, 3, (4, *(3,) * length)).astype(float)
+    best, exact = best_values(tables.reshape(4, -1), structure(length, 3, memory))
+    for rewards, found, certain in zip(tables, best, exact, strict=True):
+        E = augment(sequence_task(rewards.tolist()), memory)
+        ascent = best_memoryless(E, deterministic=False, seed=0, starts=8).value
+        assert found >= ascent - 1e-6
+        assert found <= rewards.max() + 1e-12
+        assert not certain or found == rewards.max()
+
+
+@pytest.mark.parametrize(
+    ("coefficients", "strict", "z"),
+    [
+        ((-1.0, 2.0, 0.0), False, 0.5),
+        ((1.0, 2.0, 0.0), True, 0.0),
+        ((0.0, 0.0, 0.0), False, 0.0),
+        ((0.0, 0.0, 0.0), True, np.inf),
+        ((2.0, -3.0, 1.0), False, 2.0),
+        ((1.0, -2.0, 1.0), False, 0.0),
+        ((1.0, -2.0, 1.0), True, 1.0),
+        ((0.0, 0.0, -1.0), False, np.inf),
+        ((-2.0, 1.0, 1.0), True, 1.0),
+    ],
+)
+def test_where_greedy_first_leaves(coefficients, strict, z):
+    assert kernels.last_violation(*coefficients, strict) == z
+
+
+@given(st.lists(st.integers(-6, 6).map(float), min_size=4, max_size=4), st.booleans())
+def test_where_greedy_first_leaves_along_a_cubic(coefficients, strict):
+    """Against the roots that numpy finds, for polynomials that are positive far out."""
+    c0, c1, c2, c3 = coefficients
+    c3 = abs(c3) + 1
+    z = kernels.last_violation_of_cubic(c0, c1, c2, c3, strict)
+    f = np.polynomial.Polynomial([c0, c1, c2, c3])
+    beyond = z + np.geomspace(1e-3, 1e3, 200) * max(z, 1)
+    assert (f(beyond) > -1e-9).all()
+    if z > 0:
+        assert f(z) == pytest.approx(
+            0, abs=1e-9 * (1 + abs(c0) + abs(c1) * z + abs(c2) * z**2 + c3 * z**3)
+        )
+    elif np.isreal(f.roots()).all():
+        just_below = f(np.linspace(1e-4, 20, 4001))
+        assert (just_below > -1e-9).all()
+
+
+@pytest.mark.parametrize("length", [2, 3, 4])
+def test_the_way_that_is_left_agrees_with_looking_at_it(length):
+    """`leaves` says where the greedy policy first changes; a walk over a fine grid finds the same
+    place."""
+    rng = np.random.default_rng(11)
+    shape = structure(length, 2, "B1")
+    room, greedy = shape.room(), np.empty(shape.shape[0], dtype=np.int64)
+    changes = 0
+    for _ in range(60):
+        r = rng.normal(size=2**length)
+        pi = rng.dirichlet(np.ones(shape.shape[1]), shape.shape[0])
+        kernels.evaluate_sequence(shape.tables, r, pi, *room[1:])
+        kernels.choose_greedy(room[3], room[4], 1e-10, greedy)
+        tau = greedy.copy()
+        x = kernels.leaves(shape.tables, r, pi, tau, 1e-10, shape.forms())
+        grid = np.linspace(1, 0, 2_001)[1:-1]
+        first = 0.0
+        for share in grid:
+            there = pi.copy()
+            kernels.mix(there, tau, share)
+            kernels.evaluate_sequence(shape.tables, r, there, *room[1:])
+            kernels.choose(room[3], room[4], 1e-10, greedy)
+            if not np.array_equal(greedy, tau):
+                first = share
+                break
+        assert first <= x + 1e-12
+        assert first >= x - 1.1 / 2_000 or x < 1 / 2_000
+        changes += x > 0
+    assert 1 < changes < 60
+
+
+def test_a_memory_of_ones_own_works_and_one_with_chance_is_refused():
+    flip = Memory("flip", [0, 1], ["-"], lambda m, w, o, a, r, o_next: {1 - m: 1}, {0: 1})
+    assert stuck([RECALL4], flip).value == stuck([RECALL4], "K1").value
+    coin = Memory(
+        "coin",
+        [0, 1],
+        ["-"],
+        lambda m, w, o, a, r, o_next: {0: Fraction(1, 2), 1: Fraction(1, 2)},
+        {0: 1},
+    )
+    with pytest.raises(WorkbenchError, match="without chance"):
+        stuck([RECALL4], coin)
+
+
+def test_what_makes_no_sense_is_refused():
+    for rewards in (RECALL4, [RECALL4[:3]], np.zeros((1, 2, 2, 2, 2, 2))):
+        with pytest.raises(WorkbenchError, match="shape"):
+            stuck(rewards, "B1")
+    with pytest.raises(WorkbenchError, match="not finite"):
+        stuck([[[np.nan, 0], [0, 0]]], "B1")
+    with pytest.raises(WrongType, match="array of numbers"):
+        stuck([[["x", 0], [0, 0]]], "B1")
+    for step in (0, 1, -0.1, 2):
+        with pytest.raises(WorkbenchError, match="step"):
+            stuck([RECALL4], "B1", step=step)
+    with pytest.raises(WorkbenchError, match="ties"):
+        stuck([RECALL4], "B1", ties="random")
+    with pytest.raises(WorkbenchError, match="workers"):
+        stuck([RECALL4], "B1", workers=0)
+    assert len(stuck(np.zeros((0, 2, 2)), "B1")) == 0

@@ -1,0 +1,182 @@
+"""Malformed files: nothing but the reader's own error, no hanging, no memory without bound."""
+
+from __future__ import annotations
+
+import tracemalloc
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from strategies import pomdps
+from strategies_files import files, spoiled
+
+from pomdps import recall4
+from workbench import POMDP
+from workbench.interop.pomdp_file import PomdpFileError, load_pomdp, parse_pomdp, pomdp_text
+
+LIMIT = 3000
+READINGS = st.fixed_dictionaries(
+    {
+        "exact": st.sampled_from([None, True, False]),
+        "episodic": st.sampled_from([None, True, False]),
+        "first": st.sampled_from(["auto", "start", "uniform", "after 0"]),
+        "tolerance": st.sampled_from([None, 0.5]),
+    }
+)
+
+
+def attempt(text: str, **reading) -> POMDP | PomdpFileError:
+    try:
+        return parse_pomdp(text, max_outcomes=LIMIT, **reading)
+    except PomdpFileError as error:
+        found = error
+    if found.line is not None:
+        lines = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n").split("\n")
+        assert found.text == lines[found.line - 1]
+        assert 1 <= found.column <= len(found.text) + 1
+        assert f":{found.line}:{found.column}: " in str(found)
+    return found
+
+
+@settings(max_examples=150)
+@given(spoiled(files()), READINGS)
+def test_spoiled_files_raise_the_readers_error_or_are_read(text, reading):
+    assert isinstance(attempt(text, **reading), POMDP | PomdpFileError)
+
+
+@settings(max_examples=75)
+@given(spoiled(pomdps(most_states=2).map(pomdp_text)), READINGS)
+def test_spoiled_notes_raise_the_readers_error_or_are_read(text, reading):
+    assert isinstance(attempt(text, **reading), POMDP | PomdpFileError)
+
+
+@given(st.text(max_size=200))
+@example("discount: 1\rvalues: reward\rstates: 1\ractions: 1\robservations: 1\rT: 0 1\rO: 0 1\r")
+def test_any_text_at_all(text):
+    attempt(text)
+
+
+@given(st.binary(max_size=200))
+def test_any_bytes_at_all(tmp_path_factory, data):
+    path = tmp_path_factory.mktemp("bytes") / "any.POMDP"
+    path.write_bytes(data)
+    with pytest.raises(PomdpFileError):
+        load_pomdp(path)
+
+
+@given(files(), st.integers(0, 10**6))
+def test_a_file_cut_off_anywhere(text, where):
+    attempt(text[: where % (len(text) + 1)])
+
+
+HEADER = "discount: 0.9 values: reward states: {S} actions: {A} observations: {O}\n"
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        HEADER.format(S=10**9, A=2, O=2),
+        HEADER.format(S=2, A=10**9, O=2),
+        HEADER.format(S=2, A=2, O=10**9),
+        HEADER.format(S=10**5, A=10**5, O=2),
+        HEADER.format(S="9" * 5000, A=2, O=2),
+    ],
+)
+def test_sizes_beyond_the_limit_are_refused_before_anything_is_allocated(header):
+    tracemalloc.start()
+    with pytest.raises(PomdpFileError, match=r"too large: .*; .*10,000,000 at most"):
+        parse_pomdp(header + "T: * uniform\nO: * uniform\n")
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 2_000_000
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "T: * uniform\nO: * uniform",
+        "T: * : * : * 0.0001\nO: * uniform",
+        "T: * identity\nO: * : * : * 0.001",
+        "\n".join(f"T: * : * : {i} 0.0001" for i in range(9000)) + "\nO: * uniform",
+        "\n".join(f"T: 0 : {i} : * 0.{i}" for i in range(9000)) + "\nO: * uniform",
+        "T: * identity\nO: 0 uniform\nO: 1 : * : 0 1\nR: * : * : * : 1 1",
+    ],
+)
+def test_tables_beyond_the_limit_are_refused_before_they_are_filled(lines):
+    with pytest.raises(
+        PomdpFileError, match=r"too large: at least .* outcomes; the limit is 100,000 "
+    ):
+        parse_pomdp(HEADER.format(S=9000, A=2, O=900) + lines, max_outcomes=100_000)
+
+
+def test_a_hundred_thousand_lines_for_everything_cost_no_more_than_the_last():
+    lines = "T: * uniform\nO: * uniform\nT: * : * : 0 0.5\nR: * : * : * : * 1\n" * 25_000
+    P = parse_pomdp(
+        HEADER.format(S=100, A=10, O=3) + lines + "T: * uniform\n", max_outcomes=200_000
+    )
+    assert len(P.S) == 100
+
+
+@pytest.mark.parametrize(
+    "number", ["1e999999999999", "1e-999999999", "9" * 5000, "0." + "3" * 5000, "1" * 4301 + "e1"]
+)
+@pytest.mark.parametrize("exact", [True, False])
+def test_enormous_numbers_are_refused_or_read_at_once(number, exact):
+    found = attempt(
+        HEADER.format(S=1, A=1, O=1) + f"T: 0 1\nO: 0 1\nR: * : * : * : * {number}", exact=exact
+    )
+    if isinstance(found, POMDP):
+        assert found.R == (0,)  # floats underflow
+    else:
+        assert found.line == 4
+
+
+def test_long_runs_without_blanks_take_linear_time():
+    for run in (
+        "1" * 200_000 + "x",
+        "a-" * 100_000,
+        ":" * 200_000,
+        "+" * 200_000,
+        "." * 200_000,
+        "1e+" * 60_000,
+    ):
+        with pytest.raises(PomdpFileError) as error:
+            parse_pomdp(run)
+        assert len(str(error.value)) < 600
+
+
+def test_a_fault_at_the_end_of_a_large_matrix_is_found_in_linear_time():
+    text = HEADER.format(S=450, A=1, O=1) + "T: 0 " + "0.5 " * (450 * 450 - 1) + "half"
+    with pytest.raises(
+        PomdpFileError, match="row 450, column 450 of the 202,500 numbers for this T, found 'half'"
+    ):
+        parse_pomdp(text)
+
+
+@pytest.mark.parametrize(
+    "note",
+    [
+        "states: " + "[" * 100_000,
+        'exact: {"1.0": "1/0"}',
+        'exact: {"1.0": "' + "9" * 5000 + '"}',
+        "copies: [5]",
+        "copies: [-1]",
+        "copies: [0, 0, 0, 0, 0, 0, 0]",
+        "terminal: [99]",
+        "terminal: [true]",
+        'states: ["a"]',
+        'states: ["a", "a", "b", "c", "d", "e"]',
+        'states: {"a": 1}',
+        "states: [{}]",
+        "name: 3",
+        "name: x",
+        "colour: 3",
+    ],
+)
+def test_notes_that_do_not_fit_point_to_their_line(note):
+    text = f"# first\n#@workbench {note}\n" + "\n".join(
+        line for line in pomdp_text(recall4()).splitlines() if not line.startswith("#")
+    )
+    with pytest.raises(PomdpFileError) as error:
+        parse_pomdp(text)
+    assert error.value.line == 2

@@ -1,0 +1,224 @@
+"""`save_pomdp`: what is written reads back to the same model."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+import reference_files as reference
+import sympy
+from hypothesis import given
+from hypothesis import strategies as st
+from strategies import distributions, families, pomdps
+from strategies_files import files
+
+from pomdps import gravity, recall, recall4, recall_variant
+from workbench import POMDP, augment, memories
+from workbench.interop.pomdp_file import (
+    PomdpFileError,
+    load_pomdp,
+    parse_pomdp,
+    pomdp_text,
+    save_pomdp,
+)
+
+LABELS = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-3, 10**20)
+    | st.text(max_size=3)
+    | st.floats(-2, 1e300),
+    lambda inner: st.lists(inner, max_size=3).map(tuple),
+    max_leaves=4,
+)
+
+
+def same(P: POMDP, Q: POMDP) -> bool:
+    """The same labels, in the same order, and the same numbers; outcomes of probability zero do not
+    count."""
+
+    def without_zeros(found):
+        return {outcome: x for outcome, x in found.items() if x != 0}
+
+    return (
+        P.name == Q.name
+        and list(P.S) == list(Q.S)
+        and list(P.O) == list(Q.O)
+        and list(P.A) == list(Q.A)
+        and P.is_exact == Q.is_exact
+        and P.gamma == Q.gamma
+        and dict(P.mu) == dict(Q.mu)
+        and set(P.terminal) == set(Q.terminal)
+        and all(without_zeros(P.omega(s)) == without_zeros(Q.omega(s)) for s in P.S)
+        and all(without_zeros(P.p(s, a)) == without_zeros(Q.p(s, a)) for s in P.S for a in P.A)
+    )
+
+
+@given(pomdps(most_observations=3))
+def test_a_random_pomdp_reads_back_to_itself(P):
+    assert same(parse_pomdp(pomdp_text(P)), P)
+
+
+@given(pomdps(), families(1))
+def test_an_augmented_pomdp_reads_back_to_itself(P, family):
+    E = augment(P, family)
+    assert same(parse_pomdp(pomdp_text(E)), E)
+
+
+@given(files(), st.booleans())
+def test_a_file_that_was_read_reads_back_after_writing(text, exact):
+    P = parse_pomdp(text, exact=exact)
+    assert same(parse_pomdp(pomdp_text(P)), P)
+
+
+@given(st.data())
+def test_floats_read_back_bit_for_bit(data):
+    n = data.draw(st.integers(1, 4))
+    seed = data.draw(st.integers(0, 2**32))
+    rng = np.random.default_rng(seed)
+    p, omega = rng.dirichlet(np.ones(n), size=(n, 2)), rng.dirichlet(np.ones(2), size=n)
+    P = POMDP.from_arrays(
+        p=p, r=rng.normal(size=(n, 2, n)), omega=omega, mu=rng.dirichlet(np.ones(n)), gamma=0.7
+    )
+    Q = parse_pomdp(pomdp_text(P))
+    assert same(Q, P)
+    assert Q.p.prob.floats.tobytes() == P.p.prob.floats.tobytes()
+
+
+@given(st.lists(LABELS, min_size=3, max_size=3, unique=True), st.data())
+def test_any_labels_read_back(labels, data):
+    start = data.draw(distributions(labels))
+    P = POMDP.from_functions(
+        name='odd "labels"\n#',
+        A=labels,
+        S=labels,
+        O=labels,
+        p=lambda s, a: {(a, 1): 1},
+        omega=lambda s: {s: 1},
+        mu=start,
+        gamma=Fraction(1, 3),
+        terminal=data.draw(st.lists(st.sampled_from(labels), max_size=2)),
+    )
+    assert same(parse_pomdp(pomdp_text(P)), P)
+
+
+@pytest.mark.parametrize(
+    "P", [gravity(), recall(), recall4(), recall_variant(), recall4(gamma=Fraction(1, 7))]
+)
+def test_the_papers_tasks_read_back_from_a_path(P, tmp_path):
+    save_pomdp(P, tmp_path / "task.POMDP")
+    assert same(load_pomdp(tmp_path / "task.POMDP"), P)
+
+
+def test_gravity_with_a_buffer_reads_back():
+    E = augment(gravity(), memories.O(1))
+    assert same(parse_pomdp(pomdp_text(E)), E)
+
+
+def _two_rewards() -> POMDP:
+    third = Fraction(1, 3)
+    return POMDP.from_functions(
+        name="lottery",
+        A=["buy", "wait"],
+        p=lambda s, a: (
+            {("home", 10): third, ("home", -1): third, ("lost", -1): third}
+            if a == "buy"
+            else {("home", 0): 1}
+        ),
+        omega=lambda s: {"o": 1},
+        mu={"home": 1},
+        gamma=Fraction(1, 2),
+        terminal={"lost"},
+    )
+
+
+def test_several_rewards_for_one_transition_are_copies_that_other_programs_see_as_states():
+    P = _two_rewards()
+    text = pomdp_text(P)
+    assert same(parse_pomdp(text), P)
+    slow = reference.read(text)  # which knows nothing of notes
+    assert slow.S == ["home", "lost", "home-copy0"]
+    for actions in ((0, 0), (0, 1), (1, 0)):
+        expected = reference.pomdp_process(P, actions)
+        found = reference.file_process(slow, "auto", actions, (), {1})
+        assert {k: float(x) for k, x in found.items()} == pytest.approx(
+            {k: float(x) for k, x in expected.items()}
+        )
+
+
+def test_without_its_notes_a_written_file_is_the_same_process_with_absorbing_ends():
+    plain = "\n".join(
+        line for line in pomdp_text(recall4()).splitlines() if not line.startswith("#")
+    )
+    P = parse_pomdp(plain, exact=True, episodic=True)
+    assert [len(P.S), len(P.terminal)] == [6, 1]
+    assert reference.pomdp_process(P, (0, 2)) == {("o", 0, "o", 1, "o", "over"): 1}
+
+
+def test_exact_numbers_keep_apart_even_where_floats_do_not():
+    near = Fraction(1, 3) + Fraction(1, 10**40)
+    P = POMDP.from_functions(
+        name="near",
+        A=["a"],
+        p=lambda s, a: {("x", Fraction(1, 3)): near, ("x", near): 1 - near},
+        omega=lambda s: {"o": 1},
+        mu={"x": 1},
+        gamma=Fraction(3333333333333333, 10**16),
+    )
+    assert same(parse_pomdp(pomdp_text(P)), P)
+
+
+def test_reading_an_exact_file_in_floats_is_possible():
+    P = parse_pomdp(pomdp_text(_two_rewards()), exact=False)
+    assert not P.is_exact
+    assert P.p("home", "buy")["lost", -1.0] == 1 / 3
+
+
+def test_probabilities_of_zero_are_left_out():
+    P = POMDP.from_functions(
+        name="zero",
+        A=["a"],
+        p=lambda s, a: {(0, 1): 0, (0, 2): 1},
+        omega=lambda s: {"o": 1},
+        mu={0: 1},
+        gamma=0,
+    )
+    Q = parse_pomdp(pomdp_text(P))
+    assert same(Q, P)
+    assert Q.p(0, "a") == {(0, 2): 1}
+
+
+def test_symbols_are_refused():
+    x = sympy.Symbol("x")
+    with pytest.raises(PomdpFileError, match="symbols x: give them values"):
+        pomdp_text(recall(gamma=x))
+
+
+def test_a_label_that_no_file_can_hold_is_refused_and_named():
+    P = recall().relabel(O=lambda o: frozenset({1, 2}))
+    with pytest.raises(PomdpFileError, match=r"frozenset\(\{1, 2\}\)"):
+        pomdp_text(P)
+
+
+def test_nothing_is_left_behind_when_writing_is_refused(tmp_path):
+    with pytest.raises(PomdpFileError):
+        save_pomdp(recall(gamma=sympy.Symbol("x")), tmp_path / "x.POMDP")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        "R: buy : home-copy0 : lost : * 5",
+        "T: wait : home-copy0 : home 0\nT: wait : home-copy0 : lost 1",
+    ],
+)
+def test_a_copy_that_differs_from_its_state_is_refused(spoil):
+    with pytest.raises(PomdpFileError, match="state number 2 differs from state number 0"):
+        parse_pomdp(pomdp_text(_two_rewards()) + spoil)
+
+
+def test_the_start_may_lie_on_a_copy():
+    text = pomdp_text(_two_rewards()).replace("start:\n1.0 0.0 0.0", "start:\n0.5 0.0 0.5")
+    assert dict(parse_pomdp(text).mu) == {"home": 1}

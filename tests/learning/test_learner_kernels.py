@@ -1,0 +1,252 @@
+"""Every kernel equals its plain-Python twin to the last bit, however it is compiled and wherever it
+is paused."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from reference_learn import Generator, exponential, twin
+from strategies import families, policies, pomdps
+
+from pomdps import gravity, recall, recall_variant
+from workbench import POMDP, Policy, augment
+from workbench.errors import ModelError
+from workbench.learning import learn as runner
+from workbench.learning.learn import learn
+from workbench.learning.learners import (
+    ActorCritic,
+    DoubleQLearning,
+    MonteCarlo,
+    Prediction,
+    QLearning,
+    Sarsa,
+)
+from workbench.learning.random_kernels import exp, next_word, seed_words
+from workbench.learning.sampling import SamplingTables
+
+LEARNERS = [
+    QLearning(),
+    QLearning(epsilon=0.3, step=0.5, initial=0, gamma=0.7, max_episode_steps=11),
+    DoubleQLearning(epsilon=0.1),
+    DoubleQLearning(initial=-1, max_episode_steps=7),
+    MonteCarlo(max_episode_steps=50),
+    MonteCarlo(epsilon=0.2, step=0.01, gamma=1),
+    Sarsa(lam=0),
+    Sarsa(lam=0.5),
+    Sarsa(lam=1),
+    Sarsa(lam=0.9, epsilon=0.2, trace_cutoff=0, max_episode_steps=40),
+    ActorCritic(),
+    ActorCritic(n=1, initial_value=1),
+    ActorCritic(n=20, initial_value=0.5, policy_step=0.5, value_step=0.1, max_episode_steps=33),
+]
+
+
+def assert_same(P, learner, seed=5, steps=3001, every=700):
+    fast, slow = (
+        learn(P, learner, steps=steps, seeds=[seed], every=every),
+        twin(P, learner, seed, steps, every),
+    )
+    for name, table in slow.tables.items():
+        assert np.array_equal(fast.tables[name][0], np.array(table)), (
+            f"{learner} on {P.name}: table {name}"
+        )
+    assert fast.rewards[0].tolist() == slow.rewards
+    assert fast.episodes[0].tolist() == slow.episodes
+    assert fast.actions[0].tolist() == slow.greedy
+
+
+# ---------------------------------------------------------------------- kernels and twins
+
+
+@pytest.mark.parametrize("learner", LEARNERS, ids=str)
+@pytest.mark.parametrize(
+    "E", [augment(recall(), "OA1"), augment(gravity(), "B1")], ids=lambda E: E.name
+)
+def test_a_kernel_and_its_twin_agree_to_the_last_bit_for_thousands_of_steps(E, learner):
+    assert_same(E, learner)
+
+
+@pytest.mark.parametrize("halving", [None, 500.0])
+def test_prediction_and_its_twin_agree_to_the_last_bit(halving):
+    E = augment(recall_variant(), "B1")
+    assert_same(E, Prediction(Policy.random(E, 1), lam=0.7, step=0.2, halving=halving))
+
+
+numbers = st.floats(0, 1)
+steps = st.floats(0.01, 1)
+limits = st.none() | st.integers(1, 20)
+settings_of = {
+    QLearning: {"epsilon": numbers, "step": steps, "gamma": numbers, "initial": st.floats(-2, 2)},
+    Sarsa: {
+        "lam": numbers,
+        "epsilon": numbers,
+        "step": steps,
+        "trace_cutoff": st.sampled_from([0, 1e-8, 0.1, 1]),
+    },
+    ActorCritic: {
+        "n": st.integers(1, 6),
+        "policy_step": st.floats(0, 2),
+        "value_step": numbers,
+        "initial_value": numbers,
+    },
+}
+settings_of[DoubleQLearning] = settings_of[MonteCarlo] = settings_of[QLearning]
+
+
+@st.composite
+def learners(draw):
+    kind = draw(st.sampled_from(list(settings_of)))
+    return kind(
+        max_episode_steps=draw(limits),
+        **{name: draw(values) for name, values in settings_of[kind].items()},
+    )
+
+
+@given(
+    pomdps(most_observations=3, most_actions=3), families(1), learners(), st.integers(0, 2**64 - 1)
+)
+@settings(max_examples=60)
+def test_kernel_and_twin_agree_on_random_models_with_random_settings(P, family, learner, seed):
+    assert_same(augment(P, family), learner, seed, steps=150, every=40)
+    assert_same(P, learner, seed, steps=100, every=100)  # stochastic observations
+
+
+@given(st.data())
+@settings(max_examples=20)
+def test_prediction_and_twin_agree_on_random_models_and_policies(data):
+    P = data.draw(pomdps(most_observations=3, most_actions=3))
+    pi = data.draw(policies(P))
+    assert_same(
+        P,
+        Prediction(pi, lam=data.draw(numbers), halving=data.draw(st.sampled_from([None, 3.0]))),
+        3,
+        150,
+        40,
+    )
+
+
+@pytest.mark.parametrize(
+    "learner",
+    [QLearning(), DoubleQLearning(), MonteCarlo(max_episode_steps=50), Sarsa(lam=0.5)],
+    ids=str,
+)
+def test_a_kernel_that_knows_the_number_of_actions_gives_the_same_bits(learner, monkeypatch):
+    P = gravity()
+    open_run = learn(P, learner, steps=5000, seeds=2)
+    monkeypatch.setattr(runner, "_WORTH_COMPILING", 0)
+    known = learn(P, learner, steps=5000, seeds=2)
+    assert all(np.array_equal(open_run.tables[name], known.tables[name]) for name in known.tables)
+    assert np.array_equal(open_run.rewards, known.rewards)
+
+
+# ---------------------------------------------------------------------- sampling
+
+
+def lottery(prizes: int) -> POMDP:
+    """One draw among many prizes, then, from one of many starts, the end."""
+    weights = {k: Fraction(k + 1, prizes * (prizes + 1) // 2) for k in range(prizes)}
+    return POMDP.from_functions(
+        name="lottery",
+        A=["draw"],
+        p=lambda s, a: (
+            {(("won", k), k): x for k, x in weights.items()} if s[0] == "start" else {("end", 1): 1}
+        ),
+        omega=lambda s: {s: 1},
+        mu={("start", k): x for k, x in weights.items()},
+        gamma=1,
+        terminal={"end"},
+    )
+
+
+@pytest.mark.parametrize("prizes", [2, 9, 10, 40])
+def test_long_rows_are_searched_like_short_ones(prizes):
+    assert_same(lottery(prizes), QLearning(step=0.01), steps=2000, every=500)
+
+
+def test_outcomes_come_as_often_as_they_should():
+    """Each prize of a lottery, to five standard errors. An episode has two steps and is a block."""
+    prizes, draws = 40, 100_000
+    run = learn(lottery(prizes), QLearning(), steps=2 * draws, seeds=1, every=2, policies=False)
+    counts = np.bincount(run.rewards[0].astype(int) - 1, minlength=prizes)
+    expected = np.arange(1, prizes + 1) / (prizes * (prizes + 1) / 2)
+    error = np.sqrt(expected * (1 - expected) / draws)
+    assert np.all(np.abs(counts / draws - expected) < 5 * error)
+
+
+def test_episodes_that_start_at_the_end_are_not_played():
+    half = Fraction(1, 2)
+    P = POMDP.from_functions(
+        name="late",
+        A=[0],
+        p=lambda s, a: {("end", s): 1},
+        omega=lambda s: {"o": 1},
+        mu={1: half, 3: half / 2, "end": half / 2},
+        gamma=1,
+        terminal={"end"},
+    )
+    assert SamplingTables.of(P).starts["threshold"].tolist() == [math.floor(2 / 3 * 2**53), 2**53]
+    assert_same(P, QLearning(), steps=500, every=100)
+
+
+def test_a_task_that_starts_at_its_end_is_refused():
+    P = POMDP.from_functions(
+        name="over",
+        A=[0],
+        p=lambda s, a: {},
+        omega=lambda s: {"o": 1},
+        mu={"end": 1},
+        gamma=1,
+        terminal={"end"},
+    )
+    with pytest.raises(ModelError, match="every episode of over starts in a terminal state"):
+        learn(P, QLearning(), steps=10, seeds=1)
+
+
+def test_outcomes_of_probability_zero_are_never_drawn():
+    P = POMDP.from_functions(
+        name="sure",
+        A=[0],
+        p=lambda s, a: {("end", 5): 0, ("end", 1): 1, ("end", 7): 0},
+        omega=lambda s: {"o": 1},
+        mu={"s": 1},
+        gamma=1,
+        terminal={"end"},
+    )
+    model = SamplingTables.of(P)
+    assert model.rows[0]["r"] == 1
+    assert model.rows[0]["first"] == model.rows[0]["last"]
+    assert learn(P, QLearning(), steps=100, seeds=1).rewards.sum() == 100
+
+
+# ---------------------------------------------------------------------- words and the exponential
+
+
+def test_the_generator_gives_the_published_words():
+    """xoroshiro128+ from the words 1, 2 and splitmix64 from 0, computed by hand from their
+    definitions."""
+    g0, g1, word = next_word(np.uint64(1), np.uint64(2))
+    assert word == 3
+    assert (int(g0), int(g1)) == ((1 << 24) ^ 3 ^ (3 << 16), 3 << 37)
+    assert seed_words(0) == (0xE220A8397B1DCDAF, 0x6E789E6AA1B965F4)
+
+
+@given(st.integers(0, 2**64 - 1))
+def test_the_generator_and_its_twin_draw_the_same_words(seed):
+    slow, (g0, g1) = Generator(seed), seed_words(seed)
+    for _ in range(20):
+        g0, g1, word = (int(x) % 2**64 for x in next_word(np.uint64(g0), np.uint64(g1)))
+        assert word == slow.word()
+
+
+@given(st.floats(-700, 0))
+def test_the_exponential_is_within_two_units_of_the_last_place(x):
+    assert exp(x) == exponential(x)
+    assert abs(exp(x) - math.exp(x)) <= 2 * math.ulp(math.exp(x))
+
+
+def test_the_exponential_is_one_at_zero_and_tiny_far_below():
+    assert exp(0.0) == 1.0
+    assert 0 < exp(-1e6) < 1e-300

@@ -1,0 +1,139 @@
+"""Memoryless policies: making, reading, improving and refusing them."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from strategies import families, policies, pomdps
+
+from pomdps import gravity, recall, recall4
+from workbench import Policy, augment, evaluate, uniform
+from workbench.errors import PolicyError, UnknownLabel, WorkbenchError, WrongType
+from workbench.model.policy import greedy_actions, tie_order
+
+F = Fraction
+
+
+@given(pomdps(), families())
+def test_uniform_gives_every_action_the_same_probability(P, family):
+    E = augment(P, family)
+    pi = uniform(E)
+    assert pi.is_exact
+    assert {pi[o, a] for o in E.O for a in E.A} == {F(1, len(E.A))}
+
+
+@given(pomdps(), st.data())
+def test_a_step_is_the_mixture_of_section_5_2(P, data):
+    pi, other = data.draw(policies(P)), data.draw(policies(P))
+    step = data.draw(st.fractions(0, 1, max_denominator=8))
+    moved, moved_in_floats = pi.toward(other, step), pi.toward(other, float(step))
+    for o in P.O:
+        for a in P.A:
+            assert moved[o, a] == (1 - step) * pi[o, a] + step * other[o, a]
+            assert moved_in_floats[o, a] == pytest.approx(float(moved[o, a]), abs=1e-15)
+
+
+def test_a_deterministic_policy_needs_a_choice_wherever_one_is_made():
+    P = gravity()
+    cells = [o for o in P.O if o != (0, 4)]
+    pi = Policy.deterministic(P, dict.fromkeys(cells, "up"))  # nothing is decided at the cookie
+    assert pi[(0, 0), "up"] == 1
+    assert pi.is_deterministic
+    assert Policy.deterministic(P, {}, otherwise="left")[(3, 3), "left"] == 1
+    with pytest.raises(PolicyError, match=r"no action was chosen for o=\(0, 0\); give one"):
+        Policy.deterministic(P, dict.fromkeys([o for o in cells if o != (0, 0)], "up"))
+    with pytest.raises(PolicyError, match="and 19 more"):
+        Policy.deterministic(P, {})
+
+
+def test_rows_read_back():
+    P = recall4()
+    pi = Policy.from_mapping(P, {"o": {1: F(1, 3), 3: F(2, 3)}})
+    assert pi.row("o") == {1: F(1, 3), 3: F(2, 3)}
+    assert (pi["o", 1], pi["o", 0]) == (F(1, 3), 0)
+    assert not pi.is_deterministic
+    assert pi.to_frame().loc["o", 3] == F(2, 3)
+    assert "2/3" in repr(pi)
+    assert "<td>2/3</td>" in pi._repr_html_()
+
+
+def test_the_higher_write_wins_ties_then_the_lower_action():
+    E = augment(recall4(), "B1")
+    equal = np.zeros((2, 8))
+    assert [E.A[i] for i in greedy_actions(equal, tie_order(E.A, "last"))] == [(0, "1"), (0, "1")]
+    assert [E.A[i] for i in greedy_actions(equal, tie_order(E.A, "first"))] == [(0, "0"), (0, "0")]
+    q = evaluate(E, uniform(E), exact=True).q.array
+    greedy = uniform(E).greedy(q, "last")
+    assert (greedy[("0", "o"), (1, "1")], greedy[("1", "o"), (3, "1")]) == (
+        1,
+        1,
+    )  # pi_l of Lemma C.2
+    assert uniform(E).greedy(q, "first")[("0", "o"), (1, "0")] == 1
+    assert tie_order(recall4().A, "last").tolist() == [0, 1, 2, 3]
+
+
+def test_near_ties_of_floats_are_ties_and_exact_ones_are_not():
+    order = np.array([1, 0])
+    assert greedy_actions(np.array([[1.0 + 1e-13, 1.0]]), order).tolist() == [1]
+    assert greedy_actions(np.array([[1.0 + 1e-6, 1.0]]), order).tolist() == [0]
+    third = np.array([[F(1, 3) + F(1, 10**30), F(1, 3)]], dtype=object)
+    assert greedy_actions(third, order).tolist() == [0]
+
+
+@given(pomdps(), families(1), st.data())
+def test_greedy_takes_a_best_action_and_keeps_rows_without_values(P, family, data):
+    E = augment(P, family)
+    pi = data.draw(policies(E))
+    for exact in (True, False):
+        q = evaluate(E, pi, exact=exact).q
+        greedy = pi.greedy(q.array)
+        for o in E.O:
+            values = {a: q[o, a] for a in E.A}
+            if any(x is None or x != x for x in values.values()):
+                assert greedy.row(o) == pytest.approx(pi.row(o))
+            else:
+                (a,) = greedy.row(o)
+                assert values[a] == pytest.approx(max(values.values()), abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        ([[0.5, 0.5, 0.5]], r"pi\(\. \| o=o\) sums to 1.5"),
+        ([[F(1, 2), F(1, 4), 0]], r"pi\(\. \| o=o\) sums to 3/4"),
+        ([[1.5, -0.5, 0]], r"pi\(2 \| o=o\) holds the negative probability -0.5"),
+        ([[float("nan"), 0.5, 0.5]], r"pi\(1 \| o=o\) holds the probability nan"),
+        (
+            [[0.5, 0.5]],
+            r"has 1 rows \(observations\) and 3 columns \(actions\); this table has the shape \(1, 2\)",
+        ),
+        ([0.2, 0.3, 0.5], r"the shape \(3,\)"),
+    ],
+)
+def test_a_table_that_is_no_policy_is_refused_by_name(table, message):
+    with pytest.raises(PolicyError, match=message):
+        Policy(recall(), np.array(table))
+
+
+def test_bad_arguments_are_refused_by_name():
+    P = recall()
+    with pytest.raises(UnknownLabel, match="unknown label 'x'"):
+        Policy.deterministic(P, {"x": 1})
+    with pytest.raises(UnknownLabel, match="unknown label 9"):
+        Policy.deterministic(P, {"o": 9})
+    with pytest.raises(WrongType, match="mapping"):
+        Policy.deterministic(P, [1])
+    with pytest.raises(WrongType, match="a policy belongs to a POMDP"):
+        Policy("recall", [[1, 0, 0]])
+    with pytest.raises(WrongType, match="uniform needs a POMDP"):
+        uniform(3)
+    with pytest.raises(WrongType, match=r"pi\[o, a\]"):
+        _ = uniform(P)["o"]
+    with pytest.raises(WorkbenchError, match=r"a step lies in \[0, 1\], not 2"):
+        uniform(P).toward(uniform(P), 2)
+    with pytest.raises(PolicyError, match="different POMDPs"):
+        uniform(P).toward(uniform(recall4()), 0.5)
+    with pytest.raises(WorkbenchError, match="ties must be one of last, first, not 'random'"):
+        tie_order(P.A, "random")

@@ -1,0 +1,48 @@
+"""The notebooks as they are committed: run from top to bottom, short cells, no warning and no path
+in any output.
+
+`pytest --nbmake notebooks` runs them; `python tests/build_notebooks.py` runs them and writes the
+outputs.
+"""
+
+from pathlib import Path
+
+import pytest
+
+nbformat = pytest.importorskip("nbformat", reason="the extra `notebooks` is not installed")
+pytest.importorskip("nbclient", reason="the extra `notebooks` is not installed")
+
+from build_notebooks import FOLDER, complaints  # noqa: E402
+
+NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
+
+
+def test_there_are_notebooks():
+    assert {"90-recipes.ipynb", "91-which-tasks-need-memory.ipynb"} <= {
+        path.name for path in NOTEBOOKS
+    }
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.name)
+def test_what_is_committed_was_run_whole_and_shows_no_warning_and_no_path(path: Path):
+    notebook = nbformat.read(path, as_version=4)
+    nbformat.validate(notebook)
+    assert complaints(notebook) == []
+    counts = [cell.execution_count for cell in notebook.cells if cell.cell_type == "code"]
+    assert counts == list(range(1, len(counts) + 1))
+
+
+def test_complaints_name_the_cell():
+    new = nbformat.v4
+    stale, loud = new.new_code_cell("1"), new.new_code_cell("2", execution_count=1)
+    loud.outputs = [new.new_output("stream", name="stderr", text="UserWarning: beware")]
+    pathy = new.new_code_cell(
+        "\n" * 13, execution_count=2, outputs=[new.new_output("stream", text="/home/me")]
+    )
+    assert complaints(new.new_notebook(cells=[stale, loud, pathy])) == [
+        "cell 0 was not run",
+        "cell 1 shows an error or a warning: UserWarning: beware",
+        "cell 1 shows 'Warning'",
+        "cell 2 has 13 lines, more than 12",
+        "cell 2 shows '/home/'",
+    ]

@@ -1,0 +1,510 @@
+"""best_memoryless: deterministic policies by branch and bound, against trying them all."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+import reference_optimum as reference
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from strategies import distributions, families, policies, pomdps
+from strategies_beliefs import timed
+
+from pomdps import gravity, recall, recall4, recall_variant
+from workbench import POMDP, Policy, augment, evaluate, memories
+from workbench.errors import NeverEnds, NotExact, TooLarge, WorkbenchError, WrongType
+from workbench.evaluation.fields import FLOATS, RATIONALS
+from workbench.model.numbers import Numbers
+from workbench.optima import branch_and_bound
+from workbench.optima.branch_and_bound import BranchSearch
+from workbench.optima.mdp import from_states
+from workbench.optima.symmetry import interchangeable
+from workbench.optima.yardsticks import best_informed, best_memoryless
+
+F = Fraction
+
+
+@st.composite
+def wandering(draw: st.DrawFn, most_states: int = 4) -> POMDP:
+    """gamma = 1 and policies that may never end: moves are mostly certain, some end the episode,
+    loops may pay."""
+    S = list(range(draw(st.integers(1, most_states))))
+    A = ["l", "r"]
+    p = {}
+    for s in S:
+        for a in A:
+            outcomes = draw(distributions([*S, "end"], most=draw(st.sampled_from([1, 1, 2]))))
+            p[s, a] = {(t, draw(st.integers(-2, 1))): x for t, x in outcomes.items()}
+    omega = {
+        s: draw(distributions(["x", "y"], most=draw(st.sampled_from([1, 1, 2]))))
+        for s in [*S, "end"]
+    }
+    return POMDP.from_functions(
+        name="wandering",
+        A=A,
+        p=lambda s, a: p[s, a],
+        omega=omega.__getitem__,
+        mu=draw(distributions(S)),
+        gamma=1,
+        terminal=lambda s: s == "end",
+    )
+
+
+@st.composite
+def recalls(draw: st.DrawFn, steps: int = 3) -> POMDP:
+    """One observation and a reward for each sequence of actions: what memory is for."""
+    rewards: dict = {}
+
+    def p(s: tuple, a: int) -> dict:
+        done = (*s, a)
+        if len(done) < steps:
+            return {(done, 0): 1}
+        if done not in rewards:
+            rewards[done] = draw(st.integers(-3, 5))
+        return {("end", rewards[done]): 1}
+
+    return POMDP.from_functions(
+        name="a recall",
+        A=(0, 1),
+        p=p,
+        omega=lambda s: {"o": 1},
+        mu={(): 1},
+        gamma=1,
+        terminal={"end"},
+    )
+
+
+# ---------------------------------------------------------------------- against trying them all
+
+
+@given(pomdps(most_observations=3, most_actions=3))
+def test_it_finds_what_trying_all_policies_finds(P):
+    best = reference.best_deterministic(P)
+    exact, floats = best_memoryless(P, exact=True), best_memoryless(P)
+    assert exact.value == exact.bound == best
+    assert exact.certified
+    assert exact.gap == 0
+    assert floats.value == pytest.approx(float(best), abs=1e-9)
+    assert floats.certified
+    assert float(best) <= floats.bound <= float(best) + 2 * floats.tolerance
+    assert evaluate(P, exact.policy, exact=True).value == best
+
+
+@given(st.one_of(timed(2), timed(3), recalls()), st.sampled_from(["states", "beliefs"]))
+def test_both_kinds_of_bound_lead_to_the_same_optimum(P, information):
+    found = best_memoryless(P, exact=True, information=information)
+    assert found.value == found.bound == reference.best_deterministic(P)
+
+
+@settings(max_examples=80)
+@given(wandering())
+def test_policies_that_may_never_end_are_left_out(P):
+    best = reference.best_deterministic(P)
+    if best is None:
+        with pytest.raises(NeverEnds):
+            best_memoryless(P, exact=True)
+        with pytest.raises(NeverEnds):
+            best_memoryless(P)
+        return
+    exact, floats = best_memoryless(P, exact=True), best_memoryless(P)
+    assert exact.value == exact.bound == best
+    assert floats.value == pytest.approx(float(best), abs=1e-9)
+    assert floats.certified
+    assert floats.bound == pytest.approx(float(best), abs=1e-8)
+
+
+@given(st.one_of(pomdps(), wandering(3)))
+def test_all_optimal_policies_are_those_that_trying_all_finds(P):
+    if reference.best_deterministic(P) is None:
+        return
+    found = best_memoryless(P, exact=True, all_optimal=True).optimal
+    rows = [
+        reference.behaviour(P, {o: P.A[int(pi.actions[i])] for i, o in enumerate(P.O)})
+        for pi in found
+    ]
+    assert len(set(rows)) == len(rows)
+    assert set(rows) == reference.optimal_behaviours(P)
+
+
+@settings(max_examples=15)
+@given(recalls(), st.integers(0, 1))
+def test_symmetry_does_not_change_the_answer(P, longer):
+    E = augment(P, memories.B(1 + longer))
+    best = reference.best_deterministic(E) if not longer else None
+    M, rational = from_states(E, FLOATS), lambda: from_states(E, RATIONALS)
+    values = []
+    for symmetry in (interchangeable(E), None):
+        search = BranchSearch(M, rational, len(E.O), symmetry, 1e-9, exact=True)
+        while not search.finished:
+            search.run_one()
+        values.append(search.value)
+    assert values[0] == values[1]
+    assert best is None or values[0] == best
+
+
+@pytest.mark.slow
+@settings(max_examples=10)
+@given(recalls())
+def test_symmetry_agrees_with_trying_all_policies_of_two_bits(P):
+    E = augment(P, memories.B(2))  # 8^4 policies
+    assert best_memoryless(E, exact=True).value == reference.best_deterministic(E)
+
+
+# ---------------------------------------------------------------------- properties
+
+
+@given(pomdps(most_observations=3, most_actions=3), st.data())
+def test_no_deterministic_policy_drawn_is_better(P, data):
+    pi = data.draw(policies(P, deterministic=True))
+    assert evaluate(P, pi, exact=True).value <= best_memoryless(P, exact=True).value
+
+
+@settings(max_examples=25)
+@given(pomdps(most_states=3), families(1))
+def test_a_memory_never_makes_the_best_policy_worse(P, family):
+    E = augment(P, family)
+    with_memory = best_memoryless(E, exact=True, max_nodes=2_000)
+    assert with_memory.bound >= best_memoryless(P, exact=True).value
+    if with_memory.certified:
+        assert with_memory.value >= best_memoryless(P, exact=True).value
+
+
+@given(pomdps())
+def test_full_information_is_worth_most(P):
+    informed = best_informed(P, exact=True)
+    assert informed >= best_memoryless(P, exact=True).value
+    assert best_informed(P) == pytest.approx(float(informed), abs=1e-9)
+
+
+@settings(max_examples=20)
+@given(pomdps(most_states=2))
+def test_full_information_is_the_best_of_all_policies_that_see_the_state(P):
+    assert best_informed(P, exact=True) == reference.best_informed(P)
+
+
+@given(st.one_of(pomdps(most_observations=3, most_actions=3), wandering()))
+def test_scaling_the_rewards_scales_the_optimum_and_keeps_the_policies(P):
+    if reference.best_deterministic(P) is None:
+        return
+    once, thrice = (
+        best_memoryless(P, exact=True),
+        best_memoryless(P.scale_rewards(F(3, 2)), exact=True),
+    )
+    assert thrice.value == F(3, 2) * once.value
+
+
+# ---------------------------------------------------------------------- the paper's tasks
+
+
+RECALLS = {
+    # the best deterministic value with each memory of the paper's figures; recall is gamma^2 =
+    # 361/400 once 1, 2, 3 fits
+    "recall": (
+        recall,
+        {
+            "none": 0,
+            "B1": 0,
+            "B2": F(361, 400),
+            "B5": F(361, 400),
+            "OA1": F(361, 400),
+            "OA2": F(361, 400),
+        },
+    ),
+    "variant": (recall_variant, {"none": 0, "B1": 3, "B2": 3, "B5": 3, "OA1": 3, "OA2": 3}),
+    "recall4": (recall4, {"none": F(1, 2), "B1": 1, "B2": 1, "B5": 1, "OA1": 1, "OA2": 1}),
+}
+
+
+@pytest.mark.parametrize("task", RECALLS)
+@pytest.mark.parametrize("memory", ["none", "B1", "B2", "B5", "OA1", "OA2"])
+def test_the_recall_tasks_with_the_memories_of_the_figures(task, memory):
+    make, values = RECALLS[task]
+    found = best_memoryless(augment(make(), memory), exact=True)
+    assert found.value == found.bound == values[memory]
+    assert found.certified
+    floats = best_memoryless(augment(make(), memory))
+    assert floats.certified
+    assert floats.value == pytest.approx(float(values[memory]), abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("memory", "value"),
+    [("none", 0.010263), ("B1", 0.568800), ("K1", 0.568800), ("O1", 0.568800), ("B2", 0.568800)],
+)
+def test_gravity(memory, value):
+    found = best_memoryless(augment(gravity(), memory))
+    assert found.certified
+    assert found.value == pytest.approx(value, abs=5e-7)
+    assert found.nodes <= 100
+
+
+@pytest.mark.parametrize("memory", ["none", "B1", "K1"])
+def test_an_integer_program_agrees_on_gravity(memory):
+    E = augment(gravity(), memory)
+    assert reference.best_by_integer_program(E) == pytest.approx(best_memoryless(E).value, abs=1e-6)
+
+
+def test_gravity_with_one_bit_is_exactly_the_twelve_step_optimum():
+    found = best_memoryless(augment(gravity(), "B1"), exact=True)
+    assert found.value == found.bound == F(19, 20) ** 11
+    assert best_informed(gravity(), exact=True) == F(19, 20) ** 11
+
+
+def test_gravity_without_memory_is_known_exactly():
+    found = best_memoryless(gravity(), exact=True)
+    assert found.value == found.bound
+    assert float(found.value) == pytest.approx(0.010263, abs=5e-7)
+
+
+def test_loops_without_reward_at_gamma_one_need_exact_numbers_to_be_certain():
+    P = gravity(gamma=1)
+    assert best_memoryless(P).certified
+    floats = replace(
+        P, p=replace(P.p, r=Numbers(floats=P.p.r.floats), prob=Numbers(floats=P.p.prob.floats))
+    )
+    found = best_memoryless(floats)
+    assert found.value == pytest.approx(1)
+    assert not found.certified
+    assert "exact model" in found.how
+
+
+def test_the_two_optimal_policies_of_recall4_with_one_bit():
+    E = augment(recall4(), "B1")
+    found = best_memoryless(E, all_optimal=True).optimal
+    assert len(found) == 2  # 0 and write 1, then 2 and write anything
+    for pi in found:
+        assert pi[("0", "o"), (0, "1")] == 1
+        assert pi[("1", "o"), (2, "0")] + pi[("1", "o"), (2, "1")] == 1
+
+
+def test_the_optimal_policies_of_recall_with_two_bits_come_in_all_permutations():
+    E = augment(recall(), "B2")
+    found = best_memoryless(E, all_optimal=True).optimal
+    assert len(found) == 3 * 2 * 4  # two fresh memory states in order, then any write
+
+
+# ---------------------------------------------------------------------- symmetry
+
+
+def test_the_writes_of_a_binary_memory_are_interchangeable_except_the_first():
+    E = augment(recall4(), "B2")
+    found = interchangeable(E)
+    assert found is not None
+    assert found.group.tolist() == [0, 1, 1, 1]
+    nothing = np.full(len(E.O), -1)
+    tried = found.worth_trying(nothing, E.O.index(("00", "o")))
+    assert {E.A[i][1] for i in np.flatnonzero(tried)} == {"00", "01"}
+
+
+def test_symmetry_saves_work_where_the_bound_is_out_of_reach():
+    """To count to four before doing 1 takes five memory states; two bits have four, and the bound
+    does not see it."""
+    turns = (0, 0, 0, 0, 1)
+    P = POMDP.from_functions(
+        name="count",
+        A=(0, 1),
+        omega=lambda s: {"o": 1},
+        mu={0: 1},
+        gamma=1,
+        terminal={len(turns)},
+        p=lambda s, a: {(s + 1 if a == turns[s] else len(turns), int(a == turns[s])): 1},
+    )
+    E = augment(P, "B2")
+    M, found = from_states(E, FLOATS), []
+    for symmetry in (interchangeable(E), None):
+        search = BranchSearch(M, None, len(E.O), symmetry, 1e-9, exact=False)
+        while not search.finished:
+            search.run_one()
+        found.append(search)
+    assert [search.value for search in found] == [4, 4]
+    assert found[0].nodes < found[1].nodes / 2
+
+
+def test_a_memory_that_treats_its_states_differently_has_no_symmetry():
+    two = memories.Memory(
+        "leaky",
+        M=["0", "1", "2"],
+        W=["0", "1", "2"],
+        eta={"0": 1},
+        Gamma=lambda m, w, o, a, r, o_next: {"2": F(1, 2), "0": F(1, 2)} if w == "2" else {w: 1},
+    )
+    assert interchangeable(augment(recall4(), two)) is None
+    assert interchangeable(recall4()) is None
+    assert interchangeable(augment(recall4(), "OA2")) is None
+
+
+def test_a_start_in_any_memory_state_alike_leaves_all_of_them_interchangeable():
+    bit = memories.Memory(
+        "random start",
+        M=["0", "1"],
+        W=["0", "1"],
+        eta={"0": F(1, 2), "1": F(1, 2)},
+        Gamma=lambda m, w, o, a, r, o_next: {w: 1},
+    )
+    E = augment(recall_variant(), bit)
+    assert interchangeable(E).group.tolist() == [0, 0]
+    assert best_memoryless(E, exact=True).value == reference.best_deterministic(E)
+
+
+# ---------------------------------------------------------------------- limits and bad input
+
+
+def hard() -> POMDP:
+    """A task that bounds from full information do not settle: guess five hidden bits in a row."""
+    P = POMDP.from_functions(
+        name="guesses",
+        A=(0, 1),
+        mu={(0, b): F(1, 2) for b in (0, 1)},
+        gamma=1,
+        terminal={"end"},
+        p=lambda s, a: {
+            ((s[0] + 1, b) if s[0] < 5 else "end", int(a == s[1])): 1 if s[0] == 5 else F(1, 2)
+            for b in (0, 1)
+        },
+        omega=lambda s: {"end": 1} if s == "end" else {(s[0], x): F(1, 4) for x in range(4)},
+    )
+    return P
+
+
+def test_a_search_too_large_to_finish_says_how_far_it_came():
+    found = best_memoryless(hard(), information="states", max_nodes=40)
+    assert not found.certified
+    assert found.value == pytest.approx(3)
+    assert 3 < found.bound <= 6
+    assert found.gap == pytest.approx(found.bound - found.value)
+    assert "stopped at 40 nodes" in found.how
+    assert "gap" in repr(found)
+
+
+def test_beliefs_settle_what_states_do_not():
+    found = best_memoryless(hard())
+    assert found.certified
+    assert found.value == pytest.approx(3)
+
+
+@pytest.mark.parametrize("moment", [2, 5, 11, 23])
+def test_ctrl_c_leaves_the_best_so_far_and_a_bound_that_holds(monkeypatch, moment):
+    """Interrupted among the children of a node, the bound must still cover those not looked at."""
+    calls = []
+    follow = branch_and_bound.follow
+
+    def interrupted(*arguments):
+        calls.append(1)
+        if len(calls) == moment:
+            raise KeyboardInterrupt
+        return follow(*arguments)
+
+    monkeypatch.setattr(branch_and_bound, "follow", interrupted)
+    try:
+        found = best_memoryless(hard(), information="states")
+    except KeyboardInterrupt:
+        assert moment == 2  # before there is anything to show
+        return
+    assert found.interrupted
+    assert found.value == pytest.approx(3)
+    assert found.bound >= 5  # full information guesses all that is not fixed
+    assert "interrupted" in found.how
+
+
+def test_a_time_limit_is_kept():
+    found = best_memoryless(hard(), information="states", max_seconds=0.05)
+    assert not found.certified
+    assert "stopped after 0.05 seconds" in found.how
+
+
+def test_too_many_optimal_policies_are_an_error_with_the_limit_in_it():
+    with pytest.raises(TooLarge, match="more than 5 optimal"):
+        best_memoryless(augment(recall(), "B1"), all_optimal=True, max_optimal=5)
+
+
+def test_a_task_that_never_ends_needs_a_discount():
+    P = POMDP.from_functions(
+        name="clock",
+        A=["tick"],
+        p=lambda s, a: {(1 - s, 1): 1},
+        omega=lambda s: {"o": 1},
+        mu={0: 1},
+        gamma=1,
+    )
+    for call in (best_memoryless, best_informed):
+        with pytest.raises(NeverEnds, match="no policy of clock ends"):
+            call(P)
+    assert best_memoryless(P.with_gamma(F(1, 2)), exact=True).value == 2
+
+
+def test_a_task_that_is_over_before_it_begins_is_worth_nothing():
+    P = POMDP.from_functions(
+        name="over",
+        A=["a"],
+        p=lambda s, a: {("end", 1): 1},
+        omega=lambda s: {"o": 1},
+        mu={"end": 1},
+        gamma=1,
+        terminal={"end"},
+        S=["end", "s"],
+    )
+    assert best_memoryless(P, exact=True, all_optimal=True).value == 0
+    assert best_memoryless(P, deterministic=False).value == 0
+    assert best_informed(P) == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "words"),
+    [
+        ({"P": "recall"}, WrongType, "expected a POMDP, not 'recall'"),
+        ({"deterministic": "yes"}, WrongType, "deterministic is True or False"),
+        ({"exact": 1}, WrongType, "exact is True or False"),
+        (
+            {"information": "all"},
+            WorkbenchError,
+            "information must be one of auto, states, beliefs, not 'all'",
+        ),
+        ({"tolerance": 0}, WorkbenchError, "tolerance must be positive"),
+        ({"tolerance": "small"}, WrongType, "tolerance is a number"),
+        ({"max_nodes": 0}, WorkbenchError, "max_nodes must be at least 1, not 0"),
+        ({"max_nodes": 1.5}, WrongType, "max_nodes is a whole number"),
+        (
+            {"max_seconds": math.nan},
+            WorkbenchError,
+            "max_seconds must be positive and finite, not nan",
+        ),
+        ({"starts": 3}, WorkbenchError, "starts and seed belong to deterministic=False"),
+        ({"deterministic": False, "exact": True}, WorkbenchError, "belong to deterministic=True"),
+        ({"deterministic": False, "starts": -1}, WorkbenchError, "starts must be at least 0"),
+        ({"deterministic": False, "seed": "x"}, WrongType, "seed is a whole number"),
+    ],
+)
+def test_bad_arguments_are_named(arguments, error, words):
+    with pytest.raises(error, match=words):
+        best_memoryless(**{"P": recall(), **arguments})
+
+
+def test_floats_cannot_be_compared_exactly_and_symbols_not_at_all():
+    sympy = pytest.importorskip("sympy")
+    with pytest.raises(NotExact):
+        best_memoryless(recall(gamma=0.95), exact=True)
+    with pytest.raises(NotExact, match="recall holds g"):
+        best_memoryless(recall(gamma=sympy.Symbol("g")))
+
+
+def test_a_model_of_floats_is_solved_like_its_rational_twin():
+    P = gravity()
+    floats = replace(
+        P,
+        p=replace(P.p, r=Numbers(floats=P.p.r.floats), prob=Numbers(floats=P.p.prob.floats)),
+        gamma=0.95,
+    )
+    found = best_memoryless(floats)
+    assert found.certified
+    assert found.value == pytest.approx(best_memoryless(P).value, abs=1e-12)
+
+
+def test_the_policy_belongs_to_the_task():
+    E = augment(recall(), "OA1")
+    pi = best_memoryless(E).policy
+    assert isinstance(pi, Policy)
+    assert pi[((None,), "o"), (1, "push")] == 1

@@ -1,0 +1,222 @@
+"""best_memoryless(deterministic=False): ascent along the exact gradient, its first-order
+conditions, known optima."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from itertools import pairwise
+
+import numpy as np
+import pytest
+import reference_optimum as reference
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from strategies import policies, pomdps
+from test_best_memoryless import wandering
+
+from pomdps import gravity, recall, recall4, recall_variant
+from workbench import POMDP, Policy, augment, evaluate
+from workbench.errors import NeverEnds
+from workbench.evaluation.fields import FLOATS
+from workbench.optima.ascent import ascend, project, slope
+from workbench.optima.mdp import from_states
+from workbench.optima.yardsticks import best_informed, best_memoryless
+
+F = Fraction
+
+
+def short_corridor() -> POMDP:
+    """Sutton and Barto (2018), Example 13.1: three states that look alike, in the second of which
+    the moves are swapped."""
+
+    def p(s: int, a: str) -> dict:
+        step = 1 if (a == "right") != (s == 1) else -1
+        return {(max(0, s + step), -1): 1}
+
+    return POMDP.from_functions(
+        name="short corridor",
+        A=("right", "left"),
+        p=p,
+        omega=lambda s: {"o": 1},
+        mu={0: 1},
+        gamma=1,
+        terminal={3},
+    )
+
+
+def test_the_short_corridor_is_best_at_two_minus_the_root_of_two():
+    """v(x) = -2 (2 - x) / (x (1 - x)) when right has probability x; its maximum is -(6 + 4 sqrt
+    2)."""
+    found = best_memoryless(short_corridor(), deterministic=False, starts=5)
+    assert found.policy["o", "right"] == pytest.approx(2 - math.sqrt(2), abs=1e-7)
+    assert found.value == pytest.approx(-(6 + 4 * math.sqrt(2)), abs=1e-9)
+    assert found.kkt < 1e-7
+    assert found.first_order
+    assert not found.certified  # full information takes three steps
+    assert found.bound == pytest.approx(-3)
+    assert "lower bound" in found.how
+    with pytest.raises(
+        NeverEnds, match="no deterministic memoryless policy of short corridor ends"
+    ):
+        best_memoryless(short_corridor())
+
+
+def test_recall_without_memory_repeats_each_action_a_third_of_the_time():
+    found = best_memoryless(recall(), deterministic=False)
+    assert found.value == pytest.approx(0.9025 / 27)
+    assert [found.policy["o", a] for a in (1, 2, 3)] == pytest.approx([1 / 3] * 3, abs=1e-6)
+
+
+def test_recall_with_one_bit_tosses_coins():
+    """The three steps cannot be told apart by two memory states; a quarter of gamma^2 is what coins
+    reach."""
+    found = best_memoryless(augment(recall(), "B1"), deterministic=False)
+    assert found.value == pytest.approx(0.9025 / 4)
+    assert best_memoryless(augment(recall(), "B1")).value == 0
+
+
+@pytest.mark.parametrize(
+    ("task", "memory", "value"),
+    [
+        (recall_variant, "none", 0),
+        (recall_variant, "OA1", 3),
+        (recall4, "none", 9 / 16),
+        (recall4, "B1", 1),
+        (recall, "B2", 0.9025),
+    ],
+)
+def test_the_recall_tasks(task, memory, value):
+    found = best_memoryless(augment(task(), memory), deterministic=False, starts=6)
+    assert found.value == pytest.approx(value, abs=1e-8)
+    assert found.first_order
+
+
+def test_chance_helps_without_memory_in_gravity():
+    found = best_memoryless(gravity(), deterministic=False, starts=4, seed=3)
+    assert found.value > 9 * best_memoryless(gravity()).value
+    assert found.value == pytest.approx(0.10189015, abs=1e-7)
+    assert found.first_order
+
+
+# ---------------------------------------------------------------------- properties
+
+
+@settings(max_examples=25)
+@given(pomdps(most_observations=3, most_actions=3), st.data())
+def test_it_is_at_least_every_policy_nearby_and_every_deterministic_one(P, data):
+    found = best_memoryless(P, deterministic=False, starts=2)
+    assert found.value >= float(reference.best_deterministic(P)) - 1e-9
+    assert found.value <= float(best_informed(P, exact=True)) + 1e-9
+    assert found.value <= found.bound
+    assert found.value == pytest.approx(evaluate(P, found.policy).value, abs=1e-9)
+    other = data.draw(policies(P))
+    step = evaluate(P, found.policy.toward(other, 1e-4)).value
+    assert step <= found.value + 1e-4 * found.kkt + 1e-5  # to first order nothing is gained
+
+
+@settings(max_examples=25)
+@given(pomdps(), st.integers(0, 100))
+def test_the_gradient_is_the_slope_of_the_return(P, seed):
+    M = from_states(P, FLOATS)
+    pi = Policy.random(P, seed)
+    here = slope(M, pi.prob.floats)
+    assert here.value == pytest.approx(evaluate(P, pi).value, abs=1e-9)
+    other = Policy.random(P, seed + 1)
+    along = float((here.g * (other.prob.floats - pi.prob.floats)).sum())
+    near, far = (evaluate(P, pi.toward(other, h)).value for h in (1e-6, 2e-6))
+    assert (4 * near - far - 3 * here.value) / 2e-6 == pytest.approx(
+        along, abs=1e-3
+    )  # a one-sided difference
+
+
+@settings(max_examples=25)
+@given(pomdps(), st.integers(0, 100))
+def test_ascent_never_goes_down(P, seed):
+    M = from_states(P, FLOATS)
+    start = Policy.random(P, seed).prob.floats
+    values = [ascend(M, start, 1e-9, most).value for most in (0, 1, 3, 10)]
+    assert all(b >= a - 1e-12 for a, b in pairwise(values))
+
+
+@given(
+    st.lists(st.floats(-5, 5), min_size=2, max_size=5),
+    st.lists(st.floats(0.01, 1), min_size=5, max_size=5),
+)
+def test_the_projection_is_the_nearest_distribution(x, weights):
+    row = project(np.array([x]))[0]
+    assert row.sum() == pytest.approx(1)
+    assert (row >= 0).all()
+    other = np.array(weights[: len(x)]) / sum(weights[: len(x)])
+    assert np.linalg.norm(row - x) <= np.linalg.norm(other - x) + 1e-9
+
+
+@settings(max_examples=30)
+@given(wandering())
+def test_at_gamma_one_it_stays_with_policies_that_end(P):
+    M = from_states(P, FLOATS)
+    if slope(M, np.full((len(P.O), len(P.A)), 1 / len(P.A))).value == -math.inf:
+        return  # even the uniform policy may never end
+    found = best_memoryless(P, deterministic=False, starts=1)
+    assert found.value > -math.inf
+    assert found.value <= found.bound
+    assert (found.policy.prob.floats >= 0).all()
+
+
+# ---------------------------------------------------------------------- seeds, interruptions
+
+
+def test_a_seed_gives_the_same_policy_twice():
+    one, two = (best_memoryless(gravity(), deterministic=False, starts=3, seed=7) for _ in range(2))
+    assert np.array_equal(one.policy.prob.floats, two.policy.prob.floats)
+    assert one.starts == two.starts
+
+
+def test_ctrl_c_leaves_the_best_start_so_far(monkeypatch):
+    import workbench.optima.memoryless as memoryless
+
+    calls = []
+
+    def interrupted(*arguments):
+        calls.append(1)
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        return ascend(*arguments)
+
+    monkeypatch.setattr(memoryless, "ascend", interrupted)
+    found = best_memoryless(recall4(), deterministic=False)
+    assert found.interrupted
+    assert len(found.starts) == 2
+    assert found.value == pytest.approx(9 / 16)
+
+
+def test_a_trap_beside_the_way_out_is_left_alone():
+    P = POMDP.from_functions(
+        name="trap",
+        A=["wait", "leave"],
+        mu={"s": 1},
+        gamma=1,
+        terminal={"end"},
+        omega=lambda s: {"o": 1},
+        p=lambda s, a: {("end" if a == "leave" else "pit", 0): 1} if s == "s" else {("pit", 0): 1},
+    )
+    found = best_memoryless(P, deterministic=False)  # only the deterministic start surely ends
+    assert found.value == 0
+    assert found.policy["o", "leave"] == 1
+
+
+def test_it_says_so_when_no_start_ends():
+    P = POMDP.from_functions(
+        name="blind",
+        A=["l", "r"],
+        mu={"l": F(1, 2), "r": F(1, 2)},
+        gamma=1,
+        terminal={"end"},
+        omega=lambda s: {"o": 1},
+        p=lambda s, a: {("end" if a == s else "pit", 0): 1} if s != "pit" else {("pit", 0): 1},
+    )
+    with pytest.raises(NeverEnds, match="none of the starts"):
+        best_memoryless(P, deterministic=False)
+    with pytest.raises(NeverEnds, match="no deterministic memoryless policy of blind ends"):
+        best_memoryless(P)
+    assert best_informed(P) == 0

@@ -1,0 +1,256 @@
+"""Appendix C in the ledger: closed forms on random policies, certificates and their spoiling."""
+
+import copy
+from fractions import Fraction
+
+import pytest
+import sympy
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from judging import entry
+from strategies import distributions
+
+from pomdps import recall, recall4, recall_variant
+from proofs import recall4_every_k, recall4_figure, recall4_lemmas, recall4_step, recall4_task  # noqa: F401
+from proofs.by_hand import by_hand, greedy_by_hand, looked_up, rows, task_from_json, task_of
+from proofs.certificates import Spoiled, model_json, recheck
+from proofs.plain_algebra import Quotient, positive_on_box, same
+from proofs.polynomials import Interval, identical, impossible, positive, relation_text
+from proofs.recall4_setting import A, closed_form, local_optimum, mixed, rows_of, task, words
+from proofs.recheck_recall4 import number
+from workbench import (
+    Policy,
+    augment,
+    best_history,
+    evaluate,
+    improve,
+    is_sufficiently_expressive,
+    uniform,
+)
+from workbench.model.policy import greedy_actions, tie_order
+
+# ---------------------------------------------------------------------- closed forms
+
+
+@st.composite
+def sparse_policies(draw, E):
+    """Exact policies, most of whose rows leave many actions out."""
+    return Policy.from_mapping(E, {o: draw(distributions(list(E.A), 4)) for o in E.O})
+
+
+REWARDS = st.lists(
+    st.lists(st.fractions(-5, 5, max_denominator=4), min_size=4, max_size=4), min_size=4, max_size=4
+)
+
+
+@pytest.mark.parametrize("k", [1, 2, 3, 4])
+@settings(max_examples=6)
+@given(st.data())
+def test_the_closed_form_of_lemma_c1_and_its_analogue_equal_the_evaluator(k, data):
+    rewards = data.draw(REWARDS)
+    E = augment(task(rewards), f"B{k}")
+    pi = data.draw(sparse_policies(E))
+    found = evaluate(E, pi, exact=True)
+    for m in words(k):
+        for a in A:
+            for w in words(k)[:: max(1, 2**k // 4)]:
+                assert found.q[(m, "o"), (a, w)] == closed_form(rewards, pi, m, a, w)
+
+
+@settings(max_examples=15)
+@given(st.data())
+def test_a_step_towards_pi_l_leaves_pi_l_greedy(data):
+    """Lemma C.3 on random policies: the formula always, the conclusion where the hypothesis
+    holds."""
+    E = augment(recall4(), "B1")
+    pi = data.draw(sparse_policies(E)).toward(
+        local_optimum(E), data.draw(st.sampled_from([Fraction(0), Fraction(3, 4)]))
+    )
+    step = data.draw(st.fractions(0, 1, max_denominator=8))
+    order, goal = tie_order(E.A), local_optimum(E)
+
+    def is_pi_l(policy):
+        chosen = policy.greedy(evaluate(E, policy, exact=True).q.array)
+        return rows_of(chosen) == rows_of(goal)
+
+    assert list(order[:2]) == [1, 3]  # <0,1>, <1,1>: the higher write first, then the lower action
+    if is_pi_l(pi):
+        assert is_pi_l(pi.toward(goal, step))
+
+
+@pytest.mark.parametrize("k", [1, 2, 3])
+@pytest.mark.parametrize("step", [Fraction(1, 20), Fraction(1, 2), Fraction(1)])
+def test_the_loop_as_run_ends_at_three_quarters_with_binary_memory(k, step):
+    E = augment(recall4(), f"B{k}")
+    found = improve(E, uniform(E), step=float(step))
+    assert (found.ended, found.limit_value) == ("fixed", Fraction(3, 4))
+
+
+@pytest.mark.parametrize(("memory", "value"), [("B5", Fraction(3, 4)), ("OA1", 1)])
+def test_figure_7_as_run(memory, value):
+    E = augment(recall4(), memory)
+    assert improve(E, uniform(E), step=0.02).limit_value == value
+
+
+def test_the_setting_is_the_task_and_its_optimum_is_one():
+    assert model_json(task()) == model_json(recall4())
+    assert best_history(recall4()).value == 1
+    assert [bool(is_sufficiently_expressive(recall4(), f"B{k}")) for k in (1, 2, 3)] == [
+        False,
+        False,
+        True,
+    ]
+    assert [bool(is_sufficiently_expressive(recall4(), f"B{k}", ended=True)) for k in (2, 3)] == [
+        False,
+        True,
+    ]
+
+
+# ---------------------------------------------------------------------- the second way
+
+
+@settings(max_examples=25)
+@given(
+    st.sampled_from([recall(), recall_variant(), recall4(), recall_variant(gamma=Fraction(1, 2))]),
+    st.sampled_from(["none", "B1", "B2", "K1", "O1", "OA1", "OA2"]),
+    st.booleans(),
+    st.data(),
+)
+def test_walking_through_episodes_gives_what_the_evaluator_gives(P, memory, discounted, data):
+    E = P if memory == "none" else augment(P, memory)
+    pi = data.draw(sparse_policies(E))
+    found = evaluate(E, pi, exact=True, weights="discounted" if discounted else "visits")
+    q, value = by_hand(task_of(P), memory, looked_up(rows(pi)), discounted)
+    assert value == found.value
+    assert set(q) == {(o, a) for o in E.O for a in E.A if found.q[o, a] is not None}
+    assert all(found.q[o, a] == x for (o, a), x in q.items())
+    if memory != "none":
+        chosen = greedy_actions(found.q.array, tie_order(E.A))
+        by_label = {E.O[i]: E.A[int(j)] for i, j in enumerate(chosen) if j >= 0}
+        assert greedy_by_hand(q, memory) == by_label
+
+
+def test_a_task_read_from_json_is_the_task():
+    assert task_from_json(model_json(recall4())) == task_of(recall4())
+
+
+# ---------------------------------------------------------------------- algebra
+
+x, y = sympy.symbols("x y")
+
+
+@settings(max_examples=20)
+@given(
+    st.lists(st.integers(-3, 3), min_size=6, max_size=6),
+    st.lists(st.fractions(0, 1, max_denominator=5), min_size=2, max_size=2),
+)
+def test_coefficients_never_call_a_polynomial_positive_that_is_not(coefficients, point):
+    powers = [(0, 0), (1, 0), (0, 1), (2, 0), (1, 1), (0, 2)]
+    f = sum(c * x**i * y**j for c, (i, j) in zip(coefficients, powers, strict=True))
+    box = {"x": "[0, 1]", "y": "(0, oo)"}
+    at = sympy.sympify(f).subs({x: sympy.Rational(point[0]), y: sympy.Rational(point[1]) * 5 + 1})
+    strict, weak = (positive_on_box(str(f), box, s) for s in (True, False))
+    assert not (strict and at <= 0)
+    assert not (weak and at < 0)
+    decided = positive(f, {x: Interval(0, 1), y: Interval.open(0, sympy.oo)})
+    assert decided.holds or not strict
+
+
+def test_the_solver_finds_what_breaks_an_inequality():
+    found = positive((x - sympy.Rational(1, 2)) ** 2, {x: Interval(0, 1)})
+    assert (found.holds, found.witness) == (False, {"x": "1/2"})
+    assert positive((x - sympy.Rational(1, 2)) ** 2, {x: Interval(0, 1)}, strict=False).holds
+    assert impossible([x > 1, x < 1]).holds
+    assert relation_text(x > y) == "x - y > 0"
+
+
+def test_quotients_are_compared_as_functions():
+    assert same("(x**2 - y**2)/(x - y)", "x + y")
+    assert not same("(x**2 + y**2)/(x + y)", "x + y")
+    assert identical(1 / (1 - x) - 1, x / (1 - x))
+    assert 1 / Quotient.name("x") - 1 == number("(1 - x)/x")
+    with pytest.raises(ZeroDivisionError):
+        number("1/(x - x)")
+
+
+# ---------------------------------------------------------------------- spoiled certificates
+
+
+def certificate(id, kind):
+    return copy.deepcopy(next(c for c in entry(id).certificates if c["kind"] == kind))
+
+
+def spoil_q(c):
+    c["q"][3][2] = "7/5"
+
+
+def spoil_value(c):
+    c["value"] = "2"
+
+
+def spoil_policy(c):
+    c["policy"][0][1] = [[c["policy"][0][1][0][0], "1/2"]]
+
+
+def spoil_polynomial(c):
+    c["polynomial"] = f"-({c['polynomial']})"
+
+
+def spoil_box(c):
+    c["polynomial"], c["box"] = "x - 1/2", {"x": "(0, 1]"}
+
+
+def spoil_conditions(c):
+    c["conditions"] = c["conditions"][:-1]
+
+
+def spoil_identity(c):
+    c["right"] += " + 1"
+
+
+def spoil_f(c):
+    c["f"][1][3] = c["f"][0][3]
+
+
+def spoil_histories(c):
+    c["histories"] = c["histories"][:4]
+
+
+@pytest.mark.parametrize(
+    ("id", "kind", "spoil"),
+    [
+        ("C4", "q-values", spoil_q),
+        ("C5", "q-values", spoil_q),
+        ("C2", "q-values", spoil_value),
+        ("C4", "policy-value", spoil_value),
+        ("C4", "policy-value", spoil_policy),
+        ("C5", "polynomial-positive", spoil_polynomial),
+        ("C5", "polynomial-positive", spoil_box),
+        ("C3", "unsat", spoil_conditions),
+        ("C1", "identity", spoil_identity),
+        ("C6", "update-separates", spoil_f),
+        ("C.b2-expressive", "beliefs-outnumber", spoil_histories),
+    ],
+)
+def test_a_spoiled_certificate_is_caught(id, kind, spoil):
+    good = certificate(id, kind)
+    assert recheck(good)
+    spoil(good)
+    with pytest.raises(Spoiled):
+        recheck(good)
+
+
+def test_lumped_memory_states_make_the_same_episodes():
+    """The three classes of Lemma C.5 against B(3) itself, at a point of the segment, in
+    rationals."""
+    E = augment(recall4(), "B3")
+    pi = mixed(E, rows_of(uniform(E)), local_optimum(E), Fraction(2, 7))
+    found = evaluate(E, pi, exact=True)
+    _, lumped, _ = recall4_every_k.all_iterates(recall4_lemmas.RECALL4_REWARDS)
+    at = {recall4_every_k.x: sympy.Rational(2, 7), recall4_every_k.K: 8}
+    classes = {w: "0" if w == "000" else "last" if w == "111" else "others" for w in words(3)}
+    for m, c in classes.items():
+        for w, d in classes.items():
+            formula = sympy.sympify(lumped.q[(c, "o"), (1, d)])
+            assert found.q[(m, "o"), (1, w)] == Fraction(str(formula.subs(at)))
+    assert found.value == Fraction(str(lumped.value.subs(at)))

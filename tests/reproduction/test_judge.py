@@ -1,0 +1,277 @@
+"""Judging: statements that hold in the data are supported, and those that do not are not."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+import pomdps
+from workbench.errors import UnknownLabel
+from workbench.learning.learners import Sarsa
+from workbench.reproduction import statistics
+from workbench.reproduction.judge import (
+    STATEMENTS,
+    Finding,
+    Judgement,
+    establish,
+    experiment_for,
+    judge,
+    switches,
+    unsteadiness,
+)
+from workbench.reproduction.paper_figures import FIGURES, paper_actor_critic
+from workbench.reproduction.statistics import Estimate, difference, exactly, mean, share
+from workbench.sweeps.experiment import GREEDY, ORACLE
+from workbench.sweeps.results import Curves, LoopValues, Results
+
+NUMBERS = st.lists(st.floats(-100, 100), min_size=2, max_size=12)
+
+
+# ---------------------------------------------------------------------- intervals
+
+
+@given(NUMBERS)
+def test_the_interval_of_a_mean_is_students(x):
+    found = mean(x)
+    expected = (
+        stats.ttest_1samp(x, 0.0).confidence_interval(0.95)
+        if np.std(x) > 1e-9
+        else (np.mean(x), np.mean(x))
+    )
+    assert (found.low, found.high) == pytest.approx(tuple(expected), abs=1e-6)
+
+
+@given(NUMBERS, NUMBERS)
+def test_the_interval_of_a_difference_is_welchs(x, y):
+    found = difference(x, y)
+    if np.std(x) > 1e-9 and np.std(y) > 1e-9:
+        expected = stats.ttest_ind(x, y, equal_var=False).confidence_interval(0.95)
+        assert (found.low, found.high) == pytest.approx(tuple(expected), rel=1e-6, abs=1e-6)
+    assert found.low <= found.effect <= found.high
+
+
+@given(st.lists(st.booleans(), min_size=1, max_size=40))
+def test_the_interval_of_a_share_is_exact(has):
+    found = share(has)
+    expected = stats.binomtest(sum(has), len(has)).proportion_ci(0.95, method="exact")
+    assert (found.low, found.high) == pytest.approx((expected.low, expected.high))
+
+
+def test_one_seed_gives_no_interval_and_so_no_verdict():
+    for estimate in (mean([3.0]), difference([3.0], [1.0, 2.0])):
+        assert np.isnan(estimate.low)
+        assert Finding("", "", estimate, "", True, 0.0).verdict == "undecided"
+
+
+def test_a_confidence_interval_covers_the_truth_about_as_often_as_it_says():
+    rng = np.random.default_rng(5)
+    covered = [
+        e.low <= 0 <= e.high
+        for e in (difference(rng.normal(size=8), rng.normal(size=6)) for _ in range(400))
+    ]
+    assert 0.91 < np.mean(covered) < 0.985
+    assert statistics.CONFIDENCE == 0.95
+
+
+# ---------------------------------------------------------------------- verdicts
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "above", "verdict"),
+    [
+        (1.1, 2.0, True, "supported"),
+        (0.5, 2.0, True, "undecided"),
+        (0.1, 0.9, True, "contradicted"),
+        (0.1, 0.9, False, "supported"),
+        (0.5, 2.0, False, "undecided"),
+        (1.1, 2.0, False, "contradicted"),
+        (np.nan, np.nan, True, "undecided"),
+    ],
+)
+def test_a_finding_is_supported_when_its_whole_interval_meets_the_criterion(
+    low, high, above, verdict
+):
+    assert Finding("", "", Estimate(1.0, low, high, "t"), "", above, 1.0).verdict == verdict
+
+
+def test_a_statement_says_under_which_conditions_it_holds():
+    yes = Finding("", "", exactly(2.0), "", True, 1.0)
+    with_0 = Finding("", "V = 0", exactly(2.0), "", True, 1.0)
+    not_with_1 = Finding("", "V = 1", exactly(0.0), "", True, 1.0)
+    no = Finding("", "", exactly(0.0), "", True, 1.0)
+    perhaps = Finding("", "", Estimate(1.0, 0.0, 2.0, "t"), "", True, 1.0)
+
+    def verdict(*findings):
+        return Judgement("id", "place", "words", findings).verdict
+
+    assert verdict(yes) == "supported"
+    assert verdict(yes, no) == verdict(no, perhaps) == "not supported"
+    assert verdict(yes, perhaps) == "not supported (undecided)"
+    assert verdict(yes, with_0, not_with_1) == "supported with V = 0; not supported with V = 1"
+    assert verdict(no, with_0, not_with_1) == "not supported"
+
+
+# ---------------------------------------------------------------------- made-up results
+
+
+def made_up(id, levels, noise=0.02, seeds=12, blocks=40):
+    """Results of a figure in which `levels(method, memory)` says the share of the optimum, or the
+    values themselves."""
+    experiment = FIGURES[id]
+    rng = np.random.default_rng(0)
+    outcomes = {}
+    for method, memory in experiment.pairs:
+        level = levels(method, memory)
+        if experiment.measure == ORACLE:
+            outcomes[method, memory] = LoopValues(np.linspace(0, level, 9), level, 0.0, "fixed")
+            continue
+        ends = np.arange(1, blocks + 1) * 100
+        if experiment.measure == GREEDY:
+            values = (rng.random((seeds, blocks)) > level).astype(float)
+            outcomes[method, memory] = Curves(ends, values, values)
+            continue
+        level, wobble = level if isinstance(level, tuple) else (level, noise)
+        shares = level + wobble * rng.standard_normal((seeds, blocks))
+        outcomes[method, memory] = Curves(ends, experiment.optimum * shares)
+    return Results(experiment, outcomes)
+
+
+def as_the_paper_says(id):
+    """Made-up results that bear out everything that the paper says about a figure."""
+    if id == "fig2":
+        return made_up(id, lambda method, memory: 0.95 if memory in ("O1", "OA1") else 0.05)
+    if id == "fig3":
+        return made_up(id, lambda method, memory: 0.5 if memory == "B2" else 0.2)
+    if id == "fig4":
+        return made_up(
+            id,
+            lambda method, memory: (
+                0.95
+                if method.n == 20 and memory != "none"
+                else 0.6
+                if memory in ("O2", "OA2")
+                else 0.3
+            ),
+        )
+    if id == "fig5":
+        return made_up(id, lambda method, memory: 25 / 16 if memory == "OA1" else 3.0)
+    if id == "fig7":
+        return made_up(id, lambda method, memory: 0.75 if memory == "B5" else 1.0)
+
+    def sarsa(method, memory):
+        if memory in ("O1", "OA1"):
+            return 0.9, 0.01 if (method.lam, memory) == (0.5, "O1") else 0.05
+        return (0.7, 0.3) if (method.lam, memory) == (1.0, "B1") else (0.01, 0.0)
+
+    return made_up(id, sarsa)
+
+
+@pytest.mark.parametrize("id", STATEMENTS)
+def test_data_as_the_paper_describes_them_support_every_statement(id):
+    judgement = judge(id, as_the_paper_says(experiment_for(id).id))
+    assert judgement.verdict == "supported"
+    assert judgement.findings
+
+
+@pytest.mark.parametrize("id", STATEMENTS)
+def test_data_without_any_effect_support_no_statement(id):
+    dull = made_up(experiment_for(id).id, lambda method, memory: 0.0)
+    assert judge(id, dull).verdict.startswith("not supported")
+
+
+@pytest.mark.parametrize(
+    ("id", "spoiled"),
+    [
+        ("S4.fig-gravity", {"solve": ("B1",)}),
+        ("S4.fig-gravity", {"fail": ("O1",)}),
+        ("S51.b2-more", {"less": "B2", "more": "OA1"}),
+        ("S51.fig-gravity2", {"better": 5, "worse": 20}),
+        ("S51.fig-gravity2", {"pairs": (("O2", "O1"),)}),
+        ("S52.fig-variant", {"stuck": ("B1",)}),
+        ("S52.fig-variant", {"reach": ("OA1",)}),
+        ("C.fig", {"limits": (("B5", 1.0),)}),
+        ("C.fig", {"limits": (("OA1", 0.75),)}),
+        ("D6.fig-sarsa", {"learned": ("O1", "K1")}),
+        ("D6.fig-sarsa", {"stable": (1.0, "O1")}),
+        ("D6.fig-sarsa", {"bit": "none"}),
+    ],
+    ids=str,
+)
+def test_a_spoiled_statement_is_not_supported_by_the_same_data(id, spoiled):
+    assert judge(id, as_the_paper_says(experiment_for(id).id), **spoiled).verdict == "not supported"
+
+
+def test_a_start_of_v_that_spoils_the_effect_is_named():
+    def levels(method, memory):
+        solves = memory in ("O1", "OA1") and not (
+            method.kind == "ActorCritic" and method.initial_value == 1
+        )
+        return 0.95 if solves else 0.05
+
+    judgement = judge("S4.fig-gravity", made_up("fig2", levels))
+    assert judgement.verdict == "supported with V = 0; not supported with V = 1"
+    assert judge("S4.fig-gravity", made_up("fig2", levels), starts=(0,)).verdict == "supported"
+    assert judgement.supported("V = 0")
+    assert not judgement.supported("V = 1")
+
+
+def test_a_memory_that_is_better_than_the_paper_says_is_not_hidden():
+    results = made_up("fig2", lambda method, memory: 0.05 if memory in ("none", "B1") else 0.95)
+    judgement = judge("S4.fig-gravity", results)
+    assert judgement.verdict == "not supported"
+    assert {f.what.split(" with ")[1][:2] for f in judgement.findings if " with K1" in f.what} == {
+        "K1"
+    }
+    assert all(
+        f.verdict == "contradicted" for f in judgement.findings if "K1 does not solve" in f.what
+    )
+
+
+def test_the_numbers_behind_the_findings():
+    values = np.array([[0, 1, 0, 1, 0], [1, 1, 1, 1, 0]], dtype=float)
+    assert switches(values).tolist() == [100.0, 25.0]
+    assert unsteadiness(np.array([[9.0, 9.0, 1.0, 3.0]])).tolist() == [1.0]
+    late = Curves(np.array([10, 20, 25]), np.array([[1.0, 2.0, 5.0]])).late(share=0.67)
+    assert late.tolist() == [3.0]  # two blocks, of 10 and of 5 steps
+
+
+def test_what_is_unknown_is_refused_with_what_is_known():
+    with pytest.raises(
+        UnknownLabel, match=r"unknown statement 'S9'; statements about figures are S4.fig-gravity"
+    ):
+        judge("S9", as_the_paper_says("fig7"))
+    with pytest.raises(UnknownLabel, match=r"Fig. 11 has no .*ActorCritic.* with memory O1"):
+        _ = as_the_paper_says("fig11")[paper_actor_critic(5, 0), "O1"]
+
+
+# ---------------------------------------------------------------------- real runs, for the ledger
+
+
+def find(name):
+    return getattr(pomdps, name)()
+
+
+def test_the_oracle_loop_really_does_what_the_paper_says():
+    assert establish("C.fig", find).verdict == "supported"
+    assert establish("S52.fig-variant", find).verdict == "supported"
+
+
+def test_b2_really_switches_more_often_on_recall():
+    judgement = establish("S51.b2-more", find, seeds=8, steps=500_000)
+    assert judgement.verdict == "supported"
+    assert (
+        establish("S51.b2-more", find, seeds=8, steps=500_000, less="B2", more="OA1").verdict
+        == "not supported"
+    )
+
+
+def test_one_memory_can_be_left_out():
+    experiment = FIGURES["fig4"].with_memories(("O1", "O2"))
+    assert {memory for _, memory in experiment.pairs} == {"O1", "O2"}
+    assert all(panel.memories in (("O1",), ("O2",)) for panel in experiment.panels)
+    assert Sarsa(lam=0.5) not in dict(experiment.pairs)
+    assert [panel.title for panel in FIGURES["fig2"].with_starts((0,)).panels] == [
+        "Q-learning",
+        "5-step actor-critic, V = 0",
+    ]

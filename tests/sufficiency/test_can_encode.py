@@ -1,0 +1,331 @@
+"""Whether a memory can encode an optimal policy, and Proposition A.1: what is expressive can."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+import reference_histories as reference
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from strategies_beliefs import (
+    HALF,
+    colouring_tasks,
+    crisp,
+    overwritten,
+    pointed,
+    sequence_task,
+    small_memories,
+    tiger,
+    timed,
+)
+
+from pomdps import gravity, recall, recall4, recall_variant
+from workbench import POMDP, Memory, Policy, augment, evaluate, memories
+from workbench.errors import NeverEnds, WorkbenchError
+from workbench.model.beliefs import explore_beliefs
+from workbench.model.memories import attach
+from workbench.sufficiency.can_encode import can_encode_optimal
+from workbench.sufficiency.colouring import colour
+from workbench.sufficiency.expressive import is_sufficiently_expressive
+from workbench.sufficiency.product_search import WriteSearch
+from workbench.sufficiency.smallest_memory import smallest_k
+
+BIT = Memory("bit", [0, 1], [0, 1], lambda m, w, o, a, r, o_next: {w: 1}, {0: 1})
+
+
+def value_of(P: POMDP, memory, found) -> Fraction:
+    E = augment(P, memory)
+    return evaluate(
+        E, Policy.deterministic(E, dict(found.choice), otherwise=E.A[0]), exact=True
+    ).value
+
+
+# ---------------------------------------------------------------------- the paper's tasks
+
+
+@pytest.mark.parametrize(
+    ("task", "kind", "k"),
+    [
+        (recall, "B", 2),
+        (recall, "K", 2),
+        (recall, "O", 2),
+        (recall, "OA", 1),
+        (recall4, "B", 1),
+        (recall4, "K", 1),
+        (recall4, "O", 1),
+        (recall4, "OA", 1),
+        (recall_variant, "B", 1),
+        (recall_variant, "K", 2),
+        (recall_variant, "O", 2),
+        (recall_variant, "OA", 1),
+        (gravity, "B", 1),
+        (gravity, "K", 1),
+        (gravity, "O", 1),
+        (gravity, "OA", 1),
+    ],
+)
+def test_smallest_memories_that_encode_an_optimal_policy(task, kind, k):
+    P = task()
+    found = smallest_k(P, kind, "encodes")
+    assert found.k == k
+    answer = found.tried[-1]
+    if task is not gravity:
+        assert value_of(P, f"{kind}{k}", answer) == answer.best
+        assert answer.best == reference.best_history(P, 3)
+
+
+def test_b2_is_the_smallest_binary_memory_that_encodes_an_optimal_policy_of_recall():
+    P = recall()
+    best = reference.best_history(P, 3)
+    assert not reference.encodes(P, attach("B1", P), best)  # all 3^2 2^2 policies
+    assert not can_encode_optimal(P, "B1")
+    assert can_encode_optimal(P, "B2").best == best == P.gamma**2
+
+
+def test_one_bit_encodes_what_is_not_expressive_for_recall4():
+    assert can_encode_optimal(recall4(), "B1")
+    assert not is_sufficiently_expressive(recall4(), "B1")
+
+
+def test_gravity_needs_a_memory_and_its_best_value_takes_twelve_steps():
+    assert not can_encode_optimal(gravity(), "none")
+    assert can_encode_optimal(gravity(), "B1").best == Fraction(19, 20) ** 11
+
+
+# ---------------------------------------------------------------------- Proposition A.1
+
+few = st.sampled_from(
+    [memories.none, memories.B(1), memories.K(1), memories.O(1), memories.OA(1), memories.B(2), BIT]
+)
+tasks = pointed() | pointed(per_observation=3) | crisp() | timed()
+
+
+@settings(max_examples=30)
+@given(tasks, few | small_memories())
+def test_an_expressive_memory_encodes_an_optimal_policy(P, memory):
+    assume(explore_beliefs(P, limit=40).complete)
+    assume(is_sufficiently_expressive(P, memory))
+    found = can_encode_optimal(P, memory)
+    assert found
+    if found.choice is not None and len(explore_beliefs(P, limit=40)):
+        assert value_of(P, memory, found) == found.best
+
+
+@settings(max_examples=20)
+@given(
+    pointed(actions=1)
+    | pointed(observations=1, per_observation=4)
+    | crisp(most_states=3)
+    | timed(),
+    few,
+)
+def test_the_answer_agrees_with_trying_every_deterministic_policy(P, memory):
+    attached = attach(memory, P)
+    E = augment(P, attached)
+    assume(len(E.A) ** int(E.decides.sum()) <= 100)
+    found = can_encode_optimal(P, memory)
+    assume(found.method == "beliefs")
+    assert bool(found) == reference.encodes(P, attached, found.best)
+
+
+@settings(max_examples=100)
+@given(st.lists(st.integers(0, 1), min_size=3, max_size=8), st.integers(1, 4), st.booleans())
+def test_a_sequence_of_actions_needs_as_many_memory_states_as_it_has_before_it_repeats(
+    actions, states, built_in
+):
+    """n memory states, each leading to the next, run through i of them once and then round p = n -
+    i of them."""
+    n = len(actions)
+    repeats = any(
+        all(actions[t] == actions[t - p] for t in range(i + p, n))
+        for p in range(1, states + 1)
+        for i in range(states - p + 1)
+    )
+    memory = (
+        {1: memories.none, 2: memories.B(1), 4: memories.B(2)}.get(states)
+        if built_in
+        else overwritten(states)
+    )
+    assume(memory is not None)
+    P = sequence_task(actions)
+    found = can_encode_optimal(P, memory)
+    assert bool(found) == repeats
+    assert not found or value_of(P, memory, found) == found.best == HALF ** (n - 1)
+
+
+@settings(max_examples=150)
+@given(colouring_tasks(), st.integers(2, 4), st.booleans())
+def test_encoding_an_optimal_policy_can_be_as_hard_as_colouring_a_graph(drawn, colours, alike):
+    neighbours, P = drawn
+    graph = explore_beliefs(P)
+    right = [{int(s[0] == "edge" and s[3] == s[2]) for s in node.b} for node in graph.nodes]
+    searched = WriteSearch(graph, overwritten(colours), right, interchangeable=alike).run(
+        100_000, "a policy"
+    )
+    assert searched.finished
+    assert (searched.chosen is not None) == (
+        colour(neighbours, colours, budget=10_000).colours is not None
+    )
+
+
+@given(timed(horizon=2) | timed(horizon=3))
+def test_the_best_value_is_that_of_the_best_history_based_policy(P):
+    horizon = 1 + max(s[0] for s in P.S if s != "end")
+    assert can_encode_optimal(P, "none").best == reference.best_history(P, horizon)
+
+
+def test_without_mu_in_b_0_proposition_a1_fails():
+    """Two states that every action exchanges: by the paper's b_0 the agent never knows which, by mu
+    it always does."""
+
+    def p(s, a):
+        return {(1 - s, int(a == s)): 1}
+
+    P = POMDP.from_functions(
+        name="turns", A=[0, 1], p=p, omega=lambda s: {"o": 1}, mu={0: 1}, gamma=HALF
+    )
+    everywhere = {0: HALF, 1: HALF}
+    assert all(b == everywhere for b in reference.beliefs(P, 4, mu=everywhere).values())
+    as_printed = POMDP.from_functions(
+        name="printed", A=[0, 1], p=p, omega=lambda s: {"o": 1}, mu=everywhere, gamma=HALF
+    )
+    assert is_sufficiently_expressive(as_printed, "none")
+    assert not is_sufficiently_expressive(P, "none")
+    found = can_encode_optimal(P, "none")
+    assert not found
+    assert found.best == 2
+    assert reference.best_deterministic(P) == Fraction(4, 3)
+
+
+def test_a_memory_that_reads_rewards_can_be_better_than_every_policy_of_observations_and_actions():
+    """So the best memoryless policy is not 'equivalent' to the best history-based one, as
+    Proposition A.1 has it."""
+
+    def p(s, a):
+        coin, asked = s
+        if not asked:
+            return {((coin, True), coin): 1}
+        return {("end", int(a == coin)): 1}
+
+    P = POMDP.from_functions(
+        name="coin",
+        A=[0, 1],
+        p=p,
+        omega=lambda s: {"over" if s == "end" else s[1]: 1},
+        mu={(0, False): HALF, (1, False): HALF},
+        gamma=1,
+        terminal={"end"},
+    )
+    saves = Memory("saves r", [0, 1], ["-"], lambda m, w, o, a, r, o_next: {int(r): 1}, {0: 1})
+    assert is_sufficiently_expressive(P, saves)
+    found = can_encode_optimal(P, saves)
+    assert found
+    assert found.best == reference.best_history(P, 2) == 1
+    E = augment(P, saves)
+    knows = Policy.deterministic(
+        E, {(m, o): (m, "-") for m, o in E.O if o != "over"}, otherwise=E.A[0]
+    )
+    assert evaluate(E, knows, exact=True).value == Fraction(3, 2)
+
+
+# ---------------------------------------------------------------------- the edges
+
+
+def corridor(gamma) -> POMDP:
+    """Three cells alike, the middle one turned round; reward 1 at the end [Sutton and Barto,
+    Example 13.1]."""
+
+    def p(s, a):
+        step = (1 if a == "right" else -1) * (-1 if s == 1 else 1)
+        return {(max(s + step, 0), int(s + step == 3)): 1}
+
+    return POMDP.from_functions(
+        name="corridor",
+        A=["left", "right"],
+        p=p,
+        omega=lambda s: {"o": 1},
+        mu={0: 1},
+        gamma=gamma,
+        terminal={3},
+    )
+
+
+def test_without_discount_a_mixture_may_be_optimal_where_no_deterministic_policy_is():
+    found = can_encode_optimal(corridor(1), "none")
+    assert found
+    assert (found.method, found.choice) == ("bounds", None)
+    assert not found.policy.is_deterministic
+    assert (
+        evaluate(
+            corridor(1),
+            Policy.from_mapping(corridor(1), {"o": {"left": HALF, "right": HALF}}),
+            exact=True,
+        ).value
+        == 1
+    )
+    assert not can_encode_optimal(corridor(Fraction(9, 10)), "none")
+
+
+def test_without_discount_a_policy_that_puts_the_reward_off_for_ever_is_not_taken_for_an_optimal_one():
+    found = can_encode_optimal(corridor(1), "B2")
+    assert found.method == "beliefs"
+    assert value_of(corridor(1), "B2", found) == 1
+
+
+def test_with_gamma_zero_only_the_first_action_counts():
+    P = recall4(gamma=0)
+    found = can_encode_optimal(P, "none")
+    assert found
+    assert found.best == 0
+    first = POMDP.from_functions(
+        name="first",
+        A=[0, 1],
+        p=lambda s, a: {(1 - s, int(a == s)): 1},
+        omega=lambda s: {"o": 1},
+        mu={0: 1},
+        gamma=0,
+    )
+    assert value_of(first, "none", can_encode_optimal(first, "none")) == 1
+
+
+def test_infinitely_many_beliefs_are_decided_by_bounds():
+    """Without memory nothing is better than listening for ever, worth -2; opening a door after some
+    equal noises is."""
+    found = can_encode_optimal(tiger(HALF), "none", limit=100)
+    assert (found.method, found.holds, found.best) == ("bounds", False, None)
+    assert reference.best_deterministic(tiger(HALF)) == -2
+
+
+def test_a_search_given_up_is_neither_true_nor_false():
+    found = can_encode_optimal(recall(), "B1", budget=1)
+    assert found.holds is None
+    with pytest.raises(WorkbenchError, match="given up"):
+        bool(found)
+
+
+def test_a_task_that_never_ends_without_discount_is_refused():
+    P = POMDP.from_functions(
+        name="stay",
+        A=["a"],
+        p=lambda s, a: {(s, 0): 1},
+        omega=lambda s: {"o": 1},
+        mu={0: 1},
+        gamma=1,
+    )
+    with pytest.raises(NeverEnds, match="stay"):
+        can_encode_optimal(P, "none")
+
+
+def test_a_task_that_is_over_at_once_needs_no_memory():
+    P = POMDP.from_functions(
+        name="over",
+        A=["a"],
+        p=lambda s, a: {},
+        omega=lambda s: {"o": 1},
+        mu={0: 1},
+        gamma=1,
+        terminal={0},
+    )
+    assert can_encode_optimal(P, "none").best == 0
+    assert is_sufficiently_expressive(P, "none")

@@ -1,0 +1,41 @@
+"""Memories side by side: each column against what is known of it."""
+
+import pytest
+from typer.testing import CliRunner
+
+from pomdps import recall, recall4
+from workbench.cli.main import app
+from workbench.sufficiency.comparison import ceiling, compare
+
+
+def test_the_table_of_recall4():
+    rows = {row.memory: row for row in compare(recall4(), ["none", "B1", "OA1"])}
+    assert ceiling(recall4()).value == 1
+    assert [rows[m].best.value for m in ("none", "B1", "OA1")] == pytest.approx([0.5, 1, 1])
+    assert all(row.best.certified for row in rows.values())
+    assert (rows["B1"].oracle.value, rows["B1"].oracle.ended) == (0.75, "fixed")
+    assert (rows["OA1"].oracle.value, rows["OA1"].oracle.ended) == (1, "fixed")
+    assert [rows[m].expressive for m in ("none", "B1", "OA1")] == [False, False, True]
+
+
+def test_recall_has_the_shortcut_of_section_5_1():
+    (row,) = compare(recall(), ["OA1"])
+    assert row.shortcuts.strict == (1, 1)
+
+
+def test_a_memory_beyond_the_limit_is_only_counted(monkeypatch):
+    monkeypatch.setattr("workbench.sufficiency.comparison.MOST_STATES", 10)
+    (row,) = compare(recall4(), ["B2"])
+    assert len(row.P.S) == 21
+    assert (row.best, row.oracle, row.shortcuts, row.expressive) == (None, None, None, None)
+
+
+def test_the_command_prints_one_line_for_each_memory_within_80_columns():
+    shown = CliRunner(env={"COLUMNS": "80"}).invoke(
+        app, ["compare", "recall4", "-m", "B1", "-m", "OA1"]
+    )
+    assert shown.exit_code == 0
+    assert max(map(len, shown.stdout.splitlines())) <= 80
+    lines = {line.split()[0]: line.split() for line in shown.stdout.splitlines() if line.split()}
+    assert lines["B1"][1:6] == ["11", "2", "8", "1", "0.75"]
+    assert lines["OA1"][1:6] == ["14", "5", "8", "1", "1"]

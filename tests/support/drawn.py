@@ -1,0 +1,62 @@
+"""What the tests of the pictures share: reference policies and diagrams, and how to find what was
+drawn."""
+
+from functools import lru_cache
+
+from matplotlib.patches import FancyArrowPatch
+
+from workbench import POMDP, Policy, augment, best_memoryless, shortcuts, uniform
+from workbench.evaluation.transition_diagram import transition_diagram
+from workbench.improvement.slice import policy_slice
+
+EMPTY, ONE, TWO, THREE = ((None,), "o"), ((("o", 1),), "o"), ((("o", 2),), "o"), ((("o", 3),), "o")
+
+
+def blue(E):
+    """The blue policy of Figure 3."""
+    return Policy.deterministic(E, {EMPTY: (1, "push"), ONE: (2, "push")}, otherwise=(3, "push"))
+
+
+@lru_cache
+def best(E):
+    return best_memoryless(E, deterministic=True).policy
+
+
+def diagram_of(task, memory):
+    E = augment(task, memory)
+    pi = blue(E) if (task.name, memory) == ("recall", "OA1") else best(E)
+    return transition_diagram(E, pi, shortcuts(E, pi))
+
+
+def texts(axes, gid=None):
+    found = [
+        text for text in axes.texts if text.get_text() and (gid is None or text.get_gid() == gid)
+    ]
+    return [text.get_text() for text in found]
+
+
+def arrows(axes, kind):
+    return [x for x in axes.patches if isinstance(x, FancyArrowPatch) and x.get_gid() == kind]
+
+
+def meet():
+    """Two steps: 2 for left and left, 1 for right and right, else nothing; the second step sees
+    only that it is second."""
+    return POMDP.from_functions(
+        name="meet",
+        A=["left", "right"],
+        mu={(): 1},
+        gamma=1,
+        terminal={"end"},
+        p=lambda s, a: (
+            {((*s, a), 0): 1}
+            if not s
+            else {("end", {"left": 2, "right": 1}[a] if a == s[0] else 0): 1}
+        ),
+        omega=lambda s: {len(s) if s != "end" else 2: 1},
+    )
+
+
+def meet_slice(points):
+    P = meet()
+    return policy_slice(P, uniform(P), x=(0, "right"), y=(1, "right"), points=points, step=0.01)

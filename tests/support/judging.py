@@ -1,0 +1,33 @@
+"""What the tests of the claims share: each claim judged once, and certificates that must be
+rejected."""
+
+from __future__ import annotations
+
+import copy
+from functools import cache
+from typing import Any
+
+import pytest
+
+from proofs import certificates
+from proofs.ledger import Entry, load, run
+
+certificates.load_checkers()
+
+
+@cache
+def entry(name: str) -> Entry:
+    """A claim after its code has run."""
+    return run(load()[name])
+
+
+def first(name: str, kind: str) -> dict[str, Any]:
+    """A copy, to be spoiled, of a claim's first certificate of a kind."""
+    return copy.deepcopy(next(c for c in entry(name).certificates if c["kind"] == kind))
+
+
+def rejected(certificate: dict[str, Any]) -> str:
+    """Why a certificate is rejected; it must be."""
+    with pytest.raises(certificates.Spoiled) as caught:
+        certificates.recheck(certificate)
+    return str(caught.value)

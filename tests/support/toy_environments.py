@@ -1,0 +1,147 @@
+"""Small Gymnasium environments for the explorer, good ones and ones that it has to refuse."""
+
+from __future__ import annotations
+
+import random
+from typing import ClassVar
+
+import gymnasium
+import numpy as np
+from gymnasium.spaces import Box, Discrete, MultiDiscrete
+
+COUNTER = [0]
+
+
+class Line(gymnasium.Env):
+    """Cells 0 to 4, from 2; a move slips back with probability 0.3; the ends pay -1 and 1.5 and end
+    the episode."""
+
+    metadata: ClassVar[dict] = {}
+
+    def __init__(self, noisy: bool = False):
+        self.action_space = Discrete(2)
+        self.observation_space = Discrete(7)
+        self.noisy = noisy
+
+    def _seen(self):
+        return int(self.x + self.np_random.integers(0, 2)) if self.noisy else self.x
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.x = (options or {}).get("x", 2)
+        return self._seen(), {}
+
+    def step(self, action):
+        move = 1 if action == 1 else -1
+        self.x += -move if self.np_random.random() < 0.3 else move
+        reward = {0: -1.0, 4: 1.5}.get(self.x, 0.0)
+        return self._seen(), reward, self.x in (0, 4), False, {}
+
+
+class Clock(Line):
+    """Line with a counter of its own that truncates, after three steps by default."""
+
+    def __init__(self, limit: int = 3):
+        super().__init__()
+        self.limit = limit
+
+    def reset(self, **keywords):
+        self.t = 0
+        return super().reset(**keywords)
+
+    def step(self, action):
+        self.t += 1
+        o, r, terminated, _, info = super().step(action)
+        return o, r, terminated, self.t == self.limit, info
+
+
+class Scattered(Line):
+    """Starts at a random inner cell, drawn again until it is not 2."""
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        while (x := int(self.np_random.integers(1, 4))) == 2:
+            pass
+        self.x = x
+        return self.x, {}
+
+
+class Worldly(Line):
+    """Draws from the generator that all programs share."""
+
+    def step(self, action):
+        self.x += random.choice([-1, 1])
+        return self.x, 0.0, self.x in (0, 4), False, {}
+
+
+class Own(Line):
+    """Has a generator of its own."""
+
+    def __init__(self):
+        super().__init__()
+        self.rng = np.random.default_rng(0)
+
+
+class Hoarder(Line):
+    """Keeps the generator that it had when it was reset."""
+
+    def reset(self, **keywords):
+        found = super().reset(**keywords)
+        self.kept = self.np_random
+        return found
+
+    def step(self, action):
+        self.x += 1 if self.kept.integers(2) else -1
+        return self.x, 0.0, self.x in (0, 4), False, {}
+
+
+class Floating(Line):
+    """Starts at a real number."""
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.x = self.np_random.uniform(1, 3)
+        return 0, {}
+
+
+class Forgetful(Line):
+    """Changes with something outside of it."""
+
+    def step(self, action):
+        COUNTER[0] += 1
+        self.x += 1 if COUNTER[0] % 2 else -1
+        return self.x, 0.0, self.x in (0, 4), False, {}
+
+
+class Endless(Line):
+    """Goes up for ever."""
+
+    def step(self, action):
+        self.x += 1
+        return self.x, 0.0, False, False, {}
+
+
+class Pair(Line):
+    """Two switches, each set by one part of the action; over when both are on."""
+
+    def __init__(self):
+        super().__init__()
+        self.action_space = MultiDiscrete([2, 2])
+        self.observation_space = MultiDiscrete([2, 2])
+
+    def reset(self, *, seed=None, options=None):
+        gymnasium.Env.reset(self, seed=seed)
+        self.x = np.zeros(2, dtype=int)
+        return self.x, {}
+
+    def step(self, action):
+        self.x = np.asarray(action)
+        return self.x, 0, bool(self.x.all()), False, {}
+
+
+class Pushed(Line):
+    """A continuous action."""
+
+    def __init__(self):
+        super().__init__()
+        self.action_space = Box(-1.0, 1.0)

@@ -1,0 +1,55 @@
+"""The progress bar: silent at first, gone in the end."""
+
+from __future__ import annotations
+
+import pytest
+
+import workbench.progress as waiting_module
+from workbench.progress import Waiting
+
+
+def test_nothing_is_shown_in_the_first_two_seconds(capsys):
+    with Waiting("counting") as waiting:
+        waiting.report(0.5, "half")
+        assert waiting._bar is None
+    assert capsys.readouterr() == ("", "")
+
+
+def test_nothing_is_written_to_a_file(monkeypatch, capsys):
+    monkeypatch.setattr(waiting_module, "PATIENCE", 0.0)
+    with Waiting("counting") as waiting:
+        waiting.report(0.5, "half")
+    assert waiting._bar is not None
+    assert capsys.readouterr() == ("", "")
+
+
+def test_a_long_computation_shows_a_bar_and_takes_it_away(monkeypatch):
+    monkeypatch.setenv("FORCE_COLOR", "1")  # as on a terminal
+    monkeypatch.setattr(waiting_module, "PATIENCE", 0.0)
+    monkeypatch.setattr(waiting_module, "_BETWEEN", 0.0)
+    with Waiting("counting") as waiting:
+        waiting.report(0.25, "1 of 4")
+        waiting.report(7.0, "beyond")
+        bar = waiting._bar
+        assert bar is not None
+        assert bar.tasks[0].completed == 1.0
+        assert bar.tasks[0].fields["text"] == "beyond"
+        assert bar.live.is_started
+    assert not bar.live.is_started
+    assert waiting.seconds >= 0
+
+
+def test_an_interruption_takes_the_bar_away_as_well(monkeypatch):
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setattr(waiting_module, "PATIENCE", 0.0)
+    waiting = Waiting("counting")
+
+    def interrupted() -> None:
+        with waiting:
+            waiting.report(0.25, "1 of 4")
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    assert waiting._bar is not None
+    assert not waiting._bar.live.is_started

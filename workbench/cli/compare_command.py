@@ -1,0 +1,95 @@
+"""`workbench compare`: memories side by side on one task."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+
+def compare_command(
+    task: Annotated[
+        str, typer.Argument(help="A task such as recall4, or a file ending in .POMDP.")
+    ],
+    memory: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--memory", "-m", help="A memory such as B1, O1, OA2 or none; may be repeated."
+        ),
+    ] = None,
+    step: Annotated[
+        float, typer.Option(min=0.0, max=1.0, help="The step of the oracle loop.")
+    ] = 0.02,
+) -> None:
+    """Compare memories on a task: sizes, optima, the oracle loop, shortcuts, expressiveness.
+
+    Example: workbench compare recall4 -m B1 -m B2 -m OA1
+    """
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+
+    from workbench.cli.task_name import find_task
+    from workbench.sufficiency.comparison import ceiling
+    from workbench.sufficiency.comparison import compare as rows
+
+    console = Console()
+    P = find_task(task)
+    shown = Table(box=box.SIMPLE_HEAD, padding=(0, 1), pad_edge=False)
+    shown.add_column("memory")
+    for heading in ("states", "obs.", "acts", "best", "oracle loop", "shortcuts", "expressive"):
+        shown.add_column(heading, justify="right")
+    with console.status(f"best history-based value of {P.name}"):
+        best = ceiling(P)
+    for row in rows(P, memory or ["none", "K1", "B1", "O1", "OA1"], step=step):
+        shown.add_row(
+            row.memory,
+            f"{len(row.P.S):,}",
+            f"{len(row.P.O):,}",
+            str(len(row.P.A)),
+            _best(row.best),
+            _oracle(row.oracle),
+            _shortcuts(row.shortcuts),
+            {True: "yes", False: "no", None: "?"}[row.expressive],
+        )
+    console.print(P, highlight=False)
+    console.print(best, highlight=False, markup=False, soft_wrap=False)
+    console.print(shown)
+    console.print(
+        "best: the best deterministic memoryless value with this memory (<= where only a bound is "
+        "known). oracle loop: where "
+        f"it ends from uniform with step {step} (~ if it goes on moving there). shortcuts: strict "
+        "+ weak, over the optimal "
+        "policies. ?: not decided within the limits.",
+        highlight=False,
+    )
+
+
+def _number(x: Any) -> str:
+    from fractions import Fraction
+
+    if isinstance(x, Fraction) and x.denominator < 1000:
+        return str(x)
+    return f"{float(x):.6g}"
+
+
+def _best(best: Any) -> str:
+    if best is None:
+        return "?"
+    return (
+        _number(best.value) if best.certified else f"{_number(best.value)} <= {_number(best.bound)}"
+    )
+
+
+def _oracle(run: Any) -> str:
+    if run is None:
+        return "?"
+    return _number(run.value) if run.ended == "fixed" else f"~{_number(run.value)}"
+
+
+def _shortcuts(count: Any) -> str:
+    from workbench.optima.shortcut_count import span
+
+    if count is None:
+        return "?"
+    return f"{span(count.strict)} + {span(count.weak)}" + ("" if count.complete else "?")

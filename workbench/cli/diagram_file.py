@@ -1,0 +1,83 @@
+"""Pictures of a task with a memory, saved to a file: the policy on its grid, or the transition
+diagram of Figure 3."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from workbench.errors import WorkbenchError
+
+if TYPE_CHECKING:
+    from workbench.model.memories import Memory
+    from workbench.model.policy import Policy
+    from workbench.model.pomdp import POMDP
+
+SUFFIXES = (".png", ".svg", ".pdf")
+
+_GRIDS = {"gravity": ("pomdps.grids", "FIGURE")}
+"""Tasks whose observations are the cells of a drawing that `pomdps.grids.Grid` reads."""
+
+_SECONDS = 10
+"""After so long the search for the best policy takes the best one so far."""
+
+
+def save_diagram(task: str, P: POMDP, memory: Memory | None, path: Path) -> str:
+    """Draw a task with its memory and save the picture; a sentence on which policy it shows."""
+    if path.suffix.lower() not in SUFFIXES:
+        raise WorkbenchError(
+            f"a picture ends in {', '.join(SUFFIXES)}, not in {path.suffix or 'nothing'!r}: {path}"
+        )
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    from workbench.model.augment import augment
+    from workbench.model.memories import none
+
+    E = augment(P, none if memory is None else memory)
+    pi, words = _policy(E)
+    figure = _on_grid(E, pi, *_GRIDS[task]) if task in _GRIDS else _transitions(E, pi)
+    try:
+        figure.savefig(path, dpi=160, bbox_inches="tight")
+    except OSError as error:
+        raise WorkbenchError(f"cannot write {path}: {error.strerror}") from None
+    finally:
+        pyplot.close(figure)
+    return words
+
+
+def _policy(E: POMDP) -> tuple[Policy, str]:
+    from workbench.model.table import shown
+    from workbench.optima.yardsticks import best_memoryless
+
+    best = best_memoryless(E, max_seconds=_SECONDS)
+    kind = (
+        "a best deterministic one"
+        if best.certified
+        else f"the best that was found in {_SECONDS} seconds"
+    )
+    return best.policy, f"the policy drawn is {kind}, worth {shown(best.value)}"
+
+
+def _on_grid(E: POMDP, pi: Policy, module: str, drawing: str) -> Any:
+    import importlib
+
+    from pomdps.grids import Grid
+    from workbench.evaluation.evaluate import evaluate
+    from workbench.figures import grid_policy
+
+    plan = getattr(importlib.import_module(module), drawing)
+    return grid_policy(evaluate(E, pi), Grid(plan)).ravel()[0].get_figure()
+
+
+def _transitions(E: POMDP, pi: Policy) -> Any:
+    from workbench.evaluation.shortcuts import shortcuts
+    from workbench.evaluation.transition_diagram import transition_diagram
+    from workbench.figures import memory_diagram
+
+    weights = (
+        "visits" if len(E.terminal) else "discounted"
+    )  # a task that never ends has no visits per episode
+    return memory_diagram(transition_diagram(E, pi, shortcuts(E, pi, weights=weights))).get_figure()

@@ -1,0 +1,165 @@
+"""`workbench gallery`: the finds that are kept, with their certificates."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from workbench.lab.gallery import Gallery, GalleryEntry
+
+
+def gallery_command(
+    action: Annotated[str, typer.Argument(help="list, show, check, save or remove.")] = "list",
+    names: Annotated[
+        list[str] | None, typer.Argument(help="Entries, by name or a part of it.")
+    ] = None,
+    folder: Annotated[
+        str | None,
+        typer.Option(
+            help="The gallery's folder.",
+            show_default="$WORKBENCH_GALLERY, or gallery in this directory",
+        ),
+    ] = None,
+    html: Annotated[
+        str | None, typer.Option(help="Write all of it as one page, with tables and pictures.")
+    ] = None,
+    latex: Annotated[bool, typer.Option("--latex", help="show: the table as LaTeX too.")] = False,
+) -> None:
+    """List, show and check the finds of `workbench search`; they are kept in the folder `gallery`
+    of this directory.
+
+    `check` verifies all certificates and judges every statement again, in rationals. `save NAME`
+    writes NAME.POMDP.
+
+    Example: workbench gallery --html gallery.html
+    """
+    from rich.console import Console
+
+    from workbench.errors import WorkbenchError
+    from workbench.lab.gallery import Gallery
+
+    console, kept = Console(), Gallery(folder)
+    if html is not None:
+        from workbench.lab.gallery_page import write_gallery_page
+
+        entries = kept.entries()
+        write_gallery_page(entries, html)
+        console.print(
+            f"{html}: {len(entries)} entries of {kept.folder}", markup=False, highlight=False
+        )
+        return
+    actions = {"list": _list, "show": _show, "check": _check, "save": _save, "remove": _remove}
+    if action not in actions:
+        raise WorkbenchError(f"gallery does not {action}: one of {', '.join(actions)}")
+    if action in ("show", "save", "remove") and not names:
+        raise WorkbenchError(f"gallery {action} needs a name; `workbench gallery` lists them")
+    if action == "show":
+        _show(console, kept, names or [], latex)
+    else:
+        actions[action](console, kept, names or [])
+
+
+def _list(console: Console, kept: Gallery, names: list[str]) -> None:
+    from rich.table import Table
+
+    found = kept.names()
+    if not found:
+        console.print(
+            f"{kept.folder} holds no finds yet: workbench search --list",
+            markup=False,
+            highlight=False,
+        )
+        return
+    table = Table(
+        title=f"{kept.folder}: {len(found)} find{'s' if len(found) > 1 else ''}",
+        title_justify="left",
+        show_lines=True,
+    )
+    table.add_column("name", no_wrap=True)
+    table.add_column("|S| |A| |O|", no_wrap=True)
+    table.add_column("statement")
+    for name in found:
+        entry = kept.get(name)
+        table.add_row(name, " ".join(map(str, entry.size)), entry.find.statement.sentence())
+    console.print(table)
+
+
+def _show(console: Console, kept: Gallery, names: list[str], latex: bool = False) -> None:
+    from workbench.lab.print import describe_find
+    from workbench.lab.print import latex as as_latex
+
+    for name in names:
+        entry = kept.get(name)
+        console.print(entry.name, style="bold", markup=False, highlight=False)
+        console.print(describe_find(entry.find), markup=False, highlight=False)
+        for line in _provenance(entry):
+            console.print(line, markup=False, highlight=False)
+        if latex:
+            console.print(
+                as_latex(entry.find.task) or "no LaTeX: not a sequence task",
+                markup=False,
+                highlight=False,
+            )
+
+
+def _provenance(entry: GalleryEntry) -> list[str]:
+    whence = entry.find.provenance
+    space = whence.get("space", {})
+    lines = ["from " + ", ".join(f"{key} {value}" for key, value in space.items())] if space else []
+    if "method" in whence:
+        lines.append(
+            f"found by {whence['method']}, seed {whence['seed']}, version {whence['version']}"
+        )
+    if "shrunk_in" in whence:
+        lines.append(f"shrunk in {whence['shrunk_in']} steps")
+    kinds = [str(c["kind"]) for c in entry.find.verdict.certificates]
+    return [
+        *lines,
+        f"certificates: {', '.join(kinds) or 'none; `gallery check` judges the statement again'}",
+    ]
+
+
+def _check(console: Console, kept: Gallery, names: list[str]) -> None:
+    from proofs import certificates
+    from workbench.errors import WorkbenchError
+    from workbench.lab.gallery import check_entry
+
+    certificates.load_checkers()
+    wrong = 0
+    every = names or kept.names()
+    for name in every:
+        try:
+            entry = kept.get(name)
+            lines = check_entry(entry, certificates.recheck)
+            console.print(f"{entry.name}: right", markup=False, highlight=False)
+            for line in lines:
+                console.print(f"  {line}", markup=False, highlight=False)
+        except WorkbenchError as error:
+            wrong += 1
+            console.print(f"{name}: WRONG: {error}", markup=False, highlight=False)
+    console.print(f"{len(every) - wrong} of {len(every)} right", markup=False, highlight=False)
+    if wrong:
+        raise typer.Exit(1)
+
+
+def _save(console: Console, kept: Gallery, names: list[str]) -> None:
+    from pathlib import Path
+
+    from workbench.interop.pomdp_file import save_pomdp
+
+    for name in names:
+        entry = kept.get(name)
+        path = Path(f"{entry.name}.POMDP")
+        save_pomdp(entry.find.task, path)
+        console.print(str(path), markup=False, highlight=False)
+
+
+def _remove(console: Console, kept: Gallery, names: list[str]) -> None:
+    for name in names:
+        entry = kept.get(name)
+        kept.remove(entry.name)
+        console.print(f"{entry.name} removed", markup=False, highlight=False)

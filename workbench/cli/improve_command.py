@@ -1,0 +1,104 @@
+"""`workbench improve`: where the oracle loop of Section 5.2 goes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from workbench.improvement.improve import Improvement
+
+_MOST_ROWS_TOLD = 6
+"""Limits that reach more observations than this are not written out."""
+
+
+def improve_command(
+    task: Annotated[
+        str, typer.Argument(help="A task, such as recall4, or a file ending in .POMDP.")
+    ],
+    memory: Annotated[
+        list[str] | None,
+        typer.Option(
+            "-m", "--memory", help="A memory, such as OA1; may be repeated.", show_default="none"
+        ),
+    ] = None,
+    step: Annotated[
+        float, typer.Option(help="The step towards the greedy policy, in (0, 1].")
+    ] = 0.02,
+    decrease: Annotated[
+        bool, typer.Option("--decrease", help="Let the steps fall as step/(1 + step n)^(2/3).")
+    ] = False,
+    ties: Annotated[
+        str, typer.Option(help="Which write greedy prefers among equals: last or first.")
+    ] = "last",
+    weights: Annotated[
+        str, typer.Option(help="How P(s|o) counts visits: visits, discounted or stationary.")
+    ] = "visits",
+    budget: Annotated[int, typer.Option(help="The most iterates for each memory.")] = 20_000,
+) -> None:
+    """Improve the uniform policy by small steps towards the greedy one, with exact q-values.
+
+    Example: workbench improve recall4 -m B1 -m B5 -m OA1
+    """
+    from rich.console import Console
+
+    from workbench.cli.task_name import find_task
+    from workbench.improvement.improve import decreasing
+    from workbench.improvement.improve import improve as run_loop
+    from workbench.model.augment import augment
+    from workbench.model.memories import attach
+    from workbench.model.policy import uniform
+
+    P = find_task(task)
+    attached = {name: attach(name, P) for name in memory or ["none"]}
+    steps = decreasing(step) if decrease else step
+    runs: dict[str, Improvement] = {}
+    for name, m in attached.items():
+        E = augment(P, m)
+        runs[name] = run_loop(E, uniform(E), steps, ties=ties, weights=weights, budget=budget)
+        if runs[name].ended == "interrupted":
+            break
+    size = f"{step:g}, decreasing" if decrease else f"{step:g}"
+    console = Console()
+    console.print(_table(P.name, runs, f"Step {size}, ties {ties}, P(s|o) by {weights}."))
+    for name, run in runs.items():
+        for line in _remarks(run):
+            console.print(f"{name}: {line}", markup=False)
+
+
+def _table(task: str, runs: dict[str, Improvement], caption: str) -> Table:
+    from rich.table import Table
+
+    from workbench.improvement.improve import brief
+
+    table = Table(title=f"Oracle loop on {task} from the uniform policy", caption=caption)
+    table.add_column("memory")
+    for column in ("start", "value", "iterates"):
+        table.add_column(column, justify="right")
+    table.add_column("ended")
+    for name, run in runs.items():
+        value = brief(run.value if run.limit_value is None else run.limit_value)
+        how = f"limit cycle of {run.period:,}" if run.period else run.ended
+        if run.ended != "fixed":
+            value += f" ± {run.amplitude / 2:.1g}"
+        table.add_row(name, brief(run.values[0]), value, f"{run.iterates:,}", how)
+    return table
+
+
+def _remarks(run: Improvement) -> list[str]:
+    """The limit, if it is small enough to be told, and what the run itself notes."""
+    from workbench.evaluation.evaluate import evaluate
+    from workbench.model.space import show
+
+    found = []
+    if run.limit is not None:
+        reached = evaluate(run.P, run.limit).reached.raw.nonzero()[0].tolist()
+        if len(reached) <= _MOST_ROWS_TOLD:
+            actions = run.limit.actions
+            found.append(
+                "; ".join(f"{show(run.P.O[o])}: {show(run.P.A[int(actions[o])])}" for o in reached)
+            )
+    return [*found, run.note] if run.note else found

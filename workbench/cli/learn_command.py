@@ -1,0 +1,185 @@
+"""`workbench learn`: one's own runs of the tabular learners."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, cast
+
+import typer
+
+from workbench.cli.executor_options import EngineName, Scheduler, Workers, chosen_executor
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from workbench.model.pomdp import POMDP
+    from workbench.sweeps.results import Curves
+
+_MOST_STATES_EVALUATED = 20_000
+"""Beyond so many states the exact values of the final greedy policies are computed only when asked
+for."""
+
+
+def learn_command(
+    task: Annotated[
+        str, typer.Argument(help="A task, such as gravity, or a file ending in .POMDP.")
+    ],
+    memory: Annotated[
+        list[str] | None,
+        typer.Option(
+            "-m", "--memory", help="A memory, such as OA1; may be repeated.", show_default="none"
+        ),
+    ] = None,
+    learner: Annotated[
+        str,
+        typer.Option(
+            "-l", "--learner", help="qlearning, sarsa, actor-critic, monte-carlo or double-q."
+        ),
+    ] = "qlearning",
+    steps: Annotated[int, typer.Option(help="Steps of each seed.")] = 1_000_000,
+    seeds: Annotated[int, typer.Option(help="How many seeds: 0, 1, 2, ...")] = 30,
+    every: Annotated[
+        int | None, typer.Option(help="Steps in a block of the curve.", show_default="steps/100")
+    ] = None,
+    lam: Annotated[float | None, typer.Option(help="lambda of sarsa.", show_default="0.5")] = None,
+    n: Annotated[
+        int | None, typer.Option("-n", "--n", help="n of actor-critic.", show_default="5")
+    ] = None,
+    epsilon: Annotated[
+        float | None, typer.Option(help="Probability of exploring.", show_default="0.01")
+    ] = None,
+    step: Annotated[float | None, typer.Option(help="Step size of q.", show_default="0.1")] = None,
+    policy_step: Annotated[
+        float | None, typer.Option(help="Of actor-critic's policy.", show_default="0.1")
+    ] = None,
+    value_step: Annotated[
+        float | None, typer.Option(help="Of actor-critic's v.", show_default="0.001")
+    ] = None,
+    initial: Annotated[float | None, typer.Option(help="q at the start.", show_default="1")] = None,
+    initial_value: Annotated[
+        float | None, typer.Option(help="Actor-critic's v at the start.", show_default="0")
+    ] = None,
+    gamma: Annotated[
+        float | None, typer.Option(help="Discount.", show_default="the task's")
+    ] = None,
+    max_episode_steps: Annotated[
+        int | None, typer.Option(help="Cut episodes off.", show_default="never")
+    ] = None,
+    engine: EngineName = None,
+    workers: Workers = None,
+    scheduler: Scheduler = None,
+    values: Annotated[
+        bool | None,
+        typer.Option(
+            help="Exact values of the final greedy policies.", show_default="up to 20,000 states"
+        ),
+    ] = None,
+    plot: Annotated[
+        Path | None, typer.Option(help="Write the learning curves to this file (.pdf, .png, ...).")
+    ] = None,
+) -> None:
+    """Learn with a tabular method, one run for each memory and seed.
+
+    Example: workbench learn gravity -m O1 -m B1 --learner sarsa --lam 0.5 --plot curves.pdf
+    """
+    from rich.console import Console
+
+    from workbench.cli.task_name import find_task
+    from workbench.figures.run_plot import check_plot_file, save_plot
+    from workbench.learning.learners import OptionError, check_count, learner_by_name
+    from workbench.learning.size import check_memory
+    from workbench.model.memories import attach
+    from workbench.sweeps.cell import Cell, batches, fingerprint
+    from workbench.sweeps.display import progress_display
+    from workbench.sweeps.experiment import FINAL, PER_100
+    from workbench.sweeps.results import Curves
+    from workbench.sweeps.run_cells import run_cells
+    from workbench.sweeps.worker import products
+
+    given = {
+        "lam": lam,
+        "n": n,
+        "epsilon": epsilon,
+        "step": step,
+        "policy_step": policy_step,
+        "value_step": value_step,
+        "initial": initial,
+        "initial_value": initial_value,
+        "gamma": gamma,
+        "max_episode_steps": max_episode_steps,
+    }
+    record = learner_by_name(
+        learner, **{name: value for name, value in given.items() if value is not None}
+    )
+    if plot is not None:
+        check_plot_file(plot)
+    check_count("steps", steps)
+    check_count("seeds", seeds)
+    block = max(1, steps // 100) if every is None else every
+    check_count("every", block)
+    if block > steps:
+        raise OptionError(
+            f"every must be at most steps: a block of {block} does not fit into {steps} steps"
+        )
+    P = find_task(task)
+    names = list(dict.fromkeys(memory or ["none"]))
+    for m in (attach(name, P) for name in names):
+        check_memory(P, m, seeds)
+    title = f"{_described(record.settings())} on {P.name}"
+    table = _new_table(title, steps, seeds)
+    runs: dict[str, Curves] = {}
+    tables = fingerprint(P)
+    with chosen_executor(engine, workers, scheduler) as used, progress_display() as report:
+        for name in names:
+            E = products.take(P, tables, name)
+            wanted = len(E.S) <= _MOST_STATES_EVALUATED if values is None else values
+            cells = [
+                Cell(task, name, record, FINAL if wanted else PER_100, part, steps, block)
+                for part in batches(seeds, -(-seeds // used.workers))
+            ]
+            computed, _ = run_cells(cells, lambda _: P, None, used, report)
+            runs[name] = Curves.of([computed[cell] for cell in cells])
+            _add_row(table, name, E, runs[name])
+    Console().print(table)
+    if plot is not None:
+        save_plot(plot, cast(Any, runs), title)  # it draws whatever has `ends` and `per_100`
+        Console().print(f"Learning curves: {plot}", soft_wrap=True)
+
+
+def _described(settings: dict[str, Any]) -> str:
+    """A learner in a few words: its name and the settings that change what it is."""
+    name = settings["learner"]
+    if name == "Sarsa":
+        return f"Sarsa({settings['lam']:g})"
+    if name == "ActorCritic":
+        return f"{settings['n']}-step actor-critic, v starts at {settings['initial_value']:g},"
+    return {
+        "QLearning": "Q-learning",
+        "DoubleQLearning": "Double Q-learning",
+        "MonteCarlo": "Monte Carlo",
+    }[name]
+
+
+def _new_table(title: str, steps: int, seeds: int) -> Table:
+    from rich.table import Table
+
+    caption = (
+        f"{seeds} seeds of {steps:,} steps. Average reward per 100 steps over the first and the "
+        "last tenth; s.d., worst and "
+        "best over seeds, of the last tenth; value: exact, of the final greedy policies, mean "
+        "over seeds."
+    )
+    table = Table(title=title, caption=caption)
+    table.add_column("memory")
+    for column in ("states", "table", "first", "last", "s.d.", "worst", "best", "value"):
+        table.add_column(column, justify="right")
+    return table
+
+
+def _add_row(table: Table, name: str, E: POMDP, run: Curves) -> None:
+    late = run.late()
+    numbers = (run.early().mean(), late.mean(), late.std(), late.min(), late.max())
+    value = "-" if run.values is None else f"{run.values[:, -1].mean():.4f}"
+    table.add_row(
+        name, f"{len(E.S):,}", f"{len(E.O):,}×{len(E.A):,}", *(f"{x:.2f}" for x in numbers), value
+    )

@@ -1,0 +1,56 @@
+"""The `workbench` command.
+
+Each command is a function in a module of the same name in `workbench.cli`. Those modules import
+nothing heavy until they run, so that `workbench --help` answers at once.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+
+import typer
+
+from workbench.errors import WorkbenchError
+
+COMMANDS = {
+    "list": "list_command",
+    "show": "show_command",
+    "explore": "explore_command",
+    "verify": "verify_command",
+    "reproduce": "reproduce_command",
+    "compare": "compare_command",
+    "improve": "improve_command",
+    "shortcuts": "shortcuts_command",
+    "learn": "learn_command",
+    "needs-memory": "needs_memory_command",
+    "search": "search_command",
+    "gallery": "gallery_command",
+    "sweep": "sweep_command",
+    "results": "results_command",
+}
+"""Each command, and the module and function that it is."""
+
+app = typer.Typer(
+    add_completion=False,
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    help="A workbench for the theory of memory in partially observable reinforcement learning.\n\n"
+    "Example: workbench improve recall4 -m B1 -m B5 -m OA1",
+)
+for name, function in COMMANDS.items():
+    app.command(name)(getattr(importlib.import_module(f"workbench.cli.{function}"), function))
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run the command line; errors of the workbench become one line and exit status 1, Ctrl-C
+    130."""
+    try:
+        app(args=arguments, prog_name="workbench")
+    except WorkbenchError as error:
+        print(f"Error: {error}", file=sys.stderr)
+        sys.exit(1)
+    except KeyboardInterrupt:
+        print("Stopped.", file=sys.stderr)
+        sys.exit(130)

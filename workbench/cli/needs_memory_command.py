@@ -1,0 +1,168 @@
+"""`workbench needs-memory`: does a task need memory, and how much?"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from workbench.model.pomdp import POMDP
+    from workbench.sufficiency.needs_memory import InFamily, Necessity
+
+ENV_ID = re.compile(r"([\w:.-]+/)?[\w:.-]+-v\d+")
+
+
+def needs_memory_command(
+    task: Annotated[
+        str,
+        typer.Argument(
+            help=(
+                "A task such as tiger, a file ending in .POMDP, or the id of a "
+                "Gymnasium environment."
+            )
+        ),
+    ],
+    up_to: Annotated[
+        int, typer.Option("--up-to", min=1, help="The largest memory of each family to try.")
+    ] = 3,
+    family: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--family", "-f", help="K, B, O or OA; may be repeated.", show_default="all four"
+        ),
+    ] = None,
+    seconds: Annotated[float, typer.Option(min=0.01, help="The time limit of each search.")] = 10.0,
+) -> None:
+    """Ask whether a task needs memory: the best memoryless value against the best history-based
+    one.
+
+    Prints the smallest memory of each family found with which a memoryless policy is as good as any
+    policy of the whole history. Ctrl-C keeps what was found. An environment is explored into an
+    exact POMDP first, with gamma 0.99.
+
+    Example: workbench needs-memory t_maze
+
+    Example: workbench needs-memory MiniGrid-MemoryS7-v0 --up-to 1 --seconds 5
+    """
+    from rich.console import Console
+
+    from workbench.sufficiency.needs_memory import FAMILIES, Limits, in_stages
+
+    console = Console()
+    P = find_task_or_environment(task)
+    console.print(P, highlight=False, markup=False)
+    shown = 0
+    result: Necessity | None = None
+    try:
+        for result in in_stages(P, family or FAMILIES, up_to, Limits(seconds=seconds)):
+            if not result.families:
+                console.print(_values(result))
+            for found in result.families[shown:]:
+                console.print(_line(found, result.up_to), highlight=False, markup=False)
+            shown = len(result.families)
+    except KeyboardInterrupt:
+        if result is None:
+            raise
+        console.print("Stopped: the rest was not looked at.")
+        return
+    assert result is not None
+    console.print(_notes(result), highlight=False, markup=False)
+
+
+def find_task_or_environment(name: str) -> POMDP:
+    """A task of `pomdps`, a file ending in .POMDP, or a Gymnasium environment explored into a
+    POMDP.
+
+    >>> find_task_or_environment("recall4")
+    POMDP recall4: 6 states (1 terminal), 1 observation, 4 actions, 20 outcomes, gamma 1
+    >>> find_task_or_environment("workbench/recall4-v0").gamma
+    Fraction(99, 100)
+    """
+    from workbench.cli.task_name import find_task
+    from workbench.errors import WorkbenchError
+
+    if name.lower().endswith(".pomdp") or not ENV_ID.fullmatch(name):
+        return find_task(name)
+    from workbench.extras import need
+    from workbench.interop.gym import from_gymnasium
+
+    gymnasium = need("gymnasium")
+    if name.startswith("workbench/"):
+        from workbench.interop.gym import register_all
+
+        register_all()
+    try:
+        return from_gymnasium(name)
+    except gymnasium.error.Error as error:
+        raise WorkbenchError(f"Gymnasium cannot make {name}: {error}") from None
+
+
+def _values(result: Necessity) -> Table:
+    from rich.markup import escape
+    from rich.table import Table
+
+    from workbench.sufficiency.needs_memory import between, show_attempt, verdict
+
+    table = Table(box=None, show_header=False, padding=(0, 2, 0, 0), pad_edge=False)
+    table.add_column(no_wrap=True)
+    table.add_column(no_wrap=True)
+    table.add_column()
+    best = result.memoryless
+    if best is None:
+        table.add_row(
+            "best memoryless", "none", "no deterministic policy ends with probability one"
+        )
+    else:
+        sure = "certified" if best.certified else f"at most {show_attempt(best.bound)}"
+        table.add_row("best memoryless", show_attempt(best.value), f"deterministic, {sure}")
+    if result.stochastic is not None:
+        table.add_row("", show_attempt(result.stochastic), "stochastic, the best found")
+    value = between(result.lower, result.upper, result.margin)
+    table.add_row("best history-based", value, escape(result.history.how))
+    table.add_row("needs memory", verdict(result.needed), escape(result.without.reason))
+    if result.gain is not None and result.needed is not False:
+        table.add_row(
+            "worth of memory",
+            between(*result.gain, result.margin),
+            "over the best memoryless policy found",
+        )
+    return table
+
+
+def _line(found: InFamily, up_to: int) -> str:
+    """One family in one line."""
+    name = f"{found.kind}(k)"
+    if found.k == 0:
+        return f"{name:<6} none needed"
+    if len(found.tried) == 1:
+        return f"{name:<6} not looked at"
+    if found.k is not None:
+        return f"{name:<6} {found.kind}{found.k} closes the gap" + _smaller(found)
+    if found.at_least == len(found.tried):
+        return f"{name:<6} none up to {found.kind}{len(found.tried) - 1} closes the gap"
+    return f"{name:<6} none found up to {found.kind}{up_to}" + _smaller(found) + _best(found)
+
+
+def _smaller(found: InFamily) -> str:
+    if found.k == found.at_least:
+        return ", no smaller one does" if found.k > 1 else ""
+    names = [x.memory for x in found.tried[1:] if x.holds is None]
+    return f"; not decided: {', '.join(names)}"
+
+
+def _best(found: InFamily) -> str:
+    from workbench.sufficiency.needs_memory import show_attempt
+
+    values = [(x.value, x.memory) for x in found.tried[1:] if x.value is not None]
+    return f"; {max(values)[1]} reaches {show_attempt(max(values)[0])}" if values else ""
+
+
+def _notes(result: Necessity) -> str:
+    text = f"Looked at k up to {result.up_to}, {result.limits.seconds:g} s for each search."
+    if not result.history.exact:
+        text += f" Values within {result.margin:.1g} count as equal."
+    return text + (" Interrupted: the rest was not looked at." if result.interrupted else "")

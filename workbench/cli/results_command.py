@@ -1,0 +1,142 @@
+"""`workbench results`: what a folder of a sweep or a reproduction holds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from workbench.sweeps.listing import Listing, ResultLine
+
+
+def results_command(
+    folder: Annotated[
+        Path, typer.Argument(help="What `workbench sweep` or `workbench reproduce` wrote.")
+    ],
+    where: Annotated[
+        list[str] | None,
+        typer.Option(help="Only these, such as memory=B1; may be repeated.", show_default="all"),
+    ] = None,
+    csv: Annotated[Path | None, typer.Option(help="Write all rows to this file, as CSV.")] = None,
+    parquet: Annotated[
+        Path | None, typer.Option(help="Write all rows to this file, as Parquet.")
+    ] = None,
+    plot: Annotated[
+        Path | None, typer.Option(help="Draw learning curves to this file (.pdf, .png, ...).")
+    ] = None,
+) -> None:
+    """List the results in a folder, filter them, write them to one file, draw them.
+
+    Every file is checked before it is read; damaged ones are named and left out.
+
+    Example: workbench results sweep --where task=gravity --where memory=O1 --where memory=B1 --plot
+    curves.pdf
+    """
+    from rich.console import Console
+
+    from workbench.errors import WorkbenchError
+    from workbench.figures.run_plot import check_plot_file
+    from workbench.sweeps.listing import list_folder
+
+    if plot is not None:
+        check_plot_file(plot)
+    listing = list_folder(folder)
+    console = Console()
+    for path in listing.damaged:
+        console.print(
+            f"Damaged, left out (the sweep computes it again): {path.name}", soft_wrap=True
+        )
+    shown = listing.where(where or ())
+    if not shown.lines:
+        raise WorkbenchError(
+            f"no results in {folder}" + (f" where {' and '.join(where)}" if where else "")
+        )
+    console.print(_table(shown))
+    for file, write in ((csv, _write_csv), (parquet, _write_parquet), (plot, _write_plot)):
+        if file is not None:
+            write(shown, file)
+            console.print(f"Written: {file}", soft_wrap=True)
+
+
+def _table(listing: Listing) -> Table:
+    from rich.table import Table
+
+    caption = (
+        "reward: per 100 steps over the last tenth, mean and s.d. over seeds; value: exact, of "
+        "the last greedy policies, "
+        "mean over seeds; of the oracle loop, where it ends."
+    )
+    table = Table(title=f"{len(listing.lines)} results", caption=caption)
+    for name in ("task", "memory", "method"):
+        table.add_column(name, overflow="fold")
+    for name in ("steps", "seeds", "reward", "s.d.", "value"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for line in listing.lines:
+        table.add_row(line["task"], line["memory"], describe_result(line, listing), *_numbers(line))
+    return table
+
+
+def describe_result(line: ResultLine, listing: Listing) -> str:
+    """A method in a few words: its name and those settings that tell it from others."""
+    return " ".join(
+        (
+            str(line["method"]),
+            *(f"{name}={_short(name, line[name])}" for name in listing.telling(line)),
+        )
+    )
+
+
+def _short(name: str, value: Any) -> str:
+    if name == "code":
+        return str(value)[:6]
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _numbers(line: ResultLine) -> tuple[str, ...]:
+    if not line.learned:
+        return "-", "-", "-", "-", f"{line.parts[0]['end_value'][0]:.4f}"
+    curves = line.curves()
+    late = curves.late()
+    value = "-" if curves.values is None else f"{curves.values[:, -1].mean():.4f}"
+    return _count(line["steps"]), f"{line.seeds}", f"{late.mean():.2f}", f"{late.std():.2f}", value
+
+
+def _count(steps: int) -> str:
+    for size, unit in ((10**9, "G"), (10**6, "M"), (10**3, "k")):
+        if steps >= size:
+            return f"{steps / size:g}{unit}"
+    return str(steps)
+
+
+def _write_csv(listing: Listing, path: Path) -> None:
+    from workbench.sweeps.store import write_whole
+
+    write_whole(path, listing.to_frame().to_csv(index=False).encode())
+
+
+def _write_parquet(listing: Listing, path: Path) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    from workbench.sweeps.store import write_whole
+
+    sink = pa.BufferOutputStream()
+    pq.write_table(
+        pa.Table.from_pandas(listing.to_frame(), preserve_index=False), sink, compression="zstd"
+    )
+    write_whole(path, sink.getvalue().to_pybytes())
+
+
+def _write_plot(listing: Listing, path: Path) -> None:
+    from workbench.reproduction.draw import draw_lines
+
+    panels: dict[str, dict[str, ResultLine]] = {}
+    for line in listing.lines:
+        length = f", {_count(line['steps'])} steps" if line.learned else ""
+        title = f"{line['task']}: {describe_result(line, listing)}{length}"
+        panels.setdefault(title, {})[line["memory"]] = line
+    draw_lines(panels).savefig(path)

@@ -1,0 +1,284 @@
+"""`workbench search`: hunt for tasks on which a statement holds."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from workbench.lab.find import SearchResult
+    from workbench.lab.spaces import TaskSpace
+
+SPACES = ("sequences", "deterministic", "sparse", "automata")
+
+
+def search_command(
+    statement: Annotated[
+        str, typer.Argument(help="What to look for; --list shows all statements.")
+    ] = "",
+    memory: Annotated[
+        list[str] | None,
+        typer.Option("-m", "--memory", help="A memory; oracle-stuck takes several."),
+    ] = None,
+    but_not: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--but-not", help="oracle-stuck: not stuck with this memory; may be repeated."
+        ),
+    ] = None,
+    any_order: Annotated[
+        bool,
+        typer.Option(
+            "--any-order",
+            help="oracle-stuck: for every order of the actions, so that ties do not matter.",
+        ),
+    ] = False,
+    kind: Annotated[
+        str | None, typer.Option(help="larger-does-worse: the family, B, K, O or OA.")
+    ] = None,
+    smaller: Annotated[
+        int | None, typer.Option(help="larger-does-worse: the smaller size.")
+    ] = None,
+    larger: Annotated[int | None, typer.Option(help="larger-does-worse: the larger size.")] = None,
+    parts: Annotated[
+        int | None, typer.Option(help="greedy-lowers: policies in multiples of 1/parts.")
+    ] = None,
+    below: Annotated[
+        int | None, typer.Option(help="expressive-not-by-bound: bits below the bound.")
+    ] = None,
+    space: Annotated[str, typer.Option(help=f"Where to look: {', '.join(SPACES)}.")] = "sequences",
+    length: Annotated[int, typer.Option(help="Steps of a sequence task, 2 or 3.")] = 2,
+    actions: Annotated[int, typer.Option(help="How many actions.")] = 3,
+    states: Annotated[int, typer.Option(help="The most states of other tasks.")] = 3,
+    observations: Annotated[int, typer.Option(help="The most observations of other tasks.")] = 2,
+    lowest: Annotated[str, typer.Option(help="The lowest reward.")] = "-1",
+    highest: Annotated[str, typer.Option(help="The highest reward.")] = "1",
+    by: Annotated[
+        str, typer.Option(help="Rewards in steps of this, such as 1/2 (sequence tasks).")
+    ] = "1",
+    starts: Annotated[
+        int, typer.Option(help="Other tasks: start in one of up to so many states.")
+    ] = 1,
+    start_parts: Annotated[
+        int | None,
+        typer.Option("--start-parts", help="sparse, automata: mu in multiples of 1/start-parts."),
+    ] = None,
+    endless: Annotated[
+        bool, typer.Option("--endless", help="Other tasks: episodes that never end.")
+    ] = False,
+    forward: Annotated[
+        bool, typer.Option("--forward", help="Other tasks: only to later states, so episodes end.")
+    ] = False,
+    noise: Annotated[int, typer.Option(help="automata: observations in multiples of 1/noise.")] = 2,
+    gamma: Annotated[
+        str | None,
+        typer.Option(help="The discount.", show_default="1, or 9/10 if episodes need not end"),
+    ] = None,
+    method: Annotated[str, typer.Option(help="auto, exhaustive, random or climb.")] = "auto",
+    seed: Annotated[int, typer.Option(help="Of random and climb.")] = 0,
+    tries: Annotated[int | None, typer.Option(help="The most tasks to judge.")] = None,
+    seconds: Annotated[float | None, typer.Option(help="Stop after so long.")] = None,
+    keep: Annotated[int, typer.Option(help="Stop after so many finds; 0 for no limit.")] = 5,
+    exact: Annotated[
+        bool, typer.Option("--exact", help="Judge every task in rationals, not only the finds.")
+    ] = False,
+    shrink: Annotated[bool, typer.Option(help="Shrink the finds to locally minimal ones.")] = True,
+    engine: Annotated[
+        str | None, typer.Option(help="threads, local or dask; here if not given.")
+    ] = None,
+    workers: Annotated[int | None, typer.Option(help="Workers of the engine.")] = None,
+    scheduler: Annotated[str | None, typer.Option(help="Address of a Dask scheduler.")] = None,
+    store: Annotated[
+        str | None, typer.Option(help="Folder in which the search can be continued.")
+    ] = None,
+    folder: Annotated[
+        str | None,
+        typer.Option(
+            help="The gallery's folder.",
+            show_default="$WORKBENCH_GALLERY, or gallery in this directory",
+        ),
+    ] = None,
+    save: Annotated[bool, typer.Option(help="Put the finds into the gallery.")] = True,
+    listing: Annotated[
+        bool, typer.Option("--list", help="Show the statements and the spaces, and do nothing.")
+    ] = False,
+) -> None:
+    """Look for small tasks on which a statement holds; each find is confirmed in exact arithmetic.
+
+    Example: workbench search oracle-stuck --memory B1 --but-not OA1 --length 2 --actions 3
+    """
+    from rich.console import Console
+
+    from workbench.errors import WorkbenchError
+    from workbench.lab.search import search as run
+    from workbench.lab.statements import as_statement
+
+    console = Console()
+    if listing or not statement:
+        _list(console)
+        return
+    one = as_statement(
+        statement,
+        **_parameters(
+            statement, memory, but_not, any_order or None, kind, smaller, larger, parts, below
+        ),
+    )
+    over = _space(
+        space,
+        length,
+        actions,
+        states,
+        observations,
+        lowest,
+        highest,
+        by,
+        starts,
+        start_parts,
+        endless,
+        forward,
+        noise,
+        gamma,
+    )
+    if keep < 0:
+        raise WorkbenchError(f"keep is 0 or a number of finds, not {keep}")
+    found = run(
+        one,
+        over,
+        method=method,
+        seed=seed,
+        tries=tries,
+        seconds=seconds,
+        workers=workers,
+        engine=engine,
+        scheduler=scheduler,
+        store=store,
+        keep=keep or None,
+        exact=exact,
+    )
+    _report(console, found, shrink, save, folder)
+
+
+def _parameters(statement: str, memory: Any, but_not: Any, *rest: Any) -> dict[str, Any]:
+    """The options that were given, as the statement takes them."""
+    names = ("any_order", "kind", "smaller", "larger", "parts", "below")
+    found = {key: x for key, x in zip(names, rest, strict=True) if x is not None}
+    if memory:
+        found["memory"] = (
+            tuple(memory) if statement == "oracle-stuck" or len(memory) > 1 else memory[0]
+        )
+    if but_not:
+        found["but_not"] = tuple(but_not)
+    return found
+
+
+def _space(
+    name: str,
+    length: int,
+    actions: int,
+    states: int,
+    observations: int,
+    lowest: str,
+    highest: str,
+    by: str,
+    starts: int,
+    start_parts: int | None,
+    endless: bool,
+    forward: bool,
+    noise: int,
+    gamma: str | None,
+) -> TaskSpace:
+    from workbench.errors import UnknownLabel
+    from workbench.lab.sequences import SequenceTasks
+    from workbench.lab.small_models import Automata, DeterministicPOMDPs, SparsePOMDPs
+
+    if name == "sequences":
+        low, high, step, discount = (_fraction(x) for x in (lowest, highest, by, gamma or "1"))
+        return SequenceTasks(length, actions, low, high, step, discount)
+    kinds: dict[str, Any] = {
+        "deterministic": DeterministicPOMDPs,
+        "sparse": SparsePOMDPs,
+        "automata": Automata,
+    }
+    if name not in kinds:
+        raise UnknownLabel(f"unknown space {name!r}: one of {', '.join(SPACES)}")
+    options: dict[str, Any] = {"starts": starts, "forward": forward, "ends": not endless}
+    options["start_parts"] = starts if start_parts is None else start_parts
+    if name == "automata":
+        options["noise"] = noise
+    discount = _fraction(gamma or ("1" if forward else "9/10"))
+    low, high = (int(_fraction(x)) for x in (lowest, highest))
+    found: TaskSpace = kinds[name](
+        states, actions, observations, low, high, gamma=discount, **options
+    )
+    return found
+
+
+def _fraction(text: str) -> Any:
+    from fractions import Fraction
+
+    from workbench.errors import WorkbenchError
+
+    try:
+        return Fraction(text)
+    except (ValueError, ZeroDivisionError):
+        raise WorkbenchError(f"{text!r} is not a number: write 2, 1/2 or 0.5") from None
+
+
+def _report(
+    console: Console, found: SearchResult, shrink: bool, save: bool, folder: str | None
+) -> None:
+    from workbench.lab.gallery import Gallery
+    from workbench.lab.print import figure7
+
+    console.print(
+        f"{found.statement}\n{found.many} among {found.space}:\n{found.coverage()}.",
+        markup=False,
+        highlight=False,
+    )
+    if found.interrupted:
+        console.print("Interrupted: this is what there is so far.", highlight=False)
+    shown: set[str] = set()
+    for find in found:
+        small = find.shrunk() if shrink else find
+        table = figure7(small.task)
+        if table in shown:
+            continue
+        shown.add(table)
+        where = f" in {Gallery(folder).folder}" if save else ""
+        name = small.save(folder) if save else f"find {len(shown)}"
+        console.print(f"\n{name}{where}", style="bold", markup=False, highlight=False)
+        console.print(table, markup=False, highlight=False)
+        for key, value in small.verdict.facts.items():
+            console.print(f"{key}: {value}", markup=False, highlight=False)
+
+
+def _list(console: Console) -> None:
+    from rich.table import Table
+
+    from workbench.lab.statements import statements
+
+    table = Table(title="Statements", title_justify="left")
+    table.add_column("name", no_wrap=True)
+    table.add_column("the task is one where")
+    for name, one in statements().items():
+        table.add_row(name, one.about)
+    console.print(table)
+    table = Table(title="Spaces (--space)", title_justify="left")
+    table.add_column("name", no_wrap=True)
+    table.add_column("tasks")
+    about = {
+        "sequences": (
+            "2 or 3 steps in the dark, a reward for what was done; all reward tables in a range"
+        ),
+        "deterministic": (
+            "every (s, a) has one successor, every state one observation; all up to a size"
+        ),
+        "sparse": "successors drawn from one or two states, with equal chance",
+        "automata": "one successor for every (s, a), random observations",
+    }
+    for name in SPACES:
+        table.add_row(name, about[name])
+    console.print(table)

@@ -1,0 +1,115 @@
+"""`workbench shortcuts`: where one-step TD leads away from optimal policies."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from workbench.model.policy import Policy
+    from workbench.model.pomdp import POMDP
+    from workbench.optima.shortcut_count import ShortcutCount
+
+
+def shortcuts_command(
+    task: Annotated[
+        str, typer.Argument(help="A task, such as recall, or a file ending in .POMDP.")
+    ],
+    memory: Annotated[
+        list[str] | None,
+        typer.Option(
+            "-m", "--memory", help="A memory, such as OA1; may be repeated.", show_default="none"
+        ),
+    ] = None,
+    weights: Annotated[
+        str, typer.Option(help="How P(s|o) counts visits: visits, discounted or stationary.")
+    ] = "visits",
+    most: Annotated[int, typer.Option(help="Look at no more optimal policies than this.")] = 10_000,
+) -> None:
+    """List the non-Markovian shortcuts of an optimal policy, and their number over all optimal
+    ones.
+
+    Example: workbench shortcuts recall -m OA1 -m B2
+    """
+    from rich.console import Console
+
+    from workbench.cli.task_name import find_task
+    from workbench.model.augment import augment
+    from workbench.model.memories import attach
+    from workbench.optima.shortcut_count import count_shortcuts
+
+    P = find_task(task)
+    attached = {name: attach(name, P) for name in memory or ["none"]}
+    console = Console()
+    counts: dict[str, ShortcutCount] = {}
+    for name, m in attached.items():
+        E = augment(P, m)
+        counts[name] = count_shortcuts(
+            E, exact=E.is_exact and not E.symbols, weights=weights, most=most
+        )
+        console.print(
+            _of_one(counts[name]) if counts[name].shortcuts else f"{E.name}: no shortcuts"
+        )
+        console.print(f"of the policy {describe_shortcut(E, counts[name].pi)}\n", markup=False)
+    console.print(_over_all(counts))
+
+
+def describe_shortcut(E: POMDP, pi: Policy) -> str:
+    """A deterministic policy by what it does on the observations that it reaches."""
+    from workbench.evaluation.evaluate import evaluate
+    from workbench.model.space import show
+
+    reached = evaluate(E, pi).reached
+    rows = [f"{show(o)}: {show(E.A[int(pi.actions[i])])}" for i, o in enumerate(E.O) if reached[o]]
+    return "; ".join(rows[:12]) + (f"; and {len(rows) - 12} more" if len(rows) > 12 else "")
+
+
+def _of_one(count: ShortcutCount) -> Table:
+    from rich.markup import escape
+    from rich.table import Table
+
+    from workbench.model.space import show
+    from workbench.model.table import shown
+
+    table = Table(title=f"{count.P.name}: shortcuts of one optimal policy", title_justify="left")
+    for column in ("o", "a"):
+        table.add_column(column)
+    for column in ("q_TD(o,a)", "v_TD(o)", "q(o,a)", "v(o)"):
+        table.add_column(column, justify="right")
+    table.add_column("")
+    for x in count.shortcuts:
+        table.add_row(
+            escape(show(x.o)), escape(show(x.a)), *map(shown, (x.td, x.v_td, x.q, x.v)), x.kind
+        )
+    return table
+
+
+def _over_all(counts: dict[str, ShortcutCount]) -> Table:
+    from rich.table import Table
+
+    from workbench.model.table import shown
+    from workbench.optima.shortcut_count import span
+
+    one = next(iter(counts.values()))
+    caption = (
+        "Over all optimal deterministic memoryless policies; P(s|o) by "
+        f"{one.weights}. Strict: greedy on one-step TD leaves"
+    )
+    caption += (
+        " the policy although no true value is higher; weak: it may, by a tie. "
+        "Policies that differ only where it makes no"
+    )
+    caption += " difference count once."
+    if not all(count.complete for count in counts.values()):
+        caption += " ≥: not all were looked at, the ranges may be wider."
+    table = Table(title="Shortcuts", title_justify="left", caption=caption, caption_justify="left")
+    table.add_column("memory")
+    for column in ("optimal policies", "value", "strict", "weak"):
+        table.add_column(column, justify="right")
+    for name, count in counts.items():
+        many = f"{'' if count.complete else '≥ '}{count.policies:,}"
+        table.add_row(name, many, shown(count.value), span(count.strict), span(count.weak))
+    return table

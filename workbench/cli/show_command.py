@@ -1,0 +1,172 @@
+"""`workbench show`: a task, a memory, and what the two make together."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+    from workbench.model.memories import Memory
+    from workbench.model.pomdp import POMDP
+
+_MOST_ROWS = 40
+"""A table of p and omega with more rows than this is not written out."""
+
+_MOST_OUTCOMES = 20_000_000
+"""A product that may have more outcomes than this is not built."""
+
+
+def show_command(
+    task: Annotated[
+        str, typer.Argument(help="A task, such as gravity, or a file ending in .POMDP.")
+    ],
+    memory: Annotated[
+        str | None,
+        typer.Option(
+            "-m", "--memory", help="A memory, such as OA1.", show_default="the task alone"
+        ),
+    ] = None,
+    diagram: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Save a picture as well: png, svg or pdf, by the ending of the name.",
+        ),
+    ] = None,
+) -> None:
+    """Show a task, and with -m a memory and the POMDP that the two make.
+
+    The picture shows a policy on its grid, or its transitions between memory states with their
+    shortcuts.
+
+    Example: workbench show recall -m OA1 --diagram recall.png
+    """
+    from rich.console import Console
+    from rich.text import Text
+
+    from workbench.cli.drawing import drawing_of
+    from workbench.cli.task_name import find_task
+    from workbench.model.memories import attach
+    from workbench.model.summary import facts
+
+    console = Console()
+    P = find_task(task)
+    attached = attach(memory, P) if memory else None
+    console.print(Text(P.name, "bold"))
+    console.print(_facts(facts(P), console.width))
+    if drawing := drawing_of(task):
+        console.print(Text("\n" + drawing))
+    if (table := _outcomes(P)) is not None:
+        console.print("", table)
+    if attached is not None:
+        console.print()
+        _show_memory(P, attached, console)
+    if diagram is not None:
+        from workbench.cli.diagram_file import save_diagram
+
+        words = save_diagram(task, P, attached, diagram)
+        console.print(f"\nPicture: {diagram}; {words}", soft_wrap=True, highlight=False)
+
+
+def _facts(rows: list[tuple[str, str]], width: int) -> Table:
+    """Names and texts side by side; a text that takes more than two lines is cut."""
+    import textwrap
+
+    from rich.markup import escape
+    from rich.table import Table
+
+    table = Table(box=None, show_header=False, padding=(0, 1))
+    for name, text in rows:
+        table.add_row(
+            name,
+            escape(
+                text
+                if len(text) < width
+                else textwrap.shorten(text, 2 * width - 30, placeholder=" …")
+            ),
+        )
+    return table
+
+
+def _outcomes(P: POMDP) -> Table | None:
+    """p and omega, row by row, if that is not too long; actions that do the same stand together."""
+    from rich.markup import escape
+    from rich.table import Table
+
+    from workbench.model.space import show as text
+    from workbench.model.table import shown
+
+    if len(P.S) > _MOST_ROWS:
+        return None
+    table = Table(
+        title="p(s', r | s, a) and omega(o | s)",
+        title_justify="left",
+        title_style="",
+        padding=(0, 1),
+    )
+    for name in ("s", "o", "a", "s'"):
+        table.add_column(name)
+    for name in ("r", "p"):
+        table.add_column(name, justify="right")
+    for s in P.S:
+        seen = P.omega(s)
+        o = ", ".join(
+            text(o) + ("" if len(seen) == 1 else f": {shown(x)}") for o, x in seen.items()
+        )
+        if s in P.terminal:
+            table.add_row(escape(text(s)), escape(o), "", "terminal")
+            continue
+        alike: dict[tuple[Any, ...], list[str]] = {}
+        for a in P.A:
+            alike.setdefault(tuple(P.p(s, a).items()), []).append(text(a))
+        first = (escape(text(s)), escape(o))
+        for outcomes, actions in alike.items():
+            a = escape("any" if len(actions) == len(P.A) > 1 else ", ".join(actions))
+            for (s_next, r), x in outcomes:
+                table.add_row(*first, a, escape(text(s_next)), shown(r), shown(x))
+                first, a = ("", ""), ""
+    return table if table.row_count <= _MOST_ROWS else None
+
+
+def _show_memory(P: POMDP, memory: Memory, console: Console) -> None:
+    from rich.text import Text
+
+    from workbench.cli.catalogue import families
+    from workbench.model.augment import augment
+    from workbench.model.memories import parse_memory
+    from workbench.model.space import counted
+    from workbench.model.space import show as text
+    from workbench.model.summary import facts, some
+    from workbench.model.table import shown
+
+    family = families()[parse_memory(memory.name).kind]
+    source = f" (Definition {family.definition})" if family.definition else ""
+    console.print(Text(f"Memory {memory.name}", "bold") + Text(source, ""))
+    m, o, a = next(iter(memory.eta)), P.O[0], P.A[0]
+    rows = [
+        ("M", f"{counted(len(memory.M), 'memory state')}, {family.M}: {some(memory.M)}"),
+        ("W", f"{counted(len(memory.W), 'write')}: {some(memory.W)}"),
+        ("eta", ", ".join(f"{text(m)}: {shown(x)}" for m, x in memory.eta.items())),
+        ("Gamma", family.Gamma),
+        ("", f"from m = {text(m)} on o = {text(o)} with a = {text(a)}:"),
+        *(
+            ("", f"  {text(w)} leads to {', '.join(map(text, memory.Gamma(m, w, o, a, 0, o)))}")
+            for w in memory.W[:4]
+        ),
+    ]
+    console.print(_facts(rows, console.width))
+    console.print(Text(f"\n{P.name}×{memory.name}", "bold"))
+    most = len(P.p.s_next) * len(memory.M) * len(memory.W)
+    if most > _MOST_OUTCOMES:
+        console.print(f"  up to {most:,} outcomes: too many to build here", highlight=False)
+        return
+    E = augment(P, memory)
+    every = len(P.S) * len(memory.M) * len(P.O)
+    rows = [(name, line) for name, line in facts(E) if name in "SOAp"]
+    rows[0] = ("S", rows[0][1].replace(":", f", of the {every:,} of S x M x O:", 1))
+    console.print(_facts(rows, console.width))

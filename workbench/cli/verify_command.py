@@ -1,0 +1,159 @@
+"""`workbench verify`: the ledger of the paper's statements."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+
+def verify_command(
+    ids: Annotated[
+        list[str] | None,
+        typer.Argument(help="Claims to verify, such as C5 A4.bk; all if none is named."),
+    ] = None,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", "-v", help="Show the whole argument of each claim.")
+    ] = False,
+    deep: Annotated[
+        bool, typer.Option("--deep", help="Run the claims that take longer as well.")
+    ] = False,
+    json_file: Annotated[
+        Path | None, typer.Option("--json", metavar="FILE", help="Write everything as JSON.")
+    ] = None,
+    html_file: Annotated[
+        Path | None, typer.Option("--html", metavar="FILE", help="Write a self-contained page.")
+    ] = None,
+    readme: Annotated[bool, typer.Option("--readme", help="Write proofs/README.md anew.")] = False,
+    recheck: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Re-verify the certificates in a file written by --json."
+        ),
+    ] = None,
+    jobs: Annotated[int, typer.Option("--jobs", "-j", min=1, help="Processes to use.")] = 2,
+) -> None:
+    """Verify the statements of the paper: the verdict on each, and the evidence.
+
+    Exits with status 1 if a claim does not reach the verdict that the project documents for it.
+
+    Example: workbench verify C5 A4.bk -v
+    """
+    from rich.console import Console
+
+    from workbench.errors import WorkbenchError
+
+    console = Console()
+    if recheck is not None:
+        _recheck(recheck, console)
+        return
+    import proofs
+    from proofs.ledger import load
+    from proofs.report import in_full, summary, table, write_html, write_json
+    from proofs.report import readme as readme_text
+
+    claims = load()
+    for name in ids or []:
+        if name not in claims:
+            raise WorkbenchError(f"there is no claim {name!r}; the claims are {', '.join(claims)}")
+    chosen = list(ids or [name for name, one in claims.items() if deep or not one.deep])
+    if readme and (ids or len(chosen) != len(claims)):
+        raise WorkbenchError("--readme needs every claim: leave out the ids and add --deep")
+    entries = _run(chosen, jobs, console)
+    if verbose:
+        for entry in entries:
+            in_full(entry, console)
+    console.print(table(entries))
+    if json_file is not None:
+        write_json(entries, json_file)
+    if html_file is not None:
+        write_html(entries, html_file)
+    if readme:
+        Path(proofs.__path__[0], "README.md").write_text(readme_text(entries))
+    console.print(summary(entries), highlight=False)
+    if not all(entry.ok for entry in entries):
+        for entry in entries:
+            if not entry.ok:
+                console.print(_complaint(entry), highlight=False, markup=False)
+        raise typer.Exit(1)
+
+
+def _complaint(entry: Any) -> str:
+    if entry.verdict != entry.documented:
+        return f"{entry.id}: found {entry.verdict}, documented {entry.documented}: {entry.evidence}"
+    if not entry.twins:
+        return f"{entry.id}: has no spoiled twin"
+    return f"{entry.id}: a spoiled twin survives: {entry.surviving[0]}"
+
+
+def _run(ids: list[str], jobs: int, console: Any) -> list[Any]:
+    """Every claim in a process of a small pool, with progress; in the order of the ledger."""
+    import multiprocessing
+    from concurrent.futures import ProcessPoolExecutor, as_completed
+
+    from rich.progress import Progress, TextColumn, TimeElapsedColumn
+
+    if jobs == 1 or len(ids) == 1:
+        return [_judge(name) for name in ids]
+    done: dict[str, Any] = {}
+    columns = (
+        TextColumn("{task.completed} of {task.total} claims"),
+        TimeElapsedColumn(),
+        TextColumn("{task.description}"),
+    )
+    pool = ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("spawn"))
+    try:
+        with Progress(*columns, console=console, transient=True) as progress:
+            bar = progress.add_task("", total=len(ids))
+            futures = {pool.submit(_judge, name): name for name in ids}
+            for future in as_completed(futures):
+                done[futures[future]] = future.result()
+                waiting = [name for name in ids if name not in done]
+                progress.update(
+                    bar,
+                    advance=1,
+                    description="waiting for " + ", ".join(waiting[:3]) if waiting else "",
+                )
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
+    return [done[name] for name in ids]
+
+
+def _judge(name: str) -> Any:
+    """In a worker: load the ledger and run one claim."""
+    from proofs.ledger import load, run
+
+    return run(load()[name])
+
+
+def _recheck(path: Path, console: Any) -> None:
+    """Re-verify every certificate in a file, without the code that found them."""
+    from proofs.certificates import Spoiled, load_checkers, recheck
+    from proofs.report import read_json
+    from workbench.errors import WorkbenchError
+
+    try:
+        entries = read_json(path)
+    except (OSError, ValueError) as error:
+        raise WorkbenchError(f"cannot read {path}: {error}") from None
+    load_checkers()
+    count, spoiled = 0, 0
+    for entry in entries:
+        for certificate in entry["certificates"]:
+            count += 1
+            try:
+                console.print(
+                    f"{entry['id']}: {recheck(certificate)}", highlight=False, markup=False
+                )
+            except Spoiled as error:
+                spoiled += 1
+                console.print(
+                    f"{entry['id']}: SPOILED: {error}",
+                    highlight=False,
+                    markup=False,
+                    style="bold red",
+                )
+    console.print(f"{count - spoiled} of {count} certificates hold", highlight=False)
+    if spoiled:
+        raise typer.Exit(1)

@@ -1,0 +1,242 @@
+"""Fixed points of temporal-difference learning on observations (Section 5.1).
+
+Learning that bootstraps treats an observation as if it were a state. Its targets, for o seen in s
+and action a there:
+
+    one step      r + gamma v(o')
+    n steps       n rewards along pi, then gamma^n v(o_n)
+    TD(lambda)    (1 - lambda) sum_n lambda^(n-1) (the n-step target); lambda = 1 is Monte Carlo
+
+and its fixed point is the q that equals its own expected target under the states that pi meets
+behind o:
+
+    q(o,a) = sum_s P_pi(s|o) [ R(s,a) + gamma sum_{s'} p(s'|s,a) w(s') ],    v(o) = sum_a pi(a|o) q(o,a)
+
+    u(s)  = sum_o omega(o|s) v(o),  0 in terminal states                        what is bootstrapped from
+    n     : w = w_{n-1},  w_0 = u,  w_{k+1} = r_pi + gamma P_pi w_k
+    lambda: w = (1 - lambda) u + lambda (r_pi + gamma P_pi w)
+
+Where observations are states this is q_pi; elsewhere it need not be, and the paper's Figure 3 is
+such a place. An entry is undefined (NaN, or None when exact) if its target reads with positive
+probability an observation that is never visited.
+
+>>> from fractions import Fraction
+>>> from workbench.model.policy import uniform
+>>> from workbench.model.pomdp import POMDP
+>>> P = POMDP.from_functions(name="two coins", A=[0, 1], p=lambda s, a: {(s + 1, s * a): 1}, omega=lambda s: {"o": 1},
+...                          mu={0: 1}, gamma=Fraction(1, 2), terminal={2})
+>>> [td_values(P, uniform(P), exact=True, **how).q["o", 1] for how in ({"n": 1}, {"n": 2}, {"lam": Fraction(1, 2)})]
+[Fraction(7, 12), Fraction(5, 8), Fraction(17, 28)]
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import sympy
+
+from workbench.errors import NotExact, WorkbenchError, WrongType
+from workbench.evaluation.evaluate import check_arguments
+from workbench.evaluation.fields import FLOATS, Field, exact_field
+from workbench.evaluation.td_targets import Seen, mixture, monte_carlo_values, n_step, q_values
+from workbench.model.numbers import Number, is_symbolic, number
+from workbench.model.policy import Policy
+from workbench.model.pomdp import POMDP
+from workbench.model.table import Table, Vector
+
+
+@dataclass(frozen=True, eq=False)
+class TDValues:
+    """What bootstrapping converges to.
+
+    Attributes
+    ----------
+    n, lam : the target; one of them is None.
+    q : `q[o, a]`; v : `v[o]`.
+    value : the return that v promises, sum_o v(o) P(o first). With weights="discounted" and n = 1
+        it is the true return.
+    reached : `reached[o]`, whether o is seen in a state that is not terminal.
+    share : `share[o]`, the part of the weight that o has among all observations.
+    error : a bound on what solving in floats adds to v, P_pi(s|o) as given; 0 in exact arithmetic.
+    """
+
+    P: POMDP
+    pi: Policy
+    weights: str
+    n: int | None
+    lam: Number | None
+    value: Number
+    q: Table
+    v: Vector
+    reached: Vector
+    share: Vector
+    error: float
+    method: str
+
+    @property
+    def target(self) -> str:
+        """The target in words."""
+        if self.lam is not None:
+            return f"TD({self.lam})"
+        return "one-step TD" if self.n == 1 else f"{self.n}-step TD"
+
+    def __repr__(self) -> str:
+        return f"{self.P.name}: {self.target}, weights={self.weights!r}\n{self.q.text()}"
+
+    def _repr_html_(self) -> str:
+        return f"<p>{self.P.name}: {self.target} ({self.weights})</p>{self.q._repr_html_()}"
+
+    def to_frame(self) -> Any:
+        """q(o, a) as a pandas frame."""
+        return self.q.to_frame()
+
+
+def td_values(
+    P: POMDP,
+    pi: Policy,
+    n: int = 1,
+    lam: Number | None = None,
+    exact: bool = False,
+    weights: str = "visits",
+) -> TDValues:
+    """The fixed point of n-step TD or of TD(lambda) on observations.
+
+    Parameters
+    ----------
+    P : the POMDP, augmented or not.
+    pi : a policy for it.
+    n : how many rewards the target holds before it bootstraps.
+    lam : lambda in [0, 1], instead of n; a symbol gives rational functions in it.
+    exact : rationals instead of floats; symbols anywhere give rational functions in any case.
+    weights : which P_pi(s|o), as for `evaluate`.
+    """
+    check_arguments(P, pi, weights)
+    lam = _check_target(n, lam)
+    field = _field(P, pi, lam, exact)
+    seen = Seen(field, P, pi, weights)
+    if lam is None or lam == 0:
+        found = n_step(seen, n)
+    elif lam == 1:
+        found = monte_carlo_values(seen)
+    else:
+        found = mixture(seen, field.one(lam))
+    q = q_values(seen, found)
+    v = found.v.copy()
+    v[found.lacks_o] = field.undefined(1)[0]
+    tagged = field if field.is_exact else None
+    return TDValues(
+        P=P,
+        pi=pi,
+        weights=weights,
+        n=n if lam is None else None,
+        lam=lam,
+        value=seen.first(v),
+        q=Table(q, P.O, P.A, tagged, "q(o, a)"),
+        v=Vector(v, P.O, tagged, "v(o)"),
+        reached=Vector(seen.reached, P.O, None, "reached"),
+        share=Vector(seen.observed, P.O, tagged, weights),
+        error=found.error,
+        method=found.method,
+    )
+
+
+def lambda_discrepancy(
+    P: POMDP,
+    pi: Policy,
+    lam: tuple[Number, Number] = (0, 1),
+    norm: float = 2,
+    exact: bool = False,
+    weights: str = "visits",
+) -> Number:
+    """How far apart the fixed points of two lambdas are; 0 where the observations are Markov under
+    pi.
+
+    The norm runs over the pairs (o, a) that pi meets, each with its share of the visits, rho(o)
+    pi(a|o), where rho is the normalised weight of the observations in the sense of `weights`:
+
+        norm 1: sum rho pi |difference|      norm 2: sqrt(sum rho pi difference^2)      norm inf: the largest |difference|
+
+    In exact arithmetic a norm that is not rational is a sympy expression. Where P(s|o) is not
+    defined, neither is the norm.
+
+    >>> from workbench.model.pomdp import POMDP
+    >>> from workbench.model.policy import uniform
+    >>> P = POMDP.from_functions(name="count", A=["go"], p=lambda s, a: {(s + 1, s): 1}, omega=lambda s: {"o": 1},
+    ...                          mu={0: 1}, gamma=1, terminal={3})
+    >>> lambda_discrepancy(P, uniform(P), exact=True, norm=1)
+    Fraction(1, 3)
+    """
+    if norm not in (1, 2, np.inf):
+        raise WorkbenchError(f"norm must be 1, 2 or inf, not {norm!r}")
+    one, other = (td_values(P, pi, lam=x, exact=exact, weights=weights) for x in lam)
+    gap = []
+    for i in np.flatnonzero(one.reached.raw).tolist():
+        for j in range(len(P.A)):
+            if pi.prob[i, j] != 0:
+                o, a = P.O[i], P.A[j]
+                share = one.share[o]
+                gap.append(
+                    (share if share is None else share * pi.prob[i, j], one.q[o, a], other.q[o, a])
+                )
+    return _norm(gap, norm)
+
+
+def _norm(gap: list[tuple[Any, Any, Any]], norm: float) -> Number:
+    if any(x is None or (isinstance(x, float) and np.isnan(x)) for row in gap for x in row):
+        return np.nan if any(isinstance(x, float) for row in gap for x in row) else None
+    if any(isinstance(x, float) for row in gap for x in row):
+        rho, q, p = np.array(gap, dtype=float).T
+        d = np.abs(q - p)
+        return float(d.max() if norm == np.inf else rho @ d if norm == 1 else np.sqrt(rho @ d**2))
+    terms = [
+        (sympy.sympify(rho), sympy.cancel(sympy.sympify(q) - sympy.sympify(p))) for rho, q, p in gap
+    ]
+    if norm == np.inf:
+        total = sympy.Max(*(sympy.Abs(d) for _, d in terms))
+    elif norm == 1:
+        total = sympy.Add(*(rho * sympy.Abs(d) for rho, d in terms))
+    else:
+        total = sympy.sqrt(sympy.factor(sympy.Add(*(rho * d**2 for rho, d in terms))))
+    return number(total) if total.is_Rational else total
+
+
+# ---------------------------------------------------------------------- arguments
+
+
+def _check_target(n: Any, lam: Any) -> Number | None:
+    if isinstance(n, bool) or not isinstance(n, int | np.integer):
+        raise WrongType(f"n is a number of steps, not {n!r}")
+    if n < 1:
+        raise WorkbenchError(f"n must be at least 1, not {n}")
+    if lam is None:
+        return None
+    if n != 1:
+        raise WorkbenchError(f"give n={n} or lam={lam}, not both")
+    lam = number(lam)
+    if not is_symbolic(lam) and not 0 <= lam <= 1:
+        raise WorkbenchError(f"lam must lie in [0, 1], not {lam}")
+    return lam
+
+
+def _field(P: POMDP, pi: Policy, lam: Number | None, exact: bool) -> Field:
+    """Floats, or the exact field of all the symbols."""
+    symbols = (
+        P.symbols
+        | pi.prob.symbols
+        | (lam.free_symbols if lam is not None and is_symbolic(lam) else frozenset())
+    )
+    if not exact and not symbols:
+        return FLOATS
+    P.require_exact()
+    if not pi.is_exact:
+        raise NotExact(
+            "exact arithmetic needs an exact policy, but this one was given as floats: use "
+            "Fractions"
+        )
+    if isinstance(lam, float):
+        raise NotExact(
+            f"exact arithmetic needs an exact lambda, not the float {lam!r}: use a Fraction"
+        )
+    return exact_field(symbols)

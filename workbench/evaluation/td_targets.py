@@ -1,0 +1,283 @@
+"""How the fixed points of `td` are found: linear systems over observations, and over states and
+observations.
+
+With `begin` = gamma sum_s P(s|o) sum_a pi(a|o) p(s'|s,a), the first step from an observation, and
+`step` = gamma P_pi,
+
+    n steps       v = b + (begin step^(n-1) omega) v                  a system over observations
+    TD(lambda)    w = lambda r + lambda step w + (1 - lambda) omega v,  v = b + begin w       one over both, sparse
+
+Both matrices are substochastic: a fixed point fails to exist only where gamma is 1 and nothing ever
+ends.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.sparse.linalg as sla
+from numpy.typing import NDArray
+
+from workbench.errors import NeverEnds, NotSolved
+from workbench.evaluation import solve as linear
+from workbench.evaluation.chain import Chain, dynamics, group_sums
+from workbench.evaluation.evaluate import state_values
+from workbench.evaluation.fields import FLOATS, Field
+from workbench.evaluation.matrix import Matrix, stacked
+from workbench.evaluation.solve import Solution
+from workbench.evaluation.visits import given_observation, known, observation_values, occupancy
+from workbench.model.numbers import Number, is_symbolic
+from workbench.model.policy import Policy
+from workbench.model.pomdp import POMDP
+from workbench.model.space import show
+from workbench.model.walk_kernels import reachable
+
+MOST_FORMED = 600
+"""With floats and more observations than this, the n-step matrix over observations is applied and
+not formed."""
+
+
+class Seen:
+    """The observations of a policy: what it meets behind them, and where the first step leads from
+    there."""
+
+    def __init__(self, field: Field, P: POMDP, pi: Policy, weights: str):
+        self.P, self.field = P, field
+        self.D = dynamics(P, field)
+        self.table = field.enter(pi.prob)
+        self.chain: Chain = self.D.follow(self.table)
+        d, visited = occupancy(self.chain, weights)
+        self.share, total, self.reached = given_observation(self.D, d.x, visited)
+        everything = total.sum()
+        self.observed = total / everything if everything != 0 else field.undefined(len(P.O))
+        entries = np.flatnonzero(known(self.share))
+        self.used = entries[np.asarray(self.share[entries] != 0, dtype=bool)]
+        self.lacks = np.ones(len(P.O), dtype=bool)  # no P(s|o)
+        self.lacks[self.D.entry_o[self.used]] = False
+        self.undiscounted = not is_symbolic(P.gamma) and P.gamma == 1
+
+    @cached_property
+    def step(self) -> Matrix:
+        """gamma P_pi."""
+        return Matrix(self.field, self.chain.pattern, self.chain.data).times(self.D.gamma)
+
+    @cached_property
+    def omega(self) -> Matrix:
+        """omega(o|s) for the states that are not terminal."""
+        alive = np.flatnonzero(~self.P.terminal.mask[self.D.entry_s])
+        shape = (len(self.P.S), len(self.P.O))
+        return Matrix.of_entries(
+            self.field, self.D.entry_s[alive], self.D.entry_o[alive], self.D.omega[alive], shape
+        )
+
+    @cached_property
+    def begin(self) -> Matrix:
+        """gamma sum_s P(s|o) sum_a pi(a|o) p(s'|s,a), `[o, s']`."""
+        s, o = self.D.entry_s[self.used], self.D.entry_o[self.used]
+        weight = self.share[self.used][:, None] * self.table[o]
+        entry, a = np.nonzero(np.asarray(weight != 0, dtype=bool))
+        row = s[entry] * len(self.P.A) + a
+        starts, counts = self.P.p.row_ptr[row], np.diff(self.P.p.row_ptr)[row]
+        ends = np.cumsum(counts)
+        k = np.repeat(starts - ends + counts, counts) + np.arange(ends[-1] if len(ends) else 0)
+        values = np.repeat(weight[entry, a], counts) * self.D.prob[k] * self.D.gamma
+        shape = (len(self.P.O), len(self.P.S))
+        return Matrix.of_entries(
+            self.field, np.repeat(o[entry], counts), self.P.p.s_next[k], values, shape
+        )
+
+    @cached_property
+    def begin_reward(self) -> NDArray[Any]:
+        """sum_s P(s|o) sum_a pi(a|o) R(s,a)."""
+        s, o = self.D.entry_s[self.used], self.D.entry_o[self.used]
+        terms = self.share[self.used] * (self.table[o] * self.D.R[s]).sum(axis=1)
+        return group_sums(o, terms, len(self.P.O), self.field.zeros(len(self.P.O)))
+
+    def roll(self, w: NDArray[Any], steps: int) -> NDArray[Any]:
+        """w_steps from w_0."""
+        for _ in range(steps):
+            w = self.chain.r + self.step.apply(w)
+        return w
+
+    def first(self, v: NDArray[Any]) -> Number:
+        """sum_o P(o is the first observation) v(o)."""
+        entry = np.flatnonzero(np.asarray(self.D.mu != 0, dtype=bool)[self.D.entry_s])
+        entry = entry[~self.P.terminal.mask[self.D.entry_s[entry]]]
+        known_v = known(v)[self.D.entry_o[entry]]
+        if not known_v.all():
+            return None if self.field.is_exact else np.nan
+        terms = self.D.mu[self.D.entry_s[entry]] * self.D.omega[entry] * v[self.D.entry_o[entry]]
+        return self.field.back(terms.sum() if len(terms) else self.field.one(0))
+
+
+@dataclass(frozen=True)
+class Found:
+    """v(o) and w(s), with 0 where they are undefined, the masks of those places, and how they were
+    found."""
+
+    v: NDArray[Any]
+    lacks_o: NDArray[np.bool_]
+    w: NDArray[Any]
+    lacks_s: NDArray[np.bool_]
+    error: float
+    method: str
+
+
+def q_values(seen: Seen, found: Found) -> NDArray[Any]:
+    """q(o,a) = sum_s P(s|o) [R(s,a) + gamma sum p(s'|s,a) w(s')]."""
+    return observation_values(seen.D, seen.share, seen.D.action_values(found.w, found.lacks_s))
+
+
+# ---------------------------------------------------------------------- the three targets
+
+
+def monte_carlo_values(seen: Seen) -> Found:
+    """lambda = 1: nothing is bootstrapped, w is v_pi."""
+    w, undefined, solution = state_values(seen.chain)
+    lacks_o = seen.lacks | seen.begin.touches(undefined)
+    v = seen.begin_reward + seen.begin.apply(w)
+    v[lacks_o] = seen.field.one(0)
+    return Found(
+        v,
+        lacks_o,
+        w,
+        undefined,
+        _error(seen.step.without_rows(undefined), solution),
+        solution.method,
+    )
+
+
+def n_step(seen: Seen, n: int) -> Found:
+    """v = b + K v over observations, K = (begin) (gamma P)^(n-1) omega."""
+    b = seen.begin_reward + seen.begin.apply(seen.roll(seen.field.zeros(len(seen.P.S)), n - 1))
+    if seen.field is FLOATS and n > 1 and len(seen.P.O) > MOST_FORMED:
+        lacks_o = seen.lacks | _unformed_lacks(seen, n)
+        v, error, method = _solve_unformed(seen, n, np.where(lacks_o, 0.0, b), ~lacks_o)
+    else:
+        lacks_o, solution, error = _solve(seen, _formed(seen, n), b, _may_end(seen, n), seen.lacks)
+        v, method = solution.x, solution.method
+    w = seen.roll(seen.omega.apply(v), n - 1)
+    lacks_s = seen.omega.touches(lacks_o)
+    for _ in range(n - 1):
+        lacks_s = seen.step.touches(lacks_s)
+    w[lacks_s] = seen.field.one(0)
+    return Found(v, lacks_o, w, lacks_s, error, method)
+
+
+def _formed(seen: Seen, n: int) -> Matrix:
+    K = seen.begin
+    for _ in range(n - 1):
+        if not K.data.size:  # every episode is over by then
+            break
+        K = K @ seen.step
+    return K @ seen.omega
+
+
+def _may_end(seen: Seen, n: int) -> NDArray[np.bool_]:
+    """For each o, whether an episode can be over within n steps after it."""
+    over = seen.P.terminal.mask
+    for _ in range(n - 1):
+        over = seen.P.terminal.mask | seen.step.touches(over)
+    return seen.begin.touches(over)
+
+
+def mixture(seen: Seen, lam: Any) -> Found:
+    """w and v as one sparse system: w = lam r + lam gamma P w + (1 - lam) omega v, v = b + (begin)
+    w."""
+    field, nS = seen.field, len(seen.P.S)
+    system = stacked(field, [[seen.step.times(lam), seen.omega.times(1 - lam)], [seen.begin, None]])
+    b = np.concatenate([lam * seen.chain.r, seen.begin_reward])
+    over = np.concatenate([seen.P.terminal.mask, np.zeros(len(seen.P.O), dtype=bool)])
+    lacks = np.concatenate([np.zeros(nS, dtype=bool), seen.lacks])
+    lacks, solution, error = _solve(seen, system, b, over, lacks)
+    return Found(solution.x[nS:], lacks[nS:], solution.x[:nS], lacks[:nS], error, solution.method)
+
+
+def _solve(
+    seen: Seen, system: Matrix, b: NDArray[Any], over: NDArray[np.bool_], lacks: NDArray[np.bool_]
+) -> tuple[NDArray[np.bool_], Solution, float]:
+    """x = b + (system) x where it is defined: which places are not, x with 0 there, a bound on its
+    error.
+
+    The system is substochastic, so it is singular only where gamma is 1 and nothing ever ends.
+    """
+    field, back = seen.field, system.pattern.T.tocsr()
+    lacks = reachable(back.indptr, back.indices, np.flatnonzero(lacks))
+    system = system.without_rows(lacks)
+    b = np.where(lacks, field.zeros(len(b)), b)
+    if seen.undiscounted:
+        ends = reachable(back.indptr, back.indices, np.flatnonzero(over))
+        if (lost := np.flatnonzero(~ends & ~lacks)).size:
+            raise _no_fixed_point(seen, int(lost[-1]) - (len(b) - len(seen.P.O)))
+    solution = system.solve(b, seen.P.name)
+    return lacks, solution, _error(system, solution)
+
+
+def _error(system: Matrix, solution: Solution) -> float:
+    """What a residual can mean for the solution."""
+    return (
+        0.0
+        if solution.residual == 0
+        else solution.residual * linear.inverse_norm(system.floats, 1.0)
+    )
+
+
+def _no_fixed_point(seen: Seen, o: int) -> NeverEnds:
+    return NeverEnds(
+        f"gamma is 1 and no episode ends after o={show(seen.P.O[o])}, so that its value is not "
+        "determined; give a gamma "
+        "below 1, or a policy that ends"
+    )
+
+
+# ---------------------------------------------------------------------- many observations, floats
+
+
+def _unformed_lacks(seen: Seen, n: int) -> NDArray[np.bool_]:
+    """The observations whose n-step targets read, now or later, one that has no P(s|o)."""
+    lacks = seen.lacks
+    while True:
+        lacks_s = seen.omega.touches(lacks)
+        for _ in range(n - 1):
+            lacks_s = seen.step.touches(lacks_s)
+        more = lacks | seen.begin.touches(lacks_s)
+        if (more == lacks).all():
+            return lacks
+        lacks = more
+
+
+def _solve_unformed(
+    seen: Seen, n: int, b: NDArray[np.float64], defined: NDArray[np.bool_]
+) -> tuple[NDArray[np.float64], float, str]:
+    """v = b + K v by GMRES, K applied factor by factor; the bound is |residual| / (1 - the largest
+    row sum of K)."""
+    begin, step, omega = seen.begin.floats, seen.step.floats, seen.omega.floats
+
+    def apply(v: NDArray[np.float64]) -> NDArray[np.float64]:
+        w = omega @ v
+        for _ in range(n - 1):
+            w = step @ w
+        return np.where(defined, begin @ w, 0.0)
+
+    if seen.undiscounted:
+        ends = _may_end(seen, n) & defined
+        while (more := ends | (apply(ends.astype(float)) > 0)).sum() > ends.sum():
+            ends = more
+        if (lost := np.flatnonzero(defined & ~ends)).size:
+            raise _no_fixed_point(seen, int(lost[0]))
+    aim = linear.TOLERANCE * max(float(np.abs(b).max()), np.finfo(float).tiny)
+    operator = sla.LinearOperator(
+        (len(b), len(b)), matvec=lambda v: v - apply(v.ravel()), dtype=float
+    )
+    v, _ = sla.gmres(operator, b, rtol=0, atol=aim / np.sqrt(len(b)), restart=60, maxiter=100)
+    residual = float(np.abs(b + apply(v) - v).max())
+    if residual > 1e3 * aim:
+        raise NotSolved(
+            f"the {n}-step fixed point of {seen.P.name} was found only to a residual of "
+            f"{residual:.1e}"
+        )
+    slack = 1 - float(apply(np.ones(len(b))).max())
+    return v, residual / slack if slack > 0 else np.inf, "gmres"

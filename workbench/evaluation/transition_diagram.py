@@ -1,0 +1,207 @@
+"""The transitions between memory states under a policy, as Figure 3 of the paper draws them.
+
+Nodes are what the agent sees, (m, o) of the augmented POMDP. From a node every pair (a, w) leads to
+the nodes that some state behind it may lead to. Transitions fall into four kinds:
+
+    policy    pi takes (a, w) there; the states are those that pi meets
+    strict    a strict non-Markovian shortcut of pi (`shortcuts`)
+    weak      a weak one
+    other     everything else that some policy could do
+
+Transitions of one kind between the same two nodes are one edge with several labels. The step that
+ends an episode also writes to the memory, and is marked as an end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.errors import WorkbenchError
+from workbench.evaluation.shortcuts import Shortcut
+from workbench.model.augment import ActionsAndWrites
+from workbench.model.policy import Policy
+from workbench.model.pomdp import POMDP
+from workbench.model.space import Label, show
+
+KINDS = ("policy", "strict", "weak", "other")
+
+
+@dataclass(frozen=True)
+class DiagramEdge:
+    """From a node to a node (labels of O'), with the pairs (a, w) that make the step.
+
+    Attributes
+    ----------
+    ends : whether the episode may be over after it.
+    kind : one of `KINDS`.
+    """
+
+    start: Label
+    end: Label
+    actions: tuple[Label, ...]
+    kind: str
+    ends: bool
+
+
+@dataclass(frozen=True)
+class TransitionDiagram:
+    """Figure 3 as data.
+
+    Attributes
+    ----------
+    nodes : in the order in which the policy meets them, then those that it does not meet.
+    steps : `steps[node]`, after how many steps the policy first meets it.
+    starts : where episodes begin.
+    edges : policy first, then strict, weak and other ones.
+    """
+
+    P: POMDP
+    nodes: tuple[Label, ...]
+    steps: dict[Label, int]
+    starts: tuple[Label, ...]
+    edges: tuple[DiagramEdge, ...]
+
+
+def transition_diagram(
+    P: POMDP, pi: Policy, shortcuts: Iterable[Shortcut] = ()
+) -> TransitionDiagram:
+    """The transitions of a memory-augmented POMDP by kind.
+
+    Parameters
+    ----------
+    P : an augmented POMDP.
+    pi : the policy to follow, as a rule an optimal one.
+    shortcuts : those of pi.
+
+    >>> from workbench.model.augment import augment
+    >>> P = augment(POMDP.from_functions(name="guess", A=[0, 1], p=lambda s, a: {("end", a): 1}, omega=lambda s: {"o": 1},
+    ...                                  mu={"s": 1}, gamma=1, terminal={"end"}), "B1")
+    >>> pi = Policy.deterministic(P, {("0", "o"): (1, "1")})
+    >>> transition_diagram(P, pi).edges[0]
+    DiagramEdge(start=('0', 'o'), end=('1', 'o'), actions=((1, '1'),), kind='policy', ends=True)
+    """
+    if not isinstance(P.A, ActionsAndWrites):
+        raise WorkbenchError(
+            f"{P.name} has no memory: a transition diagram needs an augmented POMDP"
+        )
+    if not P.omega.is_deterministic:
+        raise WorkbenchError(f"{P.name} has states that show several observations")
+    pi.fits(P)
+    seen = P.omega.o[P.omega.row_ptr[:-1]]
+    steps = _first_steps(P, pi)
+    met = np.zeros(len(P.O), dtype=bool)
+    met[seen[(steps >= 0) & ~P.terminal.mask]] = True  # where it also acts
+    kinds = {(P.O.index(x.o), P.A.index(x.a)): x.kind for x in shortcuts}
+    kinds |= {(int(o), int(a)): "policy" for o, a in np.argwhere(pi.prob.floats > 0)}
+    found: dict[tuple[str, int, int], tuple[dict[int, None], bool]] = {}
+    for s in np.flatnonzero(~P.terminal.mask).tolist():
+        for a in range(len(P.A)):
+            kind = kinds.get((int(seen[s]), a), "other") if met[seen[s]] else "other"
+            if kind != "other" and steps[s] < 0:
+                continue  # pi meets the node, but not with this state behind it
+            row = s * len(P.A) + a
+            for s_next in P.p.s_next[P.p.row_ptr[row] : P.p.row_ptr[row + 1]].tolist():
+                key = kind, int(seen[s]), int(seen[s_next])
+                actions, ends = found.get(key, ({}, False))
+                found[key] = actions | {a: None}, ends or bool(P.terminal.mask[s_next])
+    first: dict[int, int] = {}
+    for s in np.lexsort((np.arange(len(steps)), steps)).tolist():
+        if steps[s] >= 0:
+            first.setdefault(int(seen[s]), int(steps[s]))
+    rest = [o for o in np.unique(seen).tolist() if o not in first]
+    places = {o: i for i, o in enumerate([*first, *rest])}
+    edges = [
+        DiagramEdge(P.O[i], P.O[j], tuple(P.A[a] for a in sorted(actions)), kind, ends)
+        for (kind, i, j), (actions, ends) in sorted(
+            found.items(),
+            key=lambda item: (KINDS.index(item[0][0]), places[item[0][1]], places[item[0][2]]),
+        )
+    ]
+    return TransitionDiagram(
+        P=P,
+        nodes=tuple(P.O[o] for o in places),
+        steps={P.O[o]: step for o, step in first.items()},
+        starts=tuple(P.O[o] for o in np.unique(seen[P.mu.support]).tolist()),
+        edges=tuple(edges),
+    )
+
+
+def _first_steps(P: POMDP, pi: Policy) -> NDArray[np.int64]:
+    """After how many steps pi first meets each state, -1 where it does not; terminal states
+    included."""
+    seen = P.omega.o[P.omega.row_ptr[:-1]]
+    taken = pi.prob.floats > 0
+    steps = np.full(len(P.S), -1, dtype=np.int64)
+    frontier = P.mu.support.tolist()
+    step = 0
+    while frontier:
+        steps[frontier] = step
+        step += 1
+        following: dict[int, None] = {}
+        for s in frontier:
+            if P.terminal.mask[s]:
+                continue
+            for a in np.flatnonzero(taken[seen[s]]).tolist():
+                row = s * len(P.A) + a
+                following |= dict.fromkeys(
+                    P.p.s_next[P.p.row_ptr[row] : P.p.row_ptr[row + 1]].tolist()
+                )
+        frontier = [s for s in following if steps[s] < 0]
+    return steps
+
+
+# ---------------------------------------------------------------------- the paper's short labels
+
+
+def action_label(P: POMDP, action: Label) -> str:
+    """A pair (a, w) as the paper writes it: `2T` for push, `2F` for keep; `2:01` for a write of
+    bits.
+
+    >>> from workbench.model.augment import augment
+    >>> P = POMDP.from_functions(name="guess", A=[0, 1], p=lambda s, a: {("end", a): 1}, omega=lambda s: {"o": 1},
+    ...                          mu={"s": 1}, gamma=1, terminal={"end"})
+    >>> action_label(P, (1, "push")), action_label(P, (1, "keep")), action_label(P, (0, "01"))
+    ('1T', '1F', '0:01')
+    """
+    a, w = action
+    if w == "-":
+        return show(a)
+    if w in ("push", "keep"):
+        return f"{show(a)}{' ' if len(show(a)) > 1 else ''}{'T' if w == 'push' else 'F'}"
+    return f"{show(a)}:{show(w)}"
+
+
+def memory_label(P: POMDP, m: Label) -> str:
+    """A memory state in few characters: the empty sign, stored actions alone where there is only
+    one observation.
+
+    >>> from workbench.model.augment import augment
+    >>> P = augment(POMDP.from_functions(name="guess", A=[0, 1], p=lambda s, a: {("end", a): 1}, omega=lambda s: {"o": 1},
+    ...                                  mu={"s": 1}, gamma=1, terminal={"end"}), "OA2")
+    >>> memory_label(P, (None, ("o", 1))), memory_label(P, "01")
+    ('∅ 1', '01')
+    """
+    if not isinstance(m, tuple):
+        return show(m)
+    single = len({o for _, o in P.O}) == 1
+    actions = {a for a, _ in P.A}
+
+    def cell(entry: Label) -> str:
+        stored = isinstance(entry, tuple) and len(entry) == 2 and entry[1] in actions
+        return show(entry[1]) if stored and single else show(entry)
+
+    return " ".join(cell(entry) for entry in m)
+
+
+def node_label(P: POMDP, o: Label) -> str:
+    """A node (m, o): the memory state, and the observation below it where there are several."""
+    m, seen = o
+    return (
+        memory_label(P, m)
+        if len({x for _, x in P.O}) == 1
+        else f"{memory_label(P, m)}\n{show(seen)}"
+    )

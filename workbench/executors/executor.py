@@ -1,0 +1,352 @@
+"""Where independent pieces of work are computed: in threads, in processes, or on a Dask cluster.
+
+    with make_executor("local", workers=4) as e:
+        for place, result in e.run(work, items):
+            ...
+
+`work` is a function of one item that can be pickled: one of a module, or a `functools.partial` of
+one. Items are taken one by one, when there is room for them, so that there may be very many;
+results come as they finish, each with the place of its item (0, 1, 2, ...). What is computed never
+depends on the engine: it only decides where.
+
+| engine | what runs the work | for |
+|---|---|---|
+| `threads` | `ThreadPoolExecutor` | compiled kernels, which hold no interpreter lock: nothing to start |
+| `local` | `ProcessPoolExecutor`, workers forked from a clean server process | plain Python on all cores of a machine |
+| `dask` | `dask.distributed`: a cluster by its scheduler's address, or one of its own on this machine | many machines |
+
+The processes are those of the standard library rather than joblib's: nothing more to install, and a
+fork from a server that has imported the work's module costs milliseconds, so that replacing a lost
+worker is cheap too.
+
+Ctrl-C, or any error, cancels what has not begun and ends what has: processes at once, threads and
+Dask tasks at their next `pulse`. A process that is killed costs the items that were in flight; they
+are computed again, by new processes. On a cluster, Dask does the same. An item that is in flight
+each time a worker is lost is given up with an `ExecutorError`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pickle
+import signal
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Executor as Pool
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from functools import partial
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
+from queue import Empty, SimpleQueue
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+from workbench.errors import WorkbenchError
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+Tick = Callable[[], None]
+
+EXECUTORS = ("threads", "local", "dask")
+
+_A_TICK = 0.1
+"""Seconds between two calls of `tick` while nothing finishes."""
+
+_LOSSES = 5
+"""How often the worker of an item may be lost before the item is given up."""
+
+
+class ExecutorError(WorkbenchError):
+    """An engine that cannot be started, or that lost its workers."""
+
+
+class Cancelled(Exception):
+    """Raised by `pulse` in work whose result nobody waits for any more."""
+
+
+def make_executor(
+    name: str = "local", workers: int | None = None, scheduler: str | None = None
+) -> Executor:
+    """An engine by its name, to be used in a `with` statement.
+
+    Parameters
+    ----------
+    name : "threads", "local" or "dask".
+    workers : how many threads or processes, by default as many as this process may use cores. A
+        cluster that is given by its address has its own.
+    scheduler : for "dask", the address of a running cluster, such as "tcp://10.0.0.1:8786"; None
+        for one of its own, with worker processes on this machine.
+
+    >>> with make_executor("threads", workers=2) as e:
+    ...     sorted(e.run(abs, [-3, 2, -1]))
+    [(0, 3), (1, 2), (2, 1)]
+    """
+    kinds: dict[str, type[Executor]] = {"threads": _Threads, "local": _Processes}
+    if name not in EXECUTORS:
+        raise ExecutorError(f"unknown engine {name!r}: choose one of {', '.join(EXECUTORS)}")
+    if workers is not None and workers < 1:
+        raise ExecutorError(f"workers must be at least 1, not {workers}")
+    if name == "dask":
+        if scheduler is not None and workers is not None:
+            raise ExecutorError(
+                f"the cluster at {scheduler} has its own workers: leave the number of workers out"
+            )
+        from workbench.executors.dask_executor import DaskExecutor
+
+        return DaskExecutor(workers, scheduler)
+    if scheduler is not None:
+        raise ExecutorError(f"a scheduler ({scheduler}) belongs to the engine dask, not to {name}")
+    return kinds[name](workers or cores())
+
+
+def cores() -> int:
+    """How many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+own = threading.local()
+"""In a thread that computes: `beat`, what a pulse does there."""
+
+
+def pulse(done: int = 0) -> None:
+    """To be called by long work now and then: tells how much is done, and raises `Cancelled` when
+    its run is over.
+
+    Outside of an engine it does nothing.
+    """
+    beat = getattr(own, "beat", None)
+    if beat is not None:
+        beat(done)
+
+
+class Executor:
+    """What all engines share: items in flight, and results as they finish.
+
+    Attributes
+    ----------
+    workers : how many items are computed at the same time.
+    """
+
+    def __init__(self, workers: int):
+        self.workers = workers
+        self.in_flight: dict[int, Any] = {}
+
+    def run(
+        self, work: Callable[[Item], Result], items: Iterable[Item], tick: Tick | None = None
+    ) -> Iterator[tuple[int, Result]]:
+        """The results of `work` on all items, as they finish, each with the place of its item.
+
+        Parameters
+        ----------
+        tick : called about ten times a second, in the thread of the caller.
+        """
+        finished: SimpleQueue[tuple[int, Any]] = SimpleQueue()
+        waiting = enumerate(items)
+        given: dict[
+            int, tuple[Item, int]
+        ] = {}  # the item at a place, and how often its worker was lost
+
+        def submit(place: int) -> None:
+            future = self.in_flight[place] = self._submit(work, place, given[place][0])
+            future.add_done_callback(lambda future: finished.put((place, future)))
+
+        more = True
+        try:
+            while more or given:
+                while more and len(given) < self._room():
+                    taken = next(waiting, None)
+                    if taken is None:
+                        more = False
+                        break
+                    given[taken[0]] = taken[1], 0
+                    submit(taken[0])
+                if tick is not None:
+                    tick()
+                if not given:
+                    break
+                for place, result in self._results(_all(finished)):
+                    item, losses = given[place]
+                    if not isinstance(result, BrokenProcessPool):
+                        del given[place], self.in_flight[place]
+                        yield place, result
+                    elif losses < _LOSSES:
+                        given[place] = item, losses + 1
+                        submit(place)
+                    else:
+                        raise ExecutorError(
+                            f"a worker process was lost {losses + 1} times while this was in "
+                            f"flight: {_short(item)}. "
+                            "Was it killed, or is there too little memory for so many workers?"
+                        )
+        finally:
+            self._cancel([self.in_flight[place] for place in given if place in self.in_flight])
+
+    @property
+    def within(self) -> int:
+        """What the items in flight have told by `pulse`; 0 where it cannot be known."""
+        return 0
+
+    def _room(self) -> int:
+        """How many items may be in flight: a second one for each worker, so that none waits for the
+        next."""
+        return 2 * self.workers
+
+    def _submit(self, work: Callable[[Any], Any], place: int, item: Any) -> Any:
+        """A future of `work(item)`."""
+        raise NotImplementedError
+
+    def _results(self, finished: list[tuple[int, Any]]) -> Iterator[tuple[int, Any]]:
+        """What finished futures hold; the loss of a worker as a result, other errors raised."""
+        for place, future in finished:
+            try:
+                result = future.result()
+            except BrokenProcessPool as lost:
+                result = lost
+            yield place, result
+
+    def _cancel(self, futures: list[Any]) -> None:
+        """Begin none of these that has not begun."""
+        for future in futures:
+            future.cancel()
+
+    def _close(self) -> None:
+        """End everything; called once."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._close()
+
+
+def _all(finished: SimpleQueue[tuple[int, Any]]) -> list[tuple[int, Any]]:
+    """Everything in the queue; a tick later at the latest."""
+    found = []
+    with contextlib.suppress(Empty):
+        found.append(finished.get(timeout=_A_TICK))
+        while True:
+            found.append(finished.get_nowait())
+    return found
+
+
+def _short(item: Any) -> str:
+    text = repr(item)
+    return text if len(text) <= 200 else text[:200] + "..."
+
+
+# ---------------------------------------------------------------------- threads
+
+
+class _Threads(Executor):
+    def __init__(self, workers: int):
+        super().__init__(workers)
+        self.told: dict[int, int] = {}
+        self.stop = threading.Event()
+        self.executor = ThreadPoolExecutor(workers, thread_name_prefix="engine")
+
+    @property
+    def within(self) -> int:
+        return sum(self.told.copy().values())
+
+    def _submit(self, work: Callable[[Any], Any], place: int, item: Any) -> Any:
+        return self.executor.submit(self._call, work, place, item)
+
+    def _call(self, work: Callable[[Any], Any], place: int, item: Any) -> Any:
+        def beat(done: int) -> None:
+            self.told[place] = done
+            if self.stop.is_set():
+                raise Cancelled
+
+        own.beat = beat
+        try:
+            return work(item)
+        finally:
+            own.beat = None
+            self.told.pop(place, None)
+
+    def _close(self) -> None:
+        self.stop.set()
+        self.executor.shutdown(cancel_futures=True)
+
+
+# ---------------------------------------------------------------------- processes
+
+
+class _Processes(Executor):
+    """A pool of processes that hold one end of a pipe, the lifeline: when the other end goes, so do
+    they.
+
+    The kernel closes that end when this process is killed, so that no worker outlives it.
+    """
+
+    def __init__(self, workers: int):
+        super().__init__(workers)
+        self.executor: Pool | None = None
+        self.lifeline: Connection | None = None
+
+    def _submit(self, work: Callable[[Any], Any], place: int, item: Any) -> Any:
+        if self.executor is not None:
+            with contextlib.suppress(BrokenProcessPool):
+                return self.executor.submit(call, work, item)
+            self._close()
+        return self._start(work).submit(call, work, item)
+
+    def _start(self, work: Callable[[Any], Any]) -> Pool:
+        context = get_context("forkserver")
+        context.set_forkserver_preload([_module(work)])
+        held, self.lifeline = context.Pipe(duplex=False)
+        self.executor = ProcessPoolExecutor(
+            self.workers, context, initializer=_hold_on, initargs=(held,)
+        )
+        return self.executor
+
+    def _close(self) -> None:
+        if self.executor is None or self.lifeline is None:
+            return
+        if self.in_flight:
+            self.lifeline.close()
+        self.executor.shutdown()
+        self.lifeline.close()
+        self.executor = self.lifeline = None
+
+    def _cancel(self, futures: list[Any]) -> None:
+        """Nothing: what is in flight ends with the processes, and a pool that loses them trips over
+        cancelled futures."""
+
+
+def _module(work: Any) -> str:
+    while isinstance(work, partial):
+        work = work.func
+    return str(work.__module__)
+
+
+def _hold_on(lifeline: Connection) -> None:
+    """In a worker: leave Ctrl-C to the process that started it, and end when that process is gone
+    or lets go."""
+
+    def watch() -> None:
+        with contextlib.suppress(EOFError, OSError):
+            lifeline.recv_bytes()
+        os._exit(1)
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=watch, name="lifeline", daemon=True).start()
+
+
+def call(work: Callable[[Any], Any], item: Any) -> Any:
+    """`work(item)` in another process; an error that cannot be sent back is told in words."""
+    try:
+        return work(item)
+    except Exception as error:
+        try:
+            pickle.loads(pickle.dumps(error))
+        except Exception:
+            raise ExecutorError(f"{type(error).__name__}: {error}") from None
+        raise

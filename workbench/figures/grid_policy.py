@@ -1,0 +1,257 @@
+"""Grid tasks with walls, marks and the arrows of a policy: one panel for each memory state that the
+policy reaches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.errors import UnknownLabel, WorkbenchError
+from workbench.evaluation.evaluate import Evaluation
+from workbench.evaluation.transition_diagram import memory_label
+from workbench.model.augment import ActionsAndWrites
+from workbench.model.space import Label, show
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+Cell = tuple[int, int]
+
+MOVES: dict[Label, Cell] = {
+    "up": (0, 1),
+    "down": (0, -1),
+    "left": (-1, 0),
+    "right": (1, 0),
+    "N": (0, 1),
+    "S": (0, -1),
+    "W": (-1, 0),
+    "E": (1, 0),
+}
+"""Where actions point, x to the right and y up."""
+
+_ARROW = 0.44
+"""The length of an arrow of probability 1, in cells."""
+
+_SEEN = 0.02
+"""Arrows of lower probability are left out."""
+
+_BLUE, _ORANGE = "#0072B2", "#E69F00"
+_HATCHES = ("", "....", "////", "xxxx", "\\\\\\\\", "++++")
+
+
+class GridDrawing(Protocol):
+    """What `grid_policy` needs of a grid; `Grid` of the gravity task is one."""
+
+    @property
+    def marks(self) -> dict[str, Cell]:
+        """Cells with a letter."""
+
+    @property
+    def cells(self) -> list[Cell]:
+        """All cells, (x, y) with y up."""
+
+    def has_wall(self, cell: Cell, move: Cell) -> bool:
+        """Whether a wall stands between a cell and its neighbour."""
+
+
+def grid_policy(
+    evaluation: Evaluation,
+    grid: GridDrawing,
+    axes: Any = None,
+    seen: Callable[[Cell], Label] = lambda cell: cell,
+    moves: Mapping[Label, Cell] = MOVES,
+    most: int = 12,
+) -> NDArray[Any]:
+    """A policy on its grid: arrows as long as their probabilities, a panel for each memory state
+    that is reached.
+
+    Arrows stand in the cells whose observation the policy meets with that memory. An orange dot
+    means that the memory is written there, its area the probability of a write that changes the
+    memory; with bits the most probable such write stands beside it.
+
+    Parameters
+    ----------
+    evaluation : of the policy, on the task or on the task with a memory.
+    grid : cells, walls and marks.
+    axes : an array of at least as many axes as there are panels.
+    seen : the observation that a cell shows.
+    moves : where actions point.
+    most : panels; of more memory states the most visited are shown.
+    """
+    P, pi = evaluation.P, evaluation.pi
+    if missing := [
+        a
+        for a in (P.A if not isinstance(P.A, ActionsAndWrites) else P.A.factors[0])
+        if a not in moves
+    ]:
+        raise UnknownLabel(
+            f"no direction is given for the action {show(missing[0])}: give moves={{action: (dx, "
+            "dy)}"
+        )
+    time_in = _time_by_memory(evaluation)
+    if not time_in:
+        raise WorkbenchError(f"{P.name}: no observation is reached")
+    shown = sorted(time_in, key=lambda m: -time_in[m])[:most]
+    panels = [m for m in time_in if m in shown]  # in the order of discovery
+    new = axes is None
+    axes = _panels(len(panels), grid, axes)
+    for one, m in zip(axes.ravel(), panels, strict=False):
+        _draw_grid(one, grid)
+        for cell in grid.cells:
+            o = seen(cell) if m is _NO_MEMORY else (m, seen(cell))
+            if o in P.O and evaluation.reached[o]:
+                _draw_cell(one, cell, m, pi.row(o), moves)
+        title = P.name if m is _NO_MEMORY else f"memory {memory_label(P, m)}"
+        one.set_title(title, fontsize=9)
+    for one in axes.ravel()[len(panels) :]:
+        one.set_axis_off()
+    notes = (
+        ["a dot: writes to the memory"]
+        if any(x.get_gid() == "write" for y in axes.ravel() for x in y.lines)
+        else []
+    )
+    if len(panels) < len(time_in):
+        notes.append(f"the {len(panels)} most visited of {len(time_in)} memory states")
+    if new and notes:
+        axes.ravel()[0].get_figure().supxlabel("; ".join(notes), fontsize=8)
+    return axes
+
+
+_NO_MEMORY = object()
+
+
+def _time_by_memory(evaluation: Evaluation) -> dict[Any, float]:
+    """The memory states that are reached, in the order of O, with the expected visits there."""
+    P = evaluation.P
+    reached = [o for i, o in enumerate(P.O) if evaluation.reached.raw[i]]
+    if not isinstance(P.A, ActionsAndWrites):
+        return {_NO_MEMORY: 1.0} if reached else {}
+    time_in: dict[Any, float] = {m: 0.0 for m, _ in reached}
+    for (_, m, _), visits, over in zip(P.S, evaluation.visits.array, P.terminal.mask, strict=True):
+        if m in time_in and not over and visits is not None and visits == visits:
+            time_in[m] += float(visits)
+    return time_in
+
+
+def _panels(count: int, grid: GridDrawing, axes: Any) -> NDArray[Any]:
+    if axes is not None:
+        given = np.atleast_1d(np.asarray(axes, dtype=object))
+        if given.size < count:
+            raise WorkbenchError(
+                f"{count} memory states are reached: give as many axes, not {given.size}"
+            )
+        return given
+    from matplotlib import pyplot
+
+    across = min(count, 4) if count != 5 else 3
+    down = -(-count // across)
+    ratio = max(y + 1 for _, y in grid.cells) / max(x + 1 for x, _ in grid.cells)
+    size = 7.0 / max(across, 2)
+    figure = pyplot.figure(figsize=(7.0, down * (size * ratio + 0.25) + 0.2), layout="constrained")
+    found: NDArray[Any] = figure.subplots(down, across, squeeze=False)
+    return found
+
+
+def _draw_grid(axes: Axes, grid: GridDrawing) -> None:
+    from matplotlib.patches import Rectangle
+
+    width, height = (max(cell[k] for cell in grid.cells) + 1 for k in (0, 1))
+    for x, y in grid.cells:
+        axes.add_patch(Rectangle((x, y), 1, 1, fill=False, edgecolor="0.85", linewidth=0.6))
+    for place, (letter, (x, y)) in enumerate(grid.marks.items()):
+        axes.add_patch(
+            Rectangle(
+                (x, y),
+                1,
+                1,
+                facecolor="0.92",
+                edgecolor="0.78",
+                linewidth=0,
+                gid="mark",
+                hatch=_HATCHES[place % len(_HATCHES)],
+            )
+        )
+        axes.text(
+            x + 0.1, y + 0.9, letter, fontsize=7, fontweight="bold", ha="left", va="top", gid="mark"
+        )
+    for x, y in grid.cells:
+        for (dx, dy), ends in _SIDES.items():
+            if grid.has_wall((x, y), (dx, dy)):
+                (x0, y0), (x1, y1) = ends
+                axes.plot(
+                    [x + x0, x + x1],
+                    [y + y0, y + y1],
+                    color="black",
+                    linewidth=2,
+                    gid="wall",
+                    clip_on=False,
+                    solid_capstyle="projecting",
+                )
+    axes.set_xlim(-0.06, width + 0.06)
+    axes.set_ylim(-0.06, height + 0.06)
+    axes.set_aspect("equal")
+    axes.set_axis_off()
+
+
+_SIDES: dict[Cell, tuple[Cell, Cell]] = {
+    (0, 1): ((0, 1), (1, 1)),
+    (0, -1): ((0, 0), (1, 0)),
+    (-1, 0): ((0, 0), (0, 1)),
+    (1, 0): ((1, 0), (1, 1)),
+}
+
+
+def _draw_cell(
+    axes: Axes, cell: Cell, m: Any, row: Mapping[Any, Any], moves: Mapping[Label, Cell]
+) -> None:
+    go: dict[Label, float] = {}
+    write: dict[Label, float] = {}
+    for action, prob in row.items():
+        a, w = (action, None) if m is _NO_MEMORY else action
+        go[a] = go.get(a, 0.0) + float(prob)
+        if w is not None and w not in ("keep", "-", m):
+            write[w] = write.get(w, 0.0) + float(prob)
+    x, y = cell[0] + 0.5, cell[1] + 0.5
+    for a, prob in go.items():
+        if prob >= _SEEN:
+            dx, dy = moves[a]
+            axes.annotate(
+                "",
+                (x + dx * _ARROW * prob, y + dy * _ARROW * prob),
+                (x, y),
+                gid="arrow",
+                arrowprops={
+                    "arrowstyle": "-|>",
+                    "color": _BLUE,
+                    "linewidth": 1.3,
+                    "shrinkA": 0,
+                    "shrinkB": 0,
+                    "mutation_scale": 4 + 5 * prob,
+                },
+            )
+    if (total := sum(write.values())) >= _SEEN:
+        axes.plot(
+            [cell[0] + 0.17],
+            [cell[1] + 0.17],
+            "o",
+            color=_ORANGE,
+            markeredgecolor="black",
+            markeredgewidth=0.5,
+            markersize=5.5 * np.sqrt(total),
+            gid="write",
+            zorder=4,
+        )
+        best = max(write, key=lambda w: write[w])
+        if best != "push":
+            axes.text(
+                cell[0] + 0.94,
+                cell[1] + 0.06,
+                show(best),
+                fontsize=6,
+                ha="right",
+                va="bottom",
+                gid="write",
+            )

@@ -1,0 +1,250 @@
+"""Policies and q-values as heat maps: a row for each observation, a column for each action, the
+number in each cell."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.errors import TooLarge
+from workbench.figures.canvas import text_size
+from workbench.model.augment import ActionsAndWrites
+from workbench.model.policy import Policy
+from workbench.model.pomdp import POMDP
+from workbench.model.space import Label, show
+from workbench.model.table import Table
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+MOST_CELLS = 1_200
+"""Larger tables are refused."""
+
+_SHORT = 7
+"""Exact numbers of more characters than this are shown as decimals."""
+
+_MOST_COLUMNS = 16
+"""Of a table that does not stand up."""
+
+_WIDTH = 7.0
+_FONT = 8.0
+
+
+class Values(Protocol):
+    """What `q_table` draws: an `Evaluation` or `TDValues`."""
+
+    @property
+    def P(self) -> POMDP: ...
+
+    @property
+    def q(self) -> Table:
+        """q(o, a)."""
+
+
+def cell_text(x: Any) -> str:
+    """A number for a cell: fractions as they are if short, else three digits; nothing where
+    undefined.
+
+    >>> cell_text(Fraction(-11, 12)), cell_text(Fraction(1234, 9999)), cell_text(0.5), cell_text(None)
+    ('-11/12', '0.123', '0.5', '')
+    """
+    if x is None or x != x:
+        return ""
+    if isinstance(x, Fraction | int) and len(str(x)) <= _SHORT:
+        return str(x)
+    number = float(x)
+    return f"{0.0 if abs(number) < 5e-13 else number:.3g}"
+
+
+def policy_table(pi: Policy, axes: Axes | None = None, rows: Sequence[Label] | None = None) -> Axes:
+    """pi(a | o) as a heat map: dark is probable, an empty cell is never.
+
+    Parameters
+    ----------
+    rows : the observations to show; all if None.
+    """
+    places = [pi.O.index(o) for o in rows] if rows is not None else list(range(len(pi.O)))
+    numbers = pi.prob.objects if pi.is_exact else pi.prob.floats
+    cells = np.asarray(numbers)[places].astype(object)
+    heat = pi.prob.floats[places].astype(float)
+    texts = [["" if x == 0 else cell_text(x) for x in row] for row in cells]
+    return _heat_map(
+        "π(a | o)", heat, texts, [pi.O[i] for i in places], pi.A, "Blues", (0.0, 1.35), axes
+    )
+
+
+def q_table(
+    values: Values,
+    axes: Axes | None = None,
+    pi: Policy | None = None,
+    rows: Sequence[Label] | None = None,
+) -> Axes:
+    """q(o, a) as a heat map: light is high; hatched where undefined.
+
+    Parameters
+    ----------
+    values : an `Evaluation`, or `TDValues`.
+    pi : a policy whose actions get a frame, such as the greedy one.
+    rows : the observations to show; all on which the agent acts if None.
+    """
+    P, q = values.P, values.q
+    places = (
+        [P.O.index(o) for o in rows] if rows is not None else np.flatnonzero(P.decides).tolist()
+    )
+    cells = q.array[places].astype(object)
+    heat = np.array([[np.nan if x is None else float(x) for x in row] for row in cells]).reshape(
+        cells.shape
+    )
+    texts = [[cell_text(x) for x in row] for row in cells]
+    known = heat[~np.isnan(heat)]
+    low, high = (float(known.min()), float(known.max())) if known.size else (0.0, 1.0)
+    if low == high:
+        low, high = low - 1, high + 1
+    chosen = (
+        np.zeros(heat.shape, dtype=bool)
+        if pi is None
+        else (pi.prob.floats[places] > 0) & ~np.isnan(heat)
+    )
+    return _heat_map(
+        "q(o, a)", heat, texts, [P.O[i] for i in places], P.A, "cividis", (low, high), axes, chosen
+    )
+
+
+@dataclass(frozen=True)
+class _Layout:
+    """Labels of rows and columns; whether the table was turned and its column labels stand upright;
+    the room that a cell has in width and the height of the whole, in inches."""
+
+    rows: list[str]
+    columns: list[str]
+    turned: bool
+    upright: bool
+    room: float
+    height: float
+
+
+def _layout(observations: Sequence[Label], A: Sequence[Label]) -> _Layout:
+    rows, columns = [show(o) for o in observations], [show(a) for a in A]
+    turned = len(columns) > _MOST_COLUMNS and len(rows) < len(
+        columns
+    )  # wide and low reads better standing up
+    if turned:
+        rows, columns = columns, rows
+    room = (_WIDTH - 0.3 - max(text_size(label, _FONT)[0] for label in rows)) / len(columns)
+    widest = max(text_size(label, _FONT)[0] for label in columns)
+    upright = widest + 0.1 > room
+    return _Layout(
+        rows, columns, turned, upright, room, 0.27 * len(rows) + 0.55 + (widest if upright else 0.2)
+    )
+
+
+def _heat_map(
+    title: str,
+    heat: NDArray[np.float64],
+    texts: list[list[str]],
+    observations: list[Label],
+    A: Sequence[Label],
+    colours: str,
+    limits: tuple[float, float],
+    axes: Axes | None,
+    chosen: NDArray[np.bool_] | None = None,
+) -> Axes:
+    if heat.size > MOST_CELLS:
+        raise TooLarge(
+            f"a table of {heat.shape[0]} rows and {heat.shape[1]} columns cannot be read; name "
+            "some rows"
+        )
+    names = (
+        ("(memory, observation)", "(action, write)")
+        if isinstance(A, ActionsAndWrites)
+        else ("observation", "action")
+    )
+    chosen = np.zeros(heat.shape, dtype=bool) if chosen is None else chosen
+    layout = _layout(observations, A)
+    rows, columns = layout.rows, layout.columns
+    if layout.turned:
+        names = (names[1], names[0])
+        heat, chosen, texts = (
+            heat.T,
+            chosen.T,
+            [list(column) for column in zip(*texts, strict=True)],
+        )
+    if axes is None:
+        from matplotlib import pyplot
+
+        axes = pyplot.figure(figsize=(_WIDTH, layout.height), layout="constrained").add_subplot()
+    _fill(axes, heat, texts, chosen, colours, limits, layout.room)
+    axes.set_xticks(
+        range(len(columns)), columns, fontsize=_FONT, rotation=90 if layout.upright else 0
+    )
+    axes.set_yticks(range(len(rows)), rows, fontsize=_FONT)
+    axes.set_xticks(np.arange(len(columns) + 1) - 0.5, minor=True)
+    axes.set_yticks(np.arange(len(rows) + 1) - 0.5, minor=True)
+    axes.grid(which="minor", color="white", linewidth=1)
+    axes.tick_params(which="both", length=0)
+    axes.set_title(f"{title}   rows: {names[0]}, columns: {names[1]}", fontsize=9)
+    return axes
+
+
+def _fill(
+    axes: Axes,
+    heat: NDArray[np.float64],
+    texts: list[list[str]],
+    chosen: NDArray[np.bool_],
+    colours: str,
+    limits: tuple[float, float],
+    room: float,
+) -> None:
+    """Colours, numbers, hatches and frames; `room` is the width of a cell in inches."""
+    from matplotlib import colormaps
+    from matplotlib.patches import Rectangle
+
+    longest = max((text_size(text, _FONT)[0] for line in texts for text in line), default=0.1)
+    size = _FONT * min(1.0, 0.92 * room / max(longest, 1e-9))
+    axes.imshow(heat, cmap=colours, vmin=limits[0], vmax=limits[1], aspect="auto")
+    for i, j in np.ndindex(heat.shape):
+        if np.isnan(heat[i, j]):
+            axes.add_patch(
+                Rectangle(
+                    (j - 0.5, i - 0.5),
+                    1,
+                    1,
+                    hatch="////",
+                    facecolor="white",
+                    edgecolor="0.65",
+                    linewidth=0,
+                    gid="undefined",
+                )
+            )
+        elif texts[i][j]:
+            red, green, blue, _ = colormaps[colours](
+                (heat[i, j] - limits[0]) / (limits[1] - limits[0])
+            )
+            dark = 0.2126 * red + 0.7152 * green + 0.0722 * blue < 0.5
+            axes.text(
+                j,
+                i,
+                texts[i][j],
+                ha="center",
+                va="center",
+                fontsize=size,
+                color="white" if dark else "black",
+                gid="number",
+            )
+        if chosen[i, j]:
+            axes.add_patch(
+                Rectangle(
+                    (j - 0.47, i - 0.44),
+                    0.94,
+                    0.88,
+                    fill=False,
+                    edgecolor="#D55E00",
+                    linewidth=2,
+                    gid="chosen",
+                )
+            )

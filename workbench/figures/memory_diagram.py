@@ -1,0 +1,166 @@
+"""The memory-state transition diagram of Figure 3."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from workbench.errors import TooLarge
+from workbench.evaluation.transition_diagram import (
+    DiagramEdge,
+    TransitionDiagram,
+    action_label,
+    node_label,
+)
+from workbench.figures.canvas import Arrow, Canvas, snake, text_size
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+MOST_NODES = 40
+"""Larger diagrams are refused."""
+
+_ROUND = 6
+"""Up to this many nodes stand in a circle with all transitions shown; more stand in layers, without
+the other ones."""
+
+_NAMED = 2
+"""Other transitions carry labels where at most this many actions lead from node to node; loops may
+say o/w, otherwise."""
+
+_WIDTH, _FONT = 7.0, 9.0
+
+_BLUE, _RED, _GREY = "#0072B2", "#D55E00", "#9A9A9A"
+_LINES: dict[str, dict[str, Any]] = {
+    "policy": {"color": _BLUE, "linewidth": 2.2, "zorder": 2.5},
+    "strict": {"color": _RED, "linewidth": 1.8, "zorder": 2.4},
+    "weak": {"color": _RED, "linewidth": 1.3, "linestyle": (0, (4, 2.5)), "zorder": 2.3},
+    "other": {"color": _GREY, "linewidth": 0.8, "zorder": 1},
+}
+_FRAME = {"facecolor": "white", "edgecolor": _RED, "linewidth": 0.9, "pad": 1.2}
+_TEXTS: dict[str, dict[str, Any]] = {
+    "policy": {"color": _BLUE, "fontweight": "bold"},
+    "strict": {"color": "#A04000", "bbox": _FRAME},
+    "weak": {"color": "#A04000", "bbox": {**_FRAME, "linestyle": (0, (3, 2))}},
+    "other": {"color": "#6A6A6A"},
+}
+_WORDS = {
+    "policy": "the policy",
+    "strict": "strict shortcut",
+    "weak": "weak shortcut",
+    "other": "other transitions",
+}
+
+
+def memory_diagram(diagram: TransitionDiagram, axes: Axes | None = None) -> Axes:
+    """Memory states and the transitions between them: the policy blue, strict shortcuts red, weak
+    ones dashed.
+
+    Labels read as in the paper: `2T` does 2 and pushes, `2F` does 2 and keeps, `2:01` does 2 and
+    writes 01. A node is a memory state, with the observation below it where there are several.
+    `end` marks steps that may end the episode.
+
+    Parameters
+    ----------
+    diagram : from `transition_diagram(E, pi, shortcuts(E, pi))`.
+    """
+    around = len(diagram.nodes) <= _ROUND
+    edges = [edge for edge in diagram.edges if around or edge.kind != "other"]
+    used = {node for edge in edges for node in (edge.start, edge.end)}
+    nodes = [node for node in diagram.nodes if around or node in used]
+    if len(nodes) > MOST_NODES:
+        raise TooLarge(
+            f"a diagram of {diagram.P.name} has {len(nodes)} memory states and observations; it "
+            "can be read up to "
+            f"{MOST_NODES}: take a smaller memory, or a policy that meets fewer"
+        )
+    labels = [_label(diagram, edge) for edge in edges]
+    canvas = _circle(diagram, nodes) if around else _layers(diagram, nodes, labels)
+    for node in diagram.starts:
+        canvas.start(node)
+    for edge, label in zip(edges, labels, strict=True):
+        canvas.arrow(
+            Arrow(edge.start, edge.end, label, _LINES[edge.kind], _TEXTS[edge.kind], edge.kind)
+        )
+    axes = canvas.draw(axes)
+    _legend(axes, edges)
+    return axes
+
+
+def _label(diagram: TransitionDiagram, edge: DiagramEdge) -> str:
+    names = ", ".join(action_label(diagram.P, action) for action in edge.actions)
+    if edge.kind != "other":
+        return names + (" end" if edge.ends else "")
+    ways: dict[Any, int] = {}
+    for other in diagram.edges:
+        if other.start == edge.start:
+            ways[other.end] = ways.get(other.end, 0) + len(other.actions)
+    if ways[edge.end] <= _NAMED:
+        return names
+    return (
+        "o/w"
+        if edge.end == edge.start and all(n <= _NAMED for end, n in ways.items() if end != edge.end)
+        else ""
+    )
+
+
+def _look(diagram: TransitionDiagram, node: Any) -> dict[str, Any]:
+    return {} if node in diagram.steps else {"edgecolor": _GREY, "linestyle": (0, (3, 2))}
+
+
+def _circle(diagram: TransitionDiagram, nodes: list[Any]) -> Canvas:
+    canvas = Canvas(width=7.0, height=4.0 if len(nodes) > 2 else 2.2, font=10)
+    for place, node in enumerate(nodes):
+        angle = (
+            math.pi * (0.75 - 2 * place / len(nodes)) if len(nodes) != 2 else math.pi * (1 - place)
+        )
+        x, y = 3.5 + 1.75 * math.cos(angle), canvas.height / 2 + 0.15 + 1.25 * math.sin(angle)
+        canvas.node(node, node_label(diagram.P, node), x, y, **_look(diagram, node))
+    return canvas
+
+
+def _layers(diagram: TransitionDiagram, nodes: list[Any], labels: list[str]) -> Canvas:
+    """Step by step from left to right, then in the next row from right to left, and so on."""
+    last = max(diagram.steps.values()) + 1
+    layers: dict[int, list[Any]] = {}
+    for node in nodes:
+        layers.setdefault(diagram.steps.get(node, last), []).append(node)
+    gap = max(text_size(label, _FONT)[0] for label in labels) + 0.45
+    sizes = {node: text_size(node_label(diagram.P, node), _FONT) for node in nodes}
+    rows = snake(
+        [layers[step] for step in sorted(layers)], sizes, gap=(gap, 0.45), width=_WIDTH - 0.9
+    )
+    height = sum(row.height for row in rows) + 0.85 * len(rows) + 0.8
+    canvas = Canvas(width=_WIDTH, height=height, font=_FONT)
+    top = height - 0.6
+    for row in rows:
+        for node, (x, y) in row.places.items():
+            canvas.node(
+                node,
+                node_label(diagram.P, node),
+                x + 0.5,
+                top - row.height + y,
+                **_look(diagram, node),
+            )
+        top -= row.height + 0.85
+    return canvas
+
+
+def _legend(axes: Axes, edges: list[DiagramEdge]) -> None:
+    from matplotlib.lines import Line2D
+
+    kinds = [kind for kind in _LINES if any(edge.kind == kind for edge in edges)]
+    look = ("color", "linewidth", "linestyle")
+    handles = [
+        Line2D([], [], **{k: v for k, v in _LINES[kind].items() if k in look}) for kind in kinds
+    ]
+    axes.legend(
+        handles,
+        [_WORDS[kind] for kind in kinds],
+        loc="lower center",
+        ncols=4,
+        frameon=False,
+        fontsize=9,
+        borderaxespad=0.1,
+        handlelength=2.6,
+    )

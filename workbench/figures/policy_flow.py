@@ -1,0 +1,112 @@
+"""The flow of the oracle loop and its basins of attraction, on a slice with two free
+probabilities."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from workbench.evaluation.transition_diagram import action_label, node_label
+from workbench.improvement.slice import Pair, PolicySlice
+from workbench.model.augment import ActionsAndWrites
+from workbench.model.space import show
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_LOOKS = (
+    ("#FFFFFF", ""),
+    ("#F2D8A0", "...."),
+    ("#8CC4E8", "////"),
+    ("#5FB89A", "xxxx"),
+    ("#C98BAE", "++++"),
+)
+_MOST_ARROWS = 15
+
+
+def policy_flow(found: PolicySlice, axes: Axes | None = None) -> Axes:
+    """Arrows show which way the oracle loop sets out, the background which end it reaches from
+    there.
+
+    Parameters
+    ----------
+    found : from `policy_slice(E, pi, x=(o, a), y=(o, a))`.
+    """
+    from matplotlib.patches import Patch, Rectangle
+
+    if axes is None:
+        from matplotlib import pyplot
+
+        axes = pyplot.figure(figsize=(7.0, 4.2), layout="constrained").add_subplot()
+    cell = 1 / len(found.at)
+    for j, i in np.argwhere(found.basin >= 0).tolist():
+        colour, hatch = _LOOKS[found.basin[j, i] % len(_LOOKS)]
+        corner = (found.at[i] - cell / 2, found.at[j] - cell / 2)
+        axes.add_patch(
+            Rectangle(
+                corner,
+                cell,
+                cell,
+                facecolor=colour,
+                edgecolor="0.75",
+                hatch=hatch,
+                linewidth=0,
+                gid="basin",
+            )
+        )
+    every = -(-len(found.at) // _MOST_ARROWS)
+    inside = found.basin >= 0
+    inside &= (np.indices(inside.shape) % every == every // 2).all(axis=0)
+    rows, columns = np.nonzero(inside)
+    flow = found.flow[rows, columns]
+    speed = np.hypot(*flow.T)
+    moving = speed > 1e-9
+    reach = 0.62 * cell * every * flow / np.maximum(speed, 1e-12)[:, None]
+    axes.quiver(
+        found.at[columns][moving],
+        found.at[rows][moving],
+        *reach[moving].T,
+        angles="xy",
+        scale_units="xy",
+        scale=1,
+        pivot="mid",
+        width=0.0035,
+        color="black",
+        gid="flow",
+        zorder=3,
+    )
+    axes.set_xlim(0, 1)
+    axes.set_ylim(0, 1)
+    axes.set_aspect("equal")
+    axes.set_xlabel(_name(found, found.x), fontsize=9)
+    axes.set_ylabel(_name(found, found.y), fontsize=9)
+    axes.tick_params(labelsize=8)
+    handles = [
+        Patch(
+            facecolor=_LOOKS[k % len(_LOOKS)][0],
+            hatch=_LOOKS[k % len(_LOOKS)][1],
+            edgecolor="0.55",
+            label=f"value {end}",
+        )
+        for k, end in enumerate(found.ends)
+    ]
+    axes.legend(
+        handles=handles,
+        title="the loop ends at",
+        loc="upper left",
+        bbox_to_anchor=(1.02, 1),
+        fontsize=8,
+        title_fontsize=8,
+        frameon=False,
+        handlelength=2.4,
+        handleheight=1.4,
+    )
+    return axes
+
+
+def _name(found: PolicySlice, pair: Pair) -> str:
+    o, a = pair
+    if isinstance(found.P.A, ActionsAndWrites):
+        return f"π({action_label(found.P, a)} | {node_label(found.P, o)})".replace("\n", ", ")
+    return f"π({show(a)} | {show(o)})"

@@ -1,0 +1,415 @@
+"""The oracle loop (Section 5.2) on thousands of sequence tasks at once.
+
+A sequence task has one observation, L = 2, 3 or 4 steps, discount 1, and pays r[a_1, ..., a_L] at
+the end: 4-action recall (Appendix C) is one with L = 2, the variation of the recall task (Appendix
+B) one with L = 3. Tasks of one size differ in their rewards alone, so the product with a memory is
+walked through once (`structure`), and every loop runs compiled on it (`batch_kernels`), on all
+cores.
+
+With discount 1 and visits as weights, q_pi(o, a) times the visits of o is the derivative of the
+return for pi(a|o): the loop is the method of Frank and Wolfe for a polynomial that is not concave,
+and it is stuck where that is stationary.
+
+While greedy stays tau, the iterates lie on x pi + (1-x) tau, and on that segment the differences
+between q-values times the weight of the row are polynomials in x of degree L - 1. The place where
+greedy first leaves tau is a root of one of them: iterates up to there need no looking at, and if
+there is no root, tau is the limit. `improvement.improve` is the slow twin.
+
+A loop is *stuck* when it ends below the best memoryless value of the product, stochastic policies
+included. That value is the largest reward where the memory can encode its sequence; where it
+cannot, the best of several ascents (a lower bound).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property, lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from workbench.errors import WorkbenchError, WrongType
+from workbench.executors.executor import make_executor
+from workbench.improvement import batch_kernels as kernels
+from workbench.improvement.improve import BUDGET
+from workbench.model.augment import augment
+from workbench.model.memories import Family, Memory
+from workbench.model.numbers import Number
+from workbench.model.policy import NEAR, TIES, tie_order
+from workbench.model.pomdp import POMDP
+from workbench.progress import Waiting
+
+ENDINGS = ("fixed", "limit cycle", "budget")
+
+LENGTHS = (2, 3, 4)
+
+_WINDOW, _FIRST_LOOK_FOR_CYCLES, _SETTLED = 1_000, 64, 1e-8
+"""As in `loop_endings`: limit cycles are looked for, and runs without an end described, in the same
+way."""
+
+_CHUNK = 2_000
+"""Tasks handed to a core at a time."""
+
+_ASCENTS, _ASCENT_STEPS = 8, 1_000
+
+_CHATTER = 4.0
+"""Chattering around a stationary point costs at most about so many times step^2 times the range of
+the rewards.
+
+The return is a polynomial of degree L in pi, and a cycle moves each row by about a step: what it
+loses against the point that it goes around is of second order.
+"""
+
+
+# ---------------------------------------------------------------------- sequence tasks
+
+
+def sequence_task(rewards: Any, name: str = "sequence task") -> POMDP:
+    """The task that pays `rewards[a_1][a_2]...` after the last of two or more steps; one
+    observation, discount 1.
+
+    A state is the tuple of the actions taken, actions are 0, 1, ..., the observation is "o".
+
+    >>> sequence_task([[0, 1], [1, 0]])
+    POMDP sequence task: 4 states (1 terminal), 1 observation, 2 actions, 6 outcomes, gamma 1
+    """
+    table = np.array(rewards, dtype=object)
+    if table.ndim < 2 or len(set(table.shape)) != 1:
+        raise WorkbenchError(
+            "rewards are a table with as many entries in every direction, not of shape "
+            f"{table.shape}"
+        )
+    steps, actions = table.ndim, range(table.shape[0])
+
+    def p(s: tuple[int, ...], a: int) -> dict[tuple[Any, Number], int]:
+        done = (*s, a)
+        return {("end", table[done]): 1} if len(done) == steps else {(done, 0): 1}
+
+    return POMDP.from_functions(
+        name=name, A=actions, p=p, omega=lambda s: {"o": 1}, mu={(): 1}, gamma=1, terminal={"end"}
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Structure:
+    """The product of all sequence tasks of one size with a memory.
+
+    Attributes
+    ----------
+    tables : the arrays of `batch_kernels`; shape : rows and columns of a policy; states : how many
+        are not terminal.
+    encodable : for each sequence, in the order of the flat table of rewards, whether a
+        deterministic policy makes it.
+    """
+
+    length: int
+    actions: int
+    memory: str
+    ties: str
+    tables: tuple[Any, ...]
+    shape: tuple[int, int]
+    states: int
+
+    @cached_property
+    def encodable(self) -> NDArray[np.bool_]:
+        found = np.zeros(self.actions**self.length, dtype=bool)
+        layer, row, after, prefix, act, _ = self.tables
+        final = int(layer[-2])
+        stack: list[tuple[int, dict[int, int]]] = [(0, {})]
+        while stack:
+            s, choice = stack.pop()
+            m = int(row[s])
+            for j in [choice[m]] if m in choice else range(self.shape[1]):
+                if s >= final:
+                    found[prefix[s] + act[j]] = True
+                else:
+                    stack.append((int(after[s, j]), {**choice, m: j}))
+        return found
+
+    def room(self) -> tuple[NDArray[Any], ...]:
+        rows, columns = self.shape
+        n = self.states
+        return (
+            np.empty((rows, columns)),
+            np.empty(n),
+            np.empty(n),
+            np.empty((rows, columns)),
+            np.empty(rows),
+            np.empty((rows, self.actions)),
+            np.empty((rows, self.actions)),
+        )
+
+    def forms(self) -> tuple[NDArray[Any], ...]:
+        rows, columns = self.shape
+        n, most = self.states, max(self.length, 4)
+        return (
+            np.empty((n, most + 1)),
+            np.empty((n, most + 1)),
+            np.empty((rows, columns, most)),
+            np.empty((rows, self.actions, most)),
+            np.empty((rows, most)),
+            np.empty(most + 1),
+        )
+
+
+def structure(
+    length: int, actions: int, memory: Memory | Family | str, ties: str = "last"
+) -> Structure:
+    """The product of the sequence tasks of a size with a memory, walked through once.
+
+    >>> structure(2, 4, "B1").shape, structure(3, 3, "B1").encodable.sum()
+    ((2, 8), np.int64(15))
+    """
+    if length not in LENGTHS:
+        raise WorkbenchError(f"sequence tasks have 2, 3 or 4 steps here, not {length}")
+    if actions < 1:
+        raise WorkbenchError(f"a task has at least one action, not {actions}")
+    if ties not in TIES:
+        raise WorkbenchError(f"ties must be one of {', '.join(TIES)}, not {ties!r}")
+    if isinstance(memory, Memory):
+        return _walked(length, actions, memory, ties)
+    return _by_name(length, actions, str(memory), ties)
+
+
+@lru_cache(maxsize=256)
+def _by_name(length: int, actions: int, memory: str, ties: str) -> Structure:
+    return _walked(length, actions, memory, ties)
+
+
+def _walked(length: int, actions: int, memory: Memory | str, ties: str) -> Structure:
+    codes = np.arange(actions**length).reshape(
+        (actions,) * length
+    )  # each sequence pays its own place
+    E = augment(sequence_task(codes.tolist()), memory)
+    if (
+        not (np.diff(E.p.row_ptr)[np.repeat(~E.terminal.mask, len(E.A))] == 1).all()
+        or len(E.mu.support) != 1
+    ):
+        raise WorkbenchError(
+            f"the batch needs a memory without chance; {memory} has some: use improve"
+        )
+    order = tie_order(E.A, ties)
+    step = np.array([0 if s in E.terminal else len(s[0]) for s in E.S])
+    alive = np.flatnonzero(~E.terminal.mask)
+    states = alive[np.argsort(step[alive], kind="stable")]
+    place = np.full(len(E.S), -1)
+    place[states] = np.arange(len(states))
+    outcome = E.p.row_ptr[states[:, None] * len(E.A) + order]  # rows of one outcome each
+    layer = np.searchsorted(step[states], np.arange(length + 1))
+    final = layer[length - 1]
+    s_next, r = place[E.p.s_next[outcome]], E.p.r.floats[outcome]
+    writes = len(E.A) // actions
+    prefix = np.full(len(states), -1)
+    prefix[final:] = r[final:].min(axis=1)
+    rows, row = np.unique(E.omega.o[E.omega.row_ptr[states]], return_inverse=True)
+    tables = (
+        layer.astype(np.int64),
+        row.astype(np.int64),
+        np.ascontiguousarray(s_next).astype(np.int64),
+        prefix.astype(np.int64),
+        (order // writes).astype(np.int64),
+        actions,
+    )
+    name = memory.name if isinstance(memory, Memory) else memory
+    return Structure(length, actions, name, ties, tables, (len(rows), len(E.A)), len(states))
+
+
+# ---------------------------------------------------------------------- the batch
+
+
+@dataclass(frozen=True, eq=False)
+class BatchResult:
+    """How the oracle loop ended on each task.
+
+    Attributes
+    ----------
+    value : of the limit, where that is deterministic; the mean over a limit cycle; else that of the
+        last iterate.
+    ended : "fixed", "limit cycle" or "budget".
+    best : the best memoryless value of the product; `best_is_exact` says where it is no mere lower
+        bound.
+    sequence : the place in the flat table of rewards of the sequence that the limit makes; -1
+        without such a limit.
+    iterates : how many there were until the end was sure; amplitude : the range of the value over a
+        limit cycle, or over the last iterates when the budget ran out.
+    scale, spread : the size of the largest reward (at least 1), and the range of the rewards.
+    """
+
+    memory: str
+    step: float
+    ties: str
+    value: NDArray[np.float64]
+    ended: NDArray[np.str_]
+    best: NDArray[np.float64]
+    best_is_exact: NDArray[np.bool_]
+    sequence: NDArray[np.int64]
+    iterates: NDArray[np.int64]
+    amplitude: NDArray[np.float64]
+    scale: NDArray[np.float64]
+    spread: NDArray[np.float64]
+
+    def __len__(self) -> int:
+        return len(self.value)
+
+    @property
+    def gap(self) -> NDArray[np.float64]:
+        """How far below the best value the loop ended."""
+        return np.asarray(self.best - self.value)
+
+    @property
+    def stuck(self) -> NDArray[np.bool_]:
+        """Whether it ended below the best value, by more than floats and chattering around the best
+        point explain."""
+        chatter = np.where(self.ended == "fixed", 0.0, _CHATTER * self.step**2 * self.spread)
+        return np.asarray(self.gap > 1e-8 * self.scale + chatter)
+
+    def __repr__(self) -> str:
+        share = f"{self.stuck.sum():,} of {len(self):,} stuck"
+        return f"oracle loop with {self.memory}, step {self.step:g}, ties {self.ties}: {share}"
+
+
+def stuck(
+    rewards: ArrayLike,
+    memory: Memory | Family | str,
+    step: float = 0.02,
+    ties: str = "last",
+    *,
+    budget: int = BUDGET,
+    workers: int | None = None,
+) -> BatchResult:
+    """Run the oracle loop from the uniform policy on many sequence tasks.
+
+    Parameters
+    ----------
+    rewards : `rewards[i, a_1, a_2]`, or with three or four actions in a row, paid at the end of
+        task i.
+    memory : any without chance, by name as a rule: "none", "K1", "B1", "O2", "OA2", ...
+    step : the paper's epsilon, in (0, 1), constant.
+    ties : see `policy.tie_order`.
+    budget : the most iterates of a run.
+    workers : threads; None takes one for each core.
+
+    >>> recall4 = [[-5, 0.5, 1, 0.5], [0, 0.5, -0.5, 0.75], [0, 0.5, -5, 0.5], [0, 0.5, -5, 0.5]]
+    >>> [stuck([recall4], memory).value.item() for memory in ("B1", "B2", "OA1")]
+    [0.75, 0.75, 1.0]
+    """
+    table = _checked(rewards)
+    step = _step(step)
+    if isinstance(budget, bool) or not isinstance(budget, int) or budget < 2:
+        raise WorkbenchError(f"budget is a number of iterates, at least 2, not {budget!r}")
+    shape = structure(table.ndim - 1, table.shape[1], memory, ties)
+    flat = np.ascontiguousarray(table.reshape(len(table), math.prod(table.shape[1:])))
+    found, how = np.empty((len(flat), 2)), np.empty((len(flat), 3), dtype=np.int64)
+    window = min(_WINDOW, max(1, budget // 2))
+    settle = math.ceil(math.log(_SETTLED) / math.log1p(-step))
+
+    def some(part: slice) -> None:
+        rows = shape.shape[0]
+        kernels.run_many(
+            shape.tables,
+            flat[part],
+            step,
+            NEAR,
+            budget,
+            window,
+            _FIRST_LOOK_FOR_CYCLES,
+            settle,
+            shape.room(),
+            shape.forms(),
+            np.empty(rows, dtype=np.int64),
+            np.empty(budget, dtype=np.uint64),
+            np.empty(budget + 2, dtype=np.int64),
+            found[part],
+            how[part],
+        )
+
+    in_parallel(some, len(flat), workers, f"oracle loop with {shape.memory} on {len(flat):,} tasks")
+    best, exact = best_values(flat, shape, workers)
+    return BatchResult(
+        memory=shape.memory,
+        step=step,
+        ties=ties,
+        value=found[:, 0],
+        ended=np.array(ENDINGS)[how[:, 0]],
+        best=np.maximum(best, np.where(how[:, 0] == kernels.FIXED, found[:, 0], -np.inf)),
+        best_is_exact=exact,
+        sequence=how[:, 1],
+        iterates=how[:, 2],
+        amplitude=found[:, 1],
+        scale=np.maximum(1.0, np.abs(flat).max(axis=1, initial=0.0)),
+        spread=np.ptp(flat, axis=1) if len(flat) else np.empty(0),
+    )
+
+
+def best_values(
+    flat: NDArray[np.float64], shape: Structure, workers: int | None = None
+) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """The best memoryless value of each task, stochastic policies included, and whether it is
+    exact.
+
+    The largest reward bounds it, and is reached where the memory can encode one of its sequences.
+    Elsewhere the best of the encodable sequences and of ascents from a few policies, the same for
+    all tasks: a lower bound.
+    """
+    best = flat.max(axis=1)
+    exact = (flat == best[:, None])[:, shape.encodable].any(axis=1)
+    left = np.flatnonzero(~exact)
+    if len(left):
+        rng = np.random.default_rng(0)
+        drawn = rng.dirichlet(np.ones(shape.shape[1]), (_ASCENTS, shape.shape[0]))
+        starts = np.concatenate([np.full((1, *shape.shape), 1 / shape.shape[1]), drawn])
+        rest, climbed = flat[left], np.empty(len(left))
+
+        def some(part: slice) -> None:
+            kernels.climb_many(
+                shape.tables, rest[part], starts, _ASCENT_STEPS, shape.room(), climbed[part]
+            )
+
+        in_parallel(
+            some,
+            len(left),
+            workers,
+            f"best memoryless values with {shape.memory}",
+            chunk=_CHUNK // 10,
+        )
+        encoded = np.where(shape.encodable, rest, -np.inf).max(axis=1)
+        best[left] = np.maximum(climbed, encoded)
+    return best, exact
+
+
+def in_parallel(work: Any, count: int, workers: int | None, what: str, chunk: int = _CHUNK) -> None:
+    """`work(slice)` for slices that make up `count`, on threads; Ctrl-C leaves what has not begun
+    undone."""
+    if workers is not None and (
+        isinstance(workers, bool) or not isinstance(workers, int) or workers < 1
+    ):
+        raise WorkbenchError(f"workers is a number of threads, at least 1, not {workers!r}")
+    parts = [slice(i, min(i + chunk, count)) for i in range(0, count, chunk)]
+    with make_executor("threads", workers) as threads, Waiting(what) as waiting:
+        for done, _ in enumerate(threads.run(work, parts), start=1):
+            waiting.report(done / len(parts), f"{min(done * chunk, count):,} of {count:,}")
+
+
+def _checked(rewards: ArrayLike) -> NDArray[np.float64]:
+    try:
+        table = np.asarray(rewards, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise WrongType(f"rewards are an array of numbers, not {rewards!r}") from None
+    if table.ndim - 1 not in LENGTHS or len(set(table.shape[1:])) != 1:
+        raise WorkbenchError(
+            f"rewards have the shape (n, a, a), (n, a, a, a) or (n, a, a, a, a), not {table.shape}"
+        )
+    if not np.isfinite(table).all():
+        raise WorkbenchError("rewards hold a number that is not finite")
+    return table
+
+
+def _step(step: Any) -> float:
+    if isinstance(step, bool) or not isinstance(step, int | float | Fraction | np.number):
+        raise WrongType(f"a step is a number in (0, 1), not {step!r}")
+    if not 0 < step < 1:
+        raise WorkbenchError(f"the batch takes a constant step in (0, 1), not {step}")
+    return float(step)

@@ -1,0 +1,409 @@
+# mypy: disallow-untyped-defs=False
+"""Compiled oracle loop on sequence tasks: one observation, L steps, the reward of the sequence of
+actions at the end.
+
+States of the product with a deterministic memory are (actions so far, m), layer by layer; `row[s]`
+is the place of m among the rows of pi. Columns j of pi are the pairs (a, w) in the order in which
+ties are broken, `act[j]` is the a of j. The arrays of a structure, always in this order (`tables`):
+
+    layer[t]             where layer t begins, t = 0, ..., L
+    row[s], after[s, j]  the row of pi; the state after (a, w), for all layers but the last
+    prefix[s]            for states of the last layer, the place of (prefix, first action) in the flat table of rewards
+    act[j], actions      the environment's action of column j; how many there are
+
+Along x pi + y tau, x + y = 1, everything is a form in (x, y): the visits of layer t have degree t,
+values after a decision there L - t - 1, so that visits times values have degree L - 1 on all rows.
+Their coefficients (by powers of x) are sums of products without cancellation. With z = x/y the
+difference of two actions is a polynomial in z of degree L - 1 <= 3, and where greedy first leaves
+tau on the way from pi (z infinite) to tau (z = 0) is a root of it.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit
+
+from workbench.improvement.loop_kernels import choose_greedy
+
+FIXED, CYCLE, BUDGET = 0, 1, 2
+
+_PATIENCE = 3
+"""Iterates with the same greedy policy before the rest of the way to it is looked at."""
+
+
+@njit(cache=True, nogil=True)
+def evaluate_sequence(tables, r, pi, d, v, q, weight, marginal, last):
+    """The value of pi; visits d, values v, and q(m, j) times the weight of m are written to the
+    arrays given."""
+    layer, row, after, prefix, act, nA = tables
+    final, columns = layer[len(layer) - 2], pi.shape[1]
+    d[:] = 0.0
+    q[:] = 0.0
+    weight[:] = 0.0
+    marginal[:] = 0.0
+    last[:] = 0.0
+    for m in range(pi.shape[0]):
+        for j in range(columns):
+            marginal[m, act[j]] += pi[m, j]
+    d[0] = 1.0
+    for s in range(final):
+        m = row[s]
+        weight[m] += d[s]
+        for j in range(columns):
+            d[after[s, j]] += d[s] * pi[m, j]
+    for s in range(final, len(row)):
+        m, first = row[s], prefix[s]
+        weight[m] += d[s]
+        total = 0.0
+        for a in range(nA):
+            total += marginal[m, a] * r[first + a]
+            last[m, a] += d[s] * r[first + a]
+        v[s] = total
+    for s in range(final - 1, -1, -1):
+        m = row[s]
+        total = 0.0
+        for j in range(columns):
+            x = v[after[s, j]]
+            total += pi[m, j] * x
+            q[m, j] += d[s] * x
+        v[s] = total
+    for m in range(pi.shape[0]):
+        for j in range(columns):
+            q[m, j] += last[m, act[j]]
+    return v[0]
+
+
+@njit(cache=True, nogil=True)
+def mix(pi, greedy, keep):
+    """pi becomes keep pi + (1 - keep) greedy on the rows that have a greedy column."""
+    for m in range(len(greedy)):
+        if greedy[m] >= 0:
+            for j in range(pi.shape[1]):
+                pi[m, j] *= keep
+            pi[m, greedy[m]] += 1.0 - keep
+
+
+# ---------------------------------------------------------------------- the rest of the way
+
+
+@njit(cache=True, nogil=True)
+def last_violation(c0, c1, c2, strict):
+    """The largest z > 0 with c0 + c1 z + c2 z^2 < 0 (strict: <= 0) as a limit from above; 0 if
+    there is none."""
+    if c2 < 0.0:
+        return math.inf
+    if c2 == 0.0:
+        if c1 < 0.0 or (c1 == 0.0 and (c0 < 0.0 or (strict and c0 == 0.0))):
+            return math.inf
+        return -c0 / c1 if c0 < 0.0 else 0.0
+    inside = c1 * c1 - 4.0 * c2 * c0
+    if inside < 0.0 or (inside == 0.0 and not strict):
+        return 0.0
+    # of the two forms of the larger root, the one that does not cancel
+    root = (
+        -2.0 * c0 / (c1 + math.sqrt(inside)) if c1 > 0.0 else (math.sqrt(inside) - c1) / (2.0 * c2)
+    )
+    return max(root, 0.0)
+
+
+@njit(cache=True, nogil=True)
+def last_violation_of_cubic(c0, c1, c2, c3, strict):
+    """The same for c0 + c1 z + c2 z^2 + c3 z^3, c3 not 0, by the two places where it turns."""
+    if c3 < 0.0:
+        return math.inf
+    inside = c2 * c2 - 3.0 * c1 * c3
+    low, high = 0.0, 0.0  # it rises, falls between the turns if there are two, and rises again
+    if inside > 0.0:
+        root = math.sqrt(inside)
+        low, high = (-c2 - root) / (3.0 * c3), (-c2 + root) / (3.0 * c3)
+    at_high = c0 + high * (c1 + high * (c2 + high * c3))
+    if high > 0.0 and (at_high < 0.0 or (strict and at_high == 0.0)):
+        begin, end = high, max(1.0, 2.0 * high)
+        while c0 + end * (c1 + end * (c2 + end * c3)) <= 0.0:
+            end *= 2.0
+    elif c0 < 0.0:
+        begin, end = 0.0, low if low > 0.0 else 1.0
+        while c0 + end * (c1 + end * (c2 + end * c3)) <= 0.0:
+            end *= 2.0
+    else:
+        return 0.0
+    for _ in range(200):
+        middle = 0.5 * (begin + end)
+        if middle in (begin, end):
+            break
+        if c0 + middle * (c1 + middle * (c2 + middle * c3)) <= 0.0:
+            begin = middle
+        else:
+            end = middle
+    return end
+
+
+@njit(cache=True, nogil=True)
+def leaves(tables, r, pi, tau, near, forms):
+    """The largest share x of pi, x pi + (1-x) tau, at which greedy is not tau; 0 if tau is greedy
+    on all of the way.
+
+    Coefficients that differ by less than `near` (relative to the weight, and to the largest reward
+    or 1) count as equal.
+    """
+    layer, row, after, prefix, act, nA = tables
+    d, v, Q, last, weight, part = forms
+    L, columns = len(layer) - 1, pi.shape[1]
+    d[:] = 0.0
+    v[:] = 0.0
+    Q[:] = 0.0
+    last[:] = 0.0
+    weight[:] = 0.0
+    scale = 1.0
+    for i in range(len(r)):
+        scale = max(scale, abs(r[i]))
+    d[0, 0] = 1.0
+    for t in range(L):
+        for s in range(layer[t], layer[t + 1]):
+            m = row[s]
+            if tau[m] < 0:
+                return 1.0
+            part[:] = 0.0
+            for i in range(t + 1):
+                part[i] = d[s, i]
+            for degree in range(t, L - 1):  # times x + y
+                for i in range(degree + 1, 0, -1):
+                    part[i] += part[i - 1]
+            for i in range(L):
+                weight[m, i] += part[i]
+            if t == L - 1:
+                first = prefix[s]
+                total = 0.0
+                for j in range(columns):
+                    total += pi[m, j] * r[first + act[j]]
+                v[s, 1] = total
+                v[s, 0] = r[first + act[tau[m]]]
+                for a in range(nA):
+                    for i in range(L):
+                        last[m, a, i] += d[s, i] * r[first + a]
+            else:
+                for j in range(columns):
+                    for i in range(t + 1):
+                        d[after[s, j], i + 1] += d[s, i] * pi[m, j]
+                for i in range(t + 1):
+                    d[after[s, tau[m]], i] += d[s, i]
+    for t in range(L - 2, -1, -1):
+        for s in range(layer[t], layer[t + 1]):
+            m = row[s]
+            for j in range(columns):
+                s_next = after[s, j]
+                for i in range(L - t):
+                    v[s, i + 1] += pi[m, j] * v[s_next, i]
+                    for h in range(t + 1):
+                        if h + i < L:
+                            Q[m, j, h + i] += d[s, h] * v[s_next, i]
+            for i in range(L - t):
+                v[s, i] += v[after[s, tau[m]], i]
+    worst = 0.0
+    for m in range(pi.shape[0]):
+        best = tau[m]
+        for j in range(columns):
+            if j == best:
+                continue
+            part[:] = 0.0
+            for i in range(L):
+                x = Q[m, best, i] + last[m, act[best], i] - Q[m, j, i] - last[m, act[j], i]
+                part[i] = 0.0 if abs(x) <= near * scale * weight[m, i] else x
+            if part[3] == 0.0:
+                z = last_violation(part[0], part[1], part[2], j < best)
+            else:
+                z = last_violation_of_cubic(part[0], part[1], part[2], part[3], j < best)
+            worst = max(worst, 1.0 if z == math.inf else z / (1.0 + z))
+    return worst
+
+
+# ---------------------------------------------------------------------- one run
+
+
+@njit(cache=True, nogil=True)
+def smallest_period(marks, begin, end, fail):
+    """The smallest p with marks[i] == marks[i + p] throughout marks[begin:end] (Knuth, Morris and
+    Pratt)."""
+    n = end - begin
+    fail[0] = fail[1] = 0
+    k = 0
+    for i in range(1, n):
+        while k > 0 and marks[begin + i] != marks[begin + k]:
+            k = fail[k]
+        if marks[begin + i] == marks[begin + k]:
+            k += 1
+        fail[i + 1] = k
+    return n - fail[n]
+
+
+@njit(cache=True, nogil=True)
+def period_of(marks, n, settle, fail):
+    """The period that the greedy policy has had for so long that nothing else is left in pi; 0 if
+    there is none."""
+    for length in (max(16, 2 * settle), n // 2):
+        if settle < length <= n:
+            period = smallest_period(marks, n - length, n, fail)
+            if 1 < period <= min(length - settle, length // 2):
+                return period
+    return 0
+
+
+@njit(cache=True, nogil=True)
+def reached(tables, tau):
+    """The place in the table of rewards of the sequence that a deterministic policy makes."""
+    layer, row, after, prefix, act, _ = tables
+    s = 0
+    for _ in range(len(layer) - 2):
+        s = after[s, tau[row[s]]]
+    return prefix[s] + act[tau[row[s]]]
+
+
+@njit(cache=True, nogil=True)
+def run_one(
+    tables,
+    r,
+    step,
+    near,
+    budget,
+    window,
+    first_look,
+    settle,
+    room,
+    forms,
+    greedy,
+    marks,
+    fail,
+    out,
+    row_out,
+):
+    """One loop from the uniform policy. Writes (value, amplitude) to `out` and (ended, sequence,
+    iterates) to `row_out`."""
+    pi, d, v, q, weight, marginal, last = room
+    pi[:] = 1.0 / pi.shape[1]
+    keep = 1.0 - step
+    n, look_for_cycles, next_analysis, stays, mark = 0, first_look, 0, 0, np.uint64(0)
+    low, high, value, total, period = math.inf, -math.inf, 0.0, 0.0, 0
+    closing, until = (
+        0,
+        budget - window,
+    )  # closing: 1 once a period has been seen, 2 in the last window
+    while True:
+        value = evaluate_sequence(tables, r, pi, d, v, q, weight, marginal, last)
+        before, mark = mark, choose_greedy(q, weight, near, greedy)
+        stays = stays + 1 if mark == before else 0
+        if closing > 0:
+            low, high, total = min(low, value), max(high, value), total + value
+        if closing != 1 and stays >= _PATIENCE and n >= next_analysis:
+            x = leaves(tables, r, pi, greedy, near, forms)
+            if x == 0.0:
+                row_out[0], row_out[1], row_out[2] = FIXED, reached(tables, greedy), n + 1
+                out[0], out[1] = r[row_out[1]], 0.0
+                return
+            safe = 0
+            if closing == 0 and x < 1.0:
+                safe = min(
+                    int(math.log(x) / math.log1p(-step)) - 1, min(until, look_for_cycles) - n - 1
+                )
+            if safe > 0:  # greedy at these iterates without looking
+                mix(pi, greedy, keep**safe)
+                marks[n : n + safe] = mark
+                n += safe
+            next_analysis = n + 2 * _PATIENCE
+            if safe > 0:
+                continue
+        if n < len(marks):
+            marks[n] = mark
+        mix(pi, greedy, keep)
+        n += 1
+        if closing == 0 and n == look_for_cycles:
+            look_for_cycles = look_for_cycles * 3 // 2
+            period = period_of(marks, n, settle, fail)
+            if period > 0 and n + period <= budget:
+                closing, until = 1, n + period
+        if n == until:
+            if closing == 0:
+                closing, until = 2, budget
+            else:
+                row_out[0], row_out[1], row_out[2] = (CYCLE if closing == 1 else BUDGET), -1, n
+                out[0] = total / period if closing == 1 else value
+                out[1] = high - low
+                return
+
+
+@njit(cache=True, nogil=True)
+def run_many(
+    tables,
+    rewards,
+    step,
+    near,
+    budget,
+    window,
+    first_look,
+    settle,
+    room,
+    forms,
+    greedy,
+    marks,
+    fail,
+    found,
+    how,
+):
+    """`run_one` for each row of `rewards`."""
+    for i in range(len(rewards)):
+        run_one(
+            tables,
+            rewards[i],
+            step,
+            near,
+            budget,
+            window,
+            first_look,
+            settle,
+            room,
+            forms,
+            greedy,
+            marks,
+            fail,
+            found[i],
+            how[i],
+        )
+
+
+# ---------------------------------------------------------------------- stochastic policies
+
+
+@njit(cache=True, nogil=True)
+def climb(tables, r, pi, steps, room):
+    """pi(j|m) <- pi(j|m) q(m, j) / sum: with rewards of at least 0 the value never falls (Baum and
+    Eagon). The value."""
+    _, d, v, q, weight, marginal, last = room
+    value = -math.inf
+    for _ in range(steps):
+        now = evaluate_sequence(tables, r, pi, d, v, q, weight, marginal, last)
+        if now <= value + 1e-11 * abs(now):
+            return now
+        value = now
+        for m in range(pi.shape[0]):
+            total = 0.0
+            for j in range(pi.shape[1]):
+                total += pi[m, j] * q[m, j]
+            if total > 0.0:
+                for j in range(pi.shape[1]):
+                    pi[m, j] *= q[m, j] / total
+    return evaluate_sequence(tables, r, pi, d, v, q, weight, marginal, last)
+
+
+@njit(cache=True, nogil=True)
+def climb_many(tables, rewards, starts, steps, room, best):
+    """For each task the best value found from all starts; rewards are shifted so that the least is
+    0."""
+    pi = room[0]
+    for i in range(len(rewards)):
+        least = rewards[i].min()
+        shifted = rewards[i] - least
+        best[i] = -math.inf
+        for k in range(len(starts)):
+            pi[:] = starts[k]
+            best[i] = max(best[i], climb(tables, shifted, pi, steps, room) + least)

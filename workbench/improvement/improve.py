@@ -1,0 +1,259 @@
+"""The oracle loop (Section 5.2, Appendices B and C): small steps towards the greedy policy,
+q-values exact at every step.
+
+    pi_0      the start, as a rule uniform
+    tau_n     greedy on q_{pi_n}(o, a), ties broken as told; on rows that pi_n does not visit, pi_n itself
+    pi_{n+1}  = (1 - eps_n) pi_n + eps_n tau_n
+
+`iterates` is the stream, `improve` collects it and says how it ended:
+
+    fixed         pi tends to a deterministic policy, which is greedy on all of the way that is left
+    limit cycle   greedy repeats itself with some period, and pi with it: chattering around a stochastic point
+    budget        neither was seen within the iterates allowed
+    interrupted   Ctrl-C
+
+Exact q-values are compared exactly; floats closer than `policy.NEAR` count as equal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.errors import NotExact, WorkbenchError, WrongType
+from workbench.evaluation.evaluate import check_arguments
+from workbench.evaluation.fields import Field
+from workbench.improvement.ending import LoopRun, Schedule, completed
+from workbench.improvement.oracle import Loop, loop_for
+from workbench.model.numbers import Number, Numbers, is_symbolic, number
+from workbench.model.policy import TIES, Policy
+from workbench.model.pomdp import POMDP
+from workbench.model.table import shown
+from workbench.progress import Waiting
+
+BUDGET = 20_000
+"""The most iterates, unless told otherwise."""
+
+
+def decreasing(c: Number, power: Number = Fraction(2, 3)) -> Schedule:
+    """The steps c / (1 + c n)^power: they start at c; with a power in (1/2, 1] their squares have a
+    finite sum.
+
+    >>> [round(decreasing(0.1)(n), 4) for n in (0, 10, 1000)]
+    [0.1, 0.063, 0.0046]
+    >>> decreasing(Fraction(1, 10), power=1)(10)
+    Fraction(1, 20)
+    """
+    c = number(c)
+    return lambda n: c / (1 + c * n) ** power
+
+
+@dataclass(frozen=True, eq=False)
+class Iterate:
+    """One iterate: its number, the policy, its value, and the greedy policy on its q-values."""
+
+    n: int
+    pi: Policy
+    value: Number
+    greedy: Policy
+
+
+def iterates(
+    P: POMDP,
+    pi: Policy,
+    step: Number | Schedule,
+    ties: str = "last",
+    weights: str = "visits",
+    exact: bool = False,
+) -> Iterator[Iterate]:
+    """The oracle loop as a stream without end; arguments as for `improve`.
+
+    >>> from workbench.model.policy import uniform
+    >>> P = POMDP.from_functions(name="one step", A=[0, 1], p=lambda s, a: {("end", a): 1}, omega=lambda s: {"o": 1},
+    ...                          mu={"s": 1}, gamma=1, terminal={"end"})
+    >>> stream = iterates(P, uniform(P), step=Fraction(1, 2), exact=True)
+    >>> [next(stream).value for _ in range(3)]
+    [Fraction(1, 2), Fraction(3, 4), Fraction(7, 8)]
+    """
+    steps, loop = _start(P, pi, step, ties, weights, exact)
+    n = 0
+    while True:
+        now = _policy(P, loop.field, loop.pi)
+        values, _ = loop.advance([steps(n)])
+        yield Iterate(n, now, loop.field.back(values[0]), completed(P, loop.greedy, now))
+        n += 1
+
+
+@dataclass(frozen=True, eq=False)
+class Improvement:
+    """A run of the oracle loop.
+
+    Attributes
+    ----------
+    ended : "fixed", "limit cycle", "budget" or "interrupted".
+    value : that of the limit where there is one; the mean over a limit cycle; else that of the last
+        iterate.
+    values : those of all iterates, the start first.
+    pi : the policy after the last step; greedy : the greedy policy that it went towards.
+    limit, limit_value : the deterministic policy that pi tends to, if it does, and its value, exact
+        if P is. Rows that were never visited are as they were at the start.
+    period : of the limit cycle.
+    amplitude, policy_amplitude : the range of the value, and the largest range of a probability,
+        over the limit cycle or the last `window` iterates; 0 at a limit. The second is NaN after an
+        interruption.
+    note : what else there is to say, or "".
+    """
+
+    P: POMDP
+    step: Number | Schedule
+    ties: str
+    weights: str
+    ended: str
+    value: Number
+    values: NDArray[Any]
+    pi: Policy
+    greedy: Policy
+    limit: Policy | None = None
+    limit_value: Number | None = None
+    period: int | None = None
+    window: int = 0
+    amplitude: float = 0.0
+    policy_amplitude: float = 0.0
+    note: str = ""
+
+    @property
+    def iterates(self) -> int:
+        """How many there were."""
+        return len(self.values)
+
+    def to_frame(self) -> Any:
+        """The value of every iterate as a pandas frame."""
+        import pandas as pd
+
+        return pd.DataFrame(
+            {"value": self.values}, index=pd.RangeIndex(len(self.values), name="iterate")
+        )
+
+    def __repr__(self) -> str:
+        value = brief(self.value if self.limit_value is None else self.limit_value)
+        words = {
+            "fixed": f"fixed at {value}",
+            "limit cycle": (
+                f"limit cycle of period {self.period}, value {value}, "
+                f"amplitude {self.amplitude:.2g}"
+            ),
+        }
+        how = words.get(
+            self.ended, f"{self.ended}, value {value}, amplitude {self.amplitude:.2g} at the end"
+        )
+        return f"{self.P.name}: {how}, after {self.iterates:,} iterates" + (
+            f". {self.note}" if self.note else ""
+        )
+
+
+def brief(x: Number) -> str:
+    """A number as a line of text shows it: fractions only if they are short."""
+    if isinstance(x, Fraction) and x.denominator.bit_length() > 40:
+        return shown(
+            float(x)
+        )  # before its digits are written, which Python refuses for thousands of them
+    return shown(x) if len(shown(x)) <= 12 else shown(float(x))
+
+
+def improve(
+    P: POMDP,
+    pi: Policy,
+    step: Number | Schedule,
+    ties: str = "last",
+    weights: str = "visits",
+    exact: bool = False,
+    budget: int = BUDGET,
+) -> Improvement:
+    """Run the oracle loop until it is seen where it goes.
+
+    Parameters
+    ----------
+    P : the POMDP, as a rule an augmented one.
+    pi : where to start.
+    step : the paper's epsilon, in (0, 1]; or a function of n, such as `decreasing(0.02)`.
+    ties : which action greedy prefers among equals, see `policy.tie_order`.
+    weights : which P_pi(s|o), as for `evaluate`.
+    exact : rationals; P, pi and the steps have to be exact, and the numbers grow with every
+        iterate.
+    budget : the most iterates to make.
+
+    >>> from workbench.model.policy import uniform
+    >>> P = POMDP.from_functions(name="one step", A=[0, 1], p=lambda s, a: {("end", a): 1}, omega=lambda s: {"o": 1},
+    ...                          mu={"s": 1}, gamma=1, terminal={"end"})
+    >>> run = improve(P, uniform(P), step=0.02)
+    >>> run.value, run.ended, run.limit_value
+    (1.0, 'fixed', Fraction(1, 1))
+    """
+    if isinstance(budget, bool) or not isinstance(budget, int) or budget < 1:
+        raise WorkbenchError(f"budget is a number of iterates, at least 1, not {budget!r}")
+    steps, loop = _start(P, pi, step, ties, weights, exact)
+    with Waiting(f"oracle loop on {P.name}") as waiting:
+        run = LoopRun(P, pi, loop, steps, not callable(step), budget, waiting)
+        how = run.collect()
+    return Improvement(
+        P=P,
+        step=step if callable(step) else number(step),
+        ties=ties,
+        weights=weights,
+        values=np.concatenate([loop.field.leave(x) for x in run.values]),
+        pi=_policy(P, loop.field, loop.pi),
+        greedy=run.toward(),
+        **how,
+    )
+
+
+# ---------------------------------------------------------------------- at the boundary
+
+
+def _start(
+    P: POMDP, pi: Policy, step: Number | Schedule, ties: str, weights: str, exact: bool
+) -> tuple[Schedule, Loop]:
+    check_arguments(P, pi, weights)
+    if ties not in TIES:
+        raise WorkbenchError(f"ties must be one of {', '.join(TIES)}, not {ties!r}")
+    if symbols := P.symbols | pi.prob.symbols:
+        raise WorkbenchError(
+            f"the oracle loop compares q-values: give {', '.join(sorted(map(str, symbols)))} a "
+            "value"
+        )
+    if exact:
+        P.require_exact()
+        if not pi.is_exact:
+            raise NotExact(
+                "exact arithmetic needs an exact policy, but this one was given as floats: use "
+                "Fractions"
+            )
+    size = None if callable(step) else _checked(step, exact)
+
+    def steps(n: int) -> Number:
+        return _checked(step(n), exact) if callable(step) else size
+
+    return steps, loop_for(P, pi, ties, weights, exact)
+
+
+def _checked(step: Any, exact: bool) -> Number:
+    try:
+        step = number(step)
+    except WrongType:
+        raise WrongType(f"a step is a number in (0, 1], not {step!r}") from None
+    if is_symbolic(step) or not 0 < step <= 1:
+        raise WorkbenchError(f"a step lies in (0, 1], not {step}")
+    if exact and isinstance(step, float):
+        raise NotExact(
+            f"exact arithmetic needs exact steps, not the float {step!r}: use a Fraction"
+        )
+    return step
+
+
+def _policy(P: POMDP, field: Field, table: NDArray[Any]) -> Policy:
+    return Policy(P, Numbers.of(field.leave(table)))

@@ -1,0 +1,316 @@
+"""From a Gymnasium environment to an exact POMDP.
+
+A finite environment is deterministic given its random draws. From every start and for every action
+it is run once for each way the draws can fall (`draws`), on copies, until no new state turns up:
+
+    mu(s)            = probability of the runs of reset that end in s
+    p(s', r | s, a)  = probability of the runs of step from s under a that end in s' and pay r
+    omega(o | s)     = 1 for the observation that came with s
+
+Where draws also decide what is seen, states are pairs of the environment's state and the
+observation. A terminated run leads to a terminal state ("end", s).
+"""
+
+from __future__ import annotations
+
+import random
+from collections import deque
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from fractions import Fraction
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from workbench.errors import ModelError, TooLarge, WrongType
+from workbench.extras import need
+from workbench.interop.gym.draws import CannotEnumerate, every_run, read_number
+from workbench.interop.gym.late_progress import LateProgress
+from workbench.interop.gym.subject import Observer, Parts, StateReader, Subject, without_limits
+from workbench.model.numbers import Number, Numbers, frozen, number
+from workbench.model.pomdp import POMDP, Distribution, Emissions, StateSet, Transitions
+from workbench.model.space import Label, Space, show
+from workbench.model.step_limit import with_step_limit
+
+_TWICE = 97
+"""One pair of a state and an action out of this many is run a second time, to find out randomness
+from elsewhere."""
+
+Node = tuple[bool, Hashable, Hashable]
+"""Whether the episode is over, the state, and the observation unless the state decides it."""
+
+
+def from_gymnasium(
+    env: Any,
+    *,
+    gamma: Number = Fraction(99, 100),
+    state: StateReader = None,
+    observe: Observer = None,
+    reward: Callable[[Any, Any], Number] | None = None,
+    actions: Mapping[Label, Any] | Sequence[Label] | None = None,
+    starts: Iterable[Any] | None = None,
+    step_limit: int | None = None,
+    max_states: int = 100_000,
+    name: str | None = None,
+    progress: bool = True,
+) -> POMDP:
+    """Explore a finite Gymnasium environment into an exact POMDP.
+
+    The environment itself is left as it is; copies of it are run. Draws from `env.np_random` are
+    enumerated; what cannot be enumerated is refused with `CannotEnumerate`. Step limits of wrappers
+    are taken off; see `step_limit`.
+
+    Parameters
+    ----------
+    env : an environment, or the id of one.
+    gamma : the discount factor, which environments do not have.
+    state : what tells states apart: attribute names, or a function of the environment; by default
+        all its attributes. MiniGrid environments have a default of their own: the grid, the agent,
+        what it carries.
+    observe : `observe(env, obs)` gives the label of an observation; by default its contents.
+        `MiniGridView` for MiniGrid.
+    reward : `reward(env, r)` gives the reward as a number; by default floats are read as the
+        fractions they stand for.
+    actions : {label: action}, or the labels of some actions to keep.
+    starts : seeds for reset, equally likely, or pairs of reset keywords and a probability; by
+        default the draws of a plain reset are enumerated.
+    step_limit : end episodes after so many steps, which makes the count part of the state.
+    max_states : refuse to go beyond.
+    progress : show the number of states after two seconds.
+
+    >>> lake = from_gymnasium("FrozenLake-v1", state=["s"], gamma=1)
+    >>> lake
+    POMDP FrozenLake-v1: 16 states (5 terminal), 16 observations, 4 actions, 128 outcomes, gamma 1
+    >>> {s_next: str(x) for (s_next, r), x in lake.p(0, 1).items()}
+    {0: '1/3', 4: '1/3', 1: '1/3'}
+    """
+    env = _made(env)
+    subject = _subject(env, state, observe, reward)
+    offered = _chosen(actions, subject.actions())
+    name = name or (env.spec.id if env.spec is not None else type(env.unwrapped).__name__)
+    with LateProgress(f"exploring {name}", progress) as tell:
+        found = _Exploration(subject, list(offered.values()), max_states, tell)
+        found.begin(_starts(starts))
+        found.walk()
+    P = found.model(name, list(offered), gamma)
+    return P if step_limit is None else with_step_limit(P, step_limit, subject.pay_at(step_limit))
+
+
+def _made(env: Any) -> Any:
+    gymnasium = need("gymnasium")
+    if isinstance(env, str):
+        if env.startswith(("MiniGrid-", "BabyAI-")):
+            need("minigrid")  # importing it registers its ids
+        return gymnasium.make(env, disable_env_checker=True)
+    if not isinstance(env, gymnasium.Env):
+        raise WrongType(f"from_gymnasium needs a gymnasium.Env or the id of one, not {env!r}")
+    return env
+
+
+def _subject(
+    env: Any, state: StateReader, observe: Observer, reward: Callable[[Any, Any], Number] | None
+) -> Subject:
+    from workbench.interop.gym.minigrid_view import MiniGridSubject, is_minigrid
+
+    bare = without_limits(env)
+    kind = MiniGridSubject if is_minigrid(bare) else Subject
+    return kind(bare, state, observe, reward)
+
+
+def _chosen(
+    wanted: Mapping[Label, Any] | Sequence[Label] | None, offered: dict[Label, Any]
+) -> dict[Label, Any]:
+    if wanted is None:
+        return offered
+    if isinstance(wanted, Mapping):
+        return dict(wanted)
+    if unknown := [a for a in wanted if a not in offered]:
+        raise ModelError(
+            f"unknown action {show(unknown[0])}; there are {', '.join(show(a) for a in offered)}"
+        )
+    return {a: offered[a] for a in wanted}
+
+
+def _starts(starts: Iterable[Any] | None) -> list[tuple[dict[str, Any], Fraction]]:
+    if starts is None:
+        return [({}, Fraction(1))]
+    given = list(starts)
+    if not given:
+        raise ModelError("starts is empty: an episode needs somewhere to start")
+    if all(isinstance(x, int | np.integer) for x in given):
+        return [({"seed": int(x)}, Fraction(1, len(given))) for x in given]
+    pairs = []
+    for one in given:
+        if not (isinstance(one, tuple) and len(one) == 2 and isinstance(one[0], Mapping)):
+            raise WrongType(
+                f"starts holds seeds, or pairs of reset keywords and a probability, not {one!r}"
+            )
+        pairs.append((dict(one[0]), read_number(one[1])))
+    if (total := sum(x for _, x in pairs)) != 1:
+        raise ModelError(f"the probabilities of starts sum to {total}, not to 1")
+    return pairs
+
+
+@contextmanager
+def _nothing_drawn_elsewhere() -> Iterator[None]:
+    """Refuse what draws from the generators that all programs share."""
+
+    def shared() -> tuple[Any, ...]:
+        kind, keys, *rest = np.random.get_state()  # noqa: NPY002
+        return random.getstate(), kind, np.asarray(keys).tobytes(), rest
+
+    before = shared()
+    yield
+    if shared() != before:
+        raise CannotEnumerate(
+            "the environment draws from the global generator random or numpy.random, not from "
+            "env.np_random"
+        )
+
+
+class _Exploration:
+    """The walk from the starts: nodes in the order they are found, one row of outcomes for each
+    node and action."""
+
+    def __init__(
+        self, subject: Subject, actions: list[Any], max_states: int, tell: Callable[[str], None]
+    ):
+        self.subject, self.actions, self.max_states, self.tell = subject, actions, max_states, tell
+        self.places: dict[Node, int] = {}
+        self.nodes: list[Node] = []
+        self.seen: list[Hashable] = []
+        self.mu: dict[int, Fraction] = {}
+        self.rows: dict[tuple[int, int], dict[tuple[int, Number], Fraction]] = {}
+        self.waiting: deque[tuple[int, Any]] = deque()
+
+    def begin(self, starts: list[tuple[dict[str, Any], Fraction]]) -> None:
+        for keywords, weight in starts:
+            for prob, (env, obs) in every_run(partial(self._reset, keywords)):
+                place = self._place(env, obs, over=False)
+                self.mu[place] = self.mu.get(place, Fraction(0)) + weight * prob
+                self.tell(f"{len(self.nodes):,} starts found")
+
+    def _reset(self, keywords: dict[str, Any], draws: Any) -> tuple[Any, Any]:
+        env = self.subject.copy(self.subject.env)
+        env.unwrapped.np_random = draws
+        with _nothing_drawn_elsewhere() if not self.nodes else nullcontext():
+            obs, _ = env.reset(**keywords)
+        return env, obs
+
+    def walk(self) -> None:
+        pairs = 0
+        while self.waiting:
+            place, env = self.waiting.popleft()
+            for j, action in enumerate(self.actions):
+                row = self._row(env, action)
+                if pairs % _TWICE == 0:
+                    self._again(env, action, row)
+                self.rows[place, j] = row
+                pairs += 1
+            self.tell(f"{len(self.nodes):,} states found, {len(self.waiting):,} to go")
+
+    def _again(self, env: Any, action: Any, row: dict[tuple[int, Number], Fraction]) -> None:
+        with _nothing_drawn_elsewhere():
+            second = self._row(env, action)
+        if second != row:
+            raise CannotEnumerate(
+                f"action {show(action)} from {show(self.subject.state(env))} gave other results "
+                "when it was run a second time: "
+                "something besides env.np_random is random, or copies of the environment share "
+                "their state"
+            )
+
+    def _row(self, env: Any, action: Any) -> dict[tuple[int, Number], Fraction]:
+        row: dict[tuple[int, Number], Fraction] = {}
+        for prob, outcome in every_run(partial(self._step, env, action)):
+            row[outcome] = row.get(outcome, Fraction(0)) + prob
+        return row
+
+    def _step(self, env: Any, action: Any, draws: Any) -> tuple[int, Number]:
+        env = self.subject.copy(env)
+        env.unwrapped.np_random = draws
+        obs, r, terminated, truncated, _ = env.step(action)
+        if truncated and not terminated and not self.subject.keeps_time:
+            raise CannotEnumerate(
+                "the environment ended an episode because time was up, but its state does not "
+                "count steps: make it with a "
+                "larger limit, and pass step_limit to have one"
+            )
+        return self._place(env, obs, bool(terminated or truncated)), number(
+            self.subject.pay(env, r)
+        )
+
+    def _place(self, env: Any, obs: Any, over: bool) -> int:
+        subject = self.subject
+        state = subject.state(env)
+        o = None if subject.sees_by_state else subject.see(env, obs)
+        place = self.places.setdefault((over, state, o), len(self.nodes))
+        if place == len(self.nodes):
+            if place == self.max_states:
+                raise TooLarge(
+                    f"more than {self.max_states:,} states; the last one is {show(state)}. If a "
+                    "counter or something else "
+                    "that does not matter keeps them apart, say what the state is with state=...; "
+                    "else pass a larger max_states"
+                )
+            self.nodes.append((over, state, o))
+            self.seen.append(subject.see(env, obs) if subject.sees_by_state else o)
+            if not over:
+                self.waiting.append((place, env))
+        return place
+
+    def model(self, name: str, actions: list[Label], gamma: Number) -> POMDP:
+        states = _labels([state for _, state, _ in self.nodes])
+        observations = (
+            _labels(self.seen) if all(isinstance(o, Parts) for o in self.seen) else self.seen
+        )
+        if len({(over, state) for over, state, _ in self.nodes}) < len(self.nodes):
+            states = list(zip(states, observations, strict=True))
+        S = Space(
+            [("end", s) if over else s for (over, _, _), s in zip(self.nodes, states, strict=True)]
+        )
+        O, A = Space(dict.fromkeys(observations)), Space(actions)
+        rows = [self.rows.get((i, j), {}) for i in range(len(S)) for j in range(len(A))]
+        outcomes = [(i, r, x) for row in rows for (i, r), x in row.items()]
+        ends = np.concatenate(([0], np.cumsum([len(row) for row in rows])))
+        s_next = np.array([i for i, _, _ in outcomes], dtype=np.int32)
+        o = np.array([O.index(label) for label in observations], dtype=np.int32)
+        return POMDP(
+            name=name,
+            S=S,
+            O=O,
+            A=A,
+            p=Transitions(
+                S,
+                A,
+                frozen(ends),
+                frozen(s_next),
+                Numbers.of([r for _, r, _ in outcomes]),
+                Numbers.of([x for *_, x in outcomes]),
+            ),
+            omega=Emissions(
+                S, O, frozen(np.arange(len(S) + 1)), frozen(o), Numbers.full(len(S), 1)
+            ),
+            gamma=gamma,
+            mu=Distribution(S, Numbers.of([self.mu.get(i, 0) for i in range(len(S))])),
+            terminal=StateSet(S, np.array([over for over, _, _ in self.nodes])),
+        )
+
+
+def _labels(parts: list[Any]) -> list[Label]:
+    """Labels from pairs of names and values: the values of as few parts as tell them apart, bare if
+    there is only one."""
+    names = {tuple(name for name, _ in one) for one in parts}
+    distinct = set(parts)
+    kept = list(next(iter(names))) if len(names) == 1 else []
+    values = {one: dict(one) for one in distinct}
+    for name in reversed(list(kept)):
+        fewer = [other for other in kept if other != name]
+        if fewer and len(
+            {tuple(value[other] for other in fewer) for value in values.values()}
+        ) == len(distinct):
+            kept = fewer
+    if len(kept) == 1:
+        return [values[one][kept[0]] for one in parts]
+    return [tuple(values[one][name] for name in kept) if kept else one for one in parts]

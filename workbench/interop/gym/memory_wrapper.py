@@ -1,0 +1,112 @@
+"""The paper's memories around any Gymnasium environment with discrete actions (Section 4, Appendix
+A.3).
+
+The agent sees (m, o) and chooses (a, w): what the environment shows together with the memory, what
+to do together with what to write. In Gymnasium's spaces:
+
+    memory     B(k)        k bits
+               K(k), O(k)  k cells, oldest first, each empty (0, 0) or (1, o)
+               OA(k)       the same with (1, (o, a))
+               none        0
+    write      a number below |W|: 0 keep and 1 push; the bits of B(k) read as a binary number
+
+`flat=True` makes one number a |W| + w of the action and one vector of the observation
+(`gymnasium.spaces.flatten`).
+"""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import numpy as np
+
+from workbench.errors import WrongType
+from workbench.extras import need
+from workbench.model.memories import Family, parse_memory
+
+gymnasium = need("gymnasium")
+spaces = gymnasium.spaces
+
+
+class MemoryWrapper(gymnasium.Wrapper, gymnasium.utils.RecordConstructorArgs):  # type: ignore[name-defined]
+    """An environment with a memory beside it.
+
+    Parameters
+    ----------
+    env : any environment with a Discrete action space.
+    memory : "none", "K3", "B2", "O1", "OA3", ... or one of `workbench.model.memories`.
+    flat : whether spaces are flattened instead of Dict.
+
+    >>> env = MemoryWrapper(gymnasium.make("FrozenLake-v1"), "OA1")
+    >>> _ = env.reset(seed=0)
+    >>> o, *_ = env.step({"action": 2, "write": 1})
+    >>> o["memory"]
+    ((1, (0, 2)),)
+    """
+
+    def __init__(self, env: Any, memory: str | Family, flat: bool = False):
+        gymnasium.utils.RecordConstructorArgs.__init__(self, memory=memory, flat=flat)
+        gymnasium.Wrapper.__init__(self, env)
+        if not isinstance(env.action_space, spaces.Discrete):
+            raise WrongType(f"MemoryWrapper needs a Discrete action space, not {env.action_space}")
+        self.family = parse_memory(memory) if isinstance(memory, str) else memory
+        if not isinstance(self.family, Family):
+            raise WrongType(f"a memory is one of the paper's, such as 'OA2', not {memory!r}")
+        kind, k, self.flat = self.family.kind, self.family.k, flat
+        self.writes = {"none": 1, "K": 1, "O": 2, "OA": 2, "B": 2**k}[kind]
+        entry = (
+            spaces.Tuple([env.observation_space, env.action_space])
+            if kind == "OA"
+            else env.observation_space
+        )
+        cell = spaces.OneOf([spaces.Discrete(1), entry])
+        m = {"none": spaces.Discrete(1), "B": spaces.MultiBinary(max(k, 1))}.get(
+            kind, spaces.Tuple([cell] * k)
+        )
+        self.dict_space = spaces.Dict({"memory": m, "observation": env.observation_space})
+        if flat:
+            try:
+                self.observation_space = spaces.flatten_space(self.dict_space)
+            except NotImplementedError as error:
+                raise WrongType(
+                    f"the observations {env.observation_space} cannot be flattened: {error}"
+                ) from None
+            self.action_space = spaces.Discrete(int(env.action_space.n) * self.writes)
+        else:
+            self.observation_space = self.dict_space
+            self.action_space = spaces.Dict(
+                {"action": env.action_space, "write": spaces.Discrete(self.writes)}
+            )
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Any, dict[str, Any]]:
+        o, info = self.env.reset(seed=seed, options=options)
+        self.o = copy.deepcopy(o)  # an environment may go on writing to the array that it returned
+        empty = tuple([(0, 0)] * self.family.k)
+        self.m: Any = {"none": 0, "B": np.zeros(self.family.k, dtype=np.int8)}.get(
+            self.family.kind, empty
+        )
+        return self._shown(), info
+
+    def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
+        a, w = (
+            divmod(int(action), self.writes)
+            if self.flat
+            else (action["action"], int(action["write"]))
+        )
+        a = a + self.env.action_space.start if self.flat else a
+        o, (o_next, r, terminated, truncated, info) = self.o, self.env.step(a)
+        self.o = copy.deepcopy(o_next)
+        if self.family.kind == "B":
+            self.m = np.array([int(bit) for bit in f"{w:0{self.family.k}b}"], dtype=np.int8)
+        elif self.family.kind != "none" and (w == 1 or self.family.kind == "K"):
+            self.m = (*self.m[1:], (1, (o, a) if self.family.kind == "OA" else o))
+        return self._shown(), r, terminated, truncated, info
+
+    def _shown(self) -> Any:
+        seen = {"memory": self.m, "observation": self.o}
+        if self.flat:
+            return spaces.flatten(self.dict_space, seen)
+        return copy.deepcopy(seen)  # whoever gets it may keep it

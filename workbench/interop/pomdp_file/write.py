@@ -1,0 +1,244 @@
+"""A POMDP as the text of a `.POMDP` file; see `notes.py` for what goes into comments.
+
+One line for each entry: `T: a : s : s' p`, `O: * : s : o p` and `R: a : s : s' : * r`, or `R: a : s
+: * : * r` where the reward of (s, a) is the same for every successor. Names are used where all
+labels are names of the format, numbers elsewhere. The format has one reward for each (s, a, s'), so
+a successor that some (s, a) reaches with n rewards is written n times: the state and n - 1 copies
+of it, which behave alike.
+"""
+
+from __future__ import annotations
+
+import re
+from decimal import Context, Decimal
+from fractions import Fraction
+from typing import Any
+
+from workbench.interop.pomdp_file.grammar import RESERVED
+from workbench.interop.pomdp_file.notes import note, writable
+from workbench.interop.pomdp_file.source import PomdpFileError
+from workbench.model.numbers import Number
+from workbench.model.pomdp import POMDP
+from workbench.model.space import Space, show
+
+_STRICT_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
+_LONGEST_DECIMAL = 40
+_LONGEST_FRACTION = 4000
+_DIGITS = 17
+"""Significant digits of a fraction that is no decimal: enough for the nearest float."""
+
+
+def pomdp_text(P: POMDP) -> str:
+    """The text of a file that `parse_pomdp` reads back to the same model."""
+    if P.symbols:
+        names = ", ".join(sorted(map(str, P.symbols)))
+        raise PomdpFileError(
+            f"{P.name} holds the symbols {names}: give them values before writing it to a file"
+        )
+    return _Writer(P).text()
+
+
+class _Writer:
+    def __init__(self, P: POMDP):
+        self.P = P
+        self.nS, self.nA = len(P.S), len(P.A)
+        self.spell = _Speller(P.is_exact)
+        self.rows = [self._row(row) for row in range(self.nS * self.nA)]
+        self.copies, self.ids = self._copy_states()
+        originals = [*range(self.nS), *self.copies]
+        self.notes: list[str] = [note("name", P.name)]
+        self.A = self._names("actions", P.A)
+        self.O = self._names("observations", P.O)
+        self.S = self._names("states", P.S, len(self.copies))
+        if P.terminal:
+            self.notes.append(
+                note("terminal", [i for i, s in enumerate(originals) if P.terminal.mask[s]])
+            )
+        if self.copies:
+            self.notes.append(note("copies", self.copies))
+        self.originals = originals
+
+    # ------------------------------------------------------------------ what there is to write
+
+    def _row(self, row: int) -> dict[int, dict[Number, Number]]:
+        """{s_next: {r: probability}} of one (s, a), without zeros."""
+        p = self.P.p
+        found: dict[int, dict[Number, Number]] = {}
+        for k in range(int(p.row_ptr[row]), int(p.row_ptr[row + 1])):
+            if (prob := p.prob[k]) != 0:
+                rewards = found.setdefault(int(p.s_next[k]), {})
+                rewards[p.r[k]] = rewards[p.r[k]] + prob if p.r[k] in rewards else prob
+        return found
+
+    def _copy_states(self) -> tuple[list[int], list[list[int]]]:
+        """The states that the copies are of, and for each state its number and those of its
+        copies."""
+        needed = [1] * self.nS
+        for row in self.rows:
+            for s_next, rewards in row.items():
+                needed[s_next] = max(needed[s_next], len(rewards))
+        copies: list[int] = []
+        ids: list[list[int]] = []
+        for s, count in enumerate(needed):
+            ids.append([s, *range(self.nS + len(copies), self.nS + len(copies) + count - 1)])
+            copies += [s] * (count - 1)
+        return copies, ids
+
+    def _names(self, kind: str, space: Space, extra: int = 0) -> list[str] | None:
+        """The names of the labels; None where numbers are used, and a note where these are not the
+        labels."""
+        labels = list(space)
+        if all(
+            isinstance(x, str) and _STRICT_NAME.fullmatch(x) and x not in RESERVED for x in labels
+        ):
+            names, taken = list(labels), set(labels)
+            for i in range(extra):
+                name = f"{labels[self.copies[i]]}-copy{i}"
+                while name in taken:
+                    name += "-"
+                names.append(name)
+                taken.add(name)
+            return names
+        if not all(type(x) is int and x == i for i, x in enumerate(labels)):
+            self.notes.append(note(kind, [writable(label) for label in labels]))
+        return None
+
+    # ------------------------------------------------------------------ the text
+
+    def text(self) -> str:
+        P, spell = self.P, self.spell
+        S, A, O = (_Shown(names) for names in (self.S, self.A, self.O))
+        body = [
+            f"discount: {spell(P.gamma)}",
+            "values: reward",
+            f"states: {_declared(self.S, len(self.originals))}",
+            f"actions: {_declared(self.A, self.nA)}",
+            f"observations: {_declared(self.O, len(P.O))}",
+            "",
+            "start:",
+            " ".join(
+                spell(P.mu.prob[s]) if s < self.nS else spell(P.mu.prob[0] * 0)
+                for s in range(len(self.originals))
+            ),
+            "",
+        ]
+        for s, original in enumerate(self.originals):
+            body += self._transitions(s, original, S, A)
+        body.append("")
+        for s, original in enumerate(self.originals):
+            span = range(int(P.omega.row_ptr[original]), int(P.omega.row_ptr[original + 1]))
+            body += [
+                f"O: * : {S[s]} : {O[int(P.omega.o[k])]} {spell(P.omega.prob[k])}" for k in span
+            ]
+        body.append("")
+        for s, original in enumerate(self.originals):
+            body += self._rewards(s, original, S, A)
+        if P.is_exact:
+            self.notes.append(note("exact", spell.fractions))
+        head = [f"# {line}" for line in self._introduction()] + self.notes
+        return "\n".join([*head, "", *body]) + "\n"
+
+    def _introduction(self) -> list[str]:
+        lines = [
+            f"A POMDP of {self.nS} states. The first observation is that of the start state, "
+            "before any action."
+        ]
+        if self.P.terminal:
+            lines.append("Terminal states are absorbing here: an episode ends on reaching them.")
+        return lines
+
+    def _transitions(self, s: int, original: int, S: _Shown, A: _Shown) -> list[str]:
+        if self.P.terminal.mask[original]:
+            return [f"T: * : {S[s]} : {S[s]} 1.0"]
+        return [
+            f"T: {A[a]} : {S[s]} : {S[self.ids[s_next][i]]} {self.spell(prob)}"
+            for a in range(self.nA)
+            for s_next, rewards in self.rows[original * self.nA + a].items()
+            for i, prob in enumerate(rewards.values())
+        ]
+
+    def _rewards(self, s: int, original: int, S: _Shown, A: _Shown) -> list[str]:
+        lines = []
+        for a in range(self.nA):
+            row = self.rows[original * self.nA + a]
+            distinct = {r for rewards in row.values() for r in rewards}
+            if len(distinct) == 1 and (r := distinct.pop()) != 0:
+                lines.append(f"R: {A[a]} : {S[s]} : * : * {self.spell(r)}")
+            elif len(distinct) > 1:
+                lines += [
+                    f"R: {A[a]} : {S[s]} : {S[self.ids[s_next][i]]} : * {self.spell(r)}"
+                    for s_next, rewards in row.items()
+                    for i, r in enumerate(rewards)
+                    if r != 0
+                ]
+        return lines
+
+
+class _Shown:
+    """How the i-th state, action or observation is written in a line."""
+
+    def __init__(self, names: list[str] | None):
+        self.names = names
+
+    def __getitem__(self, i: int) -> str:
+        return str(i) if self.names is None else self.names[i]
+
+
+def _declared(names: list[str] | None, count: int) -> str:
+    return str(count) if names is None else " ".join(names)
+
+
+class _Speller:
+    """Numbers as text: floats as Python prints them, fractions as decimals.
+
+    A fraction that is no short decimal is written as a rounded decimal with an exponent, a spelling
+    that stands for this fraction alone; `fractions` maps these spellings to the fractions.
+    """
+
+    def __init__(self, exact: bool):
+        self.exact = exact
+        self.fractions: dict[str, str] = {}
+        self.known: dict[Fraction, str] = {}
+
+    def __call__(self, x: Any) -> str:
+        if not self.exact:
+            return repr(float(x))
+        if x not in self.known:
+            self.known[x] = _decimal(x) or self._rounded(x)
+        return self.known[x]
+
+    def _rounded(self, x: Fraction) -> str:
+        fraction = (
+            str(x)
+            if x.denominator.bit_length() + x.numerator.bit_length() < 3 * _LONGEST_FRACTION
+            else ""
+        )
+        if not fraction:
+            raise PomdpFileError(
+                f"a number with more than {_LONGEST_FRACTION} digits cannot be written: "
+                f"{show(float(x))}"
+            )
+        digits = _DIGITS
+        while True:
+            context = Context(prec=digits, Emax=10**6, Emin=-(10**6))
+            spelling = (
+                f"{context.divide(Decimal(x.numerator), Decimal(x.denominator)):.{digits - 1}e}"
+            )
+            if spelling not in self.fractions:
+                self.fractions[spelling] = fraction
+                return spelling
+            digits += 1
+
+
+def _decimal(x: Fraction) -> str | None:
+    """The decimal that equals a fraction, if it is short."""
+    rest, twos, fives = x.denominator, 0, 0
+    while rest % 2 == 0 and twos <= _LONGEST_DECIMAL:
+        rest, twos = rest // 2, twos + 1
+    while rest % 5 == 0 and fives <= _LONGEST_DECIMAL:
+        rest, fives = rest // 5, fives + 1
+    places = max(twos, fives, 1)
+    if rest != 1 or places > _LONGEST_DECIMAL or x.numerator.bit_length() > 4 * _LONGEST_DECIMAL:
+        return None
+    digits = str(abs(x.numerator) * 10**places // x.denominator).rjust(places + 1, "0")
+    return f"{'-' if x < 0 else ''}{digits[:-places]}.{digits[-places:]}"

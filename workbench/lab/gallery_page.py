@@ -1,0 +1,84 @@
+"""The gallery as one page of HTML that needs nothing else: tables, pictures as inline SVG,
+provenance, certificates by name."""
+
+from __future__ import annotations
+
+import html
+import json
+from pathlib import Path
+from typing import Any
+
+from workbench.lab.gallery import GalleryEntry
+from workbench.lab.print import figure7_html
+from workbench.lab.svg import diagram
+from workbench.model.space import counted
+from workbench.sweeps.store import write_whole
+
+_STYLE = """
+body { font: 15px/1.45 system-ui, sans-serif; max-width: 62rem; margin: 2rem auto; padding: 0 1rem; color: #1f2937; }
+article { border-top: 2px solid #1f2937; margin-top: 2rem; padding-top: .5rem; }
+.side { display: flex; flex-wrap: wrap; gap: 2rem; align-items: flex-start; }
+table { border-collapse: collapse; margin: .5rem 0; }
+th, td { padding: .15rem .6rem; text-align: left; }
+thead tr, tbody { border-bottom: 1px solid #1f2937; }
+table.figure7 td.r, table.figure7 th { text-align: right; }
+table.figure7 td.s, table.figure7 th:nth-child(3) { border-left: 3px double #1f2937; }
+dl { display: grid; grid-template-columns: max-content auto; gap: .1rem .8rem; margin: .5rem 0; }
+dt { color: #4b5563; } dd { margin: 0; overflow-wrap: anywhere; } code { font-size: .9em; } svg { max-width: 100%; height: auto; }
+details { margin: .5rem 0; } pre { overflow-x: auto; background: #f3f4f6; padding: .5rem; font-size: .8rem; }
+"""
+
+
+def gallery_page(entries: list[GalleryEntry], title: str = "Gallery of counterexamples") -> str:
+    """The page."""
+    contents = "".join(
+        f"<li><a href='#{_id(e)}'>{html.escape(e.name)}</a>: "
+        f"{html.escape(e.find.statement.sentence())}</li>"
+        for e in entries
+    )
+    body = "".join(_article(entry) for entry in entries)
+    many = f"{counted(len(entries), 'task')}, each verified in exact arithmetic."
+    return (
+        "<!DOCTYPE html><html lang='en'><head><meta "
+        f"charset='utf-8'><title>{html.escape(title)}</title>"
+        "<meta name='viewport' content='width=device-width, initial-scale=1'>"
+        f"<style>{_STYLE}</style></head><body><h1>{html.escape(title)}</h1><p>{many}</p><ol>{contents}</ol>{body}</body></html>\n"
+    )
+
+
+def write_gallery_page(entries: list[GalleryEntry], path: str | Path) -> None:
+    """The page as a file."""
+    write_whole(Path(path), gallery_page(entries).encode())
+
+
+def _id(entry: GalleryEntry) -> str:
+    return html.escape(entry.name, quote=True)
+
+
+def _article(entry: GalleryEntry) -> str:
+    find = entry.find
+    facts = _list(find.verdict.facts)
+    certificates = [str(c.get("kind")) for c in find.verdict.certificates]
+    whence = dict(find.provenance)
+    space = whence.pop("space", None)
+    origin: dict[str, Any] = {
+        **({"space": ", ".join(f"{k} {v}" for k, v in space.items())} if space else {}),
+        **whence,
+    }
+    origin["certificates"] = (
+        ", ".join(certificates) or "none; judged again in rationals when checked"
+    )
+    source = html.escape(json.dumps(entry.record["task"], indent=1))
+    return (
+        f"<article id='{_id(entry)}'><h2>{html.escape(entry.name)}</h2><p>{html.escape(find.statement.sentence())}</p>"
+        f"<div class='side'><div>{figure7_html(find.task)}{facts}</div><div>{diagram(find.task)}</div></div>"
+        f"{_list(origin)}<details><summary>The task as "
+        f"data</summary><pre>{source}</pre></details></article>"
+    )
+
+
+def _list(items: Any) -> str:
+    rows = "".join(
+        f"<dt>{html.escape(str(k))}</dt><dd>{html.escape(str(v))}</dd>" for k, v in items.items()
+    )
+    return f"<dl>{rows}</dl>"

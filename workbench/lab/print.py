@@ -1,0 +1,175 @@
+"""Finds on paper: the table of a sequence task in the style of Figure 7, the rows of any other
+task, as text, HTML and LaTeX.
+
+Figure 7 lists the sequences of actions with their rewards in two columns, a rule after each first
+action:
+
+>>> from workbench.improvement.batch import sequence_task
+>>> print(figure7(sequence_task([[0, 1], [2, 0]])))
+(a1, a2)  R || (a1, a2)  R
+--------------------------
+(0, 0)    0 || (1, 0)    2
+(0, 1)    1 || (1, 1)    0
+--------------------------
+"""
+
+from __future__ import annotations
+
+import html
+from fractions import Fraction
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+from workbench.lab.sequences import table_of
+from workbench.model.pomdp import POMDP
+from workbench.model.space import show
+from workbench.model.table import shown
+
+if TYPE_CHECKING:
+    from workbench.lab.find import Find
+
+Block = list[tuple[str, str]]
+
+
+def _blocks(P: POMDP) -> tuple[str, list[Block], list[Block]] | None:
+    """The head of a column, and the blocks of the left and of the right one: a block for each first
+    action."""
+    table = table_of(P)
+    if table is None:
+        return None
+    n = len(table)
+    blocks = [
+        [
+            (show((P.A[a], *(P.A[b] for b in rest))), _number(table[(a, *rest)]))
+            for rest in product(range(n), repeat=table.ndim - 1)
+        ]
+        for a in range(n)
+    ]
+    half = (n + 1) // 2
+    return f"({', '.join(f'a{i + 1}' for i in range(table.ndim))})", blocks[:half], blocks[half:]
+
+
+def _number(x: Any) -> str:
+    """Halves, quarters and the like as the paper prints them; other fractions as they are."""
+    x = Fraction(x)
+    return f"{float(x):g}" if x.denominator in (2, 4, 5, 10) else str(x)
+
+
+def figure7(P: POMDP) -> str:
+    """The rewards of a sequence task as the paper's Figure 7 prints them; the rows of p for any
+    other task."""
+    found = _blocks(P)
+    if found is None:
+        return model_rows(P)
+    head, left, right = found
+    every = [line for block in (*left, *right) for line in block]
+    wide = max(len(head), *(len(name) for name, _ in every))
+    far = max(1, *(len(r) for _, r in every))
+
+    def cell(line: tuple[str, str] | None) -> str:
+        return " " * (wide + far + 2) if line is None else f"{line[0]:<{wide}}  {line[1]:>{far}}"
+
+    rule = "-" * (2 * (wide + far + 2) + 4)
+    lines = [f"{cell((head, 'R'))} || {cell((head, 'R'))}".rstrip(), rule]
+    for i, block in enumerate(left):
+        other: list[Any] = right[i] if i < len(right) else [None] * len(block)
+        lines += [f"{cell(a)} || {cell(b)}".rstrip() for a, b in zip(block, other, strict=True)]
+        lines.append(rule)
+    return "\n".join(lines)
+
+
+def latex(P: POMDP) -> str:
+    """The same as a LaTeX tabular; only sequence tasks have one."""
+    found = _blocks(P)
+    if found is None:
+        return ""
+    head, left, right = found
+    lines = [
+        r"\begin{tabular}{ c r || c r}",
+        r"\hline",
+        rf"${head}$ & R & ${head}$ & R \\",
+        r"\hline",
+    ]
+    for i, block in enumerate(left):
+        other: list[Any] = right[i] if i < len(right) else [("", "")] * len(block)
+        lines += [" & ".join((*a, *b)) + r" \\" for a, b in zip(block, other, strict=True)]
+        lines.append(r"\hline")
+    return "\n".join([*lines, r"\end{tabular}"])
+
+
+def rows_of(P: POMDP) -> tuple[list[str], list[list[str]]]:
+    """A table with a row for each outcome: state, observation, action, next state, reward,
+    probability."""
+    head = ["state", "shows", "action", "next", "reward", "probability"]
+    rows = []
+    for s in P.S:
+        if s in P.terminal:
+            continue
+        seen = ", ".join(
+            show(o) if x == 1 else f"{show(o)} ({shown(x)})" for o, x in P.omega(s).items()
+        )
+        for a in P.A:
+            for (t, r), x in P.p(s, a).items():
+                rows.append([show(s), seen, show(a), show(t), shown(r), shown(x)])
+    if all(row[-1] == "1" for row in rows):
+        return head[:-1], [row[:-1] for row in rows]
+    return head, rows
+
+
+def model_rows(P: POMDP) -> str:
+    """The outcomes of a task as text, with where it starts and its discount."""
+    head, rows = rows_of(P)
+    widths = [max(len(line[j]) for line in (head, *rows)) for j in range(len(head))]
+    lines = [
+        "  ".join(x.ljust(w) for x, w in zip(line, widths, strict=True)).rstrip()
+        for line in (head, *rows)
+    ]
+    starts = ", ".join(f"{show(s)}: {shown(x)}" for s, x in P.mu.items())
+    return "\n".join([*lines, f"starts in {starts}; gamma {shown(P.gamma)}"])
+
+
+# ---------------------------------------------------------------------- finds
+
+
+def describe_find(find: Find) -> str:
+    """A find as text."""
+    facts = "\n".join(f"{key}: {value}" for key, value in find.verdict.facts.items())
+    return "\n".join(
+        part for part in (find.statement.sentence(), figure7(find.task), facts) if part
+    )
+
+
+def figure7_html(P: POMDP) -> str:
+    """The table as HTML, self-contained."""
+    found = _blocks(P)
+    if found is None:
+        head, rows = rows_of(P)
+        top = "".join(f"<th>{html.escape(x)}</th>" for x in head)
+        body = "".join(
+            "<tr>" + "".join(f"<td>{html.escape(x)}</td>" for x in row) + "</tr>" for row in rows
+        )
+        starts = html.escape(model_rows(P).rsplit("\n", 1)[-1])
+        return f"<table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table><p>{starts}</p>"
+    head_text, left, right = found
+    top = f"<th>{head_text}</th><th>R</th>" * 2
+    body = ""
+    for i, block in enumerate(left):
+        other: list[Any] = right[i] if i < len(right) else [("", "")] * len(block)
+        rows_html = (
+            f"<tr><td>{html.escape(a[0])}</td><td class='r'>{a[1]}</td>"
+            f"<td class='s'>{html.escape(b[0])}</td><td class='r'>{b[1]}</td></tr>"
+            for a, b in zip(block, other, strict=True)
+        )
+        body += f"<tbody>{''.join(rows_html)}</tbody>"
+    return f"<table class='figure7'><thead><tr>{top}</tr></thead>{body}</table>"
+
+
+def described_html(find: Find) -> str:
+    """A find as HTML, with its diagram."""
+    from workbench.lab.svg import diagram
+
+    facts = "".join(
+        f"<li>{html.escape(f'{key}: {value}')}</li>" for key, value in find.verdict.facts.items()
+    )
+    sentence = html.escape(find.statement.sentence())
+    return f"<p>{sentence}</p>{figure7_html(find.task)}<ul>{facts}</ul>{diagram(find.task)}"

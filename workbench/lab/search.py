@@ -1,0 +1,377 @@
+"""`search(statement, over=space)`: tasks of a space on which a statement holds.
+
+    exhaustive   every class of the space, in order; "none" then speaks of the whole space
+    random       tasks drawn from the space
+    climb        from random tasks uphill along the statement's score, one digit of the code at a time
+
+The work is cut into pieces that do not depend on one another: a range of codes, or draws from a
+generator of their own, made from the seed and the number of the piece. Their results are taken in
+the order of the pieces, so that what is found depends neither on the number of workers nor on which
+of them is faster. A search with a `store` writes down after each piece how far it is, under a key
+of everything that its answer depends on, and goes on from there when it is called again. Ctrl-C
+ends it with what it has.
+"""
+
+from __future__ import annotations
+
+import pickle
+import time
+from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import nullcontext
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from workbench.errors import WorkbenchError, WrongType
+from workbench.executors.executor import make_executor
+from workbench.lab.find import Find, SearchResult
+from workbench.lab.journal import Journal, version_of
+from workbench.lab.spaces import Code, Codes, TaskSpace
+from workbench.lab.statements import Statement, Verdict, as_statement
+from workbench.progress import Waiting
+
+METHODS = ("auto", "exhaustive", "random", "climb")
+
+FEASIBLE = 20_000
+FEASIBLE_IN_BATCHES = 5_000_000
+"""Spaces of up to this many codes are gone through by method="auto", one by one or thousands at
+once."""
+
+TRIES = 10_000
+"""Tasks judged at random or uphill, unless told otherwise."""
+
+_PIECE, _BATCHED_PIECE = 256, 16_384
+_MOVES, _NEIGHBOURS = 60, 48
+
+
+@dataclass(frozen=True)
+class Job:
+    """What every piece of a search needs to know."""
+
+    statement: Statement
+    space: TaskSpace
+    method: str
+    seed: int
+    merge: tuple[str, ...]
+    exact: bool
+    size: int
+    keep: int | None
+
+    @property
+    def pieces(self) -> int | None:
+        """How many there are; None if there is no end to them."""
+        return -(-self.space.size // self.size) if self.method == "exhaustive" else None
+
+
+@dataclass
+class Piece:
+    """What was found in a piece."""
+
+    judged: int = 0
+    looked_at: int = 0
+    undecided: int = 0
+    mistaken: int = 0
+    seeming: int = 0
+    hits: list[tuple[Code, Verdict]] = field(default_factory=list)
+    best: tuple[float, Code] | None = None
+
+    def near(self, score: float, code: Code) -> None:
+        """Remember the highest score that is no find."""
+        if np.isfinite(score) and (self.best is None or score > self.best[0]):
+            self.best = float(score), code
+
+
+# ---------------------------------------------------------------------- one piece
+
+
+def judge_piece(job: Job, number: int) -> Piece:
+    """The piece with a number."""
+    if job.method == "exhaustive":
+        return _range(job, number)
+    rng = np.random.default_rng([job.seed, number])
+    return _draws(job, rng) if job.method == "random" else _climb(job, rng)
+
+
+def _range(job: Job, number: int) -> Piece:
+    first, last = number * job.size, min((number + 1) * job.size, job.space.size)
+    codes = job.space.codes(first, last)
+    piece = Piece(looked_at=last - first)
+    _judge(job, codes[job.space.is_canonical(codes, job.merge)], piece)
+    return piece
+
+
+def _draws(job: Job, rng: np.random.Generator) -> Piece:
+    piece = Piece()
+    _judge(job, np.array([job.space.sample(rng) for _ in range(job.size)]), piece)
+    return piece
+
+
+def _climb(job: Job, rng: np.random.Generator) -> Piece:
+    """Uphill from one random task, to the best of some neighbours, until a find or the top."""
+    piece = Piece()
+    here = job.space.sample(rng)
+    (height,) = _judge(job, np.array([here]), piece)
+    for _ in range(_MOVES):
+        if piece.hits:
+            break
+        around = np.array(job.space.neighbours(here, rng, _NEIGHBOURS))
+        if not len(around):
+            break
+        heights = _judge(job, around, piece)
+        known = np.where(np.isnan(heights), -np.inf, heights)
+        top = int(np.argmax(known))
+        if not known[top] > (-np.inf if np.isnan(height) else height):
+            break
+        here, height = tuple(around[top].tolist()), float(known[top])
+    return piece
+
+
+def _judge(job: Job, codes: Codes, piece: Piece) -> Any:
+    """Judge some tasks, quickly and then exactly; their scores."""
+    if not len(codes):
+        return np.empty(0)
+    scores = np.full(len(codes), 1.0) if job.exact else job.statement.scores(job.space, codes)
+    piece.judged += len(codes)
+    piece.undecided += int(np.isnan(scores).sum())
+    for code, score in zip(codes.tolist(), scores.tolist(), strict=True):
+        if not score > 0:
+            piece.near(score, tuple(code))
+            continue
+        if job.keep is not None and len(piece.hits) >= job.keep:
+            piece.seeming += 1
+            continue
+        verdict = job.statement.exactly(job.space.task(tuple(code)))
+        if verdict.holds:
+            piece.hits.append((tuple(code), verdict))
+        elif verdict.holds is None:
+            piece.undecided += 1
+        elif not job.exact:
+            piece.mistaken += 1
+    return scores
+
+
+# ---------------------------------------------------------------------- all of it
+
+
+def search(
+    statement: Statement | str | Callable[..., Any],
+    over: TaskSpace,
+    method: str = "auto",
+    seed: int = 0,
+    tries: int | None = None,
+    seconds: float | None = None,
+    workers: int | None = None,
+    engine: str | None = None,
+    scheduler: str | None = None,
+    store: str | Path | None = None,
+    keep: int | None = 10,
+    exact: bool = False,
+    merge: Collection[str] | None = None,
+    **parameters: Any,
+) -> SearchResult:
+    """Look for tasks on which a statement holds.
+
+    Parameters
+    ----------
+    statement : a name of `statements.statements()` with its parameters as further keywords, a
+        `Statement`, or a Python function of the task (see `statements.Predicate`).
+    over : the space to look in.
+    method : "exhaustive", "random", "climb", or "auto": exhaustive where that is feasible, else
+        climb.
+    seed : of random and climb; the same seed gives the same finds.
+    tries : the most tasks to judge; without it all for exhaustive, and 10,000 for the others.
+    seconds : stop after so long.
+    workers, engine, scheduler : where the work is done, as for `engines.engine`; a scheduler alone
+        means Dask. Without any, here, where statements that are judged in compiled batches use all
+        cores.
+    store : a folder in which the search writes down how far it is, and from which it goes on.
+    keep : stop after so many finds; None goes on to the end.
+    exact : judge every task in rationals, so that an exhaustive search without a find is a proof.
+    merge : symmetries to merge, if not all that leave the statement's answer alone for certain.
+
+    >>> from workbench.lab.sequences import SequenceTasks
+    >>> found = search("oracle-stuck", SequenceTasks(2, 2, lowest=0, highest=2), memory="B1", but_not=["OA1"])
+    >>> found
+    From uniform the oracle loop with B1 ends below the best memoryless value, and with OA1 it does not.
+    no find among sequence tasks of length 2, 2 actions, rewards 0, 1, 2, gamma 1: all 81 tasks (51 modulo scale, shift),
+    judged in floats and the finds exactly; 1 undecided.
+    """
+    one = as_statement(statement, **parameters)
+    if not isinstance(over, TaskSpace):
+        raise WrongType(f"a search needs a space of tasks, not {over!r}")
+    for what, limit in (("tries", tries), ("keep", keep), ("workers", workers)):
+        if limit is not None and (
+            isinstance(limit, bool) or not isinstance(limit, int) or limit < 1
+        ):
+            raise WorkbenchError(f"{what} is a whole number, at least 1, not {limit!r}")
+    job = _job(one, over, method, seed, exact, merge, keep)
+    if tries is None and job.method != "exhaustive":
+        tries = TRIES
+    if engine in ("local", "dask"):
+        _check_travels(job)
+    state = _State(job, Journal(store, job) if store is not None else None)
+    if engine is None and scheduler is not None:
+        engine = "dask"
+    where = make_executor(engine, workers, scheduler) if engine is not None else nullcontext()
+    try:
+        with Waiting(f"{one.name} over {over.name}") as waiting, where as running:
+            for piece in () if state.is_enough(tries) else _in_order(job, state.next, running):
+                state.take(piece)
+                waiting.report(state.share(tries), state.told())
+                if state.is_enough(tries):
+                    break
+                if seconds is not None and waiting.seconds >= seconds:
+                    state.interrupted = not state.is_over()
+                    break
+    except KeyboardInterrupt:
+        state.interrupted = True
+    finally:
+        state.write(always=True)
+    return state.result()
+
+
+def _job(
+    one: Statement,
+    space: TaskSpace,
+    method: str,
+    seed: int,
+    exact: bool,
+    merge: Collection[str] | None,
+    keep: int | None,
+) -> Job:
+    if method not in METHODS:
+        raise WorkbenchError(f"method must be one of {', '.join(METHODS)}, not {method!r}")
+    batched = one.is_batched(space) and not exact
+    if method == "auto":
+        method = (
+            "exhaustive"
+            if space.size <= (FEASIBLE_IN_BATCHES if batched else FEASIBLE)
+            else "climb"
+        )
+    kinds = space.usable(one.symmetries(space) if merge is None else merge)
+    size = {
+        "exhaustive": _BATCHED_PIECE if batched else _PIECE,
+        "random": _BATCHED_PIECE // 8 if batched else _PIECE // 8,
+    }
+    return Job(one, space, method, seed, kinds, exact, min(size.get(method, 1), space.size), keep)
+
+
+def _check_travels(job: Job) -> None:
+    """Raise unless the statement can be sent to another process."""
+    try:
+        pickle.dumps(job)
+    except (pickle.PicklingError, AttributeError, TypeError):
+        raise WorkbenchError(
+            "this statement cannot be sent to other processes: define the function at the top of "
+            "a module, or search "
+            'here or with engine="threads"'
+        ) from None
+
+
+def _in_order(job: Job, first: int, running: Any) -> Iterator[Piece]:
+    """The pieces from a number on, in order, wherever they are computed."""
+    numbers: Iterable[int] = _count(first, job.pieces)
+    if running is None:
+        yield from (judge_piece(job, number) for number in numbers)
+        return
+    early: dict[int, Piece] = {}
+    due = 0
+    for place, piece in running.run(partial(judge_piece, job), numbers):
+        early[place] = piece
+        while due in early:
+            yield early.pop(due)
+            due += 1
+
+
+def _count(first: int, last: int | None) -> Iterator[int]:
+    number = first
+    while last is None or number < last:
+        yield number
+        number += 1
+
+
+class _State:
+    """How far a search is."""
+
+    def __init__(self, job: Job, journal: Journal | None):
+        self.job, self.journal = job, journal
+        self.total = Piece()
+        self.next = 0
+        self.interrupted = False
+        self.began = time.monotonic()
+        self.written = self.began
+        if journal is not None and (found := journal.read()) is not None:
+            self.next, self.total = found
+
+    def take(self, piece: Piece) -> None:
+        total = self.total
+        for key in ("judged", "looked_at", "undecided", "mistaken", "seeming"):
+            setattr(total, key, getattr(total, key) + getattr(piece, key))
+        total.hits += piece.hits
+        if piece.best is not None:
+            total.near(*piece.best)
+        self.next += 1
+        self.write()
+
+    def write(self, always: bool = False) -> None:
+        if self.journal is not None and (always or time.monotonic() > self.written + 1):
+            self.journal.write(self.next, self.total)
+            self.written = time.monotonic()
+
+    def is_over(self) -> bool:
+        return self.job.pieces is not None and self.next >= self.job.pieces
+
+    def is_enough(self, tries: int | None) -> bool:
+        keep = self.job.keep
+        return (tries is not None and self.total.judged >= tries) or (
+            keep is not None and len(self.total.hits) >= keep
+        )
+
+    def share(self, tries: int | None) -> float:
+        if self.job.method == "exhaustive" and tries is None:
+            return self.total.looked_at / self.job.space.size
+        return self.total.judged / (tries or TRIES)
+
+    def told(self) -> str:
+        return f"{self.total.judged:,} tasks, {len(self.total.hits):,} finds"
+
+    def result(self) -> SearchResult:
+        job, total = self.job, self.total
+        allowed = job.statement.symmetries(job.space)
+        version = version_of(job)
+        finds = tuple(
+            Find(job.space.task(code), job.statement, verdict, _provenance(job, code, version))
+            for code, verdict in total.hits[: job.keep]
+        )
+        return SearchResult(
+            statement=job.statement,
+            space=job.space,
+            method=job.method,
+            seed=job.seed,
+            finds=finds,
+            judged=total.judged,
+            looked_at=total.looked_at,
+            merged=job.merge,
+            undecided=total.undecided,
+            mistaken=total.mistaken,
+            seeming=total.seeming + len(total.hits) - len(finds),
+            exact=job.exact,
+            provable=set(job.merge) <= set(allowed),
+            interrupted=self.interrupted,
+            seconds=time.monotonic() - self.began,
+            best=total.best,
+        )
+
+
+def _provenance(job: Job, code: Code, version: dict[str, str]) -> dict[str, Any]:
+    return {
+        "space": job.space.settings(),
+        "code": list(code),
+        "method": job.method,
+        "seed": job.seed,
+        "merged": list(job.merge),
+        **version,
+    }

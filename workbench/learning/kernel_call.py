@@ -1,0 +1,224 @@
+"""What each learner needs to run: its kernel, its tables, its workspace and the order of its
+arguments."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.errors import WrongType
+from workbench.learning.actor_kernels import actor_critic
+from workbench.learning.learners import (
+    ActorCritic,
+    DoubleQLearning,
+    Learner,
+    MonteCarlo,
+    Prediction,
+    QLearning,
+    Sarsa,
+)
+from workbench.learning.random_kernels import TWO53
+from workbench.learning.sarsa_kernels import sarsa
+from workbench.learning.value_kernels import double_q_learning, monte_carlo, q_learning
+
+Tables = dict[str, NDArray[np.float64]]
+Workspace = dict[str, NDArray[Any]]
+
+_NO_LIMIT = 2**63
+
+
+class KernelCall:
+    """A learner on a POMDP of |O| observations and |A| actions. Tables belong to a run, a workspace
+    to a thread."""
+
+    kernel: Callable[..., int]
+    specialises = True
+    """Whether the kernel is faster when |A| is known to the compiler."""
+
+    def __init__(self, nO: int, nA: int, learner: Any, gamma: float):
+        self.nO, self.nA, self.learner, self.gamma = nO, nA, learner, gamma
+        cut = learner.max_episode_steps
+        self.limit = np.uint64(_NO_LIMIT if cut is None else cut)
+
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        """The shape of each table."""
+        return {"q": (self.nO, self.nA)}
+
+    def initial(self) -> dict[str, float]:
+        """What each table holds at the start."""
+        return dict.fromkeys(self.shapes(), float(self.learner.initial))
+
+    def workspace(self) -> Workspace:
+        """Arrays that a thread uses for one run after another."""
+        return {}
+
+    def workspace_bytes(self) -> int:
+        return 0
+
+    def arguments(self, tables: Tables, workspace: Workspace) -> tuple[Any, ...]:
+        """The kernel's arguments after the ones that all kernels share. Tables are passed flat."""
+        raise NotImplementedError
+
+    def prepare(self, workspace: Workspace) -> None:
+        """Make the workspace fit for a new run."""
+
+    def enlarge(self, workspace: Workspace) -> None:
+        """Make room after a kernel stopped for lack of it."""
+        raise NotImplementedError
+
+    def thresholds(self, probability: float) -> np.uint64:
+        return np.uint64(math.floor(probability * TWO53))
+
+
+class QLearningCall(KernelCall):
+    kernel = staticmethod(q_learning)
+
+    def arguments(self, tables: Tables, workspace: Workspace) -> tuple[Any, ...]:
+        L = self.learner
+        return (
+            tables["q"].reshape(-1),
+            self.thresholds(L.epsilon),
+            float(L.step),
+            self.gamma,
+            self.limit,
+        )
+
+
+class DoubleQLearningCall(KernelCall):
+    kernel = staticmethod(double_q_learning)
+
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        return {"q1": (self.nO, self.nA), "q2": (self.nO, self.nA)}
+
+    def arguments(self, tables: Tables, workspace: Workspace) -> tuple[Any, ...]:
+        L = self.learner
+        q1, q2 = tables["q1"].reshape(-1), tables["q2"].reshape(-1)
+        return (q1, q2, self.thresholds(L.epsilon), float(L.step), self.gamma, self.limit)
+
+
+class MonteCarloCall(KernelCall):
+    kernel = staticmethod(monte_carlo)
+
+    def workspace(self) -> Workspace:
+        room = min(4096, int(self.limit))
+        return {"pair_at": np.empty(room, dtype=np.uint32), "r_at": np.empty(room)}
+
+    def enlarge(self, workspace: Workspace) -> None:
+        for name, old in workspace.items():
+            workspace[name] = np.empty(4 * len(old), dtype=old.dtype)
+            workspace[name][: len(old)] = old
+
+    def arguments(self, tables: Tables, workspace: Workspace) -> tuple[Any, ...]:
+        L = self.learner
+        episode = (workspace["pair_at"], workspace["r_at"])
+        return (
+            tables["q"].reshape(-1),
+            *episode,
+            self.thresholds(L.epsilon),
+            float(L.step),
+            self.gamma,
+            self.limit,
+        )
+
+
+class SarsaCall(KernelCall):
+    kernel = staticmethod(sarsa)
+
+    def workspace(self) -> Workspace:
+        entries = self.nO * self.nA
+        return {
+            "active": np.empty(entries, dtype=np.uint32),
+            "z": np.empty(entries),
+            "place": np.zeros(entries, dtype=np.uint32),
+            "q_old_at": np.zeros(1),
+        }
+
+    def workspace_bytes(self) -> int:
+        return 16 * self.nO * self.nA
+
+    def prepare(self, workspace: Workspace) -> None:
+        workspace["place"].fill(0)
+
+    def choice(self) -> tuple[Any, Any, np.uint64]:
+        """How actions and steps are chosen: thresholds of a fixed policy, the steps' halving time,
+        epsilon."""
+        return None, None, self.thresholds(self.learner.epsilon)
+
+    def arguments(self, tables: Tables, workspace: Workspace) -> tuple[Any, ...]:
+        L = self.learner
+        traces = (workspace["active"], workspace["z"], workspace["place"], workspace["q_old_at"])
+        numbers = (float(L.step), self.gamma, float(L.lam), float(L.trace_cutoff), self.limit)
+        return (tables["q"].reshape(-1), *traces, *self.choice(), *numbers)
+
+
+class PredictionCall(SarsaCall):
+    specialises = False
+
+    def choice(self) -> tuple[Any, Any, np.uint64]:
+        pi = self.learner.policy.prob.floats
+        behaviour = (
+            np.floor(np.minimum(np.cumsum(pi, axis=1), 1.0) * TWO53).astype(np.uint64).reshape(-1)
+        )
+        halving = None if self.learner.halving is None else float(self.learner.halving)
+        return behaviour, halving, np.uint64(0)
+
+
+class ActorCriticCall(KernelCall):
+    kernel = staticmethod(actor_critic)
+    specialises = False  # with |A| open the compiler computes several exponentials at once
+
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        return {"h": (self.nO, self.nA), "v": (self.nO,)}
+
+    def initial(self) -> dict[str, float]:
+        return {"h": 0.0, "v": float(self.learner.initial_value)}
+
+    def workspace(self) -> Workspace:
+        n = self.learner.n
+        powers = np.ones(n + 1)
+        for k in range(n):
+            powers[k + 1] = powers[k] * self.gamma
+        return {
+            "pi": np.empty(self.nO * self.nA),
+            "o_at": np.empty(n, dtype=np.uint64),
+            "a_at": np.empty(n, dtype=np.uint64),
+            "G_at": np.empty(n),
+            "powers": powers,
+            "oldest_at": np.zeros(1, dtype=np.uint64),
+        }
+
+    def workspace_bytes(self) -> int:
+        return 8 * self.nO * self.nA + 32 * self.learner.n
+
+    def prepare(self, workspace: Workspace) -> None:
+        workspace["pi"].fill(1.0 / self.nA)
+        workspace["oldest_at"].fill(0)
+
+    def arguments(self, tables: Tables, workspace: Workspace) -> tuple[Any, ...]:
+        L = self.learner
+        steps = (float(L.policy_step), float(L.value_step), self.limit)
+        return (tables["h"].reshape(-1), tables["v"], *workspace.values(), *steps)
+
+
+KERNEL_CALLS: dict[type[Learner], type[KernelCall]] = {
+    QLearning: QLearningCall,
+    DoubleQLearning: DoubleQLearningCall,
+    MonteCarlo: MonteCarloCall,
+    Sarsa: SarsaCall,
+    Prediction: PredictionCall,
+    ActorCritic: ActorCriticCall,
+}
+
+
+def kernel_call_for(nO: int, nA: int, learner: Any, gamma: float) -> KernelCall:
+    """The engine of a learner."""
+    if type(learner) not in KERNEL_CALLS:
+        known = ", ".join(f"{kind.__name__}(...)" for kind in KERNEL_CALLS)
+        bare = isinstance(learner, type) and learner in KERNEL_CALLS
+        hint = f"write {learner.__name__}(), with brackets" if bare else f"choose one of {known}"
+        raise WrongType(f"unknown learner {learner!r}: {hint}")
+    return KERNEL_CALLS[type(learner)](nO, nA, learner, gamma)

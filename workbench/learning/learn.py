@@ -1,0 +1,249 @@
+"""`learn`: seeds run in threads without the interpreter lock, in pieces, so that they can be
+watched and stopped.
+
+A seed determines its run to the last bit: it does not matter with which other seeds it runs, on how
+many threads, or into how many pieces it is cut. Kernels keep everything that a pause must survive
+in arrays.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from workbench.errors import TooLarge, WrongType
+from workbench.learning.kernel_call import KernelCall, Tables, Workspace, kernel_call_for
+from workbench.learning.learners import Learner, OptionError, Prediction, check_count
+from workbench.learning.random_kernels import seed_words
+from workbench.learning.run import Run
+from workbench.learning.sampling import SamplingTables, check_countable
+from workbench.learning.size import check_size
+from workbench.learning.value_kernels import WORDS
+from workbench.model.numbers import frozen, to_float
+from workbench.model.pomdp import POMDP
+
+Progress = Callable[[int, int], None]
+"""Called now and then, in the thread that called `learn`, with the steps done and the steps to do,
+over all seeds."""
+
+_FIRST_PIECE = 1 << 14
+_SECONDS_A_PIECE = 0.05
+
+_UNROLLED = 16
+_WORTH_COMPILING = 100_000_000
+"""Up to so many actions, and from so many steps on, a kernel is compiled for the very number of
+actions."""
+
+_MOST_KEPT_ACTIONS = 1 << 16
+
+
+def learn(
+    P: POMDP,
+    learner: Learner,
+    *,
+    steps: int,
+    seeds: int | Iterable[int] = 30,
+    every: int | None = None,
+    policies: bool = True,
+    threads: int | None = None,
+    progress: Progress | bool = False,
+) -> Run:
+    """Run a learner on a POMDP, usually one that `augment` returned.
+
+    Parameters
+    ----------
+    learner : `QLearning(...)`, `Sarsa(...)`, `ActorCritic(...)`, `MonteCarlo(...)`,
+        `DoubleQLearning(...)` or `Prediction(...)`.
+    steps : how many steps each seed takes, over all its episodes.
+    seeds : a number of seeds, 0, 1, 2, ..., or the seeds themselves.
+    every : the length of a block: rewards are summed over blocks, and the greedy policy is kept at
+        the end of each. By default a hundredth of the steps.
+    policies : whether to keep the greedy policies.
+    threads : by default as many as the machine has cores for this process. The result does not
+        depend on it.
+    progress : True for a progress bar, or a function of (steps done, steps to do).
+
+    Returns
+    -------
+    Run
+
+    >>> from workbench.learning.learners import QLearning
+    >>> from workbench.model.pomdp import POMDP
+    >>> P = POMDP.from_functions(name="one step", A=["left", "right"], p=lambda s, a: {("end", a == "right"): 1},
+    ...                          omega=lambda s: {"o": 1}, mu={"s": 1}, gamma=1, terminal={"end"})
+    >>> run = learn(P, QLearning(), steps=1000, seeds=2, every=500)
+    >>> run.policy(seed=1)["o", "right"], run.final_values().tolist()
+    (Fraction(1, 1), [1.0, 1.0])
+    """
+    if not isinstance(P, POMDP):
+        raise WrongType(f"learn needs a POMDP, not {P!r}")
+    check_count("steps", steps)
+    every = max(1, steps // 100) if every is None else every
+    check_count("every", every)
+    if every > steps:
+        raise OptionError(
+            f"every must be at most steps: a block of {every} does not fit into {steps} steps"
+        )
+    chosen = _seeds(seeds)
+    if threads is not None:
+        check_count("threads", threads)
+    workers = min(threads or _cores(), len(chosen))
+    if isinstance(learner, Prediction):
+        learner.policy.fits(P)
+    gamma = getattr(learner, "gamma", None)
+    engine = kernel_call_for(
+        len(P.O), len(P.A), learner, to_float(P.gamma if gamma is None else gamma)
+    )
+    check_countable(P)
+    blocks = -(-steps // every)
+    if policies and len(P.A) > _MOST_KEPT_ACTIONS:
+        raise TooLarge(
+            f"{P.name} has {len(P.A):,} actions; kept policies count in 16 bits: pass "
+            "policies=False"
+        )
+    check_size(P, engine, len(chosen), workers, blocks if policies else 0)
+    batch = _Batch(P, engine, steps, every, chosen, blocks, policies)
+    with _shown(progress, f"{learner.kind} on {P.name}") as report:
+        batch.run(workers, report)
+    return batch.result()
+
+
+def _cores() -> int:
+    """How many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _seeds(seeds: Any) -> tuple[int, ...]:
+    if not isinstance(seeds, Iterable) or isinstance(seeds, str | bytes):
+        check_count("seeds", seeds)
+        return tuple(range(int(seeds)))
+    chosen = tuple(seeds)
+    if not chosen:
+        raise OptionError("seeds is empty: give a number of seeds, or at least one seed")
+    for seed in chosen:
+        check_count("a seed", seed, low=0)
+        if seed >= 1 << 64:
+            raise OptionError(f"a seed must be below 2^64, not {seed}")
+    if len(set(chosen)) < len(chosen):
+        twice = next(seed for i, seed in enumerate(chosen) if seed in chosen[:i])
+        raise OptionError(f"seed {twice} is given twice; the same seed gives the same run")
+    return tuple(int(seed) for seed in chosen)
+
+
+@contextmanager
+def _shown(progress: Progress | bool, what: str) -> Iterator[Progress]:
+    """The function to report to: the caller's own, one that moves a bar, or one that does
+    nothing."""
+    if callable(progress):
+        yield progress
+    elif progress:
+        from workbench.learning.bar import progress_bar
+
+        with progress_bar(what) as report:
+            yield report
+    else:
+        yield lambda done, total: None
+
+
+class _Batch:
+    """All seeds of one `learn`: their results, and the threads that work on them."""
+
+    def __init__(
+        self,
+        P: POMDP,
+        engine: KernelCall,
+        steps: int,
+        every: int,
+        seeds: tuple[int, ...],
+        blocks: int,
+        policies: bool,
+    ):
+        self.P, self.engine, self.steps, self.every, self.seeds = (
+            P,
+            engine,
+            int(steps),
+            int(every),
+            seeds,
+        )
+        self.model = SamplingTables.of(P)
+        nA = self.model.nA
+        self.unrolled = (
+            engine.specialises and nA <= _UNROLLED and steps * len(seeds) >= _WORTH_COMPILING
+        )
+        self.actions: Any = (0,) * nA if self.unrolled else np.zeros(nA, dtype=np.uint8)
+        n = len(seeds)
+        self.rewards = np.zeros((n, blocks))
+        self.episodes = np.zeros((n, blocks), dtype=np.int64)
+        self.policies = np.zeros((n, blocks if policies else 0, self.model.nO), dtype=np.uint16)
+        self.tables = {name: np.empty((n, *shape)) for name, shape in engine.shapes().items()}
+        self.done = np.zeros(n, dtype=np.int64)
+        self.stop = threading.Event()
+
+    def run(self, workers: int, report: Progress) -> None:
+        """Work through the seeds; on an error or Ctrl-C every thread stops at its next pause."""
+        waiting = iter(range(len(self.seeds)))
+        lock = threading.Lock()
+        with ThreadPoolExecutor(workers, thread_name_prefix="learn") as pool:
+            try:
+                running = {pool.submit(self._work, waiting, lock) for _ in range(workers)}
+                while running:
+                    finished, running = wait(running, timeout=0.1, return_when=FIRST_EXCEPTION)
+                    for future in finished:
+                        future.result()
+                    report(int(self.done.sum()), self.steps * len(self.seeds))
+            finally:
+                self.stop.set()
+
+    def _work(self, waiting: Iterator[int], lock: threading.Lock) -> None:
+        """One thread: take seeds until none is left."""
+        workspace = self.engine.workspace()
+        while not self.stop.is_set():
+            with lock:
+                place = next(waiting, None)
+            if place is None:
+                return
+            self._run_seed(place, workspace)
+
+    def _run_seed(self, place: int, workspace: Workspace) -> None:
+        engine, model = self.engine, self.model
+        tables: Tables = {name: table[place] for name, table in self.tables.items()}
+        for name, value in engine.initial().items():
+            tables[name].fill(value)
+        engine.prepare(workspace)
+        words = np.zeros(len(WORDS), dtype=np.uint64)
+        words[:2] = seed_words(self.seeds[place])
+        shared = (model.rows, model.outcomes, model.starts, self.actions, words)
+        kept = (self.rewards[place], self.episodes[place], self.policies[place])
+        own = engine.arguments(tables, workspace)
+        t, piece = 0, _FIRST_PIECE
+        while t < self.steps and not self.stop.is_set():
+            goal = min(t + piece, self.steps)
+            began = time.perf_counter()
+            t = engine.kernel(*shared, t, goal, self.steps, self.every, *kept, *own)
+            if t < goal:
+                engine.enlarge(workspace)
+                own = engine.arguments(tables, workspace)
+            elif time.perf_counter() - began < _SECONDS_A_PIECE / 2:
+                piece *= 2
+            self.done[place] = t
+
+    def result(self) -> Run:
+        """The results, read-only."""
+        return Run(
+            P=self.P,
+            learner=self.engine.learner,
+            steps=self.steps,
+            every=self.every,
+            seeds=self.seeds,
+            rewards=frozen(self.rewards),
+            episodes=frozen(self.episodes),
+            actions=frozen(self.policies) if self.policies.shape[1] else None,
+            tables={name: frozen(table) for name, table in self.tables.items()},
+        )

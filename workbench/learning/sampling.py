@@ -1,0 +1,101 @@
+"""The sampling tables of a POMDP, packed once and shared by all runs on it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.errors import ModelError, TooLarge
+from workbench.learning.random_kernels import TWO53
+from workbench.learning.table_kernels import OUTCOME, ROW, count_outcomes, fill_sampling_rows
+from workbench.model.numbers import frozen
+from workbench.model.pomdp import POMDP
+
+MOST = 2**32 - 2
+"""Rows, outcomes, states, observations and table entries are counted in 32 bits; the last number
+means the end."""
+
+
+@dataclass(frozen=True, eq=False)
+class SamplingTables:
+    """A POMDP as the kernels read it: see `workbench.learning.table_kernels`.
+
+    Attributes
+    ----------
+    nO, nA : |O| and |A|.
+    rows : one record for each (s, a); outcomes : those of the rows with several; starts : of an
+        episode.
+    """
+
+    nO: int
+    nA: int
+    rows: NDArray[Any]
+    outcomes: NDArray[Any]
+    starts: NDArray[Any]
+
+    @classmethod
+    def of(cls, P: POMDP) -> SamplingTables:
+        """Pack a POMDP. Symbols in it need values first."""
+        check_countable(P)
+        p, omega = P.p, P.omega
+        count = count_outcomes(
+            p.row_ptr, p.s_next, p.prob.floats, omega.row_ptr, omega.prob.floats, P.terminal.mask
+        )
+        if count > MOST:
+            raise TooLarge(
+                f"{P.name} has {count:,} outcomes to sample from; the learners count in 32 bits"
+            )
+        rows, outcomes = np.zeros(len(p.row_ptr) - 1, dtype=ROW), np.zeros(count + 1, dtype=OUTCOME)
+        fill_sampling_rows(
+            p.row_ptr,
+            p.s_next,
+            p.r.floats,
+            p.prob.floats,
+            omega.row_ptr,
+            omega.o,
+            omega.prob.floats,
+            P.terminal.mask,
+            rows,
+            outcomes,
+        )
+        return cls(len(P.O), len(P.A), frozen(rows), frozen(outcomes), frozen(_starts(P)))
+
+
+def check_countable(P: POMDP) -> None:
+    """Raise `TooLarge`, with the size, if the records of P do not fit their 32-bit counters."""
+    for what, count, width in (
+        ("rows (s, a)", len(P.S) * len(P.A), ROW.itemsize),
+        ("entries (o, a)", len(P.O) * len(P.A), 8),
+    ):
+        if count > MOST:
+            raise TooLarge(
+                f"{P.name} has {count:,} {what}, a table of {count * width / 1e9:.1f} GB; the "
+                "learners count in 32 "
+                "bits: take a smaller memory"
+            )
+
+
+def _starts(P: POMDP) -> NDArray[Any]:
+    """Where episodes start: mu(s) omega(o|s), given that s is not terminal (an episode of no steps
+    teaches nothing)."""
+    support = P.mu.support[~P.terminal.mask[P.mu.support]]
+    found = [
+        (s, int(P.omega.o[e]), float(P.mu.prob.floats[s] * P.omega.prob.floats[e]))
+        for s in support.tolist()
+        for e in range(int(P.omega.row_ptr[s]), int(P.omega.row_ptr[s + 1]))
+        if P.omega.prob.floats[e] > 0
+    ]
+    if not found:
+        raise ModelError(
+            f"every episode of {P.name} starts in a terminal state: there is nothing to learn"
+        )
+    whole = 1.0 if len(support) == len(P.mu.support) else sum(x for *_, x in found)
+    starts = np.zeros(len(found), dtype=OUTCOME)
+    cumulative = 0.0
+    for k, (s, o, x) in enumerate(found):
+        cumulative += x / whole
+        starts[k] = (int(min(cumulative, 1.0) * TWO53), 0.0, s, o)
+    return starts

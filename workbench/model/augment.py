@@ -1,0 +1,218 @@
+"""A POMDP with a memory is again a POMDP (Appendix A.1).
+
+    S' = S x M x O      O' = M x O      A' = A x W      R' = R
+    p'((s',m',o'), r | (s,m,o), (a,w)) = p(s',r|s,a) Gamma(m'|m,w,o,a,r,o') omega(o'|s')
+    omega'((m,o) | (s,m,o)) = 1
+    mu'(s,m,o) = mu(s) eta(m) omega(o|s)
+
+Only the reachable part is built, states and observations in the order in which a breadth-first walk
+from mu' meets them; (s, m, o) is terminal when s is. For the paper's families the walk is compiled
+and works on places alone: a pair (s, o) is a row `e` of omega's table, a state of S' is the code `e
+|M| + m`. A memory given as a Python function is asked once for each argument that occurs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numba.core import types
+from numba.typed import Dict
+from numpy.typing import NDArray
+
+from workbench.errors import TooLarge, WrongType
+from workbench.model.memories import Family, IndexRule, Memory, attach, check_distribution
+from workbench.model.numbers import Number, Numbers, frozen
+from workbench.model.pomdp import POMDP, Distribution, Emissions, StateSet, Transitions
+from workbench.model.space import Product, Subset, show
+from workbench.model.walk_kernels import discover_states, fill_product_rows
+
+_DENSE_CODES = 1 << 28
+"""Up to this many codes the walk looks states up in an array (pages that stay untouched cost
+nothing), then in a map."""
+
+_MOST_OUTCOMES = 1 << 31
+
+
+class ActionsAndWrites(Product):
+    """A' = A x W; greedy policies break ties by the write first, and so have to know which part it
+    is."""
+
+
+def augment(P: POMDP, memory: Memory | Family | str) -> POMDP:
+    """The memory-augmented environment <P, memory> as a POMDP.
+
+    Parameters
+    ----------
+    P : the sub-environment.
+    memory : a `Memory`, a family such as `memories.OA(1)`, or its name "OA1".
+
+    >>> from workbench.model.pomdp import POMDP
+    >>> P = POMDP.from_functions(name="guess", A=[0, 1], p=lambda s, a: {("end", a): 1}, omega=lambda s: {"o": 1},
+    ...                          mu={"s": 1}, gamma=1, terminal={"end"})
+    >>> E = augment(P, "B1")
+    >>> E
+    POMDP guess×B1: 3 states (2 terminal), 2 observations, 4 actions, 4 outcomes, gamma 1
+    >>> E.S[0], E.O[0], E.A[3]
+    (('s', '0', 'o'), ('0', 'o'), (1, '1'))
+    """
+    if not isinstance(P, POMDP):
+        raise WrongType(f"augment needs a POMDP, not {P!r}")
+    memory = attach(memory, P)
+    nM, nO = len(memory.M), len(P.O)
+    if len(P.S) * nM * nO > 1 << 62:
+        raise TooLarge(
+            f"S x M x O of {P.name} and {memory.name} has {len(P.S) * nM * nO:.1e} members"
+        )
+    starts = _starts(P, memory)
+    start_codes = np.array(list(starts), dtype=np.int64)
+    if memory.rule is not None:
+        codes, row_ptr, s_next, k, e = _walk_compiled(P, memory, memory.rule, start_codes)
+        written = None
+    else:
+        codes, row_ptr, s_next, k, e, written = _walk_python(P, memory, start_codes)
+
+    entry, m = codes // nM, codes % nM
+    o = P.omega.o[entry].astype(np.int64)
+    s = _owners(P.omega.row_ptr)[entry]
+    S = Subset(Product(P.S, memory.M, P.O), (s * nM + m) * nO + o)
+    O, o_place = _observed(Product(memory.M, P.O), m * nO + o)
+    A = ActionsAndWrites(P.A, memory.W)
+    prob = P.p.prob.take(k).times(P.omega.prob.take(e))
+    if written is not None:
+        prob = prob.times(written)
+    start = Numbers.of([*starts.values(), 0]).take(np.minimum(np.arange(len(codes)), len(starts)))
+    return POMDP(
+        name=f"{P.name}×{memory.name}",
+        S=S,
+        O=O,
+        A=A,
+        p=Transitions(S, A, frozen(row_ptr), frozen(s_next), P.p.r.take(k), prob),
+        omega=Emissions(
+            S, O, frozen(np.arange(len(codes) + 1)), frozen(o_place), Numbers.full(len(codes), 1)
+        ),
+        gamma=P.gamma,
+        mu=Distribution(S, start),
+        terminal=StateSet(S, P.terminal.mask[s]),
+    )
+
+
+def _owners(row_ptr: NDArray[np.int64]) -> NDArray[np.int64]:
+    """For each entry of compressed rows, the row that it is in."""
+    return np.repeat(np.arange(len(row_ptr) - 1), np.diff(row_ptr))
+
+
+def _starts(P: POMDP, memory: Memory) -> dict[int, Number]:
+    """mu' by code, in the order s, m, o."""
+    nM = len(memory.M)
+    found: dict[int, Number] = {}
+    for s in P.mu.support.tolist():
+        for m, x in memory.eta.items():
+            for e in range(int(P.omega.row_ptr[s]), int(P.omega.row_ptr[s + 1])):
+                prob = P.mu.prob[s] * x * P.omega.prob[e]
+                if prob != 0:
+                    found[e * nM + memory.M.index(m)] = prob
+    return found
+
+
+def _observed(parent: Product, places: NDArray[np.int64]) -> tuple[Subset, NDArray[np.int32]]:
+    """O' in order of first appearance, and the place in it of each state's observation."""
+    distinct, first, inverse = np.unique(places, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    rank = np.empty(len(order), dtype=np.int32)
+    rank[order] = np.arange(len(order))
+    return Subset(parent, distinct[order]), rank[inverse.ravel()]
+
+
+# ---------------------------------------------------------------------- the compiled walk
+
+
+def _walk_compiled(
+    P: POMDP, memory: Memory, rule: IndexRule, starts: NDArray[np.int64]
+) -> tuple[Any, ...]:
+    """Codes of the states in discovery order; rows; and for each outcome its state, its outcome k
+    of p, its row e of omega."""
+    nM, nW = len(memory.M), len(memory.W)
+    tables = (
+        P.p.row_ptr,
+        P.p.s_next,
+        P.omega.row_ptr,
+        P.omega.o,
+        _owners(P.omega.row_ptr),
+        len(P.A),
+        nW,
+        nM,
+        rule.overwrite,
+        rule.keep_modulus,
+        rule.base,
+        rule.entry,
+        rule.pushes,
+    )
+    if len(P.omega.o) * nM <= _DENSE_CODES:
+        seen: Any = np.zeros(len(P.omega.o) * nM, dtype=np.int32)
+    else:
+        seen = Dict.empty(types.int64, types.int64)
+    codes, outcomes = discover_states(seen, starts, *tables)
+    if outcomes > _MOST_OUTCOMES:
+        raise TooLarge(
+            f"{P.name}×{memory.name} has {len(codes):,} states and {outcomes:,} outcomes; take a "
+            "smaller memory"
+        )
+    row_ptr = np.empty(len(codes) * len(P.A) * nW + 1, dtype=np.int64)
+    s_next, k, e = (np.empty(outcomes, dtype=np.int32) for _ in range(3))
+    fill_product_rows(seen, codes, row_ptr, s_next, k, e, *tables)
+    return codes, row_ptr, s_next, k, e
+
+
+# ---------------------------------------------------------------------- the walk with a Python
+# Gamma
+
+
+def _walk_python(P: POMDP, memory: Memory, starts: NDArray[np.int64]) -> tuple[Any, ...]:
+    """As `_walk_compiled`, and for each outcome the probability that Gamma gave."""
+    nM, nA, nW = len(memory.M), len(P.A), len(memory.W)
+    owner = _owners(P.omega.row_ptr)
+    gamma_rows: dict[tuple[Any, ...], list[tuple[int, Number]]] = {}
+
+    def write(m: int, w: int, o: int, a: int, r: Number, o_next: int) -> list[tuple[int, Number]]:
+        key = (m, w, o, a, r, o_next)
+        if key not in gamma_rows:
+            labels = (memory.M[m], memory.W[w], P.O[o], P.A[a], r, P.O[o_next])
+            named = ", ".join(
+                f"{n}={show(x)}"
+                for n, x in zip(("m", "w", "o", "a", "r", "o_next"), labels, strict=True)
+            )
+            found: Mapping[Any, Number] = check_distribution(
+                memory.Gamma(*labels), memory.M, f"Gamma(. | {named}) of {memory.name}"
+            )
+            gamma_rows[key] = [(memory.M.index(m_next), x) for m_next, x in found.items() if x != 0]
+        return gamma_rows[key]
+
+    codes = starts.tolist()
+    places = {code: i for i, code in enumerate(codes)}
+    row_ptr, s_next_out, k_out, e_out, prob_out = [0], [], [], [], []
+    for code in codes:  # grows while we walk
+        e, m = divmod(code, nM)
+        s, o = int(owner[e]), int(P.omega.o[e])
+        for a in range(nA):
+            for w in range(nW):
+                for k in range(int(P.p.row_ptr[s * nA + a]), int(P.p.row_ptr[s * nA + a + 1])):
+                    s_next, r = int(P.p.s_next[k]), P.p.r[k]
+                    for e_next in range(
+                        int(P.omega.row_ptr[s_next]), int(P.omega.row_ptr[s_next + 1])
+                    ):
+                        for m_next, x in write(m, w, o, a, r, int(P.omega.o[e_next])):
+                            found_code = e_next * nM + m_next
+                            if found_code not in places:
+                                places[found_code] = len(codes)
+                                codes.append(found_code)
+                            s_next_out.append(places[found_code])
+                            k_out.append(k)
+                            e_out.append(e_next)
+                            prob_out.append(x)
+                row_ptr.append(len(k_out))
+    s_next_array, k_array, e_array = (
+        np.array(x, dtype=np.int32) for x in (s_next_out, k_out, e_out)
+    )
+    return np.array(codes), np.array(row_ptr), s_next_array, k_array, e_array, Numbers.of(prob_out)

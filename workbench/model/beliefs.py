@@ -1,0 +1,432 @@
+"""Beliefs, exactly, and the graph of those that an agent can come to hold (Appendix A.2).
+
+A history is H = o_0, a_0, ..., a_{t-1}, o_t; the belief b(H) is what it tells about the state:
+
+    b_0(s)      ∝ mu(s) omega(o_0|s)
+    b_{t+1}(s') ∝ omega(o_{t+1}|s') sum_s p(s'|s,a_t) b_t(s)
+
+The paper's b_0 leaves mu out; with it left out a belief is not what the history tells (it is the
+belief of the task that starts in any state alike), and Proposition A.1 fails.
+
+**Episodes end.** An agent decides only while its episode goes on, and it is told when the episode
+is over. A history that matters is thus one whose episode still goes on, and b(H) is conditioned on
+that: beliefs live on the states that are not terminal (`ended=False`, the default everywhere). With
+`ended=True` a terminal state is a state like any other to the formulas above: the last observation
+of an episode makes a history too, and a belief may give weight to the end.
+
+The graph has a node (o, b) for each last observation and belief of some history, and an edge (a,
+o') from it for each observation possible after an action. It is finite or it is not;
+`reachable_beliefs` walks it breadth first up to a stated limit. Inside, a belief is a row of
+integers without a common divisor, which makes equality exact and quick.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from workbench.errors import NotExact, TooLarge, WorkbenchError
+from workbench.model.numbers import Number, Numbers
+from workbench.model.pomdp import POMDP
+from workbench.model.space import Label, show
+from workbench.progress import Waiting
+
+LIMIT = 10_000
+"""`reachable_beliefs` stops with an error beyond this many nodes, unless told otherwise."""
+
+Weights = tuple[tuple[int, int], ...]
+"""A belief inside: pairs (place of s, weight), places rising, weights positive and without a common
+divisor."""
+
+
+class TooManyBeliefs(TooLarge):
+    """More reachable beliefs than the stated limit, or infinitely many."""
+
+
+class Belief(Mapping[Label, Fraction]):
+    """A distribution over states: `b[s]`, 0 for states outside its support; hashable, compared
+    exactly.
+
+    >>> b = Belief({"left": Fraction(1, 3), "right": Fraction(2, 3)})
+    >>> b, b["middle"]
+    ({left: 1/3, right: 2/3}, Fraction(0, 1))
+    """
+
+    def __init__(self, b: Mapping[Label, Fraction]):
+        self._b = {s: x for s, x in b.items() if x != 0}
+
+    def __getitem__(self, s: Label) -> Fraction:
+        return self._b.get(s, Fraction(0))
+
+    def __contains__(self, s: object) -> bool:
+        return s in self._b
+
+    def __iter__(self) -> Iterator[Label]:
+        return iter(self._b)
+
+    def __len__(self) -> int:
+        return len(self._b)
+
+    def __hash__(self) -> int:
+        return hash(frozenset(self._b.items()))
+
+    def __repr__(self) -> str:
+        return "{" + ", ".join(f"{show(s)}: {x}" for s, x in self._b.items()) + "}"
+
+
+class BeliefNode(NamedTuple):
+    """A last observation and a belief."""
+
+    o: Label
+    b: Belief
+
+
+class BeliefEdge(NamedTuple):
+    """By places: observing `o` leads to the node `node`, which happens with probability `prob`."""
+
+    o: int
+    node: int
+    prob: Fraction
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class BeliefGraph:
+    """The reachable beliefs of a POMDP. Nodes are numbered in order of discovery, shortest
+    histories first.
+
+    Attributes
+    ----------
+    P, ended : of what, and whether histories whose episode is over count.
+    o : `o[n]`, the place of the last observation; weights : `weights[n]`, the belief inside.
+    starts : the edges that o_0 makes; their probabilities fall short of one by that of starting in
+        a terminal state.
+    edges : `edges[n][a]`, one `BeliefEdge` for each observation after action a (a place); the
+        probabilities are given that the episode had not ended before a, and fall short of one by
+        that of ending now (unless `ended`).
+    complete : whether all nodes were found; if not, `edges` holds those of the nodes walked before
+        the limit.
+    """
+
+    P: POMDP
+    ended: bool
+    o: tuple[int, ...]
+    weights: tuple[Weights, ...]
+    starts: tuple[BeliefEdge, ...]
+    edges: tuple[tuple[tuple[BeliefEdge, ...], ...], ...]
+    complete: bool
+    _parents: tuple[tuple[int, int] | None, ...]
+
+    def __len__(self) -> int:
+        return len(self.o)
+
+    @cached_property
+    def nodes(self) -> tuple[BeliefNode, ...]:
+        """The nodes in labels: (o, b)."""
+        return tuple(
+            BeliefNode(self.P.O[o], self._belief(w))
+            for o, w in zip(self.o, self.weights, strict=True)
+        )
+
+    def _belief(self, weights: Weights) -> Belief:
+        total = sum(w for _, w in weights)
+        return Belief({self.P.S[s]: Fraction(w, total) for s, w in weights})
+
+    @cached_property
+    def _places(self) -> dict[BeliefNode, int]:
+        return {node: n for n, node in enumerate(self.nodes)}
+
+    def index(self, node: tuple[Label, Mapping[Label, Fraction]]) -> int:
+        """The number of a node given as (o, b)."""
+        o, b = node
+        found = self._places.get(BeliefNode(o, Belief(b)))
+        if found is None:
+            raise WorkbenchError(
+                f"no history of {self.P.name} ends in {show(o)} with the belief {Belief(b)!r}"
+            )
+        return found
+
+    @cached_property
+    def start(self) -> dict[BeliefNode, Fraction]:
+        """The first nodes and their probabilities."""
+        return {self.nodes[e.node]: e.prob for e in self.starts}
+
+    def after(
+        self, node: tuple[Label, Mapping[Label, Fraction]], a: Label
+    ) -> dict[BeliefNode, Fraction]:
+        """The nodes that an action may lead to, and with what probabilities."""
+        edges = self.edges[self.index(node)][self.P.A.index(a)]
+        return {self.nodes[e.node]: e.prob for e in edges}
+
+    def history(self, n: int) -> tuple[Label, ...]:
+        """A shortest history o_0, a_0, ..., o_t that leads to node number n."""
+        found: list[Label] = [self.P.O[self.o[n]]]
+        while (parent := self._parents[n]) is not None:
+            n, a = parent
+            found += [self.P.A[a], self.P.O[self.o[n]]]
+        return tuple(reversed(found))
+
+    def beliefs(self, o: Label) -> tuple[Belief, ...]:
+        """The beliefs of the histories that end in o."""
+        place = self.P.O.index(o)
+        return tuple(node.b for node, last in zip(self.nodes, self.o, strict=True) if last == place)
+
+    @cached_property
+    def u(self) -> int:
+        """max_o |{b(H) : H ends in o}|, the u of Proposition A.2."""
+        return max(Counter(self.o).values(), default=0)
+
+    def reward(self, n: int, a: int) -> Number:
+        """R(b, a) = sum_s b(s) sum_{s',r} p(s',r|s,a) r, by places."""
+        P, weights = self.P, self.weights[n]
+        total: Number = Fraction(0)
+        for s, w in weights:
+            row = s * len(P.A) + a
+            for k in range(int(P.p.row_ptr[row]), int(P.p.row_ptr[row + 1])):
+                total += w * P.p.prob[k] * P.p.r[k]
+        return total / sum(w for _, w in weights)
+
+    def mdp(self) -> POMDP:
+        """The belief MDP: the same task with the node (o, b) as a state that the agent sees, and
+        R(b, a) for reward.
+
+        Its best policy is the best history-based policy of P. The end of an episode is the state
+        None.
+        """
+        if self.ended:
+            raise WorkbenchError(
+                "the belief MDP is made from beliefs over states that are not terminal: ended=False"
+            )
+        names = {node: n for n, node in enumerate(self.nodes)}
+
+        def with_end(edges: Sequence[BeliefEdge]) -> dict[BeliefNode | None, Fraction]:
+            found: dict[BeliefNode | None, Fraction] = {self.nodes[e.node]: e.prob for e in edges}
+            if (rest := 1 - sum(found.values(), Fraction(0))) != 0:
+                found[None] = rest
+            return found
+
+        def p(s: BeliefNode, a: Label) -> dict[tuple[BeliefNode | None, Number], Number]:
+            n, i = names[s], self.P.A.index(a)
+            r = self.reward(n, i)
+            return {(s_next, r): x for s_next, x in with_end(self.edges[n][i]).items()}
+
+        return POMDP.from_functions(
+            name=f"beliefs of {self.P.name}",
+            A=self.P.A,
+            p=p,
+            omega=lambda s: {s: 1},
+            mu=with_end(self.starts),
+            gamma=self.P.gamma,
+            terminal=lambda s: s is None,
+        )
+
+    def __repr__(self) -> str:
+        count = f"{len(self):,}{'' if self.complete else ' and more'}"
+        return (
+            f"BeliefGraph of {self.P.name}: {count} nodes (o, b), at most {self.u} "
+            "with the same observation"
+        )
+
+
+# ---------------------------------------------------------------------- walking the graph
+
+
+def require_rational(P: POMDP) -> None:
+    """Raise `NotExact` if p, omega or mu holds floats or symbols: beliefs are compared exactly."""
+    for what, numbers in (("p", P.p.prob), ("omega", P.omega.prob), ("mu", P.mu.prob)):
+        if not numbers.is_exact:
+            raise NotExact(
+                f"beliefs are compared exactly, but {what} of {P.name} was given as floats: write "
+                "ints and Fractions, or "
+                "use P.rationalised(), which reads each float as the decimal it prints as"
+            )
+        if numbers.symbols:
+            names = ", ".join(sorted(map(str, numbers.symbols)))
+            raise NotExact(
+                f"beliefs need numbers, but {what} of {P.name} holds {names}: give it a value first"
+            )
+
+
+class _Dynamics:
+    """mu, p (rewards summed out) and omega as integers, scaled by one common factor each."""
+
+    def __init__(self, P: POMDP, ended: bool):
+        self.P = P
+        require_rational(P)
+        mu, self.mu_scale = _integers(P.mu.prob)
+        p, self.p_scale = _integers(P.p.prob)
+        omega, self.omega_scale = _integers(P.omega.prob)
+        counted = np.ones(len(P.S), dtype=bool) if ended else ~P.terminal.mask
+        nA = len(P.A)
+        self.mu = {int(s): mu[s] for s in P.mu.support if counted[s]}
+        self.omega = [
+            [(int(P.omega.o[k]), omega[k]) for k in _span(P.omega.row_ptr, s) if omega[k] != 0]
+            for s in range(len(P.S))
+        ]
+        self.p: list[dict[int, int]] = []
+        for row in range(len(P.S) * nA):
+            joint: dict[int, int] = {}
+            for k in _span(P.p.row_ptr, row):
+                if p[k] != 0 and counted[s_next := int(P.p.s_next[k])]:
+                    joint[s_next] = joint.get(s_next, 0) + p[k]
+            self.p.append(joint)
+
+    def first(self) -> dict[int, dict[int, int]]:
+        """For each o_0, the weights mu(s) omega(o_0|s)."""
+        return self._observe(self.mu)
+
+    def step(self, weights: Weights, a: int) -> dict[int, dict[int, int]]:
+        """For each o', the weights omega(o'|s') sum_s p(s'|s,a) b(s)."""
+        moved: dict[int, int] = {}
+        nA = len(self.P.A)
+        for s, w in weights:
+            for s_next, x in self.p[s * nA + a].items():
+                moved[s_next] = moved.get(s_next, 0) + w * x
+        return self._observe(moved)
+
+    def _observe(self, weights: Mapping[int, int]) -> dict[int, dict[int, int]]:
+        found: dict[int, dict[int, int]] = {}
+        for s, w in weights.items():
+            for o, y in self.omega[s]:
+                found.setdefault(o, {})[s] = w * y
+        return dict(sorted(found.items()))
+
+    def going_on(self, weights: Weights) -> int:
+        """The weight of the states in which a further action is taken."""
+        return sum(w for s, w in weights if not self.P.terminal.mask[s])
+
+
+def _integers(numbers: Numbers) -> tuple[list[int], int]:
+    """Exact numbers times the least common multiple of their denominators."""
+    scale = math.lcm(*(x.denominator for x in numbers.values))
+    table = [x.numerator * (scale // x.denominator) for x in numbers.values]
+    assert numbers.codes is not None
+    return [table[c] for c in numbers.codes.tolist()], scale
+
+
+def _span(row_ptr: np.ndarray, row: int) -> range:
+    return range(int(row_ptr[row]), int(row_ptr[row + 1]))
+
+
+def _canonical(weights: Mapping[int, int]) -> Weights:
+    divisor = math.gcd(*weights.values())
+    return tuple(sorted((s, w // divisor) for s, w in weights.items()))
+
+
+def explore_beliefs(
+    P: POMDP, limit: int = LIMIT, crowd: int | None = None, ended: bool = False
+) -> BeliefGraph:
+    """The graph of reachable beliefs as far as a limit: `complete` says whether that is all of it.
+
+    Parameters
+    ----------
+    limit : stop when there are more nodes than this.
+    crowd : stop also when more than this many nodes share an observation.
+    ended : whether histories whose episode is over count; see the module's text.
+    """
+    dynamics = _Dynamics(P, ended)
+    o_of: list[int] = []
+    weights_of: list[Weights] = []
+    parents: list[tuple[int, int] | None] = []
+    places: dict[tuple[int, Weights], int] = {}
+    sharing: Counter[int] = Counter()
+
+    def edges(
+        found: dict[int, dict[int, int]], total: int, parent: tuple[int, int] | None
+    ) -> tuple[BeliefEdge, ...]:
+        made = []
+        for o, raw in found.items():
+            key = o, _canonical(raw)
+            if key not in places:
+                places[key] = len(o_of)
+                o_of.append(o)
+                weights_of.append(key[1])
+                parents.append(parent)
+                sharing[o] += 1
+            made.append(BeliefEdge(o, places[key], Fraction(sum(raw.values()), total)))
+        return tuple(made)
+
+    def too_many() -> bool:
+        return len(o_of) > limit or (crowd is not None and max(sharing.values(), default=0) > crowd)
+
+    starts = edges(dynamics.first(), dynamics.mu_scale * dynamics.omega_scale, None)
+    walked: list[tuple[tuple[BeliefEdge, ...], ...]] = []
+    scale = dynamics.p_scale * dynamics.omega_scale
+    with Waiting(f"beliefs of {P.name}") as waiting:
+        while len(walked) < len(o_of) and not too_many():
+            n = len(walked)
+            weights = weights_of[n]
+            total = dynamics.going_on(weights) * scale
+            walked.append(
+                tuple(edges(dynamics.step(weights, a), total, (n, a)) for a in range(len(P.A)))
+            )
+            waiting.report(n / len(o_of), f"{len(o_of):,} found, {n:,} walked")
+    complete = len(walked) == len(o_of) and not too_many()
+    return BeliefGraph(
+        P, ended, tuple(o_of), tuple(weights_of), starts, tuple(walked), complete, tuple(parents)
+    )
+
+
+def reachable_beliefs(P: POMDP, limit: int = LIMIT, ended: bool = False) -> BeliefGraph:
+    """The graph of all reachable beliefs, in exact rationals.
+
+    Parameters
+    ----------
+    P : a POMDP without floats in p, omega and mu.
+    limit : more nodes than this raise `TooManyBeliefs`; some tasks have infinitely many.
+    ended : whether histories whose episode is over count; see the module's text.
+
+    >>> from fractions import Fraction
+    >>> P = POMDP.from_functions(
+    ...     name="two doors", A=["listen"], p=lambda s, a: {(s, 0): 1}, mu={"left": Fraction(1, 2), "right": Fraction(1, 2)},
+    ...     omega=lambda s: {"quiet": Fraction(1, 2), s: Fraction(1, 2)}, gamma=Fraction(9, 10))
+    >>> graph = reachable_beliefs(P)
+    >>> graph
+    BeliefGraph of two doors: 5 nodes (o, b), at most 3 with the same observation
+    >>> graph.beliefs("quiet")
+    ({left: 1/2, right: 1/2}, {left: 1}, {right: 1})
+    """
+    graph = explore_beliefs(P, limit, ended=ended)
+    if not graph.complete:
+        raise TooManyBeliefs(
+            f"{P.name} has more than {limit:,} beliefs ({len(graph):,} found after histories of "
+            f"{len(graph.history(len(graph) - 1)) // 2} actions); there may be infinitely many: "
+            "give a larger limit, or use "
+            "a method that needs no list of beliefs"
+        )
+    return graph
+
+
+def belief(P: POMDP, history: Sequence[Label], ended: bool = False) -> Belief:
+    """b(H) of a history o_0, a_0, o_1, ..., o_t.
+
+    >>> P = POMDP.from_functions(name="two steps", A=[0, 1], p=lambda s, a: {(("start", a) if s == "start" else "end", 0): 1},
+    ...                          omega=lambda s: {"o": 1}, mu={"start": 1}, gamma=1, terminal={"end"})
+    >>> belief(P, ("o", 1, "o"))
+    {(start, 1): 1}
+    """
+    if len(history) % 2 == 0:
+        raise WorkbenchError(
+            f"a history o_0, a_0, ..., o_t has an odd number of entries, not {len(history)}"
+        )
+    dynamics = _Dynamics(P, ended)
+    found = dynamics.first()
+    for t, label in enumerate(history):
+        if t % 2 == 0:
+            if (o := P.O.index(label)) not in found:
+                shown = ", ".join(show(x) for x in history[: t + 1])
+                raise WorkbenchError(
+                    f"no episode of {P.name} goes on after the history {shown}: it has "
+                    "probability 0"
+                )
+            weights = _canonical(found[o])
+        else:
+            found = dynamics.step(weights, P.A.index(label))
+    total = sum(w for _, w in weights)
+    return Belief({P.S[s]: Fraction(w, total) for s, w in weights})

@@ -1,0 +1,65 @@
+"""A POMDP at a glance: its sizes and its first rows, for a terminal and for Jupyter."""
+
+from __future__ import annotations
+
+import html
+
+from workbench.model.pomdp import POMDP
+from workbench.model.space import Label, Space, counted, show
+
+_SHOWN = 8
+"""Labels listed of a space."""
+
+_LONGEST = 60
+"""Characters shown of a label: those of compiled environments are whole screens."""
+
+
+def facts(P: POMDP) -> list[tuple[str, str]]:
+    """What a reader wants to know first, element by element of the paper's tuple."""
+    ends = f", {len(P.terminal):,} terminal" if len(P.terminal) else ""
+    starts = ", ".join(
+        f"{shortened(s)}: {x}" for (s, x), _ in zip(P.mu.items(), range(_SHOWN), strict=False)
+    )
+    return [
+        ("S", f"{counted(len(P.S), 'state')}{ends}: {some(P.S)}"),
+        ("O", f"{counted(len(P.O), 'observation')}: {some(P.O)}"),
+        ("A", f"{counted(len(P.A), 'action')}: {some(P.A)}"),
+        (
+            "R",
+            f"{counted(len(P.R), 'reward')}: "
+            f"{', '.join(str(r) for r in P.R[:_SHOWN])}{' ...' if len(P.R) > _SHOWN else ''}",
+        ),
+        ("p", f"{counted(len(P.p.s_next), 'outcome')}"),
+        (
+            "omega",
+            "deterministic"
+            if P.omega.is_deterministic
+            else f"stochastic, {len(P.omega.o):,} entries",
+        ),
+        ("gamma", str(P.gamma)),
+        ("mu", starts + (" ..." if len(P.mu) > _SHOWN else "")),
+        ("numbers", "exact" if P.is_exact else "floats"),
+    ]
+
+
+def some(space: Space) -> str:
+    """The first labels of a space.
+
+    >>> some(Space(range(20)))
+    '0, 1, 2, 3, 4, 5, 6, 7 ...'
+    """
+    return ", ".join(map(shortened, space[:_SHOWN])) + (" ..." if len(space) > _SHOWN else "")
+
+
+def shortened(label: Label) -> str:
+    """A label as text, its end left out if it is long."""
+    text = show(label)
+    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
+
+
+def model_html(P: POMDP) -> str:
+    """The small table that Jupyter shows for a POMDP."""
+    rows = "".join(
+        f"<tr><th>{letter}</th><td>{html.escape(text)}</td></tr>" for letter, text in facts(P)
+    )
+    return f"<table><caption>POMDP {html.escape(P.name)}</caption>{rows}</table>"

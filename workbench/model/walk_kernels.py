@@ -1,0 +1,220 @@
+# mypy: disallow-untyped-defs=False
+"""Compiled walks over tables of places: the product of a POMDP with a memory, and reachability in a
+chain.
+
+Arguments that all the product's walks share: `p_ptr, p_next` rows of p (row s |A| + a); `o_ptr,
+o_col` rows of omega, `owner` the state of each of its entries; then |A|, |W|, |M| and the parts of
+a `memories.IndexRule`. A state of the product is the code `e |M| + m`, where e is an entry (s, o)
+of omega.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+from numba.core import types
+from numba.extending import overload
+
+
+def _place(seen: Any, code: int) -> int:
+    """The place of a code, from 1; 0 if it was not seen. Compiled below for an array and for a
+    map."""
+    raise NotImplementedError("runs compiled only")
+
+
+@overload(_place, inline="always")
+def _place_compiled(seen, code):
+    if isinstance(seen, types.Array):
+        return lambda seen, code: seen[code]
+    return lambda seen, code: seen.get(code, 0)
+
+
+@njit(inline="always")
+def _m_next(m, w, o, a, overwrite, keep_modulus, base, entry, pushes):
+    if overwrite:
+        return w
+    if pushes[w]:
+        return (m % keep_modulus) * base + entry[o, a]
+    return m
+
+
+@njit(cache=True, nogil=True)
+def discover_states(
+    seen,
+    starts,
+    p_ptr,
+    p_next,
+    o_ptr,
+    o_col,
+    owner,
+    nA,
+    nW,
+    nM,
+    overwrite,
+    keep_modulus,
+    base,
+    entry,
+    pushes,
+):
+    codes = np.empty(max(1024, 2 * len(starts)), dtype=np.int64)
+    n = 0
+    for code in starts:
+        codes[n] = code
+        n += 1
+        seen[code] = n  # places from 1: 0 means not seen
+    outcomes = 0
+    i = 0
+    while i < n:
+        code = codes[i]
+        i += 1
+        e = code // nM
+        m = code % nM
+        s = owner[e]
+        o = o_col[e]
+        for a in range(nA):
+            for k in range(p_ptr[s * nA + a], p_ptr[s * nA + a + 1]):
+                s_next = p_next[k]
+                outcomes += nW * (o_ptr[s_next + 1] - o_ptr[s_next])
+        for a in range(nA):
+            for w in range(nW):
+                m_next = _m_next(m, w, o, a, overwrite, keep_modulus, base, entry, pushes)
+                for k in range(p_ptr[s * nA + a], p_ptr[s * nA + a + 1]):
+                    s_next = p_next[k]
+                    for e_next in range(o_ptr[s_next], o_ptr[s_next + 1]):
+                        found = e_next * nM + m_next
+                        if _place(seen, found) == 0:
+                            if n == len(codes):
+                                larger = np.empty(2 * n, dtype=np.int64)
+                                larger[:n] = codes
+                                codes = larger
+                            codes[n] = found
+                            n += 1
+                            seen[found] = n
+    return codes[:n].copy(), outcomes
+
+
+@njit(cache=True, nogil=True)
+def fill_product_rows(
+    seen,
+    codes,
+    row_ptr,
+    s_next_out,
+    k_out,
+    e_out,
+    p_ptr,
+    p_next,
+    o_ptr,
+    o_col,
+    owner,
+    nA,
+    nW,
+    nM,
+    overwrite,
+    keep_modulus,
+    base,
+    entry,
+    pushes,
+):
+    at = 0
+    row = 0
+    row_ptr[0] = 0
+    for code in codes:
+        e = code // nM
+        m = code % nM
+        s = owner[e]
+        o = o_col[e]
+        for a in range(nA):
+            for w in range(nW):
+                m_next = _m_next(m, w, o, a, overwrite, keep_modulus, base, entry, pushes)
+                for k in range(p_ptr[s * nA + a], p_ptr[s * nA + a + 1]):
+                    s_next = p_next[k]
+                    for e_next in range(o_ptr[s_next], o_ptr[s_next + 1]):
+                        s_next_out[at] = seen[e_next * nM + m_next] - 1
+                        k_out[at] = k
+                        e_out[at] = e_next
+                        at += 1
+                row += 1
+                row_ptr[row] = at
+
+
+@njit(cache=True, nogil=True)
+def reachable(indptr, indices, starts):
+    """The mask of the nodes that can be reached from some nodes, themselves included."""
+    n = len(indptr) - 1
+    seen = np.zeros(n, dtype=np.bool_)
+    queue = np.empty(n, dtype=np.int64)
+    size = 0
+    for node in starts:
+        if not seen[node]:
+            seen[node] = True
+            queue[size] = node
+            size += 1
+    at = 0
+    while at < size:
+        node = queue[at]
+        at += 1
+        for k in range(indptr[node], indptr[node + 1]):
+            found = indices[k]
+            if not seen[found]:
+                seen[found] = True
+                queue[size] = found
+                size += 1
+    return seen
+
+
+@njit(cache=True, nogil=True)
+def strong_components(indptr, indices):
+    """How many strongly connected components there are, and the component of each node (Tarjan
+    1972, without recursion).
+
+    Components are numbered as they are completed, so each has a larger number than all those it
+    leads to.
+    """
+    n = len(indptr) - 1
+    component = np.full(n, -1, dtype=np.int64)
+    order = np.full(n, -1, dtype=np.int64)
+    low = np.empty(n, dtype=np.int64)
+    edge = indptr[:-1].astype(np.int64)  # the next edge to look at
+    path = np.empty(n, dtype=np.int64)
+    pending = np.empty(n, dtype=np.int64)
+    n_pending = 0
+    counter = 0
+    count = 0
+    for root in range(n):
+        if order[root] >= 0:
+            continue
+        depth = 0
+        path[0] = root
+        order[root] = low[root] = counter
+        counter += 1
+        pending[n_pending] = root
+        n_pending += 1
+        while depth >= 0:
+            node = path[depth]
+            if edge[node] < indptr[node + 1]:
+                found = indices[edge[node]]
+                edge[node] += 1
+                if order[found] < 0:
+                    order[found] = low[found] = counter
+                    counter += 1
+                    pending[n_pending] = found
+                    n_pending += 1
+                    depth += 1
+                    path[depth] = found
+                elif component[found] < 0:
+                    low[node] = min(low[node], order[found])
+            else:
+                if low[node] == order[node]:
+                    while True:
+                        n_pending -= 1
+                        member = pending[n_pending]
+                        component[member] = count
+                        if member == node:
+                            break
+                    count += 1
+                depth -= 1
+                if depth >= 0:
+                    low[path[depth]] = min(low[path[depth]], low[node])
+    return count, component

@@ -1,0 +1,325 @@
+"""The best deterministic memoryless policy by branch and bound.
+
+A node fixes pi(o) for some observations. Its bound lets every other decision depend on all that is
+hidden (the states of the POMDP) or on the whole history (its beliefs, where they are finitely
+many): an MDP in which the fixed observations have one action (`mdp`). From the optimum v of that
+MDP a memoryless policy is read off: at each open observation the action with the largest sum_s d(s)
+q(s, a), d the occupancy of the MDP's policy. Its value J and the bound V differ by
+
+    V - J = sum_o sum_{s in o} d_J(s) [ v(s) - q(s, pi(o)) ],          d_J its own occupancy,
+
+a sum over the open observations that it reaches, so the node is branched at the observation that
+contributes most; if nothing contributes, the policy attains the bound. Observations that no policy
+under consideration reaches are never looked at. The node with the largest bound comes first.
+
+Actions that do the same in every state of an observation are tried once, and so are writes of
+interchangeable memory states (`symmetry`).
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from workbench.evaluation.fields import RATIONALS
+from workbench.model.pomdp import POMDP
+from workbench.optima.follow import Followed, alternatives, climb_deterministic, follow
+from workbench.optima.mdp import MDP, Actions, Optimum, from_states, optimal, upper_bound
+from workbench.optima.mdp_kernels import surely_ending
+from workbench.optima.symmetry import Interchangeable, interchangeable
+
+OPEN = -1
+"""The entry of a partial policy where nothing is fixed yet."""
+
+_UNREACHED = 1e-6
+"""The weight, beside the occupancy, of states that the MDP's policy does not visit, when a policy
+is read off it."""
+
+
+@dataclass(order=True)
+class PolicyNode:
+    """A partial policy, ordered for the heap: largest bound first, then the deepest."""
+
+    rank: tuple[float, int, int]
+    bound: Any = field(compare=False)
+    choice: Actions = field(compare=False)
+    branch: int = field(compare=False)
+    policy: Actions = field(compare=False)
+    branched: bool = field(compare=False, default=False)
+
+
+class BranchSearch:
+    """Branch and bound over one decision process.
+
+    Parameters
+    ----------
+    M : the process over floats.
+    rational : makes the same process over the rationals; None where the model holds floats.
+    observations : how many there are.
+    tolerance : nodes whose bound exceeds the best value by no more are closed; absolute, not used
+        if `exact`.
+    exact : compare values and bounds as rationals.
+
+    Attributes
+    ----------
+    root : the bound without any observation fixed, which stochastic policies respect as well.
+    best, value : the best policy so far and its value, a Fraction in an exact search; minus
+        infinity before any.
+    nodes : how many partial policies were bounded.
+    certified : False once a bound had to be taken from uncertified floats.
+    """
+
+    def __init__(
+        self,
+        M: MDP,
+        rational: Callable[[], MDP] | None,
+        observations: int,
+        symmetry: Interchangeable | None,
+        tolerance: float,
+        exact: bool,
+    ):
+        self.M = M
+        self._rational = rational
+        self.exact = exact
+        self.options = alternatives(self.Mx if exact else M, observations)
+        self._is_option = np.zeros((observations, M.shape[1]), dtype=bool)
+        for o, actions in enumerate(self.options):
+            self._is_option[o, actions] = True
+        n = M.shape[0]
+        self._by_observation = sp.csr_array(
+            (np.ones(n), (M.seen, np.arange(n))), shape=(observations, n)
+        )
+        self.symmetry = symmetry
+        self.tolerance = tolerance
+        self.best: Actions | None = None
+        self.value: Any = -math.inf
+        self.nodes = 0
+        self.certified = True
+        self._closed: Any = -math.inf
+        self._heap: list[PolicyNode] = []
+        root = self._bound(np.full(observations, OPEN), None)
+        self._heap = [] if root is None else [root]
+        self.root = self.bound
+
+    @cached_property
+    def Mx(self) -> MDP:
+        """The process over the rationals."""
+        assert self._rational is not None
+        return self._rational()
+
+    # ------------------------------------------------------------------ the search
+
+    @property
+    def bound(self) -> Any:
+        """No deterministic memoryless policy is worth more."""
+        return max(
+            [self.value, self._closed, *(node.bound for node in self._heap if not node.branched)]
+        )
+
+    @property
+    def highest(self) -> Any:
+        """The bound to within the tolerance, at no cost."""
+        return max([self.value, self._closed, *(node.bound for node in self._heap[:1])])
+
+    @property
+    def finished(self) -> bool:
+        """Whether no open node can hold anything better."""
+        while self._heap and (self._heap[0].branched or self._settles(self._heap[0].bound)):
+            if not self._heap[0].branched:
+                self._closed = max(self._closed, self._heap[0].bound)
+            heapq.heappop(self._heap)
+        return not self._heap
+
+    def run_one(self, until: float = math.inf) -> None:
+        """Branch the most promising node, unless the clock (`time.monotonic`) passes `until` on the
+        way.
+
+        To be called when not `finished`. The node stays open until all that may follow from it is
+        bounded and kept, so that an interruption leaves a bound that holds.
+        """
+        node = self._heap[0]
+        tried = self.options[node.branch]
+        if self.symmetry is not None:
+            tried = tried[self.symmetry.worth_trying(node.choice, node.branch)[tried]]
+        children = []
+        for a in tried.tolist():
+            if time.monotonic() > until:
+                return
+            choice = node.choice.copy()
+            choice[node.branch] = a
+            if (child := self._bound(choice, node.policy)) is not None:
+                children.append(child)
+        for child in children:
+            heapq.heappush(self._heap, child)
+        node.branched = True
+
+    def offer(self, choice: Actions) -> None:
+        """A policy that may be better than the best so far."""
+        self._offer_followed(choice, follow(self.M, choice))
+
+    def _keep(self, choice: Actions, value: float) -> None:
+        if value == -math.inf:
+            return
+        if not self.exact:
+            if value > self.value:
+                self.best, self.value = choice, value
+            return
+        if value >= float(self.value) - self.tolerance:
+            worth = _fraction(follow(self.Mx, choice).value)
+            if worth > self.value:
+                self.best, self.value = choice, worth
+
+    def _settles(self, bound: Any) -> bool:
+        """Whether a node with this bound cannot hold anything better than the best, beyond the
+        tolerance."""
+        return bool(bound <= (self.value if self.exact else self.value + self.tolerance))
+
+    # ------------------------------------------------------------------ one node
+
+    def _bound(self, choice: Actions, warm: Actions | None) -> PolicyNode | None:
+        """Bound a partial policy and read a policy off the bound; the node, if it is still open."""
+        self.nodes += 1
+        allowed = forced(self.M, choice)
+        found = optimal(self.M, allowed, warm)
+        if found.value == -math.inf:
+            return None  # no policy of this node ends
+        if found.value == math.inf:
+            return self._node(choice, math.inf, self._looping(found, choice), found.policy)
+        bound = self._certified_bound(found, allowed)
+        if self._settles(bound):
+            self._closed = max(self._closed, bound)
+            return None
+        branch = self._read_off(found, choice)
+        if not self._settles(bound) and self.exact:
+            found = optimal(self.Mx, allowed, found.policy)
+            bound = _fraction(found.value)
+            if not self._settles(bound) and branch == OPEN:
+                branch = self._read_off(_in_floats(found), choice)
+        if self._settles(bound) or branch == OPEN:
+            self._closed = max(self._closed, bound)
+            return None
+        return self._node(choice, bound, branch, found.policy)
+
+    def _node(self, choice: Actions, bound: Any, branch: int, policy: Actions) -> PolicyNode:
+        depth = int((choice >= 0).sum())
+        height = float(bound)
+        if height < math.inf and self.tolerance > 0:
+            height = math.floor(
+                height / self.tolerance
+            )  # what differs by rounding errors only goes by depth
+        return PolicyNode((-height, -depth, self.nodes), bound, choice, branch, policy)
+
+    def _certified_bound(self, found: Optimum, allowed: NDArray[np.bool_]) -> float:
+        bound = upper_bound(self.M, found)
+        if bound < math.inf:
+            return bound
+        if (
+            self._rational is not None
+        ):  # loops without reward at gamma = 1: only exact arithmetic can tell
+            return math.nextafter(
+                float(_fraction(optimal(self.Mx, allowed, found.policy).value)), math.inf
+            )
+        self.certified = False
+        return float(found.value)
+
+    def _read_off(self, found: Optimum, choice: Actions) -> int:
+        """Offer the memoryless policy that is nearest to the MDP's; the observation to branch at,
+        or `OPEN` if none."""
+        M = self.M
+        d = M.occupancy(found.policy)
+        q = np.where(found.allowed, M.q(found.v), -np.inf)
+        conflict, agreed = self._conflicts(d, found.policy, choice)
+        candidate = self._nearest(q, d, choice)
+        followed = follow(M, candidate)
+        self._offer_followed(candidate, followed)
+        regret = np.zeros(len(choice))
+        if followed.d.size:
+            states = followed.states
+            lost = found.v[states] - q[states, candidate[M.seen[states]]]
+            np.add.at(regret, M.seen[states], followed.d * np.where(np.isfinite(lost), lost, 0.0))
+            regret[choice >= 0] = 0.0
+        if not followed.d.size or regret.max() <= 0:
+            consistent = np.where(choice >= 0, choice, np.where(agreed >= 0, agreed, candidate))
+            if conflict.max() <= 0:
+                self._offer_followed(consistent, follow(M, consistent))
+                return OPEN
+            return int(np.argmax(conflict))
+        return int(np.argmax(regret))
+
+    def _offer_followed(self, candidate: Actions, followed: Followed) -> None:
+        better = followed.value > float(self.value)
+        self._keep(candidate, followed.value)
+        if better:
+            self._keep(*climb_deterministic(self.M, self.options, candidate, followed.value))
+
+    def _conflicts(
+        self, d: NDArray[np.float64], policy: Actions, choice: Actions
+    ) -> tuple[NDArray[np.float64], Actions]:
+        """For each open observation the occupancy outside its majority's action; and the action on
+        which all agree, if any."""
+        votes = np.zeros((len(choice), self.M.shape[1]))
+        np.add.at(votes, (self.M.seen, policy), d)
+        total, most = votes.sum(axis=1), votes.max(axis=1)
+        split = (votes > 0).sum(axis=1) > 1
+        conflict = np.where(split & (choice < 0), total - most, 0.0)
+        agreed = np.where((votes > 0).sum(axis=1) == 1, np.argmax(votes, axis=1), OPEN)
+        return conflict, agreed
+
+    def _nearest(self, q: NDArray[np.float64], d: NDArray[np.float64], choice: Actions) -> Actions:
+        """At each open observation the action with the largest weighted q."""
+        weight = (d + _UNREACHED)[:, None]
+        lost = ~np.isfinite(q)  # with gamma = 1, where an action leads to a state that cannot end
+        score = self._by_observation @ (weight * np.where(lost, 0.0, q))
+        if lost.any():
+            spoiled = self._by_observation @ (weight * lost)
+            score = np.where(spoiled > 0, -1e300 * spoiled, score)
+        return np.where(
+            choice >= 0, choice, np.argmax(np.where(self._is_option, score, -np.inf), axis=1)
+        )
+
+    def _looping(self, found: Optimum, choice: Actions) -> int:
+        """An open observation on a loop of positive reward."""
+        only = np.zeros(self.M.shape, dtype=bool)
+        only[np.arange(len(found.policy)), found.policy] = found.alive
+        inside, _, _ = surely_ending(self.M.row_ptr, self.M.successors, self.M.ends, only)
+        lost = np.flatnonzero(found.alive & ~inside & (choice[self.M.seen] < 0))
+        return int(np.argmax(np.bincount(self.M.seen[lost], minlength=len(choice))))
+
+
+def search_over_states(P: POMDP, M: MDP, tolerance: float, exact: bool) -> BranchSearch:
+    """The search that lets open decisions depend on the state; M is the process over the states of
+    P, in floats."""
+    rational = (lambda: from_states(P, RATIONALS)) if P.is_exact else None
+    return BranchSearch(M, rational, len(P.O), interchangeable(P), tolerance, exact)
+
+
+def forced(M: MDP, choice: Actions) -> NDArray[np.bool_]:
+    """The actions `[i, a]` that a partial policy leaves: one where the observation is fixed, all
+    elsewhere."""
+    said = choice[M.seen]
+    allowed = np.ones(M.shape, dtype=bool)
+    fixed = np.flatnonzero(said >= 0)
+    allowed[fixed] = False
+    allowed[fixed, said[fixed]] = True
+    return allowed
+
+
+def _fraction(x: Any) -> Any:
+    return x if isinstance(x, float) else RATIONALS.back(x)
+
+
+def _in_floats(found: Optimum) -> Optimum:
+    return replace(
+        found,
+        value=float(_fraction(found.value)),
+        v=np.array([float(_fraction(x)) for x in found.v]),
+    )

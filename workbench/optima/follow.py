@@ -1,0 +1,171 @@
+"""Deterministic memoryless policies of a decision process: what they reach, what they are worth,
+how to climb from one.
+
+A policy is an array `choice[o]` of actions. Only the states that it reaches matter, and they are
+few: a policy of gravity x O1 reaches some dozens of 1,200 states, so a value costs a small linear
+system. With gamma = 1 a policy that may go on for ever has no value; it counts as minus infinity
+here, and so is never chosen.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from workbench.evaluation import solve as linear
+from workbench.evaluation.fields import FLOATS
+from workbench.optima.mdp import MDP, Actions, Mask, gathered
+from workbench.optima.mdp_kernels import reached_by, surely_ending
+
+_DENSE = 200
+"""Up to this many states a dense solve is the fastest."""
+
+
+@dataclass(frozen=True, eq=False)
+class Followed:
+    """What following a deterministic policy amounts to.
+
+    Attributes
+    ----------
+    value : start . v; minus infinity if it is not defined.
+    states : the states reached; d : their (discounted) occupancy, empty where the value is not
+        defined.
+    """
+
+    value: Any
+    states: NDArray[np.int64]
+    d: NDArray[np.float64]
+
+
+def follow(M: MDP, choice: Actions) -> Followed:
+    """Follow `choice` from the start; it must say what to do wherever it leads."""
+    nA = M.shape[1]
+    policy = choice[M.seen]
+    states = reached_by(M.row_ptr, M.successors, nA, policy, M.starts)
+    rows = states * nA + policy[states]
+    indptr, places = gathered(M.row_ptr[rows], M.row_ptr[rows + 1] - M.row_ptr[rows])
+    local = np.empty(len(policy), dtype=np.int32)
+    local[states] = np.arange(len(states))
+    to = local[M.successors[places]]
+    if M.undiscounted:
+        ends = M.ends.reshape(-1)[rows][:, None]
+        inside, _, _ = surely_ending(indptr, to, ends, np.ones((len(states), 1), dtype=bool))
+        if not inside.all():
+            return Followed(-np.inf, states, np.empty(0))
+    r, start = M.R.reshape(-1)[rows], M.start[states]
+    pattern = sp.csr_array((np.ones(len(to)), to, indptr), shape=(len(states), len(states)))
+    if M.field is not FLOATS:
+        v = M.field.solve(pattern, M.prob[places], M.gamma, r, "the policy's chain").x
+        return Followed((start * v).sum(), states, np.empty(0))
+    P = sp.csr_array((M.prob[places], to, indptr), shape=pattern.shape)
+    if len(states) <= _DENSE:
+        d = np.linalg.solve(np.eye(len(states)) - M.gamma * P.toarray().T, start)
+    else:
+        d = linear.solve(sp.csr_array(P.T), M.gamma, start, norm=1).x
+    return Followed(float(d @ r), states, d)
+
+
+def first_open(M: MDP, choice: Actions, starts: NDArray[np.int64]) -> int | None:
+    """The first observation without an action that is met from some states, breadth first; None if
+    there is none."""
+    nA = M.shape[1]
+    queue = list(starts.tolist())
+    seen = set(queue)
+    for i in queue:  # grows while we walk
+        o = int(M.seen[i])
+        if choice[o] < 0:
+            return o
+        row = i * nA + int(choice[o])
+        for j in M.successors[M.row_ptr[row] : M.row_ptr[row + 1]].tolist():
+            if j not in seen:
+                seen.add(j)
+                queue.append(j)
+    return None
+
+
+def alternatives(M: MDP, observations: int) -> list[NDArray[np.int64]]:
+    """For each observation the actions that differ: of those that do the same in each of its
+    states, the first."""
+    n, nA = M.shape
+    members: list[list[int]] = [[] for _ in range(observations)]
+    for i, o in enumerate(M.seen.tolist()):
+        members[o].append(i)
+    row = _row_signatures(M).reshape(n, nA)
+    found = []
+    for states in members:
+        first: dict[bytes, int] = {}
+        for a in range(nA):
+            first.setdefault(row[states, a].tobytes(), a)
+        found.append(np.array(sorted(first.values()), dtype=np.int64))
+    return found
+
+
+def _row_signatures(M: MDP) -> NDArray[np.int64]:
+    """A number for each row, equal for rows with the same reward and the same outcomes, written in
+    the same order."""
+    known: dict[Any, int] = {}
+    prob, R = M.prob, M.R.reshape(-1)
+    ptr = M.row_ptr.tolist()
+    exact = M.field is not FLOATS
+    signs = np.empty(len(ptr) - 1, dtype=np.int64)
+    for row in range(len(ptr) - 1):
+        span = slice(ptr[row], ptr[row + 1])
+        weights = tuple(map(str, prob[span])) if exact else prob[span].tobytes()
+        key = (str(R[row]) if exact else R[row], M.successors[span].tobytes(), weights)
+        signs[row] = known.setdefault(key, len(known))
+    return signs
+
+
+def climb_deterministic(
+    M: MDP, options: list[NDArray[np.int64]], choice: Actions, value: float
+) -> tuple[Actions, float]:
+    """Change one observation's action at a time for a better value, until no promising change is
+    one.
+
+    Promising are the changes whose first-order gain, sum_s d(s) (q(s,a) - v(s)) over the states
+    that show o, is positive; each is tried by an exact evaluation.
+    """
+    while True:
+        for o, a in _promising(M, options, choice):
+            changed = choice.copy()
+            changed[o] = a
+            better = follow(M, changed).value
+            if better > value + 1e-12 * max(abs(value), abs(better)):
+                choice, value = changed, better
+                break
+        else:
+            return choice, value
+
+
+def _promising(M: MDP, options: list[NDArray[np.int64]], choice: Actions) -> list[tuple[int, int]]:
+    """Changes (o, a) by falling first-order gain."""
+    now = follow(M, choice)
+    policy = choice[M.seen]
+    alive = np.ones(len(policy), dtype=bool)
+    if M.undiscounted:
+        only: Mask = np.zeros(M.shape, dtype=bool)
+        only[np.arange(len(policy)), policy] = True
+        alive, _, _ = surely_ending(M.row_ptr, M.successors, M.ends, only)
+    v = M.evaluate(policy, alive).x
+    q = M.q(v)
+    if not alive.all():
+        lost = (
+            sp.csr_array(
+                (np.ones(len(M.prob)), M.successors, M.row_ptr), shape=(q.size, len(policy))
+            )
+            @ ~alive
+        )
+        q[lost.reshape(q.shape) > 0] = -np.inf
+    gain = np.zeros((len(options), M.shape[1]))
+    np.add.at(gain, M.seen[now.states], now.d[:, None] * (q[now.states] - v[now.states, None]))
+    found = [
+        (gain[o, a], o, int(a)) for o in np.unique(M.seen[now.states]).tolist() for a in options[o]
+    ]
+    scale = max(float(np.abs(v).max()), 1e-300)
+    return [
+        (o, a) for g, o, a in sorted(found, reverse=True) if g > 1e-12 * scale and a != choice[o]
+    ]

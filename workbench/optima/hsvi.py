@@ -1,0 +1,339 @@
+"""Bounds on the best history-based value where the beliefs are too many to list.
+
+A belief b over the states that are not terminal has the value
+
+    V(b) = max_a [ sum_s b(s) R(s,a) + gamma sum_o P(o, goes on | b,a) V(b_{a,o}) ].
+
+Below: V(b) >= max_k b . alpha_k for vectors alpha_k that are the state values of some way to go on:
+"do a, then follow a memoryless policy", and what backups make of them. Above: the fast informed
+bound of Hauskrecht (2000),
+
+    Q(s,a) = R(s,a) + gamma sum_o max_{a'} sum_{s'} p(s'|s,a) omega(o|s') Q(s',a'),    V(b) <= max_a b . Q(., a),
+
+and a sawtooth over points (b_i, v_i), v_i >= V(b_i). Heuristic search (HSVI, Smith and Simmons
+2004) decides where to back both up: from the start follow the action with the best upper bound and
+the observation that contributes most to the gap, as long as the gap at the belief is worth closing.
+Every bound on the way is valid, so it can stop at any time.
+
+Floats; the bounds are widened by more than what rounding can have done to them.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from workbench.evaluation.chain import Dynamics, dynamics
+from workbench.evaluation.fields import FLOATS
+from workbench.model.pomdp import POMDP
+from workbench.optima.hsvi_kernels import highest, sawtooth
+from workbench.optima.mdp import gathered
+
+_INFORMED_SWEEPS = 200
+_SHALLOW, _DEEPEST = 16, 400
+"""Beliefs along one way from the start that are looked at before going back up: at first, and at
+most."""
+
+_STALLED = 0.98
+"""If more than this share of the gap is left after a way down and up, the next ones may go
+deeper."""
+
+Vector = NDArray[np.float64]
+
+
+class BeliefModel:
+    """The POMDP over its states that are not terminal and can be reached, in floats, made for
+    belief steps.
+
+    States with the same rewards and the same outcomes of every action count as one: once its
+    observation is known, the future does not tell them apart. (A state that remembers the last
+    observation, as the reader of `.POMDP` files makes them, would otherwise keep beliefs apart that
+    are alike.)
+
+    Attributes
+    ----------
+    kind : for each state reached, the number that it has here.
+    R : `R[s, a]`; gamma.
+    e_s, e_o : the pairs (s, o) with omega(o|s) > 0, sorted by o.
+    step : for each action, p(s'|s,a) omega(o|s') as a sparse matrix from s to the pairs (s', o).
+    start : mu(s) omega(o|s) over the pairs.
+    """
+
+    def __init__(self, P: POMDP, reached: NDArray[np.int64]):
+        D: Dynamics = dynamics(P, FLOATS)
+        nA = len(P.A)
+        first, self.kind = _kinds(P, D, reached)
+        kind = np.full(len(P.S), -1)
+        kind[reached] = self.kind
+        entries = np.flatnonzero((D.omega > 0) & (kind[D.entry_s] >= 0))
+        pair = D.entry_o[entries] * len(first) + kind[D.entry_s[entries]]
+        pairs, column = np.unique(pair, return_inverse=True)
+        self.e_o, self.e_s = np.divmod(pairs, len(first))
+        self.gamma = float(D.gamma)
+        self.R = D.R[reached[first]]
+        emit = sp.csr_array(
+            (D.omega[entries], (D.entry_s[entries], column)), (len(P.S), len(pairs))
+        )
+        self.step = []
+        for a in range(nA):
+            rows = reached[first] * nA + a
+            indptr, k = gathered(P.p.row_ptr[rows], P.p.row_ptr[rows + 1] - P.p.row_ptr[rows])
+            move = sp.csr_array((D.prob[k], P.p.s_next[k], indptr), shape=(len(first), len(P.S)))
+            self.step.append(sp.csr_array(move @ emit))
+        self.start = np.asarray(D.mu @ emit)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.R.shape[0], self.R.shape[1]
+
+    @cached_property
+    def _first_entry(self) -> NDArray[np.int64]:
+        """Where the pairs of each observation that occurs begin."""
+        return np.flatnonzero(np.concatenate(([True], self.e_o[1:] != self.e_o[:-1])))
+
+    @cached_property
+    def group(self) -> NDArray[np.int64]:
+        """For each pair (s, o) the number of its observation among those that occur."""
+        return np.cumsum(np.concatenate(([0], self.e_o[1:] != self.e_o[:-1])))
+
+    def split(self, weights: Vector) -> tuple[NDArray[np.int64], Vector, NDArray[np.float64]]:
+        """Observations, their probabilities and the beliefs after them, from weights over the
+        pairs."""
+        mass = np.add.reduceat(weights, self._first_entry)
+        groups = np.flatnonzero(mass > 0)
+        beliefs = np.zeros((len(mass), self.shape[0]))
+        beliefs[self.group, self.e_s] = weights
+        return groups, mass[groups], beliefs[groups] / mass[groups, None]
+
+    def after(self, b: Vector, a: int) -> tuple[NDArray[np.int64], Vector, NDArray[np.float64]]:
+        """What may be observed after doing a at b, with what probability, and the beliefs then."""
+        return self.split(b @ self.step[a])
+
+
+def _kinds(
+    P: POMDP, D: Dynamics, states: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Representatives of the states that look alike, as places in `states`, and the number of each
+    state's."""
+    nA = len(P.A)
+    known: dict[tuple[bytes, ...], int] = {}
+    first: list[int] = []
+    kind = np.empty(len(states), dtype=np.int64)
+    for i, s in enumerate(states.tolist()):
+        row_ptr = P.p.row_ptr[s * nA : (s + 1) * nA + 1]
+        span = slice(int(row_ptr[0]), int(row_ptr[-1]))
+        ended = P.terminal.mask[P.p.s_next[span]]
+        to = np.where(ended, -1, P.p.s_next[span])
+        key = (D.R[s].tobytes(), np.diff(row_ptr).tobytes(), to.tobytes(), D.prob[span].tobytes())
+        if key not in known:
+            known[key] = len(first)
+            first.append(i)
+        kind[i] = known[key]
+    return np.array(first, dtype=np.int64), kind
+
+
+def informed(model: BeliefModel, above: Vector) -> NDArray[np.float64]:
+    """The fast informed bound `Q[s, a]`, sweeping down from state values `above` that no policy
+    exceeds."""
+    n, nA = model.shape
+    groups = int(model.group[-1]) + 1
+    pairs = []
+    for step in model.step:  # for each (s, o) with o possible after s: a row over s'
+        row = np.repeat(np.arange(n), np.diff(step.indptr)) * groups + model.group[step.indices]
+        known, at = np.unique(row, return_inverse=True)
+        pairs.append(
+            (
+                known // groups,
+                sp.csr_array((step.data, (at, model.e_s[step.indices])), (len(known), n)),
+            )
+        )
+    Q = np.repeat(above[:, None], nA, axis=1)
+    for _ in range(_INFORMED_SWEEPS):
+        lower = np.empty_like(Q)
+        for a, (s, weight) in enumerate(pairs):
+            best = np.asarray(weight @ Q).max(axis=1)
+            lower[:, a] = model.R[:, a] + model.gamma * np.bincount(s, best, minlength=n)
+        np.minimum(lower, Q, out=lower)
+        if np.max(Q - lower, initial=0.0) <= 1e-10 * np.max(np.abs(lower), initial=1e-300):
+            return lower
+        Q = lower
+    return Q
+
+
+@dataclass(frozen=True)
+class Gap:
+    """Bounds at the start, and the number of backups they took."""
+
+    lower: float
+    upper: float
+    backups: int
+
+
+class Bounds:
+    """Lower and upper bounds on V, and the search that closes them."""
+
+    def __init__(self, model: BeliefModel, above: Vector, below: NDArray[np.float64]):
+        """`above[s]`: values of the states reached that no policy exceeds; `below[k, s]`: vectors
+        alpha to begin with."""
+        self.model = model
+        n = model.shape[0]
+        lowest, alphas = np.full(n, np.inf), np.full((n, len(below)), -np.inf)
+        np.minimum.at(lowest, model.kind, above)
+        np.maximum.at(alphas, model.kind, below.T)
+        self.Q = informed(model, lowest)
+        self.corner = self.Q.max(axis=1)
+        self.alphas = np.ascontiguousarray(alphas.T)
+        self._points = np.zeros((64, n))
+        self._drops = np.zeros(64)
+        self._count = 0
+        self._depth = _SHALLOW
+        self.backups = 0
+        self.first = model.split(model.start)
+
+    # ------------------------------------------------------------------ the two bounds
+
+    def lower(self, beliefs: NDArray[np.float64]) -> Vector:
+        return self._best(beliefs)[0]
+
+    def _best(self, beliefs: NDArray[np.float64]) -> tuple[Vector, NDArray[np.int64]]:
+        """max_k b . alpha_k at each belief, and k."""
+        values, which = np.empty(len(beliefs)), np.empty(len(beliefs), dtype=np.int64)
+        highest(self.alphas, beliefs, values, which)
+        return values, which
+
+    def upper(self, beliefs: NDArray[np.float64]) -> Vector:
+        values = np.asarray((beliefs @ self.Q).max(axis=1))
+        sawtooth(
+            self.corner, self._points[: self._count], self._drops[: self._count], beliefs, values
+        )
+        return values
+
+    def gap(self) -> Gap:
+        """At the start, with room for rounding errors."""
+        _, mass, beliefs = self.first
+        size = max(float(np.abs(self.corner).max()), float(np.abs(self.alphas).max()))
+        steps = 1 / (1 - self.model.gamma) if self.model.gamma < 1 else self.backups + 1
+        rounding = 8 * (self.model.shape[0] + 8) * sys.float_info.epsilon * size * steps
+        low, high = float(mass @ self.lower(beliefs)), float(mass @ self.upper(beliefs))
+        return Gap(low - rounding, high + rounding, self.backups)
+
+    # ------------------------------------------------------------------ closing them
+
+    def search(self, aim: float) -> None:
+        """One way down from the start and back up, backing up both bounds at each belief on it.
+
+        It goes down as long as the gap is worth more than what would halve the gap at the start.
+        """
+        _, mass, beliefs = self.first
+        gaps = self.upper(beliefs) - self.lower(beliefs)
+        worth = max(aim, float(mass @ gaps) / 2)
+        i = int(np.argmax(mass * gaps))
+        b = beliefs[i]
+        way: list[Vector] = []
+        while len(way) < self._depth:
+            way.append(b)
+            worth = worth / self.model.gamma if 0 < self.model.gamma < 1 else worth
+            found = self._look(b)
+            a = int(np.argmax(found.high))
+            groups, mass, beliefs = found.after[a]
+            if not len(groups):
+                break
+            excess = mass * (self.upper(beliefs) - self.lower(beliefs) - worth)
+            i = int(np.argmax(excess))
+            if excess[i] <= 0:
+                break
+            b = beliefs[i]
+        for b in reversed(way):
+            self._back_up(b)
+        _, mass, beliefs = self.first
+        if mass @ (self.upper(beliefs) - self.lower(beliefs)) > _STALLED * (mass @ gaps):
+            self._depth = min(_DEEPEST, self._depth + max(1, self._depth // 4))
+
+    def _look(self, b: Vector) -> _Look:
+        nA = self.model.shape[1]
+        after = [self.model.after(b, a) for a in range(nA)]
+        low, high = b @ self.model.R, b @ self.model.R
+        best = []
+        for a, (_, mass, beliefs) in enumerate(after):
+            values, which = self._best(beliefs)
+            best.append(which)
+            low[a] += self.model.gamma * (mass @ values)
+            high[a] += self.model.gamma * (mass @ self.upper(beliefs))
+        return _Look(after, low, high, best)
+
+    def _back_up(self, b: Vector) -> None:
+        self.backups += 1
+        found = self._look(b)
+        a = int(np.argmax(found.low))
+        groups = found.after[a][0]
+        chosen = np.zeros(int(self.model.group[-1]) + 1, dtype=np.int64)
+        chosen[groups] = found.best[a]
+        then = self.alphas[chosen[self.model.group], self.model.e_s]
+        alpha = self.model.R[:, a] + self.model.gamma * (self.model.step[a] @ then)
+        if b @ alpha > self.lower(b[None])[0]:
+            kept = (self.alphas > alpha).any(axis=1)
+            kept[0] = True  # the default for observations that cannot follow
+            self.alphas = np.vstack([self.alphas[kept], alpha])
+        value = float(found.high.max())
+        if value < self.upper(b[None])[0]:
+            self._add_point(b, value)
+
+    def _add_point(self, b: Vector, value: float) -> None:
+        drop = float(self.corner @ b) - value
+        support = b > 0
+        if support.sum() == 1:
+            s = int(np.argmax(support))
+            lowered = self.corner[s] - value
+            self._drops[: self._count] -= (
+                lowered * self._points[: self._count, s]
+            )  # the plane comes down with its corner
+            self.corner[s] = value
+            return
+        if self._count == len(self._drops):
+            self._prune()
+        if self._count > len(self._drops) // 2:
+            self._points = np.vstack([self._points, np.zeros_like(self._points)])
+            self._drops = np.concatenate([self._drops, np.zeros_like(self._drops)])
+        self._points[self._count] = b
+        self._drops[self._count] = drop
+        self._count += 1
+
+    def _prune(self) -> None:
+        """Drop the points that lie above the teeth of others, and the vectors that are best at no
+        point."""
+        points, drops = self._points[: self._count], self._drops[: self._count]
+        order = np.argsort(-drops, kind="stable")
+        kept: list[int] = []
+        for i in order.tolist():
+            value = np.array([self.corner @ points[i]])
+            own = value[0] - drops[i]
+            sawtooth(self.corner, points[kept], drops[kept], points[i : i + 1], value)
+            if own < value[0] and own < float((points[i] @ self.Q).max()):
+                kept.append(i)
+        _, best = self._best(np.vstack([points, self.first[2]]))
+        self.alphas = self.alphas[np.union1d([0], best)]
+        room = len(self._drops) - len(kept)
+        fewer = (
+            np.vstack([points[kept], np.zeros((room, points.shape[1]))]),
+            np.concatenate([drops[kept], np.zeros(room)]),
+        )
+        self._points, self._drops, self._count = (
+            *fewer,
+            len(kept),
+        )  # together: an interruption must not part them
+
+
+@dataclass(frozen=True, eq=False)
+class _Look:
+    """One step ahead of a belief: what follows each action, the bounds on its worth, the best
+    vector at each successor."""
+
+    after: list[tuple[NDArray[np.int64], Vector, NDArray[np.float64]]]
+    low: Vector
+    high: Vector
+    best: list[NDArray[np.int64]]

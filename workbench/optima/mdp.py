@@ -1,0 +1,407 @@
+"""Optimal policies with full information: the Markov decision process under a POMDP.
+
+    v(s) = max_a [ R(s,a) + gamma sum_{s'} p(s'|s,a) v(s') ]
+
+Here a state shows an observation, and an action may be forbidden in it. Forbidding all actions but
+one wherever an observation o is seen says "pi(o) is fixed, everything else may still depend on all
+that is hidden": the relaxation of which `branch_and_bound` takes its bounds. States are pairs (s,
+o) with s not terminal and omega(o|s) > 0, or beliefs (`history`); what leads to a terminal state
+leaves the process.
+
+Policy iteration (Howard 1960) over floats or over rationals. With gamma = 1 only policies that end
+with probability one have a value: states from which none does are taken out, the iteration starts
+with a policy that ends, and changes an action only for a strict gain, which keeps it ending unless
+some loop has a positive average reward; then values are unbounded and the optimum is reported as
+infinite.
+
+Float optima carry a certificate. For gamma < 1 it is the residual, v* <= v + max(Tv - v) / (1 -
+gamma). For gamma = 1 it is a vector u >= T u, which bounds every policy that ends: the optimum for
+rewards raised by a little is one, and the raise covers the rounding errors of checking it.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from workbench.errors import NeverEnds, NotSolved
+from workbench.evaluation import solve as linear
+from workbench.evaluation.chain import dynamics, row_totals
+from workbench.evaluation.fields import FLOATS, Field
+from workbench.model.pomdp import POMDP
+from workbench.model.walk_kernels import reachable, strong_components
+from workbench.optima.mdp_kernels import surely_ending
+
+STRICT = 1e-13
+"""A float gain counts as one above this share of the largest value or reward."""
+
+RAISES = (4 * STRICT, 100 * STRICT, 10_000 * STRICT)
+"""What is added to every reward, as such a share, to certify an optimum with gamma = 1: the first
+that does."""
+
+_MOST_ITERATIONS = 1_000
+
+Actions = NDArray[np.int64]
+Mask = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class MDP:
+    """A decision process with an observation in every state; row `i nA + a` of its outcomes belongs
+    to (i, a).
+
+    Attributes
+    ----------
+    seen : the place in O of the observation that each state shows.
+    behind : the place in S of the s that each state stands for, or the number of its belief.
+    row_ptr, successors, prob : outcomes that do not end the process; probabilities over `field`.
+    ends : `ends[i, a]`, whether the process may end.
+    R : `R[i, a]`, the expected reward; gamma; start : the distribution of the first state.
+    sizes : `sizes[i]`, the largest expected |r|: where rewards cancel, R is rounded at their size
+        and not at its own.
+    """
+
+    field: Field
+    seen: NDArray[np.int64]
+    behind: NDArray[np.int64]
+    row_ptr: NDArray[np.int64]
+    successors: NDArray[np.int32]
+    prob: NDArray[Any]
+    ends: Mask
+    R: NDArray[Any]
+    gamma: Any
+    start: NDArray[Any]
+    sizes: NDArray[np.float64]
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.R.shape[0], self.R.shape[1]
+
+    @property
+    def undiscounted(self) -> bool:
+        return bool(self.gamma == 1)
+
+    @cached_property
+    def starts(self) -> NDArray[np.int64]:
+        return np.flatnonzero(np.asarray(self.start != 0, dtype=bool))
+
+    @cached_property
+    def _step(self) -> sp.csr_array:
+        n, nA = self.shape
+        return sp.csr_array((self.prob, self.successors, self.row_ptr), shape=(n * nA, n))
+
+    @cached_property
+    def longest_row(self) -> int:
+        return int(np.max(np.diff(self.row_ptr), initial=0))
+
+    @cached_property
+    def is_acyclic(self) -> bool:
+        """Whether no state can come back, so that every policy ends after finitely many steps."""
+        indptr = np.ascontiguousarray(self.row_ptr[:: self.shape[1]])
+        count, _ = strong_components(indptr, self.successors)
+        own = np.repeat(np.arange(self.shape[0]), np.diff(indptr)) == self.successors
+        return count == self.shape[0] and not own.any()
+
+    def q(self, v: NDArray[Any]) -> NDArray[Any]:
+        """`q[i, a]` = R + gamma sum p v."""
+        if self.field is FLOATS:
+            return np.asarray(self.R + self.gamma * (self._step @ v).reshape(self.shape))
+        sums = row_totals(
+            self.row_ptr, self.prob * v[self.successors], self.field.zeros(len(self.row_ptr) - 1)
+        )
+        return np.asarray(self.R + self.gamma * sums.reshape(self.shape))
+
+    def scale(self, v: NDArray[np.float64]) -> float:
+        """The size of the numbers at hand: tolerances are shares of it."""
+        return float(max(np.max(self.sizes, initial=0.0), np.max(np.abs(v), initial=0.0)))
+
+    def chain(
+        self, policy: Actions, alive: Mask | None = None
+    ) -> tuple[sp.csr_array, NDArray[Any], NDArray[Any]]:
+        """Pattern, probabilities and rewards of the chain of a deterministic policy; empty rows
+        outside `alive`."""
+        n, nA = self.shape
+        rows = np.arange(n) * nA + policy
+        counts = self.row_ptr[rows + 1] - self.row_ptr[rows]
+        r = self.R[np.arange(n), policy]
+        if alive is not None and not alive.all():
+            counts = np.where(alive, counts, 0)
+            r = r.copy()
+            r[~alive] = self.field.one(0)
+        indptr, places = gathered(self.row_ptr[rows], counts)
+        pattern = sp.csr_array(
+            (np.ones(len(places)), self.successors[places], indptr), shape=(n, n)
+        )
+        return pattern, self.prob[places], r
+
+    def evaluate(self, policy: Actions, alive: Mask | None = None) -> linear.Solution:
+        """v of a deterministic policy; 0 outside `alive`."""
+        pattern, data, r = self.chain(policy, alive)
+        return self.field.solve(pattern, data, self.gamma, r, "the decision process")
+
+    def occupancy(self, policy: Actions) -> NDArray[np.float64]:
+        """d = start + gamma P^T d, in floats, for a policy that has a value."""
+        pattern, data, _ = self.chain(policy)
+        seen = reachable(pattern.indptr, pattern.indices, self.starts)
+        kept = np.flatnonzero(seen)  # outside, a policy with gamma = 1 may never end
+        inner = sp.csr_array((data, pattern.indices, pattern.indptr), shape=pattern.shape)[kept][
+            :, kept
+        ]
+        d = np.zeros(len(seen))
+        d[kept] = linear.solve(sp.csr_array(inner.T), self.gamma, self.start[kept], norm=1).x
+        return d
+
+
+def gathered(
+    first: NDArray[np.int64], counts: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Row pointers and places of compressed rows that start at `first` and have `counts` entries
+    each."""
+    indptr = np.concatenate(([0], np.cumsum(counts)))
+    places = np.arange(indptr[-1]) + np.repeat(first - indptr[:-1], counts)
+    return indptr, places
+
+
+def from_states(P: POMDP, field: Field) -> MDP:
+    """The process over the pairs (s, o) that some policy reaches."""
+    D, nA = dynamics(P, field), len(P.A)
+    shown = np.flatnonzero(np.asarray(D.omega != 0, dtype=bool) & ~P.terminal.mask[D.entry_s])
+    s = D.entry_s[shown]
+    entries = np.bincount(
+        s, minlength=len(P.S)
+    )  # how many observations each state shows; none if terminal
+    first_entry = np.cumsum(entries) - entries
+
+    # outcomes of (s, a), each followed by the observations of its successor
+    real = np.flatnonzero(np.asarray(D.prob != 0, dtype=bool))
+    row = (np.repeat(np.arange(len(P.S) * nA), np.diff(P.p.row_ptr)))[real]
+    s_next = P.p.s_next[real]
+    ends = np.zeros(len(P.S) * nA, dtype=bool)
+    ends[row[P.terminal.mask[s_next]]] = True
+    counts = entries[s_next]
+    _, to = gathered(first_entry[s_next], counts)
+    k = np.repeat(np.arange(len(real)), counts)
+    row_counts = np.bincount(row[k], minlength=len(P.S) * nA)
+    row_first = np.cumsum(row_counts) - row_counts
+    prob = D.prob[real[k]] * D.omega[shown[to]]
+
+    # the rows of (s, o) are those of s
+    rows = (s[:, None] * nA + np.arange(nA)).ravel()
+    row_ptr, places = gathered(row_first[rows], row_counts[rows])
+    whole = MDP(
+        field=field,
+        seen=np.asarray(P.omega.o[shown], dtype=np.int64),
+        behind=s,
+        row_ptr=row_ptr,
+        successors=to[places].astype(np.int32),
+        prob=prob[places],
+        ends=ends.reshape(-1, nA)[s],
+        R=D.R[s],
+        gamma=D.gamma,
+        start=D.mu[s] * D.omega[shown],
+        sizes=reward_sizes(P)[s],
+    )
+    return _reachable_part(whole)
+
+
+def reward_sizes(P: POMDP) -> NDArray[np.float64]:
+    """max_a of the expected |r|, for each s."""
+    by_action = row_totals(
+        P.p.row_ptr, P.p.prob.floats * np.abs(P.p.r.floats), np.zeros(len(P.S) * len(P.A))
+    )
+    return np.asarray(by_action.reshape(len(P.S), len(P.A)).max(axis=1))
+
+
+def _reachable_part(M: MDP) -> MDP:
+    nA = M.shape[1]
+    found = reachable(np.ascontiguousarray(M.row_ptr[::nA]), M.successors, M.starts)
+    if found.all():
+        return M
+    kept = np.flatnonzero(found)
+    place = np.cumsum(found) - 1
+    rows = (kept[:, None] * nA + np.arange(nA)).ravel()
+    row_ptr, places = gathered(M.row_ptr[rows], np.diff(M.row_ptr)[rows])
+    return MDP(
+        field=M.field,
+        seen=M.seen[kept],
+        behind=M.behind[kept],
+        row_ptr=row_ptr,
+        successors=place[M.successors[places]].astype(np.int32),
+        prob=M.prob[places],
+        ends=M.ends[kept],
+        R=M.R[kept],
+        gamma=M.gamma,
+        start=M.start[kept],
+        sizes=M.sizes[kept],
+    )
+
+
+# ---------------------------------------------------------------------- policy iteration
+
+
+@dataclass(frozen=True, eq=False)
+class Optimum:
+    """What `optimal` found.
+
+    Attributes
+    ----------
+    value : start . v; minus infinity if no allowed policy ends (gamma = 1), infinity if values are
+        unbounded.
+    v, policy : the optimum; meaningless where `alive` is False, from where no allowed policy surely
+        ends.
+    allowed : the actions that were allowed and do not lead there.
+    """
+
+    value: Any
+    v: NDArray[Any]
+    policy: Actions
+    alive: Mask
+    allowed: Mask
+
+
+def optimal(M: MDP, allowed: Mask | None = None, first: Actions | None = None) -> Optimum:
+    """Policy iteration.
+
+    Parameters
+    ----------
+    allowed : `allowed[i, a]`; at least one action in every state. All of them, if None.
+    first : the policy to begin with, near the optimum if one is known; corrected where it is not
+        allowed.
+    """
+    n, nA = M.shape
+    allowed = np.ones((n, nA), dtype=bool) if allowed is None else allowed
+    policy = _first_policy(allowed, first)
+    alive = np.ones(n, dtype=bool)
+    if M.undiscounted:
+        alive, allowed, ending = surely_ending(M.row_ptr, M.successors, M.ends, allowed)
+        nothing = np.zeros(n, dtype=np.int64)
+        if not alive[M.starts].all():
+            return Optimum(-np.inf, M.field.zeros(n), nothing, alive, allowed)
+        if not (allowed[np.arange(n), policy] | ~alive).all() or not _ends(M, policy, alive):
+            policy = np.where(alive, ending, 0)
+    tried = set()
+    for _ in range(_MOST_ITERATIONS):
+        tried.add(policy.tobytes())
+        solution = M.evaluate(policy, alive)
+        v = solution.x
+        better = _improved(M, solution, policy, alive, allowed)
+        if better is None or better.tobytes() in tried:  # only rounding errors lead back
+            value = (M.start * v).sum()
+            return Optimum(float(value) if M.field is FLOATS else value, v, policy, alive, allowed)
+        policy = better
+        if M.undiscounted and not _ends(M, policy, alive):
+            return Optimum(np.inf, M.field.zeros(n), policy, alive, allowed)
+    raise NotSolved(
+        f"policy iteration did not settle within {_MOST_ITERATIONS:,} iterations on {n:,} states"
+    )
+
+
+def require_end(P: POMDP, found: Optimum) -> None:
+    """Raise `NeverEnds` if no policy has a value."""
+    if isinstance(found.value, float) and found.value == -np.inf:
+        raise NeverEnds(
+            f"gamma is 1 and no policy of {P.name} ends with probability one, so no return is "
+            "defined; give a gamma below 1"
+        )
+
+
+def _first_policy(allowed: Mask, first: Actions | None) -> Actions:
+    fallback = np.argmax(allowed, axis=1)
+    if first is None:
+        return fallback
+    return np.where(allowed[np.arange(len(first)), first], first, fallback)
+
+
+def _ends(M: MDP, policy: Actions, alive: Mask) -> bool:
+    """Whether a policy ends with probability one from every state of `alive`, which it does not
+    leave."""
+    only = np.zeros(M.shape, dtype=bool)
+    only[np.arange(len(policy)), policy] = alive
+    inside, _, _ = surely_ending(M.row_ptr, M.successors, M.ends, only)
+    return bool(inside[alive].all())
+
+
+def _improved(
+    M: MDP, solution: linear.Solution, policy: Actions, alive: Mask, allowed: Mask
+) -> Actions | None:
+    """The policy with each action changed that can be for a strict gain; None if there is none."""
+    v = solution.x
+    q = M.q(v)
+    everyone = np.arange(len(policy))
+    if M.field is FLOATS:
+        q[~allowed & alive[:, None]] = -np.inf
+        best = np.argmax(q, axis=1)
+        gain = q[everyone, best] - q[everyone, policy]
+        changed = alive & (gain > max(STRICT * M.scale(v), 4 * solution.residual))
+        return np.where(changed, best, policy) if changed.any() else None
+    better = policy.copy()
+    for i in np.flatnonzero(alive).tolist():
+        options = np.flatnonzero(allowed[i]).tolist()
+        top = max(options, key=lambda a: q[i, a])
+        if q[i, top] > q[i, policy[i]]:
+            better[i] = top
+    return None if np.array_equal(better, policy) else better
+
+
+# ---------------------------------------------------------------------- certificates
+
+
+def superharmonic(M: MDP, found: Optimum, slack: float = 0.0) -> NDArray[np.float64] | None:
+    """A vector u >= T u over the allowed actions, near v: no allowed policy is worth more. None if
+    none was found.
+
+    Parameters
+    ----------
+    slack : how much too small the rewards of M may be.
+    """
+    return _certificate(M, found, slack, +1)
+
+
+def upper_bound(M: MDP, found: Optimum, slack: float = 0.0) -> float:
+    """A float that no allowed policy's value exceeds; infinite if none could be certified."""
+    if not np.isfinite(float(found.value)):
+        return float(found.value)
+    u = superharmonic(M, found, slack)
+    return np.inf if u is None else float(M.start @ u) + _rounding(M, u)
+
+
+def lower_bound(M: MDP, found: Optimum, slack: float = 0.0) -> float:
+    """A float that the value of the policy found is not below; minus infinity if none could be
+    certified."""
+    only = np.zeros(M.shape, dtype=bool)
+    only[np.arange(M.shape[0]), found.policy] = True
+    u = _certificate(M, replace(found, allowed=only & found.allowed), slack, -1)
+    return -np.inf if u is None else float(M.start @ u) - _rounding(M, u)
+
+
+def _rounding(M: MDP, v: NDArray[np.float64]) -> float:
+    """More than what rounding can do to one backup or to start . v."""
+    return 4 * (max(M.longest_row, len(M.starts)) + 4) * sys.float_info.epsilon * M.scale(v)
+
+
+def _certificate(M: MDP, found: Optimum, slack: float, sign: int) -> NDArray[np.float64] | None:
+    """u with u >= T u (sign 1) or u <= T u (sign -1) over the actions that `found.allowed` leaves,
+    rounding included."""
+    if not M.undiscounted:
+        residual = sign * (np.where(found.allowed, M.q(found.v), -np.inf).max(axis=1) - found.v)
+        off = max(0.0, float(residual.max(initial=0.0))) + _rounding(M, found.v) + slack
+        return np.asarray(found.v + sign * off / (1 - M.gamma))
+    for share in RAISES:
+        moved = replace(M, R=M.R + sign * (share * M.scale(found.v) + 2 * slack))
+        try:
+            u = optimal(moved, found.allowed, found.policy)
+        except NotSolved:
+            return None
+        if not np.isfinite(u.value):
+            return None
+        best = np.where(u.allowed, M.q(u.v), -np.inf).max(axis=1)
+        room = sign * (u.v - best)[u.alive]
+        if float(room.min(initial=np.inf)) >= slack + _rounding(M, u.v):
+            return u.v
+    return None

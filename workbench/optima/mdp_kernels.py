@@ -1,0 +1,89 @@
+# mypy: disallow-untyped-defs=False
+"""Compiled walks over the graph of an MDP: which states can be made to end surely, and what a fixed
+policy reaches."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+
+@njit(cache=True, nogil=True)
+def surely_ending(row_ptr, successors, ends, allowed):
+    """The states from which some allowed policy ends with probability one, the actions that stay
+    among them, one such policy.
+
+    The largest set X of states such that from each of them an end can be reached by actions all of
+    whose outcomes stay in X (de Alfaro 1997): start with all states, and throw out those that
+    cannot reach an end, until none is left to throw out. Policy entries are -1 outside X.
+    """
+    n, nA = allowed.shape
+    usable = allowed.copy()
+    inside = np.ones(n, dtype=np.bool_)
+    count = np.zeros(n + 1, dtype=np.int64)
+    for k in range(len(successors)):
+        count[successors[k] + 1] += 1
+    back_ptr = np.cumsum(count)
+    back = np.empty(len(successors), dtype=np.int64)
+    filled = back_ptr[:-1].copy()
+    for row in range(n * nA):
+        for k in range(row_ptr[row], row_ptr[row + 1]):
+            back[filled[successors[k]]] = row
+            filled[successors[k]] += 1
+    policy = np.full(n, -1, dtype=np.int64)
+    queue = np.empty(n, dtype=np.int64)
+    while True:
+        policy[:] = -1
+        size = 0
+        for i in range(n):
+            for a in range(nA):
+                if inside[i] and usable[i, a] and ends[i, a] and policy[i] < 0:
+                    policy[i] = a
+                    queue[size] = i
+                    size += 1
+        at = 0
+        while at < size:
+            j = queue[at]
+            at += 1
+            for k in range(back_ptr[j], back_ptr[j + 1]):
+                i = back[k] // nA
+                if inside[i] and usable[i, back[k] % nA] and policy[i] < 0:
+                    policy[i] = back[k] % nA
+                    queue[size] = i
+                    size += 1
+        lost = False
+        for i in range(n):
+            if inside[i] and policy[i] < 0:
+                inside[i] = False
+                lost = True
+        if not lost:
+            return inside, usable & inside.reshape(n, 1), policy
+        for i in range(n):
+            for a in range(nA):
+                for k in range(row_ptr[i * nA + a], row_ptr[i * nA + a + 1]):
+                    if not inside[successors[k]]:
+                        usable[i, a] = False
+
+
+@njit(cache=True, nogil=True)
+def reached_by(row_ptr, successors, nA, policy, starts):
+    """The states that a deterministic policy visits, in the order of a breadth-first walk from some
+    states."""
+    seen = np.zeros(len(policy), dtype=np.bool_)
+    queue = np.empty(len(policy), dtype=np.int64)
+    size = 0
+    for i in starts:
+        seen[i] = True
+        queue[size] = i
+        size += 1
+    at = 0
+    while at < size:
+        row = queue[at] * nA + policy[queue[at]]
+        at += 1
+        for k in range(row_ptr[row], row_ptr[row + 1]):
+            j = successors[k]
+            if not seen[j]:
+                seen[j] = True
+                queue[size] = j
+                size += 1
+    return queue[:size].copy()

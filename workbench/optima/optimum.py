@@ -1,0 +1,103 @@
+"""What the yardsticks of `optimum` return: a value, what is certain about it, and how it was
+found."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from workbench.model.numbers import Number
+from workbench.model.policy import Policy
+from workbench.model.pomdp import POMDP
+
+
+@dataclass(frozen=True, eq=False)
+class HistoryOptimum:
+    """The best history-based value, or bounds on it.
+
+    Attributes
+    ----------
+    value : the optimum where it is known; otherwise the lower bound, a value that some policy
+        surely reaches.
+    lower, upper, gap : what is certain, and how far apart the two are.
+    exact : whether value is the optimum exactly, a Fraction.
+    beliefs : how many pairs (o, b) can be reached; None if not all were listed.
+    how : how it was found, in words.
+    """
+
+    P: POMDP
+    value: Number
+    lower: Number
+    upper: Number
+    gap: Number
+    exact: bool
+    beliefs: int | None
+    how: str
+    seconds: float
+    interrupted: bool = False
+
+    def __repr__(self) -> str:
+        what = f"best history-based value of {self.P.name}: "
+        if self.exact:
+            return f"{what}{self.value} ({self.how})"
+        return (
+            f"{what}{float(self.lower):.9g} to {float(self.upper):.9g}, gap "
+            f"{float(self.gap):.1e} ({self.how})"
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class MemorylessOptimum:
+    """The best memoryless policy that was found, and how good any could be.
+
+    Attributes
+    ----------
+    policy, value : the policy and its expected return, a Fraction if the search was exact.
+    bound, gap : no policy of the kind is worth more than `bound`; gap = bound - value.
+    certified : whether the gap is within `tolerance` (zero, if exact), so that the policy is
+        optimal.
+    nodes : partial policies bounded by the search.
+    how : how it was found and what it certifies, in words.
+    optimal : all optimal deterministic policies, if they were asked for; each row of an observation
+        that a policy never reaches holds the first action.
+    """
+
+    P: POMDP
+    policy: Policy
+    value: Number
+    bound: Number
+    gap: Number
+    certified: bool
+    tolerance: float
+    nodes: int
+    how: str
+    seconds: float
+    interrupted: bool = False
+    optimal: tuple[Policy, ...] | None = None
+
+    def __repr__(self) -> str:
+        value = self.value if not isinstance(self.value, float) else f"{self.value:.9g}"
+        sure = (
+            "certified optimal"
+            if self.certified
+            else f"bound {float(self.bound):.9g}, gap {float(self.gap):.1e}"
+        )
+        return f"best memoryless policy of {self.P.name}: value {value}, {sure} ({self.how})"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class StochasticOptimum(MemorylessOptimum):
+    """A good stochastic policy: its value is a lower bound on the best, whatever `certified` says
+    of the gap.
+
+    Attributes
+    ----------
+    kkt : what the best mixture with another policy gains, to first order; zero at a first-order
+        optimum.
+    first_order : whether kkt is within the tolerance.
+    starts : where each start led, best first.
+    """
+
+    kkt: float = math.nan
+    first_order: bool = False
+    starts: tuple[float, ...] = ()

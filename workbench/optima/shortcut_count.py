@@ -1,0 +1,269 @@
+"""How many non-Markovian shortcuts a task has: a count over all its optimal policies.
+
+How many shortcuts a memory brings depends on the policy. `count_shortcuts` looks at every optimal
+deterministic memoryless policy and reports the range. Two policies count as one if they agree on
+the rows that matter: those they reach, and those on which the true value of a pair that looks at
+least as good depends. They have the same shortcuts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.errors import TooLarge, WorkbenchError
+from workbench.evaluation.fields import FLOATS, RATIONALS
+from workbench.evaluation.shortcuts import (
+    Shortcut,
+    is_defined,
+    require_numbers,
+    shortcuts,
+    sign_of_difference,
+)
+from workbench.evaluation.td import td_values
+from workbench.model.numbers import Number
+from workbench.model.policy import Policy, tie_order
+from workbench.model.pomdp import POMDP
+from workbench.model.table import shown
+from workbench.optima.follow import first_open, follow
+from workbench.optima.mdp import MDP, from_states, optimal
+from workbench.progress import Waiting
+
+MOST_POLICIES = 10_000
+"""`count_shortcuts` looks at no more optimal policies than this, unless told otherwise."""
+
+Actions = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class ShortcutCount:
+    """Shortcuts over all optimal deterministic memoryless policies.
+
+    Attributes
+    ----------
+    value : what these policies are worth.
+    policies : how many were looked at, rows that make no difference aside.
+    complete : whether these are all there are; if not, the two ranges may be wider.
+    strict, weak : the fewest and the most shortcuts of either kind that one of them has.
+    pi, shortcuts : one of them, and its shortcuts.
+    """
+
+    P: POMDP
+    weights: str
+    value: Number
+    policies: int
+    complete: bool
+    strict: tuple[int, int]
+    weak: tuple[int, int]
+    pi: Policy
+    shortcuts: tuple[Shortcut, ...]
+
+    def __repr__(self) -> str:
+        many = (
+            f"{'' if self.complete else 'at least '}{self.policies:,} optimal "
+            "deterministic policies"
+        )
+        seen = "" if self.complete else " among those seen"
+        return (
+            f"{self.P.name}: {many} of value {shown(self.value)}; shortcuts: {span(self.strict)} "
+            "strict, "
+            f"{span(self.weak)} weak{seen}"
+        )
+
+
+def span(ends: tuple[int, int]) -> str:
+    """A range as it is read: "3", or "4 to 9"."""
+    return str(ends[0]) if ends[0] == ends[1] else f"{ends[0]} to {ends[1]}"
+
+
+def count_shortcuts(
+    P: POMDP, exact: bool = False, weights: str = "visits", most: int = MOST_POLICIES
+) -> ShortcutCount:
+    """Count the shortcuts of every optimal deterministic memoryless policy.
+
+    With more than `most` of them, or on Ctrl-C, the count covers those found by then, provided that
+    they are known to be optimal; otherwise `TooLarge` is raised, or `KeyboardInterrupt` again.
+
+    Parameters
+    ----------
+    exact, weights : as for `shortcuts`; exact arithmetic also decides which policies are optimal.
+    most : how many optimal policies to look at.
+    """
+    require_numbers(P, None)
+    if most < 1:
+        raise WorkbenchError(f"most must be at least 1, not {most}")
+    counts: list[tuple[int, int]] = []
+    first: tuple[Policy, list[Shortcut]] | None = None
+    with Waiting(f"shortcuts of {P.name}") as waiting:
+        search = BehaviourSearch(P, exact, most, waiting)
+        complete = search.run()
+        try:
+            for choice in search.found:
+                for whole in _completions(P, search.M, choice, exact, weights):
+                    if len(counts) == most:
+                        raise _Enough
+                    pi = Policy.from_actions(P, np.maximum(whole, 0))
+                    found = shortcuts(P, pi, exact, weights)
+                    first = first or (pi, found)
+                    strict = sum(x.kind == "strict" for x in found)
+                    counts.append((strict, len(found) - strict))
+                    waiting.report(len(counts) / most, f"{len(counts):,} optimal policies")
+        except (_Enough, KeyboardInterrupt):
+            complete = False
+            if first is None:
+                raise
+    assert first is not None
+    strict_counts, weak_counts = zip(*counts, strict=True)
+    return ShortcutCount(
+        P=P,
+        weights=weights,
+        value=search.value,
+        policies=len(counts),
+        complete=complete,
+        strict=(min(strict_counts), max(strict_counts)),
+        weak=(min(weak_counts), max(weak_counts)),
+        pi=first[0],
+        shortcuts=tuple(first[1]),
+    )
+
+
+class _Enough(Exception):
+    """As many policies as were asked for."""
+
+
+class BehaviourSearch:
+    """The best value of a deterministic memoryless policy, and every behaviour that has it.
+
+    A behaviour is an array `choice[o]` of actions, -1 for the observations that it never reaches.
+    Depth first: an observation gets an action when it is reached. A branch is cut off when even
+    full information about the state, at every observation that has no action yet, does not make it
+    as good as the best behaviour so far.
+
+    Attributes
+    ----------
+    found : the behaviours.
+    nodes : how many partial policies were looked at.
+    """
+
+    def __init__(self, P: POMDP, exact: bool, most: int, waiting: Waiting):
+        if exact:
+            P.require_exact()
+        self.P, self.exact, self.most, self.waiting = P, exact, most, waiting
+        self.M = from_states(P, FLOATS)
+        self.judge = from_states(P, RATIONALS) if exact else self.M
+        self.rank = np.argsort(tie_order(P.A, "last"))
+        self.best: Any = None
+        self.found: list[Actions] = []
+        self.nodes = 0
+
+    @property
+    def value(self) -> Number:
+        return RATIONALS.back(self.best) if self.exact else float(self.best)
+
+    def run(self) -> bool:
+        """Search; whether all optimal behaviours were found. If not, those found are optimal
+        nevertheless."""
+        try:
+            self._expand(np.full(len(self.P.O), -1, dtype=np.int64))
+        except (_Enough, KeyboardInterrupt) as stopped:
+            ceiling = float(optimal(self.M).value)
+            if self.found and sign_of_difference(float(self.value), ceiling) == 0:
+                return False
+            if isinstance(stopped, KeyboardInterrupt):
+                raise
+            raise TooLarge(
+                f"{self.P.name}: {self.most:,} deterministic policies of value {self.value} were "
+                "found without knowing that "
+                f"none is better (full information is worth {ceiling:.6g}); raise most"
+            ) from None
+        if self.best is None:
+            raise WorkbenchError(
+                f"no deterministic policy of {self.P.name} ends with probability one, and gamma "
+                "is 1"
+            )
+        return True
+
+    def _expand(self, choice: Actions) -> None:
+        self.nodes += 1
+        self.waiting.report(
+            0, f"{self.nodes:,} partial policies, {len(self.found):,} optimal so far"
+        )
+        o = first_open(self.M, choice, self.M.starts)
+        if o is None:
+            self._judge(choice)
+            return
+        bounds = np.array([self._bound(choice, o, a) for a in range(len(self.P.A))])
+        for a in np.lexsort((self.rank, -bounds.round(9))).tolist():
+            if bounds[a] == -np.inf or self._hopeless(bounds[a]):
+                continue
+            further = choice.copy()
+            further[o] = a
+            self._expand(further)
+
+    def _bound(self, choice: Actions, o: int, a: int) -> float:
+        """The value with full information wherever no action is fixed yet, `a` being fixed at
+        `o`."""
+        fixed = choice.copy()
+        fixed[o] = a
+        allowed = np.ones(self.M.shape, dtype=bool)
+        decided = fixed[self.M.seen] >= 0
+        allowed[decided] = False
+        allowed[decided, fixed[self.M.seen][decided]] = True
+        return float(optimal(self.M, allowed).value)
+
+    def _hopeless(self, bound: float) -> bool:
+        return self.best is not None and sign_of_difference(bound, float(self.value)) < 0
+
+    def _judge(self, choice: Actions) -> None:
+        value = follow(self.judge, np.maximum(choice, 0)).value
+        if isinstance(value, float) and value == -np.inf:
+            return
+        sign = 1 if self.best is None else sign_of_difference(value, self.best)
+        if sign > 0:
+            self.best, self.found = value, []
+        if sign >= 0:
+            if len(self.found) == self.most:
+                raise _Enough
+            self.found.append(choice)
+
+
+def _completions(P: POMDP, M: MDP, choice: Actions, exact: bool, weights: str) -> Iterator[Actions]:
+    """The behaviour with every choice of actions for the unreached rows on which its shortcuts may
+    depend."""
+    pi = Policy.from_actions(P, np.maximum(choice, 0))
+    td = td_values(
+        P, pi, exact=exact, weights=weights
+    )  # where defined, it does not depend on unreached rows
+    states = follow(M, np.maximum(choice, 0)).states
+    after: list[NDArray[Any]] = []
+    for i in np.unique(M.seen[states]).tolist():
+        o = P.O[i]
+        for j in range(len(P.A)):
+            value = td.q[o, P.A[j]]
+            if (
+                j != choice[i]
+                and is_defined(value)
+                and is_defined(td.v[o])
+                and sign_of_difference(value, td.v[o]) >= 0
+            ):
+                rows = states[M.seen[states] == i] * len(P.A) + j
+                after += [M.successors[M.row_ptr[row] : M.row_ptr[row + 1]] for row in rows]
+    starts = (
+        np.unique(np.concatenate(after)).astype(np.int64) if after else np.empty(0, dtype=np.int64)
+    )
+
+    def complete(choice: Actions) -> Iterator[Actions]:
+        o = first_open(M, choice, starts)
+        if o is None:
+            yield choice
+            return
+        for a in range(len(P.A)):
+            further = choice.copy()
+            further[o] = a
+            yield from complete(further)
+
+    yield from complete(choice)

@@ -1,0 +1,271 @@
+"""Can a memoryless policy that uses a memory be as good as the best history-based one?
+
+`can_encode_optimal(P, memory)`: some memoryless policy of <P, memory> is worth V*, the best value
+of a policy of the whole history o_0, a_0, ..., o_t. Every sufficiently expressive memory can
+(Proposition A.1); a memory that can need not be.
+
+**Deterministic policies are enough, if gamma < 1.** Let a memoryless policy pi be worth V*, and let
+Gamma not read rewards, so that (m, o) tells the agent nothing beyond its history. After each
+history that has a chance under pi, each action that pi may take is optimal, else the return could
+be raised. Let pi' take, at each (m, o), one of the actions that pi may take. Whatever pi' reaches,
+pi reaches, so pi' takes optimal actions only; n steps of it and then an optimal continuation are
+worth V* for every n, and what comes after n steps weighs gamma^n. So pi' is worth V*. The same
+holds for gamma = 1 if all episodes end within a fixed time.
+
+Conversely a policy is worth V* (0 < gamma < 1) exactly when it takes, at each belief it reaches,
+one of the actions optimal there. So where the reachable beliefs are finitely many the question is
+decided exactly: V* and the optimal actions of each belief by policy iteration in rationals
+(`history`), then a search for choices (a, w) at each (m, o) that are optimal for every belief
+reached with (m, o) (`product_search`). With gamma = 0 only the first action counts.
+
+**gamma = 1 with episodes of any length.** If the search finds nothing, no policy is worth V*,
+stochastic ones included: the first half of the argument does not need gamma < 1. But choosing
+optimal actions is then not sufficient: a policy may put off the reward for ever. In the short
+corridor (one observation, an action that is reversed in the middle) with reward 1 at the goal a
+policy that mixes is worth 1, and no deterministic one ends.
+
+Where beliefs are too many, or Gamma reads rewards, the bounds of `workbench.optima.yardsticks` are
+compared; they may leave the question open.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from workbench.errors import NeverEnds, WorkbenchError
+from workbench.evaluation.fields import FLOATS, RATIONALS
+from workbench.model.augment import augment
+from workbench.model.beliefs import LIMIT, BeliefGraph, explore_beliefs
+from workbench.model.memories import Family, Memory, attach
+from workbench.model.numbers import Number
+from workbench.model.policy import Policy
+from workbench.model.pomdp import POMDP
+from workbench.model.space import Label
+from workbench.optima.history import MOST_EXACT, belief_process, largest_part
+from workbench.optima.mdp import MDP, from_states, optimal
+from workbench.optima.yardsticks import best_history, best_memoryless
+from workbench.sufficiency.belief_product import Supports, places, reads_rewards
+from workbench.sufficiency.product_search import Choice, Outcome, Slot, WriteSearch
+
+BUDGET = 1_000_000
+"""A search gives up after this many decisions, unless told otherwise."""
+
+TOLERANCE = 1e-9
+"""Float values closer than this, as a share of their size, count as equal; the reason then says
+so."""
+
+
+@dataclass(frozen=True)
+class Encoding:
+    """Whether a memory can encode an optimal policy, and why. True or False as a condition;
+    undecided raises.
+
+    Attributes
+    ----------
+    task, memory : what was asked.
+    holds : the answer; None if undecided.
+    method : "beliefs" (exact), or "bounds".
+    reason : a sentence.
+    best : the best history-based value; None if only bounds are known.
+    choice : for "beliefs", {(m, o): (a, w)} where the policy gets; `Policy.deterministic(E, choice,
+        otherwise=E.A[0])`.
+    policy : for "bounds", the policy of the augmented POMDP.
+    searched : decisions of the search.
+    """
+
+    task: str
+    memory: str
+    holds: bool | None
+    method: str
+    reason: str
+    best: Number | None = None
+    choice: Mapping[tuple[Label, Label], tuple[Label, Label]] | None = None
+    policy: Policy | None = None
+    searched: int = 0
+
+    def __bool__(self) -> bool:
+        if self.holds is None:
+            raise WorkbenchError(f"undecided: {self.reason}")
+        return self.holds
+
+    def __repr__(self) -> str:
+        verdict = {True: "can", False: "cannot", None: "may or may not"}[self.holds]
+        return f"{self.memory} {verdict} encode an optimal policy for {self.task}: {self.reason}"
+
+
+def can_encode_optimal(
+    P: POMDP, memory: Memory | Family | str, limit: int = LIMIT, budget: int = BUDGET
+) -> Encoding:
+    """Whether some memoryless policy of <P, memory> reaches the best history-based value of P.
+
+    Parameters
+    ----------
+    memory : a memory, a family or its name.
+    limit : with more reachable beliefs than this, bounds are compared instead.
+    budget : the most decisions of the search.
+
+    >>> P = POMDP.from_functions(name="twice", A=[0, 1], p=lambda s, a: {(s + (a,) if not s else "end", 0 if not s else
+    ...                          int(s != (a,))): 1}, omega=lambda s: {"o": 1}, mu={(): 1}, gamma=1, terminal={"end"})
+    >>> can_encode_optimal(P, "none")
+    none cannot encode an optimal policy for twice: no memoryless policy keeps to the optimal actions (1 decision, 2
+    conflicts), which the best value 1 needs
+    >>> can_encode_optimal(P, "O1").choice
+    {((None,), 'o'): (0, 'push'), (('o',), 'o'): (1, 'push')}
+    """
+    attached = attach(memory, P)
+    if not reads_rewards(P, attached) and P.is_exact and not P.symbols:
+        graph = explore_beliefs(P, limit)
+        if not len(graph):
+            return Encoding(
+                P.name, attached.name, True, "beliefs", "every episode ends at once", 0, {}
+            )
+        if graph.complete:
+            M = belief_process(graph, FLOATS)
+            if largest_part(M) <= MOST_EXACT:
+                return _on_beliefs(graph, attached, M, budget)
+    return _by_bounds(P, attached)
+
+
+# ---------------------------------------------------------------------- finitely many beliefs
+
+
+def _on_beliefs(graph: BeliefGraph, memory: Memory, floats: MDP, budget: int) -> Encoding:
+    P = graph.P
+    M = belief_process(graph, RATIONALS)
+    best = optimal(M, first=optimal(floats).policy)
+    if isinstance(best.value, float):
+        if best.value < 0:
+            raise NeverEnds(
+                f"gamma is 1 and no history-based policy of {P.name} ends with probability one"
+            )
+        return Encoding(
+            P.name,
+            memory.name,
+            None,
+            "beliefs",
+            "returns are unbounded: a loop has positive reward",
+        )
+    value, q = RATIONALS.back(best.value), M.q(best.v)
+    allowed = [
+        {a for a in range(len(P.A)) if best.allowed[n, a] and q[n, a] == best.v[n]}
+        if best.alive[n]
+        else set()
+        for n in range(len(graph))
+    ]
+    if P.gamma == 0:
+        graph = replace(
+            graph, edges=(((),) * len(P.A),) * len(graph)
+        )  # what comes after the first action has no weight
+    outcome = _run(graph, memory, allowed, budget)
+    if outcome.chosen is not None and P.gamma == 1 and not _ends(graph, memory, outcome.chosen):
+        outcome = _run(
+            graph, memory, [{int(a)} for a in best.policy], budget
+        )  # the one optimal policy known to end
+        if outcome.chosen is None:
+            bounds = _by_bounds(P, memory)
+            return bounds if bounds.holds is not None else replace(bounds, best=value)
+    if outcome.chosen is not None:
+        choice = {
+            (memory.M[m], P.O[o]): (P.A[a], memory.W[w])
+            for (m, o), (a, w) in sorted(outcome.chosen.items())
+        }
+        reason = (
+            "a policy takes optimal actions wherever it gets, and so reaches the "
+            f"best value {value}"
+        )
+        return Encoding(
+            P.name, memory.name, True, "beliefs", reason, value, choice, searched=outcome.decisions
+        )
+    if not outcome.finished:
+        reason = f"the search for a policy was given up after {outcome.effort}"
+        return Encoding(
+            P.name, memory.name, None, "beliefs", reason, value, searched=outcome.decisions
+        )
+    reason = (
+        f"no memoryless policy keeps to the optimal actions ({outcome.effort}), "
+        f"which the best value {value} needs"
+    )
+    return Encoding(
+        P.name, memory.name, False, "beliefs", reason, value, searched=outcome.decisions
+    )
+
+
+def _run(graph: BeliefGraph, memory: Memory, allowed: list[set[int]], budget: int) -> Outcome:
+    alike = memory.rule is not None and memory.rule.overwrite
+    search = WriteSearch(graph, memory, allowed, interchangeable=alike)
+    return search.run(budget, f"an optimal policy of {graph.P.name} with {memory.name}")
+
+
+def _ends(graph: BeliefGraph, memory: Memory, chosen: Mapping[Slot, Choice]) -> bool:
+    """Whether a choice ends with probability one: from all it reaches it may get to where the
+    episode may end."""
+    where, supports = places(graph, memory), Supports(graph, memory)
+    before: dict[tuple[int, int], set[tuple[int, int]]] = {
+        (m, q): set() for m in supports.eta for q in where.starts
+    }
+    ending = []
+    queue = list(before)
+    for m, q in queue:
+        n = where.node[q]
+        o = graph.o[n]
+        a, w = chosen[m, o]
+        if sum(e.prob for e in graph.edges[n][a]) != 1:
+            ending.append((m, q))
+        for o_next, r, q_next in where.edges[q][a]:
+            for m_next in supports.after(m, w, o, a, r, o_next):
+                if (m_next, q_next) not in before:
+                    before[m_next, q_next] = set()
+                    queue.append((m_next, q_next))
+                before[m_next, q_next].add((m, q))
+    safe = set(ending)
+    while ending:
+        fresh = before[ending.pop()] - safe
+        safe |= fresh
+        ending += fresh
+    return len(safe) == len(before)
+
+
+# ---------------------------------------------------------------------- bounds
+
+
+def _by_bounds(P: POMDP, memory: Memory) -> Encoding:
+    """Compare the best values, or what is certain about them."""
+    E = augment(P, memory)
+    history = best_history(P)
+    exact = bool(history.exact and E.is_exact)
+    best = history.value if history.exact else None
+    margin = 0 if exact else TOLERANCE * max(1.0, abs(float(history.upper)))
+    within = "" if exact else f" within {margin:.0e}"
+    # a mixture can be worth V* where no deterministic policy is, if it is not the best policy of E
+    # or if it may not end
+    mixing = reads_rewards(P, memory) or (P.gamma == 1 and not from_states(P, FLOATS).is_acyclic)
+    found: list[Any] = []
+    try:
+        found.append(best_memoryless(E, exact=exact))
+    except NeverEnds:
+        if not mixing:
+            raise
+    if mixing and not (found and found[0].value >= history.upper - margin):
+        found.append(best_memoryless(E, deterministic=False))
+    for policy in found:
+        if policy.value >= history.upper - margin:
+            reason = (
+                f"a memoryless policy is worth {policy.value}, and the best "
+                f"history-based value is no more{within}"
+            )
+            return Encoding(P.name, memory.name, True, "bounds", reason, best, policy=policy.policy)
+    bound = found[-1].bound  # on all memoryless policies that matter here
+    if bound < history.lower - margin:
+        reason = (
+            f"no memoryless policy is worth more than {bound}, but some "
+            f"history-based policy is worth {history.lower}"
+        )
+        return Encoding(P.name, memory.name, False, "bounds", reason, best)
+    reason = (
+        f"the best memoryless value lies between {float(max(x.value for x in found)):.9g} and "
+        f"{float(bound):.9g}, the best "
+        f"history-based value between {float(history.lower):.9g} and {float(history.upper):.9g}"
+    )
+    return Encoding(P.name, memory.name, None, "bounds", reason, best)

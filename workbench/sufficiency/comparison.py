@@ -1,0 +1,102 @@
+"""One task, several memories, side by side: what each can represent, where the oracle loop ends,
+what misleads TD.
+
+For each memory: the size of the augmented POMDP; the best memoryless value (what the memory is good
+for); where the oracle loop of Section 5.2 ends from the uniform policy; how many non-Markovian
+shortcuts the optimal deterministic policies have (Section 5.1); whether the memory is sufficiently
+expressive (Definition A.2). What a limit of size or time leaves undecided is None.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from workbench.errors import WorkbenchError
+from workbench.improvement.improve import Improvement, improve
+from workbench.model.augment import augment
+from workbench.model.memories import Family, Memory, attach
+from workbench.model.policy import uniform
+from workbench.model.pomdp import POMDP
+from workbench.optima.shortcut_count import ShortcutCount, count_shortcuts
+from workbench.optima.yardsticks import (
+    HistoryOptimum,
+    MemorylessOptimum,
+    best_history,
+    best_memoryless,
+)
+from workbench.sufficiency.expressive import is_sufficiently_expressive
+
+MOST_STATES = 20_000
+"""Larger augmented POMDPs are only counted."""
+
+MOST_OPTIMAL = 200
+"""Optimal policies whose shortcuts are counted."""
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """A memory on a task; parts that a limit left undecided are None."""
+
+    memory: str
+    P: POMDP
+    best: MemorylessOptimum | None
+    oracle: Improvement | None
+    shortcuts: ShortcutCount | None
+    expressive: bool | None
+
+
+def compare(
+    P: POMDP,
+    memories: Iterable[Memory | Family | str],
+    step: float = 0.02,
+    budget: int = 2_000,
+    max_nodes: int = 2_000,
+) -> Iterator[Comparison]:
+    """Compare memories on a task, one after the other.
+
+    Parameters
+    ----------
+    step, budget : of the oracle loop from the uniform policy.
+    max_nodes : of the branch and bound for the best memoryless policy.
+
+    >>> from workbench.model.pomdp import POMDP
+    >>> P = POMDP.from_functions(name="two steps", A=[0, 1], p=lambda s, a: {(("s", a) if s == "start" else "end", a): 1},
+    ...                          omega=lambda s: {"o": 1}, mu={"start": 1}, gamma=1, terminal={"end"})
+    >>> [(row.memory, row.best.value, row.expressive) for row in compare(P, ["none", "OA1"])]
+    [('none', 2.0, False), ('OA1', 2.0, True)]
+    """
+    for one in memories:
+        memory = attach(one, P)
+        E = augment(P, memory)
+        if len(E.S) > MOST_STATES:
+            yield Comparison(memory.name, E, None, None, None, None)
+            continue
+        best = best_memoryless(E, deterministic=True, max_nodes=max_nodes)
+        yield Comparison(
+            memory=memory.name,
+            P=E,
+            best=best,
+            oracle=improve(E, uniform(E), step=step, budget=budget),
+            shortcuts=_shortcuts(E) if best.certified else None,
+            expressive=_expressive(P, memory),
+        )
+
+
+def ceiling(P: POMDP) -> HistoryOptimum:
+    """The best history-based value: no memory that stores observations and actions does better."""
+    return best_history(P)
+
+
+def _shortcuts(E: POMDP) -> ShortcutCount | None:
+    try:
+        return count_shortcuts(E, most=MOST_OPTIMAL)
+    except WorkbenchError:
+        return None  # too many candidates, or values that are not defined
+
+
+def _expressive(P: POMDP, memory: Memory) -> bool | None:
+    try:
+        return is_sufficiently_expressive(P, memory).holds
+    except WorkbenchError:
+        return None  # beliefs that are too many, or a model of floats

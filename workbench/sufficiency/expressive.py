@@ -1,0 +1,347 @@
+"""Is a memory sufficiently expressive for a task? (Definition A.2, Appendix A.2)
+
+A memory-update function f: M x O x A -> W says what to write once an action is chosen. Along a
+history H = o_0, a_0, ..., o_t it makes some last memory states possible: the set Omega_f(H), over
+all that eta, Gamma and the hidden states and rewards can do. A memory is *sufficiently expressive*
+if some f satisfies, for any two histories with the same last observation,
+
+    b(H1) != b(H2)   implies   Omega_f(H1) and Omega_f(H2) are disjoint.
+
+Equivalently, on the graph of reachable beliefs: no memory state m is reached with two nodes (o,
+b1), (o, b2). That is decided here, never sampled:
+
+- more beliefs with one last observation than memory states possible there (each needs one of its
+  own): no;
+- `B(k)`, where a write is the next memory state: after a node n and an action the next memory state
+  w must fit the map o' -> node that belongs to (n, a). Two such maps, or one and the map of the
+  start, collide if they send some o' to different nodes. So 2^k memory states are enough exactly
+  when the graph of collisions has a colouring with 2^k colours;
+- one write only (`K(k)`): there is one f, and it is checked;
+- else a search over f (`product_search`) that ends with an f or with a proof that there is none.
+
+Histories are those whose episode goes on, unless `ended=True`: see `workbench.model.beliefs`.
+Definition A.2 needs finitely many beliefs: infinitely many share some observation, and M is finite.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from workbench.errors import WorkbenchError
+from workbench.model.beliefs import LIMIT, BeliefGraph, TooManyBeliefs, explore_beliefs
+from workbench.model.memories import Family, Memory, attach
+from workbench.model.space import Label, show
+from workbench.sufficiency.belief_product import places, possible_pairs
+from workbench.sufficiency.colouring import colour
+from workbench.sufficiency.product_search import WriteSearch
+from workbench.sufficiency.update import verify_f
+
+if TYPE_CHECKING:
+    from workbench.model.pomdp import POMDP
+
+BUDGET = 1_000_000
+"""A search gives up after this many decisions, unless told otherwise."""
+
+_MOST_PAIRS = 10_000
+"""The counting bound is skipped for products with more pairs (memory state, node) than this."""
+
+History = tuple[Label, ...]
+
+
+@dataclass(frozen=True)
+class Expressiveness:
+    """Whether a memory is sufficiently expressive, and why. True or False as a condition; undecided
+    raises.
+
+    Attributes
+    ----------
+    task, memory : what was asked.
+    holds : the answer; None if the search was given up.
+    method : "clique", "colouring", "the only f", "search" or "z3".
+    reason : a sentence.
+    f : the memory-update function found, {(m, o, a): w} for all arguments that occur (others do not
+        matter); else None.
+    clique : if the answer is no for want of memory states, what needs one each: histories o_0, a_0,
+        ..., o_t that end alike with different beliefs; for B(k) also histories followed by an
+        action, and () for the start.
+    memory_states : how many there are for the members of the clique.
+    searched : decisions of the search.
+    """
+
+    task: str
+    memory: str
+    holds: bool | None
+    method: str
+    reason: str
+    f: Mapping[tuple[Label, Label, Label], Label] | None = None
+    clique: tuple[History, ...] = ()
+    memory_states: int | None = None
+    searched: int = 0
+
+    def __bool__(self) -> bool:
+        if self.holds is None:
+            raise WorkbenchError(f"undecided: {self.reason}")
+        return self.holds
+
+    def __repr__(self) -> str:
+        verdict = {True: "is", False: "is not", None: "may or may not be"}[self.holds]
+        return f"{self.memory} {verdict} sufficiently expressive for {self.task}: {self.reason}"
+
+
+def is_sufficiently_expressive(
+    P: POMDP,
+    memory: Memory | Family | str,
+    ended: bool = False,
+    limit: int = LIMIT,
+    budget: int = BUDGET,
+    solver: str = "own",
+) -> Expressiveness:
+    """Decide Definition A.2.
+
+    Parameters
+    ----------
+    P : a POMDP without floats in p, omega and mu.
+    memory : a memory, a family or its name.
+    ended : whether histories whose episode is over count.
+    limit : the most reachable beliefs to look at; more of them raise `TooManyBeliefs`, unless they
+        are too many for M.
+    budget : the most decisions of the search; beyond it the answer is undecided.
+    solver : "own", or "z3" for a second opinion (the package z3-solver).
+
+    >>> from workbench.model.pomdp import POMDP
+    >>> P = POMDP.from_functions(name="two steps", A=[0, 1], p=lambda s, a: {(("s", a) if s == "start" else "end", 0): 1},
+    ...                          omega=lambda s: {"o": 1}, mu={"start": 1}, gamma=1, terminal={"end"})
+    >>> is_sufficiently_expressive(P, "B1")
+    B1 is not sufficiently expressive for two steps: 3 beliefs share the last observation o, but only 2 memory states are
+    possible there
+    >>> is_sufficiently_expressive(P, "OA1").f
+    {((None,), 'o', 0): 'push', ((None,), 'o', 1): 'push'}
+    """
+    if solver not in ("own", "z3"):
+        raise WorkbenchError(f"solver must be 'own' or 'z3', not {solver!r}")
+    attached = attach(memory, P)
+    graph = explore_beliefs(P, limit, crowd=len(attached.M), ended=ended)
+    if not graph.complete:
+        return _crowded(graph, attached, limit)
+    if solver == "z3":
+        from workbench.sufficiency.product_sat import decide_by_solver
+
+        return _answer(
+            graph,
+            attached,
+            decide_by_solver(graph, attached),
+            "z3",
+            "z3 found that no f separates the beliefs",
+        )
+    if attached.rule is not None and attached.rule.overwrite:
+        return _overwritten(graph, attached, budget)
+    if len(attached.W) == 1:
+        return _only_update(graph, attached)
+    too_few = _too_few(graph, attached)
+    return _searched(graph, attached, budget) if too_few is None else too_few
+
+
+def _crowded(graph: BeliefGraph, memory: Memory, limit: int) -> Expressiveness:
+    """More beliefs with one observation than memory states; or more beliefs than one wants to look
+    at."""
+    if graph.u <= len(memory.M):
+        raise TooManyBeliefs(
+            f"{graph.P.name} has more than {limit:,} beliefs, too many to decide whether "
+            f"{memory.name} with its "
+            f"{len(memory.M):,} memory states can tell them apart: give a larger limit"
+        )
+    busiest = max(set(graph.o), key=graph.o.count)
+    return _clique(graph, memory, [n for n, o in enumerate(graph.o) if o == busiest], len(memory.M))
+
+
+def _clique(graph: BeliefGraph, memory: Memory, nodes: list[int], available: int) -> Expressiveness:
+    o = show(graph.P.O[graph.o[nodes[0]]])
+    states = "1 memory state is" if available == 1 else f"{available} memory states are"
+    reason = (
+        f"{len(nodes)} beliefs share the last observation {o}, but only {states} possible there"
+    )
+    clique = tuple(graph.history(n) for n in nodes)
+    return Expressiveness(
+        graph.P.name, memory.name, False, "clique", reason, clique=clique, memory_states=available
+    )
+
+
+def _answer(
+    graph: BeliefGraph,
+    memory: Memory,
+    f: dict[tuple[int, int, int], int] | None,
+    method: str,
+    otherwise: str,
+    searched: int = 0,
+) -> Expressiveness:
+    """An f given by places, or its absence."""
+    P = graph.P
+    if f is None:
+        return Expressiveness(P.name, memory.name, False, method, otherwise, searched=searched)
+    labelled = {(memory.M[m], P.O[o], P.A[a]): memory.W[w] for (m, o, a), w in f.items()}
+    reason = f"some f keeps its {len(graph):,} reachable beliefs apart"
+    return Expressiveness(P.name, memory.name, True, method, reason, labelled, searched=searched)
+
+
+# ---------------------------------------------------------------------- one way for each kind of
+# memory
+
+
+def _overwritten(graph: BeliefGraph, memory: Memory, budget: int) -> Expressiveness:
+    """B(k): colour the maps o' -> node that belong to the start and to each (node, action)."""
+    follows = {
+        (n, a): {e.o: e.node for e in row}
+        for n, rows in enumerate(graph.edges)
+        for a, row in enumerate(rows)
+        if row
+    }
+    start = {e.o: e.node for e in graph.starts}
+    vertices: dict[tuple[tuple[int, int], ...], tuple[int, int] | None] = {
+        tuple(sorted(start.items())): None
+    }
+    for pair, follow in follows.items():
+        vertices.setdefault(tuple(sorted(follow.items())), pair)
+    maps = [dict(v) for v in vertices]
+    names = list(vertices.values())
+    holders: dict[int, list[int]] = {}  # o: the vertices whose map speaks of it
+    for v, each in enumerate(maps):
+        for o in each:
+            holders.setdefault(o, []).append(v)
+    neighbours = [
+        {w for o, n in each.items() for w in holders[o] if maps[w][o] != n} for each in maps
+    ]
+    found = colour(neighbours, len(memory.M), budget)
+    if found.colours is not None:
+        first = found.colours[0]  # the start has the memory state of eta, which is the first
+        swap = {first: 0, 0: first}
+        number = [swap.get(c, c) for c in found.colours]
+        together: dict[tuple[int, int], int] = {
+            (number[v], o): n for v, each in enumerate(maps) for o, n in each.items()
+        }
+        place = {v: number[i] for i, v in enumerate(vertices)}
+        f = {
+            (m, o, a): place[tuple(sorted(follows[n, a].items()))]
+            for (m, o), n in sorted(together.items())
+            for a in range(len(graph.P.A))
+            if (n, a) in follows
+        }
+        return _answer(graph, memory, f, "colouring", "", found.searched)
+    if found.clique:
+        clique = tuple(_after(graph, names[v]) for v in found.clique)
+        reason = (
+            f"{len(clique)} ways to go on need a memory state each, since any two lead to "
+            "different beliefs with the same "
+            f"observation, but there are {len(memory.M)}"
+        )
+        return Expressiveness(
+            graph.P.name,
+            memory.name,
+            False,
+            "clique",
+            reason,
+            clique=clique,
+            memory_states=len(memory.M),
+        )
+    how = (
+        f"{found.searched:,} partial colourings of {len(maps)} ways to go on with "
+        f"{len(memory.M)} memory states"
+    )
+    if found.finished:
+        return _answer(
+            graph, memory, None, "colouring", f"none of {how} can be completed", found.searched
+        )
+    reason = f"given up after {how}"
+    return Expressiveness(
+        graph.P.name, memory.name, None, "colouring", reason, searched=found.searched
+    )
+
+
+def _after(graph: BeliefGraph, pair: tuple[int, int] | None) -> History:
+    return () if pair is None else (*graph.history(pair[0]), graph.P.A[pair[1]])
+
+
+def _only_update(graph: BeliefGraph, memory: Memory) -> Expressiveness:
+    """One write: the only f is checked."""
+    only = memory.W[0]
+    checked = verify_f(graph.P, memory, lambda m, o, a: only, ended=graph.ended)
+    if checked.collision is None:
+        f = dict.fromkeys(checked.arguments, only)
+        reason = f"its only f keeps the {len(graph):,} reachable beliefs apart"
+        return Expressiveness(graph.P.name, memory.name, True, "the only f", reason, f)
+    clique = (checked.collision.history_1, checked.collision.history_2)
+    return Expressiveness(
+        graph.P.name,
+        memory.name,
+        False,
+        "the only f",
+        f"its only f makes {checked.collision}",
+        clique=clique,
+        memory_states=1,
+    )
+
+
+def _searched(graph: BeliefGraph, memory: Memory, budget: int) -> Expressiveness:
+    outcome = WriteSearch(graph, memory).run(
+        budget, f"a memory-update function of {memory.name} for {graph.P.name}"
+    )
+    if not outcome.finished:
+        reason = f"the search for f was given up after {outcome.effort}"
+        return Expressiveness(
+            graph.P.name, memory.name, None, "search", reason, searched=outcome.decisions
+        )
+    f = (
+        None
+        if outcome.chosen is None
+        else {(m, o, a): w for (m, o, a), (_, w) in outcome.chosen.items()}
+    )
+    return _answer(
+        graph,
+        memory,
+        f,
+        "search",
+        f"an exhaustive search finds no f ({outcome.effort})",
+        outcome.decisions,
+    )
+
+
+# ---------------------------------------------------------------------- counting
+
+
+def _too_few(graph: BeliefGraph, memory: Memory) -> Expressiveness | None:
+    """Beliefs that share an observation and have, whatever is written, fewer memory states than
+    they are (Hall 1935)."""
+    pairs = possible_pairs(graph, memory, _MOST_PAIRS)
+    if pairs is None:
+        return None
+    node = places(graph, memory).node
+    options: list[set[int]] = [set() for _ in range(len(graph))]
+    for m, q in pairs:
+        options[node[q]].add(m)
+    owner: dict[tuple[int, int], int] = {}  # (m, o): the node that has it
+    for n in range(len(graph)):
+        if rivals := _assign(n, graph.o[n], options, owner):
+            return _clique(graph, memory, rivals, len(set().union(*(options[i] for i in rivals))))
+    return None
+
+
+def _assign(
+    n: int, o: int, options: list[set[int]], owner: dict[tuple[int, int], int]
+) -> list[int]:
+    """Give n a memory state of its own, moving others if need be; if that fails, the nodes that
+    compete for too few."""
+    asking, wanted_by = [n], dict[int, int]()
+    for each in asking:
+        for m in sorted(options[each] - wanted_by.keys()):
+            wanted_by[m] = each
+            if (m, o) in owner:
+                asking.append(owner[m, o])
+                continue
+            while each != n:  # each takes m and leaves what it had to whoever asked for it
+                had = next(x for x in options[each] if owner.get((x, o)) == each)
+                owner[m, o] = each
+                m, each = had, wanted_by[had]
+            owner[m, o] = n
+            return []
+    return sorted(asking)

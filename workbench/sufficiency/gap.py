@@ -1,0 +1,281 @@
+"""Whether one memory closes the gap between memoryless policies and policies of the whole history
+(Appendix A.2).
+
+A memory closes the gap of P if some memoryless policy of <P, memory> is worth V*, the best
+history-based value (`encoding.can_encode_optimal`). Three ways to answer, the first that applies:
+
+1.  Finitely many beliefs, solved in rationals: `can_encode_optimal` decides exactly. 2.  Finitely
+many beliefs, solved in floats, gamma < 1. Let v satisfy |T v - v| <= e; then |v - V| <= e / (1 -
+gamma), so an
+    action with q(b, a) < v(b) - 2 e / (1 - gamma) is surely not optimal at b. A memoryless policy
+    worth V* takes no such action at a belief that it reaches. If `product_search` finds no choices
+    that avoid them, there is no such policy. If it finds some, each step loses at most the margin,
+    so the policy is worth V* - margin / (1 - gamma) at least.
+3.  Otherwise values: policies are looked for by ascent along the exact gradient, their values
+    bounded by branch and bound. Deterministic policies are enough for the bound if gamma < 1 or all
+    episodes end within a fixed time (`encoding` has the argument); else a bound on them refutes
+    nothing.
+
+Values that agree within `tolerance`, as a share of their size, count as equal in 2 and 3. The value
+of every policy found with a memory is a lower bound on V*, since a memory holds no more than the
+history.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.evaluation.fields import FLOATS
+from workbench.model.augment import augment
+from workbench.model.beliefs import BeliefGraph, explore_beliefs
+from workbench.model.memories import Family, attach, none
+from workbench.model.numbers import Number
+from workbench.model.pomdp import POMDP
+from workbench.optima.ascent import Climbed, ascend
+from workbench.optima.history import MOST_EXACT, belief_process, in_rationals, largest_part
+from workbench.optima.mdp import from_states, optimal
+from workbench.optima.yardsticks import HistoryOptimum, MemorylessOptimum, best_memoryless
+from workbench.progress import Waiting
+from workbench.sufficiency.can_encode import Encoding, can_encode_optimal
+from workbench.sufficiency.product_search import Outcome, WriteSearch
+
+_FIRST_BUDGET = 1_000
+_CLIMBS = 40
+_STEPS = 20
+"""Starts of an ascent, and steps between two looks at the clock."""
+
+_EXACTLY = 1e-9
+"""Shares of the values below this are not told apart by ascent and by way 2."""
+
+_REASONS: dict[bool | None, str] = {
+    True: "a policy takes optimal actions wherever it gets",
+    False: "no policy takes optimal actions wherever it gets",
+}
+
+Answer = TypeVar("Answer")
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How long to search.
+
+    Attributes
+    ----------
+    seconds : for each memory, and for the best memoryless policy.
+    max_beliefs : with more, beliefs count as too many to list; max_backups : of the bounds on V*
+        then.
+    max_states : larger augmented POMDPs are not searched for policies.
+    tolerance : as a share of the largest reward, or value with full information; values this close
+        count as equal.
+    """
+
+    seconds: float = 10.0
+    max_beliefs: int = 2_000
+    max_backups: int = 2_000
+    max_states: int = 20_000
+    tolerance: float = 1e-6
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """Whether a memory closes the gap: True, False, or None if undecided; the best value found with
+    it, if one was."""
+
+    memory: str
+    holds: bool | None
+    reason: str
+    value: float | None = None
+
+
+def show_attempt(x: Number) -> str:
+    """A number for a table: a short fraction as it is, anything else with six digits.
+
+    >>> show_attempt(Fraction(3, 4)), show_attempt(Fraction(1, 30000)), show_attempt(2.0)
+    ('3/4', '3.33333e-05', '2')
+    """
+    if isinstance(x, int | Fraction) and Fraction(x).denominator < 1000:
+        return str(x)
+    return f"{float(x):.6g}"
+
+
+class GapCloser:
+    """A task that memories are tried on, with all that is shared between them."""
+
+    def __init__(self, P: POMDP, history: HistoryOptimum, limits: Limits):
+        self.P, self.history, self.limits = P, history, limits
+        self.lower = history.lower
+        M = from_states(P, FLOATS)
+        self.margin = limits.tolerance * (M.scale(optimal(M).v) if M.shape[0] else 0.0)
+        self.mixing = P.gamma == 1 and not M.is_acyclic
+        rational = None if history.beliefs is None else in_rationals(P)
+        graph = None if rational is None else explore_beliefs(rational, limits.max_beliefs)
+        self.graph = graph if graph is not None and graph.complete and len(graph) else None
+        self.exact = (
+            self.graph is not None
+            and largest_part(belief_process(self.graph, FLOATS)) <= MOST_EXACT
+        )
+        self.near = (
+            None
+            if self.graph is None or self.exact or P.gamma in (0, 1)
+            else near_optimal(self.graph)
+        )
+
+    def closes(self, value: float) -> bool:
+        return value >= float(self.history.upper) - self.margin
+
+    def about(self, family: Family) -> Attempt:
+        """Whether a memory closes the gap, by the first way that applies."""
+        return self.on_beliefs(family) or self.by_values(family)
+
+    def on_beliefs(self, family: Family) -> Attempt | None:
+        """The answer from finitely many beliefs; None where they are not."""
+        if self.graph is None:
+            return None
+        if self.exact:
+            found = _within(
+                self.limits.seconds,
+                lambda budget: self._encoding(family, budget),
+                lambda x: x.holds is None,
+            )
+            return Attempt(
+                family.name,
+                found.holds,
+                _REASONS.get(found.holds if found.method == "beliefs" else None, found.reason),
+            )
+        return self._on_floats(self.graph, family) if self.near is not None else None
+
+    def _encoding(self, family: Family, budget: int) -> Encoding:
+        assert self.graph is not None
+        return can_encode_optimal(
+            self.graph.P, family, limit=self.limits.max_beliefs, budget=budget
+        )
+
+    def _on_floats(self, graph: BeliefGraph, family: Family) -> Attempt:
+        assert self.near is not None
+        allowed, loss = self.near
+        memory = attach(family, graph.P)
+        what = f"{graph.P.name} with {memory.name}"
+
+        def search(budget: int) -> Outcome:
+            return WriteSearch(graph, memory, allowed, interchangeable=family.kind == "B").run(
+                budget, what
+            )
+
+        outcome = _within(self.limits.seconds, search, lambda x: not x.finished)
+        if outcome.chosen is not None and loss <= self.margin:
+            return Attempt(
+                family.name, True, f"{_REASONS[True]}, up to {loss:.0e} of return in all"
+            )
+        if outcome.chosen is None and outcome.finished:
+            return Attempt(family.name, False, _REASONS[False])
+        reason = (
+            f"the search for a policy was given up after {outcome.effort}"
+            if outcome.chosen is None
+            else (
+                f"a policy takes actions that are optimal up to {loss:.0e} of return in all, "
+                f"which is more than {self.margin:.0e}"
+            )
+        )
+        return Attempt(family.name, None, reason)
+
+    def by_values(
+        self, family: Family, value: float | None = None, bounded: MemorylessOptimum | None = None
+    ) -> Attempt:
+        """The answer from the values of policies; a value and a bound that are known need not be
+        found again."""
+        seconds = self.limits.seconds
+        memory = attach(family, self.P)
+        size = len(self.P.S) * len(memory.M)
+        if family is not none and size > self.limits.max_states:
+            return Attempt(family.name, None, f"not searched: {size:,} states (s, m)")
+        E = self.P if family is none else augment(self.P, memory)
+        if value is None:
+            value = climb_with_memory(E, seconds / 2).value
+        if value > -math.inf:
+            self.lower = max(self.lower, value - 1e-12 * abs(value))
+        if self.closes(value):
+            return Attempt(
+                family.name,
+                True,
+                f"a policy is worth {show_attempt(value)}, no history-based one more",
+                value,
+            )
+        if bounded is None and not self.mixing:
+            bounded = best_memoryless(E, max_seconds=seconds / 2, information="states")
+            if bounded.interrupted:
+                raise KeyboardInterrupt
+        if bounded is not None and not self.mixing and bounded.bound < self.lower:
+            reason = (
+                f"a history-based policy is worth {show_attempt(self.lower)}, no deterministic one more "
+                "than "
+                f"{show_attempt(bounded.bound)}, and chance does not close a gap"
+            )
+            return Attempt(family.name, False, reason, value)
+        return Attempt(
+            family.name, None, f"the best policy found is worth {show_attempt(value)}", value
+        )
+
+
+def _within(
+    seconds: float, ask: Callable[[int], Answer], undecided: Callable[[Answer], bool]
+) -> Answer:
+    """Ask with budgets ten times as large each time, as long as the next one promises to stay
+    within the time."""
+    budget = _FIRST_BUDGET
+    while True:
+        began = time.monotonic()
+        answer = ask(budget)
+        if not undecided(answer) or 10 * (time.monotonic() - began) > seconds:
+            return answer
+        budget *= 10
+
+
+def near_optimal(graph: BeliefGraph) -> tuple[list[set[int]], float]:
+    """For each belief the actions that may be optimal, and what a policy that keeps to them loses
+    at most (gamma < 1)."""
+    M = belief_process(graph, FLOATS)
+    found = optimal(M)
+    q = M.q(found.v)
+    far = 1 / (1 - float(M.gamma))
+    residual = float(np.max(np.abs(q.max(axis=1) - found.v), initial=0.0))
+    margin = 2 * far * residual + _EXACTLY * M.scale(
+        found.v
+    )  # the second part is above all rounding
+    allowed = [
+        set(np.flatnonzero(row >= v - margin).tolist()) for row, v in zip(q, found.v, strict=True)
+    ]
+    return allowed, far * (margin + 2 * far * residual)
+
+
+def climb_with_memory(
+    P: POMDP, seconds: float, first: Iterable[NDArray[np.float64]] = (), seed: int = 0
+) -> Climbed:
+    """The best stochastic memoryless policy found by ascent, within a time.
+
+    Starts are the policies `first`, the uniform one and random ones.
+    """
+    M = from_states(P, FLOATS)
+    nO, nA = len(P.O), len(P.A)
+    rng = np.random.default_rng(seed)
+    even = np.full((nO, nA), 1 / nA)
+    best = Climbed(even, -math.inf, math.nan, 0)
+    with Waiting(f"policies of {P.name}") as waiting:
+        for i, start in enumerate(
+            [*first, even, *(rng.dirichlet(np.ones(nA), nO) for _ in range(_CLIMBS))]
+        ):
+            before, here = -math.inf, ascend(M, start, _EXACTLY, _STEPS)
+            while here.value > before:
+                best = max(best, here, key=lambda x: x.value)
+                if waiting.seconds > seconds:
+                    return best
+                waiting.report(waiting.seconds / seconds, f"start {i + 1}, best {best.value:.6g}")
+                before, here = here.value, ascend(M, here.pi, _EXACTLY, _STEPS)
+    return best

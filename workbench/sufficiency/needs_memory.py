@@ -1,0 +1,281 @@
+"""Does a task need memory, and how much? The best memoryless value against the best history-based
+one (Appendix A.2).
+
+    memory is needed          no memoryless policy pi(a | o) is worth V*, the best value of a policy of the whole history
+    a memory closes the gap   some memoryless policy of <P, memory> is worth V*
+
+`gap_closing` decides the second for one memory, exactly or by bounds; "none" among the memories is
+the first. Here memories of growing size are tried, family by family.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from workbench.errors import NeverEnds, WorkbenchError, WrongType
+from workbench.model.memories import none
+from workbench.model.numbers import Number
+from workbench.model.pomdp import POMDP
+from workbench.optima.yardsticks import (
+    HistoryOptimum,
+    MemorylessOptimum,
+    best_history,
+    best_memoryless,
+)
+from workbench.sufficiency.gap import Attempt, GapCloser, Limits, climb_with_memory, show_attempt
+from workbench.sufficiency.smallest_memory import KINDS
+
+FAMILIES = ("K", "B", "O", "OA")
+
+_HURRY = 1.0
+"""Seconds for what is still missing after Ctrl-C."""
+
+
+@dataclass(frozen=True)
+class InFamily:
+    """What is known about the smallest memory of a family that closes the gap.
+
+    Attributes
+    ----------
+    kind : "K", "B", "O" or "OA".
+    tried : the attempts with k = 0, 1, ...; k = 0 is no memory.
+    """
+
+    kind: str
+    tried: tuple[Attempt, ...]
+
+    @property
+    def k(self) -> int | None:
+        """The smallest k found that closes the gap."""
+        return next((k for k, x in enumerate(self.tried) if x.holds), None)
+
+    @property
+    def at_least(self) -> int:
+        """Smaller k are refuted."""
+        return next((k for k, x in enumerate(self.tried) if x.holds is not False), len(self.tried))
+
+    def __str__(self) -> str:
+        """The smallest k: "2", "<= 2", "> 3", or "?" with what is known."""
+        if self.k is not None:
+            return str(self.k) if self.k == self.at_least else f"<= {self.k}"
+        if self.at_least == len(self.tried):
+            return f"> {len(self.tried) - 1}"
+        return f"? (> {self.at_least - 1})" if self.at_least else "?"
+
+
+@dataclass(frozen=True, eq=False)
+class Necessity:
+    """Whether a task needs memory.
+
+    Attributes
+    ----------
+    memoryless : the best deterministic memoryless policy; None if none ends (gamma = 1).
+    stochastic : the best value of a stochastic memoryless policy found, where it is higher; else
+        None.
+    history : the best history-based value, or bounds.
+    lower, upper : bounds on it, the lower one raised by the policies found with memories.
+    without : whether no memory at all closes the gap.
+    families : the families looked at, in order.
+    up_to : the largest k.
+    limits : of the search; margin : values closer than this count as equal where floats are
+        compared.
+    interrupted : whether Ctrl-C cut the search short.
+    """
+
+    P: POMDP
+    memoryless: MemorylessOptimum | None
+    stochastic: float | None
+    history: HistoryOptimum
+    lower: Number
+    upper: Number
+    without: Attempt
+    families: tuple[InFamily, ...]
+    up_to: int
+    limits: Limits
+    margin: float
+    interrupted: bool = False
+
+    @property
+    def needed(self) -> bool | None:
+        """True, False, or None if undecided."""
+        return None if self.without.holds is None else not self.without.holds
+
+    @property
+    def best_without(self) -> Number | None:
+        """The best memoryless value found, deterministic or not."""
+        return (
+            self.stochastic
+            if self.stochastic is not None
+            else self.memoryless and self.memoryless.value
+        )
+
+    @property
+    def gain(self) -> tuple[Number, Number] | None:
+        """How much more the best history-based policy is worth than the best memoryless one found;
+        the bounds on it."""
+        if self.best_without is None:
+            return None
+        return max(self.lower - self.best_without, 0), self.upper - self.best_without
+
+    def row(self) -> dict[str, str]:
+        """One line of a table."""
+        memoryless = "none ends" if self.memoryless is None else show_attempt(self.memoryless.value)
+        if self.memoryless is not None and not self.memoryless.certified:
+            memoryless += f" <= {show_attempt(self.memoryless.bound)}"
+        return {
+            "task": self.P.name,
+            "deterministic": memoryless,
+            "stochastic": "" if self.stochastic is None else show_attempt(self.stochastic),
+            "history": between(self.lower, self.upper, self.margin),
+            "memory?": verdict(self.needed),
+            **{family.kind: str(family) for family in self.families},
+        }
+
+    def __repr__(self) -> str:
+        found = ", ".join(f"{family.kind} {family}" for family in self.families)
+        value = between(self.lower, self.upper, self.margin)
+        return (
+            f"{self.P.name} needs memory: {verdict(self.needed)}; best "
+            f"history-based value {value}; smallest k: {found}"
+        )
+
+
+def verdict(holds: bool | None) -> str:
+    """yes, no or undecided, in words."""
+    return {True: "yes", False: "no", None: "not decided"}[holds]
+
+
+def between(lower: Number, upper: Number, margin: float) -> str:
+    """A value, or the two bounds on it if they are further apart than the margin.
+
+    >>> between(1.0, 1.5, 1e-6), between(1.0, 1.0 + 1e-9, 1e-6)
+    ('1 to 1.5', '1')
+    """
+    return (
+        show_attempt(lower)
+        if upper - lower <= margin
+        else f"{show_attempt(lower)} to {show_attempt(upper)}"
+    )
+
+
+# ---------------------------------------------------------------------- the question
+
+
+def needs_memory(
+    P: POMDP, families: Iterable[str] = FAMILIES, up_to: int = 3, limits: Limits | None = None
+) -> Necessity:
+    """Whether a task needs memory, and the smallest memory of each family that closes the gap.
+
+    Parameters
+    ----------
+    P : the task.
+    families : of "K", "B", "O", "OA".
+    up_to : the largest k to try.
+    limits : how long to search.
+
+    Ctrl-C ends the search with what was found.
+
+    >>> P = POMDP.from_functions(name="twice", A=[0, 1], p=lambda s, a: {(s + (a,) if not s else "end", 0 if not s else
+    ...                          int(s != (a,))): 1}, omega=lambda s: {"o": 1}, mu={(): 1}, gamma=1, terminal={"end"})
+    >>> needs_memory(P)
+    twice needs memory: yes; best history-based value 1; smallest k: K 1, B 1, O 1, OA 1
+    """
+    *_, last = in_stages(P, families, up_to, limits)
+    return last
+
+
+def in_stages(
+    P: POMDP, families: Iterable[str] = FAMILIES, up_to: int = 3, limits: Limits | None = None
+) -> Iterator[Necessity]:
+    """What `needs_memory` knows as it goes on: first without families, then with one more each
+    time."""
+    kinds = _kinds(families)
+    if isinstance(up_to, bool) or not isinstance(up_to, int | np.integer) or up_to < 1:
+        raise WrongType(f"up_to is a whole number from 1, not {up_to!r}")
+    limits = limits or Limits()
+    history = best_history(
+        P,
+        max_beliefs=limits.max_beliefs,
+        max_backups=limits.max_backups,
+        tolerance=limits.tolerance,
+    )
+    asked = GapCloser(P, history, limits)
+    interrupted = history.interrupted
+    memoryless = _deterministic(P, _HURRY if interrupted else limits.seconds)
+    interrupted |= memoryless is not None and memoryless.interrupted
+    stochastic: float | None = None
+    without = Attempt("none", None, "not asked: interrupted")
+    found: list[InFamily] = []
+
+    def known() -> Necessity:
+        lower = max(history.lower, asked.lower)
+        return Necessity(
+            P,
+            memoryless,
+            stochastic,
+            history,
+            lower,
+            max(lower, history.upper),
+            without,
+            tuple(found),
+            int(up_to),
+            limits,
+            asked.margin,
+            interrupted,
+        )
+
+    if not interrupted:
+        try:
+            without = asked.on_beliefs(none) or without  # kept if Ctrl-C ends what follows
+            without, stochastic = _without(asked, without, memoryless)
+        except KeyboardInterrupt:
+            interrupted = True
+    yield known()
+    for kind in kinds:
+        tried = [without]
+        try:
+            while not interrupted and not tried[-1].holds and len(tried) <= up_to:
+                tried.append(asked.about(KINDS[kind](len(tried))))
+        except KeyboardInterrupt:
+            interrupted = True
+        found.append(InFamily(kind, tuple(tried)))
+        yield known()
+
+
+def _kinds(families: Iterable[str]) -> list[str]:
+    kinds = [families] if isinstance(families, str) else list(families)
+    for kind in kinds:
+        if kind not in KINDS:
+            raise WorkbenchError(f"unknown family {kind!r}: one of {', '.join(FAMILIES)}")
+    return kinds
+
+
+def _deterministic(P: POMDP, seconds: float) -> MemorylessOptimum | None:
+    try:
+        return best_memoryless(P, max_seconds=seconds)
+    except NeverEnds:
+        return None
+
+
+def _without(
+    asked: GapCloser, sure: Attempt, memoryless: MemorylessOptimum | None
+) -> tuple[Attempt, float | None]:
+    """Whether no memory is enough, unless that is sure already; and a stochastic policy's value, if
+    it is the better one."""
+    if sure.holds:
+        return sure, None
+    value = -math.inf if memoryless is None else float(memoryless.value)
+    if memoryless is not None and sure.holds is None and asked.closes(value):
+        return Attempt(
+            "none", True, f"a memoryless policy is worth {show_attempt(memoryless.value)}", value
+        ), None
+    first = () if memoryless is None else (np.asarray(memoryless.policy.prob.floats),)
+    climbed = climb_with_memory(asked.P, asked.limits.seconds, first)
+    stochastic = climbed.value if climbed.value > value + asked.margin else None
+    return sure if sure.holds is False else asked.by_values(
+        none, climbed.value, memoryless
+    ), stochastic

@@ -1,0 +1,131 @@
+"""How long some cells would take and how much room they need, before they are computed.
+
+A cell of n steps takes about a + b n seconds on one worker. Both are measured on this machine, for
+a few combinations of task, memory and method: the cell is computed for one seed and two small n,
+with as many blocks as it has. Combinations that are not tried are taken to be like those that are.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+
+from workbench.model.pomdp import POMDP
+from workbench.sweeps.cell import Cell, fingerprint
+from workbench.sweeps.experiment import OracleLoop
+from workbench.sweeps.worker import compute_cell, products
+
+_MOST_KINDS = 12
+_SECONDS = 4.0
+"""No more combinations are tried after so many, or after so many seconds."""
+
+_SHORT, _LONG = 20_000, 400_000
+"""Steps of the two runs."""
+
+_STORING = 0.003
+"""Seconds to store a cell."""
+
+_BYTES, _BYTES_A_ROW = 2_500, 24
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Seconds of a cell: a fixed part for each cell, and for each seed a fixed part and one for
+    each step."""
+
+    cell: float
+    seed: float
+    step: float
+
+    def of(self, cell: Cell) -> float:
+        """The seconds of a cell, on one worker."""
+        return self.cell + len(cell.seeds) * (self.seed + self.step * cell.steps)
+
+
+def estimate_seconds(
+    cells: Iterable[Cell],
+    find: Callable[[str], POMDP],
+    report: Callable[[float, str], None] = lambda share, text: None,
+) -> float:
+    """How many seconds one worker like this machine's would take.
+
+    Parameters
+    ----------
+    report : called with the share done and a few words.
+    """
+    kinds: dict[tuple[str, str, type, str], list[Cell]] = {}
+    for cell in cells:
+        kinds.setdefault((cell.task, cell.memory, type(cell.method), cell.measure), []).append(cell)
+    if not kinds:
+        return 0.0
+    ordered = sorted(kinds.values(), key=lambda group: -sum(cell.work for cell in group))
+    spread = ordered[:: max(1, len(ordered) // _MOST_KINDS)][:_MOST_KINDS]
+    began, total = time.monotonic(), 0.0
+    tried: list[tuple[Cost, list[Cell]]] = []
+    for place, group in enumerate(spread):
+        if tried and time.monotonic() - began > _SECONDS:
+            break
+        report(place / len(spread), f"{group[0].task} with {group[0].memory}")
+        cost = _measured(group[len(group) // 2], find)
+        total += sum(cost.of(cell) for cell in group)
+        tried.append((cost, group))
+    known = sum(len(group) for _, group in tried)
+    typical = Cost(
+        *(
+            sum(getattr(cost, part) * len(group) for cost, group in tried) / known
+            for part in ("cell", "seed", "step")
+        )
+    )
+    groups = {id(group) for _, group in tried}
+    return total + sum(
+        typical.of(cell) for group in ordered if id(group) not in groups for cell in group
+    )
+
+
+def _measured(cell: Cell, find: Callable[[str], POMDP]) -> Cost:
+    P = find(cell.task)
+    began = time.perf_counter()
+    E = products.take(P, fingerprint(P), cell.memory)
+    built = time.perf_counter() - began
+    if isinstance(cell.method, OracleLoop):
+        return Cost(_seconds(cell, E) + built + _STORING, 0.0, 0.0)
+    blocks = -(-cell.steps // cell.every)
+    short, long = (
+        _shortened(cell, steps, blocks)
+        for steps in (min(_SHORT, cell.steps), min(_LONG, cell.steps))
+    )
+    _seconds(short, E)  # compiles what is not compiled yet
+    fixed, more = _seconds(short, E), _seconds(long, E)
+    step = (
+        max(0.0, more - fixed) / max(1, long.steps - short.steps)
+        if long.steps > short.steps
+        else 0.0
+    )
+    return Cost(_STORING, max(0.0, fixed - step * short.steps), step)
+
+
+def _shortened(cell: Cell, steps: int, blocks: int) -> Cell:
+    return replace(cell, seeds=cell.seeds[:1], steps=steps, every=max(1, steps // blocks))
+
+
+def _seconds(cell: Cell, E: POMDP) -> float:
+    began = time.perf_counter()
+    compute_cell(cell, E, lambda steps: None)
+    return time.perf_counter() - began
+
+
+def room(cells: Iterable[Cell]) -> int:
+    """About how many bytes the files of some cells take, rather too many.
+
+    >>> from workbench.learning.learners import QLearning
+    >>> room([Cell("recall", "B1", QLearning(), "reward", seeds=(0, 1), steps=1000, every=10)])
+    7300
+    """
+    return sum(_BYTES + _BYTES_A_ROW * _rows(cell) for cell in cells)
+
+
+def _rows(cell: Cell) -> int:
+    if isinstance(cell.method, OracleLoop):
+        return cell.method.shown
+    return len(cell.seeds) * -(-cell.steps // cell.every)

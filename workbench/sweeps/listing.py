@@ -1,0 +1,244 @@
+"""What a folder of cells holds: listed, filtered, as one tidy table, as learning curves.
+
+A cell's content gives it columns: task, memory, method, its settings by name (`step` as
+`step_size`, since the step of a row is the number of steps done), measure, steps, every, and the
+versions of the task's tables and of the code. Cells that agree in all of these and differ in their
+seeds belong together: a `ResultLine`.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from workbench.errors import WorkbenchError
+from workbench.sweeps.compute import Columns
+from workbench.sweeps.results import Curves
+from workbench.sweeps.store import cells_in
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_FIRST = ("task", "memory", "method")
+_LAST = ("measure", "steps", "every", "tables", "code")
+
+_WHOLE = {"seed": "UInt64", "step": "Int64", "iterate": "Int64"}
+"""Whole numbers that some lines have and others have not."""
+
+Fields = tuple[tuple[str, Any], ...]
+
+
+@dataclass(frozen=True)
+class ResultLine:
+    """Cells that differ in their seeds only.
+
+    Attributes
+    ----------
+    fields : what they are, by name.
+    parts : their columns, seeds in order.
+    """
+
+    fields: Fields
+    parts: tuple[Columns, ...]
+
+    def __getitem__(self, name: str) -> Any:
+        """A field, or None if these cells have no such field."""
+        return dict(self.fields).get(name)
+
+    def but_for(self, name: str) -> dict[str, Any]:
+        """All fields except one."""
+        return {field: value for field, value in self.fields if field != name}
+
+    @property
+    def learned(self) -> bool:
+        """Whether a learner ran, rather than the oracle loop."""
+        return "per_100" in self.parts[0]
+
+    @property
+    def seeds(self) -> int:
+        return sum(len(np.unique(part["seed"])) for part in self.parts) if self.learned else 0
+
+    def curves(self) -> Curves:
+        """Of a learner."""
+        return Curves.of(self.parts)
+
+    def columns(self) -> Columns:
+        """All rows."""
+        return {name: np.concatenate([part[name] for part in self.parts]) for name in self.parts[0]}
+
+    def with_seeds(self, wanted: set[str]) -> ResultLine:
+        """The same with only some seeds, perhaps none."""
+        parts = []
+        for part in self.parts:
+            kept = (
+                np.isin(part["seed"].astype(np.str_), list(wanted))
+                if "seed" in part
+                else np.zeros(0, dtype=bool)
+            )
+            if kept.any():
+                parts.append({name: column[kept] for name, column in part.items()})
+        return replace(self, parts=tuple(parts))
+
+
+@dataclass(frozen=True)
+class Listing:
+    """The lines of a folder.
+
+    Attributes
+    ----------
+    damaged : files whose checksum does not match; they are left alone.
+    """
+
+    lines: tuple[ResultLine, ...]
+    damaged: tuple[Path, ...] = field(default=())
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All fields that any line has, in order."""
+        settings = dict.fromkeys(
+            name for line in self.lines for name, _ in line.fields if name not in (*_FIRST, *_LAST)
+        )
+        return (*_FIRST, *settings, *_LAST)
+
+    def telling(self, line: ResultLine) -> tuple[str, ...]:
+        """The settings that tell a line from others of the same method; its code if others are as
+        it is but for that."""
+        others = [other for other in self.lines if other["method"] == line["method"]]
+        found = [
+            name
+            for name, value in line.fields
+            if name not in (*_FIRST, *_LAST) and any(other[name] != value for other in others)
+        ]
+        twins = [
+            other
+            for other in others
+            if other is not line and other.but_for("code") == line.but_for("code")
+        ]
+        return (*found, *(["code"] if twins else []))
+
+    def where(self, conditions: Iterable[str]) -> Listing:
+        """Only lines that meet conditions such as "memory=B1".
+
+        Several conditions on the same field mean any of them; on different fields, all of them.
+        "seed=3" keeps that seed.
+        """
+        wanted: dict[str, set[str]] = {}
+        for condition in conditions:
+            name, equals, value = condition.partition("=")
+            name = {"learner": "method", "step": "step_size"}.get(name.strip(), name.strip())
+            if not equals or name not in (*self.names, "seed"):
+                near = difflib.get_close_matches(name, (*self.names, "seed"), n=1)
+                hint = f" (did you mean {near[0]}?)" if near else ""
+                raise WorkbenchError(
+                    f"cannot filter by {condition!r}{hint}: write FIELD=VALUE, where FIELD is one "
+                    "of "
+                    f"{', '.join((*self.names, 'seed'))}"
+                )
+            wanted.setdefault(name, set()).add(value.strip())
+        seeds = wanted.pop("seed", None)
+        lines = [
+            line
+            for line in self.lines
+            if all(_is_one_of(line[name], values) for name, values in wanted.items())
+        ]
+        if seeds is not None:
+            lines = [kept for line in lines if (kept := line.with_seeds(seeds)).parts]
+        return replace(self, lines=tuple(lines))
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row for each row of each cell, with the fields of its line in front."""
+        import pandas as pd
+
+        frames = []
+        for line in self.lines:
+            frame = pd.DataFrame(line.columns())
+            frame = frame.astype({name: kind for name, kind in _WHOLE.items() if name in frame})
+            for place, name in enumerate(self.names):
+                frame.insert(place, name, line[name])
+            frames.append(
+                frame.astype({name: "object" for name in self.names if line[name] is None})
+            )
+        return (
+            pd.concat(frames, ignore_index=True).infer_objects()
+            if frames
+            else pd.DataFrame(columns=self.names)
+        )
+
+
+def list_folder(folder: Path) -> Listing:
+    """What a folder holds: one that `workbench sweep` or `workbench reproduce` wrote, or its folder
+    of cells."""
+    cells = folder / "cells" if (folder / "cells").is_dir() else folder
+    if not cells.is_dir():
+        raise WorkbenchError(f"there is no folder {folder}")
+    grouped: dict[str, list[tuple[list[int], Fields, Columns]]] = {}
+    damaged = []
+    for path, content, columns in cells_in(cells):
+        try:
+            if content is None:
+                raise ValueError("damaged")
+            fields, seeds = _fields(content)
+        except (ValueError, KeyError, TypeError):
+            damaged.append(path)
+            continue
+        grouped.setdefault(json.dumps(fields), []).append((seeds, fields, columns))
+    if not grouped and not damaged:
+        raise WorkbenchError(f"{folder} holds no cells")
+    lines = []
+    for group in grouped.values():
+        group.sort(key=lambda cell: cell[0])
+        lines += [ResultLine(group[0][1], parts) for parts in _once(group)]
+    order = sorted(lines, key=lambda line: [str(value) for _, value in line.fields])
+    return Listing(tuple(order), tuple(damaged))
+
+
+def _once(group: list[tuple[list[int], Fields, Columns]]) -> list[tuple[Columns, ...]]:
+    """The parts of a line, each seed once: a seed that is in two cells, of a shorter and a longer
+    list, counts once."""
+    seen: set[int] = set()
+    parts = []
+    for seeds, _, columns in group:
+        new = [seed for seed in seeds if seed not in seen]
+        seen.update(new)
+        if not seeds:
+            return [(columns,)]
+        if new:
+            kept = np.isin(columns["seed"], np.array(new, dtype=columns["seed"].dtype))
+            parts.append({name: column[kept] for name, column in columns.items()})
+    return [tuple(parts)]
+
+
+def _fields(content: Mapping[str, Any]) -> tuple[Fields, list[int]]:
+    method = dict(content["method"])
+    name = method.pop("learner", None) or method.pop("method")
+    if "step" in method:
+        method["step_size"] = method.pop("step")  # a row's step is the number of steps done
+    first = {"task": content["task"], "memory": content["memory"], "method": name}
+    return tuple({**first, **method, **{key: content[key] for key in _LAST}}.items()), list(
+        content["seeds"]
+    )
+
+
+def _is_one_of(value: Any, wanted: set[str]) -> bool:
+    """Whether a field has one of some values that were given as text: 0.50 is 0.5, and QLearning is
+    qlearning."""
+    for text in wanted:
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            try:
+                if float(text) == value:
+                    return True
+            except ValueError:
+                continue
+        elif str(value).lower() == text.lower() or _plain(str(value)) == _plain(text):
+            return True
+    return False
+
+
+def _plain(name: str) -> str:
+    return name.lower().replace("-", "").replace("_", "")

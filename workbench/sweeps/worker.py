@@ -1,0 +1,134 @@
+"""What a worker does, wherever it is: compute a batch of cells of one task with one memory.
+
+Cells of a batch share their augmented POMDP, and short ones the cost of being sent. A worker on
+another machine may run other code than the process that asks for the cells: their keys would be
+lies, hence it compares versions first.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from itertools import groupby
+
+from workbench.errors import WorkbenchError
+from workbench.executors.executor import pulse
+from workbench.model.augment import augment
+from workbench.model.pomdp import POMDP
+from workbench.sweeps.cell import Cell, code_version
+from workbench.sweeps.compute import AT_THE_END, EACH_BLOCK, Columns, compute_learning
+from workbench.sweeps.experiment import FINAL, GREEDY, OracleLoop
+from workbench.sweeps.loop_curve import compute_loop
+
+_STEPS_OF_A_BATCH = 3_000_000
+_CELLS_OF_A_BATCH = 50
+"""A batch is full when it has so many steps, about a tenth of a second of the fastest learner, or
+so many cells."""
+
+_BATCHES_OF_A_WORKER = 4
+"""Every worker should get so many batches at least, so that all end at about the same time."""
+
+_LOOP_STEPS = _STEPS_OF_A_BATCH
+"""What a cell of the oracle loop counts for: it is a batch of its own."""
+
+_VALUES = {GREEDY: EACH_BLOCK, FINAL: AT_THE_END}
+
+
+class OtherCode(WorkbenchError):
+    """A worker that runs another version of the workbench than the process that asked it."""
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Cells of one task and memory.
+
+    Attributes
+    ----------
+    P, tables : the task, and the digest of its tables.
+    codes : for each cell the version of the code that it is to be computed with.
+    """
+
+    P: POMDP
+    tables: str
+    cells: tuple[Cell, ...]
+    codes: tuple[str, ...]
+
+
+def compute_batch(batch: Batch) -> list[Columns]:
+    """The columns of each cell, in order."""
+    for cell, code in zip(batch.cells, batch.codes, strict=True):
+        if code_version(cell.method, cell.measure) != code:
+            raise OtherCode(
+                "a worker runs another version of the workbench than this process (for "
+                f"{type(cell.method).__name__}): "
+                "install the same one there, and start its workers again"
+            )
+    E = products.take(batch.P, batch.tables, batch.cells[0].memory)
+    found, done = [], 0
+    for cell in batch.cells:
+        found.append(compute_cell(cell, E, lambda steps, before=done: pulse(before + steps)))  # type: ignore[misc]
+        done += cell.work
+        pulse(done)
+    return found
+
+
+def compute_cell(cell: Cell, E: POMDP, report: Callable[[int], None]) -> Columns:
+    """The columns of a cell, from its task and memory multiplied out."""
+    method = cell.method
+    if isinstance(method, OracleLoop):
+        return compute_loop(E, method.step, method.ties, method.budget, method.shown)
+    return compute_learning(
+        E, method, _VALUES.get(cell.measure), cell.seeds, cell.steps, cell.every, report
+    )
+
+
+def batched(cells: Iterable[Cell], workers: int) -> Iterator[list[Cell]]:
+    """Cells in batches of the same task and memory, none of which is long."""
+    wanted = list(cells)
+    most = min(_CELLS_OF_A_BATCH, max(1, len(wanted) // (_BATCHES_OF_A_WORKER * workers)))
+    for _, group in groupby(wanted, key=lambda cell: (cell.task, cell.memory)):
+        batch: list[Cell] = []
+        steps = 0
+        for cell in group:
+            work = _LOOP_STEPS if isinstance(cell.method, OracleLoop) else cell.work
+            if batch and (len(batch) == most or steps + work > _STEPS_OF_A_BATCH):
+                yield batch
+                batch, steps = [], 0
+            batch.append(cell)
+            steps += work
+        yield batch
+
+
+class Products:
+    """The augmented POMDPs that were used last, each built once, also if several threads ask for it
+    at the same time."""
+
+    def __init__(self, kept: int = 3):
+        self.kept = kept
+        self.guard = threading.Lock()
+        self.built: OrderedDict[tuple[str, str], _Product] = OrderedDict()
+
+    def take(self, P: POMDP, tables: str, memory: str) -> POMDP:
+        """P with the memory."""
+        pair = tables, memory
+        with self.guard:
+            product = self.built.setdefault(pair, _Product())
+            self.built.move_to_end(pair)
+            while len(self.built) > self.kept:
+                self.built.popitem(last=False)
+        with product.guard:
+            if product.E is None:
+                product.E = augment(P, memory)
+            return product.E
+
+
+class _Product:
+    def __init__(self) -> None:
+        self.guard = threading.Lock()
+        self.E: POMDP | None = None
+
+
+products = Products()
+"""Those of this process."""
