@@ -115,7 +115,7 @@ def polynomial_positive(certificate: dict[str, Any]) -> str:
     relation = "> 0" if strict else ">= 0"
     if positive_on_box(polynomial, box, strict):
         return f"{polynomial} {relation} on {box}, from its coefficients"
-    from proofs.polynomials import box_conditions, solve
+    from proofs.ledger.inequalities import box_conditions, solve
 
     witness = solve([*box_conditions(box), f"{polynomial} {'<=' if strict else '<'} 0"])
     if witness is not None:
@@ -126,7 +126,7 @@ def polynomial_positive(certificate: dict[str, Any]) -> str:
 @rechecks("unsat")
 def unsat(certificate: dict[str, Any]) -> str:
     """No real numbers satisfy all conditions."""
-    from proofs.polynomials import solve
+    from proofs.ledger.inequalities import solve
 
     witness = solve(certificate["conditions"])
     if witness is not None:

@@ -17,8 +17,10 @@ from proofs.ledger import VERDICTS, Entry
 
 COLOURS = {
     "proved": "green",
+    "argued": "bright_green",
     "checked": "cyan",
     "supported": "blue",
+    "misprint": "bright_magenta",
     "refuted": "magenta",
     "open": "yellow",
 }
@@ -49,7 +51,7 @@ def summary(entries: list[Entry]) -> str:
     if not wrong:
         ending = (
             f"all {len(entries)} as documented, all "
-            f"{sum(len(e.twins) for e in entries)} spoiled twins refuted"
+            f"{sum(len(e.twins) for e in entries)} spoiled twins caught"
         )
     else:
         ending = f"{len(wrong)} NOT as documented: {', '.join(e.id for e in wrong)}"
@@ -70,6 +72,8 @@ def in_full(entry: Entry, console: Console) -> None:
         console.print(f"\nCounterexample: {entry.counterexample}", markup=False, highlight=False)
     if entry.corrected_by:
         console.print(f"\nWhat holds instead: {entry.corrected_by}", markup=False, highlight=False)
+    for line in step_lines(entry):
+        console.print(line, markup=False, highlight=False)
     for what, verdict in entry.twins:
         console.print(f"Spoiled twin ({what}): {verdict}", markup=False, highlight=False)
     if entry.certificates:
@@ -79,6 +83,16 @@ def in_full(entry: Entry, console: Console) -> None:
             highlight=False,
         )
     console.print()
+
+
+def step_lines(entry: Entry) -> list[str]:
+    """The numbered steps of a proof, each with who carries it, and how many are needed."""
+    lines = [
+        f"  {step.number}. [{step.by}] {step.text}"
+        + ("" if step.needed else " (not shown to be needed)")
+        for step in entry.steps
+    ]
+    return [f"Steps ({entry.shown_steps}):", *lines] if lines else []
 
 
 def write_json(entries: list[Entry], path: Path) -> None:
@@ -103,7 +117,7 @@ body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto
 table { border-collapse: collapse; width: 100% } td, th { text-align: left; vertical-align: top; padding: .3rem .6rem;
 border-bottom: 1px solid #ddd } pre { background: #f6f6f6; padding: .8rem; overflow-x: auto; font-size: 13px }
 .proved { color: #1a7f37 } .checked { color: #0b7285 } .supported { color: #1c4fbf } .refuted { color: #a0228c }
-.open { color: #946200 }
+.open { color: #946200 } .argued { color: #4d7f1a } .misprint { color: #a0528c }
 """
 
 
@@ -132,6 +146,9 @@ def _section(e: Entry) -> str:
         else ""
     )
     argument = f"<pre>{html.escape(e.argument)}</pre>" if e.argument else ""
+    steps = "".join(f"<li>{html.escape(line)}</li>" for line in step_lines(e)[1:])
+    if steps:
+        argument += f"<p>Steps ({e.shown_steps}):</p><ul>{steps}</ul>"
     return (
         f'<h2 id="{html.escape(e.id)}">{html.escape(e.id)} '
         f"<small>{html.escape(e.place)}</small></h2>"

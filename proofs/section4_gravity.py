@@ -31,10 +31,10 @@ from sympy import Interval, Rational
 from pomdps import gravity
 from pomdps.grids import FIGURE, Grid
 from proofs.certificates import encode, model_json, policy_json
-from proofs.certified import text
-from proofs.generic import GAMMA
 from proofs.ledger import Evidence, claim, proved, refuted
-from proofs.polynomials import Decided, positive
+from proofs.ledger.generic import GAMMA
+from proofs.ledger.inequalities import Decided, positive
+from proofs.ledger.prose import text
 from workbench import (
     POMDP,
     Memory,

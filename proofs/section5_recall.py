@@ -16,9 +16,9 @@ import sympy
 
 from pomdps import recall
 from proofs.certificates import encode, model_json
-from proofs.certified import table_text, text, value_certificate
-from proofs.generic import GAMMA
 from proofs.ledger import Evidence, claim, proved, refuted
+from proofs.ledger.generic import GAMMA
+from proofs.ledger.prose import table_text, text, value_certificate
 from workbench import POMDP, Memory, Policy, augment, evaluate, memories
 from workbench.model.memories import attach
 from workbench.model.space import Label

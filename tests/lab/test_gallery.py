@@ -12,8 +12,8 @@ from typer.testing import CliRunner
 
 from pomdps import recall4
 from proofs import certificates
-from proofs.from_gallery import claim_from, write_claim
 from proofs.ledger import LEDGER, run
+from proofs.ledger.from_gallery import claim_from, write_claim
 from workbench import load_pomdp, save_pomdp
 from workbench.certificates.cycle import certify_cycle
 from workbench.checker.loop_claims import Spoiled

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pomdps import recall4
-from proofs.appendix_a4 import turning
+from proofs.appendix_a4_bits import turning
 from workbench import augment, evaluate, improve, uniform
 from workbench.errors import WorkbenchError, WrongType
 from workbench.lab.find import Find

@@ -13,9 +13,9 @@ from judging import first, rejected
 from strategies import families, policies, pomdps, strange_memories
 from strategies_beliefs import crisp, small_memories
 
-from proofs.appendix_a1 import differences, toy
-from proofs.appendix_a2 import coin, read_off, reads_reward, swap, without_mu
-from proofs.appendix_a4 import (
+from proofs.appendix_a1_product import differences, toy
+from proofs.appendix_a2_optimal import coin, read_off, reads_reward, swap, without_mu
+from proofs.appendix_a4_bits import (
     by_maps,
     by_triples,
     exclude_each_other,

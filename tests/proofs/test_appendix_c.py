@@ -11,12 +11,18 @@ from judging import entry
 from strategies import distributions
 
 from pomdps import recall, recall4, recall_variant
-from proofs import recall4_every_k, recall4_figure, recall4_lemmas, recall4_step, recall4_task  # noqa: F401
+from proofs import (  # noqa: F401
+    appendix_c_every_k,
+    appendix_c_figure,
+    appendix_c_lemmas,
+    appendix_c_step,
+    appendix_c_task,
+)
+from proofs.appendix_c_setting import A, closed_form, local_optimum, mixed, rows_of, task, words
 from proofs.by_hand import by_hand, greedy_by_hand, looked_up, rows, task_from_json, task_of
 from proofs.certificates import Spoiled, model_json, recheck
+from proofs.ledger.inequalities import Interval, identical, impossible, positive, relation_text
 from proofs.plain_algebra import Quotient, positive_on_box, same
-from proofs.polynomials import Interval, identical, impossible, positive, relation_text
-from proofs.recall4_setting import A, closed_form, local_optimum, mixed, rows_of, task, words
 from proofs.recheck_recall4 import number
 from workbench import (
     Policy,
@@ -246,8 +252,8 @@ def test_lumped_memory_states_make_the_same_episodes():
     E = augment(recall4(), "B3")
     pi = mixed(E, rows_of(uniform(E)), local_optimum(E), Fraction(2, 7))
     found = evaluate(E, pi, exact=True)
-    _, lumped, _ = recall4_every_k.all_iterates(recall4_lemmas.RECALL4_REWARDS)
-    at = {recall4_every_k.x: sympy.Rational(2, 7), recall4_every_k.K: 8}
+    _, lumped, _ = appendix_c_every_k.all_iterates(appendix_c_lemmas.RECALL4_REWARDS)
+    at = {appendix_c_every_k.x: sympy.Rational(2, 7), appendix_c_every_k.K: 8}
     classes = {w: "0" if w == "000" else "last" if w == "111" else "others" for w in words(3)}
     for m, c in classes.items():
         for w, d in classes.items():

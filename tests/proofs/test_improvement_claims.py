@@ -12,12 +12,17 @@ from hypothesis import strategies as st
 from judging import entry
 from strategies import policies, pomdps
 
-from proofs import improvement_gradient, improvement_local, improvement_stable, improvement_variant  # noqa: F401
+from proofs import (  # noqa: F401
+    appendix_b_variant,
+    section52_gradient,
+    section52_local,
+    section52_stable,
+)
+from proofs.appendix_b_oa1 import EMPTY, KEEP0, KEEP1, PUSH0, PUSH1, ROW0, ROW1, variant
+from proofs.appendix_c_setting import lumped_memory, lumped_uniform, mixed, rows_of
 from proofs.certificates import Spoiled, recheck
-from proofs.improvement_gradient import weighted_advantage
-from proofs.improvement_oa1 import EMPTY, KEEP0, KEEP1, PUSH0, PUSH1, ROW0, ROW1, variant
-from proofs.improvement_tiny import returns_along_a_step, tiny_tasks
-from proofs.recall4_setting import lumped_memory, lumped_uniform, mixed, rows_of
+from proofs.section52_gradient import weighted_advantage
+from proofs.section52_tiny import returns_along_a_step, tiny_tasks
 from workbench import Policy, augment, best_history, evaluate, improve, uniform
 from workbench.evaluation.fields import RATIONALS
 from workbench.improvement.improve import decreasing, iterates
@@ -107,7 +112,7 @@ def test_a_policy_as_good_as_any_history_based_one_is_greedy_on_its_own_values(P
 @pytest.mark.parametrize("memory", ["OA1", "OA2", "B1", "B2"])
 def test_the_optimum_of_the_variant_that_ties_prefer_is_a_fixed_point(memory):
     P = variant()
-    E, pi = improvement_variant._optimal_policies(P)[memory]
+    E, pi = appendix_b_variant._optimal_policies(P)[memory]
     found = evaluate(E, pi, exact=True)
     chosen = greedy_actions(found.q.array, tie_order(E.A))
     assert found.value == best_history(P).value == 3

@@ -14,18 +14,18 @@ from strategies import distributions, families, policies, pomdps, strange_memori
 from strategies_beliefs import timed
 
 from pomdps import gravity, recall
-from proofs import section5_stability
-from proofs.section4 import ignoring
+from proofs import section51_stability
 from proofs.section4_gravity import above, gaps
-from proofs.section5_montecarlo import (
+from proofs.section4_ignore import ignoring
+from proofs.section5_recall import behaviours, blue, rewards_by_history, sequence_task
+from proofs.section51_shortcuts import counted, optimal_paths
+from proofs.section51_targets import (
     episodes,
     error_and_bound,
     monte_carlo_limit,
     one_then_nothing,
 )
-from proofs.section5_recall import behaviours, blue, rewards_by_history, sequence_task
-from proofs.section5_shortcuts import counted, optimal_paths
-from proofs.section5_td import RED
+from proofs.section51_td import RED
 from workbench import Policy, augment, best_memoryless, evaluate, td_values, uniform
 from workbench.evaluation.shortcuts import shortcuts
 
@@ -267,9 +267,9 @@ def test_the_error_of_n_steps_is_within_its_bound(data):
 
 
 def test_switches_are_reproducible_and_counted_seed_by_seed():
-    counts = section5_stability.switches("B2", 100_000, 3)
+    counts = section51_stability.switches("B2", 100_000, 3)
     assert len(counts) == 3
-    assert counts == section5_stability.switches.__wrapped__("B2", 100_000, 3)
+    assert counts == section51_stability.switches.__wrapped__("B2", 100_000, 3)
 
 
 def test_the_blue_policy_is_that_of_figure_3():

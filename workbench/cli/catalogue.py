@@ -158,30 +158,18 @@ def figures() -> list[CatalogueLine]:
 
 def claims() -> list[CatalogueLine]:
     """The statements of the ledger in the order of the paper, each with its documented verdict."""
+    from proofs.ledger.places import rank
+
     folder = _package("proofs")
     found = {}
-    for path in sorted(folder.glob("*.py")):
+    for path in sorted(folder.rglob("*.py")):
         for call in _calls(_source(path), "claim"):
             if call.args and isinstance(call.args[0], ast.Constant):
                 id = str(call.args[0].value)
                 found[id] = CatalogueLine(
                     id, _keyword(call, "verdict"), _keyword(call, "statement")
                 )
-    order = _order(_source(folder / "ledger.py"))
-    return sorted(
-        found.values(), key=lambda line: (order.get(line.name.rstrip("*"), len(order)), line.name)
-    )
-
-
-def _order(ledger: ast.Module) -> dict[str, int]:
-    for node in ledger.body:
-        if (
-            isinstance(node, ast.Assign)
-            and isinstance(node.targets[0], ast.Name)
-            and node.targets[0].id == "ORDER"
-        ):
-            return {name: place for place, name in enumerate(ast.literal_eval(node.value))}
-    return {}
+    return sorted(found.values(), key=lambda line: rank(line.name))
 
 
 def _calls(module: ast.Module, function: str) -> Iterator[ast.Call]:

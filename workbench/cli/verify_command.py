@@ -75,16 +75,8 @@ def verify_command(
     if not all(entry.ok for entry in entries):
         for entry in entries:
             if not entry.ok:
-                console.print(_complaint(entry), highlight=False, markup=False)
+                console.print(f"{entry.id}: {entry.complaint}", highlight=False, markup=False)
         raise typer.Exit(1)
-
-
-def _complaint(entry: Any) -> str:
-    if entry.verdict != entry.documented:
-        return f"{entry.id}: found {entry.verdict}, documented {entry.documented}: {entry.evidence}"
-    if not entry.twins:
-        return f"{entry.id}: has no spoiled twin"
-    return f"{entry.id}: a spoiled twin survives: {entry.surviving[0]}"
 
 
 def _run(ids: list[str], jobs: int, console: Any) -> list[Any]:

@@ -28,10 +28,10 @@ from sympy import Interval
 
 from pomdps import gravity, recall, recall4, recall_variant
 from proofs.certificates import encode, model_json
-from proofs.certified import table_text, text
-from proofs.generic import symbol
 from proofs.ledger import Evidence, checked, claim, proved, refuted
-from proofs.polynomials import positive
+from proofs.ledger.generic import symbol
+from proofs.ledger.inequalities import positive
+from proofs.ledger.prose import table_text, text
 from proofs.section4_gravity import policy_certificate
 from workbench import (
     POMDP,

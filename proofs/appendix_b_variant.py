@@ -1,7 +1,7 @@
 """Appendix B and Figure 5: the oracle loop on the variation of the recall task, with OA1 and with
 larger memories.
 
-OA1 is the subject of `improvement_oa1`. With OA2 greedy is the same policy at every iterate; with
+OA1 is the subject of `appendix_b_oa1`. With OA2 greedy is the same policy at every iterate; with
 B(k) it is one policy at the first step and another one ever after, so the iterates are two
 segments, and with the memory states in three classes (0, the last one, the others) the q-values of
 all iterates of all these B(k) are functions of three numbers.
@@ -17,9 +17,7 @@ from typing import Any
 import sympy
 from sympy import Rational
 
-from proofs.certified import q_certificate, table_text, text, value_certificate
-from proofs.greedy_region import Region, stays_greedy
-from proofs.improvement_oa1 import (
+from proofs.appendix_b_oa1 import (
     EMPTY,
     PUSH0,
     PUSH1,
@@ -31,9 +29,11 @@ from proofs.improvement_oa1 import (
     stays_in_the_family,
     variant,
 )
+from proofs.appendix_c_setting import lumped_memory, lumped_uniform, mixed, rows_of
 from proofs.ledger import Evidence, claim, open_, proved, refuted
-from proofs.polynomials import Interval
-from proofs.recall4_setting import lumped_memory, lumped_uniform, mixed, rows_of
+from proofs.ledger.greedy_region import Region, stays_greedy
+from proofs.ledger.inequalities import Interval
+from proofs.ledger.prose import q_certificate, table_text, text, value_certificate
 from proofs.recheck_recall4 import q_values
 from workbench import POMDP, Policy, augment, best_history, evaluate, improve, uniform
 from workbench.improvement.improve import iterates

@@ -17,8 +17,8 @@ from typing import Any
 
 import sympy
 
-from proofs.certified import identity_certificate, text
 from proofs.ledger import Evidence, claim, proved, refuted
+from proofs.ledger.prose import identity_certificate, text
 from workbench import POMDP, Policy, evaluate
 from workbench.evaluation.evaluate import Evaluation
 from workbench.evaluation.fields import Field, exact_field

@@ -26,7 +26,7 @@ import sympy
 from sympy import Rational
 
 from pomdps.recalls import VARIANT_REWARDS
-from proofs.polynomials import identical, impossible, lowest_terms
+from proofs.ledger.inequalities import identical, impossible, lowest_terms
 from workbench import POMDP, Policy, augment, evaluate
 from workbench.evaluation.evaluate import Evaluation
 

@@ -2,7 +2,7 @@
 
 C.1 is an identity between what the evaluator returns for a policy made of symbols and the paper's
 closed form, for every table of rewards. C.2 looks at one policy. C.4 starts at the uniform policy;
-its inductive step C.3 is in `recall4_step`, but the whole run of the loop can also be seen at once,
+its inductive step C.3 is in `appendix_c_step`, but the whole run of the loop can also be seen at once,
 as C.4 is proved here: every iterate is x pi_u + (1-x) pi_l.
 """
 
@@ -14,17 +14,7 @@ from itertools import product
 import sympy
 
 from pomdps.recalls import RECALL4_REWARDS
-from proofs.certified import (
-    identity_certificate,
-    q_certificate,
-    table_text,
-    text,
-    value_certificate,
-)
-from proofs.greedy_region import choices, stays_greedy
-from proofs.ledger import Evidence, claim, proved, refuted
-from proofs.polynomials import Interval, identical
-from proofs.recall4_setting import (
+from proofs.appendix_c_setting import (
     A,
     Rewards,
     any_policy,
@@ -35,6 +25,16 @@ from proofs.recall4_setting import (
     rows_of,
     symbolic_rewards,
     task,
+)
+from proofs.ledger import Evidence, claim, proved, refuted
+from proofs.ledger.greedy_region import choices, stays_greedy
+from proofs.ledger.inequalities import Interval, identical
+from proofs.ledger.prose import (
+    identity_certificate,
+    q_certificate,
+    table_text,
+    text,
+    value_certificate,
 )
 from proofs.recheck_recall4 import q_values
 from workbench import Policy, augment, evaluate, uniform

@@ -15,10 +15,7 @@ from typing import Any
 import sympy
 
 from pomdps.recalls import RECALL4_REWARDS
-from proofs.certified import identity_certificate, text
-from proofs.ledger import Evidence, claim, proved, refuted
-from proofs.polynomials import Decided, identical, impossible
-from proofs.recall4_setting import (
+from proofs.appendix_c_setting import (
     A,
     Rewards,
     any_policy,
@@ -29,6 +26,9 @@ from proofs.recall4_setting import (
     symbolic_rewards,
     task,
 )
+from proofs.ledger import Evidence, claim, proved, refuted
+from proofs.ledger.inequalities import Decided, identical, impossible
+from proofs.ledger.prose import identity_certificate, text
 from workbench import augment, evaluate
 
 W = ("0", "1")

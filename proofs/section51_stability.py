@@ -1,6 +1,6 @@
 """Section 5.1: Q-learning on recall is less stable with B2 than with OA1.
 
-The other half of the sentence on B2 and OA1 (`section5_shortcuts` counts their shortcuts): a
+The other half of the sentence on B2 and OA1 (`section51_shortcuts` counts their shortcuts): a
 statement about a learner, so the evidence is statistical. Every 10,000 steps the greedy policy is
 evaluated exactly, as in Figure 3; it is worth gamma^2 or 0.
 """
@@ -13,8 +13,8 @@ import numpy as np
 from scipy import stats
 
 from pomdps import recall
-from proofs.certified import table_text, text
 from proofs.ledger import Evidence, claim, refuted, supported
+from proofs.ledger.prose import table_text, text
 from workbench import QLearning, augment, learn
 
 

@@ -11,10 +11,10 @@ from __future__ import annotations
 from typing import Any
 
 from pomdps.recalls import RECALL4_REWARDS
+from proofs.appendix_c_setting import A, Rewards, changed_rewards, task, words
 from proofs.certificates import encode, model_json
-from proofs.certified import table_text, text, value_certificate
 from proofs.ledger import Evidence, claim, proved, refuted
-from proofs.recall4_setting import A, Rewards, changed_rewards, task, words
+from proofs.ledger.prose import table_text, text, value_certificate
 from proofs.recheck_recall4 import beliefs_outnumber, update_separates
 from workbench import (
     POMDP,

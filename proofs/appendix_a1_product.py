@@ -27,9 +27,9 @@ import sympy
 
 from pomdps import recall4
 from proofs.certificates import encode, model_json, policy_json
-from proofs.certified import text
-from proofs.generic import generic_memory, generic_policy, generic_product, generic_task
 from proofs.ledger import Evidence, claim, proved, refuted
+from proofs.ledger.generic import generic_memory, generic_policy, generic_product, generic_task
+from proofs.ledger.prose import text
 from workbench import POMDP, Memory, Policy, augment
 from workbench.model.memories import attach
 from workbench.model.simulate import alone, pair, sequences

@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any
 
 from proofs import certificates
-from proofs.certified import text
 from proofs.ledger import Claim, Evidence, open_, proved, refuted
+from proofs.ledger.prose import text
 from workbench.lab.find import Find
 from workbench.lab.gallery import Gallery, Gone, find_json, recheck_find, statement_from_json
 from workbench.lab.print import figure7
@@ -128,7 +128,7 @@ def write_claim(
     Path(path).write_text(
         f'"""{find.statement.sentence()}\n\n{figure7(find.task)}\n"""\n\n'
         "from __future__ import annotations\n\nimport json\nfrom typing import Any\n\n"
-        "from proofs.from_gallery import judged\nfrom proofs.ledger import Evidence, claim\n\n"
+        "from proofs.ledger.from_gallery import judged\nfrom proofs.ledger import Evidence, claim\n\n"
         f"RECORD: dict[str, Any] = json.loads(\n    {json.dumps(json.dumps(record))}\n)\n\n\n"
         f'@claim({json.dumps(id)}, place="lab", '
         f'statement={json.dumps(find.statement.sentence())}, verdict="proved")\n'

@@ -25,9 +25,15 @@ from typing import Any
 import sympy
 
 from pomdps import gravity, recall, recall4, recall_variant
-from proofs.certified import identity_certificate, table_text, text
-from proofs.generic import generic_memory, generic_policy, generic_product, generic_task, split
 from proofs.ledger import Evidence, claim, proved, refuted
+from proofs.ledger.generic import (
+    generic_memory,
+    generic_policy,
+    generic_product,
+    generic_task,
+    split,
+)
+from proofs.ledger.prose import identity_certificate, table_text, text
 from workbench import POMDP, Policy, augment, best_memoryless, evaluate
 from workbench.model.numbers import Number
 from workbench.model.space import Label

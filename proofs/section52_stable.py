@@ -17,11 +17,11 @@ from typing import Any
 import sympy
 
 from pomdps import recall4, recall_variant
-from proofs.certified import step_certificate, table_text, text
-from proofs.improvement_tiny import Tiny, returns_along_a_step, tiny_tasks
 from proofs.ledger import Evidence, claim, open_, proved, refuted
-from proofs.polynomials import Decided, impossible, lowest_terms
+from proofs.ledger.inequalities import Decided, impossible, lowest_terms
+from proofs.ledger.prose import step_certificate, table_text, text
 from proofs.recheck_recall4 import greedy_step
+from proofs.section52_tiny import Tiny, returns_along_a_step, tiny_tasks
 from workbench import POMDP, Policy, augment, best_history, evaluate
 from workbench.model.policy import greedy_actions, tie_order
 

@@ -32,12 +32,12 @@ import sympy
 from sympy import Interval
 
 from pomdps import recall
-from proofs.certified import q_certificate, table_text, text
-from proofs.generic import GAMMA
 from proofs.ledger import Evidence, checked, claim, proved, refuted
-from proofs.polynomials import positive
+from proofs.ledger.generic import GAMMA
+from proofs.ledger.inequalities import positive
+from proofs.ledger.prose import q_certificate, table_text, text
 from proofs.section5_recall import behaviours, sequence_task
-from proofs.section5_td import BETWEEN, td_certificate
+from proofs.section51_td import BETWEEN, td_certificate
 from workbench import POMDP, Policy, augment, evaluate, td_values
 from workbench.evaluation.shortcuts import shortcuts
 from workbench.model.space import Label

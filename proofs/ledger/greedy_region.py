@@ -24,7 +24,7 @@ from typing import Any
 
 import sympy
 
-from proofs.polynomials import Box, positive
+from proofs.ledger.inequalities import Box, positive
 from workbench import POMDP, Policy
 from workbench.evaluation.chain import field_of
 from workbench.evaluation.evaluate import Evaluation

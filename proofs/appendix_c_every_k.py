@@ -3,7 +3,7 @@
 While greedy stays pi_l, the iterates from the uniform policy are pi = x pi_u + (1-x) pi_l. Such a
 policy treats all memory states other than 0 and the last one alike, as something to write and as
 something to read, so the episodes of B(k) are those of a memory with three classes
-(`recall4_setting.lumped_memory`), where the class of the others is written with the probability of
+(`appendix_c_setting.lumped_memory`), where the class of the others is written with the probability of
 its 2^k - 2 members together. With symbols x and K = 2^k in the policy the evaluator returns the
 q-values of all iterates of all B(k) at once, and "greedy is pi_l" is a finite list of polynomial
 inequalities over 0 < x <= 1, K >= 2.
@@ -18,11 +18,7 @@ from typing import Any
 import sympy
 
 from pomdps.recalls import RECALL4_REWARDS
-from proofs.certified import q_certificate, text, value_certificate
-from proofs.greedy_region import Region, choices, stays_greedy
-from proofs.ledger import Evidence, claim, proved, refuted
-from proofs.polynomials import Interval, identical
-from proofs.recall4_setting import (
+from proofs.appendix_c_setting import (
     A,
     Rewards,
     changed_rewards,
@@ -34,7 +30,11 @@ from proofs.recall4_setting import (
     task,
     words,
 )
-from proofs.recall4_task import separating_update
+from proofs.appendix_c_task import separating_update
+from proofs.ledger import Evidence, claim, proved, refuted
+from proofs.ledger.greedy_region import Region, choices, stays_greedy
+from proofs.ledger.inequalities import Interval, identical
+from proofs.ledger.prose import q_certificate, text, value_certificate
 from proofs.recheck_recall4 import q_values
 from workbench import Policy, augment, evaluate, uniform
 from workbench.evaluation.evaluate import Evaluation

@@ -29,10 +29,10 @@ from math import ceil, log2
 from typing import Any
 
 from pomdps import gravity, recall, recall4, recall_variant
-from proofs.appendix_a2 import swap, update_certificate
+from proofs.appendix_a2_optimal import swap, update_certificate
 from proofs.certificates import encode, model_json
-from proofs.certified import table_text, text
 from proofs.ledger import Evidence, checked, claim, proved, refuted
+from proofs.ledger.prose import table_text, text
 from workbench import POMDP, is_sufficiently_expressive, reachable_beliefs
 from workbench.model.beliefs import BeliefGraph
 from workbench.model.space import Label, show

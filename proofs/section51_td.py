@@ -21,10 +21,10 @@ from sympy import Interval
 
 from pomdps import recall
 from proofs.certificates import encode, model_json, policy_json
-from proofs.certified import q_certificate, table_text, text, value_certificate
-from proofs.generic import GAMMA
 from proofs.ledger import Evidence, claim, proved, refuted
-from proofs.polynomials import positive
+from proofs.ledger.generic import GAMMA
+from proofs.ledger.inequalities import positive
+from proofs.ledger.prose import q_certificate, table_text, text, value_certificate
 from proofs.section5_recall import blue
 from workbench import POMDP, Policy, augment, evaluate, td_values, uniform
 from workbench.evaluation.td import TDValues

@@ -6,7 +6,7 @@ amount will also only have a small effect on P_pi(s|o)"; a large step need not w
 
     G = sum_o d(o) ( max_a q_pi(o,a) - v_pi(o) )      with q_pi(o,a) weighted by the *discounted* occupancy d
 
-(`improvement_gradient`). So two things can go wrong with "a small step never decreases the return":
+(`section52_gradient`). So two things can go wrong with "a small step never decreases the return":
 G may be 0, and then what is small of second order decides; and q_pi(o,a) may be weighted by visits,
 which differ from d when gamma < 1.
 """
@@ -17,10 +17,10 @@ from fractions import Fraction
 
 import sympy
 
-from proofs.certified import step_certificate, table_text, text
-from proofs.improvement_tiny import Tiny, returns_along_a_step, tiny_tasks
 from proofs.ledger import Evidence, claim, open_, proved, refuted
+from proofs.ledger.prose import step_certificate, table_text, text
 from proofs.recheck_recall4 import greedy_step
+from proofs.section52_tiny import Tiny, returns_along_a_step, tiny_tasks
 from workbench import Policy, evaluate
 
 eps = sympy.Symbol("eps")

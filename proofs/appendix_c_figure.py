@@ -20,12 +20,12 @@ from typing import Any
 import sympy
 
 from pomdps.recalls import RECALL4_REWARDS
-from proofs.certified import q_certificate, text, value_certificate
-from proofs.greedy_region import stays_greedy
+from proofs.appendix_c_every_k import every_k
+from proofs.appendix_c_setting import A, Rewards, changed_rewards, local_optimum, task
 from proofs.ledger import Evidence, claim, proved, refuted
-from proofs.polynomials import Interval
-from proofs.recall4_every_k import every_k
-from proofs.recall4_setting import A, Rewards, changed_rewards, local_optimum, task
+from proofs.ledger.greedy_region import stays_greedy
+from proofs.ledger.inequalities import Interval
+from proofs.ledger.prose import q_certificate, text, value_certificate
 from proofs.recheck_recall4 import q_values
 from workbench import POMDP, Policy, augment, evaluate
 

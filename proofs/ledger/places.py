@@ -1,0 +1,102 @@
+"""Where the paper makes its statements: their order, the sections, and the notebook that goes with
+each."""
+
+from __future__ import annotations
+
+ORDER = (
+    "S4.ignore",
+    "S4.gravity-none",
+    "S4.gravity-bit",
+    "S4.fig-gravity",
+    "S5.oa1-encodes",
+    "S5.not-mdp",
+    "S5.b2-smallest",
+    "S5.fig-recall",
+    "S51.mc",
+    "S51.td",
+    "S51.b2-more",
+    "S51.b2-unstable",
+    "S51.nstep",
+    "S51.fig-gravity2",
+    "S51.bigger",
+    "S52.local",
+    "S52.not-global",
+    "S52.stable",
+    "S52.fig-variant",
+    "A1.equivalent",
+    "A2.optimal",
+    "A4.bk",
+    "A4.oak",
+    "A4.ok",
+    "B.why",
+    "C.b2-expressive",
+    "C.optimal",
+    "C1",
+    "C2",
+    "C3",
+    "C4",
+    "C5",
+    "C6",
+    "C7",
+    "C.fig",
+    "D6.fig-sarsa",
+)
+"""The statements of the paper in the order in which it makes them; a corrected one follows the
+printed one. Ids that are not listed come last in their section."""
+
+SECTIONS = (
+    ("S3", "Section 3: memoryless policies"),
+    ("S4", "Section 4: memory"),
+    ("S5", "Section 5: recall"),
+    ("S51", "Section 5.1: bootstrapping"),
+    ("S52", "Section 5.2: the oracle loop"),
+    ("S53", "Section 5.3: how long it takes"),
+    ("A1", "Appendix A.1: the compiled POMDP"),
+    ("A2", "Appendix A.2: sufficient expressiveness"),
+    ("A4", "Appendix A.4: which memories suffice"),
+    ("B", "Appendix B: the variation of recall"),
+    ("C", "Appendix C: the 4-action recall task"),
+    ("D", "Appendix D: experiments"),
+    ("T", "Theorems of our own"),
+    ("P", "Other papers"),
+)
+"""Sections by the beginning of the ids, up to the first dot or, for appendices with numbered
+statements, the first digit."""
+
+NOTEBOOKS = {
+    "S3": "01-what-is-a-pomdp",
+    "S4": "02-what-does-a-memory-make-of-a-pomdp",
+    "S5": "03-why-does-q-learning-jump",
+    "S51": "03-why-does-q-learning-jump",
+    "S52": "05-why-does-oa1-get-stuck",
+    "S53": "03-why-does-q-learning-jump",
+    "A1": "02-what-does-a-memory-make-of-a-pomdp",
+    "A2": "07-is-this-memory-enough",
+    "A4": "07-is-this-memory-enough",
+    "B": "05-why-does-oa1-get-stuck",
+    "C": "04-why-does-binary-memory-get-stuck",
+    "D": "06-what-does-a-memory-learn-to-store",
+    "T": "09-how-far-does-it-go",
+    "P": "09-how-far-does-it-go",
+}
+"""The notebook that looks at a section's statements."""
+
+
+def section_of(id: str) -> str:
+    """The key of the section that a claim belongs to.
+
+    >>> section_of("S51.td"), section_of("C5"), section_of("C.fig"), section_of("D6.fig-sarsa")
+    ('S51', 'C', 'C', 'D')
+    """
+    head = id.split(".")[0].rstrip("*")
+    keys = [key for key, _ in SECTIONS]
+    if head in keys:
+        return head
+    return next((key for key in (head[:2], head[:1]) if key in keys), "T")
+
+
+def rank(id: str) -> tuple[int, int, str]:
+    """Where a claim stands in the ledger: section, order of the paper, the printed form first."""
+    keys = [key for key, _ in SECTIONS]
+    base = id.rstrip("*")
+    return keys.index(section_of(id)), ORDER.index(base) if base in ORDER else len(ORDER), id
