@@ -41,7 +41,7 @@ from workbench.learning.learners import (
 )
 from workbench.learning.random_kernels import seed_words
 from workbench.learning.sampling import SamplingTables
-from workbench.learning.value_kernels import WORDS
+from workbench.learning.table_kernels import PAUSE
 from workbench.model.augment import augment
 from workbench.model.pomdp import POMDP
 
@@ -74,15 +74,15 @@ def run_kernel(
     tables = {
         name: np.full(shape, engine.initial()[name]) for name, shape in engine.shapes().items()
     }
-    words = np.zeros(len(WORDS), dtype=np.uint64)
-    words[:2] = seed_words(SEED)
+    paused = np.zeros(1, dtype=PAUSE)
+    paused["g0"], paused["g1"] = seed_words(SEED)
     actions: Any = (0,) * model.nA if unrolled else np.zeros(model.nA, dtype=np.uint8)
     kept = (np.zeros(1), np.zeros(1, dtype=np.int64), np.zeros((0, model.nO), dtype=np.uint16))
     began = time.thread_time()
     t = 0
     while t < steps:
         own = engine.arguments(tables, workspace)
-        shared = (model.rows, model.outcomes, model.starts, actions, words)
+        shared = (model.rows, model.outcomes, model.starts, actions, paused)
         t = engine.kernel(*shared, t, steps, steps, steps, *kept, *own)
         if t < steps:
             engine.enlarge(workspace)

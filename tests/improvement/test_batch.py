@@ -193,8 +193,8 @@ def test_the_way_that_is_left_agrees_with_looking_at_it(length):
     for _ in range(60):
         r = rng.normal(size=2**length)
         pi = rng.dirichlet(np.ones(shape.shape[1]), shape.shape[0])
-        kernels.evaluate_sequence(shape.tables, r, pi, *room[1:])
-        kernels.choose_greedy(room[3], room[4], 1e-10, greedy)
+        kernels.evaluate_sequence(shape.tables, r, pi, room)
+        kernels.choose_greedy(room.q, room.weight, 1e-10, greedy)
         tau = greedy.copy()
         x = kernels.leaves(shape.tables, r, pi, tau, 1e-10, shape.forms())
         grid = np.linspace(1, 0, 2_001)[1:-1]
@@ -202,8 +202,8 @@ def test_the_way_that_is_left_agrees_with_looking_at_it(length):
         for share in grid:
             there = pi.copy()
             kernels.mix(there, tau, share)
-            kernels.evaluate_sequence(shape.tables, r, there, *room[1:])
-            kernels.choose_greedy(room[3], room[4], 1e-10, greedy)
+            kernels.evaluate_sequence(shape.tables, r, there, room)
+            kernels.choose_greedy(room.q, room.weight, 1e-10, greedy)
             if not np.array_equal(greedy, tau):
                 first = share
                 break

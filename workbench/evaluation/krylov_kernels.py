@@ -10,10 +10,11 @@ right-hand side with few entries makes likely.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from workbench.kernels import compile_kernel
 
 
-@njit(cache=True, nogil=True)
+@compile_kernel
 def _apply(indptr, indices, data, gamma, x, y):
     """y = x - gamma P x."""
     for i in range(len(x)):
@@ -23,7 +24,7 @@ def _apply(indptr, indices, data, gamma, x, y):
         y[i] = x[i] - gamma * total
 
 
-@njit(cache=True, nogil=True)
+@compile_kernel
 def _size(r, largest):
     """The norm of r: its largest entry, or the sum of its entries."""
     size = 0.0
@@ -35,7 +36,7 @@ def _size(r, largest):
     return size
 
 
-@njit(cache=True, nogil=True)
+@compile_kernel
 def _dot(x, y):
     total = 0.0
     for i in range(len(x)):
@@ -43,7 +44,7 @@ def _dot(x, y):
     return total
 
 
-@njit(cache=True, nogil=True)
+@compile_kernel
 def bicgstab(indptr, indices, data, gamma, b, x, aim, largest, iterations):
     """Improve x in place until the residual is at most `aim`; returns the residual and the
     iterations taken."""

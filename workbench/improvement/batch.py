@@ -109,49 +109,51 @@ class Structure:
     actions: int
     memory: str
     ties: str
-    tables: tuple[Any, ...]
+    tables: kernels.SequenceTables
     shape: tuple[int, int]
     states: int
 
     @cached_property
     def encodable(self) -> NDArray[np.bool_]:
         found = np.zeros(self.actions**self.length, dtype=bool)
-        layer, row, after, prefix, act, _ = self.tables
-        final = int(layer[-2])
+        tables = self.tables
+        final = int(tables.layer[-2])
         stack: list[tuple[int, dict[int, int]]] = [(0, {})]
         while stack:
             s, choice = stack.pop()
-            m = int(row[s])
+            m = int(tables.row[s])
             for j in [choice[m]] if m in choice else range(self.shape[1]):
                 if s >= final:
-                    found[prefix[s] + act[j]] = True
+                    found[tables.prefix[s] + tables.act[j]] = True
                 else:
-                    stack.append((int(after[s, j]), {**choice, m: j}))
+                    stack.append((int(tables.after[s, j]), {**choice, m: j}))
         return found
 
-    def room(self) -> tuple[NDArray[Any], ...]:
+    def room(self) -> kernels.Room:
+        """Make room for one run."""
         rows, columns = self.shape
         n = self.states
-        return (
-            np.empty((rows, columns)),
-            np.empty(n),
-            np.empty(n),
-            np.empty((rows, columns)),
-            np.empty(rows),
-            np.empty((rows, self.actions)),
-            np.empty((rows, self.actions)),
+        return kernels.Room(
+            pi=np.empty((rows, columns)),
+            d=np.empty(n),
+            v=np.empty(n),
+            q=np.empty((rows, columns)),
+            weight=np.empty(rows),
+            marginal=np.empty((rows, self.actions)),
+            last=np.empty((rows, self.actions)),
         )
 
-    def forms(self) -> tuple[NDArray[Any], ...]:
+    def forms(self) -> kernels.Forms:
+        """Make room for the forms of one run."""
         rows, columns = self.shape
         n, most = self.states, max(self.length, 4)
-        return (
-            np.empty((n, most + 1)),
-            np.empty((n, most + 1)),
-            np.empty((rows, columns, most)),
-            np.empty((rows, self.actions, most)),
-            np.empty((rows, most)),
-            np.empty(most + 1),
+        return kernels.Forms(
+            d=np.empty((n, most + 1)),
+            v=np.empty((n, most + 1)),
+            Q=np.empty((rows, columns, most)),
+            last=np.empty((rows, self.actions, most)),
+            weight=np.empty((rows, most)),
+            part=np.empty(most + 1),
         )
 
 
@@ -205,13 +207,13 @@ def _walked(length: int, actions: int, memory: Memory | str, ties: str) -> Struc
     prefix = np.full(len(states), -1)
     prefix[final:] = r[final:].min(axis=1)
     rows, row = np.unique(E.omega.o[E.omega.row_ptr[states]], return_inverse=True)
-    tables = (
-        layer.astype(np.int64),
-        row.astype(np.int64),
-        np.ascontiguousarray(s_next).astype(np.int64),
-        prefix.astype(np.int64),
-        (order // writes).astype(np.int64),
-        actions,
+    tables = kernels.SequenceTables(
+        layer=layer.astype(np.int64),
+        row=row.astype(np.int64),
+        after=np.ascontiguousarray(s_next).astype(np.int64),
+        prefix=prefix.astype(np.int64),
+        act=(order // writes).astype(np.int64),
+        actions=actions,
     )
     name = memory.name if isinstance(memory, Memory) else memory
     return Structure(length, actions, name, ties, tables, (len(rows), len(E.A)), len(states))

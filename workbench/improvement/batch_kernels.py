@@ -4,12 +4,7 @@ actions at the end.
 
 States of the product with a deterministic memory are (actions so far, m), layer by layer; `row[s]`
 is the place of m among the rows of pi. Columns j of pi are the pairs (a, w) in the order in which
-ties are broken, `act[j]` is the a of j. The arrays of a structure, always in this order (`tables`):
-
-    layer[t]             where layer t begins, t = 0, ..., L
-    row[s], after[s, j]  the row of pi; the state after (a, w), for all layers but the last
-    prefix[s]            for states of the last layer, the place of (prefix, first action) in the flat table of rewards
-    act[j], actions      the environment's action of column j; how many there are
+ties are broken, `act[j]` is the a of j.
 
 Along x pi + y tau, x + y = 1, everything is a form in (x, y): the visits of layer t have degree t,
 values after a decision there L - t - 1, so that visits times values have degree L - 1 on all rows.
@@ -21,11 +16,13 @@ tau on the way from pi (z infinite) to tau (z = 0) is a root of it.
 from __future__ import annotations
 
 import math
+from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
+from numpy.typing import NDArray
 
 from workbench.improvement.loop_kernels import choose_greedy
+from workbench.kernels import compile_kernel
 
 FIXED, CYCLE, BUDGET = 0, 1, 2
 
@@ -33,11 +30,64 @@ _PATIENCE = 3
 """Iterates with the same greedy policy before the rest of the way to it is looked at."""
 
 
-@njit(cache=True, nogil=True)
-def evaluate_sequence(tables, r, pi, d, v, q, weight, marginal, last):
-    """The value of pi; visits d, values v, and q(m, j) times the weight of m are written to the
-    arrays given."""
-    layer, row, after, prefix, act, nA = tables
+class SequenceTables(NamedTuple):
+    """The product of sequence tasks of one size with a memory.
+
+    Attributes
+    ----------
+    layer : `layer[t]`, where layer t begins, t = 0, ..., L.
+    row, after : the row of pi of each state, and `after[s, j]`, the state after (a, w), for all
+        layers but the last.
+    prefix : for states of the last layer, the place of (prefix, first action) in the flat table of
+        rewards.
+    act, actions : the environment's action of column j, and how many there are.
+    """
+
+    layer: NDArray[Any]
+    row: NDArray[Any]
+    after: NDArray[Any]
+    prefix: NDArray[Any]
+    act: NDArray[Any]
+    actions: int
+
+
+class Room(NamedTuple):
+    """What a run writes to: a policy, visits d, values v, q(m, j) times the weight of m, the
+    weights, pi(a | m) and the last layer's part of q."""
+
+    pi: NDArray[Any]
+    d: NDArray[Any]
+    v: NDArray[Any]
+    q: NDArray[Any]
+    weight: NDArray[Any]
+    marginal: NDArray[Any]
+    last: NDArray[Any]
+
+
+class Forms(NamedTuple):
+    """What `leaves` writes to: coefficients, by powers of x, of visits d, values v, weighted Q, its
+    part of the last layer, weights, and one form more."""
+
+    d: NDArray[Any]
+    v: NDArray[Any]
+    Q: NDArray[Any]
+    last: NDArray[Any]
+    weight: NDArray[Any]
+    part: NDArray[Any]
+
+
+@compile_kernel
+def evaluate_sequence(tables, r, pi, room):
+    """The value of pi; everything else about it is written to the room given."""
+    layer, row, after, prefix, act = (
+        tables.layer,
+        tables.row,
+        tables.after,
+        tables.prefix,
+        tables.act,
+    )
+    d, v, q, weight = room.d, room.v, room.q, room.weight
+    marginal, last, nA = room.marginal, room.last, tables.actions
     final, columns = layer[len(layer) - 2], pi.shape[1]
     d[:] = 0.0
     q[:] = 0.0
@@ -75,7 +125,7 @@ def evaluate_sequence(tables, r, pi, d, v, q, weight, marginal, last):
     return v[0]
 
 
-@njit(cache=True, nogil=True)
+@compile_kernel
 def mix(pi, greedy, keep):
     """pi becomes keep pi + (1 - keep) greedy on the rows that have a greedy column."""
     for m in range(len(greedy)):
@@ -88,7 +138,7 @@ def mix(pi, greedy, keep):
 # ---------------------------------------------------------------------- the rest of the way
 
 
-@njit(cache=True, nogil=True)
+@compile_kernel
 def last_violation(c0, c1, c2, strict):
     """The largest z > 0 with c0 + c1 z + c2 z^2 < 0 (strict: <= 0) as a limit from above; 0 if
     there is none."""
@@ -108,7 +158,7 @@ def last_violation(c0, c1, c2, strict):
     return max(root, 0.0)
 
 
-@njit(cache=True, nogil=True)
+@compile_kernel
 def last_violation_of_cubic(c0, c1, c2, c3, strict):
     """The same for c0 + c1 z + c2 z^2 + c3 z^3, c3 not 0, by the two places where it turns."""
     if c3 < 0.0:
@@ -140,7 +190,7 @@ def last_violation_of_cubic(c0, c1, c2, c3, strict):
     return end
 
 
-@njit(cache=True, nogil=True)
+@compile_kernel
 def leaves(tables, r, pi, tau, near, forms):
     """The largest share x of pi, x pi + (1-x) tau, at which greedy is not tau; 0 if tau is greedy
     on all of the way.
@@ -148,8 +198,15 @@ def leaves(tables, r, pi, tau, near, forms):
     Coefficients that differ by less than `near` (relative to the weight, and to the largest reward
     or 1) count as equal.
     """
-    layer, row, after, prefix, act, nA = tables
-    d, v, Q, last, weight, part = forms
+    layer, row, after, prefix, act = (
+        tables.layer,
+        tables.row,
+        tables.after,
+        tables.prefix,
+        tables.act,
+    )
+    d, v, Q, last, weight = forms.d, forms.v, forms.Q, forms.last, forms.weight
+    part, nA = forms.part, tables.actions
     L, columns = len(layer) - 1, pi.shape[1]
     d[:] = 0.0
     v[:] = 0.0
@@ -222,7 +279,7 @@ def leaves(tables, r, pi, tau, near, forms):
 # ---------------------------------------------------------------------- one run
 
 
-@njit(cache=True, nogil=True)
+@compile_kernel
 def smallest_period(marks, begin, end, fail):
     """The smallest p with marks[i] == marks[i + p] throughout marks[begin:end] (Knuth, Morris and
     Pratt)."""
@@ -238,7 +295,7 @@ def smallest_period(marks, begin, end, fail):
     return n - fail[n]
 
 
-@njit(cache=True, nogil=True)
+@compile_kernel
 def period_of(marks, n, settle, fail):
     """The period that the greedy policy has had for so long that nothing else is left in pi; 0 if
     there is none."""
@@ -250,17 +307,16 @@ def period_of(marks, n, settle, fail):
     return 0
 
 
-@njit(cache=True, nogil=True)
+@compile_kernel
 def reached(tables, tau):
     """The place in the table of rewards of the sequence that a deterministic policy makes."""
-    layer, row, after, prefix, act, _ = tables
     s = 0
-    for _ in range(len(layer) - 2):
-        s = after[s, tau[row[s]]]
-    return prefix[s] + act[tau[row[s]]]
+    for _ in range(len(tables.layer) - 2):
+        s = tables.after[s, tau[tables.row[s]]]
+    return tables.prefix[s] + tables.act[tau[tables.row[s]]]
 
 
-@njit(cache=True, nogil=True)
+@compile_kernel
 def run_one(
     tables,
     r,
@@ -280,7 +336,7 @@ def run_one(
 ):
     """One loop from the uniform policy. Writes (value, amplitude) to `out` and (ended, sequence,
     iterates) to `row_out`."""
-    pi, d, v, q, weight, marginal, last = room
+    pi = room.pi
     pi[:] = 1.0 / pi.shape[1]
     keep = 1.0 - step
     n, look_for_cycles, next_analysis, stays, mark = 0, first_look, 0, 0, np.uint64(0)
@@ -290,8 +346,8 @@ def run_one(
         budget - window,
     )  # closing: 1 once a period has been seen, 2 in the last window
     while True:
-        value = evaluate_sequence(tables, r, pi, d, v, q, weight, marginal, last)
-        before, mark = mark, choose_greedy(q, weight, near, greedy)
+        value = evaluate_sequence(tables, r, pi, room)
+        before, mark = mark, choose_greedy(room.q, room.weight, near, greedy)
         stays = stays + 1 if mark == before else 0
         if closing > 0:
             low, high, total = min(low, value), max(high, value), total + value
@@ -332,7 +388,7 @@ def run_one(
                 return
 
 
-@njit(cache=True, nogil=True)
+@compile_kernel
 def run_many(
     tables,
     rewards,
@@ -374,14 +430,14 @@ def run_many(
 # ---------------------------------------------------------------------- stochastic policies
 
 
-@njit(cache=True, nogil=True)
+@compile_kernel
 def climb(tables, r, pi, steps, room):
     """pi(j|m) <- pi(j|m) q(m, j) / sum: with rewards of at least 0 the value never falls (Baum and
     Eagon). The value."""
-    _, d, v, q, weight, marginal, last = room
+    q = room.q
     value = -math.inf
     for _ in range(steps):
-        now = evaluate_sequence(tables, r, pi, d, v, q, weight, marginal, last)
+        now = evaluate_sequence(tables, r, pi, room)
         if now <= value + 1e-11 * abs(now):
             return now
         value = now
@@ -392,14 +448,14 @@ def climb(tables, r, pi, steps, room):
             if total > 0.0:
                 for j in range(pi.shape[1]):
                     pi[m, j] *= q[m, j] / total
-    return evaluate_sequence(tables, r, pi, d, v, q, weight, marginal, last)
+    return evaluate_sequence(tables, r, pi, room)
 
 
-@njit(cache=True, nogil=True)
+@compile_kernel
 def climb_many(tables, rewards, starts, steps, room, best):
     """For each task the best value found from all starts; rewards are shifted so that the least is
     0."""
-    pi = room[0]
+    pi = room.pi
     for i in range(len(rewards)):
         least = rewards[i].min()
         shifted = rewards[i] - least

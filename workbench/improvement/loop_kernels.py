@@ -6,22 +6,46 @@ States that are not terminal come in topological order, so that visits flow forw
 without solving anything. Actions are in the order in which ties are broken: the first maximum is
 the greedy action. States without successors among these (`inner[s] < 0`) are where most outcomes
 lie; their q(s, a) is R(s, a) and needs no rows.
-
-The arrays of a task, always in this order (`tables`):
-
-    mu[s], entry_ptr[s], entry_o[e], entry_prob[e]     start, and omega(o|s) in compressed rows
-    reward_row[s], R[row, a]                           R(s, a), equal rows kept once
-    inner[s], row_ptr, successor, prob                 rows of the states that have successors, without those that end
-    gamma, carry                                       discount of values; discount of visits (1 for undiscounted)
 """
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import numpy as np
-from numba import njit
+from numpy.typing import NDArray
+
+from workbench.kernels import compile_kernel, inline_kernel
 
 
-@njit(cache=True, nogil=True, inline="always")
+class LoopTables(NamedTuple):
+    """A task of finite horizon as the loop reads it.
+
+    Attributes
+    ----------
+    mu : `mu[s]`, the start.
+    entry_ptr, entry_o, entry_prob : omega(o|s) in compressed rows.
+    reward_row, R : R(s, a) is `R[reward_row[s], a]`, equal rows kept once.
+    inner, row_ptr, successor, prob : rows of the states that have successors, without outcomes that
+        end; `inner[s]` is the place of s among these states, or -1.
+    gamma, carry : the discount of values, and that of visits (1 for undiscounted).
+    """
+
+    mu: NDArray[Any]
+    entry_ptr: NDArray[Any]
+    entry_o: NDArray[Any]
+    entry_prob: NDArray[Any]
+    reward_row: NDArray[Any]
+    R: NDArray[Any]
+    inner: NDArray[Any]
+    row_ptr: NDArray[Any]
+    successor: NDArray[Any]
+    prob: NDArray[Any]
+    gamma: float
+    carry: float
+
+
+@inline_kernel
 def _dot(x, i, y, j):
     """sum_a x[i, a] y[j, a] with four running sums, so that additions need not wait for one
     another."""
@@ -38,27 +62,16 @@ def _dot(x, i, y, j):
     return (one + two) + (three + four)
 
 
-@njit(cache=True, nogil=True)
+@compile_kernel
 def evaluate_policy(tables, pi, d, v, own, q, weight):
     """The value of pi; d, v, and q(o, a) times the weight of o are written to the arrays given.
 
     `own[0]` is room for q(s, .) of one state. Arrays are indexed in full: a row taken as an array
     of its own would cost more than the few actions of a small task.
     """
-    (
-        mu,
-        entry_ptr,
-        entry_o,
-        entry_prob,
-        reward_row,
-        R,
-        inner,
-        row_ptr,
-        successor,
-        prob,
-        gamma,
-        carry,
-    ) = tables
+    mu, inner, reward_row, R = tables.mu, tables.inner, tables.reward_row, tables.R
+    entry_ptr, entry_o, entry_prob = tables.entry_ptr, tables.entry_o, tables.entry_prob
+    row_ptr, successor, prob = tables.row_ptr, tables.successor, tables.prob
     n, nA = len(mu), pi.shape[1]
     q[:] = 0.0
     weight[:] = 0.0
@@ -69,7 +82,7 @@ def evaluate_policy(tables, pi, d, v, own, q, weight):
         first = inner[s] * nA
         for e in range(entry_ptr[s], entry_ptr[s + 1]):
             o = entry_o[e]
-            flow = carry * d[s] * entry_prob[e]
+            flow = tables.carry * d[s] * entry_prob[e]
             for a in range(nA):
                 x = flow * pi[o, a]
                 if x != 0.0:
@@ -85,7 +98,7 @@ def evaluate_policy(tables, pi, d, v, own, q, weight):
                 x = 0.0
                 for k in range(row_ptr[first + a], row_ptr[first + a + 1]):
                     x += prob[k] * v[successor[k]]
-                own[0, a] = R[reward, a] + gamma * x
+                own[0, a] = R[reward, a] + tables.gamma * x
         worth = 0.0
         for e in range(entry_ptr[s], entry_ptr[s + 1]):
             o = entry_o[e]
@@ -104,7 +117,7 @@ def evaluate_policy(tables, pi, d, v, own, q, weight):
     return value
 
 
-@njit(cache=True, nogil=True)
+@compile_kernel
 def choose_greedy(q, weight, near, greedy):
     """The greedy action of each row, -1 where there is no weight; and a number that tells greedy
     policies apart."""
@@ -126,7 +139,7 @@ def choose_greedy(q, weight, near, greedy):
     return mark
 
 
-@njit(cache=True, nogil=True)
+@compile_kernel
 def run_loop(
     tables, pi, steps, near, settled, fresh, d, v, own, q, weight, greedy, values, marks, kept, last
 ):
@@ -156,7 +169,7 @@ def run_loop(
     return len(steps)
 
 
-@njit(cache=True, nogil=True)
+@compile_kernel
 def smallest_period(marks):
     """The smallest p with marks[i] == marks[i + p] throughout (the failure function of Knuth,
     Morris and Pratt)."""
@@ -172,7 +185,7 @@ def smallest_period(marks):
     return n - fail[n]
 
 
-@njit(cache=True, nogil=True)
+@compile_kernel
 def levels(indptr, indices, order):
     """The length of the longest path to each node, the nodes being given in topological order."""
     level = np.zeros(len(order), dtype=np.int64)
@@ -182,7 +195,7 @@ def levels(indptr, indices, order):
     return level
 
 
-@njit(cache=True, nogil=True)
+@compile_kernel
 def polish(indptr, indices, data, carry, mu, d, tolerance, sweeps):
     """Gauss-Seidel sweeps, forth and back, on d = mu + carry P^T d, until each entry is right to a
     share of itself.

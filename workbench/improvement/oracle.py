@@ -251,7 +251,7 @@ class FiniteHorizon(Loop):
     def __init__(self, P: POMDP, pi: Policy, ties: str, weights: str):
         self._order = tie_order(P.A, ties)
         self._tables = _unrolled(P, self._order, weights)
-        nS, nO, nA = len(self._tables[0]), len(P.O), len(P.A)
+        nS, nO, nA = len(self._tables.mu), len(P.O), len(P.A)
         self._pi = np.ascontiguousarray(pi.prob.floats[:, self._order])
         self._room = (
             np.empty(nS),
@@ -334,8 +334,8 @@ def has_finite_horizon(P: POMDP) -> bool:
     return count == len(P.S) and not own.any()
 
 
-def _unrolled(P: POMDP, order: NDArray[np.int64], weights: str) -> tuple[Any, ...]:
-    """The tables of `improvement_kernels`: states that are not terminal, level by level, actions in
+def _unrolled(P: POMDP, order: NDArray[np.int64], weights: str) -> kernels.LoopTables:
+    """The tables of the compiled loop: states that are not terminal, level by level, actions in
     the order of ties."""
     D, nA = dynamics(P, FLOATS), len(P.A)
     indptr = np.ascontiguousarray(P.p.row_ptr[::nA])
@@ -365,19 +365,19 @@ def _unrolled(P: POMDP, order: NDArray[np.int64], weights: str) -> tuple[Any, ..
     entry_ptr = np.concatenate(([0], np.cumsum(entries)))
     e = np.repeat(P.omega.row_ptr[states] - entry_ptr[:-1], entries) + np.arange(entry_ptr[-1])
     carry = D.gamma if weights == "discounted" else 1.0
-    return (
-        D.mu[states],
-        entry_ptr,
-        P.omega.o[e].astype(np.int64),
-        D.omega[e],
-        reward_row,
-        rewards,
-        inner,
-        np.concatenate(([0], np.cumsum(per_row))),
-        place[P.p.s_next[k]],
-        D.prob[k],
-        D.gamma,
-        carry,
+    return kernels.LoopTables(
+        mu=D.mu[states],
+        entry_ptr=entry_ptr,
+        entry_o=P.omega.o[e].astype(np.int64),
+        entry_prob=D.omega[e],
+        reward_row=reward_row,
+        R=rewards,
+        inner=inner,
+        row_ptr=np.concatenate(([0], np.cumsum(per_row))),
+        successor=place[P.p.s_next[k]],
+        prob=D.prob[k],
+        gamma=D.gamma,
+        carry=carry,
     )
 
 

@@ -24,14 +24,15 @@ step one for the action, then one for the outcome (if there are several).
 
 from __future__ import annotations
 
-from numba import njit, uint64
+from numba import uint64
 
+from workbench.kernels import compile_kernel, inline_kernel
 from workbench.learning.random_kernels import TWO53, chance, exp, next_word
 from workbench.learning.table_kernels import END, begin, take_action
 from workbench.learning.value_kernels import keep_greedy
 
 
-@njit(forceinline=True)
+@inline_kernel
 def softmax_row(h, pi, base, nA):
     """Write the softmax of h[base : base + nA] into pi."""
     largest = h[base]
@@ -47,7 +48,7 @@ def softmax_row(h, pi, base, nA):
         pi[base + a] *= share
 
 
-@njit(forceinline=True)
+@inline_kernel
 def draw_action(pi, base, nA, word):
     """The action that a word draws from pi[base : base + nA]."""
     u = chance(word) / TWO53
@@ -59,7 +60,7 @@ def draw_action(pi, base, nA, word):
     return a
 
 
-@njit(forceinline=True)
+@inline_kernel
 def update_actor(h, pi, v, o, a, nA, G, policy_step, value_step):
     """One update of actor and critic at the pair (o, a), whose return is G."""
     delta = G - v[o]
@@ -73,13 +74,13 @@ def update_actor(h, pi, v, o, a, nA, G, policy_step, value_step):
         softmax_row(h, pi, base, nA)
 
 
-@njit(cache=True, nogil=True)
+@compile_kernel
 def actor_critic(
     rows,
     outcomes,
     starts,
     actions,
-    words,
+    paused,
     t,
     t_stop,
     t_end,
@@ -102,9 +103,10 @@ def actor_critic(
     """Run actor-critic from step t to step t_stop and say where it stopped."""
     nA = uint64(len(actions))
     n = uint64(len(G_at))
-    g0, g1, s, o, age, held = words[0], words[1], words[3], words[4], words[6], words[7]
+    run = paused[0]
+    g0, g1, s, o, age, held = run.g0, run.g1, run.s, run.o, run.age, run.held
     oldest = oldest_at[0]
-    if words[2] == uint64(0):
+    if run.started == uint64(0):
         g0, g1, s, o = begin(starts, g0, g1)
     while t < t_stop:
         block = t // every
@@ -154,14 +156,7 @@ def actor_critic(
         t = pause
         if t == (block + 1) * every or t == t_end:
             keep_greedy(h, nA, policies, block)
-    words[0], words[1], words[2], words[3], words[4], words[6], words[7] = (
-        g0,
-        g1,
-        uint64(1),
-        s,
-        o,
-        age,
-        held,
-    )
+    run.g0, run.g1, run.started, run.s, run.o = g0, g1, uint64(1), s, o
+    run.age, run.held = age, held
     oldest_at[0] = oldest
     return t

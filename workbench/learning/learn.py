@@ -25,7 +25,7 @@ from workbench.learning.random_kernels import seed_words
 from workbench.learning.run import Run
 from workbench.learning.sampling import SamplingTables, check_countable
 from workbench.learning.size import check_size
-from workbench.learning.value_kernels import WORDS
+from workbench.learning.table_kernels import PAUSE
 from workbench.model.numbers import frozen, to_float
 from workbench.model.pomdp import POMDP
 
@@ -217,9 +217,9 @@ class _Batch:
         for name, value in engine.initial().items():
             tables[name].fill(value)
         engine.prepare(workspace)
-        words = np.zeros(len(WORDS), dtype=np.uint64)
-        words[:2] = seed_words(self.seeds[place])
-        shared = (model.rows, model.outcomes, model.starts, self.actions, words)
+        paused = np.zeros(1, dtype=PAUSE)
+        paused["g0"], paused["g1"] = seed_words(self.seeds[place])
+        shared = (model.rows, model.outcomes, model.starts, self.actions, paused)
         kept = (self.rewards[place], self.episodes[place], self.policies[place])
         own = engine.arguments(tables, workspace)
         t, piece = 0, _FIRST_PIECE

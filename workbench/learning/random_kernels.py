@@ -19,7 +19,9 @@ place.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, uint64
+from numba import uint64
+
+from workbench.kernels import inline_kernel
 
 TWO53 = 2.0**53
 
@@ -43,7 +45,7 @@ def seed_words(seed: int) -> tuple[int, int]:
     return words[0], words[1]
 
 
-@njit(forceinline=True)
+@inline_kernel
 def next_word(g0, g1):
     """The generator's two words after one draw, and the word drawn."""
     word = g0 + g1
@@ -53,19 +55,19 @@ def next_word(g0, g1):
     return g0, g1, word
 
 
-@njit(forceinline=True)
+@inline_kernel
 def chance(word):
     """An integer below 2^53, to compare with a threshold floor(probability 2^53)."""
     return word >> uint64(11)
 
 
-@njit(forceinline=True)
+@inline_kernel
 def one_of(n, word):
     """An integer below n."""
     return ((word >> uint64(32)) * n) >> uint64(32)
 
 
-@njit(forceinline=True)
+@inline_kernel
 def exp(x):
     """e^x for x <= 0; below -700 the value at -700.
 

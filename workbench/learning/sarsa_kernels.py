@@ -29,14 +29,15 @@ several greedy actions one for which; drawn from a policy, it takes exactly one 
 
 from __future__ import annotations
 
-from numba import njit, uint32, uint64
+from numba import uint32, uint64
 
+from workbench.kernels import compile_kernel, inline_kernel
 from workbench.learning.random_kernels import chance, next_word
 from workbench.learning.table_kernels import END, begin, take_action
 from workbench.learning.value_kernels import explore_or_greedy, greedy, keep_greedy
 
 
-@njit(forceinline=True)
+@inline_kernel
 def choose_action(q, o, nA, behaviour, epsilon, g0, g1):
     """The generator's words and the next action."""
     if behaviour is None:
@@ -50,7 +51,7 @@ def choose_action(q, o, nA, behaviour, epsilon, g0, g1):
     return g0, g1, a
 
 
-@njit(forceinline=True)
+@inline_kernel
 def drop_small(active, z, place, held, cutoff):
     """Take the traces of at most `cutoff` off the list, the last one filling each gap; the new
     length."""
@@ -68,20 +69,20 @@ def drop_small(active, z, place, held, cutoff):
     return held
 
 
-@njit(forceinline=True)
+@inline_kernel
 def forget(active, place, held):
     """Empty the list of traces."""
     for j in range(held):
         place[active[j]] = uint32(0)
 
 
-@njit(cache=True, nogil=True)
+@compile_kernel
 def sarsa(
     rows,
     outcomes,
     starts,
     actions,
-    words,
+    paused,
     t,
     t_stop,
     t_end,
@@ -106,17 +107,10 @@ def sarsa(
     """Run Sarsa(lambda) from step t to step t_stop and say where it stopped."""
     nA = uint64(len(actions))
     decay = gamma * lam
-    g0, g1, s, o, a, age, held = (
-        words[0],
-        words[1],
-        words[3],
-        words[4],
-        words[5],
-        words[6],
-        words[7],
-    )
+    run = paused[0]
+    g0, g1, s, o, a, age, held = run.g0, run.g1, run.s, run.o, run.a, run.age, run.held
     q_old = q_old_at[0]
-    if words[2] == uint64(0):
+    if run.started == uint64(0):
         g0, g1, s, o = begin(starts, g0, g1)
         g0, g1, a = choose_action(q, o, nA, behaviour, epsilon, g0, g1)
         q_old = q[o * nA + a]
@@ -172,7 +166,7 @@ def sarsa(
         t = pause
         if t == (block + 1) * every or t == t_end:
             keep_greedy(q, nA, policies, block)
-    words[0], words[1], words[2], words[3], words[4] = g0, g1, uint64(1), s, o
-    words[5], words[6], words[7] = a, age, held
+    run.g0, run.g1, run.started, run.s, run.o = g0, g1, uint64(1), s, o
+    run.a, run.age, run.held = a, age, held
     q_old_at[0] = q_old
     return t

@@ -12,8 +12,9 @@ last one if none does). Outcomes of probability 0 are left out.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, uint32, uint64
+from numba import uint32, uint64
 
+from workbench.kernels import compile_kernel, inline_kernel
 from workbench.learning.random_kernels import TWO53, chance, next_word
 
 END = uint32(0xFFFFFFFF)
@@ -36,11 +37,17 @@ OUTCOME = np.dtype(
 )
 """One of several outcomes of a row, or one of several starts."""
 
+PAUSE = np.dtype(
+    [(name, np.uint64) for name in ("g0", "g1", "started", "s", "o", "a", "age", "held")]
+)
+"""What a paused run keeps besides its tables and its workspace: the generator's two words; whether
+it has started; s, o and a; the age of the episode, in steps; how much its workspace holds."""
+
 LONG = uint64(8)
 """Rows with more outcomes than this are searched by halving."""
 
 
-@njit(cache=True, nogil=True)
+@compile_kernel
 def count_outcomes(p_ptr, s_next, prob, o_ptr, o_prob, terminal):
     """How many outcomes the rows with more than one have in all."""
     total = 0
@@ -59,7 +66,7 @@ def count_outcomes(p_ptr, s_next, prob, o_ptr, o_prob, terminal):
     return total
 
 
-@njit(cache=True, nogil=True)
+@compile_kernel
 def fill_sampling_rows(p_ptr, s_next, r, prob, o_ptr, o, o_prob, terminal, rows, outcomes):
     """Write the records of a model given as compressed rows; `outcomes` has one place more than
     `count_outcomes`."""
@@ -87,7 +94,7 @@ def fill_sampling_rows(p_ptr, s_next, r, prob, o_ptr, o, o_prob, terminal, rows,
         rows[row].last = max(first, at - 1)
 
 
-@njit(cache=True, nogil=True)
+@compile_kernel
 def forget_unreached(p_ptr, s_next, prob, o_ptr, o, o_prob, terminal, mu, nA, policies):
     """In each deterministic policy `policies[k, o]`, set the action of observations that it never
     sees to 0."""
@@ -121,7 +128,7 @@ def forget_unreached(p_ptr, s_next, prob, o_ptr, o, o_prob, terminal, mu, nA, po
                 policies[k, x] = 0
 
 
-@njit(forceinline=True)
+@inline_kernel
 def find(outcomes, first, last, u):
     """The first outcome from `first` to `last` whose threshold exceeds u, or `last`."""
     if last - first > LONG:
@@ -137,7 +144,7 @@ def find(outcomes, first, last, u):
     return first
 
 
-@njit(forceinline=True)
+@inline_kernel
 def take_action(rows, outcomes, row, g0, g1):
     """The generator's words, then s', o' and r of one step from row s |A| + a."""
     record = rows[row]
@@ -149,7 +156,7 @@ def take_action(rows, outcomes, row, g0, g1):
     return g0, g1, uint64(outcomes[k].s), outcomes[k].o, outcomes[k].r
 
 
-@njit(forceinline=True)
+@inline_kernel
 def begin(starts, g0, g1):
     """The generator's words, then s and o at the start of an episode."""
     k = uint64(0)

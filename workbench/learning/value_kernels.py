@@ -20,21 +20,19 @@ and then, with several greedy b, which.
 Tables are flat, entry o |A| + a. `actions` only has a length: |A|. As a tuple its length is part of
 the type, so the compiler knows |A| and unrolls; as an array |A| is known at run time only. Both
 give the same bits. Runs pause after any number of steps: all that a run needs to go on is in
-`words` (see `WORDS`), the tables and the workspace.
+`paused` (one record of `PAUSE`), the tables and the workspace.
 """
 
 from __future__ import annotations
 
-from numba import njit, uint64
+from numba import uint64
 
+from workbench.kernels import compile_kernel, inline_kernel
 from workbench.learning.random_kernels import chance, next_word, one_of
 from workbench.learning.table_kernels import END, begin, take_action
 
-WORDS = ("generator 0", "generator 1", "started", "s", "o", "a", "steps in the episode", "held")
-"""What a paused run keeps in its array of words; `held` counts what its workspace holds."""
 
-
-@njit(forceinline=True)
+@inline_kernel
 def greedy(q, base, nA):
     """The largest of q[base : base + nA], the first place where it is, and in how many places it
     is."""
@@ -52,7 +50,7 @@ def greedy(q, base, nA):
     return best, first, ties
 
 
-@njit(forceinline=True)
+@inline_kernel
 def tied(q, base, nA, best, j):
     """The place of the j-th entry equal to `best`."""
     for a in range(nA):
@@ -63,7 +61,7 @@ def tied(q, base, nA, best, j):
     return uint64(0)
 
 
-@njit(forceinline=True)
+@inline_kernel
 def explore_or_greedy(q, base, nA, best, first, ties, epsilon, g0, g1):
     """The generator's words and an epsilon-greedy action, given what `greedy` says about the
     row."""
@@ -77,7 +75,7 @@ def explore_or_greedy(q, base, nA, best, first, ties, epsilon, g0, g1):
     return g0, g1, first
 
 
-@njit(forceinline=True)
+@inline_kernel
 def keep_greedy(q, nA, policies, block):
     """Record the greedy action of every observation, the first among equals."""
     if block < len(policies):
@@ -85,13 +83,13 @@ def keep_greedy(q, nA, policies, block):
             policies[block, o] = greedy(q, uint64(o) * nA, nA)[1]
 
 
-@njit(cache=True, nogil=True)
+@compile_kernel
 def q_learning(
     rows,
     outcomes,
     starts,
     actions,
-    words,
+    paused,
     t,
     t_stop,
     t_end,
@@ -107,8 +105,9 @@ def q_learning(
 ):
     """Run Q-learning from step t to step t_stop and say where it stopped."""
     nA = uint64(len(actions))
-    g0, g1, s, o, age = words[0], words[1], words[3], words[4], words[6]
-    if words[2] == uint64(0):
+    run = paused[0]
+    g0, g1, s, o, age = run.g0, run.g1, run.s, run.o, run.age
+    if run.started == uint64(0):
         g0, g1, s, o = begin(starts, g0, g1)
     best, first, ties = greedy(q, o * nA, nA)
     while t < t_stop:
@@ -139,11 +138,11 @@ def q_learning(
         t = pause
         if t == (block + 1) * every or t == t_end:
             keep_greedy(q, nA, policies, block)
-    words[0], words[1], words[2], words[3], words[4], words[6] = g0, g1, uint64(1), s, o, age
+    run.g0, run.g1, run.started, run.s, run.o, run.age = g0, g1, uint64(1), s, o, age
     return t
 
 
-@njit(forceinline=True)
+@inline_kernel
 def greedy_in_sum(q1, q2, base, nA):
     """`greedy` of the row q1 + q2."""
     best = q1[base] + q2[base]
@@ -160,7 +159,7 @@ def greedy_in_sum(q1, q2, base, nA):
     return best, first, ties
 
 
-@njit(forceinline=True)
+@inline_kernel
 def tied_in_sum(q1, q2, base, nA, best, j):
     """`tied` of the row q1 + q2."""
     for a in range(nA):
@@ -171,7 +170,7 @@ def tied_in_sum(q1, q2, base, nA, best, j):
     return uint64(0)
 
 
-@njit(forceinline=True)
+@inline_kernel
 def improve_first(q1, q2, i, r, base_next, nA, step, gamma, g0, g1):
     """One update of q1 whose target is q2 at the action greedy in q1."""
     best, b, ties = greedy(q1, base_next, nA)
@@ -182,13 +181,13 @@ def improve_first(q1, q2, i, r, base_next, nA, step, gamma, g0, g1):
     return g0, g1
 
 
-@njit(cache=True, nogil=True)
+@compile_kernel
 def double_q_learning(
     rows,
     outcomes,
     starts,
     actions,
-    words,
+    paused,
     t,
     t_stop,
     t_end,
@@ -205,8 +204,9 @@ def double_q_learning(
 ):
     """Run Double Q-learning from step t to step t_stop and say where it stopped."""
     nA = uint64(len(actions))
-    g0, g1, s, o, age = words[0], words[1], words[3], words[4], words[6]
-    if words[2] == uint64(0):
+    run = paused[0]
+    g0, g1, s, o, age = run.g0, run.g1, run.s, run.o, run.age
+    if run.started == uint64(0):
         g0, g1, s, o = begin(starts, g0, g1)
     while t < t_stop:
         block = t // every
@@ -249,17 +249,17 @@ def double_q_learning(
         if (t == (block + 1) * every or t == t_end) and block < len(policies):
             for seen in range(policies.shape[1]):
                 policies[block, seen] = greedy_in_sum(q1, q2, uint64(seen) * nA, nA)[1]
-    words[0], words[1], words[2], words[3], words[4], words[6] = g0, g1, uint64(1), s, o, age
+    run.g0, run.g1, run.started, run.s, run.o, run.age = g0, g1, uint64(1), s, o, age
     return t
 
 
-@njit(cache=True, nogil=True)
+@compile_kernel
 def monte_carlo(
     rows,
     outcomes,
     starts,
     actions,
-    words,
+    paused,
     t,
     t_stop,
     t_end,
@@ -278,9 +278,10 @@ def monte_carlo(
     """Run Monte Carlo control from step t to step t_stop, or until the episode fills `pair_at`; say
     where."""
     nA = uint64(len(actions))
-    g0, g1, s, o, age, held = words[0], words[1], words[3], words[4], words[6], words[7]
+    run = paused[0]
+    g0, g1, s, o, age, held = run.g0, run.g1, run.s, run.o, run.age, run.held
     room = uint64(len(pair_at))
-    if words[2] == uint64(0):
+    if run.started == uint64(0):
         g0, g1, s, o = begin(starts, g0, g1)
     while t < t_stop and held < room:
         block = t // every
@@ -310,13 +311,6 @@ def monte_carlo(
         t = pause
         if t == (block + 1) * every or t == t_end:
             keep_greedy(q, nA, policies, block)
-    words[0], words[1], words[2], words[3], words[4], words[6], words[7] = (
-        g0,
-        g1,
-        uint64(1),
-        s,
-        o,
-        age,
-        held,
-    )
+    run.g0, run.g1, run.started, run.s, run.o = g0, g1, uint64(1), s, o
+    run.age, run.held = age, held
     return t

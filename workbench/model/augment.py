@@ -17,8 +17,6 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numba.core import types
-from numba.typed import Dict
 from numpy.typing import NDArray
 
 from workbench.errors import TooLarge, WrongType
@@ -26,7 +24,12 @@ from workbench.model.memories import Family, IndexRule, Memory, attach, check_di
 from workbench.model.numbers import Number, Numbers, frozen
 from workbench.model.pomdp import POMDP, Distribution, Emissions, StateSet, Transitions
 from workbench.model.space import Product, Subset, show
-from workbench.model.walk_kernels import discover_states, fill_product_rows
+from workbench.model.walk_kernels import (
+    ProductTables,
+    discover_states,
+    empty_map,
+    fill_product_rows,
+)
 
 _DENSE_CODES = 1 << 28
 """Up to this many codes the walk looks states up in an array (pages that stay untouched cost
@@ -134,7 +137,7 @@ def _walk_compiled(
     """Codes of the states in discovery order; rows; and for each outcome its state, its outcome k
     of p, its row e of omega."""
     nM, nW = len(memory.M), len(memory.W)
-    tables = (
+    tables = ProductTables(
         P.p.row_ptr,
         P.p.s_next,
         P.omega.row_ptr,
@@ -152,8 +155,8 @@ def _walk_compiled(
     if len(P.omega.o) * nM <= _DENSE_CODES:
         seen: Any = np.zeros(len(P.omega.o) * nM, dtype=np.int32)
     else:
-        seen = Dict.empty(types.int64, types.int64)
-    codes, outcomes = discover_states(seen, starts, *tables)
+        seen = empty_map()
+    codes, outcomes = discover_states(seen, starts, tables)
     if outcomes > _MOST_OUTCOMES:
         raise TooLarge(
             f"{P.name}×{memory.name} has {len(codes):,} states and {outcomes:,} outcomes; take a "
@@ -161,7 +164,7 @@ def _walk_compiled(
         )
     row_ptr = np.empty(len(codes) * len(P.A) * nW + 1, dtype=np.int64)
     s_next, k, e = (np.empty(outcomes, dtype=np.int32) for _ in range(3))
-    fill_product_rows(seen, codes, row_ptr, s_next, k, e, *tables)
+    fill_product_rows(seen, codes, row_ptr, s_next, k, e, tables)
     return codes, row_ptr, s_next, k, e
 
 

@@ -2,20 +2,51 @@
 """Compiled walks over tables of places: the product of a POMDP with a memory, and reachability in a
 chain.
 
-Arguments that all the product's walks share: `p_ptr, p_next` rows of p (row s |A| + a); `o_ptr,
-o_col` rows of omega, `owner` the state of each of its entries; then |A|, |W|, |M| and the parts of
-a `memories.IndexRule`. A state of the product is the code `e |M| + m`, where e is an entry (s, o)
-of omega.
+A state of the product is the code `e |M| + m`, where e is an entry (s, o) of omega.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numba.core import types
 from numba.extending import overload
+from numba.typed import Dict
+from numpy.typing import NDArray
+
+from workbench.kernels import compile_kernel, inline_kernel
+
+
+class ProductTables(NamedTuple):
+    """What a walk over the product of a POMDP with a memory reads.
+
+    Attributes
+    ----------
+    p_ptr, p_next : rows of p, row s |A| + a.
+    o_ptr, o_col, owner : rows of omega, and the state of each of their entries.
+    nA, nW, nM : |A|, |W| and |M|.
+    overwrite, keep_modulus, base, entry, pushes : see `workbench.model.memories.IndexRule`.
+    """
+
+    p_ptr: NDArray[Any]
+    p_next: NDArray[Any]
+    o_ptr: NDArray[Any]
+    o_col: NDArray[Any]
+    owner: NDArray[Any]
+    nA: int
+    nW: int
+    nM: int
+    overwrite: bool
+    keep_modulus: int
+    base: int
+    entry: NDArray[Any]
+    pushes: NDArray[Any]
+
+
+def empty_map() -> Any:
+    """A map from codes to places, which takes room for the codes that it holds alone."""
+    return Dict.empty(types.int64, types.int64)
 
 
 def _place(seen: Any, code: int) -> int:
@@ -31,33 +62,21 @@ def _place_compiled(seen, code):
     return lambda seen, code: seen.get(code, 0)
 
 
-@njit(inline="always")
-def _m_next(m, w, o, a, overwrite, keep_modulus, base, entry, pushes):
-    if overwrite:
+@inline_kernel
+def _m_next(tables, m, w, o, a):
+    if tables.overwrite:
         return w
-    if pushes[w]:
-        return (m % keep_modulus) * base + entry[o, a]
+    if tables.pushes[w]:
+        return (m % tables.keep_modulus) * tables.base + tables.entry[o, a]
     return m
 
 
-@njit(cache=True, nogil=True)
-def discover_states(
-    seen,
-    starts,
-    p_ptr,
-    p_next,
-    o_ptr,
-    o_col,
-    owner,
-    nA,
-    nW,
-    nM,
-    overwrite,
-    keep_modulus,
-    base,
-    entry,
-    pushes,
-):
+@compile_kernel
+def discover_states(seen, starts, tables):
+    """The codes of all states that can be met from some, in the order of a breadth-first walk; and
+    how many outcomes their rows have. `seen` is filled with places, from 1."""
+    nA, nW, nM = tables.nA, tables.nW, tables.nM
+    p_ptr, p_next, o_ptr = tables.p_ptr, tables.p_next, tables.o_ptr
     codes = np.empty(max(1024, 2 * len(starts)), dtype=np.int64)
     n = 0
     for code in starts:
@@ -71,15 +90,15 @@ def discover_states(
         i += 1
         e = code // nM
         m = code % nM
-        s = owner[e]
-        o = o_col[e]
+        s = tables.owner[e]
+        o = tables.o_col[e]
         for a in range(nA):
             for k in range(p_ptr[s * nA + a], p_ptr[s * nA + a + 1]):
                 s_next = p_next[k]
                 outcomes += nW * (o_ptr[s_next + 1] - o_ptr[s_next])
         for a in range(nA):
             for w in range(nW):
-                m_next = _m_next(m, w, o, a, overwrite, keep_modulus, base, entry, pushes)
+                m_next = _m_next(tables, m, w, o, a)
                 for k in range(p_ptr[s * nA + a], p_ptr[s * nA + a + 1]):
                     s_next = p_next[k]
                     for e_next in range(o_ptr[s_next], o_ptr[s_next + 1]):
@@ -95,39 +114,23 @@ def discover_states(
     return codes[:n].copy(), outcomes
 
 
-@njit(cache=True, nogil=True)
-def fill_product_rows(
-    seen,
-    codes,
-    row_ptr,
-    s_next_out,
-    k_out,
-    e_out,
-    p_ptr,
-    p_next,
-    o_ptr,
-    o_col,
-    owner,
-    nA,
-    nW,
-    nM,
-    overwrite,
-    keep_modulus,
-    base,
-    entry,
-    pushes,
-):
+@compile_kernel
+def fill_product_rows(seen, codes, row_ptr, s_next_out, k_out, e_out, tables):
+    """Write the rows of the product: for each outcome its state, its place in p and its entry of
+    omega."""
+    nA, nW, nM = tables.nA, tables.nW, tables.nM
+    p_ptr, p_next, o_ptr = tables.p_ptr, tables.p_next, tables.o_ptr
     at = 0
     row = 0
     row_ptr[0] = 0
     for code in codes:
         e = code // nM
         m = code % nM
-        s = owner[e]
-        o = o_col[e]
+        s = tables.owner[e]
+        o = tables.o_col[e]
         for a in range(nA):
             for w in range(nW):
-                m_next = _m_next(m, w, o, a, overwrite, keep_modulus, base, entry, pushes)
+                m_next = _m_next(tables, m, w, o, a)
                 for k in range(p_ptr[s * nA + a], p_ptr[s * nA + a + 1]):
                     s_next = p_next[k]
                     for e_next in range(o_ptr[s_next], o_ptr[s_next + 1]):
@@ -139,12 +142,12 @@ def fill_product_rows(
                 row_ptr[row] = at
 
 
-@njit(cache=True, nogil=True)
-def reachable(indptr, indices, starts):
-    """The mask of the nodes that can be reached from some nodes, themselves included."""
-    n = len(indptr) - 1
-    seen = np.zeros(n, dtype=np.bool_)
-    queue = np.empty(n, dtype=np.int64)
+@compile_kernel
+def walk(first, last, successors, starts):
+    """The nodes that can be met from some, in the order of a breadth-first walk; the successors of
+    a node are successors[first[node] : last[node]]."""
+    seen = np.zeros(len(first), dtype=np.bool_)
+    queue = np.empty(len(first), dtype=np.int64)
     size = 0
     for node in starts:
         if not seen[node]:
@@ -155,16 +158,25 @@ def reachable(indptr, indices, starts):
     while at < size:
         node = queue[at]
         at += 1
-        for k in range(indptr[node], indptr[node + 1]):
-            found = indices[k]
+        for k in range(first[node], last[node]):
+            found = successors[k]
             if not seen[found]:
                 seen[found] = True
                 queue[size] = found
                 size += 1
-    return seen
+    return queue[:size].copy()
 
 
-@njit(cache=True, nogil=True)
+@compile_kernel
+def reachable(indptr, indices, starts):
+    """The mask of the nodes that can be reached from some nodes, themselves included."""
+    mask = np.zeros(len(indptr) - 1, dtype=np.bool_)
+    for node in walk(indptr[:-1], indptr[1:], indices, starts):
+        mask[node] = True
+    return mask
+
+
+@compile_kernel
 def strong_components(indptr, indices):
     """How many strongly connected components there are, and the component of each node (Tarjan
     1972, without recursion).

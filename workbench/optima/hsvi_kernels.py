@@ -4,10 +4,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from workbench.kernels import compile_kernel
 
 
-@njit(cache=True, nogil=True)
+@compile_kernel
 def sawtooth(corner, points, drops, beliefs, values):
     """Lower each of `values` to the sawtooth bound at its belief, in place.
 
@@ -37,7 +38,7 @@ def sawtooth(corner, points, drops, beliefs, values):
             values[k] = plane - deepest
 
 
-@njit(cache=True, nogil=True)
+@compile_kernel
 def highest(alphas, beliefs, values, which):
     """For each belief the largest b . alpha and the number of that alpha.
 

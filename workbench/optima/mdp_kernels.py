@@ -5,10 +5,12 @@ policy reaches."""
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from workbench.kernels import compile_kernel
+from workbench.model.walk_kernels import walk
 
 
-@njit(cache=True, nogil=True)
+@compile_kernel
 def surely_ending(row_ptr, successors, ends, allowed):
     """The states from which some allowed policy ends with probability one, the actions that stay
     among them, one such policy.
@@ -65,25 +67,9 @@ def surely_ending(row_ptr, successors, ends, allowed):
                         usable[i, a] = False
 
 
-@njit(cache=True, nogil=True)
+@compile_kernel
 def reached_by(row_ptr, successors, nA, policy, starts):
     """The states that a deterministic policy visits, in the order of a breadth-first walk from some
     states."""
-    seen = np.zeros(len(policy), dtype=np.bool_)
-    queue = np.empty(len(policy), dtype=np.int64)
-    size = 0
-    for i in starts:
-        seen[i] = True
-        queue[size] = i
-        size += 1
-    at = 0
-    while at < size:
-        row = queue[at] * nA + policy[queue[at]]
-        at += 1
-        for k in range(row_ptr[row], row_ptr[row + 1]):
-            j = successors[k]
-            if not seen[j]:
-                seen[j] = True
-                queue[size] = j
-                size += 1
-    return queue[:size].copy()
+    rows = np.arange(len(policy)) * nA + policy
+    return walk(row_ptr[rows], row_ptr[rows + 1], successors, starts)

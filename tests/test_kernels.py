@@ -1,0 +1,173 @@
+"""Compiled code is never older than the sources, wherever it is kept."""
+
+import ast
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from numba import config
+
+from workbench import kernels
+
+ROOT = Path(__file__).parent.parent
+PACKAGE = ROOT / "workbench"
+
+KERNELS = sorted(PACKAGE.rglob("*_kernels.py"))
+
+CALLER = '''
+from workbench.kernels import compile_kernel
+from workbench.learning.random_kernels import chance
+
+
+@compile_kernel
+def draw(word):
+    """A kernel in a file that stays as it is, which calls one in a file that is edited."""
+    return chance(word)
+'''
+
+DRAW = "import numpy as np; from workbench.learning.draw_kernels import draw; print(draw(np.uint64(1 << 20)))"
+
+LEARN = """
+from workbench.learning.learn import learn
+from workbench.learning.learners import QLearning
+from workbench.model.pomdp import POMDP
+from workbench.sweeps.cell import Cell, fingerprint, key_of
+
+P = POMDP.from_functions(name="one step", A=[0, 1], p=lambda s, a: {("end", a): 1},
+                         omega=lambda s: {"o": 1}, mu={"s": 1}, gamma=1, terminal={"end"})
+learner = QLearning(epsilon=0.3)
+cell = Cell("one step", "none", learner, "rewards", (0,), 1000, 100)
+print(key_of(cell.content(fingerprint(P))), learn(P, learner, steps=1000, seeds=1, every=100).rewards)
+"""
+
+
+def run(folder: Path, code: str) -> str:
+    """What a fresh process prints that imports the package of a folder."""
+    own = {k: v for k, v in os.environ.items() if k != "NUMBA_CACHE_DIR"}
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=folder,
+        env={**own, "PYTHONPATH": str(folder)},
+    )
+    return done.stdout
+
+
+def edit_chance(package: Path) -> None:
+    """Let `chance` be half as large, so that learners explore twice as often."""
+    path = package / "learning" / "random_kernels.py"
+    before = path.read_text()
+    after = before.replace("return word >> uint64(11)", "return word >> uint64(12)")
+    assert after != before
+    path.write_text(after)
+
+
+def test_a_kernel_is_compiled_again_when_a_kernel_that_it_calls_is_edited(tmp_path):
+    package = tmp_path / "workbench"
+    (package / "learning").mkdir(parents=True)
+    for name in ("__init__.py", "learning/__init__.py"):
+        (package / name).touch()
+    for name in ("kernels.py", "learning/random_kernels.py"):
+        shutil.copy(PACKAGE / name, package / name)
+    (package / "learning" / "draw_kernels.py").write_text(CALLER)
+    assert run(tmp_path, DRAW) == f"{1 << 9}\n"
+    assert list(package.rglob("*.nbc")), "nothing was kept: the test would show nothing"
+    edit_chance(package)
+    assert run(tmp_path, DRAW) == f"{1 << 8}\n"
+
+
+@pytest.mark.slow
+def test_a_fresh_key_never_holds_rewards_of_the_code_before_it(tmp_path):
+    """Edited in place, after a run of what was there before, a learner does what it does in a fresh
+    copy."""
+    places = tmp_path / "in place", tmp_path / "fresh"
+    for place in places:
+        shutil.copytree(
+            PACKAGE, place / "workbench", ignore=shutil.ignore_patterns("__pycache__", "kernels-*")
+        )
+    before = run(places[0], LEARN)
+    for place in places:
+        edit_chance(place / "workbench")
+    after = run(places[0], LEARN)
+    assert after == run(places[1], LEARN)
+    assert after.split()[0] != before.split()[0]
+    assert after.split()[1:] != before.split()[1:]
+
+
+def test_the_digest_is_that_of_all_kernel_modules_and_of_how_they_are_compiled(tmp_path):
+    copy = tmp_path / "workbench"
+    for path in [*KERNELS, PACKAGE / "kernels.py"]:
+        (target := copy / path.relative_to(PACKAGE)).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(path, target)
+    digest = kernels.digest_of_kernels(copy)
+    assert digest == kernels.digest_of_kernels(PACKAGE)
+    for path in list(copy.rglob("*.py")):
+        source = path.read_text()
+        path.write_text(source + "# edited\n")
+        assert kernels.digest_of_kernels(copy) != digest
+        path.write_text(source)
+    (copy / "learning" / "new_kernels.py").touch()
+    assert kernels.digest_of_kernels(copy) != digest
+
+
+def test_a_directory_that_cannot_be_written_is_passed_over(tmp_path):
+    """A file stands where the first two bases should be; permissions would not stop root."""
+    (tmp_path / "file").touch()
+    bases = [tmp_path / "file", tmp_path / "file" / "below", tmp_path / "home"]
+    assert kernels.writable_directory("kernels-1", iter(bases)) == tmp_path / "home" / "kernels-1"
+    assert kernels.writable_directory("kernels-1", iter(bases[:2])) is None
+
+
+def test_without_any_directory_kernels_are_compiled_all_the_same(monkeypatch):
+    monkeypatch.setattr(kernels, "cache_directory", lambda: None)
+    assert kernels.compile_kernel(lambda x: x + 1)(2) == 3
+
+
+def test_of_older_sources_the_latest_few_are_left(tmp_path):
+    for age in range(8):
+        (old := tmp_path / f"kernels-{age}").mkdir()
+        os.utime(old, (1000 - age, 1000 - age))
+    kernels.writable_directory("kernels-new", iter([tmp_path]))
+    assert {path.name for path in tmp_path.iterdir()} == {
+        "kernels-new",
+        *(f"kernels-{age}" for age in range(kernels._KEPT)),
+    }
+
+
+def test_other_packages_keep_their_compiled_code_where_they_did():
+    before = config.CACHE_DIR
+    kernels.compile_kernel(lambda x: x)
+    assert before == config.CACHE_DIR
+
+
+def imports(path: Path) -> set[str]:
+    tree = ast.parse(path.read_text())
+    return {node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)} | {
+        alias.name
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Import)
+        for alias in node.names
+    }
+
+
+@pytest.mark.parametrize("path", KERNELS, ids=lambda path: path.stem)
+def test_kernels_hold_no_code_from_elsewhere(path):
+    """What is not in a kernel module is not in the digest."""
+    own = {name for name in imports(path) if name.startswith("workbench")}
+    assert all(name == "workbench.kernels" or name.endswith("_kernels") for name in own)
+
+
+def test_numba_is_used_in_kernel_modules_only():
+    users = {
+        path
+        for folder in ("workbench", "pomdps", "proofs")
+        for path in (ROOT / folder).rglob("*.py")
+        if re.search(r"^\s*(from|import) numba\b", path.read_text(), re.M)
+    }
+    assert users <= {*KERNELS, PACKAGE / "kernels.py"}

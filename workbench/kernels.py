@@ -1,0 +1,112 @@
+"""How kernels are compiled, and where what is compiled is kept: the one place that configures numba.
+
+A kernel is a function of a module `*_kernels.py` that is compiled at its first call. Compiled code
+is kept in a directory whose name is a digest of the sources of all kernel modules,
+
+    <base>/kernels-<digest>/        base: NUMBA_CACHE_DIR if it is set,
+                                          the package's own __pycache__ if it can be written,
+                                          the user's cache directory otherwise (a read-only install)
+
+because a compiled kernel holds the code of the kernels that it calls. Numba itself looks only at
+the file of the outermost one, and would run a callee as it was before it was edited. If no directory
+can be written, kernels are compiled anew in each process.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from numba import config as _numba_config
+from numba import njit
+
+_config: Any = _numba_config
+
+PACKAGE = Path(__file__).parent
+"""The folder of the package, in which kernel modules are looked for."""
+
+_KEPT = 4
+"""How many directories of other sources are left when one is made for new sources."""
+
+
+def compile_kernel(function: Callable[..., Any]) -> Any:
+    """Compile a function at its first call; it runs without the interpreter lock and is kept on
+    disk."""
+    directory = cache_directory()
+    if directory is None:
+        return njit(nogil=True)(function)
+    with _kept_in(directory):
+        return njit(cache=True, nogil=True)(function)
+
+
+def inline_kernel(function: Callable[..., Any]) -> Any:
+    """Compile a function into each kernel that calls it; it is kept with its callers."""
+    return njit(forceinline=True)(function)
+
+
+@contextmanager
+def _kept_in(directory: Path) -> Iterator[None]:
+    """Numba decides where a function is kept when it decorates it; other packages' functions are
+    none of our business, hence the setting is put back."""
+    before = _config.CACHE_DIR
+    _config.CACHE_DIR = str(directory)
+    try:
+        yield
+    finally:
+        _config.CACHE_DIR = before
+
+
+@cache
+def cache_directory() -> Path | None:
+    """The directory of this package's compiled kernels, made if need be; None if none can be
+    written."""
+    return writable_directory(f"kernels-{digest_of_kernels(PACKAGE)}", _bases())
+
+
+def digest_of_kernels(package: Path) -> str:
+    """The digest of the names and sources of all kernel modules of a package, and of this module."""
+    digest = hashlib.sha256()
+    for path in sorted({*package.rglob("*_kernels.py"), package / Path(__file__).name}):
+        source = path.read_bytes()
+        digest.update(f"{path.relative_to(package).as_posix()} {len(source)} ".encode() + source)
+    return digest.hexdigest()[:16]
+
+
+def writable_directory(name: str, bases: Iterator[Path]) -> Path | None:
+    """The directory of this name in the first base where a file can be written."""
+    for base in bases:
+        directory = base / name
+        with suppress(OSError):
+            if not directory.is_dir():
+                directory.mkdir(parents=True)
+                _forget_older(directory)
+            tempfile.TemporaryFile(dir=directory).close()
+            return directory
+    return None
+
+
+def _bases() -> Iterator[Path]:
+    """Where compiled kernels may be kept, best first."""
+    if _config.CACHE_DIR:
+        yield Path(_config.CACHE_DIR)
+    yield PACKAGE / "__pycache__"
+    with suppress(RuntimeError):  # nobody's home
+        yield Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "memory-workbench"
+
+
+def _forget_older(new: Path) -> None:
+    """Remove the kernels of sources that are no longer there, but for the latest few: another
+    process may still run them, or a branch may come back."""
+    stem = new.name.split("-")[0]
+    others = [path for path in new.parent.glob(f"{stem}-*") if path != new]
+    with suppress(OSError):
+        others.sort(key=lambda path: path.stat().st_mtime, reverse=True)
+        for path in others[_KEPT:]:
+            shutil.rmtree(path, ignore_errors=True)
