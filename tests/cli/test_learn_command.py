@@ -35,7 +35,11 @@ def test_a_table_with_a_row_for_each_memory_fits_into_80_columns():
         (("--learner", "sarsa", "--lam", "1"), "Sarsa(1) on recall"),
         (
             ("--learner", "actor-critic", "--n", "3"),
-            "3-step actor-critic, v starts at 0, on recall",
+            "3-step actor-critic (window), v starts at 0, on recall",
+        ),
+        (
+            ("--learner", "actor-critic", "--update", "batch", "--v", "1"),
+            "5-step actor-critic (batch), v starts at 1, on recall",
         ),
         (("--learner", "monte-carlo", "--no-values"), "Monte Carlo on recall"),
         (

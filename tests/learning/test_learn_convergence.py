@@ -128,7 +128,7 @@ def softmax(h):
 def frozen_update(P, h, gamma, n, baseline):
     """The expected update of the preferences over an episode, all episodes enumerated, nothing
     changed meanwhile."""
-    learner = ActorCritic(n=n, policy_step=1, value_step=0, gamma=gamma, initial_value=baseline)
+    learner = ActorCritic(n=n, policy_step=1, value_step=0, gamma=gamma, v=baseline)
     twin = ActorCriticTwin(P, learner, seed=0, steps=0, every=1)
     moved = np.zeros_like(h)
     for probability, episode in episodes_of(P, softmax(h)):
@@ -171,7 +171,7 @@ def test_the_actor_critic_kernel_moves_along_the_gradient_on_average():
     """Steps so small that the tables hardly change; the mean over 30 seeds, to five standard
     errors."""
     P = noisy().with_gamma(1)
-    learner = ActorCritic(n=200, policy_step=1e-9, value_step=0, initial_value=0.5)
+    learner = ActorCritic(n=200, policy_step=1e-9, value_step=0, v=0.5)
     run = learn(P, learner, steps=200_000, seeds=30, policies=False)
     moves = run.tables["h"] / learner.policy_step / run.episodes.sum(axis=1)[:, None, None]
     mean, error = moves.mean(axis=0), moves.std(axis=0, ddof=1) / np.sqrt(len(moves))

@@ -367,6 +367,7 @@ def test_only_a_pomdp_can_be_learned():
         (lambda: ActorCritic(n=0), "n of ActorCritic must be at least 1, not 0"),
         (lambda: ActorCritic(n=True), "n of ActorCritic must be an integer, not True"),
         (lambda: ActorCritic(policy_step=-1), "policy_step of ActorCritic must lie in"),
+        (lambda: ActorCritic(update="late"), "update of ActorCritic must be window or batch"),
         (lambda: Prediction("uniform"), "policy of Prediction is a Policy, not 'uniform'"),
         (
             lambda: Prediction(uniform(RECALL), halving=0),

@@ -39,8 +39,10 @@ LEARNERS = [
     Sarsa(lam=1),
     Sarsa(lam=0.9, epsilon=0.2, trace_cutoff=0, max_episode_steps=40),
     ActorCritic(),
-    ActorCritic(n=1, initial_value=1),
-    ActorCritic(n=20, initial_value=0.5, policy_step=0.5, value_step=0.1, max_episode_steps=33),
+    ActorCritic(n=1, v=1),
+    ActorCritic(n=20, v=0.5, policy_step=0.5, value_step=0.1, max_episode_steps=33),
+    ActorCritic(update="batch", v=1),
+    ActorCritic(n=7, update="batch", v=0.5, policy_step=0.5, value_step=0.1, max_episode_steps=33),
 ]
 
 
@@ -90,7 +92,8 @@ settings_of = {
         "n": st.integers(1, 6),
         "policy_step": st.floats(0, 2),
         "value_step": numbers,
-        "initial_value": numbers,
+        "v": numbers,
+        "update": st.sampled_from(["window", "batch"]),
     },
 }
 settings_of[DoubleQLearning] = settings_of[MonteCarlo] = settings_of[QLearning]

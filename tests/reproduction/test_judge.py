@@ -204,9 +204,7 @@ def test_a_spoiled_statement_is_not_supported_by_the_same_data(id, spoiled):
 
 def test_a_start_of_v_that_spoils_the_effect_is_named():
     def levels(method, memory):
-        solves = memory in ("O1", "OA1") and not (
-            method.kind == "ActorCritic" and method.initial_value == 1
-        )
+        solves = memory in ("O1", "OA1") and not (method.kind == "ActorCritic" and method.v == 1)
         return 0.95 if solves else 0.05
 
     judgement = judge("S4.fig-gravity", made_up("fig2", levels))

@@ -100,8 +100,8 @@ def test_captions_say_what_was_run():
     text = caption(records.FIGURES["fig2"])
     assert "30 seeds of 4,000,000 steps" in text
     assert "half a standard deviation" in text
-    assert "initial_value 0.0" in text
-    assert "initial_value 1.0" in text
+    assert "v 0.0, update window" in text
+    assert "v 1.0, update window" in text
     assert "no seeds" in caption(records.FIGURES["fig5"])
 
 

@@ -259,7 +259,7 @@ class ActorCriticTwin(Trajectory):
     def new_tables(self):
         return {
             "h": [[0.0] * self.nA for _ in range(self.nO)],
-            "v": [float(self.L.initial_value)] * self.nO,
+            "v": [float(self.L.v)] * self.nO,
         }
 
     def preferred(self):
@@ -289,7 +289,40 @@ class ActorCriticTwin(Trajectory):
         h[o][a] += move
         v[o] += self.L.value_step * delta
 
+    def update_all(self, batch: list[tuple[int, int, float]], o_after: int | None) -> None:
+        """Every pair of a batch with its return to the batch's end, all from the same h and v."""
+        h, v = self.tables["h"], self.tables["v"]
+        old_pi, old_v = [self.pi(o) for o in range(self.nO)], list(v)
+        G = 0.0 if o_after is None else old_v[o_after]
+        deltas = []
+        for o, _, r in reversed(batch):
+            G = r + self.gamma * G
+            deltas.insert(0, G - old_v[o])
+        for (o, a, _), delta in zip(batch, deltas, strict=True):
+            v[o] += self.L.value_step * delta
+            for b in range(self.nA):
+                h[o][b] -= self.L.policy_step * delta * old_pi[o][b]
+            h[o][a] += self.L.policy_step * delta
+
     def run(self):
+        yield from self.run_batches() if self.L.update == "batch" else self.run_window()
+
+    def run_batches(self):
+        while True:
+            o, age, batch, ended = self.world.begin(), 0, [], False
+            while not ended:
+                a = self.draw(o)
+                r, o_next = self.world.act(a)
+                age += 1
+                batch.append((o, a, r))
+                ended = o_next is None or age >= self.limit
+                if ended or len(batch) == self.L.n:
+                    self.update_all(batch, o_next)
+                    batch = []
+                o = o_next
+                yield r, ended
+
+    def run_window(self):
         n = self.L.n
         while True:
             o, episode, ended = self.world.begin(), [], False

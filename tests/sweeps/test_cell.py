@@ -63,13 +63,13 @@ def test_the_tables_of_the_task_are_part_of_the_key_and_its_name_is_not_enough()
 @given(
     st.tuples(
         st.sampled_from(["OA1", "B1"]),
-        st.builds(ActorCritic, n=st.integers(1, 3), initial_value=st.sampled_from([0.0, 1.0])),
+        st.builds(ActorCritic, n=st.integers(1, 3), v=st.sampled_from([0.0, 1.0])),
         st.sampled_from([(0,), (0, 1)]),
         st.integers(1, 2),
     ),
     st.tuples(
         st.sampled_from(["OA1", "B1"]),
-        st.builds(ActorCritic, n=st.integers(1, 3), initial_value=st.sampled_from([0.0, 1.0])),
+        st.builds(ActorCritic, n=st.integers(1, 3), v=st.sampled_from([0.0, 1.0])),
         st.sampled_from([(0,), (0, 1)]),
         st.integers(1, 2),
     ),
@@ -166,7 +166,7 @@ def test_the_figures_are_those_of_the_paper():
     assert memories["fig4"] == {"none", "K1", "B1", "O1", "OA1", "K2", "B2", "O2", "OA2"}
     assert memories["fig5"] == {"OA1", "OA2", "B1", "B2", "B5"}
     assert memories["fig7"] == {"OA1", "B5"}
-    starts = {(method.n, method.initial_value) for method, _ in FIGURES["fig4"].pairs}
+    starts = {(method.n, method.v) for method, _ in FIGURES["fig4"].pairs}
     assert starts == {(5, 0.0), (5, 1.0), (20, 0.0), (20, 1.0)}
 
 

@@ -50,7 +50,7 @@ def test_lists_are_axes_named_lists_are_put_in_and_grids_added():
     memory = "None"
     learner = "actor-critic"
     n = 3
-    initial_value = 1
+    v = 1
     seeds = 1
     steps = 10
     """
@@ -59,7 +59,7 @@ def test_lists_are_axes_named_lists_are_put_in_and_grids_added():
     assert {cell.seeds for cell in cells} == {(7, 3, 2, 11, 5), (4,), (0,)}
     assert {cell.measure for cell in cells} == {FINAL, GREEDY, PER_100}
     assert cells[-1].memory == "none"
-    assert cells[-1].method == ActorCritic(n=3, initial_value=1.0)
+    assert cells[-1].method == ActorCritic(n=3, v=1.0)
 
 
 @given(

@@ -56,8 +56,12 @@ def learn_command(
         float | None, typer.Option(help="Of actor-critic's v.", show_default="0.001")
     ] = None,
     initial: Annotated[float | None, typer.Option(help="q at the start.", show_default="1")] = None,
-    initial_value: Annotated[
-        float | None, typer.Option(help="Actor-critic's v at the start.", show_default="0")
+    v: Annotated[
+        float | None, typer.Option("--v", help="Actor-critic's v at the start.", show_default="0")
+    ] = None,
+    update: Annotated[
+        str | None,
+        typer.Option(help="When actor-critic updates: window or batch.", show_default="window"),
     ] = None,
     gamma: Annotated[
         float | None, typer.Option(help="Discount.", show_default="the task's")
@@ -104,7 +108,8 @@ def learn_command(
         "policy_step": policy_step,
         "value_step": value_step,
         "initial": initial,
-        "initial_value": initial_value,
+        "v": v,
+        "update": update,
         "gamma": gamma,
         "max_episode_steps": max_episode_steps,
     }
@@ -152,7 +157,10 @@ def _described(settings: dict[str, Any]) -> str:
     if name == "Sarsa":
         return f"Sarsa({settings['lam']:g})"
     if name == "ActorCritic":
-        return f"{settings['n']}-step actor-critic, v starts at {settings['initial_value']:g},"
+        return (
+            f"{settings['n']}-step actor-critic ({settings['update']}), "
+            f"v starts at {settings['v']:g},"
+        )
     return {
         "QLearning": "Q-learning",
         "DoubleQLearning": "Double Q-learning",

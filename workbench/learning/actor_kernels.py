@@ -1,14 +1,21 @@
 # mypy: disallow-untyped-defs=False
-"""n-step actor-critic with a sliding window: Section 5.1, Appendix D.1.
+"""n-step actor-critic: Section 5.1, Appendix D.1.
 
-pi(a|o) is the softmax of preferences h(o, a). At every step the pair visited n steps ago is updated
-with its full n-step return; when the episode ends, the pairs that remain in the window are updated
-with their returns, oldest first:
+pi(a|o) is the softmax of preferences h(o, a). An update of a visited pair (o, a) is
 
-    G      = r_1 + gamma r_2 + ... + gamma^(n-1) r_n + gamma^n v(o_n)           (no last term after the end)
+    G      = r_1 + gamma r_2 + ... + gamma^(k-1) r_k + gamma^k v(o_k)           (no last term after the end)
     delta  = G - v(o)
     v(o)  += value_step delta
-    h(o,b) += policy_step delta ( [b = a] - pi(b|o) )      for all b, pi as it is at the update
+    h(o,b) += policy_step delta ( [b = a] - pi(b|o) )      for all b
+
+The paper does not say when updates are made, and it matters.
+
+    window   (the textbook's) at every step the pair visited n steps ago is updated with its full
+             n-step return; when the episode ends, the pairs that remain are updated with what
+             their returns hold, oldest first. v and pi are as they are at the update.
+    batch    (as A3C has it) after n steps, or when the episode ends, all pairs since the last time
+             are updated at once: the i-th of k with its (k-i)-step return, every delta and every
+             pi(b|o) as they are before any of the k updates.
 
 An episode cut off at `limit` steps ends likewise, but each G goes on with gamma^k v of the last
 observation.
@@ -16,7 +23,8 @@ observation.
 The window is a ring of n places: `o_at` and `a_at` hold the pair, `G_at` the part of its return
 that is known. Powers of gamma come from a table, and a reward is added to every return in the
 window at once, so nothing is summed twice and rewards of 0 cost nothing. `pi` caches the softmax
-rows; only the row just changed is computed again.
+rows; only the row just changed is computed again. A batch fills the same places from 0 on, with
+rewards in place of returns, which are summed backwards when it is full.
 
 Random words, in this order: at the start of an episode, its start (if there are several); at each
 step one for the action, then one for the outcome (if there are several).
@@ -159,4 +167,100 @@ def actor_critic(
     run.g0, run.g1, run.started, run.s, run.o = g0, g1, uint64(1), s, o
     run.age, run.held = age, held
     oldest_at[0] = oldest
+    return t
+
+
+@njit(forceinline=True)
+def update_batch(h, pi, v, o_at, a_at, G_at, held, after, nA, gamma, policy_step, value_step):
+    """All updates of a batch at once; `G_at` holds its rewards, `after` is the value after them."""
+    G = after
+    for back in range(held):
+        k = held - uint64(1) - back
+        G = G_at[k] + gamma * G
+        G_at[k] = G - v[o_at[k]]
+    for k in range(held):
+        v[o_at[k]] += value_step * G_at[k]
+        move = policy_step * G_at[k]
+        base = o_at[k] * nA
+        for b in range(nA):
+            h[base + b] -= move * pi[base + b]
+        h[base + a_at[k]] += move
+    # Only now, so that every update above has seen pi as it was before the first.
+    for k in range(held):
+        if policy_step * G_at[k] != 0.0:
+            softmax_row(h, pi, o_at[k] * nA, nA)
+
+
+@njit(cache=True, nogil=True)
+def batch_actor_critic(
+    rows,
+    outcomes,
+    starts,
+    actions,
+    words,
+    t,
+    t_stop,
+    t_end,
+    every,
+    rewards,
+    episodes,
+    policies,
+    h,
+    v,
+    pi,
+    o_at,
+    a_at,
+    G_at,
+    gamma,
+    policy_step,
+    value_step,
+    limit,
+):
+    """Run actor-critic in batches from step t to step t_stop and say where it stopped."""
+    nA = uint64(len(actions))
+    n = uint64(len(G_at))
+    g0, g1, s, o, age, held = words[0], words[1], words[3], words[4], words[6], words[7]
+    if words[2] == uint64(0):
+        g0, g1, s, o = begin(starts, g0, g1)
+    while t < t_stop:
+        block = t // every
+        pause = min(t_stop, (block + 1) * every)
+        total = rewards[block]
+        for _ in range(pause - t):
+            g0, g1, word = next_word(g0, g1)
+            a = draw_action(pi, o * nA, nA, word)
+            g0, g1, s, o_next, r = take_action(rows, outcomes, s * nA + a, g0, g1)
+            o_at[held] = o
+            a_at[held] = a
+            G_at[held] = r
+            held += uint64(1)
+            total += r
+            age += uint64(1)
+            ended = o_next == END
+            cut = ended or age >= limit
+            if cut or held == n:
+                after = 0.0 if ended else v[o_next]
+                update_batch(
+                    h, pi, v, o_at, a_at, G_at, held, after, nA, gamma, policy_step, value_step
+                )
+                held = uint64(0)
+            if cut:
+                age = uint64(0)
+                episodes[block] += 1
+                g0, g1, s, o = begin(starts, g0, g1)
+            else:
+                o = uint64(o_next)
+        rewards[block] = total
+        t = pause
+        if t == (block + 1) * every or t == t_end:
+            keep_greedy(h, nA, policies, block)
+    words[0], words[1], words[2], words[3], words[4], words[6], words[7] = (
+        g0,
+        g1,
+        uint64(1),
+        s,
+        o,
+        age,
+        held,
+    )
     return t

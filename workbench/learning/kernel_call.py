@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.errors import WrongType
-from workbench.learning.actor_kernels import actor_critic
+from workbench.learning.actor_kernels import actor_critic, batch_actor_critic
 from workbench.learning.learners import (
     ActorCritic,
     DoubleQLearning,
@@ -168,14 +168,14 @@ class PredictionCall(SarsaCall):
 
 
 class ActorCriticCall(KernelCall):
-    kernel = staticmethod(actor_critic)
+    kernel: Callable[..., int] = staticmethod(actor_critic)
     specialises = False  # with |A| open the compiler computes several exponentials at once
 
     def shapes(self) -> dict[str, tuple[int, ...]]:
         return {"h": (self.nO, self.nA), "v": (self.nO,)}
 
     def initial(self) -> dict[str, float]:
-        return {"h": 0.0, "v": float(self.learner.initial_value)}
+        return {"h": 0.0, "v": float(self.learner.v)}
 
     def workspace(self) -> Workspace:
         n = self.learner.n
@@ -204,6 +204,16 @@ class ActorCriticCall(KernelCall):
         return (tables["h"].reshape(-1), tables["v"], *workspace.values(), *steps)
 
 
+class BatchActorCriticCall(ActorCriticCall):
+    kernel = staticmethod(batch_actor_critic)
+
+    def arguments(self, tables: Tables, workspace: Workspace) -> tuple[Any, ...]:
+        L = self.learner
+        batch = tuple(workspace[name] for name in ("pi", "o_at", "a_at", "G_at"))
+        numbers = (self.gamma, float(L.policy_step), float(L.value_step), self.limit)
+        return (tables["h"].reshape(-1), tables["v"], *batch, *numbers)
+
+
 KERNEL_CALLS: dict[type[Learner], type[KernelCall]] = {
     QLearning: QLearningCall,
     DoubleQLearning: DoubleQLearningCall,
@@ -221,4 +231,7 @@ def kernel_call_for(nO: int, nA: int, learner: Any, gamma: float) -> KernelCall:
         bare = isinstance(learner, type) and learner in KERNEL_CALLS
         hint = f"write {learner.__name__}(), with brackets" if bare else f"choose one of {known}"
         raise WrongType(f"unknown learner {learner!r}: {hint}")
-    return KERNEL_CALLS[type(learner)](nO, nA, learner, gamma)
+    kind = KERNEL_CALLS[type(learner)]
+    if isinstance(learner, ActorCritic) and learner.update == "batch":
+        kind = BatchActorCriticCall
+    return kind(nO, nA, learner, gamma)

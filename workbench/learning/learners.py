@@ -1,8 +1,10 @@
 """The learners as frozen records of their settings; the defaults are the paper's (Appendix D.1 and
 D.6.1).
 
-Two settings the paper leaves open are decided here. "Optimistic" q-values start at 1, the largest
-reward of its tasks. The actor-critic's v starts at 0; it matters, and 1 is the optimistic start.
+Settings that the paper leaves open are arguments with a default. "Optimistic" q-values start at 1,
+the largest reward of its tasks. Of actor-critic it says neither how v starts (here at 0; 1 is the
+optimistic start) nor how updates are batched (here one a step, `update="window"`); both matter, so
+what the paper says about actor-critic is judged under all four readings (`reproduction.judge`).
 `gamma=None` takes the POMDP's own gamma. No episode is cut off unless `max_episode_steps` says so.
 """
 
@@ -80,7 +82,7 @@ _RANGES: dict[str, tuple[float, float, bool]] = {
     "policy_step": (0, math.inf, False),
     "value_step": (0, 1, False),
     "initial": (-math.inf, math.inf, False),
-    "initial_value": (-math.inf, math.inf, False),
+    "v": (-math.inf, math.inf, False),
     "trace_cutoff": (0, 1, False),
     "halving": (0, math.inf, True),
 }
@@ -178,24 +180,41 @@ class Prediction(Learner):
         super().check()
 
 
+UPDATES = ("window", "batch")
+"""When actor-critic makes its updates."""
+
+
 @dataclass(frozen=True)
 class ActorCritic(Learner):
-    """n-step actor-critic with a softmax policy that starts uniform: the textbook's sliding window.
+    """n-step actor-critic with a softmax policy that starts uniform.
 
     Parameters
     ----------
-    n : how many rewards a return holds before v takes over.
+    n : how many rewards a return holds, at most, before v takes over.
     policy_step, value_step : the step sizes of the preferences and of v.
     gamma, max_episode_steps : as in `QLearning`.
-    initial_value : every v(o) at the start.
+    v : every v(o) at the start.
+    update : "window", the textbook's: each pair is updated n steps later with its n-step return; or
+        "batch", as A3C does: after n steps all of them are updated at once with what they have seen.
+
+    >>> ActorCritic(n=20, update="batch", v=1)
+    ActorCritic(n=20, policy_step=0.1, value_step=0.001, gamma=None, v=1, max_episode_steps=None, update='batch')
     """
 
     n: int = 5
     policy_step: float = 0.1
     value_step: float = 0.001
     gamma: float | None = None
-    initial_value: float = 0.0
+    v: float = 0.0
     max_episode_steps: int | None = None
+    update: str = "window"
+
+    def check(self) -> None:
+        if self.update not in UPDATES:
+            raise OptionError(
+                f"update of ActorCritic must be {' or '.join(UPDATES)}, not {self.update!r}"
+            )
+        super().check()
 
 
 LEARNERS: dict[str, type[Learner]] = {

@@ -36,7 +36,7 @@ steps."""
 
 def paper_actor_critic(n: int, v: int) -> ActorCritic:
     """n-step actor-critic with the paper's settings and v starting at the given value."""
-    return ActorCritic(n=n, initial_value=float(v))
+    return ActorCritic(n=n, v=float(v))
 
 
 FIGURE_2 = Experiment(

@@ -113,8 +113,6 @@ class Experiment:
         """The same with only some starts of v; other methods than actor-critic stay."""
         kept = set(starts)
         panels = (
-            p
-            for p in self.panels
-            if not isinstance(p.method, ActorCritic) or p.method.initial_value in kept
+            p for p in self.panels if not isinstance(p.method, ActorCritic) or p.method.v in kept
         )
         return replace(self, panels=tuple(panels))
