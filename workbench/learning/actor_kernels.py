@@ -170,7 +170,7 @@ def actor_critic(
     return t
 
 
-@njit(forceinline=True)
+@inline_kernel
 def update_batch(h, pi, v, o_at, a_at, G_at, held, after, nA, gamma, policy_step, value_step):
     """All updates of a batch at once; `G_at` holds its rewards, `after` is the value after them."""
     G = after
@@ -191,13 +191,13 @@ def update_batch(h, pi, v, o_at, a_at, G_at, held, after, nA, gamma, policy_step
             softmax_row(h, pi, o_at[k] * nA, nA)
 
 
-@njit(cache=True, nogil=True)
+@compile_kernel
 def batch_actor_critic(
     rows,
     outcomes,
     starts,
     actions,
-    words,
+    paused,
     t,
     t_stop,
     t_end,
@@ -219,8 +219,9 @@ def batch_actor_critic(
     """Run actor-critic in batches from step t to step t_stop and say where it stopped."""
     nA = uint64(len(actions))
     n = uint64(len(G_at))
-    g0, g1, s, o, age, held = words[0], words[1], words[3], words[4], words[6], words[7]
-    if words[2] == uint64(0):
+    run = paused[0]
+    g0, g1, s, o, age, held = run.g0, run.g1, run.s, run.o, run.age, run.held
+    if run.started == uint64(0):
         g0, g1, s, o = begin(starts, g0, g1)
     while t < t_stop:
         block = t // every
@@ -254,13 +255,6 @@ def batch_actor_critic(
         t = pause
         if t == (block + 1) * every or t == t_end:
             keep_greedy(h, nA, policies, block)
-    words[0], words[1], words[2], words[3], words[4], words[6], words[7] = (
-        g0,
-        g1,
-        uint64(1),
-        s,
-        o,
-        age,
-        held,
-    )
+    run.g0, run.g1, run.started, run.s, run.o = g0, g1, uint64(1), s, o
+    run.age, run.held = age, held
     return t
