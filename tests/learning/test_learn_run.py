@@ -37,6 +37,7 @@ from workbench.learning.learners import (
     Sarsa,
     learner_by_name,
 )
+from workbench.learning.steps import decreasing, per_visit
 from workbench.model.memories import attach
 
 ALL = [
@@ -411,3 +412,31 @@ def test_a_model_with_symbols_needs_values_first():
 def test_a_seed_that_was_not_run_is_unknown():
     with pytest.raises(UnknownLabel, match="this run has no seed 9; its seeds are 0, 1"):
         learn(RECALL, QLearning(), steps=10, seeds=2).policy(9)
+
+
+@pytest.mark.parametrize(
+    ("step", "message"),
+    [
+        (decreasing(2.0), r"step of QLearning must lie in \(0, 1\], not 2"),
+        (decreasing(0.5, halving=0), r"halving of QLearning must lie in \(0, inf\), not 0"),
+        (per_visit(1, power=1.5), r"power of QLearning must lie in \(0, 1\], not 1.5"),
+        (per_visit("fast"), "step of QLearning is a number"),
+    ],
+)
+def test_schedules_out_of_range_are_refused(step, message):
+    with pytest.raises(WorkbenchError, match=message):
+        QLearning(step=step)
+
+
+def test_learners_that_take_no_schedule_say_so():
+    P = gravity()
+    with pytest.raises(WrongType, match="step of Prediction is a number"):
+        Prediction(uniform(P), step=decreasing())
+
+
+def test_a_seed_run_after_another_counts_its_own_updates():
+    P = gravity()
+    learner = QLearning(step=per_visit())
+    together = learn(P, learner, steps=3000, seeds=[1, 2], threads=1)
+    alone = learn(P, learner, steps=3000, seeds=[2])
+    assert np.array_equal(together.tables["q"][1], alone.tables["q"][0])

@@ -26,6 +26,7 @@ from workbench.learning.learners import (
 )
 from workbench.learning.random_kernels import exp, next_word, seed_words
 from workbench.learning.sampling import SamplingTables
+from workbench.learning.steps import decreasing, per_visit
 
 LEARNERS = [
     QLearning(),
@@ -38,6 +39,14 @@ LEARNERS = [
     Sarsa(lam=0.5),
     Sarsa(lam=1),
     Sarsa(lam=0.9, epsilon=0.2, trace_cutoff=0, max_episode_steps=40),
+    QLearning(epsilon=0.2, step=decreasing(0.7, halving=90)),
+    QLearning(epsilon=0.2, step=per_visit()),
+    DoubleQLearning(epsilon=0.2, step=decreasing(0.5, halving=200)),
+    DoubleQLearning(epsilon=0.2, step=per_visit(0.9, power=0.7)),
+    MonteCarlo(epsilon=0.2, step=decreasing(), max_episode_steps=50),
+    MonteCarlo(epsilon=0.2, step=per_visit(power=0.75), max_episode_steps=5000),
+    Sarsa(lam=0.5, step=decreasing(0.3)),
+    Sarsa(lam=0.5, step=per_visit(0.5, power=0.6)),
     ActorCritic(),
     ActorCritic(n=1, v=1),
     ActorCritic(n=20, v=0.5, policy_step=0.5, value_step=0.1, max_episode_steps=33),
@@ -78,7 +87,11 @@ def test_prediction_and_its_twin_agree_to_the_last_bit(halving):
 
 
 numbers = st.floats(0, 1)
-steps = st.floats(0.01, 1)
+steps = st.one_of(
+    st.floats(0.01, 1),
+    st.builds(decreasing, st.floats(0.01, 1), st.floats(1, 100)),
+    st.builds(per_visit, st.floats(0.01, 1), st.sampled_from([0.5, 1.0])),
+)
 limits = st.none() | st.integers(1, 20)
 settings_of = {
     QLearning: {"epsilon": numbers, "step": steps, "gamma": numbers, "initial": st.floats(-2, 2)},

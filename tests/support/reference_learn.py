@@ -116,6 +116,7 @@ class Trajectory:
         self.rewards, self.episodes = [0.0] * blocks, [0] * blocks
         self.greedy: list[list[int]] = []
         self.tables = self.new_tables()
+        self.updates: dict[tuple[int, int], int] = {}
         for t, (r, ended) in zip(range(steps), self.run(), strict=False):
             self.rewards[t // every] += r
             self.episodes[t // every] += ended
@@ -127,6 +128,16 @@ class Trajectory:
 
     def preferred(self) -> list[list[float]]:
         return self.tables["q"]
+
+    def step_at(self, t: int, o: int, a: int) -> float:
+        """The step of the update of (o, a) at time t; counts it."""
+        step = self.L.step
+        if hasattr(step, "power"):
+            self.updates[o, a] = self.updates.get((o, a), 0) + 1
+            return step.first / self.updates[o, a] ** step.power
+        if hasattr(step, "halving"):
+            return step.first / (1.0 + t / step.halving)
+        return step
 
     def epsilon_greedy(self, row: list[float]) -> int:
         if self.rng.happens(self.L.epsilon):
@@ -140,7 +151,7 @@ class Trajectory:
 
 class QLearningTwin(Trajectory):
     def run(self):
-        q, step, gamma = self.tables["q"], self.L.step, self.gamma
+        q, gamma, t = self.tables["q"], self.gamma, 0
         while True:
             o, age, ended = self.world.begin(), 0, False
             while not ended:
@@ -148,7 +159,8 @@ class QLearningTwin(Trajectory):
                 r, o_next = self.world.act(a)
                 age += 1
                 future = 0.0 if o_next is None else gamma * max(q[o_next])
-                q[o][a] += step * (r + future - q[o][a])
+                q[o][a] += self.step_at(t, o, a) * (r + future - q[o][a])
+                t += 1
                 o, ended = o_next, o_next is None or age >= self.limit
                 yield r, ended
 
@@ -167,6 +179,7 @@ class DoubleQLearningTwin(Trajectory):
         ]
 
     def run(self):
+        t = 0
         while True:
             o, age, ended = self.world.begin(), 0, False
             while not ended:
@@ -179,14 +192,15 @@ class DoubleQLearningTwin(Trajectory):
                 if self.rng.word() >> 63:
                     q, other = other, q
                 future = 0.0 if o_next is None else self.gamma * other[o_next][self.best(q[o_next])]
-                q[o][a] += self.L.step * (r + future - q[o][a])
+                q[o][a] += self.step_at(t, o, a) * (r + future - q[o][a])
+                t += 1
                 o, ended = o_next, o_next is None or age >= self.limit
                 yield r, ended
 
 
 class MonteCarloTwin(Trajectory):
     def run(self):
-        q = self.tables["q"]
+        q, t = self.tables["q"], 0
         while True:
             o, episode, ended = self.world.begin(), [], False
             while not ended:
@@ -198,8 +212,8 @@ class MonteCarloTwin(Trajectory):
                     G = 0.0
                     for o_t, a_t, r_t in reversed(episode):
                         G = r_t + self.gamma * G
-                        q[o_t][a_t] += self.L.step * (G - q[o_t][a_t])
-                o = o_next
+                        q[o_t][a_t] += self.step_at(t, o_t, a_t) * (G - q[o_t][a_t])
+                o, t = o_next, t + 1
                 yield r, ended
 
 
@@ -208,9 +222,6 @@ class SarsaTwin(Trajectory):
 
     def choose(self, o: int) -> int:
         return self.epsilon_greedy(self.tables["q"][o])
-
-    def step_at(self, t: int) -> float:
-        return self.L.step
 
     def run(self):
         q, gamma, t = self.tables["q"], self.gamma, 0
@@ -221,7 +232,7 @@ class SarsaTwin(Trajectory):
             a = self.choose(o)
             q_old = q[o][a]
             while not ended:
-                alpha = self.step_at(t)
+                alpha = self.step_at(t, o, a)
                 r, o_next = self.world.act(a)
                 t, age = t + 1, age + 1
                 ended = o_next is None or age >= self.limit
@@ -251,7 +262,7 @@ class PredictionTwin(SarsaTwin):
                 return a
         return self.nA - 1
 
-    def step_at(self, t: int) -> float:
+    def step_at(self, t: int, o: int, a: int) -> float:
         return self.L.step if self.L.halving is None else self.L.step / (1.0 + t / self.L.halving)
 
 

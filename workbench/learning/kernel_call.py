@@ -23,6 +23,7 @@ from workbench.learning.learners import (
 )
 from workbench.learning.random_kernels import TWO53
 from workbench.learning.sarsa_kernels import sarsa
+from workbench.learning.steps import Decreasing, PerVisit
 from workbench.learning.value_kernels import double_q_learning, monte_carlo, q_learning
 
 Tables = dict[str, NDArray[np.float64]]
@@ -54,10 +55,10 @@ class KernelCall:
 
     def workspace(self) -> Workspace:
         """Arrays that a thread uses for one run after another."""
-        return {}
+        return self.counters()
 
     def workspace_bytes(self) -> int:
-        return 0
+        return sum(array.nbytes for array in self.counters().values())
 
     def arguments(self, tables: Tables, workspace: Workspace) -> tuple[Any, ...]:
         """The kernel's arguments after the ones that all kernels share. Tables are passed flat."""
@@ -65,10 +66,27 @@ class KernelCall:
 
     def prepare(self, workspace: Workspace) -> None:
         """Make the workspace fit for a new run."""
+        if "updates" in workspace:
+            workspace["updates"].fill(0.0)
 
     def enlarge(self, workspace: Workspace) -> None:
         """Make room after a kernel stopped for lack of it."""
         raise NotImplementedError
+
+    def step_parts(self, workspace: Workspace) -> tuple[Any, Any, Any, Any]:
+        """The step as kernels take it: its size, the halving time, the updates of each entry and
+        the power, None where the schedule has none."""
+        step = self.learner.step
+        if isinstance(step, Decreasing):
+            return float(step.first), float(step.halving), None, None
+        if isinstance(step, PerVisit):
+            return float(step.first), None, workspace["updates"], float(step.power)
+        return float(step), None, None, None
+
+    def counters(self) -> Workspace:
+        """The part of a workspace that counts the updates of each entry, if the step asks."""
+        counts = isinstance(getattr(self.learner, "step", None), PerVisit)
+        return {"updates": np.zeros(self.nO * self.nA)} if counts else {}
 
     def thresholds(self, probability: float) -> np.uint64:
         return np.uint64(math.floor(probability * TWO53))
@@ -82,7 +100,7 @@ class QLearningCall(KernelCall):
         return (
             tables["q"].reshape(-1),
             self.thresholds(L.epsilon),
-            float(L.step),
+            *self.step_parts(workspace),
             self.gamma,
             self.limit,
         )
@@ -97,7 +115,8 @@ class DoubleQLearningCall(KernelCall):
     def arguments(self, tables: Tables, workspace: Workspace) -> tuple[Any, ...]:
         L = self.learner
         q1, q2 = tables["q1"].reshape(-1), tables["q2"].reshape(-1)
-        return (q1, q2, self.thresholds(L.epsilon), float(L.step), self.gamma, self.limit)
+        step = self.step_parts(workspace)
+        return (q1, q2, self.thresholds(L.epsilon), *step, self.gamma, self.limit)
 
 
 class MonteCarloCall(KernelCall):
@@ -105,10 +124,12 @@ class MonteCarloCall(KernelCall):
 
     def workspace(self) -> Workspace:
         room = min(4096, int(self.limit))
-        return {"pair_at": np.empty(room, dtype=np.uint32), "r_at": np.empty(room)}
+        episode: Workspace = {"pair_at": np.empty(room, dtype=np.uint32), "r_at": np.empty(room)}
+        return {**episode, **self.counters()}
 
     def enlarge(self, workspace: Workspace) -> None:
-        for name, old in workspace.items():
+        for name in ("pair_at", "r_at"):
+            old = workspace[name]
             workspace[name] = np.empty(4 * len(old), dtype=old.dtype)
             workspace[name][: len(old)] = old
 
@@ -119,7 +140,7 @@ class MonteCarloCall(KernelCall):
             tables["q"].reshape(-1),
             *episode,
             self.thresholds(L.epsilon),
-            float(L.step),
+            *self.step_parts(workspace),
             self.gamma,
             self.limit,
         )
@@ -135,36 +156,43 @@ class SarsaCall(KernelCall):
             "z": np.empty(entries),
             "place": np.zeros(entries, dtype=np.uint32),
             "q_old_at": np.zeros(1),
+            **self.counters(),
         }
 
     def workspace_bytes(self) -> int:
-        return 16 * self.nO * self.nA
+        return 16 * self.nO * self.nA + super().workspace_bytes()
 
     def prepare(self, workspace: Workspace) -> None:
+        super().prepare(workspace)
         workspace["place"].fill(0)
 
-    def choice(self) -> tuple[Any, Any, np.uint64]:
-        """How actions and steps are chosen: thresholds of a fixed policy, the steps' halving time,
-        epsilon."""
-        return None, None, self.thresholds(self.learner.epsilon)
+    def choice(self) -> tuple[Any, np.uint64]:
+        """How actions are chosen: thresholds of a fixed policy, epsilon."""
+        return None, self.thresholds(self.learner.epsilon)
 
     def arguments(self, tables: Tables, workspace: Workspace) -> tuple[Any, ...]:
         L = self.learner
         traces = (workspace["active"], workspace["z"], workspace["place"], workspace["q_old_at"])
-        numbers = (float(L.step), self.gamma, float(L.lam), float(L.trace_cutoff), self.limit)
-        return (tables["q"].reshape(-1), *traces, *self.choice(), *numbers)
+        behaviour, epsilon = self.choice()
+        step, halving, updates, power = self.step_parts(workspace)
+        numbers = (self.gamma, float(L.lam), float(L.trace_cutoff), self.limit)
+        chosen = (behaviour, halving, epsilon, step, updates, power)
+        return (tables["q"].reshape(-1), *traces, *chosen, *numbers)
 
 
 class PredictionCall(SarsaCall):
     specialises = False
 
-    def choice(self) -> tuple[Any, Any, np.uint64]:
+    def choice(self) -> tuple[Any, np.uint64]:
         pi = self.learner.policy.prob.floats
         behaviour = (
             np.floor(np.minimum(np.cumsum(pi, axis=1), 1.0) * TWO53).astype(np.uint64).reshape(-1)
         )
+        return behaviour, np.uint64(0)
+
+    def step_parts(self, workspace: Workspace) -> tuple[Any, Any, Any, Any]:
         halving = None if self.learner.halving is None else float(self.learner.halving)
-        return behaviour, halving, np.uint64(0)
+        return float(self.learner.step), halving, None, None
 
 
 class ActorCriticCall(KernelCall):

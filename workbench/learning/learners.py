@@ -13,9 +13,10 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, fields
 from numbers import Real
-from typing import Any
+from typing import Any, ClassVar
 
 from workbench.errors import WorkbenchError, WrongType
+from workbench.learning.steps import Decreasing, PerVisit, Schedule
 from workbench.model.policy import Policy
 
 
@@ -52,6 +53,9 @@ class Learner:
     def __post_init__(self) -> None:
         self.check()
 
+    may_decrease: ClassVar[bool] = False
+    """Whether `step` may be a schedule (`workbench.learning.steps`)."""
+
     @property
     def kind(self) -> str:
         return type(self).__name__
@@ -59,6 +63,8 @@ class Learner:
     def check(self) -> None:
         """Raise an `OptionError` or `WrongType` that names the setting out of range."""
         values = {field.name: getattr(self, field.name) for field in fields(self)}
+        if isinstance(step := values.get("step"), Decreasing | PerVisit) and self.may_decrease:
+            values |= {"step": step.first, **_of_schedule(step)}
         for name, (low, high, open_low) in _RANGES.items():
             if name in values and not (values[name] is None and name in _MAY_BE_NONE):
                 _check_number(self.kind, name, values[name], low, high, open_low)
@@ -85,8 +91,15 @@ _RANGES: dict[str, tuple[float, float, bool]] = {
     "v": (-math.inf, math.inf, False),
     "trace_cutoff": (0, 1, False),
     "halving": (0, math.inf, True),
+    "power": (0, 1, True),
 }
 """Range of each setting, and whether its lower end is excluded."""
+
+
+def _of_schedule(step: Schedule) -> dict[str, float]:
+    """What a schedule has besides its first step."""
+    return {"halving": step.halving} if isinstance(step, Decreasing) else {"power": step.power}
+
 
 _MAY_BE_NONE = {"gamma", "max_episode_steps", "halving"}
 
@@ -98,7 +111,7 @@ class QLearning(Learner):
     Parameters
     ----------
     epsilon : the probability of a uniformly random action.
-    step : the step size.
+    step : the step size: a number, `decreasing(...)` or `per_visit(...)`.
     gamma : the discount; None for the POMDP's own.
     initial : every q(o, a) at the start.
     max_episode_steps : cut episodes off after this many steps; None for never.
@@ -107,8 +120,9 @@ class QLearning(Learner):
     QLearning(epsilon=0.1, step=0.1, gamma=None, initial=1.0, max_episode_steps=None)
     """
 
+    may_decrease = True
     epsilon: float = 0.01
-    step: float = 0.1
+    step: float | Schedule = 0.1
     gamma: float | None = None
     initial: float = 1.0
     max_episode_steps: int | None = None
@@ -143,9 +157,10 @@ class Sarsa(Learner):
         of its episode.
     """
 
+    may_decrease = True
     lam: float = 0.5
     epsilon: float = 0.01
-    step: float = 0.1
+    step: float | Schedule = 0.1
     gamma: float | None = None
     initial: float = 1.0
     max_episode_steps: int | None = None

@@ -18,8 +18,8 @@ if it is not there. A trace that falls to `cutoff` or below is 0. An episode cut
 steps is updated with q(i') as if it went on; then its traces go.
 
 The same kernel predicts: given `behaviour`, the cumulative thresholds of a policy pi(a | o),
-actions are drawn from it instead of epsilon-greedily; given `halving`, the step at time t is step /
-(1 + t / halving). Without them (None) the compiler leaves these parts out.
+actions are drawn from it instead of epsilon-greedily; without it (None) the compiler leaves this
+part out. The step is constant or falls, as `step_size` says.
 
 Random words, in this order: at the start of an episode, its start (if there are several), then its
 first action; at each step the outcome (if there are several), then the next action, unless the
@@ -34,7 +34,7 @@ from numba import uint32, uint64
 from workbench.kernels import compile_kernel, inline_kernel
 from workbench.learning.random_kernels import chance, next_word
 from workbench.learning.table_kernels import END, begin, take_action
-from workbench.learning.value_kernels import explore_or_greedy, greedy, keep_greedy
+from workbench.learning.value_kernels import explore_or_greedy, greedy, keep_greedy, step_size
 
 
 @inline_kernel
@@ -99,6 +99,8 @@ def sarsa(
     halving,
     epsilon,
     step,
+    updates,
+    power,
     gamma,
     lam,
     cutoff,
@@ -114,15 +116,13 @@ def sarsa(
         g0, g1, s, o = begin(starts, g0, g1)
         g0, g1, a = choose_action(q, o, nA, behaviour, epsilon, g0, g1)
         q_old = q[o * nA + a]
-    alpha = step
     while t < t_stop:
         block = t // every
         pause = min(t_stop, (block + 1) * every)
         total = rewards[block]
         for now in range(t, pause):
-            if halving is not None:
-                alpha = step / (1.0 + now / halving)
             i = o * nA + a
+            alpha = step_size(step, halving, updates, power, i, now)
             g0, g1, s, o_next, r = take_action(rows, outcomes, s * nA + a, g0, g1)
             total += r
             age += uint64(1)

@@ -17,6 +17,8 @@ step whether to explore; then, exploring, the action, or, with several greedy ac
 them; then the outcome (if there are several). Double Q-learning draws the coin after the outcome
 and then, with several greedy b, which.
 
+The step is constant, or falls with time or with the updates of an entry: see `step_size`.
+
 Tables are flat, entry o |A| + a. `actions` only has a length: |A|. As a tuple its length is part of
 the type, so the compiler knows |A| and unrolls; as an array |A| is known at run time only. Both
 give the same bits. Runs pause after any number of steps: all that a run needs to go on is in
@@ -30,6 +32,21 @@ from numba import uint64
 from workbench.kernels import compile_kernel, inline_kernel
 from workbench.learning.random_kernels import chance, next_word, one_of
 from workbench.learning.table_kernels import END, begin, take_action
+
+
+@inline_kernel
+def step_size(step, halving, updates, power, i, t):
+    """The step of entry i at time t; what is None, the compiler leaves out.
+
+    Given `updates`, which counts the updates of each entry, step / n^power at the n-th; given
+    `halving`, step / (1 + t / halving).
+    """
+    if updates is not None:
+        updates[i] += 1.0
+        return step / updates[i] ** power
+    if halving is not None:
+        return step / (1.0 + t / halving)
+    return step
 
 
 @inline_kernel
@@ -100,6 +117,9 @@ def q_learning(
     q,
     epsilon,
     step,
+    halving,
+    updates,
+    power,
     gamma,
     limit,
 ):
@@ -114,18 +134,19 @@ def q_learning(
         block = t // every
         pause = min(t_stop, (block + 1) * every)
         total = rewards[block]
-        for _ in range(pause - t):
+        for now in range(t, pause):
             g0, g1, a = explore_or_greedy(q, o * nA, nA, best, first, ties, epsilon, g0, g1)
             i = o * nA + a
             g0, g1, s, o_next, r = take_action(rows, outcomes, s * nA + a, g0, g1)
             total += r
             age += uint64(1)
+            alpha = step_size(step, halving, updates, power, i, now)
             if o_next == END:
-                q[i] += step * (r - q[i])
+                q[i] += alpha * (r - q[i])
                 age = limit
             else:
                 best, first, ties = greedy(q, uint64(o_next) * nA, nA)
-                q[i] += step * (r + gamma * best - q[i])
+                q[i] += alpha * (r + gamma * best - q[i])
                 if uint64(o_next) == o:  # the update changed the row just read
                     best, first, ties = greedy(q, o * nA, nA)
                 o = uint64(o_next)
@@ -199,6 +220,9 @@ def double_q_learning(
     q2,
     epsilon,
     step,
+    halving,
+    updates,
+    power,
     gamma,
     limit,
 ):
@@ -212,7 +236,7 @@ def double_q_learning(
         block = t // every
         pause = min(t_stop, (block + 1) * every)
         total = rewards[block]
-        for _ in range(pause - t):
+        for now in range(t, pause):
             g0, g1, word = next_word(g0, g1)
             if chance(word) < epsilon:
                 g0, g1, word = next_word(g0, g1)
@@ -228,18 +252,19 @@ def double_q_learning(
             age += uint64(1)
             g0, g1, word = next_word(g0, g1)
             tails = word >> uint64(63)
+            alpha = step_size(step, halving, updates, power, i, now)
             if o_next == END:
                 if tails:
-                    q2[i] += step * (r - q2[i])
+                    q2[i] += alpha * (r - q2[i])
                 else:
-                    q1[i] += step * (r - q1[i])
+                    q1[i] += alpha * (r - q1[i])
                 age = limit
             else:
                 o = uint64(o_next)
                 if tails:
-                    g0, g1 = improve_first(q2, q1, i, r, o * nA, nA, step, gamma, g0, g1)
+                    g0, g1 = improve_first(q2, q1, i, r, o * nA, nA, alpha, gamma, g0, g1)
                 else:
-                    g0, g1 = improve_first(q1, q2, i, r, o * nA, nA, step, gamma, g0, g1)
+                    g0, g1 = improve_first(q1, q2, i, r, o * nA, nA, alpha, gamma, g0, g1)
             if age >= limit:
                 age = uint64(0)
                 episodes[block] += 1
@@ -272,6 +297,9 @@ def monte_carlo(
     r_at,
     epsilon,
     step,
+    halving,
+    updates,
+    power,
     gamma,
     limit,
 ):
@@ -287,7 +315,7 @@ def monte_carlo(
         block = t // every
         pause = min(t_stop, (block + 1) * every, t + int(room - held))
         total = rewards[block]
-        for _ in range(pause - t):
+        for now in range(t, pause):
             best, first, ties = greedy(q, o * nA, nA)
             g0, g1, a = explore_or_greedy(q, o * nA, nA, best, first, ties, epsilon, g0, g1)
             pair_at[held] = o * nA + a
@@ -303,7 +331,7 @@ def monte_carlo(
                     held -= uint64(1)
                     i = uint64(pair_at[held])
                     G = r_at[held] + gamma * G
-                    q[i] += step * (G - q[i])
+                    q[i] += step_size(step, halving, updates, power, i, now) * (G - q[i])
                 age = uint64(0)
                 episodes[block] += 1
                 g0, g1, s, o = begin(starts, g0, g1)

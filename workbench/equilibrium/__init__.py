@@ -1,0 +1,1 @@
+"""Where learning can settle: observation MDPs, the fixed points of learners, mean fields."""

@@ -1,0 +1,146 @@
+"""The table that a learner converges to while its behaviour stays as it is.
+
+With the behaviour b = epsilon-greedy of g and the weights P_b(s|o) that it makes,
+
+    Q-learning       q(o,a) = sum_s P_b(s|o) [ R(s,a) + gamma sum_{s'} p(s'|s,a) v(o(s')) ],   v(o) = q(o, g(o))
+    Sarsa(lambda)    the fixed point of TD(lambda) under b:      `td_values(P, b, lam=lambda)`
+    n-step Sarsa     the fixed point of n-step TD under b:       `td_values(P, b, n=n)`
+    Monte Carlo      the true q_b(o,a):                          `evaluate(P, b).q`
+
+Q-learning's v(o) is max_a q(o,a); where g is greedy on q that is q(o, g(o)), and where it is not, g
+is no fixed point either way (if q(o, g(o)) solved its own system and were greedy, it would be the
+max's fixed point, which is unique). So every one of these tables is the solution of a *linear*
+system. Double Q-learning has Q-learning's fixed points: for a fixed behaviour both tables converge
+to the same q* (van Hasselt 2010). Expected Sarsa has Sarsa(0)'s.
+
+The weights are the long-run shares of time; where every episode ends they are those of the
+expected visits.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.errors import WorkbenchError, WrongType
+from workbench.evaluation.fields import Field
+from workbench.evaluation.td_targets import Found, Seen, mixture, monte_carlo_values, n_step
+from workbench.evaluation.td_targets import q_values as target_values
+from workbench.learning.learners import (
+    DoubleQLearning,
+    Learner,
+    MonteCarlo,
+    OptionError,
+    QLearning,
+    Sarsa,
+)
+from workbench.model.numbers import Number, is_symbolic, number
+from workbench.model.policy import Policy, uniform
+from workbench.model.pomdp import POMDP
+
+
+@dataclass(frozen=True)
+class Target:
+    """What a learner bootstraps from: the greedy action's value or the behaviour's own; n, lambda.
+
+    Attributes
+    ----------
+    greedy : whether the next observation counts with its greedy action's value (Q-learning).
+    n, lam : the target, as for `td_values`.
+    """
+
+    greedy: bool
+    n: int = 1
+    lam: Number = 0
+
+    @property
+    def is_one_step(self) -> bool:
+        return self.n == 1 and self.lam == 0
+
+
+def target_of(learner: Any, n: int = 1) -> Target:
+    """The target of a learner; `n` makes n-step Sarsa of Sarsa(lam=0)."""
+    if not isinstance(learner, Learner) or not isinstance(learner, QLearning | Sarsa):
+        hint = "QLearning(...), Sarsa(...), MonteCarlo(...) or DoubleQLearning(...)"
+        raise WrongType(f"equilibria are those of a greedy learner, {hint}; not of {learner!r}")
+    if learner.max_episode_steps is not None:
+        raise OptionError(
+            f"the fixed points are those of the whole task, but {learner.kind} cuts episodes off "
+            f"after max_episode_steps={learner.max_episode_steps}; leave it out"
+        )
+    if isinstance(n, bool) or not isinstance(n, int) or n < 1:
+        raise WrongType(f"n is a number of steps, at least 1, not {n!r}")
+    if isinstance(learner, Sarsa):
+        lam = number(learner.lam)
+        if n > 1 and lam != 0:
+            raise WorkbenchError(f"give n={n} or Sarsa(lam={lam}), not both: n goes with lam=0")
+        return Target(greedy=False, n=n, lam=lam)
+    if n > 1:
+        raise WorkbenchError(f"n={n} goes with Sarsa(lam=0), not with {learner.kind}")
+    if isinstance(learner, MonteCarlo):
+        return Target(greedy=False, lam=number(1))
+    assert isinstance(learner, QLearning | DoubleQLearning)
+    return Target(greedy=True)
+
+
+def check_epsilon(epsilon: Any) -> Number:
+    """epsilon as a number in [0, 1], or an expression in symbols."""
+    found = number(epsilon)
+    if not is_symbolic(found) and not 0 <= found <= 1:
+        raise OptionError(f"epsilon must lie in [0, 1], not {epsilon}")
+    return found
+
+
+def exploring(P: POMDP, greedy: Policy, epsilon: Number) -> Policy:
+    """The epsilon-greedy policy (1 - epsilon) greedy + epsilon / |A|."""
+    return greedy.toward(uniform(P), epsilon)
+
+
+class Learned:
+    """What a learner converges to on P, over a field, for one greedy policy after the other."""
+
+    def __init__(self, P: POMDP, target: Target, epsilon: Number, field: Field):
+        self.P, self.target, self.epsilon, self.field = P, target, epsilon, field
+
+    def seen(self, greedy: Policy) -> Seen:
+        """The observations under the behaviour, with the target's policy for the first step."""
+        behaviour = exploring(self.P, greedy, self.epsilon)
+        seen = Seen(self.field, self.P, behaviour, "stationary")
+        if self.target.greedy:
+            seen.table = self.field.enter(greedy.prob)
+        return seen
+
+    def found(self, seen: Seen) -> Found:
+        """v(o) and w(s) of the target."""
+        lam = self.target.lam
+        if lam == 0:
+            return n_step(seen, self.target.n)
+        if lam == 1:
+            return monte_carlo_values(seen)
+        return mixture(seen, self.field.one(lam))
+
+    def q(self, greedy: Policy) -> NDArray[Any]:
+        """The table `[o, a]` as elements of the field; undefined for rows that are never visited.
+
+        A mixed `greedy` is a mixture of greedy policies whose values are equal where it mixes.
+        """
+        seen = self.seen(greedy)
+        return target_values(seen, self.found(seen))
+
+
+def deciding_rows(P: POMDP) -> NDArray[np.int64]:
+    """The observations that some behaviour sees in a state that is not terminal."""
+    from workbench.model.walk_kernels import reachable
+
+    row_ptr = np.ascontiguousarray(P.p.row_ptr[:: len(P.A)])
+    possible = P.p.prob.floats > 0 if not P.p.prob.symbols else np.ones(len(P.p.s_next), dtype=bool)
+    kept = np.concatenate(([0], np.cumsum(possible)))[row_ptr]
+    visited = reachable(kept, P.p.s_next[possible], P.mu.support) & ~P.terminal.mask
+    states = np.repeat(np.arange(len(P.S)), np.diff(P.omega.row_ptr))
+    found = np.zeros(len(P.O), dtype=bool)
+    emits = P.omega.prob.floats > 0 if not P.omega.prob.symbols else np.ones(len(states), bool)
+    found[P.omega.o[visited[states] & emits]] = True
+    return np.flatnonzero(found)
