@@ -187,6 +187,25 @@ def test_a_policy_that_never_ends_has_no_value_for_storm_either():
 
 
 @needs_storm
+def test_a_task_without_terminal_states_has_a_value_only_with_a_discount():
+    rounds = {
+        gamma: POMDP.from_functions(
+            name="rounds",
+            A=["go"],
+            p=lambda s, a: {(1 - s, s): 1},
+            omega=lambda s: {"o": 1},
+            mu={0: 1},
+            gamma=gamma,
+        )
+        for gamma in (1, Fraction(1, 2))
+    }
+    with pytest.raises(NeverEnds, match="may never end in rounds"):
+        storm_value(rounds[1], uniform(rounds[1]))
+    P = rounds[Fraction(1, 2)]
+    assert storm_value(P, uniform(P), exact=True) == Fraction(2, 3)
+
+
+@needs_storm
 def test_floats_are_refused_by_the_exact_engine():
     P = recall(gamma=0.5)
     with pytest.raises(NotExact):

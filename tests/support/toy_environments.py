@@ -145,3 +145,57 @@ class Pushed(Line):
     def __init__(self):
         super().__init__()
         self.action_space = Box(-1.0, 1.0)
+
+
+class Ageing(Line):
+    """Holds a table that no early step changes and a later one does, in place."""
+
+    def __init__(self):
+        super().__init__()
+        self.table = [[0, 0, 0], [1, 2, 3]]
+        self.age = 0
+
+    def reset(self, *, seed=None, options=None):
+        self.age, self.table[0] = 0, [0, 0, 0]
+        return super().reset(seed=seed)
+
+    def step(self, action):
+        self.age = min(self.age + 1, 6)
+        if self.age == 6:
+            self.table[0][0] = 1
+        over = self.table[0][0] == 1
+        return self.age, float(over), over, False, {}
+
+
+class Listed(gymnasium.Env):
+    """Spells its outcomes out as toy-text environments do: a coin, thrown until it shows 1."""
+
+    def __init__(self, cheats=False):
+        self.observation_space = gymnasium.spaces.Discrete(2)
+        self.action_space = gymnasium.spaces.Discrete(1)
+        self.initial_state_distrib = np.array([1.0, 0.0])
+        self.P = {
+            0: {0: [(0.5, 0, -1, False), (0.5, 1, 2, True)]},
+            1: {0: [(1.0, 1, 0, True)]},
+        }
+        self.cheats = cheats
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.s = 0
+        return 0, {}
+
+    def step(self, action):
+        falls = self.np_random.random() < (0.75 if self.cheats else 0.5)
+        self.s = int(not falls)
+        return self.s, -1 if falls else 2, not falls, False, {}
+
+
+class Partial(Line):
+    """Behaves otherwise when it is watched: its slips are rarer where draws are enumerated."""
+
+    def step(self, action):
+        watched = not isinstance(self.np_random, np.random.Generator)
+        move = 1 if action == 1 else -1
+        self.x += -move if self.np_random.random() < (0.1 if watched else 0.5) else move
+        return self.x, 0.0, self.x in (0, 4), False, {}

@@ -105,6 +105,8 @@ def storm_value(P: POMDP, pi: Policy, exact: bool = False) -> Number:
     Fraction(1, 1)
     """
     stormpy = need("stormpy", "storm")
+    if not len(P.terminal) and P.gamma == 1:
+        raise _never_ends(P)  # nothing is labelled `done`, which Storm does not take for "never"
     symbolic = bool(P.symbols | pi.prob.symbols)
     if exact or symbolic:
         field_of(P, pi, exact)  # raises NotExact for floats
@@ -129,13 +131,17 @@ def storm_value(P: POMDP, pi: Policy, exact: bool = False) -> Number:
 def _read(found: Any, P: POMDP) -> Number:
     text = str(found)
     if text in ("inf", "infinity", "oo"):
-        raise NeverEnds(
-            f"gamma is 1 and the policy may never end in {P.name}, so its return is not defined"
-        )
+        raise _never_ends(P)
     if isinstance(found, float):
         return found
     value = sympy.sympify(text.replace("^", "**"), rational=True)
     return number(sympy.cancel(value))
+
+
+def _never_ends(P: POMDP) -> NeverEnds:
+    return NeverEnds(
+        f"gamma is 1 and the policy may never end in {P.name}, so its return is not defined"
+    )
 
 
 def _states(

@@ -144,6 +144,7 @@ class POMDP:
 
     Write one with `POMDP.from_functions` or `POMDP.from_arrays`; change one with
     `dataclasses.replace`, `with_gamma`, `scale_rewards` or `relabel`, which return another POMDP.
+    `note` says where it comes from, if it was not written by hand.
     """
 
     name: str
@@ -155,6 +156,7 @@ class POMDP:
     gamma: Number
     mu: Distribution
     terminal: StateSet
+    note: str = ""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "gamma", number(self.gamma))

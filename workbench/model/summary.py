@@ -39,6 +39,7 @@ def facts(P: POMDP) -> list[tuple[str, str]]:
         ("gamma", str(P.gamma)),
         ("mu", starts + (" ..." if len(P.mu) > _SHOWN else "")),
         ("numbers", "exact" if P.is_exact else "floats"),
+        *([("note", P.note)] if P.note else []),
     ]
 
 

@@ -11,9 +11,12 @@ from __future__ import annotations
 
 import copy
 import re
-from typing import Any, ClassVar
+from bisect import bisect_right
+from operator import index
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from workbench.errors import WorkbenchError, WrongType
 from workbench.extras import need
@@ -68,13 +71,14 @@ class POMDPEnv(gymnasium.Env):  # type: ignore[name-defined]
             augment(P, "none") if self._pairs else P
         )  # states (s, "-", o) with one observation each
         model = self._model
-        self._o = (
-            np.array([P.O.index(o) for _, o in model.O])[model.omega.o]
-            if self._pairs
-            else model.omega.o
-        )
-        self._starts = model.mu.support
-        self._start_prob = model.mu.prob.floats[self._starts]
+        seen = np.array([P.O.index(o) for _, o in model.O]) if self._pairs else np.arange(len(P.O))
+        self._o: list[int] = seen[model.omega.o].tolist()
+        support = model.mu.support
+        self._start = _upto(model.mu.prob.floats[support]), support.tolist()
+        self._terminal = model.terminal.mask.tolist()
+        self._count = len(P.A)
+        self._rows: dict[int, _Row] = {}
+        self._labels: dict[int, Label] = {}
         self._s: int | None = None
 
     def __deepcopy__(self, memo: dict[int, Any]) -> POMDPEnv:
@@ -93,40 +97,69 @@ class POMDPEnv(gymnasium.Env):  # type: ignore[name-defined]
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[int, dict[str, Any]]:
         super().reset(seed=seed)
-        self._s = int(self._starts[self._drawn(self._start_prob)])
-        self._steps, self._last = 0, ""
-        return self._seen()
+        upto, starts = self._start
+        self._s = starts[bisect_right(upto, self.np_random.random())]
+        self._steps, self._last = 0, None
+        return self._seen(self._s)
 
     def step(self, action: Any) -> tuple[int, float, bool, bool, dict[str, Any]]:
-        if self._s is None or self._model.terminal.mask[self._s]:
+        s = self._s
+        if s is None or self._terminal[s]:
             raise WorkbenchError("the episode is over, or has not begun: call reset")
-        if not self.action_space.contains(action):
+        try:
+            a = index(action)
+        except TypeError:
+            a = -1
+        if not 0 <= a < self._count:
             raise WorkbenchError(
-                f"an action is a number from 0 to {len(self.P.A) - 1}, not {action!r}"
+                f"an action is a number from 0 to {self._count - 1}, not {action!r}"
             )
-        p = self._model.p
-        row = self._s * len(self.P.A) + int(action)
-        first, last = int(p.row_ptr[row]), int(p.row_ptr[row + 1])
-        k = first + self._drawn(p.prob.floats[first:last])
-        self._s, r = int(p.s_next[k]), float(p.r.floats[k])
+        number = s * self._count + a
+        row = self._rows.get(number) or self._row(number)
+        k = bisect_right(row.upto, self.np_random.random())
+        self._s = s = row.s_next[k]
+        r = row.r[k]
         self._steps += 1
-        self._last = f"{show(self.P.A[int(action)])} pays {r:g}; "
-        o, info = self._seen()
-        return o, r, bool(self._model.terminal.mask[self._s]), False, info
+        self._last = a, r
+        o, info = self._seen(s)
+        return o, r, self._terminal[s], False, info
 
-    def _drawn(self, prob: Any) -> int:
-        """Which of the outcomes a uniform number falls on."""
-        upto = np.cumsum(prob)
-        upto[-1] = 1.0  # rounding may leave a last sliver
-        return int(np.argmax(upto > self.np_random.random()))
+    def _row(self, number: int) -> _Row:
+        """The outcomes of (s, a) as lists, which are faster to look into than arrays; kept."""
+        p = self._model.p
+        part = slice(int(p.row_ptr[number]), int(p.row_ptr[number + 1]))
+        row = _Row(_upto(p.prob.floats[part]), p.s_next[part].tolist(), p.r.floats[part].tolist())
+        self._rows[number] = row
+        return row
 
-    def _seen(self) -> tuple[int, dict[str, Any]]:
-        o = int(self._o[self._s])
-        return o, {"o": self.P.O[o]}
+    def _seen(self, s: int) -> tuple[int, dict[str, Any]]:
+        o = self._o[s]
+        if o not in self._labels:
+            self._labels[o] = self.P.O[o]
+        return o, {"o": self._labels[o]}
 
     def render(self) -> str | None:
-        if self.render_mode is None:
+        if self.render_mode is None or self._s is None:
             return None
-        o, _ = self._seen()
-        over = "; the episode is over" if self._model.terminal.mask[self._s] else ""
-        return f"{self.P.name}, step {self._steps}: {self._last}{show(self.P.O[o])}{over}"
+        _, info = self._seen(self._s)
+        over = "; the episode is over" if self._terminal[self._s] else ""
+        last = (
+            ""
+            if self._last is None
+            else f"{show(self.P.A[self._last[0]])} pays {self._last[1]:g}; "
+        )
+        return f"{self.P.name}, step {self._steps}: {last}{show(info['o'])}{over}"
+
+
+class _Row(NamedTuple):
+    """The outcomes of one (s, a): cumulated probabilities, next states, rewards."""
+
+    upto: list[float]
+    s_next: list[int]
+    r: list[float]
+
+
+def _upto(prob: NDArray[np.float64]) -> list[float]:
+    upto = np.cumsum(prob)
+    upto[-1] = 1.0  # rounding may leave a last sliver
+    return upto.tolist()

@@ -8,7 +8,9 @@ it is run once for each way the draws can fall (`draws`), on copies, until no ne
     omega(o | s)     = 1 for the observation that came with s
 
 Where draws also decide what is seen, states are pairs of the environment's state and the
-observation. A terminated run leads to a terminal state ("end", s).
+observation. A terminated run leads to a terminal state ("end", s). Environments that list their
+outcomes are read instead of run (`toy_text`). Whichever way it was found, the model is compared
+with the environment itself, played at random (`rollout`), and says so in its note.
 """
 
 from __future__ import annotations
@@ -27,7 +29,17 @@ from workbench.errors import ModelError, TooLarge, WrongType
 from workbench.extras import need
 from workbench.interop.gym.draws import CannotEnumerate, every_run, read_number
 from workbench.interop.gym.late_progress import LateProgress
-from workbench.interop.gym.subject import Observer, Parts, StateReader, Subject, without_limits
+from workbench.interop.gym.rollout import Disagreement, Played, compare_with_rollouts
+from workbench.interop.gym.subject import (
+    Observer,
+    Parts,
+    SharedStateChanged,
+    StateReader,
+    Subject,
+    canonical,
+    without_limits,
+)
+from workbench.interop.gym.toy_text import Law, law_of
 from workbench.model.numbers import Number, Numbers, frozen, number
 from workbench.model.pomdp import POMDP, Distribution, Emissions, StateSet, Transitions
 from workbench.model.space import Label, Space, show
@@ -54,6 +66,7 @@ def from_gymnasium(
     max_states: int = 100_000,
     name: str | None = None,
     progress: bool = True,
+    rollouts: int = 1_000,
 ) -> POMDP:
     """Explore a finite Gymnasium environment into an exact POMDP.
 
@@ -78,10 +91,14 @@ def from_gymnasium(
     step_limit : end episodes after so many steps, which makes the count part of the state.
     max_states : refuse to go beyond.
     progress : show the number of states after two seconds.
+    rollouts : how many steps of the environment to compare the model with; what the model calls
+        impossible, or improbable, is refused with `Disagreement`.
 
-    >>> lake = from_gymnasium("FrozenLake-v1", state=["s"], gamma=1)
+    >>> lake = from_gymnasium("FrozenLake-v1", gamma=1)
     >>> lake
     POMDP FrozenLake-v1: 16 states (5 terminal), 16 observations, 4 actions, 128 outcomes, gamma 1
+    >>> lake.note[:56]
+    'read from its own table; agrees with 1,000 steps of the '
     >>> {s_next: str(x) for (s_next, r), x in lake.p(0, 1).items()}
     {0: '1/3', 4: '1/3', 1: '1/3'}
     """
@@ -89,11 +106,32 @@ def from_gymnasium(
     subject = _subject(env, state, observe, reward)
     offered = _chosen(actions, subject.actions())
     name = name or (env.spec.id if env.spec is not None else type(env.unwrapped).__name__)
+    given = _starts(starts)
+    is_plain = state is observe is reward is starts is None
     with LateProgress(f"exploring {name}", progress) as tell:
-        found = _Exploration(subject, list(offered.values()), max_states, tell)
-        found.begin(_starts(starts))
-        found.walk()
-    P = found.model(name, list(offered), gamma)
+
+        def found_by(walk: type[_Walk], source: Any, how: str) -> POMDP:
+            found = walk(source, list(offered.values()), max_states, tell)
+            found.begin(given)
+            found.walk()
+            note = how
+            if rollouts:
+                played = found.played(without_limits(env), given)
+                note += f"; {compare_with_rollouts(played, found.mu, found.rows, rollouts, tell)}"
+            return found.model(name, list(offered), gamma, note)
+
+        law = law_of(subject.env) if is_plain else None
+        if law is not None:
+            try:
+                P = found_by(_Reading, law, "read from its own table")
+            except Disagreement:
+                law = None  # something happens that the table does not hold: run the environment
+        if law is None:
+            try:
+                P = found_by(_Exploration, subject, "every draw enumerated")
+            except SharedStateChanged:
+                subject.share_nothing()
+                P = found_by(_Exploration, subject, "every draw enumerated")
     return P if step_limit is None else with_step_limit(P, step_limit, subject.pay_at(step_limit))
 
 
@@ -169,14 +207,21 @@ def _nothing_drawn_elsewhere() -> Iterator[None]:
         )
 
 
-class _Exploration:
+class _Walk:
     """The walk from the starts: nodes in the order they are found, one row of outcomes for each
-    node and action."""
+    node and action.
+
+    Attributes
+    ----------
+    nodes, seen : the states and what is observed in each.
+    mu : the probability of each start.
+    rows : for (node, action), the probability of each (next node, reward).
+    """
 
     def __init__(
-        self, subject: Subject, actions: list[Any], max_states: int, tell: Callable[[str], None]
+        self, source: Any, actions: list[Any], max_states: int, tell: Callable[[str], None]
     ):
-        self.subject, self.actions, self.max_states, self.tell = subject, actions, max_states, tell
+        self.source, self.actions, self.max_states, self.tell = source, actions, max_states, tell
         self.places: dict[Node, int] = {}
         self.nodes: list[Node] = []
         self.seen: list[Hashable] = []
@@ -185,82 +230,48 @@ class _Exploration:
         self.waiting: deque[tuple[int, Any]] = deque()
 
     def begin(self, starts: list[tuple[dict[str, Any], Fraction]]) -> None:
-        for keywords, weight in starts:
-            for prob, (env, obs) in every_run(partial(self._reset, keywords)):
-                place = self._place(env, obs, over=False)
-                self.mu[place] = self.mu.get(place, Fraction(0)) + weight * prob
-                self.tell(f"{len(self.nodes):,} starts found")
-
-    def _reset(self, keywords: dict[str, Any], draws: Any) -> tuple[Any, Any]:
-        env = self.subject.copy(self.subject.env)
-        env.unwrapped.np_random = draws
-        with _nothing_drawn_elsewhere() if not self.nodes else nullcontext():
-            obs, _ = env.reset(**keywords)
-        return env, obs
+        """Find the starts."""
+        raise NotImplementedError
 
     def walk(self) -> None:
-        pairs = 0
-        while self.waiting:
-            place, env = self.waiting.popleft()
-            for j, action in enumerate(self.actions):
-                row = self._row(env, action)
-                if pairs % _TWICE == 0:
-                    self._again(env, action, row)
-                self.rows[place, j] = row
-                pairs += 1
-            self.tell(f"{len(self.nodes):,} states found, {len(self.waiting):,} to go")
+        """Find all that can be reached from them."""
+        raise NotImplementedError
 
-    def _again(self, env: Any, action: Any, row: dict[tuple[int, Number], Fraction]) -> None:
-        with _nothing_drawn_elsewhere():
-            second = self._row(env, action)
-        if second != row:
-            raise CannotEnumerate(
-                f"action {show(action)} from {show(self.subject.state(env))} gave other results "
-                "when it was run a second time: "
-                "something besides env.np_random is random, or copies of the environment share "
-                "their state"
-            )
+    def played(self, env: Any, starts: list[tuple[dict[str, Any], Fraction]]) -> Played:
+        """The environment itself, for comparison with what was found."""
+        raise NotImplementedError
 
-    def _row(self, env: Any, action: Any) -> dict[tuple[int, Number], Fraction]:
-        row: dict[tuple[int, Number], Fraction] = {}
-        for prob, outcome in every_run(partial(self._step, env, action)):
-            row[outcome] = row.get(outcome, Fraction(0)) + prob
-        return row
-
-    def _step(self, env: Any, action: Any, draws: Any) -> tuple[int, Number]:
-        env = self.subject.copy(env)
-        env.unwrapped.np_random = draws
-        obs, r, terminated, truncated, _ = env.step(action)
-        if truncated and not terminated and not self.subject.keeps_time:
-            raise CannotEnumerate(
-                "the environment ended an episode because time was up, but its state does not "
-                "count steps: make it with a "
-                "larger limit, and pass step_limit to have one"
-            )
-        return self._place(env, obs, bool(terminated or truncated)), number(
-            self.subject.pay(env, r)
-        )
-
-    def _place(self, env: Any, obs: Any, over: bool) -> int:
-        subject = self.subject
-        state = subject.state(env)
-        o = None if subject.sees_by_state else subject.see(env, obs)
-        place = self.places.setdefault((over, state, o), len(self.nodes))
+    def _enter(self, node: Node, see: Callable[[], Hashable], there: Any) -> int:
+        """The place of a node; a new one is noted, and waits to be left unless it is an end."""
+        place = self.places.setdefault(node, len(self.nodes))
         if place == len(self.nodes):
             if place == self.max_states:
                 raise TooLarge(
-                    f"more than {self.max_states:,} states; the last one is {show(state)}. If a "
-                    "counter or something else "
-                    "that does not matter keeps them apart, say what the state is with state=...; "
-                    "else pass a larger max_states"
+                    f"more than {self.max_states:,} states; the last one is {show(node[1])}. If a "
+                    "counter or something else that does not matter keeps them apart, say what "
+                    "the state is with state=...; else pass a larger max_states"
                 )
-            self.nodes.append((over, state, o))
-            self.seen.append(subject.see(env, obs) if subject.sees_by_state else o)
-            if not over:
-                self.waiting.append((place, env))
+            self.nodes.append(node)
+            self.seen.append(see())
+            if not node[0]:
+                self.waiting.append((place, there))
         return place
 
-    def model(self, name: str, actions: list[Label], gamma: Number) -> POMDP:
+    def _name(self, place: int) -> str:
+        over, state, _ = self.nodes[place]
+        return f"{'the end ' if over else ''}{show(state)}"
+
+    def _agreed(self, place: int | None, seen: Hashable) -> int | None:
+        """The place, if the model shows there what was seen."""
+        if place is not None and self.seen[place] != seen:
+            raise Disagreement(
+                f"in {self._name(place)} the environment showed {show(seen)}, its model "
+                f"{show(self.seen[place])}"
+            )
+        return place
+
+    def model(self, name: str, actions: list[Label], gamma: Number, note: str) -> POMDP:
+        """The POMDP of what was found."""
         states = _labels([state for _, state, _ in self.nodes])
         observations = (
             _labels(self.seen) if all(isinstance(o, Parts) for o in self.seen) else self.seen
@@ -295,6 +306,128 @@ class _Exploration:
             gamma=gamma,
             mu=Distribution(S, Numbers.of([self.mu.get(i, 0) for i in range(len(S))])),
             terminal=StateSet(S, np.array([over for over, _, _ in self.nodes])),
+            note=note,
+        )
+
+
+class _Reading(_Walk):
+    """The walk over the law of an environment that has one."""
+
+    source: Law
+
+    def begin(self, starts: list[tuple[dict[str, Any], Fraction]]) -> None:
+        for state, x in self.source.starts().items():
+            self.mu[self._at(False, state)] = x
+
+    def _at(self, over: bool, state: Hashable) -> int:
+        node = over, Parts([("state", state)]), None
+        return self._enter(node, lambda: self.source.see(state), state)
+
+    def walk(self) -> None:
+        while self.waiting:
+            place, state = self.waiting.popleft()
+            for j, action in enumerate(self.actions):
+                row: dict[tuple[int, Number], Fraction] = {}
+                for (over, s_next, r), x in self.source.outcomes(state, action).items():
+                    outcome = self._at(over, s_next), r
+                    row[outcome] = row.get(outcome, Fraction(0)) + x
+                self.rows[place, j] = row
+            self.tell(f"{len(self.nodes):,} states found, {len(self.waiting):,} to go")
+
+    def played(self, env: Any, starts: list[tuple[dict[str, Any], Fraction]]) -> Played:
+        def place(env: Any, obs: Any, over: bool) -> int | None:
+            state = self.source.state_of(env, over)
+            found = self.places.get((over, Parts([("state", state)]), None))
+            return self._agreed(found, canonical(obs, "the observation"))
+
+        return Played(
+            env, starts, self.actions, place, lambda env, r: number(read_number(r)), self._name
+        )
+
+
+class _Exploration(_Walk):
+    """The walk over an environment that is run, once for every way its draws can fall."""
+
+    source: Subject
+
+    def begin(self, starts: list[tuple[dict[str, Any], Fraction]]) -> None:
+        for keywords, weight in starts:
+            for prob, (env, obs) in every_run(partial(self._reset, keywords)):
+                place = self._place(env, obs, over=False)
+                self.mu[place] = self.mu.get(place, Fraction(0)) + weight * prob
+                self.tell(f"{len(self.nodes):,} starts found")
+
+    def _reset(self, keywords: dict[str, Any], draws: Any) -> tuple[Any, Any]:
+        env = self.source.copy(self.source.env)
+        env.unwrapped.np_random = draws
+        with _nothing_drawn_elsewhere() if not self.nodes else nullcontext():
+            obs, _ = env.reset(**keywords)
+        return env, obs
+
+    def walk(self) -> None:
+        pairs = 0
+        while self.waiting:
+            place, env = self.waiting.popleft()
+            for j, action in enumerate(self.actions):
+                row = self._row(env, action)
+                if pairs % _TWICE == 0:
+                    self._again(env, action, row)
+                self.rows[place, j] = row
+                pairs += 1
+            self.source.learn_what_changes(env)
+            self.tell(f"{len(self.nodes):,} states found, {len(self.waiting):,} to go")
+        self.source.require_unchanged()
+
+    def _again(self, env: Any, action: Any, row: dict[tuple[int, Number], Fraction]) -> None:
+        with _nothing_drawn_elsewhere():
+            second = self._row(env, action)
+        if second != row:
+            raise CannotEnumerate(
+                f"action {show(action)} from {show(self.source.state(env))} gave other results "
+                "when it was run a second time: something besides env.np_random is random, or "
+                "copies of the environment share their state"
+            )
+
+    def _row(self, env: Any, action: Any) -> dict[tuple[int, Number], Fraction]:
+        row: dict[tuple[int, Number], Fraction] = {}
+        for prob, outcome in every_run(partial(self._step, env, action)):
+            row[outcome] = row.get(outcome, Fraction(0)) + prob
+        return row
+
+    def _step(self, env: Any, action: Any, draws: Any) -> tuple[int, Number]:
+        env = self.source.copy(env)
+        env.unwrapped.np_random = draws
+        obs, r, terminated, truncated, _ = env.step(action)
+        if truncated and not terminated and not self.source.keeps_time:
+            raise CannotEnumerate(
+                "the environment ended an episode because time was up, but its state does not "
+                "count steps: make it with a larger limit, and pass step_limit to have one"
+            )
+        over = bool(terminated or truncated)
+        return self._place(env, obs, over), number(self.source.pay(env, r))
+
+    def _node(self, env: Any, obs: Any, over: bool) -> Node:
+        o = None if self.source.sees_by_state else self.source.see(env, obs)
+        return over, self.source.state(env), o
+
+    def _place(self, env: Any, obs: Any, over: bool) -> int:
+        return self._enter(self._node(env, obs, over), lambda: self.source.see(env, obs), env)
+
+    def played(self, env: Any, starts: list[tuple[dict[str, Any], Fraction]]) -> Played:
+        source = self.source
+
+        def place(env: Any, obs: Any, over: bool) -> int | None:
+            seen = source.see_outside(env, obs)
+            o = None if source.sees_by_state else seen
+            return self._agreed(self.places.get((over, source.state(env), o)), seen)
+
+        return Played(
+            env,
+            starts,
+            self.actions,
+            place,
+            lambda env, r: number(source.pay(env, r)),
+            self._name,
         )
 
 

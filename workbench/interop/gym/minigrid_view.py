@@ -239,6 +239,16 @@ class MiniGridSubject(Subject):
             return MiniGridView()(env, obs)
         return super().see(env, obs)
 
+    def see_outside(self, env: Any, obs: Any) -> Hashable:
+        return (
+            (self._observe or MiniGridView())(env, obs)
+            if self.sees_by_state
+            else self.see(env, obs)
+        )
+
+    def learn_what_changes(self, env: Any) -> None:
+        """Copies share all that is known not to change from the start: see `copy`."""
+
     def pay(self, env: Any, r: Any) -> Number:
         if self._reward is not None:
             return self._reward(env, r)

@@ -7,6 +7,7 @@ rendering aside. That is the default; `state` replaces it by named attributes or
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import enum
 import itertools
@@ -53,6 +54,9 @@ _NO_STATE = frozenset(
     )
 )
 """Attributes that belong to Gymnasium or to drawing."""
+
+TRIALS = 3
+"""States that must agree on an attribute before copies share it."""
 
 StateReader = Callable[[Any], Hashable] | Sequence[str] | None
 Observer = Callable[[Any, Any], Hashable] | None
@@ -133,8 +137,17 @@ def without_limits(env: Any) -> Any:
     return env
 
 
+class SharedStateChanged(Exception):
+    """An attribute that copies share, because no step had changed it, was changed by a later one."""
+
+
 class Subject:
     """An environment that is being explored.
+
+    Copying it whole for every run is slow where it holds large tables that never change. The first
+    states are explored on whole copies; what no step changed there is then shared between copies,
+    and is compared with what it was when the exploration is done: if it changed after all, the
+    exploration has to be made again with `share_nothing`.
 
     Attributes
     ----------
@@ -156,15 +169,66 @@ class Subject:
         self.env = env
         self._state, self._observe, self._reward = state, observe, reward
         self.keeps_time = state is None
+        self._first: dict[tuple[int, str], Hashable] | None = None
+        self._trials_left = TRIALS
+        self._steady: set[tuple[int, str]] = set()
+        self._shared: dict[int, tuple[Any, Hashable]] = {}
 
     def copy(self, env: Any) -> Any:
-        """An independent copy; spaces and specifications are shared."""
+        """An independent copy; spaces, specifications and what no step changes are shared."""
         spaces, registration = need("gymnasium.spaces"), need("gymnasium.envs.registration")
         shared = (spaces.Space, registration.EnvSpec, np.random.Generator, Draws)
-        memo = {
-            id(x): x for layer in layers(env) for x in vars(layer).values() if isinstance(x, shared)
-        }
+        memo = {}
+        for depth, layer in enumerate(reversed(layers(env))):
+            for name, x in vars(layer).items():
+                if isinstance(x, shared) or self._is_shared(depth, name):
+                    memo[id(x)] = x
+                if self._is_shared(depth, name):
+                    self._note(x, name)
         return copy.deepcopy(env, memo)
+
+    def _is_shared(self, depth: int, name: str) -> bool:
+        return self._trials_left == 0 and (depth, name) in self._steady
+
+    def _note(self, value: Any, name: str) -> Hashable:
+        """What a shared value was when it was first met; it is kept, so that its id stays its own."""
+        if id(value) not in self._shared:
+            self._shared[id(value)] = value, canonical(value, name)
+        return self._shared[id(value)][1]
+
+    def _tables(self, env: Any) -> dict[tuple[int, str], Any]:
+        """The attributes that hold more than a number or a word: those worth sharing."""
+        simple = (bool, int, float, str, bytes, type(None))
+        return {
+            (depth, name): value
+            for depth, layer in enumerate(reversed(layers(env)))
+            for name, value in vars(layer).items()
+            if name not in _NO_STATE and not isinstance(value, simple) and not _is_space(value)
+        }
+
+    def learn_what_changes(self, env: Any) -> None:
+        """Compare a state with the first one, until enough of them agree on what never changes."""
+        if self._trials_left == 0:
+            return
+        values = {}
+        for key, value in self._tables(env).items():
+            with contextlib.suppress(CannotEnumerate):
+                values[key] = canonical(value, key[1])
+        if self._first is None:
+            self._first, self._steady = values, set(values)
+        first = self._first
+        self._steady &= {key for key, value in values.items() if first.get(key) == value}
+        self._trials_left -= 1
+
+    def require_unchanged(self) -> None:
+        """Raise `SharedStateChanged` if something that copies share is not what it was."""
+        for value, before in self._shared.values():
+            if canonical(value, "state") != before:
+                raise SharedStateChanged
+
+    def share_nothing(self) -> None:
+        """Copy everything from now on."""
+        self._trials_left, self._steady, self._shared = 0, set(), {}
 
     def state(self, env: Any) -> Parts:
         """What tells the states apart."""
@@ -179,7 +243,9 @@ class Subject:
                     found.append(
                         (
                             name if depth == 0 else f"{type(layer).__name__}.{name}",
-                            canonical(value, name),
+                            self._note(value, name)
+                            if self._is_shared(depth, name)
+                            else canonical(value, name),
                         )
                     )
         return Parts(found)
@@ -189,6 +255,10 @@ class Subject:
         if self._observe is None:
             return canonical(obs, "the observation")
         return _hashable(self._observe(env, obs), "the observation")
+
+    def see_outside(self, env: Any, obs: Any) -> Hashable:
+        """The same from the environment itself, rather than from one that is being explored."""
+        return self.see(env, obs)
 
     def pay(self, env: Any, r: Any) -> Number:
         """The reward as a number, floats read as the fractions they stand for."""

@@ -1,0 +1,168 @@
+"""A model of an environment compared with the environment itself, by playing it.
+
+The environment is played with random actions. After every step the state it is in, what it shows
+and what it pays are looked up in the model's row of the state and action before:
+
+    impossible    the row has no such outcome: the model is wrong
+    improbable    over all rows, X^2 = sum (n - m)^2 / m for n outcomes where m are expected is so
+                  large that it would occur in one of a million right models
+
+Either ends in `Disagreement`, which names the row. Outcomes with m < 5 are counted together.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from workbench.interop.gym.draws import CannotEnumerate
+from workbench.model.numbers import Number
+from workbench.model.space import show
+
+_FEWEST = 5
+"""Outcomes expected less often than this are counted together."""
+
+_IMPROBABLE = 1e-6
+
+Row = Mapping[Any, Fraction]
+
+
+class Disagreement(CannotEnumerate):
+    """An environment that did what its model calls impossible, or improbable."""
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """How an environment was compared with its model: steps played, and the p-value of chi-square.
+
+    `p_value` is None where too few outcomes are a matter of chance to compare frequencies.
+    """
+
+    steps: int
+    p_value: float | None
+
+    def __str__(self) -> str:
+        frequencies = (
+            "" if self.p_value is None else f", frequencies by chi-square (p = {self.p_value:.2g})"
+        )
+        return f"agrees with {self.steps:,} steps of the environment{frequencies}"
+
+
+@dataclass(frozen=True)
+class Played:
+    """The environment that is played, and how the model names what happens there.
+
+    Attributes
+    ----------
+    env : the environment.
+    starts : reset keywords and their probabilities.
+    actions : the actions of the model, in its order.
+    place : the model's state for (environment, observation, over), None if it has none; raises
+        `Disagreement` if the model shows something else there.
+    pay : the reward as a number.
+    name : a state of the model in words.
+    """
+
+    env: Any
+    starts: list[tuple[dict[str, Any], Fraction]]
+    actions: list[Any]
+    place: Callable[[Any, Any, bool], int | None]
+    pay: Callable[[Any, Any], Number]
+    name: Callable[[int], str]
+
+
+def compare_with_rollouts(
+    played: Played,
+    mu: Row,
+    rows: Mapping[tuple[int, int], Row],
+    steps: int,
+    tell: Callable[[str], None],
+    seed: int = 0,
+) -> Agreement:
+    """Play the environment and compare; raises `Disagreement` if the model is wrong.
+
+    Parameters
+    ----------
+    mu, rows : the model: the law of the start, and of (state, reward) after state and action.
+    steps : how many steps to play.
+    """
+    rng = np.random.default_rng(seed)
+    begun: Counter[Any] = Counter()
+    counts: dict[tuple[int, int], Counter[Any]] = {}
+    place: int | None = None
+    for t in range(steps):
+        if place is None:
+            place = _reset(played, rng)
+            if place not in mu:
+                raise Disagreement(
+                    f"the environment began in {played.name(place)}, where its model never begins"
+                )
+            begun[place] += 1
+        j = int(rng.integers(len(played.actions)))
+        obs, r, terminated, truncated, _ = played.env.step(played.actions[j])
+        after = played.place(played.env, obs, bool(terminated))
+        if after is None:
+            after = played.place(played.env, obs, bool(terminated or truncated))
+        outcome = after, played.pay(played.env, r)
+        if outcome not in rows[place, j]:
+            where = "a state it does not have" if after is None else played.name(after)
+            raise Disagreement(
+                f"action {show(played.actions[j])} led from {played.name(place)} to {where} and "
+                f"paid {outcome[1]}, which the model found by exploring calls impossible: "
+                "something besides env.np_random is random, or the state is more than was looked at"
+            )
+        counts.setdefault((place, j), Counter())[outcome] += 1
+        place = None if terminated or truncated else after
+        if t % 100 == 0:
+            tell(f"{t:,} of {steps:,} steps played for comparison")
+    judged = [(rows[key], found) for key, found in counts.items()]
+    return Agreement(steps, _p_value([(mu, begun), *judged]))
+
+
+def _reset(played: Played, rng: np.random.Generator) -> int:
+    weights = [float(x) for _, x in played.starts]
+    keywords, _ = played.starts[int(rng.choice(len(weights), p=np.array(weights) / sum(weights)))]
+    bare = played.env.unwrapped
+    bare.np_random = rng
+    obs, _ = played.env.reset(**keywords)
+    # A seed among the keywords would make every episode draw the same numbers.
+    bare.np_random = rng
+    place = played.place(played.env, obs, False)
+    if place is None:
+        raise Disagreement("the environment began in a state that its model does not have")
+    return place
+
+
+def _p_value(judged: Iterable[tuple[Row, Counter[Hashable]]]) -> float | None:
+    from scipy.special import gammaincc
+
+    statistic, freedom = 0.0, 0
+    for law, found in judged:
+        n = sum(found.values())
+        cells = [(found[outcome], n * float(x)) for outcome, x in law.items()]
+        often = [cell for cell in cells if cell[1] >= _FEWEST]
+        rare = [cell for cell in cells if cell[1] < _FEWEST]
+        pooled = (sum(k for k, _ in rare), sum(m for _, m in rare))
+        if pooled[1] >= _FEWEST:
+            often.append(pooled)
+        elif often and rare:
+            k, m = often.pop()
+            often.append((k + pooled[0], m + pooled[1]))
+        if len(often) > 1:
+            statistic += sum((k - m) ** 2 / m for k, m in often)
+            freedom += len(often) - 1
+    if freedom == 0:
+        return None
+    p_value = float(gammaincc(freedom / 2, statistic / 2))
+    if p_value < _IMPROBABLE:
+        raise Disagreement(
+            f"the environment's outcomes have other frequencies than its model says (chi-square "
+            f"{statistic:.4g} with {freedom} degrees of freedom, p = {p_value:.2g}): the state is "
+            "more than was looked at, or copies of the environment share theirs"
+        )
+    return p_value
