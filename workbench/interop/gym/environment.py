@@ -80,6 +80,7 @@ class POMDPEnv(gymnasium.Env):  # type: ignore[name-defined]
         self._rows: dict[int, _Row] = {}
         self._labels: dict[int, Label] = {}
         self._s: int | None = None
+        self._last: tuple[int, float] | None = None
 
     def __deepcopy__(self, memo: dict[int, Any]) -> POMDPEnv:
         twin = copy.copy(self)  # the model is frozen, so copies share it

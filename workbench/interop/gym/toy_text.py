@@ -23,7 +23,8 @@ from workbench.extras import need
 from workbench.interop.gym.draws import read_number
 from workbench.model.numbers import Number
 
-State = Hashable
+State = Any
+"""A state of a law: any hashable label."""
 Outcome = tuple[bool, State, Number]
 """Whether the episode is over, the next state, and the reward."""
 
@@ -135,7 +136,7 @@ class _Blackjack(Law):
         return self.rules.sum_hand(hand), self.rules.usable_ace(hand), False
 
     def outcomes(self, state: State, action: Any) -> dict[Outcome, Fraction]:
-        _, player, dealer = state  # type: ignore[misc]
+        _, player, dealer = state
         found: dict[Outcome, Fraction] = {}
         if action:
             for card, x in self.cards.items():
@@ -168,7 +169,7 @@ class _Blackjack(Law):
         return found
 
     def see(self, state: State) -> Hashable:
-        kind, (total, ace, _), dealer, *_ = state  # type: ignore[misc]
+        kind, (total, ace, _), dealer, *_ = state
         return total, dealer if kind == _PLAYED else dealer[0], ace
 
     def state_of(self, env: Any, over: bool) -> State:
