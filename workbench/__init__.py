@@ -27,6 +27,7 @@ _HOMES = {
     "reachable_beliefs": "workbench.model.beliefs",
     "is_sufficiently_expressive": "workbench.sufficiency.expressive",
     "can_encode_optimal": "workbench.sufficiency.can_encode",
+    "equilibria": "workbench.equilibrium.equilibria",
     "observation_mdp": "workbench.equilibrium.observation_mdp",
     "learn": "workbench.learning.learn",
     "decreasing": "workbench.learning.steps",

@@ -1,0 +1,328 @@
+"""The fixed points of learners: known answers, the slow twin, what must hold, and what is refused."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+import sympy
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from reference_equilibrium import equilibria_by_force
+from strategies import families, pomdps
+
+from pomdps import recall, recall4, recall_variant
+from workbench import (
+    POMDP,
+    ActorCritic,
+    Policy,
+    QLearning,
+    Sarsa,
+    augment,
+    equilibria,
+    evaluate,
+    learn,
+    td_values,
+)
+from workbench.equilibrium.greedy_cells import DenseTask
+from workbench.equilibrium.learned_values import Learned, exploring, target_of
+from workbench.errors import NotExact, TooLarge, WorkbenchError, WrongType
+from workbench.evaluation.fields import FLOATS
+from workbench.learning.learners import DoubleQLearning, MonteCarlo, OptionError
+
+TENTH = Fraction(1, 10)
+
+
+def by_row(P, e):
+    return {o: P.A[e.policy.actions[P.O.index(o)]] for o in P.O}
+
+
+# ---------------------------------------------------------------------- known answers
+
+
+def test_on_recall_with_oa1_q_learning_can_settle_only_at_a_worthless_policy():
+    """Figure 3: the optimum of the memory is no fixed point; the only one there is, is worth 0."""
+    E = augment(recall(), "OA1")
+    found = equilibria(E, QLearning(epsilon=TENTH), exact=True)
+    assert (found.cells, found.looked_at, found.complete) == (1296, 1296, True)
+    assert [(e.value, e.strict) for e in found] == [(0, True)]
+    assert found[0].rate < 0
+    assert len(found.refuted) == 1295
+
+
+@pytest.mark.parametrize(
+    ("task", "memory", "cells"),
+    [
+        (recall, "B1", 36),
+        (recall4, "B1", 64),
+        (recall_variant, "none", 2),
+        (recall_variant, "OA1", 64),
+    ],
+)
+@pytest.mark.parametrize(
+    "learner", [QLearning(epsilon=TENTH), Sarsa(lam=0, epsilon=TENTH)], ids=str
+)
+def test_here_no_policy_is_a_fixed_point(task, memory, cells, learner):
+    found = equilibria(augment(task(), memory), learner, exact=True)
+    assert found.none_exists
+    assert (len(found), found.cells) == (0, cells)
+
+
+def test_on_the_variant_with_a_bit_the_only_fixed_point_is_tied_and_far_from_the_best():
+    E = augment(recall_variant(), "B1")
+    (e,) = equilibria(E, QLearning(epsilon=TENTH), exact=True)
+    assert (e.value, e.strict, e.robust) == (-10, False, False)
+    assert e.gap == 0
+    assert e.ties == {("0", "o"): ((0, "0"), (1, "0")), ("1", "o"): ((0, "0"), (1, "0"))}
+
+
+def habit() -> POMDP:
+    """Two rooms that look alike: whoever does the same twice is paid, more for r than for l."""
+    pay = {("", "l"): 0, ("", "r"): 0, ("l", "l"): 1, ("r", "r"): 3, ("l", "r"): -9, ("r", "l"): -9}
+    return POMDP.from_functions(
+        name="habit",
+        A=["l", "r"],
+        p=lambda s, a: {("end", pay[s, a]) if s else (a, 0): 1},
+        omega=lambda s: {"o": 1},
+        mu={"": 1},
+        gamma=1,
+        terminal={"end"},
+    )
+
+
+def test_two_equilibria_of_different_worth_can_stand_side_by_side():
+    found = equilibria(habit(), QLearning(epsilon=TENTH), exact=True)
+    assert [e.value for e in found] == [3, 1]
+    assert all(e.strict for e in found)
+    assert not found.none_exists
+
+
+# ---------------------------------------------------------------------- the slow twin
+
+
+@given(st.data())
+@settings(max_examples=25)
+def test_the_twin_that_tries_everything_finds_the_same(data):
+    P = data.draw(pomdps(most_observations=2, most_states=3))
+    if len(P.A) == 2 and data.draw(st.booleans()):
+        P = augment(P, data.draw(families(1)))
+    if len(P.A) ** len(P.O) > 70:
+        return
+    sarsa = data.draw(st.booleans())
+    learner = Sarsa(lam=0, epsilon=0.25) if sarsa else QLearning(epsilon=0.25)
+    found = equilibria(P, learner)
+    slow = equilibria_by_force(P, 0.25, sarsa)
+    rows = [P.O[int(o)] for o in found.rows]
+
+    def key(g):
+        return tuple(g[o] for o in rows)
+
+    expected = {key(g): q for g, q in slow}
+    got = {key(by_row(P, e)): e for e in found}
+    # symmetric memory states: one of a class is enough
+    assert set(got) <= set(expected)
+    assert bool(got) == bool(expected)
+    if found.looked_at == found.cells:
+        assert set(got) == set(expected)
+    for g, e in got.items():
+        for (o, a), x in expected[g].items():
+            assert e.q[o, a] == pytest.approx(x, abs=1e-6)
+
+
+@given(st.data())
+@settings(max_examples=25)
+def test_exact_and_float_answers_agree(data):
+    P = data.draw(pomdps(most_observations=2))
+    learner = data.draw(
+        st.sampled_from(
+            [
+                QLearning(epsilon=TENTH),
+                Sarsa(lam=0, epsilon=TENTH),
+                Sarsa(lam=Fraction(1, 2), epsilon=TENTH),
+                MonteCarlo(epsilon=TENTH),
+                DoubleQLearning(epsilon=TENTH),
+            ]
+        )
+    )
+    exact, floats = equilibria(P, learner, exact=True), equilibria(P, learner)
+    assert [by_row(P, e) for e in exact] == [by_row(P, e) for e in floats]
+    for e, f in zip(exact, floats, strict=True):
+        assert e.kind == f.kind
+        assert float(e.value) == pytest.approx(f.value)
+        assert (
+            float(e.gap) == pytest.approx(f.gap, abs=1e-8) if e.gap is not None else f.gap is None
+        )
+
+
+@given(st.data())
+@settings(max_examples=30)
+def test_blocks_and_single_tables_agree_within_the_stated_bound(data):
+    P = augment(data.draw(pomdps(most_observations=2)), data.draw(families(1)))
+    learner = data.draw(st.sampled_from([QLearning(), Sarsa(lam=0), Sarsa(lam=0.5), MonteCarlo()]))
+    n = data.draw(st.sampled_from([1, 3])) if learner == Sarsa(lam=0) else 1
+    target = target_of(learner, n)
+    task = DenseTask(P, target, 0.2)
+    actions = np.array([[data.draw(st.integers(0, len(P.A) - 1)) for _ in task.rows]])
+    block = task.look_at(actions)
+    whole = np.zeros(len(P.O), dtype=np.int64)
+    whole[task.rows] = actions[0]
+    q = Learned(P, target, 0.2, FLOATS).q(Policy.from_actions(P, whole))[task.rows]
+    assert np.abs(block.q[0] - q).max() <= min(block.bound[0], 1e-9)
+    A, c = task.affine(task.greedy(actions)[0])
+    assert np.abs(A @ q.ravel() + c).max() < 1e-9  # the mean field of the cell is at rest there
+    assert np.linalg.eigvals(A).real.max() < 0
+
+
+@given(st.data())
+@settings(max_examples=20)
+def test_sarsa_monte_carlo_and_n_step_tables_are_those_of_td_and_of_evaluate(data):
+    P = data.draw(pomdps(most_observations=2))
+    g = Policy.from_actions(P, np.zeros(len(P.O), dtype=np.int64))
+    b = exploring(P, g, 0.2)
+    for target, expected in (
+        (target_of(Sarsa(lam=0.5)), td_values(P, b, lam=0.5).q),
+        (target_of(Sarsa(lam=0), n=3), td_values(P, b, n=3).q),
+        (target_of(MonteCarlo()), evaluate(P, b).q),
+    ):
+        got = Learned(P, target, 0.2, FLOATS).q(g)
+        assert np.allclose(got, expected.raw, equal_nan=True, atol=1e-9)
+
+
+# ---------------------------------------------------------------------- what must hold
+
+
+@given(pomdps(most_observations=1, most_states=3), st.booleans())
+@settings(max_examples=25)
+def test_where_observations_tell_the_states_every_equilibrium_is_optimal(P, double):
+    seen = POMDP.from_functions(
+        name="seen",
+        A=P.A,
+        p=P.p,
+        omega=lambda s: {s: 1},
+        mu=dict(P.mu),
+        gamma=P.gamma,
+        terminal={"end"},
+    )
+    learner = (DoubleQLearning if double else QLearning)(epsilon=TENTH)
+    found = equilibria(seen, learner, exact=True)
+    assert len(found) >= 1
+    rows = found.rows
+    values = []
+    for code in range(len(seen.A) ** len(rows)):
+        actions = np.zeros(len(seen.O), dtype=np.int64)
+        for i, o in enumerate(rows):
+            actions[o] = code // len(seen.A) ** i % len(seen.A)
+        values.append(evaluate(seen, Policy.from_actions(seen, actions), exact=True).value)
+    assert {e.value for e in found} == {max(values)}
+
+
+@given(st.data())
+@settings(max_examples=15)
+def test_renaming_actions_renames_the_equilibria(data):
+    P = data.draw(pomdps(most_observations=2))
+    turned = P.relabel(A=lambda a: f"not {a}")
+    one, other = (equilibria(X, QLearning(epsilon=TENTH), exact=True) for X in (P, turned))
+    assert [by_row(P, e) for e in one] == [
+        {o: a.removeprefix("not ") for o, a in by_row(turned, e).items()} for e in other
+    ]
+
+
+def test_symmetric_memory_states_are_looked_at_once():
+    E = augment(recall_variant(), "B2")
+    found = equilibria(E, QLearning(epsilon=TENTH))
+    assert found.looked_at < found.cells == 4096
+    assert found.complete
+    assert {round(e.value, 9) for e in found} == {-10}
+
+
+def test_a_long_run_with_small_steps_stays_at_a_strict_equilibrium():
+    """It is not left again, and the table is the predicted one and not the other's."""
+    P = habit()
+    found = {e.policy.actions[0]: e for e in equilibria(P, QLearning(epsilon=0.1))}
+    run = learn(P, QLearning(epsilon=0.1, step=0.002), steps=300_000, seeds=16, every=3000)
+    late = run.actions[:, 50:, 0]
+    assert (late == late[:, :1]).all()
+    assert set(late[:, 0]) <= set(found)
+    for q, a in zip(run.tables["q"][:, 0], late[:, 0], strict=True):
+        assert np.abs(q - found[a].q.raw[0]).max() < 0.6
+        assert np.abs(q - found[1 - a].q.raw[0]).max() > 1
+
+
+# ---------------------------------------------------------------------- what is refused
+
+
+def test_epsilon_0_leaves_rows_unvisited_and_their_tables_undefined():
+    E = augment(recall(), "B1")
+    found = equilibria(E, QLearning(epsilon=0), exact=True)
+    assert found.undefined > 0
+    assert not found.none_exists
+    P = recall()  # one row, always visited
+    assert equilibria(P, QLearning(epsilon=0), exact=True).undefined == 0
+
+
+def test_a_budget_is_told():
+    found = equilibria(augment(recall(), "OA1"), QLearning(epsilon=0.1), most=100)
+    assert not found.complete
+    assert not found.none_exists
+    assert found.looked_at == 100
+    assert "not all of 1,296" in repr(found)
+
+
+@pytest.mark.parametrize("epsilon", [-0.1, 1.5])
+def test_epsilon_outside_its_range_is_refused(epsilon):
+    with pytest.raises(OptionError, match=r"epsilon must lie in \[0, 1\], not"):
+        equilibria(recall(), QLearning(), epsilon=epsilon)
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda P: equilibria("recall", QLearning()), WrongType, "needs a POMDP"),
+        (lambda P: equilibria(P, ActorCritic()), WrongType, "greedy learner"),
+        (lambda P: equilibria(P, QLearning), WrongType, "greedy learner"),
+        (lambda P: equilibria(P, QLearning(), exact=True), NotExact, "epsilon, not 0.01"),
+        (lambda P: equilibria(P, Sarsa(epsilon=TENTH), exact=True), NotExact, "lam, not 0.5"),
+        (lambda P: equilibria(P, QLearning(max_episode_steps=9)), OptionError, "=9; leave it out"),
+        (
+            lambda P: equilibria(P, QLearning(), n=3),
+            WorkbenchError,
+            r"n=3 goes with Sarsa\(lam=0\)",
+        ),
+        (lambda P: equilibria(P, Sarsa(lam=0.5), n=3), WorkbenchError, "not both"),
+        (lambda P: equilibria(P, Sarsa(lam=0), n=0), WrongType, "at least 1"),
+        (lambda P: equilibria(P, QLearning(), most=0), OptionError, "most must be at least 1"),
+    ],
+)
+def test_bad_arguments_are_refused(call, error, message):
+    with pytest.raises(error, match=message):
+        call(recall())
+
+
+def test_tasks_too_large_are_named_with_their_size():
+    def p(s, a):
+        return {(min(s + a, 600), 0): 1}
+
+    P = POMDP.from_functions(
+        name="long", A=[0, 1], p=p, omega=lambda s: {"o": 1}, mu={0: 1}, gamma=0.5, terminal={600}
+    )
+    with pytest.raises(TooLarge, match=r"600 states that are not terminal.*up to 400"):
+        equilibria(P, QLearning())
+
+
+def test_symbols_are_sent_to_the_subdivision():
+    with pytest.raises(WorkbenchError, match="holds symbols"):
+        equilibria(recall(gamma=sympy.Symbol("g")), QLearning())
+
+
+def test_tasks_that_do_not_end_have_equilibria_too():
+    """Two states that look alike; staying pays 1 in one of them, and the long run counts."""
+    P = POMDP.from_functions(
+        name="for ever",
+        A=["stay", "go"],
+        p=lambda s, a: {(s if a == "stay" else 1 - s, int(s and a == "stay")): 1},
+        omega=lambda s: {"o": 1},
+        mu={0: 1},
+        gamma=Fraction(1, 2),
+    )
+    found = equilibria(P, QLearning(epsilon=TENTH), exact=True)
+    assert [by_row(P, e)["o"] for e in found] == ["stay"]
+    assert found[0].q["o", "stay"] == 1  # half of the time there, and 1/2 + 1/2 q

@@ -1,0 +1,413 @@
+"""The fixed points of greedy learners: at which greedy policies can learning settle?
+
+For each greedy policy g: behave epsilon-greedily on g for ever, let the learner converge to its
+table q_g (`learned_values`), and look whether g is greedy on q_g.
+
+    strict    g(o) is the only best action in every row: with small steps the learner stays there
+    tied      g is greedy on q_g, but some row has several best actions: q_g lies on a border of cells
+    neither   the table leaves the cell: g is no fixed point, and one pair (o, a) shows it
+
+If no g is a fixed point, then no table is, in the inside of any cell: the learner can only chatter
+along borders (`slides`) or go round. Strict fixed points are locally stable: inside its cell the
+mean field is dq/dt = D (T q - q) with D positive and diagonal and T a contraction in a weighted
+maximum norm, whose every eigenvalue has a negative real part; `rate` is the largest of them.
+
+>>> from fractions import Fraction
+>>> from workbench.learning.learners import QLearning
+>>> from workbench.model.pomdp import POMDP
+>>> P = POMDP.from_functions(name="twice", A=["l", "r"], p=lambda s, a: {("end", int(s == a)) if s else (a, 0): 1},
+...                          omega=lambda s: {"o": 1}, mu={"": 1}, gamma=Fraction(1, 2), terminal={"end"})
+>>> found = equilibria(P, QLearning(epsilon=Fraction(1, 10)), exact=True)
+>>> [(e.policy.row("o"), e.value, e.strict) for e in found], found.complete
+([({'l': Fraction(1, 1)}, Fraction(1, 2), True), ({'r': Fraction(1, 1)}, Fraction(1, 2), True)], True)
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import product
+from typing import Any, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.equilibrium.greedy_cells import DenseTask, blocks
+from workbench.equilibrium.learned_values import (
+    Learned,
+    Target,
+    check_epsilon,
+    deciding_rows,
+    exploring,
+    target_of,
+)
+from workbench.errors import NeverEnds, NotExact, WorkbenchError, WrongType
+from workbench.evaluation.evaluate import evaluate
+from workbench.evaluation.fields import FLOATS, RATIONALS, Field
+from workbench.evaluation.visits import known
+from workbench.learning.learners import Learner, check_count
+from workbench.model.numbers import Number, is_symbolic, to_float
+from workbench.model.policy import Policy
+from workbench.model.pomdp import POMDP
+from workbench.model.space import Label, show
+from workbench.model.table import Table
+from workbench.progress import Waiting
+
+TOLERANCE = 1e-9
+"""In floats, q-values closer than this (relative to the largest, or to 1) count as tied."""
+
+MOST_TIED = 1_024
+"""So many choices among ties are tried to see whether they matter."""
+
+MOST_CELLS = 1_000_000
+"""So many greedy policies are looked at unless `most` says otherwise."""
+
+
+@dataclass(frozen=True, eq=False)
+class Equilibrium:
+    """A greedy policy that is greedy on the table that it leads to.
+
+    Attributes
+    ----------
+    policy : the greedy policy g; where it is not unique, the one whose epsilon-greedy behaviour the
+        table belongs to.
+    q : `q[o, a]`, the table; undefined in rows that no behaviour sees.
+    value : what g is worth from mu; None (NaN in floats) where gamma is 1 and it never ends.
+    behaviour_value : the same of the epsilon-greedy behaviour, exploration included.
+    strict : whether every row has one best action.
+    gap : the smallest lead of a greedy action over the next best of its row.
+    ties : {o: the best actions} for the rows that have several.
+    """
+
+    P: POMDP
+    target: Target
+    epsilon: Number
+    policy: Policy
+    q: Table
+    value: Number
+    behaviour_value: Number
+    strict: bool
+    gap: Number
+    ties: dict[Label, tuple[Label, ...]]
+
+    @property
+    def kind(self) -> str:
+        return "strict" if self.strict else "tied"
+
+    @cached_property
+    def robust(self) -> bool | None:
+        """Whether every choice among the ties leads to this very table; None if there are too many
+        choices to tell."""
+        if math.prod(len(best) for best in self.ties.values()) > MOST_TIED:
+            return None
+        is_exact = self.q.raw.dtype == object
+        learned = Learned(self.P, self.target, self.epsilon, RATIONALS if is_exact else FLOATS)
+        rows, q = deciding_rows(self.P), self.q.raw
+        near = 0 if is_exact else TOLERANCE * max(1.0, float(np.nanmax(np.abs(q))))
+        for choice in product(*self.ties.values()):
+            actions = self.policy.actions.copy()
+            for o, a in zip(self.ties, choice, strict=True):
+                actions[self.P.O.index(o)] = self.P.A.index(a)
+            other = learned.q(Policy.from_actions(self.P, actions))
+            if any(abs(x - y) > near for x, y in zip(q[rows].flat, other[rows].flat, strict=True)):
+                return False
+        return True
+
+    @property
+    def stable(self) -> bool | None:
+        """True where the fixed point is strict; also, with gamma below 1, where it is robust: then
+        the maximum norm falls in every cell around it. None where the borders decide."""
+        return True if self.strict or (self.P.gamma < 1 and self.robust) else None
+
+    @cached_property
+    def rate(self) -> float:
+        """The largest real part of an eigenvalue of the mean field inside the cell."""
+        task = DenseTask(self.P, self.target, to_float(self.epsilon))
+        A, _ = task.affine(self.policy.prob.floats[task.rows])
+        return float(np.linalg.eigvals(A).real.max())
+
+    @property
+    def behaviour(self) -> Policy:
+        """The epsilon-greedy policy."""
+        return exploring(self.P, self.policy, self.epsilon)
+
+    def __repr__(self) -> str:
+        rows = deciding_rows(self.P)
+        acts = self.policy.actions
+        shown = ", ".join(f"{show(self.P.O[o])}: {show(self.P.A[acts[o]])}" for o in rows[:8])
+        more = f", ... ({len(rows)})" if len(rows) > 8 else ""
+        return f"{self.kind} equilibrium of value {self.value} at {{{shown}{more}}}"
+
+
+@dataclass(frozen=True, eq=False)
+class Equilibria(Sequence[Equilibrium]):
+    """The fixed points that were found, best first, and how far the search went.
+
+    Attributes
+    ----------
+    found : the fixed points; of those that permutations of memory states carry into one another,
+        one at least.
+    cells : how many greedy policies there are; looked_at : how many were looked at, after symmetry.
+    complete : whether every greedy policy was looked at, or one that symmetry makes its equal.
+    undefined : how many have no table: a row is never visited (epsilon 0), or nothing ever ends.
+    refuted : `refuted[i]`, the greedy actions by row of each policy that is no fixed point, with
+        `rows`, `refuted_row[i]` and `refuted_action[i]`: there that action is better.
+    tolerance : how close counts as tied; 0 in exact arithmetic.
+    """
+
+    P: POMDP
+    learner: Learner
+    epsilon: Number
+    found: tuple[Equilibrium, ...]
+    cells: int
+    looked_at: int
+    complete: bool
+    undefined: int
+    rows: NDArray[np.int64]
+    refuted: NDArray[np.int64]
+    refuted_row: NDArray[np.int64]
+    refuted_action: NDArray[np.int64]
+    tolerance: float
+    exact: bool
+
+    @overload
+    def __getitem__(self, i: int) -> Equilibrium: ...
+    @overload
+    def __getitem__(self, i: slice) -> Sequence[Equilibrium]: ...
+    def __getitem__(self, i: int | slice) -> Equilibrium | Sequence[Equilibrium]:
+        return self.found[i]
+
+    def __len__(self) -> int:
+        return len(self.found)
+
+    def __iter__(self) -> Iterator[Equilibrium]:
+        return iter(self.found)
+
+    @property
+    def none_exists(self) -> bool:
+        """Whether it is certain that no greedy policy is a fixed point."""
+        return self.complete and not self.found and not self.undefined
+
+    def __repr__(self) -> str:
+        how = "exactly" if self.exact else f"in floats, ties within {self.tolerance:.0e}"
+        part = "all" if self.complete else "not all"
+        lines = [
+            f"{self.learner.kind} with epsilon {self.epsilon} on {self.P.name}: "
+            f"{len(self)} fixed points ({how}); {part} of {self.cells:,} greedy policies, "
+            f"{self.looked_at:,} looked at"
+            + (f", {self.undefined:,} undefined" if self.undefined else "")
+        ]
+        return "\n".join([*lines, *(f"  {e}" for e in self.found[:20])])
+
+    def to_frame(self) -> Any:
+        """One row for each fixed point."""
+        import pandas as pd
+
+        return pd.DataFrame(
+            [
+                {
+                    "kind": e.kind,
+                    "value": e.value,
+                    "behaviour_value": e.behaviour_value,
+                    "gap": e.gap,
+                    "rate": e.rate,
+                    **{show(self.P.O[o]): self.P.A[e.policy.actions[o]] for o in self.rows},
+                }
+                for e in self.found
+            ]
+        )
+
+
+def equilibria(
+    P: POMDP,
+    learner: Learner,
+    epsilon: Number | None = None,
+    *,
+    exact: bool = False,
+    n: int = 1,
+    most: int = MOST_CELLS,
+) -> Equilibria:
+    """Find the greedy policies at which a learner can settle.
+
+    Parameters
+    ----------
+    P : the POMDP, augmented or not.
+    learner : `QLearning(...)`, `DoubleQLearning(...)`, `Sarsa(...)` or `MonteCarlo(...)`; its
+        epsilon, gamma and lambda count, its step does not: these are the limits of small steps.
+    epsilon : instead of the learner's own. With 0, values of actions never taken are read as limits
+        of ever rarer exploration, and undefined where this leads to rows that are never visited.
+    exact : rationals; model, epsilon and lambda must hold no floats. Floats refute a policy only
+        where a bound on their error allows it.
+    n : makes n-step Sarsa of Sarsa(lam=0).
+    most : look at so many greedy policies at most; `complete` says whether it was enough.
+    """
+    if not isinstance(P, POMDP):
+        raise WrongType(f"equilibria needs a POMDP, not {P!r}")
+    target = target_of(learner, n)
+    check_count("most", most)
+    assert hasattr(learner, "epsilon")
+    assert hasattr(learner, "gamma")
+    epsilon = check_epsilon(learner.epsilon if epsilon is None else epsilon)
+    if learner.gamma is not None:
+        P = P.with_gamma(learner.gamma)
+    if P.symbols or is_symbolic(epsilon) or is_symbolic(target.lam):
+        raise WorkbenchError(
+            f"{P.name} holds symbols: `subdivide` answers for every value of theirs at once"
+        )
+    field: Field = RATIONALS if exact else FLOATS
+    if exact:
+        _require_exact(P, epsilon, target)
+    return _Search(P, learner, target, epsilon, field, most).run()
+
+
+def _require_exact(P: POMDP, epsilon: Number, target: Target) -> None:
+    P.require_exact()
+    for name, x in (("epsilon", epsilon), ("lam", target.lam)):
+        if isinstance(x, float):
+            raise NotExact(f"exact arithmetic needs an exact {name}, not {x!r}: use a Fraction")
+
+
+class _Search:
+    """One call of `equilibria`."""
+
+    def __init__(
+        self,
+        P: POMDP,
+        learner: Learner,
+        target: Target,
+        epsilon: Number,
+        field: Field,
+        most: int,
+    ):
+        self.P, self.learner, self.target = P, learner, target
+        self.epsilon, self.field, self.most = epsilon, field, most
+        self.rows = deciding_rows(P)
+        self.cells = len(P.A) ** len(self.rows)
+        self.learned = Learned(P, target, epsilon, field)
+        self.found: list[Equilibrium] = []
+        self.refuted: list[tuple[NDArray[np.int64], int, int]] = []
+        self.undefined = 0
+        self.looked_at = 0
+
+    def run(self) -> Equilibria:
+        task = DenseTask(self.P, self.target, to_float(self.epsilon))
+        in_blocks = task.ends and self.epsilon > 0
+        complete = True
+        with Waiting(f"fixed points on {self.P.name}") as waiting:
+            for actions in blocks(self.P, self.rows, task.block_size() if in_blocks else 64):
+                if self.looked_at + len(actions) > self.most:
+                    actions, complete = actions[: self.most - self.looked_at], False
+                if in_blocks:
+                    self._decide_block(task, actions)
+                else:
+                    for row in actions:
+                        self._decide(row)
+                self.looked_at += len(actions)
+                waiting.report(
+                    min(self.looked_at / min(self.cells, self.most), 1.0),
+                    f"{self.looked_at:,} of at most {self.cells:,}, {len(self.found)} found",
+                )
+                if not complete:
+                    break
+        return self._result(complete)
+
+    def _decide_block(self, task: DenseTask, actions: NDArray[np.int64]) -> None:
+        block = task.look_at(actions)
+        scale = np.maximum(1.0, np.abs(np.where(np.isnan(block.q), 0.0, block.q)).max(axis=(1, 2)))
+        sure = block.bound if self.field.is_exact else TOLERANCE * scale
+        out = block.worst > sure
+        for i in np.flatnonzero(out).tolist():
+            self.refuted.append((actions[i], int(block.row[i]), int(block.better[i])))
+        for i in np.flatnonzero(~out).tolist():
+            self._decide(actions[i])
+
+    def _decide(self, actions: NDArray[np.int64]) -> None:
+        """Decide one greedy policy with the table over the field."""
+        whole = np.zeros(len(self.P.O), dtype=np.int64)
+        whole[self.rows] = actions
+        greedy = Policy.from_actions(self.P, whole)
+        try:
+            q = self.learned.q(greedy)
+        except NeverEnds:
+            self.undefined += 1
+            return
+        if not known(q[self.rows]).all():
+            self.undefined += 1
+            return
+        table = q[self.rows]
+        own = table[np.arange(len(actions)), actions]
+        over = table - own[:, None]
+        near = self._near(table)
+        better = np.argwhere(np.asarray(over > near, dtype=bool))
+        if len(better):
+            self.refuted.append((actions, int(better[0][0]), int(better[0][1])))
+            return
+        self.found.append(self._equilibrium(greedy, q, actions, over, near))
+
+    def _near(self, table: NDArray[Any]) -> Any:
+        if self.field.is_exact:
+            return self.field.one(0)
+        return TOLERANCE * max(1.0, float(np.abs(table).max()))
+
+    def _equilibrium(
+        self,
+        greedy: Policy,
+        q: NDArray[Any],
+        actions: NDArray[np.int64],
+        over: NDArray[Any],
+        near: Any,
+    ) -> Equilibrium:
+        P = self.P
+        others = np.ones(over.shape, dtype=bool)
+        others[np.arange(len(actions)), actions] = False
+        ties: dict[Label, tuple[Label, ...]] = {}
+        for i in range(len(actions)):
+            best = [P.A[j] for j in range(len(P.A)) if not over[i, j] < -near]
+            if len(best) > 1:
+                ties[P.O[int(self.rows[i])]] = tuple(best)
+        exact = self.field.is_exact
+        gap = min((-x for x in over[others]), default=None)
+        if gap is not None:
+            gap = self.field.back(gap)
+        return Equilibrium(
+            P=P,
+            target=self.target,
+            epsilon=self.epsilon,
+            policy=greedy,
+            q=Table(q, P.O, P.A, self.field if exact else None, "q(o, a)"),
+            value=self._value(greedy),
+            behaviour_value=self._value(exploring(P, greedy, self.epsilon)),
+            strict=not ties,
+            gap=gap,
+            ties=ties,
+        )
+
+    def _value(self, pi: Policy) -> Number:
+        try:
+            return evaluate(self.P, pi, exact=self.field.is_exact).value
+        except NeverEnds:
+            return None if self.field.is_exact else np.nan
+
+    def _result(self, complete: bool) -> Equilibria:
+        def key(e: Equilibrium) -> float:
+            return -np.inf if e.value is None or e.value != e.value else float(e.value)
+
+        refuted, row, action = zip(*self.refuted, strict=True) if self.refuted else ((), (), ())
+        return Equilibria(
+            P=self.P,
+            learner=replace(self.learner),
+            epsilon=self.epsilon,
+            found=tuple(sorted(self.found, key=key, reverse=True)),
+            cells=self.cells,
+            looked_at=self.looked_at,
+            complete=complete,
+            undefined=self.undefined,
+            rows=self.rows,
+            refuted=np.array(refuted, dtype=np.int64).reshape(len(refuted), len(self.rows)),
+            refuted_row=np.array(row, dtype=np.int64),
+            refuted_action=np.array(action, dtype=np.int64),
+            tolerance=0.0 if self.field.is_exact else TOLERANCE,
+            exact=self.field.is_exact,
+        )

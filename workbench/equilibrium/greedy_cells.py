@@ -1,0 +1,290 @@
+"""Greedy policies in blocks: which one is greedy on the table that it leads to, in floats.
+
+The tables q fall into cells, one for each greedy policy g: |A|^rows of them, where a row is an
+observation that some behaviour sees. In a cell behaviour and weights do not change, so that its
+candidate for a fixed point is one table (`learned_values`), and g is a fixed point iff
+
+    d(g) = max_{o, a} [ q_g(o, a) - q_g(o, g(o)) ] <= 0.
+
+A block of cells is a batch of dense linear systems. Each d(g) comes with a bound on its error, so
+that d(g) > bound refutes a cell for certain: with the residual rho of d = mu + P_b^T d and h the
+expected number of steps to the end,
+
+    |d - computed|_1 <= |rho|_1 max h,      |P(.|o) - computed|_1 <= 2 delta / (weight of o - delta) = eta
+    |v - computed|   <= |(I - gamma K)^-1| ( |residual| + eta (max |R| + gamma max |v|) )
+
+and rounding of every sum is added as (its length) times the unit of floats times its absolute sum.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.equilibrium.learned_values import Target, deciding_rows
+from workbench.errors import TooLarge
+from workbench.evaluation.chain import dynamics
+from workbench.evaluation.fields import FLOATS
+from workbench.model.numbers import to_float
+from workbench.model.policy import uniform
+from workbench.model.pomdp import POMDP
+from workbench.optima.symmetry import Interchangeable, interchangeable
+
+Floats = NDArray[np.float64]
+
+_NUMBERS_A_BLOCK = 4_000_000
+MOST_DENSE = 400
+"""Products with more states than this that are not terminal are not looked at in blocks."""
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """What a block of cells leads to.
+
+    Attributes
+    ----------
+    actions : `actions[cell, row]`, the greedy actions.
+    q : `q[cell, row, a]`; bound : `bound[cell]`, on the error of any difference of two entries.
+    worst : `worst[cell]`, d(g); row, better : where it is taken, the row and the better action.
+    gap : `gap[cell]`, the smallest lead of a greedy action over the next one in its row.
+    """
+
+    actions: NDArray[np.int64]
+    q: Floats
+    bound: Floats
+    worst: Floats
+    row: NDArray[np.int64]
+    better: NDArray[np.int64]
+    gap: Floats
+
+
+class DenseTask:
+    """A POMDP as dense arrays over the states that are not terminal and the rows that matter."""
+
+    def __init__(self, P: POMDP, target: Target, epsilon: float):
+        self.P, self.target, self.epsilon = P, target, epsilon
+        self.rows = deciding_rows(P)
+        alive = np.flatnonzero(~P.terminal.mask)
+        if len(alive) > MOST_DENSE:
+            raise TooLarge(
+                f"{P.name} has {len(alive):,} states that are not terminal; greedy policies are "
+                f"looked at in blocks up to {MOST_DENSE:,}. Take a smaller memory"
+            )
+        nS, nA = len(P.S), len(P.A)
+        outcome = np.repeat(np.arange(nS * nA), np.diff(P.p.row_ptr))
+        T, R = np.zeros((nS * nA, nS)), np.zeros(nS * nA)
+        np.add.at(T, (outcome, P.p.s_next), P.p.prob.floats)
+        np.add.at(R, outcome, P.p.prob.floats * P.p.r.floats)
+        W = np.zeros((nS, len(P.O)))
+        W[np.repeat(np.arange(nS), np.diff(P.omega.row_ptr)), P.omega.o] = P.omega.prob.floats
+        self.T = np.ascontiguousarray(T.reshape(nS, nA, nS)[alive][:, :, alive])
+        self.R, self.W = R.reshape(nS, nA)[alive], W[alive][:, self.rows]
+        self.mu = P.mu.prob.floats[alive]
+        self.gamma = to_float(P.gamma)
+        self.nA = nA
+
+    @cached_property
+    def ends(self) -> bool:
+        """Whether an episode ends, sooner or later, under every behaviour that takes every action:
+        only then the weights are expected visits, which is what blocks compute."""
+        chain = dynamics(self.P, FLOATS).follow(uniform(self.P).prob.floats)
+        return not bool((chain.visited & chain.stuck).any())
+
+    @property
+    def cells(self) -> int:
+        """How many greedy policies there are."""
+        return self.nA ** len(self.rows)
+
+    def block_size(self) -> int:
+        n = len(self.mu)
+        return max(1, _NUMBERS_A_BLOCK // (n * n + n * self.nA + len(self.rows) ** 2 * self.nA))
+
+    def greedy(self, actions: NDArray[np.int64]) -> Floats:
+        """The policies `[cell, row, a]` of greedy actions."""
+        return np.eye(self.nA)[actions]
+
+    def look_at(self, actions: NDArray[np.int64]) -> Block:
+        """Look at a block of cells."""
+        g = self.greedy(actions)
+        q, bound = self.values(g)
+        own = np.take_along_axis(q, actions[:, :, None], axis=2)
+        over = q - own
+        flat = over.reshape(len(over), -1)
+        place = np.argmax(flat, axis=1)
+        rest = np.where(g > 0, -np.inf, over)
+        return Block(
+            actions=actions,
+            q=q,
+            bound=bound,
+            worst=np.take_along_axis(flat, place[:, None], axis=1)[:, 0],
+            row=place // self.nA,
+            better=place % self.nA,
+            gap=-rest.reshape(len(over), -1).max(axis=1)
+            if self.nA > 1
+            else np.full(len(q), np.inf),
+        )
+
+    def shares(self, b: Floats) -> tuple[Floats, Floats, Floats]:
+        """P(s|o), the weight of each row and |P(.|o) - computed|_1, for behaviours `b[cell]`."""
+        n, eye = len(self.mu), np.eye(len(self.mu))
+        acts = np.einsum("so,coa->csa", self.W, b)
+        step = np.einsum("csa,sat->cst", acts, self.T)
+        back = eye - step.transpose(0, 2, 1)
+        d = np.linalg.solve(back, np.broadcast_to(self.mu[:, None], (len(b), n, 1)))[:, :, 0]
+        h = np.linalg.solve(eye - step, np.ones((len(b), n, 1)))[:, :, 0]
+        slack = (h - np.einsum("cst,ct->cs", step, h)).min(axis=1)
+        left = self.mu + np.einsum("cst,cs->ct", step, d) - d
+        unit = 4 * (n + self.nA + b.shape[1]) * np.finfo(float).eps
+        off = np.abs(left).sum(axis=1) + unit * (1 + 2 * np.abs(d).sum(axis=1))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            delta = off * np.where(slack > 0.5, 2 * h.max(axis=1), np.inf)
+            weighed = d[:, :, None] * self.W
+            total = weighed.sum(axis=1)
+            share = weighed / total[:, None, :]
+            rest = total - delta[:, None]
+            eta = np.where(rest > 0, 2 * delta[:, None] / rest, np.inf) + unit
+        return share, total, eta
+
+    def values(self, g: Floats) -> tuple[Floats, Floats]:
+        """q `[cell, row, a]` of the (mixtures of) greedy policies `g[cell, row, a]`, and the bound.
+
+        The bound is infinite for targets of more than one step: exact arithmetic decides there.
+        """
+        b = (1 - self.epsilon) * g + self.epsilon / self.nA
+        share, _, eta = self.shares(b)
+        target = g if self.target.greedy else b
+        if not self.target.is_one_step:
+            return self._long_values(b, share), np.full(len(g), np.inf)
+        R = np.einsum("cso,sa->coa", share, self.R)
+        into = np.einsum("sat,tp->sap", self.T, self.W)
+        K = np.einsum("cso,sap->coap", share, into)
+        M = self.gamma * np.einsum("coa,coap->cop", target, K)
+        r = np.einsum("coa,coa->co", target, R)
+        n = M.shape[1]
+        with np.errstate(all="ignore"):
+            system = np.eye(n) - M
+            both = np.stack([r, np.ones_like(r)], axis=2)
+            v, h = np.moveaxis(_solved(system, both), 2, 0)
+            q = R + self.gamma * np.einsum("coap,cp->coa", K, v)
+            left = np.abs(r + np.einsum("cop,cp->co", M, v) - v).max(axis=1)
+            slack = (h - np.einsum("cop,cp->co", M, h)).min(axis=1)
+            inverse = np.where((slack > 0.5) & (h.min(axis=1) > 0), 2 * h.max(axis=1), np.inf)
+            size = np.abs(self.R).max() + self.gamma * np.abs(v).max(axis=1)
+            unit = 4 * (len(self.mu) + self.nA + n) * np.finfo(float).eps
+            blurred = eta.max(axis=1) * size + unit * (size + np.abs(v).max(axis=1))
+            error = inverse * (left + blurred)
+            bound = 2 * (blurred + self.gamma * error)
+        return q, np.where(np.isfinite(bound), bound, np.inf)
+
+    def after(self, b: Floats) -> tuple[Floats, Floats]:
+        """w(s), what a target counts after its first step, as (alone) + (through) v; see
+        `td_targets`."""
+        n, nO = len(self.mu), b.shape[1]
+        alone, through = np.zeros((len(b), n)), np.broadcast_to(self.W, (len(b), n, nO))
+        if self.target.is_one_step:
+            return alone, through
+        acts = np.einsum("so,coa->csa", self.W, b)
+        step = self.gamma * np.einsum("csa,sat->cst", acts, self.T)
+        r = np.einsum("csa,sa->cs", acts, self.R)
+        if self.target.n > 1:
+            for _ in range(self.target.n - 1):
+                alone = r + np.einsum("cst,ct->cs", step, alone)
+                through = step @ through
+            return alone, through
+        lam = to_float(self.target.lam)
+        right = np.concatenate([lam * r[:, :, None], (1 - lam) * through], axis=2)
+        solved = _solved(np.eye(n) - lam * step, right)
+        return solved[:, :, 0], solved[:, :, 1:]
+
+    def affine(self, g: Floats) -> tuple[Floats, Floats]:
+        """The mean field inside one cell as dq/dt = A q + c, q flat over (row, a), one unit of time
+        being 1 / step steps of the learner.
+
+        q(o,a) moves towards its target at the share of steps that are spent in (o, a).
+        """
+        b = ((1 - self.epsilon) * g + self.epsilon / self.nA)[None]
+        share, total, _ = self.shares(b)
+        alone, through = self.after(b)
+        state = self.R + self.gamma * np.einsum("sat,t->sa", self.T, alone[0])
+        then = self.gamma * np.einsum("sat,to->sao", self.T, through[0])
+        fixed = np.einsum("so,sa->oa", share[0], state).ravel()
+        nO, nA = g.shape
+        toward = np.einsum("so,sap->oap", share[0], then).reshape(nO * nA, nO)
+        target = g if self.target.greedy else b[0]
+        mix = np.zeros((nO, nO * nA))
+        for o in range(nO):
+            mix[o, o * nA : (o + 1) * nA] = target[o]
+        rate = (total[0] / total[0].sum())[:, None] * b[0]
+        A = rate.ravel()[:, None] * (toward @ mix - np.eye(nO * nA))
+        return A, rate.ravel() * fixed
+
+    def _long_values(self, b: Floats, share: Floats) -> Floats:
+        """q of n-step and lambda targets under b."""
+        nO = b.shape[1]
+        begin = self.gamma * np.einsum("cso,coa,sat->cot", share, b, self.T)
+        first = np.einsum("cso,coa,sa->co", share, b, self.R)
+        alone, through = self.after(b)
+        v = _solved(
+            np.eye(nO) - begin @ through,
+            (first + np.einsum("cos,cs->co", begin, alone))[:, :, None],
+        )[:, :, 0]
+        w = alone + np.einsum("cso,co->cs", through, v)
+        state = self.R + self.gamma * np.einsum("sat,ct->csa", self.T, w)
+        return np.einsum("cso,csa->coa", share, state)
+
+
+def _solved(system: Floats, right: Floats) -> Floats:
+    """Solutions of a batch of systems; NaN for the singular ones."""
+    try:
+        return np.linalg.solve(system, right)
+    except np.linalg.LinAlgError:
+        found = np.full(right.shape, np.nan)
+        for i in range(len(system)):
+            try:
+                found[i] = np.linalg.solve(system[i], right[i])
+            except np.linalg.LinAlgError:
+                continue
+        return found
+
+
+def representatives(P: POMDP, rows: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
+    """Greedy actions `[row]`, at least one for each class of cells that permutations of the
+    memory states carry into one another."""
+    symmetry = interchangeable(P)
+    choice = np.full(len(P.O), -1, dtype=np.int64)
+    yield from _extended(P, rows, 0, choice, symmetry)
+
+
+def _extended(
+    P: POMDP,
+    rows: NDArray[np.int64],
+    depth: int,
+    choice: NDArray[np.int64],
+    symmetry: Interchangeable | None,
+) -> Iterator[NDArray[np.int64]]:
+    if depth == len(rows):
+        yield choice[rows]
+        return
+    o = int(rows[depth])
+    worth = range(len(P.A))
+    tried = worth if symmetry is None else np.flatnonzero(symmetry.worth_trying(choice, o)).tolist()
+    for a in tried:
+        choice[o] = a
+        yield from _extended(P, rows, depth + 1, choice, symmetry)
+    choice[o] = -1
+
+
+def blocks(P: POMDP, rows: NDArray[np.int64], size: int) -> Iterator[NDArray[np.int64]]:
+    """The representatives, `size` at a time."""
+    held: list[NDArray[np.int64]] = []
+    for actions in representatives(P, rows):
+        held.append(actions)
+        if len(held) == size:
+            yield np.array(held)
+            held = []
+    if held:
+        yield np.array(held)
