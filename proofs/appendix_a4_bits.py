@@ -35,8 +35,9 @@ from proofs.ledger import Evidence, checked, claim, proved, refuted
 from proofs.ledger.prose import table_text, text
 from workbench import POMDP, is_sufficiently_expressive, reachable_beliefs
 from workbench.model.beliefs import BeliefGraph
-from workbench.model.space import Label, show
+from workbench.model.space import Label
 from workbench.sufficiency.update import verify_f
+from workbench.text import show
 
 
 def printed_bound(P: POMDP) -> int:

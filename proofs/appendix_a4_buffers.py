@@ -31,8 +31,9 @@ from proofs.appendix_a2_optimal import update_certificate
 from proofs.ledger import Evidence, claim, proved, refuted
 from proofs.ledger.prose import table_text, text
 from workbench import POMDP, is_sufficiently_expressive, reachable_beliefs
-from workbench.model.space import Label, show
+from workbench.model.space import Label
 from workbench.sufficiency.update import verify_f
+from workbench.text import show
 
 
 def pushes(m: Label, o: Label, a: Label) -> str:

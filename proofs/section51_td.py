@@ -28,7 +28,7 @@ from proofs.ledger.prose import q_certificate, table_text, text, value_certifica
 from proofs.section5_recall import blue
 from workbench import POMDP, Policy, augment, evaluate, td_values, uniform
 from workbench.evaluation.td import TDValues
-from workbench.model.space import show
+from workbench.text import show
 
 EPSILON = sympy.Symbol("epsilon")
 RED = (2, "push")

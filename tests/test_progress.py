@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+
 import pytest
 
 import workbench.progress as waiting_module
@@ -53,3 +55,48 @@ def test_an_interruption_takes_the_bar_away_as_well(monkeypatch):
         interrupted()
     assert waiting._bar is not None
     assert not waiting._bar.live.is_started
+
+
+def test_a_long_run_writes_a_line_to_a_log_now_and_then(monkeypatch, capsys):
+    monkeypatch.setattr(waiting_module, "PATIENCE", 0.0)
+    monkeypatch.setattr(waiting_module, "_BETWEEN", 0.0)
+    with Waiting("cells", logged=True) as waiting:
+        waiting.report(0.5, "1 of 2 [done]")
+        assert capsys.readouterr().err == ""  # nothing is due yet
+        monkeypatch.setattr(waiting_module, "_BETWEEN_LINES", 0.0)
+        waiting.report(0.5, "1 of 2 [done]")
+    assert capsys.readouterr().err == "cells: 1 of 2 [done]\n"
+
+
+def test_the_time_left_is_told_where_work_is_steady(monkeypatch):
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setattr(waiting_module, "PATIENCE", 0.0)
+    monkeypatch.setattr(waiting_module, "_BETWEEN", 0.0)
+    for steady in (True, False):
+        with Waiting("steps", steady=steady) as waiting:
+            waiting.began -= 30.0
+            waiting.report(0.25, "")
+            assert waiting._bar is not None
+            assert waiting._bar.tasks[0].fields["left"] == ("1.5 min left" if steady else "")
+
+
+def test_an_unknown_share_and_an_unwanted_display(monkeypatch):
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setattr(waiting_module, "PATIENCE", 0.0)
+    with Waiting("exploring") as waiting:
+        waiting.report(None, "12 states found")
+        assert waiting._bar is not None
+        assert waiting._bar.tasks[0].total is None
+    with Waiting("exploring", wanted=False) as waiting:
+        waiting.report(None, "12 states found")
+        assert waiting._bar is None
+
+
+def test_no_thread_draws_the_bar(monkeypatch):
+    """One that draws may use the global random generator, which the import of environments watches."""
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setattr(waiting_module, "PATIENCE", 0.0)
+    before = threading.active_count()
+    with Waiting("exploring") as waiting:
+        waiting.report(0.5, "half")
+        assert threading.active_count() == before

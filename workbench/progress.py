@@ -1,6 +1,10 @@
-"""A progress bar that appears once a computation has taken two seconds, and leaves nothing behind.
+"""One display of progress: it appears once a computation has taken two seconds, and leaves nothing
+behind.
 
-Where standard error is neither a terminal nor a notebook, nothing appears.
+Where standard error is neither a terminal nor a notebook, nothing appears, or (for long runs whose
+log somebody reads) a line now and then. The display is drawn by the thread that reports: a thread
+of its own may use the global random generator at any time, and the import of environments watches
+that generator.
 """
 
 from __future__ import annotations
@@ -9,23 +13,50 @@ import time
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
+from workbench.text import duration
+
 if TYPE_CHECKING:
+    from rich.console import Console
     from rich.progress import Progress
 
 PATIENCE = 2.0
 """Seconds before anything is shown."""
 
 _BETWEEN = 0.1
+"""Seconds between two drawings of the bar."""
+
+_BETWEEN_LINES = 30.0
+"""Seconds between two lines of a log, where nobody watches a bar move."""
 
 
 class Waiting:
-    """`with Waiting("best memoryless of gravity") as waiting: ... waiting.report(0.3, "12
-    nodes")`."""
+    """What a computation tells of itself while it works.
 
-    def __init__(self, what: str):
-        self.what = what
+    Parameters
+    ----------
+    what : the computation, in a few words; they stand before the bar.
+    wanted : whether anything may appear.
+    logged : whether lines are written where no bar can move.
+    steady : whether the share grows evenly, so that the time left can be told.
+    console : where; the error stream if None.
+
+    >>> with Waiting("best memoryless of gravity") as waiting:
+    ...     waiting.report(0.3, "12 nodes")
+    """
+
+    def __init__(
+        self,
+        what: str,
+        wanted: bool = True,
+        logged: bool = False,
+        steady: bool = False,
+        console: Console | None = None,
+    ):
+        self.what, self.wanted, self.logged, self.steady = what, wanted, logged, steady
         self.began = time.monotonic()
         self._next = self.began + PATIENCE
+        self._told = self.began
+        self._console = console
         self._bar: Progress | None = None
 
     @property
@@ -33,16 +64,56 @@ class Waiting:
         """Since the beginning."""
         return time.monotonic() - self.began
 
-    def report(self, share: float, text: str) -> None:
-        """How much is done, as a share of one, and a few words."""
+    def tell(self, text: str) -> None:
+        """A few words, where nobody knows how much is left."""
+        self.report(None, text)
+
+    def report(self, share: float | None, text: str) -> None:
+        """How much is done, as a share of one (None if nobody knows), and a few words."""
         now = time.monotonic()
-        if now < self._next:
+        if now < self._next or not self.wanted:
             return
         self._next = now + _BETWEEN
         if self._bar is None:
-            self._bar = _bar(self.what)
-            self._bar.start()
-        self._bar.update(self._bar.task_ids[0], completed=min(max(share, 0.0), 1.0), text=text)
+            self._bar = self._start()
+        if self._bar.disable:
+            if self.logged and now - self._told >= _BETWEEN_LINES:
+                self._told = now
+                line = ": ".join(part for part in (self.what, text) if part)
+                self._bar.console.print(line, soft_wrap=True, highlight=False, markup=False)
+            return
+        done = None if share is None else min(max(share, 0.0), 1.0)
+        self._bar.tasks[0].total = None if done is None else 1.0  # `update` cannot take it away
+        self._bar.update(
+            self._bar.task_ids[0],
+            completed=0.0 if done is None else done,
+            text=text,
+            left=_left(now - self.began, done) if self.steady else "",
+        )
+        self._bar.refresh()
+
+    def _start(self) -> Progress:
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+        columns = (
+            TextColumn("{task.description}", markup=False),
+            BarColumn(12),
+            TimeElapsedColumn(),
+            TextColumn("{task.fields[text]}", markup=False),
+            TextColumn("{task.fields[left]}", markup=False),
+        )
+        console = Console(stderr=True) if self._console is None else self._console
+        bar = Progress(
+            *columns,
+            console=console,
+            transient=True,
+            auto_refresh=False,
+            disable=not (console.is_terminal or console.is_jupyter),
+        )
+        bar.add_task(self.what, total=1.0, text="", left="")
+        bar.start()
+        return bar
 
     def __enter__(self) -> Self:
         return self
@@ -57,22 +128,12 @@ class Waiting:
             self._bar.stop()
 
 
-def _bar(what: str) -> Progress:
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+def _left(seconds: float, share: float | None) -> str:
+    """The time that is left if it goes on like this.
 
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(12),
-        TimeElapsedColumn(),
-        TextColumn("{task.fields[text]}"),
-    )
-    console = Console(stderr=True)
-    bar = Progress(
-        *columns,
-        console=console,
-        transient=True,
-        disable=not (console.is_terminal or console.is_jupyter),
-    )
-    bar.add_task(what, total=1.0, text="")
-    return bar
+    >>> _left(30.0, 0.25), _left(30.0, 0.0), _left(30.0, None)
+    ('1.5 min left', '', '')
+    """
+    if not share or share >= 1.0:
+        return ""
+    return f"{duration(seconds * (1.0 - share) / share)} left"

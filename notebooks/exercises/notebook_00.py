@@ -7,7 +7,7 @@ from typing import Any
 
 from pomdps import gravity, recall
 from workbench import augment, memories
-from workbench.model.space import show
+from workbench.text import show
 
 
 def exercise_1(answer: Any) -> bool | str:

@@ -7,7 +7,7 @@ from typing import Any
 
 from pomdps import recall
 from workbench import Policy, augment, evaluate
-from workbench.model.table import shown
+from workbench.text import shown
 
 
 def exercise_1(answer: Any) -> bool | str:

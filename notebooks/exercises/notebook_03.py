@@ -8,7 +8,7 @@ from typing import Any
 
 from pomdps import recall
 from workbench import POMDP, Policy, augment, evaluate, shortcuts, td_values, uniform
-from workbench.model.table import shown
+from workbench.text import shown
 
 LENGTH = 4
 

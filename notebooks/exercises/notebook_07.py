@@ -7,8 +7,8 @@ from typing import Any
 
 from pomdps import recall
 from workbench import POMDP, can_encode_optimal, is_sufficiently_expressive
-from workbench.model.space import show
 from workbench.sufficiency.update import verify_f
+from workbench.text import show
 
 WORDS = [format(i, "03b") for i in range(8)]
 

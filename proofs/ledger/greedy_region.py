@@ -29,7 +29,8 @@ from workbench import POMDP, Policy
 from workbench.evaluation.chain import field_of
 from workbench.evaluation.evaluate import Evaluation
 from workbench.model.policy import tie_order
-from workbench.model.space import Label, show
+from workbench.model.space import Label
+from workbench.text import show
 
 
 @dataclass

@@ -34,7 +34,7 @@ from workbench.explorer.html_page import SCRIPTS, explorer_page, part, styles
 from workbench.figures import memory_style
 from workbench.improvement.improve import iterates
 from workbench.model.policy import greedy_actions, tie_order
-from workbench.model.space import show
+from workbench.text import show
 
 py_mini_racer = pytest.importorskip(
     "py_mini_racer", reason="needs mini-racer, a JavaScript engine: extra test"

@@ -16,9 +16,9 @@ from workbench.explorer.widgets import (
     td_explorer,
 )
 from workbench.extras import MissingExtra
+from workbench.model.augment import memory_states
 from workbench.model.simulate import pair, simulate
-from workbench.model.space import show
-from workbench.model.table import shown
+from workbench.text import shown
 
 
 def rows_of(text):
@@ -62,9 +62,9 @@ def test_the_iterate_slider_shows_that_policy_and_its_value(n):
         pi = pi.toward(pi.greedy(evaluate(E, pi).q.raw), 0.05)
     assert f"value at iterate {n}: <b>{shown(evaluate(E, pi).value)}</b>" in explorer.text.value
     table = rows_of(explorer.text.value)
-    assert table[0] == ["π(a | o)", *(show(a) for a in E.A)]
+    assert table[0] == ["π(a | o)", *(E.A.text(a) for a in E.A)]
     for row, o in zip(table[1:], E.O, strict=True):
-        assert row[0] == show(o)
+        assert row[0] == E.O.text(o)
         assert [float(x) for x in row[1:]] == pytest.approx(
             [float(pi[o, a]) for a in E.A], abs=1e-4
         )
@@ -149,8 +149,8 @@ def test_the_td_explorer_shows_td_above_the_true_values(family, k, gamma, lam):
     E = augment(recall().with_gamma(gamma), f"{family}{k}")
     chosen = {}
     table = rows_of(explorer.text.value)
-    assert table[0][1:] == [show(a) for a in E.A]
-    labels = {show(o): o for o in E.O}
+    assert table[0][1:] == [E.A.text(a) for a in E.A]
+    labels = {E.O.text(o): o for o in E.O}
     for row in table[1:]:
         bold = [a for a, cell in zip(E.A, row[1:], strict=True) if cell.startswith("|")]
         (chosen[labels[row[0]]],) = bold
@@ -219,12 +219,12 @@ def test_the_stepper_walks_through_the_simulated_episode():
         table = rows_of(stepper.text.value)
         assert len(table) == t + 2
         s, m, o = step.state
-        assert table[-1] == [str(t), show(s), show(m), show(o), "", "", ""]
+        assert table[-1] == [str(t), s, memory_states(E).text(m), o, "", "", ""]
         assert f"step {t} of {len(episode)}" in stepper.text.value
         assert not stepper.controls["next"].disabled
         stepper.controls["next"].click()
         a, w = step.a
-        assert rows_of(stepper.text.value)[-2][4:] == [show(a), show(w), shown(step.r)]
+        assert rows_of(stepper.text.value)[-2][4:] == [str(a), w, shown(step.r)]
     assert "the episode is over" in stepper.text.value
     assert stepper.controls["next"].disabled
     over = stepper.text.value

@@ -57,13 +57,21 @@ def test_a_sweep_draws_each_curve_once_with_its_true_value_and_crossings():
     pi = Policy.deterministic(E, {EMPTY: (1, "push"), ONE: (2, "push")}, otherwise=(3, "keep"))
     sweep = sweep_lambda(E, pi, points=7)
     axes = figures.lambda_sweep(sweep).ravel()
-    assert [one.get_title() for one in axes] == ["q at ∅", "q at 1", "q at 2"]
+    assert [one.get_title() for one in axes] == ["q at ∅", "q at o 1", "q at o 2"]
     curves = {x.get_label(): x for x in axes[0].lines if x.get_gid() == "curve"}
-    assert set(curves) == {"1F, 2F, 3F", "1T", "2T"}  # 3T leads where pi never is
-    for label, a in (("1T", (1, "push")), ("2T", (2, "push")), ("1F, 2F, 3F", (3, "keep"))):
+    assert set(curves) == {
+        "1 keep, 2 keep, 3 keep",
+        "1 push",
+        "2 push",
+    }  # 3 push leads where pi never is
+    for label, a in (
+        ("1 push", (1, "push")),
+        ("2 push", (2, "push")),
+        ("1 keep, 2 keep, 3 keep", (3, "keep")),
+    ):
         assert curves[label].get_ydata() == pytest.approx(sweep.q[:, 0, E.A.index(a)])
         assert curves[label].get_xdata().tolist() == sweep.lam.tolist()
-    assert curves["1T"].get_linewidth() > curves["2T"].get_linewidth()
+    assert curves["1 push"].get_linewidth() > curves["2 push"].get_linewidth()
     assert len({str(x.get_linestyle()) + str(x._dash_pattern) for x in curves.values()}) == 3
     assert sorted(texts(axes[0], "name")) == sorted(curves)
     true = sorted(x.get_ydata()[0] for x in axes[0].lines if x.get_gid() == "true")
@@ -131,7 +139,7 @@ def test_a_slice_of_one_row_is_a_triangle():
     assert (np.isnan(found.flow[..., 0]) == ~inside).all()
     axes = figures.policy_flow(found)
     assert len([x for x in axes.patches if x.get_gid() == "basin"]) == inside.sum()
-    assert axes.get_xlabel() == "π(0T | ∅)"
+    assert axes.get_xlabel() == "π(0 push | ∅)"
 
 
 def test_the_rest_of_a_row_keeps_its_proportions():

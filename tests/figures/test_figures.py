@@ -24,8 +24,8 @@ from workbench import (
 )
 from workbench.errors import TooLarge, UnknownLabel, WorkbenchError
 from workbench.evaluation.lambda_sweep import sweep_lambda
-from workbench.evaluation.transition_diagram import memory_label
-from workbench.figures.heat_map import cell_text
+from workbench.model.augment import memory_states
+from workbench.text import shown
 
 # ---------------------------------------------------------------------- texts can be read
 
@@ -111,8 +111,8 @@ def test_a_q_table_shows_the_fractions_of_lemma_c4():
     }
     assert placed[0, 0] == "-11/12"
     assert np.allclose(axes.images[0].get_array(), evaluate(E, uniform(E)).q.raw)
-    assert [t.get_text() for t in axes.get_yticklabels()] == ["(0, o)", "(1, o)"]
-    assert [t.get_text() for t in axes.get_xticklabels()][:2] == ["(0, 0)", "(0, 1)"]
+    assert [t.get_text() for t in axes.get_yticklabels()] == ["0", "1"]
+    assert [t.get_text() for t in axes.get_xticklabels()][:2] == ["0:0", "0:1"]
 
 
 def test_undefined_cells_are_hatched_and_empty_and_the_policys_cells_framed():
@@ -154,7 +154,7 @@ def test_wide_tables_stand_up_and_huge_ones_are_refused():
     E = augment(recall4(), "B3")
     axes = figures.policy_table(uniform(E))
     assert axes.images[0].get_array().shape == (32, 8)
-    assert axes.get_yticklabels()[1].get_text() == "(0, 001)"
+    assert axes.get_yticklabels()[1].get_text() == "0:001"
     big = augment(gravity(), "O1")
     with pytest.raises(TooLarge, match="name some rows"):
         figures.policy_table(uniform(big))
@@ -172,7 +172,7 @@ def test_wide_tables_stand_up_and_huge_ones_are_refused():
     ],
 )
 def test_cells_keep_short_fractions(x, text):
-    assert cell_text(x) == text
+    assert shown(x, digits=3, longest=7, undefined="", noise=5e-13) == text
 
 
 def test_numbers_stand_out_from_their_cell():
@@ -273,7 +273,7 @@ def test_of_many_memory_states_the_most_visited_are_shown():
             time_in[s[1]] = time_in.get(s[1], 0) + visits
     top = sorted(time_in, key=time_in.get)[-3:]
     assert {one.get_title() for one in axes.ravel()} == {
-        f"memory {memory_label(E, m)}" for m in top
+        f"memory {memory_states(E).text(m)}" for m in top
     }
     assert "the 3 most visited of" in axes.ravel()[0].get_figure()._supxlabel.get_text()
 

@@ -19,7 +19,7 @@ from workbench import POMDP, Policy, augment, evaluate, uniform
 from workbench.errors import NeverEnds, NotExact, PolicyError, WorkbenchError, WrongType
 from workbench.evaluation.fields import FLOATS, RATIONALS
 from workbench.improvement import oracle as oracles_module
-from workbench.improvement.improve import brief, decreasing, improve, iterates
+from workbench.improvement.improve import decreasing, improve, iterates
 from workbench.improvement.loop_kernels import smallest_period
 from workbench.improvement.oracle import (
     FiniteHorizon,
@@ -30,6 +30,7 @@ from workbench.improvement.oracle import (
     has_finite_horizon,
     loop_for,
 )
+from workbench.text import brief
 
 HALF = Fraction(1, 2)
 WEIGHTS = st.sampled_from(["visits", "discounted", "stationary"])
@@ -508,7 +509,7 @@ def test_the_command_prints_one_table_in_80_columns(monkeypatch):
     assert max(map(len, result.output.splitlines())) <= 80
     rows = [line.split() for line in result.output.splitlines() if "fixed" in line]
     assert [(row[1], row[5]) for row in rows] == [("B1", "3/4"), ("B5", "3/4"), ("OA1", "1")]
-    assert "B1: (0, o): (1, 1); (1, o): (3, 1)" in result.output
+    assert "B1: 0 → 1:1; 1 → 3:1" in result.output
 
 
 def test_the_command_describes_chattering_and_takes_options(monkeypatch):

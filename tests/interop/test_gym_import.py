@@ -235,8 +235,8 @@ def test_what_is_no_environment_is_refused():
 
 
 def test_progress_appears_after_two_seconds(monkeypatch, capsys):
-    monkeypatch.setattr("workbench.interop.gym.late_progress.AFTER", 0.0)
-    monkeypatch.setattr("workbench.interop.gym.late_progress.EVERY", 0.0)
+    monkeypatch.setattr("workbench.progress.PATIENCE", 0.0)
+    monkeypatch.setattr("workbench.progress._BETWEEN", 0.0)
     monkeypatch.setenv("FORCE_COLOR", "1")
     from_gymnasium(toys.Line())
     assert "states found" in capsys.readouterr().err

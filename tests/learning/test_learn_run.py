@@ -251,6 +251,7 @@ def test_a_bar_is_shown_on_the_error_stream_only_where_somebody_sees_it(capsys, 
     learn(RECALL, QLearning(), steps=1000, seeds=1, progress=True)
     assert capsys.readouterr() == ("", "")
     monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setattr("workbench.progress.PATIENCE", 0.0)
     learn(RECALL, QLearning(), steps=1000, seeds=1, progress=True)
     shown = capsys.readouterr()
     assert "QLearning on recall×OA1" in shown.err

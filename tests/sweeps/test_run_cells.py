@@ -171,19 +171,20 @@ def test_cells_that_figures_share_are_computed_once(computed):
     assert len(computed) == len(cells)
 
 
-def test_progress_adds_up_and_is_shown(capsys):
+def test_progress_adds_up_and_is_shown(capsys, monkeypatch):
+    monkeypatch.setattr("workbench.progress.PATIENCE", 0.0)
     seen = []
     run_cells(cells_of(RECALL), find, report=seen.append)
     last = seen[-1]
     assert (last.cells, last.cells_done, last.steps, last.steps_done) == (4, 4, 28_000, 28_000)
-    assert "cells 4 done, 0 left" in describe(last, 1.0)
+    assert "4 of 4 cells, 0 of 0 M steps" in describe(last, 1.0)
     with progress_display() as report:
         report(last)
     from rich.console import Console
 
     with progress_display(Console(force_terminal=True, width=80)) as report:
         report(last)
-    assert "cells 4 done, 0 left" in capsys.readouterr().out
+    assert "4 of 4 cells, 0 of 0 M steps" in capsys.readouterr().out
 
 
 def test_the_numbers_are_tidy():

@@ -6,6 +6,8 @@ from typing import Annotated, Any
 
 import typer
 
+from workbench.text import brief
+
 
 def compare_command(
     task: Annotated[
@@ -65,26 +67,16 @@ def compare_command(
     )
 
 
-def _number(x: Any) -> str:
-    from fractions import Fraction
-
-    if isinstance(x, Fraction) and x.denominator < 1000:
-        return str(x)
-    return f"{float(x):.6g}"
-
-
 def _best(best: Any) -> str:
     if best is None:
         return "?"
-    return (
-        _number(best.value) if best.certified else f"{_number(best.value)} <= {_number(best.bound)}"
-    )
+    return brief(best.value) if best.certified else f"{brief(best.value)} <= {brief(best.bound)}"
 
 
 def _oracle(run: Any) -> str:
     if run is None:
         return "?"
-    return _number(run.value) if run.ended == "fixed" else f"~{_number(run.value)}"
+    return brief(run.value) if run.ended == "fixed" else f"~{brief(run.value)}"
 
 
 def _shortcuts(count: Any) -> str:

@@ -49,8 +49,8 @@ def save_diagram(task: str, P: POMDP, memory: Memory | None, path: Path) -> str:
 
 
 def _policy(E: POMDP) -> tuple[Policy, str]:
-    from workbench.model.table import shown
     from workbench.optima.yardsticks import best_memoryless
+    from workbench.text import shown
 
     best = best_memoryless(E, max_seconds=_SECONDS)
     kind = (

@@ -72,7 +72,7 @@ def improve_command(
 def _table(task: str, runs: dict[str, Improvement], caption: str) -> Table:
     from rich.table import Table
 
-    from workbench.improvement.improve import brief
+    from workbench.text import brief
 
     table = Table(title=f"Oracle loop on {task} from the uniform policy", caption=caption)
     table.add_column("memory")
@@ -91,7 +91,6 @@ def _table(task: str, runs: dict[str, Improvement], caption: str) -> Table:
 def _remarks(run: Improvement) -> list[str]:
     """The limit, if it is small enough to be told, and what the run itself notes."""
     from workbench.evaluation.evaluate import evaluate
-    from workbench.model.space import show
 
     found = []
     if run.limit is not None:
@@ -99,6 +98,9 @@ def _remarks(run: Improvement) -> list[str]:
         if len(reached) <= _MOST_ROWS_TOLD:
             actions = run.limit.actions
             found.append(
-                "; ".join(f"{show(run.P.O[o])}: {show(run.P.A[int(actions[o])])}" for o in reached)
+                "; ".join(
+                    f"{run.P.O.text(run.P.O[o])} → {run.P.A.text(run.P.A[int(actions[o])])}"
+                    for o in reached
+                )
             )
     return [*found, run.note] if run.note else found

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from workbench.text import brief
+
 if TYPE_CHECKING:
     from rich.table import Table
 
@@ -105,7 +107,7 @@ def _values(result: Necessity) -> Table:
     from rich.markup import escape
     from rich.table import Table
 
-    from workbench.sufficiency.needs_memory import between, show_attempt, verdict
+    from workbench.sufficiency.needs_memory import between, verdict
 
     table = Table(box=None, show_header=False, padding=(0, 2, 0, 0), pad_edge=False)
     table.add_column(no_wrap=True)
@@ -117,10 +119,10 @@ def _values(result: Necessity) -> Table:
             "best memoryless", "none", "no deterministic policy ends with probability one"
         )
     else:
-        sure = "certified" if best.certified else f"at most {show_attempt(best.bound)}"
-        table.add_row("best memoryless", show_attempt(best.value), f"deterministic, {sure}")
+        sure = "certified" if best.certified else f"at most {brief(best.bound)}"
+        table.add_row("best memoryless", brief(best.value), f"deterministic, {sure}")
     if result.stochastic is not None:
-        table.add_row("", show_attempt(result.stochastic), "stochastic, the best found")
+        table.add_row("", brief(result.stochastic), "stochastic, the best found")
     value = between(result.lower, result.upper, result.margin)
     table.add_row("best history-based", value, escape(result.history.how))
     table.add_row("needs memory", verdict(result.needed), escape(result.without.reason))
@@ -155,10 +157,9 @@ def _smaller(found: InFamily) -> str:
 
 
 def _best(found: InFamily) -> str:
-    from workbench.sufficiency.needs_memory import show_attempt
 
     values = [(x.value, x.memory) for x in found.tried[1:] if x.value is not None]
-    return f"; {max(values)[1]} reaches {show_attempt(max(values)[0])}" if values else ""
+    return f"; {max(values)[1]} reaches {brief(max(values)[0])}" if values else ""
 
 
 def _notes(result: Necessity) -> str:

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from workbench.text import rounded_count
+
 if TYPE_CHECKING:
     from rich.table import Table
 
@@ -102,14 +104,13 @@ def _numbers(line: ResultLine) -> tuple[str, ...]:
     curves = line.curves()
     late = curves.late()
     value = "-" if curves.values is None else f"{curves.values[:, -1].mean():.4f}"
-    return _count(line["steps"]), f"{line.seeds}", f"{late.mean():.2f}", f"{late.std():.2f}", value
-
-
-def _count(steps: int) -> str:
-    for size, unit in ((10**9, "G"), (10**6, "M"), (10**3, "k")):
-        if steps >= size:
-            return f"{steps / size:g}{unit}"
-    return str(steps)
+    return (
+        rounded_count(line["steps"]),
+        f"{line.seeds}",
+        f"{late.mean():.2f}",
+        f"{late.std():.2f}",
+        value,
+    )
 
 
 def _write_csv(listing: Listing, path: Path) -> None:
@@ -136,7 +137,7 @@ def _write_plot(listing: Listing, path: Path) -> None:
 
     panels: dict[str, dict[str, ResultLine]] = {}
     for line in listing.lines:
-        length = f", {_count(line['steps'])} steps" if line.learned else ""
+        length = f", {rounded_count(line['steps'])} steps" if line.learned else ""
         title = f"{line['task']}: {describe_result(line, listing)}{length}"
         panels.setdefault(title, {})[line["memory"]] = line
     draw_lines(panels).savefig(path)

@@ -60,10 +60,13 @@ def shortcuts_command(
 def describe_shortcut(E: POMDP, pi: Policy) -> str:
     """A deterministic policy by what it does on the observations that it reaches."""
     from workbench.evaluation.evaluate import evaluate
-    from workbench.model.space import show
 
     reached = evaluate(E, pi).reached
-    rows = [f"{show(o)}: {show(E.A[int(pi.actions[i])])}" for i, o in enumerate(E.O) if reached[o]]
+    rows = [
+        f"{E.O.text(o)} → {E.A.text(E.A[int(pi.actions[i])])}"
+        for i, o in enumerate(E.O)
+        if reached[o]
+    ]
     return "; ".join(rows[:12]) + (f"; and {len(rows) - 12} more" if len(rows) > 12 else "")
 
 
@@ -71,8 +74,7 @@ def _of_one(count: ShortcutCount) -> Table:
     from rich.markup import escape
     from rich.table import Table
 
-    from workbench.model.space import show
-    from workbench.model.table import shown
+    from workbench.text import shown
 
     table = Table(title=f"{count.P.name}: shortcuts of one optimal policy", title_justify="left")
     for column in ("o", "a"):
@@ -82,7 +84,10 @@ def _of_one(count: ShortcutCount) -> Table:
     table.add_column("")
     for x in count.shortcuts:
         table.add_row(
-            escape(show(x.o)), escape(show(x.a)), *map(shown, (x.td, x.v_td, x.q, x.v)), x.kind
+            escape(count.P.O.text(x.o)),
+            escape(count.P.A.text(x.a)),
+            *map(shown, (x.td, x.v_td, x.q, x.v)),
+            x.kind,
         )
     return table
 
@@ -90,8 +95,8 @@ def _of_one(count: ShortcutCount) -> Table:
 def _over_all(counts: dict[str, ShortcutCount]) -> Table:
     from rich.table import Table
 
-    from workbench.model.table import shown
     from workbench.optima.shortcut_count import span
+    from workbench.text import shown
 
     one = next(iter(counts.values()))
     caption = (

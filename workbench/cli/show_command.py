@@ -98,8 +98,7 @@ def _outcomes(P: POMDP) -> Table | None:
     from rich.markup import escape
     from rich.table import Table
 
-    from workbench.model.space import show as text
-    from workbench.model.table import shown
+    from workbench.text import shown
 
     if len(P.S) > _MOST_ROWS:
         return None
@@ -116,19 +115,19 @@ def _outcomes(P: POMDP) -> Table | None:
     for s in P.S:
         seen = P.omega(s)
         o = ", ".join(
-            text(o) + ("" if len(seen) == 1 else f": {shown(x)}") for o, x in seen.items()
+            P.O.text(o) + ("" if len(seen) == 1 else f": {shown(x)}") for o, x in seen.items()
         )
         if s in P.terminal:
-            table.add_row(escape(text(s)), escape(o), "", "terminal")
+            table.add_row(escape(P.S.text(s)), escape(o), "", "terminal")
             continue
         alike: dict[tuple[Any, ...], list[str]] = {}
         for a in P.A:
-            alike.setdefault(tuple(P.p(s, a).items()), []).append(text(a))
-        first = (escape(text(s)), escape(o))
+            alike.setdefault(tuple(P.p(s, a).items()), []).append(P.A.text(a))
+        first = (escape(P.S.text(s)), escape(o))
         for outcomes, actions in alike.items():
             a = escape("any" if len(actions) == len(P.A) > 1 else ", ".join(actions))
             for (s_next, r), x in outcomes:
-                table.add_row(*first, a, escape(text(s_next)), shown(r), shown(x))
+                table.add_row(*first, a, escape(P.S.text(s_next)), shown(r), shown(x))
                 first, a = ("", ""), ""
     return table if table.row_count <= _MOST_ROWS else None
 
@@ -139,10 +138,8 @@ def _show_memory(P: POMDP, memory: Memory, console: Console) -> None:
     from workbench.cli.catalogue import families
     from workbench.model.augment import augment
     from workbench.model.memories import parse_memory
-    from workbench.model.space import counted
-    from workbench.model.space import show as text
     from workbench.model.summary import facts, some
-    from workbench.model.table import shown
+    from workbench.text import counted, shown
 
     family = families()[parse_memory(memory.name).kind]
     source = f" (Definition {family.definition})" if family.definition else ""
@@ -151,12 +148,13 @@ def _show_memory(P: POMDP, memory: Memory, console: Console) -> None:
     rows = [
         ("M", f"{counted(len(memory.M), 'memory state')}, {family.M}: {some(memory.M)}"),
         ("W", f"{counted(len(memory.W), 'write')}: {some(memory.W)}"),
-        ("eta", ", ".join(f"{text(m)}: {shown(x)}" for m, x in memory.eta.items())),
+        ("eta", ", ".join(f"{memory.M.text(m)}: {shown(x)}" for m, x in memory.eta.items())),
         ("Gamma", family.Gamma),
-        ("", f"from m = {text(m)} on o = {text(o)} with a = {text(a)}:"),
+        ("", f"from m = {memory.M.text(m)} on o = {P.O.text(o)} with a = {P.A.text(a)}:"),
         *(
-            ("", f"  {text(w)} leads to {', '.join(map(text, memory.Gamma(m, w, o, a, 0, o)))}")
+            ("", f"  {memory.W.text(w)} leads to {', '.join(map(memory.M.text, after))}")
             for w in memory.W[:4]
+            if (after := memory.Gamma(m, w, o, a, 0, o))
         ),
     ]
     console.print(_facts(rows, console.width))

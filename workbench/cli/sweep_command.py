@@ -68,12 +68,11 @@ def sweep_command(
 
 def _say_how_much(sweep: Sweep, folder: Path, workers: int, console: Console) -> None:
     from workbench.cli.task_name import find_task
-    from workbench.model.space import counted
     from workbench.progress import Waiting
     from workbench.sweeps.cell import fingerprint
-    from workbench.sweeps.display import duration
     from workbench.sweeps.estimate import estimate_seconds, room
     from workbench.sweeps.store import Store
+    from workbench.text import counted, duration
 
     left = list(sweep.cells)
     if (folder / "cells").is_dir():
@@ -108,10 +107,11 @@ def _run(sweep: Sweep, folder: Path, engine: Executor, console: Console) -> None
     import time
 
     from workbench.cli.task_name import find_task
-    from workbench.sweeps.display import duration, progress_display
+    from workbench.sweeps.display import progress_display
     from workbench.sweeps.estimate import room
     from workbench.sweeps.run_cells import finish_cells
     from workbench.sweeps.store import Store
+    from workbench.text import duration
 
     store = Store(folder / "cells", room(sweep.cells))
     began, found, computed, steps = time.monotonic(), 0, 0, 0

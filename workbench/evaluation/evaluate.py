@@ -42,8 +42,8 @@ from workbench.evaluation.visits import given_observation, known, observation_va
 from workbench.model.numbers import Number, is_symbolic
 from workbench.model.policy import Policy
 from workbench.model.pomdp import POMDP
-from workbench.model.space import show
 from workbench.model.table import Conditional, Table, Vector
+from workbench.text import show
 
 WEIGHTS = ("visits", "discounted", "stationary")
 

@@ -13,7 +13,7 @@ pairs whose two values are both defined count.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -24,8 +24,8 @@ from workbench.evaluation.td import td_values
 from workbench.model.numbers import Number
 from workbench.model.policy import NEAR, Policy
 from workbench.model.pomdp import POMDP
-from workbench.model.space import Label, show
-from workbench.model.table import shown
+from workbench.model.space import Label
+from workbench.text import show, shown
 
 MOST_POLICIES = 10_000
 """`count_shortcuts` looks at no more optimal policies than this, unless told otherwise."""
@@ -45,10 +45,12 @@ class Shortcut:
     v: Number
     v_td: Number
     kind: str
+    words: str = field(default="", compare=False, repr=False)
+    """The pair in the short form of its POMDP's labels."""
 
     def __str__(self) -> str:
         return (
-            f"{show(self.o)} {show(self.a)}: TD {shown(self.td)} against {shown(self.v_td)}, "
+            f"{self.words or f'{show(self.o)}, {show(self.a)}'}: TD {shown(self.td)} against {shown(self.v_td)}, "
             f"truly {shown(self.q)} against {shown(self.v)} ({self.kind})"
         )
 
@@ -72,7 +74,7 @@ def shortcuts(P: POMDP, pi: Policy, exact: bool = False, weights: str = "visits"
     >>> pi = Policy.deterministic(P, {}, otherwise="walk")
     >>> for shortcut in shortcuts(P, pi, exact=True):
     ...     print(shortcut)
-    start jump: TD 1/2 against 1/4, truly 0 against 1/4 (strict)
+    start, jump: TD 1/2 against 1/4, truly 0 against 1/4 (strict)
     """
     require_numbers(P, pi)
     true, td = (td_values(P, pi, lam=lam, exact=exact, weights=weights) for lam in (1, 0))
@@ -89,8 +91,13 @@ def shortcuts(P: POMDP, pi: Policy, exact: bool = False, weights: str = "visits"
         o, a = P.O[i], P.A[j]
         values = true.q[o, a], td.q[o, a], true.v[o], td.v[o]
         if all(is_defined(x) for x in values) and (kind := kind_of(*values)):
-            found.append(Shortcut(o, a, *values, kind))
+            found.append(Shortcut(o, a, *values, kind, words_of(P, o, a)))
     return found
+
+
+def words_of(P: POMDP, o: Label, a: Label) -> str:
+    """A pair (o, a) in the short form of labels."""
+    return f"{P.O.text(o)}, {P.A.text(a)}"
 
 
 def require_numbers(P: Any, pi: Any) -> None:

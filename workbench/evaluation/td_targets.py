@@ -32,8 +32,8 @@ from workbench.evaluation.visits import given_observation, known, observation_va
 from workbench.model.numbers import Number, is_symbolic
 from workbench.model.policy import Policy
 from workbench.model.pomdp import POMDP
-from workbench.model.space import show
 from workbench.model.walk_kernels import reachable
+from workbench.text import show
 
 MOST_FORMED = 600
 """With floats and more observations than this, the n-step matrix over observations is applied and

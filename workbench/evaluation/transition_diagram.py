@@ -25,7 +25,8 @@ from workbench.evaluation.shortcuts import Shortcut
 from workbench.model.augment import ActionsAndWrites
 from workbench.model.policy import Policy
 from workbench.model.pomdp import POMDP
-from workbench.model.space import Label, show
+from workbench.model.space import Label
+from workbench.text import show
 
 KINDS = ("policy", "strict", "weak", "other")
 
@@ -164,44 +165,12 @@ def action_label(P: POMDP, action: Label) -> str:
     >>> from workbench.model.augment import augment
     >>> P = POMDP.from_functions(name="guess", A=[0, 1], p=lambda s, a: {("end", a): 1}, omega=lambda s: {"o": 1},
     ...                          mu={"s": 1}, gamma=1, terminal={"end"})
-    >>> action_label(P, (1, "push")), action_label(P, (1, "keep")), action_label(P, (0, "01"))
+    >>> E = augment(P, "OA1")
+    >>> action_label(E, (1, "push")), action_label(E, (1, "keep")), action_label(augment(P, "B2"), (0, "01"))
     ('1T', '1F', '0:01')
     """
     a, w = action
-    if w == "-":
-        return show(a)
-    if w in ("push", "keep"):
-        return f"{show(a)}{' ' if len(show(a)) > 1 else ''}{'T' if w == 'push' else 'F'}"
-    return f"{show(a)}:{show(w)}"
-
-
-def memory_label(P: POMDP, m: Label) -> str:
-    """A memory state in few characters: the empty sign, stored actions alone where there is only
-    one observation.
-
-    >>> from workbench.model.augment import augment
-    >>> P = augment(POMDP.from_functions(name="guess", A=[0, 1], p=lambda s, a: {("end", a): 1}, omega=lambda s: {"o": 1},
-    ...                                  mu={"s": 1}, gamma=1, terminal={"end"}), "OA2")
-    >>> memory_label(P, (None, ("o", 1))), memory_label(P, "01")
-    ('∅ 1', '01')
-    """
-    if not isinstance(m, tuple):
-        return show(m)
-    single = len({o for _, o in P.O}) == 1
-    actions = {a for a, _ in P.A}
-
-    def cell(entry: Label) -> str:
-        stored = isinstance(entry, tuple) and len(entry) == 2 and entry[1] in actions
-        return show(entry[1]) if stored and single else show(entry)
-
-    return " ".join(cell(entry) for entry in m)
-
-
-def node_label(P: POMDP, o: Label) -> str:
-    """A node (m, o): the memory state, and the observation below it where there are several."""
-    m, seen = o
-    return (
-        memory_label(P, m)
-        if len({x for _, x in P.O}) == 1
-        else f"{memory_label(P, m)}\n{show(seen)}"
-    )
+    if (a, "keep") not in P.A or (a, "push") not in P.A:
+        return P.A.text(action)
+    name = show(a)
+    return f"{name}{' ' if len(name) > 1 else ''}{'T' if w == 'push' else 'F'}"

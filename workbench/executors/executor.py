@@ -44,6 +44,7 @@ from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from workbench.errors import WorkbenchError
+from workbench.text import shorten
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -237,8 +238,7 @@ def _all(finished: SimpleQueue[tuple[int, Any]]) -> list[tuple[int, Any]]:
 
 
 def _short(item: Any) -> str:
-    text = repr(item)
-    return text if len(text) <= 200 else text[:200] + "..."
+    return shorten(repr(item), 200)
 
 
 # ---------------------------------------------------------------------- threads

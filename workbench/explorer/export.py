@@ -15,7 +15,7 @@ from workbench.model.augment import augment
 from workbench.model.memories import parse_memory
 from workbench.model.numbers import Numbers
 from workbench.model.pomdp import POMDP
-from workbench.model.space import show
+from workbench.text import show
 
 MEMORIES = ("none", "K1", "K2", "B1", "B2", "B3", "O1", "O2", "OA1", "OA2")
 """The memories that the page offers where the product is small enough."""

@@ -10,7 +10,6 @@ answered by `message`; no choice raises an error. Needs the extra `notebooks`.
 from __future__ import annotations
 
 import base64
-import html
 import io
 from collections.abc import Callable, Hashable
 from fractions import Fraction
@@ -18,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from workbench import memories
 from workbench.errors import TooLarge, WorkbenchError
-from workbench.evaluation.shortcuts import Shortcut, kind_of
+from workbench.evaluation.shortcuts import Shortcut, kind_of, words_of
 from workbench.evaluation.td import TDValues, td_values
 from workbench.evaluation.transition_diagram import transition_diagram
 from workbench.extras import need
@@ -28,9 +27,9 @@ from workbench.model.memories import Family, Memory, attach
 from workbench.model.policy import Policy, uniform
 from workbench.model.pomdp import POMDP
 from workbench.model.simulate import Step, discounted_return, pair, simulate
-from workbench.model.space import show
-from workbench.model.table import shown
+from workbench.model.space import Label
 from workbench.optima.yardsticks import best_memoryless
+from workbench.text import escape_html, shown
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -80,7 +79,7 @@ class Explorer:
         try:
             self._redraw(self)
         except WorkbenchError as error:
-            self.message.value = f"<b>{html.escape(str(error))}</b>"
+            self.message.value = f"<b>{escape_html(str(error))}</b>"
             self.text.value, self.figure = "", None
             self.image.layout.display = "none"
         else:
@@ -158,7 +157,7 @@ def oracle_explorer(P: POMDP, family: str = "B", k: int = 1) -> Explorer:
         n = min(controls["iterate"].value, run.iterates - 1)
         pi = improve(E, uniform(E), step=step, budget=n).pi if n else uniform(E)
         text = (
-            f"<p>{html.escape(repr(run))}</p><p>value at iterate {n}: "
+            f"<p>{escape_html(repr(run))}</p><p>value at iterate {n}: "
             f"<b>{shown(run.values[n])}</b></p>"
         )
         explorer.show(text + _policy_html(pi), _values_picture(E, run, n))
@@ -182,14 +181,14 @@ def _values_picture(E: POMDP, run: Improvement, n: int) -> Figure:
 def _policy_html(pi: Policy) -> str:
     """pi(a | o) as a heat map made of table cells: dark is probable."""
     table = pi.prob.floats
-    head = "".join(f"<th>{html.escape(show(a))}</th>" for a in pi.A)
+    head = "".join(f"<th>{escape_html(pi.A.text(a))}</th>" for a in pi.A)
     rows = ""
     for i, o in enumerate(pi.O):
         cells = ""
         for x in table[i].tolist():
             shade = f"rgb({255 - round(247 * x)},{255 - round(207 * x)},{255 - round(148 * x)})"
             cells += f'<td style="background:{shade};color:{"white" if x > 0.5 else "black"}">{_short(x)}</td>'
-        rows += f"<tr><th>{html.escape(show(o))}</th>{cells}</tr>"
+        rows += f"<tr><th>{escape_html(pi.O.text(o))}</th>{cells}</tr>"
     return f"<table><tr><th>π(a | o)</th>{head}</tr>{rows}</table>"
 
 
@@ -253,7 +252,7 @@ def shortcuts_between(true: TDValues, td: TDValues) -> list[Shortcut]:
             if pi.prob.floats[i, j] == 0 and true.reached.raw[i]:
                 values = true.q[o, a], td.q[o, a], true.v[o], td.v[o]
                 if all(x == x for x in values) and (kind := kind_of(*values)):
-                    found.append(Shortcut(o, a, *values, kind))
+                    found.append(Shortcut(o, a, *values, kind, words_of(P, o, a)))
     return found
 
 
@@ -270,7 +269,7 @@ def _diagram_picture(E: POMDP, pi: Policy, found: list[Shortcut]) -> tuple[Figur
 def _td_text(true: TDValues, td: TDValues, found: list[Shortcut]) -> str:
     P, pi = true.P, true.pi
     looks = {(x.o, x.a): x.kind for x in found}
-    head = "".join(f"<th>{html.escape(show(a))}</th>" for a in P.A)
+    head = "".join(f"<th>{escape_html(P.A.text(a))}</th>" for a in P.A)
     rows = ""
     for i, o in enumerate(P.O):
         if not true.reached.raw[i]:
@@ -284,9 +283,9 @@ def _td_text(true: TDValues, td: TDValues, found: list[Shortcut]) -> str:
             cells += (
                 f'<td style="{style}">{f"<b>{both}</b>" if pi.prob.floats[i, j] > 0 else both}</td>'
             )
-        rows += f"<tr><th>{html.escape(show(o))}</th>{cells}</tr>"
+        rows += f"<tr><th>{escape_html(P.O.text(o))}</th>{cells}</tr>"
     caption = (
-        f"{html.escape(P.name)}, gamma {P.gamma}: TD({_short(td.lam)}) above, true below; bold: "
+        f"{escape_html(P.name)}, gamma {P.gamma}: TD({_short(td.lam)}) above, true below; bold: "
         "the policy, worth "
         f"{shown(true.value)}; frames: shortcuts"
     )
@@ -294,7 +293,7 @@ def _td_text(true: TDValues, td: TDValues, found: list[Shortcut]) -> str:
 
 
 def _short(x: Any) -> str:
-    return "-" if x != x else f"{0.0 if abs(x) < 5e-13 else x:.4g}"
+    return shown(x, digits=4, noise=5e-13)
 
 
 # ---------------------------------------------------------------------- one episode
@@ -335,7 +334,7 @@ def episode_stepper(
             episode.extend(simulate(pair(P, attached), followed, seed, max_steps=max_steps)[0])
         controls["back"].disabled = done == 0
         controls["next"].disabled = done == len(episode)
-        explorer.show(_episode_text(P, episode, done))
+        explorer.show(_episode_text(P, attached, episode, done))
 
     explorer = Explorer(controls, redraw)
 
@@ -356,19 +355,24 @@ def episode_stepper(
 _COLUMNS = ("t", "state", "memory", "observation", "action", "write", "reward")
 
 
-def _episode_text(P: POMDP, episode: list[Step], done: int) -> str:
+def _episode_text(P: POMDP, memory: Memory, episode: list[Step], done: int) -> str:
     """The steps that were made, and the situation in which the agent is now."""
-    rows = []
+
+    def words(state: tuple[Label, Label, Label]) -> tuple[str, str, str]:
+        s, m, o = state
+        return P.S.text(s), memory.M.text(m), P.O.text(o)
+
+    rows: list[tuple[Any, ...]] = []
     for t, step in enumerate(episode[:done]):
-        (s, m, o), (a, w) = step.state, step.a
-        rows.append((t, show(s), show(m), show(o), show(a), show(w), shown(step.r)))
+        a, w = step.a
+        rows.append((t, *words(step.state), P.A.text(a), memory.W.text(w), shown(step.r)))
     if episode:
         s, m, o = episode[done].state if done < len(episode) else episode[-1].state_next
-        rows.append((done, show(s), show(m), show(o), "", "", ""))
+        rows.append((done, *words((s, m, o)), "", "", ""))
     head = "".join(f"<th>{name}</th>" for name in _COLUMNS)
     body = ""
     for place, row in enumerate(rows):
-        cells = "".join(f"<td>{html.escape(str(cell))}</td>" for cell in row)
+        cells = "".join(f"<td>{escape_html(str(cell))}</td>" for cell in row)
         body += f"<tr{' style=font-weight:bold' if place == len(rows) - 1 else ''}>{cells}</tr>"
     so_far = shown(discounted_return(episode[:done], P.gamma))
     over = ", the episode is over" if done == len(episode) else ""

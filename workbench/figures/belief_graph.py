@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from workbench.errors import TooLarge
 from workbench.figures.canvas import Arrow, Canvas, snake, text_size
 from workbench.model.beliefs import BeliefGraph
-from workbench.model.space import show
+from workbench.text import shown
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -81,14 +80,14 @@ def belief_graph(graph: BeliefGraph, axes: Axes | None = None) -> Axes:
 def _text(graph: BeliefGraph, n: int) -> str:
     o, b = graph.nodes[n]
     states = sorted(b.items(), key=lambda item: (-item[1], graph.P.S.index(item[0])))
-    lines = [show(s) if x == 1 else f"{show(s)}: {_short(x)}" for s, x in states[:_STATES]]
+    S, O = graph.P.S, graph.P.O
+    lines = [
+        S.text(s) if x == 1 else f"{S.text(s)}: {shown(x, digits=3, longest=7)}"
+        for s, x in states[:_STATES]
+    ]
     if len(states) > _STATES:
         lines.append(f"+{len(states) - _STATES} more")
-    return "\n".join(([f"o = {show(o)}"] if len(graph.P.O) > 1 else []) + lines)
-
-
-def _short(x: Fraction) -> str:
-    return str(x) if len(str(x)) <= 7 else f"{float(x):.3g}"
+    return "\n".join(([f"o = {O.text(o)}"] if len(O) > 1 else []) + lines)
 
 
 def _edges(graph: BeliefGraph) -> dict[tuple[int, int], str]:
@@ -106,11 +105,9 @@ def _edges(graph: BeliefGraph) -> dict[tuple[int, int], str]:
 
 def _label(graph: BeliefGraph, o: int, actions: list[int]) -> str:
     P = graph.P
-    named = "any" if len(actions) == len(P.A) > 1 else ", ".join(show(P.A[a]) for a in actions)
+    named = "any" if len(actions) == len(P.A) > 1 else ", ".join(P.A.text(P.A[a]) for a in actions)
     if len(P.O) == 1:
         return named
-    if len(named) + len(show(P.O[o])) <= _LINE:
-        return f"{named} / {show(P.O[o])}"
-    return (
-        f"{named if len(named) <= _LINE else named.replace(', ', f',{chr(10)}')}\n/ {show(P.O[o])}"
-    )
+    if len(named) + len(P.O.text(P.O[o])) <= _LINE:
+        return f"{named} / {P.O.text(P.O[o])}"
+    return f"{named if len(named) <= _LINE else named.replace(', ', f',{chr(10)}')}\n/ {P.O.text(P.O[o])}"

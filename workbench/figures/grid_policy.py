@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from workbench.errors import UnknownLabel, WorkbenchError
 from workbench.evaluation.evaluate import Evaluation
-from workbench.evaluation.transition_diagram import memory_label
-from workbench.model.augment import ActionsAndWrites
-from workbench.model.space import Label, show
+from workbench.model.augment import ActionsAndWrites, memory_states
+from workbench.model.space import Label
+from workbench.text import show
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -104,7 +104,7 @@ def grid_policy(
             o = seen(cell) if m is _NO_MEMORY else (m, seen(cell))
             if o in P.O and evaluation.reached[o]:
                 _draw_cell(one, cell, m, pi.row(o), moves)
-        title = P.name if m is _NO_MEMORY else f"memory {memory_label(P, m)}"
+        title = P.name if m is _NO_MEMORY else f"memory {memory_states(P).text(m)}"
         one.set_title(title, fontsize=9)
     for one in axes.ravel()[len(panels) :]:
         one.set_axis_off()

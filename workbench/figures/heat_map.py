@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -13,11 +12,11 @@ from numpy.typing import NDArray
 
 from workbench.errors import TooLarge
 from workbench.figures.canvas import text_size
-from workbench.model.augment import ActionsAndWrites
 from workbench.model.policy import Policy
 from workbench.model.pomdp import POMDP
-from workbench.model.space import Label, show
+from workbench.model.space import Label, Space
 from workbench.model.table import Table
+from workbench.text import shown
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -46,19 +45,9 @@ class Values(Protocol):
         """q(o, a)."""
 
 
-def cell_text(x: Any) -> str:
-    """A number for a cell: fractions as they are if short, else three digits; nothing where
-    undefined.
-
-    >>> cell_text(Fraction(-11, 12)), cell_text(Fraction(1234, 9999)), cell_text(0.5), cell_text(None)
-    ('-11/12', '0.123', '0.5', '')
-    """
-    if x is None or x != x:
-        return ""
-    if isinstance(x, Fraction | int) and len(str(x)) <= _SHORT:
-        return str(x)
-    number = float(x)
-    return f"{0.0 if abs(number) < 5e-13 else number:.3g}"
+def _cell(x: Any) -> str:
+    """A number for a cell: a short fraction or three digits; nothing where it is undefined."""
+    return shown(x, digits=3, longest=_SHORT, undefined="", noise=5e-13)
 
 
 def policy_table(pi: Policy, axes: Axes | None = None, rows: Sequence[Label] | None = None) -> Axes:
@@ -72,9 +61,9 @@ def policy_table(pi: Policy, axes: Axes | None = None, rows: Sequence[Label] | N
     numbers = pi.prob.objects if pi.is_exact else pi.prob.floats
     cells = np.asarray(numbers)[places].astype(object)
     heat = pi.prob.floats[places].astype(float)
-    texts = [["" if x == 0 else cell_text(x) for x in row] for row in cells]
+    texts = [["" if x == 0 else _cell(x) for x in row] for row in cells]
     return _heat_map(
-        "π(a | o)", heat, texts, [pi.O[i] for i in places], pi.A, "Blues", (0.0, 1.35), axes
+        "π(a | o)", heat, texts, [pi.O[i] for i in places], pi.O, pi.A, "Blues", (0.0, 1.35), axes
     )
 
 
@@ -100,7 +89,7 @@ def q_table(
     heat = np.array([[np.nan if x is None else float(x) for x in row] for row in cells]).reshape(
         cells.shape
     )
-    texts = [[cell_text(x) for x in row] for row in cells]
+    texts = [[_cell(x) for x in row] for row in cells]
     known = heat[~np.isnan(heat)]
     low, high = (float(known.min()), float(known.max())) if known.size else (0.0, 1.0)
     if low == high:
@@ -111,7 +100,16 @@ def q_table(
         else (pi.prob.floats[places] > 0) & ~np.isnan(heat)
     )
     return _heat_map(
-        "q(o, a)", heat, texts, [P.O[i] for i in places], P.A, "cividis", (low, high), axes, chosen
+        "q(o, a)",
+        heat,
+        texts,
+        [P.O[i] for i in places],
+        P.O,
+        P.A,
+        "cividis",
+        (low, high),
+        axes,
+        chosen,
     )
 
 
@@ -128,8 +126,7 @@ class _Layout:
     height: float
 
 
-def _layout(observations: Sequence[Label], A: Sequence[Label]) -> _Layout:
-    rows, columns = [show(o) for o in observations], [show(a) for a in A]
+def _layout(rows: list[str], columns: list[str]) -> _Layout:
     turned = len(columns) > _MOST_COLUMNS and len(rows) < len(
         columns
     )  # wide and low reads better standing up
@@ -148,7 +145,8 @@ def _heat_map(
     heat: NDArray[np.float64],
     texts: list[list[str]],
     observations: list[Label],
-    A: Sequence[Label],
+    O: Space,
+    A: Space,
     colours: str,
     limits: tuple[float, float],
     axes: Axes | None,
@@ -159,13 +157,9 @@ def _heat_map(
             f"a table of {heat.shape[0]} rows and {heat.shape[1]} columns cannot be read; name "
             "some rows"
         )
-    names = (
-        ("(memory, observation)", "(action, write)")
-        if isinstance(A, ActionsAndWrites)
-        else ("observation", "action")
-    )
+    names = O.legend or "observation", A.legend or "action"
     chosen = np.zeros(heat.shape, dtype=bool) if chosen is None else chosen
-    layout = _layout(observations, A)
+    layout = _layout([O.text(o) for o in observations], [A.text(a) for a in A])
     rows, columns = layout.rows, layout.columns
     if layout.turned:
         names = (names[1], names[0])
@@ -187,7 +181,7 @@ def _heat_map(
     axes.set_yticks(np.arange(len(rows) + 1) - 0.5, minor=True)
     axes.grid(which="minor", color="white", linewidth=1)
     axes.tick_params(which="both", length=0)
-    axes.set_title(f"{title}   rows: {names[0]}, columns: {names[1]}", fontsize=9)
+    axes.set_title(f"{title}   rows: {names[0]}; columns: {names[1]}", fontsize=9)
     return axes
 
 

@@ -10,9 +10,7 @@ from numpy.typing import NDArray
 
 from workbench.errors import WorkbenchError
 from workbench.evaluation.lambda_sweep import LambdaSweep
-from workbench.evaluation.transition_diagram import action_label, node_label
-from workbench.model.augment import ActionsAndWrites
-from workbench.model.space import Label, show
+from workbench.model.space import Label
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -108,8 +106,7 @@ def _draw(sweep: LambdaSweep, place: int, o: Label, axes: Axes) -> None:
     axes.set_xticks([0, 0.5, 1], ["0\nTD", "0.5", "1\nMC"])
     axes.set_xlabel("λ", fontsize=_FONT, labelpad=-6)
     axes.tick_params(labelsize=_FONT)
-    named = node_label(P, o).replace("\n", ", ") if isinstance(P.A, ActionsAndWrites) else show(o)
-    axes.set_title(f"q at {named}", fontsize=9)
+    axes.set_title(f"q at {P.O.text(o)}", fontsize=9)
     axes.spines[["top", "right"]].set_visible(False)
 
 
@@ -130,8 +127,7 @@ def _distinct(q: NDArray[np.float64]) -> list[list[int]]:
 
 def _names(sweep: LambdaSweep, members: list[int]) -> str:
     P = sweep.P
-    name = (lambda a: action_label(P, a)) if isinstance(P.A, ActionsAndWrites) else show
-    shown = ", ".join(name(P.A[a]) for a in members[:_NAMES])
+    shown = ", ".join(P.A.text(P.A[a]) for a in members[:_NAMES])
     return shown + (f" +{len(members) - _NAMES}" if len(members) > _NAMES else "")
 
 

@@ -10,7 +10,6 @@ from workbench.evaluation.transition_diagram import (
     DiagramEdge,
     TransitionDiagram,
     action_label,
-    node_label,
 )
 from workbench.figures.canvas import Arrow, Canvas, snake, text_size
 
@@ -104,6 +103,10 @@ def _label(diagram: TransitionDiagram, edge: DiagramEdge) -> str:
     )
 
 
+def _name(diagram: TransitionDiagram, node: Any) -> str:
+    return diagram.P.O.text(node).replace(" / ", "\n")
+
+
 def _look(diagram: TransitionDiagram, node: Any) -> dict[str, Any]:
     return {} if node in diagram.steps else {"edgecolor": _GREY, "linestyle": (0, (3, 2))}
 
@@ -115,7 +118,7 @@ def _circle(diagram: TransitionDiagram, nodes: list[Any]) -> Canvas:
             math.pi * (0.75 - 2 * place / len(nodes)) if len(nodes) != 2 else math.pi * (1 - place)
         )
         x, y = 3.5 + 1.75 * math.cos(angle), canvas.height / 2 + 0.15 + 1.25 * math.sin(angle)
-        canvas.node(node, node_label(diagram.P, node), x, y, **_look(diagram, node))
+        canvas.node(node, _name(diagram, node), x, y, **_look(diagram, node))
     return canvas
 
 
@@ -126,7 +129,7 @@ def _layers(diagram: TransitionDiagram, nodes: list[Any], labels: list[str]) -> 
     for node in nodes:
         layers.setdefault(diagram.steps.get(node, last), []).append(node)
     gap = max(text_size(label, _FONT)[0] for label in labels) + 0.45
-    sizes = {node: text_size(node_label(diagram.P, node), _FONT) for node in nodes}
+    sizes = {node: text_size(_name(diagram, node), _FONT) for node in nodes}
     rows = snake(
         [layers[step] for step in sorted(layers)], sizes, gap=(gap, 0.45), width=_WIDTH - 0.9
     )
@@ -137,7 +140,7 @@ def _layers(diagram: TransitionDiagram, nodes: list[Any], labels: list[str]) -> 
         for node, (x, y) in row.places.items():
             canvas.node(
                 node,
-                node_label(diagram.P, node),
+                _name(diagram, node),
                 x + 0.5,
                 top - row.height + y,
                 **_look(diagram, node),

@@ -7,10 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from workbench.evaluation.transition_diagram import action_label, node_label
 from workbench.improvement.slice import Pair, PolicySlice
-from workbench.model.augment import ActionsAndWrites
-from workbench.model.space import show
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -107,6 +104,4 @@ def policy_flow(found: PolicySlice, axes: Axes | None = None) -> Axes:
 
 def _name(found: PolicySlice, pair: Pair) -> str:
     o, a = pair
-    if isinstance(found.P.A, ActionsAndWrites):
-        return f"π({action_label(found.P, a)} | {node_label(found.P, o)})".replace("\n", ", ")
-    return f"π({show(a)} | {show(o)})"
+    return f"π({found.P.A.text(a)} | {found.P.O.text(o)})"

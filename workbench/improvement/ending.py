@@ -25,8 +25,8 @@ from workbench.improvement.oracle import Loop, exact_value, mixed
 from workbench.model.numbers import Number, Numbers, number
 from workbench.model.policy import Policy
 from workbench.model.pomdp import POMDP
-from workbench.model.space import show
 from workbench.progress import Waiting
+from workbench.text import show
 
 Schedule = Callable[[int], Number]
 """The step to take at iterate n = 0, 1, 2, ..."""

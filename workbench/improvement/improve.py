@@ -33,8 +33,8 @@ from workbench.improvement.oracle import Loop, loop_for
 from workbench.model.numbers import Number, Numbers, is_symbolic, number
 from workbench.model.policy import TIES, Policy
 from workbench.model.pomdp import POMDP
-from workbench.model.table import shown
 from workbench.progress import Waiting
+from workbench.text import brief
 
 BUDGET = 20_000
 """The most iterates, unless told otherwise."""
@@ -154,15 +154,6 @@ class Improvement:
         return f"{self.P.name}: {how}, after {self.iterates:,} iterates" + (
             f". {self.note}" if self.note else ""
         )
-
-
-def brief(x: Number) -> str:
-    """A number as a line of text shows it: fractions only if they are short."""
-    if isinstance(x, Fraction) and x.denominator.bit_length() > 40:
-        return shown(
-            float(x)
-        )  # before its digits are written, which Python refuses for thousands of them
-    return shown(x) if len(shown(x)) <= 12 else shown(float(x))
 
 
 def improve(

@@ -24,12 +24,13 @@ from numpy.typing import NDArray
 
 from workbench.errors import WorkbenchError
 from workbench.evaluation.evaluate import evaluate
-from workbench.improvement.improve import brief, improve
+from workbench.improvement.improve import improve
 from workbench.model.numbers import Number
 from workbench.model.policy import Policy
 from workbench.model.pomdp import POMDP
-from workbench.model.space import Label, show
+from workbench.model.space import Label
 from workbench.progress import Waiting
+from workbench.text import brief, show
 
 _ALIKE = 0.02
 """Ends of loops that did not settle are alike if their values differ by no more than this."""

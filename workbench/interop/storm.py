@@ -31,7 +31,7 @@ from workbench.model.augment import augment
 from workbench.model.numbers import Number, is_symbolic, number
 from workbench.model.policy import Policy
 from workbench.model.pomdp import POMDP
-from workbench.model.space import show
+from workbench.text import show
 
 Row = dict[int, Number]
 """Probabilities by the number of the next state."""

@@ -10,7 +10,7 @@ from workbench.lab.sequences import table_of
 from workbench.lab.spaces import Code, TaskSpace
 from workbench.lab.statements import Statement, Verdict
 from workbench.model.pomdp import POMDP
-from workbench.model.space import counted
+from workbench.text import counted
 
 if TYPE_CHECKING:
     from pathlib import Path

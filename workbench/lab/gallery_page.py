@@ -3,7 +3,6 @@ provenance, certificates by name."""
 
 from __future__ import annotations
 
-import html
 import json
 from pathlib import Path
 from typing import Any
@@ -11,8 +10,8 @@ from typing import Any
 from workbench.lab.gallery import GalleryEntry
 from workbench.lab.print import figure7_html
 from workbench.lab.svg import diagram
-from workbench.model.space import counted
 from workbench.sweeps.store import write_whole
+from workbench.text import counted, escape_html
 
 _STYLE = """
 body { font: 15px/1.45 system-ui, sans-serif; max-width: 62rem; margin: 2rem auto; padding: 0 1rem; color: #1f2937; }
@@ -32,17 +31,17 @@ details { margin: .5rem 0; } pre { overflow-x: auto; background: #f3f4f6; paddin
 def gallery_page(entries: list[GalleryEntry], title: str = "Gallery of counterexamples") -> str:
     """The page."""
     contents = "".join(
-        f"<li><a href='#{_id(e)}'>{html.escape(e.name)}</a>: "
-        f"{html.escape(e.find.statement.sentence())}</li>"
+        f"<li><a href='#{_id(e)}'>{escape_html(e.name)}</a>: "
+        f"{escape_html(e.find.statement.sentence())}</li>"
         for e in entries
     )
     body = "".join(_article(entry) for entry in entries)
     many = f"{counted(len(entries), 'task')}, each verified in exact arithmetic."
     return (
         "<!DOCTYPE html><html lang='en'><head><meta "
-        f"charset='utf-8'><title>{html.escape(title)}</title>"
+        f"charset='utf-8'><title>{escape_html(title)}</title>"
         "<meta name='viewport' content='width=device-width, initial-scale=1'>"
-        f"<style>{_STYLE}</style></head><body><h1>{html.escape(title)}</h1><p>{many}</p><ol>{contents}</ol>{body}</body></html>\n"
+        f"<style>{_STYLE}</style></head><body><h1>{escape_html(title)}</h1><p>{many}</p><ol>{contents}</ol>{body}</body></html>\n"
     )
 
 
@@ -52,7 +51,7 @@ def write_gallery_page(entries: list[GalleryEntry], path: str | Path) -> None:
 
 
 def _id(entry: GalleryEntry) -> str:
-    return html.escape(entry.name, quote=True)
+    return escape_html(entry.name)
 
 
 def _article(entry: GalleryEntry) -> str:
@@ -68,9 +67,9 @@ def _article(entry: GalleryEntry) -> str:
     origin["certificates"] = (
         ", ".join(certificates) or "none; judged again in rationals when checked"
     )
-    source = html.escape(json.dumps(entry.record["task"], indent=1))
+    source = escape_html(json.dumps(entry.record["task"], indent=1))
     return (
-        f"<article id='{_id(entry)}'><h2>{html.escape(entry.name)}</h2><p>{html.escape(find.statement.sentence())}</p>"
+        f"<article id='{_id(entry)}'><h2>{escape_html(entry.name)}</h2><p>{escape_html(find.statement.sentence())}</p>"
         f"<div class='side'><div>{figure7_html(find.task)}{facts}</div><div>{diagram(find.task)}</div></div>"
         f"{_list(origin)}<details><summary>The task as "
         f"data</summary><pre>{source}</pre></details></article>"
@@ -79,6 +78,6 @@ def _article(entry: GalleryEntry) -> str:
 
 def _list(items: Any) -> str:
     rows = "".join(
-        f"<dt>{html.escape(str(k))}</dt><dd>{html.escape(str(v))}</dd>" for k, v in items.items()
+        f"<dt>{escape_html(str(k))}</dt><dd>{escape_html(str(v))}</dd>" for k, v in items.items()
     )
     return f"<dl>{rows}</dl>"

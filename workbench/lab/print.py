@@ -15,15 +15,12 @@ action:
 
 from __future__ import annotations
 
-import html
-from fractions import Fraction
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from workbench.lab.sequences import table_of
 from workbench.model.pomdp import POMDP
-from workbench.model.space import show
-from workbench.model.table import shown
+from workbench.text import decimal, escape_html, show, shown
 
 if TYPE_CHECKING:
     from workbench.lab.find import Find
@@ -40,19 +37,13 @@ def _blocks(P: POMDP) -> tuple[str, list[Block], list[Block]] | None:
     n = len(table)
     blocks = [
         [
-            (show((P.A[a], *(P.A[b] for b in rest))), _number(table[(a, *rest)]))
+            (show((P.A[a], *(P.A[b] for b in rest))), decimal(table[(a, *rest)]))
             for rest in product(range(n), repeat=table.ndim - 1)
         ]
         for a in range(n)
     ]
     half = (n + 1) // 2
     return f"({', '.join(f'a{i + 1}' for i in range(table.ndim))})", blocks[:half], blocks[half:]
-
-
-def _number(x: Any) -> str:
-    """Halves, quarters and the like as the paper prints them; other fractions as they are."""
-    x = Fraction(x)
-    return f"{float(x):g}" if x.denominator in (2, 4, 5, 10) else str(x)
 
 
 def figure7(P: POMDP) -> str:
@@ -106,11 +97,11 @@ def rows_of(P: POMDP) -> tuple[list[str], list[list[str]]]:
         if s in P.terminal:
             continue
         seen = ", ".join(
-            show(o) if x == 1 else f"{show(o)} ({shown(x)})" for o, x in P.omega(s).items()
+            P.O.text(o) if x == 1 else f"{P.O.text(o)} ({shown(x)})" for o, x in P.omega(s).items()
         )
         for a in P.A:
             for (t, r), x in P.p(s, a).items():
-                rows.append([show(s), seen, show(a), show(t), shown(r), shown(x)])
+                rows.append([P.S.text(s), seen, P.A.text(a), P.S.text(t), shown(r), shown(x)])
     if all(row[-1] == "1" for row in rows):
         return head[:-1], [row[:-1] for row in rows]
     return head, rows
@@ -124,7 +115,7 @@ def model_rows(P: POMDP) -> str:
         "  ".join(x.ljust(w) for x, w in zip(line, widths, strict=True)).rstrip()
         for line in (head, *rows)
     ]
-    starts = ", ".join(f"{show(s)}: {shown(x)}" for s, x in P.mu.items())
+    starts = ", ".join(f"{P.S.text(s)}: {shown(x)}" for s, x in P.mu.items())
     return "\n".join([*lines, f"starts in {starts}; gamma {shown(P.gamma)}"])
 
 
@@ -144,11 +135,11 @@ def figure7_html(P: POMDP) -> str:
     found = _blocks(P)
     if found is None:
         head, rows = rows_of(P)
-        top = "".join(f"<th>{html.escape(x)}</th>" for x in head)
+        top = "".join(f"<th>{escape_html(x)}</th>" for x in head)
         body = "".join(
-            "<tr>" + "".join(f"<td>{html.escape(x)}</td>" for x in row) + "</tr>" for row in rows
+            "<tr>" + "".join(f"<td>{escape_html(x)}</td>" for x in row) + "</tr>" for row in rows
         )
-        starts = html.escape(model_rows(P).rsplit("\n", 1)[-1])
+        starts = escape_html(model_rows(P).rsplit("\n", 1)[-1])
         return f"<table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table><p>{starts}</p>"
     head_text, left, right = found
     top = f"<th>{head_text}</th><th>R</th>" * 2
@@ -156,8 +147,8 @@ def figure7_html(P: POMDP) -> str:
     for i, block in enumerate(left):
         other: list[Any] = right[i] if i < len(right) else [("", "")] * len(block)
         rows_html = (
-            f"<tr><td>{html.escape(a[0])}</td><td class='r'>{a[1]}</td>"
-            f"<td class='s'>{html.escape(b[0])}</td><td class='r'>{b[1]}</td></tr>"
+            f"<tr><td>{escape_html(a[0])}</td><td class='r'>{a[1]}</td>"
+            f"<td class='s'>{escape_html(b[0])}</td><td class='r'>{b[1]}</td></tr>"
             for a, b in zip(block, other, strict=True)
         )
         body += f"<tbody>{''.join(rows_html)}</tbody>"
@@ -169,7 +160,7 @@ def described_html(find: Find) -> str:
     from workbench.lab.svg import diagram
 
     facts = "".join(
-        f"<li>{html.escape(f'{key}: {value}')}</li>" for key, value in find.verdict.facts.items()
+        f"<li>{escape_html(f'{key}: {value}')}</li>" for key, value in find.verdict.facts.items()
     )
-    sentence = html.escape(find.statement.sentence())
+    sentence = escape_html(find.statement.sentence())
     return f"<p>{sentence}</p>{figure7_html(find.task)}<ul>{facts}</ul>{diagram(find.task)}"

@@ -8,15 +8,14 @@ are for people: beyond `MOST_STATES` there is none.
 
 from __future__ import annotations
 
-import html
 import math
 from itertools import product
 from typing import Any
 
 from workbench.lab.sequences import table_of
 from workbench.model.pomdp import POMDP
-from workbench.model.space import Label, show
-from workbench.model.table import shown
+from workbench.model.space import Label
+from workbench.text import escape_html, shown
 
 MOST_STATES = 14
 MOST_LEAVES = 64
@@ -43,14 +42,14 @@ def _svg(width: float, height: float, parts: list[str], title: str) -> str:
         f"<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 {width:.0f} {height:.0f}' "
         f"width='{width:.0f}' "
         f"height='{height:.0f}' "
-        f"role='img'><title>{html.escape(title)}</title>{''.join(parts)}</svg>"
+        f"role='img'><title>{escape_html(title)}</title>{''.join(parts)}</svg>"
     )
 
 
 def _text(x: float, y: float, text: str, anchor: str = "middle", colour: str = _INK) -> str:
     return (
         f"<text x='{x:.1f}' y='{y:.1f}' text-anchor='{anchor}' fill='{colour}' "
-        f"{_FONT}>{html.escape(text)}</text>"
+        f"{_FONT}>{escape_html(text)}</text>"
     )
 
 
@@ -85,7 +84,7 @@ def _tree(P: POMDP, table: Any) -> str:
             (x1, y1), (x2, y2) = place(done[:-1]), place(done)
             colour = _GOOD if done in good else _SOFT
             lines.append(_line(x1, y1, x2, y2, colour, 2 if done in good else 1))
-            texts.append(_text(x2 - 22, y2 - 3, show(P.A[done[-1]]), colour=colour))
+            texts.append(_text(x2 - 22, y2 - 3, P.A.text(P.A[done[-1]]), colour=colour))
             if k == length:
                 texts.append(_text(x2 + 8, y2 + 4, shown(table[done]), "start", _INK))
     dots = [
@@ -146,7 +145,7 @@ def _graph(P: POMDP) -> str:
             for a in P.A:
                 for (t, r), x in P.p(s, a).items():
                     chance = "" if x == 1 else f" [{shown(x)}]"
-                    arrows.setdefault((s, t), []).append(f"{show(a)}: {shown(r)}{chance}")
+                    arrows.setdefault((s, t), []).append(f"{P.A.text(a)}: {shown(r)}{chance}")
     parts = [
         "<defs><marker id='tip' viewBox='0 0 8 8' refX='7' refY='4' markerWidth='7' "
         "markerHeight='7' orient='auto'>"
@@ -160,10 +159,10 @@ def _graph(P: POMDP) -> str:
         ended = s in P.terminal
         ink = f"fill='white' stroke='{_SOFT if ended else _INK}' stroke-width='1.5'"
         parts.append(f"<circle cx='{x:.1f}' cy='{y:.1f}' r='{radius}' {ink}/>")
-        parts.append(_text(x, y + (4 if ended else -1), show(s)))
+        parts.append(_text(x, y + (4 if ended else -1), P.S.text(s)))
         if not ended:
             parts.append(
-                _text(x, y + 12, "sees " + "/".join(show(o) for o in P.omega(s)), colour=_GOOD)
+                _text(x, y + 12, "sees " + "/".join(P.O.text(o) for o in P.omega(s)), colour=_GOOD)
             )
         if P.mu[s] != 0:
             parts.append(

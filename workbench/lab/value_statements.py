@@ -35,7 +35,6 @@ from workbench.model.beliefs import TooManyBeliefs, reachable_beliefs
 from workbench.model.memories import B, none, parse_memory
 from workbench.model.policy import Policy, uniform
 from workbench.model.pomdp import POMDP
-from workbench.model.space import show
 from workbench.optima.shortcut_count import ShortcutCount, count_shortcuts
 from workbench.optima.yardsticks import best_memoryless
 from workbench.sufficiency.expressive import is_sufficiently_expressive
@@ -180,7 +179,7 @@ class GreedyLowers(Statement):
             if fall is not None and fall > 0:
                 assert greedy is not None
                 before = evaluate(E, pi, exact=True).value
-                chosen = "; ".join(f"{show(o)}: {show(a)}" for o, a in greedy.items())
+                chosen = "; ".join(f"{E.O.text(o)} → {E.A.text(a)}" for o, a in greedy.items())
                 facts = {"return": str(before), "rate of change": str(-fall), "greedy": chosen}
                 step = evidence.falling_certificate(P, self.memory, pi, self.weights, -fall)
                 return Verdict(True, facts, (step,))

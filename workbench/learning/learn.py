@@ -28,6 +28,7 @@ from workbench.learning.size import check_size
 from workbench.learning.table_kernels import PAUSE
 from workbench.model.numbers import frozen, to_float
 from workbench.model.pomdp import POMDP
+from workbench.progress import Waiting
 
 Progress = Callable[[int, int], None]
 """Called now and then, in the thread that called `learn`, with the steps done and the steps to do,
@@ -57,30 +58,31 @@ def learn(
 ) -> Run:
     """Run a learner on a POMDP, usually one that `augment` returned.
 
-    Parameters
-    ----------
-    learner : `QLearning(...)`, `Sarsa(...)`, `ActorCritic(...)`, `MonteCarlo(...)`,
-        `DoubleQLearning(...)` or `Prediction(...)`.
-    steps : how many steps each seed takes, over all its episodes.
-    seeds : a number of seeds, 0, 1, 2, ..., or the seeds themselves.
-    every : the length of a block: rewards are summed over blocks, and the greedy policy is kept at
-        the end of each. By default a hundredth of the steps.
-    policies : whether to keep the greedy policies.
-    threads : by default as many as the machine has cores for this process. The result does not
-        depend on it.
-    progress : True for a progress bar, or a function of (steps done, steps to do).
+        Parameters
+        ----------
+        learner : `QLearning(...)`, `Sarsa(...)`, `ActorCritic(...)`, `MonteCarlo(...)`,
+            `DoubleQLearning(...)` or `Prediction(...)`.
+        steps : how many steps each seed takes, over all its episodes.
+        seeds : a number of seeds, 0, 1, 2, ..., or the seeds themselves.
+        every : the length of a block: rewards are summed over blocks, and the greedy policy is kept at
+            the end of each. By default a hundredth of the steps.
+        policies : whether to keep the greedy policies.
+        threads : by default as many as the machine has cores for this process. The result does not
+            depend on it.
+        progress : True for a progress bar, or a function of (steps done, steps to do).
 
-    Returns
-    -------
-    Run
+        Returns
+        -------
+        Run
 
-    >>> from workbench.learning.learners import QLearning
-    >>> from workbench.model.pomdp import POMDP
-    >>> P = POMDP.from_functions(name="one step", A=["left", "right"], p=lambda s, a: {("end", a == "right"): 1},
-    ...                          omega=lambda s: {"o": 1}, mu={"s": 1}, gamma=1, terminal={"end"})
-    >>> run = learn(P, QLearning(), steps=1000, seeds=2, every=500)
-    >>> run.policy(seed=1)["o", "right"], run.final_values().tolist()
-    (Fraction(1, 1), [1.0, 1.0])
+        >>> from workbench.learning.learners import QLearning
+        >>> from workbench.model.pomdp import POMDP
+    from workbench.progress import Waiting
+        >>> P = POMDP.from_functions(name="one step", A=["left", "right"], p=lambda s, a: {("end", a == "right"): 1},
+        ...                          omega=lambda s: {"o": 1}, mu={"s": 1}, gamma=1, terminal={"end"})
+        >>> run = learn(P, QLearning(), steps=1000, seeds=2, every=500)
+        >>> run.policy(seed=1)["o", "right"], run.final_values().tolist()
+        (Fraction(1, 1), [1.0, 1.0])
     """
     if not isinstance(P, POMDP):
         raise WrongType(f"learn needs a POMDP, not {P!r}")
@@ -144,9 +146,12 @@ def _shown(progress: Progress | bool, what: str) -> Iterator[Progress]:
     if callable(progress):
         yield progress
     elif progress:
-        from workbench.learning.bar import progress_bar
+        with Waiting(what, steady=True) as waiting:
 
-        with progress_bar(what) as report:
+            def report(done: int, total: int) -> None:
+                speed = done / max(waiting.seconds, 1e-9) / 1e6
+                waiting.report(done / total, f"{speed:.1f} M steps/s")
+
             yield report
     else:
         yield lambda done, total: None

@@ -14,6 +14,7 @@ and works on places alone: a pair (s, o) is a row `e` of omega's table, a state 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -23,13 +24,14 @@ from workbench.errors import TooLarge, WrongType
 from workbench.model.memories import Family, IndexRule, Memory, attach, check_distribution
 from workbench.model.numbers import Number, Numbers, frozen
 from workbench.model.pomdp import POMDP, Distribution, Emissions, StateSet, Transitions
-from workbench.model.space import Product, Subset, show
+from workbench.model.space import Bits, Label, Product, Space, Subset
 from workbench.model.walk_kernels import (
     ProductTables,
     discover_states,
     empty_map,
     fill_product_rows,
 )
+from workbench.text import show
 
 _DENSE_CODES = 1 << 28
 """Up to this many codes the walk looks states up in an array (pages that stay untouched cost
@@ -38,9 +40,69 @@ nothing), then in a map."""
 _MOST_OUTCOMES = 1 << 31
 
 
-class ActionsAndWrites(Product):
+class _Joint(Product):
+    """A product whose text leaves out what is the same in all labels: the only observation of a
+    task, the only write of a memory.
+
+    >>> both = MemoryAndObservation(Space(["0", "1"]), Space(["o"]))
+    >>> both.text(("1", "o")), both.legend
+    ('1', 'memory')
+    """
+
+    words: tuple[str, ...]
+    alone: int
+    """The factor that is written where none has two labels."""
+
+    @property
+    def _between(self) -> str:
+        return " / "
+
+    @cached_property
+    def _written(self) -> list[int]:
+        return [i for i, factor in enumerate(self.factors) if len(factor) > 1] or [self.alone]
+
+    def text(self, label: Label) -> str:
+        return self._between.join(self.factors[i].text(label[i]) for i in self._written)
+
+    @property
+    def legend(self) -> str:
+        legends = [self.factors[i].legend for i in self._written]
+        named = [self.words[i] for i in self._written]
+        return self._between.join(
+            f"{word} ({legend})" if legend else word
+            for word, legend in zip(named, legends, strict=True)
+        )
+
+
+class StateMemoryObservation(_Joint):
+    """S x M x O, of which S' is the reachable part."""
+
+    words, alone = ("state", "memory", "observation"), 0
+
+
+class MemoryAndObservation(_Joint):
+    """M x O, of which O' is the reachable part."""
+
+    words, alone = ("memory", "observation"), 1
+
+
+class ActionsAndWrites(_Joint):
     """A' = A x W; greedy policies break ties by the write first, and so have to know which part it
     is."""
+
+    words, alone = ("action", "write"), 0
+
+    @property
+    def _between(self) -> str:
+        return ":" if isinstance(self.factors[1], Bits) else " "  # 2:01, but 2 push
+
+
+def memory_states(E: POMDP) -> Space:
+    """M of an augmented POMDP, whose labels it can write in short."""
+    parent = E.O.parent if isinstance(E.O, Subset) else E.O
+    if not isinstance(parent, MemoryAndObservation):
+        raise WrongType(f"{E.name} is no augmented POMDP")
+    return parent.factors[0]
 
 
 def augment(P: POMDP, memory: Memory | Family | str) -> POMDP:
@@ -79,8 +141,8 @@ def augment(P: POMDP, memory: Memory | Family | str) -> POMDP:
     entry, m = codes // nM, codes % nM
     o = P.omega.o[entry].astype(np.int64)
     s = _owners(P.omega.row_ptr)[entry]
-    S = Subset(Product(P.S, memory.M, P.O), (s * nM + m) * nO + o)
-    O, o_place = _observed(Product(memory.M, P.O), m * nO + o)
+    S = Subset(StateMemoryObservation(P.S, memory.M, P.O), (s * nM + m) * nO + o)
+    O, o_place = _observed(MemoryAndObservation(memory.M, P.O), m * nO + o)
     A = ActionsAndWrites(P.A, memory.W)
     prob = P.p.prob.take(k).times(P.omega.prob.take(e))
     if written is not None:

@@ -35,8 +35,9 @@ import numpy as np
 from workbench.errors import NotExact, TooLarge, WorkbenchError
 from workbench.model.numbers import Number, Numbers
 from workbench.model.pomdp import POMDP
-from workbench.model.space import Label, show
+from workbench.model.space import Label
 from workbench.progress import Waiting
+from workbench.text import show
 
 LIMIT = 10_000
 """`reachable_beliefs` stops with an error beyond this many nodes, unless told otherwise."""

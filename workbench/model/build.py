@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from workbench.errors import ModelError, TooLarge, UnknownLabel, WrongType
 from workbench.model.numbers import Number, Numbers
 from workbench.model.pomdp import POMDP, Distribution, Emissions, StateSet, Transitions
-from workbench.model.space import Label, Space, show
+from workbench.model.space import Label, Space
+from workbench.text import show
 
 # ---------------------------------------------------------------------- from functions
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from workbench.errors import ModelError
 from workbench.model.numbers import Number, Numbers, is_symbolic
-from workbench.model.space import show
+from workbench.text import show
 
 if TYPE_CHECKING:
     from workbench.model.pomdp import POMDP

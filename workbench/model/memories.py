@@ -22,7 +22,7 @@ POMDP:
 ...                          mu={"s": 1}, gamma=1, terminal={"end"})
 >>> memory = OA(1).on(P)
 >>> memory.M, memory.W
-({(∅,), ((o, 1),), ((o, 2),)} (3), {keep, push} (2))
+({∅, o 1, o 2} (3), {keep, push} (2))
 >>> memory.Gamma((None,), "push", "o", 2, 0, "o")
 {(('o', 2),): 1}
 
@@ -44,7 +44,8 @@ from numpy.typing import NDArray
 from workbench.errors import ModelError, TooLarge, UnknownLabel, WorkbenchError, WrongType
 from workbench.model.check import check_rows
 from workbench.model.numbers import Number, Numbers
-from workbench.model.space import Bits, Label, Product, Space, WithEmpty, show
+from workbench.model.space import Bits, Buffer, Label, Product, Space
+from workbench.text import show
 
 if TYPE_CHECKING:
     from workbench.model.pomdp import POMDP
@@ -155,12 +156,13 @@ def _overwritten(name: str, words: Space) -> Memory:
 def _buffer(family: Family, P: POMDP) -> Memory:
     """K, O and OA: a buffer of k cells, oldest first."""
     stores_action = family.kind == "OA"
-    cells = WithEmpty(Product(P.O, P.A) if stores_action else P.O)
-    if family.k * np.log2(len(cells)) > 62:
+    entries = Product(P.O, P.A) if stores_action else P.O
+    cells = 1 + len(entries)
+    if family.k * np.log2(cells) > 62:
         raise TooLarge(
-            f"{family.name} on {P.name} has {len(cells)}^{family.k} memory states; take a smaller k"
+            f"{family.name} on {P.name} has {cells}^{family.k} memory states; take a smaller k"
         )
-    M = Product(*[cells] * family.k)
+    M = Buffer(entries, family.k)
     writes = ("push",) if family.kind == "K" else ("keep", "push")
 
     def Gamma(
@@ -177,9 +179,7 @@ def _buffer(family: Family, P: POMDP) -> Memory:
         else np.repeat(np.arange(nO)[:, None], nA, axis=1)
     )
     pushes = np.array([w == "push" for w in writes])
-    rule = IndexRule(
-        False, len(cells) ** (family.k - 1), len(cells), entry.astype(np.int64), pushes
-    )
+    rule = IndexRule(False, cells ** (family.k - 1), cells, entry.astype(np.int64), pushes)
     return Memory(family.name, M, writes, Gamma, {(None,) * family.k: 1}, rule)
 
 

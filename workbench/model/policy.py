@@ -26,7 +26,8 @@ from workbench.errors import ModelError, PolicyError, WorkbenchError, WrongType
 from workbench.model.check import check_rows
 from workbench.model.numbers import Number, Numbers, is_symbolic, number
 from workbench.model.pomdp import POMDP
-from workbench.model.space import Label, Space, show
+from workbench.model.space import Label, Space
+from workbench.text import show
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -37,7 +37,8 @@ from numpy.typing import NDArray
 from workbench.errors import NotExact
 from workbench.model.check import check
 from workbench.model.numbers import Number, Numbers, frozen, is_symbolic, number
-from workbench.model.space import Label, Space, counted, show
+from workbench.model.space import Label, Space
+from workbench.text import counted
 
 MAX_STATES = 5_000_000
 """`POMDP.from_functions` stops with an error beyond this many discovered states, unless told
@@ -109,7 +110,10 @@ class Distribution(Mapping[Label, Number]):
         return len(self.support)
 
     def __repr__(self) -> str:
-        shown = [f"{show(label)}: {self[label]}" for label, _ in zip(self, range(6), strict=False)]
+        shown = [
+            f"{self.space.text(label)}: {self[label]}"
+            for label, _ in zip(self, range(6), strict=False)
+        ]
         return "{" + ", ".join(shown) + (", ..." if len(self) > 6 else "") + "}"
 
 
@@ -134,7 +138,7 @@ class StateSet(Set[Label]):
         return int(self.mask.sum())
 
     def __repr__(self) -> str:
-        shown = [show(label) for label, _ in zip(self, range(6), strict=False)]
+        shown = [self.space.text(label) for label, _ in zip(self, range(6), strict=False)]
         return "{" + ", ".join(shown) + (", ..." if len(self) > 6 else "") + "}"
 
 

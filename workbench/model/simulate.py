@@ -22,7 +22,8 @@ from workbench.model.memories import Family, Memory, attach
 from workbench.model.numbers import Number
 from workbench.model.policy import Policy
 from workbench.model.pomdp import POMDP
-from workbench.model.space import Label, show
+from workbench.model.space import Label
+from workbench.text import show
 
 State = Any
 """What is hidden together with what is seen, as one step needs it: (s, o), or (s, m, o)."""

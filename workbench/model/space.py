@@ -5,6 +5,9 @@ the i-th label, `space.index(label)` its place. Labels of products (Appendix A.1
 S x M x O) are made only when asked for, so a space of a million tuples holds a few integers until
 somebody looks at it.
 
+`space.text(label)` is the one short form in which tables, figures and reports write a label, and
+`space.legend` says what stands where in it ("" where there is nothing to say).
+
 >>> colours = Space(["red", "green"])
 >>> colours.index("green"), colours[0], len(colours)
 (1, 'red', 2)
@@ -24,35 +27,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.errors import ModelError, UnknownLabel, WrongType
+from workbench.text import shorten, show
 
 Label = Any
 """A label is anything hashable: a string, a number, a tuple of labels, None."""
 
 _LOOKED_AT = 10_000
 """How many labels are compared when a message proposes the nearest ones."""
-
-
-def show(label: Label) -> str:
-    """A label as a person reads it: the empty sign for None, no quotes, tuples in brackets.
-
-    >>> show(("s2", (None, ("o", 1)), "01"))
-    '(s2, (∅, (o, 1)), 01)'
-    """
-    if label is None:
-        return "∅"
-    if isinstance(label, tuple):
-        inner = ", ".join(show(part) for part in label)
-        return f"({inner},)" if len(label) == 1 else f"({inner})"
-    return str(label)
-
-
-def counted(n: int, word: str) -> str:
-    """How many there are, in words.
-
-    >>> counted(1, "state"), counted(1250, "state")
-    ('1 state', '1,250 states')
-    """
-    return f"{n:,} {word}{'' if n == 1 else 's'}"
 
 
 class Space(Sequence[Label]):
@@ -78,6 +59,15 @@ class Space(Sequence[Label]):
                 raise WrongType(f"label {label!r} is not hashable")
             if self._places.setdefault(label, i) != i:
                 raise ModelError(f"label {show(label)} occurs twice")
+
+    @property
+    def legend(self) -> str:
+        """What the parts of a label's text are; "" for labels without parts."""
+        return ""
+
+    def text(self, label: Label) -> str:
+        """A label of this space in few characters, as tables, figures and reports write it."""
+        return shorten(show(label))
 
     def __len__(self) -> int:
         return len(self._labels)
@@ -138,7 +128,7 @@ class Space(Sequence[Label]):
         return hash((len(self), self[0]))
 
     def __repr__(self) -> str:
-        shown = ", ".join(show(label) for label in self[:6])
+        shown = ", ".join(self.text(label) for label in self[:6])
         return f"{{{shown}{', ...' if len(self) > 6 else ''}}} ({len(self)})"
 
 
@@ -147,6 +137,10 @@ class Bits(Space):
 
     def __init__(self, k: int):
         self.k = k
+
+    @property
+    def legend(self) -> str:
+        return "bits"
 
     def __len__(self) -> int:
         return 1 << self.k
@@ -170,6 +164,9 @@ class WithEmpty(Space):
             )
         self.base = base
 
+    def text(self, label: Label) -> str:
+        return show(None) if label is None else self.base.text(label)
+
     def __len__(self) -> int:
         return 1 + len(self.base)
 
@@ -188,6 +185,9 @@ class Product(Space):
         self._length = 1
         for factor in factors:
             self._length *= len(factor)
+
+    def text(self, label: Label) -> str:
+        return " ".join(f.text(part) for f, part in zip(self.factors, label, strict=True))
 
     def __len__(self) -> int:
         return self._length
@@ -215,6 +215,27 @@ class Product(Space):
     __hash__ = Space.__hash__
 
 
+class Buffer(Product):
+    """The contents of k cells, oldest first, None where a cell is still empty.
+
+    >>> cells = Buffer(Product(Space(["o"]), Space([1, 2])), 2)
+    >>> cells.text((None, ("o", 2))), cells.legend
+    ('∅ | o 2', 'stored pairs, oldest first, ∅ empty')
+    """
+
+    def __init__(self, entries: Space, k: int):
+        super().__init__(*[WithEmpty(entries)] * k)
+        self._stored = "pair" if isinstance(entries, Product) else "observation"
+
+    @property
+    def legend(self) -> str:
+        many = len(self.factors) > 1
+        return f"stored {self._stored}{'s, oldest first' if many else ''}, ∅ empty"
+
+    def text(self, label: Label) -> str:
+        return " | ".join(f.text(part) for f, part in zip(self.factors, label, strict=True))
+
+
 class Subset(Space):
     """Some members of a larger space, in an order of their own, given by their places there.
 
@@ -228,6 +249,13 @@ class Subset(Space):
         self.parent = parent
         self.places = places
         self.places.setflags(write=False)
+
+    @property
+    def legend(self) -> str:
+        return self.parent.legend
+
+    def text(self, label: Label) -> str:
+        return self.parent.text(label)
 
     def __len__(self) -> int:
         return len(self.places)

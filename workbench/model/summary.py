@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import html
-
 from workbench.model.pomdp import POMDP
-from workbench.model.space import Label, Space, counted, show
+from workbench.model.space import Space
+from workbench.text import counted, escape_html
 
 _SHOWN = 8
 """Labels listed of a space."""
-
-_LONGEST = 60
-"""Characters shown of a label: those of compiled environments are whole screens."""
 
 
 def facts(P: POMDP) -> list[tuple[str, str]]:
     """What a reader wants to know first, element by element of the paper's tuple."""
     ends = f", {len(P.terminal):,} terminal" if len(P.terminal) else ""
     starts = ", ".join(
-        f"{shortened(s)}: {x}" for (s, x), _ in zip(P.mu.items(), range(_SHOWN), strict=False)
+        f"{P.S.text(s)}: {x}" for (s, x), _ in zip(P.mu.items(), range(_SHOWN), strict=False)
     )
     return [
         ("S", f"{counted(len(P.S), 'state')}{ends}: {some(P.S)}"),
@@ -49,18 +45,12 @@ def some(space: Space) -> str:
     >>> some(Space(range(20)))
     '0, 1, 2, 3, 4, 5, 6, 7 ...'
     """
-    return ", ".join(map(shortened, space[:_SHOWN])) + (" ..." if len(space) > _SHOWN else "")
-
-
-def shortened(label: Label) -> str:
-    """A label as text, its end left out if it is long."""
-    text = show(label)
-    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
+    return ", ".join(map(space.text, space[:_SHOWN])) + (" ..." if len(space) > _SHOWN else "")
 
 
 def model_html(P: POMDP) -> str:
     """The small table that Jupyter shows for a POMDP."""
     rows = "".join(
-        f"<tr><th>{letter}</th><td>{html.escape(text)}</td></tr>" for letter, text in facts(P)
+        f"<tr><th>{letter}</th><td>{escape_html(text)}</td></tr>" for letter, text in facts(P)
     )
-    return f"<table><caption>POMDP {html.escape(P.name)}</caption>{rows}</table>"
+    return f"<table><caption>POMDP {escape_html(P.name)}</caption>{rows}</table>"

@@ -7,8 +7,6 @@ when somebody looks.
 
 from __future__ import annotations
 
-import html
-from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -16,7 +14,8 @@ from numpy.typing import NDArray
 
 from workbench.errors import WrongType
 from workbench.model.numbers import Number, Numbers
-from workbench.model.space import Label, Space, show
+from workbench.model.space import Label, Space
+from workbench.text import escape_html, shown
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -32,20 +31,6 @@ class NumberField(Protocol):
 
 _ROWS_SHOWN = 20
 _COLUMNS_SHOWN = 16
-
-
-def shown(x: Any) -> str:
-    """A number as a table shows it."""
-    if x is None:
-        return "-"
-    if isinstance(x, float | np.floating):
-        return "-" if np.isnan(x) else f"{x:.6g}"
-    if isinstance(x, bool | np.bool_):
-        return "yes" if x else "no"
-    if isinstance(x, Fraction):
-        return str(x)
-    text = str(x)
-    return text if len(text) <= 40 else text[:37] + "..."
 
 
 class _Labelled:
@@ -92,15 +77,18 @@ class Vector(_Labelled):
     def _cells(self) -> tuple[list[str], list[str], list[list[str]]]:
         rows = range(min(len(self.space), _ROWS_SHOWN))
         cells = [[shown(self._present(self.raw[i]))] for i in rows]
-        return ["", self.title], [show(self.space[i]) for i in rows], cells
+        return ["", self.title], [self.space.text(self.space[i]) for i in rows], cells
 
     def text(self) -> str:
-        return _text(*self._cells(), len(self.space), 1)
+        return _text(*self._cells(), len(self.space), 1) + self._legend()
 
     __repr__ = text
 
     def _repr_html_(self) -> str:
-        return _html(*self._cells(), len(self.space), 1)
+        return _html(*self._cells(), len(self.space), 1, self._legend())
+
+    def _legend(self) -> str:
+        return _legend(rows=self.space.legend)
 
 
 class Table(_Labelled):
@@ -147,8 +135,8 @@ class Table(_Labelled):
         columns = range(min(len(self.columns), _COLUMNS_SHOWN))
         cells = [[shown(self._present(self.raw[i, j])) for j in columns] for i in rows]
         return (
-            [self.title, *(show(self.columns[j]) for j in columns)],
-            [show(self.rows[i]) for i in rows],
+            [self.title, *(self.columns.text(self.columns[j]) for j in columns)],
+            [self.rows.text(self.rows[i]) for i in rows],
             cells,
         )
 
@@ -156,7 +144,7 @@ class Table(_Labelled):
         head, labels, cells = self._cells()
         if len(head) > 9 and len(labels) <= 8:  # wide and low reads better standing up
             turned = [list(column) for column in zip(*cells, strict=True)]
-            return _text(
+            body = _text(
                 [head[0], *labels],
                 head[1:],
                 turned,
@@ -164,12 +152,16 @@ class Table(_Labelled):
                 len(self.rows),
                 ("columns", "rows"),
             )
-        return _text(head, labels, cells, len(self.rows), len(self.columns))
+            return body + _legend(rows=self.columns.legend, columns=self.rows.legend)
+        return _text(head, labels, cells, len(self.rows), len(self.columns)) + self._legend()
 
     __repr__ = text
 
     def _repr_html_(self) -> str:
-        return _html(*self._cells(), len(self.rows), len(self.columns))
+        return _html(*self._cells(), len(self.rows), len(self.columns), self._legend())
+
+    def _legend(self) -> str:
+        return _legend(rows=self.rows.legend, columns=self.columns.legend)
 
 
 class Conditional:
@@ -219,6 +211,12 @@ def _rest(shown_count: int, total: int, what: str) -> str:
     return f"... and {total - shown_count:,} more {what}\n" if total > shown_count else ""
 
 
+def _legend(**legends: str) -> str:
+    """What the parts of the labels are, in a line below the table; nothing for plain labels."""
+    told = [f"{axis}: {legend}" for axis, legend in legends.items() if legend]
+    return "\n" + "; ".join(told) if told else ""
+
+
 def _text(
     head: list[str],
     labels: list[str],
@@ -243,14 +241,20 @@ def _text(
 
 
 def _html(
-    head: list[str], labels: list[str], cells: list[list[str]], rows: int, columns: int
+    head: list[str],
+    labels: list[str],
+    cells: list[list[str]],
+    rows: int,
+    columns: int,
+    legend: str,
 ) -> str:
-    top = "".join(f"<th>{html.escape(x)}</th>" for x in head)
+    top = "".join(f"<th>{escape_html(x)}</th>" for x in head)
     body = "".join(
-        f"<tr><th>{html.escape(label)}</th>"
-        + "".join(f"<td>{html.escape(x)}</td>" for x in row)
+        f"<tr><th>{escape_html(label)}</th>"
+        + "".join(f"<td>{escape_html(x)}</td>" for x in row)
         + "</tr>"
         for label, row in zip(labels, cells, strict=True)
     )
-    rest = html.escape(_rest(len(labels), rows, "rows") + _rest(len(head) - 1, columns, "columns"))
+    rest = _rest(len(labels), rows, "rows") + _rest(len(head) - 1, columns, "columns") + legend
+    rest = escape_html(rest.strip("\n")).replace("\n", "<br>")
     return f"<table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>{rest}"

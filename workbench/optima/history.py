@@ -31,7 +31,6 @@ from workbench.model.beliefs import BeliefEdge, BeliefGraph, explore_beliefs
 from workbench.model.numbers import Number, Numbers
 from workbench.model.policy import Policy, uniform
 from workbench.model.pomdp import POMDP
-from workbench.model.space import counted
 from workbench.model.walk_kernels import strong_components
 from workbench.optima.branch_and_bound import BranchSearch, search_over_states
 from workbench.optima.hsvi import BeliefModel, Bounds
@@ -48,6 +47,7 @@ from workbench.optima.mdp import (
 )
 from workbench.optima.optimum import HistoryOptimum
 from workbench.progress import Waiting
+from workbench.text import counted
 
 MOST_EXACT = 400
 """Belief MDPs with more states than this in one strongly connected part are solved in floats unless

@@ -23,7 +23,6 @@ from workbench.evaluation.fields import FLOATS, RATIONALS
 from workbench.model.beliefs import explore_beliefs, reachable_beliefs
 from workbench.model.policy import Policy
 from workbench.model.pomdp import POMDP
-from workbench.model.space import counted
 from workbench.optima.all_optimal import optimal_behaviours
 from workbench.optima.ascent import Climbed, ascend
 from workbench.optima.branch_and_bound import BranchSearch, search_over_states
@@ -32,6 +31,7 @@ from workbench.optima.mdp import from_states, optimal, require_end
 from workbench.optima.optimum import MemorylessOptimum, StochasticOptimum
 from workbench.optima.symmetry import interchangeable
 from workbench.progress import Waiting
+from workbench.text import counted
 
 _PATIENCE = 64
 """Nodes that branch and bound spends on bounds from states before it looks whether beliefs are

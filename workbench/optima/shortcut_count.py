@@ -28,10 +28,10 @@ from workbench.evaluation.td import td_values
 from workbench.model.numbers import Number
 from workbench.model.policy import Policy, tie_order
 from workbench.model.pomdp import POMDP
-from workbench.model.table import shown
 from workbench.optima.follow import first_open, follow
 from workbench.optima.mdp import MDP, from_states, optimal
 from workbench.progress import Waiting
+from workbench.text import shown
 
 MOST_POLICIES = 10_000
 """`count_shortcuts` looks at no more optimal policies than this, unless told otherwise."""

@@ -32,11 +32,12 @@ from typing import TYPE_CHECKING
 from workbench.errors import WorkbenchError
 from workbench.model.beliefs import LIMIT, BeliefGraph, TooManyBeliefs, explore_beliefs
 from workbench.model.memories import Family, Memory, attach
-from workbench.model.space import Label, show
+from workbench.model.space import Label
 from workbench.sufficiency.belief_product import places, possible_pairs
 from workbench.sufficiency.colouring import colour
 from workbench.sufficiency.product_search import WriteSearch
 from workbench.sufficiency.update import verify_f
+from workbench.text import show
 
 if TYPE_CHECKING:
     from workbench.model.pomdp import POMDP

@@ -27,7 +27,6 @@ import math
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import TypeVar
 
 import numpy as np
@@ -37,7 +36,6 @@ from workbench.evaluation.fields import FLOATS
 from workbench.model.augment import augment
 from workbench.model.beliefs import BeliefGraph, explore_beliefs
 from workbench.model.memories import Family, attach, none
-from workbench.model.numbers import Number
 from workbench.model.pomdp import POMDP
 from workbench.optima.ascent import Climbed, ascend
 from workbench.optima.history import MOST_EXACT, belief_process, in_rationals, largest_part
@@ -46,6 +44,7 @@ from workbench.optima.yardsticks import HistoryOptimum, MemorylessOptimum, best_
 from workbench.progress import Waiting
 from workbench.sufficiency.can_encode import Encoding, can_encode_optimal
 from workbench.sufficiency.product_search import Outcome, WriteSearch
+from workbench.text import brief
 
 _FIRST_BUDGET = 1_000
 _CLIMBS = 40
@@ -93,17 +92,6 @@ class Attempt:
     holds: bool | None
     reason: str
     value: float | None = None
-
-
-def show_attempt(x: Number) -> str:
-    """A number for a table: a short fraction as it is, anything else with six digits.
-
-    >>> show_attempt(Fraction(3, 4)), show_attempt(Fraction(1, 30000)), show_attempt(2.0)
-    ('3/4', '3.33333e-05', '2')
-    """
-    if isinstance(x, int | Fraction) and Fraction(x).denominator < 1000:
-        return str(x)
-    return f"{float(x):.6g}"
 
 
 class GapCloser:
@@ -205,7 +193,7 @@ class GapCloser:
             return Attempt(
                 family.name,
                 True,
-                f"a policy is worth {show_attempt(value)}, no history-based one more",
+                f"a policy is worth {brief(value)}, no history-based one more",
                 value,
             )
         if bounded is None and not self.mixing:
@@ -214,14 +202,12 @@ class GapCloser:
                 raise KeyboardInterrupt
         if bounded is not None and not self.mixing and bounded.bound < self.lower:
             reason = (
-                f"a history-based policy is worth {show_attempt(self.lower)}, no deterministic one more "
+                f"a history-based policy is worth {brief(self.lower)}, no deterministic one more "
                 "than "
-                f"{show_attempt(bounded.bound)}, and chance does not close a gap"
+                f"{brief(bounded.bound)}, and chance does not close a gap"
             )
             return Attempt(family.name, False, reason, value)
-        return Attempt(
-            family.name, None, f"the best policy found is worth {show_attempt(value)}", value
-        )
+        return Attempt(family.name, None, f"the best policy found is worth {brief(value)}", value)
 
 
 def _within(

@@ -26,8 +26,9 @@ from workbench.optima.yardsticks import (
     best_history,
     best_memoryless,
 )
-from workbench.sufficiency.gap import Attempt, GapCloser, Limits, climb_with_memory, show_attempt
+from workbench.sufficiency.gap import Attempt, GapCloser, Limits, climb_with_memory
 from workbench.sufficiency.smallest_memory import KINDS
+from workbench.text import brief
 
 FAMILIES = ("K", "B", "O", "OA")
 
@@ -123,13 +124,13 @@ class Necessity:
 
     def row(self) -> dict[str, str]:
         """One line of a table."""
-        memoryless = "none ends" if self.memoryless is None else show_attempt(self.memoryless.value)
+        memoryless = "none ends" if self.memoryless is None else brief(self.memoryless.value)
         if self.memoryless is not None and not self.memoryless.certified:
-            memoryless += f" <= {show_attempt(self.memoryless.bound)}"
+            memoryless += f" <= {brief(self.memoryless.bound)}"
         return {
             "task": self.P.name,
             "deterministic": memoryless,
-            "stochastic": "" if self.stochastic is None else show_attempt(self.stochastic),
+            "stochastic": "" if self.stochastic is None else brief(self.stochastic),
             "history": between(self.lower, self.upper, self.margin),
             "memory?": verdict(self.needed),
             **{family.kind: str(family) for family in self.families},
@@ -155,11 +156,7 @@ def between(lower: Number, upper: Number, margin: float) -> str:
     >>> between(1.0, 1.5, 1e-6), between(1.0, 1.0 + 1e-9, 1e-6)
     ('1 to 1.5', '1')
     """
-    return (
-        show_attempt(lower)
-        if upper - lower <= margin
-        else f"{show_attempt(lower)} to {show_attempt(upper)}"
-    )
+    return brief(lower) if upper - lower <= margin else f"{brief(lower)} to {brief(upper)}"
 
 
 # ---------------------------------------------------------------------- the question
@@ -271,7 +268,7 @@ def _without(
     value = -math.inf if memoryless is None else float(memoryless.value)
     if memoryless is not None and sure.holds is None and asked.closes(value):
         return Attempt(
-            "none", True, f"a memoryless policy is worth {show_attempt(memoryless.value)}", value
+            "none", True, f"a memoryless policy is worth {brief(memoryless.value)}", value
         ), None
     first = () if memoryless is None else (np.asarray(memoryless.policy.prob.floats),)
     climbed = climb_with_memory(asked.P, asked.limits.seconds, first)

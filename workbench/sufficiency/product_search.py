@@ -27,9 +27,9 @@ from typing import NoReturn
 
 from workbench.model.beliefs import BeliefGraph
 from workbench.model.memories import Memory
-from workbench.model.space import counted
 from workbench.progress import Waiting
 from workbench.sufficiency.belief_product import Supports, places
+from workbench.text import counted
 
 Slot = tuple[int, ...]
 """(m, o) for an action, (m, o, a) for a write, by places."""

@@ -19,7 +19,8 @@ from workbench.errors import WorkbenchError
 from workbench.model.beliefs import Belief, require_rational
 from workbench.model.memories import Family, Memory, attach
 from workbench.model.numbers import Number
-from workbench.model.space import Label, show
+from workbench.model.space import Label
+from workbench.text import show
 
 if TYPE_CHECKING:
     from workbench.model.pomdp import POMDP

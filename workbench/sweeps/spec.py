@@ -47,6 +47,7 @@ from workbench.model.policy import TIES
 from workbench.sweeps.cell import BATCH, Cell, batches
 from workbench.sweeps.experiment import FINAL, GREEDY, ORACLE, PER_100, Method, OracleLoop
 from workbench.sweeps.run_cells import Budget
+from workbench.text import shorten
 
 EXAMPLE = """\
 # workbench sweep SPEC.toml -o FOLDER      computes what FOLDER does not hold yet
@@ -385,4 +386,4 @@ def _wrong(key: str, value: Any, why: str) -> SpecError:
 
 def _shown(value: Any) -> str:
     text = json.dumps(value, default=str, ensure_ascii=False)
-    return text if len(text) <= 60 else text[:57] + "..."
+    return shorten(text)

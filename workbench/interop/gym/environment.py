@@ -22,7 +22,7 @@ from workbench.errors import WorkbenchError, WrongType
 from workbench.extras import need
 from workbench.model.augment import augment
 from workbench.model.pomdp import POMDP
-from workbench.model.space import Label, show
+from workbench.model.space import Label
 
 gymnasium = need("gymnasium")
 
@@ -147,9 +147,9 @@ class POMDPEnv(gymnasium.Env):  # type: ignore[name-defined]
         last = (
             ""
             if self._last is None
-            else f"{show(self.P.A[self._last[0]])} pays {self._last[1]:g}; "
+            else f"{self.P.A.text(self.P.A[self._last[0]])} pays {self._last[1]:g}; "
         )
-        return f"{self.P.name}, step {self._steps}: {last}{show(info['o'])}{over}"
+        return f"{self.P.name}, step {self._steps}: {last}{self.P.O.text(info['o'])}{over}"
 
 
 class _Row(NamedTuple):

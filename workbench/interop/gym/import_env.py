@@ -28,7 +28,6 @@ import numpy as np
 from workbench.errors import ModelError, TooLarge, WrongType
 from workbench.extras import need
 from workbench.interop.gym.draws import CannotEnumerate, every_run, read_number
-from workbench.interop.gym.late_progress import LateProgress
 from workbench.interop.gym.rollout import Disagreement, Played, compare_with_rollouts
 from workbench.interop.gym.subject import (
     Observer,
@@ -42,8 +41,10 @@ from workbench.interop.gym.subject import (
 from workbench.interop.gym.toy_text import Law, law_of
 from workbench.model.numbers import Number, Numbers, frozen, number
 from workbench.model.pomdp import POMDP, Distribution, Emissions, StateSet, Transitions
-from workbench.model.space import Label, Space, show
+from workbench.model.space import Label, Space
 from workbench.model.step_limit import with_step_limit
+from workbench.progress import Waiting
+from workbench.text import show
 
 _TWICE = 97
 """One pair of a state and an action out of this many is run a second time, to find out randomness
@@ -108,16 +109,16 @@ def from_gymnasium(
     name = name or (env.spec.id if env.spec is not None else type(env.unwrapped).__name__)
     given = _starts(starts)
     is_plain = state is observe is reward is starts is None
-    with LateProgress(f"exploring {name}", progress) as tell:
+    with Waiting(f"exploring {name}", progress) as waiting:
 
         def found_by(walk: type[_Walk], source: Any, how: str) -> POMDP:
-            found = walk(source, list(offered.values()), max_states, tell)
+            found = walk(source, list(offered.values()), max_states, waiting.tell)
             found.begin(given)
             found.walk()
             note = how
             if rollouts:
                 played = found.played(without_limits(env), given)
-                note += f"; {compare_with_rollouts(played, found.mu, found.rows, rollouts, tell)}"
+                note += f"; {compare_with_rollouts(played, found.mu, found.rows, rollouts, waiting.tell)}"
             return found.model(name, list(offered), gamma, note)
 
         law = law_of(subject.env) if is_plain else None

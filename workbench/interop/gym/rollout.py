@@ -22,7 +22,7 @@ import numpy as np
 
 from workbench.interop.gym.draws import CannotEnumerate
 from workbench.model.numbers import Number
-from workbench.model.space import show
+from workbench.text import show
 
 _FEWEST = 5
 """Outcomes expected less often than this are counted together."""

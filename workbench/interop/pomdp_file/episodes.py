@@ -30,7 +30,8 @@ from workbench.errors import UnknownLabel
 from workbench.interop.pomdp_file.entries import Rows
 from workbench.interop.pomdp_file.source import PomdpFileError
 from workbench.interop.pomdp_file.spelling import Values, zeros
-from workbench.model.space import Label, Space, show
+from workbench.model.space import Label, Space
+from workbench.text import show
 
 SAME_START = 1e-4
 """A row counts as the start if their probabilities differ by no more than this, all differences

@@ -20,6 +20,7 @@ import itertools
 import re
 
 from workbench.errors import WorkbenchError
+from workbench.text import shorten
 
 _UNSIGNED = r"(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?(?![\w.])"
 _NAME = r"[^\W\d][\w.'-]*"
@@ -126,4 +127,4 @@ class Source:
 
 
 def _short(token: str) -> str:
-    return token if len(token) <= 40 else token[:37] + "..."
+    return shorten(token, 40)

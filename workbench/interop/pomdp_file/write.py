@@ -19,7 +19,8 @@ from workbench.interop.pomdp_file.notes import note, writable
 from workbench.interop.pomdp_file.source import PomdpFileError
 from workbench.model.numbers import Number
 from workbench.model.pomdp import POMDP
-from workbench.model.space import Space, show
+from workbench.model.space import Space
+from workbench.text import show
 
 _STRICT_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
 _LONGEST_DECIMAL = 40

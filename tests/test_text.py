@@ -1,0 +1,117 @@
+"""Numbers and labels as text: short, unambiguous, and never a zero that is none."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from strategies import families, pomdps
+
+from pomdps import gravity, recall
+from workbench import augment, best_memoryless, memories
+from workbench.evaluation.evaluate import evaluate
+from workbench.evaluation.shortcuts import shortcuts
+from workbench.model.augment import memory_states
+from workbench.model.policy import Policy, uniform
+from workbench.text import did_you_mean, escape_html, nearest, shorten, shown
+
+
+@pytest.mark.parametrize(
+    ("x", "text"),
+    [
+        (Fraction(1, 3), "1/3"),
+        (Fraction(116490258898219, 204800000000000), "0.5688"),
+        (Fraction(10**400, 3), "3.33333e+399"),
+        (Fraction(1, 10**400), "1e-400"),
+        (-(10**400), "-1e+400"),
+        (Fraction(7**6000, 3), "1.29157e+5070"),
+        (0.1 + 0.2, "0.3"),
+        (1e-17, "1e-17"),
+        (None, "-"),
+        (np.nan, "-"),
+        (np.bool_(True), "yes"),
+        (False, "no"),
+    ],
+)
+def test_numbers_as_text(x, text):
+    assert shown(x) == text
+
+
+@given(st.fractions(max_denominator=10**9))
+def test_a_fraction_is_written_as_itself_or_to_six_digits(x):
+    text = shown(x)
+    assert len(text) <= 14
+    assert Fraction(text) == x if "/" in text or len(str(x)) <= 14 else True
+    assert float(Fraction(text)) == pytest.approx(float(x), rel=1e-5)
+
+
+@given(pomdps(), families())
+def test_short_labels_tell_the_labels_of_an_augmented_pomdp_apart(P, family):
+    E = augment(P, family)
+    for space in (E.S, E.O, E.A, memory_states(E)):
+        texts = {space.text(label) for label in space}
+        assert len(texts) == len(space)
+        assert not any("((" in text for text in texts)
+
+
+def test_what_never_changes_is_not_written_and_the_legend_says_what_is():
+    E = augment(recall(), memories.OA(1))
+    assert [E.O.text(o) for o in E.O] == ["∅", "o 1", "o 2", "o 3"]
+    assert E.O.legend == "memory (stored pair, ∅ empty)"
+    assert (E.A.text((1, "push")), E.A.legend) == ("1 push", "action write")
+    two = augment(gravity(), memories.OA(2))
+    label = ((None, ((4, 0), "up")), (4, 1))
+    assert two.O.text(label) == "∅ | (4, 0) up / (4, 1)"
+    assert two.O.legend == "memory (stored pairs, oldest first, ∅ empty) / observation"
+    bare = augment(recall(), memories.none)
+    assert [bare.O.text(o) for o in bare.O] == ["o"]
+    assert [bare.A.text(a) for a in bare.A] == ["1", "2", "3"]
+
+
+def test_a_table_ends_with_its_legend():
+    E = augment(recall(), "OA1")
+    lines = evaluate(E, uniform(E), exact=True).q.text().splitlines()
+    assert lines[0].split() == [
+        "q(o,",
+        "a)",
+        *["1", "keep", "1", "push", "2", "keep", "2", "push", "3", "keep", "3", "push"],
+    ]
+    assert [line.split("  ")[0] for line in lines[1:5]] == ["∅", "o 1", "o 2", "o 3"]
+    assert lines[5:] == ["rows: memory (stored pair, ∅ empty); columns: action write"]
+    plain = evaluate(recall(), uniform(recall())).q.text()
+    assert "rows:" not in plain
+
+
+def test_a_shortcut_is_printed_in_the_short_form():
+    E = augment(recall(), "OA1")
+    found = shortcuts(E, best_memoryless(E).policy, exact=True)
+    assert found
+    assert all("((" not in str(x) and ":" in str(x) for x in found)
+    assert str(found[0]).startswith(f"{E.O.text(found[0].o)}, {E.A.text(found[0].a)}: TD ")
+
+
+def test_a_policy_of_an_augmented_task_prints_its_rows_in_short():
+    E = augment(recall(), "OA1")
+    pi = Policy.deterministic(E, {}, otherwise=(1, "keep"))
+    assert "o 1" in repr(pi)
+    assert "((" not in repr(pi)
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [("b1", "B1"), ("OA 1", "OA1"), ("oa-1", "OA1"), ("none ", "none"), ("k 1", "K1")],
+)
+def test_the_name_that_was_meant(name, meant):
+    known = ["none", "B1", "K1", "O1", "OA1"]
+    assert nearest(name, known) == [meant]
+    assert did_you_mean(name, known) == f" (did you mean {meant}?)"
+    assert did_you_mean("something else", known) == ""
+
+
+@given(st.text())
+def test_nothing_escapes_from_html(text):
+    assert not set(escape_html(text)) & set("<>\"'")
+    assert len(shorten(text, 10)) <= 10
