@@ -240,7 +240,7 @@ class DenseTask:
 def _solved(system: Floats, right: Floats) -> Floats:
     """Solutions of a batch of systems; NaN for the singular ones."""
     try:
-        return np.linalg.solve(system, right)
+        return np.asarray(np.linalg.solve(system, right), dtype=np.float64)
     except np.linalg.LinAlgError:
         found = np.full(right.shape, np.nan)
         for i in range(len(system)):
