@@ -17,10 +17,16 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from workbench.evaluation.bounds import PairChain, bounded_values, bounded_visits
 from workbench.evaluation.fields import FLOATS, Field
+from workbench.evaluation.pair_kernels import follow_rows, mix_rows
+from workbench.evaluation.solve import Solution
+from workbench.model.numbers import Numbers
 from workbench.model.policy import Policy
 from workbench.model.pomdp import POMDP
 from workbench.model.walk_kernels import reachable, strong_components
+
+_UNIT = 2.0**-53
 
 
 def group_sums(
@@ -71,6 +77,36 @@ class Dynamics:
         self.entry_o = P.omega.o
 
     @cached_property
+    def gamma_pair(self) -> NDArray[np.float64]:
+        """gamma and what its float leaves out."""
+        gamma = Numbers.of([self.P.gamma])
+        return np.array([gamma.floats[0], gamma.tails[0]])
+
+    @cached_property
+    def mu_pair(self) -> NDArray[np.float64]:
+        """mu, what its floats leave out, and its size."""
+        both = _pair(self.P.mu.prob)
+        return np.concatenate([both, both[:1]])
+
+    @cached_property
+    def given(self) -> float:
+        """By which share a product of the model's numbers may be off, where they are floats."""
+        floats = [not numbers.is_exact for numbers in self.P._numbers()]
+        return (sum(floats) + isinstance(self.P.gamma, float)) * _UNIT
+
+    @cached_property
+    def excess(self) -> float:
+        """By how much the float sums of p and omega may exceed one."""
+        return max(
+            float(np.max(row_totals(row_ptr, prob.floats, np.ones(len(row_ptr) - 1))) - 1)
+            + int(np.max(np.diff(row_ptr))) * np.finfo(float).eps
+            for row_ptr, prob in (
+                (self.P.p.row_ptr, self.P.p.prob),
+                (self.P.omega.row_ptr, self.P.omega.prob),
+            )
+        )
+
+    @cached_property
     def R(self) -> NDArray[Any]:
         flat = row_totals(
             self.P.p.row_ptr, self.prob * self.r, self.field.zeros(self.shape[0] * self.shape[1])
@@ -107,12 +143,16 @@ class Dynamics:
         """R(s,a) + gamma sum_{s'} p(s'|s,a) v(s'); undefined in terminal states, and where v may be
         that follows."""
         q = self.R + self.gamma * self.expected(v)
+        if (unknown := self.is_unknown(undefined)).any():
+            q[unknown] = self.field.undefined(1)[0]
+        return q
+
+    def is_unknown(self, undefined: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Where q(s,a) is undefined, for v that is in some states."""
         unknown = np.repeat(self.P.terminal.mask[:, None], self.shape[1], axis=1)
         if undefined.any() and self.gamma != 0:
             unknown |= self.leads_to(undefined)
-        if unknown.any():
-            q[unknown] = self.field.undefined(1)[0]
-        return q
+        return unknown
 
     def acts(self, pi: NDArray[Any]) -> NDArray[Any]:
         """pi(a | s) from pi(a | o)."""
@@ -126,9 +166,18 @@ class Dynamics:
             self.field.zeros(self.shape),
         )
 
-    def follow(self, pi: NDArray[Any]) -> Chain:
-        """The chain of the policy with table `pi[o, a]`."""
+    def follow(self, pi: NDArray[Any], tail: NDArray[np.float64] | None = None) -> Chain:
+        """The chain of the policy with table `pi[o, a]`; `tail` is what the floats of an exact one
+        leave out."""
+        if self.field is FLOATS:
+            return FloatChain(self, pi, tail)
         return Chain(self, self.acts(pi))
+
+
+def _pair(numbers: Numbers) -> NDArray[np.float64]:
+    pair = np.zeros((2, *numbers.shape))
+    pair[0], pair[1] = numbers.floats, numbers.tails
+    return pair
 
 
 def dynamics(P: POMDP, field: Field) -> Dynamics:
@@ -184,10 +233,15 @@ class Chain:
             indices, data = P.p.s_next[kept], data[kept]
             indptr = np.concatenate(([0], np.cumsum(kept)))[row_ptr]
         self.data = data
-        self.pattern = sp.csr_array((np.ones(len(indices)), indices, indptr), shape=(nS, nS))
+        self.indptr, self.indices = indptr, indices
         self.r = row_totals(
             np.arange(0, nS * nA + 1, nA), weight * D.R.reshape(-1), D.field.zeros(nS)
         )
+
+    @cached_property
+    def pattern(self) -> sp.csr_array:
+        n = len(self.indptr) - 1
+        return sp.csr_array((np.ones(len(self.indices)), self.indices, self.indptr), shape=(n, n))
 
     @cached_property
     def _turned(self) -> sp.csr_array:
@@ -210,10 +264,58 @@ class Chain:
         )
         return pattern, self.data[turned.data]
 
+    def solve_values(self, undefined: NDArray[np.bool_]) -> Solution:
+        """v = r + gamma P v, with 0 where it is undefined."""
+        D, data, r = self.D, self.data, self.r
+        if undefined.any():
+            r = np.where(undefined, D.field.zeros(len(r)), r)
+            data = self._without_rows(undefined)
+        return D.field.solve(self.pattern, data, D.gamma, r, D.P.name)
+
+    def solve_visits(self, left_out: NDArray[np.bool_], discounted: bool) -> Solution:
+        """d = mu + P^T d, or discounted, with nothing leaving some states."""
+        D = self.D
+        pattern, data = self.transposed
+        if left_out.any():
+            data = self._without_rows(left_out)[self.transposed_places]
+        gamma = D.gamma if discounted else D.field.one(1)
+        return D.field.solve(pattern, data, gamma, D.mu, D.P.name, norm=1)
+
+    def _without_rows(self, states: NDArray[np.bool_]) -> NDArray[Any]:
+        data = self.data.copy()
+        data[np.repeat(states, np.diff(self.indptr))] = self.D.field.one(0)
+        return data
+
+    def solve_returns(self, members: NDArray[np.int64]) -> Solution:
+        """The expected visits of each state of a recurrent class between two visits of its first
+        state."""
+        field = self.D.field
+        inner, places = self._inside(members)
+        turned = sp.csr_array(
+            sp.csr_array((np.arange(len(places)) + 1, inner.indices, inner.indptr), inner.shape).T
+        )
+        data = self.data[places[turned.data - 1]].copy()
+        data[: turned.indptr[1]] = field.one(0)  # returns to the first state end the count
+        b = field.zeros(len(members))
+        b[0] = field.one(1)
+        pattern = sp.csr_array(
+            (np.ones(len(data)), turned.indices, turned.indptr), shape=turned.shape
+        )
+        return field.solve(pattern, data, field.one(1), b, self.D.P.name, norm=1)
+
+    def _inside(self, members: NDArray[np.int64]) -> tuple[sp.csr_array, NDArray[np.int64]]:
+        """The pattern of the transitions among some states, and where they are in the chain."""
+        n = len(self.indptr) - 1
+        whole = sp.csr_array(
+            (np.arange(len(self.data)) + 1, self.indices, self.indptr), shape=(n, n)
+        )
+        inner = sp.csr_array(whole[members][:, members])
+        return inner, inner.data - 1
+
     @cached_property
     def visited(self) -> NDArray[np.bool_]:
         """The states that an episode can reach."""
-        return reachable(self.pattern.indptr, self.pattern.indices, self.D.P.mu.support)
+        return reachable(self.indptr, self.indices, self.D.P.mu.support)
 
     @cached_property
     def _backwards(self) -> sp.csr_array:
@@ -236,7 +338,7 @@ class Chain:
     def recurrent_classes(self) -> list[NDArray[np.int64]]:
         """The sets of visited states that are never left again, terminal states aside."""
         places = np.flatnonzero(self.visited)
-        inner = self.pattern[places][:, places]
+        inner, _ = self._inside(places)
         count, component = strong_components(inner.indptr, inner.indices)
         rows = np.repeat(np.arange(len(places)), np.diff(inner.indptr))
         leaves = component[rows] != component[inner.indices]
@@ -244,3 +346,82 @@ class Chain:
         closed[component[rows[leaves]]] = False
         closed[component[self.D.P.terminal.mask[places]]] = False
         return [places[component == c] for c in np.flatnonzero(closed)]
+
+
+class FloatChain(Chain):
+    """The chain of one policy in floats, its numbers as pairs (`pair_kernels`).
+
+    Attributes
+    ----------
+    P : `P[0]` and `P[1]`, both parts of the probabilities.
+    r_pair : both parts of r_pi, and its size, the expected |r|.
+    excess : by how much the sum of a row may exceed one.
+    given : by which share an entry may be off, because numbers were given as floats.
+    """
+
+    def __init__(self, D: Dynamics, pi: NDArray[Any], tail: NDArray[np.float64] | None):
+        self.D = D
+        p, omega, (nS, nA) = D.P.p, D.P.omega, D.shape
+        # a policy without a tail is one of floats
+        self.given = D.given + (_UNIT if tail is None else 0.0)
+        tail = np.zeros((1, 1)) if tail is None else tail
+        if omega.is_deterministic and omega.prob.values == (1,):
+            acts = pi[D.entry_o]
+            rest = tail if tail.size == 1 else tail[D.entry_o]
+        else:
+            acts, rest = np.zeros((nS, nA)), np.zeros((nS, nA))
+            both = _pair(omega.prob)
+            tails = np.broadcast_to(tail, pi.shape)
+            mix_rows(omega.row_ptr, omega.o, both[0], both[1], pi, tails, acts, rest)
+        self.acts = acts
+        self.r_pair = np.zeros((3, nS))
+        indptr, indices = np.empty(nS + 1, dtype=np.int64), np.empty(len(p.s_next), dtype=np.int32)
+        P = np.empty((2, len(p.s_next)))
+        tables = (p.prob.floats, p.prob.tails, p.r.floats, p.r.tails)
+        size = follow_rows(
+            p.row_ptr, p.s_next, *tables, acts, rest, indptr, indices, self.r_pair, P
+        )
+        self.indptr, self.indices = indptr, indices[:size]
+        self.P = P if size == P.shape[1] else np.ascontiguousarray(P[:, :size])
+        self.data, self.r = self.P[0], self.r_pair[0]
+        over = float(np.max(pi.sum(axis=1))) - 1 + nA * np.finfo(float).eps
+        self.excess = (1 + D.excess) ** 2 * (1 + over) - 1
+
+    def solve_values(self, undefined: NDArray[np.bool_]) -> Solution:
+        r = self.r_pair
+        if undefined.any():
+            r = np.where(undefined, 0.0, r)
+        return bounded_values(self._pairs(undefined, self.D.gamma_pair), r)
+
+    def solve_visits(self, left_out: NDArray[np.bool_], discounted: bool) -> Solution:
+        gamma = self.D.gamma_pair if discounted else _ONE
+        return bounded_visits(self._pairs(left_out, gamma), self.D.mu_pair, self.visited)
+
+    def _pairs(self, dropped: NDArray[np.bool_], gamma: NDArray[np.float64]) -> PairChain:
+        """The chain with a discount, without the rows of some states."""
+        P = self.P
+        if dropped.any():
+            P = P.copy()
+            P[:, np.repeat(dropped, np.diff(self.indptr))] = 0.0
+        # terminal states are states of the matrix too, so that going there is no way out of it
+        leave = np.where(dropped | self.D.P.terminal.mask, 1.0, 1.0 - gamma[0] - gamma[1])
+        return PairChain(self.indptr, self.indices, P, gamma, leave, self.excess, self.given)
+
+    def solve_returns(self, members: NDArray[np.int64]) -> Solution:
+        inner, places = self._inside(members)
+        P = np.ascontiguousarray(self.P[:, places])
+        back = inner.indices == 0
+        rows = np.repeat(np.arange(len(members)), np.diff(inner.indptr))
+        # who returns to the first state leaves
+        leave = np.bincount(rows[back], P[0, back], minlength=len(members)).astype(float)
+        P[:, back] = 0.0
+        b = np.zeros((3, len(members)))
+        b[[0, 2], 0] = 1.0
+        indptr, indices = inner.indptr.astype(np.int64), inner.indices.astype(np.int32)
+        whole = np.ones(len(members), dtype=bool)
+        return bounded_visits(
+            PairChain(indptr, indices, P, _ONE, leave, self.excess, self.given), b, whole
+        )
+
+
+_ONE = np.array([1.0, 0.0])

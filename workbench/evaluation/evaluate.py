@@ -31,19 +31,25 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from workbench.errors import NeverEnds, WorkbenchError, WrongType
-from workbench.evaluation import solve as linear
-from workbench.evaluation.chain import Chain, dynamics, field_of
+from workbench.evaluation.chain import Chain, Dynamics, FloatChain, dynamics, field_of
 from workbench.evaluation.fields import Field
-from workbench.evaluation.visits import given_observation, known, observation_values, occupancy
+from workbench.evaluation.pair_kernels import action_values_with_errors
+from workbench.evaluation.solve import Solution
+from workbench.evaluation.visits import (
+    given_observation,
+    known,
+    observation_errors,
+    observation_values,
+    occupancy,
+)
 from workbench.model.numbers import Number, is_symbolic
 from workbench.model.policy import Policy
 from workbench.model.pomdp import POMDP
 from workbench.model.table import Conditional, Table, Vector
-from workbench.text import show
+from workbench.text import counted, show
 
 WEIGHTS = ("visits", "discounted", "stationary")
 
@@ -60,9 +66,11 @@ class Evaluation:
     s_given_o : `s_given_o[o, s]`.
     q : `q[o, a]`; v_given_o : `v_given_o[o]` = sum_a pi(a|o) q[o, a].
     reached : `reached[o]`, whether o is seen in a state that is not terminal.
-    error : a bound on |v - v_pi| for every state; 0 in exact arithmetic.
-    q_error : `q_error[o]`, a bound on the error of q[o, .]; infinite where the visits are too few
-        to tell.
+    error : a bound on |v - v_pi| for every state, rounding and the model's own numbers included; 0
+        in exact arithmetic.
+    v_error, q_state_error, q_error : `v_error[s]`, `q_state_error[s, a]`, `q_error[o, a]`, bounds on
+        the errors of single numbers; infinite where they are undefined.
+    visits_error : `visits_error[s]`, a bound on the *relative* error of visits[s].
     method : how the linear systems were solved.
     note : a sentence on what is undefined and why, or "".
     """
@@ -79,7 +87,10 @@ class Evaluation:
     v_given_o: Vector
     reached: Vector
     error: float
-    q_error: Vector
+    v_error: Vector
+    q_state_error: Table
+    visits_error: Vector
+    q_error: Table
     method: str
     note: str
 
@@ -94,7 +105,12 @@ class Evaluation:
         return field.back((share * chain.r[alive]).sum() / share.sum())
 
     def __repr__(self) -> str:
-        bound = "" if self.v.raw.dtype == object else f", |error| <= {self.error:.1g}"
+        bound = ""
+        if self.v.raw.dtype != object:
+            known_q = self.q_error.raw[~np.isnan(self.q.raw)]
+            bound = f", |error| <= {self.error:.1g}"
+            if known_q.size:
+                bound += f", of q(o, a) <= {known_q.max():.1g}"
         lines = [
             f"{self.P.name}: value {self.value}{bound}; q(o, a) with weights={self.weights!r}",
             self.q.text(),
@@ -126,38 +142,51 @@ def evaluate(P: POMDP, pi: Policy, exact: bool = False, weights: str = "visits")
     check_arguments(P, pi, weights)
     field = field_of(P, pi, exact)
     D = dynamics(P, field)
-    chain = D.follow(field.enter(pi.prob))
-    v, undefined, solved = state_values(chain)
-    q_state = D.action_values(v, undefined)
-    d, visited = occupancy(chain, weights)
-    share, total, reached = given_observation(D, d.x, visited)
-    q = observation_values(D, share, q_state)
-    v_given_o = _mixed(field, field.enter(pi.prob), q)
-    if undefined.any():
-        v = v.copy()
-        v[undefined] = None if field.is_exact else np.nan
-    error = (
-        0.0
-        if field.is_exact
-        else solved.residual * linear.inverse_norm(_matrix(chain, ~undefined), D.gamma)
+    chain = D.follow(
+        field.enter(pi.prob), pi.prob.tails if pi.is_exact and not field.is_exact else None
     )
-    q_error = _q_error(chain, weights, error, d.residual, total, q_state)
+    v, undefined, solved = state_values(chain)
+    d, visited = occupancy(chain, weights)
+    share, _, reached = given_observation(D, d.x, visited)
+    if isinstance(chain, FloatChain):
+        q_state, q_state_error = action_values_with_bounds(D, v, undefined, solved.error)
+        q = observation_values(D, share, q_state)
+        q_error = observation_errors(D, share, d.error, q_state, q_state_error, q)
+        # with a bound of infinity a number says nothing; visits to this observation are too few
+        doubtful = np.isinf(q_error) & np.isfinite(q)
+        q[doubtful] = np.nan
+    else:
+        q_state = D.action_values(v, undefined)
+        q_state_error = np.zeros(q_state.shape)
+        q = observation_values(D, share, q_state)
+        q_error, doubtful = np.zeros(q.shape), np.zeros(q.shape, dtype=bool)
+    v_given_o = _mixed(field, field.enter(pi.prob), q)
+    v_error = np.zeros(len(v)) if field.is_exact else solved.error
+    if undefined.any():
+        v, v_error = v.copy(), v_error.copy()
+        v[undefined] = None if field.is_exact else np.nan
+        v_error[undefined] = 0.0 if field.is_exact else np.inf
+    d_error = np.zeros(len(v)) if field.is_exact else np.where(d.x > 0, d.error, 0.0)
+    shown = _shown(field)
     return Evaluation(
         P=P,
         pi=pi,
         weights=weights,
         value=field.back((D.mu[P.mu.support] * v[P.mu.support]).sum()),
-        v=Vector(v, P.S, _shown(field), "v"),
-        q_state=Table(q_state, P.S, P.A, _shown(field), "q(s, a)"),
-        visits=Vector(d.x, P.S, _shown(field), weights),
-        s_given_o=Conditional(share, D.entry_s, D.entry_o, P.S, P.O, _shown(field)),
-        q=Table(q, P.O, P.A, _shown(field), "q(o, a)"),
-        v_given_o=Vector(v_given_o, P.O, _shown(field), "v(o)"),
+        v=Vector(v, P.S, shown, "v"),
+        q_state=Table(q_state, P.S, P.A, shown, "q(s, a)"),
+        visits=Vector(d.x, P.S, shown, weights),
+        s_given_o=Conditional(share, D.entry_s, D.entry_o, P.S, P.O, shown),
+        q=Table(q, P.O, P.A, shown, "q(o, a)"),
+        v_given_o=Vector(v_given_o, P.O, shown, "v(o)"),
         reached=Vector(reached, P.O, None, "reached"),
-        error=error,
-        q_error=Vector(q_error, P.O, None, "error"),
+        error=float(np.max(v_error, where=~undefined, initial=0.0)),
+        v_error=Vector(v_error, P.S, None, "error of v"),
+        q_state_error=Table(q_state_error, P.S, P.A, None, "error of q(s, a)"),
+        visits_error=Vector(d_error, P.S, None, "relative error"),
+        q_error=Table(q_error, P.O, P.A, None, "error of q(o, a)"),
         method="exact" if field.is_exact else f"v: {solved.method}, weights: {d.method}",
-        note=_note(chain, weights),
+        note=_note(chain, weights, doubtful),
     )
 
 
@@ -176,25 +205,14 @@ def _shown(field: Field) -> Field | None:
     return field if field.is_exact else None
 
 
-def _matrix(chain: Chain, rows: NDArray[np.bool_]) -> sp.csr_array:
-    """P_pi in floats, with only some rows."""
-    kept = np.repeat(rows, np.diff(chain.pattern.indptr))
-    data = np.where(kept, chain.data, 0.0)
-    return sp.csr_array(
-        (data, chain.pattern.indices, chain.pattern.indptr), shape=chain.pattern.shape
-    )
-
-
 # ---------------------------------------------------------------------- v and q(s, a)
 
 
-def state_values(chain: Chain) -> tuple[NDArray[Any], NDArray[np.bool_], linear.Solution]:
+def state_values(chain: Chain) -> tuple[NDArray[Any], NDArray[np.bool_], Solution]:
     """v_pi, the mask of the states where it is undefined (v is 0 there), and how it was found."""
-    D, field = chain.D, chain.D.field
-    undiscounted = not is_symbolic(D.P.gamma) and D.P.gamma == 1
+    D = chain.D
     undefined = np.zeros(len(D.P.S), dtype=bool)
-    data, r = chain.data, chain.r
-    if undiscounted and chain.may_not_end.any():
+    if not is_symbolic(D.P.gamma) and D.P.gamma == 1 and chain.may_not_end.any():
         if (lost := np.flatnonzero(chain.visited & chain.stuck)).size:
             raise NeverEnds(
                 f"gamma is 1 and the policy never ends from s={show(D.P.S[int(lost[0])])}, which "
@@ -202,11 +220,21 @@ def state_values(chain: Chain) -> tuple[NDArray[Any], NDArray[np.bool_], linear.
                 "is not defined; give a gamma below 1, or a policy that ends"
             )
         undefined = chain.may_not_end
-        kept = np.repeat(~undefined, np.diff(chain.pattern.indptr))
-        data, r = data.copy(), r.copy()
-        data[~kept], r[undefined] = field.one(0), field.one(0)
-    solution = field.solve(chain.pattern, data, D.gamma, r, D.P.name)
+    solution = chain.solve_values(undefined)
     return solution.x, undefined, solution
+
+
+def action_values_with_bounds(
+    D: Dynamics, v: NDArray[np.float64], undefined: NDArray[np.bool_], v_error: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """q(s, a) in floats and a bound on the error of each, for v off by at most `v_error`."""
+    q, error = np.empty(D.shape[0] * D.shape[1]), np.empty(D.shape[0] * D.shape[1])
+    p = D.P.p
+    action_values_with_errors(p.row_ptr, p.s_next, D.prob, D.r, D.gamma, v, v_error, q, error)
+    q, error = q.reshape(D.shape), error.reshape(D.shape)
+    if (unknown := D.is_unknown(undefined)).any():
+        q[unknown], error[unknown] = np.nan, np.inf
+    return q, error
 
 
 # ---------------------------------------------------------------------- v(o), errors and notes
@@ -222,37 +250,20 @@ def _mixed(field: Field, pi: NDArray[Any], q: NDArray[Any]) -> NDArray[Any]:
     return v
 
 
-def _q_error(
-    chain: Chain,
-    weights: str,
-    v_error: float,
-    d_residual: float,
-    total: NDArray[Any],
-    q_state: NDArray[Any],
-) -> NDArray[np.float64]:
-    """|q(o,.) - computed| <= gamma |v error| + (change of P(.|o) in the 1-norm) max |q(s,a)|."""
-    D = chain.D
-    if D.field.is_exact:
-        return np.zeros(len(D.P.O))
-    discount = D.gamma if weights == "discounted" else 1.0
-    d_error = (
-        d_residual * linear.inverse_norm(_matrix(chain, ~chain.may_not_end), discount)
-        if d_residual
-        else 0.0
-    )
-    size = float(np.nanmax(np.abs(q_state), initial=0.0))
-    error = np.full(len(total), np.inf)
-    enough = total > d_error
-    error[enough] = D.gamma * v_error + size * 2 * d_error / (total[enough] - d_error)
-    return error
-
-
-def _note(chain: Chain, weights: str) -> str:
-    if weights != "visits" or not (chain.visited & chain.stuck).any():
-        return ""
-    s = chain.D.P.S[int(np.flatnonzero(chain.visited & chain.stuck)[0])]
-    return (
-        f"The policy never ends from s={show(s)}, which it visits: expected visits are infinite "
-        "there and q(o, a) is "
-        'undefined where such states are seen; weights="discounted" and "stationary" are defined.'
-    )
+def _note(chain: Chain, weights: str, doubtful: NDArray[np.bool_]) -> str:
+    notes = []
+    if weights == "visits" and (chain.visited & chain.stuck).any():
+        s = chain.D.P.S[int(np.flatnonzero(chain.visited & chain.stuck)[0])]
+        notes.append(
+            f"The policy never ends from s={show(s)}, which it visits: expected visits are "
+            "infinite there and q(o, a) is undefined where such states are seen; "
+            'weights="discounted" and "stationary" are defined.'
+        )
+    if doubtful.any():
+        rows = np.flatnonzero(doubtful.any(axis=1))
+        notes.append(
+            f"The visits behind {counted(len(rows), 'observation')} "
+            f"(o={show(chain.D.P.O[int(rows[0])])} is one) could not be found to any "
+            "accuracy in floats: q(o, a) is undefined there."
+        )
+    return " ".join(notes)

@@ -97,3 +97,30 @@ def bicgstab(indptr, indices, data, gamma, b, x, aim, largest, iterations):
     for i in range(n):
         r[i] = b[i] - r[i]
     return _size(r, largest), taken
+
+
+@compile_kernel
+def sweep(indptr, indices, data, b, x, upwards):
+    """One sweep of Gauss and Seidel for x = b + P x, P without a diagonal and nothing negative; the
+    largest relative change."""
+    n = len(x)
+    largest = 0.0
+    for step in range(n):
+        i = step if upwards else n - 1 - step
+        total = b[i]
+        for k in range(indptr[i], indptr[i + 1]):
+            total += data[k] * x[indices[k]]
+        if total > 0.0:
+            largest = max(largest, abs(total - x[i]) / total)
+        x[i] = total
+    return largest
+
+
+@compile_kernel
+def scale_rows(indptr, indices, data, b, d, scaled, right):
+    """The system for x, where y = d x and y = b + P y; rows with d = 0 become empty."""
+    for i in range(len(d)):
+        if d[i] > 0.0:
+            right[i] = b[i] / d[i]
+        for k in range(indptr[i], indptr[i + 1]):
+            scaled[k] = data[k] * (d[indices[k]] / d[i]) if d[i] > 0.0 else 0.0

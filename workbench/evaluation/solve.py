@@ -46,11 +46,17 @@ Vector = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Solution:
-    """x, how it was found, and its residual b + gamma P x - x in the norm asked for."""
+    """x, how it was found, and its residual b + gamma P x - x in the norm asked for.
+
+    `error` bounds the error of each entry where one was computed (`bounds`), and is 0 for exact
+    numbers; `again` solves the same system for another right-hand side, where that is cheap.
+    """
 
     x: NDArray[Any]
     method: str
     residual: float
+    error: Any = 0.0
+    again: Callable[[Vector], Vector] | None = None
 
 
 @dataclass(frozen=True)
@@ -84,12 +90,12 @@ def solve(
     system = _System(P, gamma, b, norm, tolerance * scale)
     best = Solution(b, "none", np.inf)
     for name, method in _methods(P):
-        x = method(system, best.x)
+        x, again = method(system, best.x)
         if not np.all(np.isfinite(x)):
             continue
         residual = system.size(system.residual(x))
         if residual < best.residual:
-            best = Solution(x, name, residual)
+            best = Solution(x, name, residual, np.nan, again)
         if best.residual <= system.aim:
             return best
     # what rounding alone leaves behind is no failure: the residual of the best float vector has
@@ -110,7 +116,8 @@ def solve(
     )
 
 
-Method = Callable[[_System, Vector], Vector]
+Again = Callable[[Vector], Vector] | None
+Method = Callable[[_System, Vector], tuple[Vector, Again]]
 
 
 def _methods(P: sp.csr_array) -> list[tuple[str, Method]]:
@@ -135,28 +142,29 @@ def _is_banded(P: sp.csr_array) -> bool:
     return True
 
 
-def _direct(system: _System, start: Vector) -> Vector:
+def _direct(system: _System, start: Vector) -> tuple[Vector, Again]:
     """LU on the residual of what is there, which refines a solution that LU has found before."""
-    return start + np.asarray(sla.splu(sp.csc_array(system.A)).solve(system.residual(start)))
+    again = sla.splu(sp.csc_array(system.A)).solve
+    return start + np.asarray(again(system.residual(start))), again
 
 
-def _bicgstab(system: _System, start: Vector) -> Vector:
+def _bicgstab(system: _System, start: Vector) -> tuple[Vector, Again]:
     x = start.copy()
     P, largest = system.P, system.norm == np.inf
     bicgstab(
         P.indptr, P.indices, P.data, system.gamma, system.b, x, system.aim / 2, largest, _ITERATIONS
     )
-    return x
+    return x, None
 
 
-def _gmres(system: _System, start: Vector) -> Vector:
+def _gmres(system: _System, start: Vector) -> tuple[Vector, Again]:
     aim = system.aim / (
         1 if system.norm == np.inf else np.sqrt(len(start))
     )  # gmres speaks of the 2-norm
     x, _ = sla.gmres(
         system.A, system.b, x0=start, rtol=0, atol=aim, restart=40, maxiter=_ITERATIONS // 160
     )
-    return np.asarray(x)
+    return np.asarray(x), None
 
 
 def inverse_norm(P: sp.csr_array, gamma: float) -> float:

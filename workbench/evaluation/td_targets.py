@@ -48,7 +48,8 @@ class Seen:
         self.P, self.field = P, field
         self.D = dynamics(P, field)
         self.table = field.enter(pi.prob)
-        self.chain: Chain = self.D.follow(self.table)
+        tail = pi.prob.tails if pi.is_exact and not field.is_exact else None
+        self.chain: Chain = self.D.follow(self.table, tail)
         d, visited = occupancy(self.chain, weights)
         self.share, total, self.reached = given_observation(self.D, d.x, visited)
         everything = total.sum()

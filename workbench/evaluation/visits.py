@@ -9,6 +9,7 @@ q(o, a)       = sum_s P(s | o) q(s, a)
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,11 @@ from workbench.evaluation.chain import Chain, Dynamics, group_sums
 from workbench.evaluation.solve import Solution
 from workbench.model.numbers import is_symbolic
 
+_ROUNDING = 4 * float(np.finfo(float).eps)
+
+MOST_DOUBT = 0.5
+"""An observation whose visits may be off by more than this share has no q(o, a): it is undefined."""
+
 
 def known(x: NDArray[Any]) -> NDArray[np.bool_]:
     """Where numbers are defined and finite."""
@@ -28,11 +34,13 @@ def known(x: NDArray[Any]) -> NDArray[np.bool_]:
 
 
 def occupancy(chain: Chain, weights: str) -> tuple[Solution, NDArray[np.bool_]]:
-    """The weight of every state, and the mask of the states that have one."""
+    """The weight of every state, and the mask of the states that have one.
+
+    Among floats `error` of the solution bounds the relative error of each weight.
+    """
     D = chain.D
     if weights == "discounted" and (is_symbolic(D.P.gamma) or D.P.gamma != 1):
-        pattern, data = chain.transposed
-        return D.field.solve(pattern, data, D.gamma, D.mu, D.P.name, norm=1), chain.visited
+        return chain.solve_visits(np.zeros(len(D.P.S), dtype=bool), True), chain.visited
     classes = chain.recurrent_classes() if (chain.visited & chain.stuck).any() else []
     d = _expected_visits(chain, classes)
     if weights == "stationary":
@@ -43,35 +51,16 @@ def occupancy(chain: Chain, weights: str) -> tuple[Solution, NDArray[np.bool_]]:
 def _expected_visits(chain: Chain, classes: list[NDArray[np.int64]]) -> Solution:
     """d = mu + P^T d; infinite (None when exact) on recurrent classes, whose inflow is kept apart
     by `_inflow`."""
-    D, field = chain.D, chain.D.field
-    left_out = (
-        ~chain.visited
-    )  # nobody comes there, and the system would be singular if some of them never ended
+    # nobody comes to the others, and the system would be singular if some of them never ended
+    left_out = ~chain.visited
     for members in classes:
         left_out[members] = True
-    pattern, data = _transpose(chain, _without_rows(chain, left_out))
-    solution = field.solve(pattern, data, field.one(1), D.mu, D.P.name, norm=1)
+    solution = chain.solve_visits(left_out, False)
     if classes:
         x = solution.x.copy()
-        x[np.concatenate(classes)] = None if field.is_exact else np.inf
-        return Solution(x, solution.method, solution.residual)
+        x[np.concatenate(classes)] = None if chain.D.field.is_exact else np.inf
+        return replace(solution, x=x)
     return solution
-
-
-def _without_rows(chain: Chain, states: NDArray[np.bool_]) -> NDArray[Any]:
-    """The data of the chain with nothing leaving some states."""
-    if not states.any():
-        return chain.data
-    data = chain.data.copy()
-    data[np.repeat(states, np.diff(chain.pattern.indptr))] = chain.D.field.one(0)
-    return data
-
-
-def _transpose(chain: Chain, data: NDArray[Any]) -> tuple[sp.csr_array, NDArray[Any]]:
-    pattern, own = chain.transposed
-    if data is chain.data:
-        return pattern, own
-    return pattern, data[chain.transposed_places]
 
 
 def _long_run(
@@ -82,12 +71,17 @@ def _long_run(
     alive = ~D.P.terminal.mask
     if not classes:  # every episode ends: shares are visits
         x = np.where(alive, d.x, field.zeros(len(d.x)))
-        return Solution(x / x.sum(), d.method, d.residual), chain.visited & alive
-    x = field.zeros(len(d.x))
+        return replace(d, x=x / x.sum(), error=d.error + _ROUNDING), chain.visited & alive
+    x, error = field.zeros(len(d.x)), np.zeros(len(d.x))
     entered = _inflow(chain, classes, d.x)
     for members, weight in zip(classes, entered, strict=True):
-        x[members] = _stationary(chain, members) * (weight / entered.sum())
-    return Solution(x, d.method, d.residual), np.asarray(x != 0, dtype=bool)
+        found = chain.solve_returns(members)
+        x[members] = found.x * (weight / (found.x.sum() * entered.sum()))
+        error[members] = found.error
+    if not field.is_exact:  # of the flows into classes, each a sum without subtractions
+        error = 3 * (error + np.max(np.where(np.isfinite(d.x), d.error, 0.0)))
+        error += len(d.x) * _ROUNDING
+    return replace(d, x=x, error=error), np.asarray(x != 0, dtype=bool)
 
 
 def _inflow(chain: Chain, classes: list[NDArray[np.int64]], d: NDArray[Any]) -> NDArray[Any]:
@@ -96,34 +90,16 @@ def _inflow(chain: Chain, classes: list[NDArray[np.int64]], d: NDArray[Any]) -> 
     owner = np.full(len(d), -1)
     for i, members in enumerate(classes):
         owner[members] = i
-    rows = np.repeat(np.arange(len(d)), np.diff(chain.pattern.indptr))
-    entering = (owner[rows] < 0) & (owner[chain.pattern.indices] >= 0)
+    rows = np.repeat(np.arange(len(d)), np.diff(chain.indptr))
+    entering = (owner[rows] < 0) & (owner[chain.indices] >= 0)
     flow = chain.data[entering] * d[rows[entering]]
     through = group_sums(
-        owner[chain.pattern.indices[entering]], flow, len(classes), field.zeros(len(classes))
+        owner[chain.indices[entering]], flow, len(classes), field.zeros(len(classes))
     )
     starts = np.flatnonzero(owner >= 0)
     return (
         group_sums(owner[starts], D.mu[starts], len(classes), field.zeros(len(classes))) + through
     )
-
-
-def _stationary(chain: Chain, members: NDArray[np.int64]) -> NDArray[Any]:
-    """The stationary distribution of a recurrent class: expected visits between two visits of its
-    first state."""
-    field = chain.D.field
-    places = sp.csr_array(
-        (np.arange(len(chain.data)) + 1, chain.pattern.indices, chain.pattern.indptr),
-        chain.pattern.shape,
-    )
-    inner = sp.csr_array(places[members][:, members].T)
-    data = chain.data[inner.data - 1].copy()
-    data[: inner.indptr[1]] = field.one(0)  # returns to the first state end the count
-    b = field.zeros(len(members))
-    b[0] = field.one(1)
-    pattern = sp.csr_array((np.ones(len(data)), inner.indices, inner.indptr), shape=inner.shape)
-    x = field.solve(pattern, data, field.one(1), b, chain.D.P.name, norm=1).x
-    return x / x.sum()
 
 
 def given_observation(
@@ -164,3 +140,39 @@ def observation_values(D: Dynamics, share: NDArray[Any], q_state: NDArray[Any]) 
     blank[o[bad_entry], bad_action] = True
     q[blank] = None if field.is_exact else np.nan
     return q
+
+
+def observation_errors(
+    D: Dynamics,
+    share: NDArray[np.float64],
+    share_error: NDArray[np.float64],
+    q_state: NDArray[np.float64],
+    q_state_error: NDArray[np.float64],
+    q: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """A bound on the error of each q(o,a) in floats, for weights with relative errors `share_error`
+    by state.
+
+    With weights w instead of the computed u, sum_s u(s) = 1, and e(s) the relative errors,
+
+        q - computed = sum_s w(s) (q(s) - computed) / sum_s w(s)
+        |q - computed| <= [ sum_s u(s) e(s) |q(s) - computed| + sum_s u(s) error of q(s) ] / (1 - sum_s u(s) e(s))
+
+    plus rounding. It is infinite where the weights cannot be told from zero.
+    """
+    nO, nA = q.shape
+    used = np.flatnonzero(share > 0)
+    s, o = D.entry_s[used], D.entry_o[used]
+    u = share[used]
+    e = np.minimum(share_error[s], 1.0) + _ROUNDING
+    behind = sp.csr_array((np.ones(len(used)), (o, np.arange(len(used)))), shape=(nO, len(used)))
+    count = np.asarray(behind.sum(axis=1))
+    doubt = np.asarray(behind @ (u * e))
+    spread = np.abs(q_state[s] - q[o])
+    rounding = (count[o] + 8)[:, None] * 2.0**-53 * np.abs(q_state[s])
+    total = behind @ (u[:, None] * (e[:, None] * spread + q_state_error[s] + rounding))
+    error = np.full((nO, nA), np.inf)
+    clear = (count > 0) & (doubt < MOST_DOUBT)
+    error[clear] = total[clear] / (1 - doubt[clear])[:, None] * (1 + 1e-9)
+    error[np.isnan(q)] = np.inf
+    return error

@@ -177,6 +177,20 @@ class Numbers:
         table = np.array([to_float(x) for x in self.values], dtype=np.float64)
         return frozen(table[self.codes])
 
+    @cached_property
+    def tails(self) -> NDArray[np.float64]:
+        """What `floats` leaves out, as floats; an array of ones' shape with a single zero if it
+        leaves out nothing.
+
+        >>> x = Numbers.of([1, Fraction(1, 3)])
+        >>> Fraction(float(x.floats[1])) + Fraction(float(x.tails[1])) - Fraction(1, 3) < 2**-107
+        True
+        """
+        left = [0.0] if self.codes is None else [_tail(x) for x in self.values]
+        if not any(left):
+            return np.zeros((1,) * len(self.shape))
+        return frozen(np.array(left)[self.codes])
+
     @property
     def objects(self) -> NDArray[np.object_]:
         """The numbers themselves, as an object array; raises `NotExact` on floats."""
@@ -238,6 +252,13 @@ class Numbers:
                 self.shape
             )
         )
+
+
+def _tail(x: Number) -> float:
+    if is_symbolic(x):
+        return 0.0
+    nearest = to_float(x)
+    return float(x - Fraction(nearest)) if np.isfinite(nearest) else 0.0
 
 
 def _smallest(codes: NDArray[np.int64], n: int) -> NDArray[Any]:

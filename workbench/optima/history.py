@@ -19,11 +19,9 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from workbench.errors import ModelError, TooLarge
-from workbench.evaluation import solve as linear
 from workbench.evaluation.chain import dynamics
 from workbench.evaluation.evaluate import state_values
 from workbench.evaluation.fields import FLOATS, RATIONALS, Field
@@ -262,12 +260,7 @@ def _ways_to_go_on(
         if D.gamma == 1 and chain.may_not_end[states].any():
             continue
         v, _, solved = state_values(chain)
-        matrix = sp.csr_array(
-            (chain.data, chain.pattern.indices, chain.pattern.indptr), chain.pattern.shape
-        )
-        error = solved.residual * linear.inverse_norm(
-            sp.csr_array(matrix[states][:, states]), D.gamma
-        )
+        error = float(np.max(solved.error[states], initial=0.0))
         q = D.R + D.gamma * D.expected(v)
         found.append(q[states].T - error)
     return np.concatenate(found) if found else None

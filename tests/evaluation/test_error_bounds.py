@@ -1,0 +1,183 @@
+"""Errors that `evaluate` claims in floats, against exact values: never too small, seldom much too
+large."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from fractions import Fraction as F
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from strategies import policies, pomdps
+
+from pomdps import gravity
+from workbench import POMDP, Policy, augment, evaluate, uniform
+from workbench.evaluation import bounds
+
+UNIT = F(1, 2**53)
+
+
+def lazy(P: POMDP, exit: F) -> POMDP:
+    """The same task, made so slow that it ends in a step with a chance of `exit` times the old
+    one."""
+
+    def p(s, a):
+        found = {outcome: x * exit for outcome, x in P.p(s, a).items()}
+        found[s, F(1, 3)] = found.get((s, F(1, 3)), 0) + 1 - exit
+        return found
+
+    return POMDP.from_functions(
+        name="lazy", A=P.A, p=p, omega=P.omega, mu=P.mu, gamma=1, terminal=set(P.terminal)
+    )
+
+
+def in_floats(P: POMDP) -> POMDP:
+    """The same task with its probabilities and rewards given as floats."""
+    return POMDP.from_functions(
+        name="floats",
+        A=P.A,
+        p=lambda s, a: {(t, float(r)): float(x) for (t, r), x in P.p(s, a).items()},
+        omega=P.omega,
+        mu=P.mu,
+        gamma=P.gamma,
+        terminal=set(P.terminal),
+    )
+
+
+def assert_bounds_hold(exact, fast) -> None:
+    P = exact.P
+    for s in P.S:
+        assert abs(exact.v[s] - F(fast.v[s])) <= fast.v_error[s]
+        if not math.isinf(fast.visits_error[s]):
+            off = abs(exact.visits[s] - F(fast.visits[s]))
+            assert off <= exact.visits[s] * F(fast.visits_error[s])
+        for a in P.A:
+            if s not in P.terminal:
+                off = abs(exact.q_state[s, a] - F(fast.q_state[s, a]))
+                assert off <= fast.q_state_error[s, a]
+    for o in P.O:
+        for a in P.A:
+            if not math.isnan(fast.q[o, a]):
+                assert abs(exact.q[o, a] - F(fast.q[o, a])) <= fast.q_error[o, a]
+
+
+@given(pomdps(), st.sampled_from([0, 3, 6, 10, 14]), st.booleans(), st.data())
+def test_errors_stay_below_their_bounds_however_slowly_a_task_ends(P, digits, rounded, data):
+    P = lazy(P, F(1, 10**digits))
+    pi = data.draw(policies(P))
+    exact = evaluate(P, pi, exact=True)
+    assert_bounds_hold(exact, evaluate(in_floats(P) if rounded else P, pi))
+
+
+@given(pomdps(), st.sampled_from([0, 3, 6]), st.data())
+def test_bounds_of_large_chains_hold_too(P, digits, data):
+    """The methods for large chains, asked about small ones."""
+    P = lazy(P, F(1, 10**digits))
+    pi = data.draw(policies(P))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(bounds, "MOST_ELIMINATED", 0)
+        fast = evaluate(P, pi)
+    assert "elimination" not in fast.method
+    assert not np.isinf(fast.visits_error.raw).any()
+    assert_bounds_hold(evaluate(P, pi, exact=True), fast)
+
+
+def test_bounds_are_close_to_the_errors():
+    """At most 100 times too large in the median; an error below half a unit in the last place
+    counts as that."""
+    ratios: dict[str, list[float]] = {"v": [], "q": []}
+    for seed in range(120):
+        rng = np.random.default_rng(seed)
+        n = int(rng.integers(2, 9))
+
+        def row(size: int, rng=rng) -> list[F]:
+            weights = rng.integers(0, 6, size)
+            weights[rng.integers(size)] += 1
+            return [F(int(w), int(weights.sum())) for w in weights]
+
+        p = {(s, a): row(n + 1) for s in range(n) for a in range(2)}
+        exits = F(1, int(rng.choice([3, 100, 10_000])))
+        r = {(s, a): F(int(rng.integers(-9, 9)), 7) for s in range(n) for a in range(2)}
+        omega = {s: row(2) for s in range(n + 1)}
+        P = POMDP.from_functions(
+            name="random",
+            A=[0, 1],
+            S=range(n + 1),
+            p=lambda s, a, p=p, r=r, exits=exits, n=n: {
+                **{(t, r[s, a]): x * (1 - exits) for t, x in enumerate(p[s, a][:n])},
+                (n, r[s, a]): p[s, a][n] * (1 - exits) + exits,
+            },
+            omega=lambda s, omega=omega: dict(enumerate(omega[s])),
+            mu={0: 1},
+            gamma=F(int(rng.choice([9, 10])), 10),
+            terminal={n},
+        )
+        pi = Policy.from_mapping(P, {o: dict(enumerate(row(2))) for o in P.O})
+        exact, fast = evaluate(P, pi, exact=True), evaluate(P, pi)
+        assert_bounds_hold(exact, fast)
+        for s in P.S:
+            if exact.v[s]:
+                off = max(abs(exact.v[s] - F(fast.v[s])), UNIT / 2 * abs(exact.v[s]))
+                ratios["v"].append(float(F(fast.v_error[s]) / off))
+        for o in P.O:
+            for a in P.A:
+                if exact.reached[o] and exact.q[o, a]:
+                    off = max(abs(exact.q[o, a] - F(fast.q[o, a])), UNIT / 2 * abs(exact.q[o, a]))
+                    ratios["q"].append(float(F(fast.q_error[o, a]) / off))
+    assert len(ratios["v"]) > 400
+    assert statistics.median(ratios["v"]) < 100
+    assert statistics.median(ratios["q"]) < 100
+
+
+@pytest.mark.parametrize("digits", [6, 14])
+def test_a_task_that_ends_once_in_ten_to_the_sixth_or_fourteenth_step(digits):
+    def p(s, a):
+        return {("end", 1): F(1, 10**digits), (1 - s, 1): 1 - F(1, 10**digits)}
+
+    P = POMDP.from_functions(
+        name="slow",
+        A=["go"],
+        p=p,
+        omega=lambda s: {"o": 1},
+        mu={0: 1},
+        gamma=1,
+        terminal={"end"},
+    )
+    found = evaluate(P, uniform(P))
+    assert abs(F(found.value) - 10**digits) <= found.error <= 1e-14 * 10**digits
+    rounded = evaluate(in_floats(P), uniform(P))
+    assert abs(F(rounded.value) - 10**digits) <= rounded.error
+    assert 2**-53 <= rounded.error / 10 ** (2 * digits) <= 10 * 2**-53
+
+
+@pytest.mark.parametrize("share", [1e-2, 1e-4])
+def test_visits_of_a_sharp_policy_are_right_however_rare(share):
+    """Deterministic policies mixed with little else: visits from 1 down to 1e-40 and less."""
+    E = augment(gravity(), "O1")
+    rng = np.random.default_rng(0)
+    sharp = Policy.from_actions(E, rng.integers(len(E.A), size=len(E.O)))
+    found = evaluate(E, sharp.toward(uniform(E), share))
+    d = found.visits.raw
+    assert (d > 0).all()
+    assert d.min() < 1e-12 < d.max()
+    assert found.visits_error.raw.max() < 1e-6
+    q, q_state = found.q.raw, found.q_state.raw
+    low, high = np.full(q.shape, np.inf), np.full(q.shape, -np.inf)
+    alive = ~E.terminal.mask
+    np.minimum.at(low, E.omega.o[alive], q_state[alive])
+    np.maximum.at(high, E.omega.o[alive], q_state[alive])
+    seen = ~np.isnan(q)
+    error = found.q_error.raw[seen]
+    assert seen[E.decides].all()
+    assert (q[seen] >= low[seen] - error).all()
+    assert (q[seen] <= high[seen] + error).all()
+    assert error.max() < 1e-8
+    into = np.zeros(len(d))
+    acts = found.pi.prob.floats[E.omega.o].reshape(-1)
+    rows = np.repeat(np.arange(len(acts)), np.diff(E.p.row_ptr))
+    np.add.at(into, E.p.s_next, (d.repeat(len(E.A)) * acts)[rows] * E.p.prob.floats)
+    into += E.mu.prob.floats
+    assert np.max(np.abs(into - d) / d) < 1e-12
