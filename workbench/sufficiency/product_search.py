@@ -131,6 +131,7 @@ class WriteSearch:
         """Search until solved, refuted or `budget` decisions have been made."""
         with Waiting(what) as waiting:
             try:
+                # What is reached before anything is chosen rests on no decision: a conflict there is final.
                 self.to_reach = [(m, q, 0) for m in self.supports.eta for q in self.places.starts]
                 self._propagate()
             except _Conflict:
@@ -151,6 +152,7 @@ class WriteSearch:
         chosen = {name: slot.chosen for name, slot in self.slots.items() if slot.chosen is not None}
         if self.allowed is None:
             return {name: (name[2], w) for name, w in chosen.items()}
+        # After a sure end nothing reads the memory, so any write will do.
         any_write = len(self.memory.W) - 1  # where the episode surely ends
         return {
             name: (a, chosen.get((*name, a), any_write))
@@ -160,6 +162,9 @@ class WriteSearch:
 
     def _next_slot(self) -> _Open:
         """The slot most often at fault so far; else the one reached last."""
+        # A slot that was at fault before is likely to be again: deciding it early keeps the
+        # conflict near the root, where it cuts off more. Otherwise depth first, so that a
+        # solution is completed rather than many begun.
         guilty = self.undecided.keys() & self.blame.keys()
         name = (
             max(guilty, key=lambda name: (self.blame[name], name))
@@ -203,6 +208,8 @@ class WriteSearch:
             live and self.interchangeable and slot.writes and live[0] not in self.mentioned
         ):
             return
+        # That this is the last option follows from the slot being reached and from every
+        # exclusion: a forced choice rests on all of them, and on no decision of its own.
         rests_on = slot.reached
         for mask in slot.excluded.values():
             rests_on |= mask
@@ -221,15 +228,19 @@ class WriteSearch:
         n = self.places.node[q]
         o = self.graph.o[n]
         here = self.at.setdefault((m, o), [])
+        # One place per (m, o) stands for all that are there: they share their belief, or this
+        # would have been a conflict before.
         if self.allowed is None and here and self.places.node[here[0]] != n:
             raise _Conflict(rests_on | self.facts[m, here[0]])
         self.facts[m, q] = rests_on
         here.append(q)
+        # Undone in reverse order, so the last entry of `here` is this one.
         self.undo.append(lambda: (self.facts.pop((m, q)), here.pop()))
         if m not in self.mentioned:
             self.mentioned.add(m)
             self.undo.append(lambda: self.mentioned.remove(m))
         if self.allowed is None:
+            # Writes that were looked at earlier and lead here with another belief are now wrong.
             for slot, w, demanded, mask in self.watchers.get((m, o), ()):
                 if demanded != n:
                     self._exclude(slot, w, rests_on | mask)
@@ -254,8 +265,10 @@ class WriteSearch:
     def _take(self, m: int, o: int, a: int, q: int, rests_on: int) -> None:
         """The action a is taken at the place q, with m: what is written matters, if the episode may
         go on."""
+        # The episode surely ends: nothing is written that anyone reads.
         if not self.places.edges[q][a]:
             return
+        # Higher writes first: `push` before `keep`, as everywhere in the package.
         slot = self._open((m, o, a), range(len(self.memory.W))[::-1], rests_on)
         if self.allowed is None:
             for w in slot.options:
@@ -290,6 +303,7 @@ class WriteSearch:
     def _exclude(self, slot: _Open, option: int, rests_on: int) -> None:
         if option in slot.excluded:
             return
+        # The option was chosen on other grounds: both grounds together are the conflict.
         if option == slot.chosen:
             self._fail(slot, rests_on | slot.rests_on)
         slot.excluded[option] = rests_on
@@ -314,6 +328,7 @@ class WriteSearch:
     def _follow(self, slot: _Open, q: int) -> None:
         """What a write reaches from a place."""
         assert slot.chosen is not None
+        # Reached because of the choice, because the slot is reached, and because q is.
         rests_on = slot.rests_on | slot.reached | self.facts[slot.name[0], q]
         self.to_reach += [
             (m_next, q_next, rests_on) for m_next, q_next in self._ahead(slot, slot.chosen, q)
@@ -324,6 +339,7 @@ class WriteSearch:
     def _decide(self, slot: _Open) -> None:
         self.decisions += 1
         live = self._live(slot)
+        # The write that reaches least that is new leaves most room for what follows.
         option = min(live, key=lambda w: self._news(slot, w)) if slot.writes else live[0]
         self.levels.append((len(self.undo), slot, option))
         self._choose(slot, option, 1 << (len(self.levels) - 1))
@@ -341,6 +357,9 @@ class WriteSearch:
             self.conflicts += 1
             last = rests_on.bit_length() - 1
             _, slot, option = self.levels[last]
+            # The last decision is wrong as long as the others stand, so the search may go back to
+            # just after the latest of them, skipping decisions that had no part in it; but not to
+            # before the slot was reached, where there is nothing to exclude.
             others = rests_on & ~(1 << last)
             self._take_back(max(others.bit_length(), slot.level))
             try:

@@ -94,8 +94,12 @@ class _Compiler:
         row, s_next = T.row, T.column
         r, varies, pays = self._rewards(row, s_next)
         starts = self.model.mu.astype(bool)
+        # An absorbing state that pays for staying what it pays for entering comes from a line
+        # such as `R: * : * : goal`, which means the entering: it counts as paying nothing more.
         pays &= ~np.repeat(stays_for_the_same(T, r, varies, starts, self.nA), self.nA)
         ends, terminal = self._ends(pays)
+        # Rows that end an episode lead to the added terminal state and nowhere else, so what
+        # the file says about where they lead must not split states or count as entering them.
         live = ~ends[row] & ~np.repeat(terminal, self.nA)[row]
         first_row, first_mixed = self._first_observation()
         split = self._split(row[live], s_next[live], varies[live], first_row, first_mixed)
@@ -126,6 +130,8 @@ class _Compiler:
         r = zeros(len(row), self.exact)
         varies = np.zeros(len(row), dtype=bool)
         pays = np.zeros(self.nS * self.nA, dtype=bool)
+        # Only where some line names an observation need the reward be looked up for each of
+        # them: on the large files that is a small part.
         asked = R.speaks_of_observations(a, s, s_next) if R.names_observations else varies.copy()
         plain = np.flatnonzero(~asked)
         r[plain] = R(a[plain], s[plain], s_next[plain], np.zeros_like(plain))
@@ -135,6 +141,8 @@ class _Compiler:
         entries, which = omega.gather(shown)
         k = asked[which]
         each = R(a[k], s[k], s_next[k], omega.column[entries])
+        # Where a reward depends on the observation one of its values is kept; `varies` says
+        # that it must not be used, and the state is split.
         r[k] = each
         varies[k[(each != r[k]).astype(bool)]] = True
         pays[row[k[each.astype(bool)]]] = True
@@ -165,6 +173,8 @@ class _Compiler:
                 )
         elif reading.episodic is None:
             return ends, self._terminal_of_notes()
+        # A state whose rows all end without paying is terminal itself; one that still pays
+        # must be acted in once more before the end.
         silent: NDArray[np.bool_] = (ends & ~pays).reshape(self.nS, self.nA)
         return ends, np.asarray(silent.all(axis=1))
 
@@ -224,6 +234,8 @@ class _Compiler:
                 f"first must be 'auto', 'start', 'uniform' or 'after ACTION', not {first!r}"
             )
         same = omega.same_for_all_actions(self.nA)[support]
+        # Some start state shows different things after different actions: a file does not say
+        # which action came before the first one.
         if first == "auto" and not same.all():
             return None, {}
         mixed = {int(s): self._mixture(int(s)) for s in support[~same]}
@@ -254,6 +266,8 @@ class _Compiler:
                 np.concatenate((entered, np.array(list(first.values()), dtype=np.int64)))
             )
         state = entered // self.nA
+        # `entered` is sorted by state, so this is the first way to enter each state; the state
+        # stays whole only if every other way shows the same.
         reference = entered[np.searchsorted(state, state)]
         split = np.zeros(self.nS, dtype=bool)
         split[state[~self.model.omega.same(entered, reference)]] = True
@@ -300,6 +314,7 @@ class _Compiler:
             tuple[int, int, Value]
         ] = []  # s, what it shows (-1: a plain state), probability
         if first is None:
+            # A start state that is never entered again is there only as its copy (s, "start").
             plain[support] &= entered[support]
             starts = [(s, nO, model.mu[s]) for s in support.tolist()]
         else:
