@@ -1,5 +1,7 @@
 """Judging: statements that hold in the data are supported, and those that do not are not."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -20,7 +22,13 @@ from workbench.reproduction.judge import (
     switches,
     unsteadiness,
 )
-from workbench.reproduction.paper_figures import FIGURES, paper_actor_critic
+from workbench.reproduction.paper_figures import (
+    FIGURES,
+    READINGS,
+    Reading,
+    paper_actor_critic,
+    with_readings,
+)
 from workbench.reproduction.statistics import Estimate, difference, exactly, mean, share
 from workbench.sweeps.experiment import GREEDY, ORACLE
 from workbench.sweeps.results import Curves, LoopValues, Results
@@ -61,7 +69,7 @@ def test_the_interval_of_a_share_is_exact(has):
 def test_one_seed_gives_no_interval_and_so_no_verdict():
     for estimate in (mean([3.0]), difference([3.0], [1.0, 2.0])):
         assert np.isnan(estimate.low)
-        assert Finding("", "", estimate, "", True, 0.0).verdict == "undecided"
+        assert Finding("", "", "", estimate, "", True, 0.0).verdict == "undecided"
 
 
 def test_a_confidence_interval_covers_the_truth_about_as_often_as_it_says():
@@ -92,24 +100,50 @@ def test_a_confidence_interval_covers_the_truth_about_as_often_as_it_says():
 def test_a_finding_is_supported_when_its_whole_interval_meets_the_criterion(
     low, high, above, verdict
 ):
-    assert Finding("", "", Estimate(1.0, low, high, "t"), "", above, 1.0).verdict == verdict
+    assert Finding("", "", "", Estimate(1.0, low, high, "t"), "", above, 1.0).verdict == verdict
 
 
 def test_a_statement_says_under_which_conditions_it_holds():
-    yes = Finding("", "", exactly(2.0), "", True, 1.0)
-    with_0 = Finding("", "V = 0", exactly(2.0), "", True, 1.0)
-    not_with_1 = Finding("", "V = 1", exactly(0.0), "", True, 1.0)
-    no = Finding("", "", exactly(0.0), "", True, 1.0)
-    perhaps = Finding("", "", Estimate(1.0, 0.0, 2.0, "t"), "", True, 1.0)
+    yes = Finding("", "", "", exactly(2.0), "", True, 1.0)
+    with_0 = Finding("", "", "V = 0", exactly(2.0), "", True, 1.0)
+    not_with_1 = Finding("", "", "V = 1", exactly(0.0), "", True, 1.0)
+    no = Finding("", "", "", exactly(0.0), "", True, 1.0)
+    perhaps = Finding("", "", "", Estimate(1.0, 0.0, 2.0, "t"), "", True, 1.0)
 
     def verdict(*findings):
         return Judgement("id", "place", "words", findings).verdict
 
     assert verdict(yes) == "supported"
-    assert verdict(yes, no) == verdict(no, perhaps) == "not supported"
-    assert verdict(yes, perhaps) == "not supported (undecided)"
-    assert verdict(yes, with_0, not_with_1) == "supported with V = 0; not supported with V = 1"
-    assert verdict(no, with_0, not_with_1) == "not supported"
+    assert verdict(yes, no) == verdict(no, perhaps) == "contradicted"
+    assert verdict(yes, perhaps) == "undecided"
+    assert verdict(yes, with_0, not_with_1) == "supported (V = 0); contradicted (V = 1)"
+    assert verdict(no, with_0, not_with_1) == "contradicted"
+
+
+def test_sentences_are_judged_one_by_one_and_together():
+    first = Finding("a", "", "", exactly(2.0), "", True, 1.0)
+    second = [Finding("b", "", "V = 0", exactly(0.0), "", True, 1.0)]
+    second += [Finding("b", "", "V = 1", exactly(2.0), "", True, 1.0)]
+    judgement = Judgement("id", "place", "words", (first, *second))
+    assert judgement.sentences == ("a", "b")
+    assert judgement.verdict_of("a") == "supported"
+    assert (
+        judgement.verdict_of("b") == judgement.verdict == "supported (V = 1); contradicted (V = 0)"
+    )
+    assert judgement.verdict_under("V = 0", "b") == "contradicted"
+
+
+def test_a_short_run_decides_nothing_against_a_statement():
+    no = Finding("", "", "", exactly(0.0), "", True, 1.0)
+    yes = Finding("", "", "", exactly(2.0), "", True, 1.0)
+    assert Judgement("id", "place", "words", (no,), short=5).verdict == "undecided with 5 seeds"
+    assert Judgement("id", "place", "words", (no,), short=1).verdict == "undecided with 1 seed"
+    assert Judgement("id", "place", "words", (yes,), short=5).verdict == "supported"
+    dull = made_up("fig11", lambda method, memory: 0.0)
+    for seeds, steps in ((30, 1_999_999), (29, 2_000_000)):
+        shorter = replace(dull, experiment=dull.experiment.with_length(seeds, steps, 1000))
+        assert judge("D6.fig-sarsa", shorter).verdict == f"undecided with {seeds} seeds"
+    assert judge("D6.fig-sarsa", dull).verdict == "contradicted"
 
 
 # ---------------------------------------------------------------------- made-up results
@@ -177,7 +211,7 @@ def test_data_as_the_paper_describes_them_support_every_statement(id):
 @pytest.mark.parametrize("id", STATEMENTS)
 def test_data_without_any_effect_support_no_statement(id):
     dull = made_up(experiment_for(id).id, lambda method, memory: 0.0)
-    assert judge(id, dull).verdict.startswith("not supported")
+    assert "supported" not in judge(id, dull).verdict
 
 
 @pytest.mark.parametrize(
@@ -185,7 +219,9 @@ def test_data_without_any_effect_support_no_statement(id):
     [
         ("S4.fig-gravity", {"solve": ("B1",)}),
         ("S4.fig-gravity", {"fail": ("O1",)}),
-        ("S51.b2-more", {"less": "B2", "more": "OA1"}),
+        ("S4.fig-gravity", {"below": ("O1",)}),
+        ("S51.fig-better", {"above": ("K1",), "below": ("O1",)}),
+        ("S51.b2-unstable", {"less": "B2", "more": "OA1"}),
         ("S51.fig-gravity2", {"better": 5, "worse": 20}),
         ("S51.fig-gravity2", {"pairs": (("O2", "O1"),)}),
         ("S52.fig-variant", {"stuck": ("B1",)}),
@@ -199,31 +235,33 @@ def test_data_without_any_effect_support_no_statement(id):
     ids=str,
 )
 def test_a_spoiled_statement_is_not_supported_by_the_same_data(id, spoiled):
-    assert judge(id, as_the_paper_says(experiment_for(id).id), **spoiled).verdict == "not supported"
+    verdict = judge(id, as_the_paper_says(experiment_for(id).id), **spoiled).verdict
+    assert verdict in ("contradicted", "undecided")
 
 
-def test_a_start_of_v_that_spoils_the_effect_is_named():
+def test_a_reading_that_spoils_the_effect_is_named():
     def levels(method, memory):
-        solves = memory in ("O1", "OA1") and not (method.kind == "ActorCritic" and method.v == 1)
+        solves = memory in ("O1", "OA1") and not (
+            method.kind == "ActorCritic" and (method.update, method.v) == ("batch", 1)
+        )
         return 0.95 if solves else 0.05
 
     judgement = judge("S4.fig-gravity", made_up("fig2", levels))
-    assert judgement.verdict == "supported with V = 0; not supported with V = 1"
-    assert judge("S4.fig-gravity", made_up("fig2", levels), starts=(0,)).verdict == "supported"
-    assert judgement.supported("V = 0")
-    assert not judgement.supported("V = 1")
+    assert judgement.verdict == (
+        "supported (window, V = 0 / window, V = 1 / batch, V = 0); contradicted (batch, V = 1)"
+    )
+    window = (Reading("window", 0), Reading("window", 1))
+    assert judge("S4.fig-gravity", made_up("fig2", levels), readings=window).verdict == "supported"
+    assert judgement.is_supported("window, V = 0")
+    assert not judgement.is_supported("batch, V = 1")
 
 
 def test_a_memory_that_is_better_than_the_paper_says_is_not_hidden():
     results = made_up("fig2", lambda method, memory: 0.05 if memory in ("none", "B1") else 0.95)
     judgement = judge("S4.fig-gravity", results)
-    assert judgement.verdict == "not supported"
-    assert {f.what.split(" with ")[1][:2] for f in judgement.findings if " with K1" in f.what} == {
-        "K1"
-    }
-    assert all(
-        f.verdict == "contradicted" for f in judgement.findings if "K1 does not solve" in f.what
-    )
+    assert judgement.verdict_of("O1 outperforms B1 and K1") == "undecided"
+    assert judgement.verdict_of("not solved consistently with B1") == "supported"
+    assert judgement.verdict == "undecided"
 
 
 def test_the_numbers_behind_the_findings():
@@ -240,7 +278,7 @@ def test_what_is_unknown_is_refused_with_what_is_known():
     ):
         judge("S9", as_the_paper_says("fig7"))
     with pytest.raises(UnknownLabel, match=r"Fig. 11 has no .*ActorCritic.* with memory O1"):
-        _ = as_the_paper_says("fig11")[paper_actor_critic(5, 0), "O1"]
+        _ = as_the_paper_says("fig11")[paper_actor_critic(5, READINGS[0]), "O1"]
 
 
 # ---------------------------------------------------------------------- real runs, for the ledger
@@ -256,11 +294,11 @@ def test_the_oracle_loop_really_does_what_the_paper_says():
 
 
 def test_b2_really_switches_more_often_on_recall():
-    judgement = establish("S51.b2-more", find, seeds=8, steps=500_000)
+    judgement = establish("S51.b2-unstable", find, seeds=8, steps=500_000)
     assert judgement.verdict == "supported"
     assert (
-        establish("S51.b2-more", find, seeds=8, steps=500_000, less="B2", more="OA1").verdict
-        == "not supported"
+        establish("S51.b2-unstable", find, seeds=8, steps=500_000, less="B2", more="OA1").verdict
+        == "undecided with 8 seeds"
     )
 
 
@@ -269,7 +307,8 @@ def test_one_memory_can_be_left_out():
     assert {memory for _, memory in experiment.pairs} == {"O1", "O2"}
     assert all(panel.memories in (("O1",), ("O2",)) for panel in experiment.panels)
     assert Sarsa(lam=0.5) not in dict(experiment.pairs)
-    assert [panel.title for panel in FIGURES["fig2"].with_starts((0,)).panels] == [
+    one = with_readings(FIGURES["fig2"], (Reading("batch", 1),))
+    assert [panel.title for panel in one.panels] == [
         "Q-learning",
-        "5-step actor-critic, V = 0",
+        "5-step actor-critic, batch, V = 1",
     ]

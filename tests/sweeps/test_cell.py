@@ -3,6 +3,7 @@
 import shutil
 from dataclasses import replace
 from fractions import Fraction
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -166,15 +167,15 @@ def test_the_figures_are_those_of_the_paper():
     assert memories["fig4"] == {"none", "K1", "B1", "O1", "OA1", "K2", "B2", "O2", "OA2"}
     assert memories["fig5"] == {"OA1", "OA2", "B1", "B2", "B5"}
     assert memories["fig7"] == {"OA1", "B5"}
-    starts = {(method.n, method.v) for method, _ in FIGURES["fig4"].pairs}
-    assert starts == {(5, 0.0), (5, 1.0), (20, 0.0), (20, 1.0)}
+    settings = {(method.n, method.update, method.v) for method, _ in FIGURES["fig4"].pairs}
+    assert settings == set(product((5, 20), ("window", "batch"), (0.0, 1.0)))
 
 
 def test_figures_share_their_common_cells():
     shared = set(cells_of(FIGURES["fig2"])) & set(cells_of(FIGURES["fig4"]))
     assert (
-        len({(cell.method, cell.memory) for cell in shared}) == 10
-    )  # 5-step, V = 0 and 1, five memories of size 1
+        len({(cell.method, cell.memory) for cell in shared}) == 20
+    )  # 5-step, four readings, five memories of size 1
 
 
 @given(st.integers(1, 40), st.integers(1, 40))

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from workbench.cli.executor_options import EngineName, Scheduler, Workers, chosen_executor
+from workbench.errors import WorkbenchError
 
 if TYPE_CHECKING:
     from workbench.reproduction.report import Section
+    from workbench.sweeps.results import Results
 
 
 def reproduce_command(
@@ -26,6 +28,9 @@ def reproduce_command(
     out: Annotated[Path, typer.Option(help="Where figures, numbers and report.html go.")] = Path(
         "reproduction"
     ),
+    record: Annotated[
+        bool, typer.Option("--record", help="Write the package's record of these runs anew.")
+    ] = False,
     engine: EngineName = None,
     workers: Workers = None,
     scheduler: Scheduler = None,
@@ -44,6 +49,7 @@ def reproduce_command(
 
     from workbench.cli.task_name import find_task
     from workbench.reproduction import paper_figures as records
+    from workbench.reproduction.full_runs import write_record
     from workbench.reproduction.report import write_report
     from workbench.sweeps.cell import cells_of
     from workbench.sweeps.display import progress_display
@@ -53,6 +59,8 @@ def reproduce_command(
 
     console = Console()
     chosen = records.figures_by_name(figure or ())
+    if record and (quick or figure):
+        raise WorkbenchError("--record needs every figure, in full")
     if quick:
         chosen = tuple(records.quick(experiment) for experiment in chosen)
     check_folder(out)
@@ -75,24 +83,48 @@ def reproduce_command(
         f"steps in {seconds:.0f} s.",
         *(f"Set aside and computed again: {line}" for line in store.set_aside),
     ]
-    sections = write_report(
-        out, (Results.of(experiment, computed) for experiment in chosen), quick, notes
-    )
+    results = [Results.of(experiment, computed) for experiment in chosen]
+    if record:
+        write_record(results)
+    notes += _compare(results)
+    sections = write_report(out, results, quick, notes)
     console.print(_table(sections, quick))
     for note in notes:
         console.print(note, soft_wrap=True)
     console.print(f"Report: {out / 'report.html'}", soft_wrap=True)
 
 
+_WIDTH = 80
+
+
+def _compare(all_results: list[Results]) -> list[str]:
+    """Whether runs of full length are those of the record, which `workbench verify` judges by."""
+    from workbench.reproduction.full_runs import differing_runs, is_full
+
+    full = [results for results in all_results if is_full(results)]
+    differ = [name for results in full for name in differing_runs(results)]
+    if differ:
+        return [f"Not as recorded: {name}" for name in differ]
+    runs = sum(len(results.outcomes) for results in full)
+    return [f"{runs} learners with 30 seeds each: bit for bit as recorded."] if runs else []
+
+
 def _table(sections: list[Section], quick: bool) -> object:
     from rich.table import Table
 
     table = Table(
-        title="Statements about the tabular figures" + (", quick version" if quick else "")
+        title="Statements about the tabular figures" + (", quick version" if quick else ""),
+        width=_WIDTH,
     )
-    for column in ("statement", "figure", "verdict"):
-        table.add_column(column)
+    table.add_column("statement", no_wrap=True)
+    table.add_column("sentence", ratio=4)
+    table.add_column("verdict", ratio=5)
     for section in sections:
         for judgement in section.judgements:
-            table.add_row(judgement.id, section.results.experiment.place, judgement.verdict)
+            for i, sentence in enumerate(judgement.sentences):
+                id = "" if i else judgement.id
+                table.add_row(id, sentence, judgement.verdict_of(sentence))
+            if len(judgement.sentences) > 1:
+                table.add_row("", "all together", judgement.verdict)
+            table.add_section()
     return table

@@ -37,6 +37,8 @@ def _draw_curves(results: Results) -> Figure:
         figures.learning_curves(_outcomes(results, panel), axes, experiment.optimum)
         axes.set_title(panel.title, fontsize=10)
         axes.label_outer()
+    for axes in grid.ravel()[len(experiment.panels) :]:
+        axes.axis("off")
     _legend(figure, grid.ravel().tolist(), experiment.columns)
     return figure
 

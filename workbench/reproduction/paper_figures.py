@@ -2,16 +2,18 @@
 
 An `Experiment` says what is run (a task, methods, memories), for how long, what is measured, and
 where the optimum lies. Nothing here computes. The settings that the paper gives (Appendices D.1 and
-D.6.1) are the defaults of the learners' records; those that it leaves open are visible:
-actor-critic figures are run with v starting at 0 and at 1.
+D.6.1) are the defaults of the learners' records. Two that it leaves open matter for actor-critic:
+when updates are made and where v starts. A choice of both is a `Reading`; actor-critic figures are
+run under all four, and figures that share a panel share their runs.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass, replace
 
 from workbench.errors import UnknownLabel
-from workbench.learning.learners import ActorCritic, QLearning, Sarsa
+from workbench.learning.learners import UPDATES, ActorCritic, QLearning, Sarsa
 from workbench.sweeps.experiment import (
     GREEDY,
     ORACLE,
@@ -30,13 +32,43 @@ GRAVITY_OPTIMUM = 100 / 12
 
 _SARSA = Length(seeds=30, steps=2_000_000, every=20_000)
 _ACTOR_CRITIC = Length(seeds=30, steps=4_000_000, every=40_000)
-"""The slowest, 5-step actor-critic with OA2 and V = 1, only begins to learn after two million
+"""The slowest, 5-step actor-critic with OA2 (window, V = 1), only begins to learn after two million
 steps."""
 
 
-def paper_actor_critic(n: int, v: int) -> ActorCritic:
-    """n-step actor-critic with the paper's settings and v starting at the given value."""
-    return ActorCritic(n=n, v=float(v))
+@dataclass(frozen=True)
+class Reading:
+    """What the paper does not say about its actor-critic: when updates are made, where v starts.
+
+    >>> str(Reading("batch", 1))
+    'batch, V = 1'
+    """
+
+    update: str
+    v: int
+
+    def __str__(self) -> str:
+        return f"{self.update}, V = {self.v}"
+
+
+READINGS = tuple(Reading(update, v) for update in UPDATES for v in (0, 1))
+"""All four."""
+
+
+def paper_actor_critic(n: int, reading: Reading) -> ActorCritic:
+    """n-step actor-critic with the paper's settings, under a reading of what it leaves open."""
+    return ActorCritic(n=n, v=float(reading.v), update=reading.update)
+
+
+def with_readings(experiment: Experiment, readings: Iterable[Reading]) -> Experiment:
+    """The same with only some readings of actor-critic; other methods stay."""
+    kept = {(reading.update, reading.v) for reading in readings}
+    panels = (
+        p
+        for p in experiment.panels
+        if not isinstance(p.method, ActorCritic) or (p.method.update, p.method.v) in kept
+    )
+    return replace(experiment, panels=tuple(panels))
 
 
 FIGURE_2 = Experiment(
@@ -46,12 +78,15 @@ FIGURE_2 = Experiment(
     task="gravity",
     panels=(
         Panel("Q-learning", QLearning(), SIZE_1),
-        *(Panel(f"5-step actor-critic, V = {v}", paper_actor_critic(5, v), SIZE_1) for v in (0, 1)),
+        *(
+            Panel(f"5-step actor-critic, {reading}", paper_actor_critic(5, reading), SIZE_1)
+            for reading in READINGS
+        ),
     ),
     columns=3,
     measure=PER_100,
     optimum=GRAVITY_OPTIMUM,
-    statements=("S4.fig-gravity",),
+    statements=("S4.fig-gravity", "S51.fig-better"),
     length=_ACTOR_CRITIC,
 )
 
@@ -67,7 +102,7 @@ FIGURE_3 = Experiment(
     columns=2,
     measure=GREEDY,
     optimum=1.0,
-    statements=("S5.fig-recall", "S51.b2-more"),
+    statements=("S5.fig-recall", "S51.b2-unstable"),
     length=Length(seeds=30, steps=4_000_000, every=10_000),
 )
 
@@ -77,8 +112,8 @@ FIGURE_4 = Experiment(
     title="Gravity: 5-step and 20-step actor-critic, memories of size 1 and 2",
     task="gravity",
     panels=tuple(
-        Panel(f"{n}-step, size {size}, V = {v}", paper_actor_critic(n, v), memories)
-        for v in (0, 1)
+        Panel(f"{n}-step, size {size}, {reading}", paper_actor_critic(n, reading), memories)
+        for reading in READINGS
         for n in (5, 20)
         for size, memories in ((1, SIZE_1), (2, SIZE_2))
     ),

@@ -100,15 +100,16 @@ def _judgements_frame(sections: Sequence[Section]) -> pd.DataFrame:
     rows = [
         {
             "statement": judgement.id,
+            "sentence": f.sentence,
             "finding": f.what,
-            "condition": f.under,
+            "reading": f.under,
             "effect": f.estimate.effect,
             "low": f.estimate.low,
             "high": f.estimate.high,
             "interval": f.estimate.interval,
             "measured": f.measured,
             "criterion": f.criterion,
-            "verdict": f.verdict,
+            "verdict": judgement.verdict_on(f),
         }
         for section in sections
         for judgement in section.judgements
@@ -135,7 +136,10 @@ def _page(
         "findings with a criterion. A finding "
         "is supported if its whole 95% interval over seeds meets the criterion, contradicted if "
         "none of it does, else "
-        "undecided; a statement is supported if all its findings are. Intervals are Student's t "
+        "undecided; a sentence is supported if all its findings are, contradicted if one is. What "
+        "the paper leaves open about actor-critic, when updates are made and where V starts, is "
+        "judged under four readings, and one reading must serve all sentences of a statement. "
+        "Intervals are Student's t "
         "for means, Welch's t for "
         "differences, Clopper and Pearson's for shares of seeds, each for itself, without "
         "correction for their number. "
@@ -158,7 +162,7 @@ def _page(
 _QUICK = (
     "<p class='quick'><b>Quick version.</b> Fewer seeds and fewer steps than the figures need: it "
     "shows that everything "
-    "works. Its verdicts are not those of the full version.</p>"
+    "works, and decides nothing against a statement: what it does not support is undecided.</p>"
 )
 
 
@@ -217,27 +221,38 @@ def _described(method: Method) -> str:
 
 
 def _judged(judgement: Judgement) -> str:
-    rows = "\n".join(_row(finding) for finding in judgement.findings)
-    against = [
-        _briefly(finding) for finding in judgement.findings if finding.verdict != "supported"
-    ]
-    failing = f"<p>Not borne out: {escape('; '.join(against))}.</p>" if against else ""
+    rows = "\n".join(_row(f, judgement.verdict_on(f)) for f in judgement.findings)
     return (
         f"<h3 id='{judgement.id}'>{judgement.id}: {_coloured(judgement.verdict)}</h3>"
         f"<blockquote><p>{escape(judgement.statement)} <span "
         f"class='small'>[{escape(judgement.place)}]</span></p></blockquote>"
-        "<table><tr><th>finding</th><th>with</th><th>measured</th><th>effect</th><th>95% "
+        f"{_grid(judgement)}"
+        "<table><tr><th>finding</th><th>reading</th><th>measured</th><th>effect</th><th>95% "
         "interval</th><th>criterion</th>"
         "<th>verdict</th></tr>"
-        f"{rows}</table>{failing}"
+        f"{rows}</table>"
     )
 
 
-def _briefly(finding: Finding) -> str:
-    return f"{finding.what}{f' ({finding.under})' if finding.under else ''}, {finding.verdict}"
+def _grid(judgement: Judgement) -> str:
+    """Each sentence under each reading, and all sentences together."""
+    if judgement.readings == ("",) and len(judgement.sentences) == 1:
+        return ""
+    head = "".join(f"<th>{escape(under) or 'verdict'}</th>" for under in judgement.readings)
+    rows = []
+    for name, sentence in (
+        *((sentence, sentence) for sentence in judgement.sentences),
+        ("all together", None),
+    ):
+        cells = (
+            f"<td>{_coloured(judgement.verdict_under(under, sentence))}</td>"
+            for under in judgement.readings
+        )
+        rows.append(f"<tr><td>{escape(name)}</td>{''.join(cells)}</tr>")
+    return f"<table><tr><th>sentence</th>{head}</tr>{''.join(rows)}</table>"
 
 
-def _row(finding: Finding) -> str:
+def _row(finding: Finding, verdict: str) -> str:
     e = finding.estimate
     interval = "none" if e.low != e.low else f"{e.low:.3f} to {e.high:.3f} ({e.interval})"
     if e.interval == "deterministic":
@@ -246,7 +261,7 @@ def _row(finding: Finding) -> str:
         f"<tr><td>{escape(finding.what)}</td><td class='number'>{escape(finding.under)}</td>"
         f"<td>{escape(finding.measured)}</td>"
         f"<td class='number'>{e.effect:.3f}</td><td class='number'>{interval}</td>"
-        f"<td class='number'>{escape(finding.criterion)}</td><td>{_coloured(finding.verdict)}</td></tr>"
+        f"<td class='number'>{escape(finding.criterion)}</td><td>{_coloured(verdict)}</td></tr>"
     )
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from workbench.learning.learners import ActorCritic, Learner, OptionError
+from workbench.learning.learners import Learner, OptionError
 
 PER_100 = "average reward per 100 steps"
 GREEDY = "value of the greedy policy"
@@ -108,11 +108,3 @@ class Experiment:
             replace(p, memories=tuple(m for m in p.memories if m in kept)) for p in self.panels
         )
         return replace(self, panels=tuple(panel for panel in panels if panel.memories))
-
-    def with_starts(self, starts: Iterable[int]) -> Experiment:
-        """The same with only some starts of v; other methods than actor-critic stay."""
-        kept = set(starts)
-        panels = (
-            p for p in self.panels if not isinstance(p.method, ActorCritic) or p.method.v in kept
-        )
-        return replace(self, panels=tuple(panels))

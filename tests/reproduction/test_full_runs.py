@@ -1,0 +1,141 @@
+"""The record of the full runs: what it holds can be made again, and a change in it is noticed."""
+
+import numpy as np
+import pytest
+
+import pomdps
+from workbench import augment
+from workbench.errors import WorkbenchError
+from workbench.learning.learn import learn
+from workbench.learning.learners import QLearning, Sarsa
+from workbench.reproduction import full_runs
+from workbench.reproduction.full_runs import differing_runs, recorded_results, write_record
+from workbench.reproduction.judge import STATEMENTS, experiment_for, judge
+from workbench.reproduction.paper_figures import FIGURES, Reading, paper_actor_critic, quick
+from workbench.sweeps.experiment import GREEDY
+from workbench.sweeps.results import Curves, Results
+from workbench.sweeps.run_cells import run_experiment
+
+LEARNED = [id for id, figure in FIGURES.items() if figure.length is not None]
+
+
+def find(name):
+    return getattr(pomdps, name)()
+
+
+def made_again(figure, method, memory, seeds):
+    experiment = FIGURES[figure]
+    length = experiment.length
+    run = learn(
+        augment(find(experiment.task), memory),
+        method,
+        steps=length.steps,
+        seeds=seeds,
+        every=length.every,
+    )
+    values = run.values(gamma=1) if experiment.measure == GREEDY else None
+    ends = np.arange(1, length.steps // length.every + 1) * length.every
+    return Results(experiment, {(method, memory): Curves(ends, run.per_100, values)})
+
+
+@pytest.mark.parametrize(
+    ("figure", "method", "memory", "seed"),
+    [
+        ("fig2", paper_actor_critic(5, Reading("batch", 1)), "O1", 29),
+        ("fig4", paper_actor_critic(20, Reading("window", 1)), "B2", 5),
+        ("fig3", QLearning(), "OA1", 11),
+        ("fig11", Sarsa(lam=0.0), "OA1", 17),
+    ],
+    ids=str,
+)
+def test_a_run_made_again_is_the_recorded_one_and_no_other(figure, method, memory, seed):
+    results = made_again(figure, method, memory, [seed])
+    assert differing_runs(results, [seed]) == ()
+    assert len(differing_runs(results, [seed - 1])) == 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("figure", LEARNED)
+def test_every_recorded_run_can_be_made_again(figure):
+    for method, memory in FIGURES[figure].pairs:
+        assert differing_runs(made_again(figure, method, memory, 30)) == ()
+
+
+@pytest.mark.parametrize("figure", LEARNED)
+def test_the_record_holds_every_pair_of_a_figure_with_all_seeds(figure):
+    results = recorded_results(figure)
+    assert set(results.outcomes) == set(FIGURES[figure].pairs)
+    for outcome in results.outcomes.values():
+        assert outcome.per_100.shape == (30, len(outcome.ends))
+        assert outcome.ends[-1] == FIGURES[figure].length.steps
+        assert len(np.unique(outcome.per_100, axis=0)) > 1  # seeds differ
+
+
+def test_one_reward_more_is_noticed():
+    results = recorded_results("fig3")
+    assert differing_runs(results) == ()
+    (pair, outcome), *_ = results.outcomes.items()
+    for name in ("per_100", "values"):
+        arrays = {"per_100": outcome.per_100.copy(), "values": outcome.values.copy()}
+        arrays[name][4, 7] += 0.01  # one reward in 10,000 steps
+        other = Curves(outcome.ends, **arrays)
+        assert len(differing_runs(Results(results.experiment, {pair: other}))) == 1
+
+
+def test_what_is_written_is_read_again_and_what_cannot_be_kept_is_refused(tmp_path, monkeypatch):
+    results = recorded_results("fig3")
+    path = tmp_path / "record.npz"
+    write_record([results], path)
+    monkeypatch.setattr(full_runs, "RECORD", path)
+    full_runs._entries.cache_clear()
+    try:
+        again = recorded_results("fig3")
+        assert differing_runs(results) == ()
+        for pair, outcome in results.outcomes.items():
+            assert np.array_equal(again[pair].per_100, outcome.per_100)
+            assert np.array_equal(again[pair].values, outcome.values)
+        with pytest.raises(WorkbenchError, match="the record has no gravity; none; QLearning"):
+            recorded_results("fig2")
+    finally:
+        monkeypatch.undo()
+        full_runs._entries.cache_clear()
+    (pair, outcome), *_ = results.outcomes.items()
+    half = Curves(outcome.ends, outcome.per_100 + 0.005, outcome.values)
+    with pytest.raises(WorkbenchError, match="only whole numbers of rewards"):
+        write_record([Results(results.experiment, {pair: half})], path)
+    between = Curves(outcome.ends, outcome.per_100, outcome.values / 2)
+    with pytest.raises(WorkbenchError, match="only values 0 and 1"):
+        write_record([Results(results.experiment, {pair: between})], path)
+    with pytest.raises(WorkbenchError, match="has no chance in it"):
+        recorded_results("fig7")
+
+
+def test_what_the_full_runs_say():
+    def verdicts(id):
+        found = judge(id, recorded_results(experiment_for(id).id))
+        return {sentence: found.verdict_of(sentence) for sentence in found.sentences}
+
+    gravity = verdicts("S4.fig-gravity")
+    assert gravity["not solved consistently with B1"] == "supported"
+    assert gravity["O1 outperforms B1 and K1"].startswith("supported (batch, V = 1); contradicted")
+    assert set(verdicts("S51.fig-better").values()) == {"supported"}
+    assert set(verdicts("S5.fig-recall").values()) == {"supported"}
+    larger = verdicts("S51.fig-gravity2")
+    assert larger["20-step is far superior to 5-step"] == "supported"
+    assert "contradicted (batch, V = 1)" in larger["5-step performs better with larger memories"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("id", STATEMENTS)
+def test_a_quick_run_does_not_contradict_the_record(id):
+    experiment = experiment_for(id)
+    if experiment.length is None:
+        return
+    short = judge(id, run_experiment(quick(experiment), find))
+    full = judge(id, recorded_results(experiment.id))
+    for under in short.readings:
+        for sentence in short.sentences:
+            word = short.verdict_under(under, sentence)
+            assert word in ("supported", "undecided with 5 seeds")
+            if word == "supported":
+                assert full.verdict_under(under, sentence) != "contradicted"

@@ -1,0 +1,130 @@
+"""The record: what the full runs of the learners' figures gave, kept so that nobody has to repeat
+them to judge by them.
+
+`full_runs.npz` holds, for each method and memory of Figures 2, 3, 4 and 11, the whole number of
+rewards in each block, `rewards[seed, block]`, of the 30 seeds at the figure's length; for Figure 3
+also the values of the greedy policies. A seed gives a run bit for bit, so every entry can be made
+again: `differing_runs` compares results, whole or of some seeds, with the record, and
+`workbench reproduce` says whether what it computed is what is recorded.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.errors import WorkbenchError
+from workbench.learning.learners import Learner
+from workbench.reproduction.paper_figures import FIGURES
+from workbench.sweeps.experiment import Experiment, Method
+from workbench.sweeps.results import Curves, Results
+from workbench.sweeps.store import write_whole
+
+RECORD = Path(__file__).with_name("full_runs.npz")
+
+
+def name_of(experiment: Experiment, method: Method, memory: str) -> str:
+    """A run's name in the record: its task, memory, settings and length.
+
+    >>> name_of(FIGURES["fig11"], FIGURES["fig11"].panels[0].method, "O1")[:50]
+    'gravity; O1; Sarsa, lam 0.0, epsilon 0.01, step 0.'
+    """
+    settings = {key: x for key, x in method.settings().items() if x is not None}
+    kind = settings.pop("learner")
+    length = experiment.length
+    assert length is not None  # only learners' figures are recorded
+    told = ", ".join([kind, *(f"{key} {x}" for key, x in settings.items())])
+    return f"{experiment.task}; {memory}; {told}; {length.steps} steps, blocks of {length.every}"
+
+
+@cache
+def _entries() -> Mapping[str, NDArray[Any]]:
+    with np.load(RECORD, allow_pickle=False) as file:
+        return {name: file[name] for name in file.files}
+
+
+def recorded_results(id: str) -> Results:
+    """The recorded results of a figure, such as "fig2".
+
+    >>> recorded_results("fig3").experiment.length.seeds
+    30
+    """
+    experiment = FIGURES[id]
+    if experiment.length is None:
+        raise WorkbenchError(f"{experiment.place} has no chance in it: it is not recorded")
+    steps, every = experiment.length.steps, experiment.length.every
+    ends = np.minimum(np.arange(1, -(-steps // every) + 1) * every, steps)
+    outcomes = {}
+    for method, memory in experiment.pairs:
+        name = name_of(experiment, method, memory)
+        if name not in _entries():
+            raise WorkbenchError(f"the record has no {name}")
+        per_100 = _entries()[name] * (100 / np.diff(ends, prepend=0))
+        values = _entries().get(f"{name}; values")
+        outcomes[method, memory] = Curves(
+            ends, per_100, None if values is None else values.astype(float)
+        )
+    return Results(experiment, outcomes)
+
+
+def _rewards(outcome: Curves) -> NDArray[np.uint16]:
+    """The whole number of rewards in each block."""
+    exact = outcome.per_100 * (np.diff(outcome.ends, prepend=0) / 100)
+    whole = np.rint(exact)
+    if np.abs(exact - whole).max() > 1e-6 or whole.min() < 0 or whole.max() > 65_535:
+        raise WorkbenchError("only whole numbers of rewards, 0 to 65535 a block, can be recorded")
+    return whole.astype(np.uint16)
+
+
+def is_full(results: Results) -> bool:
+    """Whether results of a learners' figure have its seeds and steps, and so can be compared."""
+    length = results.experiment.length
+    return length is not None and length == FIGURES[results.experiment.id].length
+
+
+def differing_runs(results: Results, seeds: Iterable[int] | None = None) -> tuple[str, ...]:
+    """The runs whose rewards, or values, are not those of the record.
+
+    Parameters
+    ----------
+    results : of a learners' figure at its full length, of all its methods and memories or of some.
+    seeds : those that the results hold, in order; by default 0, 1, 2, ...
+    """
+    differ = []
+    for (method, memory), outcome in results.outcomes.items():
+        assert isinstance(outcome, Curves)
+        name = name_of(results.experiment, method, memory)
+        rows = list(range(len(outcome.per_100)) if seeds is None else seeds)
+        same = name in _entries() and np.array_equal(_entries()[name][rows], _rewards(outcome))
+        if outcome.values is not None:
+            kept = _entries().get(f"{name}; values")
+            same = same and kept is not None and np.array_equal(kept[rows], outcome.values)
+        if not same:
+            differ.append(name)
+    return tuple(differ)
+
+
+def write_record(all_results: Iterable[Results], path: Path = RECORD) -> None:
+    """Write the record anew from the full results of the learners' figures."""
+    entries: dict[str, NDArray[Any]] = {}
+    for results in all_results:
+        for (method, memory), outcome in results.outcomes.items():
+            if not isinstance(method, Learner) or not isinstance(outcome, Curves):
+                continue
+            name = name_of(results.experiment, method, memory)
+            entries[name] = _rewards(outcome)
+            if outcome.values is not None:
+                whole = outcome.values.astype(np.uint8)
+                if not np.array_equal(whole, outcome.values):
+                    raise WorkbenchError(f"{name}: only values 0 and 1 can be recorded")
+                entries[f"{name}; values"] = whole
+    buffer = io.BytesIO()
+    kept: dict[str, Any] = {name: entries[name] for name in sorted(entries)}
+    np.savez_compressed(buffer, **kept)
+    write_whole(path, buffer.getvalue())
