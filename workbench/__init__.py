@@ -28,6 +28,7 @@ _HOMES = {
     "is_sufficiently_expressive": "workbench.sufficiency.expressive",
     "can_encode_optimal": "workbench.sufficiency.can_encode",
     "equilibria": "workbench.equilibrium.equilibria",
+    "subdivide": "workbench.equilibrium.subdivision",
     "observation_mdp": "workbench.equilibrium.observation_mdp",
     "learn": "workbench.learning.learn",
     "decreasing": "workbench.learning.steps",

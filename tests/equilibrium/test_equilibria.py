@@ -309,7 +309,7 @@ def test_tasks_too_large_are_named_with_their_size():
 
 
 def test_symbols_are_sent_to_the_subdivision():
-    with pytest.raises(WorkbenchError, match="holds symbols"):
+    with pytest.raises(WorkbenchError, match="`subdivide` answers"):
         equilibria(recall(gamma=sympy.Symbol("g")), QLearning())
 
 

@@ -254,7 +254,7 @@ def equilibria(
         P = P.with_gamma(learner.gamma)
     if P.symbols or is_symbolic(epsilon) or is_symbolic(target.lam):
         raise WorkbenchError(
-            f"{P.name} holds symbols: `subdivide` answers for every value of theirs at once"
+            f"{P.name} or epsilon holds symbols: `subdivide` answers for all their values at once"
         )
     field: Field = RATIONALS if exact else FLOATS
     if exact:

@@ -1,0 +1,410 @@
+"""Fixed points for every epsilon and gamma at once: a subdivision of the open unit square.
+
+With epsilon, gamma or both as symbols, q_g(o, g(o)) - q_g(o, a) is a rational function of them for
+each greedy policy g, and g is a fixed point where none of these is negative. So:
+
+    refuted    one difference is negative on the whole open square (Bernstein coefficients): g is
+               never a fixed point
+    the rest   the factors of their numerators and denominators cut the square into cells: the
+               resultants and discriminants of the factors give the values of the last symbol where
+               curves meet or turn, between two of them the curves are ordered; a rational point of
+               each cell, exactly evaluated, decides for the whole cell (no factor vanishes in it)
+
+Cells of one and the same answer are listed one by one; `regions` puts them together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, overload
+
+import flint
+import numpy as np
+import sympy
+from numpy.typing import NDArray
+
+from workbench.equilibrium.greedy_cells import DenseTask, blocks
+from workbench.equilibrium.learned_values import (
+    Learned,
+    Target,
+    check_epsilon,
+    deciding_rows,
+    target_of,
+)
+from workbench.equilibrium.square_sign import coefficients, sign_inside
+from workbench.errors import TooLarge, WorkbenchError, WrongType
+from workbench.evaluation.evaluate import evaluate
+from workbench.evaluation.fields import RationalFunctions
+from workbench.learning.learners import Learner
+from workbench.model.numbers import Number, is_symbolic, number
+from workbench.model.policy import Policy
+from workbench.model.pomdp import POMDP
+from workbench.model.space import show
+from workbench.progress import Waiting
+
+MOST_SYMBOLIC = 20_000
+"""So many greedy policies are looked at with symbols, at most."""
+
+_SAMPLES = (Fraction(1, 100), Fraction(1, 4), Fraction(1, 2), Fraction(3, 4), Fraction(99, 100))
+
+
+@dataclass(frozen=True, eq=False)
+class Cell:
+    """A connected open part of the square in which nothing changes.
+
+    Attributes
+    ----------
+    sample : {symbol: a rational point of the cell}.
+    settled : the numbers, in `Subdivision.policies`, of the greedy policies that are fixed points.
+    """
+
+    sample: dict[sympy.Symbol, Fraction]
+    settled: tuple[int, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Subdivision(Sequence[Cell]):
+    """Which greedy policies are fixed points where.
+
+    Attributes
+    ----------
+    symbols : the symbols, each between 0 and 1.
+    policies : the greedy policies that are a fixed point in some cell; values : what they are worth.
+    always_tied : for each of them, whether some row has several best actions in all cells.
+    curves : the polynomials whose zeros part the cells.
+    cells : how many greedy policies there are; looked_at : after symmetry.
+    refuted : how many were refuted on the whole square by one inequality.
+    parts : the cells.
+    """
+
+    P: POMDP
+    learner: Learner
+    symbols: tuple[sympy.Symbol, ...]
+    policies: tuple[Policy, ...]
+    values: tuple[Number, ...]
+    always_tied: tuple[bool, ...]
+    curves: tuple[sympy.Expr, ...]
+    cells: int
+    looked_at: int
+    refuted: int
+    parts: tuple[Cell, ...]
+
+    @overload
+    def __getitem__(self, i: int) -> Cell: ...
+    @overload
+    def __getitem__(self, i: slice) -> Sequence[Cell]: ...
+    def __getitem__(self, i: int | slice) -> Cell | Sequence[Cell]:
+        return self.parts[i]
+
+    def __len__(self) -> int:
+        return len(self.parts)
+
+    def __iter__(self) -> Iterator[Cell]:
+        return iter(self.parts)
+
+    @property
+    def regions(self) -> dict[tuple[int, ...], list[Cell]]:
+        """The cells by their answer."""
+        found: dict[tuple[int, ...], list[Cell]] = {}
+        for cell in self.parts:
+            found.setdefault(cell.settled, []).append(cell)
+        return found
+
+    @property
+    def none_exists(self) -> bool:
+        """Whether no greedy policy is a fixed point in any cell."""
+        return not self.policies
+
+    def __repr__(self) -> str:
+        names = ", ".join(map(str, self.symbols))
+        lines = [
+            f"{self.learner.kind} on {self.P.name}, {names} in (0, 1): {len(self.parts)} cells, "
+            f"{len(self.curves)} curves; {self.refuted:,} of {self.looked_at:,} greedy policies "
+            "refuted everywhere"
+        ]
+        rows = deciding_rows(self.P)
+        for i, (pi, value) in enumerate(zip(self.policies, self.values, strict=True)):
+            acts = ", ".join(f"{show(self.P.O[o])}: {show(self.P.A[pi.actions[o]])}" for o in rows)
+            lines.append(f"  policy {i}, worth {value}: {{{acts}}}")
+        for settled, parts in self.regions.items():
+            what = ", ".join(f"policy {i}" for i in settled) or "no fixed point"
+            at = ", ".join(f"{s} = {x}" for s, x in parts[0].sample.items())
+            lines.append(f"  {what}: {len(parts)} cells, one around {at}")
+        return "\n".join(lines)
+
+
+def subdivide(
+    P: POMDP, learner: Learner, epsilon: Number | None = None, gamma: Number | None = None
+) -> Subdivision:
+    """Find the fixed points of a learner for all values of one or two symbols between 0 and 1.
+
+    Parameters
+    ----------
+    P, learner : as for `equilibria`; P may hold symbols.
+    epsilon, gamma : instead of the learner's and the POMDP's own: a symbol or an exact number.
+
+    >>> P = POMDP.from_functions(name="one step", A=[0, 1], p=lambda s, a: {("end", a): 1}, omega=lambda s: {"o": 1},
+    ...                          mu={"s": 1}, gamma=1, terminal={"end"})
+    >>> from workbench.learning.learners import QLearning
+    >>> found = subdivide(P, QLearning(), epsilon=sympy.Symbol("epsilon"))
+    >>> [found.policies[i].row("o") for i in found[0].settled], found.refuted
+    ([{1: Fraction(1, 1)}], 1)
+    """
+    if not isinstance(P, POMDP):
+        raise WrongType(f"subdivide needs a POMDP, not {P!r}")
+    target = target_of(learner)
+    assert hasattr(learner, "epsilon")
+    assert hasattr(learner, "gamma")
+    epsilon = check_epsilon(learner.epsilon if epsilon is None else epsilon)
+    gamma = learner.gamma if gamma is None else gamma
+    if gamma is not None:
+        P = P.with_gamma(gamma)
+    P.require_exact()
+    for name, x in (("epsilon", epsilon), ("lam", target.lam)):
+        if isinstance(x, float):
+            raise WrongType(f"with symbols {name} must be exact, not the float {x!r}")
+    found = P.symbols | (epsilon.free_symbols if is_symbolic(epsilon) else frozenset())
+    if not 1 <= len(found) <= 2:
+        raise WorkbenchError(
+            f"a subdivision is over one or two symbols, not {len(found)}; `equilibria` answers "
+            "for numbers"
+        )
+    return _Subdividing(P, learner, target, epsilon, RationalFunctions(found)).run()
+
+
+class _Subdividing:
+    def __init__(
+        self, P: POMDP, learner: Learner, target: Target, epsilon: Number, field: RationalFunctions
+    ):
+        self.P, self.learner, self.target, self.epsilon = P, learner, target, epsilon
+        self.field = field
+        self.symbols = field.symbols
+        self.rows = deciding_rows(P)
+        self.learned = Learned(P, target, epsilon, field)
+        self.cells = len(P.A) ** len(self.rows)
+        if self.cells > MOST_SYMBOLIC:
+            raise TooLarge(
+                f"{P.name} has {self.cells:,} greedy policies ({len(P.A)} actions in "
+                f"{len(self.rows)} rows); with symbols {MOST_SYMBOLIC:,} are looked at. Give "
+                "numbers, or a smaller memory"
+            )
+
+    def run(self) -> Subdivision:
+        actions = np.concatenate(list(blocks(self.P, self.rows, 4096)))
+        always = self._violated_everywhere(actions)
+        kept, refuted = [], 0
+        with Waiting(f"fixed points on {self.P.name}, with symbols") as waiting:
+            for i, row in enumerate(actions):
+                q = self.learned.q(self._policy(row))[self.rows]
+                if self._is_refuted(q, row, always[i]):
+                    refuted += 1
+                else:
+                    kept.append((row, self._differences(q, row)))
+                waiting.report(i / len(actions), f"{i:,} of {len(actions):,}")
+        curves = self._curves(kept)
+        points = _points(curves, len(self.symbols))
+        answers = [
+            tuple(i for i, (_, d) in enumerate(kept) if all(_value(x, point) >= 0 for x in d))
+            for point in points
+        ]
+        used = sorted({i for answer in answers for i in answer})
+        number_of = {i: k for k, i in enumerate(used)}
+        policies = [self._policy(kept[i][0]) for i in used]
+        return Subdivision(
+            P=self.P,
+            learner=self.learner,
+            symbols=self.symbols,
+            policies=tuple(policies),
+            values=tuple(
+                number(sympy.factor(evaluate(self.P, pi, exact=True).value)) for pi in policies
+            ),
+            always_tied=tuple(any(x == 0 for x in kept[i][1]) for i in used),
+            curves=tuple(self.field._expression(c) for c in curves),
+            cells=self.cells,
+            looked_at=len(actions),
+            refuted=refuted,
+            parts=tuple(
+                Cell(
+                    dict(zip(self.symbols, point, strict=True)),
+                    tuple(number_of[i] for i in answer),
+                )
+                for point, answer in zip(points, answers, strict=True)
+            ),
+        )
+
+    def _policy(self, actions: NDArray[np.int64]) -> Policy:
+        whole = np.zeros(len(self.P.O), dtype=np.int64)
+        whole[self.rows] = actions
+        return Policy.from_actions(self.P, whole)
+
+    def _violated_everywhere(self, actions: NDArray[np.int64]) -> NDArray[np.float64]:
+        """`[cell, row, a]`: by how much a is better at least, over a few sample points, in floats:
+        where to look for an inequality that fails on the whole square."""
+        least = np.full((len(actions), len(self.rows), len(self.P.A)), np.inf)
+        grid = [dict.fromkeys(self.symbols, x) for x in _SAMPLES]
+        if len(self.symbols) == 2:
+            grid = [
+                dict(zip(self.symbols, (x, y), strict=True)) for x in _SAMPLES for y in _SAMPLES
+            ]
+        for point in grid:
+            task = DenseTask(
+                _substituted(self.P, point), self.target, float(_put(self.epsilon, point))
+            )
+            size = task.block_size()
+            for k in range(0, len(actions), size):
+                part = actions[k : k + size]
+                q, _ = task.values(task.greedy(part))
+                over = q - np.take_along_axis(q, part[:, :, None], axis=2)
+                least[k : k + size] = np.minimum(least[k : k + size], over)
+        return least
+
+    def _is_refuted(
+        self, q: NDArray[Any], actions: NDArray[np.int64], least: NDArray[np.float64]
+    ) -> bool:
+        """Whether one difference is negative on the whole open square."""
+        for place in np.argsort(-least.ravel())[:4].tolist():
+            o, a = divmod(place, least.shape[1])
+            if not least[o, a] > 0:
+                return False
+            d = q[o, a] - q[o, actions[o]]
+            n = len(self.symbols)
+            over, under = (sign_inside(coefficients(x, n)) for x in (d.num, d.den))
+            if over is not None and under is not None and over * under > 0:
+                return True
+        return False
+
+    def _differences(self, q: NDArray[Any], actions: NDArray[np.int64]) -> list[Any]:
+        return [
+            q[i, actions[i]] - q[i, a]
+            for i in range(len(actions))
+            for a in range(q.shape[1])
+            if a != actions[i]
+        ]
+
+    def _curves(self, kept: list[tuple[NDArray[np.int64], list[Any]]]) -> list[Any]:
+        """The irreducible factors that may vanish inside the square."""
+        found: dict[str, Any] = {}
+        for _, differences in kept:
+            for d in differences:
+                for part in (d.num, d.den):
+                    if part == 0 or part.is_constant():
+                        continue
+                    for factor, _ in part.factor()[1]:
+                        found.setdefault(str(factor), factor)
+        n = len(self.symbols)
+        return [f for f in found.values() if sign_inside(coefficients(f, n)) is None]
+
+
+def _put(x: Number, point: dict[sympy.Symbol, Fraction]) -> Number:
+    if not is_symbolic(x):
+        return x
+    return number(x.subs({s: sympy.Rational(v.numerator, v.denominator) for s, v in point.items()}))
+
+
+def _substituted(P: POMDP, point: dict[sympy.Symbol, Fraction]) -> POMDP:
+    """P with numbers for its symbols."""
+    from dataclasses import replace
+
+    from workbench.model.pomdp import Distribution
+
+    def put(x: Number) -> Number:
+        return _put(x, point)
+
+    return replace(
+        P,
+        p=replace(P.p, r=P.p.r.map(put), prob=P.p.prob.map(put)),
+        omega=replace(P.omega, prob=P.omega.prob.map(put)),
+        mu=Distribution(P.S, P.mu.prob.map(put)),
+        gamma=put(P.gamma),
+    )
+
+
+def _value(d: Any, point: tuple[Fraction, ...]) -> Any:
+    at = [flint.fmpq(x.numerator, x.denominator) for x in point]
+    return d.num(*at) / d.den(*at)
+
+
+# ---------------------------------------------------------------------- one point in each cell
+
+
+def _points(curves: list[Any], n: int) -> list[tuple[Fraction, ...]]:
+    """A rational point in each open cell of (0, 1)^n that the curves leave."""
+    if n == 1:
+        return [(x,) for x in _between(_roots([_univariate(c, 0) for c in curves]))]
+    # where, on the last axis, two curves cross or one turns or leaves: there the order changes
+    special: list[Any] = []
+    for i, c in enumerate(curves):
+        if int(c.degrees()[0]) == 0:
+            special.append(_univariate(c, 1))
+            continue
+        special.append(_univariate(_leading(c), 1))
+        if int(c.degrees()[0]) > 1:
+            special.append(_univariate(c.discriminant(0), 1))
+        for other in curves[:i]:
+            if int(other.degrees()[0]) > 0:
+                special.append(_univariate(c.resultant(other, 0), 1))
+    found = []
+    for y in _between(_roots(special)):
+        at = flint.fmpq(y.numerator, y.denominator)
+        lines = [_univariate(c.subs({1: at}), 0) for c in curves]
+        found += [(x, y) for x in _between(_roots(lines))]
+    return found
+
+
+def _leading(c: Any) -> Any:
+    """The leading coefficient of c as a polynomial in its first variable."""
+    top = int(c.degrees()[0])
+    y = c.context().gens()[1]
+    total = c * 0
+    for powers, a in c.terms():
+        if int(powers[0]) == top:
+            total = total + a * y ** int(powers[1])
+    return total
+
+
+def _univariate(c: Any, variable: int) -> sympy.Poly:
+    """A flint polynomial in which only one variable occurs, as one of sympy's."""
+    x = sympy.Symbol("x")
+    terms = {
+        (int(powers[variable]),): sympy.Rational(int(a.p), int(a.q)) for powers, a in c.terms()
+    }
+    return sympy.Poly.from_dict(terms or {(0,): sympy.Integer(0)}, x, domain="QQ")
+
+
+def _roots(polynomials: list[sympy.Poly]) -> list[tuple[Fraction, Fraction]]:
+    """Disjoint intervals, in order, each around one real root in (0, 1) of one of the
+    polynomials."""
+    product = sympy.Poly(1, sympy.Symbol("x"), domain="QQ")
+    for p in polynomials:
+        if p.is_zero or p.degree() < 1:
+            continue
+        for factor, _ in p.factor_list()[1]:
+            if not product.rem(factor).is_zero:
+                product = product * factor
+    if product.degree() < 1:
+        return []
+    found = []
+    for (low, high), _ in product.intervals(inf=0, sup=1, eps=sympy.Rational(1, 10**6)):
+        a, b = (Fraction(int(x.p), int(x.q)) for x in (low, high))
+        if b > 0 and a < 1 and not (a == b and a in (0, 1)):
+            found.append((max(a, Fraction(0)), min(b, Fraction(1))))
+    return sorted(found)
+
+
+def _between(roots: list[tuple[Fraction, Fraction]]) -> list[Fraction]:
+    """A rational number in each gap that the roots leave in (0, 1)."""
+    ends = [Fraction(0), *(x for pair in roots for x in pair), Fraction(1)]
+    gaps = zip(ends[::2], ends[1::2], strict=True)
+    return [_simple(low, high) for low, high in gaps if low < high]
+
+
+def _simple(low: Fraction, high: Fraction) -> Fraction:
+    """A number between two others, with a small denominator."""
+    middle = (low + high) / 2
+    for digits in range(1, 20):
+        rounded = Fraction(round(middle * 10**digits), 10**digits)
+        if low < rounded < high:
+            return rounded
+    return middle
