@@ -345,7 +345,7 @@ def _points(curves: list[Any], n: int) -> list[tuple[Fraction, ...]]:
         for other in curves[:i]:
             if int(other.degrees()[0]) > 0:
                 special.append(_univariate(c.resultant(other, 0), 1))
-    found = []
+    found: list[tuple[Fraction, ...]] = []
     for y in _between(_roots(special)):
         at = flint.fmpq(y.numerator, y.denominator)
         lines = [_univariate(c.subs({1: at}), 0) for c in curves]
