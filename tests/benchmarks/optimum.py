@@ -18,8 +18,9 @@ import reference_optimum as reference
 from pomdps import gravity, recall, recall4, recall_variant
 from workbench import augment
 from workbench.evaluation.fields import FLOATS
+from workbench.optima.best_history import best_history
+from workbench.optima.best_memoryless import best_memoryless
 from workbench.optima.mdp import from_states
-from workbench.optima.yardsticks import best_history, best_memoryless
 
 MEMORIES = {
     gravity: ("none", "B1", "K1", "O1", "OA1"),

@@ -21,10 +21,12 @@ from workbench.errors import NeverEnds, NotExact, TooLarge, WorkbenchError, Wron
 from workbench.evaluation.fields import FLOATS
 from workbench.model.beliefs import reachable_beliefs
 from workbench.model.numbers import Numbers
+from workbench.optima.best_history import best_history
+from workbench.optima.best_informed import best_informed
+from workbench.optima.best_memoryless import best_memoryless
 from workbench.optima.history import belief_process
 from workbench.optima.hsvi import BeliefModel, Bounds
 from workbench.optima.mdp import from_states, lower_bound, optimal, superharmonic, upper_bound
-from workbench.optima.yardsticks import best_history, best_informed, best_memoryless
 
 F = Fraction
 HALF = st.just(F(1, 2))
@@ -264,11 +266,11 @@ def test_ctrl_c_leaves_the_bounds_so_far(monkeypatch):
     calls = []
     search = Bounds.search
 
-    def interrupted(self, aim):
+    def interrupted(self, aim, until):
         calls.append(1)
         if len(calls) == 4:
             raise KeyboardInterrupt
-        search(self, aim)
+        search(self, aim, until)
 
     monkeypatch.setattr(Bounds, "search", interrupted)
     found = best_history(tiger(F(19, 20)), max_beliefs=10)
@@ -347,3 +349,74 @@ def test_a_task_that_never_ends_is_refused_at_gamma_one():
 def test_bad_arguments_are_named(arguments, error, words):
     with pytest.raises(error, match=words):
         best_history(**{"P": recall(), **arguments})
+
+
+# ---------------------------------------------------------------------- the policy
+
+
+@settings(max_examples=30)
+@given(st.one_of(timed(2), timed(3), recalls()))
+def test_the_controller_over_beliefs_is_worth_the_optimum(P):
+    found = best_history(P)
+    assert found.policy.evaluate(exact=True).value == found.value
+    assert len(found.policy) == found.beliefs
+
+
+@settings(max_examples=20)
+@given(pomdps(most_states=3, gammas=HALF), st.integers(0, 60))
+def test_the_controller_of_alpha_vectors_is_worth_the_lower_bound(P, backups):
+    found = best_history(P, max_beliefs=20, max_backups=backups)
+    worth = found.policy.evaluate().value
+    assert worth >= float(found.lower) - 1e-9
+    assert worth <= float(found.upper) + 1e-9
+
+
+def test_the_tigers_controller_listens_and_then_opens():
+    found = best_history(tiger(F(19, 20)), max_beliefs=50)
+    policy = found.policy
+    assert policy.evaluate().value == pytest.approx(found.lower, abs=1e-6)
+    k = policy.start("quiet") if "quiet" in policy.P.O else policy.start(policy.P.O[0])
+    assert policy.act(k, policy.P.O[0]) == {"listen": 1}
+    assert policy.policy[("start", policy.P.O[0]), ("listen", "-")] == 1
+    assert "controller of" in repr(policy)
+
+
+def test_a_controller_is_simulated_like_any_memory():
+    from workbench.model.simulate import discounted_return, simulate
+
+    found = best_history(recall())
+    episodes = simulate(found.policy.product, found.policy.policy, seed=1, episodes=3)
+    assert all(discounted_return(steps, F(19, 20)) == found.value for steps in episodes)
+
+
+def test_a_controller_says_where_no_episode_begins():
+    P = gravity()
+    policy = best_history(P).policy
+    first = next(iter(P.omega(next(iter(P.mu)))))
+    assert policy.start(first) >= 0
+    other = next(o for o in P.O if o != first)
+    with pytest.raises(WorkbenchError, match="begins with"):
+        policy.start(other)
+
+
+def test_at_gamma_one_a_fallback_is_the_memoryless_policy_found():
+    P = tiger(F(1))
+
+    def p(s, a):
+        return {(s, 0): 1} if a == "listen" else {("end", -1 if a == s else 1): 1}
+
+    free = POMDP.from_functions(
+        name="patient", A=P.A, p=p, omega=P.omega, mu=dict(P.mu), gamma=1, terminal={"end"}
+    )
+    found = best_history(free, max_beliefs=50)
+    assert found.policy.evaluate().value == pytest.approx(found.lower)
+
+
+def test_a_time_limit_leaves_valid_bounds():
+    hasty = best_history(tiger(F(19, 20)), max_beliefs=10, max_seconds=1e-6)
+    long = best_history(tiger(F(19, 20)), max_beliefs=10, max_backups=300)
+    assert "stopped after 1e-06 seconds" in hasty.how
+    assert hasty.lower <= long.upper + 1e-9
+    assert hasty.upper >= long.lower - 1e-9
+    with pytest.raises(WorkbenchError, match="max_seconds must be positive"):
+        best_history(tiger(), max_seconds=0)

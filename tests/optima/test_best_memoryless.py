@@ -20,10 +20,11 @@ from workbench.errors import NeverEnds, NotExact, TooLarge, WorkbenchError, Wron
 from workbench.evaluation.fields import FLOATS, RATIONALS
 from workbench.model.numbers import Numbers
 from workbench.optima import branch_and_bound
+from workbench.optima.best_informed import best_informed
+from workbench.optima.best_memoryless import best_memoryless
 from workbench.optima.branch_and_bound import BranchSearch
 from workbench.optima.mdp import from_states
 from workbench.optima.symmetry import interchangeable
-from workbench.optima.yardsticks import best_informed, best_memoryless
 
 F = Fraction
 
@@ -508,3 +509,52 @@ def test_the_policy_belongs_to_the_task():
     pi = best_memoryless(E).policy
     assert isinstance(pi, Policy)
     assert pi[((None,), "o"), (1, "push")] == 1
+
+
+# ---------------------------------------------------------------------- penalties
+
+
+@st.composite
+def with_a_forbidden_action(draw: st.DrawFn) -> POMDP:
+    """Rewards of a few units, and an action that costs a thousand million in most states."""
+    P = draw(pomdps(most_observations=3, most_actions=3))
+    forbidden = P.A[draw(st.integers(0, len(P.A) - 1))]
+    spared = draw(st.sampled_from(list(P.S)))
+
+    def p(s: object, a: object) -> dict:
+        outcomes = P.p(s, a)
+        if a != forbidden or s == spared:
+            return outcomes
+        return {(t, r - 10**9): x for (t, r), x in outcomes.items()}
+
+    return POMDP.from_functions(
+        name="forbidden",
+        A=P.A,
+        p=p,
+        omega=P.omega,
+        mu=dict(P.mu),
+        gamma=P.gamma,
+        terminal=lambda s: s in P.terminal,
+    )
+
+
+@settings(max_examples=100)
+@given(with_a_forbidden_action())
+def test_a_large_penalty_does_not_blur_what_is_certified(P):
+    """A tolerance that is a share of the penalty would call worse policies optimal."""
+    best = reference.best_deterministic(P)
+    found = best_memoryless(P)
+    assert found.gap == found.bound - found.value
+    small = 1e-9 * max(1.0, abs(float(best)))
+    assert found.bound >= best - small
+    assert found.value <= best + small
+    if found.certified:
+        assert float(best) - found.value <= small
+    if abs(best) < 10**6:
+        assert found.certified
+        assert found.gap < 1e-8
+
+
+def test_the_gap_is_shown():
+    assert "certified optimal, gap" in repr(best_memoryless(recall4()))
+    assert repr(best_memoryless(recall_variant(), exact=True)).count("gap") == 0

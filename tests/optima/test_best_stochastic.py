@@ -20,8 +20,9 @@ from workbench import POMDP, Policy, augment, evaluate
 from workbench.errors import NeverEnds
 from workbench.evaluation.fields import FLOATS
 from workbench.optima.ascent import ascend, project, slope
+from workbench.optima.best_informed import best_informed
+from workbench.optima.best_memoryless import best_memoryless
 from workbench.optima.mdp import from_states
-from workbench.optima.yardsticks import best_informed, best_memoryless
 
 F = Fraction
 

@@ -41,8 +41,8 @@ from workbench import (
 )
 from workbench.model.beliefs import belief, explore_beliefs
 from workbench.model.memories import attach
+from workbench.model.origin import reads_rewards
 from workbench.model.simulate import alone, pair, sequences
-from workbench.sufficiency.belief_product import reads_rewards
 from workbench.sufficiency.update import verify_f
 
 # ---------------------------------------------------------------------- spoiled certificates

@@ -18,7 +18,7 @@ from workbench.evaluation.evaluate import evaluate
 from workbench.model.memories import OA, B, K, O
 from workbench.model.policy import Policy
 from workbench.model.pomdp import POMDP
-from workbench.optima.yardsticks import best_history
+from workbench.optima.best_history import best_history
 from workbench.sufficiency import gap as gap_closing
 from workbench.sufficiency.needs_memory import Attempt, InFamily, Limits, in_stages, needs_memory
 

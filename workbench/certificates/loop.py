@@ -42,8 +42,10 @@ from workbench.model.memories import Family
 from workbench.model.numbers import Number, Numbers, number
 from workbench.model.policy import TIES, Policy, greedy_actions, tie_order, uniform
 from workbench.model.pomdp import POMDP
+from workbench.optima.best_history import best_history
+from workbench.optima.best_informed import best_informed
+from workbench.optima.best_memoryless import best_memoryless
 from workbench.optima.mdp import from_states, optimal
-from workbench.optima.yardsticks import best_history, best_informed, best_memoryless
 from workbench.progress import Waiting
 
 Actions = NDArray[np.int64]

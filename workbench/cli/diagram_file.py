@@ -49,7 +49,7 @@ def save_diagram(task: str, P: POMDP, memory: Memory | None, path: Path) -> str:
 
 
 def _policy(E: POMDP) -> tuple[Policy, str]:
-    from workbench.optima.yardsticks import best_memoryless
+    from workbench.optima.best_memoryless import best_memoryless
     from workbench.text import shown
 
     best = best_memoryless(E, max_seconds=_SECONDS)

@@ -42,7 +42,7 @@ def entries() -> list[ExplorerEntry]:
     """The tasks of the page."""
     import pomdps
     from workbench.explorer.export import ExplorerEntry
-    from workbench.optima.yardsticks import best_history
+    from workbench.optima.best_history import best_history
 
     def entry(
         id: str, title: str, text: str, P: POMDP, known: bool = True, **more: Any

@@ -28,7 +28,7 @@ from workbench.model.policy import Policy, uniform
 from workbench.model.pomdp import POMDP
 from workbench.model.simulate import Step, discounted_return, pair, simulate
 from workbench.model.space import Label
-from workbench.optima.yardsticks import best_memoryless
+from workbench.optima.best_memoryless import best_memoryless
 from workbench.text import escape_html, shown
 
 if TYPE_CHECKING:

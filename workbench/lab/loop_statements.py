@@ -37,7 +37,7 @@ from workbench.model.memories import parse_memory
 from workbench.model.policy import uniform
 from workbench.model.pomdp import POMDP
 from workbench.model.space import Label
-from workbench.optima.yardsticks import best_memoryless
+from workbench.optima.best_memoryless import best_memoryless
 
 _CLOSE = 1e-7
 """Float values closer than this share of the largest reward count as equal when a task is judged

@@ -35,8 +35,8 @@ from workbench.model.beliefs import TooManyBeliefs, reachable_beliefs
 from workbench.model.memories import B, none, parse_memory
 from workbench.model.policy import Policy, uniform
 from workbench.model.pomdp import POMDP
+from workbench.optima.best_memoryless import best_memoryless
 from workbench.optima.shortcut_count import ShortcutCount, count_shortcuts
-from workbench.optima.yardsticks import best_memoryless
 from workbench.sufficiency.expressive import is_sufficiently_expressive
 
 _CLEARLY = 1e-9

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from workbench.errors import TooLarge, WrongType
 from workbench.model.memories import Family, IndexRule, Memory, attach, check_distribution
 from workbench.model.numbers import Number, Numbers, frozen
+from workbench.model.origin import Origin
 from workbench.model.pomdp import POMDP, Distribution, Emissions, StateSet, Transitions
 from workbench.model.space import Bits, Label, Product, Space, Subset
 from workbench.model.walk_kernels import (
@@ -148,7 +149,7 @@ def augment(P: POMDP, memory: Memory | Family | str) -> POMDP:
     if written is not None:
         prob = prob.times(written)
     start = Numbers.of([*starts.values(), 0]).take(np.minimum(np.arange(len(codes)), len(starts)))
-    return POMDP(
+    product = POMDP(
         name=f"{P.name}×{memory.name}",
         S=S,
         O=O,
@@ -161,6 +162,8 @@ def augment(P: POMDP, memory: Memory | Family | str) -> POMDP:
         mu=Distribution(S, start),
         terminal=StateSet(S, P.terminal.mask[s]),
     )
+    object.__setattr__(product, "origin", Origin(P, memory))
+    return product
 
 
 def _owners(row_ptr: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -23,6 +23,7 @@ integers without a common divisor, which makes equality exact and quick.
 from __future__ import annotations
 
 import math
+import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -321,7 +322,11 @@ def _canonical(weights: Mapping[int, int]) -> Weights:
 
 
 def explore_beliefs(
-    P: POMDP, limit: int = LIMIT, crowd: int | None = None, ended: bool = False
+    P: POMDP,
+    limit: int = LIMIT,
+    crowd: int | None = None,
+    ended: bool = False,
+    until: float = math.inf,
 ) -> BeliefGraph:
     """The graph of reachable beliefs as far as a limit: `complete` says whether that is all of it.
 
@@ -330,6 +335,7 @@ def explore_beliefs(
     limit : stop when there are more nodes than this.
     crowd : stop also when more than this many nodes share an observation.
     ended : whether histories whose episode is over count; see the module's text.
+    until : stop also when the clock (`time.monotonic`) passes this.
     """
     dynamics = _Dynamics(P, ended)
     o_of: list[int] = []
@@ -360,7 +366,7 @@ def explore_beliefs(
     walked: list[tuple[tuple[BeliefEdge, ...], ...]] = []
     scale = dynamics.p_scale * dynamics.omega_scale
     with Waiting(f"beliefs of {P.name}") as waiting:
-        while len(walked) < len(o_of) and not too_many():
+        while len(walked) < len(o_of) and not too_many() and time.monotonic() <= until:
             n = len(walked)
             weights = weights_of[n]
             total = dynamics.going_on(weights) * scale

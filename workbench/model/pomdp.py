@@ -27,9 +27,9 @@ POMDP coin: 3 states (1 terminal), 1 observation, 2 actions, 4 outcomes, gamma 1
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Set
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,6 +39,9 @@ from workbench.model.check import check
 from workbench.model.numbers import Number, Numbers, frozen, is_symbolic, number
 from workbench.model.space import Label, Space
 from workbench.text import counted
+
+if TYPE_CHECKING:
+    from workbench.model.origin import Origin
 
 MAX_STATES = 5_000_000
 """`POMDP.from_functions` stops with an error beyond this many discovered states, unless told
@@ -149,6 +152,7 @@ class POMDP:
     Write one with `POMDP.from_functions` or `POMDP.from_arrays`; change one with
     `dataclasses.replace`, `with_gamma`, `scale_rewards` or `relabel`, which return another POMDP.
     `note` says where it comes from, if it was not written by hand.
+    `origin` names the task and the memory that `augment` made it of; a changed model has none.
     """
 
     name: str
@@ -161,6 +165,7 @@ class POMDP:
     mu: Distribution
     terminal: StateSet
     note: str = ""
+    origin: Origin | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "gamma", number(self.gamma))
@@ -281,7 +286,11 @@ class POMDP:
 
     def with_gamma(self, gamma: Number) -> POMDP:
         """The same task with another discount factor."""
-        return replace(self, gamma=gamma)
+        changed = replace(self, gamma=gamma)
+        if self.origin is not None:  # discounting and attaching a memory commute
+            source = replace(self.origin, P=self.origin.P.with_gamma(gamma))
+            object.__setattr__(changed, "origin", source)
+        return changed
 
     def scale_rewards(self, factor: Number) -> POMDP:
         """The same task with every reward multiplied by `factor`."""

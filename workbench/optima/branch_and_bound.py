@@ -13,13 +13,15 @@ contributes most; if nothing contributes, the policy attains the bound. Observat
 under consideration reaches are never looked at. The node with the largest bound comes first.
 
 Actions that do the same in every state of an observation are tried once, and so are writes of
-interchangeable memory states (`symmetry`).
+interchangeable memory states (`symmetry`). A bound known from elsewhere, such as the best
+history-based value of the task that a product is made of, caps all of them (`cap`).
 """
 
 from __future__ import annotations
 
 import heapq
 import math
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -27,7 +29,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from workbench.evaluation.fields import RATIONALS
@@ -39,6 +40,9 @@ from workbench.optima.symmetry import Interchangeable, interchangeable
 
 OPEN = -1
 """The entry of a partial policy where nothing is fixed yet."""
+
+_EXACT_STATES = 400
+"""Bounds over more states than this are not taken in rationals, unless the search is exact."""
 
 _UNREACHED = 1e-6
 """The weight, beside the occupancy, of states that the MDP's policy does not visit, when a policy
@@ -68,10 +72,12 @@ class BranchSearch:
     tolerance : nodes whose bound exceeds the best value by no more are closed; absolute, not used
         if `exact`.
     exact : compare values and bounds as rationals.
+    informed : the optimum of the process with nothing fixed, if it is known already.
 
     Attributes
     ----------
     root : the bound without any observation fixed, which stochastic policies respect as well.
+    cap : no policy is worth more, whatever the nodes say; infinite unless it is known.
     best, value : the best policy so far and its value, a Fraction in an exact search; minus
         infinity before any.
     nodes : how many partial policies were bounded.
@@ -86,29 +92,42 @@ class BranchSearch:
         symmetry: Interchangeable | None,
         tolerance: float,
         exact: bool,
+        informed: Optimum | None = None,
     ):
         self.M = M
         self._rational = rational
         self.exact = exact
-        self.options = alternatives(self.Mx if exact else M, observations)
-        self._is_option = np.zeros((observations, M.shape[1]), dtype=bool)
-        for o, actions in enumerate(self.options):
-            self._is_option[o, actions] = True
-        n = M.shape[0]
-        self._by_observation = sp.csr_array(
-            (np.ones(n), (M.seen, np.arange(n))), shape=(observations, n)
-        )
+        self.observations = observations
         self.symmetry = symmetry
         self.tolerance = tolerance
         self.best: Actions | None = None
         self.value: Any = -math.inf
         self.nodes = 0
         self.certified = True
+        self.cap: Any = math.inf
+        self._informed = informed
+        self._begun = False
+        self._root: Any = math.inf
         self._closed: Any = -math.inf
         self._heap: list[PolicyNode] = []
-        root = self._bound(np.full(observations, OPEN), None)
-        self._heap = [] if root is None else [root]
-        self.root = self.bound
+
+    @cached_property
+    def options(self) -> list[NDArray[np.int64]]:
+        """For each observation the actions that differ in what they do."""
+        return alternatives(self.Mx if self.exact else self.M, self.observations)
+
+    @cached_property
+    def _is_option(self) -> NDArray[np.bool_]:
+        table = np.zeros((self.observations, self.M.shape[1]), dtype=bool)
+        for o, actions in enumerate(self.options):
+            table[o, actions] = True
+        return table
+
+    def _sum_by_observation(self, table: NDArray[Any]) -> NDArray[np.float64]:
+        """The sums of the rows `table[i]` over the states that show each observation."""
+        total = np.zeros((self.observations, table.shape[1]))
+        np.add.at(total, self.M.seen, table)
+        return total
 
     @cached_property
     def Mx(self) -> MDP:
@@ -119,20 +138,50 @@ class BranchSearch:
     # ------------------------------------------------------------------ the search
 
     @property
+    def root(self) -> Any:
+        self._begin()
+        return self._root
+
+    def _begin(self) -> None:
+        """Bound the empty policy. On a large product this alone may take minutes, so it is put off
+        until it is needed: a good policy and a cap may settle the question without it."""
+        if not self._begun:
+            root = self._bound(np.full(self.observations, OPEN), None, self._informed)
+            self._heap = [] if root is None else [root]
+            self._begun = True
+            self._root = self.bound
+
+    @property
     def bound(self) -> Any:
         """No deterministic memoryless policy is worth more."""
-        return max(
-            [self.value, self._closed, *(node.bound for node in self._heap if not node.branched)]
-        )
+        if not self._begun:
+            return self.cap
+        open_nodes = (node.bound for node in self._heap if not node.branched)
+        return max(self.value, min(self.cap, max([self._closed, *open_nodes])))
 
     @property
     def highest(self) -> Any:
         """The bound to within the tolerance, at no cost."""
-        return max([self.value, self._closed, *(node.bound for node in self._heap[:1])])
+        if not self._begun:
+            return self.cap
+        first = (node.bound for node in self._heap[:1])
+        return max(self.value, min(self.cap, max([self._closed, *first])))
+
+    @property
+    def allowance(self) -> float:
+        """How far a bound may exceed the best value and still count as met: the tolerance, or what
+        rounding does to the value itself; nothing in an exact search."""
+        if self.exact or self.best is None:
+            return 0
+        return max(self.tolerance, 64 * sys.float_info.epsilon * abs(self.value))
 
     @property
     def finished(self) -> bool:
         """Whether no open node can hold anything better."""
+        if self._settles(self.cap):
+            return True
+        if not self._begun:
+            return False
         while self._heap and (self._heap[0].branched or self._settles(self._heap[0].bound)):
             if not self._heap[0].branched:
                 self._closed = max(self._closed, self._heap[0].bound)
@@ -146,6 +195,9 @@ class BranchSearch:
         To be called when not `finished`. The node stays open until all that may follow from it is
         bounded and kept, so that an interruption leaves a bound that holds.
         """
+        if not self._begun:
+            self._begin()
+            return
         node = self._heap[0]
         tried = self.options[node.branch]
         if self.symmetry is not None:
@@ -166,6 +218,12 @@ class BranchSearch:
         """A policy that may be better than the best so far."""
         self._offer_followed(choice, follow(self.M, choice))
 
+    def climb_from(self, choice: Actions) -> None:
+        """Look for a better policy by local search from any policy, be it worse than the best."""
+        value = follow(self.M, choice).value
+        if value > -math.inf:
+            self._keep(*climb_deterministic(self.M, self.options, choice, value))
+
     def _keep(self, choice: Actions, value: float) -> None:
         if value == -math.inf:
             return
@@ -173,6 +231,7 @@ class BranchSearch:
             if value > self.value:
                 self.best, self.value = choice, value
             return
+        # floats sort out what is clearly worse; only the rest is worth an exact evaluation
         if value >= float(self.value) - self.tolerance:
             worth = _fraction(follow(self.Mx, choice).value)
             if worth > self.value:
@@ -181,15 +240,17 @@ class BranchSearch:
     def _settles(self, bound: Any) -> bool:
         """Whether a node with this bound cannot hold anything better than the best, beyond the
         tolerance."""
-        return bool(bound <= (self.value if self.exact else self.value + self.tolerance))
+        return bool(bound <= self.value + self.allowance)
 
     # ------------------------------------------------------------------ one node
 
-    def _bound(self, choice: Actions, warm: Actions | None) -> PolicyNode | None:
+    def _bound(
+        self, choice: Actions, warm: Actions | None, known: Optimum | None = None
+    ) -> PolicyNode | None:
         """Bound a partial policy and read a policy off the bound; the node, if it is still open."""
         self.nodes += 1
         allowed = forced(self.M, choice)
-        found = optimal(self.M, allowed, warm)
+        found = optimal(self.M, allowed, warm) if known is None else known
         if found.value == -math.inf:
             return None  # no policy of this node ends
         if found.value == math.inf:
@@ -199,7 +260,10 @@ class BranchSearch:
             self._closed = max(self._closed, bound)
             return None
         branch = self._read_off(found, choice)
-        if not self._settles(bound) and self.exact:
+        # the policy read off may have raised the best value so far that the bound no longer matters
+        if not self.exact:
+            bound = self._sharpened(bound, found, allowed)
+        elif not self._settles(bound):
             found = optimal(self.Mx, allowed, found.policy)
             bound = _fraction(found.value)
             if not self._settles(bound) and branch == OPEN:
@@ -213,23 +277,31 @@ class BranchSearch:
         depth = int((choice >= 0).sum())
         height = float(bound)
         if height < math.inf and self.tolerance > 0:
-            height = math.floor(
-                height / self.tolerance
-            )  # what differs by rounding errors only goes by depth
+            # nodes that differ by rounding errors only go by depth: else ties are searched breadth
+            # first, and the heap fills with copies of one partial policy
+            height = math.floor(height / self.tolerance)
         return PolicyNode((-height, -depth, self.nodes), bound, choice, branch, policy)
 
     def _certified_bound(self, found: Optimum, allowed: NDArray[np.bool_]) -> float:
         bound = upper_bound(self.M, found)
         if bound < math.inf:
-            return bound
-        if (
-            self._rational is not None
-        ):  # loops without reward at gamma = 1: only exact arithmetic can tell
-            return math.nextafter(
-                float(_fraction(optimal(self.Mx, allowed, found.policy).value)), math.inf
-            )
+            return self._sharpened(bound, found, allowed)
+        if self._rational is not None:  # at gamma = 1, loops without reward defeat floats
+            return self._rational_bound(found, allowed)
         self.certified = False
         return float(found.value)
+
+    def _sharpened(self, bound: float, found: Optimum, allowed: NDArray[np.bool_]) -> float:
+        """The bound in rationals, if the room left for rounding is all that keeps the node open."""
+        blurred = not self._settles(bound) and self._settles(found.value)
+        if blurred and self._rational is not None and self.M.shape[0] <= _EXACT_STATES:
+            return self._rational_bound(found, allowed)
+        return bound
+
+    def _rational_bound(self, found: Optimum, allowed: NDArray[np.bool_]) -> float:
+        value = _fraction(optimal(self.Mx, allowed, found.policy).value)
+        near = float(value)
+        return near if near >= value else math.nextafter(near, math.inf)
 
     def _read_off(self, found: Optimum, choice: Actions) -> int:
         """Offer the memoryless policy that is nearest to the MDP's; the observation to branch at,
@@ -237,6 +309,8 @@ class BranchSearch:
         M = self.M
         d = M.occupancy(found.policy)
         q = np.where(found.allowed, M.q(found.v), -np.inf)
+        # two readings of where the MDP's policy is not memoryless: by votes, in which it cheats on
+        # an observation outright, and by regret, in which a memoryless policy pays for not cheating
         conflict, agreed = self._conflicts(d, found.policy, choice)
         candidate = self._nearest(q, d, choice)
         followed = follow(M, candidate)
@@ -246,10 +320,10 @@ class BranchSearch:
             states = followed.states
             lost = found.v[states] - q[states, candidate[M.seen[states]]]
             np.add.at(regret, M.seen[states], followed.d * np.where(np.isfinite(lost), lost, 0.0))
-            regret[choice >= 0] = 0.0
+            regret[choice >= 0] = 0.0  # what is fixed cannot be branched at again
         if not followed.d.size or regret.max() <= 0:
             consistent = np.where(choice >= 0, choice, np.where(agreed >= 0, agreed, candidate))
-            if conflict.max() <= 0:
+            if conflict.max() <= 0:  # the MDP's own policy is memoryless: nothing is left open
                 self._offer_followed(consistent, follow(M, consistent))
                 return OPEN
             return int(np.argmax(conflict))
@@ -258,7 +332,7 @@ class BranchSearch:
     def _offer_followed(self, candidate: Actions, followed: Followed) -> None:
         better = followed.value > float(self.value)
         self._keep(candidate, followed.value)
-        if better:
+        if better and not self._settles(self.cap):
             self._keep(*climb_deterministic(self.M, self.options, candidate, followed.value))
 
     def _conflicts(
@@ -276,11 +350,13 @@ class BranchSearch:
 
     def _nearest(self, q: NDArray[np.float64], d: NDArray[np.float64], choice: Actions) -> Actions:
         """At each open observation the action with the largest weighted q."""
+        # a state that the MDP's policy avoids may well be met by the memoryless one: without some
+        # weight there, the choice at its observation would be arbitrary
         weight = (d + _UNREACHED)[:, None]
         lost = ~np.isfinite(q)  # with gamma = 1, where an action leads to a state that cannot end
-        score = self._by_observation @ (weight * np.where(lost, 0.0, q))
+        score = self._sum_by_observation(weight * np.where(lost, 0.0, q))
         if lost.any():
-            spoiled = self._by_observation @ (weight * lost)
+            spoiled = self._sum_by_observation(weight * lost)
             score = np.where(spoiled > 0, -1e300 * spoiled, score)
         return np.where(
             choice >= 0, choice, np.argmax(np.where(self._is_option, score, -np.inf), axis=1)
@@ -291,15 +367,19 @@ class BranchSearch:
         only = np.zeros(self.M.shape, dtype=bool)
         only[np.arange(len(found.policy)), found.policy] = found.alive
         inside, _, _ = surely_ending(self.M.row_ptr, self.M.successors, self.M.ends, only)
+        # the loop that pays for ever must pass an open decision: were all fixed, no policy of the
+        # node would end, and the node would have been closed before
         lost = np.flatnonzero(found.alive & ~inside & (choice[self.M.seen] < 0))
         return int(np.argmax(np.bincount(self.M.seen[lost], minlength=len(choice))))
 
 
-def search_over_states(P: POMDP, M: MDP, tolerance: float, exact: bool) -> BranchSearch:
+def search_over_states(
+    P: POMDP, M: MDP, tolerance: float, exact: bool, informed: Optimum | None = None
+) -> BranchSearch:
     """The search that lets open decisions depend on the state; M is the process over the states of
     P, in floats."""
     rational = (lambda: from_states(P, RATIONALS)) if P.is_exact else None
-    return BranchSearch(M, rational, len(P.O), interchangeable(P), tolerance, exact)
+    return BranchSearch(M, rational, len(P.O), interchangeable(P), tolerance, exact, informed)
 
 
 def forced(M: MDP, choice: Actions) -> NDArray[np.bool_]:

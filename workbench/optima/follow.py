@@ -57,6 +57,10 @@ def follow(M: MDP, choice: Actions) -> Followed:
         if not inside.all():
             return Followed(-np.inf, states, np.empty(0))
     r, start = M.R.reshape(-1)[rows], M.start[states]
+    if M.dense is not None:
+        inside = M.dense[states, policy[states]][:, states]
+        d = np.linalg.solve(np.eye(len(states)) - M.gamma * inside.T, start)
+        return Followed(float(d @ r), states, d)
     pattern = sp.csr_array((np.ones(len(to)), to, indptr), shape=(len(states), len(states)))
     if M.field is not FLOATS:
         v = M.field.solve(pattern, M.prob[places], M.gamma, r, "the policy's chain").x

@@ -7,7 +7,7 @@ policy is that of an MDP whose states are the reachable pairs (o, b) (`beliefs`)
 
 Where these are finitely many, as they are in every task of finite horizon, policy iteration solves
 it: in rationals unless a strongly connected part is too large, in floats with a certificate then.
-Where they are too many, `point_based` closes in on V from both sides.
+Where they are too many, `hsvi` closes in on V from both sides.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 import sys
 import time
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -31,6 +32,7 @@ from workbench.model.policy import Policy, uniform
 from workbench.model.pomdp import POMDP
 from workbench.model.walk_kernels import strong_components
 from workbench.optima.branch_and_bound import BranchSearch, search_over_states
+from workbench.optima.controller import HistoryPolicy, follow_beliefs, follow_memoryless
 from workbench.optima.hsvi import BeliefModel, Bounds
 from workbench.optima.mdp import (
     MDP,
@@ -42,6 +44,7 @@ from workbench.optima.mdp import (
     reward_sizes,
     superharmonic,
     upper_bound,
+    visited_size,
 )
 from workbench.optima.optimum import HistoryOptimum
 from workbench.progress import Waiting
@@ -53,6 +56,15 @@ asked otherwise."""
 
 _START_NODES = 64
 """Nodes of branch and bound spent on a memoryless policy to begin the lower bound with."""
+
+
+@dataclass(frozen=True)
+class HistoryLimits:
+    """Of `best_history`: beliefs to list, backups, and seconds (may be infinite)."""
+
+    beliefs: int
+    backups: int
+    seconds: float
 
 
 def belief_process(graph: BeliefGraph, field: Field) -> MDP:
@@ -101,7 +113,7 @@ def _rewards(graph: BeliefGraph, field: Field) -> Any:
 
 def _sizes(graph: BeliefGraph) -> NDArray[np.float64]:
     sizes = reward_sizes(graph.P)
-    return np.array([max(sizes[s] for s, _ in weights) for weights in graph.weights])
+    return np.array([sizes[[s for s, _ in weights]].max(axis=0) for weights in graph.weights])
 
 
 def largest_part(M: MDP) -> int:
@@ -114,26 +126,28 @@ def largest_part(M: MDP) -> int:
 
 
 def history_optimum(
-    P: POMDP, exact: bool | None, max_beliefs: int, max_backups: int, tolerance: float
+    P: POMDP, exact: bool | None, limits: HistoryLimits, tolerance: float
 ) -> HistoryOptimum:
-    """`optimum.best_history` with its arguments checked."""
+    """`best_history` with its arguments checked."""
     began = time.monotonic()
     M = from_states(P, FLOATS)
     if M.shape[0] == 0:
-        return HistoryOptimum(P, *_same(Fraction(0)), True, 0, "every episode ends at once", 0.0)
+        how = "every episode ends at once"
+        anything = follow_memoryless(P, uniform(P))
+        return HistoryOptimum(P, *_same(Fraction(0)), True, 0, how, 0.0, policy=anything)
     informed = optimal(M)
     require_end(P, informed)
-    listed = _listed(P, exact, max_beliefs, began)
+    listed = _listed(P, exact, limits, began)
     if listed is not None:
         return listed
     if exact:
         raise TooLarge(
-            f"{P.name} has more than {max_beliefs:,} reachable beliefs, perhaps infinitely many: "
+            f"{P.name} has more than {limits.beliefs:,} reachable beliefs, perhaps infinitely many: "
             "its best history-based "
             "value cannot be had exactly. Use exact=False for certified bounds, or a larger "
-            "max_beliefs"
+            "max_beliefs or max_seconds"
         )
-    return _bounds(P, M, informed, max_beliefs, max_backups, tolerance, began)
+    return _bounds(P, M, informed, limits, tolerance, began)
 
 
 def _same(value: Number) -> tuple[Number, Number, Number, Number]:
@@ -141,13 +155,16 @@ def _same(value: Number) -> tuple[Number, Number, Number, Number]:
     return value, value, value, value - value
 
 
-def _listed(P: POMDP, exact: bool | None, max_beliefs: int, began: float) -> HistoryOptimum | None:
+def _listed(
+    P: POMDP, exact: bool | None, limits: HistoryLimits, began: float
+) -> HistoryOptimum | None:
     """The optimum over all beliefs; None if they are too many, or the model is not one of exact
     distributions."""
     rational = in_rationals(P)
     if rational is None:
         return None
-    graph = explore_beliefs(rational, max_beliefs)
+    # half of the time at most: the rest is for bounds, if the beliefs turn out to be too many
+    graph = explore_beliefs(rational, limits.beliefs, until=began + limits.seconds / 2)
     if not graph.complete:
         return None
     M = belief_process(graph, FLOATS)
@@ -162,7 +179,8 @@ def _listed(P: POMDP, exact: bool | None, max_beliefs: int, began: float) -> His
             return HistoryOptimum(P, *_UNBOUNDED, True, len(graph), _loops(count), _since(began))
         value = RATIONALS.back(best.value)
         how = f"policy iteration in rationals over {count}"
-        return HistoryOptimum(P, *_same(value), True, len(graph), how, _since(began))
+        policy = follow_beliefs(P, graph, best.policy)
+        return HistoryOptimum(P, *_same(value), True, len(graph), how, _since(began), policy=policy)
     if found.value == math.inf:
         return HistoryOptimum(P, *_UNBOUNDED, False, len(graph), _loops(count), _since(began))
     slack = 0.0 if P.is_exact else 4 * len(P.S) * sys.float_info.epsilon * M.scale(found.v)
@@ -171,7 +189,16 @@ def _listed(P: POMDP, exact: bool | None, max_beliefs: int, began: float) -> His
         "" if P.is_exact else ", floats read as decimals"
     )
     return HistoryOptimum(
-        P, found.value, lower, upper, upper - lower, False, len(graph), how, _since(began)
+        P=P,
+        value=found.value,
+        lower=lower,
+        upper=upper,
+        gap=upper - lower,
+        exact=False,
+        beliefs=len(graph),
+        how=how,
+        seconds=_since(began),
+        policy=follow_beliefs(P, graph, found.policy),
     )
 
 
@@ -201,53 +228,89 @@ def _bounds(
     P: POMDP,
     M: MDP,
     informed: Optimum,
-    max_beliefs: int,
-    max_backups: int,
+    limits: HistoryLimits,
     tolerance: float,
     began: float,
 ) -> HistoryOptimum:
     """Bounds without a list of all beliefs."""
-    many = f"more than {max_beliefs:,} beliefs"
-    search = search_over_states(P, M, 1e-9 * M.scale(informed.v), exact=False)
-    while not search.finished and search.nodes < _START_NODES:
-        search.run_one()
+    many = f"more than {limits.beliefs:,} beliefs"
+    if _since(began) >= limits.seconds / 2:
+        many = f"too many beliefs to list in {limits.seconds / 2:g} seconds"
+    search = search_over_states(P, M, 1e-9 * visited_size(M, informed), exact=False)
+    until = began + limits.seconds
+    while not search.finished and search.nodes < _START_NODES and time.monotonic() <= until:
+        search.run_one(until)
     above = superharmonic(M, informed)
     states, first = np.unique(M.behind, return_index=True)
-    below = _ways_to_go_on(P, states, search)
-    if above is None or below is None or not informed.alive.all():
+    ways = _ways_to_go_on(P, states, search)
+    if above is None or not ways or not informed.alive.all():
+        # with gamma = 1, a state from which nothing surely ends has no value to bound it by
         lower, upper = float(search.value), float(upper_bound(M, informed))
         how = (
             f"{many}, and policies that may never end: best memoryless policy found, "
             "and full information"
         )
         return HistoryOptimum(
-            P, lower, lower, upper, upper - lower, False, None, how, _since(began)
+            P=P,
+            value=lower,
+            lower=lower,
+            upper=upper,
+            gap=upper - lower,
+            exact=False,
+            beliefs=None,
+            how=how,
+            seconds=_since(began),
+            policy=None
+            if search.best is None
+            else follow_memoryless(P, Policy.from_actions(P, search.best)),
         )
-    bounds = Bounds(BeliefModel(P, states), above[first], below)
-    gap, aim, interrupted = bounds.gap(), tolerance * M.scale(informed.v), False
+    model = BeliefModel(P, states)
+    bounds = Bounds(model, above[first], np.concatenate([way.alphas for way in ways]))
+    gap, aim, interrupted = bounds.gap(), tolerance * visited_size(M, informed), False
     with Waiting(f"bounds for {P.name}") as waiting:
         try:
-            while gap.upper - gap.lower > aim and bounds.backups < max_backups:
-                bounds.search(aim / 2)
+            while (
+                gap.upper - gap.lower > aim
+                and bounds.backups < limits.backups
+                and time.monotonic() <= until
+            ):
+                bounds.search(aim / 2, until)
                 gap = bounds.gap()
                 text = f"{bounds.backups:,} backups, {gap.lower:.6g} to {gap.upper:.6g}"
-                waiting.report(bounds.backups / max_backups, text)
+                waiting.report(bounds.backups / max(limits.backups, 1), text)
         except KeyboardInterrupt:
             interrupted, gap = True, bounds.gap()
-    how = f"{many}; point-based bounds after {bounds.backups:,} backups" + (
-        ", interrupted" if interrupted else ""
-    )
-    width = gap.upper - gap.lower
+    how = f"{many}; point-based bounds after {bounds.backups:,} backups"
+    if interrupted:
+        how += ", interrupted"
+    elif gap.upper - gap.lower > aim and bounds.backups < limits.backups:
+        how += f", stopped after {limits.seconds:g} seconds"
     return HistoryOptimum(
-        P, gap.lower, gap.lower, gap.upper, width, False, None, how, _since(began), interrupted
+        P=P,
+        value=gap.lower,
+        lower=gap.lower,
+        upper=gap.upper,
+        gap=gap.upper - gap.lower,
+        exact=False,
+        beliefs=None,
+        how=how,
+        seconds=_since(began),
+        interrupted=interrupted,
+        policy=_follow_vectors(P, bounds, ways),
     )
 
 
-def _ways_to_go_on(
-    P: POMDP, states: NDArray[np.int64], search: BranchSearch
-) -> NDArray[np.float64] | None:
-    """State values of "do a, then follow pi", for every a and some memoryless policies pi that have
-    values everywhere."""
+@dataclass(frozen=True, eq=False)
+class _Way:
+    """A memoryless policy with a value everywhere, and the state values `alphas[a]` of "do a, then
+    follow it"."""
+
+    pi: Policy
+    alphas: NDArray[np.float64]
+
+
+def _ways_to_go_on(P: POMDP, states: NDArray[np.int64], search: BranchSearch) -> list[_Way]:
+    """Some memoryless policies that have values everywhere, each after one action of any kind."""
     policies = [
         uniform(P),
         *(Policy.from_actions(P, np.full(len(P.O), a)) for a in range(len(P.A))),
@@ -262,5 +325,40 @@ def _ways_to_go_on(
         v, _, solved = state_values(chain)
         error = float(np.max(solved.error[states], initial=0.0))
         q = D.R + D.gamma * D.expected(v)
-        found.append(q[states].T - error)
-    return np.concatenate(found) if found else None
+        found.append(_Way(pi, q[states].T - error))
+    return found
+
+
+def _follow_vectors(P: POMDP, bounds: Bounds, ways: list[_Way]) -> HistoryPolicy:
+    """The controller whose nodes are the vectors of the lower bound, and what they go on with.
+
+    In front of them come the ways to begin with: a node for each memoryless policy, and one for
+    each action that it is put off by.
+    """
+    nA, nO = len(P.A), len(P.O)
+    rows: list[int | Policy] = []
+    after: list[NDArray[np.int64]] = []
+    for j in range(len(ways)):
+        for a in range(nA):  # numbered as the vectors that `Bounds` begins with
+            rows.append(a)
+            after.append(np.full(nO, len(ways) * nA + j))
+    pis = [way.pi for way in ways]
+    last = [np.full(nO, len(ways) * nA + j) for j in range(len(ways))]
+    shift = len(ways)  # vectors made by backups come after the memoryless policies
+    made = len(ways) * nA
+
+    def place(k: NDArray[np.int64]) -> NDArray[np.int64]:
+        return np.where(k < made, k, k + shift)
+
+    observed = bounds.model.e_o[bounds.model.first_entry]
+    for step in bounds.steps:
+        row = np.full(nO, int(place(np.array([step.otherwise]))[0]))
+        row[observed] = place(step.then)
+        rows.append(step.a)
+        after.append(row)
+    first = np.full(nO, -1)
+    groups, _, beliefs = bounds.first
+    first[observed[groups]] = place(bounds.nodes_at(beliefs))
+    ordered = [*rows[:made], *pis, *rows[made:]]
+    table = np.array([*after[:made], *last, *after[made:]])
+    return HistoryPolicy(P, first, table, tuple(ordered))

@@ -20,7 +20,9 @@ Floats; the bounds are widened by more than what rounding can have done to them.
 
 from __future__ import annotations
 
+import math
 import sys
+import time
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -92,7 +94,7 @@ class BeliefModel:
         return self.R.shape[0], self.R.shape[1]
 
     @cached_property
-    def _first_entry(self) -> NDArray[np.int64]:
+    def first_entry(self) -> NDArray[np.int64]:
         """Where the pairs of each observation that occurs begin."""
         return np.flatnonzero(np.concatenate(([True], self.e_o[1:] != self.e_o[:-1])))
 
@@ -104,7 +106,7 @@ class BeliefModel:
     def split(self, weights: Vector) -> tuple[NDArray[np.int64], Vector, NDArray[np.float64]]:
         """Observations, their probabilities and the beliefs after them, from weights over the
         pairs."""
-        mass = np.add.reduceat(weights, self._first_entry)
+        mass = np.add.reduceat(weights, self.first_entry)
         groups = np.flatnonzero(mass > 0)
         beliefs = np.zeros((len(mass), self.shape[0]))
         beliefs[self.group, self.e_s] = weights
@@ -165,6 +167,20 @@ def informed(model: BeliefModel, above: Vector) -> NDArray[np.float64]:
     return Q
 
 
+@dataclass(frozen=True, eq=False)
+class PlanStep:
+    """What a vector made by a backup stands for: do a, then go on as the vectors `then`, one for
+    each observation that occurs, or as `otherwise` for the rest.
+
+    Vectors are numbered as they were made, those to begin with first; a number stays valid when the
+    vector itself is pruned, so that plans that build on it can still be followed.
+    """
+
+    a: int
+    then: NDArray[np.int64]
+    otherwise: int
+
+
 @dataclass(frozen=True)
 class Gap:
     """Bounds at the start, and the number of backups they took."""
@@ -193,6 +209,9 @@ class Bounds:
         self._count = 0
         self._depth = _SHALLOW
         self.backups = 0
+        self.steps: list[PlanStep] = []
+        self._begun = len(below)
+        self._node_of = np.arange(self._begun)
         self.first = model.split(model.start)
 
     # ------------------------------------------------------------------ the two bounds
@@ -205,6 +224,10 @@ class Bounds:
         values, which = np.empty(len(beliefs)), np.empty(len(beliefs), dtype=np.int64)
         highest(self.alphas, beliefs, values, which)
         return values, which
+
+    def nodes_at(self, beliefs: NDArray[np.float64]) -> NDArray[np.int64]:
+        """The numbers of the vectors that are best at some beliefs."""
+        return np.asarray(self._node_of[self._best(beliefs)[1]])
 
     def upper(self, beliefs: NDArray[np.float64]) -> Vector:
         values = np.asarray((beliefs @ self.Q).max(axis=1))
@@ -224,10 +247,11 @@ class Bounds:
 
     # ------------------------------------------------------------------ closing them
 
-    def search(self, aim: float) -> None:
+    def search(self, aim: float, until: float = math.inf) -> None:
         """One way down from the start and back up, backing up both bounds at each belief on it.
 
-        It goes down as long as the gap is worth more than what would halve the gap at the start.
+        It goes down as long as the gap is worth more than what would halve the gap at the start,
+        and no further once the clock (`time.monotonic`) passes `until`.
         """
         _, mass, beliefs = self.first
         gaps = self.upper(beliefs) - self.lower(beliefs)
@@ -235,22 +259,29 @@ class Bounds:
         i = int(np.argmax(mass * gaps))
         b = beliefs[i]
         way: list[Vector] = []
-        while len(way) < self._depth:
+        while len(way) < self._depth and time.monotonic() <= until:
             way.append(b)
+            # a gap at depth t counts gamma^t at the start, so deeper down more of it is let pass
             worth = worth / self.model.gamma if 0 < self.model.gamma < 1 else worth
             found = self._look(b)
+            # the action with the best upper bound: if it is not optimal, its bound comes down, and
+            # another one is followed the next time; going by lower bounds would never find out
             a = int(np.argmax(found.high))
             groups, mass, beliefs = found.after[a]
             if not len(groups):
                 break
+            # of what may be seen, the one that the gap here is mostly made of
             excess = mass * (self.upper(beliefs) - self.lower(beliefs) - worth)
             i = int(np.argmax(excess))
             if excess[i] <= 0:
                 break
             b = beliefs[i]
-        for b in reversed(way):
+        for b in reversed(way):  # from the end: each backup then uses the ones below it
             self._back_up(b)
+            if time.monotonic() > until:
+                return  # every bound on the way is valid, so any moment is good
         _, mass, beliefs = self.first
+        # a way that closed little was too short to meet a reward; one that did need not be longer
         if mass @ (self.upper(beliefs) - self.lower(beliefs)) > _STALLED * (mass @ gaps):
             self._depth = min(_DEEPEST, self._depth + max(1, self._depth // 4))
 
@@ -276,17 +307,23 @@ class Bounds:
         then = self.alphas[chosen[self.model.group], self.model.e_s]
         alpha = self.model.R[:, a] + self.model.gamma * (self.model.step[a] @ then)
         if b @ alpha > self.lower(b[None])[0]:
-            kept = (self.alphas > alpha).any(axis=1)
+            self.steps.append(PlanStep(a, self._node_of[chosen], int(self._node_of[0])))
+            kept = (self.alphas > alpha).any(axis=1)  # the others are nowhere better than alpha
             kept[0] = True  # the default for observations that cannot follow
-            self.alphas = np.vstack([self.alphas[kept], alpha])
+            self.alphas, self._node_of = (
+                np.vstack([self.alphas[kept], alpha]),
+                np.append(self._node_of[kept], self._begun + len(self.steps) - 1),
+            )  # together: an interruption must not part them
         value = float(found.high.max())
         if value < self.upper(b[None])[0]:
             self._add_point(b, value)
 
     def _add_point(self, b: Vector, value: float) -> None:
+        # teeth are stored by how far they reach below the corners' plane, which makes the bound at
+        # another belief one minimum of ratios (`sawtooth`)
         drop = float(self.corner @ b) - value
         support = b > 0
-        if support.sum() == 1:
+        if support.sum() == 1:  # a corner: the plane below which all teeth are cut
             s = int(np.argmax(support))
             lowered = self.corner[s] - value
             self._drops[: self._count] -= (
@@ -316,7 +353,8 @@ class Bounds:
             if own < value[0] and own < float((points[i] @ self.Q).max()):
                 kept.append(i)
         _, best = self._best(np.vstack([points, self.first[2]]))
-        self.alphas = self.alphas[np.union1d([0], best)]
+        used = np.union1d([0], best)
+        self.alphas, self._node_of = self.alphas[used], self._node_of[used]
         room = len(self._drops) - len(kept)
         fewer = (
             np.vstack([points[kept], np.zeros((room, points.shape[1]))]),

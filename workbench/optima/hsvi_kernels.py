@@ -1,5 +1,5 @@
 # mypy: disallow-untyped-defs=False
-"""The sawtooth bound of `point_based`, compiled."""
+"""The sawtooth bound of `hsvi`, compiled."""
 
 from __future__ import annotations
 

@@ -14,9 +14,14 @@ with a policy that ends, and changes an action only for a strict gain, which kee
 some loop has a positive average reward; then values are unbounded and the optimum is reported as
 infinite.
 
-Float optima carry a certificate. For gamma < 1 it is the residual, v* <= v + max(Tv - v) / (1 -
-gamma). For gamma = 1 it is a vector u >= T u, which bounds every policy that ends: the optimum for
-rewards raised by a little is one, and the raise covers the rounding errors of checking it.
+Float optima carry a certificate, a vector u >= T u, which bounds every policy that has a value. For
+gamma < 1 it is v + max(Tv - v) / (1 - gamma), or v + w with w the optimum of the process that pays
+the residuals, where those differ much from state to state. For gamma = 1 it is the optimum for
+rewards raised by a little; the raise covers the rounding errors of checking it.
+
+Rounding is accounted for entry by entry: q(s,a) is known to a few units in the last place of |R| +
+gamma sum p |v|, so a penalty of 10^9 blurs only the states that pay it or lead to it, and neither
+the choice of an action nor a bound elsewhere.
 """
 
 from __future__ import annotations
@@ -36,14 +41,20 @@ from workbench.evaluation.chain import dynamics, row_totals
 from workbench.evaluation.fields import FLOATS, Field
 from workbench.model.pomdp import POMDP
 from workbench.model.walk_kernels import reachable, strong_components
-from workbench.optima.mdp_kernels import surely_ending
+from workbench.optima.mdp_kernels import reached_by, surely_ending
 
 STRICT = 1e-13
-"""A float gain counts as one above this share of the largest value or reward."""
+"""A float gain counts as one above this share of the numbers that it is the difference of."""
 
 RAISES = (4 * STRICT, 100 * STRICT, 10_000 * STRICT)
 """What is added to every reward, as such a share, to certify an optimum with gamma = 1: the first
 that does."""
+
+_DENSE = 50_000
+"""Up to this many entries the transitions are kept as a dense array, whose solves start at once."""
+
+_ROUGH = 1e-11
+"""A certificate that loses more than this share of the value at the start is refined."""
 
 _MOST_ITERATIONS = 1_000
 
@@ -63,8 +74,8 @@ class MDP:
     row_ptr, successors, prob : outcomes that do not end the process; probabilities over `field`.
     ends : `ends[i, a]`, whether the process may end.
     R : `R[i, a]`, the expected reward; gamma; start : the distribution of the first state.
-    sizes : `sizes[i]`, the largest expected |r|: where rewards cancel, R is rounded at their size
-        and not at its own.
+    sizes : `sizes[i, a]`, the expected |r|: where rewards cancel, R is rounded at their size and
+        not at its own.
     """
 
     field: Field
@@ -108,14 +119,34 @@ class MDP:
         own = np.repeat(np.arange(self.shape[0]), np.diff(indptr)) == self.successors
         return count == self.shape[0] and not own.any()
 
+    @cached_property
+    def dense(self) -> NDArray[np.float64] | None:
+        """p(j | i, a) as `[i, a, j]`, if that is small."""
+        n, nA = self.shape
+        if self.field is not FLOATS or n * nA * n > _DENSE:
+            return None
+        table = np.zeros((n * nA, n))
+        row = np.repeat(np.arange(n * nA), np.diff(self.row_ptr))
+        np.add.at(table, (row, self.successors), self.prob)
+        return table.reshape(n, nA, n)
+
     def q(self, v: NDArray[Any]) -> NDArray[Any]:
         """`q[i, a]` = R + gamma sum p v."""
+        if self.dense is not None:
+            return np.asarray(self.R + self.gamma * (self.dense @ v))
         if self.field is FLOATS:
             return np.asarray(self.R + self.gamma * (self._step @ v).reshape(self.shape))
         sums = row_totals(
             self.row_ptr, self.prob * v[self.successors], self.field.zeros(len(self.row_ptr) - 1)
         )
         return np.asarray(self.R + self.gamma * sums.reshape(self.shape))
+
+    def magnitude(self, v: NDArray[np.float64]) -> NDArray[np.float64]:
+        """`[i, a]`: the size of the numbers that q(i, a) adds up, and so of its rounding errors."""
+        size = np.abs(v)
+        if self.dense is not None:
+            return np.asarray(self.sizes + self.gamma * (self.dense @ size))
+        return np.asarray(self.sizes + self.gamma * (self._step @ size).reshape(self.shape))
 
     def scale(self, v: NDArray[np.float64]) -> float:
         """The size of the numbers at hand: tolerances are shares of it."""
@@ -142,11 +173,30 @@ class MDP:
 
     def evaluate(self, policy: Actions, alive: Mask | None = None) -> linear.Solution:
         """v of a deterministic policy; 0 outside `alive`."""
+        if self.dense is not None:
+            return self._evaluate_dense(policy, alive)
         pattern, data, r = self.chain(policy, alive)
         return self.field.solve(pattern, data, self.gamma, r, "the decision process")
 
+    def _evaluate_dense(self, policy: Actions, alive: Mask | None) -> linear.Solution:
+        assert self.dense is not None
+        everyone = np.arange(len(policy))
+        P, r = self.dense[everyone, policy], self.R[everyone, policy]
+        if alive is not None and not alive.all():
+            P, r = np.where(alive[:, None], P, 0.0), np.where(alive, r, 0.0)
+        v = np.linalg.solve(np.eye(len(policy)) - self.gamma * P, r)
+        return linear.Solution(
+            v, "dense", float(np.max(np.abs(r + self.gamma * (P @ v) - v), initial=0.0))
+        )
+
     def occupancy(self, policy: Actions) -> NDArray[np.float64]:
         """d = start + gamma P^T d, in floats, for a policy that has a value."""
+        if self.dense is not None:
+            met = reached_by(self.row_ptr, self.successors, self.shape[1], policy, self.starts)
+            inside = self.dense[met, policy[met]][:, met]
+            d = np.zeros(len(policy))
+            d[met] = np.linalg.solve(np.eye(len(met)) - self.gamma * inside.T, self.start[met])
+            return d
         pattern, data, _ = self.chain(policy)
         seen = reachable(pattern.indptr, pattern.indices, self.starts)
         kept = np.flatnonzero(seen)  # outside, a policy with gamma = 1 may never end
@@ -211,11 +261,11 @@ def from_states(P: POMDP, field: Field) -> MDP:
 
 
 def reward_sizes(P: POMDP) -> NDArray[np.float64]:
-    """max_a of the expected |r|, for each s."""
-    by_action = row_totals(
+    """The expected |r|, for each `[s, a]`."""
+    flat = row_totals(
         P.p.row_ptr, P.p.prob.floats * np.abs(P.p.r.floats), np.zeros(len(P.S) * len(P.A))
     )
-    return np.asarray(by_action.reshape(len(P.S), len(P.A)).max(axis=1))
+    return np.asarray(flat.reshape(len(P.S), len(P.A)))
 
 
 def _reachable_part(M: MDP) -> MDP:
@@ -335,10 +385,16 @@ def _improved(
     q = M.q(v)
     everyone = np.arange(len(policy))
     if M.field is FLOATS:
+        size = M.magnitude(v)
         q[~allowed & alive[:, None]] = -np.inf
         best = np.argmax(q, axis=1)
         gain = q[everyone, best] - q[everyone, policy]
-        changed = alive & (gain > max(STRICT * M.scale(v), 4 * solution.residual))
+        noise = STRICT * np.maximum(size[everyone, best], size[everyone, policy])
+        if M.undiscounted or M.dense is None:
+            noise += 4 * solution.residual  # a false gain could lead onto a loop, or slow sweeps
+        else:  # a direct solve errs state by state, so one large value does not blur the others
+            noise += 4 * np.abs(q[everyone, policy] - v)
+        changed = alive & (gain > noise)
         return np.where(changed, best, policy) if changed.any() else None
     better = policy.copy()
     for i in np.flatnonzero(alive).tolist():
@@ -368,7 +424,7 @@ def upper_bound(M: MDP, found: Optimum, slack: float = 0.0) -> float:
     if not np.isfinite(float(found.value)):
         return float(found.value)
     u = superharmonic(M, found, slack)
-    return np.inf if u is None else float(M.start @ u) + _rounding(M, u)
+    return np.inf if u is None else float(M.start @ u) + _rounding_at_start(M, u)
 
 
 def lower_bound(M: MDP, found: Optimum, slack: float = 0.0) -> float:
@@ -377,31 +433,73 @@ def lower_bound(M: MDP, found: Optimum, slack: float = 0.0) -> float:
     only = np.zeros(M.shape, dtype=bool)
     only[np.arange(M.shape[0]), found.policy] = True
     u = _certificate(M, replace(found, allowed=only & found.allowed), slack, -1)
-    return -np.inf if u is None else float(M.start @ u) - _rounding(M, u)
+    return -np.inf if u is None else float(M.start @ u) - _rounding_at_start(M, u)
 
 
-def _rounding(M: MDP, v: NDArray[np.float64]) -> float:
-    """More than what rounding can do to one backup or to start . v."""
-    return 4 * (max(M.longest_row, len(M.starts)) + 4) * sys.float_info.epsilon * M.scale(v)
+def visited_size(M: MDP, found: Optimum) -> float:
+    """The largest value or expected |r| on the way of the policy found: tolerances are shares of
+    it, since what it never meets, such as the price of a forbidden action, is no measure of its
+    worth."""
+    if not np.isfinite(float(found.value)):
+        return M.scale(found.v)
+    met = reached_by(M.row_ptr, M.successors, M.shape[1], found.policy, M.starts)
+    paid = M.sizes[met, found.policy[met]]
+    return float(max(np.max(paid, initial=0.0), np.max(np.abs(found.v[met]), initial=0.0)))
+
+
+def _units(terms: int) -> float:
+    """More than the relative error of a sum of so many products of rounded numbers."""
+    return 4 * (terms + 4) * sys.float_info.epsilon
+
+
+def _rounding_at_start(M: MDP, u: NDArray[np.float64]) -> float:
+    return _units(len(M.starts)) * float(M.start @ np.abs(u))
 
 
 def _certificate(M: MDP, found: Optimum, slack: float, sign: int) -> NDArray[np.float64] | None:
     """u with u >= T u (sign 1) or u <= T u (sign -1) over the actions that `found.allowed` leaves,
     rounding included."""
-    if not M.undiscounted:
-        residual = sign * (np.where(found.allowed, M.q(found.v), -np.inf).max(axis=1) - found.v)
-        off = max(0.0, float(residual.max(initial=0.0))) + _rounding(M, found.v) + slack
-        return np.asarray(found.v + sign * off / (1 - M.gamma))
+    if M.undiscounted:
+        return _raised_certificate(M, found, slack, sign)
+    error = _units(M.longest_row) * M.magnitude(found.v) + slack
+    step = np.where(found.allowed, sign * (M.q(found.v) - found.v[:, None]) + error, -np.inf)
+    off = max(0.0, float(step.max(initial=0.0))) / (1 - M.gamma) * (1 + 1e-9)
+    if off <= _ROUGH * float(M.start @ np.abs(found.v)) or M.dense is None:
+        return np.asarray(found.v + sign * off)
+    w = _absorbed(M, found, step)
+    return np.asarray(found.v + sign * (off if w is None else w))
+
+
+def _absorbed(M: MDP, found: Optimum, step: NDArray[np.float64]) -> NDArray[np.float64] | None:
+    """w >= step + gamma P w for all allowed actions: what residuals of such sizes can add up to,
+    state by state. None if it does not check."""
+    paying = replace(
+        M, R=np.where(found.allowed, step, -1.0), sizes=np.abs(np.where(found.allowed, step, 0.0))
+    )
+    w = np.maximum(optimal(paying, found.allowed, found.policy).v, 0.0) * (1 + 1e-6)
+    w += _units(M.longest_row) * np.abs(found.v)  # room for the check itself to round
+    needed = np.where(found.allowed, paying.q(w), -np.inf).max(axis=1)
+    return w if (w >= needed + _units(M.longest_row) * np.abs(needed)).all() else None
+
+
+def _raised_certificate(
+    M: MDP, found: Optimum, slack: float, sign: int
+) -> NDArray[np.float64] | None:
+    """The certificate with gamma = 1: the optimum for rewards that are a little too good (or too
+    bad), if that leaves room for rounding."""
+    size = M.magnitude(found.v)
     for share in RAISES:
-        moved = replace(M, R=M.R + sign * (share * M.scale(found.v) + 2 * slack))
+        moved = replace(M, R=M.R + sign * (share * size + 2 * slack))
         try:
             u = optimal(moved, found.allowed, found.policy)
         except NotSolved:
             return None
         if not np.isfinite(u.value):
             return None
-        best = np.where(u.allowed, M.q(u.v), -np.inf).max(axis=1)
-        room = sign * (u.v - best)[u.alive]
-        if float(room.min(initial=np.inf)) >= slack + _rounding(M, u.v):
+        best = np.where(
+            u.allowed, M.q(u.v) + sign * _units(M.longest_row) * M.magnitude(u.v), -np.inf
+        )
+        room = sign * (u.v - best.max(axis=1))[u.alive]
+        if float(room.min(initial=np.inf)) >= slack:
             return u.v
     return None

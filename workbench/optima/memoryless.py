@@ -4,7 +4,9 @@ starts.
 `branch_and_bound` searches over one relaxation. Here it starts with the states of the POMDP; if
 those do not settle it soon and the reachable beliefs are few, it starts again over beliefs, whose
 bounds are tighter: an open decision may then depend on the history, but not on what is hidden from
-it.
+it. Two things that are known elsewhere help on products with a memory: the best history-based value
+of the task caps every bound (`cap`), and the optimum of a smaller memory is a policy to begin with
+(`embedding`).
 """
 
 from __future__ import annotations
@@ -14,20 +16,32 @@ import time
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import chain
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from workbench.errors import NeverEnds, NotExact, TooLarge
 from workbench.evaluation.fields import FLOATS, RATIONALS
+from workbench.model.augment import augment
 from workbench.model.beliefs import explore_beliefs, reachable_beliefs
 from workbench.model.policy import Policy
 from workbench.model.pomdp import POMDP
 from workbench.optima.all_optimal import optimal_behaviours
 from workbench.optima.ascent import Climbed, ascend
 from workbench.optima.branch_and_bound import BranchSearch, search_over_states
+from workbench.optima.cap import Cap, history_cap
+from workbench.optima.embedding import family_of, lift, smaller_families
 from workbench.optima.history import belief_process, in_rationals
-from workbench.optima.mdp import from_states, optimal, require_end
+from workbench.optima.mdp import (
+    MDP,
+    Optimum,
+    from_states,
+    optimal,
+    require_end,
+    upper_bound,
+    visited_size,
+)
 from workbench.optima.optimum import MemorylessOptimum, StochasticOptimum
 from workbench.optima.symmetry import interchangeable
 from workbench.progress import Waiting
@@ -41,6 +55,19 @@ _FEW_BELIEFS = 4_000
 
 _START_NODES = 300
 """Nodes spent on a good deterministic policy from which to ascend."""
+
+_LARGE = 20_000
+"""Pairs of a state and an action beyond which a product is helped before its first bound."""
+
+_NOISE = 1e-12
+"""Differences below this share of the values are not told apart in floats."""
+
+_CLIMBS, _CLIMBED = 32, 1_000
+"""Local searches from drawn policies that help branch and bound, and the states up to which they
+do."""
+
+_ASCENT = 1e-9
+"""The first-order gain, as a share of the values, at which an ascent stops."""
 
 _EVALUATIONS = 2_000
 """Policies evaluated on the way up from each start."""
@@ -83,9 +110,14 @@ def _belief_search(
 
 
 def deterministic_optimum(
-    P: POMDP, exact: bool, information: str, tolerance: float, limits: SearchLimits
+    P: POMDP,
+    exact: bool,
+    information: str,
+    tolerance: float | None,
+    limits: SearchLimits,
+    start: Policy | None = None,
 ) -> MemorylessOptimum:
-    """`optimum.best_memoryless` for deterministic policies, its arguments checked."""
+    """`best_memoryless` for deterministic policies, its arguments checked."""
     began = time.monotonic()
     M = from_states(P, FLOATS)
     if M.shape[0] == 0:
@@ -94,12 +126,19 @@ def deterministic_optimum(
         only = None if limits.optimal is None else (pi,)
         how = "every episode ends at once"
         return MemorylessOptimum(P, pi, value, value, value, True, 0.0, 0, how, 0.0, optimal=only)
-    informed = optimal(M)
-    require_end(P, informed)
-    absolute = tolerance * M.scale(informed.v)
+    informed = _informed(P, M)
+    absolute = informed.noise if tolerance is None else tolerance * informed.size
     search = _belief_search(P, absolute, exact, None) if information == "beliefs" else None
-    search = search or search_over_states(P, M, absolute, exact)
-    search, before, ended = _run(P, search, limits, exact, information == "auto", absolute, began)
+    search = search or search_over_states(P, M, absolute, exact, informed.optimum)
+    if start is not None:
+        search.offer(start.actions)
+    until = began + limits.seconds
+    help_ = _Help(P, exact, until)
+    if M.shape[0] * M.shape[1] > _LARGE:  # where one bound may take minutes, cheap help comes first
+        help_.give(search)
+    search, before, ended = _run(
+        P, search, limits, exact, information == "auto", absolute, began, help_
+    )
     if search.best is None:
         raise NeverEnds(
             f"gamma is 1 and no deterministic memoryless policy of {P.name} "
@@ -107,7 +146,7 @@ def deterministic_optimum(
             + " with probability one; give a gamma below 1, or ask for deterministic=False"
         )
     value, bound = search.value, search.bound
-    allowed_gap = 0.0 if exact else max(absolute, tolerance * abs(value))
+    allowed_gap = search.allowance
     certified = search.certified and search.finished and bool(bound - value <= allowed_gap)
     nodes = before + search.nodes
     how = _how(nodes, ended, certified, search)
@@ -137,6 +176,81 @@ def deterministic_optimum(
     )
 
 
+@dataclass(frozen=True, eq=False)
+class _Informed:
+    """What full information says: the size of the values that matter, what rounding leaves of
+    differences between them, and the optimum itself where it is that of the whole process."""
+
+    size: float
+    noise: float
+    optimum: Optimum | None
+
+
+def _informed(P: POMDP, M: MDP) -> _Informed:
+    """Full information is worth the same with every memory, so a product asks its task."""
+    process = M if P.origin is None else from_states(P.origin.P, FLOATS)
+    found = optimal(process)
+    require_end(P, found)
+    size = visited_size(process, found)
+    lost = upper_bound(process, found) - found.value if np.isfinite(found.value) else math.inf
+    noise = _NOISE * size + (16 * lost if lost < math.inf else 0.0)
+    return _Informed(size, noise, found if process is M else None)
+
+
+class _Help:
+    """What a search may be given from elsewhere, once it turns out not to be easy: a cap, policies
+    of smaller memories, and the best of some local searches. It is worked out once."""
+
+    def __init__(self, P: POMDP, exact: bool, until: float):
+        self.P, self.exact, self.until = P, exact, until
+        self.cap: Cap | None = None
+        self.given = False
+
+    @property
+    def left(self) -> float:
+        """Seconds."""
+        return max(self.until - time.monotonic(), 0.0)
+
+    def give(self, search: BranchSearch) -> None:
+        if self.given:
+            return
+        self.given = True
+        if self.left > 0:
+            self.cap = None if self.P.origin is None else history_cap(self.P, self.left / 4)
+        self.pass_on(search)
+        family = family_of(self.P.origin.memory) if self.P.origin is not None else None
+        tasks = [] if family is None else smaller_families(family)
+        # bounds guide the search to policies that look good with the state in sight; where memory
+        # has to be built up, many short climbs from anywhere are the better guide
+        rng = np.random.default_rng(0)
+        for _ in range(_CLIMBS if search.M.shape[0] <= _CLIMBED else 0):
+            if search.finished or self.left <= 0:
+                return
+            search.climb_from(rng.integers(search.M.shape[1], size=search.observations))
+        for i, smaller in enumerate(tasks):
+            if search.finished or self.left <= 0:
+                return
+            assert self.P.origin is not None
+            small = augment(self.P.origin.P, smaller)
+            limits = SearchLimits(_START_NODES, self.left / (2 * (len(tasks) - i)), None)
+            try:
+                # each of them is helped by the ones below it, and by the same cap
+                found = deterministic_optimum(small, False, "states", None, limits)
+            except NeverEnds:
+                continue
+            search.offer(lift(self.P, small, found.policy.actions))
+
+    def is_met_by(self, value: Any) -> bool:
+        """Whether a value is within the gap that the bounds on history-based policies leave: no
+        other policy could be told to be better."""
+        return self.cap is not None and not self.cap.exact and bool(value >= self.cap.lower)
+
+    def pass_on(self, search: BranchSearch) -> None:
+        """Tell another search the cap that is known."""
+        if self.cap is not None:
+            search.cap = Fraction(self.cap.upper) if self.exact else float(self.cap.upper)
+
+
 def _run(
     P: POMDP,
     search: BranchSearch,
@@ -145,40 +259,46 @@ def _run(
     look: bool,
     absolute: float,
     began: float,
+    help_: _Help,
 ) -> tuple[BranchSearch, int, str]:
     """Branch until the search is finished or a limit is met: the search, the nodes spent before it,
     how it ended.
 
     `look` says whether to look for tighter bounds over beliefs.
     """
-    before, root = 0, search.root
+    before, until = 0, began + limits.seconds
     with Waiting(f"best memoryless of {P.name}") as waiting:
         try:
             while not search.finished:
                 spent = before + search.nodes
+                if help_.is_met_by(search.value):
+                    return search, before, "as good as any history-based policy that is known"
                 if spent >= limits.nodes:
                     return search, before, f"stopped at {limits.nodes:,} nodes"
-                if time.monotonic() - began >= limits.seconds:
+                if time.monotonic() >= until:
                     return search, before, f"stopped after {limits.seconds:g} seconds"
+                if spent >= _PATIENCE and not help_.given:
+                    help_.give(search)
+                    continue
                 if look and spent >= _PATIENCE:
                     look = False
                     tighter = _belief_search(P, absolute, exact, _FEW_BELIEFS)
                     if tighter is not None and tighter.root < search.highest - (
                         0 if exact else absolute
                     ):
+                        help_.pass_on(tighter)
                         if search.best is not None:
                             tighter.offer(search.best)
                         before, search = spent, tighter
                         continue
-                search.run_one(began + limits.seconds)
+                search.run_one(until)
                 low, high = float(search.value), float(search.highest)
-                share = (
-                    (float(root) - high) / (float(root) - low)
-                    if float(root) > low > -math.inf
-                    else 0.0
-                )
+                root = float(search.root)
+                share = (root - high) / (root - low) if root > low > -math.inf else 0.0
                 waiting.report(share, f"{spent:,} nodes, best {low:.6g}, bound {high:.6g}")
         except KeyboardInterrupt:
+            if search.best is None:
+                raise  # there is nothing to show
             return search, before, "interrupted"
     return search, before, ""
 
@@ -198,8 +318,15 @@ def _how(nodes: int, ended: str, certified: bool, search: BranchSearch) -> str:
 # ---------------------------------------------------------------------- stochastic policies
 
 
-def stochastic_optimum(P: POMDP, tolerance: float, starts: int, seed: int) -> StochasticOptimum:
-    """`optimum.best_memoryless` for stochastic policies, its arguments checked."""
+def stochastic_optimum(
+    P: POMDP,
+    tolerance: float | None,
+    starts: int,
+    seed: int,
+    seconds: float = math.inf,
+    start: Policy | None = None,
+) -> StochasticOptimum:
+    """`best_memoryless` for stochastic policies, its arguments checked."""
     began = time.monotonic()
     M = from_states(P, FLOATS)
     nO, nA = len(P.O), len(P.A)
@@ -209,26 +336,31 @@ def stochastic_optimum(P: POMDP, tolerance: float, starts: int, seed: int) -> St
         return StochasticOptimum(
             P, Policy(P, even), 0.0, 0.0, 0.0, True, 0.0, 0, how, 0.0, kkt=0.0, first_order=True
         )
-    informed = optimal(M)
-    require_end(P, informed)
-    absolute = tolerance * M.scale(informed.v)
-    search = search_over_states(P, M, absolute, exact=False)
+    informed = _informed(P, M)
+    share = _ASCENT if tolerance is None else tolerance
+    absolute, until = share * informed.size, began + seconds
+    search = search_over_states(P, M, absolute, exact=False, informed=informed.optimum)
+    help_ = _Help(P, False, until)
     rng = np.random.default_rng(seed)
     found: list[Climbed] = []
-    interrupted = False
+    interrupted = late = False
     with Waiting(f"stochastic policies of {P.name}") as waiting:
         try:
-            while not search.finished and search.nodes < _START_NODES:
-                search.run_one()
+            help_.give(search)
+            while not search.finished and search.nodes < _START_NODES and help_.left > 0:
+                search.run_one(until)
                 waiting.report(0.0, f"a deterministic start: {search.nodes:,} nodes")
             drawn = (rng.dirichlet(np.ones(nA), nO) for _ in range(starts))
-            for i, pi in enumerate(chain(_first_starts(search, even), drawn)):
-                found.append(ascend(M, pi, tolerance, _EVALUATIONS))
+            given = [] if start is None else [np.array(start.prob.floats)]
+            for i, pi in enumerate(chain(given, _first_starts(search, even), drawn)):
+                if late := i > 0 and help_.left <= 0:
+                    break
+                found.append(ascend(M, pi, share, _EVALUATIONS))
                 highest = max(climbed.value for climbed in found)
                 waiting.report((i + 1) / (starts + 2), f"{i + 1} starts, best {highest:.6g}")
         except KeyboardInterrupt:
             interrupted = True
-            found = found or [ascend(M, even, tolerance, 0)]
+            found = found or [ascend(M, even, share, 0)]
     found = sorted((c for c in found if c.value > -math.inf), key=lambda c: (-c.value, c.kkt))
     if not found:
         raise NeverEnds(
@@ -237,8 +369,10 @@ def stochastic_optimum(P: POMDP, tolerance: float, starts: int, seed: int) -> St
         )
     best = found[0]
     policy, value = Policy(P, best.pi), best.value
-    bound = max(value, float(search.root))
+    bound = max(value, float(min(search.root, search.cap)))
     how = f"ascent along the exact gradient from {len(found)} starts, a lower bound"
+    if interrupted or late:
+        how += ", interrupted" if interrupted else f", stopped after {seconds:g} seconds"
     return StochasticOptimum(
         P=P,
         policy=policy,
@@ -248,7 +382,7 @@ def stochastic_optimum(P: POMDP, tolerance: float, starts: int, seed: int) -> St
         certified=search.certified and bool(bound - value <= absolute),
         tolerance=absolute,
         nodes=search.nodes,
-        how=how + (", interrupted" if interrupted else ""),
+        how=how,
         seconds=time.monotonic() - began,
         interrupted=interrupted,
         kkt=best.kkt,

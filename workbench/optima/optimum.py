@@ -1,5 +1,4 @@
-"""What the yardsticks of `optimum` return: a value, what is certain about it, and how it was
-found."""
+"""What the yardsticks return: a value, what is certain about it, and how it was found."""
 
 from __future__ import annotations
 
@@ -9,6 +8,7 @@ from dataclasses import dataclass
 from workbench.model.numbers import Number
 from workbench.model.policy import Policy
 from workbench.model.pomdp import POMDP
+from workbench.optima.controller import HistoryPolicy
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,6 +23,8 @@ class HistoryOptimum:
     exact : whether value is the optimum exactly, a Fraction.
     beliefs : how many pairs (o, b) can be reached; None if not all were listed.
     how : how it was found, in words.
+    policy : a finite controller worth at least `lower`, the optimum where that is known; None if
+        values are unbounded or nothing was found.
     """
 
     P: POMDP
@@ -35,6 +37,7 @@ class HistoryOptimum:
     how: str
     seconds: float
     interrupted: bool = False
+    policy: HistoryPolicy | None = None
 
     def __repr__(self) -> str:
         what = f"best history-based value of {self.P.name}: "
@@ -77,11 +80,11 @@ class MemorylessOptimum:
 
     def __repr__(self) -> str:
         value = self.value if not isinstance(self.value, float) else f"{self.value:.9g}"
-        sure = (
-            "certified optimal"
-            if self.certified
-            else f"bound {float(self.bound):.9g}, gap {float(self.gap):.1e}"
-        )
+        gap = f"gap {float(self.gap):.1e}"
+        if self.certified:
+            sure = f"certified optimal, {gap}" if self.gap else "certified optimal"
+        else:
+            sure = f"bound {float(self.bound):.9g}, {gap}"
         return f"best memoryless policy of {self.P.name}: value {value}, {sure} ({self.how})"
 
 

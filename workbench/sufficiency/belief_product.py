@@ -14,31 +14,7 @@ from dataclasses import dataclass
 from workbench.model.beliefs import BeliefGraph
 from workbench.model.memories import Memory
 from workbench.model.numbers import Number
-from workbench.model.pomdp import POMDP
-
-_ASKED = 100_000
-"""Whether a Gamma given as a function reads rewards is found by asking it, up to so many arguments;
-else it may."""
-
-
-def reads_rewards(P: POMDP, memory: Memory) -> bool:
-    """Whether Gamma gives different distributions for different rewards of P (or may, if it is too
-    large to ask)."""
-    if memory.rule is not None or len(P.R) <= 1:
-        return False
-    arguments = (memory.M, memory.W, P.O, P.A, P.O)
-    if len(memory.M) * len(memory.W) * len(P.O) ** 2 * len(P.A) * len(P.R) > _ASKED:
-        return True
-    first, *others = P.R
-    return any(
-        _row(memory, m, w, o, a, r, o_next) != _row(memory, m, w, o, a, first, o_next)
-        for m, w, o, a, o_next in itertools.product(*arguments)
-        for r in others
-    )
-
-
-def _row(memory: Memory, *arguments: object) -> dict[object, Number]:
-    return {m: x for m, x in memory.Gamma(*arguments).items() if x != 0}
+from workbench.model.origin import reads_rewards
 
 
 @dataclass(frozen=True, eq=False)

@@ -24,7 +24,7 @@ optimal actions is then not sufficient: a policy may put off the reward for ever
 corridor (one observation, an action that is reversed in the middle) with reward 1 at the goal a
 policy that mixes is worth 1, and no deterministic one ends.
 
-Where beliefs are too many, or Gamma reads rewards, the bounds of `workbench.optima.yardsticks` are
+Where beliefs are too many, or Gamma reads rewards, the bounds of `workbench.optima` are
 compared; they may leave the question open.
 """
 
@@ -40,13 +40,15 @@ from workbench.model.augment import augment
 from workbench.model.beliefs import LIMIT, BeliefGraph, explore_beliefs
 from workbench.model.memories import Family, Memory, attach
 from workbench.model.numbers import Number
+from workbench.model.origin import reads_rewards
 from workbench.model.policy import Policy
 from workbench.model.pomdp import POMDP
 from workbench.model.space import Label
+from workbench.optima.best_history import best_history
+from workbench.optima.best_memoryless import best_memoryless
 from workbench.optima.history import MOST_EXACT, belief_process, largest_part
 from workbench.optima.mdp import MDP, from_states, optimal
-from workbench.optima.yardsticks import best_history, best_memoryless
-from workbench.sufficiency.belief_product import Supports, places, reads_rewards
+from workbench.sufficiency.belief_product import Supports, places
 from workbench.sufficiency.product_search import Choice, Outcome, Slot, WriteSearch
 
 BUDGET = 1_000_000

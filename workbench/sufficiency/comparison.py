@@ -18,13 +18,10 @@ from workbench.model.augment import augment
 from workbench.model.memories import Family, Memory, attach
 from workbench.model.policy import uniform
 from workbench.model.pomdp import POMDP
+from workbench.optima.best_history import best_history
+from workbench.optima.best_memoryless import best_memoryless
+from workbench.optima.optimum import HistoryOptimum, MemorylessOptimum
 from workbench.optima.shortcut_count import ShortcutCount, count_shortcuts
-from workbench.optima.yardsticks import (
-    HistoryOptimum,
-    MemorylessOptimum,
-    best_history,
-    best_memoryless,
-)
 from workbench.sufficiency.expressive import is_sufficiently_expressive
 
 MOST_STATES = 20_000

@@ -38,9 +38,10 @@ from workbench.model.beliefs import BeliefGraph, explore_beliefs
 from workbench.model.memories import Family, attach, none
 from workbench.model.pomdp import POMDP
 from workbench.optima.ascent import Climbed, ascend
+from workbench.optima.best_memoryless import best_memoryless
 from workbench.optima.history import MOST_EXACT, belief_process, in_rationals, largest_part
 from workbench.optima.mdp import from_states, optimal
-from workbench.optima.yardsticks import HistoryOptimum, MemorylessOptimum, best_memoryless
+from workbench.optima.optimum import HistoryOptimum, MemorylessOptimum
 from workbench.progress import Waiting
 from workbench.sufficiency.can_encode import Encoding, can_encode_optimal
 from workbench.sufficiency.product_search import Outcome, WriteSearch

@@ -20,12 +20,9 @@ from workbench.errors import NeverEnds, WorkbenchError, WrongType
 from workbench.model.memories import none
 from workbench.model.numbers import Number
 from workbench.model.pomdp import POMDP
-from workbench.optima.yardsticks import (
-    HistoryOptimum,
-    MemorylessOptimum,
-    best_history,
-    best_memoryless,
-)
+from workbench.optima.best_history import best_history
+from workbench.optima.best_memoryless import best_memoryless
+from workbench.optima.optimum import HistoryOptimum, MemorylessOptimum
 from workbench.sufficiency.gap import Attempt, GapCloser, Limits, climb_with_memory
 from workbench.sufficiency.smallest_memory import KINDS
 from workbench.text import brief

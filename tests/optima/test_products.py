@@ -1,0 +1,180 @@
+"""What a search on a product is told from elsewhere: the cap of its task, policies of smaller
+memories."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from strategies import pomdps
+from strategies_beliefs import timed
+
+from pomdps import gravity, recall, tiger
+from workbench import POMDP, Memory, Policy, augment, evaluate, memories
+from workbench.model.origin import reads_rewards
+from workbench.model.policy import uniform
+from workbench.optima import cap as cap_module
+from workbench.optima.best_history import best_history
+from workbench.optima.best_memoryless import best_memoryless
+from workbench.optima.cap import history_cap
+from workbench.optima.embedding import family_of, lift, smaller_families
+
+F = Fraction
+FAMILIES = ["none", "B1", "B2", "K1", "K2", "O1", "O2", "OA1", "OA2"]
+
+
+# ---------------------------------------------------------------------- where a product comes from
+
+
+def test_a_product_knows_its_task_and_its_memory():
+    P = recall()
+    E = augment(P, "OA1")
+    assert E.origin.P is P
+    assert E.origin.memory.name == "OA1"
+    assert P.origin is None
+    assert E.with_gamma(F(1, 2)).origin.P.gamma == F(1, 2)
+    assert E.scale_rewards(2).origin is None  # the task's rewards are others
+
+
+# ---------------------------------------------------------------------- smaller memories embed
+
+
+@settings(max_examples=40)
+@given(timed(2), st.sampled_from(FAMILIES), st.integers(0, 1000))
+def test_a_lifted_policy_is_worth_what_it_was_worth(P, name, seed):
+    E = augment(P, name)
+    rng = np.random.default_rng(seed)
+    for smaller in smaller_families(family_of(E.origin.memory)):
+        small = augment(P, smaller)
+        choice = rng.integers(len(small.A), size=len(small.O))
+        lifted = Policy.from_actions(E, lift(E, small, choice))
+        before = evaluate(small, Policy.from_actions(small, choice), exact=True).value
+        assert evaluate(E, lifted, exact=True).value == before
+
+
+def test_which_families_embed_in_which():
+    def names(family):
+        return [smaller.name for smaller in smaller_families(family)]
+
+    assert names(memories.OA(2)) == ["none", "O1", "OA1", "O2"]
+    assert names(memories.O(2)) == ["none", "O1"]
+    assert names(memories.K(2)) == ["none", "K1"]
+    assert names(memories.B(3)) == ["none", "B1", "B2"]
+    assert names(memories.none) == []
+    own = Memory("B1", [0], ["-"], lambda *_: {0: 1}, {0: 1})
+    assert family_of(own) is None
+
+
+def test_a_large_memory_uses_what_a_small_one_can_do(monkeypatch):
+    """No bound over the product itself is needed: O1's policy embeds and meets the task's cap."""
+    from workbench.optima import memoryless
+
+    monkeypatch.setattr(memoryless, "_LARGE", 100)
+    found = best_memoryless(augment(gravity(), "OA1"))
+    assert found.certified
+    assert found.value == pytest.approx(0.95**11, abs=1e-12)
+    assert found.nodes == 0
+
+
+# ---------------------------------------------------------------------- the cap
+
+
+@settings(max_examples=25)
+@given(timed(2), st.sampled_from(["none", "B1", "K1", "OA1"]))
+def test_the_cap_is_the_best_history_based_value_of_the_task(P, name):
+    E = augment(P, name)
+    found = history_cap(E)
+    assert found.exact
+    assert found.upper == best_history(P, exact=True).value
+    assert found.upper >= best_memoryless(E, exact=True).value
+    assert history_cap(augment(P, "B1")) is found  # kept with the task
+
+
+def test_a_memory_that_reads_rewards_is_capped_by_its_own_histories():
+    P = POMDP.from_functions(
+        name="told by the reward",
+        A=(0, 1),
+        mu={("coin", b): F(1, 2) for b in (0, 1)},
+        gamma=1,
+        terminal={"end"},
+        p=lambda s, a: (
+            {(("guess", s[1]), s[1]): 1} if s[0] == "coin" else {("end", 2 * int(a == s[1])): 1}
+        ),
+        omega=lambda s: {"end" if s == "end" else s[0]: 1},
+    )
+    reads = Memory(
+        "reads r", ["0", "1"], ["-"], lambda m, w, o, a, r, o_next: {str(int(r > 0)): 1}, {"0": 1}
+    )
+    assert reads_rewards(P, reads)
+    assert history_cap(P).upper == F(3, 2)
+    assert history_cap(augment(P, reads)).upper == F(5, 2)
+
+
+def test_tiger_with_two_bits_is_certified_by_the_histories_of_tiger():
+    """Two bits reach the best history-based value, which bounds over states do not see."""
+    E = augment(tiger(), "B2")
+    found = best_memoryless(E)
+    assert found.value == pytest.approx(19.3713684, abs=1e-6)
+    assert found.gap <= 1e-6
+    assert found.bound >= found.value
+    assert "history-based" in found.how or found.certified
+    assert found.nodes <= 100
+    loose = best_memoryless(E, tolerance=1e-6)
+    assert loose.certified
+    assert loose.gap <= loose.tolerance
+
+
+def test_a_cap_found_in_haste_is_computed_again(monkeypatch):
+    asked = []
+    solve = cap_module.history_optimum
+
+    def watched(P, exact, limits, tolerance):
+        asked.append(limits.seconds)
+        return solve(P, exact, limits, tolerance)
+
+    monkeypatch.setattr(cap_module, "history_optimum", watched)
+    P = tiger()
+    hasty, better = history_cap(P, 0.05), history_cap(P, 1.0)
+    assert history_cap(P, 0.5) is better
+    assert asked == [0.05, 1.0]
+    assert better.upper <= hasty.upper + 1e-12
+
+
+# ---------------------------------------------------------------------- starts
+
+
+@settings(max_examples=20)
+@given(pomdps(most_observations=3, most_actions=3), st.integers(0, 100))
+def test_the_answer_is_never_worse_than_the_start(P, seed):
+    pi = Policy.random(P, seed)
+    found = best_memoryless(P, deterministic=False, start=pi, starts=0)
+    assert found.value >= evaluate(P, pi).value - 1e-9
+    rounded = Policy.from_actions(P, pi.actions)
+    few = best_memoryless(P, start=pi, max_nodes=1)
+    assert few.value >= evaluate(P, rounded).value - 1e-9
+
+
+def test_time_limits_are_kept_and_said():
+    E = augment(gravity(), "O1")
+    found = best_memoryless(E, deterministic=False, max_seconds=1e-6)
+    assert len(found.starts) == 1
+    assert "stopped after 1e-06 seconds" in found.how
+    assert found.value <= found.bound
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"start": 3}, "start is a Policy, not 3"),
+        ({"start": uniform(gravity())}, "other observations"),
+        ({"max_seconds": 0}, "max_seconds must be positive"),
+        ({"deterministic": False, "max_seconds": -1}, "max_seconds must be positive"),
+        ({"tolerance": 0}, "tolerance must be positive"),
+    ],
+)
+def test_bad_arguments_are_named(arguments, words):
+    with pytest.raises(ValueError, match=words):
+        best_memoryless(recall(), **arguments)

@@ -1,0 +1,60 @@
+"""The best value that a policy pi(a | o_0, a_0, ..., o_t) of the whole history reaches (Appendix
+A.2).
+
+For an augmented POMDP the memoryless policies are those that use the memory; they never exceed
+`best_history(P)` of the task unless the memory reads rewards, which histories of observations and
+actions do not hold. With gamma = 1 a policy that may go on for ever has no value. Such policies are
+left out; if none is left, `NeverEnds` is raised.
+"""
+
+from __future__ import annotations
+
+import math
+
+from workbench.model.pomdp import POMDP
+from workbench.optima.arguments import positive_number, require_numbers, whole_number
+from workbench.optima.history import HistoryLimits, history_optimum
+from workbench.optima.optimum import HistoryOptimum
+
+MAX_BELIEFS = 10_000
+MAX_BACKUPS = 2_000
+
+
+def best_history(
+    P: POMDP,
+    exact: bool | None = None,
+    *,
+    max_beliefs: int = MAX_BELIEFS,
+    max_backups: int = MAX_BACKUPS,
+    max_seconds: float | None = None,
+    tolerance: float = 1e-6,
+) -> HistoryOptimum:
+    """The value of the best policy pi(a | o_0, a_0, ..., o_t), and a policy that reaches it.
+
+    Exact where the reachable beliefs are finitely many, as in every task of finite horizon;
+    otherwise lower and upper bounds that hold for certain, closed in on by heuristic search until
+    they are `tolerance` apart or `max_backups` or `max_seconds` are spent. `Ctrl-C` during that
+    search ends it with the bounds so far. The policy is a finite controller, worth at least the
+    lower bound (`HistoryOptimum.policy`).
+
+    Parameters
+    ----------
+    exact : True demands a Fraction, or raises; False is content with floats and a certified gap;
+        None gives a Fraction where the model is exact and the belief MDP is not too entangled.
+    max_beliefs : how many beliefs are listed before they count as too many.
+    max_seconds : of the search for bounds, and of listing beliefs before it.
+    tolerance : as a share of the size of the values.
+
+    >>> from workbench.model.pomdp import POMDP
+    >>> P = POMDP.from_functions(name="twice", A=[0, 1], p=lambda s, a: {(s + (a,) if not s else "end", 0 if not s else
+    ...                          int(s != (a,))): 1}, omega=lambda s: {"o": 1}, mu={(): 1}, gamma=1, terminal={"end"})
+    >>> best_history(P)
+    best history-based value of twice: 1 (policy iteration in rationals over 3 beliefs)
+    """
+    require_numbers(P, exact)
+    limits = HistoryLimits(
+        beliefs=whole_number("max_beliefs", max_beliefs),
+        backups=whole_number("max_backups", max_backups, 0),
+        seconds=math.inf if max_seconds is None else positive_number("max_seconds", max_seconds),
+    )
+    return history_optimum(P, exact, limits, positive_number("tolerance", tolerance))

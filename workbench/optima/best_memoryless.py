@@ -1,0 +1,135 @@
+"""The best memoryless policy pi(a | o): deterministic by branch and bound, or stochastic.
+
+For an augmented POMDP the memoryless policies are those that use the memory, so
+`best_memoryless(augment(P, memory))` is what that memory is good for; it never exceeds
+`best_history(P)` unless the memory reads rewards. Each answer says how certain it is: exact,
+certified within a gap, or a bound. With gamma = 1 a policy that may go on for ever has no value.
+Such policies are left out of every comparison; if none is left, `NeverEnds` is raised.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Literal, overload
+
+import numpy as np
+
+from workbench.errors import WorkbenchError, WrongType
+from workbench.model.policy import Policy
+from workbench.model.pomdp import POMDP
+from workbench.optima.arguments import positive_number, require_numbers, whole_number
+from workbench.optima.memoryless import SearchLimits, deterministic_optimum, stochastic_optimum
+from workbench.optima.optimum import MemorylessOptimum, StochasticOptimum
+
+INFORMATION = ("auto", "states", "beliefs")
+
+MAX_NODES = 100_000
+MAX_OPTIMAL = 10_000
+STARTS = 16
+
+
+@overload
+def best_memoryless(
+    P: POMDP,
+    deterministic: Literal[True] = True,
+    *,
+    exact: bool = ...,
+    all_optimal: bool = ...,
+    information: str = ...,
+    start: Policy | None = ...,
+    tolerance: float | None = ...,
+    max_nodes: int = ...,
+    max_seconds: float | None = ...,
+    max_optimal: int = ...,
+) -> MemorylessOptimum: ...
+@overload
+def best_memoryless(
+    P: POMDP,
+    deterministic: Literal[False],
+    *,
+    start: Policy | None = ...,
+    tolerance: float | None = ...,
+    max_seconds: float | None = ...,
+    starts: int | None = ...,
+    seed: int | None = ...,
+) -> StochasticOptimum: ...
+def best_memoryless(
+    P: POMDP,
+    deterministic: bool = True,
+    *,
+    exact: bool = False,
+    all_optimal: bool = False,
+    information: str = "auto",
+    start: Policy | None = None,
+    tolerance: float | None = None,
+    max_nodes: int = MAX_NODES,
+    max_seconds: float | None = None,
+    max_optimal: int = MAX_OPTIMAL,
+    starts: int | None = None,
+    seed: int | None = None,
+) -> MemorylessOptimum:
+    """The best memoryless policy.
+
+    Parameters
+    ----------
+    P : the POMDP; an augmented one, to ask what a memory is good for.
+    deterministic : True: the optimal deterministic policy, by branch and bound, with a certificate;
+        `Ctrl-C` or a limit ends it with the best policy so far, the bound and the gap. False: a
+        good stochastic policy, by ascent along the exact gradient; a lower bound, with the
+        first-order conditions checked.
+    exact : compare values and bounds as rationals, and return a Fraction.
+    all_optimal : list all optimal deterministic policies as well, counted by what they do where
+        they come.
+    information : what a decision that is still open may depend on when it is bounded: "states",
+        "beliefs" (tighter, needs finitely many), or "auto": states first, beliefs if those do not
+        settle it.
+    start : a policy to begin with; the answer is never worse. A stochastic one is rounded to its
+        most probable actions if the answer is to be deterministic.
+    tolerance : the gap allowed for, as a share of the largest reward or value that the best
+        informed policy meets; None: what rounding errors leave.
+    max_nodes, max_seconds : limits of the search.
+    max_optimal : more optimal policies than this are an error.
+    starts, seed : of the ascent: random policies to start from, beside the uniform and a
+        deterministic one.
+
+    >>> from workbench.model.pomdp import POMDP
+    >>> P = POMDP.from_functions(name="twice", A=[0, 1], p=lambda s, a: {(s + (a,) if not s else "end", 0 if not s else
+    ...                          int(s != (a,))): 1}, omega=lambda s: {"o": 1}, mu={(): 1}, gamma=1, terminal={"end"})
+    >>> best_memoryless(P, exact=True)
+    best memoryless policy of twice: value 0, certified optimal (branch and bound, 3 nodes)
+    >>> best_memoryless(P, deterministic=False, seed=1).value
+    0.5
+    """
+    require_numbers(P, exact)
+    share = None if tolerance is None else positive_number("tolerance", tolerance)
+    if not isinstance(deterministic, bool | np.bool_):
+        raise WrongType(f"deterministic is True or False, not {deterministic!r}")
+    if information not in INFORMATION:
+        raise WorkbenchError(
+            f"information must be one of {', '.join(INFORMATION)}, not {information!r}"
+        )
+    _check_start(P, start)
+    seconds = math.inf if max_seconds is None else positive_number("max_seconds", max_seconds)
+    if not deterministic:
+        if exact or all_optimal or information != "auto":
+            raise WorkbenchError("exact, all_optimal and information belong to deterministic=True")
+        count = STARTS if starts is None else whole_number("starts", starts, 0)
+        drawn = 0 if seed is None else whole_number("seed", seed, 0)
+        return stochastic_optimum(P, share, count, drawn, seconds, start)
+    if starts is not None or seed is not None:
+        raise WorkbenchError(
+            "starts and seed belong to deterministic=False: branch and bound draws nothing"
+        )
+    most = whole_number("max_optimal", max_optimal) if all_optimal else None
+    limits = SearchLimits(whole_number("max_nodes", max_nodes), seconds, most)
+    return deterministic_optimum(P, exact, information, share, limits, start)
+
+
+def _check_start(P: POMDP, start: Any) -> None:
+    if start is None:
+        return
+    if not isinstance(start, Policy):
+        raise WrongType(f"start is a Policy, not {start!r}")
+    start.fits(P)
+    if start.prob.symbols:
+        raise WrongType("start holds symbols: give them values first")

@@ -1,0 +1,64 @@
+"""The best history-based bound of the task that a product is made of, computed once and shared.
+
+In <P, memory> with a Gamma that reads no rewards the pair (m_t, o_t) is a function of the history
+o_0, a_0, ..., o_t and of chance, and chance does not help the best history-based policy. So
+
+    J(pi) <= V*(P)      for every memoryless policy pi of <P, memory>, deterministic or not,
+
+for every such memory at once. Where Gamma reads rewards, the bound is that of the product itself.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from workbench.model.numbers import Number
+from workbench.model.origin import reads_rewards
+from workbench.model.pomdp import POMDP
+from workbench.optima.history import HistoryLimits, history_optimum
+
+MOST_SECONDS = 10.0
+"""For the bound, unless the search it serves has less."""
+
+_LIMITS = 1_500, 4_000
+"""Beliefs to list, and backups."""
+
+_CLOSE = 1e-10
+"""The gap asked of the bound, as a share of the values: it is to be met by policies."""
+
+
+@dataclass(frozen=True)
+class Cap:
+    """No memoryless policy is worth more than `upper`; some history-based one is worth `lower`."""
+
+    lower: Number
+    upper: Number
+    exact: bool
+
+
+def history_cap(P: POMDP, seconds: float = math.inf) -> Cap | None:
+    """The cap of a task, or of the task that a product is made of; None where values are
+    unbounded.
+
+    It is kept with the task, since every memory asks for it; one that was found in less time than
+    there is now, and left a gap, is computed again.
+    """
+    task = P
+    if P.origin is not None and not reads_rewards(P.origin.P, P.origin.memory):
+        task = P.origin.P
+    seconds = min(seconds, MOST_SECONDS)
+    kept: tuple[float, Cap | None] | None = task.__dict__.get("_history_cap")
+    if kept is not None:
+        spent, cap = kept
+        if cap is None or cap.exact or seconds <= spent:
+            return cap
+    beliefs, backups = _LIMITS
+    found = history_optimum(task, None, HistoryLimits(beliefs, backups, seconds), _CLOSE)
+    cap = None
+    if float(found.upper) < math.inf:
+        upper = found.upper if found.exact else float(found.upper)
+        cap = Cap(found.lower, upper, found.exact)
+    if not found.interrupted:
+        task.__dict__["_history_cap"] = seconds, cap
+    return cap
