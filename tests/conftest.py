@@ -9,6 +9,7 @@ import sys
 
 import pytest
 from hypothesis import HealthCheck, settings
+from processes import Processes
 
 settings.register_profile(
     "explore",
@@ -30,3 +31,10 @@ def _close_pictures():
     yield
     if "matplotlib.pyplot" in sys.modules:
         sys.modules["matplotlib.pyplot"].close("all")
+
+
+@pytest.fixture
+def processes():
+    """Processes that end with the test, however it ends."""
+    with Processes() as started:
+        yield started

@@ -1,22 +1,23 @@
-"""Engines on a Dask cluster: a scheduler and two worker processes on the loopback interface,
-started like on a cluster."""
+"""The executor `dask` on a cluster that is named by its address.
 
-import json
+Each test runs on a scheduler and workers in the threads of this process and, with `-m slow`, on
+processes on the loopback interface, started as on a cluster. Only processes can be killed.
+"""
+
 import os
 import random
 import signal
-import subprocess
-import sys
-import time
+from contextlib import contextmanager, suppress
 from functools import partial
+from pathlib import Path
 
 import pytest
-from engine_work import die_once, square, third_fails, third_fails_badly, wait_long, workers_in
-from processes import ENVIRONMENT, children, until
+from executor_work import die_once, square, third_fails, third_fails_badly, wait_long
+from processes import Processes, children, until, whole_json
 
 from workbench.cli.task_name import find_task
 from workbench.errors import WorkbenchError
-from workbench.executors import dask_executor as dask_engine
+from workbench.executors import dask_executor
 from workbench.executors.executor import ExecutorError, make_executor
 from workbench.lab import search as searching
 from workbench.lab.search import search
@@ -54,39 +55,61 @@ learner = "oracle"
 """
 
 
-@pytest.fixture(scope="module")
-def cluster(tmp_path_factory):
-    """The address of the scheduler, and the processes that look after the workers."""
-    folder = tmp_path_factory.mktemp("cluster")
-    log = (folder / "log").open("w")
-    started = []
+@contextmanager
+def threads_of_this_process():
+    """A scheduler and two workers without processes of their own; the scheduler's address."""
+    from distributed import LocalCluster
 
-    def start(*arguments):
-        command = [sys.executable, "-m", "dask", *arguments]
-        started.append(
-            subprocess.Popen(command, env=ENVIRONMENT, cwd=folder, stdout=log, stderr=log)
-        )
+    with LocalCluster(
+        n_workers=2,
+        threads_per_worker=1,
+        processes=False,
+        protocol="tcp",
+        host="127.0.0.1",
+        dashboard_address=None,
+        silence_logs=50,
+    ) as cluster:
+        yield cluster.scheduler_address
+
+
+@contextmanager
+def processes_of_a_cluster(folder):
+    """The address of a scheduler, and the two processes that look after its workers."""
+    from distributed import Client
 
     place = folder / "scheduler.json"
-    start(
-        "scheduler",
-        "--host",
-        "127.0.0.1",
-        "--port",
-        "0",
-        "--no-dashboard",
-        "--scheduler-file",
-        str(place),
-    )
-    until(place.exists)
-    address = json.loads(place.read_text())["address"]
-    for _ in range(2):
-        start("worker", address, "--nthreads", "1", "--no-dashboard", "--host", "127.0.0.1")
-    yield address, started[1:]
-    for process in reversed(started):
-        process.kill()
-        process.wait()
-    log.close()
+    local = ("--host", "127.0.0.1", "--no-dashboard")
+    with (folder / "log").open("w") as log, Processes() as started:
+
+        def dask(*arguments):
+            said = {"stdout": log, "stderr": log, "cwd": folder}
+            return started.python("-m", "dask", *arguments, *local, **said)
+
+        scheduler = dask("scheduler", "--port", "0", "--scheduler-file", place)
+        until(lambda: whole_json(place) is not None, scheduler)
+        address = whole_json(place)["address"]
+        nannies = [dask("worker", address, "--nthreads", "1") for _ in range(2)]
+        with Client(address, set_as_default=False) as client:
+            until(lambda: len(client.nthreads()) == 2, scheduler, *nannies)
+        yield address, nannies
+
+
+@pytest.fixture(scope="module")
+def real_cluster(tmp_path_factory):
+    with processes_of_a_cluster(tmp_path_factory.mktemp("cluster")) as cluster:
+        yield cluster
+
+
+@pytest.fixture(
+    scope="module", params=["threads", pytest.param("processes", marks=pytest.mark.slow)]
+)
+def address(request):
+    """The address of a scheduler with two workers."""
+    if request.param == "processes":
+        yield request.getfixturevalue("real_cluster")[0]
+    else:
+        with threads_of_this_process() as found:
+            yield found
 
 
 def workers_of(nannies):
@@ -94,29 +117,34 @@ def workers_of(nannies):
     found = []
     for nanny in nannies:
         for child in children(nanny.pid):
-            with open(f"/proc/{child}/cmdline") as line:
-                if "resource_tracker" not in line.read():
+            with suppress(FileNotFoundError, ProcessLookupError):  # it has just ended
+                if b"resource_tracker" not in Path(f"/proc/{child}/cmdline").read_bytes():
                     found.append(child)
     return found
 
 
-def test_a_cluster_gives_the_same_results_and_survives_the_loss_of_a_worker(cluster, tmp_path):
-    with make_executor("dask", scheduler=cluster[0]) as e:
+def test_a_cluster_gives_every_result_once(address):
+    with make_executor("dask", scheduler=address) as e:
         assert sorted(e.run(square, range(30))) == [(i, i * i) for i in range(30)]
+
+
+@pytest.mark.slow
+def test_a_cluster_survives_the_loss_of_a_worker(real_cluster, tmp_path):
+    with make_executor("dask", scheduler=real_cluster[0]) as e:
         assert sorted(e.run(partial(die_once, tmp_path), range(20))) == [
             (i, i * i) for i in range(20)
         ]
     assert (tmp_path / "3").stat().st_size == 2
 
 
-def test_cells_are_the_same_to_the_last_bit_on_every_engine_and_any_number_of_workers(cluster):
+def test_cells_are_the_same_to_the_last_bit_on_every_executor_and_any_number_of_workers(address):
     cells = parse_spec(CELLS, find_task).cells
     with make_executor("threads", workers=1) as one:
         expected, _ = run_cells(cells, find_task, engine=one)
     for other in (
         make_executor("threads", workers=3),
         make_executor("local", workers=2),
-        make_executor("dask", scheduler=cluster[0]),
+        make_executor("dask", scheduler=address),
     ):
         with other:
             found, _ = run_cells(cells, find_task, engine=other)
@@ -128,7 +156,7 @@ def test_cells_are_the_same_to_the_last_bit_on_every_engine_and_any_number_of_wo
 
 
 def test_a_search_finds_the_same_on_a_cluster_that_is_named_by_its_address_alone(
-    cluster, monkeypatch
+    address, monkeypatch
 ):
     question = {
         "over": SequenceTasks(2, 3),
@@ -141,38 +169,39 @@ def test_a_search_finds_the_same_on_a_cluster_that_is_named_by_its_address_alone
     monkeypatch.setattr(
         searching, "make_executor", lambda *given: used.append(given) or make_executor(*given)
     )
-    here, there = (
-        search("oracle-stuck", **question, scheduler=address) for address in (None, cluster[0])
-    )
-    assert used == [("dask", None, cluster[0])]
+    here, there = (search("oracle-stuck", **question, scheduler=where) for where in (None, address))
+    assert used == [("dask", None, address)]
     assert len(here.finds) == 2
     assert [find.provenance for find in there] == [find.provenance for find in here]
     assert [find.verdict for find in there] == [find.verdict for find in here]
 
 
-def kill_workers_while_running(cells, cluster, folder, kills, generator):
-    """Run cells on the cluster, and kill its workers at random moments."""
+def run_while_workers_are_killed(cells, cluster, folder, kills, generator):
+    """Run cells on the cluster, and kill a worker whenever some number of cells is done."""
     address, nannies = cluster
-    times = sorted(generator.uniform(0, 0.6) for _ in range(kills))
-    began, killed = time.monotonic(), []
+    moments = sorted(generator.sample(range(1, len(cells) // 2), kills))
+    killed = []
 
     def kill(progress):
-        if times and time.monotonic() - began > times[0] and (workers := workers_of(nannies)):
-            times.pop(0)
-            victim = generator.choice(workers)
-            os.kill(victim, signal.SIGKILL)
-            killed.append(victim)
+        if moments and progress.cells_done >= moments[0] and (workers := workers_of(nannies)):
+            moments.pop(0)
+            killed.append(generator.choice(workers))
+            with suppress(ProcessLookupError):
+                os.kill(killed[-1], signal.SIGKILL)
 
     with make_executor("dask", scheduler=address) as e:
         found, _ = run_cells(cells, find_task, Store(folder), e, kill)
-    return found, killed
+    assert killed
+    return found
 
 
-def test_workers_of_a_cluster_are_killed_and_nothing_changes(cluster, tmp_path):
+@pytest.mark.slow
+@pytest.mark.parametrize("attempt", range(4))
+def test_workers_of_a_cluster_are_killed_and_nothing_changes(real_cluster, tmp_path, attempt):
     cells = parse_spec(CELLS.replace("seeds = 7", "seeds = 300"), find_task).cells
     expected, _ = run_cells(cells, find_task)
-    found, killed = kill_workers_while_running(cells, cluster, tmp_path, 2, random.Random(2))
-    assert killed
+    generator = random.Random(attempt)
+    found = run_while_workers_are_killed(cells, real_cluster, tmp_path, 1 + attempt % 3, generator)
     assert all(
         found[cell][name].tobytes() == expected[cell][name].tobytes()
         for cell in cells
@@ -180,12 +209,12 @@ def test_workers_of_a_cluster_are_killed_and_nothing_changes(cluster, tmp_path):
     )
 
 
-def test_a_worker_with_other_code_is_refused(cluster, monkeypatch):
+def test_a_worker_with_other_code_is_refused(address, monkeypatch):
     cells = parse_spec(CELLS, find_task).cells[:1]
     monkeypatch.setattr(
         "workbench.sweeps.run_cells.code_version", lambda method, measure: "another"
     )
-    for other in (make_executor("threads"), make_executor("dask", scheduler=cluster[0])):
+    for other in (make_executor("threads"), make_executor("dask", scheduler=address)):
         with (
             pytest.raises(
                 working.OtherCode, match="a worker runs another version of the workbench"
@@ -195,27 +224,36 @@ def test_a_worker_with_other_code_is_refused(cluster, monkeypatch):
             run_cells(cells, find_task, engine=other)
 
 
-def test_errors_on_a_cluster_come_back(cluster):
-    with make_executor("dask", scheduler=cluster[0]) as e:
-        with pytest.raises(WorkbenchError, match="three is too many"):
-            list(e.run(third_fails, range(10)))
-        with pytest.raises(ExecutorError, match="Unsendable: three is too many"):
-            list(e.run(third_fails_badly, range(5)))
+def test_errors_on_a_cluster_come_back(address):
+    with (
+        make_executor("dask", scheduler=address) as e,
+        pytest.raises(WorkbenchError, match="three is too many"),
+    ):
+        list(e.run(third_fails, range(10)))
 
 
-def test_leaving_early_stops_the_tasks_of_a_cluster(cluster, tmp_path):
+@pytest.mark.slow
+def test_errors_that_cannot_be_sent_come_back_in_words(real_cluster):
+    with (
+        make_executor("dask", scheduler=real_cluster[0]) as e,
+        pytest.raises(ExecutorError, match="Unsendable: three is too many"),
+    ):
+        list(e.run(third_fails_badly, range(5)))
+
+
+def test_leaving_early_stops_the_tasks_of_a_cluster(address, tmp_path):
     def tick():
-        if len(workers_in(tmp_path)) == 2:
+        if len(list(tmp_path.glob("*-[0-9]*"))) == 2:
             raise KeyboardInterrupt
 
-    with pytest.raises(KeyboardInterrupt), make_executor("dask", scheduler=cluster[0]) as e:
+    with pytest.raises(KeyboardInterrupt), make_executor("dask", scheduler=address) as e:
         list(e.run(partial(wait_long, tmp_path), range(6), tick))
     until(lambda: len(list(tmp_path.glob("*-stopped"))) == 2)
     assert len(list(tmp_path.glob("*-[0-9]*"))) == 2
 
 
 def test_an_address_where_nobody_answers_is_refused(monkeypatch):
-    monkeypatch.setattr(dask_engine, "_ANSWER", 1)
+    monkeypatch.setattr(dask_executor, "_ANSWER", 1)
     nobody = make_executor("dask", scheduler="tcp://127.0.0.1:9")
     with (
         pytest.raises(ExecutorError, match=r"no Dask scheduler answers at tcp://127.0.0.1:9"),
@@ -231,17 +269,3 @@ def test_a_cluster_of_its_own(tmp_path):
         assert sorted(e.run(partial(die_once, tmp_path), range(20))) == [
             (i, i * i) for i in range(20)
         ]
-
-
-@pytest.mark.slow
-def test_workers_of_a_cluster_are_killed_many_times(cluster, tmp_path):
-    generator = random.Random(4)
-    cells = parse_spec(CELLS.replace("seeds = 7", "seeds = 500"), find_task).cells
-    expected, _ = run_cells(cells, find_task)
-    for attempt in range(5):
-        found, _ = kill_workers_while_running(cells, cluster, tmp_path / f"{attempt}", 3, generator)
-        assert all(
-            found[cell][name].tobytes() == expected[cell][name].tobytes()
-            for cell in cells
-            for name in expected[cell]
-        )

@@ -1,14 +1,13 @@
-"""Engines: the same results everywhere, nothing left running, and workers that may be lost."""
+"""Executors: the same results everywhere, nothing left running, and workers that may be lost."""
 
 import signal
 import subprocess
-import sys
-import time
 from functools import partial
 from itertools import count
 
+import executor_work
 import pytest
-from engine_work import (
+from executor_work import (
     always_die,
     die_once,
     square,
@@ -17,7 +16,7 @@ from engine_work import (
     wait_long,
     workers_in,
 )
-from processes import ENVIRONMENT, alive, until
+from processes import HANGS, alive, until
 
 from workbench.errors import WorkbenchError
 from workbench.executors.executor import ExecutorError, cores, make_executor, pulse
@@ -25,7 +24,7 @@ from workbench.executors.executor import ExecutorError, cores, make_executor, pu
 
 @pytest.mark.parametrize("name", ["threads", "local"])
 @pytest.mark.parametrize("workers", [1, 3])
-def test_every_item_gives_its_result_once_whatever_the_engine(name, workers):
+def test_every_item_gives_its_result_once_wherever_it_is_computed(name, workers):
     with make_executor(name, workers=workers) as e:
         assert sorted(e.run(square, range(50))) == [(i, i * i) for i in range(50)]
         assert list(e.run(square, [])) == []
@@ -50,7 +49,7 @@ def test_items_are_taken_only_when_there_is_room_for_them(name):
 
 
 @pytest.mark.parametrize("name", ["threads", "local"])
-def test_an_error_ends_the_run_and_the_engine_can_be_used_again(name):
+def test_an_error_ends_the_run_and_the_executor_can_be_used_again(name):
     with make_executor(name, workers=1) as e:
         results = e.run(third_fails, range(100))
         assert [next(results) for _ in range(3)] == [(0, 0), (1, 1), (2, 2)]
@@ -90,10 +89,8 @@ def test_leaving_early_stops_threads_at_their_next_pulse(tmp_path):
         if list(tmp_path.iterdir()):
             raise KeyboardInterrupt
 
-    began = time.monotonic()
     with pytest.raises(KeyboardInterrupt), make_executor("threads", workers=1) as e:
         list(e.run(partial(wait_long, tmp_path), range(3), tick))
-    assert time.monotonic() - began < 20
     assert (tmp_path / "0-stopped").exists()
     assert not list(tmp_path.glob("2-*"))
 
@@ -111,48 +108,35 @@ def test_what_threads_have_done_so_far_is_known(tmp_path):
     assert e.within == 0
 
 
-def test_a_pulse_outside_of_an_engine_does_nothing():
+def test_a_pulse_outside_of_an_executor_does_nothing():
     pulse(3)
 
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
-def test_no_worker_outlives_its_driver(tmp_path, how):
-    code = (
-        "if __name__ == '__main__':\n import engine_work; "
-        f"engine_work.drive('local', {str(tmp_path)!r})"
-    )
-    script = tmp_path.with_suffix(".py")
-    script.write_text(code)
-    driver = subprocess.Popen(
-        [sys.executable, str(script)],
-        env=ENVIRONMENT,
-        stderr=subprocess.PIPE,
-        start_new_session=True,
-    )
-    until(lambda: len(workers_in(tmp_path)) == 2)
+def test_no_worker_outlives_its_driver(tmp_path, processes, how):
+    driver = processes.python(executor_work.__file__, tmp_path, stderr=subprocess.PIPE, text=True)
+    until(lambda: len(workers_in(tmp_path)) == 2, driver)
     driver.send_signal(how)
-    _, errors = driver.communicate(timeout=20)
+    _, errors = driver.communicate(timeout=HANGS)
     until(lambda: not any(alive(pid) for pid in workers_in(tmp_path)))
     if how == signal.SIGINT:
         assert driver.returncode == -signal.SIGINT
-        assert errors.count(b"Traceback") == 1, (
-            errors.decode()
-        )  # the driver's own, and none of the workers
+        assert errors.count("Traceback") == 1, errors  # the driver's own, and none of the workers
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"name": "treads"}, "unknown engine 'treads': choose one of threads, local, dask"),
+        ({"name": "treads"}, "unknown executor 'treads': choose one of threads, local, dask"),
         ({"name": "local", "workers": 0}, "workers must be at least 1, not 0"),
         (
             {"name": "local", "scheduler": "tcp://here:1"},
-            "belongs to the engine dask, not to local",
+            "belongs to the executor dask, not to local",
         ),
         ({"name": "dask", "scheduler": "tcp://here:1", "workers": 2}, "has its own workers"),
     ],
 )
-def test_wrong_engines_are_refused(arguments, message):
+def test_wrong_executors_are_refused(arguments, message):
     with pytest.raises(ExecutorError, match=message):
         make_executor(**arguments)
 

@@ -1,20 +1,27 @@
 """Sweeps whose drivers and workers are killed: what is there in the end is what an undisturbed run
-gives, cell for cell."""
+gives, cell for cell.
+
+Processes are killed with `-m slow`. Each of these tests has a twin in this process: runs that are
+left anywhere and go on, two runs at once, interruptions (here), workers that are lost
+(`test_executors`), disks that are full (`test_store`).
+"""
 
 import contextlib
 import os
 import random
 import resource
 import signal
-import time
+from itertools import islice
+from threading import Thread
 
 import pytest
-from processes import alive, children, ended, start_sweep, until
+from processes import HANGS, alive, children, descendants, ended, until
 
 from workbench.cli.task_name import find_task
+from workbench.executors.executor import make_executor
 from workbench.reproduction.paper_figures import FIGURES
 from workbench.sweeps.cell import cells_of, fingerprint, key_of
-from workbench.sweeps.run_cells import run_cells
+from workbench.sweeps.run_cells import finish_cells, run_cells
 from workbench.sweeps.spec import parse_spec
 from workbench.sweeps.store import Store, cells_in
 
@@ -74,107 +81,33 @@ def complete(folder):
     return len(computed) - len(found), len(found)
 
 
-def kill_drivers(spec, folder, engine, kills, generator):
-    """Start a driver again and again and kill each at a random moment after it has begun to
-    work."""
-    for _ in range(kills):
-        before = finished(folder)
-        driver = start_sweep(spec, folder, "--engine", engine, "--workers", "2")
-        until(lambda: (folder / "cells" / ".claims").exists())
-        until(
-            lambda before=before, driver=driver: (
-                finished(folder) > before or driver.poll() is not None
-            )
-        )
-        time.sleep(generator.uniform(0, 0.25))
-        started = [child for one in children(driver.pid) for child in (one, *children(one))]
-        driver.kill()
-        driver.communicate()
-        assert finished(folder) >= before  # nothing that was finished is lost
-        until(lambda started=started: not any(alive(pid) for pid in started))
+# ---------------------------------------------------------------------- in this process
 
 
-@pytest.mark.parametrize("engine", ["threads", "local"])
-def test_killed_drivers_lose_only_what_was_in_flight(spec, tmp_path, undisturbed, engine):
+@pytest.mark.parametrize("kept", [0, 1, 7, 23, 24])
+def test_a_run_that_is_left_anywhere_goes_on_where_it_was(tmp_path, undisturbed, kept):
     folder = tmp_path / "out"
-    kill_drivers(spec, folder, engine, 1 + (engine == "threads"), random.Random(7))
+    cells = parse_spec(SPEC, find_task).cells
+    with make_executor("threads", workers=1) as one:
+        left = finish_cells(cells, find_task, Store(folder / "cells"), one)
+        assert len(list(islice(left, kept))) == kept
+        left.close()
+    assert kept <= finished(folder)
     before = finished(folder)
     assert complete(folder) == (len(undisturbed) - before, before)
     check(folder, undisturbed)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("engine", ["threads", "local"])
-def test_drivers_killed_many_times(spec, tmp_path, undisturbed, engine):
-    generator = random.Random(11)
-    for attempt in range(4):
-        folder = tmp_path / f"out{attempt}"
-        kill_drivers(spec, folder, engine, 4, generator)
-        before = finished(folder)
-        assert ended(start_sweep(spec, folder, "--engine", engine)) == (
-            len(undisturbed) - before,
-            before,
-        )
-        check(folder, undisturbed)
-
-
-def kill_workers(driver, kills, generator):
-    """Kill workers of a driver, one after the other, at random moments; returns how many were
-    killed."""
-    killed = 0
-    while killed < kills and driver.poll() is None:
-        workers = [worker for server in children(driver.pid) for worker in children(server)]
-        if workers:
-            victim = generator.choice(workers)
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(victim, signal.SIGKILL)
-            killed += 1
-            until(lambda victim=victim: not alive(victim))
-        time.sleep(generator.uniform(0, 0.3))
-    return killed
-
-
-def test_killed_workers_are_replaced_and_the_run_goes_on(spec, tmp_path, undisturbed):
-    folder = tmp_path / "out"
-    driver = start_sweep(spec, folder, "--engine", "local", "--workers", "2")
-    assert kill_workers(driver, 3, random.Random(5)) == 3
-    computed, found = ended(driver)
-    assert (computed, found) == (len(undisturbed), 0)
-    check(folder, undisturbed)
-
-
-@pytest.mark.slow
-def test_workers_killed_many_times(spec, tmp_path, undisturbed):
-    generator = random.Random(13)
-    for attempt in range(6):
-        folder = tmp_path / f"out{attempt}"
-        driver = start_sweep(spec, folder, "--engine", "local", "--workers", "2")
-        kill_workers(driver, 5, generator)
-        ended(driver)
-        check(folder, undisturbed)
-
-
-def test_two_drivers_share_the_work_and_compute_nothing_twice(spec, tmp_path, undisturbed):
-    folder = tmp_path / "out"
-    one, other = (start_sweep(spec, folder, "--workers", "1") for _ in range(2))
-    results = ended(one), ended(other)
+def test_two_runs_at_once_share_the_work_and_compute_nothing_twice(tmp_path, undisturbed):
+    folder, results = tmp_path / "out", []
+    runs = [Thread(target=lambda: results.append(complete(folder))) for _ in range(2)]
+    for run in runs:
+        run.start()
+    for run in runs:
+        run.join()
     assert sum(computed for computed, _ in results) == len(undisturbed)
     assert all(computed + found == len(undisturbed) for computed, found in results)
     check(folder, undisturbed)
-
-
-@pytest.mark.slow
-def test_a_driver_takes_over_the_cells_of_one_that_is_killed(spec, tmp_path, undisturbed):
-    generator = random.Random(3)
-    for attempt in range(4):
-        folder = tmp_path / f"out{attempt}"
-        one, other = (start_sweep(spec, folder, "--workers", "1") for _ in range(2))
-        until(lambda folder=folder: finished(folder) >= 1)
-        time.sleep(generator.uniform(0, 0.2))
-        one.kill()
-        one.communicate()
-        ended(other)
-        check(folder, undisturbed)
 
 
 def test_a_damaged_cell_is_found_by_its_checksum_and_computed_again(tmp_path, undisturbed):
@@ -190,44 +123,6 @@ def test_a_damaged_cell_is_found_by_its_checksum_and_computed_again(tmp_path, un
         path.name for path in victims
     }
     (folder / "cells" / "set-aside").rename(tmp_path / "aside")
-    check(folder, undisturbed)
-
-
-def test_a_disk_that_fills_up_ends_the_run_in_words_and_the_next_one_continues(
-    spec, tmp_path, undisturbed
-):
-    """A limit on the size of files stands for the disk; it holds for everyone, also for root."""
-
-    def limited():
-        resource.setrlimit(resource.RLIMIT_FSIZE, (1500, 1500))
-
-    folder = tmp_path / "out"
-    driver = start_sweep(spec, folder, preexec_fn=limited)
-    out, errors = driver.communicate(timeout=60)
-    assert driver.returncode == 1, out
-    assert "Error: cannot write" in errors
-    assert "File too large" in errors
-    assert [path.name for path in (folder / "cells").iterdir()] == [".claims"]
-    complete(folder)
-    check(folder, undisturbed)
-
-
-def test_ctrl_c_keeps_what_is_finished_and_says_so(spec, tmp_path, undisturbed):
-    folder = tmp_path / "out"
-    driver = start_sweep(
-        spec, folder, "--engine", "local", "--workers", "2", start_new_session=True
-    )
-    until(lambda: (folder / "cells").exists() and finished(folder) >= 1)
-    started = [child for one in children(driver.pid) for child in (one, *children(one))]
-    driver.send_signal(signal.SIGINT)
-    out, errors = driver.communicate(timeout=30)
-    if driver.returncode == 0:
-        pytest.skip("it was faster")
-    assert driver.returncode == 130, errors
-    assert "the same command continues" in " ".join(out.split())
-    assert "Traceback" not in errors
-    until(lambda: not any(alive(pid) for pid in started))
-    complete(folder)
     check(folder, undisturbed)
 
 
@@ -247,3 +142,134 @@ def test_cells_of_figures_and_of_sweeps_are_the_same_cells(tmp_path):
     """
     _, reused = run_cells(parse_spec(text, find_task).cells, find_task, store)
     assert len(reused) == 3
+
+
+# ---------------------------------------------------------------------- processes
+
+
+def kill_drivers(processes, spec, folder, executor, kills, generator):
+    """Start a driver again and again and kill each when it has finished a few cells more."""
+    for _ in range(kills):
+        before = finished(folder)
+        driver = processes.sweep(spec, folder, "--executor", executor, "--workers", "2")
+        more = generator.randrange(1, 4)
+        until(
+            lambda before=before, more=more, driver=driver: (
+                finished(folder) >= before + more or driver.poll() is not None
+            )
+        )
+        started = descendants(driver.pid)
+        driver.kill()
+        driver.communicate()
+        assert finished(folder) >= before  # nothing that was finished is lost
+        until(lambda started=started: not any(alive(pid) for pid in started))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("attempt", range(3))
+@pytest.mark.parametrize("executor", ["threads", "local"])
+def test_killed_drivers_lose_only_what_was_in_flight(
+    processes, spec, tmp_path, undisturbed, executor, attempt
+):
+    folder = tmp_path / "out"
+    kill_drivers(processes, spec, folder, executor, 3, random.Random(attempt))
+    before = finished(folder)
+    assert ended(processes.sweep(spec, folder, "--executor", executor)) == (
+        len(undisturbed) - before,
+        before,
+    )
+    check(folder, undisturbed)
+
+
+def kill_workers(driver, folder, kills, generator):
+    """Kill workers of a driver, one after the other, each when a few cells more are finished."""
+    killed = 0
+    while killed < kills and driver.poll() is None:
+        workers = [worker for server in children(driver.pid) for worker in children(server)]
+        if workers:
+            victim = generator.choice(workers)
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(victim, signal.SIGKILL)
+            killed += 1
+            until(lambda victim=victim: not alive(victim))
+            wanted = finished(folder) + generator.randrange(2)
+            until(lambda wanted=wanted: finished(folder) >= wanted or driver.poll() is not None)
+    return killed
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("attempt", range(3))
+def test_killed_workers_are_replaced_and_the_run_goes_on(
+    processes, spec, tmp_path, undisturbed, attempt
+):
+    folder = tmp_path / "out"
+    driver = processes.sweep(spec, folder, "--executor", "local", "--workers", "2")
+    assert kill_workers(driver, folder, 3, random.Random(attempt)) > 0
+    assert ended(driver) == (len(undisturbed), 0)
+    check(folder, undisturbed)
+
+
+@pytest.mark.slow
+def test_two_drivers_share_the_work_and_compute_nothing_twice(
+    processes, spec, tmp_path, undisturbed
+):
+    folder = tmp_path / "out"
+    one, other = (processes.sweep(spec, folder, "--workers", "1") for _ in range(2))
+    results = ended(one), ended(other)
+    assert sum(computed for computed, _ in results) == len(undisturbed)
+    assert all(computed + found == len(undisturbed) for computed, found in results)
+    check(folder, undisturbed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("attempt", range(3))
+def test_a_driver_takes_over_the_cells_of_one_that_is_killed(
+    processes, spec, tmp_path, undisturbed, attempt
+):
+    folder = tmp_path / "out"
+    one, other = (processes.sweep(spec, folder, "--workers", "1") for _ in range(2))
+    until(lambda: finished(folder) > attempt)
+    one.kill()
+    one.communicate()
+    ended(other)
+    check(folder, undisturbed)
+
+
+@pytest.mark.slow
+def test_a_disk_that_fills_up_ends_the_run_in_words_and_the_next_one_continues(
+    processes, spec, tmp_path, undisturbed
+):
+    """A limit on the size of files stands for the disk; it holds for everyone, also for root."""
+
+    def limited():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1500, 1500))
+
+    folder = tmp_path / "out"
+    driver = processes.sweep(spec, folder, preexec_fn=limited)
+    out, errors = driver.communicate(timeout=HANGS)
+    assert driver.returncode == 1, out
+    assert "Error: cannot write" in errors
+    assert "File too large" in errors
+    assert [path.name for path in (folder / "cells").iterdir()] == [".claims"]
+    complete(folder)
+    check(folder, undisturbed)
+
+
+@pytest.mark.slow
+def test_ctrl_c_keeps_what_is_finished_and_says_so(processes, tmp_path):
+    """The last cell takes longer than anyone waits, so that the interruption is never too late."""
+    spec, folder = tmp_path / "spec.toml", tmp_path / "out"
+    grid = SPEC.replace("steps = 100_000", "steps = [100_000, 1_000_000_000_000]")
+    spec.write_text(grid)
+    driver = processes.sweep(spec, folder, "--executor", "local", "--workers", "2")
+    until(lambda: finished(folder) >= 1, driver)
+    started = descendants(driver.pid)
+    before = finished(folder)
+    driver.send_signal(signal.SIGINT)
+    out, errors = driver.communicate(timeout=HANGS)
+    assert driver.returncode == 130, errors
+    assert "the same command continues" in " ".join(out.split())
+    assert "Traceback" not in errors
+    until(lambda: not any(alive(pid) for pid in started))
+    assert all(content is not None for _, content, _ in cells_in(folder / "cells"))
+    assert finished(folder) >= before

@@ -3,10 +3,8 @@
 import errno
 import fcntl
 import subprocess
-import sys
 
 import pytest
-from processes import ENVIRONMENT
 
 from workbench.sweeps.lock import Claims, claims_of
 
@@ -28,26 +26,16 @@ def path(tmp_path):
 
 
 @pytest.fixture
-def holder(path):
+def hold(path, processes):
     """A function that starts a process which claims a key and holds it; returns the process and
     whether it got it."""
-    started = []
 
     def hold(key):
-        process = subprocess.Popen(
-            [sys.executable, "-c", HOLD, str(path), key],
-            env=ENVIRONMENT,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        started.append(process)
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+        process = processes.python("-c", HOLD, path, key, **pipes)
         return process, process.stdout.readline().strip() == "True"
 
-    yield hold
-    for process in started:
-        process.kill()
-        process.communicate()
+    return hold
 
 
 def test_a_claim_is_granted_once_until_it_is_given_back(path):
@@ -60,8 +48,8 @@ def test_a_claim_is_granted_once_until_it_is_given_back(path):
     assert claims.take(KEY)
 
 
-def test_another_process_holds_its_claim_until_it_is_killed(path, holder):
-    process, got = holder(KEY)
+def test_another_process_holds_its_claim_until_it_is_killed(path, hold):
+    process, got = hold(KEY)
     assert got
     claims = claims_of(path)
     assert not claims.take(KEY)
@@ -69,7 +57,7 @@ def test_another_process_holds_its_claim_until_it_is_killed(path, holder):
     process.kill()
     process.wait()
     assert claims.take(KEY)
-    assert not holder(OTHER)[1]
+    assert not hold(OTHER)[1]
 
 
 def test_a_folder_has_one_set_of_claims_in_a_process_however_it_is_named(path, tmp_path):

@@ -121,7 +121,7 @@ def test_an_interrupted_run_keeps_what_was_finished_and_continues(tmp_path, comp
     assert 1 <= kept <= len(cells)
     assert not list(tmp_path.glob(".part-*"))
     assert not [
-        thread for thread in threading.enumerate() if thread.name.startswith(("engine", "learn"))
+        thread for thread in threading.enumerate() if thread.name.startswith(("executor", "learn"))
     ]
     computed.clear()
     _, reused = run_cells(cells, find, Store(tmp_path))

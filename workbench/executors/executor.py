@@ -7,9 +7,9 @@
 `work` is a function of one item that can be pickled: one of a module, or a `functools.partial` of
 one. Items are taken one by one, when there is room for them, so that there may be very many;
 results come as they finish, each with the place of its item (0, 1, 2, ...). What is computed never
-depends on the engine: it only decides where.
+depends on the executor: it only decides where.
 
-| engine | what runs the work | for |
+| executor | what runs the work | for |
 |---|---|---|
 | `threads` | `ThreadPoolExecutor` | compiled kernels, which hold no interpreter lock: nothing to start |
 | `local` | `ProcessPoolExecutor`, workers forked from a clean server process | plain Python on all cores of a machine |
@@ -60,7 +60,7 @@ _LOSSES = 5
 
 
 class ExecutorError(WorkbenchError):
-    """An engine that cannot be started, or that lost its workers."""
+    """An executor that cannot be started, or that lost its workers."""
 
 
 class Cancelled(Exception):
@@ -70,7 +70,7 @@ class Cancelled(Exception):
 def make_executor(
     name: str = "local", workers: int | None = None, scheduler: str | None = None
 ) -> Executor:
-    """An engine by its name, to be used in a `with` statement.
+    """An executor by its name, to be used in a `with` statement.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ def make_executor(
     """
     kinds: dict[str, type[Executor]] = {"threads": _Threads, "local": _Processes}
     if name not in EXECUTORS:
-        raise ExecutorError(f"unknown engine {name!r}: choose one of {', '.join(EXECUTORS)}")
+        raise ExecutorError(f"unknown executor {name!r}: choose one of {', '.join(EXECUTORS)}")
     if workers is not None and workers < 1:
         raise ExecutorError(f"workers must be at least 1, not {workers}")
     if name == "dask":
@@ -98,7 +98,9 @@ def make_executor(
 
         return DaskExecutor(workers, scheduler)
     if scheduler is not None:
-        raise ExecutorError(f"a scheduler ({scheduler}) belongs to the engine dask, not to {name}")
+        raise ExecutorError(
+            f"a scheduler ({scheduler}) belongs to the executor dask, not to {name}"
+        )
     return kinds[name](workers or cores())
 
 
@@ -115,7 +117,7 @@ def pulse(done: int = 0) -> None:
     """To be called by long work now and then: tells how much is done, and raises `Cancelled` when
     its run is over.
 
-    Outside of an engine it does nothing.
+    Outside of an executor it does nothing.
     """
     beat = getattr(own, "beat", None)
     if beat is not None:
@@ -123,7 +125,7 @@ def pulse(done: int = 0) -> None:
 
 
 class Executor:
-    """What all engines share: items in flight, and results as they finish.
+    """What all executors share: items in flight, and results as they finish.
 
     Attributes
     ----------
@@ -249,7 +251,7 @@ class _Threads(Executor):
         super().__init__(workers)
         self.told: dict[int, int] = {}
         self.stop = threading.Event()
-        self.executor = ThreadPoolExecutor(workers, thread_name_prefix="engine")
+        self.executor = ThreadPoolExecutor(workers, thread_name_prefix="executor")
 
     @property
     def within(self) -> int:

@@ -1,10 +1,13 @@
-"""Work for the tests of engines: functions of a module, so that other processes find them."""
+"""Work for the tests of executors: functions of a module, so that other processes find them."""
 
 import os
 import signal
+import sys
 import time
 from functools import partial
 from pathlib import Path
+
+from processes import HANGS
 
 from workbench.errors import WorkbenchError
 from workbench.executors.executor import make_executor, pulse
@@ -48,9 +51,9 @@ def always_die(x):
 
 
 def wait_long(folder, x):
-    """Work that says where it runs and goes on for a minute, if it is let."""
+    """Work that says where it runs and goes on until it is stopped."""
     (Path(folder) / f"{x}-{os.getpid()}").touch()
-    end = time.monotonic() + 60
+    end = time.monotonic() + HANGS
     while time.monotonic() < end:
         time.sleep(0.02)
         try:
@@ -65,8 +68,12 @@ def workers_in(folder):
     return {int(path.name.split("-")[1]) for path in Path(folder).glob("*-[0-9]*")}
 
 
-def drive(name, folder):
+def drive(folder, name="local"):
     """A driver to be interrupted or killed."""
     with make_executor(name, workers=2) as e:
         for _ in e.run(partial(wait_long, folder), range(8)):
             pass
+
+
+if __name__ == "__main__":
+    drive(sys.argv[1])
