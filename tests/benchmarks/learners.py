@@ -68,12 +68,10 @@ def run_kernel(
     P: POMDP, model: SamplingTables, learner: Any, steps: int, unrolled: bool
 ) -> tuple[float, dict[str, Any]]:
     """Seconds and final tables of one run in one piece."""
-    engine = kernel_call_for(model.nO, model.nA, learner, float(P.gamma))
-    workspace = engine.workspace()
-    engine.prepare(workspace)
-    tables = {
-        name: np.full(shape, engine.initial()[name]) for name, shape in engine.shapes().items()
-    }
+    call = kernel_call_for(model.nO, model.nA, learner, float(P.gamma))
+    workspace = call.workspace()
+    call.prepare(workspace)
+    tables = {name: np.full(shape, call.initial()[name]) for name, shape in call.shapes().items()}
     paused = np.zeros(1, dtype=PAUSE)
     paused["g0"], paused["g1"] = seed_words(SEED)
     actions: Any = (0,) * model.nA if unrolled else np.zeros(model.nA, dtype=np.uint8)
@@ -81,11 +79,11 @@ def run_kernel(
     began = time.thread_time()
     t = 0
     while t < steps:
-        own = engine.arguments(tables, workspace)
+        own = call.arguments(tables, workspace)
         shared = (model.rows, model.outcomes, model.starts, actions, paused)
-        t = engine.kernel(*shared, t, steps, steps, steps, *kept, *own)
+        t = call.kernel(*shared, t, steps, steps, steps, *kept, *own)
         if t < steps:
-            engine.enlarge(workspace)
+            call.enlarge(workspace)
     return time.thread_time() - began, tables
 
 
@@ -109,10 +107,8 @@ def compile_c(folder: str) -> ctypes.CDLL:
 def run_c(
     library: ctypes.CDLL, P: POMDP, model: SamplingTables, learner: Any, steps: int
 ) -> tuple[float, dict[str, Any]]:
-    engine = kernel_call_for(model.nO, model.nA, learner, float(P.gamma))
-    tables = {
-        name: np.full(shape, engine.initial()[name]) for name, shape in engine.shapes().items()
-    }
+    call = kernel_call_for(model.nO, model.nA, learner, float(P.gamma))
+    tables = {name: np.full(shape, call.initial()[name]) for name, shape in call.shapes().items()}
     pointers = [table.ctypes.data_as(ctypes.c_void_p) for table in tables.values()]
     c_model = CModel(
         model.rows.ctypes.data,
@@ -128,19 +124,19 @@ def run_c(
         own = (
             entries,
             integer(learner.n),
-            real(engine.gamma),
+            real(call.gamma),
             real(learner.policy_step),
             real(learner.value_step),
         )
     else:
         own = (
-            integer(int(engine.thresholds(learner.epsilon))),
+            integer(int(call.thresholds(learner.epsilon))),
             real(learner.step),
-            real(engine.gamma),
+            real(call.gamma),
         )
     if isinstance(learner, Sarsa):
         own = (entries, *own, real(learner.lam), real(learner.trace_cutoff))
-    function = getattr(library, engine.kernel.__name__)
+    function = getattr(library, call.kernel.__name__)
     function.restype = real
     words = [integer(word) for word in seed_words(SEED)]
     began = time.thread_time()

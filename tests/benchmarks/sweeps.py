@@ -4,7 +4,7 @@ Wall-clock times hold for a machine that does nothing else; processor times also
 
 1. Ten thousand tiny cells (one seed, 100 steps of Q-learning on recall with B1), stored one by one:
 the time for each cell
-   beyond that of the learner itself, by engine; and of a second run, which finds them all.
+   beyond that of the learner itself, by executor; and of a second run, which finds them all.
 2. Steps per second of learners with 1 and 2 workers, and what 10^9 steps cost.
 """
 
@@ -42,7 +42,7 @@ def tiny_cells(count: int) -> list[Cell]:
 
 
 def seconds(cells: list[Cell], folder: Path, name: str, workers: int) -> tuple[float, float]:
-    """How long an engine takes, its own start not counted; and how much of that the driver computes
+    """How long an executor takes, its own start not counted; and how much of that the driver computes
     itself."""
     with make_executor(name, workers=workers) as used:
         warm = [Cell(method=QLearning(), seeds=(seed,), **TINY) for seed in range(4 * workers)]

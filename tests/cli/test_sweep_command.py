@@ -62,7 +62,7 @@ def test_results_go_to_a_folder_named_like_the_file(swept):
 
 def test_a_second_run_finds_everything(swept):
     folder, _ = swept
-    said = run("sweep", folder.with_suffix(".toml"), "--engine", "local", "--workers", "1")
+    said = run("sweep", folder.with_suffix(".toml"), "--executor", "local", "--workers", "1")
     assert "0 cells computed" in said.output
     assert "9 found" in said.output
 

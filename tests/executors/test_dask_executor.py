@@ -140,14 +140,14 @@ def test_a_cluster_survives_the_loss_of_a_worker(real_cluster, tmp_path):
 def test_cells_are_the_same_to_the_last_bit_on_every_executor_and_any_number_of_workers(address):
     cells = parse_spec(CELLS, find_task).cells
     with make_executor("threads", workers=1) as one:
-        expected, _ = run_cells(cells, find_task, engine=one)
+        expected, _ = run_cells(cells, find_task, executor=one)
     for other in (
         make_executor("threads", workers=3),
         make_executor("local", workers=2),
         make_executor("dask", scheduler=address),
     ):
         with other:
-            found, _ = run_cells(cells, find_task, engine=other)
+            found, _ = run_cells(cells, find_task, executor=other)
         assert found.keys() == expected.keys()
         for cell, columns in found.items():
             assert {name: column.tobytes() for name, column in columns.items()} == {
@@ -221,7 +221,7 @@ def test_a_worker_with_other_code_is_refused(address, monkeypatch):
             ),
             other,
         ):
-            run_cells(cells, find_task, engine=other)
+            run_cells(cells, find_task, executor=other)
 
 
 def test_errors_on_a_cluster_come_back(address):

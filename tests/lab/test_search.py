@@ -1,4 +1,4 @@
-"""The search: known counterexamples from scratch, the same on any engine, continued where it
+"""The search: known counterexamples from scratch, the same on any executor, continued where it
 stopped, exact where it says so."""
 
 import json
@@ -213,7 +213,7 @@ def test_none_is_a_theorem_only_if_everything_was_judged_exactly():
     assert not merged.provable
 
 
-# ---------------------------------------------------------------------- pieces, engines, stores
+# ---------------------------------------------------------------------- pieces, executors, stores
 
 
 def pays_four_different_rewards(P):
@@ -232,13 +232,13 @@ def codes(found):
 
 def test_the_finds_follow_from_the_seed_alone():
     assert codes(small_search()) == codes(small_search())
-    assert codes(small_search()) == codes(small_search(engine="threads", workers=3))
+    assert codes(small_search()) == codes(small_search(executor="threads", workers=3))
     assert codes(small_search()) != codes(small_search(seed=6))
 
 
 @pytest.mark.slow
 def test_the_finds_are_the_same_in_other_processes():
-    assert codes(small_search()) == codes(small_search(engine="local", workers=2))
+    assert codes(small_search()) == codes(small_search(executor="local", workers=2))
 
 
 def test_climbing_finds_what_it_is_scored_by():
@@ -362,6 +362,6 @@ def test_wrong_arguments_are_named():
     with pytest.raises(WorkbenchError, match="unexpected keyword argument 'colour'"):
         search("oracle-stuck", TRAPS, colour="red")
     with pytest.raises(WorkbenchError, match="cannot be sent to other processes"):
-        search(lambda P: True, over=TRAPS, engine="local")
+        search(lambda P: True, over=TRAPS, executor="local")
     with pytest.raises(WrongType, match="may ask for P, memory, E and pi, not for Q"):
         search(lambda P, Q: True, over=TRAPS)

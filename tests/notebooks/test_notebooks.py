@@ -1,8 +1,8 @@
 """The notebooks as they are committed: run from top to bottom, short cells, no warning and no path
 in any output.
 
-`pytest --nbmake notebooks` runs them; `python tests/build_notebooks.py` runs them and writes the
-outputs.
+`pytest -m slow tests/notebooks` runs all of them, the daily tests run the shortest;
+`python tests/support/build_notebooks.py` runs them and writes the outputs.
 """
 
 from pathlib import Path
@@ -13,6 +13,8 @@ nbformat = pytest.importorskip("nbformat", reason="the extra `notebooks` is not 
 pytest.importorskip("nbclient", reason="the extra `notebooks` is not installed")
 
 from build_notebooks import FOLDER, complaints  # noqa: E402
+from nbclient import NotebookClient  # noqa: E402
+from nbclient.exceptions import CellExecutionError  # noqa: E402
 
 NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
 
@@ -30,6 +32,40 @@ def test_what_is_committed_was_run_whole_and_shows_no_warning_and_no_path(path: 
     assert complaints(notebook) == []
     counts = [cell.execution_count for cell in notebook.cells if cell.cell_type == "code"]
     assert counts == list(range(1, len(counts) + 1))
+
+
+SHORT = ("00", "01", "90")
+"""The numbers of the notebooks that the daily tests run: letters, a first POMDP, and recipes, which
+call most of the library."""
+
+
+def execute(path: Path) -> None:
+    """Run a notebook in a fresh kernel; the first cell that fails raises."""
+    NotebookClient(
+        nbformat.read(path, as_version=4),
+        timeout=None,
+        kernel_name="python3",
+        resources={"metadata": {"path": str(FOLDER)}},
+    ).execute()
+
+
+@pytest.mark.parametrize("number", SHORT)
+def test_a_short_notebook_runs_from_top_to_bottom(number):
+    (path,) = FOLDER.glob(f"{number}-*.ipynb")
+    execute(path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.name)
+def test_every_notebook_runs_from_top_to_bottom(path: Path):
+    execute(path)
+
+
+def test_a_notebook_that_fails_is_noticed(tmp_path):
+    cell = nbformat.v4.new_code_cell("assert 1 + 1 == 3, 'no'")
+    nbformat.write(nbformat.v4.new_notebook(cells=[cell]), tmp_path / "wrong.ipynb")
+    with pytest.raises(CellExecutionError, match="AssertionError: no"):
+        execute(tmp_path / "wrong.ipynb")
 
 
 def test_complaints_name_the_cell():

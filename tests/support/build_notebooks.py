@@ -1,5 +1,5 @@
-"""Run the notebooks in place and keep what is the same each time: `python tests/build_notebooks.py
-[notebook ...]`.
+"""Run the notebooks in place and keep what is the same each time: `python
+tests/support/build_notebooks.py [notebook ...]`.
 
 Each notebook runs from its first cell to its last in a fresh kernel, in the folder `notebooks`.
 Times and versions of the machine are taken out of the metadata, progress bars out of the outputs.

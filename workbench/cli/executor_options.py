@@ -9,10 +9,13 @@ import typer
 if TYPE_CHECKING:
     from workbench.executors.executor import Executor
 
-EngineName = Annotated[
+ExecutorName = Annotated[
     str | None,
     typer.Option(
-        "--engine", help="threads, local (processes) or dask (a cluster).", show_default="threads"
+        "--executor",
+        "--engine",
+        help="threads, local (processes) or dask (a cluster).",
+        show_default="threads",
     ),
 ]
 Workers = Annotated[
@@ -30,7 +33,7 @@ Scheduler = Annotated[
 def chosen_executor(
     name: str | None, workers: int | None, scheduler: str | None, default: str = "threads"
 ) -> Executor:
-    """The engine that the options name; an address alone means a Dask cluster."""
+    """The executor that the options name; an address alone means a Dask cluster."""
     from workbench.executors.executor import make_executor
 
     return make_executor(name or ("dask" if scheduler else default), workers, scheduler)

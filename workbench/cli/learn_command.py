@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from workbench.cli.executor_options import EngineName, Scheduler, Workers, chosen_executor
+from workbench.cli.executor_options import ExecutorName, Scheduler, Workers, chosen_executor
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -69,7 +69,7 @@ def learn_command(
     max_episode_steps: Annotated[
         int | None, typer.Option(help="Cut episodes off.", show_default="never")
     ] = None,
-    engine: EngineName = None,
+    executor: ExecutorName = None,
     workers: Workers = None,
     scheduler: Scheduler = None,
     values: Annotated[
@@ -134,7 +134,7 @@ def learn_command(
     table = _new_table(title, steps, seeds)
     runs: dict[str, Curves] = {}
     tables = fingerprint(P)
-    with chosen_executor(engine, workers, scheduler) as used, progress_display() as report:
+    with chosen_executor(executor, workers, scheduler) as used, progress_display() as report:
         for name in names:
             E = products.take(P, tables, name)
             wanted = len(E.S) <= _MOST_STATES_EVALUATED if values is None else values

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from workbench.cli.executor_options import EngineName, Scheduler, Workers, chosen_executor
+from workbench.cli.executor_options import ExecutorName, Scheduler, Workers, chosen_executor
 from workbench.errors import WorkbenchError
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def reproduce_command(
     record: Annotated[
         bool, typer.Option("--record", help="Write the package's record of these runs anew.")
     ] = False,
-    engine: EngineName = None,
+    executor: ExecutorName = None,
     workers: Workers = None,
     scheduler: Scheduler = None,
 ) -> None:
@@ -67,7 +67,7 @@ def reproduce_command(
     store = Store(out / "cells")
     cells = dict.fromkeys(cell for experiment in chosen for cell in cells_of(experiment))
     began = time.monotonic()
-    with chosen_executor(engine, workers, scheduler) as used, progress_display() as report:
+    with chosen_executor(executor, workers, scheduler) as used, progress_display() as report:
         try:
             computed, reused = run_cells(cells, find_task, store, used, report)
         except KeyboardInterrupt:

@@ -86,10 +86,11 @@ def search_command(
         bool, typer.Option("--exact", help="Judge every task in rationals, not only the finds.")
     ] = False,
     shrink: Annotated[bool, typer.Option(help="Shrink the finds to locally minimal ones.")] = True,
-    engine: Annotated[
-        str | None, typer.Option(help="threads, local or dask; here if not given.")
+    executor: Annotated[
+        str | None,
+        typer.Option("--executor", "--engine", help="threads, local or dask; here if not given."),
     ] = None,
-    workers: Annotated[int | None, typer.Option(help="Workers of the engine.")] = None,
+    workers: Annotated[int | None, typer.Option(help="Workers of the executor.")] = None,
     scheduler: Annotated[str | None, typer.Option(help="Address of a Dask scheduler.")] = None,
     store: Annotated[
         str | None, typer.Option(help="Folder in which the search can be continued.")
@@ -152,7 +153,7 @@ def search_command(
         tries=tries,
         seconds=seconds,
         workers=workers,
-        engine=engine,
+        executor=executor,
         scheduler=scheduler,
         store=store,
         keep=keep or None,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from workbench.cli.executor_options import EngineName, Scheduler, Workers, chosen_executor
+from workbench.cli.executor_options import ExecutorName, Scheduler, Workers, chosen_executor
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -25,7 +25,7 @@ def sweep_command(
         Path | None,
         typer.Option("-o", "--out", help="Where results go.", show_default="SPEC without .toml"),
     ] = None,
-    engine: EngineName = None,
+    executor: ExecutorName = None,
     workers: Workers = None,
     scheduler: Scheduler = None,
     dry_run: Annotated[
@@ -60,10 +60,10 @@ def sweep_command(
     folder = out or spec.with_suffix("")
     console = Console()
     if dry_run:
-        with chosen_executor(engine, workers, scheduler) as used:
+        with chosen_executor(executor, workers, scheduler) as used:
             _say_how_much(wanted, folder, used.workers, console)
         return
-    _run(wanted, folder, chosen_executor(engine, workers, scheduler), console)
+    _run(wanted, folder, chosen_executor(executor, workers, scheduler), console)
 
 
 def _say_how_much(sweep: Sweep, folder: Path, workers: int, console: Console) -> None:
@@ -103,7 +103,7 @@ def _say_how_much(sweep: Sweep, folder: Path, workers: int, console: Console) ->
             console.print(f"The budget of one run is {limit:,} {what}.")
 
 
-def _run(sweep: Sweep, folder: Path, engine: Executor, console: Console) -> None:
+def _run(sweep: Sweep, folder: Path, executor: Executor, console: Console) -> None:
     import time
 
     from workbench.cli.task_name import find_task
@@ -115,7 +115,7 @@ def _run(sweep: Sweep, folder: Path, engine: Executor, console: Console) -> None
 
     store = Store(folder / "cells", room(sweep.cells))
     began, found, computed, steps = time.monotonic(), 0, 0, 0
-    with engine as used, progress_display() as report:
+    with executor as used, progress_display() as report:
         try:
             for one in finish_cells(
                 sweep.cells, find_task, store, used, report, budget=sweep.budget, columns=False

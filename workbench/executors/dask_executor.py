@@ -1,4 +1,4 @@
-"""The engine `dask` of `workbench.executors.executor`: the same work on the machines of a Dask
+"""The executor `dask` of `workbench.executors.executor`: the same work on the machines of a Dask
 cluster."""
 
 from __future__ import annotations

@@ -164,7 +164,7 @@ def search(
     tries: int | None = None,
     seconds: float | None = None,
     workers: int | None = None,
-    engine: str | None = None,
+    executor: str | None = None,
     scheduler: str | None = None,
     store: str | Path | None = None,
     keep: int | None = 10,
@@ -184,7 +184,7 @@ def search(
     seed : of random and climb; the same seed gives the same finds.
     tries : the most tasks to judge; without it all for exhaustive, and 10,000 for the others.
     seconds : stop after so long.
-    workers, engine, scheduler : where the work is done, as for `engines.engine`; a scheduler alone
+    workers, executor, scheduler : where the work is done, as for `make_executor`; a scheduler alone
         means Dask. Without any, here, where statements that are judged in compiled batches use all
         cores.
     store : a folder in which the search writes down how far it is, and from which it goes on.
@@ -210,12 +210,12 @@ def search(
     job = _job(one, over, method, seed, exact, merge, keep)
     if tries is None and job.method != "exhaustive":
         tries = TRIES
-    if engine in ("local", "dask"):
+    if executor in ("local", "dask"):
         _check_travels(job)
     state = _State(job, Journal(store, job) if store is not None else None)
-    if engine is None and scheduler is not None:
-        engine = "dask"
-    where = make_executor(engine, workers, scheduler) if engine is not None else nullcontext()
+    if executor is None and scheduler is not None:
+        executor = "dask"
+    where = make_executor(executor, workers, scheduler) if executor is not None else nullcontext()
     try:
         with Waiting(f"{one.name} over {over.name}") as waiting, where as running:
             for piece in () if state.is_enough(tries) else _in_order(job, state.next, running):
@@ -267,7 +267,7 @@ def _check_travels(job: Job) -> None:
         raise WorkbenchError(
             "this statement cannot be sent to other processes: define the function at the top of "
             "a module, or search "
-            'here or with engine="threads"'
+            'here or with executor="threads"'
         ) from None
 
 

@@ -253,7 +253,7 @@ KERNEL_CALLS: dict[type[Learner], type[KernelCall]] = {
 
 
 def kernel_call_for(nO: int, nA: int, learner: Any, gamma: float) -> KernelCall:
-    """The engine of a learner."""
+    """How the kernel of a learner is called."""
     if type(learner) not in KERNEL_CALLS:
         known = ", ".join(f"{kind.__name__}(...)" for kind in KERNEL_CALLS)
         bare = isinstance(learner, type) and learner in KERNEL_CALLS

@@ -100,7 +100,7 @@ def learn(
     if isinstance(learner, Prediction):
         learner.policy.fits(P)
     gamma = getattr(learner, "gamma", None)
-    engine = kernel_call_for(
+    call = kernel_call_for(
         len(P.O), len(P.A), learner, to_float(P.gamma if gamma is None else gamma)
     )
     check_countable(P)
@@ -110,8 +110,8 @@ def learn(
             f"{P.name} has {len(P.A):,} actions; kept policies count in 16 bits: pass "
             "policies=False"
         )
-    check_size(P, engine, len(chosen), workers, blocks if policies else 0)
-    batch = _Batch(P, engine, steps, every, chosen, blocks, policies)
+    check_size(P, call, len(chosen), workers, blocks if policies else 0)
+    batch = _Batch(P, call, steps, every, chosen, blocks, policies)
     with _shown(progress, f"{learner.kind} on {P.name}") as report:
         batch.run(workers, report)
     return batch.result()
@@ -163,16 +163,16 @@ class _Batch:
     def __init__(
         self,
         P: POMDP,
-        engine: KernelCall,
+        call: KernelCall,
         steps: int,
         every: int,
         seeds: tuple[int, ...],
         blocks: int,
         policies: bool,
     ):
-        self.P, self.engine, self.steps, self.every, self.seeds = (
+        self.P, self.call, self.steps, self.every, self.seeds = (
             P,
-            engine,
+            call,
             int(steps),
             int(every),
             seeds,
@@ -180,14 +180,14 @@ class _Batch:
         self.model = SamplingTables.of(P)
         nA = self.model.nA
         self.unrolled = (
-            engine.specialises and nA <= _UNROLLED and steps * len(seeds) >= _WORTH_COMPILING
+            call.specialises and nA <= _UNROLLED and steps * len(seeds) >= _WORTH_COMPILING
         )
         self.actions: Any = (0,) * nA if self.unrolled else np.zeros(nA, dtype=np.uint8)
         n = len(seeds)
         self.rewards = np.zeros((n, blocks))
         self.episodes = np.zeros((n, blocks), dtype=np.int64)
         self.policies = np.zeros((n, blocks if policies else 0, self.model.nO), dtype=np.uint16)
-        self.tables = {name: np.empty((n, *shape)) for name, shape in engine.shapes().items()}
+        self.tables = {name: np.empty((n, *shape)) for name, shape in call.shapes().items()}
         self.done = np.zeros(n, dtype=np.int64)
         self.stop = threading.Event()
 
@@ -208,7 +208,7 @@ class _Batch:
 
     def _work(self, waiting: Iterator[int], lock: threading.Lock) -> None:
         """One thread: take seeds until none is left."""
-        workspace = self.engine.workspace()
+        workspace = self.call.workspace()
         while not self.stop.is_set():
             with lock:
                 place = next(waiting, None)
@@ -217,24 +217,24 @@ class _Batch:
             self._run_seed(place, workspace)
 
     def _run_seed(self, place: int, workspace: Workspace) -> None:
-        engine, model = self.engine, self.model
+        call, model = self.call, self.model
         tables: Tables = {name: table[place] for name, table in self.tables.items()}
-        for name, value in engine.initial().items():
+        for name, value in call.initial().items():
             tables[name].fill(value)
-        engine.prepare(workspace)
+        call.prepare(workspace)
         paused = np.zeros(1, dtype=PAUSE)
         paused["g0"], paused["g1"] = seed_words(self.seeds[place])
         shared = (model.rows, model.outcomes, model.starts, self.actions, paused)
         kept = (self.rewards[place], self.episodes[place], self.policies[place])
-        own = engine.arguments(tables, workspace)
+        own = call.arguments(tables, workspace)
         t, piece = 0, _FIRST_PIECE
         while t < self.steps and not self.stop.is_set():
             goal = min(t + piece, self.steps)
             began = time.perf_counter()
-            t = engine.kernel(*shared, t, goal, self.steps, self.every, *kept, *own)
+            t = call.kernel(*shared, t, goal, self.steps, self.every, *kept, *own)
             if t < goal:
-                engine.enlarge(workspace)
-                own = engine.arguments(tables, workspace)
+                call.enlarge(workspace)
+                own = call.arguments(tables, workspace)
             elif time.perf_counter() - began < _SECONDS_A_PIECE / 2:
                 piece *= 2
             self.done[place] = t
@@ -243,7 +243,7 @@ class _Batch:
         """The results, read-only."""
         return Run(
             P=self.P,
-            learner=self.engine.learner,
+            learner=self.call.learner,
             steps=self.steps,
             every=self.every,
             seeds=self.seeds,

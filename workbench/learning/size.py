@@ -23,23 +23,23 @@ def available_bytes() -> int:
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 
 
-def check_size(P: POMDP, engine: KernelCall, seeds: int, threads: int, blocks: int) -> None:
+def check_size(P: POMDP, call: KernelCall, seeds: int, threads: int, blocks: int) -> None:
     """Raise `TooLarge` if the tables of a run do not fit into memory.
 
     Parameters
     ----------
     blocks : how many greedy policies are kept for each seed.
     """
-    entries = sum(_entries(shape) for shape in engine.shapes().values())
+    entries = sum(_entries(shape) for shape in call.shapes().values())
     parts = {
         f"the tables of {seeds} seeds, {entries:,} entries each": 8 * entries * seeds,
-        f"the workspace of {threads} threads": engine.workspace_bytes() * threads,
+        f"the workspace of {threads} threads": call.workspace_bytes() * threads,
         f"{blocks:,} greedy policies for each seed": 2 * len(P.O) * blocks * seeds,
         "the outcomes to sample from": ROW.itemsize * len(P.S) * len(P.A)
         + OUTCOME.itemsize * len(P.p.s_next),
     }
     _refuse(
-        f"{engine.learner.kind} on {P.name}",
+        f"{call.learner.kind} on {P.name}",
         parts,
         "take a smaller memory, fewer seeds, or keep no policies",
     )

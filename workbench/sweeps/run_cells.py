@@ -1,7 +1,7 @@
 """Running cells: those that are finished are found in the store, all others are computed and stored
 one by one.
 
-Where they are computed is the engine's business (`workbench.executors.executor`); it makes no
+Where they are computed is the executor's business (`workbench.executors.executor`); it makes no
 difference to the numbers. An error or Ctrl-C loses only cells that are not finished. Other
 processes may work on the same store: a cell that one of them has claimed is left to it, and taken
 over if it ends without finishing the cell.
@@ -16,7 +16,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
-from workbench.executors import executor as engines
+from workbench.executors.executor import Executor, make_executor
 from workbench.model.pomdp import POMDP
 from workbench.sweeps.cell import Cell, cells_of, code_version, fingerprint, key_of
 from workbench.sweeps.compute import Columns
@@ -70,11 +70,11 @@ def run_experiment(
     experiment: Experiment,
     find: Find,
     store: Store | None = None,
-    engine: engines.Executor | None = None,
+    executor: Executor | None = None,
     report: Report | None = None,
 ) -> Results:
     """Run one experiment; arguments as for `run_cells`."""
-    computed, _ = run_cells(cells_of(experiment), find, store, engine, report)
+    computed, _ = run_cells(cells_of(experiment), find, store, executor, report)
     return Results.of(experiment, computed)
 
 
@@ -82,7 +82,7 @@ def run_cells(
     cells: Iterable[Cell],
     find: Find,
     store: Store | None = None,
-    engine: engines.Executor | None = None,
+    executor: Executor | None = None,
     report: Report | None = None,
 ) -> tuple[dict[Cell, Columns], frozenset[Cell]]:
     """The columns of some cells, each computed once or read from the store, and which of them were
@@ -92,10 +92,10 @@ def run_cells(
     ----------
     find : returns the POMDP that the name of a task means.
     store : where finished cells are; None to keep nothing.
-    engine : one that was entered; None for threads on all cores. The result does not depend on it.
+    executor : one that was entered; None for threads on all cores. The result does not depend on it.
     report : called with the progress.
     """
-    finished = list(finish_cells(cells, find, store, engine, report))
+    finished = list(finish_cells(cells, find, store, executor, report))
     return {one.cell: one.columns for one in finished}, frozenset(
         one.cell for one in finished if one.found
     )
@@ -105,7 +105,7 @@ def finish_cells(
     cells: Iterable[Cell],
     find: Find,
     store: Store | None = None,
-    engine: engines.Executor | None = None,
+    executor: Executor | None = None,
     report: Report | None = None,
     budget: Budget = Budget(),  # noqa: B008
     columns: bool = True,
@@ -119,7 +119,7 @@ def finish_cells(
     """
     wanted = sorted(set(cells), key=lambda cell: (cell.task, cell.memory, repr(cell)))
     tasks = {name: find(name) for name in dict.fromkeys(cell.task for cell in wanted)}
-    with nullcontext(engine) if engine is not None else engines.make_executor("threads") as used:
+    with nullcontext(executor) if executor is not None else make_executor("threads") as used:
         yield from _Work(wanted, tasks, store, used, report, budget, columns).all()
 
 
@@ -130,7 +130,7 @@ class _Work:
     cells: list[Cell]
     tasks: dict[str, POMDP]
     store: Store | None
-    engine: engines.Executor
+    executor: Executor
     report: Report | None
     budget: Budget
     columns: bool
@@ -180,7 +180,7 @@ class _Work:
 
         def batches() -> Iterator[Batch]:
             place = 0
-            for group in batched(cells, self.engine.workers):
+            for group in batched(cells, self.executor.workers):
                 mine: list[Cell] = []
                 for cell in group:
                     (mine if not self._over() and self._claim(cell) else rest).append(cell)
@@ -189,7 +189,7 @@ class _Work:
                     yield sent[place]
                     place += 1
 
-        for place, found in self.engine.run(compute_batch, batches(), self._tell):
+        for place, found in self.executor.run(compute_batch, batches(), self._tell):
             for cell, columns in zip(sent.pop(place).cells, found, strict=True):
                 if self.store is not None:
                     content = self._content(cell)
@@ -253,7 +253,7 @@ class _Work:
                     cells=len(self.cells) - self.reused,
                     cells_done=self.cells_done,
                     steps=self.steps,
-                    steps_done=self.steps_done + self.engine.within,
+                    steps_done=self.steps_done + self.executor.within,
                     reused=self.reused,
                 )
             )
