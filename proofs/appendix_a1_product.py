@@ -26,11 +26,11 @@ from typing import Any
 import sympy
 
 from pomdps import recall4
-from proofs.certificates import encode, model_json, policy_json
 from proofs.ledger import Evidence, claim, proved, refuted
 from proofs.ledger.generic import generic_memory, generic_policy, generic_product, generic_task
 from proofs.ledger.prose import text
 from workbench import POMDP, Memory, Policy, augment
+from workbench.model.json import encode, model_json, policy_json
 from workbench.model.memories import attach
 from workbench.model.simulate import alone, pair, sequences
 from workbench.model.space import Label

@@ -27,12 +27,10 @@ import sympy
 from sympy import Interval
 
 from pomdps import gravity, recall, recall4, recall_variant
-from proofs.certificates import encode, model_json
 from proofs.ledger import Evidence, checked, claim, proved, refuted
 from proofs.ledger.generic import symbol
 from proofs.ledger.inequalities import positive
 from proofs.ledger.prose import table_text, text
-from proofs.section4_gravity import policy_certificate
 from workbench import (
     POMDP,
     Memory,
@@ -44,6 +42,8 @@ from workbench import (
     is_sufficiently_expressive,
     reachable_beliefs,
 )
+from workbench.certificates.values import update_certificate, value_certificate
+from workbench.model.json import model_json
 from workbench.model.memories import attach
 from workbench.model.numbers import Numbers
 from workbench.model.pomdp import Distribution
@@ -170,29 +170,15 @@ def as_printed(with_mu: bool = False) -> Evidence:
             "history": str(history),
         },
         certificates=[
-            update_certificate(P, "none", {}, starts_with_mu=False),
-            policy_certificate(P, "none", best.policy, best.value),
-            policy_certificate(P, "B1", alternate, history),
+            update_certificate(P, "none", {}, with_mu=False),
+            value_certificate(P, "none", best.policy, best.value),
+            value_certificate(P, "B1", alternate, history),
             *below.certificates,
         ],
     )
 
 
 as_printed.twin("b_0 with mu", with_mu=True)
-
-
-def update_certificate(
-    P: POMDP, memory: str, f: Any, starts_with_mu: bool = True
-) -> dict[str, Any]:
-    """A memory-update function, {(m, o, a): w}, that keeps all beliefs apart; arguments left out
-    write the first write."""
-    return {
-        "kind": "memory-update",
-        "model": model_json(P),
-        "memory": memory,
-        "starts with mu": starts_with_mu,
-        "f": [[encode(m), encode(o), encode(a), encode(w)] for (m, o, a), w in f.items()],
-    }
 
 
 # ---------------------------------------------------------------------- as it holds
@@ -313,7 +299,7 @@ def corrected(cases: Any = LISTED, never_more: Any = ((swap, "B1"),)) -> Evidenc
         )
         if isinstance(name, str):
             certificates.append(update_certificate(P, name, found.f))
-            certificates.append(policy_certificate(P, name, pi, value))
+            certificates.append(value_certificate(P, name, pi, value))
     for task, memory in never_more:
         P = task()
         reached, best = (

@@ -29,12 +29,13 @@ from math import ceil, log2
 from typing import Any
 
 from pomdps import gravity, recall, recall4, recall_variant
-from proofs.appendix_a2_optimal import swap, update_certificate
-from proofs.certificates import encode, model_json
+from proofs.appendix_a2_optimal import swap
 from proofs.ledger import Evidence, checked, claim, proved, refuted
 from proofs.ledger.prose import table_text, text
 from workbench import POMDP, is_sufficiently_expressive, reachable_beliefs
+from workbench.certificates.values import clique_certificate, update_certificate
 from workbench.model.beliefs import BeliefGraph
+from workbench.model.json import model_json
 from workbench.model.space import Label
 from workbench.sufficiency.update import verify_f
 from workbench.text import show
@@ -96,16 +97,6 @@ def exclude_each_other(one: dict[Label, Any], other: dict[Label, Any]) -> bool:
     return any(other.get(o, b) != b for o, b in one.items())
 
 
-def clique_certificate(P: POMDP, k: int, ways: list[tuple[Label, ...]]) -> dict[str, Any]:
-    """Ways to go on of which no two can leave the same word in memory: more than B(k) has words."""
-    return {
-        "kind": "clique",
-        "model": model_json(P),
-        "memory": f"B{k}",
-        "ways": [[encode(label) for label in way] for way in ways],
-    }
-
-
 @claim(
     "A4.bk",
     place="App. A.4",
@@ -158,7 +149,7 @@ def as_printed(extra: int = 0) -> Evidence:
         f"9 ways to go on, 8 words of B{k}",
         argument,
         counterexample={"model": model_json(P), "k": k, "ways": shown},
-        certificates=[clique_certificate(P, k, [way for way, _ in ways])],
+        certificates=[clique_certificate(P, f"B{k}", [way for way, _ in ways])],
     )
 
 

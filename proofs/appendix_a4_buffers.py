@@ -27,10 +27,10 @@ from fractions import Fraction
 from typing import Any
 
 from pomdps import recall, recall4, recall_variant
-from proofs.appendix_a2_optimal import update_certificate
 from proofs.ledger import Evidence, claim, proved, refuted
 from proofs.ledger.prose import table_text, text
 from workbench import POMDP, is_sufficiently_expressive, reachable_beliefs
+from workbench.certificates.values import update_certificate
 from workbench.model.space import Label
 from workbench.sufficiency.update import verify_f
 from workbench.text import show

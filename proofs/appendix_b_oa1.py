@@ -26,7 +26,13 @@ import sympy
 from sympy import Rational
 
 from pomdps.recalls import VARIANT_REWARDS
-from proofs.ledger.inequalities import identical, impossible, lowest_terms
+from proofs.ledger.inequalities import (
+    identical,
+    impossible,
+    lowest_terms,
+    relation_text,
+    solve,
+)
 from workbench import POMDP, Policy, augment, evaluate
 from workbench.evaluation.evaluate import Evaluation
 
@@ -85,11 +91,11 @@ class Chain:
     lines: list[str] = field(default_factory=list)
     certificates: list[dict[str, Any]] = field(default_factory=list)
 
-    def never(self, what: str, *conditions: Any) -> None:
+    def never(self, what: str, *conditions: Any, squares: tuple[Any, ...] = ()) -> None:
         """No numbers satisfy all conditions, which proves `what`."""
         if self.failure:
             return
-        decided = impossible(conditions)
+        decided = impossible(conditions, squares)
         if not decided.holds:
             shown = ", ".join(
                 f"{name} = {value}" for name, value in (decided.witness or {}).items()
@@ -103,12 +109,17 @@ class Chain:
     def sign(self, what: str, f: Any, given: list[Any], bad: str) -> None:
         """A rational function is never `bad` ("> 0", "<= 0", ...) under the given conditions."""
         num, den = lowest_terms(f)
-        if den.free_symbols and not impossible([*given, den <= 0]).holds:
+        if den.free_symbols and _can_hold([*given, den <= 0]):
             num, den = -num, -den
         if den.free_symbols:
             self.never("", *given, den <= 0)
         relation = {"> 0": num > 0, "<= 0": num <= 0, ">= 0": num >= 0, "< 0": num < 0}[bad]
         self.never(what, *given, relation)
+
+
+def _can_hold(conditions: list[Any]) -> bool:
+    """Whether the solver finds numbers that satisfy all conditions."""
+    return solve([relation_text(c) for c in conditions]) is not None
 
 
 @cache
@@ -201,6 +212,7 @@ def ends_at_the_stochastic_point(largest: Fraction, limit: Fraction) -> Chain:
         f"x = u = 0: the return (1-c)(1-y)(1+2c+4y) is at most {limit}",
         *inside,
         value > Rational(limit),
+        squares=(8 * y - 3,),
     )
     phase_2 = [*FAMILY, u <= 11 * x, y > 0]
     load = 2 * c + 2 * u + 5 * x + 8 * y

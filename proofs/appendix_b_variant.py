@@ -33,9 +33,10 @@ from proofs.appendix_c_setting import lumped_memory, lumped_uniform, mixed, rows
 from proofs.ledger import Evidence, claim, open_, proved, refuted
 from proofs.ledger.greedy_region import Region, stays_greedy
 from proofs.ledger.inequalities import Interval
-from proofs.ledger.prose import q_certificate, table_text, text, value_certificate
-from proofs.recheck_recall4 import q_values
+from proofs.ledger.prose import table_text, text
 from workbench import POMDP, Policy, augment, best_history, evaluate, improve, uniform
+from workbench.certificates.values import q_certificate, value_certificate
+from workbench.checker.recheck import recheck
 from workbench.improvement.improve import iterates
 
 SMALL, SMALLER = Fraction(1, 5), Fraction(1, 8)
@@ -106,7 +107,7 @@ def why_oa1_fails(penalty: int = -100, largest: Fraction = SMALL) -> Evidence:
         "goes to the optimum "
         f"{milder.limit_value}. With full steps (1) the preference turns at the second iterate, "
         "and the loop finds the optimum.",
-        f"A second way: {q_values(certificate)}.",
+        f"A second way: {recheck(certificate)}.",
     )
     return proved("all iterates, steps <= 1/5, by z3", argument, [*chain.certificates, certificate])
 

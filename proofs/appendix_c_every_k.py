@@ -34,9 +34,10 @@ from proofs.appendix_c_task import separating_update
 from proofs.ledger import Evidence, claim, proved, refuted
 from proofs.ledger.greedy_region import Region, choices, stays_greedy
 from proofs.ledger.inequalities import Interval, identical
-from proofs.ledger.prose import q_certificate, text, value_certificate
-from proofs.recheck_recall4 import q_values
+from proofs.ledger.prose import text
 from workbench import Policy, augment, evaluate, uniform
+from workbench.certificates.values import q_certificate, value_certificate
+from workbench.checker.recheck import recheck
 from workbench.evaluation.evaluate import Evaluation
 
 x, K, scale = sympy.symbols("x K a")
@@ -146,7 +147,7 @@ def every_binary_memory(rewards: Rewards = RECALL4_REWARDS, ties: str = "last") 
         "iterate is pi_l; the "
         "other memory states are then unvisited and keep their rows. With a step of 0 the loop "
         "stays at the uniform policy.",
-        f"A second way, for k = 2 and every x: {q_values(second)}.",
+        f"A second way, for k = 2 and every x: {recheck(second)}.",
     )
     certificates = [
         *region.certificates,

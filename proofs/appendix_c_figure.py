@@ -25,9 +25,10 @@ from proofs.appendix_c_setting import A, Rewards, changed_rewards, local_optimum
 from proofs.ledger import Evidence, claim, proved, refuted
 from proofs.ledger.greedy_region import stays_greedy
 from proofs.ledger.inequalities import Interval
-from proofs.ledger.prose import q_certificate, text, value_certificate
-from proofs.recheck_recall4 import q_values
+from proofs.ledger.prose import text
 from workbench import POMDP, Policy, augment, evaluate
+from workbench.certificates.values import q_certificate, value_certificate
+from workbench.checker.recheck import recheck
 
 x, t = sympy.symbols("x t")
 EMPTY = ((None,), "o")
@@ -112,7 +113,7 @@ def two_memories(rewards: Rewards = RECALL4_REWARDS, change: Fraction = CHANGE) 
         "With a step of 1, x = 0 after the first step, <0,push> is greedy then, and the second "
         "step ends it. With a step of 0 "
         "nothing moves.",
-        f"A second way, for all x and t: {q_values(certificates[-3])}.",
+        f"A second way, for all x and t: {recheck(certificates[-3])}.",
     )
     return proved("every step in (0,1]: 3/4 and 1", argument, certificates)
 

@@ -29,15 +29,10 @@ from proofs.appendix_c_setting import (
 from proofs.ledger import Evidence, claim, proved, refuted
 from proofs.ledger.greedy_region import choices, stays_greedy
 from proofs.ledger.inequalities import Interval, identical
-from proofs.ledger.prose import (
-    identity_certificate,
-    q_certificate,
-    table_text,
-    text,
-    value_certificate,
-)
-from proofs.recheck_recall4 import q_values
+from proofs.ledger.prose import table_text, text
 from workbench import Policy, augment, evaluate, uniform
+from workbench.certificates.values import identity_certificate, q_certificate, value_certificate
+from workbench.checker.recheck import recheck
 
 W = ("0", "1")
 PRINTED = {
@@ -91,7 +86,7 @@ def closed_form_of_q(start_visits: int = 1, transposed: bool = False) -> Evidenc
         "sum_j p^0_j1 = 0, that is when memory state 1 is never seen.",
         "P(s|o) counts undiscounted visits (the lemma's 'half the encountered states'); gamma is "
         "1.",
-        f"A second way: {q_values(certificates[-1])}.",
+        f"A second way: {recheck(certificates[-1])}.",
     )
     return proved("identity in 30 symbols", argument, certificates)
 
@@ -133,7 +128,7 @@ def local_optimum_is_greedy(rewards: Rewards = RECALL4_REWARDS, ties: str = "las
         "In memory 0, <1,1> is strictly best (3/4 against 1/2). In memory 1 both <3,0> and <3,1> "
         "have 3/4, every other "
         "action less; the higher write wins. So greedy is pi_l itself.",
-        f"A second way: {q_values(certificate)}.",
+        f"A second way: {recheck(certificate)}.",
     )
     return proved("strict in memory 0, writes tie in 1", argument, [certificate])
 
@@ -203,7 +198,7 @@ def loop_from_uniform(rewards: Rewards = RECALL4_REWARDS, ties: str = "last") ->
         "there (C2). At eps = 0, which the paper's range includes, the loop does not move: it "
         "stays at the uniform "
         f"policy, worth {start.value}; suboptimal as well, but not pi_l.",
-        f"A second way: {q_values(second)}.",
+        f"A second way: {recheck(second)}.",
     )
     certificates = [
         *region.certificates,

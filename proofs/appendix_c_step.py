@@ -28,8 +28,9 @@ from proofs.appendix_c_setting import (
 )
 from proofs.ledger import Evidence, claim, proved, refuted
 from proofs.ledger.inequalities import Decided, identical, impossible
-from proofs.ledger.prose import identity_certificate, text
+from proofs.ledger.prose import text
 from workbench import augment, evaluate
+from workbench.certificates.values import identity_certificate
 
 W = ("0", "1")
 
@@ -137,9 +138,14 @@ def _another_is_greedy(
     def beats(x: dict[Any, Any], winner: Any, loser: Any) -> Any:
         return x[winner] >= x[loser] if rank[winner] < rank[loser] else x[winner] > x[loser]
 
-    greedy = [beats(Q, best, other) for other in order if Q and Q[other] != Q[best]]
     return [
-        impossible([*given, *greedy, beats(moved, other, best)])
+        impossible(
+            [
+                *given,
+                *([beats(Q, best, other)] if Q and Q[other] != Q[best] else []),
+                beats(moved, other, best),
+            ]
+        )
         for other in order
         if moved[other] != moved[best]
     ]

@@ -12,10 +12,8 @@ from typing import Any
 
 from pomdps.recalls import RECALL4_REWARDS
 from proofs.appendix_c_setting import A, Rewards, changed_rewards, task, words
-from proofs.certificates import encode, model_json
 from proofs.ledger import Evidence, claim, proved, refuted
-from proofs.ledger.prose import table_text, text, value_certificate
-from proofs.recheck_recall4 import beliefs_outnumber, update_separates
+from proofs.ledger.prose import table_text, text
 from workbench import (
     POMDP,
     Policy,
@@ -26,6 +24,8 @@ from workbench import (
     memories,
     reachable_beliefs,
 )
+from workbench.certificates.values import pigeons_certificate, update_certificate, value_certificate
+from workbench.checker.recheck import recheck
 
 
 @claim(
@@ -87,26 +87,16 @@ def separating_update(P: POMDP, k: int) -> tuple[dict[str, Any] | None, str]:
     there is none."""
     found = is_sufficiently_expressive(P, memories.B(k))
     if not found:
-        return None, beliefs_outnumber(pigeons(P, k))
+        return None, recheck(pigeons(P, k))
     assert found.f is not None
-    f = {
-        "kind": "update-separates",
-        "model": model_json(P),
-        "memory": f"B{k}",
-        "f": [[*map(encode, argument), encode(w)] for argument, w in found.f.items()],
-    }
-    return f, update_separates(f)
+    f = update_certificate(P, f"B{k}", found.f)
+    return f, recheck(f)
 
 
 def pigeons(P: POMDP, k: int) -> dict[str, Any]:
     """Histories that need a memory state each, as a certificate that they are too many for B(k)."""
     clique = is_sufficiently_expressive(P, memories.B(k)).clique
-    return {
-        "kind": "beliefs-outnumber",
-        "model": model_json(P),
-        "memory": f"B{k}",
-        "histories": [[encode(label) for label in history] for history in clique],
-    }
+    return pigeons_certificate(P, f"B{k}", clique)
 
 
 @claim(

@@ -30,7 +30,6 @@ from sympy import Interval, Rational
 
 from pomdps import gravity
 from pomdps.grids import FIGURE, Grid
-from proofs.certificates import encode, model_json, policy_json
 from proofs.ledger import Evidence, claim, proved, refuted
 from proofs.ledger.generic import GAMMA
 from proofs.ledger.inequalities import Decided, positive
@@ -45,6 +44,8 @@ from workbench import (
     can_encode_optimal,
     evaluate,
 )
+from workbench.certificates.values import value_certificate
+from workbench.model.json import encode, model_json
 
 PAPERS_GAMMA = Fraction(19, 20)
 DOWN = Fraction(9, 10)
@@ -178,7 +179,7 @@ def gravity_needs_memory(
     assert deterministic.certified
     certificates += [
         bound_certificate(P),
-        policy_certificate(P, "none", deterministic.policy, deterministic.value),
+        value_certificate(P, "none", deterministic.policy, deterministic.value),
     ]
     argument = text(
         "Upper bound. Let v say what comes after an action; then no action of any of the 48 "
@@ -236,18 +237,6 @@ def bound_certificate(P: POMDP) -> dict[str, Any]:
     }
 
 
-def policy_certificate(P: POMDP, memory: str, pi: Policy, value: Any) -> dict[str, Any]:
-    """A policy and its exact value, re-checked by solving for the values of the states it
-    reaches."""
-    return {
-        "kind": "policy-exact-value",
-        "model": model_json(P),
-        "memory": memory,
-        "policy": policy_json(pi),
-        "value": str(value),
-    }
-
-
 # ---------------------------------------------------------------------- with one bit
 
 FORGETFUL = Memory(
@@ -289,7 +278,7 @@ def a_bit_is_enough(memory: Any = "B1", p_down: Fraction = DOWN) -> Evidence:
             if sympy.simplify(value - aim) != 0:
                 shown = f"press={press}: worth {value}, best history-based {aim}"
                 return refuted("the policy falls short", shown, counterexample=shown)
-        certificates.append(policy_certificate(P, "B1", pi, value))
+        certificates.append(value_certificate(P, "B1", pi, value))
     argument = text(
         "In <P, B1> walk right along the corridor with the bit at 0; at the button go left and "
         "write 1; with the "

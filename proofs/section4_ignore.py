@@ -33,8 +33,9 @@ from proofs.ledger.generic import (
     generic_task,
     split,
 )
-from proofs.ledger.prose import identity_certificate, table_text, text
+from proofs.ledger.prose import table_text, text
 from workbench import POMDP, Policy, augment, best_memoryless, evaluate
+from workbench.certificates.values import identity_certificate
 from workbench.model.numbers import Number
 from workbench.model.space import Label
 

@@ -35,10 +35,11 @@ from pomdps import recall
 from proofs.ledger import Evidence, checked, claim, proved, refuted
 from proofs.ledger.generic import GAMMA
 from proofs.ledger.inequalities import positive
-from proofs.ledger.prose import q_certificate, table_text, text
+from proofs.ledger.prose import table_text, text
 from proofs.section5_recall import behaviours, sequence_task
-from proofs.section51_td import BETWEEN, td_certificate
+from proofs.section51_td import BETWEEN
 from workbench import POMDP, Policy, augment, evaluate, td_values
+from workbench.certificates.values import q_certificate, td_certificate
 from workbench.evaluation.shortcuts import shortcuts
 from workbench.model.space import Label
 from workbench.optima.shortcut_count import ShortcutCount, count_shortcuts

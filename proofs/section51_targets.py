@@ -33,10 +33,11 @@ import sympy
 from pomdps import recall
 from proofs.ledger import Evidence, claim, proved, refuted
 from proofs.ledger.generic import GAMMA, generic_policy, two_steps
-from proofs.ledger.prose import identity_certificate, table_text, text
+from proofs.ledger.prose import table_text, text
 from proofs.section5_recall import blue
-from proofs.section51_td import RED, td_certificate
+from proofs.section51_td import RED
 from workbench import POMDP, Policy, augment, evaluate, td_values, uniform
+from workbench.certificates.values import identity_certificate, td_certificate
 from workbench.evaluation.fields import exact_field
 from workbench.model.space import Label
 

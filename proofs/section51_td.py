@@ -20,38 +20,19 @@ import sympy
 from sympy import Interval
 
 from pomdps import recall
-from proofs.certificates import encode, model_json, policy_json
 from proofs.ledger import Evidence, claim, proved, refuted
 from proofs.ledger.generic import GAMMA
 from proofs.ledger.inequalities import positive
-from proofs.ledger.prose import q_certificate, table_text, text, value_certificate
+from proofs.ledger.prose import table_text, text
 from proofs.section5_recall import blue
 from workbench import POMDP, Policy, augment, evaluate, td_values, uniform
-from workbench.evaluation.td import TDValues
+from workbench.certificates.values import q_certificate, td_certificate, value_certificate
 from workbench.text import show
 
 EPSILON = sympy.Symbol("epsilon")
 RED = (2, "push")
 BLUE = (1, "push")
 BETWEEN = Interval.open(0, 1)
-
-
-def td_certificate(P: POMDP, memory: str, found: TDValues) -> dict[str, Any]:
-    """The fixed point of n-step TD that was found, and which pairs have no value."""
-    pi = found.pi
-    return {
-        "kind": "td-values",
-        "model": model_json(P),
-        "memory": memory,
-        "policy": policy_json(pi),
-        "n": found.n,
-        "q": [
-            [encode(o), encode(a), str(x)]
-            for o in pi.O
-            for a in pi.A
-            if (x := found.q[o, a]) is not None
-        ],
-    }
 
 
 def with_exploration(E: POMDP, pi: Policy, start: Any) -> tuple[dict[Any, Any], Any]:

@@ -18,8 +18,9 @@ from typing import Any
 import sympy
 
 from proofs.ledger import Evidence, claim, proved, refuted
-from proofs.ledger.prose import identity_certificate, text
+from proofs.ledger.prose import text
 from workbench import POMDP, Policy, evaluate
+from workbench.certificates.values import identity_certificate
 from workbench.evaluation.evaluate import Evaluation
 from workbench.evaluation.fields import Field, exact_field
 

@@ -18,10 +18,11 @@ from fractions import Fraction
 import sympy
 
 from proofs.ledger import Evidence, claim, open_, proved, refuted
-from proofs.ledger.prose import step_certificate, table_text, text
-from proofs.recheck_recall4 import greedy_step
+from proofs.ledger.prose import table_text, text
 from proofs.section52_tiny import Tiny, returns_along_a_step, tiny_tasks
 from workbench import Policy, evaluate
+from workbench.certificates.values import step_certificate
+from workbench.checker.recheck import recheck
 
 eps = sympy.Symbol("eps")
 CHANCES = tuple(Fraction(i, j) for i, j in ((1, 2), (0, 1), (1, 1), (1, 3), (2, 3), (2, 5), (3, 5)))
@@ -93,7 +94,7 @@ def small_steps(weights: str = "visits", ties: bool = True, visible: bool = Fals
         "discounted visits. With visits as they are counted in episodes, which every-visit Monte "
         "Carlo estimates, greedy may "
         "point downhill.",
-        f"A second way: {greedy_step(certificates[0])}.",
+        f"A second way: {recheck(certificates[0])}.",
     )
     return refuted(
         "ties; visits if gamma < 1",
@@ -165,7 +166,7 @@ def _decreased(
         f"gives the return {before} + ({first}) eps + ({second}) eps^2: more than {before} for a "
         f"small eps, and {end} for "
         "eps = 1. The reason is the paper's: P_pi(s|o) changes along with pi.",
-        f"A second way: {greedy_step(certificates[0])}.",
+        f"A second way: {recheck(certificates[0])}.",
     )
     return proved("two states that look alike", argument, certificates)
 

@@ -19,10 +19,11 @@ import sympy
 from pomdps import recall4, recall_variant
 from proofs.ledger import Evidence, claim, open_, proved, refuted
 from proofs.ledger.inequalities import Decided, impossible, lowest_terms
-from proofs.ledger.prose import step_certificate, table_text, text
-from proofs.recheck_recall4 import greedy_step
+from proofs.ledger.prose import table_text, text
 from proofs.section52_tiny import Tiny, returns_along_a_step, tiny_tasks
 from workbench import POMDP, Policy, augment, best_history, evaluate
+from workbench.certificates.values import step_certificate
+from workbench.checker.recheck import recheck
 from workbench.model.policy import greedy_actions, tie_order
 
 eps = sympy.Symbol("eps")
@@ -95,7 +96,7 @@ def _left(one: Tiny, p: Fraction, before: Fraction, first: Fraction, second: Fra
         "leaves it: in the first task of S52.local the best policy takes l and r with probability "
         "1/2, their q-values are "
         "equal, and every step away lowers the return.",
-        f"A second way: {greedy_step(certificates[1])}.",
+        f"A second way: {recheck(certificates[1])}.",
     )
     return refuted(
         "ties: two good changes at once are bad",

@@ -15,11 +15,12 @@ from typing import Any
 import sympy
 
 from pomdps import recall
-from proofs.certificates import encode, model_json
 from proofs.ledger import Evidence, claim, proved, refuted
 from proofs.ledger.generic import GAMMA
-from proofs.ledger.prose import table_text, text, value_certificate
+from proofs.ledger.prose import table_text, text
 from workbench import POMDP, Memory, Policy, augment, evaluate, memories
+from workbench.certificates.values import value_certificate
+from workbench.model.json import encode, model_json
 from workbench.model.memories import attach
 from workbench.model.space import Label
 

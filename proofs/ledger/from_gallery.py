@@ -17,11 +17,11 @@ import json
 from pathlib import Path
 from typing import Any
 
-from proofs import certificates
 from proofs.ledger import Claim, Evidence, open_, proved, refuted
 from proofs.ledger.prose import text
+from workbench.checker.recheck import recheck
 from workbench.lab.find import Find
-from workbench.lab.gallery import Gallery, Gone, find_json, recheck_find, statement_from_json
+from workbench.lab.gallery import Gallery, Gone, find_json, statement_from_json
 from workbench.lab.print import figure7
 from workbench.lab.shrink import simplifications
 from workbench.lab.statements import Statement
@@ -64,7 +64,6 @@ def claim_from(find: Find | str, id: str = "", folder: str | Path | None = None)
 def judged(record: dict[str, Any], task: dict[str, Any]) -> Evidence:
     """Whether the statement of a record holds for a task, both as JSON: certificates first, then
     the statement itself."""
-    certificates.load_checkers()
     statement, P = (
         statement_from_json(record["statement"], record["sentence"]),
         model_from_json(task),
@@ -79,7 +78,7 @@ def judged(record: dict[str, Any], task: dict[str, Any]) -> Evidence:
             why, text(statement.sentence(), _indented(shown))
         )
     found = find_json(Find(P, statement, verdict))["verdict"]["certificates"]
-    verified = [recheck_find(certificate, certificates.recheck) for certificate in found]
+    verified = [recheck(certificate) for certificate in found]
     facts = "; ".join(f"{key}: {value}" for key, value in verdict.facts.items())
     argument = text(
         statement.sentence(),

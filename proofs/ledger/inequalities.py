@@ -1,13 +1,14 @@
-"""Inequalities between rational functions on boxes, decided by a solver, and the text in which they
-are certified.
+"""Inequalities between rational functions on boxes, and conditions that exclude one another, with
+certificates in plain text.
 
     positive(f, box)         f > 0 wherever its variables lie in their intervals; f is a quotient of polynomials
     impossible(conditions)   no real numbers satisfy all of these polynomial conditions
     identical(f, g)          f and g are the same quotient of polynomials
 
-The first two put the negation to z3, which decides polynomial arithmetic over the reals: "unsat" is
-a proof, "sat" comes with numbers that break the statement, and running out of time raises. A
-certificate is plain text, polynomials and intervals; `plain_algebra` reads it without sympy.
+What holds comes with certificates that `workbench.checker` verifies: coefficients that are not
+negative after a substitution, Sturm's chain, or a combination of products (`exclusion`). z3, which
+decides polynomial arithmetic over the reals, is asked as well: it finds numbers that break a false
+statement, and no statement is accepted on its word alone.
 
 >>> x, K = sympy.symbols("x K")
 >>> found = positive(1 / x + K - 2, {x: Interval.Lopen(0, 1), K: Interval(2, sympy.oo)})
@@ -21,12 +22,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import sympy
 from sympy import Interval
 
-from proofs.plain_algebra import read
+from proofs.ledger.exclusion import exclusion_certificate
+from workbench.checker.expressions import read_expression, renew_budget
+from workbench.checker.positivity import is_positive_on_box
 from workbench.errors import WorkbenchError
 from workbench.evaluation.fields import RationalFunctions
 
@@ -37,18 +41,18 @@ Box = Mapping[sympy.Symbol, Interval]
 
 
 class Undecided(WorkbenchError):
-    """The solver gave up."""
+    """The solver gave up, or what it says has no certificate."""
 
 
 @dataclass(frozen=True)
 class Decided:
-    """What the solver found.
+    """What was found about an inequality.
 
     Attributes
     ----------
     holds : whether the statement was proved.
     witness : numbers that break it, by name, if not.
-    certificates : JSON objects of the kinds "polynomial-positive" and "unsat", if it was.
+    certificates : JSON objects of the kinds "polynomial-positive" and "excluded", if it was.
     """
 
     holds: bool
@@ -78,27 +82,39 @@ def positive(f: Any, box: Box, strict: bool = True) -> Decided:
 def _on_box(polynomial: sympy.Expr, box: Box, strict: bool) -> Decided:
     inside = {str(v): interval_text(box[v]) for v in sorted(polynomial.free_symbols, key=str)}
     shown = text(polynomial)
-    conditions = [*box_conditions(inside), f"{shown} {'<=' if strict else '<'} 0"]
-    witness = solve(conditions)
-    if witness is not None:
-        return Decided(False, witness)
-    certificate = {
-        "kind": "polynomial-positive",
-        "polynomial": shown,
-        "box": inside,
-        "strict": strict,
-    }
-    return Decided(True, None, (certificate,))
+    renew_budget()
+    if is_positive_on_box(shown, inside, strict):
+        certificate = {
+            "kind": "polynomial-positive",
+            "polynomial": shown,
+            "box": inside,
+            "strict": strict,
+        }
+        return Decided(True, None, (certificate,))
+    witness = solve([*box_conditions(inside), f"{shown} {'<=' if strict else '<'} 0"])
+    if witness is None:
+        raise Undecided(f"{shown} is positive on {inside}, says z3; there is no certificate")
+    return Decided(False, witness)
 
 
-def impossible(conditions: Iterable[Any]) -> Decided:
-    """Whether no real numbers satisfy all conditions, given as sympy relations between
-    polynomials."""
-    shown = [relation_text(c) for c in conditions]
+def impossible(conditions: Iterable[Any], squares: Iterable[Any] = ()) -> Decided:
+    """Whether no real numbers satisfy all conditions, given as sympy relations between polynomials.
+
+    `squares` are polynomials whose squares may help in the certificate.
+    """
+    shown = tuple(relation_text(c) for c in conditions)
     witness = solve(shown)
     if witness is not None:
         return Decided(False, witness)
-    return Decided(True, None, ({"kind": "unsat", "conditions": shown},))
+    certificate = _excluded(shown, tuple(text(f) for f in squares))
+    if certificate is None:
+        raise Undecided(f"{list(shown)} have no common point, says z3; there is no certificate")
+    return Decided(True, None, (certificate,))
+
+
+@cache
+def _excluded(shown: tuple[str, ...], squares: tuple[str, ...]) -> dict[str, Any] | None:
+    return exclusion_certificate(shown, squares)
 
 
 def lowest_terms(f: Any) -> tuple[sympy.Expr, sympy.Expr]:
@@ -175,7 +191,7 @@ def solve(conditions: Iterable[str]) -> dict[str, str] | None:
         return names.setdefault(symbol, z3.Real(symbol))
 
     for condition in conditions:
-        solver.add(read(condition, name, z3.RealVal))
+        solver.add(read_expression(condition, name, z3.RealVal))
     answer = solver.check()
     if answer == z3.unsat:
         return None

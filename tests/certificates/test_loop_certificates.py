@@ -19,10 +19,11 @@ from workbench import POMDP, Memory, augment, evaluate, improve, uniform
 from workbench.certificates.cycle import certify_cycle
 from workbench.certificates.every_k import limit_for_every_k, stuck_for_every_k
 from workbench.certificates.loop import certify, is_positive
-from workbench.checker import loop_claims as rechecking
 from workbench.checker import polynomials as plain
-from workbench.checker.loop_claims import recheck
-from workbench.checker.polynomials import Spoiled
+from workbench.checker.place_graph import PlaceGraph, Segment
+from workbench.checker.reader import read_memory, read_task
+from workbench.checker.recheck import recheck
+from workbench.checker.spoiled import Spoiled
 from workbench.errors import NotExact, WorkbenchError, WrongType
 from workbench.improvement.batch import sequence_task, stuck
 from workbench.model.json import model_json
@@ -304,7 +305,7 @@ def test_the_bound_over_histories_is_used_where_seeing_the_state_would_help():
     assert (certificate["claim"], certificate["bound"]) == ("optimal", {"kind": "histories"})
     recheck(certificate)
     certificate["bound"] = {"kind": "states", "v": [[0, "1/2"], [1, "1/2"]]}
-    with pytest.raises(Spoiled, match="worth more"):
+    with pytest.raises(Spoiled, match="promises 1"):
         recheck(certificate)
 
 
@@ -330,11 +331,11 @@ def test_signs_by_sturm_and_by_bernstein_agree_and_fit_the_values(coefficients, 
 @given(pomdps(most_states=3), st.sampled_from(["none", "B1", "O1"]))
 def test_the_checkers_values_are_those_of_the_workbench(P, memory):
     E = augment(P, memory)
-    product = rechecking.Product(rechecking.read_task(model_json(P)), memory)
+    product = PlaceGraph(read_task(model_json(P)), read_memory(memory))
     pi = {
         o: dict.fromkeys(product.actions, Fraction(1, len(product.actions))) for o in product.rows
     }
-    found = rechecking.Segment(product, pi, pi)
+    found = Segment(product, pi, pi)
     expected = evaluate(E, uniform(E), exact=True)
     assert found.value(Fraction(1)) == expected.value
     D, D_visits = plain.at(found.D, Fraction(1)), plain.at(found.D_visits, Fraction(1))

@@ -10,7 +10,7 @@ import pytest
 
 from workbench.certificates.every_k import stuck_for_every_k
 from workbench.certificates.loop import certify
-from workbench.checker.loop_claims import recheck
+from workbench.checker.recheck import recheck
 from workbench.errors import TooLarge, WorkbenchError
 from workbench.improvement.batch import sequence_task, stuck
 from workbench.lab.frequencies import (

@@ -11,17 +11,17 @@ import typer
 from typer.testing import CliRunner
 
 from pomdps import recall4
-from proofs import certificates
 from proofs.ledger import LEDGER, run
 from proofs.ledger.from_gallery import claim_from, write_claim
 from workbench import load_pomdp, save_pomdp
 from workbench.certificates.cycle import certify_cycle
-from workbench.checker.loop_claims import Spoiled
+from workbench.checker.recheck import recheck
+from workbench.checker.spoiled import Spoiled
 from workbench.cli.gallery_command import gallery_command
 from workbench.cli.search_command import search_command
 from workbench.errors import UnknownLabel, WorkbenchError
 from workbench.lab.find import Find
-from workbench.lab.gallery import Damaged, Gallery, check_entry, gallery_folder, recheck_find
+from workbench.lab.gallery import Damaged, Gallery, check_entry, gallery_folder
 from workbench.lab.gallery_page import gallery_page
 from workbench.lab.print import figure7, latex
 from workbench.lab.sequences import discounted_sequence_task
@@ -74,7 +74,6 @@ def kept(tmp_path_factory):
     folder = tmp_path_factory.mktemp("gallery")
     for find in finds():
         find.save(folder)
-    certificates.load_checkers()
     return Gallery(folder)
 
 
@@ -100,7 +99,7 @@ def test_the_same_find_is_kept_once_and_can_be_taken_out(tmp_path):
 
 def test_certificates_are_verified_by_other_code_and_statements_judged_again(kept):
     for entry in kept.entries():
-        lines = check_entry(entry, certificates.recheck)
+        lines = check_entry(entry)
         assert lines[-1].startswith("judged again")
         assert len(lines) == 1 + len(entry.find.verdict.certificates) >= 2
 
@@ -131,21 +130,21 @@ def test_a_certificate_that_says_something_else_is_refused():
     (first, second) = copy.deepcopy(one.verdict.certificates)
     first["value"] = "5/4"
     with pytest.raises(Spoiled):
-        recheck_find(first)
+        recheck(first)
     second["phases"] = second["phases"][:-1] or [[None, []]]
     with pytest.raises(Spoiled):
-        recheck_find(second)
+        recheck(second)
     (step,) = copy.deepcopy(found(FALLING, "greedy-lowers").verdict.certificates)
     step["rate"] = "-1"
     with pytest.raises(Spoiled, match="at the rate -4/121, not -1"):
-        recheck_find(step)
+        recheck(step)
 
 
 def test_a_limit_cycle_is_verified_as_well():
     cycle = certify_cycle(discounted_sequence_task([[0, 1], [1, 0]]), "none", Fraction(1, 4))
-    assert recheck_find(cycle)
+    assert recheck(cycle)
     with pytest.raises(Spoiled):
-        recheck_find({**cycle, "lowest": "1/2"})
+        recheck({**cycle, "lowest": "1/2"})
 
 
 def test_the_folder_is_here_unless_said_otherwise(monkeypatch, tmp_path):
@@ -240,7 +239,7 @@ def test_every_find_is_a_claim_with_a_twin_that_is_refuted(kept):
         entry = run(claim_from(name, folder=kept.folder))
         assert entry.ok, name
         for certificate in entry.certificates:
-            assert recheck_find(certificate, certificates.recheck)
+            assert recheck(certificate)
 
 
 def test_a_claim_of_a_task_that_does_not_show_it_fails():

@@ -9,8 +9,8 @@ import json
 import pytest
 from judging import entry
 
-from proofs.certificates import recheck
 from proofs.ledger import load
+from workbench.checker.recheck import recheck
 
 VERDICTS = {
     "S4.ignore": "proved",

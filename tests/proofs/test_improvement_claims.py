@@ -20,10 +20,11 @@ from proofs import (  # noqa: F401
 )
 from proofs.appendix_b_oa1 import EMPTY, KEEP0, KEEP1, PUSH0, PUSH1, ROW0, ROW1, variant
 from proofs.appendix_c_setting import lumped_memory, lumped_uniform, mixed, rows_of
-from proofs.certificates import Spoiled, recheck
 from proofs.section52_gradient import weighted_advantage
 from proofs.section52_tiny import returns_along_a_step, tiny_tasks
 from workbench import Policy, augment, best_history, evaluate, improve, uniform
+from workbench.checker.recheck import recheck
+from workbench.checker.spoiled import Spoiled
 from workbench.evaluation.fields import RATIONALS
 from workbench.improvement.improve import decreasing, iterates
 from workbench.model.policy import greedy_actions, tie_order

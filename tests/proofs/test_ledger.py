@@ -12,19 +12,13 @@ from typer.testing import CliRunner
 
 import proofs
 from pomdps import gravity
-from proofs.certificates import (
-    Spoiled,
-    load_checkers,
-    model_from_json,
-    model_json,
-    policy_from_json,
-    policy_json,
-    recheck,
-)
 from proofs.ledger import LEDGER, ORDER, Claim, checked, load, refuted, run
 from proofs.report import readme
-from workbench import Policy, augment, uniform
+from workbench import augment, uniform
+from workbench.checker.recheck import recheck
+from workbench.checker.spoiled import Spoiled
 from workbench.cli.main import app
+from workbench.model.json import model_from_json, model_json, policy_from_json, policy_json
 
 QUICK = ["C2", "S5.not-mdp", "C.b2-expressive"]
 
@@ -95,8 +89,8 @@ def test_models_travel_as_json(P):
 
 def test_policies_travel_as_json():
     E = augment(gravity(), "O1")
-    rows = policy_from_json(json.loads(json.dumps(policy_json(uniform(E)))))
-    assert Policy.from_mapping(E, rows)[E.O[0], E.A[0]] == uniform(E)[E.O[0], E.A[0]]
+    pi = policy_from_json(E, json.loads(json.dumps(policy_json(uniform(E)))))
+    assert pi[E.O[0], E.A[0]] == uniform(E)[E.O[0], E.A[0]]
 
 
 def test_an_unknown_kind_of_certificate_is_refused():
@@ -139,7 +133,6 @@ def test_the_command_shows_verdicts_and_whole_arguments(tmp_path):
 def test_certificates_are_rechecked_and_tampered_ones_are_caught(tmp_path):
     path = tmp_path / "ledger.json"
     assert command(*QUICK, "-j", "1", "--json", str(path)).exit_code == 0
-    load_checkers()
     held = command("--recheck", str(path))
     assert held.exit_code == 0
     assert "certificates hold" in held.stdout

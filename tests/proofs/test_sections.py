@@ -33,19 +33,19 @@ from workbench.evaluation.shortcuts import shortcuts
 
 
 def test_a_wrong_value_of_a_policy_is_caught():
-    c = first("S4.gravity-bit", "policy-exact-value")
+    c = first("S4.gravity-bit", "policy-value")
     c["value"] = str(Fraction(c["value"]) + Fraction(1, 10**9))
     assert "is worth" in rejected(c)
 
 
 def test_a_changed_policy_is_caught():
-    c = first("S4.gravity-none", "policy-exact-value")
+    c = first("S4.gravity-none", "policy-value")
     c["policy"][0][1] = [["down", "1"]]
     assert "is worth 0" in rejected(c)
 
 
 def test_a_policy_without_a_row_that_it_needs_is_caught():
-    c = first("S4.gravity-bit", "policy-exact-value")
+    c = first("S4.gravity-bit", "policy-value")
     c["policy"] = c["policy"][1:]
     assert "no row" in rejected(c)
 

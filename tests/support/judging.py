@@ -9,10 +9,9 @@ from typing import Any
 
 import pytest
 
-from proofs import certificates
 from proofs.ledger import Entry, load, run
-
-certificates.load_checkers()
+from workbench.checker.recheck import recheck
+from workbench.checker.spoiled import Spoiled
 
 
 @cache
@@ -28,6 +27,6 @@ def first(name: str, kind: str) -> dict[str, Any]:
 
 def rejected(certificate: dict[str, Any]) -> str:
     """Why a certificate is rejected; it must be."""
-    with pytest.raises(certificates.Spoiled) as caught:
-        certificates.recheck(certificate)
+    with pytest.raises(Spoiled) as caught:
+        recheck(certificate)
     return str(caught.value)

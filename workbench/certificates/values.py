@@ -1,16 +1,19 @@
-"""Certificates about values and memories as plain JSON, in the forms that `proofs` re-checks.
+"""Certificates about values, memories and formulas as plain JSON, in the forms that
+`workbench.checker` verifies.
 
-    td-values            the fixed point of one-step TD under a policy        memory-update   an f that keeps beliefs apart
-    q-values             the true q-values of a policy and its return         clique          more ways to go on than words
-    policy-exact-value   what a policy is worth                               falling-step    a step that lowers the return
+    policy-value      what a policy is worth                     memory-update       an f that keeps beliefs apart
+    q-values          its q-values and its return                clique              more ways to go on than words
+    greedy-step       the return before and after a step         beliefs-outnumber   more beliefs than words
+    falling-step      a step that lowers the return              identity            two formulas that are the same
+    td-values         the fixed point of n-step TD               greedy-family       greedy on a family of policies
 
 Each says what was computed, so that another program can compute it again from the task alone. The
-first two are re-checked by walking through all episodes, and are made for tasks whose episodes have
-an end.
+numbers may be formulas in symbols; then the checker compares quotients of polynomials.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from workbench.evaluation.evaluate import Evaluation
@@ -18,34 +21,54 @@ from workbench.evaluation.td import TDValues
 from workbench.model.json import encode, model_json, policy_json
 from workbench.model.policy import Policy
 from workbench.model.pomdp import POMDP
+from workbench.model.space import Label
 from workbench.sufficiency.expressive import Expressiveness
 
 Certificate = dict[str, Any]
 
 
 def td_certificate(P: POMDP, memory: str, found: TDValues) -> Certificate:
-    """The one-step TD values of a policy; pairs without memory are named like those with one, ("-",
-    o) and (a, "-")."""
-    q = _table(found.pi, found.q)
-    if memory == "none":
-        q = [[{"tuple": ["-", o]}, {"tuple": [a, "-"]}, x] for o, a, x in q]
-    return {**_about("td-values", P, memory, found.pi), "n": found.n, "q": q}
+    """The fixed point of n-step TD under a policy, and which pairs have no value."""
+    return {
+        **_about("td-values", P, memory, found.pi),
+        "n": found.n,
+        "q": _table(found.pi, found.q),
+    }
 
 
 def q_certificate(P: POMDP, memory: str, found: Evaluation) -> Certificate:
-    """The true q-values of a policy, weighted by visits, and its return."""
-    q = _table(found.pi, found.q)
+    """The q-values of a policy, weighted by visits or by discounted visits, and its return."""
     return {
         **_about("q-values", P, memory, found.pi),
-        "discounted": False,
-        "q": q,
+        "discounted": found.weights == "discounted",
+        "q": _table(found.pi, found.q),
         "value": str(found.value),
     }
 
 
 def value_certificate(P: POMDP, memory: str, pi: Policy, value: Any) -> Certificate:
     """What a policy is worth."""
-    return {**_about("policy-exact-value", P, memory, pi), "value": str(value)}
+    return {**_about("policy-value", P, memory, pi), "value": str(value)}
+
+
+def step_certificate(
+    P: POMDP,
+    pi: Policy,
+    step: Any,
+    before: Any,
+    after: Any,
+    discounted: bool = False,
+    memory: str = "none",
+) -> Certificate:
+    """What a step towards the greedy policy does to the return; among equal actions the lower one
+    wins."""
+    return {
+        **_about("greedy-step", P, memory, pi),
+        "discounted": discounted,
+        "step": str(step),
+        "before": str(before),
+        "after": str(after),
+    }
 
 
 def falling_certificate(P: POMDP, memory: str, pi: Policy, weights: str, rate: Any) -> Certificate:
@@ -53,19 +76,76 @@ def falling_certificate(P: POMDP, memory: str, pi: Policy, weights: str, rate: A
     return {**_about("falling-step", P, memory, pi), "weights": weights, "rate": str(rate)}
 
 
+def family_certificate(
+    P: POMDP,
+    memory: str,
+    pi: Policy,
+    greedy: Mapping[Label, Label],
+    box: Mapping[str, str],
+    ties: str = "last",
+) -> Certificate:
+    """A policy with symbols, each in an interval, on whose q-values the same actions are greedy
+    wherever the symbols lie; the checker derives the inequalities."""
+    return {
+        **_about("greedy-family", P, memory, pi),
+        "greedy": [[encode(o), encode(a)] for o, a in greedy.items()],
+        "box": dict(box),
+        "ties": ties,
+    }
+
+
+def identity_certificate(what: str, left: Any, right: Any) -> Certificate:
+    """Two quotients of polynomials that are the same function."""
+    return {"kind": "identity", "what": what, "left": str(left), "right": str(right)}
+
+
+def update_certificate(
+    P: POMDP, memory: str, f: Mapping[tuple[Label, Label, Label], Label], with_mu: bool = True
+) -> Certificate:
+    """A memory-update function (m, o, a) -> w that keeps all beliefs apart."""
+    return {
+        "kind": "memory-update",
+        "model": model_json(P),
+        "memory": memory,
+        "starts with mu": with_mu,
+        "f": [[*map(encode, argument), encode(w)] for argument, w in f.items()],
+    }
+
+
+def pigeons_certificate(
+    P: POMDP, memory: str, histories: Iterable[tuple[Label, ...]]
+) -> Certificate:
+    """Histories with one last observation and a belief each, more than B(k) has memory states."""
+    return {
+        "kind": "beliefs-outnumber",
+        "model": model_json(P),
+        "memory": memory,
+        "histories": [[encode(label) for label in history] for history in histories],
+    }
+
+
+def clique_certificate(P: POMDP, memory: str, ways: Iterable[tuple[Label, ...]]) -> Certificate:
+    """Ways to go on, o, a, ..., o, a, that need a word each, more than B(k) has words."""
+    return {
+        "kind": "clique",
+        "model": model_json(P),
+        "memory": memory,
+        "ways": [[encode(x) for x in way] for way in ways],
+    }
+
+
 def bits_certificates(P: POMDP, found: Expressiveness) -> tuple[Certificate, ...]:
     """The f that was found for B(k), or the ways to go on that are too many for it."""
     if not found.memory.startswith("B"):
         return ()
-    about = {"model": model_json(P), "memory": found.memory}
     if found.f is not None:
-        f = [[encode(m), encode(o), encode(a), encode(w)] for (m, o, a), w in found.f.items()]
-        return ({"kind": "memory-update", **about, "starts with mu": True, "f": f},)
-    if found.clique:
-        return (
-            {"kind": "clique", **about, "ways": [[encode(x) for x in way] for way in found.clique]},
-        )
-    return ()
+        return (update_certificate(P, found.memory, found.f),)
+    if not found.clique:
+        return ()
+    # histories end with an observation, ways to go on with an action
+    ends = all(len(way) % 2 for way in found.clique)
+    make = pigeons_certificate if ends else clique_certificate
+    return (make(P, found.memory, found.clique),)
 
 
 def _about(kind: str, P: POMDP, memory: str, pi: Policy) -> Certificate:

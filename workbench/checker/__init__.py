@@ -1,0 +1,13 @@
+"""Certificates re-checked with the standard library alone: `python -m workbench.checker FILE`.
+
+Nothing else of the package is imported here, so that what is verified rests on these modules and
+on Python.
+
+recheck          the one door: every kind of certificate
+reader           fields, labels, numbers, tasks, policies and memories, each row checked
+place_graph      a task with a memory, walked through; values of a policy, and along a segment
+polynomials      in one variable: signs on an interval (Bernstein, Sturm), linear systems
+expressions      polynomials and quotients in several names, from text
+positivity       signs on a box from coefficients; conditions that exclude one another
+loop_claims, every_k_claims, value_claims, memory_claims, algebra_claims   the kinds
+"""

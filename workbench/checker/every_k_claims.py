@@ -13,53 +13,51 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
-from workbench.checker.polynomials import ONE, ZERO, Spoiled
+from workbench.checker.polynomials import ONE, ZERO
+from workbench.checker.reader import count, entries, field, read_number
+from workbench.checker.spoiled import Spoiled
+
+MOST_ACTIONS, LARGEST_FROM_K, LONGEST_RUN = 40, 8, 20_000
 
 
-def every_k(certificate: dict[str, Any], below: Callable[..., None]) -> str:
+def check_every_k(certificate: dict[str, Any], below: Callable[..., None]) -> str:
     """Verify a claim; `below` verifies the certificates of the k that the argument is not about."""
-    r = [[Fraction(x) for x in row] for row in certificate["rewards"]]
-    n, from_k, step = len(r), certificate["from_k"], Fraction(certificate["step"])
-    if (
-        any(len(row) != n for row in r)
-        or certificate["ties"] != "last"
-        or not isinstance(from_k, int)
-        or from_k < 1
-    ):
-        raise Spoiled(
-            "the table is not square, or ties or from_k are not what the argument is about"
-        )
-    if not 0 < step < 1:
-        raise Spoiled(f"the step {step} does not lie in (0, 1)")
+    rows = field(certificate, "rewards", list)
+    r = [[read_number(x) for x in row] for row in entries(rows, len(rows), "rewards")]
+    n, from_k = len(r), count(field(certificate, "from_k"), 1, LARGEST_FROM_K)
+    step, claim = read_number(field(certificate, "step")), field(certificate, "claim", str)
+    if not 1 <= n <= MOST_ACTIONS or field(certificate, "ties") != "last":
+        raise Spoiled("the table is empty or too large, or ties are not what the argument is about")
+    if field(certificate, "status") != "proved":
+        raise Spoiled("a statement about every k is proved")
+    if not 0 < step < 1 or step.denominator > 10**6:
+        raise Spoiled(f"the step {str(step)[:40]} is no fraction in (0, 1) of at most six digits")
     u = Fraction(1, 2**from_k)
-    if certificate["argument"] == "stays":
-        f = certificate["first"]
-        if f not in range(n):
-            raise Spoiled(f"{f!r} is not an action")
+    argument = field(certificate, "argument", str)
+    if argument == "stays":
+        f = count(field(certificate, "first"), 0, n - 1)
         _stays(r, f, step, u)
         value = r[f][f]
-    elif certificate["argument"] == "phases":
-        value = _phases(r, certificate["phases"], step, u)
+    elif argument == "phases":
+        value = _phases(r, field(certificate, "phases", list), step, u)
     else:
-        raise Spoiled(f"unknown argument {certificate['argument']!r}")
+        raise Spoiled(f"unknown argument {argument!r}")
     best = max(max(row) for row in r)
-    if Fraction(certificate["value"]) != value:
+    if read_number(field(certificate, "value")) != value:
         raise Spoiled(f"the limit is worth {value}, not {certificate['value']}")
-    if certificate["claim"] != ("stuck" if value < best else "optimal"):
+    if claim != ("stuck" if value < best else "optimal"):
         raise Spoiled(f"the limit is worth {value} and the best sequence {best}")
-    for k, other in certificate["below"]:
-        below(other, f"B{k}", r, step, certificate["claim"])
-    if sorted(k for k, _ in certificate["below"]) != list(range(1, from_k)):
+    others = list(entries(field(certificate, "below", list), 2, "below"))
+    if [k for k, _ in others] != list(range(1, from_k)):
         raise Spoiled("some k below the first one has no certificate")
+    for k, other in others:
+        below(other, f"B{k}", r, step, claim)
     end = (
         f"goes to a policy worth {value}"
         if from_k == 1
         else f"goes, for k >= {from_k}, to a policy worth {value}"
     )
-    return (
-        f"for every k the loop with B(k), step {step}, is {certificate['claim']}: "
-        f"it {end}; the best is {best}"
-    )
+    return f"for every k the loop with B(k), step {step}, is {claim}: it {end}; the best is {best}"
 
 
 def _stays(r: list[list[Fraction]], f: int, step: Fraction, u: Fraction) -> None:
@@ -89,14 +87,15 @@ def _phases(r: list[list[Fraction]], phases: list[Any], step: Fraction, u: Fract
     """The value of the limit, if every phase is as it is told."""
     n = len(r)
     mixture: list[tuple[Fraction, Any]] = [(ONE, None)]
-    for i, (steps, *tau) in enumerate(phases):
-        (first, write), in_last, in_others = tau
-        if not {first, in_last, in_others} <= set(range(n)) or write not in ("0", "last"):
+    for i, (steps, *tau) in enumerate(entries(phases, 4, "phases")):
+        if not isinstance(tau[0], list) or len(tau[0]) != 2 or tau[0][1] not in ("0", "last"):
             raise Spoiled(f"phase {i} does what is not to be done")
-        if (steps is None) != (i == len(phases) - 1) or (
-            steps is not None and (not isinstance(steps, int) or steps < 1)
-        ):
+        first, in_last, in_others = (count(a, 0, n - 1) for a in (tau[0][0], *tau[1:]))
+        write = tau[0][1]
+        if (steps is None) != (i == len(phases) - 1):
             raise Spoiled("all phases but the last have a number of steps, the last one has none")
+        if steps is not None:
+            count(steps, 1, LONGEST_RUN)
         low = ZERO if steps is None else (1 - step) ** (steps - 1)
         ends = [
             _of_mixture(r, [(x * c, old) for c, old in mixture] + [(1 - x, tau)])
@@ -121,6 +120,8 @@ def _phases(r: list[list[Fraction]], phases: list[Any], step: Fraction, u: Fract
                         )
         x = ZERO if steps is None else (1 - step) ** steps
         mixture = [(x * c, old) for c, old in mixture] + [(1 - x, tau)]
+    if not phases:
+        raise Spoiled("there are no phases")
     (first, write), in_last, _ = phases[-1][1:]
     return r[first][in_last if write == "last" else first]
 

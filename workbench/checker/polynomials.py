@@ -3,7 +3,8 @@ without fractions.
 
 Plain arithmetic for the checkers of certificates, which share no code with what makes them. That a
 polynomial is positive on an interval is read off its Bernstein coefficients there; the interval is
-cut in two where they do not settle it.
+cut in two where they do not settle it. `keeps_sign` decides the same with Sturm's chain, whatever
+the polynomial is.
 """
 
 from __future__ import annotations
@@ -12,24 +13,22 @@ from fractions import Fraction
 from itertools import pairwise
 from math import comb
 
+from workbench.checker.spoiled import Spoiled
+
 MOST_CUTS = 60
 """An interval is halved at most this many times in a row."""
 
-Polynomial = list[Fraction]
+Coefficients = list[Fraction]
 ZERO, ONE = Fraction(0), Fraction(1)
 
 
-class Spoiled(Exception):
-    """A certificate that does not show what it says."""
-
-
-def trimmed(p: Polynomial) -> Polynomial:
+def trimmed(p: Coefficients) -> Coefficients:
     while p and p[-1] == 0:
         p = p[:-1]
     return p
 
 
-def plus(p: Polynomial, q: Polynomial, factor: Fraction = ONE) -> Polynomial:
+def plus(p: Coefficients, q: Coefficients, factor: Fraction = ONE) -> Coefficients:
     """p + factor q."""
     size = max(len(p), len(q))
     return trimmed(
@@ -40,7 +39,7 @@ def plus(p: Polynomial, q: Polynomial, factor: Fraction = ONE) -> Polynomial:
     )
 
 
-def times(p: Polynomial, q: Polynomial) -> Polynomial:
+def times(p: Coefficients, q: Coefficients) -> Coefficients:
     if not p or not q:
         return []
     if q == [ONE]:
@@ -52,7 +51,7 @@ def times(p: Polynomial, q: Polynomial) -> Polynomial:
     return trimmed(found)
 
 
-def divided(p: Polynomial, q: Polynomial) -> Polynomial:
+def divided(p: Coefficients, q: Coefficients) -> Coefficients:
     """p / q, which has to leave no rest."""
     if q == [ONE]:
         return p
@@ -66,14 +65,14 @@ def divided(p: Polynomial, q: Polynomial) -> Polynomial:
     return trimmed(found)
 
 
-def at(p: Polynomial, x: Fraction) -> Fraction:
+def at(p: Coefficients, x: Fraction) -> Fraction:
     total = ZERO
     for c in reversed(p):
         total = total * x + c
     return total
 
 
-def positive(p: Polynomial, low: Fraction, strict: bool) -> bool:
+def positive(p: Coefficients, low: Fraction, strict: bool) -> bool:
     """Whether p > 0 (not strict: >= 0) on [low, 1], and on (0, 1] if low is 0; zeros inside count
     as failures.
 
@@ -115,16 +114,116 @@ def _all_positive(bernstein: list[Fraction], cuts: int) -> bool:
     return _all_positive(left, cuts - 1) and _all_positive(right[::-1], cuts - 1)
 
 
+# ---------------------------------------------------------------------- Sturm
+
+
+def keeps_sign(
+    p: Coefficients,
+    low: Fraction,
+    high: Fraction | None,
+    ends: tuple[bool, bool],
+    strict: bool = True,
+) -> bool:
+    """Whether p > 0 (not strict: p >= 0) on an interval from low to high (None: without end).
+
+    Parameters
+    ----------
+    ends : whether low and high belong to the interval.
+
+    >>> keeps_sign([ONE, -2 * ONE, ONE], ZERO, None, (True, False), strict=False)     # (1 - x)^2
+    True
+    >>> keeps_sign([ONE, -2 * ONE, ONE], ZERO, None, (True, False))
+    False
+    """
+    p = trimmed(p)
+    if not p:
+        return not strict
+    if high is None:  # beyond Cauchy's bound p has no roots
+        high = max(low, ZERO) + 2 + max((abs(c / p[-1]) for c in p), default=ZERO)
+    for end, belongs in zip((low, high), ends, strict=True):
+        value = at(p, end)
+        if belongs and (value < 0 or (strict and value == 0)):
+            return False
+    if low == high:
+        return True
+    # roots of even multiplicity do not change the sign
+    factor = [ONE]
+    for multiplicity, part in enumerate(_square_free(p), start=1):
+        if strict or multiplicity % 2:
+            factor = times(factor, part)
+    if _roots_inside(factor, low, high):
+        return False
+    middle = (low + high) / 2
+    while at(p, middle) == 0:  # at a root of even multiplicity; there are finitely many
+        middle = (low + middle) / 2
+    return at(p, middle) > 0
+
+
+def _remainder(p: Coefficients, q: Coefficients) -> Coefficients:
+    rest = list(p)
+    while len(rest) >= len(q) and rest:
+        factor, shift = rest[-1] / q[-1], len(rest) - len(q)
+        rest = trimmed(
+            [x - factor * q[i - shift] if i >= shift else x for i, x in enumerate(rest)][:-1]
+        )
+    return rest
+
+
+def _common(p: Coefficients, q: Coefficients) -> Coefficients:
+    """The greatest common divisor, with leading coefficient 1."""
+    while q:
+        p, q = q, _remainder(p, q)
+    return [x / p[-1] for x in p]
+
+
+def _slope(p: Coefficients) -> Coefficients:
+    return [i * x for i, x in enumerate(p)][1:]
+
+
+def _square_free(p: Coefficients) -> list[Coefficients]:
+    """Polynomials f1, f2, ... without double roots, p a multiple of f1 f2^2 f3^3 ... (Yun)."""
+    found = []
+    both = _common(p, _slope(p)) if len(p) > 1 else [ONE]
+    rest = divided(p, both)
+    while len(rest) > 1:
+        shared = _common(rest, both) if len(both) > 1 else [ONE]
+        found.append(divided(rest, shared))
+        rest, both = shared, divided(both, shared)
+    return found
+
+
+def _roots_inside(p: Coefficients, low: Fraction, high: Fraction) -> int:
+    """How many roots a polynomial without double roots has strictly between low and high."""
+    for end in (low, high):
+        if len(p) > 1 and at(p, end) == 0:
+            p = divided(p, [-end, ONE])
+    chain = [p, _slope(p)]
+    while len(chain[-1]) > 1:
+        rest = _remainder(chain[-2], chain[-1])
+        if not rest:
+            break
+        chain.append([-x for x in rest])
+
+    def changes(x: Fraction) -> int:
+        signs = [y > 0 for y in (at(f, x) for f in chain) if y != 0]
+        return sum(a != b for a, b in pairwise(signs))
+
+    return changes(low) - changes(high)
+
+
+# ---------------------------------------------------------------------- linear systems
+
+
 def eliminated(
-    matrix: list[dict[int, Polynomial]], right: list[Polynomial]
-) -> tuple[list[Polynomial], Polynomial]:
+    matrix: list[dict[int, Coefficients]], right: list[Coefficients]
+) -> tuple[list[Coefficients], Coefficients]:
     """N and D with `matrix` N = D `right`, D the determinant (Bareiss; zero entries are left out of
     the rows)."""
     n = len(right)
     rows = [
         dict(row) | ({n: side} if side else {}) for row, side in zip(matrix, right, strict=True)
     ]
-    before: Polynomial = [ONE]
+    before: Coefficients = [ONE]
     for k in range(n):
         pivot = next((i for i in range(k, n) if rows[i].get(k)), None)
         if pivot is None:

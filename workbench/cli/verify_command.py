@@ -121,15 +121,15 @@ def _judge(name: str) -> Any:
 
 def _recheck(path: Path, console: Any) -> None:
     """Re-verify every certificate in a file, without the code that found them."""
-    from proofs.certificates import Spoiled, load_checkers, recheck
     from proofs.report import read_json
+    from workbench.checker.recheck import recheck
+    from workbench.checker.spoiled import Spoiled
     from workbench.errors import WorkbenchError
 
     try:
         entries = read_json(path)
     except (OSError, ValueError) as error:
         raise WorkbenchError(f"cannot read {path}: {error}") from None
-    load_checkers()
     count, spoiled = 0, 0
     for entry in entries:
         for certificate in entry["certificates"]:

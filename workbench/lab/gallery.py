@@ -18,32 +18,25 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-import sympy
-
-from workbench.checker import loop_claims as rechecking
+from workbench.checker.recheck import recheck
+from workbench.checker.spoiled import Spoiled
 from workbench.errors import UnknownLabel, WorkbenchError
-from workbench.evaluation.evaluate import evaluate
 from workbench.lab.find import Find
 from workbench.lab.journal import verdict_from_json, verdict_json
 from workbench.lab.shrink import size
 from workbench.lab.statements import Statement, Verdict, as_statement
-from workbench.model.augment import augment
-from workbench.model.json import decode, model_from_json, model_json, policy_from_json
-from workbench.model.policy import Policy
+from workbench.model.json import model_from_json, model_json
 from workbench.model.pomdp import POMDP
 from workbench.sweeps.store import StorageError, check_folder, write_whole
 
 VARIABLE = "WORKBENCH_GALLERY"
 
 _ROOM = 1_000_000
-
-Checker = Callable[[dict[str, Any]], str]
 
 
 class Damaged(WorkbenchError):
@@ -207,22 +200,7 @@ def _value(x: Any) -> Any:
 # ---------------------------------------------------------------------- checking
 
 
-def recheck_find(certificate: dict[str, Any], others: Checker | None = None) -> str:
-    """Verify a certificate; a sentence on what was verified, or an error.
-
-    Parameters
-    ----------
-    others : a checker for the kinds of `evidence`, as `proofs.certificates.recheck` is.
-    """
-    kind = certificate.get("kind")
-    if kind == "falling-step":
-        return _falling_step(certificate)
-    if kind in ("oracle-loop", "oracle-cycle", "every-k"):
-        return rechecking.recheck(certificate)
-    return f"{kind} certificate: no checker for it here" if others is None else others(certificate)
-
-
-def check_entry(entry: GalleryEntry, others: Checker | None = None) -> list[str]:
+def check_entry(entry: GalleryEntry) -> list[str]:
     """Verify everything an entry says; what was verified, line by line. Raises where something is
     not as it says."""
     find = entry.find
@@ -231,8 +209,8 @@ def check_entry(entry: GalleryEntry, others: Checker | None = None) -> list[str]
         if certificate["model"] != entry.record["task"]:
             raise Damaged(f"{entry.name}: a certificate speaks of another task")
         try:
-            said.append(recheck_find(certificate, others))
-        except Exception as error:
+            said.append(recheck(certificate))
+        except Spoiled as error:
             raise Damaged(f"{entry.name}: {certificate.get('kind')} certificate: {error}") from None
     if isinstance(find.statement, Gone):
         return [*said, "the statement was a Python function: not judged again"]
@@ -245,37 +223,3 @@ def check_entry(entry: GalleryEntry, others: Checker | None = None) -> list[str]
             f"{dict(verdict.facts)}"
         )
     return [*said, "judged again in rationals: it holds, with the same numbers"]
-
-
-def _falling_step(certificate: dict[str, Any]) -> str:
-    """The return along a step as a formula in eps, from the evaluator over symbols: its derivative
-    at 0 is the rate."""
-    P = model_from_json(certificate["model"])
-    E = P if certificate["memory"] == "none" else augment(P, certificate["memory"])
-    pi = policy_from_json(E, certificate["policy"])
-    seen = evaluate(E, pi, exact=True, weights=certificate["weights"])
-    eps = sympy.Symbol("eps", positive=True)
-    rows = {decode(o): {decode(a): Fraction(x) for a, x in row} for o, row in certificate["policy"]}
-    moved = {}
-    for o in E.O:
-        row = {a: rows[o].get(a, Fraction(0)) for a in E.A}
-        if seen.reached[o]:
-            q = seen.q.row(o)
-            best = [a for a in E.A if q[a] == max(q.values())]
-            if len(best) != 1:
-                raise rechecking.Spoiled(f"greedy is not unique on {o!r}")
-            row = {
-                a: (1 - eps) * sympy.Rational(str(x)) + (eps if a == best[0] else 0)
-                for a, x in row.items()
-            }
-        moved[o] = {a: x for a, x in row.items() if x != 0}
-    after = sympy.sympify(evaluate(E, Policy.from_mapping(E, moved), exact=True).value)
-    rate = sympy.cancel(sympy.diff(after, eps)).subs(eps, 0)
-    if rate != sympy.Rational(certificate["rate"]) or not rate < 0:
-        raise rechecking.Spoiled(
-            f"the return changes at the rate {rate}, not {certificate['rate']}"
-        )
-    return (
-        f"the return along a step is {sympy.factor(after)}, which falls at first, "
-        f"at the rate {rate}"
-    )

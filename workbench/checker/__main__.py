@@ -1,0 +1,62 @@
+"""`python -m workbench.checker FILE ...`: re-check the certificates in JSON files.
+
+A file holds a certificate, a list of them, or objects with a field `certificates`, such as the
+ledger that `workbench verify --json` writes or a find of the gallery. Exits with status 1 if one
+of them does not hold or if there is none.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from workbench.checker.reader import LARGEST_FILE, read_json
+from workbench.checker.recheck import recheck
+from workbench.checker.spoiled import Spoiled
+
+
+def certificates_in(found: Any, name: str = "") -> Iterator[tuple[str, Any]]:
+    """The certificates of a file, each with the id of what it belongs to."""
+    if isinstance(found, list):
+        for one in found:
+            yield from certificates_in(one, name)
+    elif isinstance(found, dict) and "kind" in found:
+        yield name, found
+    elif isinstance(found, dict):
+        own = str(found.get("id") or found.get("name") or name)
+        for key, inner in found.items():
+            if key == "certificates" or isinstance(inner, dict):
+                yield from certificates_in(inner, own)
+
+
+def main(arguments: list[str]) -> int:
+    """Re-check files; the exit status."""
+    if not arguments or "-h" in arguments or "--help" in arguments:
+        print((__doc__ or "").strip())
+        return 0 if arguments else 2
+    count = spoiled = 0
+    for name in arguments:
+        try:
+            path = Path(name)
+            if path.stat().st_size > LARGEST_FILE:
+                raise Spoiled(f"the file is larger than {LARGEST_FILE:,} bytes")
+            found = list(certificates_in(read_json(path.read_text())))
+        except (OSError, UnicodeDecodeError, Spoiled) as error:
+            print(f"{name}: {error}", file=sys.stderr)
+            return 1
+        for owner, certificate in found:
+            count += 1
+            try:
+                said = recheck(certificate)
+            except Spoiled as error:
+                spoiled += 1
+                said = f"SPOILED: {error}"
+            print(f"{owner}: {said}" if owner else said)
+    print(f"{count - spoiled} of {count} certificates hold")
+    return 1 if spoiled or not count else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
