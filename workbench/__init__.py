@@ -29,6 +29,7 @@ _HOMES = {
     "can_encode_optimal": "workbench.sufficiency.can_encode",
     "equilibria": "workbench.equilibrium.equilibria",
     "subdivide": "workbench.equilibrium.subdivision",
+    "mean_field": "workbench.equilibrium.mean_field",
     "observation_mdp": "workbench.equilibrium.observation_mdp",
     "learn": "workbench.learning.learn",
     "decreasing": "workbench.learning.steps",

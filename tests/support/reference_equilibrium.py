@@ -96,3 +96,30 @@ def equilibria_by_force(P, epsilon: float, sarsa: bool = False, tolerance: float
         if all(q[o, g[o]] >= q[o, a] - tolerance for o, a in q):
             found.append((g, q))
     return found
+
+
+def drift(P, q: dict, epsilon: float, sarsa: bool = False) -> dict:
+    """The expected change of each q(o, a) by one step of a learner, divided by its step size."""
+    rows = {o for o, _ in q}
+    g = {o: max(P.A, key=lambda a, o=o: (q[o, a], -P.A.index(a))) for o in rows}
+    b = epsilon_greedy(P, g, epsilon)
+    d = visits(P, b)
+    everything = sum(d.values())
+    share: dict = dict.fromkeys(rows, 0.0)
+    for (_, o), x in d.items():
+        share[o] += x / everything
+    found = {}
+    for (o, a), row in transitions(P, b).items():
+        target = 0.0
+        for (o_next, r), x in row.items():
+            later = 0.0
+            if o_next is not None:
+                values_there = {c: q[o_next, c] for c in P.A}
+                later = (
+                    sum(b(o_next, c) * y for c, y in values_there.items())
+                    if sarsa
+                    else max(values_there.values())
+                )
+            target += x * (r + float(P.gamma) * later)
+        found[o, a] = share[o] * b(o, a) * (target - q[o, a])
+    return found

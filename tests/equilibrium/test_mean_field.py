@@ -1,0 +1,189 @@
+"""The mean field and its sliding equilibria: fields, flows, shares, and what real runs do."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+import sympy
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from reference_equilibrium import drift
+from strategies import families, pomdps
+
+from pomdps import recall, recall4, recall_variant
+from workbench import POMDP, Policy, QLearning, Sarsa, augment, equilibria, learn, mean_field
+from workbench.equilibrium.greedy_cells import DenseTask
+from workbench.equilibrium.learned_values import target_of
+from workbench.equilibrium.mean_field import CellFields
+from workbench.equilibrium.slides import exact_field, slides, slides_of
+from workbench.errors import NotExact, TooLarge, WorkbenchError, WrongType
+
+TENTH = Fraction(1, 10)
+
+
+@given(st.data())
+@settings(max_examples=25)
+def test_the_field_is_the_expected_change_of_one_step(data):
+    P = augment(data.draw(pomdps(most_observations=2, most_states=3)), data.draw(families(1)))
+    sarsa = data.draw(st.booleans())
+    target = target_of(Sarsa(lam=0) if sarsa else QLearning())
+    task = DenseTask(P, target, 0.25)
+    q = np.random.default_rng(data.draw(st.integers(0, 99))).normal(size=(len(task.rows), len(P.A)))
+    A, c = CellFields(task).of(q.argmax(axis=1))
+    field = (A @ q.ravel() + c).reshape(q.shape)
+    labelled = {
+        (P.O[int(o)], a): q[i, j] for i, o in enumerate(task.rows) for j, a in enumerate(P.A)
+    }
+    expected = drift(P, labelled, 0.25, sarsa)
+    for i, o in enumerate(task.rows):
+        for j, a in enumerate(P.A):
+            assert field[i, j] == pytest.approx(expected[P.O[int(o)], a], abs=1e-9)
+
+
+@given(st.data())
+@settings(max_examples=20)
+def test_fields_in_rationals_and_in_floats_agree(data):
+    P = augment(data.draw(pomdps(most_observations=2, most_states=3)), data.draw(families(1)))
+    target = target_of(data.draw(st.sampled_from([QLearning(), Sarsa(lam=0)])))
+    task = DenseTask(P, target, 0.25)
+    actions = np.zeros(len(P.O), dtype=np.int64)
+    actions[task.rows] = [data.draw(st.integers(0, len(P.A) - 1)) for _ in task.rows]
+    A, c = exact_field(P, target, Fraction(1, 4), Policy.from_actions(P, actions), task.rows)
+    A_float, c_float = task.affine(task.greedy(actions[task.rows]))
+    assert np.allclose([[float(Fraction(str(x))) for x in row] for row in A], A_float, atol=1e-12)
+    assert np.allclose([float(Fraction(str(x))) for x in c], c_float, atol=1e-12)
+
+
+def test_a_flow_ends_at_a_strict_equilibrium_of_its_side():
+    pay = {("l", "l"): 1, ("r", "r"): 3, ("l", "r"): -9, ("r", "l"): -9}
+    P = POMDP.from_functions(
+        name="habit",
+        A=["l", "r"],
+        p=lambda s, a: {("end", pay[s, a]) if s else (a, 0): 1},
+        omega=lambda s: {"o": 1},
+        mu={"": 1},
+        gamma=1,
+        terminal={"end"},
+    )
+    right, left = equilibria(P, QLearning(epsilon=0.1))
+    for e in (left, right):
+        flow = mean_field(P, QLearning(epsilon=0.1), time=500, initial=e.q.raw * 0.9)
+        assert flow.ended == "settled"
+        assert np.abs(flow.mean - e.q.raw).max() < 1e-6
+        assert np.array_equal(flow.policy.actions, e.policy.actions)
+
+
+def test_without_memory_the_variant_slides_at_the_root_of_a_quadratic():
+    P = recall_variant()
+    (slide,) = slides(P, QLearning(epsilon=TENTH), Policy.deterministic(P, {"o": 0}), "o", 1)
+    x = sympy.Symbol("x")
+    assert slide.polynomial == 36684 * x**2 - 37064 * x + 361
+    assert slide.attracts
+    assert slide.actions == (0, 1)
+    assert slide.high - slide.low <= Fraction(1, 10**12)
+    flow = mean_field(P, QLearning(epsilon=0.1), time=1000, dt=0.02)
+    assert flow.ended == "sliding"
+    assert flow.policy["o", 1] == pytest.approx(slide.share, abs=1e-3)
+    assert np.abs(flow.mean - slide.q).max() < 0.05
+
+
+def test_runs_slide_with_the_variant_the_better_the_smaller_their_steps():
+    """The share of the worse action exceeds the predicted one; with a sixteenth of the step, by less
+    than a third of that excess."""
+    P = recall_variant()
+    (slide,) = slides(P, QLearning(epsilon=TENTH), Policy.deterministic(P, {"o": 0}), "o", 1)
+    excess, error = {}, {}
+    for step, steps in ((1.6e-3, 2_000_000), (1e-4, 16_000_000)):
+        learner = QLearning(epsilon=0.1, step=step, initial=-4)
+        run = learn(P, learner, steps=steps, seeds=6, every=1000)
+        share = run.actions[:, steps // 4000 :, 0].mean(axis=1)
+        excess[step] = share.mean() - slide.share
+        error[step] = share.std(ddof=1) / np.sqrt(len(share))
+    assert abs(excess[1e-4]) < excess[1.6e-3] / 3
+    assert excess[1.6e-3] - excess[1e-4] > 5 * (error[1e-4] + error[1.6e-3])
+
+
+def test_with_one_bit_recall4_slides_at_the_root_of_a_cubic():
+    E = augment(recall4(), "B1")
+    flow = mean_field(E, QLearning(epsilon=0.1), time=3000, dt=0.1)
+    (slide,) = slides_of(flow, TENTH)
+    x = sympy.Symbol("x")
+    assert slide.polynomial == 1944 * x**3 - 29556 * x**2 + 26882 * x + 365
+    assert slide.attracts
+    assert slide.o == ("0", "o")
+    assert "attracting" in repr(slide)
+    off = {}
+    for dt in (0.1, 0.02):  # Euler steps are right up to O(dt)
+        near = mean_field(E, QLearning(epsilon=0.1), time=600, dt=dt, initial=slide.q)
+        off[dt] = np.nanmax(np.abs(near.q.raw - slide.q))
+    assert off[0.02] < off[0.1] / 3
+    assert off[0.02] < 1e-3
+
+
+@pytest.mark.slow
+def test_recall4_agrees_with_its_mean_field_only_when_steps_are_tiny():
+    """With steps of 1/1000 noise keeps the learner at another policy; at 2/100000 it slides."""
+    E = augment(recall4(), "B1")
+    flow = mean_field(E, QLearning(epsilon=0.1), time=1500, dt=0.05)
+    off = {}
+    for step, steps in ((1e-3, 4_000_000), (2e-5, 200_000_000)):
+        run = learn(E, QLearning(epsilon=0.1, step=step), steps=steps, seeds=2)
+        off[step] = np.abs(run.tables["q"].mean(axis=0) - flow.q.raw)[flow.rows].max()
+    assert off[2e-5] < 0.02
+    assert off[1e-3] > 0.1
+
+
+def test_where_two_policies_do_not_tie_there_is_no_slide():
+    P = POMDP.from_functions(
+        name="one step",
+        A=[0, 1],
+        p=lambda s, a: {("end", a): 1},
+        omega=lambda s: {"o": 1},
+        mu={"s": 1},
+        gamma=1,
+        terminal={"end"},
+    )
+    assert slides(P, QLearning(epsilon=TENTH), Policy.deterministic(P, {"o": 0}), "o", 1) == []
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda P: mean_field("recall", QLearning()), WrongType, "needs a POMDP"),
+        (lambda P: mean_field(P, QLearning(epsilon=0)), WorkbenchError, "never updated"),
+        (lambda P: mean_field(P, QLearning(), time=-1), WorkbenchError, "time must be a positive"),
+        (lambda P: mean_field(P, QLearning(), dt=2), WorkbenchError, "at most 1"),
+        (
+            lambda P: mean_field(P, QLearning(), initial=[[1, 2]]),
+            WorkbenchError,
+            "1 rows and 3 act",
+        ),
+        (
+            lambda P: slides(P, QLearning(), Policy.deterministic(P, {"o": 1}), "o", 2),
+            NotExact,
+            "an exact epsilon",
+        ),
+        (
+            lambda P: slides(
+                P, QLearning(epsilon=TENTH), Policy.deterministic(P, {"o": 1}), "o", 1
+            ),
+            WorkbenchError,
+            "takes a=1 on o=o already",
+        ),
+        (
+            lambda P: slides(P, Sarsa(epsilon=TENTH), Policy.deterministic(P, {"o": 1}), "o", 2),
+            WorkbenchError,
+            "one-step targets",
+        ),
+    ],
+)
+def test_bad_arguments_are_refused(call, error, message):
+    with pytest.raises(error, match=message):
+        call(recall())
+
+
+def test_tables_too_large_to_interpolate_are_named():
+    E = augment(recall4(), "B3")
+    pi = Policy.deterministic(E, {}, otherwise=(1, "000"))
+    with pytest.raises(TooLarge, match="256 entries that matter; up to 64"):
+        slides(E, QLearning(epsilon=TENTH), pi, ("000", "o"), (2, "000"))

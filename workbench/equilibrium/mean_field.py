@@ -1,0 +1,233 @@
+"""The mean field of a learner: what its table does when the steps are small.
+
+In time t = (step size) x (number of steps) the table follows, as the step goes to zero,
+
+    dq(o,a)/dt = d_b(o) b(a|o) [ T_b q (o,a) - q(o,a) ],        b = epsilon-greedy on q
+
+d_b(o) the share of steps spent in o, T_b the learner's target (`learned_values`). In the inside of
+a cell of greedy policies this is affine, dq/dt = A q + c; the right side jumps where a row ties, and
+a solution there follows a mixture of the fields around it (Filippov 1988): it may *slide* along the
+tie, as a chattering learner does on average.
+
+`mean_field` follows it with Euler steps of length dt, greedy ties going to the first action: near a
+tie the greedy action alternates, and the share of time that each had is the mixture. So the answer
+is that of a differential inclusion up to O(dt), and every `Flow` tells what it was doing at its end:
+
+    settled      one greedy policy, q no longer moves
+    sliding      greedy policies alternate, q moves by no more than O(dt)
+    moving       q still moves: a cycle, or more time is needed
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.equilibrium.greedy_cells import DenseTask, Floats
+from workbench.equilibrium.learned_values import check_epsilon, target_of
+from workbench.errors import NotExact, WorkbenchError, WrongType
+from workbench.learning.learners import Learner
+from workbench.model.numbers import is_symbolic, to_float
+from workbench.model.policy import Policy
+from workbench.model.pomdp import POMDP
+from workbench.model.table import Table
+
+TAIL = 0.2
+"""The last part of a flow, over which it is judged."""
+
+
+@dataclass(frozen=True, eq=False)
+class Flow:
+    """A solution of the mean field.
+
+    Attributes
+    ----------
+    rows : the places of the observations that matter.
+    times : `times[k]`; tables : `tables[k, row, a]`, q at these times.
+    shares : `shares[row, a]`, how much of the tail each action was the greedy one.
+    switches : how often the greedy policy changed in the tail.
+    spread : the largest distance of an entry of q from its mean over the tail; drift : how far the
+        means of the tail's two halves lie apart.
+    dt : the length of the Euler steps.
+    """
+
+    P: POMDP
+    learner: Learner
+    rows: NDArray[np.int64]
+    times: Floats
+    tables: Floats
+    shares: Floats
+    mean: Floats
+    switches: int
+    spread: float
+    drift: float
+    dt: float
+
+    @property
+    def ended(self) -> str:
+        """ "settled", "sliding" or "moving"."""
+        if self.spread > 20 * self.dt * max(1.0, float(np.abs(self.mean).max())):
+            return "moving"
+        return "sliding" if self.switches else "settled"
+
+    @property
+    def policy(self) -> Policy:
+        """The greedy policy of the tail, as a mixture: the share of time of each greedy action."""
+        table = np.zeros((len(self.P.O), len(self.P.A)))
+        table[:, 0] = 1.0
+        table[self.rows] = self.shares
+        return Policy(self.P, table)
+
+    @property
+    def q(self) -> Table:
+        """The mean table of the tail."""
+        raw = np.full((len(self.P.O), len(self.P.A)), np.nan)
+        raw[self.rows] = self.mean
+        return Table(raw, self.P.O, self.P.A, None, "q(o, a)")
+
+    def __repr__(self) -> str:
+        mixed = int(((self.shares > 0.001) & (self.shares < 0.999)).any(axis=1).sum())
+        return (
+            f"mean field of {self.learner.kind} on {self.P.name}, time {self.times[-1]:g}: "
+            f"{self.ended}; {mixed} of {len(self.rows)} rows mixed, {self.switches:,} switches, "
+            f"spread {self.spread:.2g}"
+        )
+
+
+class CellFields:
+    """The affine fields of the cells that were met so far."""
+
+    def __init__(self, task: DenseTask):
+        self.task = task
+        self.known: dict[bytes, tuple[Floats, Floats]] = {}
+
+    def of(self, actions: NDArray[np.int64]) -> tuple[Floats, Floats]:
+        key = actions.tobytes()
+        if key not in self.known:
+            self.known[key] = self.task.affine(self.task.greedy(actions))
+        return self.known[key]
+
+
+def dense_task(P: Any, learner: Any, n: int = 1) -> DenseTask:
+    """P and a learner's target in floats, refused where there is no mean field in floats."""
+    if not isinstance(P, POMDP):
+        raise WrongType(f"mean_field needs a POMDP, not {P!r}")
+    target = target_of(learner, n)
+    if learner.gamma is not None:
+        P = P.with_gamma(learner.gamma)
+    epsilon = check_epsilon(learner.epsilon)
+    if P.symbols or is_symbolic(epsilon):
+        raise NotExact(f"{P.name} holds symbols; a mean field is followed in floats")
+    task = DenseTask(P, target, to_float(epsilon))
+    if epsilon == 0:
+        raise WorkbenchError("with epsilon 0 actions that are not greedy are never updated")
+    if not task.ends:
+        raise WorkbenchError(
+            f"{P.name} has behaviours under which nothing ends; the mean field is that of tasks "
+            "whose episodes end"
+        )
+    return task
+
+
+def mean_field(
+    P: POMDP,
+    learner: Learner,
+    time: float = 1000.0,
+    dt: float = 0.01,
+    initial: Any = None,
+    *,
+    kept: int = 1000,
+    n: int = 1,
+) -> Flow:
+    """Follow the mean field of a learner from a table on.
+
+    Parameters
+    ----------
+    time : how long; a run of N steps of size alpha corresponds to the time N alpha.
+    dt : the length of an Euler step; a learner's own step size makes it chatter as the learner
+        does, without the noise.
+    initial : the table to start from, `[row, a]` over the observations that matter or `[o, a]` over
+        all; by default the learner's initial value everywhere.
+    kept : how many tables are kept, evenly spread over time.
+    n : makes n-step Sarsa of Sarsa(lam=0).
+
+    >>> from fractions import Fraction
+    >>> from workbench.learning.learners import QLearning
+    >>> P = POMDP.from_functions(name="one step", A=[0, 1], p=lambda s, a: {("end", a): 1}, omega=lambda s: {"o": 1},
+    ...                          mu={"s": 1}, gamma=1, terminal={"end"})
+    >>> flow = mean_field(P, QLearning(epsilon=0.5, initial=0), time=100)
+    >>> flow.ended, flow.q.raw.round(3).tolist(), flow.policy["o", 1]
+    ('settled', [[0.0, 1.0]], 1.0)
+    """
+    task = dense_task(P, learner, n)
+    for name, x in (("time", time), ("dt", dt)):
+        if isinstance(x, bool) or not isinstance(x, int | float) or not 0 < x < np.inf:
+            raise WorkbenchError(f"{name} must be a positive number, not {x!r}")
+    if dt > 1:
+        raise WorkbenchError(f"dt must be at most 1, the largest step of a learner, not {dt}")
+    q = _start(task, learner, initial)
+    steps = max(10, round(time / dt))
+    return _follow(task, learner, q, steps, dt, min(kept, steps))
+
+
+def _start(task: DenseTask, learner: Any, initial: Any) -> Floats:
+    rows, nA = task.rows, task.nA
+    if initial is None:
+        return np.full(len(rows) * nA, float(learner.initial))
+    q = np.asarray(initial, dtype=float)
+    if q.shape == (len(task.P.O), nA) and len(rows) != len(task.P.O):
+        q = q[rows]
+    if q.shape != (len(rows), nA) or not np.isfinite(q).all():
+        raise WorkbenchError(
+            f"initial is a table of {len(rows)} rows and {nA} actions without gaps, not of shape "
+            f"{q.shape}"
+        )
+    return q.reshape(-1).copy()
+
+
+def _follow(task: DenseTask, learner: Learner, q: Floats, steps: int, dt: float, kept: int) -> Flow:
+    fields = CellFields(task)
+    shape = (len(task.rows), task.nA)
+    at = np.unique(np.linspace(0, steps, kept + 1).round().astype(int))
+    tables, k = np.empty((len(at), *shape)), 0
+    tail = int(steps * (1 - TAIL))
+    middle = (tail + steps) // 2
+    counts = np.zeros(shape)
+    sums = np.zeros((2, q.size))
+    low, high = np.full(q.size, np.inf), np.full(q.size, -np.inf)
+    switches, before = 0, b""
+    index = np.arange(shape[0])
+    for step in range(steps + 1):
+        if k < len(at) and step == at[k]:
+            tables[k], k = q.reshape(shape), k + 1
+        if step == steps:
+            break
+        actions = q.reshape(shape).argmax(axis=1)
+        A, c = fields.of(actions)
+        if step >= tail:
+            counts[index, actions] += 1
+            sums[int(step >= middle)] += q
+            np.minimum(low, q, out=low)
+            np.maximum(high, q, out=high)
+            key = actions.tobytes()
+            switches += int(key != before and before != b"")
+            before = key
+        q = q + dt * (A @ q + c)
+    halves = sums / np.array([[middle - tail], [steps - middle]])
+    mean = sums.sum(axis=0) / (steps - tail)
+    return Flow(
+        P=task.P,
+        learner=learner,
+        rows=task.rows,
+        times=at * dt,
+        tables=tables,
+        shares=counts / counts.sum(axis=1, keepdims=True),
+        mean=mean.reshape(shape),
+        switches=switches,
+        spread=float(np.maximum(high - mean, mean - low).max()),
+        drift=float(np.abs(halves[0] - halves[1]).max()),
+        dt=dt,
+    )
