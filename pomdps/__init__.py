@@ -1,27 +1,25 @@
-"""Tasks as exact POMDPs, one module for each family, each with its known answers beside it."""
+"""Tasks as exact POMDPs, one record for each (`pomdps.task`), modules by family.
 
-from pomdps.classics import load_unload, short_corridor, shuttle, tiger
-from pomdps.grids import gravity
-from pomdps.hallway import hallway_cookie, hallway_keys
-from pomdps.mazes import cheese_maze, four_by_three, heaven_hell, t_maze
-from pomdps.minigrid_tasks import memory_s7, red_blue_doors
-from pomdps.recalls import recall, recall4, recall_variant
+`from pomdps import recall` is the function that makes a task, `TASKS["recall"]` its record: title,
+text, source, drawing and known answers.
+"""
 
-__all__ = [
-    "cheese_maze",
-    "four_by_three",
-    "gravity",
-    "hallway_cookie",
-    "hallway_keys",
-    "heaven_hell",
-    "load_unload",
-    "memory_s7",
-    "recall",
-    "recall4",
-    "recall_variant",
-    "red_blue_doors",
-    "short_corridor",
-    "shuttle",
-    "t_maze",
-    "tiger",
-]
+import importlib
+import pkgutil
+from collections.abc import Callable
+
+from pomdps.task import TASKS
+from workbench.model.pomdp import POMDP
+
+for _module in pkgutil.iter_modules(__path__):
+    importlib.import_module(f"{__name__}.{_module.name}")
+TASKS.update({name: TASKS.pop(name) for name in sorted(TASKS)})
+globals().update({name: record.make for name, record in TASKS.items()})
+
+__all__ = ["TASKS", *TASKS]
+
+
+def __getattr__(name: str) -> Callable[..., POMDP]:
+    """Tasks are attributes already; this tells type checkers so, and everybody else what is
+    missing."""
+    raise AttributeError(f"module 'pomdps' has no attribute {name!r}; tasks: {', '.join(TASKS)}")

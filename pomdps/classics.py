@@ -1,7 +1,7 @@
 """Small tasks that every paper on partial observability uses: tiger, shuttle, load-unload, the
 short corridor.
 
-Each is exact and says where its numbers come from; `KNOWN` holds sizes and known answers.
+Each is exact and says where its numbers come from.
 Continuing tasks stay continuing: tiger has an episodic variant too, because opening a door draws
 the next tiger anew.
 """
@@ -12,6 +12,8 @@ import math
 from fractions import Fraction
 from typing import Any
 
+from pomdps.drawing import Drawing, Grid
+from pomdps.task import task
 from workbench.errors import WorkbenchError
 from workbench.model.numbers import Number, number
 from workbench.model.pomdp import POMDP
@@ -36,59 +38,22 @@ def short_corridor_value(p: Any) -> Any:
     return (2 * p - 4) / (p * (1 - p))
 
 
-KNOWN: dict[str, dict[str, Any]] = {
-    "tiger": {
-        "source": (
-            "Kaelbling, Littman and Cassandra 1998, Section 5.1; tiger.95.POMDP of pomdp-solve"
-        ),
+@task(
+    title="The tiger problem: two doors, a tiger behind one of them",
+    text="Listen or open a door. Listening costs 1 and hears the right side with probability 17/20; "
+    "opening pays 10, or -100 at the tiger's door, and then the tiger is placed anew. A state is "
+    "(where the tiger is, what was heard last).",
+    source="Kaelbling, Littman and Cassandra 1998, Section 5.1; tiger.95.POMDP of pomdp-solve",
+    known={
         "states": 6,  # two tigers, each with the three last observations
         "observations": 3,
         "actions": 3,
         "best": _tiger_best(),  # = 19.3714, the published value; closed form in _tiger_best
         "always listen": Fraction(-20),
-        "best deterministic memoryless": Fraction(
-            -20
-        ),  # by enumeration: nothing beats listening for ever
+        # by enumeration: nothing beats listening for ever
+        "best deterministic memoryless": Fraction(-20),
     },
-    "shuttle": {
-        "source": "Chrisman 1992; shuttle.95.POMDP of pomdp-solve",
-        "states": 8,
-        "observations": 5,
-        "actions": 3,
-        "best": 32.889725,  # by value iteration; history suffices for the value of full information
-        "full information": 32.889725,
-        "best deterministic memoryless": 18.923360,  # by enumeration
-    },
-    "load_unload": {
-        "source": (
-            "Peshkin, Meuleau and Kaelbling 1999; loadunload.pomdp of gym-pomdps (D. Aberdeen 2001)"
-        ),
-        "states": lambda length: 2 * length,
-        "observations": lambda length: 3 if length > 2 else 2,
-        "actions": 2,
-        "best": lambda length, gamma: (
-            1 / (1 - gamma ** (length - 1))
-        ),  # one unit at each end, for ever
-        "best deterministic memoryless": lambda length, gamma: (
-            1 + gamma ** (length - 1)
-        ),  # length > 2: one trip
-    },
-    "short_corridor": {
-        "source": "Sutton and Barto 2018, Example 13.1",
-        "states": 4,
-        "observations": 1,
-        "actions": 2,
-        "best memoryless": -6 - 4 * math.sqrt(2),  # = -11.66
-        "right with probability": 2 - math.sqrt(2),  # = 0.586
-        "epsilon-greedy right": short_corridor_value(Fraction(19, 20)),  # epsilon 0.1: -44.2
-        "epsilon-greedy left": short_corridor_value(Fraction(1, 20)),  # -82.1
-        "best": Fraction(-3),  # right, then left (the actions are switched), then right
-    },
-}
-"""Sizes and known answers. `best` is the best history-based value from the start, at the task's own
-gamma."""
-
-
+)
 def tiger(
     gamma: Number = DISCOUNT, hears: Number = Fraction(17, 20), episodic: bool = False
 ) -> POMDP:
@@ -176,6 +141,20 @@ _SEEN: tuple[dict[str, int], ...] = (  # in tenths
 )
 
 
+@task(
+    title="Shuttle: carry supplies between two space stations",
+    text="Dock by backing into a station, in turn; docking pays 10, bumping costs 3. LRV and MRV "
+    "are the least and the most recently visited station; the view is unreliable from afar.",
+    source="Chrisman 1992; shuttle.95.POMDP of pomdp-solve",
+    known={
+        "states": 8,
+        "observations": 5,
+        "actions": 3,
+        "best": 32.889725,  # by value iteration; history suffices for the value of full information
+        "full information": 32.889725,
+        "best deterministic memoryless": 18.923360,  # by enumeration
+    },
+)
 def shuttle(gamma: Number = DISCOUNT) -> POMDP:
     """Carry supplies between two space stations by backing into them; bumping costs 3, docking pays
     10. [Chrisman 1992]
@@ -207,6 +186,28 @@ def shuttle(gamma: Number = DISCOUNT) -> POMDP:
     )
 
 
+@task(
+    title="Load and unload: a cart on a road",
+    text="Load at the left end, unload at the right end, see only where the ends are. A state is "
+    "(position, empty or loaded); acting at the left end while empty, or at the right end while "
+    "loaded, pays 1. One bit of memory is enough.",
+    source="Peshkin, Meuleau and Kaelbling 1999; loadunload.pomdp of gym-pomdps (D. Aberdeen 2001)",
+    known={
+        "states": lambda length: 2 * length,
+        "observations": lambda length: 3 if length > 2 else 2,
+        "actions": 2,
+        # one unit at each end, for ever
+        "best": lambda length, gamma: 1 / (1 - gamma ** (length - 1)),
+        # length > 2: one trip
+        "best deterministic memoryless": lambda length, gamma: 1 + gamma ** (length - 1),
+    },
+    drawing=Drawing(
+        "L...U",
+        "L the pile to load from, U where to unload",
+        Grid.of_blocks("L...U"),
+        lambda s, o: (s[0], 0),
+    ),
+)
 def load_unload(length: int = 5, gamma: Number = DISCOUNT, start: str = "pile") -> POMDP:
     """A cart on a road: load at the left end, unload at the right end, see only where the ends are.
     [Peshkin et al. 1999]
@@ -254,6 +255,28 @@ def load_unload(length: int = 5, gamma: Number = DISCOUNT, start: str = "pile") 
     )
 
 
+@task(
+    title="The short corridor with switched actions",
+    text="Three cells that look alike, -1 a step, the goal on the right; in the second cell left "
+    "and right are switched. Only stochastic policies do well without memory.",
+    source="Sutton and Barto 2018, Example 13.1",
+    known={
+        "states": 4,
+        "observations": 1,
+        "actions": 2,
+        "best memoryless": -6 - 4 * math.sqrt(2),  # = -11.66
+        "right with probability": 2 - math.sqrt(2),  # = 0.586
+        "epsilon-greedy right": short_corridor_value(Fraction(19, 20)),  # epsilon 0.1: -44.2
+        "epsilon-greedy left": short_corridor_value(Fraction(1, 20)),  # -82.1
+        "best": Fraction(-3),  # right, then left (the actions are switched), then right
+    },
+    drawing=Drawing(
+        "A!.G",
+        "A the start, ! left and right are switched, G the goal",
+        Grid.of_blocks("A!.G"),
+        lambda s, o: (s, 0),
+    ),
+)
 def short_corridor(gamma: Number = 1) -> POMDP:
     """The short corridor with switched actions: three cells that look alike, -1 a step, the goal on
     the right.

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from pomdps.drawing import ARROWS, Drawing, Grid
+from pomdps.task import task
 from workbench.errors import WorkbenchError
 from workbench.model.numbers import Number, number
 from workbench.model.pomdp import POMDP
@@ -27,61 +29,29 @@ FIGURE = """
 | A               B |
 +---+---+---+---+---+
 """
-"""The paper's drawing: A the agent, B the button, C the cookie; `-` and `|` between two cells are
-walls."""
+"""The paper's drawing; `-` and `|` between two cells are walls."""
 
-MOVES = {"up": (0, 1), "down": (0, -1), "left": (-1, 0), "right": (1, 0)}
-
-KNOWN = {
-    "states": 50,
-    "observations": 25,
-    "actions": 4,
-    "steps": 12,  # of the best policy: 4 to the button, 4 back, 4 up
-    "best": Fraction(19, 20) ** 11,  # full information and best history-based; = 0.568800...
-    "best memoryless": 0.010263,  # to six digits; deterministic, found by exhaustive search
-}
+MOVES = ARROWS
 
 
-class Grid:
-    """Cells, walls and marks of a drawing such as `FIGURE`; (x, y) with x to the right and y up."""
-
-    def __init__(self, drawing: str):
-        lines = drawing.strip("\n").split("\n")
-        self.width = (len(lines[0]) - 1) // 4
-        self.height = (len(lines) - 1) // 2
-        self.marks: dict[str, tuple[int, int]] = {}
-        self._walls: set[tuple[tuple[int, int], tuple[int, int]]] = set()
-        for y in range(self.height):
-            row = 2 * (self.height - 1 - y) + 1
-            for x in range(self.width):
-                column = 4 * x + 2
-                if (mark := lines[row][column]) != " ":
-                    self.marks[mark] = (x, y)
-                if lines[row][column + 2] == "|":
-                    self._wall((x, y), (x + 1, y))
-                if lines[row - 1][column] == "-":
-                    self._wall((x, y), (x, y + 1))
-                if lines[row + 1][column] == "-":
-                    self._wall((x, y), (x, y - 1))
-                if lines[row][column - 2] == "|":
-                    self._wall((x, y), (x - 1, y))
-
-    def _wall(self, one: tuple[int, int], other: tuple[int, int]) -> None:
-        self._walls |= {(one, other), (other, one)}
-
-    @property
-    def cells(self) -> list[tuple[int, int]]:
-        return [(x, y) for y in range(self.height) for x in range(self.width)]
-
-    def has_wall(self, cell: tuple[int, int], move: tuple[int, int]) -> bool:
-        """Whether a wall stands between a cell and its neighbour."""
-        return (cell, (cell[0] + move[0], cell[1] + move[1])) in self._walls
-
-    def go(self, cell: tuple[int, int], move: tuple[int, int]) -> tuple[int, int]:
-        """Where a move leads: a blocked one stays."""
-        return cell if self.has_wall(cell, move) else (cell[0] + move[0], cell[1] + move[1])
-
-
+@task(
+    title="Gravity: fetch a cookie against a force that a button turns off",
+    text="The agent sees its cell and not the force. With the force on, up moves down with "
+    "probability 9/10. Entering the button's cell toggles the force; entering the cookie's cell "
+    "pays 1 and ends the episode. A state is (cell, force).",
+    source="Section 4, Figure 2",
+    known={
+        "states": 50,
+        "observations": 25,
+        "actions": 4,
+        "steps": 12,  # of the best policy: 4 to the button, 4 back, 4 up
+        "best": Fraction(19, 20) ** 11,  # full information and history-based; = 0.568800...
+        "best memoryless": 0.010263,  # to six digits; deterministic, found by exhaustive search
+    },
+    drawing=Drawing(
+        FIGURE, "A the start, B the button, C the cookie", Grid(FIGURE), lambda s, o: s[0]
+    ),
+)
 def gravity(
     press: str = "enter", p_down: Number = Fraction(9, 10), gamma: Number = Fraction(19, 20)
 ) -> POMDP:

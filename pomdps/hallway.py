@@ -25,6 +25,8 @@ from collections.abc import Callable, Iterator
 from fractions import Fraction
 from typing import Any
 
+from pomdps.drawing import Drawing, Grid
+from pomdps.task import task
 from workbench.errors import WorkbenchError
 from workbench.model.numbers import Number, number
 from workbench.model.pomdp import POMDP
@@ -71,7 +73,6 @@ COOKIE = """
 #c.c###########
 ###############
 """
-"""A the agent's start, B the button, c the sites of the cookie."""
 
 KEYS = """
 ###############
@@ -92,41 +93,16 @@ KEYS = """
 #k.k###########
 ###############
 """
-"""A the agent's start, k the sites of the keys, D the doors, G the coffee."""
 
 MOVES = {"up": (-1, 0), "down": (1, 0), "left": (0, -1), "right": (0, 1)}
 
-KNOWN: dict[str, dict[str, Any]] = {
-    "hallway_cookie": {
-        "states": 309,
-        "observations": 102,
-        "cells": 62,
-        "cycle": 38,  # steps per cookie, seeing everything and never slipping: 19 from the button and 19 back
-        "cycle by history": 42,  # with the room of the cookie to be found out: half the time 8 steps more
-        "best with full information": 2.152562,  # gamma 99/100, to six digits, as the next one
-        "best": 1.911209,  # history-based
-        "steps per cookie": 45.381913,  # of the best history-based policy for the average reward
-    },
-    "hallway_keys": {
-        "states": 622,
-        "observations": 212,
-        "cells": 54,
-        "cycle": 59,  # 8 to a key, 15 to the first door, 15 and 17 for the second, 4 to the coffee
-        "cycle by history": Fraction(
-            185, 3
-        ),  # when both keys are in the room not looked at first: 8 steps more
-        "best with full information": 1.135726,
-        "best": 1.071766,
-        "steps per coffee": 66.184441,
-    },
-    "hallway_keys that ends": {
-        "states": 623,
-        "observations": 213,
-        "best with full information": 0.534618,
-        "best": 0.520010,
-    },
+ENDING_KEYS = {
+    "states": 623,
+    "observations": 213,
+    "best with full information": 0.534618,
+    "best": 0.520010,
 }
-"""Sizes, and answers of dynamic programming over states and over reachable beliefs."""
+"""What is known of `hallway_keys(ends=True)`."""
 
 
 class Plan:
@@ -177,6 +153,38 @@ def _slipping(
     return p
 
 
+def _placed(s: Any, o: Any) -> tuple[int, int]:
+    """The cell of a state, counted from the bottom left."""
+    (row, column), *_ = s
+    return column, _ROWS - 1 - row
+
+
+_ROWS = len(ROOMS.strip("\n").split("\n"))
+
+
+@task(
+    title="The cookie world: press a button, look for the cookie",
+    text="Entering the button's cell puts a cookie on one of four sites, each equally likely; "
+    "reaching it pays 1, for ever. The agent sees its cell and what lies in the room that it is "
+    "in; one move in twenty goes astray. A state is (cell, the site of the cookie or None).",
+    source="Section 6, Appendix D.2; Toro Icarte et al. 2019",
+    known={  # answers of dynamic programming over states and over reachable beliefs
+        "states": 309,
+        "observations": 102,
+        "cells": 62,
+        "cycle": 38,  # steps per cookie, seeing all and never slipping: 19 from the button and back
+        "cycle by history": 42,  # the cookie's room to be found out: half the time 8 steps more
+        "best with full information": 2.152562,  # gamma 99/100, to six digits, as the next one
+        "best": 1.911209,  # history-based
+        "steps per cookie": 45.381913,  # of the best history-based policy for the average reward
+    },
+    drawing=Drawing(
+        COOKIE,
+        "A the start, B the button, c the sites of the cookie, # walls",
+        Grid.of_blocks(COOKIE),
+        _placed,
+    ),
+)
 def hallway_cookie(slip: Number = Fraction(1, 20), gamma: Number = Fraction(99, 100)) -> POMDP:
     """The cookie world; a state is (cell, the site of the cookie or None).
 
@@ -216,6 +224,31 @@ def hallway_cookie(slip: Number = Fraction(1, 20), gamma: Number = Fraction(99, 
     )
 
 
+@task(
+    title="The keys world: two keys, two doors, and coffee behind them",
+    text="The agent carries one key at a time, picked up on entering its cell; a key opens one "
+    "door. Reaching the coffee pays 1 and begins anew, for ever. The keys start in the north room, "
+    "in the south room or one in each. A state is (cell, what is carried, sites with keys, closed "
+    "doors).",
+    source="Section 6, Appendix D.2; Toro Icarte et al. 2019",
+    known={
+        "states": 622,
+        "observations": 212,
+        "cells": 54,
+        "cycle": 59,  # 8 to a key, 15 to the first door, 15 and 17 for the second, 4 to the coffee
+        # when both keys are in the room not looked at first: 8 steps more
+        "cycle by history": Fraction(185, 3),
+        "best with full information": 1.135726,
+        "best": 1.071766,
+        "steps per coffee": 66.184441,
+    },
+    drawing=Drawing(
+        KEYS,
+        "A the start, k the sites of the keys, D the doors, G the coffee, # walls",
+        Grid.of_blocks(KEYS),
+        _placed,
+    ),
+)
 def hallway_keys(
     slip: Number = Fraction(1, 20), gamma: Number = Fraction(99, 100), ends: bool = False
 ) -> POMDP:

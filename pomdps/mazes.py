@@ -1,7 +1,7 @@
 """Mazes in which cells look alike: the cheese maze, the 4x3 maze, T-mazes, heaven and hell.
 
 Start states show their observation before the first action. The files of `pomdp-solve` define no
-such observation, and values published for them begin with none: `KNOWN` says which is which.
+such observation, and values published for them begin with none: what is `known` of a task says which is which.
 """
 
 from __future__ import annotations
@@ -9,6 +9,8 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
+from pomdps.drawing import COMPASS, Drawing, Grid
+from pomdps.task import task
 from workbench.errors import WorkbenchError
 from workbench.model.numbers import Number, number
 from workbench.model.pomdp import POMDP
@@ -17,52 +19,10 @@ DISCOUNT = Fraction(19, 20)
 MOVES = {"N": (-1, 0), "S": (1, 0), "E": (0, 1), "W": (0, -1)}
 """(row, column), rows counted from the top."""
 
-KNOWN: dict[str, dict[str, Any]] = {
-    "cheese_maze": {
-        "source": "McCallum 1993; cheese.95.POMDP of pomdp-solve",
-        "states": 11,
-        "observations": 7,
-        "actions": 4,
-        "best": 3.578880,  # value iteration on the 15 reachable beliefs
-        "best without a first observation": 3.486207,  # the convention of pomdp-solve
-        "full information": 3.936065,
-        "best deterministic memoryless": 0.557722,  # by enumeration
-    },
-    "four_by_three": {
-        "source": "Parr and Russell 1995; 4x3.95.POMDP of pomdp-solve, whose 0.111111 is 1/9 and "
-        "whose move east from 9 "
-        "goes astray to 8 where the maze has a wall",
-        "states": 11,
-        "observations": 6,
-        "actions": 4,
-        "full information": 2.481438,  # value iteration; an upper bound for every history-based policy
-        "best deterministic memoryless": 0.429290,  # by enumeration; 0.416193 with the entry of the file
-    },
-    "t_maze": {
-        "source": "Bakker 2001; tmaze5.POMDP of lambda_discrepancy has n = 5",
-        "states": lambda n: 2 * (n + 2) + 1,
-        "observations": 5,
-        "actions": 4,
-        "best": lambda n, gamma: (
-            4 * gamma ** (n + 1)
-        ),  # n + 1 steps to the junction, then the right way
-        "best memoryless": lambda n, gamma: (
-            Fraction(39, 20) * gamma ** (n + 1)
-        ),  # a coin at the junction
-    },
-    "heaven_hell": {
-        "source": "Geffner and Bonet 1998 (attributed to S. Thrun); heavenhell.POMDP of "
-        "lambda_discrepancy",
-        "states": 21,
-        "observations": 12,
-        "actions": 4,
-        "best": Fraction(99, 100)
-        ** 10,  # 3 steps to the priest, 3 back, 4 to heaven, paid on leaving it
-        "best deterministic memoryless": Fraction(0),  # half heaven, half hell, or neither
-    },
-}
-"""Sizes and known answers. `best` is the best history-based value from the start, at the task's own
-gamma."""
+
+def _placed(cells: dict[tuple[int, int], int], rows: int) -> dict[int, tuple[int, int]]:
+    """For each number of a cell where it is, counted from the bottom left."""
+    return {number: (column, rows - 1 - row) for (row, column), number in cells.items()}
 
 
 # ---------------------------------------------------------------------- the cheese maze
@@ -83,15 +43,35 @@ _CHEESE = {
 _CHEESE_SEEN = (0, 1, 2, 1, 3, 4, 4, 4, 5, 5, 6)
 
 
+_CHEESE_CELLS = _placed(_CHEESE, 3)
+
+
+@task(
+    title="McCallum's cheese maze",
+    text="Eleven cells, seven kinds of walls around them, cheese at the bottom in the middle. "
+    "Entering cell 10 pays 1; from there every action leads to one of the other cells, uniformly. "
+    "A state is the number of a cell.",
+    source="McCallum 1993; cheese.95.POMDP of pomdp-solve",
+    known={
+        "states": 11,
+        "observations": 7,
+        "actions": 4,
+        "best": 3.578880,  # value iteration on the 15 reachable beliefs
+        "best without a first observation": 3.486207,  # the convention of pomdp-solve
+        "full information": 3.936065,
+        "best deterministic memoryless": 0.557722,  # by enumeration
+    },
+    drawing=Drawing(
+        " 0  1  2  3  4\n 5     6     7\n 8    10     9",
+        "10: the cheese",
+        Grid.of_blocks(".....\n.#.#.\n.#C#."),
+        lambda s, o: _CHEESE_CELLS.get(s),
+        COMPASS,
+    ),
+)
 def cheese_maze(gamma: Number = DISCOUNT, episodic: bool = False) -> POMDP:
-    """McCallum's cheese maze: eleven cells, seven kinds of walls around them, cheese at the bottom
-    in the middle.
-
-        0  1  2  3  4
-        5     6     7
-        8    10     9
-
-    Entering cell 10 pays 1. From there every action leads to one of the other cells, uniformly.
+    """McCallum's cheese maze: eleven cells, seven kinds of walls, cheese at the bottom in the
+    middle. [McCallum 1993]
 
     Parameters
     ----------
@@ -140,15 +120,35 @@ _FOUR_BY_THREE = {
 }
 
 
+_FOUR_BY_THREE_CELLS = _placed(_FOUR_BY_THREE, 3)
+
+
+@task(
+    title="The 4x3 maze of Parr and Russell",
+    text="The agent senses walls on the left and on the right only. A move goes astray to either "
+    "side with probability 1/10 each. Acting in 3 pays 1, in 6 costs 1, anywhere else costs 0.04; "
+    "from 3 and 6 every action leads to one of the other cells, uniformly. A state is the number "
+    "of a cell.",
+    source="Parr and Russell 1995; 4x3.95.POMDP of pomdp-solve, whose 0.111111 is 1/9 and whose "
+    "move east from 9 goes astray to 8 where the maze has a wall",
+    known={
+        "states": 11,
+        "observations": 6,
+        "actions": 4,
+        # value iteration; an upper bound for every history-based policy
+        "full information": 2.481438,
+        "best deterministic memoryless": 0.429290,  # by enumeration; 0.416193 as in the file
+    },
+    drawing=Drawing(
+        " 0  1  2  3\n 4     5  6\n 7  8  9 10",
+        "3: +1, 6: -1",
+        Grid.of_blocks("...+\n.#.-\n...."),
+        lambda s, o: _FOUR_BY_THREE_CELLS.get(s),
+        COMPASS,
+    ),
+)
 def four_by_three(gamma: Number = DISCOUNT, episodic: bool = False) -> POMDP:
     """The 4x3 maze of Parr and Russell, with sensors for walls on the left and on the right only.
-
-        0  1  2  3     3: +1
-        4     5  6     6: -1
-        7  8  9 10
-
-    A move goes astray to either side with probability 1/10 each. Acting in 3 pays 1, in 6 costs 1,
-    anywhere else costs 0.04; from 3 and 6 every action leads to one of the other cells, uniformly.
 
     Parameters
     ----------
@@ -208,6 +208,38 @@ def four_by_three(gamma: Number = DISCOUNT, episodic: bool = False) -> POMDP:
 # ---------------------------------------------------------------------- T-mazes
 
 
+def draw_t_maze(n: int = 5) -> Drawing:
+    """The drawing of a T-maze with n cells between sign and junction.
+
+    >>> print(draw_t_maze(2))
+       +
+    S..J
+       +
+    S the sign, J the junction, + the ways up and down
+    """
+    arm = " " * (n + 1) + "+"
+    text = f"{arm}\nS{'.' * n}J\n{arm}"
+    key = "S the sign, J the junction, + the ways up and down"
+    return Drawing(text, key, Grid.of_blocks(text), lambda s, o: None if s == "end" else (s[1], 1))
+
+
+@task(
+    title="A T-maze: a sign at the start says which way to turn at the end",
+    text="A corridor of 5 cells with a junction at its end. A state is (goal, position), with "
+    "position 0 at the sign and 6 at the junction. Up or down at the junction ends the episode "
+    "with 4 if it is the goal's way, else with -0.1; left and right move along the corridor.",
+    source="Bakker 2001; tmaze5.POMDP of lambda_discrepancy has n = 5",
+    known={
+        "states": lambda n: 2 * (n + 2) + 1,
+        "observations": 5,
+        "actions": 4,
+        # n + 1 steps to the junction, then the right way
+        "best": lambda n, gamma: 4 * gamma ** (n + 1),
+        # a coin at the junction
+        "best memoryless": lambda n, gamma: Fraction(39, 20) * gamma ** (n + 1),
+    },
+    drawing=draw_t_maze(),
+)
 def t_maze(n: int = 5, gamma: Number = Fraction(9, 10), bump: Number = 0) -> POMDP:
     """A corridor of n cells with a junction at its end; the first cell shows which way the goal is,
     once.
@@ -270,17 +302,35 @@ _HEAVEN_HELL = {
 }
 
 
+_HEAVEN_HELL_CELLS = _placed(_HEAVEN_HELL, 4)
+
+
+@task(
+    title="Heaven and hell: only the priest knows which is which",
+    text="Heaven is at one end of a T, hell at the other, and only the priest, down a side path, "
+    "knows where. Any action in heaven pays 1, in hell -1, and ends the episode. A state is (where "
+    "heaven is, cell).",
+    source="Geffner and Bonet 1998 (attributed to S. Thrun); heavenhell.POMDP of "
+    "lambda_discrepancy",
+    known={
+        "states": 21,
+        "observations": 12,
+        "actions": 4,
+        # 3 steps to the priest, 3 back, 4 to heaven, paid on leaving it
+        "best": Fraction(99, 100) ** 10,
+        "best deterministic memoryless": Fraction(0),  # half heaven, half hell, or neither
+    },
+    drawing=Drawing(
+        " 4  3  2  5  6\n       1\n       0\n       7  8  9",
+        "0: the start, 4 and 6: heaven and hell or hell and heaven, 9: the priest",
+        Grid.of_blocks("?...?\n##.##\n##A##\n##..P"),
+        lambda s, o: None if s == "end" else _HEAVEN_HELL_CELLS[s[1]],
+        COMPASS,
+    ),
+)
 def heaven_hell(gamma: Number = Fraction(99, 100)) -> POMDP:
     """Heaven is at one end of a T, hell at the other, and only the priest, down a side path, knows
-    which is which.
-
-        4  3  2  5  6     4 and 6: heaven and hell, or hell and heaven
-              1
-              0           start
-              7  8  9     9: the priest, who says "left" or "right"
-
-    A state is (where heaven is, cell). Any action in heaven pays 1, in hell -1, and ends the
-    episode.
+    which is which: he says "left" or "right". [Geffner and Bonet 1998]
 
     >>> heaven_hell()
     POMDP heaven-hell: 21 states (1 terminal), 12 observations, 4 actions, 80 outcomes, gamma 99/100

@@ -19,40 +19,34 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any
 
+from pomdps.task import task
 from workbench.model.numbers import Number
 from workbench.model.pomdp import POMDP
 from workbench.model.step_limit import with_step_limit
 
-KNOWN: dict[str, dict[str, Any]] = {
-    "red_blue_doors": {"states": 15_768, "terminal": 72, "actions": 7, "steps": 1280},
-    "red_blue_doors 6x6": {
-        "states": 3_168,
-        "terminal": 32,
-        "actions": 7,
-        "steps": 720,
-        "best with full information": 0.888820,
-    },
-    "memory_s7": {
-        "states": 168,
-        "terminal": 8,
-        "observations": 56,
-        "actions": 7,
-        "steps": 245,
-        "best with full information": 0.965496,
-        "best": 0.929794,  # history-based
-    },
+SMALL_DOORS = {
+    "states": 3_168,
+    "terminal": 32,
+    "actions": 7,
+    "steps": 720,
+    "best with full information": 0.888820,
 }
-"""Sizes without a step counter, with a view of 3 x 3 and no compass; the package's limit on steps;
-best values for gamma 99/100 by dynamic programming over states and over reachable beliefs.
-
-RedBlueDoors 8x8: for each of 36 placements of the doors, 36 cells and 4 directions with the red
-door closed, 55 cells with it open, 18 cells outside with it closed again: 36 * 4 * (36 + 55 + 18) =
-15,696, and 2 terminal states.
-"""
+"""What is known of `red_blue_doors(size=6)`."""
 
 
+@task(
+    title="RedBlueDoors: open the red door, then the blue one",
+    text="A room with a red and a blue door on opposite sides, at random heights. Opening the blue "
+    "door ends the episode and pays 1 if the red door was open before. The agent sees the 3 x 3 "
+    "cells in front of it.",
+    source="Section 6, Appendix D.3; MiniGrid-RedBlueDoors-8x8-v0 of the package minigrid",
+    # For each of 36 placements of the doors, 36 cells and 4 directions with the red door closed, 55
+    # cells with it open, 18 cells outside with it closed again: 36 * 4 * (36 + 55 + 18) = 15,696,
+    # and 2 terminal states.
+    known={"states": 15_768, "terminal": 72, "actions": 7, "steps": 1280},
+    extra="gym",
+)
 def red_blue_doors(
     size: int = 8,
     view: int = 3,
@@ -78,6 +72,24 @@ def red_blue_doors(
     return _finished(P, gamma, step_limit)
 
 
+@task(
+    title="MemoryS7: go to the object that is like the one at the start",
+    text="The agent starts near a key or a ball and has to go to the one of two objects at the end "
+    "of a hallway that is like it; either ends the episode, the right one pays 1. The agent sees "
+    "the 3 x 3 cells in front of it.",
+    source="Section 6, Appendix D.3; MiniGrid-MemoryS7-v0 of the package minigrid",
+    known={
+        "states": 168,
+        "terminal": 8,
+        "observations": 56,
+        "actions": 7,
+        "steps": 245,
+        # gamma 99/100, by dynamic programming over states and over reachable beliefs
+        "best with full information": 0.965496,
+        "best": 0.929794,  # history-based
+    },
+    extra="gym",
+)
 def memory_s7(
     view: int = 3,
     compass: bool = False,

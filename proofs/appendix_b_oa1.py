@@ -25,6 +25,7 @@ from typing import Any
 import sympy
 from sympy import Rational
 
+from pomdps import recall_variant
 from pomdps.recalls import VARIANT_REWARDS
 from proofs.ledger.inequalities import (
     identical,
@@ -46,21 +47,8 @@ STEP = [eps >= 0, eps <= e]
 
 def variant(penalty: Any = -100) -> POMDP:
     """The variation of the recall task, with another reward in the place of -100."""
-
-    def p(s: tuple[int, ...], a: int) -> dict[tuple[Any, Any], int]:
-        if len(s) < 2:
-            return {((*s, a), 0): 1}
-        r = VARIANT_REWARDS[s[0], s[1], a]
-        return {("end", penalty if r == -100 else r): 1}
-
-    return POMDP.from_functions(
-        name="recall_variant",
-        A=(0, 1),
-        p=p,
-        omega=lambda s: {"o": 1},
-        mu={(): 1},
-        gamma=1,
-        terminal={"end"},
+    return recall_variant(
+        rewards={done: penalty for done, r in VARIANT_REWARDS.items() if r == -100}
     )
 
 

@@ -19,6 +19,7 @@ from typing import Any
 
 import sympy
 
+from pomdps import recall4
 from pomdps.recalls import RECALL4_REWARDS
 from workbench import POMDP, Memory, Policy
 
@@ -30,13 +31,7 @@ Row = Mapping[tuple[int, str], Any]
 
 def task(rewards: Rewards = RECALL4_REWARDS, scale: Any = 1) -> POMDP:
     """The 4-action recall task with any table of rewards, numbers or symbols."""
-
-    def p(s: str, a: int) -> dict[tuple[str, Any], int]:
-        return {(f"s{a}", 0): 1} if s == "s*" else {("end", scale * rewards[int(s[1])][a]): 1}
-
-    return POMDP.from_functions(
-        name="recall4", A=A, p=p, omega=lambda s: {"o": 1}, mu={"s*": 1}, gamma=1, terminal={"end"}
-    )
+    return recall4(scale, rewards=rewards)
 
 
 def changed_rewards(i: int, j: int, r: Any) -> Rewards:

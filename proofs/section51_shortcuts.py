@@ -36,7 +36,7 @@ from proofs.ledger import Evidence, checked, claim, proved, refuted
 from proofs.ledger.generic import GAMMA
 from proofs.ledger.inequalities import positive
 from proofs.ledger.prose import table_text, text
-from proofs.section5_recall import behaviours, sequence_task
+from proofs.section5_recall import behaviours
 from proofs.section51_td import BETWEEN
 from workbench import POMDP, Policy, augment, evaluate, td_values
 from workbench.certificates.values import q_certificate, td_certificate
@@ -186,7 +186,7 @@ def ranges(sequence: tuple[int, ...], memory: str) -> ShortcutCount:
 
 def two_actions(sequence: tuple[int, ...]) -> POMDP:
     """The recall task with actions 1 and 2 only and another sequence."""
-    P = sequence_task(sequence)
+    P = recall(sequence=sequence)
     return POMDP.from_functions(
         name=f"do {', '.join(map(str, sequence))}",
         A=(1, 2),

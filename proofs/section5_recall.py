@@ -27,30 +27,6 @@ from workbench.model.space import Label
 PAPERS_GAMMA = Fraction(19, 20)
 
 
-def sequence_task(sequence: tuple[int, ...] = (1, 2, 3), gamma: Any = PAPERS_GAMMA) -> POMDP:
-    """The recall task, or the same with another sequence to be done.
-
-    >>> all(sequence_task().p(s, a) == recall().p(s, a) for s in recall().S if s != "end" for a in (1, 2, 3))
-    True
-    """
-
-    def p(s: str, a: int) -> dict[tuple[str, int], int]:
-        done, right = int(s[0]), s.endswith("right") and a == sequence[int(s[0])]
-        if done + 1 == len(sequence):
-            return {("end", int(right)): 1}
-        return {(f"{done + 1} {'right' if right else 'wrong'}", 0): 1}
-
-    return POMDP.from_functions(
-        name="recall",
-        A=(1, 2, 3),
-        p=p,
-        omega=lambda s: {"o": 1},
-        mu={"0 right": 1},
-        gamma=gamma,
-        terminal={"end"},
-    )
-
-
 def best_value(P: POMDP) -> Any:
     """The best history-based value: a history-based policy is a mixture of the sequences of three
     actions."""
@@ -89,7 +65,7 @@ def blue(E: POMDP, second_write: str = "push") -> Policy:
 )
 def oa1_encodes(sequence: tuple[int, ...] = (1, 2, 3), second_write: str = "push") -> Evidence:
     """gamma is a symbol."""
-    P = sequence_task(sequence, GAMMA)
+    P = recall(GAMMA, sequence)
     E = augment(P, "OA1")
     pi = blue(E, second_write)
     value, best = evaluate(E, pi).value, best_value(P)
@@ -241,7 +217,7 @@ def b2_is_smallest(
     sequence: tuple[int, ...] = (1, 2, 3), gamma: Any = GAMMA, smallest: int = 2
 ) -> Evidence:
     """All that deterministic policies of B(k) do, for k = 0, 1, 2."""
-    P = sequence_task(sequence, gamma)
+    P = recall(gamma, sequence)
     best = best_value(P) if gamma != 0 else sympy.Integer(0)
     lines, path, E = [], None, P
     for k in range(smallest + 1):

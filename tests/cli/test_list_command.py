@@ -8,6 +8,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
+from pomdps import TASKS
 from workbench.cli import catalogue
 from workbench.cli.list_command import list_command as listing
 from workbench.errors import UnknownLabel
@@ -28,13 +29,11 @@ def first_paragraph(thing: object) -> str:
     return " ".join((inspect.getdoc(thing) or "").split("\n\n")[0].split())
 
 
-def test_tasks_are_those_of_the_command_line_with_their_own_words():
-    import pomdps
-    from workbench.cli.task_name import _tasks
-
+def test_tasks_are_the_records():
     lines = catalogue.tasks()
-    assert [line.name for line in lines] == sorted(_tasks())
-    assert all(line.text == first_paragraph(getattr(pomdps, line.name)) for line in lines)
+    assert [(line.name, line.text) for line in lines] == [
+        (name, record.title) for name, record in TASKS.items()
+    ]
     assert {line.name for line in lines if line.word == "extra gym"} == {
         "memory_s7",
         "red_blue_doors",
@@ -47,7 +46,7 @@ def test_memories_are_the_families():
 
     names = [line.name.replace("(k)", "1") for line in catalogue.memories()]
     assert [parse_memory(name).name for name in names] == ["none", "B1", "O1", "K1", "OA1"]
-    assert catalogue.families()["OA"].Gamma == "push appends (o, a)"
+    assert any(line.text.endswith("push appends (o, a)") for line in catalogue.memories())
 
 
 def test_learners_are_those_of_the_command_line_with_their_own_words():
@@ -77,14 +76,20 @@ def test_claims_are_those_of_the_ledger_in_its_order():
     )
 
 
-def test_each_thing_has_one_line_of_at_most_the_width_of_the_terminal():
+def test_nothing_is_cut_and_everything_fits_into_the_terminal():
     lines = listed(columns=80)
-    assert max(map(len, lines)) == 80
-    count = sum(len(section()) for section in catalogue.SECTIONS.values())
-    assert len([line for line in lines if line.startswith("  ")]) == count
+    assert max(map(len, lines)) <= 80
     assert [line for line in lines if line and not line.startswith(" ")] == [
         s.capitalize() for s in catalogue.SECTIONS
     ]
+    everything = " ".join(" ".join(lines).split())
+    for section in catalogue.SECTIONS.values():
+        for line in section():
+            assert line.text.split()[-1] in everything
+    assert "…" not in everything
+    claim = " ".join(" ".join(listed("claims", columns=60)).split())
+    for line in catalogue.claims():
+        assert line.text.split()[-1] in claim
 
 
 def test_one_section_can_be_asked_for():
@@ -103,7 +108,7 @@ def test_listing_loads_nothing_heavy():
     code = (
         "import sys; from workbench.cli.catalogue import SECTIONS; [section() for section in "
         "SECTIONS.values()]; "
-        "print(sorted({'numpy', 'numba', 'sympy', 'scipy', 'pandas', 'matplotlib', 'pomdps', "
+        "print(sorted({'numba', 'scipy', 'pandas', 'matplotlib', "
         "'proofs.section4_ignore'} & set(sys.modules)))"
     )
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -5,9 +5,8 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from pomdps import gravity, recall
+from pomdps import TASKS, gravity, recall
 from workbench import augment
-from workbench.cli.drawing import drawing_of
 from workbench.cli.show_command import show_command as show
 from workbench.errors import UnknownLabel, WorkbenchError
 
@@ -48,16 +47,12 @@ def test_a_grid_is_drawn_and_a_large_table_left_out():
     assert cells(text) == []
 
 
-@pytest.mark.parametrize(
-    "task",
-    ["gravity", "hallway_cookie", "hallway_keys", "cheese_maze", "four_by_three", "heaven_hell"],
-)
-def test_every_grid_task_has_a_drawing(task):
-    assert len(drawing_of(task).splitlines()) >= 3
-
-
-def test_a_task_that_is_no_grid_has_none():
-    assert drawing_of("recall") == drawing_of("tiger") == drawing_of("a file.POMDP") == ""
+def test_title_text_source_and_drawing_are_those_of_the_record():
+    for task in ("t_maze", "hallway_cookie", "cheese_maze"):
+        record = TASKS[task]
+        words = " ".join(shown(task).split())
+        assert f"{record.title}. {record.text} [{record.source}]" in words
+        assert str(record.drawing) in "\n".join(x.rstrip() for x in shown(task).splitlines())
 
 
 @pytest.mark.parametrize(

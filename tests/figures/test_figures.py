@@ -303,7 +303,7 @@ def test_cells_that_look_alike_show_the_same_arrows():
         P, {"wall": {"right": 1}, "dark": {"right": Fraction(3, 4), "left": Fraction(1, 4)}}
     )
     (axes,) = figures.grid_policy(
-        evaluate(P, pi), Grid(corridor), seen=lambda cell: "wall" if cell[0] == 0 else "dark"
+        evaluate(P, pi), Grid(corridor), place=lambda s, o: (s, 0)
     ).ravel()
     found = drawn_arrows(axes)
     for cell in ((1, 0), (2, 0)):

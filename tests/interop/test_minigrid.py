@@ -22,7 +22,8 @@ pytest.importorskip(
 from minigrid.core.constants import IDX_TO_COLOR, IDX_TO_OBJECT  # noqa: E402
 from minigrid.wrappers import ImgObsWrapper  # noqa: E402
 
-from pomdps.minigrid_tasks import KNOWN, memory_s7, red_blue_doors  # noqa: E402
+from pomdps import TASKS, memory_s7, red_blue_doors  # noqa: E402
+from pomdps.minigrid_tasks import SMALL_DOORS  # noqa: E402
 from workbench import augment, memories  # noqa: E402
 from workbench.errors import WrongType  # noqa: E402
 from workbench.interop.gym import CannotEnumerate, MemoryWrapper, MiniGridView, from_gymnasium  # noqa: E402
@@ -33,6 +34,7 @@ from workbench.model.simulate import pair  # noqa: E402
 
 TURNS = {0: "right", 1: "down", 2: "left", 3: "up"}
 DOORS = {0: "open", 1: "closed", 2: "locked"}
+KNOWN = {name: task.known for name, task in TASKS.items()} | {"red_blue_doors 6x6": SMALL_DOORS}
 SMALL = "MiniGrid-RedBlueDoors-6x6-v0"
 LARGE = "MiniGrid-RedBlueDoors-8x8-v0"
 MEMORY = "MiniGrid-MemoryS7-v0"

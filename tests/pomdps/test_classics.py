@@ -13,15 +13,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import policies
 
+from pomdps import TASKS as RECORDS
 from pomdps.classics import (
-    KNOWN,
     load_unload,
     short_corridor,
     short_corridor_value,
     shuttle,
     tiger,
 )
-from pomdps.mazes import KNOWN as MAZES
 from pomdps.mazes import cheese_maze, four_by_three, heaven_hell, t_maze
 from workbench import Memory, Policy, augment, evaluate, memories, uniform
 from workbench.errors import WorkbenchError
@@ -38,18 +37,18 @@ TASKS = {
     "t_maze": t_maze(),
     "heaven_hell": heaven_hell(),
 }
-ANSWERS = {**KNOWN, **MAZES}
+KNOWN = {name: RECORDS[name].known for name in TASKS}
 ARGUMENT = {"load_unload": 5, "t_maze": 5}
 
 
 @pytest.mark.parametrize("name", TASKS)
 def test_sizes_are_the_known_ones_and_every_number_is_exact(name):
-    P, known = TASKS[name], ANSWERS[name]
+    P, known = TASKS[name], KNOWN[name]
     for what, space in (("states", P.S), ("observations", P.O), ("actions", P.A)):
         size = known[what](ARGUMENT[name]) if callable(known[what]) else known[what]
         assert len(space) == size
     assert P.is_exact
-    assert known["source"]
+    assert RECORDS[name].source
 
 
 @pytest.mark.parametrize("name", TASKS)
@@ -190,7 +189,7 @@ def test_always_listening_is_the_best_memoryless_policy_for_the_tiger():
 
 @pytest.mark.parametrize("name", ["shuttle", "cheese_maze", "four_by_three"])
 def test_full_information_and_memoryless_values_are_the_known_ones(name):
-    P, known = TASKS[name], ANSWERS[name]
+    P, known = TASKS[name], KNOWN[name]
     assert yardstick.full_information(P) == pytest.approx(known["full information"], abs=5e-7)
     assert yardstick.best_deterministic_memoryless(P) == pytest.approx(
         known["best deterministic memoryless"], abs=5e-7
@@ -205,7 +204,7 @@ def test_history_gives_the_shuttle_the_value_of_full_information():
 
 
 def test_the_best_value_of_the_cheese_maze_with_and_without_a_first_observation():
-    P, known = cheese_maze(), MAZES["cheese_maze"]
+    P, known = cheese_maze(), KNOWN["cheese_maze"]
     assert yardstick.best_history(P) == pytest.approx((known["best"],) * 2, abs=5e-7)
     assert yardstick.best_history(P, without_first_observation=True) == pytest.approx(
         (known["best without a first observation"],) * 2, abs=5e-7
@@ -262,7 +261,7 @@ def test_the_epsilon_greedy_values_of_the_short_corridor_are_those_of_the_book()
 
 @pytest.mark.parametrize("n", [0, 1, 5, 9])
 def test_t_mazes_have_their_closed_forms(n):
-    known, gamma = MAZES["t_maze"], Fraction(9, 10)
+    known, gamma = KNOWN["t_maze"], Fraction(9, 10)
     P = t_maze(n)
     assert len(P.S) == known["states"](n)
     assert yardstick.best_history(P) == pytest.approx((float(known["best"](n, gamma)),) * 2)
@@ -281,7 +280,7 @@ def test_bumping_costs_what_bakker_says():
 
 
 def test_the_priest_is_worth_the_detour():
-    P, known = heaven_hell(), MAZES["heaven_hell"]
+    P, known = heaven_hell(), KNOWN["heaven_hell"]
     assert yardstick.best_history(P) == pytest.approx((float(known["best"]),) * 2)
     E = augment(P, memories.B(2))
     known_yet = {"00": None, "01": "left", "10": "right", "11": None}
@@ -319,7 +318,7 @@ def test_a_stochastic_memoryless_policy_finds_heaven_a_little():
         "right": {"E": 1},
     }
     value = evaluate(P, Policy.from_mapping(P, rows)).value
-    assert value > 0.05 > MAZES["heaven_hell"]["best deterministic memoryless"]
+    assert value > 0.05 > KNOWN["heaven_hell"]["best deterministic memoryless"]
 
 
 @pytest.mark.parametrize(

@@ -9,11 +9,13 @@ from functools import partial
 import pytest
 import reference_hallway as reference
 
-from pomdps.hallway import KNOWN, hallway_cookie, hallway_keys
+from pomdps import TASKS, hallway_cookie, hallway_keys
+from pomdps.hallway import ENDING_KEYS
 from workbench import evaluate, uniform
 from workbench.errors import WorkbenchError
 from workbench.model.step_limit import with_step_limit
 
+KNOWN = {name: task.known for name, task in TASKS.items()} | {"hallway_keys that ends": ENDING_KEYS}
 WORLDS = {
     "hallway_cookie": (hallway_cookie, reference.cookie_step),
     "hallway_keys": (hallway_keys, reference.keys_step),

@@ -6,13 +6,16 @@ from itertools import product
 
 import pytest
 
-from pomdps import gravity, recall, recall4, recall_variant
-from pomdps.grids import FIGURE, KNOWN, MOVES, Grid
-from pomdps.recalls import KNOWN as RECALLS
+import pomdps
+from pomdps import TASKS, gravity, recall, recall4, recall_variant
+from pomdps.grids import FIGURE, MOVES, Grid
 from pomdps.recalls import RECALL4_REWARDS, VARIANT_REWARDS
-from workbench.errors import WorkbenchError
+from pomdps.task import task as enter
+from workbench import POMDP, augment, evaluate, figures, uniform
+from workbench.errors import ModelError, UnknownLabel, WorkbenchError
 
 F = Fraction
+KNOWN = TASKS["gravity"].known
 
 
 def returns(P, actions):
@@ -37,7 +40,7 @@ def best(P, horizon):
 
 @pytest.mark.parametrize("task", [recall, recall_variant, recall4])
 def test_sizes_and_best_values_of_the_recall_tasks(task):
-    P, known = task(), RECALLS[task.__name__]
+    P, known = task(), TASKS[task.__name__].known
     assert (len(P.S), len(P.O), len(P.A)) == (
         known["states"],
         known["observations"],
@@ -164,3 +167,126 @@ def test_the_strength_of_the_force_is_exact_even_when_written_as_a_float():
     assert gravity(p_down=1).p(((0, 0), "on"), "up") == {
         (((0, 0), "on"), 0): 1
     }  # and so (2, 2) is out of reach
+
+
+# ---------------------------------------------------------------------- records
+
+
+def test_every_name_of_the_package_is_a_function_and_has_a_record():
+    for name, record in TASKS.items():
+        assert getattr(pomdps, name) is record.make
+        assert record.name == name
+        assert record.title
+        assert record.text.endswith(".")
+        assert record.source
+        assert "states" in record.known
+    assert list(TASKS) == sorted(TASKS)
+    with pytest.raises(AttributeError, match="no attribute 'recal'; tasks: cheese_maze, "):
+        _ = pomdps.recal
+
+
+@pytest.mark.parametrize("name", [name for name in TASKS if not TASKS[name].extra])
+def test_sizes_in_records_are_those_of_the_tasks(name):
+    record = TASKS[name]
+    P = record.make()
+    arguments = {"t_maze": (5,), "load_unload": (5,)}.get(name, ())
+    for what, space in (("states", P.S), ("observations", P.O)):
+        known = record.known[what]
+        assert len(space) == (known(*arguments) if callable(known) else known)
+
+
+def test_a_task_needs_defaults_and_a_name_of_its_own():
+    words = {"title": "t", "text": "t.", "source": "s"}
+    with pytest.raises(ModelError, match="two tasks are called recall"):
+        enter(**words)(recall)
+    with pytest.raises(ModelError, match="needs needs a default for n"):
+
+        @enter(**words)
+        def needs(n: int) -> POMDP:
+            raise NotImplementedError
+
+    assert "needs" not in TASKS
+
+
+def test_recall_with_another_sequence():
+    P = recall(sequence=(3, 3, 1, 2), gamma=1)
+    assert returns(P, (3, 3, 1, 2)) == [0, 0, 0, 1]
+    assert best(P, 4) == 1
+    assert sum(sum(returns(P, actions)) for actions in product((1, 2, 3), repeat=4)) == 1
+    for wrong in ((), (1, 4)):
+        with pytest.raises(WorkbenchError, match="consists of the actions 1, 2, 3"):
+            recall(sequence=wrong)
+
+
+def test_the_variant_and_recall4_with_other_rewards():
+    P = recall_variant(rewards={(1, 1, 1): 9})
+    assert returns(P, (1, 1, 1)) == [0, 0, 9]
+    assert returns(P, (1, 0, 0)) == returns(recall_variant(), (1, 0, 0))
+    with pytest.raises(UnknownLabel, match="no sequence of three actions"):
+        recall_variant(rewards={(1, 1): 9})
+    table = [[4 * i + j for j in range(4)] for i in range(4)]
+    for i, j in product(range(4), repeat=2):
+        assert returns(recall4(rewards=table, scale=2), (i, j)) == [0, 2 * table[i][j]]
+    with pytest.raises(WorkbenchError, match="four rows"):
+        recall4(rewards=table[:3])
+
+
+# ---------------------------------------------------------------------- drawings
+
+
+DRAWN = [name for name, record in TASKS.items() if record.drawing is not None]
+
+
+@pytest.mark.parametrize("name", DRAWN)
+def test_moves_of_a_task_are_steps_on_its_drawing(name):
+    """Every state that is not at an end stands on a cell, and no step leaps over one, unless the task
+    begins anew or goes on elsewhere from a goal."""
+    record = TASKS[name]
+    P, drawing = record.make(), record.drawing
+    leaps = set()
+    for s in P.S:
+        if s in P.terminal:
+            continue
+        here = drawing.place(s, next(iter(P.omega(s))))
+        assert here in drawing.grid.cells
+        for a in P.A:
+            for t, _ in P.p(s, a):
+                there = drawing.place(t, next(iter(P.omega(t))))
+                if there is None or t in P.terminal:
+                    continue
+                step = (there[0] - here[0], there[1] - here[1])
+                if abs(step[0]) + abs(step[1]) > 1:
+                    leaps.add(here)
+                elif step != (0, 0):
+                    assert not drawing.grid.has_wall(here, step)
+    goals = {
+        "cheese_maze": {"C"},
+        "four_by_three": {"+", "-"},
+        "hallway_keys": {"G"},
+    }.get(name, set())
+    marks = {cell for sign, cell in drawing.grid.signs if sign in goals}
+    beside = {
+        (x + dx, y + dy) for x, y in marks for dx, dy in ((0, 0), (1, 0), (-1, 0), (0, 1), (0, -1))
+    }
+    assert leaps <= beside
+    assert set(P.A) <= set(drawing.moves)
+    assert str(drawing).endswith(drawing.key)
+
+
+@pytest.mark.parametrize("name", DRAWN)
+@pytest.mark.parametrize("memory", ["none", "B1"])
+def test_every_drawn_task_has_a_picture_of_a_policy(name, memory):
+    record = TASKS[name]
+    P = record.make()
+    E = P if memory == "none" else augment(P, memory)
+    found = evaluate(E, uniform(E), weights="visits" if len(P.terminal) else "discounted")
+    axes = figures.grid_policy(found, record.drawing).ravel()
+    cells = {
+        tuple(int(x) for x in text.get_position())
+        for text in axes[0].texts
+        if text.get_gid() == "arrow"
+    }
+    visited = {
+        record.drawing.place(s, next(iter(P.omega(s)))) for s in P.S if s not in P.terminal
+    } - {None}
+    assert cells == visited

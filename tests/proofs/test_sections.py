@@ -17,7 +17,7 @@ from pomdps import gravity, recall
 from proofs import section51_stability
 from proofs.section4_gravity import above, gaps
 from proofs.section4_ignore import ignoring
-from proofs.section5_recall import behaviours, blue, rewards_by_history, sequence_task
+from proofs.section5_recall import behaviours, blue, rewards_by_history
 from proofs.section51_shortcuts import counted, optimal_paths
 from proofs.section51_targets import (
     episodes,
@@ -137,12 +137,6 @@ def test_the_function_above_all_values_is_above_them(gamma, press):
 
 
 # ---------------------------------------------------------------------- Section 5
-
-
-def test_the_sequence_task_with_the_papers_sequence_is_recall():
-    for s in recall().S:
-        if s not in recall().terminal:
-            assert all(sequence_task().p(s, a) == recall().p(s, a) for a in (1, 2, 3))
 
 
 def test_behaviours_are_those_of_all_policies_tried_one_by_one():

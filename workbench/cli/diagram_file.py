@@ -9,14 +9,12 @@ from typing import TYPE_CHECKING, Any
 from workbench.errors import WorkbenchError
 
 if TYPE_CHECKING:
+    from pomdps.drawing import Drawing
     from workbench.model.memories import Memory
     from workbench.model.policy import Policy
     from workbench.model.pomdp import POMDP
 
 SUFFIXES = (".png", ".svg", ".pdf")
-
-_GRIDS = {"gravity": ("pomdps.grids", "FIGURE")}
-"""Tasks whose observations are the cells of a drawing that `pomdps.grids.Grid` reads."""
 
 _SECONDS = 10
 """After so long the search for the best policy takes the best one so far."""
@@ -33,12 +31,14 @@ def save_diagram(task: str, P: POMDP, memory: Memory | None, path: Path) -> str:
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
+    from pomdps import TASKS
     from workbench.model.augment import augment
     from workbench.model.memories import none
 
     E = augment(P, none if memory is None else memory)
     pi, words = _policy(E)
-    figure = _on_grid(E, pi, *_GRIDS[task]) if task in _GRIDS else _transitions(E, pi)
+    drawing = TASKS[task].drawing if task in TASKS else None
+    figure = _transitions(E, pi) if drawing is None else _on_grid(E, pi, drawing)
     try:
         figure.savefig(path, dpi=160, bbox_inches="tight")
     except OSError as error:
@@ -61,15 +61,16 @@ def _policy(E: POMDP) -> tuple[Policy, str]:
     return best.policy, f"the policy drawn is {kind}, worth {shown(best.value)}"
 
 
-def _on_grid(E: POMDP, pi: Policy, module: str, drawing: str) -> Any:
-    import importlib
-
-    from pomdps.grids import Grid
+def _on_grid(E: POMDP, pi: Policy, drawing: Drawing) -> Any:
     from workbench.evaluation.evaluate import evaluate
     from workbench.figures import grid_policy
 
-    plan = getattr(importlib.import_module(module), drawing)
-    return grid_policy(evaluate(E, pi), Grid(plan)).ravel()[0].get_figure()
+    return grid_policy(evaluate(E, pi, weights=_weights(E)), drawing).ravel()[0].get_figure()
+
+
+def _weights(E: POMDP) -> str:
+    """A task that never ends has no visits per episode."""
+    return "visits" if len(E.terminal) else "discounted"
 
 
 def _transitions(E: POMDP, pi: Policy) -> Any:
@@ -77,7 +78,5 @@ def _transitions(E: POMDP, pi: Policy) -> Any:
     from workbench.evaluation.transition_diagram import transition_diagram
     from workbench.figures import memory_diagram
 
-    weights = (
-        "visits" if len(E.terminal) else "discounted"
-    )  # a task that never ends has no visits per episode
-    return memory_diagram(transition_diagram(E, pi, shortcuts(E, pi, weights=weights))).get_figure()
+    found = shortcuts(E, pi, weights=_weights(E))
+    return memory_diagram(transition_diagram(E, pi, found)).get_figure()

@@ -1,4 +1,4 @@
-"""`workbench list`: what there is, one line each."""
+"""`workbench list`: what there is, each with a line or two."""
 
 from __future__ import annotations
 
@@ -17,11 +17,12 @@ def list_command(
         ),
     ] = None,
 ) -> None:
-    """List tasks, memories, learners, figures and claims, one line each.
+    """List tasks, memories, learners, figures and claims, each with what it is.
 
     Example: workbench list tasks memories
     """
     from rich.console import Console
+    from rich.table import Table
     from rich.text import Text
 
     from workbench.cli.catalogue import SECTIONS
@@ -33,12 +34,14 @@ def list_command(
     for name in dict.fromkeys(what or SECTIONS):
         lines = SECTIONS[name]()
         console.print(Text(name.capitalize(), "bold"))
-        names, words = (
-            max(len(getattr(line, part)) for line in lines) for part in ("name", "word")
-        )
+        words = any(line.word for line in lines)
+        table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
+        for _ in range(2 if words else 1):
+            table.add_column(no_wrap=True)
+        table.add_column(overflow="fold")
         for line in lines:
-            word = f"{line.word:<{words}}  " if words else ""
-            row = Text(f"  {line.name:<{names}}  {word}{line.text}")
-            row.truncate(console.width, overflow="ellipsis")
-            console.print(row)
+            table.add_row(
+                *map(Text, (f"  {line.name}", *([line.word] if words else []), line.text))
+            )
+        console.print(table)
         console.print()

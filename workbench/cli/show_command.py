@@ -49,7 +49,7 @@ def show_command(
     from rich.console import Console
     from rich.text import Text
 
-    from workbench.cli.drawing import drawing_of
+    from pomdps import TASKS
     from workbench.cli.task_name import find_task
     from workbench.model.memories import attach
     from workbench.model.summary import facts
@@ -59,8 +59,11 @@ def show_command(
     attached = attach(memory, P) if memory else None
     console.print(Text(P.name, "bold"))
     console.print(_facts(facts(P), console.width))
-    if drawing := drawing_of(task):
-        console.print(Text("\n" + drawing))
+    if task in TASKS:
+        record = TASKS[task]
+        console.print(Text(f"\n{record.title}. {record.text} [{record.source}]"))
+        if record.drawing is not None:
+            console.print(Text(f"\n{record.drawing}"))
     if (table := _outcomes(P)) is not None:
         console.print("", table)
     if attached is not None:
@@ -135,13 +138,12 @@ def _outcomes(P: POMDP) -> Table | None:
 def _show_memory(P: POMDP, memory: Memory, console: Console) -> None:
     from rich.text import Text
 
-    from workbench.cli.catalogue import families
     from workbench.model.augment import augment
-    from workbench.model.memories import parse_memory
+    from workbench.model.memories import FAMILIES, parse_memory
     from workbench.model.summary import facts, some
     from workbench.text import counted, shown
 
-    family = families()[parse_memory(memory.name).kind]
+    family = FAMILIES[parse_memory(memory.name).kind]
     source = f" (Definition {family.definition})" if family.definition else ""
     console.print(Text(f"Memory {memory.name}", "bold") + Text(source, ""))
     m, o, a = next(iter(memory.eta)), P.O[0], P.A[0]

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
-import inspect
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -17,7 +14,9 @@ def find_task(name: str) -> POMDP:
     >>> find_task("recall")
     POMDP recall: 6 states (1 terminal), 1 observation, 3 actions, 15 outcomes, gamma 19/20
     """
+    from pomdps import TASKS
     from workbench.errors import UnknownLabel, WorkbenchError
+    from workbench.text import did_you_mean
 
     if name.lower().endswith(".pomdp"):
         from workbench.interop.pomdp_file import load_pomdp
@@ -26,28 +25,9 @@ def find_task(name: str) -> POMDP:
             return load_pomdp(name)
         except OSError as error:
             raise WorkbenchError(f"cannot read {name}: {error.strerror}") from None
-    tasks = _tasks()
-    if name not in tasks:
-        near = difflib.get_close_matches(name, tasks, n=1)
-        hint = f" (did you mean {near[0]}?)" if near else ""
+    if name not in TASKS:
         raise UnknownLabel(
-            f"unknown task {name!r}{hint}; known are {', '.join(sorted(tasks))}, or a file ending "
-            "in .POMDP"
+            f"unknown task {name!r}{did_you_mean(name, TASKS)}; known are {', '.join(TASKS)}, or a "
+            "file ending in .POMDP"
         )
-    return tasks[name]()
-
-
-def _tasks() -> dict[str, Callable[[], POMDP]]:
-    """The functions of `pomdps` that make a task without being told anything."""
-    import pomdps
-
-    found: dict[str, Callable[[], POMDP]] = {}
-    for name in pomdps.__all__:
-        make = getattr(pomdps, name)
-        if inspect.isfunction(make) and all(
-            parameter.default is not parameter.empty
-            or parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
-            for parameter in inspect.signature(make).parameters.values()
-        ):
-            found[name] = make
-    return found
+    return TASKS[name].make()

@@ -4,7 +4,7 @@ policy reaches."""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,12 +42,16 @@ _BLUE, _ORANGE = "#0072B2", "#E69F00"
 _HATCHES = ("", "....", "////", "xxxx", "\\\\\\\\", "++++")
 
 
+Place = Callable[[Label, Label], Cell | None]
+"""The cell of a state s that shows o; None where it is nowhere on the grid."""
+
+
 class GridDrawing(Protocol):
-    """What `grid_policy` needs of a grid; `Grid` of the gravity task is one."""
+    """What `grid_policy` needs of a grid; `pomdps.drawing.Grid` is one."""
 
     @property
-    def marks(self) -> dict[str, Cell]:
-        """Cells with a letter."""
+    def signs(self) -> list[tuple[str, Cell]]:
+        """Letters and the cells that they mark."""
 
     @property
     def cells(self) -> list[Cell]:
@@ -57,31 +61,53 @@ class GridDrawing(Protocol):
         """Whether a wall stands between a cell and its neighbour."""
 
 
+class TaskDrawing(Protocol):
+    """A grid that knows its task; the `drawing` of a record in `pomdps.TASKS` is one."""
+
+    @property
+    def grid(self) -> GridDrawing: ...
+
+    @property
+    def key(self) -> str: ...
+
+    @property
+    def place(self) -> Place: ...
+
+    @property
+    def moves(self) -> Mapping[Label, Cell]: ...
+
+
 def grid_policy(
     evaluation: Evaluation,
-    grid: GridDrawing,
+    grid: GridDrawing | TaskDrawing,
     axes: Any = None,
-    seen: Callable[[Cell], Label] = lambda cell: cell,
-    moves: Mapping[Label, Cell] = MOVES,
+    place: Place | None = None,
+    moves: Mapping[Label, Cell] | None = None,
     most: int = 12,
 ) -> NDArray[Any]:
     """A policy on its grid: arrows as long as their probabilities, a panel for each memory state
     that is reached.
 
-    Arrows stand in the cells whose observation the policy meets with that memory. An orange dot
+    Arrows stand in the cells that the policy visits with that memory; where it sees different
+    things in one cell, they show how often it goes where, weighted by its visits. An orange dot
     means that the memory is written there, its area the probability of a write that changes the
     memory; with bits the most probable such write stands beside it.
 
     Parameters
     ----------
     evaluation : of the policy, on the task or on the task with a memory.
-    grid : cells, walls and marks.
+    grid : cells, walls and marks, or the drawing of a task, which brings `place` and `moves` along.
     axes : an array of at least as many axes as there are panels.
-    seen : the observation that a cell shows.
+    place : the cell of a state s (without memory) that shows o; o itself by default.
     moves : where actions point.
     most : panels; of more memory states the most visited are shown.
     """
-    P, pi = evaluation.P, evaluation.pi
+    P, key = evaluation.P, ""
+    if not hasattr(grid, "signs"):
+        drawing, key = grid, grid.key
+        grid, place, moves = drawing.grid, place or drawing.place, moves or drawing.moves
+    grid = cast("GridDrawing", grid)
+    place, moves = place or (lambda s, o: o), MOVES if moves is None else moves
     if missing := [
         a
         for a in (P.A if not isinstance(P.A, ActionsAndWrites) else P.A.factors[0])
@@ -91,28 +117,28 @@ def grid_policy(
             f"no direction is given for the action {show(missing[0])}: give moves={{action: (dx, "
             "dy)}"
         )
-    time_in = _time_by_memory(evaluation)
-    if not time_in:
-        raise WorkbenchError(f"{P.name}: no observation is reached")
+    rows = _rows_by_memory(evaluation, place)
+    if not rows:
+        raise WorkbenchError(f"{P.name}: no cell is reached")
+    time_in = {m: sum(sum(row.values()) for row in by_cell.values()) for m, by_cell in rows.items()}
     shown = sorted(time_in, key=lambda m: -time_in[m])[:most]
     panels = [m for m in time_in if m in shown]  # in the order of discovery
     new = axes is None
     axes = _panels(len(panels), grid, axes)
     for one, m in zip(axes.ravel(), panels, strict=False):
         _draw_grid(one, grid)
-        for cell in grid.cells:
-            o = seen(cell) if m is _NO_MEMORY else (m, seen(cell))
-            if o in P.O and evaluation.reached[o]:
-                _draw_cell(one, cell, m, pi.row(o), moves)
+        for cell, row in rows[m].items():
+            total = sum(row.values())
+            _draw_cell(one, cell, m, {a: x / total for a, x in row.items()}, moves)
         title = P.name if m is _NO_MEMORY else f"memory {memory_states(P).text(m)}"
         one.set_title(title, fontsize=9)
     for one in axes.ravel()[len(panels) :]:
         one.set_axis_off()
-    notes = (
-        ["a dot: writes to the memory"]
-        if any(x.get_gid() == "write" for y in axes.ravel() for x in y.lines)
-        else []
-    )
+    notes = [key] if key else []
+    if any(x.get_gid() == "write" for y in axes.ravel() for x in y.texts):
+        notes.append("a dot: writes the bits beside it")
+    elif any(x.get_gid() == "write" for y in axes.ravel() for x in y.lines):
+        notes.append("a dot: pushes into the memory")
     if len(panels) < len(time_in):
         notes.append(f"the {len(panels)} most visited of {len(time_in)} memory states")
     if new and notes:
@@ -123,17 +149,38 @@ def grid_policy(
 _NO_MEMORY = object()
 
 
-def _time_by_memory(evaluation: Evaluation) -> dict[Any, float]:
-    """The memory states that are reached, in the order of O, with the expected visits there."""
-    P = evaluation.P
+def _rows_by_memory(
+    evaluation: Evaluation, place: Place
+) -> dict[Any, dict[Cell, dict[Label, float]]]:
+    """For each memory state that is reached, in the order of O, and each cell: how often the policy
+    takes which action there.
+
+    Where visits are not finite, what is seen in a cell counts alike.
+    """
+    P, pi = evaluation.P, evaluation.pi
+    with_memory = isinstance(P.A, ActionsAndWrites)
     reached = [o for i, o in enumerate(P.O) if evaluation.reached.raw[i]]
-    if not isinstance(P.A, ActionsAndWrites):
-        return {_NO_MEMORY: 1.0} if reached else {}
-    time_in: dict[Any, float] = {m: 0.0 for m, _ in reached}
-    for (_, m, _), visits, over in zip(P.S, evaluation.visits.array, P.terminal.mask, strict=True):
-        if m in time_in and not over and visits is not None and visits == visits:
-            time_in[m] += float(visits)
-    return time_in
+    found: dict[Any, dict[Cell, dict[Label, float]]] = {
+        m: {} for m in ([m for m, _ in reached] if with_memory else [_NO_MEMORY])
+    }
+    numbers = [
+        None if x is None or x != x or over else float(x)
+        for x, over in zip(evaluation.visits.array, P.terminal.mask, strict=True)
+    ]
+    finite = any(x is not None for x in numbers)
+    for i, s in enumerate(P.S):
+        if P.terminal.mask[i] or (finite and not numbers[i]):
+            continue
+        for o, prob in P.omega(s).items():
+            if not evaluation.reached[o]:
+                continue
+            m, cell = (s[1], place(s[0], o[1])) if with_memory else (_NO_MEMORY, place(s, o))
+            if cell is None:
+                continue
+            row = found[m].setdefault(cell, {})
+            for a, x in pi.row(o).items():
+                row[a] = row.get(a, 0.0) + (numbers[i] or 1.0) * float(prob) * float(x)
+    return {m: by_cell for m, by_cell in found.items() if by_cell}
 
 
 def _panels(count: int, grid: GridDrawing, axes: Any) -> NDArray[Any]:
@@ -161,7 +208,8 @@ def _draw_grid(axes: Axes, grid: GridDrawing) -> None:
     width, height = (max(cell[k] for cell in grid.cells) + 1 for k in (0, 1))
     for x, y in grid.cells:
         axes.add_patch(Rectangle((x, y), 1, 1, fill=False, edgecolor="0.85", linewidth=0.6))
-    for place, (letter, (x, y)) in enumerate(grid.marks.items()):
+    letters = list(dict.fromkeys(letter for letter, _ in grid.signs))
+    for letter, (x, y) in grid.signs:
         axes.add_patch(
             Rectangle(
                 (x, y),
@@ -171,7 +219,7 @@ def _draw_grid(axes: Axes, grid: GridDrawing) -> None:
                 edgecolor="0.78",
                 linewidth=0,
                 gid="mark",
-                hatch=_HATCHES[place % len(_HATCHES)],
+                hatch=_HATCHES[letters.index(letter) % len(_HATCHES)],
             )
         )
         axes.text(

@@ -45,7 +45,7 @@ from workbench.errors import ModelError, TooLarge, UnknownLabel, WorkbenchError,
 from workbench.model.check import check_rows
 from workbench.model.numbers import Number, Numbers
 from workbench.model.space import Bits, Buffer, Label, Product, Space
-from workbench.text import show
+from workbench.text import nearest, show
 
 if TYPE_CHECKING:
     from workbench.model.pomdp import POMDP
@@ -147,6 +147,29 @@ class Family:
         return self.name
 
 
+@dataclass(frozen=True)
+class FamilyRow:
+    """What a table says of a family: its definition in the paper, M, W and Gamma in words."""
+
+    name: str
+    definition: str
+    M: str
+    W: str
+    Gamma: str
+
+
+FAMILIES = {
+    "none": FamilyRow("none", "", "{-}", "{-}", "nothing to remember"),
+    "B": FamilyRow("B(k)", "4.3", "{0,1}^k", "{0,1}^k", "m' = w"),
+    "O": FamilyRow(
+        "O(k)", "4.4", "(O + empty)^k", "keep, push", "push drops the oldest cell and appends o"
+    ),
+    "K": FamilyRow("K(k)", "A.3", "(O + empty)^k", "push", "always pushes o"),
+    "OA": FamilyRow("OA(k)", "A.4", "(O x A + empty)^k", "keep, push", "push appends (o, a)"),
+}
+"""The families by their kind."""
+
+
 def _overwritten(name: str, words: Space) -> Memory:
     """M = W and m' = w: a binary memory, or none at all."""
     rule = IndexRule(True, 1, 1, np.zeros((1, 1), dtype=np.int64), np.ones(1, dtype=bool))
@@ -230,9 +253,19 @@ def parse_memory(text: str) -> Family:
         return none
     if match := re.fullmatch(r"(OA|O|K|B)(\d{1,3})", text):
         return _sized(match[1], int(match[2]))
-    raise WorkbenchError(
-        f"unknown memory {text!r}: write none, or K, B, O, OA with a size, such as OA2"
-    )
+    raise WorkbenchError(f"unknown memory {text!r}{_meant(text)}: {_HOW_TO_NAME}")
+
+
+_HOW_TO_NAME = "write none, or K, B, O, OA with a size, such as OA2"
+
+
+def _meant(text: str) -> str:
+    """A proposal for a misspelt name: the letters of a family, however written, and a size."""
+    if match := re.fullmatch(r"\s*([A-Za-z]+)[\s_(-]*(\d{0,3})\)?\s*", text):
+        kind, size = nearest(match[1], FAMILIES), int(match[2] or 1)
+        if kind and size:
+            return f" (did you mean {kind[0] if kind[0] == 'none' else f'{kind[0]}{size}'}?)"
+    return ""
 
 
 def attach(memory: Memory | Family | str, P: POMDP) -> Memory:
