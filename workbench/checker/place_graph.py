@@ -146,9 +146,9 @@ class PolicyValues:
                 for there, y in E.steps[place, a].items():
                     j = index[there]
                     self._forth[i][j] = self._forth[i].get(j, ZERO) + x * y
-        self._turn = _last_first(self._forth)
+        self._turn = last_first(self._forth)
         later = [{j: gamma * x for j, x in row.items()} for row in self._forth]
-        self.v = dict(zip(E.places, _solved(later, rewards, self._turn), strict=True))
+        self.v = dict(zip(E.places, solved(later, rewards, self._turn), strict=True))
         self.value: Any = sum((x * self.v[place] for place, x in E.start.items()), ZERO)
 
     @cached_property
@@ -161,7 +161,7 @@ class PolicyValues:
                 back[j][i] = E.task.gamma * x if self.discounted else x
         first = [E.start.get(place, ZERO) for place in E.places[:n]]
         turn = None if self._turn is None else [i for i in self._turn[::-1] if i < n]
-        return dict(zip(E.places[:n], _solved(back, first, turn), strict=True))
+        return dict(zip(E.places[:n], solved(back, first, turn), strict=True))
 
     def after(self, place: Place, action: Label) -> Any:
         """q(place, action): the return of an action, then of the policy."""
@@ -199,7 +199,7 @@ def greedy_actions_by_rule(
     return best
 
 
-def _last_first(forth: list[dict[int, Any]]) -> list[int] | None:
+def last_first(forth: list[dict[int, Any]]) -> list[int] | None:
     """Places so that each comes after all that it leads to; None if some can be met twice."""
     open_, found, state = list(range(len(forth))), list[int](), [0] * len(forth)
     while open_:
@@ -219,7 +219,7 @@ def _last_first(forth: list[dict[int, Any]]) -> list[int] | None:
     return found
 
 
-def _solved(matrix: list[dict[int, Any]], right: list[Any], turn: list[int] | None) -> list[Any]:
+def solved(matrix: list[dict[int, Any]], right: list[Any], turn: list[int] | None) -> list[Any]:
     """x with x = matrix x + right; `turn` is an order in which each reads only those before."""
     n = len(right)
     if turn is not None:

@@ -18,6 +18,7 @@ from workbench.checker.algebra_claims import (
     check_polynomial_positive,
 )
 from workbench.checker.expressions import renew_budget
+from workbench.checker.fixed_point_claims import check_fixed_points
 from workbench.checker.loop_claims import check_all_bits, check_cycle, check_loop
 from workbench.checker.memory_claims import (
     check_beliefs_outnumber,
@@ -56,6 +57,7 @@ KINDS: dict[str, Callable[[dict[str, Any]], str]] = {
     "polynomial-positive": check_polynomial_positive,
     "excluded": check_excluded,
     "greedy-family": check_greedy_family,
+    "fixed-points": check_fixed_points,
 }
 """The checker of each kind of certificate."""
 

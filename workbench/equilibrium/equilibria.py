@@ -228,6 +228,7 @@ def equilibria(
     exact: bool = False,
     n: int = 1,
     most: int = MOST_CELLS,
+    symmetry: bool = True,
 ) -> Equilibria:
     """Find the greedy policies at which a learner can settle.
 
@@ -242,6 +243,8 @@ def equilibria(
         where a bound on their error allows it.
     n : makes n-step Sarsa of Sarsa(lam=0).
     most : look at so many greedy policies at most; `complete` says whether it was enough.
+    symmetry : look at one policy of each class that exchanging memory states carries into one
+        another; False for all of them.
     """
     if not isinstance(P, POMDP):
         raise WrongType(f"equilibria needs a POMDP, not {P!r}")
@@ -259,7 +262,7 @@ def equilibria(
     field: Field = RATIONALS if exact else FLOATS
     if exact:
         _require_exact(P, epsilon, target)
-    return _Search(P, learner, target, epsilon, field, most).run()
+    return _Search(P, learner, target, epsilon, field, most, symmetry).run()
 
 
 def _require_exact(P: POMDP, epsilon: Number, target: Target) -> None:
@@ -280,7 +283,9 @@ class _Search:
         epsilon: Number,
         field: Field,
         most: int,
+        symmetry: bool,
     ):
+        self.symmetry = symmetry
         self.P, self.learner, self.target = P, learner, target
         self.epsilon, self.field, self.most = epsilon, field, most
         self.rows = deciding_rows(P)
@@ -296,7 +301,8 @@ class _Search:
         in_blocks = task.ends and self.epsilon > 0
         complete = True
         with Waiting(f"fixed points on {self.P.name}") as waiting:
-            for actions in blocks(self.P, self.rows, task.block_size() if in_blocks else 64):
+            size = task.block_size() if in_blocks else 64
+            for actions in blocks(self.P, self.rows, size, self.symmetry):
                 if self.looked_at + len(actions) > self.most:
                     actions, complete = actions[: self.most - self.looked_at], False
                 if in_blocks:

@@ -251,12 +251,14 @@ def _solved(system: Floats, right: Floats) -> Floats:
         return found
 
 
-def representatives(P: POMDP, rows: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
+def representatives(
+    P: POMDP, rows: NDArray[np.int64], symmetry: bool = True
+) -> Iterator[NDArray[np.int64]]:
     """Greedy actions `[row]`, at least one for each class of cells that permutations of the
-    memory states carry into one another."""
-    symmetry = interchangeable(P)
+    memory states carry into one another; without symmetry, all."""
+    exchange = interchangeable(P) if symmetry else None
     choice = np.full(len(P.O), -1, dtype=np.int64)
-    yield from _extended(P, rows, 0, choice, symmetry)
+    yield from _extended(P, rows, 0, choice, exchange)
 
 
 def _extended(
@@ -278,10 +280,12 @@ def _extended(
     choice[o] = -1
 
 
-def blocks(P: POMDP, rows: NDArray[np.int64], size: int) -> Iterator[NDArray[np.int64]]:
+def blocks(
+    P: POMDP, rows: NDArray[np.int64], size: int, symmetry: bool = True
+) -> Iterator[NDArray[np.int64]]:
     """The representatives, `size` at a time."""
     held: list[NDArray[np.int64]] = []
-    for actions in representatives(P, rows):
+    for actions in representatives(P, rows, symmetry):
         held.append(actions)
         if len(held) == size:
             yield np.array(held)

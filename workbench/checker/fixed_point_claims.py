@@ -1,0 +1,186 @@
+"""Re-checking at which greedy policies a learner can settle.
+
+fixed-points     every greedy policy of a task with a memory is either listed as a fixed point, or
+                 refuted by a pair (o, a)
+
+For a greedy policy g the behaviour takes g's action with probability 1 - epsilon + epsilon / |A|
+and every other one with epsilon / |A|. Its visits d = mu + P^T d weigh the places behind each row,
+
+    q(o, a) = sum P(place|o) [ R + gamma sum p v(o') ],
+    v(o) = q(o, g(o)) for Q-learning,  sum_a b(a|o) q(o, a) for Sarsa(0)
+
+and g is a fixed point if no q(o, a) exceeds q(o, g(o)). A policy is written as a number: the place
+of its action in the list of actions is a digit, the first row's first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import Any
+
+from workbench.checker.place_graph import Place, PlaceGraph, last_first, solved, worth
+from workbench.checker.polynomials import ZERO
+from workbench.checker.reader import (
+    Label,
+    count,
+    done_label,
+    entries,
+    field,
+    read_label,
+    read_memory,
+    read_number,
+    read_task,
+    seen_label,
+    shown_task,
+)
+from workbench.checker.spoiled import Spoiled
+
+MOST_POLICIES = 100_000
+
+
+class _Cells:
+    """The greedy policies of a task with a memory, and the tables that they lead to."""
+
+    def __init__(self, E: PlaceGraph, rows: list[Label], actions: list[Label], greedy_target: bool):
+        self.E, self.rows, self.actions, self.greedy_target = E, rows, actions, greedy_target
+        index = {place: i for i, place in enumerate(E.places)}
+        forth: list[dict[int, Any]] = [{} for _ in E.places]
+        for place in E.places:
+            for a in actions:
+                for there in E.steps[place, a]:
+                    forth[index[place]][index[there]] = Fraction(1)
+        # every behaviour takes every action: one order of the places serves all
+        turn = last_first(forth)
+        self.turn = None if turn is None else turn[::-1]
+        self.index = index
+        self.behind: dict[Label, list[Place]] = {o: [] for o in rows}
+        for place in E.places:
+            self.behind[place[1:]].append(place)
+
+    def table(self, g: list[int], epsilon: Fraction) -> list[list[Fraction]]:
+        """q of the greedy policy with the actions g[row]."""
+        E, n, share = self.E, len(self.actions), epsilon / len(self.actions)
+        behaviour = {
+            o: {a: share + (1 - epsilon if j == g[i] else 0) for j, a in enumerate(self.actions)}
+            for i, o in enumerate(self.rows)
+        }
+        back: list[dict[int, Any]] = [{} for _ in E.places]
+        for i, place in enumerate(E.places):
+            for a, x in behaviour[place[1:]].items():
+                for there, y in E.steps[place, a].items():
+                    j = self.index[there]
+                    back[j][i] = back[j].get(i, ZERO) + x * y
+        visits = solved(back, [E.start.get(place, ZERO) for place in E.places], self.turn)
+        number_of = {o: i for i, o in enumerate(self.rows)}
+        R = [[ZERO] * n for _ in self.rows]
+        K: list[list[dict[int, Fraction]]] = [[{} for _ in range(n)] for _ in self.rows]
+        for i, o in enumerate(self.rows):
+            total = sum((visits[self.index[place]] for place in self.behind[o]), ZERO)
+            for place in self.behind[o]:
+                weight = visits[self.index[place]] / total
+                for j, a in enumerate(self.actions):
+                    R[i][j] += weight * E.R[place, a]
+                    for there, y in E.steps[place, a].items():
+                        k = number_of[there[1:]]
+                        K[i][j][k] = K[i][j].get(k, ZERO) + weight * y
+        gamma = E.task.gamma
+        matrix: list[dict[int, Any]] = []
+        right: list[Any] = []
+        for i, o in enumerate(self.rows):
+            mix = {g[i]: Fraction(1)}
+            if not self.greedy_target:
+                mix = {j: behaviour[o][a] for j, a in enumerate(self.actions)}
+            row: dict[int, Any] = {}
+            for j, x in mix.items():
+                for k, y in K[i][j].items():
+                    row[k] = row.get(k, ZERO) + gamma * x * y
+            matrix.append(row)
+            right.append(sum((x * R[i][j] for j, x in mix.items()), ZERO))
+        v = solved(matrix, right, None)
+        return [
+            [R[i][j] + gamma * sum((y * v[k] for k, y in K[i][j].items()), ZERO) for j in range(n)]
+            for i in range(len(self.rows))
+        ]
+
+
+def check_fixed_points(certificate: dict[str, Any]) -> str:
+    """Every greedy policy is a fixed point that is listed, or is refuted by a pair (o, a)."""
+    task = read_task(field(certificate, "model", dict))
+    memory = read_memory(field(certificate, "memory"))
+    if memory.name == "B(k)":
+        raise Spoiled("fixed points are about one memory, not about all B(k)")
+    learner = field(certificate, "learner", str)
+    if learner not in ("Q-learning", "Sarsa(0)"):
+        raise Spoiled(f"unknown learner {learner!r}")
+    epsilon = read_number(field(certificate, "epsilon"))
+    if not 0 < epsilon <= 1:
+        raise Spoiled(f"epsilon {epsilon} does not lie in (0, 1]")
+    E = PlaceGraph(task, memory)
+    rows = [seen_label(task, memory, read_label(o)) for o in field(certificate, "rows", list)]
+    actions = [done_label(task, memory, read_label(a)) for a in field(certificate, "actions", list)]
+    for what, named, there in (("rows", rows, E.rows), ("actions", actions, E.actions)):
+        if len(named) != len(there) or set(named) != set(there):
+            raise Spoiled(f"the {what} are not those that the task has")
+    total = len(actions) ** len(rows)
+    if total > MOST_POLICIES:
+        raise Spoiled(f"{total:,} greedy policies are more than {MOST_POLICIES:,}")
+    cells = _Cells(E, rows, actions, learner == "Q-learning")
+    seen: set[int] = set()
+    values = []
+    for g, strict, value in _fixed(certificate, total, rows, actions):
+        _new(g, seen)
+        digits = _digits(g, len(rows), len(actions))
+        q = cells.table(digits, epsilon)
+        others = [
+            q[i][digits[i]] - x
+            for i in range(len(rows))
+            for j, x in enumerate(q[i])
+            if j != digits[i]
+        ]
+        if any(x < 0 for x in others):
+            raise Spoiled(f"policy {g} is no fixed point")
+        if strict != all(x > 0 for x in others):
+            raise Spoiled(f"policy {g} is{'' if strict else ' not'} said to be strict")
+        pi = {o: {actions[d]: Fraction(1)} for o, d in zip(rows, digits, strict=True)}
+        if worth(E, pi) != value:
+            raise Spoiled(f"policy {g} is not worth {value}")
+        values.append(f"{value} ({'strict' if strict else 'tied'})")
+    for g, row, action in entries(field(certificate, "refuted", list), 3, "refuted"):
+        count(g, 0, total - 1)
+        _new(g, seen)
+        digits = _digits(g, len(rows), len(actions))
+        i, j = count(row, 0, len(rows) - 1), count(action, 0, len(actions) - 1)
+        q = cells.table(digits, epsilon)
+        if not q[i][j] > q[i][digits[i]]:
+            raise Spoiled(f"policy {g} is not refuted by row {i}, action {j}")
+    if len(seen) < total:
+        raise Spoiled(f"{total - len(seen):,} of {total:,} greedy policies are not spoken of")
+    told = f"fixed points worth {', '.join(values)}" if values else "no fixed point"
+    return (
+        f"{learner} with epsilon {epsilon} on {shown_task(task, memory)}: {told}, among "
+        f"{total:,} greedy policies"
+    )
+
+
+def _fixed(
+    certificate: dict[str, Any], total: int, rows: list[Label], actions: list[Label]
+) -> Iterator[tuple[int, bool, Fraction]]:
+    for g, strict, value in entries(field(certificate, "fixed", list), 3, "fixed"):
+        if not isinstance(strict, bool):
+            raise Spoiled("a fixed point is strict or not")
+        yield count(g, 0, total - 1), strict, read_number(value)
+
+
+def _new(g: int, seen: set[int]) -> None:
+    if g in seen:
+        raise Spoiled(f"policy {g} is spoken of twice")
+    seen.add(g)
+
+
+def _digits(g: int, rows: int, base: int) -> list[int]:
+    found = []
+    for _ in range(rows):
+        g, digit = divmod(g, base)
+        found.append(digit)
+    return found
