@@ -23,6 +23,7 @@ COMMANDS = {
     "improve": "improve_command",
     "shortcuts": "shortcuts_command",
     "learn": "learn_command",
+    "equilibria": "equilibria_command",
     "needs-memory": "needs_memory_command",
     "search": "search_command",
     "gallery": "gallery_command",

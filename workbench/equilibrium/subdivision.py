@@ -44,7 +44,7 @@ from workbench.model.pomdp import POMDP
 from workbench.model.space import show
 from workbench.progress import Waiting
 
-MOST_SYMBOLIC = 20_000
+MOST_SYMBOLIC = 25_000
 """So many greedy policies are looked at with symbols, at most."""
 
 _SAMPLES = (Fraction(1, 100), Fraction(1, 4), Fraction(1, 2), Fraction(3, 4), Fraction(99, 100))

@@ -1,0 +1,64 @@
+"""`workbench equilibria`: what it lists, what it certifies, and what it refuses."""
+
+import json
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from workbench.checker.recheck import recheck
+from workbench.cli.equilibria_command import equilibria_command
+from workbench.errors import WorkbenchError
+
+APP = typer.Typer()
+APP.command()(equilibria_command)
+
+
+def shown(*arguments: str) -> str:
+    result = CliRunner(env={"COLUMNS": "80"}).invoke(APP, list(arguments), catch_exceptions=False)
+    assert result.exit_code == 0
+    assert max(map(len, result.output.splitlines())) <= 80
+    return " ".join(result.output.split())
+
+
+def test_the_only_fixed_point_of_recall_with_oa1_is_listed_with_its_value_and_gap():
+    text = shown("recall", "-m", "OA1")
+    assert "1 fixed point (exactly; 1,296 of 1,296 greedy policies looked at)" in text
+    assert "│ 0 │ strict │ 0.00035 │" in text
+    assert "∅ → 2 push" in text
+
+
+def test_several_memories_and_that_there_is_none():
+    text = shown("recall_variant", "-m", "none", "-m", "B2")
+    assert text.count("No greedy policy is greedy on the table that it leads to.") == 1
+    assert "1,536 of 4,096 greedy policies looked at, the others by symmetry" in text
+
+
+def test_a_budget_that_was_not_enough_is_told():
+    assert "0 fixed points so far" in shown("recall", "-m", "B2", "--most", "50")
+
+
+def test_with_symbols_the_borders_are_written_out():
+    text = shown("recall", "-m", "B1", "--symbolic")
+    assert "border: epsilon gamma - 2 epsilon + 1 = 0" in text
+    assert "no fixed point: 1 cell around epsilon = " in text
+
+
+def test_a_certificate_is_written_and_holds(tmp_path):
+    path = tmp_path / "none.json"
+    shown("recall", "-m", "B1", "--learner", "sarsa", "--gamma", "1/2", "--certificate", str(path))
+    assert "Sarsa(0) with epsilon 1/10" in recheck(json.loads(path.read_text()))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["recall", "--epsilon", "2"], r"epsilon of QLearning must lie in \[0, 1\], not 2"),
+        (["recall", "--epsilon", "few"], "--epsilon is a number such as 1/10 or 0.1, not 'few'"),
+        (["recall", "--learner", "actor-critic"], "has no setting 'epsilon'"),
+        (["recall", "-m", "B1", "-m", "B2", "--certificate", "x"], "one memory"),
+    ],
+)
+def test_bad_options_are_refused(arguments, message):
+    with pytest.raises(WorkbenchError, match=message):
+        CliRunner().invoke(APP, arguments, catch_exceptions=False)

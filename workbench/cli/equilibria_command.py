@@ -1,0 +1,170 @@
+"""`workbench equilibria`: at which greedy policies a learner can settle."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from workbench.equilibrium.equilibria import Equilibria
+    from workbench.model.pomdp import POMDP
+
+_MOST_SHOWN = 12
+_MOST_ROWS_TOLD = 6
+
+
+def equilibria_command(
+    task: Annotated[
+        str, typer.Argument(help="A task, such as recall4, or a file ending in .POMDP.")
+    ],
+    memory: Annotated[
+        list[str] | None,
+        typer.Option(
+            "-m", "--memory", help="A memory, such as OA1; may be repeated.", show_default="none"
+        ),
+    ] = None,
+    learner: Annotated[
+        str, typer.Option(help="qlearning, double-q, sarsa or monte-carlo.")
+    ] = "qlearning",
+    lam: Annotated[str | None, typer.Option(help="lambda of sarsa, such as 0 or 1/2.")] = None,
+    epsilon: Annotated[str, typer.Option(help="The exploration, a fraction in [0, 1].")] = "1/10",
+    gamma: Annotated[
+        str | None, typer.Option(help="The discount, a fraction; the task's own by default.")
+    ] = None,
+    symbolic: Annotated[
+        bool, typer.Option("--symbolic", help="Answer for every epsilon and gamma in (0, 1).")
+    ] = False,
+    most: Annotated[int, typer.Option(help="Look at so many greedy policies at most.")] = 1_000_000,
+    certificate: Annotated[
+        str | None,
+        typer.Option(help="Write a certificate for `python -m workbench.checker` to this file."),
+    ] = None,
+) -> None:
+    """List the greedy policies that are greedy on the table that they lead to.
+
+    Exact wherever the task is. Steps are taken as small: where there is no fixed point, a learner
+    chatters or goes round, whatever its step.
+
+    Example: workbench equilibria recall -m OA1 --epsilon 1/10
+    """
+    from rich.console import Console
+
+    from workbench.cli.task_name import find_task
+    from workbench.errors import WorkbenchError
+    from workbench.learning.learners import learner_by_name
+    from workbench.model.augment import augment
+
+    if certificate is not None and len(memory or ["none"]) > 1:
+        raise WorkbenchError("a certificate is about one memory; give one")
+    settings: dict[str, Any] = {"epsilon": _fraction("--epsilon", epsilon)}
+    if lam is not None:
+        settings["lam"] = _fraction("--lam", lam)
+    elif learner == "sarsa":
+        settings["lam"] = _fraction("--lam", "0")
+    record = learner_by_name(learner, **settings)
+    P = find_task(task)
+    if gamma is not None:
+        P = P.with_gamma(_fraction("--gamma", gamma))
+    console = Console()
+    for name in memory or ["none"]:
+        E = augment(P, name)
+        if symbolic:
+            _subdivided(console, E, record)
+        else:
+            found = _listed(console, E, record, most, certificate is None)
+            if certificate is not None:
+                _certify(P, name, found, certificate)
+
+
+def _fraction(option: str, shown: str) -> Any:
+    from fractions import Fraction
+
+    from workbench.errors import WorkbenchError
+
+    try:
+        return Fraction(shown)
+    except (ValueError, ZeroDivisionError):
+        raise WorkbenchError(f"{option} is a number such as 1/10 or 0.1, not {shown!r}") from None
+
+
+def _listed(console: Any, E: POMDP, record: Any, most: int, symmetry: bool) -> Equilibria:
+    from rich.table import Table
+
+    from workbench.equilibrium.equilibria import equilibria
+    from workbench.text import brief
+
+    found = equilibria(E, record, exact=E.is_exact, most=most, symmetry=symmetry)
+    how = "exactly" if found.exact else f"ties within {found.tolerance:.0e}"
+    seen = f"{found.looked_at:,} of {found.cells:,} greedy policies looked at"
+    if found.complete and found.looked_at < found.cells:
+        seen += ", the others by symmetry"
+    if found.undefined:
+        seen += f", {found.undefined:,} undefined"
+    count = f"{len(found)} fixed point{'' if len(found) == 1 else 's'}"
+    if not found.complete:
+        count += " so far"
+    console.print(
+        f"{record.kind}, epsilon {found.epsilon}, on {E.name}: {count} ({how}; {seen}).",
+        markup=False,
+    )
+    if found.none_exists:
+        console.print("No greedy policy is greedy on the table that it leads to.", markup=False)
+    if not len(found):
+        return found
+    table = Table()
+    for column in ("value", "kind", "gap", "rate"):
+        table.add_column(column, justify="left" if column == "kind" else "right")
+    table.add_column("greedy policy")
+    for e in found[:_MOST_SHOWN]:
+        acts = e.policy.actions
+        told = [
+            f"{E.O.text(E.O[int(o)])} → {E.A.text(E.A[int(acts[o])])}"
+            for o in found.rows[:_MOST_ROWS_TOLD]
+        ]
+        more = [f"... {len(found.rows)} rows"] if len(found.rows) > _MOST_ROWS_TOLD else []
+        gap = "-" if e.gap is None else f"{float(e.gap):.2g}"
+        table.add_row(brief(e.value), e.kind, gap, f"{e.rate:.1g}", "\n".join([*told, *more]))
+    console.print(table)
+    if len(found) > _MOST_SHOWN:
+        console.print(f"... and {len(found) - _MOST_SHOWN} more", markup=False)
+    return found
+
+
+def _subdivided(console: Any, E: POMDP, record: Any) -> None:
+    import sympy
+
+    from workbench.equilibrium.learned_values import deciding_rows
+    from workbench.equilibrium.subdivision import subdivide
+
+    epsilon, gamma = sympy.symbols("epsilon gamma")
+    found = subdivide(E, record, epsilon=epsilon, gamma=gamma)
+    console.print(
+        f"{record.kind} on {E.name}, epsilon and gamma in (0, 1): {found.refuted:,} of "
+        f"{found.looked_at:,} greedy policies are refuted everywhere.",
+        markup=False,
+    )
+    rows = deciding_rows(E)
+    for i, (pi, value) in enumerate(zip(found.policies, found.values, strict=True)):
+        acts = "; ".join(
+            f"{E.O.text(E.O[int(o)])} → {E.A.text(E.A[int(pi.actions[o])])}"
+            for o in rows[:_MOST_ROWS_TOLD]
+        )
+        console.print(f"  policy {i}, worth {value}: {acts}", markup=False)
+    for curve in found.curves:
+        shown = str(curve).replace("**", "^").replace("*", " ")
+        console.print(f"  border: {shown} = 0", markup=False)
+    for settled, cells in found.regions.items():
+        who = ", ".join(f"policy {i}" for i in settled) or "no fixed point"
+        at = ", ".join(f"{s} = {x}" for s, x in cells[0].sample.items())
+        parts = "1 cell" if len(cells) == 1 else f"{len(cells)} cells, one of them"
+        console.print(f"  {who}: {parts} around {at}", markup=False)
+
+
+def _certify(P: POMDP, memory: str, found: Equilibria, path: str) -> None:
+    import json
+    from pathlib import Path
+
+    from workbench.certificates.fixed_points import fixed_points_certificate
+
+    Path(path).write_text(json.dumps(fixed_points_certificate(P, memory, found)) + "\n")
