@@ -139,11 +139,11 @@ def _show_memory(P: POMDP, memory: Memory, console: Console) -> None:
     from rich.text import Text
 
     from workbench.model.augment import augment
-    from workbench.model.memories import FAMILIES, parse_memory
+    from workbench.model.memories import describe_family
     from workbench.model.summary import facts, some
     from workbench.text import counted, shown
 
-    family = FAMILIES[parse_memory(memory.name).kind]
+    family = describe_family(memory.name)
     source = f" (Definition {family.definition})" if family.definition else ""
     console.print(Text(f"Memory {memory.name}", "bold") + Text(source, ""))
     m, o, a = next(iter(memory.eta)), P.O[0], P.A[0]

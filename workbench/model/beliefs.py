@@ -255,7 +255,7 @@ def require_rational(P: POMDP) -> None:
             )
 
 
-class _Dynamics:
+class BeliefDynamics:
     """mu, p (rewards summed out) and omega as integers, scaled by one common factor each."""
 
     def __init__(self, P: POMDP, ended: bool):
@@ -285,12 +285,20 @@ class _Dynamics:
 
     def step(self, weights: Weights, a: int) -> dict[int, dict[int, int]]:
         """For each o', the weights omega(o'|s') sum_s p(s'|s,a) b(s)."""
-        moved: dict[int, int] = {}
+        return self._observe(self.moved(weights, a))
+
+    def moved(self, weights: Weights, a: int) -> dict[int, int]:
+        """The weights sum_s p(s'|s,a) b(s), before anything is observed."""
+        found: dict[int, int] = {}
         nA = len(self.P.A)
         for s, w in weights:
             for s_next, x in self.p[s * nA + a].items():
-                moved[s_next] = moved.get(s_next, 0) + w * x
-        return self._observe(moved)
+                found[s_next] = found.get(s_next, 0) + w * x
+        return found
+
+    def observed(self, weights: Mapping[int, int], o: int) -> dict[int, int]:
+        """The weights once o is observed."""
+        return self._observe(weights).get(o, {})
 
     def _observe(self, weights: Mapping[int, int]) -> dict[int, dict[int, int]]:
         found: dict[int, dict[int, int]] = {}
@@ -316,7 +324,7 @@ def _span(row_ptr: np.ndarray, row: int) -> range:
     return range(int(row_ptr[row]), int(row_ptr[row + 1]))
 
 
-def _canonical(weights: Mapping[int, int]) -> Weights:
+def canonical_weights(weights: Mapping[int, int]) -> Weights:
     divisor = math.gcd(*weights.values())
     return tuple(sorted((s, w // divisor) for s, w in weights.items()))
 
@@ -337,7 +345,7 @@ def explore_beliefs(
     ended : whether histories whose episode is over count; see the module's text.
     until : stop also when the clock (`time.monotonic`) passes this.
     """
-    dynamics = _Dynamics(P, ended)
+    dynamics = BeliefDynamics(P, ended)
     o_of: list[int] = []
     weights_of: list[Weights] = []
     parents: list[tuple[int, int] | None] = []
@@ -349,7 +357,7 @@ def explore_beliefs(
     ) -> tuple[BeliefEdge, ...]:
         made = []
         for o, raw in found.items():
-            key = o, _canonical(raw)
+            key = o, canonical_weights(raw)
             if key not in places:
                 places[key] = len(o_of)
                 o_of.append(o)
@@ -422,7 +430,7 @@ def belief(P: POMDP, history: Sequence[Label], ended: bool = False) -> Belief:
         raise WorkbenchError(
             f"a history o_0, a_0, ..., o_t has an odd number of entries, not {len(history)}"
         )
-    dynamics = _Dynamics(P, ended)
+    dynamics = BeliefDynamics(P, ended)
     found = dynamics.first()
     for t, label in enumerate(history):
         if t % 2 == 0:
@@ -432,7 +440,7 @@ def belief(P: POMDP, history: Sequence[Label], ended: bool = False) -> Belief:
                     f"no episode of {P.name} goes on after the history {shown}: it has "
                     "probability 0"
                 )
-            weights = _canonical(found[o])
+            weights = canonical_weights(found[o])
         else:
             found = dynamics.step(weights, P.A.index(label))
     total = sum(w for _, w in weights)

@@ -1,9 +1,6 @@
-"""External memories <M, W, Gamma, eta> (Definition 4.1) and the paper's families.
+"""The families of memories: those of the paper, and other agent states of the literature.
 
-    M      memory states
-    W      memory-writing actions
-    Gamma(m' | m, w, o, a, r, o')    how a write changes the memory; o is the *current* observation
-    eta    where the memory starts
+The paper's, as <M, W, Gamma, eta> (see `memory`):
 
 | family | Definition | M | W | Gamma |
 |---|---|---|---|---|
@@ -12,6 +9,9 @@
 | `O(k)` | 4.4 | (O + empty)^k | keep, push | push drops the oldest cell and appends o |
 | `K(k)` | A.3 | (O + empty)^k | push | always pushes o |
 | `OA(k)` | A.4 | (O x A + empty)^k | keep, push | push appends (o, a) |
+
+`agent_states` has those of the literature: `clock`, `counter`, `F`, `window`, `trace`, `belief`,
+`function`, `reward_machine`. Memories multiply: `clock(2) * OA(1)`.
 
 Buffers read oldest first. `keep` is the paper's bottom and `push` its top; a later write counts as
 the higher one. A family becomes a `Memory` when it meets a POMDP, since O and A belong to the
@@ -34,99 +34,73 @@ A memory of one's own is four arguments, for instance one bit that flips when a 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from fractions import Fraction
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
-from workbench.errors import ModelError, TooLarge, UnknownLabel, WorkbenchError, WrongType
-from workbench.model.check import check_rows
-from workbench.model.numbers import Number, Numbers
+from workbench.errors import TooLarge, UnknownLabel, WorkbenchError, WrongType
+from workbench.model.agent_states import (
+    AgentState,
+    belief_memory,
+    clock,
+    counter,
+    function,
+    reward_machine,
+    trace,
+)
+from workbench.model.memory import (
+    Both,
+    Discovered,
+    Gamma,
+    IndexRule,
+    Memory,
+    MemoryFamily,
+    check_distribution,
+)
+from workbench.model.numbers import Number
 from workbench.model.space import Bits, Buffer, Label, Product, Space
 from workbench.text import nearest, show
 
 if TYPE_CHECKING:
     from workbench.model.pomdp import POMDP
 
-Gamma = Callable[[Label, Label, Label, Label, Number, Label], Mapping[Label, Number]]
-
-
-@dataclass(frozen=True, eq=False)
-class IndexRule:
-    """Gamma of a built-in family as arithmetic on places, which the compiled walk of `augment`
-    runs.
-
-    `m' = w` if `overwrite`; else `m' = (m mod base^(k-1)) base + entry[o, a]` where `pushes[w]`,
-    and `m' = m` elsewhere.
-    """
-
-    overwrite: bool
-    keep_modulus: int
-    base: int
-    entry: NDArray[np.int64]
-    pushes: NDArray[np.bool_]
-
-
-class Memory:
-    """An external memory <M, W, Gamma, eta>.
-
-    Parameters
-    ----------
-    name : shown in tables.
-    M, W : labels of the memory states and of the writes, lower writes first.
-    Gamma : `Gamma(m, w, o, a, r, o_next)` returns {m_next: probability}.
-    eta : {m: probability}, where the memory starts.
-    """
-
-    def __init__(
-        self,
-        name: str,
-        M: Iterable[Label],
-        W: Iterable[Label],
-        Gamma: Gamma,
-        eta: Mapping[Label, Number],
-        rule: IndexRule | None = None,
-    ):
-        self.name = name
-        self.M = M if isinstance(M, Space) else Space(M)
-        self.W = W if isinstance(W, Space) else Space(W)
-        if not callable(Gamma):
-            raise WrongType(
-                f"Gamma must be a function that returns {{m_next: probability}}, not {Gamma!r}"
-            )
-        self.Gamma = Gamma
-        self.eta = dict(check_distribution(eta, self.M, f"eta of {name}"))
-        self.rule = rule
-
-    def on(self, P: POMDP) -> Memory:
-        """Itself: a memory that is already attached."""
-        return self
-
-    def __repr__(self) -> str:
-        return f"Memory {self.name}: {len(self.M):,} memory states, {len(self.W):,} writes"
-
-
-def check_distribution(found: Any, space: Space, where: str) -> Mapping[Label, Number]:
-    """`found` itself, if it is a distribution over labels of `space`."""
-    if not isinstance(found, Mapping):
-        raise WrongType(f"{where} must be a distribution {{label: probability}}, not {found!r}")
-    if not found:
-        raise ModelError(f"{where} is empty")
-    for label in found:
-        if label not in space:
-            raise UnknownLabel(f"{where}: {space._unknown(label)}")
-    check_rows(np.array([0, len(found)]), Numbers.of(list(found.values())), lambda _: where)
-    return found
+__all__ = [
+    "OA",
+    "SIZED",
+    "AgentState",
+    "B",
+    "Both",
+    "Discovered",
+    "F",
+    "Family",
+    "Gamma",
+    "IndexRule",
+    "K",
+    "Memory",
+    "MemoryFamily",
+    "O",
+    "attach",
+    "belief",
+    "check_distribution",
+    "clock",
+    "counter",
+    "function",
+    "none",
+    "parse_memory",
+    "reward_machine",
+    "trace",
+    "window",
+]
 
 
 # ---------------------------------------------------------------------- the families
 
 
-@dataclass(frozen=True)
-class Family:
-    """A kind of memory and its size; `on(P)` makes the memory for a POMDP."""
+@dataclass(frozen=True, repr=False)
+class Family(MemoryFamily):
+    """A kind of memory of the paper and its size; `on(P)` makes the memory for a POMDP."""
 
     kind: str
     k: int = 0
@@ -141,10 +115,9 @@ class Family:
             return _overwritten("none", Space(["-"]))
         if self.kind == "B":
             return _overwritten(self.name, Bits(self.k))
+        if self.kind == "F":
+            return _overwritten(self.name, Space(map(str, range(self.k))))
         return _buffer(self, P)
-
-    def __repr__(self) -> str:
-        return self.name
 
 
 @dataclass(frozen=True)
@@ -166,8 +139,26 @@ FAMILIES = {
     ),
     "K": FamilyRow("K(k)", "A.3", "(O + empty)^k", "push", "always pushes o"),
     "OA": FamilyRow("OA(k)", "A.4", "(O x A + empty)^k", "keep, push", "push appends (o, a)"),
+    "F": FamilyRow("F(n)", "", "{0, ..., n-1}", "the same", "m' = w: a controller of n nodes"),
+    "window": FamilyRow("window(k)", "", "(O x A + empty)^k", "push", "always pushes (o, a)"),
+    "clock": FamilyRow("clock(L)", "", "{0, ..., L-1}", "{-}", "m' = m + 1 modulo L"),
+    "counter": FamilyRow("counter(n)", "", "{0, ..., n-1}", "{-}", "m' = m + 1, at most n - 1"),
+    "trace": FamilyRow("trace(lam)", "", "discovered", "{-}", "m' = lam m + (1 - lam) e_o"),
+    "belief": FamilyRow("belief", "", "discovered", "{-}", "the belief about the state"),
 }
 """The families by their kind."""
+
+
+def describe_family(name: str) -> FamilyRow:
+    """What a table says of a memory by its name; of a product, what it says of both."""
+    if "*" in name:
+        first, _, rest = name.partition("*")
+        one, two = describe_family(first), describe_family(rest)
+        both = (f"{x}; {y}" for x, y in ((one.W, two.W), (one.Gamma, two.Gamma)))
+        return FamilyRow(name, "", f"{one.M} x {two.M}", *both)
+    kind = re.match("[A-Za-z]*", name)
+    assert kind is not None
+    return FAMILIES[kind[0]]
 
 
 def _overwritten(name: str, words: Space) -> Memory:
@@ -177,8 +168,8 @@ def _overwritten(name: str, words: Space) -> Memory:
 
 
 def _buffer(family: Family, P: POMDP) -> Memory:
-    """K, O and OA: a buffer of k cells, oldest first."""
-    stores_action = family.kind == "OA"
+    """K, O, OA and windows: a buffer of k cells, oldest first."""
+    stores_action = family.kind in ("OA", "window")
     entries = Product(P.O, P.A) if stores_action else P.O
     cells = 1 + len(entries)
     if family.k * np.log2(cells) > 62:
@@ -186,7 +177,7 @@ def _buffer(family: Family, P: POMDP) -> Memory:
             f"{family.name} on {P.name} has {cells}^{family.k} memory states; take a smaller k"
         )
     M = Buffer(entries, family.k)
-    writes = ("push",) if family.kind == "K" else ("keep", "push")
+    writes = ("push",) if family.kind in ("K", "window") else ("keep", "push")
 
     def Gamma(
         m: Label, w: Label, o: Label, a: Label, r: Number, o_next: Label
@@ -241,40 +232,75 @@ def OA(k: int) -> Family:
     return _sized("OA", k)
 
 
-def parse_memory(text: str) -> Family:
-    """The family that a name such as "OA2", "B1" or "none" stands for.
+def F(n: int) -> Family:
+    """A finite-state controller with n nodes: the write names the next node."""
+    return _sized("F", n)
 
-    >>> parse_memory("OA2"), parse_memory("None")
-    (OA2, none)
+
+def window(k: int) -> Family:
+    """The last k pairs (observation, action): OA(k) that has to push."""
+    return _sized("window", k)
+
+
+belief = belief_memory
+
+SIZED = {
+    "B": B,
+    "K": K,
+    "O": O,
+    "OA": OA,
+    "F": F,
+    "clock": clock,
+    "counter": counter,
+    "window": window,
+}
+"""The families that have a size, by the name before it."""
+
+
+def parse_memory(text: str) -> MemoryFamily:
+    """The family that a name such as "OA2", "none", "trace2/3" or "clock2*OA1" stands for.
+
+    >>> parse_memory("OA2"), parse_memory("None"), parse_memory("clock2*OA1"), parse_memory("trace1/2")
+    (OA2, none, clock2*OA1, trace1/2)
     """
     if not isinstance(text, str):
         raise WrongType(f"a memory's name is a string such as 'OA2', not {text!r}")
+    if "*" in text:
+        first, _, rest = text.partition("*")
+        return parse_memory(first.strip()) * parse_memory(rest.strip())
     if text.lower() == "none":
         return none
-    if match := re.fullmatch(r"(OA|O|K|B)(\d{1,3})", text):
-        return _sized(match[1], int(match[2]))
+    if text == "belief":
+        return belief()
+    if match := re.fullmatch(r"trace(\d+(?:/\d+|\.\d+)?)(?:@(\d+))?", text):
+        return trace(Fraction(match[1]), None if match[2] is None else int(match[2]))
+    if (match := re.fullmatch(r"([A-Za-z]+?)(\d{1,3})", text)) and match[1] in SIZED:
+        return SIZED[match[1]](int(match[2]))
     raise WorkbenchError(f"unknown memory {text!r}{_meant(text)}: {_HOW_TO_NAME}")
 
 
-_HOW_TO_NAME = "write none, or K, B, O, OA with a size, such as OA2"
+_HOW_TO_NAME = (
+    "write none, or K, B, O, OA with a size, such as OA2; or F3, clock2, counter5, window2, "
+    "trace1/2, belief; or a product of two, such as clock2*OA1"
+)
 
 
 def _meant(text: str) -> str:
     """A proposal for a misspelt name: the letters of a family, however written, and a size."""
     if match := re.fullmatch(r"\s*([A-Za-z]+)[\s_(-]*(\d{0,3})\)?\s*", text):
-        kind, size = nearest(match[1], FAMILIES), int(match[2] or 1)
+        kind, size = nearest(match[1], ["none", *SIZED]), int(match[2] or 1)
         if kind and size:
             return f" (did you mean {kind[0] if kind[0] == 'none' else f'{kind[0]}{size}'}?)"
     return ""
 
 
-def attach(memory: Memory | Family | str, P: POMDP) -> Memory:
+def attach(memory: Memory | MemoryFamily | str, P: POMDP) -> Memory:
     """The memory itself, whichever way it was named."""
     if isinstance(memory, str):
         memory = parse_memory(memory)
-    if not isinstance(memory, Memory | Family):
+    if not isinstance(memory, Memory | MemoryFamily):
         raise WrongType(
-            "a memory is a Memory, one of workbench.model.memories or a name such as 'OA2', not "
+            "a memory is a Memory, one of workbench.memories or a name such as 'OA2', not "
             f"{memory!r}"
         )
     return memory.on(P)

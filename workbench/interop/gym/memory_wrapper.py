@@ -50,14 +50,15 @@ class MemoryWrapper(gymnasium.Wrapper, gymnasium.utils.RecordConstructorArgs):  
         gymnasium.Wrapper.__init__(self, env)
         if not isinstance(env.action_space, spaces.Discrete):
             raise WrongType(f"MemoryWrapper needs a Discrete action space, not {env.action_space}")
-        self.family = parse_memory(memory) if isinstance(memory, str) else memory
-        if not isinstance(self.family, Family):
+        family = parse_memory(memory) if isinstance(memory, str) else memory
+        if not isinstance(family, Family) or family.kind == "F":
             raise WrongType(f"a memory is one of the paper's, such as 'OA2', not {memory!r}")
-        kind, k, self.flat = self.family.kind, self.family.k, flat
-        self.writes = {"none": 1, "K": 1, "O": 2, "OA": 2, "B": 2**k}[kind]
+        self.family = family
+        kind, k, self.flat = family.kind, family.k, flat
+        self.writes = {"none": 1, "K": 1, "window": 1, "O": 2, "OA": 2, "B": 2**k}[kind]
         entry = (
             spaces.Tuple([env.observation_space, env.action_space])
-            if kind == "OA"
+            if kind in ("OA", "window")
             else env.observation_space
         )
         cell = spaces.OneOf([spaces.Discrete(1), entry])
@@ -101,8 +102,9 @@ class MemoryWrapper(gymnasium.Wrapper, gymnasium.utils.RecordConstructorArgs):  
         self.o = copy.deepcopy(o_next)
         if self.family.kind == "B":
             self.m = np.array([int(bit) for bit in f"{w:0{self.family.k}b}"], dtype=np.int8)
-        elif self.family.kind != "none" and (w == 1 or self.family.kind == "K"):
-            self.m = (*self.m[1:], (1, (o, a) if self.family.kind == "OA" else o))
+        elif self.family.kind != "none" and (w == 1 or self.writes == 1):
+            pair = self.family.kind in ("OA", "window")
+            self.m = (*self.m[1:], (1, (o, a) if pair else o))
         return self._shown(), r, terminated, truncated, info
 
     def _shown(self) -> Any:
