@@ -1,6 +1,7 @@
 """`workbench list`: every line is that of the thing itself."""
 
 import inspect
+import re
 import subprocess
 import sys
 
@@ -44,8 +45,13 @@ def test_tasks_are_the_records():
 def test_memories_are_the_families():
     from workbench.model.memories import parse_memory
 
-    names = [line.name.replace("(k)", "1") for line in catalogue.memories()]
-    assert [parse_memory(name).name for name in names] == ["none", "B1", "O1", "K1", "OA1"]
+    names = [
+        re.sub(r"\((lam|[knL])\)", lambda x: "1/2" if x[1] == "lam" else "1", line.name)
+        for line in catalogue.memories()
+    ]
+    assert [parse_memory(name).name for name in names] == names
+    assert names[:5] == ["none", "B1", "O1", "K1", "OA1"]
+    assert names[5:] == ["F1", "window1", "clock1", "counter1", "trace1/2", "belief"]
     assert any(line.text.endswith("push appends (o, a)") for line in catalogue.memories())
 
 

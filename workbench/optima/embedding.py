@@ -26,7 +26,8 @@ from workbench.model.space import Subset
 
 def family_of(memory: Memory) -> Family | None:
     """The paper's family that an attached memory belongs to; None for memories of one's own."""
-    return None if memory.rule is None else parse_memory(memory.name)
+    found = None if memory.rule is None else parse_memory(memory.name)
+    return found if isinstance(found, Family) else None
 
 
 def smaller_families(family: Family) -> list[Family]:
