@@ -1,17 +1,12 @@
 """What there is, one line each: tasks, memories, learners, figures, claims.
 
-The lines are those of the records themselves. Claims are read from the sources without running
-them, because importing all proofs takes seconds and listing them should not.
+The lines are those of the records themselves.
 """
 
 from __future__ import annotations
 
-import ast
-import importlib.util
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
-from pathlib import Path
 
 
 @dataclass(frozen=True)
@@ -22,19 +17,6 @@ class CatalogueLine:
     name: str
     word: str
     text: str
-
-
-@lru_cache
-def _source(path: Path) -> ast.Module:
-    return ast.parse(path.read_text(encoding="utf-8"))
-
-
-def _package(name: str) -> Path:
-    """The folder of a package, found without importing it."""
-    found = importlib.util.find_spec(name)
-    assert found is not None
-    assert found.origin is not None
-    return Path(found.origin).parent
 
 
 # ---------------------------------------------------------------------- tasks, memories, learners
@@ -86,41 +68,9 @@ def figures() -> list[CatalogueLine]:
 
 def claims() -> list[CatalogueLine]:
     """The statements of the ledger in the order of the paper, each with its documented verdict."""
-    from proofs.ledger.places import rank
+    from proofs.ledger import load
 
-    folder = _package("proofs")
-    found = {}
-    for path in sorted(folder.rglob("*.py")):
-        for call in _calls(_source(path), "claim"):
-            if call.args and isinstance(call.args[0], ast.Constant):
-                id = str(call.args[0].value)
-                found[id] = CatalogueLine(
-                    id, _keyword(call, "verdict"), _keyword(call, "statement")
-                )
-    return sorted(found.values(), key=lambda line: rank(line.name))
-
-
-def _calls(module: ast.Module, function: str) -> Iterator[ast.Call]:
-    """The calls of a function at the top of a module, or as a decorator there."""
-    for node in module.body:
-        values = (
-            node.decorator_list
-            if isinstance(node, ast.FunctionDef)
-            else [getattr(node, "value", None)]
-        )
-        for value in values:
-            if (
-                isinstance(value, ast.Call)
-                and isinstance(value.func, ast.Name)
-                and value.func.id == function
-            ):
-                yield value
-
-
-def _keyword(call: ast.Call, name: str) -> str:
-    return next(
-        str(ast.literal_eval(keyword.value)) for keyword in call.keywords if keyword.arg == name
-    )
+    return [CatalogueLine(id, claim.documented, claim.statement) for id, claim in load().items()]
 
 
 SECTIONS: dict[str, Callable[[], list[CatalogueLine]]] = {
