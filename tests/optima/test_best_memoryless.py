@@ -473,7 +473,7 @@ def test_a_task_that_is_over_before_it_begins_is_worth_nothing():
             WorkbenchError,
             "max_seconds must be positive and finite, not nan",
         ),
-        ({"starts": 3}, WorkbenchError, "starts and seed belong to deterministic=False"),
+        ({"starts": 3}, WorkbenchError, "starts, seed and max_boxes belong to deterministic=False"),
         ({"deterministic": False, "exact": True}, WorkbenchError, "belong to deterministic=True"),
         ({"deterministic": False, "starts": -1}, WorkbenchError, "starts must be at least 0"),
         ({"deterministic": False, "seed": "x"}, WrongType, "seed is a whole number"),

@@ -25,6 +25,7 @@ INFORMATION = ("auto", "states", "beliefs")
 
 MAX_NODES = 100_000
 MAX_OPTIMAL = 10_000
+MAX_BOXES = 1_000
 STARTS = 16
 
 
@@ -50,6 +51,7 @@ def best_memoryless(
     start: Policy | None = ...,
     tolerance: float | None = ...,
     max_seconds: float | None = ...,
+    max_boxes: int | None = ...,
     starts: int | None = ...,
     seed: int | None = ...,
 ) -> StochasticOptimum: ...
@@ -65,6 +67,7 @@ def best_memoryless(
     max_nodes: int = MAX_NODES,
     max_seconds: float | None = None,
     max_optimal: int = MAX_OPTIMAL,
+    max_boxes: int | None = None,
     starts: int | None = None,
     seed: int | None = None,
 ) -> MemorylessOptimum:
@@ -74,9 +77,9 @@ def best_memoryless(
     ----------
     P : the POMDP; an augmented one, to ask what a memory is good for.
     deterministic : True: the optimal deterministic policy, by branch and bound, with a certificate;
-        `Ctrl-C` or a limit ends it with the best policy so far, the bound and the gap. False: a
-        good stochastic policy, by ascent along the exact gradient; a lower bound, with the
-        first-order conditions checked.
+        `Ctrl-C` or a limit ends it with the best policy so far, the bound and the gap. False: the
+        best stochastic policy, by ascent along the exact gradient, bounded by branch and bound over
+        boxes of policies; with few stochastic rows the gap closes.
     exact : compare values and bounds as rationals, and return a Fraction.
     all_optimal : list all optimal deterministic policies as well, counted by what they do where
         they come.
@@ -89,6 +92,7 @@ def best_memoryless(
         informed policy meets; None: what rounding errors leave.
     max_nodes, max_seconds : limits of the search.
     max_optimal : more optimal policies than this are an error.
+    max_boxes : of policies, if stochastic; None: 1,000, or as many as `max_seconds` allow.
     starts, seed : of the ascent: random policies to start from, beside the uniform and a
         deterministic one.
 
@@ -115,11 +119,13 @@ def best_memoryless(
             raise WorkbenchError("exact, all_optimal and information belong to deterministic=True")
         count = STARTS if starts is None else whole_number("starts", starts, 0)
         drawn = 0 if seed is None else whole_number("seed", seed, 0)
-        return stochastic_optimum(P, share, count, drawn, seconds, start)
-    if starts is not None or seed is not None:
-        raise WorkbenchError(
-            "starts and seed belong to deterministic=False: branch and bound draws nothing"
-        )
+        boxes = MAX_BOXES if max_seconds is None else math.inf
+        if max_boxes is not None:
+            boxes = whole_number("max_boxes", max_boxes, 0)
+        limits = SearchLimits(boxes, seconds, None)
+        return stochastic_optimum(P, share, count, drawn, limits, start)
+    if starts is not None or seed is not None or max_boxes is not None:
+        raise WorkbenchError("starts, seed and max_boxes belong to deterministic=False")
     most = whole_number("max_optimal", max_optimal) if all_optimal else None
     limits = SearchLimits(whole_number("max_nodes", max_nodes), seconds, most)
     return deterministic_optimum(P, exact, information, share, limits, start)

@@ -1,5 +1,5 @@
-"""The best memoryless policy: branch and bound run to its end or to a limit, and ascent from many
-starts.
+"""The best memoryless policy: branch and bound over partial policies, or ascent from many starts
+and branch and bound over boxes of stochastic policies, each run to its end or to a limit.
 
 `branch_and_bound` searches over one relaxation. Here it starts with the states of the POMDP; if
 those do not settle it soon and the reachable beliefs are few, it starts again over beliefs, whose
@@ -28,7 +28,7 @@ from workbench.model.beliefs import explore_beliefs, reachable_beliefs
 from workbench.model.policy import Policy
 from workbench.model.pomdp import POMDP
 from workbench.optima.all_optimal import optimal_behaviours
-from workbench.optima.ascent import Climbed, ascend
+from workbench.optima.ascent import Climbed, ascend, slope
 from workbench.optima.branch_and_bound import BranchSearch, search_over_states
 from workbench.optima.cap import Cap, history_cap
 from workbench.optima.embedding import family_of, lift, smaller_families
@@ -43,6 +43,7 @@ from workbench.optima.mdp import (
     visited_size,
 )
 from workbench.optima.optimum import MemorylessOptimum, StochasticOptimum
+from workbench.optima.policy_boxes import BoxReport, BoxSearch
 from workbench.optima.symmetry import interchangeable
 from workbench.progress import Waiting
 from workbench.text import counted
@@ -69,16 +70,19 @@ do."""
 _ASCENT = 1e-9
 """The first-order gain, as a share of the values, at which an ascent stops."""
 
+_BOX_GAP = 1e-9
+"""The gap at which a search over boxes of policies stops, as a share of the values."""
+
 _EVALUATIONS = 2_000
 """Policies evaluated on the way up from each start."""
 
 
 @dataclass(frozen=True)
 class SearchLimits:
-    """Of a search: nodes, seconds (may be infinite), and how many optimal policies to list (None:
-    do not)."""
+    """Of a search: nodes or boxes, seconds (either may be infinite), and how many optimal policies
+    to list (None: do not)."""
 
-    nodes: int
+    nodes: float
     seconds: float
     optimal: int | None
 
@@ -323,7 +327,7 @@ def stochastic_optimum(
     tolerance: float | None,
     starts: int,
     seed: int,
-    seconds: float = math.inf,
+    limits: SearchLimits,
     start: Policy | None = None,
 ) -> StochasticOptimum:
     """`best_memoryless` for stochastic policies, its arguments checked."""
@@ -337,9 +341,9 @@ def stochastic_optimum(
             P, Policy(P, even), 0.0, 0.0, 0.0, True, 0.0, 0, how, 0.0, kkt=0.0, first_order=True
         )
     informed = _informed(P, M)
-    share = _ASCENT if tolerance is None else tolerance
-    absolute, until = share * informed.size, began + seconds
-    search = search_over_states(P, M, absolute, exact=False, informed=informed.optimum)
+    share = _ASCENT if tolerance is None else min(tolerance, _ASCENT)
+    until = began + limits.seconds
+    search = search_over_states(P, M, informed.noise, False, informed.optimum)
     help_ = _Help(P, False, until)
     rng = np.random.default_rng(seed)
     found: list[Climbed] = []
@@ -353,7 +357,8 @@ def stochastic_optimum(
             drawn = (rng.dirichlet(np.ones(nA), nO) for _ in range(starts))
             given = [] if start is None else [np.array(start.prob.floats)]
             for i, pi in enumerate(chain(given, _first_starts(search, even), drawn)):
-                if late := i > 0 and help_.left <= 0:
+                # half of the time is for the bounds
+                if late := i > 0 and time.monotonic() > began + limits.seconds / 2:
                     break
                 found.append(ascend(M, pi, share, _EVALUATIONS))
                 highest = max(climbed.value for climbed in found)
@@ -367,15 +372,24 @@ def stochastic_optimum(
             f"gamma is 1 and none of the starts is a policy of {P.name} that ends with "
             "probability one"
         )
-    best = found[0]
-    policy, value = Policy(P, best.pi), best.value
+    pi, value = found[0].pi, found[0].value
     bound = max(value, float(min(search.root, search.cap)))
-    how = f"ascent along the exact gradient from {len(found)} starts, a lower bound"
-    if interrupted or late:
-        how += ", interrupted" if interrupted else f", stopped after {seconds:g} seconds"
+    absolute = (_BOX_GAP if tolerance is None else tolerance) * max(informed.size, abs(value))
+    how = f"ascent along the exact gradient from {counted(len(found), 'start')}"
+    report = BoxReport(bound, 0, 0, "")
+    if M.dense is not None and bound > value + absolute and not interrupted:
+        boxes = BoxSearch(M, nO, lambda x: _climb(M, x, share), bound)
+        pi, value, report = boxes.run(pi, value, absolute, limits.nodes, until, P.name)
+        bound = report.bound
+        how += f", {report.boxes:,} boxes of policies bounded"
+        interrupted = report.ended == "interrupted"
+    ended = report.ended or (f"stopped after {limits.seconds:g} seconds" if late else "")
+    if interrupted or ended:
+        how += f", {'interrupted' if interrupted else ended}"
+    slope_there = slope(M, pi)
     return StochasticOptimum(
         P=P,
-        policy=policy,
+        policy=Policy(P, pi),
         value=value,
         bound=bound,
         gap=bound - value,
@@ -385,10 +399,17 @@ def stochastic_optimum(
         how=how,
         seconds=time.monotonic() - began,
         interrupted=interrupted,
-        kkt=best.kkt,
-        first_order=bool(best.kkt <= absolute),
+        kkt=slope_there.kkt(pi),
+        first_order=bool(slope_there.kkt(pi) <= share * max(slope_there.size, informed.size)),
         starts=tuple(c.value for c in found),
+        boxes=report.boxes,
+        left=report.left,
     )
+
+
+def _climb(M: MDP, pi: NDArray[np.float64], share: float) -> tuple[NDArray[np.float64], float]:
+    climbed = ascend(M, pi, share, _EVALUATIONS)
+    return climbed.pi, climbed.value
 
 
 def _first_starts(search: BranchSearch, even: NDArray[np.float64]) -> list[NDArray[np.float64]]:

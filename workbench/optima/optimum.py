@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 
 from workbench.model.numbers import Number
 from workbench.model.policy import Policy
 from workbench.model.pomdp import POMDP
+from workbench.optima.algebraic import AlgebraicOptimum, find_algebraic
 from workbench.optima.controller import HistoryPolicy
 
 
@@ -90,8 +92,7 @@ class MemorylessOptimum:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class StochasticOptimum(MemorylessOptimum):
-    """A good stochastic policy: its value is a lower bound on the best, whatever `certified` says
-    of the gap.
+    """The best stochastic policy that was found, and how good any could be.
 
     Attributes
     ----------
@@ -99,8 +100,17 @@ class StochasticOptimum(MemorylessOptimum):
         optimum.
     first_order : whether kkt is within the tolerance.
     starts : where each start led, best first.
+    boxes : boxes of policies that were bounded; left : those that may still hold something better.
     """
 
     kkt: float = math.nan
     first_order: bool = False
     starts: tuple[float, ...] = ()
+    boxes: int = 0
+    left: int = 0
+
+    @cached_property
+    def algebraic(self) -> AlgebraicOptimum | None:
+        """The optimum in exact numbers, if the model is exact and one probability at most is free;
+        else None."""
+        return find_algebraic(self.P, self.policy, float(self.value))

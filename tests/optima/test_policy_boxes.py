@@ -1,0 +1,206 @@
+"""Boxes of stochastic policies: no policy of a box is worth more than its bound, and the gap closes
+on the tasks with few rows."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+import sympy
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from strategies import pomdps
+from test_best_memoryless import wandering
+
+from pomdps import load_unload, recall, recall4, recall_variant, short_corridor, tiger
+from workbench import POMDP, Policy, augment, evaluate, uniform
+from workbench.errors import NeverEnds, WorkbenchError
+from workbench.evaluation.fields import FLOATS
+from workbench.model.numbers import Numbers
+from workbench.optima import policy_boxes
+from workbench.optima.algebraic import find_algebraic
+from workbench.optima.best_memoryless import best_memoryless
+from workbench.optima.box_kernels import bound_box, centre, tighten
+from workbench.optima.mdp import from_states
+from workbench.optima.policy_boxes import BoxSearch
+
+F = Fraction
+
+
+def tables(P: POMDP):
+    M = from_states(P, FLOATS)
+    return BoxSearch(M, len(P.O), lambda pi: (pi, -math.inf), math.inf)._tables
+
+
+@st.composite
+def boxes(draw: st.DrawFn, P: POMDP):
+    """A box around a policy, and policies in it, all in Fractions."""
+    nO, nA = len(P.O), len(P.A)
+    wide = draw(st.sampled_from([1, F(1, 4), F(1, 100), F(1, 10**4)]))
+    rows = []
+    for _ in range(nO):
+        weights = [draw(st.integers(0, 4)) for _ in range(nA)]
+        weights[draw(st.integers(0, nA - 1))] += 1
+        rows.append([F(w, sum(weights)) for w in weights])
+    inside = []
+    for _ in range(3):  # mixtures of the first policy with others stay within the width
+        other = [draw(st.permutations([F(1), *[F(0)] * (nA - 1)])) for _ in range(nO)]
+        share = wide * draw(st.fractions(0, 1, max_denominator=7))
+        inside.append(
+            [
+                [(1 - share) * x + share * y for x, y in zip(row, far, strict=True)]
+                for row, far in zip(rows, other, strict=True)
+            ]
+        )
+    every = np.array([rows, *inside], dtype=object)
+    low = np.array([[float(x) for x in row] for row in every.min(axis=0)])
+    high = np.array([[float(x) for x in row] for row in every.max(axis=0)])
+    slack = 1e-15  # floats of the corners must not cut off the policies themselves
+    return np.maximum(low - slack, 0), np.minimum(high + slack, 1), [rows, *inside]
+
+
+@settings(max_examples=150)
+@given(st.one_of(pomdps(most_observations=3, most_actions=3), wandering()), st.data())
+def test_no_policy_of_a_box_is_worth_more_than_its_bound(P, data):
+    low, high, inside = data.draw(boxes(P))
+    bound, value, o, a = bound_box(*tables(P), low, high)
+    assert 0 <= o < len(P.O)
+    assert 0 <= a < len(P.A)
+    for rows in inside:
+        try:
+            worth = evaluate(P, Policy(P, Numbers.of(np.array(rows, dtype=object))), exact=True)
+        except NeverEnds:
+            continue
+        assert worth.value <= bound
+    if value > -math.inf and P.gamma < 1:
+        assert value <= bound + 1e-9 * max(1.0, abs(value))
+
+
+def test_the_bound_of_a_small_box_is_second_order():
+    """Around the best policy of recall: ten times narrower, a hundred times closer."""
+    T = tables(recall())
+    pi = np.full((1, 3), 1 / 3)
+    wide, narrow = (bound_box(*T, pi - w, pi + w)[0] - 0.9025 / 27 for w in (1e-2, 1e-3))
+    assert wide / narrow == pytest.approx(100, rel=0.02)
+
+
+def test_tightening_keeps_the_policies_and_loses_the_rest():
+    low, high = np.array([[0.0, 0.2, 0.0]]), np.array([[1.0, 0.9, 0.1]])
+    tighten(low, high)
+    assert low.tolist() == [[0.0, 0.2, 0.0]]
+    assert high == pytest.approx(np.array([[0.8, 0.9, 0.1]]))
+    assert centre(low, high).sum() == pytest.approx(1)
+
+
+# ---------------------------------------------------------------------- the gap closes
+
+
+@pytest.mark.parametrize(
+    "make",
+    [short_corridor, recall, recall_variant, recall4, tiger, load_unload],
+    ids=lambda make: make.__name__,
+)
+def test_the_gap_closes_on_tasks_with_few_rows(make):
+    P = make()
+    assert int(P.decides.sum()) <= 4
+    found = best_memoryless(P, deterministic=False, max_seconds=60)
+    assert found.certified
+    assert found.gap < 1e-6
+    assert found.left == 0
+    assert evaluate(P, found.policy).value == pytest.approx(found.value, abs=1e-9)
+
+
+@settings(max_examples=30)
+@given(pomdps(most_observations=2, most_actions=2), st.integers(0, 1000))
+def test_no_random_policy_beats_what_is_certified(P, seed):
+    found = best_memoryless(P, deterministic=False, starts=1, max_boxes=5_000)
+    assert found.value <= found.bound
+    for i in range(20):
+        other = evaluate(P, Policy.random(P, seed + i)).value
+        assert other <= found.bound + 1e-12
+        if found.certified:
+            assert other <= found.value + found.tolerance + 1e-12
+    exact = best_memoryless(P, exact=True).value
+    assert exact <= found.bound + 1e-12
+
+
+def test_a_bad_start_is_mended_by_the_boxes():
+    """Two hills: the ascent starts on the lower one, the boxes find the higher."""
+    P = POMDP.from_functions(
+        name="two hills",
+        A=(0, 1),
+        p=lambda s, a: (
+            {((s, a), 0): 1} if s == "s" else {("end", {(0, 0): 4, (1, 1): 5}.get((s[1], a), 0)): 1}
+        ),
+        omega=lambda s: {"o": 1},
+        mu={"s": 1},
+        gamma=1,
+        terminal={"end"},
+    )
+    M = from_states(P, FLOATS)
+    lower = np.array([[1.0, 0.0]])
+    search = BoxSearch(M, 1, lambda pi: (np.round(pi), 5.0), 100.0)
+    best, value, report = search.run(lower, 4.0, 1e-6, 10_000, math.inf, P.name)
+    assert value == 5
+    assert best.tolist() == [[0.0, 1.0]]
+    assert report.bound == pytest.approx(5, abs=1e-5)
+    assert report.left == 0
+
+
+def test_limits_are_kept_and_said():
+    found = best_memoryless(augment(recall(), "B1"), deterministic=False, max_boxes=50, starts=2)
+    assert found.boxes <= 51
+    assert found.left > 0
+    assert not found.certified
+    assert "stopped at" in found.how
+    assert found.value <= 0.9025 / 4 + 1e-9 <= found.bound + 1e-9
+    with pytest.raises(WorkbenchError, match="max_boxes must be at least 0"):
+        best_memoryless(recall(), deterministic=False, max_boxes=-1)
+
+
+def test_ctrl_c_leaves_a_bound_that_holds(monkeypatch):
+    calls = []
+    bound = policy_boxes.bound_box
+
+    def interrupted(*arguments):
+        calls.append(1)
+        if len(calls) == 40:
+            raise KeyboardInterrupt
+        return bound(*arguments)
+
+    monkeypatch.setattr(policy_boxes, "bound_box", interrupted)
+    found = best_memoryless(recall(), deterministic=False, starts=2)
+    assert found.interrupted
+    assert found.bound >= 0.9025 / 27 - 1e-12
+    assert "interrupted" in found.how
+
+
+# ---------------------------------------------------------------------- exact numbers
+
+
+def test_a_deterministic_optimum_is_a_fraction():
+    P = tiger()
+    found = best_memoryless(P, deterministic=False)
+    assert found.algebraic.value == -20
+    assert found.algebraic.free is None
+    assert repr(found.algebraic) == "exactly -20"
+
+
+def test_two_free_probabilities_are_left_to_floats():
+    found = best_memoryless(recall(), deterministic=False)
+    assert found.algebraic is None
+    written = best_memoryless(recall(gamma=0.95), deterministic=False)
+    assert written.algebraic is None
+
+
+def test_a_value_that_no_critical_point_has_is_no_optimum():
+    P = short_corridor()
+    assert find_algebraic(P, uniform(P), -12.0) is None
+    near = Policy.from_mapping(P, {P.O[0]: {"right": 0.5858, "left": 0.4142}})
+    exact = find_algebraic(P, near, -(6 + 4 * math.sqrt(2)))
+    x, y = exact.polynomial.gens[0], exact.value_polynomial.gens[0]
+    assert exact.polynomial.as_expr() in (x**2 - 4 * x + 2, x**2 + 2 * x - 1)  # right, left
+    assert exact.value_polynomial.as_expr() == y**2 + 12 * y + 4
+    assert exact.value == -6 - 4 * sympy.sqrt(2)

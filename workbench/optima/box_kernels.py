@@ -1,0 +1,314 @@
+# mypy: disallow-untyped-defs=False
+"""Bounds on the return over a box of stochastic policies, compiled; `policy_boxes` has the
+mathematics.
+
+`T[i, a, j]` are the transition probabilities, `R[i, a]` the rewards, `sizes[i, a]` the expected
+|r|, `seen[i]` the observation; a box is `low[o, a] <= pi(a|o) <= high[o, a]`, each row within the
+simplex.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+_EPS = 2.220446049250313e-16
+
+
+@njit(cache=True, nogil=True)
+def _solve(A, b):
+    """Gaussian elimination with partial pivoting, in place; False if a pivot vanishes."""
+    n = len(b)
+    for i in range(n):
+        pivot = i
+        for j in range(i + 1, n):
+            if abs(A[j, i]) > abs(A[pivot, i]):
+                pivot = j
+        if abs(A[pivot, i]) < 1e-300:
+            return False
+        if pivot != i:
+            for k in range(i, n):
+                A[i, k], A[pivot, k] = A[pivot, k], A[i, k]
+            b[i], b[pivot] = b[pivot], b[i]
+        for j in range(i + 1, n):
+            f = A[j, i] / A[i, i]
+            if f != 0.0:
+                for k in range(i + 1, n):
+                    A[j, k] -= f * A[i, k]
+                b[j] -= f * b[i]
+    for i in range(n - 1, -1, -1):
+        total = b[i]
+        for k in range(i + 1, n):
+            total -= A[i, k] * b[k]
+        b[i] = total / A[i, i]
+    return True
+
+
+@njit(cache=True, nogil=True)
+def tighten(low, high):
+    """Cut a box down to what the simplex leaves of it, row by row, in place."""
+    for o in range(low.shape[0]):
+        for _ in range(2):
+            below, above = low[o].sum(), high[o].sum()
+            for a in range(low.shape[1]):
+                high[o, a] = min(high[o, a], 1.0 - (below - low[o, a]))
+                low[o, a] = max(low[o, a], 1.0 - (above - high[o, a]), 0.0)
+                high[o, a] = max(high[o, a], low[o, a])
+
+
+@njit(cache=True, nogil=True)
+def centre(low, high):
+    """A point of the box whose rows sum to one."""
+    pi = low.copy()
+    for o in range(low.shape[0]):
+        room = (high[o] - low[o]).sum()
+        left = 1.0 - low[o].sum()
+        if room > 0:
+            pi[o] += (high[o] - low[o]) * (left / room)
+    return pi
+
+
+@njit(cache=True, nogil=True)
+def _best_in_row(weight, low, high, x):
+    """max of sum_a x_a weight_a over a row of the box, by filling up the largest weights first; x
+    is where it is attained."""
+    left = 1.0
+    total = 0.0
+    nA = len(weight)
+    for a in range(nA):
+        x[a] = low[a]
+        left -= low[a]
+    order = np.argsort(-weight)
+    for k in range(nA):
+        a = order[k]
+        more = min(high[a] - low[a], max(left, 0.0))
+        x[a] += more
+        left -= more
+    for a in range(nA):
+        total += x[a] * weight[a]
+    return total
+
+
+@njit(cache=True, nogil=True)
+def _chain(T, R, gamma, acts):
+    n, nA = R.shape
+    A = np.zeros((n, n))
+    r = np.zeros(n)
+    for i in range(n):
+        A[i, i] = 1.0
+        for a in range(nA):
+            if acts[i, a] != 0.0:
+                r[i] += acts[i, a] * R[i, a]
+                for j in range(n):
+                    A[i, j] -= gamma * acts[i, a] * T[i, a, j]
+    return A, r
+
+
+@njit(cache=True, nogil=True)
+def _magnitudes(T, sizes, gamma, v):
+    n, nA = sizes.shape
+    found = np.empty(n)
+    for i in range(n):
+        most = 0.0
+        for a in range(nA):
+            total = sizes[i, a]
+            for j in range(n):
+                total += gamma * T[i, a, j] * abs(v[j])
+            most = max(most, total)
+        found[i] = most + abs(v[i])
+    return found
+
+
+@njit(cache=True, nogil=True)
+def _iterate(T, R, gamma, seen, low, high, acts, v):
+    """Policy iteration where every state chooses for itself within the box: v and `acts`, in place;
+    False if a policy on the way has no value."""
+    n, nA = R.shape
+    weight, x = np.empty(nA), np.empty(nA)
+    for _ in range(60):
+        A, r = _chain(T, R, gamma, acts)
+        if not _solve(A, r):
+            return False
+        v[:] = r
+        changed = False
+        for i in range(n):
+            old = 0.0
+            for a in range(nA):
+                total = R[i, a]
+                for j in range(n):
+                    total += gamma * T[i, a, j] * v[j]
+                weight[a] = total
+                old += acts[i, a] * total
+            new = _best_in_row(weight, low[seen[i]], high[seen[i]], x)
+            if new > old + 1e-12 * (abs(new) + abs(old)):
+                changed = True
+                acts[i] = x
+        if not changed:
+            return True
+    return True  # not yet the best, which the check of what follows from it decides
+
+
+@njit(cache=True, nogil=True)
+def informed_bound(T, R, sizes, gamma, start, seen, low, high, pi):
+    """No policy of the box is worth more: every state chooses for itself within the box; infinite
+    if that cannot be certified."""
+    n, nA = R.shape
+    acts = np.empty((n, nA))
+    for i in range(n):
+        acts[i] = pi[seen[i]]
+    weight, x = np.empty(nA), np.empty(nA)
+    units = 8.0 * (n + nA + 8) * _EPS
+    v = np.zeros(n)
+    if not _iterate(T, R, gamma, seen, low, high, acts, v):
+        return np.inf
+    if gamma >= 1.0:  # raise the rewards by more than rounding does to them, and solve again
+        moved = R.copy()
+        size = _magnitudes(T, sizes, gamma, v)
+        for i in range(n):
+            moved[i] += 4.0 * units * size[i]
+        if not _iterate(T, moved, gamma, seen, low, high, acts, v):
+            return np.inf
+    size = _magnitudes(T, sizes, gamma, v)
+    worst = 0.0
+    for i in range(n):
+        for a in range(nA):
+            total = R[i, a]
+            for j in range(n):
+                total += gamma * T[i, a, j] * v[j]
+            weight[a] = total
+        worst = max(
+            worst, _best_in_row(weight, low[seen[i]], high[seen[i]], x) + units * size[i] - v[i]
+        )
+    if worst > 0.0:
+        if gamma >= 1.0:
+            return np.inf
+        worst = worst / (1.0 - gamma) * (1.0 + 1e-9)
+    value, much = 0.0, 0.0
+    for i in range(n):
+        value += start[i] * v[i]
+        much += start[i] * abs(v[i])
+    return value + worst + units * much
+
+
+@njit(cache=True, nogil=True)
+def _visit_bounds(T, gamma, start, seen, low, high, least, most):
+    """Enclose the occupancies of all policies of the box; whether there is an upper bound.
+
+    most >= start + gamma most P for the entrywise largest P of the box, and least <= start + gamma
+    least P for the smallest; both are checked with room for rounding.
+    """
+    n, nA = T.shape[0], T.shape[1]
+    up, down = np.zeros((n, n)), np.zeros((n, n))
+    weight, x = np.empty(nA), np.empty(nA)
+    for i in range(n):
+        o = seen[i]
+        for j in range(n):
+            any_way = False
+            for a in range(nA):
+                weight[a] = T[i, a, j]
+                any_way = any_way or weight[a] != 0.0
+            if any_way:
+                up[i, j] = _best_in_row(weight, low[o], high[o], x)
+                for a in range(nA):
+                    weight[a] = -weight[a]
+                down[i, j] = max(0.0, -_best_in_row(weight, low[o], high[o], x))
+    units = 8.0 * (n + nA + 8) * _EPS
+    if not _shifted(down, gamma, start, -4.0 * units, least):
+        least[:] = 0.0
+    for i in range(n):
+        total = start[i]
+        for j in range(n):
+            total += gamma * down[j, i] * least[j]
+        if least[i] > total * (1.0 - units):
+            least[:] = start * (1.0 - units)  # an occupancy is at least that of the first step
+            break
+    if not _shifted(up, gamma, start, 4.0 * units, most):
+        return False
+    for i in range(n):
+        total = start[i]
+        for j in range(n):
+            total += gamma * up[j, i] * most[j]
+        if not total * (1.0 + units) <= most[i] < np.inf:
+            return False
+    return True
+
+
+@njit(cache=True, nogil=True)
+def _shifted(P, gamma, start, share, found):
+    """d = start + shift + gamma d P, with a shift that leaves room for rounding when this is
+    checked; no entry is negative. False if there is no such d."""
+    n = len(start)
+    A = np.zeros((n, n))
+    for i in range(n):
+        A[i, i] = 1.0
+        for j in range(n):
+            A[i, j] -= gamma * P[j, i]
+    again = A.copy()
+    found[:] = start
+    more = np.ones(n)
+    if not (_solve(A, found) and _solve(again, more)):
+        return False
+    largest = np.abs(found).max()
+    for i in range(n):
+        if found[i] < -1e-9 * largest or more[i] < 0.0:
+            return False
+        found[i] = max(0.0, found[i] + share * largest * more[i])
+    return True
+
+
+@njit(cache=True, nogil=True)
+def bound_box(T, R, sizes, gamma, start, seen, low, high):
+    """(bound, value at the centre, row to split, action to split by); the bound is infinite if none
+    was found, the value minus infinity if it is not defined."""
+    n, nA = R.shape
+    nO = low.shape[0]
+    pi = centre(low, high)
+    acts = np.empty((n, nA))
+    for i in range(n):
+        acts[i] = pi[seen[i]]
+    bound = informed_bound(T, R, sizes, gamma, start, seen, low, high, pi)
+    A, v = _chain(T, R, gamma, acts)
+    At = A.T.copy()
+    d = start.copy()
+    fine = _solve(A, v) and _solve(At, d)
+    score = np.zeros((nO, nA))
+    if not fine:
+        for i in range(n):
+            for a in range(nA):
+                score[seen[i], a] = high[seen[i], a] - low[seen[i], a]
+        best = np.argmax(score)
+        return bound, -np.inf, best // nA, best % nA
+    B = np.empty((n, nA))
+    value, much = 0.0, 0.0
+    for i in range(n):
+        value += start[i] * v[i]
+        much += start[i] * abs(v[i])
+        for a in range(nA):
+            total = R[i, a] - v[i]
+            for j in range(n):
+                total += gamma * T[i, a, j] * v[j]
+            B[i, a] = total
+            o = seen[i]
+            score[o, a] += (abs(d[i]) + 1e-9) * abs(total) * (high[o, a] - low[o, a])
+    least, most = np.empty(n), np.empty(n)
+    if _visit_bounds(T, gamma, start, seen, low, high, least, most):
+        units = 8.0 * (n + nA + 8) * _EPS
+        size = _magnitudes(T, sizes, gamma, v)
+        total = value + units * much
+        x = np.empty(nA)
+        G = np.zeros((nO, nA))
+        for i in range(n):
+            middle, radius = 0.5 * (least[i] + most[i]), 0.5 * (most[i] - least[i])
+            o = seen[i]
+            for a in range(nA):
+                G[o, a] += middle * B[i, a]
+            if most[i] > 0.0:
+                up = _best_in_row(B[i], low[o], high[o], x)
+                down = -_best_in_row(-B[i], low[o], high[o], x)
+                total += radius * (1.0 + units) * max(abs(up), abs(down))
+                total += most[i] * units * (size[i] + abs(up) + abs(down))
+        for o in range(nO):
+            total += _best_in_row(G[o], low[o], high[o], x)
+        bound = min(bound, total)
+    best = np.argmax(score)
+    return bound, value, best // nA, best % nA
