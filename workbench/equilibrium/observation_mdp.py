@@ -31,13 +31,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.errors import WorkbenchError
-from workbench.evaluation.chain import Dynamics, dynamics, field_of, group_sums
+from workbench.evaluation.chain import Dynamics, dynamics, field_of
 from workbench.evaluation.evaluate import check_arguments
 from workbench.evaluation.fields import Field
 from workbench.evaluation.visits import given_observation, known, occupancy
 from workbench.model.numbers import Numbers, frozen
 from workbench.model.policy import Policy
 from workbench.model.pomdp import POMDP, Distribution, Emissions, StateSet, Transitions
+from workbench.model.rows import add_groups
 from workbench.model.space import Label, Space, show
 
 END = "end"
@@ -120,7 +121,7 @@ def _outcomes(
     r = _reward_numbers(P)[k]
     keys = (row * (len(P.O) + 1) + o_next + 1) * (int(r.max(initial=0)) + 1) + r
     places, at, inverse = np.unique(keys, return_index=True, return_inverse=True)
-    merged = group_sums(inverse, prob, len(places), D.field.zeros(len(places)))
+    merged = add_groups(inverse, prob, D.field.zeros(len(places)))
     kept = np.asarray(merged != 0, dtype=bool)
     at = at[kept]
     return row[at], o_next[at], k[at], merged[kept]
@@ -202,7 +203,7 @@ def _first_observations(D: Dynamics) -> NDArray[Any]:
     P = D.P
     alive = ~P.terminal.mask[D.entry_s]
     keys = np.where(alive, D.entry_o, len(P.O))
-    return group_sums(keys, D.mu[D.entry_s] * D.omega, len(P.O) + 1, D.field.zeros(len(P.O) + 1))
+    return add_groups(keys, D.mu[D.entry_s] * D.omega, D.field.zeros(len(P.O) + 1))
 
 
 def _end_label(taken: list[Label]) -> Label:

@@ -24,33 +24,10 @@ from workbench.evaluation.solve import Solution
 from workbench.model.numbers import Numbers
 from workbench.model.policy import Policy
 from workbench.model.pomdp import POMDP
-from workbench.model.walk_kernels import reachable, strong_components
+from workbench.model.rows import add_groups, add_rows, keep_entries, own_rows
+from workbench.model.walk_kernels import reachable, reverse_edges, strong_components
 
 _UNIT = 2.0**-53
-
-
-def group_sums(
-    keys: NDArray[Any], values: NDArray[Any], groups: int, zero: NDArray[Any]
-) -> NDArray[Any]:
-    """`zero` with, at each key, the sum of the values (or rows of values) that have it; float or
-    exact."""
-    order = np.argsort(keys, kind="stable")
-    found, starts = np.unique(keys[order], return_index=True)
-    total = zero.copy()
-    if len(found):
-        total[found] = np.add.reduceat(values[order], starts, axis=0)
-    return total
-
-
-def row_totals(
-    row_ptr: NDArray[np.int64], values: NDArray[Any], zero: NDArray[Any]
-) -> NDArray[Any]:
-    """The sum over each compressed row; `zero` where it is empty."""
-    filled = np.diff(row_ptr) > 0
-    total = zero.copy()
-    if filled.any():
-        total[filled] = np.add.reduceat(values, row_ptr[:-1][filled])
-    return total
 
 
 class Dynamics:
@@ -73,7 +50,7 @@ class Dynamics:
         self.mu = field.enter(P.mu.prob)
         self.gamma: Any = field.one(P.gamma)
         self.shape = (len(P.S), len(P.A))
-        self.entry_s = np.repeat(np.arange(len(P.S)), np.diff(P.omega.row_ptr))
+        self.entry_s = own_rows(P.omega.row_ptr)
         self.entry_o = P.omega.o
 
     @cached_property
@@ -98,7 +75,7 @@ class Dynamics:
     def excess(self) -> float:
         """By how much the float sums of p and omega may exceed one."""
         return max(
-            float(np.max(row_totals(row_ptr, prob.floats, np.ones(len(row_ptr) - 1))) - 1)
+            float(np.max(add_rows(row_ptr, prob.floats, np.ones(len(row_ptr) - 1))) - 1)
             + int(np.max(np.diff(row_ptr))) * np.finfo(float).eps
             for row_ptr, prob in (
                 (self.P.p.row_ptr, self.P.p.prob),
@@ -108,7 +85,7 @@ class Dynamics:
 
     @cached_property
     def R(self) -> NDArray[Any]:
-        flat = row_totals(
+        flat = add_rows(
             self.P.p.row_ptr, self.prob * self.r, self.field.zeros(self.shape[0] * self.shape[1])
         )
         return flat.reshape(self.shape)
@@ -117,7 +94,7 @@ class Dynamics:
         """sum_{s'} p(s' | s, a) v(s') for each `[s, a]`."""
         if self.field is FLOATS:
             return np.asarray(self._step @ v).reshape(self.shape)
-        flat = row_totals(
+        flat = add_rows(
             self.P.p.row_ptr,
             self.prob * v[self.P.p.s_next],
             self.field.zeros(self.shape[0] * self.shape[1]),
@@ -132,7 +109,7 @@ class Dynamics:
     def leads_to(self, mask: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """For each `[s, a]`, whether some outcome lies in a set of states."""
         row_ptr = self.P.p.row_ptr
-        hits = row_totals(
+        hits = add_rows(
             row_ptr,
             mask[self.P.p.s_next].astype(np.int64),
             np.zeros(len(row_ptr) - 1, dtype=np.int64),
@@ -159,11 +136,8 @@ class Dynamics:
         if self.P.omega.is_deterministic:
             chosen = pi[self.entry_o]
             return chosen if self.P.omega.prob.values == (1,) else self.omega[:, None] * chosen
-        return group_sums(
-            self.entry_s,
-            self.omega[:, None] * pi[self.entry_o],
-            len(self.P.S),
-            self.field.zeros(self.shape),
+        return add_groups(
+            self.entry_s, self.omega[:, None] * pi[self.entry_o], self.field.zeros(self.shape)
         )
 
     def follow(self, pi: NDArray[Any], tail: NDArray[np.float64] | None = None) -> Chain:
@@ -231,10 +205,10 @@ class Chain:
             indices, indptr = P.p.s_next, row_ptr
         else:
             indices, data = P.p.s_next[kept], data[kept]
-            indptr = np.concatenate(([0], np.cumsum(kept)))[row_ptr]
+            indptr = keep_entries(row_ptr, kept)
         self.data = data
         self.indptr, self.indices = indptr, indices
-        self.r = row_totals(
+        self.r = add_rows(
             np.arange(0, nS * nA + 1, nA), weight * D.R.reshape(-1), D.field.zeros(nS)
         )
 
@@ -318,29 +292,31 @@ class Chain:
         return reachable(self.indptr, self.indices, self.D.P.mu.support)
 
     @cached_property
-    def _backwards(self) -> sp.csr_array:
-        return self.transposed[0]
+    def _backwards(self) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+        """The graph with every edge turned round."""
+        found: tuple[NDArray[np.int64], NDArray[np.int32]] = reverse_edges(
+            self.indptr, self.indices
+        )
+        return found
 
     @cached_property
     def stuck(self) -> NDArray[np.bool_]:
         """The states from which no terminal state can be reached at all."""
-        back = self._backwards
-        return ~reachable(back.indptr, back.indices, np.flatnonzero(self.D.P.terminal.mask))
+        return ~reachable(*self._backwards, np.flatnonzero(self.D.P.terminal.mask))
 
     @cached_property
     def may_not_end(self) -> NDArray[np.bool_]:
         """The states from which an episode goes on for ever with positive probability."""
         if not self.stuck.any():
             return self.stuck
-        back = self._backwards
-        return reachable(back.indptr, back.indices, np.flatnonzero(self.stuck))
+        return reachable(*self._backwards, np.flatnonzero(self.stuck))
 
     def recurrent_classes(self) -> list[NDArray[np.int64]]:
         """The sets of visited states that are never left again, terminal states aside."""
         places = np.flatnonzero(self.visited)
         inner, _ = self._inside(places)
         count, component = strong_components(inner.indptr, inner.indices)
-        rows = np.repeat(np.arange(len(places)), np.diff(inner.indptr))
+        rows = own_rows(inner.indptr)
         leaves = component[rows] != component[inner.indices]
         closed = np.ones(count, dtype=bool)
         closed[component[rows[leaves]]] = False
@@ -411,7 +387,7 @@ class FloatChain(Chain):
         inner, places = self._inside(members)
         P = np.ascontiguousarray(self.P[:, places])
         back = inner.indices == 0
-        rows = np.repeat(np.arange(len(members)), np.diff(inner.indptr))
+        rows = own_rows(inner.indptr)
         # who returns to the first state leaves
         leave = np.bincount(rows[back], P[0, back], minlength=len(members)).astype(float)
         P[:, back] = 0.0

@@ -1,6 +1,6 @@
 # mypy: disallow-untyped-defs=False
 """BiCGSTAB (van der Vorst 1992) for x = b + gamma P x, compiled, its vector operations fused into
-few passes.
+few passes; sweeps of Gauss and Seidel; and both together.
 
 The residual is measured in the norm that the error bound needs (the largest entry, or the sum), at
 every iteration, and the method starts again from where it is when it breaks down, which a
@@ -124,3 +124,76 @@ def scale_rows(indptr, indices, data, b, d, scaled, right):
             right[i] = b[i] / d[i]
         for k in range(indptr[i], indptr[i + 1]):
             scaled[k] = data[k] * (d[indices[k]] / d[i]) if d[i] > 0.0 else 0.0
+
+
+@compile_kernel
+def _missed_by_sweep(indptr, indices, data, x, y):
+    """y = x - G x, where G x is what an upward sweep makes of x with b = 0.
+
+    It costs one product: with P = L + U, G = (I - L)^-1 U, and each entry of G x is found from
+    entries of G x before it and of x after it.
+    """
+    for i in range(len(x)):
+        total = 0.0
+        for k in range(indptr[i], indptr[i + 1]):
+            j = indices[k]
+            total += data[k] * (y[j] if j < i else x[j])
+        y[i] = total
+    for i in range(len(x)):
+        y[i] = x[i] - y[i]
+
+
+@compile_kernel
+def bicgstab_on_sweeps(indptr, indices, data, b, x, aim, iterations):
+    """BiCGSTAB for the fixed point of upward sweeps, x = c + G x, which is the one of x = b + P x;
+    P without a diagonal.
+
+    Improve x in place until the largest change that a sweep would make is at most `aim`; returns it
+    and the iterations taken.
+    """
+    n = len(b)
+    r, shadow, p, v, t = np.empty(n), np.empty(n), np.empty(n), np.empty(n), np.empty(n)
+    taken = 0
+    best = np.inf
+    size = np.inf
+    in_vain = 0
+    while taken < iterations:
+        r[:] = x
+        sweep(indptr, indices, data, b, r, True)
+        for i in range(n):
+            r[i] -= x[i]
+            shadow[i] = r[i]
+            p[i] = r[i]
+        size = _size(r, True)
+        in_vain = 0 if size < 0.5 * best else in_vain + 1
+        if size <= aim or in_vain == 3 or not np.isfinite(size):
+            return size, taken
+        best = min(best, size)
+        rho = _dot(shadow, r)
+        while taken < iterations:
+            taken += 1
+            _missed_by_sweep(indptr, indices, data, p, v)
+            along = _dot(shadow, v)
+            if along == 0.0 or rho == 0.0:
+                break
+            alpha = rho / along
+            for i in range(n):
+                r[i] -= alpha * v[i]
+            _missed_by_sweep(indptr, indices, data, r, t)
+            tt = _dot(t, t)
+            omega = _dot(t, r) / tt if tt > 0.0 else 0.0
+            for i in range(n):
+                x[i] += alpha * p[i] + omega * r[i]
+                r[i] -= omega * t[i]
+            size = _size(r, True)
+            rho_next = _dot(shadow, r)
+            broken = (
+                abs(rho_next) < 1e-24 * np.sqrt(_dot(r, r) * _dot(shadow, shadow)) or omega == 0.0
+            )
+            if size <= aim or broken or not np.isfinite(size):
+                break
+            beta = (rho_next / rho) * (alpha / omega)
+            rho = rho_next
+            for i in range(n):
+                p[i] = r[i] + beta * (p[i] - omega * v[i])
+    return size, taken

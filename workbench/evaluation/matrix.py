@@ -13,9 +13,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from workbench.evaluation.chain import group_sums, row_totals
 from workbench.evaluation.fields import FLOATS, Field
 from workbench.evaluation.solve import Solution
+from workbench.model.rows import add_groups, add_rows, own_rows, pick_rows
 
 
 class Matrix:
@@ -39,7 +39,7 @@ class Matrix:
         """From triples; those of one place are added up."""
         keys = rows.astype(np.int64) * shape[1] + columns
         places, inverse = np.unique(keys, return_inverse=True)
-        data = group_sums(inverse, values, len(places), field.zeros(len(places)))
+        data = add_groups(inverse, values, field.zeros(len(places)))
         kept = np.asarray(data != 0, dtype=bool)
         places, data = places[kept], data[kept]
         indptr = np.searchsorted(places, np.arange(shape[0] + 1) * shape[1])
@@ -49,7 +49,7 @@ class Matrix:
     @property
     def rows(self) -> NDArray[np.int64]:
         """The row of each entry."""
-        return np.repeat(np.arange(self.shape[0]), np.diff(self.pattern.indptr))
+        return own_rows(self.pattern.indptr)
 
     @property
     def floats(self) -> sp.csr_array:
@@ -77,7 +77,7 @@ class Matrix:
         if self.field is FLOATS:
             return np.asarray(self.floats @ x)
         terms = self.data * x[self.pattern.indices]
-        return row_totals(self.pattern.indptr, terms, self.field.zeros(self.shape[0]))
+        return add_rows(self.pattern.indptr, terms, self.field.zeros(self.shape[0]))
 
     def touches(self, mask: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """For each row, whether some entry lies in a set of columns."""
@@ -91,10 +91,8 @@ class Matrix:
             )
             return Matrix(self.field, pattern, found.data)
         inner = self.pattern.indices
-        counts = np.diff(other.pattern.indptr)[inner]
-        ends = np.cumsum(counts)
-        within = np.arange(ends[-1] if len(ends) else 0) - np.repeat(ends - counts, counts)
-        places = np.repeat(other.pattern.indptr[inner], counts) + within
+        row_ptr, places = pick_rows(other.pattern.indptr, inner)
+        counts = np.diff(row_ptr)
         values = np.repeat(self.data, counts) * other.data[places]
         shape = (self.shape[0], other.shape[1])
         return Matrix.of_entries(

@@ -11,8 +11,10 @@ whose rows sum to at most one: where did the episode come from that is in s now?
 system is the relative residual of the visits, and the norm of its inverse is the largest expected
 *age*, the number of steps taken so far. d is not known, but a rough one does: a few sweeps of
 Gauss and Seidel from zero, which add and multiply non-negative numbers only, give every state its
-order of magnitude; BiCGSTAB on the scaled system gives the rest; sweeps polish what it leaves in
-rare states; and so on, with a better D, until nothing gets better.
+order of magnitude; BiCGSTAB on the scaled system, each of whose steps is a sweep, gives the rest;
+sweeps polish what it leaves in rare states; and so on, with a better D, until nothing gets better.
+Sweeps go upwards: states are numbered as they are discovered from mu, and episodes come from
+there.
 """
 
 from __future__ import annotations
@@ -23,14 +25,14 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from workbench.evaluation.krylov_kernels import bicgstab, scale_rows, sweep
+from workbench.evaluation.krylov_kernels import bicgstab_on_sweeps, scale_rows, sweep
 
-_FIRST_SWEEPS, _POLISH = 40, 4
+_FIRST_SWEEPS, _POLISH = 20, 3
 _ROUNDS = 12
-_ITERATIONS = 600
+_ITERATIONS = 400
 """Of BiCGSTAB in one round: a better scaling helps more than patience."""
 
-_AIM = 2e-15
+_AIM = 4e-15
 """The relative change in a sweep at which visits are as good as floats allow."""
 
 Floats = NDArray[np.float64]
@@ -76,7 +78,7 @@ class Backwards:
         for _ in range(_ROUNDS):
             x = (d > 0).astype(float)
             scale_rows(T.indptr, T.indices, T.data, b, d, scaled, right)
-            bicgstab(T.indptr, T.indices, scaled, 1.0, right, x, _AIM, True, _ITERATIONS)
+            bicgstab_on_sweeps(T.indptr, T.indices, scaled, right, x, _AIM, _ITERATIONS)
             # where the iteration went astray the old value is the better one
             d = np.where((x > 0) & np.isfinite(x), x, 1.0) * d
             for i in range(_POLISH):
@@ -96,5 +98,5 @@ class Backwards:
         scaled, right = np.empty_like(T.data), np.zeros(len(d))
         scale_rows(T.indptr, T.indices, T.data, d * weight / self.moving, d, scaled, right)
         g: Floats = right.copy() if first is None else first.copy()
-        bicgstab(T.indptr, T.indices, scaled, 1.0, right, g, aim, True, 10 * _ITERATIONS)
+        bicgstab_on_sweeps(T.indptr, T.indices, scaled, right, g, aim, 10 * _ITERATIONS)
         return g

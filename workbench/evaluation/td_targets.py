@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from workbench.errors import NeverEnds, NotSolved
 from workbench.evaluation import solve as linear
-from workbench.evaluation.chain import Chain, dynamics, group_sums
+from workbench.evaluation.chain import Chain, dynamics
 from workbench.evaluation.evaluate import state_values
 from workbench.evaluation.fields import FLOATS, Field
 from workbench.evaluation.matrix import Matrix, stacked
@@ -32,6 +32,7 @@ from workbench.evaluation.visits import given_observation, known, observation_va
 from workbench.model.numbers import Number, is_symbolic
 from workbench.model.policy import Policy
 from workbench.model.pomdp import POMDP
+from workbench.model.rows import add_groups, pick_rows
 from workbench.model.walk_kernels import reachable
 from workbench.text import show
 
@@ -81,9 +82,8 @@ class Seen:
         weight = self.share[self.used][:, None] * self.table[o]
         entry, a = np.nonzero(np.asarray(weight != 0, dtype=bool))
         row = s[entry] * len(self.P.A) + a
-        starts, counts = self.P.p.row_ptr[row], np.diff(self.P.p.row_ptr)[row]
-        ends = np.cumsum(counts)
-        k = np.repeat(starts - ends + counts, counts) + np.arange(ends[-1] if len(ends) else 0)
+        row_ptr, k = pick_rows(self.P.p.row_ptr, row)
+        counts = np.diff(row_ptr)
         values = np.repeat(weight[entry, a], counts) * self.D.prob[k] * self.D.gamma
         shape = (len(self.P.O), len(self.P.S))
         return Matrix.of_entries(
@@ -95,7 +95,7 @@ class Seen:
         """sum_s P(s|o) sum_a pi(a|o) R(s,a)."""
         s, o = self.D.entry_s[self.used], self.D.entry_o[self.used]
         terms = self.share[self.used] * (self.table[o] * self.D.R[s]).sum(axis=1)
-        return group_sums(o, terms, len(self.P.O), self.field.zeros(len(self.P.O)))
+        return add_groups(o, terms, self.field.zeros(len(self.P.O)))
 
     def roll(self, w: NDArray[Any], steps: int) -> NDArray[Any]:
         """w_steps from w_0."""

@@ -13,12 +13,17 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from workbench.evaluation.chain import Chain, Dynamics, group_sums
+from workbench.evaluation.chain import Chain, Dynamics
+from workbench.evaluation.observation_kernels import (
+    average_values,
+    bound_values,
+    share_observations,
+)
 from workbench.evaluation.solve import Solution
 from workbench.model.numbers import is_symbolic
+from workbench.model.rows import add_groups, own_rows
 
 _ROUNDING = 4 * float(np.finfo(float).eps)
 
@@ -90,16 +95,12 @@ def _inflow(chain: Chain, classes: list[NDArray[np.int64]], d: NDArray[Any]) -> 
     owner = np.full(len(d), -1)
     for i, members in enumerate(classes):
         owner[members] = i
-    rows = np.repeat(np.arange(len(d)), np.diff(chain.indptr))
+    rows = own_rows(chain.indptr)
     entering = (owner[rows] < 0) & (owner[chain.indices] >= 0)
     flow = chain.data[entering] * d[rows[entering]]
-    through = group_sums(
-        owner[chain.indices[entering]], flow, len(classes), field.zeros(len(classes))
-    )
+    through = add_groups(owner[chain.indices[entering]], flow, field.zeros(len(classes)))
     starts = np.flatnonzero(owner >= 0)
-    return (
-        group_sums(owner[starts], D.mu[starts], len(classes), field.zeros(len(classes))) + through
-    )
+    return add_groups(owner[starts], D.mu[starts], field.zeros(len(classes))) + through
 
 
 def given_observation(
@@ -107,6 +108,11 @@ def given_observation(
 ) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.bool_]]:
     """P(s|o) for each entry of omega, the total weight of each o, and which o are reached."""
     field, nO = D.field, len(D.P.O)
+    if not field.is_exact:
+        found = np.empty(len(D.entry_o)), np.zeros(nO), np.zeros(nO, dtype=bool)
+        counts = visited & ~D.P.terminal.mask
+        share_observations(D.entry_s, D.entry_o, D.omega, d, counts, *found)
+        return found
     counted = (visited & ~D.P.terminal.mask)[D.entry_s]
     reached = np.zeros(nO, dtype=bool)
     reached[D.entry_o[counted]] = True
@@ -115,8 +121,7 @@ def given_observation(
     unclear[D.entry_o[endless]] = True
     usable = np.flatnonzero(counted & ~unclear[D.entry_o])
     weight = d[D.entry_s[usable]] * D.omega[usable]
-    total = group_sums(D.entry_o[usable], weight, nO, field.zeros(nO))
-    unclear |= reached & np.asarray(total == 0, dtype=bool)  # floats too small to be told from zero
+    total = add_groups(D.entry_o[usable], weight, field.zeros(nO))
     weighed = ~unclear[D.entry_o[usable]]
     share = field.undefined(len(D.entry_o))
     share[~unclear[D.entry_o] & reached[D.entry_o]] = field.one(0)
@@ -127,18 +132,22 @@ def given_observation(
 def observation_values(D: Dynamics, share: NDArray[Any], q_state: NDArray[Any]) -> NDArray[Any]:
     """q(o,a) = sum_s P(s|o) q(s,a)."""
     field, (nO, nA) = D.field, (len(D.P.O), D.shape[1])
+    if not field.is_exact:
+        found = np.empty((nO, nA))
+        average_values(D.entry_s, D.entry_o, share, q_state, found)
+        return found
     used = np.flatnonzero(known(share) & np.asarray(share != 0, dtype=bool))
     o, rows = D.entry_o[used], q_state[D.entry_s[used]]
     defined = known(rows)
     if not defined.all():
         rows = rows.copy()
         rows[~defined] = field.one(0)
-    q = group_sums(o, share[used][:, None] * rows, nO, field.zeros((nO, nA)))
+    q = add_groups(o, share[used][:, None] * rows, field.zeros((nO, nA)))
     blank = np.ones((nO, nA), dtype=bool)
     blank[np.unique(o)] = False
     bad_entry, bad_action = np.nonzero(~defined)
     blank[o[bad_entry], bad_action] = True
-    q[blank] = None if field.is_exact else np.nan
+    q[blank] = None
     return q
 
 
@@ -160,19 +169,16 @@ def observation_errors(
 
     plus rounding. It is infinite where the weights cannot be told from zero.
     """
-    nO, nA = q.shape
-    used = np.flatnonzero(share > 0)
-    s, o = D.entry_s[used], D.entry_o[used]
-    u = share[used]
-    e = np.minimum(share_error[s], 1.0) + _ROUNDING
-    behind = sp.csr_array((np.ones(len(used)), (o, np.arange(len(used)))), shape=(nO, len(used)))
-    count = np.asarray(behind.sum(axis=1))
-    doubt = np.asarray(behind @ (u * e))
-    spread = np.abs(q_state[s] - q[o])
-    rounding = (count[o] + 8)[:, None] * 2.0**-53 * np.abs(q_state[s])
-    total = behind @ (u[:, None] * (e[:, None] * spread + q_state_error[s] + rounding))
-    error = np.full((nO, nA), np.inf)
-    clear = (count > 0) & (doubt < MOST_DOUBT)
-    error[clear] = total[clear] / (1 - doubt[clear])[:, None] * (1 + 1e-9)
-    error[np.isnan(q)] = np.inf
+    error = np.empty(q.shape)
+    bound_values(
+        D.entry_s,
+        D.entry_o,
+        share,
+        share_error,
+        MOST_DOUBT,
+        q_state,
+        q_state_error,
+        q,
+        error,
+    )
     return error

@@ -25,6 +25,7 @@ from workbench.model.memories import Family, IndexRule, Memory, attach, check_di
 from workbench.model.numbers import Number, Numbers, frozen
 from workbench.model.origin import Origin
 from workbench.model.pomdp import POMDP, Distribution, Emissions, StateSet, Transitions
+from workbench.model.rows import own_rows
 from workbench.model.space import Bits, Label, Product, Space, Subset
 from workbench.model.walk_kernels import (
     ProductTables,
@@ -141,7 +142,7 @@ def augment(P: POMDP, memory: Memory | Family | str) -> POMDP:
 
     entry, m = codes // nM, codes % nM
     o = P.omega.o[entry].astype(np.int64)
-    s = _owners(P.omega.row_ptr)[entry]
+    s = own_rows(P.omega.row_ptr)[entry]
     S = Subset(StateMemoryObservation(P.S, memory.M, P.O), (s * nM + m) * nO + o)
     O, o_place = _observed(MemoryAndObservation(memory.M, P.O), m * nO + o)
     A = ActionsAndWrites(P.A, memory.W)
@@ -164,11 +165,6 @@ def augment(P: POMDP, memory: Memory | Family | str) -> POMDP:
     )
     object.__setattr__(product, "origin", Origin(P, memory))
     return product
-
-
-def _owners(row_ptr: NDArray[np.int64]) -> NDArray[np.int64]:
-    """For each entry of compressed rows, the row that it is in."""
-    return np.repeat(np.arange(len(row_ptr) - 1), np.diff(row_ptr))
 
 
 def _starts(P: POMDP, memory: Memory) -> dict[int, Number]:
@@ -207,7 +203,7 @@ def _walk_compiled(
         P.p.s_next,
         P.omega.row_ptr,
         P.omega.o,
-        _owners(P.omega.row_ptr),
+        own_rows(P.omega.row_ptr),
         len(P.A),
         nW,
         nM,
@@ -240,7 +236,7 @@ def _walk_compiled(
 def _walk_python(P: POMDP, memory: Memory, starts: NDArray[np.int64]) -> tuple[Any, ...]:
     """As `_walk_compiled`, and for each outcome the probability that Gamma gave."""
     nM, nA, nW = len(memory.M), len(P.A), len(memory.W)
-    owner = _owners(P.omega.row_ptr)
+    owner = own_rows(P.omega.row_ptr)
     gamma_rows: dict[tuple[Any, ...], list[tuple[int, Number]]] = {}
 
     def write(m: int, w: int, o: int, a: int, r: Number, o_next: int) -> list[tuple[int, Number]]:

@@ -8,6 +8,7 @@ array of the wrong shape) they refuse here.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from numpy.typing import NDArray
 from workbench.errors import ModelError, TooLarge, UnknownLabel, WrongType
 from workbench.model.numbers import Number, Numbers
 from workbench.model.pomdp import POMDP, Distribution, Emissions, StateSet, Transitions
+from workbench.model.rows import own_rows, point_rows
 from workbench.model.space import Label, Space
 from workbench.text import show
 
@@ -63,6 +65,11 @@ def _distribution(found: Any, where: str, keys: str, members: str) -> Mapping[An
     return found
 
 
+def _is_zero(x: Any) -> bool:
+    """Whether a probability is a zero that was written down: no outcome, and nothing to discover."""
+    return isinstance(x, int | float | Fraction) and x == 0
+
+
 def discover(
     cls: type[POMDP],
     name: str,
@@ -85,7 +92,7 @@ def discover(
     states = _Discovered(S, "states", max_states)
     observations = _Discovered(O, "observations")
     starts = _distribution(mu, "mu(.)", "s", "states: an episode needs one to start in")
-    start_places = [states.index(s, "mu") for s in starts]
+    start_places = {s: states.index(s, "mu") for s, x in starts.items() if not _is_zero(x)}
     is_terminal, declared_terminal = _terminal_test(terminal)
 
     row_ptr, s_next, r, prob = [0], [], [], []
@@ -95,6 +102,8 @@ def discover(
     while i < len(states.labels):  # grows while we walk
         s = states.labels[i]
         for o, x in _distribution(omega(s), f"omega(. | s={show(s)})", "o", "observation").items():
+            if _is_zero(x):
+                continue
             o_col.append(observations.index(o, f"omega(. | s={show(s)})"))
             o_prob.append(x)
         o_ptr.append(len(o_col))
@@ -107,6 +116,8 @@ def discover(
                         raise WrongType(
                             f"{where}: an outcome is a pair (s_next, r), not {outcome!r}"
                         )
+                    if _is_zero(x):
+                        continue
                     s_next.append(states.index(outcome[0], where))
                     r.append(outcome[1])
                     prob.append(x)
@@ -121,8 +132,8 @@ def discover(
                 "a function that says whether a state is terminal may speak of others too)"
             )
     start = [0] * len(S_)
-    for place, x in zip(start_places, starts.values(), strict=True):
-        start[place] = x
+    for s, place in start_places.items():
+        start[place] = starts[s]
     return cls(
         name=name,
         S=S_,
@@ -252,7 +263,7 @@ class _Rows:
             return m.indptr.astype(np.int64), m.indices.astype(np.int64), Numbers.of(m.data)
         row, col = np.nonzero(self.matrix != 0)
         counts = np.bincount(row, minlength=self.shape[0])
-        return np.concatenate(([0], np.cumsum(counts))), col, Numbers.of(self.matrix[row, col])
+        return point_rows(counts), col, Numbers.of(self.matrix[row, col])
 
 
 def _same(what: str, found: int, expected: int) -> None:
@@ -309,7 +320,7 @@ def _are_matrices(items: Any) -> bool:
 def _rewards(
     r: Any, nS: int, nA: int, row_ptr: NDArray[np.int64], col: NDArray[np.int64]
 ) -> Numbers:
-    row = np.repeat(np.arange(nS * nA), np.diff(row_ptr))
+    row = own_rows(row_ptr)
     if _are_matrices(r):
         r = _interleave(r, nS)
     if sp.issparse(r):
@@ -356,7 +367,7 @@ def to_arrays(P: POMDP, sparse: bool = False) -> dict[str, Any]:
 def _dense(
     shape: tuple[int, int], row_ptr: NDArray[np.int64], col: NDArray[Any], prob: Numbers
 ) -> NDArray[Any]:
-    row = np.repeat(np.arange(shape[0]), np.diff(row_ptr))
+    row = own_rows(row_ptr)
     if prob.is_exact:
         table = np.zeros(shape, dtype=object)
         table[row, col] = prob.objects

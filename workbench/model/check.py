@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from workbench.errors import ModelError
 from workbench.model.numbers import Number, Numbers, is_symbolic
+from workbench.model.rows import add_rows
 from workbench.text import show
 
 if TYPE_CHECKING:
@@ -85,7 +86,7 @@ def check_rows(
             raise ModelError(
                 f"{owner(int(bad[0]))} holds the negative probability {prob[int(bad[0])]}"
             )
-        sums = row_sums(row_ptr, prob.floats)
+        sums = add_rows(row_ptr, prob.floats)
         filled = np.diff(row_ptr) > 0
         if (bad := np.flatnonzero(filled & (np.abs(sums - 1) > SUM_TOLERANCE))).size:
             raise ModelError(f"{name(int(bad[0]))} sums to {sums[bad[0]]:.12g}, not to 1")
@@ -125,12 +126,3 @@ def _distinct_rows(block: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]
     )
     _, first = np.unique(packed, return_index=True)
     return block[first], first
-
-
-def row_sums(row_ptr: NDArray[np.int64], x: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The sum over each compressed row; 0 for empty rows."""
-    filled = np.diff(row_ptr) > 0
-    sums = np.zeros(len(row_ptr) - 1)
-    if filled.any():
-        sums[filled] = np.add.reduceat(x, row_ptr[:-1][filled])  # filled rows lie back to back
-    return sums

@@ -37,6 +37,7 @@ from numpy.typing import NDArray
 from workbench.errors import NotExact
 from workbench.model.check import check
 from workbench.model.numbers import Number, Numbers, frozen, is_symbolic, number
+from workbench.model.rows import find_zeros, keep_entries, own_rows
 from workbench.model.space import Label, Space
 from workbench.text import counted
 
@@ -65,6 +66,18 @@ class Transitions:
         span = range(int(self.row_ptr[row]), int(self.row_ptr[row + 1]))
         return {(self.S[int(self.s_next[k])], self.r[k]): self.prob[k] for k in span}
 
+    def without_zeros(self) -> Transitions:
+        """The same without outcomes of probability zero."""
+        if (zero := find_zeros(self.prob)) is None:
+            return self
+        return replace(
+            self,
+            row_ptr=frozen(keep_entries(self.row_ptr, ~zero)),
+            s_next=frozen(self.s_next[~zero]),
+            r=self.r.take(~zero),
+            prob=self.prob.take(~zero),
+        )
+
 
 @dataclass(frozen=True, eq=False)
 class Emissions:
@@ -81,6 +94,17 @@ class Emissions:
         i = self.S.index(s)
         span = range(int(self.row_ptr[i]), int(self.row_ptr[i + 1]))
         return {self.O[int(self.o[k])]: self.prob[k] for k in span}
+
+    def without_zeros(self) -> Emissions:
+        """The same without observations of probability zero."""
+        if (zero := find_zeros(self.prob)) is None:
+            return self
+        return replace(
+            self,
+            row_ptr=frozen(keep_entries(self.row_ptr, ~zero)),
+            o=frozen(self.o[~zero]),
+            prob=self.prob.take(~zero),
+        )
 
     @cached_property
     def is_deterministic(self) -> bool:
@@ -170,6 +194,9 @@ class POMDP:
     def __post_init__(self) -> None:
         object.__setattr__(self, "gamma", number(self.gamma))
         check(self)
+        # a zero that is written in a distribution is no outcome: nothing may depend on it
+        object.__setattr__(self, "p", self.p.without_zeros())
+        object.__setattr__(self, "omega", self.omega.without_zeros())
 
     # ------------------------------------------------------------------ writing a model
 
@@ -264,8 +291,7 @@ class POMDP:
         """For each observation, whether some state that is not terminal emits it: only there a
         policy matters."""
         found = np.zeros(len(self.O), dtype=bool)
-        states = np.repeat(np.arange(len(self.S)), np.diff(self.omega.row_ptr))
-        found[self.omega.o[~self.terminal.mask[states]]] = True
+        found[self.omega.o[~self.terminal.mask[own_rows(self.omega.row_ptr)]]] = True
         return frozen(found)
 
     def __repr__(self) -> str:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from workbench.errors import TooLarge, WorkbenchError, WrongType
 from workbench.model.numbers import Number, Numbers, frozen
 from workbench.model.pomdp import POMDP, Distribution, Emissions, StateSet, Transitions
+from workbench.model.rows import pick_rows, point_rows
 from workbench.model.space import Product, Space, Subset
 
 _MOST_OUTCOMES = 1 << 27
@@ -64,8 +65,7 @@ def with_step_limit(
     s = np.concatenate(layers)
     clock = np.repeat(np.arange(T + 1), [len(layer) for layer in layers])
     S = Subset(Product(P.S, Space(range(T + 1))), s * (T + 1) + clock)
-    o_counts = np.diff(P.omega.row_ptr)[s]
-    o_places = _spans(P.omega.row_ptr[s], o_counts)
+    o_ptr, o_places = pick_rows(P.omega.row_ptr, s)
     first = layers[0]
     start = Numbers.of([*(P.mu.prob[int(i)] for i in first), 0]).take(
         np.minimum(np.arange(len(s)), len(first))
@@ -78,13 +78,13 @@ def with_step_limit(
         p=Transitions(
             S,
             P.A,
-            _ends(np.concatenate(counts)),
+            frozen(point_rows(np.concatenate(counts))),
             frozen(np.concatenate(s_next).astype(np.int32)),
             r,
             P.p.prob.take(places),
         ),
         omega=Emissions(
-            S, P.O, _ends(o_counts), frozen(P.omega.o[o_places]), P.omega.prob.take(o_places)
+            S, P.O, frozen(o_ptr), frozen(P.omega.o[o_places]), P.omega.prob.take(o_places)
         ),
         gamma=P.gamma,
         mu=Distribution(S, start),
@@ -112,19 +112,8 @@ def _layers(P: POMDP, T: int) -> list[NDArray[np.int64]]:
 def _outcomes(P: POMDP, states: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The places of the outcomes of some states, row by row, and how many each row (s, a) has."""
     rows = (states[:, None] * len(P.A) + np.arange(len(P.A))).ravel()
-    counts = np.diff(P.p.row_ptr)[rows]
-    return _spans(P.p.row_ptr[rows], counts), counts
-
-
-def _spans(starts: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray[np.int64]:
-    """start, start + 1, ... for each pair of a start and a count."""
-    ends = np.cumsum(counts)
-    total = int(ends[-1]) if len(ends) else 0
-    return np.arange(total) + np.repeat(starts - (ends - counts), counts)
-
-
-def _ends(counts: NDArray[np.int64]) -> NDArray[np.int64]:
-    return frozen(np.concatenate(([0], np.cumsum(counts))))
+    row_ptr, places = pick_rows(P.p.row_ptr, rows)
+    return places, np.diff(row_ptr)
 
 
 def _paid(by_step: list[Numbers], taken: list[NDArray[np.int64]]) -> Numbers:

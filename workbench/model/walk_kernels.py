@@ -177,6 +177,25 @@ def reachable(indptr, indices, starts):
 
 
 @compile_kernel
+def reverse_edges(indptr, indices):
+    """The graph with every edge turned round, in compressed rows."""
+    n = len(indptr) - 1
+    turned_ptr = np.zeros(n + 1, dtype=np.int64)
+    for j in indices:
+        turned_ptr[j + 1] += 1
+    for i in range(n):
+        turned_ptr[i + 1] += turned_ptr[i]
+    at = turned_ptr[:-1].copy()
+    turned = np.empty(len(indices), dtype=np.int32)
+    for i in range(n):
+        for k in range(indptr[i], indptr[i + 1]):
+            j = indices[k]
+            turned[at[j]] = i
+            at[j] += 1
+    return turned_ptr, turned
+
+
+@compile_kernel
 def strong_components(indptr, indices):
     """How many strongly connected components there are, and the component of each node (Tarjan
     1972, without recursion).

@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 
 from workbench.evaluation import solve as linear
 from workbench.evaluation.fields import FLOATS
-from workbench.optima.mdp import MDP, Actions, Mask, gathered
+from workbench.model.rows import pick_rows
+from workbench.optima.mdp import MDP, Actions, Mask
 from workbench.optima.mdp_kernels import reached_by, surely_ending
 
 _DENSE = 200
@@ -47,7 +48,7 @@ def follow(M: MDP, choice: Actions) -> Followed:
     policy = choice[M.seen]
     states = reached_by(M.row_ptr, M.successors, nA, policy, M.starts)
     rows = states * nA + policy[states]
-    indptr, places = gathered(M.row_ptr[rows], M.row_ptr[rows + 1] - M.row_ptr[rows])
+    indptr, places = pick_rows(M.row_ptr, rows)
     local = np.empty(len(policy), dtype=np.int32)
     local[states] = np.arange(len(states))
     to = local[M.successors[places]]

@@ -33,8 +33,8 @@ from numpy.typing import NDArray
 from workbench.evaluation.chain import Dynamics, dynamics
 from workbench.evaluation.fields import FLOATS
 from workbench.model.pomdp import POMDP
+from workbench.model.rows import pick_rows
 from workbench.optima.hsvi_kernels import highest, sawtooth
-from workbench.optima.mdp import gathered
 
 _INFORMED_SWEEPS = 200
 _SHALLOW, _DEEPEST = 16, 400
@@ -84,7 +84,7 @@ class BeliefModel:
         self.step = []
         for a in range(nA):
             rows = reached[first] * nA + a
-            indptr, k = gathered(P.p.row_ptr[rows], P.p.row_ptr[rows + 1] - P.p.row_ptr[rows])
+            indptr, k = pick_rows(P.p.row_ptr, rows)
             move = sp.csr_array((D.prob[k], P.p.s_next[k], indptr), shape=(len(first), len(P.S)))
             self.step.append(sp.csr_array(move @ emit))
         self.start = np.asarray(D.mu @ emit)

@@ -37,9 +37,10 @@ from numpy.typing import NDArray
 
 from workbench.errors import NeverEnds, NotSolved
 from workbench.evaluation import solve as linear
-from workbench.evaluation.chain import dynamics, row_totals
+from workbench.evaluation.chain import dynamics
 from workbench.evaluation.fields import FLOATS, Field
 from workbench.model.pomdp import POMDP
+from workbench.model.rows import add_rows, pick_rows, pick_spans
 from workbench.model.walk_kernels import reachable, strong_components
 from workbench.optima.mdp_kernels import reached_by, surely_ending
 
@@ -136,7 +137,7 @@ class MDP:
             return np.asarray(self.R + self.gamma * (self.dense @ v))
         if self.field is FLOATS:
             return np.asarray(self.R + self.gamma * (self._step @ v).reshape(self.shape))
-        sums = row_totals(
+        sums = add_rows(
             self.row_ptr, self.prob * v[self.successors], self.field.zeros(len(self.row_ptr) - 1)
         )
         return np.asarray(self.R + self.gamma * sums.reshape(self.shape))
@@ -165,7 +166,7 @@ class MDP:
             counts = np.where(alive, counts, 0)
             r = r.copy()
             r[~alive] = self.field.one(0)
-        indptr, places = gathered(self.row_ptr[rows], counts)
+        indptr, places = pick_spans(self.row_ptr[rows], counts)
         pattern = sp.csr_array(
             (np.ones(len(places)), self.successors[places], indptr), shape=(n, n)
         )
@@ -208,16 +209,6 @@ class MDP:
         return d
 
 
-def gathered(
-    first: NDArray[np.int64], counts: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Row pointers and places of compressed rows that start at `first` and have `counts` entries
-    each."""
-    indptr = np.concatenate(([0], np.cumsum(counts)))
-    places = np.arange(indptr[-1]) + np.repeat(first - indptr[:-1], counts)
-    return indptr, places
-
-
 def from_states(P: POMDP, field: Field) -> MDP:
     """The process over the pairs (s, o) that some policy reaches."""
     D, nA = dynamics(P, field), len(P.A)
@@ -235,7 +226,7 @@ def from_states(P: POMDP, field: Field) -> MDP:
     ends = np.zeros(len(P.S) * nA, dtype=bool)
     ends[row[P.terminal.mask[s_next]]] = True
     counts = entries[s_next]
-    _, to = gathered(first_entry[s_next], counts)
+    _, to = pick_spans(first_entry[s_next], counts)
     k = np.repeat(np.arange(len(real)), counts)
     row_counts = np.bincount(row[k], minlength=len(P.S) * nA)
     row_first = np.cumsum(row_counts) - row_counts
@@ -243,7 +234,7 @@ def from_states(P: POMDP, field: Field) -> MDP:
 
     # the rows of (s, o) are those of s
     rows = (s[:, None] * nA + np.arange(nA)).ravel()
-    row_ptr, places = gathered(row_first[rows], row_counts[rows])
+    row_ptr, places = pick_spans(row_first[rows], row_counts[rows])
     whole = MDP(
         field=field,
         seen=np.asarray(P.omega.o[shown], dtype=np.int64),
@@ -262,7 +253,7 @@ def from_states(P: POMDP, field: Field) -> MDP:
 
 def reward_sizes(P: POMDP) -> NDArray[np.float64]:
     """The expected |r|, for each `[s, a]`."""
-    flat = row_totals(
+    flat = add_rows(
         P.p.row_ptr, P.p.prob.floats * np.abs(P.p.r.floats), np.zeros(len(P.S) * len(P.A))
     )
     return np.asarray(flat.reshape(len(P.S), len(P.A)))
@@ -276,7 +267,7 @@ def _reachable_part(M: MDP) -> MDP:
     kept = np.flatnonzero(found)
     place = np.cumsum(found) - 1
     rows = (kept[:, None] * nA + np.arange(nA)).ravel()
-    row_ptr, places = gathered(M.row_ptr[rows], np.diff(M.row_ptr)[rows])
+    row_ptr, places = pick_rows(M.row_ptr, rows)
     return MDP(
         field=M.field,
         seen=M.seen[kept],

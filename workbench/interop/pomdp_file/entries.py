@@ -20,7 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.interop.pomdp_file.record import EVERY, Block, RewardLines, TableLines
-from workbench.interop.pomdp_file.spelling import Value, Values, full, sums, zeros
+from workbench.interop.pomdp_file.spelling import Value, Values, full, zeros
+from workbench.model.rows import add_rows
 
 Ints = NDArray[np.int64]
 
@@ -359,7 +360,7 @@ def _ranked(lines: Ints, places: Ints) -> tuple[Ints, Ints]:
 def scaled(rows: Rows, tolerance: float, refuse: Callable[[int, Value], Exception]) -> Rows:
     """Rows whose sums lie within `tolerance` of one, divided by their sums; otherwise `refuse(row,
     sum)` is raised."""
-    total = sums(rows.ptr, rows.value)
+    total = add_rows(rows.ptr, rows.value, zeros(len(rows.ptr) - 1, rows.value.dtype == object))
     off = np.abs((total - 1).astype(np.float64))
     uneven = (total != 1).astype(bool) if rows.value.dtype == object else off > _AS_GOOD_AS_ONE
     if (bad := np.flatnonzero(uneven & ((off > tolerance) | (tolerance == 0)))).size:

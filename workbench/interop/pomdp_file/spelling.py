@@ -90,12 +90,3 @@ def full(count: int, value: Value) -> Values:
 
 def zeros(count: int, exact: bool) -> Values:
     return full(count, Fraction(0) if exact else 0.0)
-
-
-def sums(row_ptr: NDArray[np.int64], x: Values) -> Values:
-    """The sum over each compressed row; 0 for empty rows."""
-    filled = np.diff(row_ptr) > 0
-    total = zeros(len(row_ptr) - 1, x.dtype == object)
-    if filled.any():
-        total[filled] = np.add.reduceat(x, row_ptr[:-1][filled])
-    return total

@@ -1,0 +1,144 @@
+"""A zero that is written in a distribution is no outcome: nothing depends on it."""
+
+from __future__ import annotations
+
+from fractions import Fraction as F
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from reference import same_model
+from strategies import policies, pomdps
+
+from workbench import POMDP, Memory, Policy, augment, evaluate, load_pomdp, td_values, uniform
+from workbench.errors import ModelError
+from workbench.evaluation.td import lambda_discrepancy
+
+
+def with_zeros(P: POMDP, zero: object, S: object = None, O: object = None) -> POMDP:
+    """The same task with every distribution written out over all outcomes, zeros included."""
+    pairs = [(s, r) for s in P.S for r in P.R]
+
+    def p(s, a):
+        return dict.fromkeys(pairs, zero) | P.p(s, a)
+
+    return POMDP.from_functions(
+        name=P.name,
+        A=P.A,
+        p=p,
+        omega=lambda s: dict.fromkeys(P.O, zero) | P.omega(s),
+        mu=dict.fromkeys(P.S, zero) | dict(P.mu),
+        gamma=P.gamma,
+        terminal=lambda s: s in P.terminal,
+        S=S,
+        O=O,
+    )
+
+
+@given(pomdps(most_states=3), st.sampled_from([0, F(0)]), st.data())
+def test_zeros_change_nothing(P, zero, data):
+    Q = with_zeros(P, zero)
+    assert same_model(P, Q)
+    assert len(Q.p.s_next) == len(P.p.s_next)
+    assert Q.omega.is_deterministic == P.omega.is_deterministic
+    pi = data.draw(policies(P))
+    twin = Policy.from_mapping(Q, {o: pi.row(o) for o in Q.O})
+    for exact in (True, False):
+        one, other = evaluate(P, pi, exact=exact), evaluate(Q, twin, exact=exact)
+        assert one.value == pytest.approx(other.value, rel=1e-14)
+        assert all(one.reached[o] == other.reached[o] for o in P.O)
+        for weights in ("visits", "stationary"):
+            gaps = [
+                lambda_discrepancy(task, policy, exact=exact, weights=weights)
+                for task, policy in ((P, pi), (Q, twin))
+            ]
+            assert float(gaps[0]) == pytest.approx(float(gaps[1]), abs=1e-9)
+
+
+def room(omega, p=None, S=None, O=None, mu=None) -> POMDP:
+    return POMDP.from_functions(
+        name="room",
+        A=["go"],
+        p=p or (lambda s, a: {("end", 1): 1}),
+        omega=omega,
+        mu=mu or {"s": 1},
+        gamma=F(1, 2),
+        terminal=lambda s: s == "end",
+        S=S,
+        O=O,
+    )
+
+
+@pytest.mark.parametrize("zero", [0, 0.0, F(0)])
+def test_what_has_no_chance_is_not_discovered(zero):
+    P = room(
+        lambda s: {"x": 1, "never": zero},
+        lambda s, a: {("end", 1): 1, ("nowhere", 5): zero},
+        mu={"s": 1, "elsewhere": zero},
+    )
+    assert (list(P.S), list(P.O), P.R) == (["s", "end"], ["x"], (1,))
+
+
+@pytest.mark.parametrize("zero", [0, 0.0])
+def test_declared_labels_stay_and_are_not_reached(zero):
+    P = room(
+        lambda s: {"x": 1, "never": zero},
+        lambda s, a: {("end", 1): 1, ("nowhere", 5): zero},
+        S=["s", "nowhere", "end"],
+        O=["x", "never"],
+    )
+    found = evaluate(P, uniform(P))
+    assert not found.reached["never"]
+    assert np.isnan(found.q["never", "go"])
+    assert P.p("s", "go") == {("end", 1): 1}
+    assert P.omega("s") == {"x": 1}
+    assert td_values(P, uniform(P)).q["x", "go"] == 1
+
+
+def test_zeros_of_memories_and_arrays_are_none_either():
+    P = room(lambda s: {"x": 1})
+    memory = Memory("m", [0, 1], ["w"], lambda m, w, o, a, r, o_next: {0: 1, 1: 0}, {0: 1, 1: 0})
+    E = augment(P, memory)
+    assert [m for _, m, _ in E.S] == [0, 0]
+    Q = POMDP.from_arrays(
+        p=np.array([[[0.0, 1.0]], [[0.0, 0.0]]]),
+        r=np.ones((2, 1)),
+        omega=np.array([[1.0, 0.0], [1.0, 0.0]]),
+        mu=[1, 0],
+        gamma=0.5,
+        terminal=[1],
+    )
+    assert (len(Q.p.s_next), len(Q.omega.o)) == (1, 2)
+
+
+def test_zeros_of_a_file_are_none(tmp_path):
+    text = """discount: 0.5
+values: reward
+states: a b
+actions: go
+observations: x y
+start: 1.0 0.0
+T: go
+1.0 0.0
+0.5 0.5
+O: go
+1.0 0.0
+0.0 1.0
+R: go : * : * : * 1
+"""
+    (tmp_path / "zeros.POMDP").write_text(text)
+    P = load_pomdp(tmp_path / "zeros.POMDP")
+    found = evaluate(P, uniform(P), weights="discounted")
+    assert not (P.p.prob.floats == 0).any()
+    assert not (P.omega.prob.floats == 0).any()
+    assert not any(
+        reached and "y" in str(o) for o, reached in zip(P.O, found.reached.raw, strict=True)
+    )
+
+
+def test_a_row_of_zeros_is_refused():
+    with pytest.raises(ModelError, match=r"p\(\. \| s=s, a=go\) has no outcomes"):
+        room(lambda s: {"x": 1}, lambda s, a: {("end", 1): 0})
+    with pytest.raises(ModelError, match=r"omega\(\. \| s=s\) has no observation"):
+        room(lambda s: {"x": int(s == "end")})
