@@ -33,11 +33,12 @@ from proofs.ledger.prose import table_text
 from workbench import augment
 from workbench.learning.learn import learn
 from workbench.learning.learners import QLearning, Sarsa
+from workbench.learning.run import Run
 from workbench.reproduction.full_runs import differing_runs, recorded_results
 from workbench.reproduction.judge import STATEMENTS, Finding, Judgement, judge, jumps
 from workbench.reproduction.paper_figures import FIGURES, READINGS, Reading, paper_actor_critic
 from workbench.sweeps.experiment import GREEDY, Method
-from workbench.sweeps.results import Curves, Results
+from workbench.sweeps.results import Results
 
 
 @dataclass(frozen=True)
@@ -65,10 +66,10 @@ def run_again(one: Again) -> Results:
         every=length.every,
         policies=experiment.measure == GREEDY,
     )
-    values = np.asarray(run.values(gamma=1)) if experiment.measure == GREEDY else None
-    ends = np.arange(1, length.steps // length.every + 1) * length.every
+    if experiment.measure == GREEDY:
+        run = run.with_values(np.asarray(run.values(gamma=1)))
     pair: tuple[Method, str] = (one.method, one.memory)
-    return Results(experiment, {pair: Curves(ends, run.per_100, values)})
+    return Results(experiment, {pair: run})
 
 
 def differs(runs: Iterable[Again], shift: int = 0) -> str | None:
@@ -217,7 +218,7 @@ def fig_recall(proof: Proof, shift: int = 0, memories: tuple[str, ...] = ("OA1",
     results = recorded_results("fig3")
     told = []
     for memory in ("OA1", "B2"):
-        both = jumps(results[QLearning(), memory].values, results.experiment.optimum)
+        both = jumps(results[QLearning(), memory].measured, results.experiment.optimum)
         told.append(f"{memory} {int(both.sum())} of {len(both)}")
     if "OA2" in memories:  # a twin: a memory without shortcuts, which the figure does not show
         pairs: tuple[tuple[Method, str], ...] = ((QLearning(), "OA2"),)
@@ -226,13 +227,12 @@ def fig_recall(proof: Proof, shift: int = 0, memories: tuple[str, ...] = ("OA1",
     return verdict_on(proof, found, "fig3", f"seeds jump: {', '.join(told)}")
 
 
-def _settled(results: Results) -> Curves:
+def _settled(results: Results) -> Run:
     """30 short runs with OA2, in the place of full ones."""
     length = 500_000
     E = augment(pomdps.recall(), "OA2")
     run = learn(E, QLearning(), steps=length, seeds=30, every=10_000)
-    ends = np.arange(1, length // 10_000 + 1) * 10_000
-    return Curves(ends, run.per_100, np.asarray(run.values(gamma=1)))
+    return run.with_values(np.asarray(run.values(gamma=1)))
 
 
 fig_recall.twin("the record of another seed", guards="again", shift=1)

@@ -17,7 +17,9 @@ from workbench.learning.learners import Sarsa
 from workbench.model.augment import augment
 from workbench.sweeps import estimate as calibration
 from workbench.sweeps import store as storage
-from workbench.sweeps.listing import list_folder
+from workbench.sweeps import worker as working
+from workbench.sweeps.results import list_folder
+from workbench.sweeps.run_cells import CellError
 from workbench.sweeps.spec import EXAMPLE
 from workbench.sweeps.store import StorageError
 
@@ -181,8 +183,54 @@ def test_seeds_that_are_in_two_cells_count_once(tmp_path):
         )
         assert run("sweep", path).exit_code == 0
     (line,) = list_folder(tmp_path / "spec").lines
-    assert line.seeds == 7
-    assert sorted(np.unique(line.columns()["seed"]).tolist()) == list(range(7))
+    assert line.seeds == tuple(range(7))
+
+
+# ---------------------------------------------------------------------- what goes wrong on the way
+
+
+def test_cells_that_fail_are_told_at_the_end_with_their_settings_and_tried_again(
+    tmp_path, monkeypatch
+):
+    path = tmp_path / "spec.toml"
+    path.write_text(SPEC)
+    compute = working.compute_learning
+
+    def fail(E, learner, *rest):
+        if learner == Sarsa(lam=1.0) and E.name.endswith("OA1"):
+            raise WorkbenchError("this one fails")
+        return compute(E, learner, *rest)
+
+    monkeypatch.setattr(working, "compute_learning", fail)
+    said = run("sweep", path)
+    assert isinstance(said.exception, CellError)  # which `main` prints; exit status 1
+    assert "7 cells computed" in said.output
+    (line,) = str(said.exception).splitlines()[1:]  # both cells, which differ in their seeds
+    assert line.startswith("recall with OA1, Sarsa(lam=1.0, epsilon=0.01")
+    assert line.endswith("2,000 steps: this one fails [seeds 0, 1, 2, 3, 4, 5, 6]")
+    monkeypatch.undo()
+    again = run("sweep", path)
+    assert again.exit_code == 0
+    assert "2 cells computed" in again.output
+    assert "7 found" in again.output
+
+
+def test_ctrl_c_keeps_what_is_finished_and_says_so(tmp_path, monkeypatch):
+    path = tmp_path / "spec.toml"
+    path.write_text(SPEC)
+    save, saved = storage.Store.save, []
+
+    def interrupted(*arguments):
+        if len(saved) == 3:
+            raise KeyboardInterrupt
+        saved.append(save(*arguments))
+
+    monkeypatch.setattr(storage.Store, "save", interrupted)
+    said = run("sweep", path)
+    assert said.exit_code == 130
+    assert "the same command continues" in " ".join(said.output.split())
+    monkeypatch.undo()
+    assert "6 cells computed" in run("sweep", path).output
 
 
 # ---------------------------------------------------------------------- before the work

@@ -123,6 +123,11 @@ def workers_of(nannies):
     return found
 
 
+def bits(outcome):
+    """An outcome to the last bit."""
+    return {name: column.tobytes() for name, column in outcome.columns().items()}
+
+
 def test_a_cluster_gives_every_result_once(address):
     with make_executor("dask", scheduler=address) as e:
         assert sorted(e.run(square, range(30))) == [(i, i * i) for i in range(30)]
@@ -149,10 +154,8 @@ def test_cells_are_the_same_to_the_last_bit_on_every_executor_and_any_number_of_
         with other:
             found, _ = run_cells(cells, find_task, executor=other)
         assert found.keys() == expected.keys()
-        for cell, columns in found.items():
-            assert {name: column.tobytes() for name, column in columns.items()} == {
-                name: column.tobytes() for name, column in expected[cell].items()
-            }
+        for cell, outcome in found.items():
+            assert bits(outcome) == bits(expected[cell])
 
 
 def test_a_search_finds_the_same_on_a_cluster_that_is_named_by_its_address_alone(
@@ -202,11 +205,7 @@ def test_workers_of_a_cluster_are_killed_and_nothing_changes(real_cluster, tmp_p
     expected, _ = run_cells(cells, find_task)
     generator = random.Random(attempt)
     found = run_while_workers_are_killed(cells, real_cluster, tmp_path, 1 + attempt % 3, generator)
-    assert all(
-        found[cell][name].tobytes() == expected[cell][name].tobytes()
-        for cell in cells
-        for name in expected[cell]
-    )
+    assert all(bits(found[cell]) == bits(expected[cell]) for cell in cells)
 
 
 def test_a_worker_with_other_code_is_refused(address, monkeypatch):

@@ -37,6 +37,7 @@ from workbench.learning.learners import (
     Sarsa,
     learner_by_name,
 )
+from workbench.learning.run import Run
 from workbench.learning.steps import decreasing, per_visit
 from workbench.model.memories import attach
 
@@ -441,3 +442,69 @@ def test_a_seed_run_after_another_counts_its_own_updates():
     together = learn(P, learner, steps=3000, seeds=[1, 2], threads=1)
     alone = learn(P, learner, steps=3000, seeds=[2])
     assert np.array_equal(together.tables["q"][1], alone.tables["q"][0])
+
+
+# ---------------------------------------------------------------------- runs of one's own, and parts
+
+
+def test_rewards_of_ones_own_learner_are_a_run_like_any_other():
+    learned = learn(RECALL, Sarsa(), steps=2500, seeds=[7, 3], every=1000)
+    own = Run.from_rewards(
+        learned.rewards, every=1000, steps=2500, seeds=[7, 3], learner="mine", P=RECALL
+    )
+    for name in ("ends", "per_100"):
+        assert np.array_equal(getattr(own, name), getattr(learned, name))
+    assert np.array_equal(own.late(), learned.late())
+    assert own.to_frame().seed.tolist() == [7, 7, 7, 3, 3, 3]
+    assert repr(own).startswith(f"Run of mine on {RECALL.name}: 2 seeds, 2,500 steps each")
+    with pytest.raises(WorkbenchError, match="does not hold the tables"):
+        own.policy(7)
+    with pytest.raises(WorkbenchError, match="mine has no softmax policy"):
+        own.softmax(7)
+    with pytest.raises(ValueError, match="read-only"):
+        own.rewards[0, 0] = 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"rewards": [1, 2]}, r"rewards\[seed, block\], not of shape \(2,\)"),
+        ({"rewards": [[]]}, "not of shape"),
+        ({"rewards": [[1, np.nan]]}, "not finite"),
+        ({"rewards": [[1, 2]], "every": 0}, "every must be at least 1"),
+        ({"rewards": [[1, 2]], "every": 10, "steps": 21}, "2 blocks of 10 do not make 21 steps"),
+        ({"rewards": [[1, 2]], "every": 10, "steps": 10}, "2 blocks of 10 do not make 10 steps"),
+        ({"rewards": [[1, 2]], "seeds": [1, 2]}, "rewards has 1 rows, but the seeds are 1, 2"),
+        ({"rewards": [[1], [2]], "seeds": [1, 1]}, "rewards has 2 rows, but the seeds are 1, 1"),
+        ({"rewards": [[1, 2]], "measured": [[1]]}, r"measured has shape \(1, 1\)"),
+    ],
+)
+def test_rewards_that_are_no_run_are_refused(arguments, message):
+    with pytest.raises(WorkbenchError, match=message):
+        Run.from_rewards(**arguments)
+
+
+@given(st.integers(1, 4), st.integers(1, 5), st.integers(1, 7), st.booleans(), st.data())
+def test_a_run_is_the_sum_of_its_seeds_and_survives_as_columns(n, blocks, every, measured, data):
+    steps = (blocks - 1) * every + data.draw(st.integers(1, every))
+    numbers = st.floats(-1e9, 1e9)
+    table = [[data.draw(numbers) for _ in range(blocks)] for _ in range(n)]
+    seeds = data.draw(st.permutations(range(10, 10 + n)))
+    values = np.array(table) / 3 if measured else None
+    run = Run.from_rewards(table, every=every, steps=steps, seeds=seeds, measured=values)
+    parts = Run.join([run.only([seed]) for seed in seeds])
+    again = Run.from_columns(run.columns())
+    for other in (parts, again):
+        assert other.seeds == run.seeds == tuple(seeds)
+        assert np.array_equal(other.ends, run.ends)
+        assert np.array_equal(other.rewards, run.rewards)
+        assert (other.measured is None) == (not measured)
+        assert not measured or np.array_equal(other.measured, values)
+
+
+def test_runs_that_do_not_fit_together_are_not_joined():
+    one, other = (Run.from_rewards([[1, 2]], every=every) for every in (5, 6))
+    with pytest.raises(WorkbenchError, match="different blocks"):
+        Run.join([one, other])
+    with pytest.raises(WorkbenchError, match="share a seed"):
+        Run.join([one, one])

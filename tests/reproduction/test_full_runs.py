@@ -1,5 +1,7 @@
 """The record of the full runs: what it holds can be made again, and a change in it is noticed."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -13,7 +15,7 @@ from workbench.reproduction.full_runs import differing_runs, recorded_results, w
 from workbench.reproduction.judge import STATEMENTS, experiment_for, judge
 from workbench.reproduction.paper_figures import FIGURES, Reading, paper_actor_critic, quick
 from workbench.sweeps.experiment import GREEDY
-from workbench.sweeps.results import Curves, Results
+from workbench.sweeps.results import Results
 from workbench.sweeps.run_cells import run_experiment
 
 LEARNED = [id for id, figure in FIGURES.items() if figure.length is not None]
@@ -33,9 +35,9 @@ def made_again(figure, method, memory, seeds):
         seeds=seeds,
         every=length.every,
     )
-    values = run.values(gamma=1) if experiment.measure == GREEDY else None
-    ends = np.arange(1, length.steps // length.every + 1) * length.every
-    return Results(experiment, {(method, memory): Curves(ends, run.per_100, values)})
+    if experiment.measure == GREEDY:
+        run = run.with_values(run.values(gamma=1))
+    return Results(experiment, {(method, memory): run})
 
 
 @pytest.mark.parametrize(
@@ -75,10 +77,10 @@ def test_one_reward_more_is_noticed():
     results = recorded_results("fig3")
     assert differing_runs(results) == ()
     (pair, outcome), *_ = results.outcomes.items()
-    for name in ("per_100", "values"):
-        arrays = {"per_100": outcome.per_100.copy(), "values": outcome.values.copy()}
-        arrays[name][4, 7] += 0.01  # one reward in 10,000 steps
-        other = Curves(outcome.ends, **arrays)
+    for name in ("rewards", "measured"):
+        array = getattr(outcome, name).copy()
+        array[4, 7] += 1
+        other = replace(outcome, **{name: array})
         assert len(differing_runs(Results(results.experiment, {pair: other}))) == 1
 
 
@@ -92,18 +94,18 @@ def test_what_is_written_is_read_again_and_what_cannot_be_kept_is_refused(tmp_pa
         again = recorded_results("fig3")
         assert differing_runs(results) == ()
         for pair, outcome in results.outcomes.items():
-            assert np.array_equal(again[pair].per_100, outcome.per_100)
-            assert np.array_equal(again[pair].values, outcome.values)
+            assert np.array_equal(again[pair].rewards, outcome.rewards)
+            assert np.array_equal(again[pair].measured, outcome.measured)
         with pytest.raises(WorkbenchError, match="the record has no gravity; none; QLearning"):
             recorded_results("fig2")
     finally:
         monkeypatch.undo()
         full_runs._entries.cache_clear()
     (pair, outcome), *_ = results.outcomes.items()
-    half = Curves(outcome.ends, outcome.per_100 + 0.005, outcome.values)
+    half = replace(outcome, rewards=outcome.rewards + 0.5)
     with pytest.raises(WorkbenchError, match="only whole numbers of rewards"):
         write_record([Results(results.experiment, {pair: half})], path)
-    between = Curves(outcome.ends, outcome.per_100, outcome.values / 2)
+    between = replace(outcome, measured=outcome.measured / 2)
     with pytest.raises(WorkbenchError, match="only values 0 and 1"):
         write_record([Results(results.experiment, {pair: between})], path)
     with pytest.raises(WorkbenchError, match="has no chance in it"):

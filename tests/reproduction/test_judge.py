@@ -11,6 +11,7 @@ from scipy import stats
 import pomdps
 from workbench.errors import UnknownLabel
 from workbench.learning.learners import Sarsa
+from workbench.learning.run import Run
 from workbench.reproduction import statistics
 from workbench.reproduction.judge import (
     STATEMENTS,
@@ -31,7 +32,8 @@ from workbench.reproduction.paper_figures import (
 )
 from workbench.reproduction.statistics import Estimate, difference, exactly, mean, share
 from workbench.sweeps.experiment import GREEDY, ORACLE
-from workbench.sweeps.results import Curves, LoopValues, Results
+from workbench.sweeps.loop_curve import LoopValues
+from workbench.sweeps.results import Results
 
 NUMBERS = st.lists(st.floats(-100, 100), min_size=2, max_size=12)
 
@@ -160,14 +162,13 @@ def made_up(id, levels, noise=0.02, seeds=12, blocks=40):
         if experiment.measure == ORACLE:
             outcomes[method, memory] = LoopValues(np.linspace(0, level, 9), level, 0.0, "fixed")
             continue
-        ends = np.arange(1, blocks + 1) * 100
         if experiment.measure == GREEDY:
             values = (rng.random((seeds, blocks)) > level).astype(float)
-            outcomes[method, memory] = Curves(ends, values, values)
+            outcomes[method, memory] = Run.from_rewards(values, every=100, measured=values)
             continue
         level, wobble = level if isinstance(level, tuple) else (level, noise)
         shares = level + wobble * rng.standard_normal((seeds, blocks))
-        outcomes[method, memory] = Curves(ends, experiment.optimum * shares)
+        outcomes[method, memory] = Run.from_rewards(experiment.optimum * shares, every=100)
     return Results(experiment, outcomes)
 
 
@@ -268,7 +269,7 @@ def test_the_numbers_behind_the_findings():
     values = np.array([[0, 1, 0, 1, 0], [1, 1, 1, 1, 0]], dtype=float)
     assert switches(values).tolist() == [100.0, 25.0]
     assert unsteadiness(np.array([[9.0, 9.0, 1.0, 3.0]])).tolist() == [1.0]
-    late = Curves(np.array([10, 20, 25]), np.array([[1.0, 2.0, 5.0]])).late(share=0.67)
+    late = Run.from_rewards([[0.1, 0.2, 0.25]], every=10, steps=25).late(share=0.67)
     assert late.tolist() == [3.0]  # two blocks, of 10 and of 5 steps
 
 

@@ -12,9 +12,9 @@ from workbench import figures
 from workbench.cli.reproduce_command import reproduce_command as reproduce
 from workbench.errors import UnknownLabel
 from workbench.learning.learners import UPDATES
+from workbench.learning.run import Run
 from workbench.reproduction import paper_figures as records
 from workbench.reproduction.report import caption
-from workbench.sweeps.results import Curves
 from workbench.sweeps.store import StorageError
 
 
@@ -58,7 +58,8 @@ def test_the_report_holds_every_figure_and_every_verdict(short, tmp_path, capsys
         assert (tmp_path / f"{id}.pdf").read_bytes().startswith(b"%PDF")
     numbers = pd.read_csv(tmp_path / "fig11.csv")
     assert len(numbers) == 3 * 5 * 2 * 5
-    assert list(numbers.columns) == ["panel", "memory", "seed", "step", "per_100"]
+    first = ["panel", "memory", "seed", "step", "per_100"]
+    assert list(numbers.columns) == [*first, "reward", "episodes"]
     judged = pd.read_csv(tmp_path / "judgements.csv")
     assert set(judged.verdict) <= {"supported", "undecided with 2 seeds"}
     assert judged[judged.statement == "C.fig"].verdict.tolist() == ["supported", "supported"]
@@ -128,7 +129,7 @@ def test_a_family_has_one_colour_and_one_marker_and_a_size_one_line():
 
 
 def test_learning_curves_show_the_mean_and_half_a_standard_deviation():
-    curves = Curves(np.array([10, 20]), np.array([[1.0, 2.0], [3.0, 2.0]]))
+    curves = Run.from_rewards([[0.1, 0.2], [0.3, 0.2]], every=10)
     axes = figures.learning_curves({"O1": curves}, Figure().add_subplot(), optimum=4.0)
     line = next(line for line in axes.lines if line.get_label() == "O1")
     assert line.get_ydata().tolist() == [2.0, 2.0]

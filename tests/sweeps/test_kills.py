@@ -44,7 +44,7 @@ def undisturbed():
     cells = parse_spec(SPEC, find_task).cells
     computed, _ = run_cells(cells, find_task)
     tables = fingerprint(find_task("recall"))
-    return {key_of(cell.content(tables)): columns for cell, columns in computed.items()}
+    return {key_of(cell.content(tables)): found.columns() for cell, found in computed.items()}
 
 
 @pytest.fixture

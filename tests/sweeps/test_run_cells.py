@@ -21,7 +21,7 @@ from workbench.sweeps.cell import cells_of
 from workbench.sweeps.display import describe, progress_display
 from workbench.sweeps.experiment import OracleLoop, Panel
 from workbench.sweeps.results import Results
-from workbench.sweeps.run_cells import run_cells, run_experiment
+from workbench.sweeps.run_cells import CellError, finish_cells, run_cells, run_experiment
 from workbench.sweeps.store import Store
 
 RECALL = FIGURES["fig3"].with_length(7, 2000, 300)
@@ -59,7 +59,7 @@ def test_an_experiment_gives_the_same_numbers_as_the_learner_itself(tmp_path):
             found = results[QLearning(), memory]
             assert np.array_equal(found.per_100, run.per_100)
             assert np.array_equal(found.ends, run.ends)
-            assert np.array_equal(found.values, run.values(gamma=1))
+            assert np.array_equal(found.measured, run.values(gamma=1))
             assert np.allclose(found.late(0.5), run.late(0.5))
 
 
@@ -81,7 +81,9 @@ def test_finished_cells_are_never_computed_again(tmp_path, computed):
     computed.clear()
     again = run_experiment(RECALL, find, Store(tmp_path))
     assert computed == []
-    assert all(np.array_equal(first[pair].values, again[pair].values) for pair in first.outcomes)
+    assert all(
+        np.array_equal(first[pair].measured, again[pair].measured) for pair in first.outcomes
+    )
     run_experiment(RECALL.with_length(12, 2000, 300), find, Store(tmp_path))
     assert sorted(seeds for _, _, seeds in computed) == [(5, 6, 7, 8, 9)] * 2 + [(10, 11)] * 2
 
@@ -105,7 +107,9 @@ def test_a_damaged_cell_is_computed_again_and_no_other(tmp_path, computed):
     store = Store(tmp_path)
     repaired = run_experiment(RECALL, find, store)
     assert len(computed) == len(store.set_aside) == 1
-    assert all(np.array_equal(whole[pair].values, repaired[pair].values) for pair in whole.outcomes)
+    assert all(
+        np.array_equal(whole[pair].measured, repaired[pair].measured) for pair in whole.outcomes
+    )
 
 
 def test_an_interrupted_run_keeps_what_was_finished_and_continues(tmp_path, computed):
@@ -148,21 +152,54 @@ def test_a_long_cell_stops_at_an_interruption_before_its_end(monkeypatch):
     assert finished == []
 
 
-def test_an_error_in_one_cell_ends_the_run_and_loses_nothing_finished(tmp_path, monkeypatch):
-    compute = working.compute_learning
+@pytest.fixture
+def failing(monkeypatch):
+    """The cells of seeds 5 and 6 with OA1 fail as long as there is something in the list that this
+    returns: the error."""
+    compute, errors = working.compute_learning, []
 
-    def failing(E, learner, values, seeds, *rest):
-        if seeds == (5, 6):
-            raise WorkbenchError("this one fails")
+    def fail(E, learner, values, seeds, *rest):
+        if errors and seeds == (5, 6) and E.name.endswith("OA1"):
+            raise errors[0]
         return compute(E, learner, values, seeds, *rest)
 
-    monkeypatch.setattr(working, "compute_learning", failing)
-    with (
-        pytest.raises(WorkbenchError, match="this one fails"),
-        make_executor("threads", workers=1) as one,
-    ):
-        run_cells(cells_of(RECALL), find, Store(tmp_path), one)
-    assert len(list(tmp_path.glob("*.parquet"))) >= 1
+    monkeypatch.setattr(working, "compute_learning", fail)
+    return errors
+
+
+def test_an_error_in_one_cell_costs_no_other_and_only_that_one_is_tried_again(
+    tmp_path, failing, computed
+):
+    failing.append(WorkbenchError("this one fails"))
+    cells = cells_of(RECALL)
+    with pytest.raises(CellError) as caught:
+        run_cells(cells, find, Store(tmp_path))
+    (failed,) = caught.value.failed
+    assert (failed.cell.memory, failed.cell.seeds) == ("OA1", (5, 6))
+    assert len(list(tmp_path.glob("*.parquet"))) == len(cells) - 1
+    assert str(caught.value).splitlines()[0] == "1 cell failed:"
+    assert "recall with OA1, QLearning(epsilon=0.01" in str(caught.value)
+    assert str(caught.value).endswith("steps: this one fails [seeds 5, 6]")
+    failing.clear()
+    computed.clear()
+    outcomes, found = run_cells(cells, find, Store(tmp_path))
+    assert len(outcomes) == len(cells)
+    assert set(cells) - found == {failed.cell}
+    assert len(computed) == 1
+
+
+def test_an_error_that_nobody_foresaw_says_where_it_was(failing):
+    failing.append(ZeroDivisionError("by nothing"))
+    with pytest.raises(CellError, match=r"ZeroDivisionError: by nothing \(test_run_cells.py, line"):
+        run_cells(cells_of(RECALL), find)
+
+
+def test_a_memory_that_is_too_large_fails_alone(tmp_path):
+    cells = cells_of(RECALL.with_length(2, 100, 10))
+    large = replace(cells[0], memory="B60")
+    done = list(finish_cells([*cells, large], find, Store(tmp_path)))
+    assert [one.cell for one in done if one.failure is not None] == [large]
+    assert len(done) == len(cells) + 1
 
 
 def test_cells_that_figures_share_are_computed_once(computed):
@@ -189,6 +226,15 @@ def test_progress_adds_up_and_is_shown(capsys, monkeypatch):
 
 def test_the_numbers_are_tidy():
     frame = Results.of(RECALL, run_cells(cells_of(RECALL), find)[0]).to_frame()
-    assert list(frame.columns) == ["panel", "memory", "seed", "step", "per_100", "value"]
+    assert list(frame.columns) == [
+        "panel",
+        "memory",
+        "seed",
+        "step",
+        "per_100",
+        "reward",
+        "episodes",
+        "value",
+    ]
     assert len(frame) == 2 * 7 * 7
     assert set(frame.value) <= {0.0, 1.0}

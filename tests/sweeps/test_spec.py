@@ -196,3 +196,35 @@ def test_files_that_cannot_be_read_are_named(tmp_path):
     path.write_text(GRID + "lam = 2")
     with pytest.raises(SpecError, match=r"spec.toml: grid.lam = 2"):
         read_spec(path, find_task)
+
+
+HOSTILE = {
+    "open lists": "x = " + "[" * 50_000,
+    "closed lists": GRID + "lam = " + "[" * 3_000 + "]" * 3_000,
+    "inline tables": "a = " + "{b=" * 50_000,
+    "a header of many parts": "[" + ".".join("a" * 50_000) + "]",
+    "a key of many parts": ".".join("a" * 50_000) + " = 1",
+    "a key of many parts in a table": "x = {" + ".".join("a" * 50_000) + " = 1}",
+    "a number of many digits": GRID.replace("seeds = 3", "seeds = " + "9" * 50_000),
+    "a hexadecimal number of many digits": GRID.replace("seeds = 3", "seeds = 0x" + "f" * 50_000),
+    "a number beyond 128 bits": GRID.replace("steps = 1000", f"steps = {2**129}"),
+    "more steps than can be counted": GRID.replace("steps = 1000", f"steps = {2**63}"),
+    "more blocks than fit": GRID.replace("steps = 1000", f"steps = {2**61}") + "every = 1",
+    "a memory of many digits": GRID.replace("B1", "B" + "9" * 50_000),
+    "a text that is too long": GRID + "# " + "a" * 2_000_000,
+    "a nested setting": GRID + "lam = [[[[1]]]]",
+    "an infinite number": GRID.replace("steps = 1000", "steps = inf"),
+}
+
+
+@pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
+def test_files_that_nobody_means_are_refused_in_a_few_words(text):
+    with pytest.raises(SpecError) as caught:
+        sweep(text)
+    assert len(str(caught.value)) < 600
+
+
+def test_a_list_of_many_seeds_is_read_at_once():
+    """It takes time quadratic in their number if each is compared with all before it."""
+    seeds = ", ".join(map(str, range(50_000)))
+    assert len(sweep(GRID.replace("seeds = 3", f"seeds = [{seeds}]")).cells) == 10_000

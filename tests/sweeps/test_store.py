@@ -84,6 +84,21 @@ def with_another_record(path):
     path.write_bytes(pack({**CONTENT, "code": "xyz"}, COLUMNS))
 
 
+def with_a_deep_record(path):
+    """A record with a right checksum that no reader of JSON gets to the end of."""
+    data = pack({**CONTENT, "code": "~" * 200_000}, COLUMNS)
+    data = (
+        data.replace(b"~" * 200_000, b"~" + b"[" * 199_998 + b"~")
+        .replace(b'"~[', b"[[[")
+        .replace(b'[~"', b"[[[")
+    )
+    start = data.rindex(b"sha256:") + 7
+    zeroed = data[:start] + b"0" * 64 + data[start + 64 :]
+    path.write_bytes(
+        data[:start] + hashlib.sha256(zeroed).hexdigest().encode() + data[start + 64 :]
+    )
+
+
 def with_a_right_checksum(path):
     """Bytes that are no Parquet file, under a checksum that fits."""
     start = b"PAR1 nonsense sha256:"
@@ -113,6 +128,7 @@ DAMAGE = {
     "zeros": lambda path: path.write_bytes(bytes(len(path.read_bytes()))),
     "the record of another cell": with_another_record,
     "no Parquet": with_a_right_checksum,
+    "a record that is nested deeply": with_a_deep_record,
     "a pickle": with_pickle,
 }
 

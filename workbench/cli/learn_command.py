@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -12,8 +12,8 @@ from workbench.cli.executor_options import ExecutorName, Scheduler, Workers, cho
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from workbench.learning.run import Run
     from workbench.model.pomdp import POMDP
-    from workbench.sweeps.results import Curves
 
 _MOST_STATES_EVALUATED = 20_000
 """Beyond so many states the exact values of the final greedy policies are computed only when asked
@@ -91,12 +91,12 @@ def learn_command(
     from workbench.cli.task_name import find_task
     from workbench.figures.run_plot import check_plot_file, save_plot
     from workbench.learning.learners import OptionError, check_count, learner_by_name
+    from workbench.learning.run import Run
     from workbench.learning.size import check_memory
     from workbench.model.memories import attach
     from workbench.sweeps.cell import Cell, batches, fingerprint
     from workbench.sweeps.display import progress_display
     from workbench.sweeps.experiment import FINAL, PER_100
-    from workbench.sweeps.results import Curves
     from workbench.sweeps.run_cells import run_cells
     from workbench.sweeps.worker import products
 
@@ -132,7 +132,7 @@ def learn_command(
         check_memory(P, m, seeds)
     title = f"{_described(record.settings())} on {P.name}"
     table = _new_table(title, steps, seeds)
-    runs: dict[str, Curves] = {}
+    runs: dict[str, Run] = {}
     tables = fingerprint(P)
     with chosen_executor(executor, workers, scheduler) as used, progress_display() as report:
         for name in names:
@@ -143,11 +143,12 @@ def learn_command(
                 for part in batches(seeds, -(-seeds // used.workers))
             ]
             computed, _ = run_cells(cells, lambda _: P, None, used, report)
-            runs[name] = Curves.of([computed[cell] for cell in cells])
+            parts = [computed[cell] for cell in cells]
+            runs[name] = Run.join([part for part in parts if isinstance(part, Run)])
             _add_row(table, name, E, runs[name])
     Console().print(table)
     if plot is not None:
-        save_plot(plot, cast(Any, runs), title)  # it draws whatever has `ends` and `per_100`
+        save_plot(plot, runs, title)
         Console().print(f"Learning curves: {plot}", soft_wrap=True)
 
 
@@ -184,10 +185,10 @@ def _new_table(title: str, steps: int, seeds: int) -> Table:
     return table
 
 
-def _add_row(table: Table, name: str, E: POMDP, run: Curves) -> None:
+def _add_row(table: Table, name: str, E: POMDP, run: Run) -> None:
     late = run.late()
     numbers = (run.early().mean(), late.mean(), late.std(), late.min(), late.max())
-    value = "-" if run.values is None else f"{run.values[:, -1].mean():.4f}"
+    value = "-" if run.measured is None else f"{run.measured[:, -1].mean():.4f}"
     table.add_row(
         name, f"{len(E.S):,}", f"{len(E.O):,}×{len(E.A):,}", *(f"{x:.2f}" for x in numbers), value
     )

@@ -12,7 +12,7 @@ from workbench.text import rounded_count
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from workbench.sweeps.listing import Listing, ResultLine
+    from workbench.sweeps.results import Listing, ResultLine
 
 
 def results_command(
@@ -42,7 +42,7 @@ def results_command(
 
     from workbench.errors import WorkbenchError
     from workbench.figures.run_plot import check_plot_file
-    from workbench.sweeps.listing import list_folder
+    from workbench.sweeps.results import list_folder
 
     if plot is not None:
         check_plot_file(plot)
@@ -99,14 +99,16 @@ def _short(name: str, value: Any) -> str:
 
 
 def _numbers(line: ResultLine) -> tuple[str, ...]:
-    if not line.learned:
-        return "-", "-", "-", "-", f"{line.parts[0]['end_value'][0]:.4f}"
-    curves = line.curves()
-    late = curves.late()
-    value = "-" if curves.values is None else f"{curves.values[:, -1].mean():.4f}"
+    from workbench.learning.run import Run
+
+    outcome = line.outcome
+    if not isinstance(outcome, Run):
+        return "-", "-", "-", "-", f"{outcome.value:.4f}"
+    late = outcome.late()
+    value = "-" if outcome.measured is None else f"{outcome.measured[:, -1].mean():.4f}"
     return (
         rounded_count(line["steps"]),
-        f"{line.seeds}",
+        f"{len(line.seeds)}",
         f"{late.mean():.2f}",
         f"{late.std():.2f}",
         value,
@@ -137,7 +139,7 @@ def _write_plot(listing: Listing, path: Path) -> None:
 
     panels: dict[str, dict[str, ResultLine]] = {}
     for line in listing.lines:
-        length = f", {rounded_count(line['steps'])} steps" if line.learned else ""
+        length = f", {rounded_count(line['steps'])} steps" if line.seeds else ""
         title = f"{line['task']}: {describe_result(line, listing)}{length}"
         panels.setdefault(title, {})[line["memory"]] = line
     draw_lines(panels).savefig(path)

@@ -39,7 +39,8 @@ def sweep_command(
 
     Each finished cell (one combination, up to five seeds) is kept in OUT/cells. The same command
     continues after Ctrl-C, a crash or a full disk; several of them, on several machines that share
-    OUT, share the work. `workbench results OUT` shows what is there.
+    OUT, share the work. Cells that fail do not stop the others: they are told at the end, and tried
+    again next time. `workbench results OUT` shows what is there.
 
     Example: workbench sweep --example > sweep.toml && workbench sweep sweep.toml --dry-run
     """
@@ -109,20 +110,25 @@ def _run(sweep: Sweep, folder: Path, executor: Executor, console: Console) -> No
     from workbench.cli.task_name import find_task
     from workbench.sweeps.display import progress_display
     from workbench.sweeps.estimate import room
-    from workbench.sweeps.run_cells import finish_cells
+    from workbench.sweeps.run_cells import CellError, Finished, finish_cells
     from workbench.sweeps.store import Store
     from workbench.text import duration
 
     store = Store(folder / "cells", room(sweep.cells))
     began, found, computed, steps = time.monotonic(), 0, 0, 0
+    failed: list[Finished] = []
     with executor as used, progress_display() as report:
         try:
             for one in finish_cells(
-                sweep.cells, find_task, store, used, report, budget=sweep.budget, columns=False
+                sweep.cells, find_task, store, used, report, budget=sweep.budget, read=False
             ):
-                found += one.found
-                computed += not one.found
-                steps += 0 if one.found else one.cell.work
+                if one.failure is not None:
+                    failed.append(one)
+                elif one.found:
+                    found += 1
+                else:
+                    computed += 1
+                    steps += one.cell.work
         except KeyboardInterrupt:
             console.print(
                 f"What was finished is in {folder}; the same command continues.", soft_wrap=True
@@ -134,7 +140,7 @@ def _run(sweep: Sweep, folder: Path, executor: Executor, console: Console) -> No
         "found.",
         soft_wrap=True,
     )
-    left = len(sweep.cells) - computed - found
+    left = len(sweep.cells) - computed - found - len(failed)
     if left:
         console.print(
             f"The budget is used up, {left:,} cells are left: the same command continues.",
@@ -145,3 +151,5 @@ def _run(sweep: Sweep, folder: Path, executor: Executor, console: Console) -> No
     if not store.claims.works:
         console.print("This file system has no locks: run only one sweep at a time on it.")
     console.print(f"Results: workbench results {folder}", soft_wrap=True)
+    if failed:
+        raise CellError(failed)

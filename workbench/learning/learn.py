@@ -8,17 +8,16 @@ in arrays.
 
 from __future__ import annotations
 
-import os
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
 from workbench.errors import TooLarge, WrongType
+from workbench.executors.executor import cores, make_executor, pulse
 from workbench.learning.kernel_call import KernelCall, Tables, Workspace, kernel_call_for
 from workbench.learning.learners import Learner, OptionError, Prediction, check_count
 from workbench.learning.random_kernels import seed_words
@@ -36,6 +35,7 @@ over all seeds."""
 
 _FIRST_PIECE = 1 << 14
 _SECONDS_A_PIECE = 0.05
+_SECONDS_A_REPORT = 0.1
 
 _UNROLLED = 16
 _WORTH_COMPILING = 100_000_000
@@ -58,31 +58,30 @@ def learn(
 ) -> Run:
     """Run a learner on a POMDP, usually one that `augment` returned.
 
-        Parameters
-        ----------
-        learner : `QLearning(...)`, `Sarsa(...)`, `ActorCritic(...)`, `MonteCarlo(...)`,
-            `DoubleQLearning(...)` or `Prediction(...)`.
-        steps : how many steps each seed takes, over all its episodes.
-        seeds : a number of seeds, 0, 1, 2, ..., or the seeds themselves.
-        every : the length of a block: rewards are summed over blocks, and the greedy policy is kept at
-            the end of each. By default a hundredth of the steps.
-        policies : whether to keep the greedy policies.
-        threads : by default as many as the machine has cores for this process. The result does not
-            depend on it.
-        progress : True for a progress bar, or a function of (steps done, steps to do).
+    Parameters
+    ----------
+    learner : `QLearning(...)`, `Sarsa(...)`, `ActorCritic(...)`, `MonteCarlo(...)`,
+        `DoubleQLearning(...)` or `Prediction(...)`.
+    steps : how many steps each seed takes, over all its episodes.
+    seeds : a number of seeds, 0, 1, 2, ..., or the seeds themselves.
+    every : the length of a block: rewards are summed over blocks, and the greedy policy is kept at
+        the end of each. By default a hundredth of the steps.
+    policies : whether to keep the greedy policies.
+    threads : by default as many as the machine has cores for this process. The result does not
+        depend on it.
+    progress : True for a progress bar, or a function of (steps done, steps to do).
 
-        Returns
-        -------
-        Run
+    Returns
+    -------
+    Run
 
-        >>> from workbench.learning.learners import QLearning
-        >>> from workbench.model.pomdp import POMDP
-    from workbench.progress import Waiting
-        >>> P = POMDP.from_functions(name="one step", A=["left", "right"], p=lambda s, a: {("end", a == "right"): 1},
-        ...                          omega=lambda s: {"o": 1}, mu={"s": 1}, gamma=1, terminal={"end"})
-        >>> run = learn(P, QLearning(), steps=1000, seeds=2, every=500)
-        >>> run.policy(seed=1)["o", "right"], run.final_values().tolist()
-        (Fraction(1, 1), [1.0, 1.0])
+    >>> from workbench.learning.learners import QLearning
+    >>> from workbench.model.pomdp import POMDP
+    >>> P = POMDP.from_functions(name="one step", A=["left", "right"], p=lambda s, a: {("end", a == "right"): 1},
+    ...                          omega=lambda s: {"o": 1}, mu={"s": 1}, gamma=1, terminal={"end"})
+    >>> run = learn(P, QLearning(), steps=1000, seeds=2, every=500)
+    >>> run.policy(seed=1)["o", "right"], run.final_values().tolist()
+    (Fraction(1, 1), [1.0, 1.0])
     """
     if not isinstance(P, POMDP):
         raise WrongType(f"learn needs a POMDP, not {P!r}")
@@ -96,7 +95,7 @@ def learn(
     chosen = _seeds(seeds)
     if threads is not None:
         check_count("threads", threads)
-    workers = min(threads or _cores(), len(chosen))
+    workers = min(threads or cores(), len(chosen))
     if isinstance(learner, Prediction):
         learner.policy.fits(P)
     gamma = getattr(learner, "gamma", None)
@@ -115,11 +114,6 @@ def learn(
     with _shown(progress, f"{learner.kind} on {P.name}") as report:
         batch.run(workers, report)
     return batch.result()
-
-
-def _cores() -> int:
-    """How many cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _seeds(seeds: Any) -> tuple[int, ...]:
@@ -158,7 +152,7 @@ def _shown(progress: Progress | bool, what: str) -> Iterator[Progress]:
 
 
 class _Batch:
-    """All seeds of one `learn`: their results, and the threads that work on them."""
+    """All seeds of one `learn`, and what they have found so far."""
 
     def __init__(
         self,
@@ -189,35 +183,43 @@ class _Batch:
         self.policies = np.zeros((n, blocks if policies else 0, self.model.nO), dtype=np.uint16)
         self.tables = {name: np.empty((n, *shape)) for name, shape in call.shapes().items()}
         self.done = np.zeros(n, dtype=np.int64)
-        self.stop = threading.Event()
+        self.own = threading.local()
 
     def run(self, workers: int, report: Progress) -> None:
-        """Work through the seeds; on an error or Ctrl-C every thread stops at its next pause."""
-        waiting = iter(range(len(self.seeds)))
-        lock = threading.Lock()
-        with ThreadPoolExecutor(workers, thread_name_prefix="learn") as pool:
-            try:
-                running = {pool.submit(self._work, waiting, lock) for _ in range(workers)}
-                while running:
-                    finished, running = wait(running, timeout=0.1, return_when=FIRST_EXCEPTION)
-                    for future in finished:
-                        future.result()
-                    report(int(self.done.sum()), self.steps * len(self.seeds))
-            finally:
-                self.stop.set()
+        """Work through the seeds, in this thread if there is one worker: a run that is itself a
+        piece of an executor's work takes no threads besides."""
+        total = self.steps * len(self.seeds)
 
-    def _work(self, waiting: Iterator[int], lock: threading.Lock) -> None:
-        """One thread: take seeds until none is left."""
-        workspace = self.call.workspace()
-        while not self.stop.is_set():
-            with lock:
-                place = next(waiting, None)
-            if place is None:
-                return
-            self._run_seed(place, workspace)
+        def tell() -> None:
+            report(int(self.done.sum()), total)
 
-    def _run_seed(self, place: int, workspace: Workspace) -> None:
-        call, model = self.call, self.model
+        if workers == 1:
+            told = time.perf_counter()
+
+            def pause(done: int) -> None:
+                nonlocal told
+                if time.perf_counter() - told > _SECONDS_A_REPORT:
+                    told = time.perf_counter()
+                    tell()
+
+            for place in range(len(self.seeds)):
+                self._run_seed(place, pause)
+        else:
+            with make_executor("threads", workers) as executor:
+                for _ in executor.run(self._run_seed, range(len(self.seeds)), tell):
+                    pass
+        tell()
+
+    def _workspace(self) -> Workspace:
+        """The workspace of this thread, used for one seed after another."""
+        if not hasattr(self.own, "workspace"):
+            self.own.workspace = self.call.workspace()
+        found: Workspace = self.own.workspace
+        return found
+
+    def _run_seed(self, place: int, pause: Callable[[int], None] = pulse) -> None:
+        """Run one seed; between two pieces `pause` is called, which may raise to stop."""
+        call, model, workspace = self.call, self.model, self._workspace()
         tables: Tables = {name: table[place] for name, table in self.tables.items()}
         for name, value in call.initial().items():
             tables[name].fill(value)
@@ -228,7 +230,7 @@ class _Batch:
         kept = (self.rewards[place], self.episodes[place], self.policies[place])
         own = call.arguments(tables, workspace)
         t, piece = 0, _FIRST_PIECE
-        while t < self.steps and not self.stop.is_set():
+        while t < self.steps:
             goal = min(t + piece, self.steps)
             began = time.perf_counter()
             t = call.kernel(*shared, t, goal, self.steps, self.every, *kept, *own)
@@ -238,6 +240,7 @@ class _Batch:
             elif time.perf_counter() - began < _SECONDS_A_PIECE / 2:
                 piece *= 2
             self.done[place] = t
+            pause(t)
 
     def result(self) -> Run:
         """The results, read-only."""

@@ -3,18 +3,18 @@ tables, settings."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from workbench.errors import NeverEnds, UnknownLabel, WorkbenchError
+from workbench.errors import NeverEnds, UnknownLabel, WorkbenchError, WrongType
 from workbench.evaluation.evaluate import evaluate
-from workbench.learning.learners import Learner
+from workbench.learning.learners import Learner, OptionError, check_count
 from workbench.learning.table_kernels import forget_unreached
-from workbench.model.numbers import Number
+from workbench.model.numbers import Number, frozen
 from workbench.model.policy import Policy
 from workbench.model.pomdp import POMDP
 
@@ -22,37 +22,132 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+Columns = dict[str, NDArray[Any]]
+"""A table: columns by name, all of the same length."""
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Run:
-    """One learner on one POMDP, several seeds.
+    """One learner on one task, several seeds: what `learn` returns, what a stored cell holds, what
+    judges read and figures draw.
 
     Attributes
     ----------
-    P, learner : what was run.
     steps, every : the steps of each seed, and of each block; the last block may be shorter.
     seeds : the seeds, in the order of the first axis of all arrays.
     rewards : `rewards[seed, block]`, the sum of the rewards of a block.
-    episodes : `episodes[seed, block]`, how many episodes ended in it.
+    P, learner : what was run; None where it is not known.
+    episodes : `episodes[seed, block]`, how many episodes ended in it, if they were counted.
+    measured : `measured[seed, block]`, exact values of the greedy policies that were computed and
+        kept; NaN in blocks where they were not, None if there are none.
     actions : `actions[seed, block, o]`, the place of the greedy action at the end of a block, the
         first among equals; None if the run kept no policies.
     tables : what was learned, `tables[name][seed]`: "q" `[o, a]`; "q1", "q2" of Double Q-learning;
-        preferences "h" `[o, a]` and values "v" `[o]` of actor-critic.
+        preferences "h" `[o, a]` and values "v" `[o]` of actor-critic. Empty if it was not kept.
     """
 
-    P: POMDP
-    learner: Learner
     steps: int
     every: int
     seeds: tuple[int, ...]
     rewards: NDArray[np.float64]
-    episodes: NDArray[np.int64]
-    actions: NDArray[np.uint16] | None
-    tables: dict[str, NDArray[np.float64]]
+    P: POMDP | None = None
+    learner: Learner | str | None = None
+    episodes: NDArray[np.int64] | None = None
+    measured: NDArray[np.float64] | None = None
+    actions: NDArray[np.uint16] | None = None
+    tables: dict[str, NDArray[np.float64]] = field(default_factory=dict)
+
+    @classmethod
+    def from_rewards(
+        cls,
+        rewards: ArrayLike,
+        *,
+        every: int = 1,
+        steps: int | None = None,
+        seeds: Sequence[int] | None = None,
+        learner: Learner | str | None = None,
+        P: POMDP | None = None,
+        measured: ArrayLike | None = None,
+    ) -> Run:
+        """The run of a learner of one's own, from the rewards that it got.
+
+        Parameters
+        ----------
+        rewards : `rewards[seed, block]`, the sum of the rewards of each block.
+        every : the steps of a block; `steps` those of the run if its last block is shorter.
+        seeds : 0, 1, 2, ... if not given.
+        learner : its name, for texts and legends; P what it ran on.
+        measured : `measured[seed, block]`, exact values of its policies, if they are known.
+
+        >>> run = Run.from_rewards([[1, 3], [2, 4]], every=50, learner="mine")
+        >>> run
+        Run of mine: 2 seeds, 100 steps each, reward per 100 steps 7.000 in the last tenth
+        >>> run.per_100.tolist()
+        [[2.0, 6.0], [4.0, 8.0]]
+        """
+        table = np.array(rewards, dtype=np.float64)
+        if table.ndim != 2 or not table.size:
+            raise WrongType(f"rewards is a table rewards[seed, block], not of shape {table.shape}")
+        if not np.isfinite(table).all():
+            raise WorkbenchError("rewards holds numbers that are not finite")
+        n, blocks = table.shape
+        check_count("every", every)
+        steps = blocks * every if steps is None else steps
+        if not (blocks - 1) * every < steps <= blocks * every:
+            raise OptionError(f"{blocks} blocks of {every} do not make {steps} steps")
+        chosen = tuple(range(n)) if seeds is None else tuple(seeds)
+        if len(chosen) != n or len(set(chosen)) != n:
+            raise OptionError(f"rewards has {n} rows, but the seeds are {_listed(chosen)}")
+        exact = None if measured is None else np.array(measured, dtype=np.float64)
+        if exact is not None and exact.shape != table.shape:
+            raise WrongType(f"measured has shape {exact.shape}, rewards {table.shape}")
+        kept = None if exact is None else frozen(exact)
+        return cls(steps, every, chosen, frozen(table), P, learner, measured=kept)
+
+    @classmethod
+    def join(cls, parts: Sequence[Run]) -> Run:
+        """The parts of one run, which differ in their seeds, as one, without policies and tables."""
+        first = parts[0]
+        seeds = tuple(seed for part in parts for seed in part.seeds)
+        if any(not np.array_equal(part.ends, first.ends) for part in parts):
+            raise WorkbenchError("runs with different blocks cannot be joined")
+        if len(set(seeds)) < len(seeds):
+            raise WorkbenchError("runs that share a seed cannot be joined")
+        episodes = [part.episodes for part in parts if part.episodes is not None]
+        measured = [part.measured for part in parts if part.measured is not None]
+        return cls(
+            first.steps,
+            first.every,
+            seeds,
+            frozen(np.concatenate([part.rewards for part in parts])),
+            first.P,
+            first.learner,
+            frozen(np.concatenate(episodes)) if len(episodes) == len(parts) else None,
+            frozen(np.concatenate(measured)) if len(measured) == len(parts) else None,
+        )
+
+    def only(self, seeds: Iterable[int]) -> Run:
+        """The same with only some of its seeds, in the order given."""
+        rows = [self._row(seed) for seed in seeds]
+
+        def pick(table: Any) -> Any:
+            return None if table is None else frozen(table[rows])
+
+        return replace(
+            self,
+            seeds=tuple(self.seeds[row] for row in rows),
+            rewards=pick(self.rewards),
+            episodes=pick(self.episodes),
+            measured=pick(self.measured),
+            actions=pick(self.actions),
+            tables={name: pick(table) for name, table in self.tables.items()},
+        )
 
     def __repr__(self) -> str:
+        where = "" if self.P is None else f" on {self.P.name}"
         return (
-            f"Run of {self.learner} on {self.P.name}: {len(self.seeds)} seeds, {self.steps:,} "
-            "steps each, "
+            f"Run of {self.learner or 'a learner'}{where}: {len(self.seeds)} seeds, "
+            f"{self.steps:,} steps each, "
             f"reward per 100 steps {self.late().mean():.3f} in the last tenth"
         )
 
@@ -95,18 +190,17 @@ class Run:
         `block` is None."""
         row = self._row(seed)
         if block is None:
-            return Policy.from_actions(self.P, self._final()[row])
-        return Policy.from_actions(self.P, self._kept()[row, block])
+            return Policy.from_actions(self._task(), self._final()[row])
+        return Policy.from_actions(self._task(), self._kept()[row, block])
 
     def softmax(self, seed: int) -> Policy:
         """The stochastic policy that actor-critic ends with."""
         if "h" not in self.tables:
-            raise WorkbenchError(
-                f"{self.learner.kind} has no softmax policy; only ActorCritic has one"
-            )
+            kind = self.learner.kind if isinstance(self.learner, Learner) else self.learner
+            raise WorkbenchError(f"{kind} has no softmax policy; only ActorCritic has one")
         h = self.tables["h"][self._row(seed)]
         weights = np.exp(h - h.max(axis=1, keepdims=True))
-        return Policy(self.P, weights / weights.sum(axis=1, keepdims=True))
+        return Policy(self._task(), weights / weights.sum(axis=1, keepdims=True))
 
     def values(
         self, gamma: Number | None = None, progress: Callable[[int, int], None] | None = None
@@ -136,6 +230,13 @@ class Run:
             )
         return self.seeds.index(seed)
 
+    def _task(self) -> POMDP:
+        if self.P is None:
+            raise WorkbenchError(
+                "this run does not hold the POMDP that it ran on, and so no policies on it"
+            )
+        return self.P
+
     def _kept(self) -> NDArray[np.uint16]:
         if self.actions is None:
             raise WorkbenchError(
@@ -146,6 +247,8 @@ class Run:
 
     def _final(self) -> NDArray[np.int64]:
         t = self.tables
+        if not t:
+            raise WorkbenchError("this run does not hold the tables that were learned")
         preferred = t["h"] if "h" in t else t["q"] if "q" in t else t["q1"] + t["q2"]
         return np.argmax(preferred, axis=2)
 
@@ -155,7 +258,7 @@ class Run:
         gamma: Number | None,
         progress: Callable[[int, int], None] | None,
     ) -> NDArray[np.float64]:
-        P = self.P if gamma is None else self.P.with_gamma(gamma)
+        P = self._task() if gamma is None else self._task().with_gamma(gamma)
         rows = actions.reshape(-1, actions.shape[2]).astype(np.uint32)
         p, omega = P.p, P.omega
         forget_unreached(
@@ -179,7 +282,44 @@ class Run:
                 progress(k + 1, len(first))
         return found[which].reshape(actions.shape[:2])
 
-    # ------------------------------------------------------------------ tidy
+    def with_values(self, values: NDArray[np.float64]) -> Run:
+        """The same with exact values of its greedy policies, `values[seed, block]`, kept as
+        `measured`."""
+        return replace(self, measured=frozen(values))
+
+    # ------------------------------------------------------------------ tables
+
+    def columns(self) -> Columns:
+        """The curves as columns, a row for each seed and block: `seed`, `step` at the end of the
+        block, `reward` and, if there are any, `episodes` and `value`."""
+        found = {
+            "seed": np.repeat(np.array(self.seeds, dtype=np.uint64), self.rewards.shape[1]),
+            "step": np.tile(self.ends, len(self.seeds)),
+            "reward": self.rewards.ravel(),
+        }
+        if self.episodes is not None:
+            found["episodes"] = self.episodes.ravel()
+        if self.measured is not None:
+            found["value"] = self.measured.ravel()
+        return found
+
+    @classmethod
+    def from_columns(cls, columns: Mapping[str, NDArray[Any]]) -> Run:
+        """The run whose curves `columns` hold; task and learner are not among them."""
+        seeds, first = np.unique(columns["seed"], return_index=True)
+        in_order = seeds[np.argsort(first)].tolist()
+        tables = {
+            name: frozen(column.reshape(len(in_order), -1)) for name, column in columns.items()
+        }
+        ends = tables["step"][0]
+        return cls(
+            int(ends[-1]),
+            int(ends[0]),
+            tuple(in_order),
+            tables["reward"],
+            episodes=tables.get("episodes"),
+            measured=tables.get("value"),
+        )
 
     def to_frame(self, values: bool = False, gamma: Number | None = None) -> pd.DataFrame:
         """One row for each seed and block.
@@ -187,22 +327,16 @@ class Run:
         Parameters
         ----------
         values : add the exact value of the greedy policy at the end of each block, under `gamma` if
-            given.
+            given; what was measured before is there in any case.
         """
         import pandas as pd
 
-        blocks = self.rewards.shape[1]
-        columns: dict[str, Any] = {
-            "seed": np.repeat(np.array(self.seeds, dtype=np.uint64), blocks),
-            "block": np.tile(np.arange(blocks), len(self.seeds)),
-            "step": np.tile(self.ends, len(self.seeds)),
-            "reward": self.rewards.ravel(),
-            "per_100": self.per_100.ravel(),
-            "episodes": self.episodes.ravel(),
-        }
+        columns = {**self.columns(), "per_100": self.per_100.ravel()}
         if values:
             columns["value"] = self.values(gamma).ravel()
-        return pd.DataFrame(columns)
+        columns["block"] = np.tile(np.arange(self.rewards.shape[1]), len(self.seeds))
+        first = ("seed", "block", "step", "reward", "per_100", "episodes", "value")
+        return pd.DataFrame({name: columns[name] for name in first if name in columns})
 
 
 def _value(P: POMDP, pi: Policy) -> float:

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from workbench import figures
 from workbench.errors import WorkbenchError
+from workbench.learning.run import Run
 from workbench.sweeps.experiment import GREEDY, ORACLE, PER_100, Panel
-from workbench.sweeps.listing import ResultLine
-from workbench.sweeps.results import LoopValues, Results
+from workbench.sweeps.loop_curve import LoopValues
+from workbench.sweeps.results import ResultLine, Results
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -78,10 +79,10 @@ def _draw_greedy(results: Results) -> Figure:
         (memory,) = panel.memories
         outcome = results[panel.method, memory]
         top, below = grid[0][place], grid[1][place]
-        figures.greedy_values(outcome.ends, outcome.values[0], memory, top, experiment.optimum)
-        figures.greedy_raster(outcome.ends, outcome.values, below)
+        figures.greedy_values(outcome.ends, outcome.measured[0], memory, top, experiment.optimum)
+        figures.greedy_raster(outcome.ends, outcome.measured, below)
         top.set_title(f"{panel.title}: seed 0", fontsize=10)
-        below.set_title(f"all {len(outcome.values)} seeds: 1 dark, 0 white", fontsize=10)
+        below.set_title(f"all {len(outcome.measured)} seeds: 1 dark, 0 white", fontsize=10)
         top.label_outer()
         below.label_outer()
     return figure
@@ -98,12 +99,13 @@ def draw_lines(panels: Mapping[str, Mapping[str, ResultLine]]) -> Figure:
     figure = _blank(columns, -(-len(panels) // columns))
     grid = figure.subplots(-(-len(panels) // columns), columns, squeeze=False).ravel()
     for axes, (title, lines) in zip(grid, panels.items(), strict=False):
-        if next(iter(lines.values())).learned:
-            figures.learning_curves({memory: line.curves() for memory, line in lines.items()}, axes)
+        found = {memory: line.outcome for memory, line in lines.items()}
+        runs = {memory: one for memory, one in found.items() if isinstance(one, Run)}
+        loops = {memory: one for memory, one in found.items() if isinstance(one, LoopValues)}
+        if runs:
+            figures.learning_curves(runs, axes)
         else:
-            figures.oracle_values(
-                {memory: LoopValues.of(line.parts) for memory, line in lines.items()}, axes
-            )
+            figures.oracle_values(loops, axes)
         axes.set_title(title, fontsize=7)
     for axes in grid[len(panels) :]:
         axes.axis("off")

@@ -21,9 +21,10 @@ from numpy.typing import NDArray
 
 from workbench.errors import WorkbenchError
 from workbench.learning.learners import Learner
+from workbench.learning.run import Run
 from workbench.reproduction.paper_figures import FIGURES
 from workbench.sweeps.experiment import Experiment, Method
-from workbench.sweeps.results import Curves, Results
+from workbench.sweeps.results import Results
 from workbench.sweeps.store import write_whole
 
 RECORD = Path(__file__).with_name("full_runs.npz")
@@ -59,25 +60,22 @@ def recorded_results(id: str) -> Results:
     if experiment.length is None:
         raise WorkbenchError(f"{experiment.place} has no chance in it: it is not recorded")
     steps, every = experiment.length.steps, experiment.length.every
-    ends = np.minimum(np.arange(1, -(-steps // every) + 1) * every, steps)
     outcomes = {}
     for method, memory in experiment.pairs:
         name = name_of(experiment, method, memory)
         if name not in _entries():
             raise WorkbenchError(f"the record has no {name}")
-        per_100 = _entries()[name] * (100 / np.diff(ends, prepend=0))
         values = _entries().get(f"{name}; values")
-        outcomes[method, memory] = Curves(
-            ends, per_100, None if values is None else values.astype(float)
+        outcomes[method, memory] = Run.from_rewards(
+            _entries()[name], every=every, steps=steps, measured=values
         )
     return Results(experiment, outcomes)
 
 
-def _rewards(outcome: Curves) -> NDArray[np.uint16]:
+def _rewards(run: Run) -> NDArray[np.uint16]:
     """The whole number of rewards in each block."""
-    exact = outcome.per_100 * (np.diff(outcome.ends, prepend=0) / 100)
-    whole = np.rint(exact)
-    if np.abs(exact - whole).max() > 1e-6 or whole.min() < 0 or whole.max() > 65_535:
+    whole = np.rint(run.rewards)
+    if not np.array_equal(run.rewards, whole) or whole.min() < 0 or whole.max() > 65_535:
         raise WorkbenchError("only whole numbers of rewards, 0 to 65535 a block, can be recorded")
     return whole.astype(np.uint16)
 
@@ -98,13 +96,13 @@ def differing_runs(results: Results, seeds: Iterable[int] | None = None) -> tupl
     """
     differ = []
     for (method, memory), outcome in results.outcomes.items():
-        assert isinstance(outcome, Curves)
+        assert isinstance(outcome, Run)
         name = name_of(results.experiment, method, memory)
-        rows = list(range(len(outcome.per_100)) if seeds is None else seeds)
+        rows = list(range(len(outcome.rewards)) if seeds is None else seeds)
         same = name in _entries() and np.array_equal(_entries()[name][rows], _rewards(outcome))
-        if outcome.values is not None:
+        if outcome.measured is not None:
             kept = _entries().get(f"{name}; values")
-            same = same and kept is not None and np.array_equal(kept[rows], outcome.values)
+            same = same and kept is not None and np.array_equal(kept[rows], outcome.measured)
         if not same:
             differ.append(name)
     return tuple(differ)
@@ -115,13 +113,13 @@ def write_record(all_results: Iterable[Results], path: Path = RECORD) -> None:
     entries: dict[str, NDArray[Any]] = {}
     for results in all_results:
         for (method, memory), outcome in results.outcomes.items():
-            if not isinstance(method, Learner) or not isinstance(outcome, Curves):
+            if not isinstance(method, Learner) or not isinstance(outcome, Run):
                 continue
             name = name_of(results.experiment, method, memory)
             entries[name] = _rewards(outcome)
-            if outcome.values is not None:
-                whole = outcome.values.astype(np.uint8)
-                if not np.array_equal(whole, outcome.values):
+            if outcome.measured is not None:
+                whole = outcome.measured.astype(np.uint8)
+                if not np.array_equal(whole, outcome.measured):
                     raise WorkbenchError(f"{name}: only values 0 and 1 can be recorded")
                 entries[f"{name}; values"] = whole
     buffer = io.BytesIO()

@@ -235,7 +235,7 @@ def _recall(results: Results, memories: Sequence[str] = ("OA1", "B2")) -> Iterab
     """Fig. 3, per memory: both kinds of policies, still in the second half, and switches between
     them."""
     for memory in memories:
-        values = results[QLearning(), memory].values
+        values = results[QLearning(), memory].measured
         both = jumps(values, results.experiment.optimum)
         what = (
             f"With {memory} the greedy policy is optimal at some checkpoints and worth 0 at others "
@@ -252,7 +252,7 @@ def _recall(results: Results, memories: Sequence[str] = ("OA1", "B2")) -> Iterab
 def _b2_unstable(results: Results, less: str = "OA1", more: str = "B2") -> Iterable[Finding]:
     """Fig. 3, the two memories compared. `less` and `more`: which is said to be less, and more,
     unstable."""
-    rate = {memory: switches(results[QLearning(), memory].values) for memory in (less, more)}
+    rate = {memory: switches(results[QLearning(), memory].measured) for memory in (less, more)}
     what = f"{more} switches more often than {less}"
     if rate[less].mean() > 0:
         what += f" ({rate[more].mean() / rate[less].mean():.1f} times as often)"

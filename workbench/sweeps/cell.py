@@ -36,6 +36,9 @@ _SOURCE = Path(__file__).parent.parent
 
 _LEARNER_ROOTS = ("workbench.model.augment", "workbench.sweeps.compute")
 _EVALUATION = "workbench.evaluation.evaluate"
+_WITHOUT_NUMBERS = {"workbench.executors.executor", "workbench.progress"}
+"""Where work runs and how it is shown changes no number."""
+
 _ORACLE_ROOTS = ("workbench.model.augment", "workbench.sweeps.loop_curve")
 
 
@@ -153,11 +156,11 @@ def code_version(method: Method, measure: str, source: Path = _SOURCE) -> str:
 @cache
 def _code_version(kind: Any, only_rewards: bool, source: Path) -> str:
     if issubclass(kind, OracleLoop):
-        modules = closure(_ORACLE_ROOTS, source)
+        modules = closure(_ORACLE_ROOTS, source, _WITHOUT_NUMBERS)
     else:
         kernels = {learner: _kernel_module(learner) for learner in KERNEL_CALLS}
         own = closure([kernels[kind]], source)
-        others = set(kernels.values()) - own
+        others = (set(kernels.values()) - own) | _WITHOUT_NUMBERS
         modules = own | closure(
             _LEARNER_ROOTS, source, others | ({_EVALUATION} if only_rewards else set())
         )

@@ -1,10 +1,9 @@
-"""What a learner's cell computes: one learner on one augmented POMDP for a few seeds, as the
-columns of a table."""
+"""What a learner's cell computes: the run of one learner on one augmented POMDP for a few seeds."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,9 +14,6 @@ from workbench.learning.learn import learn
 from workbench.learning.learners import Learner
 from workbench.learning.run import Run
 from workbench.model.pomdp import POMDP
-
-Columns = dict[str, NDArray[Any]]
-"""A table: columns by name, all of the same length."""
 
 Report = Callable[[int], None]
 """Called now and then with the steps done, over all seeds of the cell; it may raise to stop."""
@@ -33,9 +29,9 @@ def compute_learning(
     steps: int,
     every: int,
     report: Report,
-) -> Columns:
-    """A row for each seed and block: `seed`, `step` at the end of the block, `per_100` and, if
-    asked for, `value`.
+) -> Run:
+    """Run a learner for some seeds and measure its greedy policies, if asked for; the run that
+    comes back holds curves, not the POMDP, the policies or the tables.
 
     Parameters
     ----------
@@ -54,30 +50,25 @@ def compute_learning(
         threads=1,
         progress=lambda done, total: report(done),
     )
-    blocks = len(run.ends)
-    columns: Columns = {
-        "seed": np.repeat(np.array(seeds, dtype=np.uint64), blocks),
-        "step": np.tile(run.ends, len(seeds)),
-        "per_100": run.per_100.ravel(),
-    }
+    kept = replace(run, P=None, actions=None, tables={})
     if values == EACH_BLOCK:
-        columns["value"] = run.values(gamma=1).ravel()
-    elif values == AT_THE_END:
-        final = np.full((len(seeds), blocks), np.nan)
-        final[:, -1] = _final_values(run)
-        columns["value"] = final.ravel()
-    return columns
+        return kept.with_values(np.asarray(run.values(gamma=1), dtype=np.float64))
+    if values == AT_THE_END:
+        final = np.full(run.rewards.shape, np.nan)
+        final[:, -1] = _final_values(E, run)
+        return kept.with_values(final)
+    return kept
 
 
-def _final_values(run: Run) -> NDArray[np.float64]:
+def _final_values(P: POMDP, run: Run) -> NDArray[np.float64]:
     try:
         return run.final_values()
     except NotSolved:
-        return np.array([_final_value(run, seed) for seed in run.seeds])
+        return np.array([_final_value(P, run, seed) for seed in run.seeds])
 
 
-def _final_value(run: Run, seed: int) -> float:
+def _final_value(P: POMDP, run: Run, seed: int) -> float:
     try:
-        return float(evaluate(run.P, run.policy(seed)).value)
+        return float(evaluate(P, run.policy(seed)).value)
     except (NeverEnds, NotSolved):
         return np.nan

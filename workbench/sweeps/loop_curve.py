@@ -1,7 +1,9 @@
-"""What a cell of the oracle loop computes."""
+"""What a cell of the oracle loop computes: the values of its iterates, and where and how it ends."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
@@ -13,20 +15,47 @@ from workbench.model.policy import uniform
 from workbench.model.pomdp import POMDP
 
 
-def compute_loop(
-    E: POMDP, step: float, ties: str, budget: int, shown: int
-) -> dict[str, NDArray[Any]]:
-    """A row for each of the first iterates from the uniform policy: `iterate` and its `value`.
+@dataclass(frozen=True, eq=False)
+class LoopValues:
+    """What the oracle loop does with one memory.
 
-    The same in all rows is where the loop goes: `end_value`, `amplitude` and `ended`.
+    Attributes
+    ----------
+    values : of the first iterates.
+    value, amplitude, ended : where the loop ends and how, as an `Improvement` says it.
     """
+
+    values: NDArray[np.float64]
+    value: float
+    amplitude: float
+    ended: str
+
+    def columns(self) -> dict[str, NDArray[Any]]:
+        """A row for each iterate, `iterate` and `value`; the same in all rows are `end_value`,
+        `amplitude` and `ended`."""
+        n = len(self.values)
+        return {
+            "iterate": np.arange(n),
+            "value": self.values,
+            "end_value": np.full(n, self.value),
+            "amplitude": np.full(n, self.amplitude),
+            "ended": np.full(n, self.ended),
+        }
+
+    @classmethod
+    def from_columns(cls, columns: Mapping[str, NDArray[Any]]) -> LoopValues:
+        """The loop that `columns` hold."""
+        return cls(
+            columns["value"],
+            float(columns["end_value"][0]),
+            float(columns["amplitude"][0]),
+            str(columns["ended"][0]),
+        )
+
+
+def compute_loop(E: POMDP, step: float, ties: str, budget: int, shown: int) -> LoopValues:
+    """Run the oracle loop from the uniform policy."""
     stream = iterates(E, uniform(E), step=step, ties=ties)
     found = improve(E, uniform(E), step=step, ties=ties, budget=budget)
     values = np.array([float(iterate.value) for iterate in islice(stream, shown)])
-    return {
-        "iterate": np.arange(len(values)),
-        "value": values,
-        "end_value": np.full(len(values), float(found.value)),
-        "amplitude": np.full(len(values), float(found.amplitude)),
-        "ended": np.full(len(values), found.ended),
-    }
+    return LoopValues(values, float(found.value), float(found.amplitude), found.ended)

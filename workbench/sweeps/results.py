@@ -1,89 +1,54 @@
-"""Results of an experiment: the curves of every method and memory, put together from cells."""
+"""Results put together from cells: of an experiment, by method and memory; of a folder, listed,
+filtered, and as one tidy table.
+
+In a folder, a cell's content gives it columns: task, memory, method, its settings by name (`step`
+as `step_size`, since the step of a row is the number of steps done), measure, steps, every, and the
+versions of the task's tables and of the code. Cells that agree in all of these and differ in their
+seeds belong together: a `ResultLine`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import difflib
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from workbench.errors import UnknownLabel
+from workbench.errors import UnknownLabel, WorkbenchError
+from workbench.learning.run import Columns, Run
 from workbench.sweeps.cell import Cell, cells_of
-from workbench.sweeps.compute import Columns
-from workbench.sweeps.experiment import GREEDY, ORACLE, Experiment, Method
+from workbench.sweeps.experiment import Experiment, Method
+from workbench.sweeps.loop_curve import LoopValues
+from workbench.sweeps.store import cells_in
+from workbench.sweeps.worker import Outcome
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
-@dataclass(frozen=True, eq=False)
-class Curves:
-    """What a learner did with one memory.
-
-    Attributes
-    ----------
-    ends : `ends[block]`, the steps done at the end of each block.
-    per_100 : `per_100[seed, block]`, the average reward per 100 steps.
-    values : `values[seed, block]`, the exact values of the greedy policies, if they were measured;
-        NaN in blocks where they were not.
-    """
-
-    ends: NDArray[np.int64]
-    per_100: NDArray[np.float64]
-    values: NDArray[np.float64] | None = None
-
-    @classmethod
-    def of(cls, parts: Sequence[Columns]) -> Curves:
-        """Put the cells of one method and memory together, seeds in order."""
-        return cls(
-            ends=_by_seed(parts[0], "step")[0],
-            per_100=np.concatenate([_by_seed(part, "per_100") for part in parts]),
-            values=np.concatenate([_by_seed(part, "value") for part in parts])
-            if "value" in parts[0]
-            else None,
-        )
-
-    def early(self, share: float = 0.1) -> NDArray[np.float64]:
-        """`early[seed]`: the average reward per 100 steps over the first share of the blocks."""
-        return self._average(slice(0, self._blocks(share)))
-
-    def late(self, share: float = 0.1) -> NDArray[np.float64]:
-        """`late[seed]`: the average reward per 100 steps over the last share of the blocks."""
-        return self._average(slice(-self._blocks(share), None))
-
-    def _blocks(self, share: float) -> int:
-        return max(1, round(share * self.per_100.shape[1]))
-
-    def _average(self, blocks: slice) -> NDArray[np.float64]:
-        lengths = np.diff(self.ends, prepend=0)[blocks]
-        return self.per_100[:, blocks] @ lengths / lengths.sum()
+def outcome_of(columns: Columns) -> Outcome:
+    """What the columns of a cell hold; `KeyError` or `ValueError` if they are those of none."""
+    return Run.from_columns(columns) if "reward" in columns else LoopValues.from_columns(columns)
 
 
-@dataclass(frozen=True, eq=False)
-class LoopValues:
-    """What the oracle loop did with one memory: the value of every iterate, and where and how it
-    ended."""
-
-    values: NDArray[np.float64]
-    value: float
-    amplitude: float
-    ended: str
-
-    @classmethod
-    def of(cls, parts: Sequence[Columns]) -> LoopValues:
-        """From the one cell there is."""
-        (part,) = parts
-        return cls(
-            part["value"],
-            float(part["end_value"][0]),
-            float(part["amplitude"][0]),
-            str(part["ended"][0]),
-        )
+def join_outcomes(parts: Sequence[Outcome]) -> Outcome:
+    """The cells of one method and memory together, seeds in order. The oracle loop has one cell."""
+    runs = [part for part in parts if isinstance(part, Run)]
+    return Run.join(runs) if runs else parts[0]
 
 
-Outcome = Curves | LoopValues
+def _tidy_columns(outcome: Outcome) -> Columns:
+    """The columns of an outcome; those of a learner with the measure of the paper's figures."""
+    if not isinstance(outcome, Run):
+        return outcome.columns()
+    columns = outcome.columns()
+    first = {name: columns.pop(name) for name in ("seed", "step")}
+    return {**first, "per_100": outcome.per_100.ravel(), **columns}
+
+
+# ---------------------------------------------------------------------- of an experiment
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,13 +64,12 @@ class Results:
         return self.outcomes[pair]
 
     @classmethod
-    def of(cls, experiment: Experiment, computed: Mapping[Cell, Columns]) -> Results:
+    def of(cls, experiment: Experiment, computed: Mapping[Cell, Outcome]) -> Results:
         """Put the cells of an experiment together, seeds in order."""
-        parts: dict[tuple[Method, str], list[Columns]] = {}
+        parts: dict[tuple[Method, str], list[Outcome]] = {}
         for cell in cells_of(experiment):
             parts.setdefault((cell.method, cell.memory), []).append(computed[cell])
-        join: Any = LoopValues.of if experiment.measure == ORACLE else Curves.of
-        return cls(experiment, {pair: join(arrays) for pair, arrays in parts.items()})
+        return cls(experiment, {pair: join_outcomes(found) for pair, found in parts.items()})
 
     def to_frame(self) -> pd.DataFrame:
         """The numbers, tidy: a row for each panel, memory, seed and point of a curve."""
@@ -114,31 +78,212 @@ class Results:
         frames = []
         for panel in self.experiment.panels:
             for memory in panel.memories:
-                outcome = self[panel.method, memory]
-                frames.append(
-                    _tidy(outcome, self.experiment.measure).assign(panel=panel.title, memory=memory)
-                )
+                frame = pd.DataFrame(_tidy_columns(self[panel.method, memory]))
+                frames.append(frame.assign(panel=panel.title, memory=memory))
         tidy = pd.concat(frames, ignore_index=True)
         first = ["panel", "memory"]
         return tidy[first + [column for column in tidy.columns if column not in first]]
 
 
-def _by_seed(part: Columns, name: str) -> NDArray[Any]:
-    """`column[seed, block]`: the rows of a cell are its seeds in order, block by block."""
-    return part[name].reshape(len(np.unique(part["seed"])), -1)
+# ---------------------------------------------------------------------- of a folder
 
 
-def _tidy(outcome: Outcome, measure: str) -> pd.DataFrame:
-    import pandas as pd
+_FIRST = ("task", "memory", "method")
+_LAST = ("measure", "steps", "every", "tables", "code")
 
-    if isinstance(outcome, LoopValues):
-        return pd.DataFrame({"iterate": np.arange(len(outcome.values)), "value": outcome.values})
-    seeds, blocks = outcome.per_100.shape
-    columns: dict[str, Any] = {
-        "seed": np.repeat(np.arange(seeds), blocks),
-        "step": np.tile(outcome.ends, seeds),
-        "per_100": outcome.per_100.ravel(),
-    }
-    if measure == GREEDY and outcome.values is not None:
-        columns["value"] = outcome.values.ravel()
-    return pd.DataFrame(columns)
+_WHOLE = {"seed": "UInt64", "step": "Int64", "iterate": "Int64"}
+"""Whole numbers that some lines have and others have not."""
+
+Fields = tuple[tuple[str, Any], ...]
+
+
+@dataclass(frozen=True)
+class ResultLine:
+    """Cells that differ in their seeds only.
+
+    Attributes
+    ----------
+    fields : what they are, by name.
+    outcome : what they hold together.
+    """
+
+    fields: Fields
+    outcome: Outcome
+
+    def __getitem__(self, name: str) -> Any:
+        """A field, or None if these cells have no such field."""
+        return dict(self.fields).get(name)
+
+    def but_for(self, name: str) -> dict[str, Any]:
+        """All fields except one."""
+        return {field: value for field, value in self.fields if field != name}
+
+    @property
+    def seeds(self) -> tuple[int, ...]:
+        """The seeds of a learner; the oracle loop has none."""
+        return self.outcome.seeds if isinstance(self.outcome, Run) else ()
+
+    def with_seeds(self, wanted: set[str]) -> ResultLine | None:
+        """The same with only some seeds; None if it has none of them."""
+        kept = [seed for seed in self.seeds if str(seed) in wanted]
+        if not kept or not isinstance(self.outcome, Run):
+            return None
+        return replace(self, outcome=self.outcome.only(kept))
+
+
+@dataclass(frozen=True)
+class Listing:
+    """The lines of a folder.
+
+    Attributes
+    ----------
+    damaged : files whose checksum does not match; they are left alone.
+    """
+
+    lines: tuple[ResultLine, ...]
+    damaged: tuple[Path, ...] = field(default=())
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All fields that any line has, in order."""
+        settings = dict.fromkeys(
+            name for line in self.lines for name, _ in line.fields if name not in (*_FIRST, *_LAST)
+        )
+        return (*_FIRST, *settings, *_LAST)
+
+    def telling(self, line: ResultLine) -> tuple[str, ...]:
+        """The settings that tell a line from others of the same method; its code if others are as
+        it is but for that."""
+        others = [other for other in self.lines if other["method"] == line["method"]]
+        found = [
+            name
+            for name, value in line.fields
+            if name not in (*_FIRST, *_LAST) and any(other[name] != value for other in others)
+        ]
+        twins = [
+            other
+            for other in others
+            if other is not line and other.but_for("code") == line.but_for("code")
+        ]
+        return (*found, *(["code"] if twins else []))
+
+    def where(self, conditions: Iterable[str]) -> Listing:
+        """Only lines that meet conditions such as "memory=B1".
+
+        Several conditions on the same field mean any of them; on different fields, all of them.
+        "seed=3" keeps that seed.
+        """
+        wanted: dict[str, set[str]] = {}
+        for condition in conditions:
+            name, equals, value = condition.partition("=")
+            name = {"learner": "method", "step": "step_size"}.get(name.strip(), name.strip())
+            if not equals or name not in (*self.names, "seed"):
+                near = difflib.get_close_matches(name, (*self.names, "seed"), n=1)
+                hint = f" (did you mean {near[0]}?)" if near else ""
+                raise WorkbenchError(
+                    f"cannot filter by {condition!r}{hint}: write FIELD=VALUE, where FIELD is one "
+                    "of "
+                    f"{', '.join((*self.names, 'seed'))}"
+                )
+            wanted.setdefault(name, set()).add(value.strip())
+        seeds = wanted.pop("seed", None)
+        lines = [
+            line
+            for line in self.lines
+            if all(_is_one_of(line[name], values) for name, values in wanted.items())
+        ]
+        if seeds is not None:
+            lines = [kept for line in lines if (kept := line.with_seeds(seeds)) is not None]
+        return replace(self, lines=tuple(lines))
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row for each row of each cell, with the fields of its line in front."""
+        import pandas as pd
+
+        frames = []
+        for line in self.lines:
+            frame = pd.DataFrame(_tidy_columns(line.outcome))
+            frame = frame.astype({name: kind for name, kind in _WHOLE.items() if name in frame})
+            for place, name in enumerate(self.names):
+                frame.insert(place, name, line[name])
+            frames.append(
+                frame.astype({name: "object" for name in self.names if line[name] is None})
+            )
+        return (
+            pd.concat(frames, ignore_index=True).infer_objects()
+            if frames
+            else pd.DataFrame(columns=self.names)
+        )
+
+
+def list_folder(folder: Path) -> Listing:
+    """What a folder holds: one that `workbench sweep` or `workbench reproduce` wrote, or its folder
+    of cells."""
+    cells = folder / "cells" if (folder / "cells").is_dir() else folder
+    if not cells.is_dir():
+        raise WorkbenchError(f"there is no folder {folder}")
+    grouped: dict[str, list[tuple[list[int], Fields, Outcome]]] = {}
+    damaged = []
+    for path, content, columns in cells_in(cells):
+        try:
+            if content is None:
+                raise ValueError("damaged")
+            fields, seeds = _fields(content)
+            outcome = outcome_of(columns)
+        except (ValueError, KeyError, TypeError, IndexError, AttributeError):
+            damaged.append(path)
+            continue
+        grouped.setdefault(json.dumps(fields), []).append((seeds, fields, outcome))
+    if not grouped and not damaged:
+        raise WorkbenchError(f"{folder} holds no cells")
+    lines = []
+    for group in grouped.values():
+        group.sort(key=lambda cell: cell[0])
+        lines.append(ResultLine(group[0][1], _once([outcome for *_, outcome in group])))
+    order = sorted(lines, key=lambda line: [str(value) for _, value in line.fields])
+    return Listing(tuple(order), tuple(damaged))
+
+
+def _once(outcomes: list[Outcome]) -> Outcome:
+    """The cells of a line together, each seed once: a seed that is in two cells, of a shorter and a
+    longer list, gives the same numbers in both."""
+    seen: set[int] = set()
+    parts: list[Outcome] = []
+    for outcome in outcomes:
+        if not isinstance(outcome, Run):
+            return outcome
+        new = [seed for seed in outcome.seeds if seed not in seen]
+        seen.update(new)
+        if new:
+            parts.append(outcome.only(new))
+    return join_outcomes(parts)
+
+
+def _fields(content: Mapping[str, Any]) -> tuple[Fields, list[int]]:
+    method = dict(content["method"])
+    name = method.pop("learner", None) or method.pop("method")
+    if "step" in method:
+        method["step_size"] = method.pop("step")  # a row's step is the number of steps done
+    first = {"task": content["task"], "memory": content["memory"], "method": name}
+    return tuple({**first, **method, **{key: content[key] for key in _LAST}}.items()), list(
+        content["seeds"]
+    )
+
+
+def _is_one_of(value: Any, wanted: set[str]) -> bool:
+    """Whether a field has one of some values that were given as text: 0.50 is 0.5, and QLearning is
+    qlearning."""
+    for text in wanted:
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            try:
+                if float(text) == value:
+                    return True
+            except ValueError:
+                continue
+        elif str(value).lower() == text.lower() or _plain(str(value)) == _plain(text):
+            return True
+    return False
+
+
+def _plain(name: str) -> str:
+    return name.lower().replace("-", "").replace("_", "")

@@ -11,19 +11,20 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
+from workbench.errors import WorkbenchError
 from workbench.executors.executor import Executor, make_executor
 from workbench.model.pomdp import POMDP
 from workbench.sweeps.cell import Cell, cells_of, code_version, fingerprint, key_of
-from workbench.sweeps.compute import Columns
 from workbench.sweeps.experiment import Experiment
-from workbench.sweeps.results import Results
+from workbench.sweeps.results import Results, outcome_of
 from workbench.sweeps.store import Store
-from workbench.sweeps.worker import Batch, batched, compute_batch
+from workbench.sweeps.worker import Batch, Failure, Outcome, batched, compute_batch
+from workbench.text import counted
 
 Find = Callable[[str], POMDP]
 """The POMDP that the name of a task means."""
@@ -58,12 +59,47 @@ class Budget:
 
 @dataclass(frozen=True, eq=False)
 class Finished:
-    """A cell that is finished, its columns, and whether it was found rather than computed by this
-    run."""
+    """A cell that this run is done with.
+
+    Attributes
+    ----------
+    outcome : what it holds; None if it was not read, or failed.
+    found : whether it was in the store rather than computed by this run.
+    failure : why it could not be computed; None if it was.
+    """
 
     cell: Cell
-    columns: Columns
-    found: bool
+    outcome: Outcome | None
+    found: bool = False
+    failure: str | None = None
+
+
+class CellError(WorkbenchError):
+    """Cells that could not be computed; all others are finished."""
+
+    def __init__(self, failed: Sequence[Finished]):
+        self.failed = tuple(failed)
+        super().__init__(
+            "\n".join([f"{counted(len(failed), 'cell')} failed:", *tell_failures(failed)])
+        )
+
+
+def tell_failures(failed: Iterable[Finished]) -> list[str]:
+    """A line for each kind of failed cell, with its settings and its seeds: those that differ in
+    nothing else stand together."""
+    alike: dict[str, list[int]] = {}
+    for one in failed:
+        settings = one.cell.settings()
+        method = settings["method"]
+        name = method.pop("learner", None) or method.pop("method")
+        chosen = ", ".join(f"{key}={value}" for key, value in method.items())
+        length = f", {one.cell.steps:,} steps" if one.cell.steps else ""
+        told = f"{one.cell.task} with {one.cell.memory}, {name}({chosen}){length}: {one.failure}"
+        alike.setdefault(told, []).extend(one.cell.seeds)
+    return [
+        f"{told} [seeds {', '.join(map(str, sorted(seeds)))}]" if seeds else told
+        for told, seeds in alike.items()
+    ]
 
 
 def run_experiment(
@@ -84,9 +120,9 @@ def run_cells(
     store: Store | None = None,
     executor: Executor | None = None,
     report: Report | None = None,
-) -> tuple[dict[Cell, Columns], frozenset[Cell]]:
-    """The columns of some cells, each computed once or read from the store, and which of them were
-    found there.
+) -> tuple[dict[Cell, Outcome], frozenset[Cell]]:
+    """The outcomes of some cells, each computed once or read from the store, and which of them were
+    found there. Cells that fail are told by a `CellError` when all others are finished.
 
     Parameters
     ----------
@@ -96,8 +132,11 @@ def run_cells(
     report : called with the progress.
     """
     finished = list(finish_cells(cells, find, store, executor, report))
-    return {one.cell: one.columns for one in finished}, frozenset(
-        one.cell for one in finished if one.found
+    if failed := [one for one in finished if one.failure is not None]:
+        raise CellError(failed)
+    return (
+        {one.cell: one.outcome for one in finished if one.outcome is not None},
+        frozenset(one.cell for one in finished if one.found),
     )
 
 
@@ -108,19 +147,19 @@ def finish_cells(
     executor: Executor | None = None,
     report: Report | None = None,
     budget: Budget = Budget(),  # noqa: B008
-    columns: bool = True,
+    read: bool = True,
 ) -> Iterator[Finished]:
-    """The same, cell by cell as they are finished.
+    """The same, cell by cell as they are finished or fail.
 
     Parameters
     ----------
     budget : when to begin no more.
-    columns : whether to read the columns of cells that are found.
+    read : whether to read the cells that are found.
     """
     wanted = sorted(set(cells), key=lambda cell: (cell.task, cell.memory, repr(cell)))
     tasks = {name: find(name) for name in dict.fromkeys(cell.task for cell in wanted)}
     with nullcontext(executor) if executor is not None else make_executor("threads") as used:
-        yield from _Work(wanted, tasks, store, used, report, budget, columns).all()
+        yield from _Work(wanted, tasks, store, used, report, budget, read).all()
 
 
 @dataclass
@@ -133,7 +172,7 @@ class _Work:
     executor: Executor
     report: Report | None
     budget: Budget
-    columns: bool
+    read: bool
     claimed: set[str] = field(default_factory=set)
     begun: int = 0
     cells_done: int = 0
@@ -190,15 +229,23 @@ class _Work:
                     place += 1
 
         for place, found in self.executor.run(compute_batch, batches(), self._tell):
-            for cell, columns in zip(sent.pop(place).cells, found, strict=True):
-                if self.store is not None:
-                    content = self._content(cell)
-                    self.store.save(content, columns)
-                    self._give_back(key_of(content))
+            for cell, outcome in zip(sent.pop(place).cells, found, strict=True):
                 self.cells_done += 1
                 self.steps_done += cell.work
-                yield Finished(cell, columns, found=False)
+                yield self._finished(cell, outcome)
         self._tell()
+
+    def _finished(self, cell: Cell, outcome: Outcome | Failure) -> Finished:
+        """Keep a cell that was computed; one that failed is not kept, so that the next run tries it
+        again."""
+        if self.store is not None:
+            content = self._content(cell)
+            if not isinstance(outcome, Failure):
+                self.store.save(content, outcome.columns())
+            self._give_back(key_of(content))
+        if isinstance(outcome, Failure):
+            return Finished(cell, None, failure=outcome.why)
+        return Finished(cell, outcome)
 
     def _batch(self, cells: list[Cell]) -> Batch:
         name = cells[0].task
@@ -218,14 +265,12 @@ class _Work:
         if self.store is None:
             return None
         content = self._content(cell)
-        columns = (
-            self.store.load(content) if self.columns else {} if self.store.holds(content) else None
-        )
-        if columns is None:
+        columns = self.store.load(content) if self.read else None
+        if columns is None and (self.read or not self.store.holds(content)):
             return None
         self.reused += 1
         self.steps -= cell.work
-        return Finished(cell, columns, found=True)
+        return Finished(cell, None if columns is None else outcome_of(columns), found=True)
 
     def _claim(self, cell: Cell) -> bool:
         """Whether this run is to compute the cell: no other does, and none has since it was last

@@ -76,8 +76,16 @@ step = [0.02, 0.1]
 seconds = 3600
 """
 
+_LONGEST = 400
+
 MEASURES = {"rewards": PER_100, "final": FINAL, "values": GREEDY}
 MOST_CELLS = 1_000_000
+
+_MOST_CHARACTERS = 1_000_000
+_DEEPEST = 10
+_MOST_STEPS = 2**62
+_MOST_BLOCKS = 10_000_000
+"""The most that a file may hold: characters, parts of a key, steps of a run, blocks of its curve."""
 
 _METHODS: dict[str, type[Any]] = {**LEARNERS, "oracle": OracleLoop}
 _SHARED = ("task", "memory", "learner")
@@ -127,10 +135,7 @@ def parse_spec(text: str, check_task: Callable[[str], object]) -> Sweep:
     >>> len(sweep.cells), sweep.cells[0].memory, sweep.cells[0].seeds
     (8, 'B1', (0, 1, 2, 3, 4))
     """
-    try:
-        spec = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise SpecError(f"this is not TOML: {error}") from None
+    spec = _toml(text)
     _check_keys("", spec, ("grid", "lists", "budget"))
     lists = _lists(spec.get("lists", {}))
     grids = spec.get("grid")
@@ -148,6 +153,45 @@ def parse_spec(text: str, check_task: Callable[[str], object]) -> Sweep:
         tuple(dict.fromkeys(cell for grid in read for cell in grid.cells())),
         _budget(spec.get("budget", {})),
     )
+
+
+def _toml(text: str) -> dict[str, Any]:
+    """The tables of a text, if they are of a size that a person could have meant.
+
+    The parser of the standard library recurses where the text nests and takes quadratic time for
+    dotted keys, hence both are looked at before.
+    """
+    if len(text) > _MOST_CHARACTERS:
+        raise SpecError(f"it has {len(text):,} characters, more than {_MOST_CHARACTERS:,}")
+    for number, line in enumerate(text.splitlines(), 1):
+        keys = [part.rpartition(",")[2].rpartition("{")[2] for part in line.split("=")[:-1]]
+        if line.lstrip().startswith("["):
+            keys.append(line)
+        if not line.lstrip().startswith("#") and any(k.count(".") > _DEEPEST for k in keys):
+            raise SpecError(f"line {number}: a key has more than {_DEEPEST} parts")
+    try:
+        spec = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise SpecError(f"this is not TOML: {error}") from None
+    except RecursionError:
+        raise SpecError("its lists or tables are nested too deeply") from None
+    except ValueError as error:  # a number with thousands of digits
+        raise SpecError(f"a number in it cannot be read: {_cut(str(error))}") from None
+    _check_numbers(spec)
+    return spec
+
+
+def _check_numbers(spec: dict[str, Any]) -> None:
+    """Raise a `SpecError` if a whole number in a file has more digits than anyone counts."""
+    waiting: list[tuple[str, Any]] = list(spec.items())
+    while waiting:
+        key, value = waiting.pop()
+        if isinstance(value, dict):
+            waiting += [(f"{key}.{name}", inner) for name, inner in value.items()]
+        elif isinstance(value, list):
+            waiting += [(key, inner) for inner in value]
+        elif isinstance(value, int) and value.bit_length() > 128:
+            raise SpecError(f"{_cut(key)}: a number in it is beyond 2^128")
 
 
 class _Grid:
@@ -221,9 +265,11 @@ class _Grid:
                     raise _wrong(f"{self.name}.{key}", one, str(error)) from None
         if not found:
             raise self._wrong(key, "the list is empty")
-        for place, value in enumerate(found):
-            if value in found[:place]:
+        seen = set()
+        for value in found:
+            if value in seen:
                 raise self._wrong(key, f"{_shown(value)} is there twice")
+            seen.add(value)
         return found
 
     def _named(self, key: str, value: Any) -> list[Any]:
@@ -259,12 +305,17 @@ class _Grid:
     def _lengths(self) -> list[tuple[int, int]]:
         self._needed("steps")
         found = []
-        for steps in self._axis("steps", lambda steps: _counted("steps", steps)):
+        for steps in self._axis("steps", lambda steps: _counted("steps", steps, high=_MOST_STEPS)):
             every = self.table.get("every", max(1, steps // 100))
             self._count("every", every)
             if every > steps:
                 raise self._wrong(
                     "every", f"a block of {every:,} does not fit into {steps:,} steps"
+                )
+            if steps > _MOST_BLOCKS * every:
+                raise self._wrong(
+                    "every" if "every" in self.table else "steps",
+                    f"{-(-steps // every):,} blocks are more than {_MOST_BLOCKS:,}",
                 )
             found.append((steps, every))
         return found
@@ -381,7 +432,12 @@ def _near(name: str, known: Iterable[str]) -> str:
 
 
 def _wrong(key: str, value: Any, why: str) -> SpecError:
-    return SpecError(f"{key} = {_shown(value)}: {why}")
+    return SpecError(f"{key} = {_shown(value)}: {_cut(why)}")
+
+
+def _cut(text: str) -> str:
+    """A text that fits into a message."""
+    return text if len(text) <= _LONGEST else text[:_LONGEST] + "…"
 
 
 def _shown(value: Any) -> str:

@@ -37,8 +37,8 @@ from typing import Any
 import numpy as np
 
 from workbench.errors import WorkbenchError
+from workbench.learning.run import Columns
 from workbench.sweeps.cell import key_of
-from workbench.sweeps.compute import Columns
 from workbench.sweeps.lock import Claims, claims_of
 
 ENDING = ".parquet"
@@ -239,7 +239,7 @@ def unpack(data: bytes) -> tuple[dict[str, Any], Columns]:
         with pq.ParquetFile(pa.BufferReader(data)) as file:
             content = json.loads(file.metadata.metadata[b"content"])
             table = file.read(use_threads=False)
-    except (pa.ArrowException, OSError, KeyError, TypeError, ValueError) as error:
+    except (pa.ArrowException, OSError, KeyError, TypeError, ValueError, RecursionError) as error:
         raise ValueError(f"it is no cell: {type(error).__name__}") from None
     if not isinstance(content, dict):
         raise ValueError("its record is no object")

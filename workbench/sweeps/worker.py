@@ -8,19 +8,22 @@ lies, hence it compares versions first.
 from __future__ import annotations
 
 import threading
+import traceback
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import groupby
+from pathlib import Path
 
 from workbench.errors import WorkbenchError
-from workbench.executors.executor import pulse
+from workbench.executors.executor import Cancelled, pulse
+from workbench.learning.run import Run
 from workbench.model.augment import augment
 from workbench.model.pomdp import POMDP
 from workbench.sweeps.cell import Cell, code_version
-from workbench.sweeps.compute import AT_THE_END, EACH_BLOCK, Columns, compute_learning
+from workbench.sweeps.compute import AT_THE_END, EACH_BLOCK, compute_learning
 from workbench.sweeps.experiment import FINAL, GREEDY, OracleLoop
-from workbench.sweeps.loop_curve import compute_loop
+from workbench.sweeps.loop_curve import LoopValues, compute_loop
 
 _STEPS_OF_A_BATCH = 3_000_000
 _CELLS_OF_A_BATCH = 50
@@ -56,8 +59,19 @@ class Batch:
     codes: tuple[str, ...]
 
 
-def compute_batch(batch: Batch) -> list[Columns]:
-    """The columns of each cell, in order."""
+@dataclass(frozen=True)
+class Failure:
+    """A cell that could not be computed, and why."""
+
+    why: str
+
+
+Outcome = Run | LoopValues
+"""What a cell holds: the run of a learner, or the oracle loop."""
+
+
+def compute_batch(batch: Batch) -> list[Outcome | Failure]:
+    """The outcome of each cell, in order; an error in one of them is none of the others'."""
     for cell, code in zip(batch.cells, batch.codes, strict=True):
         if code_version(cell.method, cell.measure) != code:
             raise OtherCode(
@@ -65,17 +79,31 @@ def compute_batch(batch: Batch) -> list[Columns]:
                 f"{type(cell.method).__name__}): "
                 "install the same one there, and start its workers again"
             )
-    E = products.take(batch.P, batch.tables, batch.cells[0].memory)
-    found, done = [], 0
+    found: list[Outcome | Failure] = []
+    done = 0
     for cell in batch.cells:
-        found.append(compute_cell(cell, E, lambda steps, before=done: pulse(before + steps)))  # type: ignore[misc]
+        try:
+            E = products.take(batch.P, batch.tables, cell.memory)
+            found.append(compute_cell(cell, E, lambda steps, before=done: pulse(before + steps)))  # type: ignore[misc]
+        except Cancelled:
+            raise
+        except Exception as error:
+            found.append(Failure(_in_words(error)))
         done += cell.work
         pulse(done)
     return found
 
 
-def compute_cell(cell: Cell, E: POMDP, report: Callable[[int], None]) -> Columns:
-    """The columns of a cell, from its task and memory multiplied out."""
+def _in_words(error: Exception) -> str:
+    """What went wrong; for errors that nobody foresaw also where."""
+    if isinstance(error, WorkbenchError):
+        return str(error)
+    *_, last = traceback.extract_tb(error.__traceback__)
+    return f"{type(error).__name__}: {error} ({Path(last.filename).name}, line {last.lineno})"
+
+
+def compute_cell(cell: Cell, E: POMDP, report: Callable[[int], None]) -> Outcome:
+    """The outcome of a cell, from its task and memory multiplied out."""
     method = cell.method
     if isinstance(method, OracleLoop):
         return compute_loop(E, method.step, method.ties, method.budget, method.shown)
