@@ -1,19 +1,21 @@
-"""The ledger as people read it: a table of 80 columns, one claim in full, JSON, a page of HTML, and
+"""The ledger as people read it: section by section in 80 columns, one claim in full, JSON, a page of HTML, and
 `proofs/README.md`."""
 
 from __future__ import annotations
 
-import html
 import json
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from rich import box
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from proofs.ledger import VERDICTS, Entry
+from proofs.ledger.places import SECTIONS, section_of
+from workbench.model.json import parse_json
+from workbench.text import duration, escape_html
 
 COLOURS = {
     "proved": "green",
@@ -26,21 +28,26 @@ COLOURS = {
 }
 
 
-def table(entries: list[Entry]) -> Table:
-    """One line for each claim, in 80 columns."""
-    shown = Table(box=box.SIMPLE_HEAD, padding=(0, 1), pad_edge=False, collapse_padding=True)
-    shown.add_column("id", no_wrap=True)
-    shown.add_column("place", width=13)
-    shown.add_column("verdict", no_wrap=True)
-    shown.add_column("evidence", ratio=1)
-    shown.add_column("s", justify="right", no_wrap=True)
+def ledger(entries: list[Entry], console: Console) -> None:
+    """Section by section: the verdict on each claim, its statement, and the evidence in brackets."""
+    titles, section = dict(SECTIONS), ""
     for entry in entries:
-        verdict = f"[{COLOURS[entry.verdict]}]{entry.verdict}[/]" + (
-            "" if entry.ok else " [bold red]!![/]"
+        if (now := section_of(entry.id)) != section:
+            section = now
+            console.print(Text(f"\n{titles[section]}", "bold"))
+        line = Table(box=None, show_header=False, padding=(0, 1, 0, 0), pad_edge=False)
+        line.add_column(width=max(map(len, VERDICTS)), no_wrap=True)
+        line.add_column(ratio=1)
+        verdict = Text(entry.verdict, COLOURS[entry.verdict])
+        if not entry.ok:
+            verdict.append(" !!", "bold red")
+        words = Text(entry.statement)
+        see = f"; what holds instead: {entry.corrected_by}" if entry.corrected_by else ""
+        words.append(
+            f" [{entry.id}, {entry.place}: {entry.evidence}{see}; {duration(entry.seconds)}]", "dim"
         )
-        evidence = entry.evidence + (f" (see {entry.corrected_by})" if entry.corrected_by else "")
-        shown.add_row(entry.id, entry.place, verdict, evidence, f"{entry.seconds:.1f}")
-    return shown
+        line.add_row(verdict, words)
+        console.print(line)
 
 
 def summary(entries: list[Entry]) -> str:
@@ -104,7 +111,7 @@ def write_json(entries: list[Entry], path: Path) -> None:
 
 def read_json(path: Path) -> list[dict[str, Any]]:
     """What `write_json` wrote."""
-    found = json.loads(path.read_text())
+    found = parse_json(path.read_bytes())
     if not isinstance(found, list) or not all(
         isinstance(x, dict) and "id" in x and "certificates" in x for x in found
     ):
@@ -124,36 +131,38 @@ border-bottom: 1px solid #ddd } pre { background: #f6f6f6; padding: .8rem; overf
 def write_html(entries: list[Entry], path: Path) -> None:
     """A page without anything outside it."""
     rows = "".join(
-        f'<tr><td><a href="#{html.escape(e.id)}">{html.escape(e.id)}</a></td><td>{html.escape(e.place)}</td>'
-        f'<td class="{e.verdict}">{e.verdict}</td><td>{html.escape(e.evidence)}</td></tr>'
+        f'<tr><td><a href="#{escape_html(e.id)}">{escape_html(e.id)}</a></td><td>{escape_html(e.place)}</td>'
+        f'<td class="{e.verdict}">{e.verdict}</td><td>{escape_html(e.evidence)}</td></tr>'
         for e in entries
     )
     sections = "".join(_section(e) for e in entries)
     path.write_text(
         '<!doctype html><html lang="en"><meta charset="utf-8"><title>The claims '
         f"ledger</title><style>{_STYLE}</style>"
-        f"<h1>The claims ledger</h1><p>{html.escape(summary(entries))}.</p>"
+        f"<h1>The claims ledger</h1><p>{escape_html(summary(entries))}.</p>"
         f"<table><tr><th>id</th><th>place</th><th>verdict</th><th>evidence</th></tr>{rows}</table>{sections}</html>\n"
     )
 
 
 def _section(e: Entry) -> str:
-    twins = "".join(f"<li>{html.escape(what)}: {verdict}</li>" for what, verdict in e.twins)
+    twins = "".join(
+        f"<li>{escape_html(what)}: {escape_html(verdict)}</li>" for what, verdict in e.twins
+    )
     corrected = (
         "<p>What holds instead: <a "
-        f'href="#{html.escape(e.corrected_by)}">{html.escape(e.corrected_by)}</a></p>'
+        f'href="#{escape_html(e.corrected_by)}">{escape_html(e.corrected_by)}</a></p>'
         if e.corrected_by
         else ""
     )
-    argument = f"<pre>{html.escape(e.argument)}</pre>" if e.argument else ""
-    steps = "".join(f"<li>{html.escape(line)}</li>" for line in step_lines(e)[1:])
+    argument = f"<pre>{escape_html(e.argument)}</pre>" if e.argument else ""
+    steps = "".join(f"<li>{escape_html(line)}</li>" for line in step_lines(e)[1:])
     if steps:
         argument += f"<p>Steps ({e.shown_steps}):</p><ul>{steps}</ul>"
     return (
-        f'<h2 id="{html.escape(e.id)}">{html.escape(e.id)} '
-        f"<small>{html.escape(e.place)}</small></h2>"
-        f'<p>{html.escape(e.statement)}</p><p><b class="{e.verdict}">{e.verdict}</b>: '
-        f"{html.escape(e.evidence)}</p>"
+        f'<h2 id="{escape_html(e.id)}">{escape_html(e.id)} '
+        f"<small>{escape_html(e.place)}</small></h2>"
+        f'<p>{escape_html(e.statement)}</p><p><b class="{e.verdict}">{e.verdict}</b>: '
+        f"{escape_html(e.evidence)}</p>"
         f"{argument}{corrected}<p>Spoiled twins:</p><ul>{twins}</ul>"
     )
 

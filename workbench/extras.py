@@ -15,10 +15,10 @@ class MissingExtra(WorkbenchError, ImportError):
 def need(module: str, extra: str = "gym") -> Any:
     """The module, or `MissingExtra` with the command that installs it.
 
-    >>> need("a_package_that_is_not_there")
+    >>> need("no_such_package")
     Traceback (most recent call last):
     ...
-    workbench.extras.MissingExtra: a_package_that_is_not_there is not installed: pip install 'memory-workbench[gym]'
+    workbench.extras.MissingExtra: no_such_package is not installed; where the workbench is: pip install -e '.[gym]'
     """
     try:
         return importlib.import_module(module)
@@ -26,5 +26,5 @@ def need(module: str, extra: str = "gym") -> Any:
         if error.name is None or error.name.split(".")[0] != module.split(".")[0]:
             raise  # it is there, but something that it imports is not
         raise MissingExtra(
-            f"{module} is not installed: pip install 'memory-workbench[{extra}]'"
+            f"{module} is not installed; where the workbench is: pip install -e '.[{extra}]'"
         ) from None

@@ -33,6 +33,7 @@ from workbench.checker.expressions import read_expression, renew_budget
 from workbench.checker.positivity import is_positive_on_box
 from workbench.errors import WorkbenchError
 from workbench.evaluation.fields import RationalFunctions
+from workbench.extras import need
 
 TIMEOUT = 20_000
 """Milliseconds that the solver may take for one question."""
@@ -181,8 +182,7 @@ def box_conditions(box: Mapping[str, str]) -> list[str]:
 
 def solve(conditions: Iterable[str]) -> dict[str, str] | None:
     """Real numbers, by name, that satisfy all conditions given as text; None if there are none."""
-    import z3
-
+    z3 = need("z3", "proofs")
     solver = z3.Solver()
     solver.set("timeout", TIMEOUT)
     names: dict[str, Any] = {}

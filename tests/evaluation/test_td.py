@@ -279,8 +279,9 @@ def test_lambda_discrepancy_is_the_visit_weighted_norm_of_the_difference():
 
 def test_a_policy_that_never_ends_has_no_visit_weighted_norm():
     P = load_unload()
-    assert np.isnan(lambda_discrepancy(P, uniform(P)))
-    assert lambda_discrepancy(P, uniform(P), exact=True) is None
+    for exact in (False, True):
+        with pytest.raises(NeverEnds, match="pass weights='discounted' or 'stationary'"):
+            lambda_discrepancy(P, uniform(P), exact=exact)
 
 
 def test_the_blue_policy_has_no_lambda_discrepancy_although_it_has_a_shortcut():

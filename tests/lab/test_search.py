@@ -359,7 +359,9 @@ def test_wrong_arguments_are_named():
         search("oracle-stuck", TRAPS, keep=0)
     with pytest.raises(WorkbenchError, match="unknown memory 'Z1'"):
         search("oracle-stuck", TRAPS, memory="Z1")
-    with pytest.raises(WorkbenchError, match="unexpected keyword argument 'colour'"):
+    with pytest.raises(
+        WorkbenchError, match="oracle-stuck has no parameter 'colour'; it has memory"
+    ):
         search("oracle-stuck", TRAPS, colour="red")
     with pytest.raises(WorkbenchError, match="cannot be sent to other processes"):
         search(lambda P: True, over=TRAPS, executor="local")

@@ -137,3 +137,15 @@ def test_bad_arguments_are_refused_by_name():
     rude = Memory("rude", [0, 1], ["-"], lambda *x: 1, {0: 1})
     with pytest.raises(WrongType, match="of rude must be a distribution"):
         augment(P, rude)
+
+
+def test_an_error_inside_gamma_names_its_arguments():
+    def Gamma(m, w, o, a, r, o_next):
+        return {m + "x": 1}
+
+    broken = Memory("broken", M=[0], W=["-"], Gamma=Gamma, eta={0: 1})
+    with pytest.raises(
+        ModelError,
+        match=r"Gamma\(. \| m=0, w=-, o=o, a=1, r=0, o_next=o\) of broken raised TypeErr",
+    ):
+        augment(recall(), broken)

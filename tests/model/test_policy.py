@@ -137,3 +137,13 @@ def test_bad_arguments_are_refused_by_name():
         uniform(P).toward(uniform(recall4()), 0.5)
     with pytest.raises(WorkbenchError, match="ties must be one of last, first, not 'random'"):
         tie_order(P.A, "random")
+
+
+def test_a_policy_can_be_given_as_rows_by_label():
+    P = recall()
+    rows = {"o": {1: Fraction(1, 3), 3: Fraction(2, 3)}}
+    pi = Policy(P, rows)
+    assert pi.row("o") == rows["o"]
+    assert np.array_equal(pi.prob.floats, Policy.from_mapping(P, rows).prob.floats)
+    with pytest.raises(WrongType, match=r"Policy\.deterministic takes"):
+        Policy(P, {"o": 1})

@@ -289,3 +289,30 @@ def test_symbols_are_numbers_too():
     assert P.symbols == {x, g}
     with pytest.raises(ModelError, match=r"sums to 2\*x, not to 1"):
         write(p=lambda s, a: {("end", 1): x, ("s", 0): x})
+
+
+# ---------------------------------------------------------------------- errors inside user's code
+
+
+def test_an_error_inside_p_omega_or_terminal_names_the_state_and_the_action():
+    good = {
+        "name": "n",
+        "A": ["go"],
+        "p": lambda s, a: {("end", 0): 1},
+        "omega": lambda s: {"o": 1},
+        "mu": {"start": 1},
+        "gamma": 1,
+        "terminal": {"end"},
+    }
+
+    def fails(*_):
+        return {}["no such key"]
+
+    for element, where in (
+        ("p", r"p\(. \| s=start, a=go\)"),
+        ("omega", r"omega\(. \| s=start\)"),
+        ("terminal", r"terminal\(s=start\)"),
+    ):
+        with pytest.raises(ModelError, match=f"{where} raised KeyError: 'no such key'") as caught:
+            POMDP.from_functions(**{**good, element: fails})
+        assert isinstance(caught.value.__cause__, KeyError)

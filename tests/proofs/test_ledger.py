@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 import proofs
 from pomdps import gravity
 from proofs.ledger import LEDGER, ORDER, Claim, checked, load, refuted, run
+from proofs.ledger.places import SECTIONS, section_of
 from proofs.report import readme
 from workbench import augment, uniform
 from workbench.checker.recheck import recheck
@@ -111,8 +112,18 @@ def test_the_command_shows_verdicts_and_whole_arguments(tmp_path):
     )
     assert shown.exit_code == 0, shown.stdout
     assert max(map(len, shown.stdout.splitlines())) <= 80
-    assert shown.stdout.splitlines()[-1].startswith("2 proved, 1 refuted; all 3 as documented")
+    words = " ".join(shown.stdout.split())
+    assert "2 proved, 1 refuted; all 3 as documented" in words
+    assert "It took " in words
     assert "Spoiled twin" in shown.stdout
+    entries = json.loads((tmp_path / "a.json").read_text())
+    brief = command(*QUICK, "-j", "1")
+    assert max(map(len, brief.stdout.splitlines())) <= 80
+    words = " ".join(brief.stdout.split())
+    for entry in entries:  # statement and verdict of each, under the title of its section
+        assert entry["statement"] in words
+        assert f"{entry['verdict']} {' '.join(entry['statement'].split()[:3])}" in words
+        assert dict(SECTIONS)[section_of(entry["id"])] in brief.stdout
     entries = json.loads((tmp_path / "a.json").read_text())
     fields = {
         "id",

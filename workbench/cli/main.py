@@ -7,7 +7,9 @@ nothing heavy until they run, so that `workbench --help` answers at once.
 from __future__ import annotations
 
 import importlib
+import importlib.metadata
 import sys
+from typing import Annotated
 
 import typer
 
@@ -37,9 +39,30 @@ app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
-    help="A workbench for the theory of memory in partially observable reinforcement learning.\n\n"
-    "Example: workbench improve recall4 -m B1 -m B5 -m OA1",
 )
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        print(f"workbench {importlib.metadata.version('memory-workbench')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Show the version and exit."
+        ),
+    ] = False,
+) -> None:
+    """A workbench for the theory of memory in partially observable reinforcement learning.
+
+    Example: workbench improve recall4 -m B1 -m B5 -m OA1
+    """
+
+
 for name, function in COMMANDS.items():
     app.command(name)(getattr(importlib.import_module(f"workbench.cli.{function}"), function))
 

@@ -40,9 +40,12 @@ def verify_command(
 
     Example: workbench verify C5 A4.bk -v
     """
+    import time
+
     from rich.console import Console
 
     from workbench.errors import WorkbenchError
+    from workbench.text import did_you_mean, duration
 
     console = Console()
     if recheck is not None:
@@ -50,28 +53,34 @@ def verify_command(
         return
     import proofs
     from proofs.ledger import load
-    from proofs.report import in_full, summary, table, write_html, write_json
+    from proofs.report import in_full, ledger, summary, write_html, write_json
     from proofs.report import readme as readme_text
 
     claims = load()
     for name in ids or []:
         if name not in claims:
-            raise WorkbenchError(f"there is no claim {name!r}; the claims are {', '.join(claims)}")
+            raise WorkbenchError(
+                f"there is no claim {name!r}{did_you_mean(name, claims)}; `workbench list claims` "
+                "shows them all"
+            )
     chosen = list(ids or [name for name, one in claims.items() if deep or not one.deep])
     if readme and (ids or len(chosen) != len(claims)):
         raise WorkbenchError("--readme needs every claim: leave out the ids and add --deep")
+    began = time.monotonic()
     entries = _run(chosen, jobs, console)
     if verbose:
         for entry in entries:
             in_full(entry, console)
-    console.print(table(entries))
+    else:
+        ledger(entries, console)
     if json_file is not None:
         write_json(entries, json_file)
     if html_file is not None:
         write_html(entries, html_file)
     if readme:
         Path(proofs.__path__[0], "README.md").write_text(readme_text(entries))
-    console.print(summary(entries), highlight=False)
+    took = f"{duration(time.monotonic() - began)} with -j {jobs}"
+    console.print(f"\n{summary(entries)}. It took {took}.", highlight=False, markup=False)
     if not all(entry.ok for entry in entries):
         for entry in entries:
             if not entry.ok:

@@ -49,7 +49,7 @@ from workbench.model.numbers import Number, is_symbolic
 from workbench.model.policy import Policy
 from workbench.model.pomdp import POMDP
 from workbench.model.table import Conditional, Table, Vector
-from workbench.text import counted, show
+from workbench.text import counted, escape_html, show, shown
 
 WEIGHTS = ("visits", "discounted", "stationary")
 
@@ -118,10 +118,8 @@ class Evaluation:
         return "\n".join([*lines, self.note] if self.note else lines)
 
     def _repr_html_(self) -> str:
-        return (
-            f"<p>{self.P.name}: value {self.value} "
-            f"({self.weights})</p>{self.q._repr_html_()}<p>{self.note}</p>"
-        )
+        words = escape_html(f"{self.P.name}: value {shown(self.value)} ({self.weights})")
+        return f"<p>{words}</p>{self.q._repr_html_()}<p>{escape_html(self.note)}</p>"
 
     def to_frame(self) -> Any:
         """q(o, a) as a pandas frame."""

@@ -37,7 +37,7 @@ from typing import Any
 import numpy as np
 import sympy
 
-from workbench.errors import NotExact, WorkbenchError, WrongType
+from workbench.errors import NeverEnds, NotExact, WorkbenchError, WrongType
 from workbench.evaluation.evaluate import check_arguments
 from workbench.evaluation.fields import FLOATS, Field, exact_field
 from workbench.evaluation.td_targets import Seen, mixture, monte_carlo_values, n_step, q_values
@@ -45,6 +45,7 @@ from workbench.model.numbers import Number, is_symbolic, number
 from workbench.model.policy import Policy
 from workbench.model.pomdp import POMDP
 from workbench.model.table import Table, Vector
+from workbench.text import escape_html
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,7 +87,8 @@ class TDValues:
         return f"{self.P.name}: {self.target}, weights={self.weights!r}\n{self.q.text()}"
 
     def _repr_html_(self) -> str:
-        return f"<p>{self.P.name}: {self.target} ({self.weights})</p>{self.q._repr_html_()}"
+        words = escape_html(f"{self.P.name}: {self.target} ({self.weights})")
+        return f"<p>{words}</p>{self.q._repr_html_()}"
 
     def to_frame(self) -> Any:
         """q(o, a) as a pandas frame."""
@@ -159,7 +161,7 @@ def lambda_discrepancy(
         norm 1: sum rho pi |difference|      norm 2: sqrt(sum rho pi difference^2)      norm inf: the largest |difference|
 
     In exact arithmetic a norm that is not rational is a sympy expression. Where P(s|o) is not
-    defined, neither is the norm.
+    defined, neither is the norm: `NeverEnds` says which weights are.
 
     >>> from workbench.model.pomdp import POMDP
     >>> from workbench.model.policy import uniform
@@ -180,12 +182,17 @@ def lambda_discrepancy(
                 gap.append(
                     (share if share is None else share * pi.prob[i, j], one.q[o, a], other.q[o, a])
                 )
+    if any(x is None or (isinstance(x, float) and np.isnan(x)) for row in gap for x in row):
+        others = [x for x in ("discounted", "stationary") if x != weights]
+        raise NeverEnds(
+            f"the lambda-discrepancy of {P.name} is not defined: P(s|o) by {weights} does not exist "
+            f"where the policy goes, since it never ends; pass weights={others[0]!r}"
+            + (f" or {others[1]!r}" if len(others) > 1 else "")
+        )
     return _norm(gap, norm)
 
 
 def _norm(gap: list[tuple[Any, Any, Any]], norm: float) -> Number:
-    if any(x is None or (isinstance(x, float) and np.isnan(x)) for row in gap for x in row):
-        return np.nan if any(isinstance(x, float) for row in gap for x in row) else None
     if any(isinstance(x, float) for row in gap for x in row):
         rho, q, p = np.array(gap, dtype=float).T
         d = np.abs(q - p)

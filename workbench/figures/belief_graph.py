@@ -6,6 +6,7 @@ from collections.abc import Hashable
 from typing import TYPE_CHECKING
 
 from workbench.errors import TooLarge
+from workbench.figures.argument import require_result
 from workbench.figures.canvas import Arrow, Canvas, snake, text_size
 from workbench.model.beliefs import BeliefGraph
 from workbench.text import shown
@@ -40,6 +41,7 @@ def belief_graph(graph: BeliefGraph, axes: Axes | None = None) -> Axes:
     graph : from `reachable_beliefs(P)` or, where there are infinitely many, `explore_beliefs(P,
         limit=...)`.
     """
+    require_result("belief_graph", graph, ("nodes", "edges"), "reachable_beliefs(P)")
     if len(graph) > MOST_NODES:
         raise TooLarge(
             f"the graph has {len(graph)} beliefs and can be read up to {MOST_NODES}: "

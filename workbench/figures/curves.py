@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from workbench.figures.argument import require_results
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
@@ -75,6 +77,7 @@ def learning_curves(
     runs : by the name of the memory.
     optimum : drawn as a horizontal line.
     """
+    require_results("learning_curves", runs, ("per_100", "ends"), "learn(E, learner)")
     new, axes = axes is None, _axes(axes)
     furthest = 0.0
     for place, (memory, run) in enumerate(runs.items()):
@@ -150,6 +153,7 @@ def oracle_values(
     loops: Mapping[str, Iterates], axes: Axes | None = None, optimum: float | None = None
 ) -> Axes:
     """The value of the policy at each iterate of the oracle loop, by memory."""
+    require_results("oracle_values", loops, ("values",), "improve(E, pi)")
     new, axes = axes is None, _axes(axes)
     furthest = 0
     for place, (memory, loop) in enumerate(loops.items()):

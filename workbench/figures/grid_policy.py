@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from workbench.errors import UnknownLabel, WorkbenchError
 from workbench.evaluation.evaluate import Evaluation
+from workbench.figures.argument import require_result
 from workbench.model.augment import ActionsAndWrites, memory_states
 from workbench.model.space import Label
 from workbench.text import show
@@ -102,6 +103,7 @@ def grid_policy(
     moves : where actions point.
     most : panels; of more memory states the most visited are shown.
     """
+    require_result("grid_policy", evaluation, ("visits", "reached"), "evaluate(E, pi)")
     P, key = evaluation.P, ""
     if not hasattr(grid, "signs"):
         drawing, key = grid, grid.key

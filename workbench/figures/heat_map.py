@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.errors import TooLarge
+from workbench.figures.argument import require_result
 from workbench.figures.canvas import text_size
 from workbench.model.policy import Policy
 from workbench.model.pomdp import POMDP
@@ -57,6 +58,12 @@ def policy_table(pi: Policy, axes: Axes | None = None, rows: Sequence[Label] | N
     ----------
     rows : the observations to show; all if None.
     """
+    require_result(
+        "policy_table",
+        pi,
+        ("prob", "row"),
+        "uniform(E), Policy(E, ...) or best_memoryless(E).policy",
+    )
     places = [pi.O.index(o) for o in rows] if rows is not None else list(range(len(pi.O)))
     numbers = pi.prob.objects if pi.is_exact else pi.prob.floats
     cells = np.asarray(numbers)[places].astype(object)
@@ -81,6 +88,7 @@ def q_table(
     pi : a policy whose actions get a frame, such as the greedy one.
     rows : the observations to show; all on which the agent acts if None.
     """
+    require_result("q_table", values, ("P", "q"), "evaluate(E, pi) or td_values(E, pi)")
     P, q = values.P, values.q
     places = (
         [P.O.index(o) for o in rows] if rows is not None else np.flatnonzero(P.decides).tolist()

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from workbench.errors import WorkbenchError
 from workbench.evaluation.lambda_sweep import LambdaSweep
+from workbench.figures.argument import require_result
 from workbench.model.space import Label
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ def lambda_sweep(sweep: LambdaSweep, axes: Any = None) -> NDArray[Any]:
     sweep : from `sweep_lambda(E, pi)`.
     axes : an array of as many axes as there are observations in the sweep.
     """
+    require_result("lambda_sweep", sweep, ("lam", "crossings"), "sweep_lambda(E, pi)")
     axes = _panels(len(sweep.o), axes)
     for place, (o, one) in enumerate(zip(sweep.o, axes.ravel(), strict=False)):
         _draw(sweep, place, o, one)

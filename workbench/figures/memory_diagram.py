@@ -11,6 +11,7 @@ from workbench.evaluation.transition_diagram import (
     TransitionDiagram,
     action_label,
 )
+from workbench.figures.argument import require_result
 from workbench.figures.canvas import Arrow, Canvas, snake, text_size
 
 if TYPE_CHECKING:
@@ -63,6 +64,12 @@ def memory_diagram(diagram: TransitionDiagram, axes: Axes | None = None) -> Axes
     ----------
     diagram : from `transition_diagram(E, pi, shortcuts(E, pi))`.
     """
+    require_result(
+        "memory_diagram",
+        diagram,
+        ("nodes", "starts"),
+        "transition_diagram(E, pi, shortcuts(E, pi))",
+    )
     around = len(diagram.nodes) <= _ROUND
     edges = [edge for edge in diagram.edges if around or edge.kind != "other"]
     used = {node for edge in edges for node in (edge.start, edge.end)}

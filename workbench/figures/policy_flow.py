@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from workbench.figures.argument import require_result
 from workbench.improvement.slice import Pair, PolicySlice
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ def policy_flow(found: PolicySlice, axes: Axes | None = None) -> Axes:
     ----------
     found : from `policy_slice(E, pi, x=(o, a), y=(o, a))`.
     """
+    require_result("policy_flow", found, ("ends",), "policy_slice(E, pi, x, y)")
     from matplotlib.patches import Patch, Rectangle
 
     if axes is None:

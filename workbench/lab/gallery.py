@@ -19,7 +19,6 @@ import json
 import os
 import re
 from dataclasses import dataclass
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +29,7 @@ from workbench.lab.find import Find
 from workbench.lab.journal import verdict_from_json, verdict_json
 from workbench.lab.shrink import size
 from workbench.lab.statements import Statement, Verdict, as_statement
-from workbench.model.json import model_from_json, model_json
+from workbench.model.json import model_from_json, model_json, parse_json, read_rational
 from workbench.model.pomdp import POMDP
 from workbench.sweeps.store import StorageError, check_folder, write_whole
 
@@ -142,7 +141,7 @@ def read_find(path: str | Path) -> GalleryEntry:
     """An entry from its file."""
     path = Path(path)
     try:
-        record = json.loads(path.read_bytes())
+        record = parse_json(path.read_bytes())
         if record["format"] != 1:
             raise Damaged(
                 f"{path.name} has the format {record['format']!r}; this version reads format 1"
@@ -151,12 +150,17 @@ def read_find(path: str | Path) -> GalleryEntry:
             raise Damaged(f"{path.name} was changed: its checksum does not match")
         task, verdict = model_from_json(record["task"]), verdict_from_json(record["verdict"])
         statement = statement_from_json(record["statement"], record["sentence"])
-        return GalleryEntry(path.stem, Find(task, statement, verdict, record["provenance"]), record)
+        provenance = record["provenance"]
+        if not isinstance(provenance, dict) or not isinstance(provenance.get("space", {}), dict):
+            raise Damaged(f"{path.name} does not say where it comes from")
+        if any("model" not in certificate for certificate in verdict.certificates):
+            raise Damaged(f"{path.name} has a certificate without a task")
+        return GalleryEntry(path.stem, Find(task, statement, verdict, provenance), record)
     except OSError as error:
         raise StorageError(f"cannot read {path}: {error.strerror or error}") from None
     except Damaged:
         raise
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise Damaged(f"{path.name} cannot be read: {type(error).__name__}: {error}") from None
 
 
@@ -184,17 +188,22 @@ class Gone(Statement):
 
 def statement_from_json(settings: dict[str, Any], sentence: str) -> Statement:
     """The statement of an entry."""
+    if not isinstance(settings, dict) or not isinstance(sentence, str):
+        raise Damaged("no statement")
     if settings["name"] == "predicate":
         return Gone(sentence)
-    return as_statement(
+    found = as_statement(
         settings["name"], **{key: _value(x) for key, x in settings.items() if key != "name"}
     )
+    if found.sentence() != sentence:
+        raise Damaged("the statement's parameters and its words say different things")
+    return found
 
 
 def _value(x: Any) -> Any:
     if isinstance(x, list):
         return tuple(_value(part) for part in x)
-    return Fraction(x) if isinstance(x, str) and re.fullmatch(r"-?\d+(/\d+)?", x) else x
+    return read_rational(x) if isinstance(x, str) and re.fullmatch(r"-?\d+(/\d+)?", x) else x
 
 
 # ---------------------------------------------------------------------- checking

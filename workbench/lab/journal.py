@@ -10,14 +10,17 @@ and the search begins anew.
 from __future__ import annotations
 
 import json
+import reprlib
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from workbench.lab.statements import Verdict
+from workbench.model.json import Unreadable, parse_json
 from workbench.sweeps.cell import closure, digest_of, key_of
 from workbench.sweeps.store import check_folder, write_whole
+from workbench.text import shorten
 
 if TYPE_CHECKING:
     from workbench.lab.search import Job, Piece
@@ -92,23 +95,35 @@ class Journal:
         from workbench.lab.search import Piece
 
         try:
-            record = json.loads(self.path.read_bytes())
+            record = parse_json(self.path.read_bytes())
             if record["content"] != self.content:
                 return None
             best = record["best"]
-            return int(record["next"]), Piece(
-                judged=int(record["judged"]),
-                looked_at=int(record["looked_at"]),
-                undecided=int(record["undecided"]),
-                mistaken=int(record["mistaken"]),
-                seeming=int(record["seeming"]),
+            return _count(record["next"]), Piece(
+                judged=_count(record["judged"]),
+                looked_at=_count(record["looked_at"]),
+                undecided=_count(record["undecided"]),
+                mistaken=_count(record["mistaken"]),
+                seeming=_count(record["seeming"]),
                 hits=[
-                    (tuple(code), verdict_from_json(verdict)) for code, verdict in record["hits"]
+                    (_code(code), verdict_from_json(verdict)) for code, verdict in record["hits"]
                 ],
-                best=None if best is None else (float(best[0]), tuple(best[1])),
+                best=None if best is None else (float(best[0]), _code(best[1])),
             )
-        except (OSError, ValueError, KeyError, TypeError, IndexError):
+        except (OSError, ValueError, KeyError, TypeError, IndexError, OverflowError):
             return None
+
+
+def _count(value: Any) -> int:
+    if type(value) is not int or not 0 <= value < 1 << 200:
+        raise Unreadable(f"no count: {shorten(reprlib.repr(value))}")
+    return value
+
+
+def _code(value: Any) -> tuple[int, ...]:
+    if not isinstance(value, list):
+        raise Unreadable(f"no code of a task: {shorten(reprlib.repr(value))}")
+    return tuple(_count(part) for part in value)
 
 
 def verdict_json(verdict: Verdict) -> dict[str, Any]:
@@ -121,5 +136,10 @@ def verdict_json(verdict: Verdict) -> dict[str, Any]:
 
 
 def verdict_from_json(data: dict[str, Any]) -> Verdict:
-    """The verdict that `verdict_json` wrote."""
-    return Verdict(data["holds"], dict(data["facts"]), tuple(data["certificates"]))
+    """The verdict that `verdict_json` wrote; anything else raises `Unreadable`."""
+    holds, facts, certificates = data["holds"], data["facts"], data["certificates"]
+    if not (holds is None or isinstance(holds, bool)) or not isinstance(facts, dict):
+        raise Unreadable("no verdict")
+    if not isinstance(certificates, list) or not all(isinstance(x, dict) for x in certificates):
+        raise Unreadable("no certificates")
+    return Verdict(holds, facts, tuple(certificates))

@@ -142,13 +142,13 @@ def figure7_html(P: POMDP) -> str:
         starts = escape_html(model_rows(P).rsplit("\n", 1)[-1])
         return f"<table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table><p>{starts}</p>"
     head_text, left, right = found
-    top = f"<th>{head_text}</th><th>R</th>" * 2
+    top = f"<th>{escape_html(head_text)}</th><th>R</th>" * 2
     body = ""
     for i, block in enumerate(left):
         other: list[Any] = right[i] if i < len(right) else [("", "")] * len(block)
         rows_html = (
-            f"<tr><td>{escape_html(a[0])}</td><td class='r'>{a[1]}</td>"
-            f"<td class='s'>{escape_html(b[0])}</td><td class='r'>{b[1]}</td></tr>"
+            f"<tr><td>{escape_html(a[0])}</td><td class='r'>{escape_html(a[1])}</td>"
+            f"<td class='s'>{escape_html(b[0])}</td><td class='r'>{escape_html(b[1])}</td></tr>"
             for a, b in zip(block, other, strict=True)
         )
         body += f"<tbody>{''.join(rows_html)}</tbody>"

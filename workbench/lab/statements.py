@@ -21,9 +21,10 @@ of one's own is a Python function of the task, or of the task with a memory and 
 from __future__ import annotations
 
 import inspect
+import reprlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from fractions import Fraction
 from typing import Any
 
@@ -36,6 +37,7 @@ from workbench.model.augment import augment
 from workbench.model.memories import attach
 from workbench.model.policy import uniform
 from workbench.model.pomdp import POMDP
+from workbench.text import did_you_mean, shorten
 
 RELABELLINGS = ("states", "observations", "actions")
 
@@ -216,9 +218,11 @@ def as_statement(what: Any, **parameters: Any) -> Statement:
         known = statements()
         if what not in known:
             raise UnknownLabel(
-                f"unknown statement {what!r}: one of {', '.join(known)}, or a Python function"
+                f"unknown statement {what!r}{did_you_mean(what, known)}: one of {', '.join(known)}, "
+                "or a Python function"
             )
         make: Any = known[what]
+        _check_parameters(known[what], parameters)
     elif callable(what):
         make = lambda **rest: Predicate(what, **rest)  # noqa: E731
     else:
@@ -234,3 +238,37 @@ def as_statement(what: Any, **parameters: Any) -> Statement:
     except TypeError as error:
         raise WorkbenchError(f"{what}: {error}") from None
     return found
+
+
+_KINDS: dict[str, tuple[tuple[type, ...], str]] = {
+    "str": ((str,), "a word"),
+    "bool": ((bool,), "yes or no"),
+    "int": ((int,), "a whole number"),
+    "Fraction": ((Fraction, int, float), "a number"),
+    "str | tuple[str, ...]": ((str, tuple, list), "a word or several"),
+    "tuple[str, ...]": ((tuple, list), "words"),
+}
+"""What a parameter can be, by the annotation of its field."""
+
+
+def parameters_of(kind: type[Statement]) -> dict[str, str]:
+    """The parameters of a statement, each with what it can be, in words."""
+    return {
+        field.name: _KINDS[str(field.type)][1]
+        for field in fields(kind)  # type: ignore[arg-type]
+    }
+
+
+def _check_parameters(kind: type[Statement], given: Mapping[str, Any]) -> None:
+    known = {field.name: str(field.type) for field in fields(kind)}  # type: ignore[arg-type]
+    for key, value in given.items():
+        if key not in known:
+            has = f"it has {', '.join(known)}" if known else "it has none"
+            raise WorkbenchError(
+                f"{kind.name} has no parameter {key!r}{did_you_mean(key, known)}; {has}"
+            )
+        types, words = _KINDS[known[key]]
+        several = isinstance(value, tuple | list)
+        fits = isinstance(value, types) and (isinstance(value, bool) == (types == (bool,)))
+        if not fits or (several and not all(isinstance(x, str) for x in value)):
+            raise WrongType(f"{key} of {kind.name} is {words}, not {shorten(reprlib.repr(value))}")

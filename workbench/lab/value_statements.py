@@ -305,10 +305,13 @@ class ZeroDiscrepancy(Statement):
     def exactly(self, P: POMDP) -> Verdict:
         if repeats_an_observation(P):
             return Verdict(None, {"undecided": "an observation can come twice in an episode"})
-        apart = lambda_discrepancy(P, uniform(P), norm=1, exact=True)
+        try:
+            apart = lambda_discrepancy(P, uniform(P), norm=1, exact=True)
+        except NeverEnds as error:
+            return Verdict(None, {"undecided": str(error)})
         facts = {"lambda-discrepancy": str(apart)}
-        if apart is None or apart != 0:
-            return Verdict(None if apart is None else False, facts)
+        if apart != 0:
+            return Verdict(False, facts)
         without = best_memoryless(P, exact=True)
         with_it = best_memoryless(augment(P, self.memory), exact=True)
         facts |= {

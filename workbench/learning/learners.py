@@ -18,6 +18,7 @@ from typing import Any, ClassVar
 from workbench.errors import WorkbenchError, WrongType
 from workbench.learning.steps import Decreasing, PerVisit, Schedule
 from workbench.model.policy import Policy
+from workbench.text import did_you_mean
 
 
 class OptionError(WorkbenchError):
@@ -249,7 +250,8 @@ def learner_by_name(name: str, **settings: Any) -> Learner:
     Sarsa(lam=0, epsilon=0.01, step=0.1, gamma=None, initial=1.0, max_episode_steps=None, trace_cutoff=1e-08)
     """
     if name not in LEARNERS:
-        raise OptionError(f"unknown learner {name!r}: choose one of {', '.join(LEARNERS)}")
+        meant = did_you_mean(name, LEARNERS)
+        raise OptionError(f"unknown learner {name!r}{meant}: choose one of {', '.join(LEARNERS)}")
     kind = LEARNERS[name]
     known = [field.name for field in fields(kind)]
     for setting in settings:

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.errors import TooLarge, WrongType
+from workbench.errors import TooLarge, WrongType, ask
 from workbench.model.memories import Family, IndexRule, Memory, attach, check_distribution
 from workbench.model.numbers import Number, Numbers, frozen
 from workbench.model.origin import Origin
@@ -247,8 +247,9 @@ def _walk_python(P: POMDP, memory: Memory, starts: NDArray[np.int64]) -> tuple[A
                 f"{n}={show(x)}"
                 for n, x in zip(("m", "w", "o", "a", "r", "o_next"), labels, strict=True)
             )
+            where = f"Gamma(. | {named}) of {memory.name}"
             found: Mapping[Any, Number] = check_distribution(
-                memory.Gamma(*labels), memory.M, f"Gamma(. | {named}) of {memory.name}"
+                ask(where, memory.Gamma, *labels), memory.M, where
             )
             gamma_rows[key] = [(memory.M.index(m_next), x) for m_next, x in found.items() if x != 0]
         return gamma_rows[key]

@@ -15,7 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from workbench.errors import ModelError, TooLarge, UnknownLabel, WrongType
+from workbench.errors import ModelError, TooLarge, UnknownLabel, WrongType, ask
 from workbench.model.numbers import Number, Numbers
 from workbench.model.pomdp import POMDP, Distribution, Emissions, StateSet, Transitions
 from workbench.model.rows import own_rows, point_rows
@@ -101,17 +101,20 @@ def discover(
     i = 0
     while i < len(states.labels):  # grows while we walk
         s = states.labels[i]
-        for o, x in _distribution(omega(s), f"omega(. | s={show(s)})", "o", "observation").items():
+        where = f"omega(. | s={show(s)})"
+        for o, x in _distribution(ask(where, omega, s), where, "o", "observation").items():
             if _is_zero(x):
                 continue
-            o_col.append(observations.index(o, f"omega(. | s={show(s)})"))
+            o_col.append(observations.index(o, where))
             o_prob.append(x)
         o_ptr.append(len(o_col))
-        ended.append(is_terminal(s))
+        ended.append(bool(ask(f"terminal(s={show(s)})", is_terminal, s)))
         for a in actions:
             if not ended[-1]:
                 where = f"p(. | s={show(s)}, a={show(a)})"
-                for outcome, x in _distribution(p(s, a), where, "(s_next, r)", "outcomes").items():
+                for outcome, x in _distribution(
+                    ask(where, p, s, a), where, "(s_next, r)", "outcomes"
+                ).items():
                     if not isinstance(outcome, tuple) or len(outcome) != 2:
                         raise WrongType(
                             f"{where}: an outcome is a pair (s_next, r), not {outcome!r}"

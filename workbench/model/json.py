@@ -9,13 +9,65 @@ without being rewritten. Tuples of labels become {"tuple": [...]}; numbers are f
 
 from __future__ import annotations
 
+import json
+import re
+import reprlib
 from fractions import Fraction
 from typing import Any
 
-from workbench.errors import WrongType
+from workbench.errors import WorkbenchError, WrongType
 from workbench.model.policy import Policy
 from workbench.model.pomdp import POMDP
 from workbench.model.space import Label
+from workbench.text import shorten
+
+_DEEPEST = 24
+"""Levels of tuples in a label; deeper ones are damage."""
+
+_MOST_DIGITS = 400
+"""Of a numerator or a denominator in a file."""
+
+_RATIONAL = re.compile(rf"-?[0-9]{{1,{_MOST_DIGITS}}}(/[0-9]{{1,{_MOST_DIGITS}}})?")
+
+
+class Unreadable(WorkbenchError):
+    """A text that is not the JSON of a model, a policy or a label."""
+
+
+def parse_json(data: bytes | str) -> Any:
+    """The value of a JSON text; whatever is wrong with it raises `Unreadable`, soon.
+
+    >>> parse_json("[" * 100_000)
+    Traceback (most recent call last):
+    ...
+    workbench.model.json.Unreadable: not JSON: nested too deeply
+    """
+    try:
+        return json.loads(data, parse_constant=_refuse_constant)
+    except RecursionError:
+        raise Unreadable("not JSON: nested too deeply") from None
+    except ValueError as error:
+        raise Unreadable(f"not JSON: {error}") from None
+
+
+def _refuse_constant(name: str) -> Any:
+    raise ValueError(f"{name} is no number")
+
+
+def read_rational(value: Any) -> Fraction:
+    """The fraction that a text such as "-11/12" stands for.
+
+    >>> read_rational("-11/12")
+    Fraction(-11, 12)
+    """
+    if not isinstance(value, str) or not _RATIONAL.fullmatch(value):
+        raise Unreadable(
+            f"no fraction of at most {_MOST_DIGITS} digits: {shorten(reprlib.repr(value))}"
+        )
+    top, _, bottom = value.partition("/")
+    if bottom and not int(bottom):
+        raise Unreadable(f"no fraction: {value}")
+    return Fraction(int(top), int(bottom or 1))
 
 
 def encode(label: Label) -> Any:
@@ -29,9 +81,14 @@ def encode(label: Label) -> Any:
     )
 
 
-def decode(value: Any) -> Label:
-    """The label that `encode` wrote."""
-    return tuple(decode(part) for part in value["tuple"]) if isinstance(value, dict) else value
+def decode(value: Any, deep: int = 0) -> Label:
+    """The label that `encode` wrote; anything else raises `Unreadable`."""
+    if value is None or isinstance(value, str | int):
+        return value
+    parts = value["tuple"] if isinstance(value, dict) and list(value) == ["tuple"] else None
+    if isinstance(parts, list) and deep < _DEEPEST:
+        return tuple(decode(part, deep + 1) for part in parts)
+    raise Unreadable(f"no label: {shorten(reprlib.repr(value))}")
 
 
 def model_json(P: POMDP) -> dict[str, Any]:
@@ -60,18 +117,29 @@ def model_from_json(data: dict[str, Any]) -> POMDP:
     >>> model_from_json(model_json(sequence_task([[0, 1], [1, 0]])))
     POMDP sequence task: 4 states (1 terminal), 1 observation, 2 actions, 6 outcomes, gamma 1
     """
-    omega = {decode(s): {decode(o): Fraction(x) for o, x in row} for s, row in data["omega"]}
+    try:
+        return _model(data)
+    except WorkbenchError:
+        raise
+    except (KeyError, TypeError, ValueError, RecursionError) as error:
+        raise Unreadable(f"no model: {type(error).__name__}: {error}") from None
+
+
+def _model(data: dict[str, Any]) -> POMDP:
+    omega = {decode(s): {decode(o): read_rational(x) for o, x in row} for s, row in data["omega"]}
     p = {
-        (decode(s), decode(a)): {(decode(t), Fraction(r)): Fraction(x) for t, r, x in row}
+        (decode(s), decode(a)): {(decode(t), read_rational(r)): read_rational(x) for t, r, x in row}
         for s, a, row in data["p"]
     }
+    if not isinstance(data["name"], str):
+        raise Unreadable(f"no name: {shorten(reprlib.repr(data['name']))}")
     return POMDP.from_functions(
         name=data["name"],
         A=[decode(a) for a in data["actions"]],
         p=lambda s, a: p[s, a],
         omega=omega.__getitem__,
-        mu={decode(s): Fraction(x) for s, x in data["mu"]},
-        gamma=Fraction(data["gamma"]),
+        mu={decode(s): read_rational(x) for s, x in data["mu"]},
+        gamma=read_rational(data["gamma"]),
         terminal=[decode(s) for s in data["terminal"]],
     )
 
@@ -84,5 +152,5 @@ def policy_json(pi: Policy) -> list[Any]:
 def policy_from_json(P: POMDP, rows: list[Any]) -> Policy:
     """The policy that `policy_json` wrote, for its POMDP."""
     return Policy.from_mapping(
-        P, {decode(o): {decode(a): Fraction(x) for a, x in row} for o, row in rows}
+        P, {decode(o): {decode(a): read_rational(x) for a, x in row} for o, row in rows}
     )

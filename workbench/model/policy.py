@@ -46,7 +46,7 @@ class Policy:
     ----------
     P : the POMDP whose O and A it speaks of.
     table : probabilities `[o, a]` in the order of P.O and P.A: an array of floats, or of exact
-        numbers.
+        numbers; or {o: {a: probability}}, as `from_mapping` takes it.
     """
 
     def __init__(self, P: POMDP, table: Any):
@@ -54,6 +54,8 @@ class Policy:
             raise WrongType(f"a policy belongs to a POMDP, not to {P!r}")
         self.O = P.O
         self.A = P.A
+        if isinstance(table, Mapping):
+            table = _numbers_by_label(P, table)
         prob = table if isinstance(table, Numbers) else Numbers.of(np.asarray(table))
         if prob.shape != (len(P.O), len(P.A)):
             raise PolicyError(
@@ -113,13 +115,7 @@ class Policy:
     @classmethod
     def from_mapping(cls, P: POMDP, rows: Mapping[Label, Mapping[Label, Number]]) -> Policy:
         """From {o: {a: probability}}; observations that are not named get the uniform row."""
-        table = np.full((len(P.O), len(P.A)), Fraction(1, len(P.A)), dtype=object)
-        for o, row in rows.items():
-            i = P.O.index(o)
-            table[i] = Fraction(0)
-            for a, x in row.items():
-                table[i, P.A.index(a)] = x
-        return cls(P, Numbers.of(table))
+        return cls(P, _numbers_by_label(P, rows))
 
     @classmethod
     def random(cls, P: POMDP, seed: int) -> Policy:
@@ -271,3 +267,19 @@ def greedy_actions(q: NDArray[Any], order: NDArray[np.int64]) -> NDArray[np.int6
     scale = np.maximum(1.0, np.abs(np.where(undefined[:, None], 0.0, best_float)))
     first = np.argmax(filled >= best_float - NEAR * scale, axis=1)
     return np.where(undefined, -1, order[first])
+
+
+def _numbers_by_label(P: POMDP, rows: Mapping[Label, Mapping[Label, Number]]) -> Numbers:
+    """The table of {o: {a: probability}}, uniform where it is silent."""
+    table = np.full((len(P.O), len(P.A)), Fraction(1, len(P.A)), dtype=object)
+    for o, row in rows.items():
+        i = P.O.index(o)
+        if not isinstance(row, Mapping):
+            raise WrongType(
+                f"pi(. | o={show(o)}) is a distribution {{a: probability}}, not {row!r}; "
+                "Policy.deterministic takes {o: a}"
+            )
+        table[i] = Fraction(0)
+        for a, x in row.items():
+            table[i, P.A.index(a)] = x
+    return Numbers.of(table)

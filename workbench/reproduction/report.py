@@ -11,7 +11,6 @@ import base64
 import io
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from html import escape
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,6 +21,7 @@ from workbench.sweeps.cell import code_version
 from workbench.sweeps.experiment import Experiment, Method, OracleLoop
 from workbench.sweeps.results import Results
 from workbench.sweeps.store import write_whole
+from workbench.text import escape_html
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -147,13 +147,13 @@ def _page(
         "“Late” is the last tenth of a run.</p>",
         "<table><tr><th>statement</th><th>place</th><th>verdict</th></tr>",
         *(
-            f"<tr><td><a href='#{j.id}'>{j.id}</a></td><td>{escape(j.place)}</td><td>{_coloured(j.verdict)}</td></tr>"
+            f"<tr><td><a href='#{j.id}'>{j.id}</a></td><td>{escape_html(j.place)}</td><td>{_coloured(j.verdict)}</td></tr>"
             for j in judgements
         ),
         "</table>",
         *(_section(section, picture) for section, picture in zip(sections, pictures, strict=True)),
         "<h2>This run</h2><ul class='small'>",
-        *(f"<li>{escape(note)}</li>" for note in notes),
+        *(f"<li>{escape_html(note)}</li>" for note in notes),
         "</ul></body></html>\n",
     ]
     return "\n".join(part for part in parts if part)
@@ -175,9 +175,9 @@ def _section(section: Section, picture: bytes) -> str:
     )
     return "\n".join(
         [
-            f"<h2 id='{experiment.id}'>{experiment.place}. {escape(experiment.title)}</h2>",
-            f"<img alt='{escape(alt, quote=True)}' src='data:image/png;base64,{image}'>",
-            f"<p class='small'>{escape(caption(experiment))}</p>",
+            f"<h2 id='{experiment.id}'>{experiment.place}. {escape_html(experiment.title)}</h2>",
+            f"<img alt='{escape_html(alt)}' src='data:image/png;base64,{image}'>",
+            f"<p class='small'>{escape_html(caption(experiment))}</p>",
             *(_judged(judgement) for judgement in section.judgements),
         ]
     )
@@ -224,8 +224,8 @@ def _judged(judgement: Judgement) -> str:
     rows = "\n".join(_row(f, judgement.verdict_on(f)) for f in judgement.findings)
     return (
         f"<h3 id='{judgement.id}'>{judgement.id}: {_coloured(judgement.verdict)}</h3>"
-        f"<blockquote><p>{escape(judgement.statement)} <span "
-        f"class='small'>[{escape(judgement.place)}]</span></p></blockquote>"
+        f"<blockquote><p>{escape_html(judgement.statement)} <span "
+        f"class='small'>[{escape_html(judgement.place)}]</span></p></blockquote>"
         f"{_grid(judgement)}"
         "<table><tr><th>finding</th><th>reading</th><th>measured</th><th>effect</th><th>95% "
         "interval</th><th>criterion</th>"
@@ -238,7 +238,7 @@ def _grid(judgement: Judgement) -> str:
     """Each sentence under each reading, and all sentences together."""
     if judgement.readings == ("",) and len(judgement.sentences) == 1:
         return ""
-    head = "".join(f"<th>{escape(under) or 'verdict'}</th>" for under in judgement.readings)
+    head = "".join(f"<th>{escape_html(under) or 'verdict'}</th>" for under in judgement.readings)
     rows = []
     for name, sentence in (
         *((sentence, sentence) for sentence in judgement.sentences),
@@ -248,7 +248,7 @@ def _grid(judgement: Judgement) -> str:
             f"<td>{_coloured(judgement.verdict_under(under, sentence))}</td>"
             for under in judgement.readings
         )
-        rows.append(f"<tr><td>{escape(name)}</td>{''.join(cells)}</tr>")
+        rows.append(f"<tr><td>{escape_html(name)}</td>{''.join(cells)}</tr>")
     return f"<table><tr><th>sentence</th>{head}</tr>{''.join(rows)}</table>"
 
 
@@ -258,16 +258,16 @@ def _row(finding: Finding, verdict: str) -> str:
     if e.interval == "deterministic":
         interval = "no chance"
     return (
-        f"<tr><td>{escape(finding.what)}</td><td class='number'>{escape(finding.under)}</td>"
-        f"<td>{escape(finding.measured)}</td>"
+        f"<tr><td>{escape_html(finding.what)}</td><td class='number'>{escape_html(finding.under)}</td>"
+        f"<td>{escape_html(finding.measured)}</td>"
         f"<td class='number'>{e.effect:.3f}</td><td class='number'>{interval}</td>"
-        f"<td class='number'>{escape(finding.criterion)}</td><td>{_coloured(verdict)}</td></tr>"
+        f"<td class='number'>{escape_html(finding.criterion)}</td><td>{_coloured(verdict)}</td></tr>"
     )
 
 
 def _coloured(verdict: str) -> str:
     parts = verdict.split("; ")
     return "; ".join(
-        f"<span class='{'yes' if p.startswith('supported') else 'no'}'>{escape(p)}</span>"
+        f"<span class='{'yes' if p.startswith('supported') else 'no'}'>{escape_html(p)}</span>"
         for p in parts
     )

@@ -18,7 +18,8 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
-from workbench.errors import NotSolved, TooLarge, WorkbenchError
+from workbench.errors import NotSolved, TooLarge
+from workbench.extras import need
 from workbench.model.beliefs import BeliefGraph
 from workbench.model.memories import Memory
 from workbench.sufficiency.belief_product import Supports, places, possible_pairs
@@ -29,12 +30,7 @@ MOST_PAIRS = 50_000
 
 def decide_by_solver(graph: BeliefGraph, memory: Memory) -> dict[tuple[int, int, int], int] | None:
     """An f as {(m, o, a): w} by places, or None if z3 proves that there is none."""
-    try:
-        import z3
-    except ImportError:
-        raise WorkbenchError(
-            "this needs the package z3-solver: pip install 'memory-workbench[proofs]'"
-        ) from None
+    z3 = need("z3", "proofs")
     pairs = possible_pairs(graph, memory, MOST_PAIRS)
     if pairs is None:
         raise TooLarge(

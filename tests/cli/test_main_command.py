@@ -1,0 +1,61 @@
+"""The command as a new user meets it: versions, misspelt names, missing extras."""
+
+import importlib.metadata
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from workbench.cli.main import main
+
+ROOT = Path(__file__).parents[2]
+
+
+def told(capsys, *arguments: str) -> str:
+    """The error message of a command that fails."""
+    with pytest.raises(SystemExit) as end:
+        main(list(arguments))
+    assert end.value.code == 1
+    return capsys.readouterr().err
+
+
+def test_the_version(capsys):
+    with pytest.raises(SystemExit) as end:
+        main(["--version"])
+    assert end.value.code == 0
+    assert (
+        capsys.readouterr().out == f"workbench {importlib.metadata.version('memory-workbench')}\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "meant"),
+    [
+        (("show", "recall", "-m", "b1"), "B1"),
+        (("show", "recall", "-m", "OA 1"), "OA1"),
+        (("show", "recall", "-m", "oa(2)"), "OA2"),
+        (("show", "recall", "-m", "Nnoe"), "none"),
+        (("show", "t maze"), "t_maze"),
+        (("learn", "recall", "-l", "q-learning"), "qlearning"),
+        (("verify", "c5"), "C5"),
+        (("verify", "S4.gravty-bit"), "S4.gravity-bit"),
+        (("search", "oracle-stuk"), "oracle-stuck"),
+    ],
+)
+def test_a_misspelt_name_is_answered_with_the_one_that_was_meant(capsys, arguments, meant):
+    assert f"(did you mean {meant}?)" in told(capsys, *arguments)
+
+
+def test_without_z3_the_message_names_the_command_of_the_readme():
+    """No traceback; the README installs the extra `proofs` with the same words."""
+    code = (
+        "import sys; sys.modules['z3'] = None\n"
+        "from workbench.cli.main import main; main(['verify', 'C5', '-j', '1'])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
+    command = "pip install -e '.[proofs]'"
+    assert command in done.stderr
+    assert command.removeprefix("pip install ") in (ROOT / "README.md").read_text()

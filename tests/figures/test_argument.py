@@ -1,0 +1,37 @@
+"""Figures that are given something else than a result say which call makes one."""
+
+import re
+
+import pytest
+
+from pomdps import recall
+from workbench import augment, figures, uniform
+from workbench.errors import WrongType
+
+E = augment(recall(), "OA1")
+
+
+@pytest.mark.parametrize(
+    ("figure", "call"),
+    [
+        (figures.belief_graph, "reachable_beliefs(P)"),
+        (figures.lambda_sweep, "sweep_lambda(E, pi)"),
+        (figures.memory_diagram, "transition_diagram(E, pi, shortcuts(E, pi))"),
+        (figures.policy_flow, "policy_slice(E, pi, x, y)"),
+        (figures.policy_table, "uniform(E)"),
+        (figures.q_table, "evaluate(E, pi) or td_values(E, pi)"),
+        (figures.learning_curves, "learn(E, learner)"),
+        (figures.oracle_values, "improve(E, pi)"),
+        (lambda x: figures.grid_policy(x, None), "evaluate(E, pi)"),
+    ],
+)
+def test_a_pomdp_is_no_result(figure, call):
+    with pytest.raises(WrongType, match=re.escape(call)):
+        figure(E)
+
+
+def test_a_policy_is_no_evaluation():
+    with pytest.raises(WrongType, match=r"q_table draws what evaluate\(E, pi\)"):
+        figures.q_table(uniform(E))
+    with pytest.raises(WrongType, match="improve"):
+        figures.oracle_values({"OA1": E})

@@ -1,0 +1,147 @@
+"""Nothing that comes from a file or a caller becomes markup: names, labels, notes, facts."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from html.parser import HTMLParser
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from workbench import POMDP, Policy, augment, evaluate, td_values, uniform
+from workbench.explorer.export import ExplorerEntry
+from workbench.explorer.html_page import explorer_page
+from workbench.lab.find import Find
+from workbench.lab.gallery import GalleryEntry, Gone, find_json
+from workbench.lab.gallery_page import gallery_page
+from workbench.lab.statements import Verdict
+from workbench.model.table import Vector
+
+EVIL = "<img src=x onerror=alert(1)>"
+
+hostile = st.sampled_from(
+    [
+        EVIL,
+        "</script><script>alert(2)</script>",
+        "'><svg onload=alert(3)>",
+        '" onmouseover="alert(4)',
+        "&lt;b&gt;",
+        "<!--",
+        "]]>",
+        "</title></table><h1>",
+    ]
+)
+
+
+class Tags(HTMLParser):
+    """Every tag and attribute of a document."""
+
+    def __init__(self, text: str):
+        super().__init__()
+        self.found: list[tuple[str, tuple[str, ...]]] = []
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag, attrs):
+        self.found.append((tag, tuple(sorted(name for name, _ in attrs))))
+
+    handle_startendtag = handle_starttag
+
+
+def task(name: str, s: str, o: str, a: str) -> POMDP:
+    """Two guesses in a row, so that it is a sequence task, with any words for labels."""
+    other = a + "2"
+    return POMDP.from_functions(
+        name=name,
+        A=[a, other],
+        p=lambda x, y: {((x, y), 0): 1} if x == s else {("end", Fraction(int(y == a))): 1},
+        omega=lambda x: {o: 1},
+        mu={s: 1},
+        gamma=1,
+        terminal={"end"},
+    )
+
+
+def pages(P: POMDP, word: str) -> dict[str, str]:
+    """All HTML that the package makes of a task and of words that come with it."""
+    import ipywidgets  # noqa: F401
+
+    from workbench.explorer import widgets
+
+    E = augment(P, "OA1")
+    pi = uniform(E)
+    find = Find(P, Gone(word), Verdict(True, {word: word}), {"space": {word: word}, word: word})
+    record = find_json(find)
+    found = {
+        "task": P._repr_html_(),
+        "augmented": E._repr_html_(),
+        "policy": pi._repr_html_(),
+        "evaluation": evaluate(E, pi)._repr_html_(),
+        "td": td_values(E, pi)._repr_html_(),
+        "vector": Vector(evaluate(E, pi).v.raw, E.S, title=word)._repr_html_(),
+        "find": find._repr_html_(),
+        "gallery": gallery_page([GalleryEntry(word, find, record)], word),
+        "explorer": explorer_page([ExplorerEntry("id", P, word, word)], [[Fraction(0)] * 2] * 2),
+        "stepper": widgets.episode_stepper(P, "OA1").text.value,
+        "loop": widgets.oracle_explorer(P, "OA", 1).text.value,
+        "td explorer": widgets.td_explorer(P, "OA", 1).text.value,
+    }
+    return found
+
+
+HARMLESS = task("name", "s", "o", "a")
+
+
+@pytest.fixture(scope="module")
+def plain():
+    pytest.importorskip("ipywidgets", reason="the extra `notebooks` is not installed")
+    return {where: Tags(text).found for where, text in pages(HARMLESS, "word").items()}
+
+
+@settings(max_examples=6)
+@given(word=hostile, name=hostile, s=hostile, o=hostile, a=hostile)
+def test_hostile_words_add_no_tag_and_no_attribute(plain, word, name, s, o, a):
+    for where, text in pages(task(name, s, o, a), word).items():
+        assert Tags(text).found == plain[where], where
+
+
+def test_notes_are_escaped():
+    loop = POMDP.from_functions(
+        name="n",
+        A=["go", "stay"],
+        p=lambda s, a: {("end", 1): 1} if a == "go" else {(s, 0): 1},
+        omega=lambda s: {"o": 1},
+        mu={EVIL: 1},
+        gamma=Fraction(1, 2),
+        terminal={"end"},
+    )
+    found = evaluate(loop, Policy.deterministic(loop, {"o": "stay"}))
+    assert EVIL in found.note  # else this test would say nothing
+    assert EVIL not in found._repr_html_()
+
+
+def test_the_ledgers_page_escapes_everything(tmp_path):
+    pytest.importorskip("z3", reason="the extra `proofs` is not installed")
+    from dataclasses import replace
+
+    from proofs.ledger import load, run
+    from proofs.report import write_html
+
+    entry = run(load()["S5.oa1-encodes"])
+    path = tmp_path / "ledger.html"
+    shapes = []
+    for word in ("word", EVIL):
+        spoilt = replace(
+            entry,
+            id=word,
+            place=word,
+            statement=word,
+            evidence=word,
+            argument=word,
+            twins=tuple((word, word) for _ in entry.twins),
+            corrected_by=word,
+        )
+        write_html([spoilt], path)
+        shapes.append(Tags(path.read_text()).found)
+    assert shapes[0] == shapes[1]
