@@ -20,6 +20,8 @@ _HOMES = {
     "simulate": "workbench.model.simulate",
     "td_values": "workbench.evaluation.td",
     "lambda_discrepancy": "workbench.evaluation.td",
+    "discrepancy_loss": "workbench.evaluation.td",
+    "gradient": "workbench.evaluation.gradient",
     "shortcuts": "workbench.evaluation.shortcuts",
     "improve": "workbench.improvement.improve",
     "best_history": "workbench.optima.best_history",

@@ -14,7 +14,7 @@ from reference import expected_visits, q_values, value_function
 from strategies import families, policies, pomdps
 
 from pomdps import gravity, recall, recall4
-from workbench import POMDP, Policy, augment, evaluate, simulate, uniform
+from workbench import POMDP, Policy, augment, evaluate, simulate, td_values, uniform
 from workbench.errors import (
     NeverEnds,
     NotExact,
@@ -455,3 +455,54 @@ def test_a_task_that_never_pays_has_values_of_zero_and_no_warning():
     assert found.value == 0
     assert math.isinf(found.q_error[((("o", 1),), "o"), (1, "keep")])
     assert found.q_error[((None,), "o"), (1, "keep")] < 1e-12
+
+
+# ---------------------------------------------------------------------- traps
+
+
+@given(
+    st.integers(0, 10**6),
+    st.sampled_from([F(1, 2), F(1), sympy.Symbol("g")]),
+    st.sampled_from(["visits", "discounted", "stationary"]),
+    st.sampled_from(["uniform", "stay", "symbol"]),
+)
+@settings(max_examples=25)
+def test_states_that_absorb_without_being_terminal_are_valued_or_refused(
+    seed, gamma, weights, kind
+):
+    """A trap, and staying in a dark room, visited or not: a number, undefined, or `NeverEnds`."""
+    Q = POMDP.random(seed, states=4, observations=2, actions=2, ending=F(0), emissions=1)
+    traps = {s for s in range(4) if (seed >> s) % 3 == 0}
+
+    def p(s, a):
+        if s in traps or (a == 0 and s == 3):
+            return {(s, 1): 1}
+        return {(t if t != 2 else "end", r): x for (t, r), x in Q.p(s, a).items()}
+
+    P = POMDP.from_functions(
+        name="traps",
+        A=[0, 1],
+        S=[*range(4), "end"],
+        p=p,
+        omega=Q.omega,
+        mu={0: 1},
+        gamma=gamma,
+        terminal={"end"},
+    )
+    x = sympy.Symbol("x")
+    pi = {
+        "uniform": uniform(P),
+        "stay": Policy.deterministic(P, {}, otherwise=0),
+        "symbol": Policy.from_mapping(P, {o: {0: x, 1: 1 - x} for o in P.O}),
+    }[kind]
+    for how in ({}, {"n": 1}, {"n": 3}, {"lam": F(1, 2)}, {"lam": 1}):
+        for exact in (True, False):
+            try:
+                if how:
+                    found = td_values(P, pi, exact=exact, weights=weights, **how)
+                else:
+                    found = evaluate(P, pi, exact=exact, weights=weights)
+            except NeverEnds:
+                assert gamma == 1
+            else:
+                assert found.q.raw.shape == (len(P.O), 2)

@@ -17,7 +17,7 @@ from pomdps import gravity, load_unload, recall, recall4, recall_variant
 from workbench import POMDP, Policy, augment, evaluate, uniform
 from workbench.errors import NeverEnds, NotExact, WorkbenchError, WrongType
 from workbench.evaluation import td_targets
-from workbench.evaluation.td import lambda_discrepancy, td_values
+from workbench.evaluation.td import discrepancy_loss, lambda_discrepancy, td_values
 
 EMPTY, ONE, TWO, THREE = (((cell,), "o") for cell in (None, ("o", 1), ("o", 2), ("o", 3)))
 GAMMA = sympy.Symbol("gamma", positive=True)
@@ -374,3 +374,26 @@ def test_results_print_with_labels():
     assert "TD(1/2)" in repr(td_values(E, blue(E), lam=HALF))
     assert td_values(E, blue(E)).to_frame().shape == (4, 6)
     assert "<table>" in td_values(E, blue(E))._repr_html_()
+
+
+@given(pomdps(most_states=3), st.data())
+def test_the_published_loss_weighs_observations_alike(P, data):
+    pi = data.draw(policies(P))
+    zero, one = (td_values(P, pi, lam=x, exact=True, weights="discounted") for x in (0, 1))
+    met = [o for o in P.O if one.reached[o]]
+    by_hand = sum(
+        Fraction(1, len(met)) * pi[o, a] * (one.q[o, a] - zero.q[o, a]) ** 2
+        for o in met
+        for a in P.A
+        if pi[o, a]
+    )
+    assert discrepancy_loss(P, pi, exact=True) == by_hand
+    assert discrepancy_loss(P, pi) == pytest.approx(float(by_hand), abs=1e-10)
+    ours = lambda_discrepancy(P, pi, weights="discounted")
+    assert discrepancy_loss(P, pi, alpha=0) == pytest.approx(ours**2, abs=1e-10)
+
+
+def test_a_mixture_of_weights_lies_between_them():
+    P = recall()
+    with pytest.raises(WorkbenchError, match="alpha must lie in"):
+        discrepancy_loss(P, uniform(P), alpha=2)

@@ -63,6 +63,8 @@ class Evaluation:
     value : the expected return from mu.
     v : `v[s]`; q_state : `q_state[s, a]`.
     visits : `visits[s]`, in the sense of `weights`.
+    o_visits : `o_visits[o]`, the weight d(o) = sum_s visits(s) omega(o|s) of each observation, over
+        the states that are not terminal; infinite (None when exact) where visits are.
     s_given_o : `s_given_o[o, s]`.
     q : `q[o, a]`; v_given_o : `v_given_o[o]` = sum_a pi(a|o) q[o, a].
     reached : `reached[o]`, whether o is seen in a state that is not terminal.
@@ -82,6 +84,7 @@ class Evaluation:
     v: Vector
     q_state: Table
     visits: Vector
+    o_visits: Vector
     s_given_o: Conditional
     q: Table
     v_given_o: Vector
@@ -145,7 +148,7 @@ def evaluate(P: POMDP, pi: Policy, exact: bool = False, weights: str = "visits")
     )
     v, undefined, solved = state_values(chain)
     d, visited = occupancy(chain, weights)
-    share, _, reached = given_observation(D, d.x, visited)
+    share, total, reached = given_observation(D, d.x, visited)
     if isinstance(chain, FloatChain):
         q_state, q_state_error = action_values_with_bounds(D, v, undefined, solved.error)
         q = observation_values(D, share, q_state)
@@ -174,6 +177,7 @@ def evaluate(P: POMDP, pi: Policy, exact: bool = False, weights: str = "visits")
         v=Vector(v, P.S, shown, "v"),
         q_state=Table(q_state, P.S, P.A, shown, "q(s, a)"),
         visits=Vector(d.x, P.S, shown, weights),
+        o_visits=Vector(_endless_marked(field, total, share, D, reached), P.O, shown, "d(o)"),
         s_given_o=Conditional(share, D.entry_s, D.entry_o, P.S, P.O, shown),
         q=Table(q, P.O, P.A, shown, "q(o, a)"),
         v_given_o=Vector(v_given_o, P.O, shown, "v(o)"),
@@ -197,6 +201,23 @@ def check_arguments(P: Any, pi: Any, weights: str) -> None:
     if weights not in WEIGHTS:
         raise WorkbenchError(f"weights must be one of {', '.join(WEIGHTS)}, not {weights!r}")
     pi.fits(P)
+
+
+def _endless_marked(
+    field: Field,
+    total: NDArray[Any],
+    share: NDArray[Any],
+    D: Dynamics,
+    reached: NDArray[np.bool_],
+) -> NDArray[Any]:
+    """The weights of the observations, marked where they are infinite: reached, without a share."""
+    lacking = np.zeros(len(total), dtype=bool)
+    lacking[D.entry_o[~known(share)]] = True
+    lacking &= reached
+    if lacking.any():
+        total = total.copy()
+        total[lacking] = None if field.is_exact else np.inf
+    return total
 
 
 def _shown(field: Field) -> Field | None:

@@ -32,6 +32,7 @@ probability an observation that is never visited.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -172,13 +173,62 @@ def lambda_discrepancy(
     """
     if norm not in (1, 2, np.inf):
         raise WorkbenchError(f"norm must be 1, 2 or inf, not {norm!r}")
+    return _norm(_gap(P, pi, lam, exact, weights, None), norm)
+
+
+def discrepancy_loss(
+    P: POMDP,
+    pi: Policy,
+    lam: tuple[Number, Number] = (0, 1),
+    alpha: Number = 1,
+    exact: bool = False,
+    weights: str = "discounted",
+) -> Number:
+    """The lambda-discrepancy as Allen et al. (NeurIPS 2024, "Mitigating partial observability in
+    sequential decision processes via the lambda discrepancy") minimise it: the square of a norm
+    that weighs observations alike.
+
+        sum_o rho(o) sum_a pi(a|o) (q_lam1(o,a) - q_lam0(o,a))^2,
+        rho(o) = alpha / (number of observations that are met) + (1 - alpha) share(o)
+
+    Their analytical code takes alpha = 1 and discounted occupancies, both in P(s|o) and in share,
+    which are the defaults here. alpha = 0 gives the square of `lambda_discrepancy` with norm 2 and
+    the same weights.
+
+    >>> from workbench.model.pomdp import POMDP
+    >>> from workbench.model.policy import uniform
+    >>> P = POMDP.from_functions(name="count", A=["go"], p=lambda s, a: {(s + 1, s): 1}, omega=lambda s: {"o": 1},
+    ...                          mu={0: 1}, gamma=1, terminal={3})
+    >>> discrepancy_loss(P, uniform(P), exact=True)
+    Fraction(1, 9)
+    """
+    alpha = number(alpha)
+    if not is_symbolic(alpha) and not 0 <= alpha <= 1:
+        raise WorkbenchError(f"alpha must lie in [0, 1], not {alpha}")
+    root = _norm(_gap(P, pi, lam, exact, weights, alpha), 2)
+    return root**2 if isinstance(root, float) else number(sympy.sympify(root) ** 2)
+
+
+def _gap(
+    P: POMDP,
+    pi: Policy,
+    lam: tuple[Number, Number],
+    exact: bool,
+    weights: str,
+    alpha: Number | None,
+) -> list[tuple[Any, Any, Any]]:
+    """For each pair (o, a) that pi meets its weight and the values at both lambdas."""
     one, other = (td_values(P, pi, lam=x, exact=exact, weights=weights) for x in lam)
+    met = int(one.reached.raw.sum())
     gap = []
     for i in np.flatnonzero(one.reached.raw).tolist():
         for j in range(len(P.A)):
             if pi.prob[i, j] != 0:
                 o, a = P.O[i], P.A[j]
                 share = one.share[o]
+                if alpha is not None and share is not None:
+                    even = Fraction(1, met) if exact or is_symbolic(share) else 1 / met
+                    share = alpha * even + (1 - alpha) * share
                 gap.append(
                     (share if share is None else share * pi.prob[i, j], one.q[o, a], other.q[o, a])
                 )
@@ -189,7 +239,7 @@ def lambda_discrepancy(
             f"where the policy goes, since it never ends; pass weights={others[0]!r}"
             + (f" or {others[1]!r}" if len(others) > 1 else "")
         )
-    return _norm(gap, norm)
+    return gap
 
 
 def _norm(gap: list[tuple[Any, Any, Any]], norm: float) -> Number:

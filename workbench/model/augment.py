@@ -25,6 +25,7 @@ from workbench.model.memories import Family, IndexRule, Memory, attach, check_di
 from workbench.model.numbers import Number, Numbers, frozen
 from workbench.model.origin import Origin
 from workbench.model.pomdp import POMDP, Distribution, Emissions, StateSet, Transitions
+from workbench.model.room import free_bytes
 from workbench.model.rows import own_rows
 from workbench.model.space import Bits, Label, Product, Space, Subset
 from workbench.model.walk_kernels import (
@@ -40,6 +41,8 @@ _DENSE_CODES = 1 << 28
 nothing), then in a map."""
 
 _MOST_OUTCOMES = 1 << 31
+_BYTES_FOR_AN_OUTCOME = 64
+"""What an outcome of the product takes while it is built, its share of rows and states included."""
 
 
 class _Joint(Product):
@@ -189,6 +192,19 @@ def _observed(parent: Product, places: NDArray[np.int64]) -> tuple[Subset, NDArr
     return Subset(parent, distinct[order]), rank[inverse.ravel()]
 
 
+def _most_outcomes() -> int:
+    """How many outcomes of a product fit into the memory that is left."""
+    return min(_MOST_OUTCOMES, free_bytes() // _BYTES_FOR_AN_OUTCOME)
+
+
+def _too_large(P: POMDP, memory: Memory, states: int, outcomes: int) -> TooLarge:
+    room = free_bytes() / 2**30
+    return TooLarge(
+        f"{P.name}×{memory.name} has more than {states:,} states and {outcomes:,} outcomes, for "
+        f"which {room:.1f} GB of free memory are not enough; take a smaller memory"
+    )
+
+
 # ---------------------------------------------------------------------- the compiled walk
 
 
@@ -217,12 +233,10 @@ def _walk_compiled(
         seen: Any = np.zeros(len(P.omega.o) * nM, dtype=np.int32)
     else:
         seen = empty_map()
-    codes, outcomes = discover_states(seen, starts, tables)
-    if outcomes > _MOST_OUTCOMES:
-        raise TooLarge(
-            f"{P.name}×{memory.name} has {len(codes):,} states and {outcomes:,} outcomes; take a "
-            "smaller memory"
-        )
+    most = _most_outcomes()
+    codes, outcomes = discover_states(seen, starts, tables, most)
+    if outcomes > most:
+        raise _too_large(P, memory, len(codes), outcomes)
     row_ptr = np.empty(len(codes) * len(P.A) * nW + 1, dtype=np.int64)
     s_next, k, e = (np.empty(outcomes, dtype=np.int32) for _ in range(3))
     fill_product_rows(seen, codes, row_ptr, s_next, k, e, tables)
@@ -254,6 +268,7 @@ def _walk_python(P: POMDP, memory: Memory, starts: NDArray[np.int64]) -> tuple[A
             gamma_rows[key] = [(memory.M.index(m_next), x) for m_next, x in found.items() if x != 0]
         return gamma_rows[key]
 
+    most = _most_outcomes()
     codes = starts.tolist()
     places = {code: i for i, code in enumerate(codes)}
     row_ptr, s_next_out, k_out, e_out, prob_out = [0], [], [], [], []
@@ -277,6 +292,8 @@ def _walk_python(P: POMDP, memory: Memory, starts: NDArray[np.int64]) -> tuple[A
                             e_out.append(e_next)
                             prob_out.append(x)
                 row_ptr.append(len(k_out))
+        if len(k_out) > most:
+            raise _too_large(P, memory, len(codes), len(k_out))
     s_next_array, k_array, e_array = (
         np.array(x, dtype=np.int32) for x in (s_next_out, k_out, e_out)
     )

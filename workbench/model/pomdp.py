@@ -28,6 +28,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -252,6 +253,48 @@ class POMDP:
         from workbench.model.build import from_arrays
 
         return from_arrays(cls, **arrays)
+
+    @classmethod
+    def random(
+        cls,
+        seed: int,
+        states: int = 5,
+        observations: int = 3,
+        actions: int = 2,
+        gamma: Number = Fraction(9, 10),
+        ending: Number = Fraction(1, 5),
+        successors: int = 3,
+        emissions: int = 1,
+        rewards: tuple[int, int] = (-2, 3),
+    ) -> POMDP:
+        """A random POMDP in fractions, for experiments and tests; one seed, one model.
+
+        Parameters
+        ----------
+        seed : of the random numbers.
+        states, observations, actions : how many; a terminal state comes on top.
+        gamma : the discount factor.
+        ending : the probability that an episode ends at a step, whatever is done.
+        successors, emissions : at most so many for each (s, a), and for each s.
+        rewards : the smallest and the largest; they are whole numbers.
+
+        >>> POMDP.random(0)
+        POMDP random 0: 6 states (1 terminal), 3 observations, 2 actions, 31 outcomes, gamma 9/10
+        """
+        from workbench.model.random_pomdp import draw_pomdp
+
+        return draw_pomdp(
+            cls,
+            seed,
+            states,
+            observations,
+            actions,
+            gamma,
+            ending,
+            successors,
+            emissions,
+            rewards,
+        )
 
     def to_arrays(self, sparse: bool = False) -> dict[str, Any]:
         """Keywords that `POMDP.from_arrays` turns back into this model; p is joint over (s', r)."""

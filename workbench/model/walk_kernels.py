@@ -72,9 +72,12 @@ def _m_next(tables, m, w, o, a):
 
 
 @compile_kernel
-def discover_states(seen, starts, tables):
+def discover_states(seen, starts, tables, most):
     """The codes of all states that can be met from some, in the order of a breadth-first walk; and
-    how many outcomes their rows have. `seen` is filled with places, from 1."""
+    how many outcomes their rows have. `seen` is filled with places, from 1.
+
+    The walk stops once there are more than `most` outcomes.
+    """
     nA, nW, nM = tables.nA, tables.nW, tables.nM
     p_ptr, p_next, o_ptr = tables.p_ptr, tables.p_next, tables.o_ptr
     codes = np.empty(max(1024, 2 * len(starts)), dtype=np.int64)
@@ -85,7 +88,7 @@ def discover_states(seen, starts, tables):
         seen[code] = n  # places from 1: 0 means not seen
     outcomes = 0
     i = 0
-    while i < n:
+    while i < n and outcomes <= most:
         code = codes[i]
         i += 1
         e = code // nM

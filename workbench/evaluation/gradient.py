@@ -1,0 +1,47 @@
+"""The gradient of a policy's value with respect to its own probabilities.
+
+    J(pi)                = sum_s mu(s) v_pi(s)
+    d J / d pi(a|o)      = sum_s d(s) omega(o|s) q_pi(s,a),      d = mu + gamma P_pi^T d
+
+each pi(a|o) taken as a variable of its own (Sutton et al. 2000, with rows of pi as parameters).
+Along a direction in which rows keep summing to one it is the derivative of the value: towards
+another policy pi', sum_{o,a} (pi'(a|o) - pi(a|o)) dJ/dpi(a|o). It is d(o) q_pi(o,a) with the
+weights of "discounted", and 0 where o is never seen.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from workbench.evaluation.evaluate import evaluate
+from workbench.evaluation.fields import FLOATS, exact_field
+from workbench.evaluation.visits import known
+from workbench.model.policy import Policy
+from workbench.model.pomdp import POMDP
+from workbench.model.table import Table
+
+
+def gradient(P: POMDP, pi: Policy, exact: bool = False) -> Table:
+    """dJ/dpi(a|o) for each `[o, a]`.
+
+    Parameters
+    ----------
+    P : the POMDP, augmented or not.
+    pi : a policy for it.
+    exact : rationals instead of floats; symbols anywhere give rational functions in any case.
+
+    >>> from workbench.model.policy import uniform
+    >>> P = POMDP.from_functions(name="two coins", A=[0, 1], p=lambda s, a: {(s + 1, a): 1}, omega=lambda s: {"o": 1},
+    ...                          mu={0: 1}, gamma=1, terminal={2})
+    >>> gradient(P, uniform(P), exact=True)["o", 1]
+    Fraction(5, 2)
+    """
+    found = evaluate(P, pi, exact=exact, weights="discounted")
+    q, reached = found.q.raw, found.reached.raw[:, None]
+    weight = np.repeat(found.o_visits.raw[:, None], q.shape[1], axis=1)
+    field = exact_field(P.symbols | pi.prob.symbols) if q.dtype == object else FLOATS
+    slope = field.zeros(q.shape)
+    slope[~known(q) & reached] = field.undefined(1)[0]
+    defined = known(q) & reached
+    slope[defined] = weight[defined] * q[defined]
+    return Table(slope, P.O, P.A, field if field.is_exact else None, "dJ/dpi(a|o)")

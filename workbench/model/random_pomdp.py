@@ -1,0 +1,82 @@
+"""Random exact POMDPs: every probability a small fraction, every episode with an end.
+
+From each pair (s, a) an episode ends with probability `ending`; otherwise one of a few successors
+follows, with weights drawn from 1, ..., 4 and a reward drawn for each. Observations are drawn for
+each state in the same way.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from workbench.errors import WorkbenchError
+from workbench.model.numbers import Number, is_symbolic, number
+
+if TYPE_CHECKING:
+    from workbench.model.pomdp import POMDP
+
+END = "end"
+_HEAVIEST = 4
+
+
+def draw_pomdp(
+    cls: type[POMDP],
+    seed: int,
+    states: int,
+    observations: int,
+    actions: int,
+    gamma: Number,
+    ending: Number,
+    successors: int,
+    emissions: int,
+    rewards: tuple[int, int],
+) -> POMDP:
+    """`POMDP.random`."""
+    sizes = {
+        "states": states,
+        "observations": observations,
+        "actions": actions,
+        "successors": successors,
+        "emissions": emissions,
+    }
+    for what, size in sizes.items():
+        if size < 1:
+            raise WorkbenchError(f"a random POMDP needs at least one of {what}, not {size}")
+    ending = number(ending)
+    if not is_symbolic(ending) and not 0 <= ending <= 1:
+        raise WorkbenchError(f"ending is a probability, not {ending}")
+    low, high = rewards
+    if low > high:
+        raise WorkbenchError(f"rewards lie between two numbers in order, not in {rewards}")
+    rng = np.random.default_rng(seed)
+
+    def draw(size: int, most: int) -> dict[int, Fraction]:
+        chosen = rng.choice(size, size=int(rng.integers(1, min(size, most) + 1)), replace=False)
+        weights = rng.integers(1, _HEAVIEST + 1, size=len(chosen)).tolist()
+        return {int(i): Fraction(w, sum(weights)) for i, w in zip(chosen, weights, strict=True)}
+
+    p: dict[tuple[int, int], dict[tuple[int | str, int], Number]] = {}
+    omega = {}
+    for s in range(states):
+        omega[s] = draw(observations, emissions)
+        for a in range(actions):
+            goes_on = draw(states, successors)
+            p[s, a] = {
+                (t, int(rng.integers(low, high + 1))): x * (1 - ending) for t, x in goes_on.items()
+            }
+            p[s, a][END, int(rng.integers(low, high + 1))] = ending
+    start = draw(states, 2)
+    return cls.from_functions(
+        name=f"random {seed}",
+        S=[*range(states), END],
+        O=range(observations),
+        A=range(actions),
+        p=lambda s, a: p[s, a],
+        omega=lambda s: {0: 1} if s == END else omega[s],
+        mu=start,
+        gamma=gamma,
+        terminal={END},
+    )
