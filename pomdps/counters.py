@@ -53,12 +53,18 @@ def periodic_counter(n: int = 60, gamma: Number = Fraction(9, 10)) -> POMDP:
     source="Allen et al. 2024",
     known={"states": 13, "observations": 6, "actions": 2, "best": Fraction(81, 100)},
 )
-def parity_check(gamma: Number = Fraction(9, 10)) -> POMDP:
+def parity_check(gamma: Number = Fraction(9, 10), zero: Number = _HALF) -> POMDP:
     """The parity check: no TD(lambda) differs from another on it, whatever the policy.
+
+    Parameters
+    ----------
+    zero : the probability that a coin shows 0; with another than 1/2 the coins are not fair.
 
     >>> parity_check()
     POMDP parity check: 13 states (1 terminal), 6 observations, 2 actions, 24 outcomes, gamma 9/10
     """
+
+    side = (zero, 1 - zero)
 
     def p(s: tuple[int, int, int], a: str) -> dict[tuple[object, int], int]:
         step, first, second = s
@@ -78,7 +84,10 @@ def parity_check(gamma: Number = Fraction(9, 10)) -> POMDP:
         A=("up", "down"),
         p=p,
         omega=omega,
-        mu={(0, *coins): Fraction(1, 4) for coins in product((0, 1), repeat=2)},
+        mu={
+            (0, first, second): side[first] * side[second]
+            for first, second in product((0, 1), repeat=2)
+        },
         gamma=gamma,
         terminal={"end"},
     )

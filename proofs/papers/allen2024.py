@@ -1,0 +1,84 @@
+"""Allen et al. 2024: the lambda-discrepancy, and a task on which it sees nothing.
+
+The parity check shows two coins one after the other and then asks whether they agree. TD(lambda)
+values are the same for every lambda and every policy, though the task cannot be solved without
+memory and can with one bit: a discrepancy of zero does not mean that no memory is needed.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import sympy
+
+from pomdps import parity_check
+from proofs.ledger import Evidence, Proof, claim, machine, proved
+from proofs.ledger.prose import text
+from proofs.papers.paper import Paper
+from workbench import POMDP, Policy, augment, best_history, best_memoryless, td_values
+from workbench.model.numbers import Number
+
+PAPER = Paper(
+    "allen2024",
+    "Allen, Kirtland, Tao et al.",
+    "Mitigating partial observability in sequential decision processes via the lambda discrepancy",
+    2024,
+    "read",
+)
+
+
+def any_policy(P: POMDP) -> Policy:
+    """The policy whose probability of `up` is a symbol at every observation."""
+    rows = {}
+    for i, o in enumerate(P.O):
+        if P.decides[i]:
+            x = sympy.Symbol(f"x{i}")
+            rows[o] = {"up": x, "down": 1 - x}
+    return Policy.from_mapping(P, rows)
+
+
+@claim(
+    "P.allen2024.parity",
+    place=PAPER.place,
+    statement="On the parity check TD(0) and Monte Carlo values agree for every policy, so the "
+    "lambda-discrepancy is zero identically; yet the best memoryless policy is worth 0, and with "
+    "one bit 81/100, the best value of any history.",
+    verdict="proved",
+    steps=(
+        machine("same", "q_TD(0) = q_pi as rational functions of the policy's probabilities"),
+        machine("none", "no deterministic memoryless policy is worth more than 0"),
+        machine("bit", "with one bit the best is the best value of all histories"),
+    ),
+)
+def parity(
+    proof: Proof, zero: Number = Fraction(1, 2), memory: str = "none", bit: str = "B1"
+) -> Evidence:
+    """`zero`: how often a coin shows 0 where TD is compared; `memory`, `bit`: what the agent has."""
+    tossed = parity_check(zero=zero)
+    pi = any_policy(tossed)
+    low, high = td_values(tossed, pi, lam=0), td_values(tossed, pi, lam=1)
+    different = [
+        (o, a)
+        for o in tossed.O
+        for a in tossed.A
+        if low.q[o, a] is not None and sympy.cancel(low.q[o, a] - high.q[o, a]) != 0
+    ]
+    proof.step("same", different or None)
+    P = parity_check()
+    without = best_memoryless(augment(P, memory), exact=True)
+    proof.step("none", None if without.value == 0 else f"{memory}: worth {without.value}")
+    best, one = best_history(P).value, best_memoryless(augment(P, bit), exact=True).value
+    proof.step("bit", None if one == best else f"{bit}: worth {one}, histories {best}")
+    return proved(
+        "an identity in the policy; 0 against 81/100",
+        text(
+            "Before the junction neither reward nor what is seen next depends on what is done, and "
+            "at the junction the coins agree with probability 1/2 whatever was seen last: v is 0 "
+            "everywhere, bootstrapped or not."
+        ),
+    )
+
+
+parity.twin("coins that show 0 two times out of three", guards="same", zero=Fraction(2, 3))
+parity.twin("with O1", guards="none", memory="O1")
+parity.twin("K1 for the bit", guards="bit", bit="K1")
