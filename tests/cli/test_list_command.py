@@ -113,8 +113,16 @@ def test_an_unknown_section_is_named_with_those_that_exist():
 def test_listing_tasks_memories_learners_and_figures_loads_nothing_heavy():
     code = (
         "import sys; from workbench.cli.catalogue import SECTIONS; "
-        "[section() for name, section in SECTIONS.items() if name != 'claims']; "
+        "[section() for name, section in SECTIONS.items() if name not in ('claims', 'papers')]; "
         "print(sorted({'numba', 'scipy', 'pandas', 'matplotlib', 'proofs'} & set(sys.modules)))"
     )
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert shown.stdout.strip() == "[]"
+
+
+def test_papers_are_listed_with_how_their_numbers_are_known():
+    lines = {line.name: line for line in catalogue.papers()}
+    assert lines["littman1994"].word == "quoted"
+    assert lines["allen2024"].text.startswith("Allen, Kirtland, Tao et al. 2024: Mitigating")
+    years = [line.text.split(":")[0][-4:] for line in catalogue.papers()]
+    assert years == sorted(years)

@@ -1,4 +1,4 @@
-"""What there is, one line each: tasks, memories, learners, figures, claims.
+"""What there is, one line each: tasks, memories, learners, figures, claims, papers.
 
 The lines are those of the records themselves.
 """
@@ -73,11 +73,24 @@ def claims() -> list[CatalogueLine]:
     return [CatalogueLine(id, claim.documented, claim.statement) for id, claim in load().items()]
 
 
+def papers() -> list[CatalogueLine]:
+    """The other papers whose results are run again; the word says how their numbers are known."""
+    from proofs.ledger import load
+    from proofs.papers import PAPERS
+
+    load()
+    return [
+        CatalogueLine(paper.key, paper.known_by, f"{paper.authors} {paper.year}: {paper.title}")
+        for paper in sorted(PAPERS.values(), key=lambda paper: paper.year)
+    ]
+
+
 SECTIONS: dict[str, Callable[[], list[CatalogueLine]]] = {
     "tasks": tasks,
     "memories": memories,
     "learners": learners,
     "figures": figures,
     "claims": claims,
+    "papers": papers,
 }
 """Everything that can be listed."""

@@ -13,11 +13,13 @@ def list_command(
     what: Annotated[
         list[str] | None,
         typer.Argument(
-            help="tasks, memories, learners, figures, claims.", metavar="WHAT", show_default="all"
+            help="tasks, memories, learners, figures, claims, papers.",
+            metavar="WHAT",
+            show_default="all",
         ),
     ] = None,
 ) -> None:
-    """List tasks, memories, learners, figures and claims, each with what it is.
+    """List tasks, memories, learners, figures, claims and papers, each with what it is.
 
     Example: workbench list tasks memories
     """

@@ -13,6 +13,10 @@ def verify_command(
         list[str] | None,
         typer.Argument(help="Claims to verify, such as C5 A4.bk; all if none is named."),
     ] = None,
+    paper: Annotated[
+        str | None,
+        typer.Option(metavar="KEY", help="Only the claims of another paper, such as littman1994."),
+    ] = None,
     verbose: Annotated[
         bool, typer.Option("--verbose", "-v", help="Show the whole argument of each claim.")
     ] = False,
@@ -64,6 +68,8 @@ def verify_command(
                 "shows them all"
             )
     chosen = list(ids or [name for name, one in claims.items() if deep or not one.deep])
+    if paper is not None:
+        chosen = _claims_of(paper, chosen)
     if readme and (ids or len(chosen) != len(claims)):
         raise WorkbenchError("--readme needs every claim: leave out the ids and add --deep")
     began = time.monotonic()
@@ -86,6 +92,20 @@ def verify_command(
             if not entry.ok:
                 console.print(f"{entry.id}: {entry.complaint}", highlight=False, markup=False)
         raise typer.Exit(1)
+
+
+def _claims_of(paper: str, names: list[str]) -> list[str]:
+    """Those of the claims that are about a paper of `workbench list papers`."""
+    from proofs.papers import PAPERS
+    from workbench.errors import WorkbenchError
+    from workbench.text import did_you_mean
+
+    if paper not in PAPERS:
+        raise WorkbenchError(
+            f"there is no paper {paper!r}{did_you_mean(paper, PAPERS)}; `workbench list papers` "
+            "shows them all"
+        )
+    return [name for name in names if name.startswith(f"P.{paper}.")]
 
 
 def _run(ids: list[str], jobs: int, console: Any) -> list[Any]:

@@ -20,7 +20,7 @@ from proofs.papers.paper import Paper
 from workbench import Policy, evaluate
 
 PAPER = Paper(
-    "kaelbling1996",
+    "klm1996",
     "Kaelbling, Littman and Moore",
     "Reinforcement learning: a survey",
     1996,
@@ -30,7 +30,7 @@ X = sympy.Symbol("x")
 
 
 @claim(
-    "P.kaelbling1996.irrational",
+    "P.klm1996.irrational",
     place=PAPER.place,
     statement="The best stochastic memoryless policy of the short corridor goes right with "
     "probability 2 - sqrt 2, an irrational number, and is worth -2 (3 + 2 sqrt 2).",

@@ -24,7 +24,7 @@ from workbench import POMDP, Policy, augment, evaluate
 from workbench.model.numbers import Number
 
 PAPER = Paper(
-    "singh1994",
+    "sjj1994",
     "Singh, Jaakkola and Jordan",
     "Learning without state-estimation in partially observable Markovian decision processes",
     1994,
@@ -53,7 +53,7 @@ def two_alike(gamma: Number = GAMMA, r: Number = R) -> POMDP:
 
 
 @claim(
-    "P.singh1994.stochastic",
+    "P.sjj1994.stochastic",
     place=PAPER.place,
     statement="On two states that look alike, for every reward R > 0 and discount in (0, 1): both "
     "deterministic memoryless policies are worth -R gamma / (1 - gamma), the fair coin 0, and the "

@@ -13,7 +13,7 @@ from proofs.papers.paper import Paper
 from workbench import augment, best_history, best_memoryless
 
 PAPER = Paper(
-    "sinha2024",
+    "pasql2024",
     "Sinha, Geist and Mahajan",
     "Periodic agent-state based Q-learning for POMDPs",
     2024,
@@ -22,7 +22,7 @@ PAPER = Paper(
 
 
 @claim(
-    "P.sinha2024.periods",
+    "P.pasql2024.periods",
     place=PAPER.place,
     statement="On the chain of Example 1 the best deterministic policies of period 3, 4, ..., 10 "
     "are better the longer the period is, all of them better than the best stationary one, and "

@@ -19,7 +19,7 @@ from workbench.model.beliefs import belief
 from workbench.model.numbers import Number
 
 PAPER = Paper(
-    "kaelbling1998",
+    "klc1998",
     "Kaelbling, Littman and Cassandra",
     "Planning and acting in partially observable stochastic domains",
     1998,
@@ -36,7 +36,7 @@ PRINTED = ((0.333, 0.333, 0, 0.333), (0.1, 0.45, 0, 0.45), (0.1, 0.164, 0, 0.736
 
 
 @claim(
-    "P.kaelbling1998.beliefs",
+    "P.klc1998.beliefs",
     place=PAPER.place,
     statement="In the corridor of four cells the beliefs after EAST and EAST, the goal not seen, "
     "are (1/3, 1/3, 0, 1/3), (1/10, 9/20, 0, 9/20) and (1/10, 9/55, 0, 81/110).",
