@@ -12,6 +12,8 @@ ORDER = (
     "S5.not-mdp",
     "S5.b2-smallest",
     "S5.fig-recall",
+    "S5.settle",
+    "S5.settle-b1",
     "S51.mc",
     "S51.td",
     "S51.b2-more",
@@ -31,6 +33,7 @@ ORDER = (
     "A4.oak",
     "A4.ok",
     "B.why",
+    "B.settle",
     "C.b2-expressive",
     "C.optimal",
     "C1",
@@ -41,6 +44,7 @@ ORDER = (
     "C6",
     "C7",
     "C.fig",
+    "C.settle",
     "D6.fig-sarsa",
 )
 """The statements of the paper in the order in which it makes them; a corrected one follows the

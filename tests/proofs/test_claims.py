@@ -21,6 +21,8 @@ VERDICTS = {
     "S5.not-mdp": "proved",
     "S5.b2-smallest": "proved",
     "S5.fig-recall": "supported",
+    "S5.settle": "checked",
+    "S5.settle-b1": "proved",
     "S51.mc": "proved",
     "S51.td": "proved",
     "S51.b2-more": "proved",
@@ -45,6 +47,7 @@ VERDICTS = {
     "A4.oak": "proved",
     "A4.ok": "proved",
     "B.why": "proved",
+    "B.settle": "proved",
     "C.optimal": "proved",
     "C.b2-expressive": "refuted",
     "C.b2-expressive*": "proved",
@@ -56,6 +59,7 @@ VERDICTS = {
     "C6": "proved",
     "C7": "proved",
     "C.fig": "proved",
+    "C.settle": "proved",
     "D6.fig-sarsa": "open",
 }
 """What the code finds, claim by claim."""
