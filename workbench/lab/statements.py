@@ -188,7 +188,7 @@ class Predicate(Statement):
 
 def statements() -> dict[str, type[Statement]]:
     """The statements that have a name."""
-    from workbench.lab import loop_statements, value_statements
+    from workbench.lab import equilibrium_statements, loop_statements, value_statements
 
     found: list[type[Statement]] = [
         loop_statements.OracleStuck,
@@ -198,6 +198,9 @@ def statements() -> dict[str, type[Statement]]:
         value_statements.ZeroDiscrepancy,
         value_statements.ExpressiveNotByBound,
         value_statements.BoundNotExpressive,
+        equilibrium_statements.NoFixedPoint,
+        equilibrium_statements.OnlyWorstFixedPoint,
+        equilibrium_statements.SeveralFixedPoints,
     ]
     return {one.name: one for one in found}
 
