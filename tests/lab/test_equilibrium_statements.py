@@ -72,7 +72,7 @@ def test_tasks_with_too_many_policies_are_left_undecided():
     ("parameters", "message"),
     [
         ({"epsilon": 0}, r"epsilon must lie in \(0, 1\], not 0"),
-        ({"epsilon": "much"}, "epsilon is a fraction"),
+        ({"epsilon": "much"}, "epsilon of no-fixed-point is a number, not .much."),
         ({"learner": "actor-critic"}, "qlearning or sarsa"),
     ],
 )
