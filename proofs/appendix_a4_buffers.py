@@ -27,7 +27,7 @@ from fractions import Fraction
 from typing import Any
 
 from pomdps import recall, recall4, recall_variant
-from proofs.ledger import Evidence, claim, proved, refuted
+from proofs.ledger import Evidence, Proof, argued, claim, human, machine
 from proofs.ledger.prose import table_text, text
 from workbench import POMDP, is_sufficiently_expressive, reachable_beliefs
 from workbench.certificates.values import update_certificate
@@ -151,16 +151,17 @@ def judged(
     readings: tuple[str, ...],
     smaller: int,
     any_history: bool,
-) -> tuple[list[list[Any]], list[dict[str, Any]], str]:
-    """For each case whose hypothesis holds: does always pushing separate the beliefs? Rows,
-    certificates, and what fails."""
+    proof: Proof,
+) -> tuple[list[list[Any]], list[dict[str, Any]]]:
+    """For each case whose hypothesis holds: does always pushing separate the beliefs? Rows and
+    certificates."""
     rows: list[list[Any]] = []
     certificates: list[dict[str, Any]] = []
     for P, least in cases:
         for reading in readings:
             k = least + (reading == "counted")  # o_t is one observation more
             broken = depends_only_on(P, k, reading, any_history)
-            assert broken is None, f"{P.name}: {broken}"
+            proof.step("hypothesis", None if broken is None else f"{P.name}: {broken}")
             for kind in kinds:
                 memory = f"{kind}{k - smaller}" if k > smaller else "none"
                 found = (
@@ -168,16 +169,17 @@ def judged(
                     if memory != "none"
                     else is_sufficiently_expressive(P, memory)
                 )
-                if not found:
-                    why = getattr(found, "collision", None) or found
-                    return rows, certificates, f"{P.name}, k = {k}, {memory}: {why}"
+                why = getattr(found, "collision", None) or found
+                shown = f"{P.name}, k = {k}, {memory}: {why}"
+                if not proof.step("separates", None if found else shown):
+                    continue
                 rows.append([P.name, k, reading, memory])
                 if len(certificates) < 8:
                     arguments = getattr(found, "arguments", ())
                     certificates.append(
                         update_certificate(P, memory, dict.fromkeys(arguments, "push"))
                     )
-    return rows, certificates, ""
+    return rows, certificates
 
 
 @claim(
@@ -186,14 +188,20 @@ def judged(
     statement="Proposition A.2 (2): OA(k) is sufficiently expressive if the belief of any history "
     "depends only "
     "on the last k observation-action pairs (and the current observation).",
-    verdict="proved",
+    verdict="argued",
+    steps=(
+        human("buffer", "always pushing leaves the last k pairs, or all of fewer, in the buffer"),
+        human("same", "equal buffers: equal last k pairs, or equal histories; so equal beliefs"),
+        machine("hypothesis", "the belief depends only on the last k pairs, in eight tasks"),
+        machine("separates", "always pushing keeps the beliefs apart there, on all histories"),
+    ),
 )
-def buffers_of_pairs(smaller: int = 0, any_history: bool = True) -> Evidence:
+def buffers_of_pairs(
+    proof: Proof, smaller: int = 0, any_history: bool = True, cases: tuple[Case, ...] = PAIRS
+) -> Evidence:
     """`smaller`: cells taken from the buffer; `any_history`: whether the hypothesis speaks of short
     histories as well."""
-    rows, certificates, trouble = judged(PAIRS, ("OA",), ("pairs",), smaller, any_history)
-    if trouble:
-        return refuted("pushing does not separate", trouble, counterexample=trouble)
+    rows, certificates = judged(cases, ("OA",), ("pairs",), smaller, any_history, proof)
     argument = text(
         "Let f always push. The buffer then holds the last k pairs, with empty cells in front if "
         "there have been "
@@ -210,10 +218,13 @@ def buffers_of_pairs(smaller: int = 0, any_history: bool = True) -> Evidence:
         "all histories:",
         table_text(["task", "k", "depends on", "memory"], rows),
     )
-    return proved("f = push; buffer and o_t give b", argument, certificates)
+    return argued("f = push; buffer and o_t give b", argument, certificates)
 
 
-buffers_of_pairs.twin("one cell less", smaller=1)
+buffers_of_pairs.twin("one cell less", guards="separates", smaller=1)
+buffers_of_pairs.twin(
+    "two actions, one of which counts", guards="hypothesis", cases=((recall(), 1),), smaller=-1
+)
 
 
 @claim(
@@ -222,16 +233,23 @@ buffers_of_pairs.twin("one cell less", smaller=1)
     statement="Proposition A.2 (3): O(k) and K(k) are sufficiently expressive if the belief of "
     "any history, "
     "short ones included, depends only on the last k observations, the current one counted or not.",
-    verdict="proved",
+    verdict="argued",
+    steps=(
+        human("buffer", "always pushing leaves the last k observations, or all of fewer"),
+        human("same", "equal buffers: equal observations that count, so equal beliefs"),
+        machine("hypothesis", "the belief depends only on the last k observations, three tasks"),
+        machine("separates", "always pushing keeps the beliefs apart there, on all histories"),
+    ),
 )
 def buffers_of_observations(
-    cases: tuple[Case, ...] = OBSERVATIONS, smaller: int = 0, any_history: bool = True
+    proof: Proof,
+    cases: tuple[Case, ...] = OBSERVATIONS,
+    smaller: int = 0,
+    any_history: bool = True,
 ) -> Evidence:
     """As for pairs; both readings of "the last k observations"."""
     readings = ("besides", "counted") if any_history and not smaller else ("besides",)
-    rows, certificates, trouble = judged(cases, ("O", "K"), readings, smaller, any_history)
-    if trouble:
-        return refuted("pushing does not separate", trouble, counterexample=trouble)
+    rows, certificates = judged(cases, ("O", "K"), readings, smaller, any_history, proof)
     weak = early_choice()
     assert depends_only_on(weak, 2, "besides", any_history=False) is None
     H1, H2 = depends_only_on(weak, 2, "besides") or ((), ())
@@ -256,10 +274,16 @@ def buffers_of_observations(
         "all histories:",
         table_text(["task", "k", "o_t", "memory"], rows),
     )
-    return proved("f = push; buffer and o_t give b", argument, certificates)
+    return argued("f = push; buffer and o_t give b", argument, certificates)
 
 
-buffers_of_observations.twin("one cell less", smaller=1)
+buffers_of_observations.twin("one cell less", guards="separates", smaller=1)
 buffers_of_observations.twin(
-    "said of long histories only", cases=((early_choice(), 2),), any_history=False
+    "two coins, one of which counts", guards="hypothesis", cases=((last_coins(2), 1),), smaller=-1
+)
+buffers_of_observations.twin(
+    "said of long histories only",
+    guards="separates",
+    cases=((early_choice(), 2),),
+    any_history=False,
 )

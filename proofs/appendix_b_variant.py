@@ -30,7 +30,7 @@ from proofs.appendix_b_oa1 import (
     variant,
 )
 from proofs.appendix_c_setting import lumped_memory, lumped_uniform, mixed, rows_of
-from proofs.ledger import Evidence, claim, open_, proved, refuted
+from proofs.ledger import Evidence, Proof, claim, machine, proved
 from proofs.ledger.greedy_region import Region, stays_greedy
 from proofs.ledger.inequalities import Interval
 from proofs.ledger.prose import table_text, text
@@ -55,32 +55,44 @@ point."""
     "1/5, q((o,1), <0,push>) < q((o,1), <1,push>), although <0,push> is optimal there. Without "
     "the penalty it is not so.",
     verdict="proved",
+    steps=(
+        machine("runs", "41 iterates with steps 1/50, 1/10 and 1/5 prefer <1,push>, in rationals"),
+        machine("chain", "all iterates of all runs with steps <= 1/5 do: 20 exclusions"),
+        machine("penalty", "after 1, <0,push> is worth exactly the penalty"),
+        machine("milder", "with a penalty of -10 the loop prefers <0,push> and ends at 3"),
+    ),
 )
-def why_oa1_fails(penalty: int = -100, largest: Fraction = SMALL) -> Evidence:
-    """Some runs in rationals; then all iterates of all runs, by the solver; then runs with a
-    smaller penalty."""
-    steps = [Fraction(1, 50), Fraction(1, 10), largest]
+def why_oa1_fails(
+    proof: Proof,
+    penalty: int = -100,
+    steps: tuple[Fraction, ...] = (Fraction(1, 50), Fraction(1, 10), SMALL),
+    largest: Fraction = SMALL,
+    told: int = -100,
+    mild: int = -10,
+) -> Evidence:
+    """Some runs in rationals; then all iterates of all runs; then a run with a smaller penalty.
+
+    Parameters
+    ----------
+    penalty, steps : of the runs in rationals.
+    largest : the largest step of all runs.
+    told : what <0,push> is said to be worth after 1; mild : the smaller penalty.
+    """
     lines = []
     for step in steps:
         for n, (low, high) in enumerate(_preferences(penalty, step, 41)):
-            if low is not None and not low < high:
-                shown = (
-                    f"step {step}, iterate {n}: q((o,1), <0,push>) = {low}, "
-                    f"q((o,1), <1,push>) = {high}"
-                )
-                return refuted("<0,push> is preferred in (o,1)", shown, counterexample=shown)
-            if n % 20 == 0:
+            shown = f"step {step}, iterate {n}: <0,push> {low}, <1,push> {high}"
+            fine = low is None or low < high
+            proof.step("runs", None if fine else shown)
+            if n % 20 == 0 and low is not None:
                 lines.append([step, n, f"{float(low):.4f}", f"{float(high):.4f}"])
     chain = stays_in_the_family(largest)
-    if chain.failure:
-        return open_("the runs agree, the proof does not carry", chain.failure)
+    proof.step("chain", chain.failure, refutes=False)
     E, found = family()
     after_1 = evaluate(E, uniform(E), exact=True).q_state[(((1,), (("o", 1),), "o"), PUSH0)]
-    milder = improve(augment(variant(-10), "OA1"), uniform(E), step=0.02)
-    if after_1 != penalty or milder.limit_value != 3:
-        return refuted(
-            "the penalty is not the reason", f"{after_1}, {milder}", counterexample=repr(milder)
-        )
+    proof.step("penalty", None if after_1 == told else f"it is worth {after_1}")
+    milder = improve(augment(variant(mild), "OA1"), uniform(E), step=0.02)
+    proof.step("milder", None if milder.limit_value == 3 else repr(milder))
     certificate = q_certificate(variant(), "OA1", found)
     argument = text(
         "After <1,push> as a first action, <0,push> in (o,1) is worth exactly -100 whatever "
@@ -92,7 +104,7 @@ def why_oa1_fails(penalty: int = -100, largest: Fraction = SMALL) -> Evidence:
         "<0,push>; on (o,0) x/4 everywhere, "
         "y more on <0,push>, u more on <1,push>, the rest on <1,keep>; on (o,1) x/4 everywhere, "
         "the rest on <1,push>. The "
-        "evaluator gives all q-values as functions of x, c, y, u, and z3 shows, for all such "
+        "evaluator gives all q-values as functions of x, c, y, u, and, for all such "
         "numbers and all steps <= e <= 1/5:",
         *("  " + line for line in chain.lines),
         "Phase 1 is y = 0, u = 1-x, where (o,0) has gone to <1,push> so far. When it first takes "
@@ -109,7 +121,9 @@ def why_oa1_fails(penalty: int = -100, largest: Fraction = SMALL) -> Evidence:
         "and the loop finds the optimum.",
         f"A second way: {recheck(certificate)}.",
     )
-    return proved("all iterates, steps <= 1/5, by z3", argument, [*chain.certificates, certificate])
+    return proved(
+        "all iterates, steps <= 1/5, certified", argument, [*chain.certificates, certificate]
+    )
 
 
 def _preferences(penalty: int, step: Fraction, count: int) -> list[tuple[Any, Any]]:
@@ -123,8 +137,11 @@ def _preferences(penalty: int, step: Fraction, count: int) -> list[tuple[Any, An
     return found
 
 
-why_oa1_fails.twin("a penalty of -10", penalty=-10)
-why_oa1_fails.twin("full steps", largest=Fraction(1))
+why_oa1_fails.twin("a penalty of -10", guards="runs", penalty=-10)
+why_oa1_fails.twin("full steps", guards="runs", steps=(Fraction(1),))
+why_oa1_fails.twin("steps up to 1/3 in the chain", guards="chain", largest=Fraction(1, 3))
+why_oa1_fails.twin("a worth of -99", guards="penalty", told=-99)
+why_oa1_fails.twin("a penalty of -100 as the milder one", guards="milder", mild=-100)
 
 
 # ---------------------------------------------------------------------- larger memories
@@ -145,12 +162,15 @@ def binary_reaches_optimum(penalty: int = -100) -> Region:
         Policy.deterministic(E, g1),
     )
     some = {K: Interval(2, 32), e: Interval.Lopen(0, Rational(1, 2)), y: Interval.Lopen(0, 1)}
-    region = stays_greedy(E, evaluate(E, Policy.from_mapping(E, start)), g0, some)
+    about = variant(penalty), "B(k)"
+    region = stays_greedy(E, evaluate(E, Policy.from_mapping(E, start)), g0, some, about=about)
     after_first = rows_of(mixed(E, start, first, 1 - e))
     parts = [
-        lambda: stays_greedy(E, evaluate(E, mixed(E, after_first, then, y)), g1, some),
+        lambda: stays_greedy(E, evaluate(E, mixed(E, after_first, then, y)), g1, some, about=about),
         # after a later step of 1 the others are not visited any more
-        lambda: stays_greedy(E, evaluate(E, then, exact=True), g1, some, rows=[rows[0], rows[2]]),
+        lambda: stays_greedy(
+            E, evaluate(E, then, exact=True), g1, some, rows=[rows[0], rows[2]], about=about
+        ),
     ]
     for part in parts:
         if region.holds:
@@ -170,17 +190,21 @@ def oa2_reaches_optimum(penalty: int = -100) -> tuple[Region, Policy]:
     }
     pi = Policy.deterministic(E, goal)
     along = evaluate(E, mixed(E, rows_of(uniform(E)), pi, x))
-    region = stays_greedy(E, along, goal, {x: Interval.Lopen(0, 1)})
+    about = variant(penalty), "OA2"
+    region = stays_greedy(E, along, goal, {x: Interval.Lopen(0, 1)}, about=about)
     if region.holds:
         end = evaluate(E, pi, exact=True)
         seen = [o for o in goal if end.reached[o]]
-        region = _joined(region, stays_greedy(E, end, goal, {}, rows=seen))
+        region = _joined(region, stays_greedy(E, end, goal, {}, rows=seen, about=about))
     return region, pi
 
 
 def _joined(one: Region, other: Region) -> Region:
     return Region(
-        other.failure, [*one.lines, *other.lines], [*one.certificates, *other.certificates]
+        other.failure,
+        [*one.lines, *other.lines],
+        [*one.polynomials, *other.polynomials],
+        [*one.certificates, *other.certificates],
     )
 
 
@@ -195,9 +219,34 @@ def _joined(one: Region, other: Region) -> Region:
     "point worth 25/16 with OA1, although OA1 and B1 can encode the optimum 3; with OA2, B1, B2 "
     "and B5 it reaches the optimum.",
     verdict="proved",
+    steps=(
+        machine("runs", "the loop as run with a step of 1/50 ends at 25/16 and at 3"),
+        machine("family", "OA1, steps <= 1/5: the loop stays in its family (B.why)"),
+        machine("point", "OA1, steps <= 1/8: it ends at the stochastic point, worth the limit"),
+        machine("bits", "B1 to B5: greedy is one policy, then another, ever after"),
+        machine("OA2", "OA2: greedy is one optimal policy at every iterate"),
+        machine("encode", "policies of OA1, OA2, B1 and B2 are worth 3, the best history value"),
+    ),
 )
-def figure_5(penalty: int = -100, limit: Fraction = Fraction(25, 16)) -> Evidence:
-    """OA1 for steps up to 1/8; OA2 for every step; B1 to B5 for first steps up to 1/2."""
+def figure_5(
+    proof: Proof,
+    penalty: int = -100,
+    ends: tuple[Any, Any] = (Fraction(25, 16), 3),
+    largest: Fraction = SMALL,
+    limit: Fraction = Fraction(25, 16),
+    bits_penalty: int = -100,
+    oa2_penalty: int = -100,
+    best: int = 3,
+) -> Evidence:
+    """OA1 for steps up to 1/8; OA2 for every step; B1 to B5 for first steps up to 1/2.
+
+    Parameters
+    ----------
+    penalty, ends : of the runs, and where OA1 and the others end.
+    largest, limit : the largest step of OA1's family, and the value of its point.
+    bits_penalty, oa2_penalty : the penalties of the proofs for B(k) and OA2.
+    best : what the policies that encode the optimum are worth.
+    """
     P = variant(penalty)
     seen = {
         name: improve(augment(P, name), uniform(augment(P, name)), step=0.02)
@@ -205,22 +254,23 @@ def figure_5(penalty: int = -100, limit: Fraction = Fraction(25, 16)) -> Evidenc
     }
     lines = [[name, run.ended, f"{float(run.value):.5f}"] for name, run in seen.items()]
     table = table_text(["memory", "the loop ends", "value"], lines)
-    if abs(float(seen["OA1"].value) - float(limit)) > 0.01 or any(
-        seen[m].limit_value != 3 for m in seen if m != "OA1"
-    ):
-        return refuted("the loop ends elsewhere", table, counterexample=table)
-    chains = [stays_in_the_family(SMALL), ends_at_the_stochastic_point(SMALLER, limit)]
-    regions = [binary_reaches_optimum(penalty), oa2_reaches_optimum(penalty)[0]]
+    elsewhere = abs(float(seen["OA1"].value) - float(ends[0])) > 0.01 or any(
+        seen[m].limit_value != ends[1] for m in seen if m != "OA1"
+    )
+    proof.step("runs", table if elsewhere else None)
+    chains = [stays_in_the_family(largest), ends_at_the_stochastic_point(SMALLER, limit)]
+    regions = [binary_reaches_optimum(bits_penalty), oa2_reaches_optimum(oa2_penalty)[0]]
     parts: list[Chain | Region] = [*chains, *regions]
-    for part in parts:
-        if part.failure:
-            return refuted("the proof fails", text(part.failure), counterexample=part.failure)
+    for key, part in zip(("family", "point", "bits", "OA2"), parts, strict=True):
+        proof.step(key, part.failure)
+    P = variant()
     policies = _optimal_policies(P)
     values = {name: evaluate(pi_E, pi, exact=True).value for name, (pi_E, pi) in policies.items()}
     point = _stochastic_point(P)
     worth = evaluate(augment(P, "OA1"), point, exact=True).value
-    if set(values.values()) != {3} or best_history(P).value != 3 or worth != limit:
-        return refuted("other values", f"{values}, {worth}", counterexample=f"{values}, {worth}")
+    proof.step("point", None if worth == limit else f"the point is worth {worth}")
+    told = set(values.values()) == {best} and best_history(P).value == best
+    proof.step("encode", None if told else f"{values}")
     certificates = [
         value_certificate(P, name, pi, values[name]) for name, (_, pi) in policies.items()
     ]
@@ -237,7 +287,7 @@ def figure_5(penalty: int = -100, limit: Fraction = Fraction(25, 16)) -> Evidenc
         "are worth 3, the best history-based value.",
         "OA1, steps up to 1/8 whose sum is infinite. By B.why (o,1) goes to <1,push>, and the "
         "iterates are given by x, c, y, u "
-        "with x -> 0 and u <= 11 x -> 0. z3 shows, in phase 2:",
+        "with x -> 0 and u <= 11 x -> 0. In phase 2:",
         *("  " + line for line in chains[1].lines),
         "So no limit is worth more than 25/16 (for steps up to 1/5 as well). Moreover, a c above "
         "its bound falls, since "
@@ -251,12 +301,12 @@ def figure_5(penalty: int = -100, limit: Fraction = Fraction(25, 16)) -> Evidenc
         "3/8, <1,keep> with 5/8, worth "
         "25/16 exactly.",
         "OA2, every step in (0,1]: greedy is one and the same optimal policy pi at all x pi_u + "
-        "(1-x) pi, 0 < x <= 1 (z3).",
+        "(1-x) pi, 0 < x <= 1.",
         "B(k), k = 1, ..., 5, steps in (0,1] of which the first is at most 1/2: greedy is "
         "<0,last> in 0 and <1,last> elsewhere "
         "at the uniform policy, and <0,last> in 0, <1,0> elsewhere ever after, for all first "
         "steps e, all later products y of "
-        "1 - eps and all 2 <= K = 2^k <= 32 (z3). The limit does 0, 1, 0, worth 3. (For much "
+        "1 - eps and all 2 <= K = 2^k <= 32. The limit does 0, 1, 0, worth 3. (For much "
         "larger K greedy takes another way.)",
     )
     return proved("OA1 25/16; OA2, B1..B5 3; small steps", argument, certificates)
@@ -286,5 +336,9 @@ def _stochastic_point(P: POMDP) -> Policy:
     )
 
 
-figure_5.twin("a penalty of -10", penalty=-10)
-figure_5.twin("OA1 ends at 3/2", limit=Fraction(3, 2))
+figure_5.twin("a penalty of -10 in the runs", guards="runs", penalty=-10)
+figure_5.twin("OA1 ends at 3/2", guards="point", limit=Fraction(3, 2))
+figure_5.twin("steps up to 1/3", guards="family", largest=Fraction(1, 3))
+figure_5.twin("B(k) without a penalty", guards="bits", bits_penalty=10)
+figure_5.twin("OA2 without a penalty", guards="OA2", oa2_penalty=10)
+figure_5.twin("an optimum of 2", guards="encode", best=2)

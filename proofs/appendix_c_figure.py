@@ -22,7 +22,7 @@ import sympy
 from pomdps.recalls import RECALL4_REWARDS
 from proofs.appendix_c_every_k import every_k
 from proofs.appendix_c_setting import A, Rewards, changed_rewards, local_optimum, task
-from proofs.ledger import Evidence, claim, proved, refuted
+from proofs.ledger import Evidence, Proof, claim, machine, proved
 from proofs.ledger.greedy_region import stays_greedy
 from proofs.ledger.inequalities import Interval
 from proofs.ledger.prose import text
@@ -57,38 +57,61 @@ def _family(E: POMDP, best: dict[int, int], x: Any, t: Any) -> Policy:
         "3/4 with B5 and at the optimum 1 with OA1."
     ),
     verdict="proved",
+    steps=(
+        machine("B5", "greedy is pi_l at every iterate of every B(k) (C5)"),
+        machine("second", "on (o,i) greedy is the best second action, for all x and t"),
+        machine("early", "on the empty buffer greedy is <1,push> for 4/33 < x <= 1"),
+        machine("late", "on the empty buffer greedy is <0,push> for 0 < x <= 4/33"),
+        machine("full", "after a full step greedy is <0,push> on the empty buffer"),
+        machine("limits", "the limits are worth 3/4 and 1"),
+    ),
 )
-def two_memories(rewards: Rewards = RECALL4_REWARDS, change: Fraction = CHANGE) -> Evidence:
-    """B5 by Lemma C.5; OA1 for every step in (0,1]."""
-    binary = every_k(rewards)
-    if not binary.holds:
-        return refuted("B5 leaves pi_l", text(binary.failure or ""), counterexample=binary.failure)
+def two_memories(
+    proof: Proof,
+    rewards: Rewards = RECALL4_REWARDS,
+    b5_rewards: Rewards | None = None,
+    change: Fraction = CHANGE,
+    late: Fraction = CHANGE,
+    full: int = 0,
+    best_after: dict[int, int] | None = None,
+    worth_of: tuple[Any, Any] = (Fraction(3, 4), 1),
+) -> Evidence:
+    """B5 by Lemma C.5; OA1 for every step in (0,1].
+
+    Parameters
+    ----------
+    b5_rewards : the rewards with B5, where they are others.
+    change, late : where <1,push> stops and <0,push> begins to be greedy on the empty buffer.
+    full : what greedy does there after a full step.
+    best_after : the second actions said to be greedy, where they are others.
+    worth_of : the values of the two limits.
+    """
+    binary = every_k(b5_rewards or rewards)
+    proof.step("B5", binary.failure)
     P = task(rewards)
     B5, E = augment(P, "B5"), augment(P, "OA1")
     best = {i: min(A, key=lambda j: (-rewards[i][j], j)) for i in A}
     found = evaluate(E, _family(E, best, x, t))
     anywhere = {x: Interval.Lopen(0, 1), t: Interval(0, 1)}
-    second = {_holds(i): (j, "push") for i, j in best.items()}
-    cases = [
-        (second, anywhere),
-        ({EMPTY: (1, "push")}, anywhere | {x: Interval.Lopen(change, 1)}),
-        ({EMPTY: (0, "push")}, anywhere | {x: Interval.Lopen(0, change)}),
-    ]
+    second = {_holds(i): (j, "push") for i, j in (best | (best_after or {})).items()}
+    cases = {
+        "second": (second, anywhere),
+        "early": ({EMPTY: (1, "push")}, anywhere | {x: Interval.Lopen(change, 1)}),
+        "late": ({EMPTY: (0, "push")}, anywhere | {x: Interval.Lopen(0, late)}),
+    }
     lines, certificates = [], list(binary.certificates)
-    for goal, box in cases:
-        region = stays_greedy(E, found, goal, box)
-        if not region.holds:
-            return refuted(
-                "OA1 goes elsewhere", text(region.failure or ""), counterexample=region.failure
-            )
+    for key, (goal, box) in cases.items():
+        region = stays_greedy(E, found, goal, box, about=(P, "OA1"))
+        proof.step(key, region.failure)
         lines.append(region.lines)
         certificates += region.certificates
     full_step = evaluate(E, _family(E, best, Fraction(0), Fraction(0)), exact=True)
-    region = stays_greedy(E, full_step, {EMPTY: (0, "push")}, {})
+    region = stays_greedy(E, full_step, {EMPTY: (full, "push")}, {}, about=(P, "OA1"))
+    proof.step("full", region.failure)
+    certificates += region.certificates
     limits = {"B5": (B5, local_optimum(B5)), "OA1": (E, _family(E, best, Fraction(0), Fraction(1)))}
     worth = {name: evaluate(model, pi, exact=True).value for name, (model, pi) in limits.items()}
-    if not region.holds or worth != {"B5": Fraction(3, 4), "OA1": 1}:
-        return refuted("other limits", f"{worth} {region.failure or ''}", counterexample=str(worth))
+    proof.step("limits", None if tuple(worth.values()) == worth_of else str(worth))
     certificates.append(q_certificate(P, "OA1", found))
     certificates += [
         value_certificate(P, name, pi, worth[name]) for name, (_, pi) in limits.items()
@@ -101,7 +124,7 @@ def two_memories(rewards: Rewards = RECALL4_REWARDS, change: Fraction = CHANGE) 
         "So these rows hold x/8 on "
         "each action and 1-x more on the best one. On the empty buffer suppose the other 1-x was "
         "given to <0,push> (share t) and "
-        "<1,push>. The evaluator's q-values are functions of x and t, and for all t in [0,1] (z3):",
+        "<1,push>. The evaluator's q-values are functions of x and t, and for all t in [0,1]:",
         f"{change} < x <= 1: <1,push> is greedy, since its q-value exceeds the others by",
         *("  " + line for line in lines[1]),
         f"0 < x <= {change}: <0,push> is greedy, since",
@@ -119,6 +142,12 @@ def two_memories(rewards: Rewards = RECALL4_REWARDS, change: Fraction = CHANGE) 
 
 
 two_memories.twin(
-    "reward of 0 then 2 lowered to 3/4", rewards=changed_rewards(0, 2, Fraction(3, 4))
+    "reward of 0 then 1 raised from 1/2 to 3/4",
+    guards="B5",
+    b5_rewards=changed_rewards(0, 1, Fraction(3, 4)),
 )
-two_memories.twin("greedy changes at x = 1/8", change=Fraction(1, 8))
+two_memories.twin("3 best after 2, where 1 ties with it", guards="second", best_after={2: 3})
+two_memories.twin("<1,push> down to x = 1/9", guards="early", change=Fraction(1, 9))
+two_memories.twin("<0,push> from x = 1/8 on", guards="late", late=Fraction(1, 8))
+two_memories.twin("<1,push> after a full step", guards="full", full=1)
+two_memories.twin("OA1 ends at 3/4 as well", guards="limits", worth_of=(Fraction(3, 4),) * 2)

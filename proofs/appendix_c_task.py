@@ -12,7 +12,7 @@ from typing import Any
 
 from pomdps.recalls import RECALL4_REWARDS
 from proofs.appendix_c_setting import A, Rewards, changed_rewards, task, words
-from proofs.ledger import Evidence, claim, proved, refuted
+from proofs.ledger import Evidence, Proof, claim, machine, proved, refuted
 from proofs.ledger.prose import table_text, text
 from workbench import (
     POMDP,
@@ -34,8 +34,12 @@ from workbench.checker.recheck import recheck
     statement="The optimum of the 4-action recall task is 0, then 2; after any other first "
     "action, 3 is a best second action.",
     verdict="proved",
+    steps=(
+        machine("optimum", "of the sixteen ways to act, 0 then 2 alone is worth the most"),
+        machine("second", "after 1, 2 or 3 no second action is worth more than 3"),
+    ),
 )
-def optimum(rewards: Rewards = RECALL4_REWARDS) -> Evidence:
+def optimum(proof: Proof, rewards: Rewards = RECALL4_REWARDS) -> Evidence:
     """All sixteen ways to act, each as a policy of the task with OA1."""
     P = task(rewards)
     E = augment(P, "OA1")
@@ -52,14 +56,9 @@ def optimum(rewards: Rewards = RECALL4_REWARDS) -> Evidence:
         ["first", *(f"then {j}" for j in A), "best then"],
         [[i, *(worth[i, j] for j in A), " or ".join(map(str, after[i]))] for i in A],
     )
-    wrong = [i for i in A if i != 0 and 3 not in after[i]]
-    if best != [(0, 2)] or wrong:
-        found = (
-            f"best sequences {best}"
-            if best != [(0, 2)]
-            else f"after {wrong[0]} the best second action is {after[wrong[0]]}"
-        )
-        return refuted("another optimum", shown, counterexample=found)
+    proof.step("optimum", None if best == [(0, 2)] else f"best sequences {best}")
+    for i in A[1:]:
+        proof.step("second", None if 3 in after[i] else f"after {i} the best is {after[i]}")
     argument = text(
         "What each of the sixteen ways to act is worth (the evaluator, on the task with OA1):",
         shown,
@@ -73,9 +72,11 @@ def optimum(rewards: Rewards = RECALL4_REWARDS) -> Evidence:
     return proved("16 cases; after 2 and 3, 1 ties with 3", argument, certificates)
 
 
-optimum.twin("reward of 1 then 3 raised to 1", rewards=changed_rewards(1, 3, 1))
+optimum.twin("reward of 1 then 3 raised to 1", guards="optimum", rewards=changed_rewards(1, 3, 1))
 optimum.twin(
-    "reward of 2 then 1 raised to 3/4", rewards=changed_rewards(2, 1, RECALL4_REWARDS[1][3])
+    "reward of 2 then 1 raised to 3/4",
+    guards="second",
+    rewards=changed_rewards(2, 1, RECALL4_REWARDS[1][3]),
 )
 
 
@@ -105,13 +106,14 @@ def pigeons(P: POMDP, k: int) -> dict[str, Any]:
     statement="B2 is sufficiently expressive (Definition A.2) for the 4-action recall task.",
     verdict="refuted",
     corrected_by="C.b2-expressive*",
+    steps=(machine("pigeons", "five beliefs share the observation; B2 has four memory states"),),
 )
-def b2_is_expressive(k: int = 2) -> Evidence:
+def b2_is_expressive(proof: Proof, k: int = 2) -> Evidence:
     """Five beliefs share the only observation; B(k) has 2^k memory states."""
     P = task()
     f, why = separating_update(P, k)
-    if f is not None:
-        return proved(f"f for B{k}", why, [f])
+    if not proof.step("pigeons", None if f is None else f"f for B{k}: {why}"):
+        return proved(f"f for B{k}", why)
     graph = reachable_beliefs(P)
     shown = table_text(
         ["history", "belief"],
@@ -134,7 +136,7 @@ def b2_is_expressive(k: int = 2) -> Evidence:
     )
 
 
-b2_is_expressive.twin("B3 in the place of B2", k=3)
+b2_is_expressive.twin("B3 in the place of B2", guards="pigeons", k=3)
 
 
 @claim(
@@ -144,22 +146,30 @@ b2_is_expressive.twin("B3 in the place of B2", k=3)
     "B2, and already B1, has an "
     "optimal memoryless policy.",
     verdict="proved",
+    steps=(
+        machine("separates", "an f keeps the five beliefs apart in B3, so in every larger B(k)"),
+        machine("pigeons", "B1 and B2 have fewer memory states than there are beliefs"),
+        machine("encodes", "B1 and B2 have an optimal memoryless policy, no memory has none"),
+    ),
 )
-def what_b2_and_b3_can_do(enough: int = 3, encodes: int = 1) -> Evidence:
-    """`enough`: the smallest k said to be sufficiently expressive; `encodes`: that with an optimal
-    policy."""
+def what_b2_and_b3_can_do(
+    proof: Proof, enough: int = 3, too_few: int = 2, encodes: int = 1
+) -> Evidence:
+    """`enough`: a k said to be sufficiently expressive; `too_few`: the largest said not to be;
+    `encodes`: the smallest with an optimal policy."""
     P = task()
     certificates = []
-    for k in range(1, enough + 1):
+    f, why = separating_update(P, enough)
+    proof.step("separates", None if f is not None else why)
+    certificates += [f] if f else []
+    for k in range(1, too_few + 1):
         f, why = separating_update(P, k)
-        if (f is not None) != (k >= enough):
-            return refuted(f"B{k} decides otherwise", why, counterexample=why)
-        certificates.append(f or pigeons(P, k))
+        proof.step("pigeons", None if f is None else why)
+        certificates += [pigeons(P, k)] if f is None else []
     lines = []
     for k, memory in enumerate((memories.none, memories.B(1), memories.B(2))):
         found = can_encode_optimal(P, memory)
-        if bool(found) != (k >= encodes):
-            return refuted(f"{memory} decides otherwise", repr(found), counterexample=repr(found))
+        proof.step("encodes", None if bool(found) == (k >= encodes) else repr(found))
         lines.append(
             [memory, max(_constant_actions(P)) if k == 0 else _paper_value(P, k, certificates)]
         )
@@ -193,5 +203,6 @@ def _constant_actions(P: POMDP) -> list[Any]:
     return [evaluate(P, Policy.deterministic(P, {"o": a}), exact=True).value for a in A]
 
 
-what_b2_and_b3_can_do.twin("from k = 2", enough=2)
-what_b2_and_b3_can_do.twin("an optimal policy without memory", encodes=0)
+what_b2_and_b3_can_do.twin("B2 separates", guards="separates", enough=2)
+what_b2_and_b3_can_do.twin("B3 is too small", guards="pigeons", too_few=3)
+what_b2_and_b3_can_do.twin("an optimal policy without memory", guards="encodes", encodes=0)

@@ -30,7 +30,7 @@ from sympy import Interval, Rational
 
 from pomdps import gravity
 from pomdps.grids import FIGURE, Grid
-from proofs.ledger import Evidence, claim, proved, refuted
+from proofs.ledger import Evidence, Proof, claim, machine, proved
 from proofs.ledger.generic import GAMMA
 from proofs.ledger.inequalities import Decided, positive
 from proofs.ledger.prose import text
@@ -145,34 +145,62 @@ def straight_up(P: POMDP) -> Any:
     "domain, for any "
     "discount in [7/20, 1) (the paper uses 0.95).",
     verdict="proved",
+    steps=(
+        machine("small", "v bounds every policy, strictly in the corridor, gamma in [7/20, 7/10]"),
+        machine("large", "v bounds every policy, strictly in the corridor, gamma in [3/5, 1)"),
+        machine("cover", "the two ranges cover [7/20, 1)"),
+        machine("conflict", "going right and going left at (3,0) exclude one another"),
+        machine("reached", "the policy of S4.gravity-bit is worth v(start) = gamma^11"),
+        machine("numbers", "at gamma = 7/20 and 19/20 no memoryless policy is optimal"),
+    ),
 )
 def gravity_needs_memory(
-    low: Fraction = Fraction(7, 20), with_one: bool = False, p_down: Fraction = DOWN
+    proof: Proof,
+    low: Fraction = Fraction(7, 20),
+    p_down: Fraction = DOWN,
+    p_down_large: Fraction = DOWN,
+    first: Fraction = Fraction(7, 10),
+    before: str = "right",
+    steps: int = 11,
+    at: tuple[Fraction, ...] = (Fraction(7, 20), PAPERS_GAMMA),
 ) -> Evidence:
-    """`low`, `with_one`: the discounts from `low` to 1, with or without 1; `p_down`: the strength
-    of the force."""
-    for gamma in (low, PAPERS_GAMMA, *([Fraction(1)] if with_one else [])):
+    """The bound, as polynomials in gamma; then two discounts in numbers.
+
+    Parameters
+    ----------
+    low : the smallest discount of the first range; first : the largest.
+    p_down, p_down_large : the strength of the force, in the two ranges.
+    before : what an optimal policy does at (3,0) before the button.
+    steps : the power of gamma that is the value.
+    at : the discounts that are looked at in numbers.
+    """
+    for gamma in at:
         for press in PRESSES:
-            P = gravity(press, p_down, gamma)
-            found = can_encode_optimal(P, "none")
-            if found:
-                choice = {o: a for (_, o), (a, _) in (found.choice or {}).items()}
-                return refuted(
-                    f"a memoryless policy is optimal, gamma={gamma}",
-                    f"gamma = {gamma}, probability {p_down} of moving down: {choice} is worth "
-                    f"{found.best}, the "
-                    "optimum.",
-                    counterexample=str(choice),
-                )
+            found = can_encode_optimal(gravity(press, DOWN, gamma), "none")
+            choice = {o: a for (_, o), (a, _) in (found.choice or {}).items()}
+            shown = f"gamma = {gamma}: {choice} is worth {found.best}, the optimum"
+            proof.step("numbers", shown if found else None)
     certificates: list[dict[str, Any]] = []
-    for large, where in (
-        (False, Interval(low, Rational(7, 10))),
-        (True, Interval.Ropen(Rational(3, 5), 1)),
-    ):
-        parts, trouble = settles(p_down, large, where)
-        if trouble:
-            return refuted("v is not an upper bound", trouble, counterexample=trouble)
+    ranges = {
+        "small": (p_down, False, Interval(low, Rational(7, 10))),
+        "large": (p_down_large, True, Interval.Ropen(Rational(3, 5), 1)),
+    }
+    for key, (force, large, where) in ranges.items():
+        parts, trouble = settles(force, large, where)
+        proof.step(key, trouble)
         certificates += parts
+    proof.step("cover", None if first >= Fraction(3, 5) else f"nothing between {first} and 3/5")
+    after = {a for a in gravity().A if not must_be_strict(((3, 0), "off"), a)}
+    allowed = {a for a in gravity().A if not must_be_strict(((3, 0), "on"), a)}
+    told = {before} == allowed and not allowed & after
+    proof.step("conflict", None if told else f"{allowed} before the button, {after} after it")
+    for press in PRESSES:
+        E = augment(gravity(press, DOWN, GAMMA), "B1")
+        value = evaluate(E, to_the_button_and_back(E), exact=True).value
+        same = sympy.simplify(value - GAMMA**steps) == 0
+        proof.step("reached", None if same else f"press={press}: worth {value}")
+    if proof.failed:
+        return proved("")
     P = gravity()
     history, deterministic = best_history(P, exact=True), best_memoryless(P, exact=True)
     assert history.value == PAPERS_GAMMA**11
@@ -191,7 +219,7 @@ def gravity_needs_memory(
         "u2, u3 between, with",
         "  u1 = 10 g^10 (1 - 9g/10)(1 - (1-g)/100),   u3 = 1/10 + 9/10 g u2",
         "  u2 = g (u3/10 + 9 u1/10) on [7/20, 7/10],  u2 = u1 on [3/5, 1).",
-        "The inequalities are polynomial in g = gamma and decided by a solver "
+        "The inequalities are polynomial in g = gamma and hold by their coefficients or by Sturm "
         f"({len(certificates) - 2} "
         "certificates, for a button that is pressed on entering and for one pressed by bumping as "
         "well).",
@@ -199,7 +227,7 @@ def gravity_needs_memory(
         "is worth V* only "
         "if it takes, after every history that has a chance, an action whose inequality is an "
         "equation. The "
-        "solver finds strict ones for every action but right at (0,0), ..., (3,0) while the force "
+        "inequalities are strict for every action but right at (0,0), ..., (3,0) while the force "
         "is on, and for "
         "every action but left at (4,0) and (3,0) when it has been switched off. So a policy "
         "worth V* goes right "
@@ -221,9 +249,13 @@ def gravity_needs_memory(
     return proved("v above all actions; conflict at (3,0)", argument, certificates)
 
 
-gravity_needs_memory.twin("a discount of 1/4", low=Fraction(1, 4))
-gravity_needs_memory.twin("no discount", with_one=True)
-gravity_needs_memory.twin("no force", p_down=Fraction(0))
+gravity_needs_memory.twin("discounts from 3/10 on", guards="small", low=Fraction(3, 10))
+gravity_needs_memory.twin("a force of 4/5", guards="large", p_down_large=Fraction(4, 5))
+gravity_needs_memory.twin("a first range up to 1/2", guards="cover", first=Fraction(1, 2))
+gravity_needs_memory.twin("up before the button", guards="conflict", before="up")
+gravity_needs_memory.twin("worth gamma^10", guards="reached", steps=10)
+gravity_needs_memory.twin("a discount of 1/4", guards="numbers", at=(Fraction(1, 4),))
+gravity_needs_memory.twin("no discount", guards="numbers", at=(Fraction(1),))
 
 
 def bound_certificate(P: POMDP) -> dict[str, Any]:
@@ -264,21 +296,48 @@ def to_the_button_and_back(E: POMDP) -> Policy:
     "gravity domain, "
     "for every discount in [7/20, 1].",
     verdict="proved",
+    steps=(
+        machine("value", "the policy is worth gamma^11, gamma a symbol"),
+        machine("bound", "no policy is worth more than gamma^11 for gamma in [7/20, 1)"),
+        machine("one", "no policy is worth more than the one reward of 1 for gamma = 1"),
+        machine("numbers", "at gamma = 19/20 that is the best history-based value"),
+    ),
 )
-def a_bit_is_enough(memory: Any = "B1", p_down: Fraction = DOWN) -> Evidence:
-    """The policy that records in the bit whether it has been at the button."""
-    best = best_history(gravity(p_down=p_down), exact=True).value
-    certificates = []
-    for press in PRESSES:
-        for gamma, aim in ((GAMMA, GAMMA**11), (PAPERS_GAMMA, best)):
-            P = gravity(press, p_down, gamma)
-            E = augment(P, memory)
+def a_bit_is_enough(
+    proof: Proof,
+    memory: Any = "B1",
+    low: Fraction = Fraction(7, 20),
+    reward: int = 1,
+    gamma: Fraction = PAPERS_GAMMA,
+) -> Evidence:
+    """The policy that records in the bit whether it has been at the button.
+
+    `low`: the smallest discount; `reward`: the most that is paid; `gamma`: the discount in numbers.
+    """
+    best = best_history(gravity(gamma=PAPERS_GAMMA), exact=True).value
+    certificates: list[dict[str, Any]] = []
+    for key, aim, at in (("value", GAMMA**11, GAMMA), ("numbers", best, gamma)):
+        for press in PRESSES:
+            P = gravity(press, DOWN, at)
+            E = augment(P, memory if key == "value" else "B1")
             pi = to_the_button_and_back(E)
             value = evaluate(E, pi, exact=True).value
-            if sympy.simplify(value - aim) != 0:
-                shown = f"press={press}: worth {value}, best history-based {aim}"
-                return refuted("the policy falls short", shown, counterexample=shown)
-        certificates.append(value_certificate(P, "B1", pi, value))
+            same = sympy.simplify(value - aim) == 0
+            proof.step(key, None if same else f"press={press}: worth {value}, not {aim}")
+            if key == "numbers" and same:
+                certificates.append(value_certificate(P, "B1", pi, value))
+    for large, where in (
+        (False, Interval(low, Rational(7, 10))),
+        (True, Interval.Ropen(Rational(3, 5), 1)),
+    ):
+        parts, trouble = settles(DOWN, large, where)
+        proof.step("bound", trouble)
+        certificates += parts
+    paid = {r for s in P.S if s not in P.terminal for a in P.A for _, r in P.p(s, a)}
+    ends = all(
+        t in P.terminal for s in P.S if s not in P.terminal for a in P.A for t, r in P.p(s, a) if r
+    )
+    proof.step("one", None if max(paid) == reward and ends else f"rewards {paid}")
     argument = text(
         "In <P, B1> walk right along the corridor with the bit at 0; at the button go left and "
         "write 1; with the "
@@ -304,5 +363,7 @@ def a_bit_is_enough(memory: Any = "B1", p_down: Fraction = DOWN) -> Evidence:
     )
 
 
-a_bit_is_enough.twin("a bit that forgets what is written", memory=FORGETFUL)
-a_bit_is_enough.twin("no force, so that the button is a detour", p_down=Fraction(0))
+a_bit_is_enough.twin("a bit that forgets what is written", guards="value", memory=FORGETFUL)
+a_bit_is_enough.twin("discounts from 3/10 on", guards="bound", low=Fraction(3, 10))
+a_bit_is_enough.twin("a reward of 2", guards="one", reward=2)
+a_bit_is_enough.twin("a discount of 9/10", guards="numbers", gamma=Fraction(9, 10))

@@ -31,7 +31,7 @@ from typing import Any
 import sympy
 
 from pomdps import recall
-from proofs.ledger import Evidence, claim, proved, refuted
+from proofs.ledger import Evidence, Proof, argued, claim, human, machine
 from proofs.ledger.generic import GAMMA, generic_policy, two_steps
 from proofs.ledger.prose import table_text, text
 from proofs.section5_recall import blue
@@ -94,9 +94,14 @@ def one_then_nothing() -> POMDP:
     statement="Every-visit Monte Carlo estimates converge with probability one to q_pi(o,a), "
     "P_pi(s|o) weighted "
     "by visits, for every pair that pi takes, if episodes end with probability one.",
-    verdict="proved",
+    verdict="argued",
+    steps=(
+        human("law", "the strong law for the pairs (returns, visits) of independent episodes"),
+        human("means", "the quotient of the means is (1), by the Markov property"),
+        machine("identity", "(1) on a task of two steps, every number a symbol, all four pairs"),
+    ),
 )
-def monte_carlo_converges(visits: str = "every", weights: str = "visits") -> Evidence:
+def monte_carlo_converges(proof: Proof, visits: str = "every", weights: str = "visits") -> Evidence:
     """The identity (1) on a task whose numbers are all symbols."""
     P = two_steps()
     pi = generic_policy(P)
@@ -107,14 +112,9 @@ def monte_carlo_converges(visits: str = "every", weights: str = "visits") -> Evi
         for a in P.A:
             limit = monte_carlo_limit(P, pi, o, a, visits)
             if field.one(limit) != field.one(found.q[o, a]):
-                small = one_then_nothing()
-                limit = monte_carlo_limit(small, uniform(small), "o", "go", visits)
-                q = evaluate(small, uniform(small), exact=True, weights=weights).q["o", "go"]
-                shown = (
-                    f"q({o}, {a}) is not the limit; for instance ({small.name}) "
-                    f"the limit is {limit}, and q is {q}"
-                )
-                return refuted("another limit", shown, counterexample=shown)
+                proof.step("identity", f"q({o}, {a}) is not the limit")
+                return argued("")
+            proof.step("identity")
             certificates.append(
                 identity_certificate(f"Monte Carlo limit of {(o, a)}", limit, found.q[o, a])
             )
@@ -152,11 +152,11 @@ def monte_carlo_converges(visits: str = "every", weights: str = "visits") -> Evi
         "is never "
         "visited: its q_pi needs exploration.",
     )
-    return proved("renewal argument; identity in symbols", argument, certificates)
+    return argued("renewal argument; identity in symbols", argument, certificates)
 
 
-monte_carlo_converges.twin("first visits only", visits="first")
-monte_carlo_converges.twin("discounted weights", weights="discounted")
+monte_carlo_converges.twin("first visits only", guards="identity", visits="first")
+monte_carlo_converges.twin("discounted weights", guards="identity", weights="discounted")
 
 
 # ---------------------------------------------------------------------- n steps
@@ -221,10 +221,24 @@ def error_and_bound(P: POMDP, pi: Policy, n: int) -> tuple[Any, Any]:
     "they converge to q_pi as n grows (gamma < 1, or episodes end with probability one), so for n "
     "large enough "
     "no action that is worse looks better.",
-    verdict="proved",
+    verdict="argued",
+    steps=(
+        machine("identity", "two steps, every number a symbol: the 2-step TD values are q_pi"),
+        machine("recall", "three steps, gamma a symbol: the 3-step TD values are q_pi"),
+        human("contraction", "|v_n - v_pi| <= rho_n (|v_n - v_pi| + D), from the targets"),
+        human("limit", "rho_n -> 0, so v_n -> v_pi, q_n -> q_pi and strict order is kept"),
+        machine("bound", "an endless task keeps to rho_n D / (1 - rho_n), and is never exact"),
+    ),
 )
-def enough_steps(task: Callable[[], POMDP] = two_steps, n: int = 2) -> Evidence:
-    """`task`, `n`: a task and a number of steps said to give q_pi exactly."""
+def enough_steps(
+    proof: Proof,
+    task: Callable[[], POMDP] = two_steps,
+    n: int = 2,
+    recall_steps: int = 3,
+    half: int = 1,
+) -> Evidence:
+    """`task`, `n`: a task and a number of steps said to give q_pi exactly; `recall_steps`: that of
+    recall; `half`: by what the bound is divided."""
     P = task()
     pi = generic_policy(P)
     true, td = evaluate(P, pi, exact=True), td_values(P, pi, n=n, exact=True)
@@ -232,9 +246,9 @@ def enough_steps(task: Callable[[], POMDP] = two_steps, n: int = 2) -> Evidence:
     for o in P.O:
         for a in P.A:
             difference = sympy.together(true.q[o, a] - td.q[o, a])
-            if sympy.expand(sympy.fraction(difference)[0]) != 0:
-                shown = f"{P.name}, n = {n}: the TD value of {(o, a)} is not q_pi"
-                return refuted("n steps are not enough", shown, counterexample=shown)
+            same = sympy.expand(sympy.fraction(difference)[0]) == 0
+            shown = f"{P.name}, n = {n}: the TD value of {(o, a)} is not q_pi"
+            proof.step("identity", None if same else shown)
             certificates.append(
                 identity_certificate(f"{n}-step TD of {(o, a)}", td.q[o, a], true.q[o, a])
             )
@@ -246,9 +260,9 @@ def enough_steps(task: Callable[[], POMDP] = two_steps, n: int = 2) -> Evidence:
             {"blue": blue(E), "uniform": uniform(E)} if memory == "OA1" else {"uniform": uniform(E)}
         )
         for name, policy in policies.items():
-            assert (
-                td_values(E, policy, n=3).q.array.tolist() == evaluate(E, policy).q.array.tolist()
-            )
+            given, true_q = td_values(E, policy, n=recall_steps).q, evaluate(E, policy).q
+            same = given.array.tolist() == true_q.array.tolist()
+            proof.step("recall", None if same else f"{memory}, {name}: other values")
             lines.append([memory, name, "all values are q_pi"])
     E = augment(R, "OA1")
     (start,) = E.omega(next(iter(E.mu)))
@@ -258,10 +272,11 @@ def enough_steps(task: Callable[[], POMDP] = two_steps, n: int = 2) -> Evidence:
     ]
     certificates += [td_certificate(R, "OA1", x) for x in by_n.values()]
     S = stays()
-    errors = [
-        [k, *(f"{float(x):.2e}" for x in error_and_bound(S, uniform(S), k))]
-        for k in (1, 2, 5, 10, 20)
-    ]
+    errors = []
+    for k in (1, 2, 5, 10, 20):
+        error, bound = error_and_bound(S, uniform(S), k)
+        proof.step("bound", None if 0 < error <= bound / half else f"n = {k}: {error}, {bound}")
+        errors.append([k, f"{float(error):.2e}", f"{float(bound):.2e}"])
     argument = text(
         "Bounded episodes. If no episode lasts longer than n steps, the n-step target is the "
         "whole return, no v "
@@ -289,8 +304,10 @@ def enough_steps(task: Callable[[], POMDP] = two_steps, n: int = 2) -> Evidence:
         "not the mean, so v_n - v_pi is a multiple of rho_n that is not zero:",
         table_text(["n", "|v_n - v_pi|", "bound"], errors),
     )
-    return proved("exact at the horizon, else the limit", argument, certificates)
+    return argued("exact at the horizon, else the limit", argument, certificates)
 
 
-enough_steps.twin("one step in a task of two", task=one_then_nothing, n=1)
-enough_steps.twin("twenty steps in a task without a last one", task=stays, n=20)
+enough_steps.twin("one step in a task of two", guards="identity", task=one_then_nothing, n=1)
+enough_steps.twin("twenty steps in a task without a last one", guards="identity", task=stays, n=20)
+enough_steps.twin("two steps in recall", guards="recall", recall_steps=2)
+enough_steps.twin("a bound of a tenth", guards="bound", half=10)

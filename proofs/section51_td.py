@@ -20,7 +20,7 @@ import sympy
 from sympy import Interval
 
 from pomdps import recall
-from proofs.ledger import Evidence, claim, proved, refuted
+from proofs.ledger import Evidence, Proof, claim, machine, proved
 from proofs.ledger.generic import GAMMA
 from proofs.ledger.inequalities import positive
 from proofs.ledger.prose import table_text, text
@@ -35,14 +35,14 @@ BLUE = (1, "push")
 BETWEEN = Interval.open(0, 1)
 
 
-def with_exploration(E: POMDP, pi: Policy, start: Any) -> tuple[dict[Any, Any], Any]:
+def with_exploration(E: POMDP, pi: Policy, start: Any, at: Any = 0) -> tuple[dict[Any, Any], Any]:
     """q_TD(start, .) under (1 - epsilon) pi + epsilon uniform in the limit of epsilon to 0; and the
     lead of 2 push.
 
     The lead is q_TD(start, 2 push) - v_TD(start) with the paper's epsilon = 0.01 and gamma = 0.95.
     """
     explored = td_values(E, pi.toward(uniform(E), EPSILON))
-    limits = {a: sympy.cancel(explored.q[start, a].subs(EPSILON, 0)) for a in E.A}
+    limits = {a: sympy.cancel(explored.q[start, a].subs(EPSILON, at)) for a in E.A}
     papers = {GAMMA: sympy.Rational(19, 20), EPSILON: sympy.Rational(1, 100)}
     return limits, (explored.q[start, RED] - explored.v[start]).subs(papers)
 
@@ -56,38 +56,48 @@ def with_exploration(E: POMDP, pi: Policy, start: Any) -> tuple[dict[Any, Any], 
     "values moves "
     "to a policy worth 0.",
     verdict="proved",
+    steps=(
+        machine("values", "q_pi = 0, q_TD = gamma, v_TD = gamma^2, value gamma^2"),
+        machine("largest", "gamma exceeds every other TD value at the start, gamma in (0, 1)"),
+        machine("fallen", "the policy that takes 2 push is worth 0"),
+        machine("explored", "the values are the limits of those with exploration"),
+    ),
 )
-def td_misleads(where: Any = BETWEEN, memory: str = "OA1", n: int = 1) -> Evidence:
-    """`where`: the discounts; `n`: the steps of the TD target."""
+def td_misleads(
+    proof: Proof,
+    where: Any = BETWEEN,
+    memory: str = "OA1",
+    n: int = 1,
+    worth: int = 0,
+    explore: Any = None,
+    told: tuple[Any, ...] = (0, GAMMA, GAMMA**2, GAMMA**2),
+) -> Evidence:
+    """`where`: the discounts; `n`: the steps of the TD target; `worth`: the value of the policy that
+    is moved to; `explore`: where exploration goes to, 0 unless given;
+    `told`: the four values."""
     P = recall(gamma=GAMMA)
     E = augment(P, memory)
     pi = blue(E)
     (start,) = E.omega(next(iter(E.mu)))
     true, td = evaluate(E, pi), td_values(E, pi, n=n)
     found = true.q[start, RED], td.q[start, RED], td.q[start, BLUE], true.value
-    if found != (0, GAMMA, GAMMA**2, GAMMA**2):
-        names = ("q_pi(2 push)", f"{n}-step TD of 2 push", f"{n}-step TD of 1 push", "value")
-        shown = ", ".join(f"{name} = {x}" for name, x in zip(names, found, strict=True))
-        return refuted("other values", shown, counterexample=shown)
+    names = ("q_pi(2 push)", f"{n}-step TD of 2 push", f"{n}-step TD of 1 push", "value")
+    shown = ", ".join(f"{name} = {x}" for name, x in zip(names, found, strict=True))
+    proof.step("values", None if found == told else shown)
     certificates = [q_certificate(P, memory, true), td_certificate(P, memory, td)]
     others = {a: td.q[start, a] for a in E.A if a != RED and td.q[start, a] is not None}
     for a, x in others.items():
         decided = positive(GAMMA - x, {GAMMA: where})
-        if not decided.holds:
-            shown = (
-                f"gamma = {decided.witness}: q_TD of 2 push is no more than {x}, that of {show(a)}"
-            )
-            return refuted("a tie at the end of the range", shown, counterexample=shown)
+        shown = f"gamma = {decided.witness}: q_TD of 2 push is no more than {x}, {show(a)}"
+        proof.step("largest", None if decided.holds else shown)
         certificates += decided.certificates
     fallen = Policy.from_mapping(E, {o: pi.row(o) for o in E.O} | {start: {RED: 1}})
     zero = evaluate(E, fallen).value
-    if zero != 0:
-        return refuted(
-            "the policy moved to is worth something", f"worth {zero}", counterexample=str(zero)
-        )
+    proof.step("fallen", None if zero == worth else f"it is worth {zero}")
     certificates.append(value_certificate(P, memory, fallen, zero))
-    limits, lead = with_exploration(E, pi, start)
-    assert all(limits[a] == td.q[start, a] for a in E.A if td.q[start, a] is not None)
+    limits, lead = with_exploration(E, pi, start, explore or 0)
+    same = all(limits[a] == td.q[start, a] for a in E.A if td.q[start, a] is not None)
+    proof.step("explored", None if same else f"with exploration {limits}")
     undefined = [show(a) for a in E.A if td.q[start, a] is None]
     argument = text(
         "From the evaluator and from the fixed point of TD(0), gamma a symbol, at the empty "
@@ -119,6 +129,9 @@ def td_misleads(where: Any = BETWEEN, memory: str = "OA1", n: int = 1) -> Eviden
     return proved("gamma > gamma^2 > 0 = q_pi", argument, certificates)
 
 
-td_misleads.twin("the end points 0 and 1 as well", where=Interval(0, 1))
+td_misleads.twin("the end points 0 and 1 as well", guards="largest", where=Interval(0, 1))
+td_misleads.twin("a TD value of 1 for 2 push", guards="values", told=(0, 1, GAMMA**2, GAMMA**2))
+td_misleads.twin("a worth of 1", guards="fallen", worth=1)
+td_misleads.twin("exploration of a tenth", guards="explored", explore=sympy.Rational(1, 10))
 td_misleads.twin("three-step TD", n=3)
 td_misleads.twin("OA2", memory="OA2")

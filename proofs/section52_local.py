@@ -17,7 +17,7 @@ from fractions import Fraction
 
 import sympy
 
-from proofs.ledger import Evidence, claim, open_, proved, refuted
+from proofs.ledger import Evidence, Proof, claim, machine, open_, proved, refuted
 from proofs.ledger.prose import table_text, text
 from proofs.section52_tiny import Tiny, returns_along_a_step, tiny_tasks
 from workbench import Policy, evaluate
@@ -41,8 +41,14 @@ GAMMAS = (Fraction(1), Fraction(1, 2))
     ),
     verdict="refuted",
     corrected_by="S52.local*",
+    steps=(
+        machine("ties", "with equal q-values, some small step lowers the return"),
+        machine("weights", "with visits and gamma < 1, some small step lowers it to first order"),
+    ),
 )
-def small_steps(weights: str = "visits", ties: bool = True, visible: bool = False) -> Evidence:
+def small_steps(
+    proof: Proof, weights: str = "visits", ties: bool = True, visible: bool = False
+) -> Evidence:
     """Search the smallest tasks for policies from which every small step towards greedy decreases
     the return.
 
@@ -58,12 +64,12 @@ def small_steps(weights: str = "visits", ties: bool = True, visible: bool = Fals
         for gamma, tied in kinds
         if (hit := _first_decrease(weights, gamma, tied, visible)) is not None
     ]
-    if not hits:
-        count = sum(1 for _ in tiny_tasks(1, GAMMAS))
-        return open_(
-            "no decrease in the smallest tasks",
-            f"{count} tasks, {len(CHANCES)} policies each; {weights}.",
-        )
+    tied = [one for one, p in hits if returns_along_a_step(one, p, weights == "discounted")[3]]
+    none = f"no decrease in {sum(1 for _ in tiny_tasks(1, GAMMAS))} tasks, {weights}"
+    proof.step("ties", None if tied else none)
+    proof.step("weights", None if len(hits) > len(tied) else none)
+    if proof.failed:
+        return open_("no decrease in the smallest tasks", none)
     parts, certificates = [], []
     for one, p in hits:
         before, first, second, tie = returns_along_a_step(one, p, weights == "discounted")
@@ -117,7 +123,8 @@ def _first_decrease(
     return None
 
 
-small_steps.twin("discounted weights and no ties", weights="discounted", ties=False)
+small_steps.twin("no ties", guards="ties", ties=False)
+small_steps.twin("discounted weights", guards="weights", weights="discounted")
 small_steps.twin("states that the agent sees", visible=True)
 
 
@@ -132,18 +139,18 @@ small_steps.twin("states that the agent sees", visible=True)
         "a small one increases it."
     ),
     verdict="proved",
+    steps=(machine("found", "a task and a policy: more for small steps, less for a full one"),),
 )
-def full_step(visible: bool = False) -> Evidence:
+def full_step(proof: Proof, visible: bool = False) -> Evidence:
     """The smallest task and policy that show it."""
     for one in tiny_tasks(1, (Fraction(1),), visible):
         for p in CHANCES:
             before, first, second, tie = returns_along_a_step(one, p, False)
             if not tie and first > 0 > first + second:
+                proof.step("found")
                 return _decreased(one, p, before, first, second)
-    return refuted(
-        "no decrease in the smallest tasks",
-        "With states that the agent sees every step works: an MDP.",
-    )
+    proof.step("found", "no decrease in the smallest tasks")
+    return open_("no decrease in the smallest tasks")
 
 
 def _decreased(
@@ -171,4 +178,4 @@ def _decreased(
     return proved("two states that look alike", argument, certificates)
 
 
-full_step.twin("states that the agent sees", visible=True)
+full_step.twin("states that the agent sees", guards="found", visible=True)

@@ -15,7 +15,7 @@ from typing import Any
 import sympy
 
 from pomdps import recall
-from proofs.ledger import Evidence, claim, proved, refuted
+from proofs.ledger import Evidence, Proof, claim, machine, proved
 from proofs.ledger.generic import GAMMA
 from proofs.ledger.prose import table_text, text
 from workbench import POMDP, Memory, Policy, augment, evaluate, memories
@@ -62,16 +62,25 @@ def blue(E: POMDP, second_write: str = "push") -> Policy:
     "best "
     "history-based value, for every discount.",
     verdict="proved",
+    steps=(
+        machine("best", "of the 27 sequences of actions one is worth gamma^2, the others 0"),
+        machine("value", "the blue policy is worth that, gamma a symbol"),
+    ),
 )
-def oa1_encodes(sequence: tuple[int, ...] = (1, 2, 3), second_write: str = "push") -> Evidence:
-    """gamma is a symbol."""
+def oa1_encodes(
+    proof: Proof,
+    sequence: tuple[int, ...] = (1, 2, 3),
+    second_write: str = "push",
+    worth: Any = GAMMA**2,
+) -> Evidence:
+    """gamma is a symbol; `worth` is the best value."""
     P = recall(GAMMA, sequence)
     E = augment(P, "OA1")
     pi = blue(E, second_write)
     value, best = evaluate(E, pi).value, best_value(P)
-    if sympy.expand(value - best) != 0:
-        shown = f"the policy is worth {value}, the best value is {best}"
-        return refuted("the policy is not optimal", shown, counterexample=shown)
+    proof.step("best", None if sympy.expand(best - worth) == 0 else f"the best value is {best}")
+    same = sympy.expand(value - best) == 0
+    proof.step("value", None if same else f"the policy is worth {value}, the best value is {best}")
     argument = text(
         "There are 27 sequences of actions; one is worth gamma^2, the others 0, and a "
         "history-based policy mixes "
@@ -86,8 +95,9 @@ def oa1_encodes(sequence: tuple[int, ...] = (1, 2, 3), second_write: str = "push
     )
 
 
-oa1_encodes.twin("2 keep in the place of 2 push", second_write="keep")
-oa1_encodes.twin("the sequence 1, 1, 3", sequence=(1, 1, 3))
+oa1_encodes.twin("2 keep in the place of 2 push", guards="value", second_write="keep")
+oa1_encodes.twin("the sequence 1, 1, 3", guards="value", sequence=(1, 1, 3))
+oa1_encodes.twin("a best value of gamma", guards="best", worth=GAMMA)
 
 
 # ---------------------------------------------------------------------- not an MDP
@@ -134,19 +144,20 @@ def rewards_by_history(E: POMDP) -> dict[tuple[Label, Label], dict[tuple[Label, 
     "when the buffer "
     "holds (o, 2) is 1 after 1 push, 2 push, and 0 after 2 push.",
     verdict="proved",
+    steps=(machine("rewards", "3 push at (o, 2) pays 1 after one history and 0 after another"),),
 )
-def not_an_mdp(memory: Any = "OA1") -> Evidence:
+def not_an_mdp(proof: Proof, memory: Any = "OA1") -> Evidence:
     """Two histories with the same last observation and different rewards for the same action."""
     P = recall()
     E = augment(P, memory)
     rewards = rewards_by_history(E)
     depends = {pair for pair, by_history in rewards.items() if len(set(by_history.values())) > 1}
-    if not depends:
-        shown = f"{E.name}: each of the {len(rewards)} pairs of (m, o) and an action has one reward"
-        return refuted("rewards depend on (m, o) alone", shown, counterexample=shown)
     blue_path, red_path = ((1, "push"), (2, "push")), ((2, "push"),)
-    if (rewards[RED][blue_path], rewards[RED][red_path]) != (1, 0):
-        return refuted("other rewards", str(rewards[RED]), counterexample=str(rewards[RED]))
+    here = rewards.get(RED, {})
+    told = (here.get(blue_path), here.get(red_path)) == (1, 0)
+    proof.step("rewards", None if told else f"{E.name}: {len(depends)} rewards depend on more")
+    if not told:
+        return proved("")
     lines = [["; ".join(f"{a} {w}" for a, w in history), r] for history, r in rewards[RED].items()]
     certificate = {
         "kind": "history-dependence",
@@ -171,7 +182,7 @@ def not_an_mdp(memory: Any = "OA1") -> Evidence:
     return proved("reward 1 or 0 after the same (m, o)", argument, [certificate])
 
 
-not_an_mdp.twin("a buffer of two that always pushes", memory=always_pushing(2))
+not_an_mdp.twin("a buffer of two that always pushes", guards="rewards", memory=always_pushing(2))
 
 
 # ---------------------------------------------------------------------- B2 is the smallest
@@ -212,9 +223,16 @@ def behaviours(E: POMDP) -> dict[tuple[tuple[Label, Label], ...], Any]:
     "stochastic "
     "memoryless policies, for every discount in (0, 1].",
     verdict="proved",
+    steps=(
+        machine("none below", "no deterministic policy of B0 or B1 is optimal, all behaviours"),
+        machine("one", "a deterministic policy of B2 is worth gamma^2"),
+    ),
 )
 def b2_is_smallest(
-    sequence: tuple[int, ...] = (1, 2, 3), gamma: Any = GAMMA, smallest: int = 2
+    proof: Proof,
+    sequence: tuple[int, ...] = (1, 2, 3),
+    gamma: Any = GAMMA,
+    smallest: int = 2,
 ) -> Evidence:
     """All that deterministic policies of B(k) do, for k = 0, 1, 2."""
     P = recall(gamma, sequence)
@@ -228,10 +246,12 @@ def b2_is_smallest(
         )
         values = ", ".join(sorted(set(map(str, worth.values()))))
         lines.append([f"B{k}", len(worth), "yes" if path else "no", values])
-        if (path is not None) != (k == smallest):
-            shown = f"B{k}: {path}" if path else f"no policy of B{k} is worth {best}"
-            return refuted("another size is the smallest", shown, counterexample=shown)
-    assert path is not None
+        if k < smallest:
+            proof.step("none below", f"B{k}: {path}" if path else None)
+        else:
+            proof.step("one", None if path else f"no policy of B{k} is worth {best}")
+    if proof.failed or path is None:
+        return proved("")
     pi = Policy.deterministic(E, dict(path), otherwise=E.A[0])
     value = evaluate(E, pi).value
     argument = text(
@@ -254,6 +274,6 @@ def b2_is_smallest(
     )
 
 
-b2_is_smallest.twin("the sequence 1, 2, 1", sequence=(1, 2, 1))
+b2_is_smallest.twin("the sequence 1, 2, 1", guards="none below", sequence=(1, 2, 1))
+b2_is_smallest.twin("B1 is the smallest", guards="one", smallest=1)
 b2_is_smallest.twin("a discount of 0", gamma=sympy.Integer(0))
-b2_is_smallest.twin("B1 is the smallest", smallest=1)

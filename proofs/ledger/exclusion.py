@@ -88,6 +88,7 @@ def _targets(strict: list[int], last: int) -> Iterator[tuple[int, ...]]:
     yield from ((i,) for i in others)
     if last in strict:
         yield from ((i, last) for i in others)
+        yield from ((i, j, last) for i, j in combinations_with_replacement(others, 2))
     yield from combinations_with_replacement(others, 2)
 
 

@@ -3,6 +3,11 @@ each."""
 
 from __future__ import annotations
 
+from pathlib import Path
+
+REQUIRED = Path(__file__).parent / "required.json"
+"""What each claim has to certify (`workbench.checker.ledger_file`)."""
+
 ORDER = (
     "S4.ignore",
     "S4.gravity-none",

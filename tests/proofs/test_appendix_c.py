@@ -147,12 +147,23 @@ def spoil_policy(c):
     c["policy"][0][1] = [[c["policy"][0][1][0][0], "1/2"]]
 
 
-def spoil_polynomial(c):
-    c["polynomial"] = f"-({c['polynomial']})"
+def spoil_reward(c):
+    """1/2 becomes 3/4 after 0, then 1."""
+    row = next(row for s, a, row in c["model"]["p"] if (s, a) == ("s0", 1))
+    assert row[0][1] == "1/2"
+    row[0][1] = "3/4"
 
 
 def spoil_box(c):
-    c["polynomial"], c["box"] = "x - 1/2", {"x": "(0, 1]"}
+    c["box"]["x"] = "[0, 1]"
+
+
+def spoil_greedy(c):
+    c["greedy"][0][1] = {"tuple": [1, "0"]}
+
+
+def spoil_ties(c):
+    c["ties"] = "first"
 
 
 def spoil_conditions(c):
@@ -179,8 +190,10 @@ def spoil_histories(c):
         ("C2", "q-values", spoil_value),
         ("C4", "policy-value", spoil_value),
         ("C4", "policy-value", spoil_policy),
-        ("C5", "polynomial-positive", spoil_polynomial),
-        ("C5", "polynomial-positive", spoil_box),
+        ("C5", "greedy-family", spoil_reward),
+        ("C5", "greedy-family", spoil_box),
+        ("C5", "greedy-family", spoil_greedy),
+        ("C5", "greedy-family", spoil_ties),
         ("C3", "excluded", spoil_conditions),
         ("C1", "identity", spoil_identity),
         ("C6", "memory-update", spoil_f),

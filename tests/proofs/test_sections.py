@@ -14,7 +14,6 @@ from strategies import distributions, families, policies, pomdps, strange_memori
 from strategies_beliefs import timed
 
 from pomdps import gravity, recall
-from proofs import section51_stability
 from proofs.section4_gravity import above, gaps
 from proofs.section4_ignore import ignoring
 from proofs.section5_recall import behaviours, blue, rewards_by_history
@@ -258,12 +257,6 @@ def test_the_error_of_n_steps_is_within_its_bound(data):
     for n in (1, 2, 5):
         error, bound = error_and_bound(P, pi, n)
         assert error <= bound
-
-
-def test_switches_are_reproducible_and_counted_seed_by_seed():
-    counts = section51_stability.switches("B2", 100_000, 3)
-    assert len(counts) == 3
-    assert counts == section51_stability.switches.__wrapped__("B2", 100_000, 3)
 
 
 def test_the_blue_policy_is_that_of_figure_3():

@@ -24,8 +24,10 @@ from workbench import (
     POMDP,
     Memory,
     Policy,
+    QLearning,
     augment,
     best_history,
+    equilibria,
     evaluate,
     is_sufficiently_expressive,
     td_values,
@@ -33,6 +35,7 @@ from workbench import (
 )
 from workbench.certificates.cycle import certify_cycle
 from workbench.certificates.every_k import limit_for_every_k
+from workbench.certificates.fixed_points import fixed_points_certificate
 from workbench.certificates.loop import certify
 from workbench.certificates.values import (
     bits_certificates,
@@ -197,6 +200,7 @@ CERTIFICATES: dict[str, Callable[[], Certificate]] = {
          "4*c*x - 4*c + 5*x**2/2 - 7*x/2 + 1 > 0"]
     ),
     "greedy-family": _family,
+    "fixed-points": lambda: fixed_points_certificate(returning(), "none", _settled(returning())),
 }  # fmt: skip
 
 
@@ -358,6 +362,21 @@ def _is_family(c: Certificate) -> bool:
     return True
 
 
+def _settled(P: POMDP, epsilon: Fraction = Fraction(1, 10), memory: str = "none") -> Any:
+    E = P if memory == "none" else augment(P, memory)
+    learner = QLearning(epsilon=epsilon, gamma=P.gamma)
+    return equilibria(E, learner, exact=True, symmetry=False)
+
+
+def _are_fixed_points(c: Certificate) -> bool:
+    P = model_from_json(c["model"])
+    if c["learner"] != "Q-learning":
+        return False
+    found = _settled(P, Fraction(c["epsilon"]), c["memory"])
+    given = sorted((Fraction(value), strict) for _, strict, value in c["fixed"])
+    return given == sorted((e.value, e.strict) for e in found)
+
+
 TRUTH: dict[str, Callable[[Certificate], bool]] = {
     "oracle-loop": _is_loop,
     "oracle-cycle": _is_cycle,
@@ -377,4 +396,5 @@ TRUTH: dict[str, Callable[[Certificate], bool]] = {
     "polynomial-positive": _is_positive,
     "excluded": lambda c: solve(c["conditions"]) is None,
     "greedy-family": _is_family,
+    "fixed-points": _are_fixed_points,
 }

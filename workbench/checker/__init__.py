@@ -9,6 +9,7 @@ place_graph      a task with a memory, walked through; values of a policy, and a
 polynomials      in one variable: signs on an interval (Bernstein, Sturm), linear systems
 expressions      polynomials and quotients in several names, from text
 positivity       signs on a box from coefficients; conditions that exclude one another
+ledger_file      what each claim of a ledger has to certify
 loop_claims, every_k_claims, value_claims, memory_claims, algebra_claims, fixed_point_claims
                  the kinds
 """

@@ -3,6 +3,9 @@
 A file holds a certificate, a list of them, or objects with a field `certificates`, such as the
 ledger that `workbench verify --json` writes or a find of the gallery. Exits with status 1 if one
 of them does not hold or if there is none.
+
+`--required FILE` names what each claim of a ledger has to certify (`proofs/ledger/required.json`);
+then missing and foreign certificates, and other statements or verdicts, are refused as well.
 """
 
 from __future__ import annotations
@@ -12,6 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from workbench.checker.ledger_file import check_ledger
 from workbench.checker.reader import LARGEST_FILE, read_json
 from workbench.checker.recheck import recheck
 from workbench.checker.spoiled import Spoiled
@@ -36,16 +40,26 @@ def main(arguments: list[str]) -> int:
     if not arguments or "-h" in arguments or "--help" in arguments:
         print((__doc__ or "").strip())
         return 0 if arguments else 2
+    required = None
+    if "--required" in arguments:
+        place = arguments.index("--required")
+        required = read_json(Path(arguments[place + 1]).read_text())
+        arguments = arguments[:place] + arguments[place + 2 :]
     count = spoiled = 0
     for name in arguments:
         try:
             path = Path(name)
             if path.stat().st_size > LARGEST_FILE:
                 raise Spoiled(f"the file is larger than {LARGEST_FILE:,} bytes")
-            found = list(certificates_in(read_json(path.read_text())))
+            data = read_json(path.read_text())
+            found = [] if required is not None else list(certificates_in(data))
+            lines, wrong = ([], []) if required is None else check_ledger(data, required)
         except (OSError, UnicodeDecodeError, Spoiled) as error:
             print(f"{name}: {error}", file=sys.stderr)
             return 1
+        count, spoiled = count + len(lines) + len(wrong), spoiled + len(wrong)
+        for line in (*lines, *wrong):
+            print(line)
         for owner, certificate in found:
             count += 1
             try:

@@ -170,8 +170,6 @@ def renew_budget() -> None:
 class Polynomial:
     """A polynomial with rational coefficients; mixes with ints and Fractions."""
 
-    __hash__ = None  # type: ignore[assignment]
-
     def __init__(self, terms: Mapping[Exponents, Fraction]):
         self.terms = {e: c for e, c in terms.items() if c != 0}
 
@@ -234,6 +232,10 @@ class Polynomial:
         if not isinstance(other, Polynomial | int | Fraction):
             return NotImplemented
         return self.terms == Polynomial.of(other).terms
+
+    def __hash__(self) -> int:
+        number = self.terms.get((), Fraction(0))
+        return hash(frozenset(self.terms.items()) if self.names else number)
 
     def at(self, values: Mapping[str, Fraction]) -> Fraction:
         """Its value where every name has a number."""

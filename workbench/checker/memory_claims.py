@@ -175,7 +175,8 @@ def check_history_dependence(certificate: dict[str, Any]) -> str:
             raise Spoiled(f"{done} does not lead to {o!r}")
         paid = {r for (_, r), x in task.p[place[0], action[0]].items() if x}
         if paid != {read_number(claimed)}:
-            raise Spoiled(f"after {done} the reward is {paid}, not {claimed}")
+            shown = " or ".join(map(str, sorted(paid)))
+            raise Spoiled(f"after {done} the reward is {shown}, not {claimed}")
         rewards |= paid
     if len(rewards) < 2:
         raise Spoiled("the reward is the same after all of these histories")

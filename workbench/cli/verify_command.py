@@ -29,7 +29,13 @@ def verify_command(
     html_file: Annotated[
         Path | None, typer.Option("--html", metavar="FILE", help="Write a self-contained page.")
     ] = None,
-    readme: Annotated[bool, typer.Option("--readme", help="Write proofs/README.md anew.")] = False,
+    readme: Annotated[
+        bool,
+        typer.Option(
+            "--readme",
+            help="Write proofs/README.md and what claims must certify anew.",
+        ),
+    ] = False,
     recheck: Annotated[
         Path | None,
         typer.Option(
@@ -57,8 +63,14 @@ def verify_command(
         return
     import proofs
     from proofs.ledger import load
-    from proofs.report import in_full, ledger, summary, write_html, write_json
-    from proofs.report import readme as readme_text
+    from proofs.report import (
+        in_full,
+        ledger,
+        summary,
+        write_generated,
+        write_html,
+        write_json,
+    )
 
     claims = load()
     for name in ids or []:
@@ -70,8 +82,6 @@ def verify_command(
     chosen = list(ids or [name for name, one in claims.items() if deep or not one.deep])
     if paper is not None:
         chosen = _claims_of(paper, chosen)
-    if readme and (ids or len(chosen) != len(claims)):
-        raise WorkbenchError("--readme needs every claim: leave out the ids and add --deep")
     began = time.monotonic()
     entries = _run(chosen, jobs, console)
     if verbose:
@@ -84,7 +94,7 @@ def verify_command(
     if html_file is not None:
         write_html(entries, html_file)
     if readme:
-        Path(proofs.__path__[0], "README.md").write_text(readme_text(entries))
+        write_generated(entries, Path(proofs.__path__[0]), claims)
     took = f"{duration(time.monotonic() - began)} with -j {jobs}"
     console.print(f"\n{summary(entries)}. It took {took}.", highlight=False, markup=False)
     if not all(entry.ok for entry in entries):
@@ -149,32 +159,25 @@ def _judge(name: str) -> Any:
 
 
 def _recheck(path: Path, console: Any) -> None:
-    """Re-verify every certificate in a file, without the code that found them."""
-    from proofs.report import read_json
-    from workbench.checker.recheck import recheck
+    """Re-verify every certificate in a file, without the code that found them, and that each claim
+    certifies what it has to."""
+    from proofs.ledger.places import REQUIRED
+    from workbench.checker.ledger_file import check_ledger
+    from workbench.checker.reader import read_json
     from workbench.checker.spoiled import Spoiled
     from workbench.errors import WorkbenchError
 
     try:
-        entries = read_json(path)
-    except (OSError, ValueError) as error:
+        said, wrong = check_ledger(read_json(path.read_text()), read_json(REQUIRED.read_text()))
+    except (OSError, UnicodeDecodeError, Spoiled) as error:
         raise WorkbenchError(f"cannot read {path}: {error}") from None
-    count, spoiled = 0, 0
-    for entry in entries:
-        for certificate in entry["certificates"]:
-            count += 1
-            try:
-                console.print(
-                    f"{entry['id']}: {recheck(certificate)}", highlight=False, markup=False
-                )
-            except Spoiled as error:
-                spoiled += 1
-                console.print(
-                    f"{entry['id']}: SPOILED: {error}",
-                    highlight=False,
-                    markup=False,
-                    style="bold red",
-                )
-    console.print(f"{count - spoiled} of {count} certificates hold", highlight=False)
-    if spoiled:
+    for line in said:
+        console.print(line, highlight=False, markup=False)
+    for line in wrong:
+        console.print(line, highlight=False, markup=False, style="bold red")
+    total = len(said) + len(wrong)
+    console.print(
+        f"{len(said)} certificates hold, {len(wrong)} of {total} lines are wrong", highlight=False
+    )
+    if wrong:
         raise typer.Exit(1)
