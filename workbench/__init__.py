@@ -26,6 +26,7 @@ _HOMES = {
     "improve": "workbench.improvement.improve",
     "best_history": "workbench.optima.best_history",
     "best_memoryless": "workbench.optima.best_memoryless",
+    "critical_points": "workbench.optima.critical_points",
     "reachable_beliefs": "workbench.model.beliefs",
     "is_sufficiently_expressive": "workbench.sufficiency.expressive",
     "can_encode_optimal": "workbench.sufficiency.can_encode",

@@ -1,0 +1,464 @@
+"""All Kuhn-Tucker points of the return over the polytope of memoryless policies, face by face.
+
+A policy is a point of a product of simplices, and its return is a rational function J = n / d of the
+probabilities, of degree at most the number of states that show o in the row of o (Mueller and
+Montufar 2022, the degree of partial observability). Write G(o,a) for the derivative of J towards
+action a. At a Kuhn-Tucker point, with S(o) the actions that pi takes at o,
+
+    G(o,a) = G(o,b)   for a, b in S(o),          G(o,a) <= G(o,b)   for a outside, b in S(o).
+
+Every choice of supports S is a face, on which the equations are polynomials (d > 0 is multiplied
+out) in as many variables; their roots are isolated with certificates in ball arithmetic
+(`root_boxes`). The kind of a point comes from the signs of the outside gains and of the projected
+Hessian, which are certain as well:
+
+    maximum      outside gains negative, Hessian on the face negative definite
+    minimum      the face is the whole polytope, Hessian positive definite
+    saddle       outside gains negative or none, Hessian neither
+    degenerate   an outside gain is zero: first and second order do not tell
+
+Observations that a policy never reaches do not matter to J; their rows are listed at each vertex, and
+a maximum with such rows is not strict. Numbers must be exact.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, overload
+
+import flint
+import numpy as np
+import sympy
+from numpy.typing import NDArray
+
+from workbench.errors import TooLarge
+from workbench.evaluation.evaluate import evaluate
+from workbench.evaluation.fields import FLOATS
+from workbench.model.numbers import Number, Numbers
+from workbench.model.policy import Policy
+from workbench.model.pomdp import POMDP
+from workbench.optima.arguments import require_numbers, whole_number
+from workbench.optima.follow import alternatives
+from workbench.optima.mdp import MDP, from_states
+from workbench.optima.root_boxes import Ball, PolynomialSystem, Terms, evaluate_terms, find_roots
+from workbench.text import counted
+
+MAX_FACES = 2_000
+MAX_BOXES = 5_000
+
+_PRECISION = 160
+_EDGE = 1e-9
+"""How far beyond a face roots are looked for, so that those near its rim are isolated too."""
+
+_ON_THE_RIM = 1e-20
+
+Supports = tuple[tuple[int, ...], ...]
+
+
+@dataclass(frozen=True, eq=False)
+class CriticalPoint:
+    """A Kuhn-Tucker point of the return.
+
+    Attributes
+    ----------
+    policy, value : floats next to the exact point, or Fractions where it is a vertex.
+    kind : "maximum", "saddle", "minimum" or "degenerate".
+    strict : whether it is a maximum and every other policy nearby is worth less; actions that do
+        the same in every state of an observation count as one.
+    dimension : of the face that it lies inside; 0 for a deterministic policy.
+    radius : the largest error of a probability; the root is the only one within it.
+    """
+
+    policy: Policy
+    value: Number
+    kind: str
+    strict: bool
+    dimension: int
+    radius: float
+
+    def __repr__(self) -> str:
+        return f"{'strict ' if self.strict else ''}{self.kind} worth {float(self.value):.9g}"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class CriticalPoints(Sequence[CriticalPoint]):
+    """The Kuhn-Tucker points of a POMDP's return, the best first.
+
+    Attributes
+    ----------
+    complete : whether every face was decided; if not, `undecided` boxes may hold further points,
+        which are then not simple roots, or needed more boxes than allowed.
+    flat : faces on which the return does not change along some direction; points there are not
+        isolated and not listed.
+    faces, boxes : faces looked at, boxes bounded.
+    degrees : `degrees[o]`, the degree of J in the row of o; most : `most[o]`, how many states show
+        o, which bounds it.
+    bezout : the product of the degrees of the equations, added up over the faces: no more isolated
+        points than that.
+    """
+
+    P: POMDP
+    points: tuple[CriticalPoint, ...]
+    undecided: int
+    flat: int
+    faces: int
+    boxes: int
+    degrees: tuple[int, ...]
+    most: tuple[int, ...]
+    bezout: int
+
+    @property
+    def complete(self) -> bool:
+        return self.undecided == 0
+
+    def of_kind(self, kind: str) -> tuple[CriticalPoint, ...]:
+        """Those of one kind."""
+        return tuple(point for point in self.points if point.kind == kind)
+
+    @overload
+    def __getitem__(self, i: int) -> CriticalPoint: ...
+    @overload
+    def __getitem__(self, i: slice) -> Sequence[CriticalPoint]: ...
+    def __getitem__(self, i: Any) -> Any:
+        return self.points[i]
+
+    def __len__(self) -> int:
+        return len(self.points)
+
+    def __repr__(self) -> str:
+        kinds = ("maximum", "saddle", "minimum", "degenerate")
+        found = ", ".join(f"{n} {k}" for k in kinds if (n := len(self.of_kind(k))))
+        sure = "all" if self.complete else f"{self.undecided:,} boxes undecided"
+        if self.flat:
+            sure += f", {counted(self.flat, 'face')} flat"
+        return (
+            f"Kuhn-Tucker points of {self.P.name}: {found or 'none'} ({sure}; "
+            f"{counted(self.faces, 'face')}, at most {self.bezout:,} isolated)"
+        )
+
+
+def critical_points(
+    P: POMDP, *, max_faces: int = MAX_FACES, max_boxes: int = MAX_BOXES
+) -> CriticalPoints:
+    """All Kuhn-Tucker points of the return over memoryless policies.
+
+    Parameters
+    ----------
+    P : a small POMDP in exact numbers; an augmented one, to see what a memory adds.
+    max_faces : more faces than this raise `TooLarge`.
+    max_boxes : for each face; what is not decided then is counted in `undecided`.
+
+    >>> from workbench.model.pomdp import POMDP
+    >>> P = POMDP.from_functions(name="twice", A=[0, 1], p=lambda s, a: {(s + (a,) if not s else "end", 0 if not s else
+    ...                          int(s != (a,))): 1}, omega=lambda s: {"o": 1}, mu={(): 1}, gamma=1, terminal={"end"})
+    >>> critical_points(P)
+    Kuhn-Tucker points of twice: 1 maximum (all; 3 faces, at most 3 isolated)
+    """
+    require_numbers(P, True)
+    max_faces = whole_number("max_faces", max_faces)
+    max_boxes = whole_number("max_boxes", max_boxes)
+    M = from_states(P, FLOATS)
+    options = [tuple(row.tolist()) or (0,) for row in alternatives(M, len(P.O))]
+    shown = np.bincount(M.seen, minlength=len(P.O))
+    options = [row if shown[o] else (0,) for o, row in enumerate(options)]
+    faces = list(itertools.islice(_faces(M, options), max_faces + 1))
+    if len(faces) > max_faces:
+        rows = sum(len(row) > 1 for row in options)
+        raise TooLarge(
+            f"{P.name} has more than {max_faces:,} faces to look at: {rows} rows of up to "
+            f"{max(map(len, options))} actions; four rows of two actions have 81. Take a smaller "
+            "memory, or a larger max_faces"
+        )
+    with flint.ctx.workprec(_PRECISION):
+        surface = _Surface(P, options)
+        found: list[CriticalPoint] = []
+        undecided = boxes = bezout = flat = 0
+        for face in faces:
+            looked = _look_at(surface, face, max_boxes)
+            if looked is None:
+                flat += 1
+                continue
+            found += looked.points
+            undecided += looked.undecided
+            boxes += looked.boxes
+            bezout += looked.bezout
+    found.sort(key=lambda point: (-float(point.value), point.dimension))
+    return CriticalPoints(
+        P=P,
+        points=tuple(found),
+        undecided=undecided,
+        flat=flat,
+        faces=len(faces),
+        boxes=boxes,
+        degrees=surface.degrees,
+        most=tuple(int(x) for x in shown),
+        bezout=bezout,
+    )
+
+
+# ---------------------------------------------------------------------- the faces
+
+
+@dataclass(frozen=True)
+class _Face:
+    """The actions taken at each observation, and which observations are reached."""
+
+    supports: Supports
+    reached: frozenset[int]
+
+    @property
+    def dimension(self) -> int:
+        return sum(len(support) - 1 for support in self.supports)
+
+
+def _faces(M: MDP, options: list[tuple[int, ...]]) -> Iterator[_Face]:
+    """The faces whose policies have a value: any support where a row is reached, a vertex where it
+    is not."""
+    stack: list[dict[int, tuple[int, ...]]] = [{}]
+    while stack:
+        chosen = stack.pop()
+        reached, states = _reach(M, chosen)
+        fresh = next((o for o in reached if o not in chosen), None)
+        if fresh is not None:
+            row = options[fresh]
+            for size in range(len(row), 0, -1):
+                for support in itertools.combinations(row, size):
+                    stack.append({**chosen, fresh: support})
+            continue
+        if M.undiscounted and not _surely_ends(M, chosen, states):
+            continue
+        idle = [o for o in range(len(options)) if o not in chosen]
+        for rest in itertools.product(*(options[o] for o in idle)):
+            whole = {**chosen, **{o: (a,) for o, a in zip(idle, rest, strict=True)}}
+            yield _Face(tuple(whole[o] for o in range(len(options))), frozenset(chosen))
+
+
+def _reach(M: MDP, chosen: dict[int, tuple[int, ...]]) -> tuple[list[int], list[int]]:
+    """The observations and states met, in order, by policies that take the chosen actions; a row
+    without a choice is met and not passed."""
+    queue = M.starts.tolist()
+    seen = set(queue)
+    observations: dict[int, None] = {}
+    for i in queue:  # grows while we walk
+        o = int(M.seen[i])
+        observations[o] = None
+        for a in chosen.get(o, ()):
+            row = i * M.shape[1] + a
+            for j in M.successors[M.row_ptr[row] : M.row_ptr[row + 1]].tolist():
+                if j not in seen:
+                    seen.add(j)
+                    queue.append(j)
+    return list(observations), queue
+
+
+def _surely_ends(M: MDP, chosen: dict[int, tuple[int, ...]], states: list[int]) -> bool:
+    """Whether an end can be reached from every state met: then it is, with probability one."""
+    good: set[int] = set()
+    while True:
+        more = {
+            i
+            for i in states
+            if i not in good
+            and any(
+                M.ends[i, a]
+                or not good.isdisjoint(
+                    M.successors[
+                        M.row_ptr[i * M.shape[1] + a] : M.row_ptr[i * M.shape[1] + a + 1]
+                    ].tolist()
+                )
+                for a in chosen[int(M.seen[i])]
+            )
+        }
+        if not more:
+            return len(good) == len(states)
+        good |= more
+
+
+# ---------------------------------------------------------------------- the return as a function
+
+
+class _Surface:
+    """J = n / d as polynomials in the probabilities, and the numerators of its derivatives."""
+
+    def __init__(self, P: POMDP, options: list[tuple[int, ...]]):
+        self.P, self.options = P, options
+        self.x: dict[tuple[int, int], sympy.Symbol] = {}
+        table = np.full((len(P.O), len(P.A)), Fraction(0), dtype=object)
+        for o, row in enumerate(options):
+            *free, last = row
+            for a in free:
+                self.x[o, a] = table[o, a] = sympy.Symbol(f"x_{o}_{a}")
+            table[o, last] = 1 - sum((self.x[o, a] for a in free), sympy.Integer(0)) if free else 1
+        J = evaluate(P, Policy(P, Numbers.of(table)), exact=True).value
+        top, bottom = sympy.fraction(sympy.together(sympy.sympify(J)))
+        gens = list(self.x.values()) or [sympy.Symbol("x_none")]
+        self.top, self.bottom = sympy.Poly(top, *gens), sympy.Poly(bottom, *gens)
+        # the sign of d is that of a policy that has a value, and the same all over the polytope
+        self.slopes = {
+            key: self.top.diff(x) * self.bottom - self.top * self.bottom.diff(x)
+            for key, x in self.x.items()
+        }
+        self.degrees = tuple(
+            max((self._degree(poly, o) for poly in (self.top, self.bottom)), default=0)
+            for o in range(len(options))
+        )
+
+    def _degree(self, poly: sympy.Poly, o: int) -> int:
+        places = [i for i, key in enumerate(self.x) if key[0] == o]
+        return max((sum(powers[i] for i in places) for powers in poly.monoms()), default=0)
+
+    def slope(self, o: int, a: int) -> sympy.Poly | None:
+        """The numerator of the derivative towards action a and away from the row's last; None if a
+        is the last."""
+        return self.slopes.get((o, a))
+
+
+@dataclass(frozen=True, eq=False)
+class _Looked:
+    """What a face holds."""
+
+    points: list[CriticalPoint]
+    undecided: int
+    boxes: int
+    bezout: int
+
+
+def _look_at(surface: _Surface, face: _Face, most: int) -> _Looked | None:
+    """The Kuhn-Tucker points inside a face; None if the return does not change along some direction
+    of it, so that no point is isolated."""
+    variables: list[tuple[int, int]] = [
+        (o, a) for o, support in enumerate(face.supports) for a in support[:-1]
+    ]
+    symbols = [sympy.Symbol(f"y_{i}") for i in range(len(variables))]
+    place: dict[sympy.Symbol, sympy.Expr] = {}
+    for o, support in enumerate(face.supports):
+        inside = {key[1]: y for key, y in zip(variables, symbols, strict=True) if key[0] == o}
+        rest = 1 - sum(inside.values(), sympy.Integer(0))
+        for a in surface.options[o][:-1]:
+            place[surface.x[o, a]] = inside.get(a, rest if a == support[-1] else sympy.Integer(0))
+
+    def on_face(poly: sympy.Poly | None) -> sympy.Poly:
+        gens = symbols or [sympy.Symbol("y_none")]
+        expr = 0 if poly is None else poly.as_expr().subs(place, simultaneous=True)
+        return sympy.Poly(expr, *gens)
+
+    def difference(o: int, a: int, b: int) -> sympy.Poly:
+        return on_face(surface.slope(o, a)) - on_face(surface.slope(o, b))
+
+    equations = [difference(o, a, face.supports[o][-1]) for o, a in variables]
+    outside = [
+        difference(o, a, face.supports[o][-1])
+        for o in sorted(face.reached)
+        for a in surface.options[o]
+        if a not in face.supports[o]
+    ]
+    if any(equation.is_zero for equation in equations):
+        return None
+    rim = _rim(variables, symbols)
+    system_of = [_strip(equation, rim) for equation in equations]
+    bezout = math.prod(equation.total_degree() for equation in system_of)
+    roots: list[Ball] = [[]]
+    undecided = boxes = 0
+    if equations:
+        system = PolynomialSystem([_plain(equation) for equation in system_of])
+        looked = find_roots(system, -_EDGE, 1 + _EDGE, most)
+        roots, undecided, boxes = looked.found, looked.undecided, looked.boxes
+    points = []
+    for root in roots:
+        if not _is_inside(face, variables, root):
+            continue
+        gains = [evaluate_terms(_terms(poly), root or [flint.arb(0)]) for poly in outside]
+        if any(gain > 0 for gain in gains):
+            continue
+        flat = any(not gain < 0 for gain in gains)
+        kind = "degenerate" if flat else _kind(surface, face, equations, root)
+        points.append(_point(surface, face, variables, root, kind))
+    return _Looked(points, undecided, boxes, bezout)
+
+
+def _rim(variables: list[tuple[int, int]], symbols: list[sympy.Symbol]) -> list[sympy.Poly]:
+    """The probabilities of the supports, as polynomials: none vanishes inside the face."""
+    rows: dict[int, sympy.Expr] = {}
+    for (o, _), y in zip(variables, symbols, strict=True):
+        rows[o] = rows.get(o, sympy.Integer(1)) - y
+    return [sympy.Poly(factor, *symbols) for factor in (*symbols, *rows.values())]
+
+
+def _strip(poly: sympy.Poly, rim: list[sympy.Poly]) -> sympy.Poly:
+    """A polynomial without the factors that vanish on the rim alone, where their powers would make
+    roots that are not simple and not ours."""
+    for factor in rim:
+        while poly.total_degree() > 0:
+            quotient, rest = sympy.div(poly, factor)
+            if not rest.is_zero:
+                break
+            poly = quotient
+    return poly
+
+
+def _plain(poly: sympy.Poly) -> list[tuple[tuple[int, ...], tuple[int, int]]]:
+    return [(powers, (int(c.p), int(c.q))) for powers, c in poly.terms()]
+
+
+def _terms(poly: sympy.Poly) -> Terms:
+    return [(powers, flint.arb(flint.fmpq(*c))) for powers, c in _plain(poly)]
+
+
+def _is_inside(face: _Face, variables: list[tuple[int, int]], root: Ball) -> bool:
+    """Whether every probability of the supports is positive; one on the rim belongs to a smaller
+    face."""
+    left: dict[int, flint.arb] = {}
+    for (o, _), x in zip(variables, root, strict=True):
+        if not x > _ON_THE_RIM:
+            return False
+        left[o] = left.get(o, flint.arb(1)) - x
+    return all(x > _ON_THE_RIM for x in left.values())
+
+
+def _kind(surface: _Surface, face: _Face, equations: list[sympy.Poly], root: Ball) -> str:
+    """The kind of a point whose outside gains are negative, by the definiteness of the Hessian
+    (Sylvester: the signs of its leading minors)."""
+    k = len(equations)
+    if k == 0:
+        return "maximum"
+    gens = equations[0].gens
+    H = [[evaluate_terms(_terms(f.diff(y)), root) for y in gens] for f in equations]
+    minors = [
+        flint.arb_mat([[H[i][j] for j in range(m)] for i in range(m)]).det()
+        for m in range(1, k + 1)
+    ]
+    if all(minor < 0 if m % 2 == 0 else minor > 0 for m, minor in enumerate(minors)):
+        return "maximum"
+    whole = all(len(face.supports[o]) == len(surface.options[o]) for o in range(len(face.supports)))
+    return "minimum" if whole and all(minor > 0 for minor in minors) else "saddle"
+
+
+def _point(
+    surface: _Surface,
+    face: _Face,
+    variables: list[tuple[int, int]],
+    root: Ball,
+    kind: str,
+) -> CriticalPoint:
+    P = surface.P
+    strict = kind == "maximum" and all(
+        o in face.reached for o in range(len(P.O)) if len(surface.options[o]) > 1
+    )
+    table: NDArray[Any] = np.full((len(P.O), len(P.A)), Fraction(0), dtype=object)
+    for o, support in enumerate(face.supports):
+        table[o, support[-1]] = Fraction(1)
+    if not root:
+        policy = Policy(P, Numbers.of(table))
+        value = evaluate(P, policy, exact=True).value
+        return CriticalPoint(policy, value, kind, strict, 0, 0.0)
+    for (o, a), x in zip(variables, root, strict=True):
+        near = Fraction(float(x.mid()))
+        table[o, a] = near
+        table[o, face.supports[o][-1]] -= near
+    policy = Policy(P, table.astype(np.float64))
+    radius = max(float(x.rad()) for x in root) + 2e-16 * len(P.A)
+    return CriticalPoint(policy, evaluate(P, policy).value, kind, strict, len(root), radius)
