@@ -15,6 +15,7 @@ from pomdps.mazes import t_maze
 from workbench import (
     POMDP,
     Policy,
+    QLearning,
     augment,
     evaluate,
     figures,
@@ -22,6 +23,7 @@ from workbench import (
     td_values,
     uniform,
 )
+from workbench.equilibrium.phase_plane import phase_plane, run_path
 from workbench.errors import TooLarge, UnknownLabel, WorkbenchError
 from workbench.evaluation.lambda_sweep import sweep_lambda
 from workbench.model.augment import memory_states
@@ -55,6 +57,26 @@ def pictures():
     yield "beliefs variant", lambda: figures.belief_graph(reachable_beliefs(recall_variant()))
     yield "beliefs t-maze", lambda: figures.belief_graph(reachable_beliefs(t_maze(1)))
     yield "flow", lambda: figures.policy_flow(meet_slice(3))
+    yield "phases", lambda: figures.phase_portrait(*variant_phases())
+
+
+def variant_phases():
+    P, learner = recall_variant(), QLearning(epsilon=0.1, step=0.01, initial=0)
+    q = np.array([[-4.6, -4.6]])
+    plane = phase_plane(P, learner, ("o", 0), ("o", 1), q, (-14, 1), (-14, 1), points=21)
+    return plane, [run_path(P, learner, 2000, points=10)], {"a tie": q}
+
+
+def test_a_phase_portrait_holds_the_run_and_the_point_it_was_given():
+    plane, runs, points = variant_phases()
+    axes = figures.phase_portrait(plane, runs, points)
+    lines = {line.get_gid(): line for line in axes.lines}
+    assert np.array_equal(lines["run"].get_xdata(), runs[0][:, 0, 0])
+    assert lines["point"].get_ydata().tolist() == [-4.6]
+    shown = [text.get_text() for text in axes.get_legend().get_texts()]
+    assert shown == ["o → 0", "o → 1", "a run", "a tie"]
+    with pytest.raises(WorkbenchError, match=r"has the shape \(1, 2\), not \(3, 3\)"):
+        figures.phase_portrait(plane, points={"x": np.zeros((3, 3))})
 
 
 @pytest.mark.parametrize("draw", [pytest.param(draw, id=name) for name, draw in pictures()])

@@ -8,12 +8,13 @@ axes.
 | `policy_table`, `q_table` | a policy, q-values or TD values as heat maps with the numbers in the cells |
 | `lambda_sweep` | TD(lambda) values for lambda from 0 to 1, and where greedy changes |
 | `policy_flow` | the oracle loop on a slice of the policy simplex: its flow and its basins of attraction |
+| `phase_portrait` | a learner's greedy policies, mean field, fixed points and runs on a plane of tables |
 | `belief_graph` | the reachable beliefs, step by step |
 | `learning_curves` | reward while learning, mean and band, by memory (Figures 2, 4, 11) |
 | `oracle_values`, `greedy_values`, `greedy_raster` | values of the oracle loop, and of greedy policies while learning |
 
 Results come from elsewhere (`transition_diagram`, `evaluate`, `sweep_lambda`, `policy_slice`,
-`reachable_beliefs`, `learn`, `improve`); nothing is computed here but means and standard deviations
+`phase_plane`, `reachable_beliefs`, `learn`, `improve`); nothing is computed here but means and standard deviations
 over seeds. Without `axes` a function makes a new pyplot figure, which Jupyter shows. A memory has
 the same look everywhere (`memory_style`); what a colour tells, a line style, marker, hatch or frame
 tells too.
@@ -31,6 +32,7 @@ from workbench.figures.grid_policy import grid_policy
 from workbench.figures.heat_map import policy_table, q_table
 from workbench.figures.lambda_lines import lambda_sweep
 from workbench.figures.memory_diagram import memory_diagram
+from workbench.figures.phase_portrait import phase_portrait
 from workbench.figures.policy_flow import policy_flow
 
 __all__ = [
@@ -43,6 +45,7 @@ __all__ = [
     "memory_diagram",
     "memory_style",
     "oracle_values",
+    "phase_portrait",
     "policy_flow",
     "policy_table",
     "q_table",

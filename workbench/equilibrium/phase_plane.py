@@ -1,0 +1,127 @@
+"""A plane through the tables of a learner: greedy policies, the mean field, and a real run.
+
+Two entries q(o, a) and q(o', a') vary, all others stay as in a base table. Every point of the plane
+lies in the cell of a greedy policy; the mean field there, as far as it lies in the plane, says
+where the two entries go. With one row of two actions the plane is the whole space of tables.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.equilibrium.greedy_cells import Floats
+from workbench.equilibrium.mean_field import CellFields, dense_task
+from workbench.errors import WorkbenchError, WrongType
+from workbench.learning.learn import learn
+from workbench.learning.learners import Learner, check_count
+from workbench.model.pomdp import POMDP
+from workbench.model.space import Label, show
+
+Pair = tuple[Label, Label]
+
+
+@dataclass(frozen=True, eq=False)
+class PhasePlane:
+    """Greedy policies and the mean field on a grid.
+
+    Attributes
+    ----------
+    x, y : the two entries (o, a) that vary; at_x, at_y : their values on the grid.
+    region : `region[j, i]`, the number of the greedy policy at (at_x[i], at_y[j]).
+    policies : `policies[k]`, {o: a} by number, for the rows that matter.
+    flow : `flow[j, i]`, the mean field's two components.
+    """
+
+    P: POMDP
+    learner: Learner
+    x: Pair
+    y: Pair
+    at_x: Floats
+    at_y: Floats
+    region: NDArray[np.int64]
+    policies: tuple[dict[Label, Label], ...]
+    flow: Floats
+
+
+def phase_plane(
+    P: POMDP,
+    learner: Learner,
+    x: Pair,
+    y: Pair,
+    base: Any,
+    width: tuple[float, float],
+    height: tuple[float, float],
+    points: int = 41,
+) -> PhasePlane:
+    """The mean field of a learner on a plane of tables.
+
+    Parameters
+    ----------
+    x, y : two different entries (o, a), for the two axes.
+    base : the table `[o, a]` that says what the other entries are.
+    width, height : the lowest and the highest value on each axis.
+    points : of the grid, along each axis.
+    """
+    task = dense_task(P, learner)
+    P = task.P
+    check_count("points", points, low=2)
+    place = {int(o): i for i, o in enumerate(task.rows)}
+    spots = [_spot(P, place, pair) for pair in (x, y)]
+    if spots[0] == spots[1]:
+        raise WorkbenchError(f"the two axes are the same entry, {show(x)}")
+    q = np.asarray(base, dtype=float)
+    if q.shape != (len(P.O), len(P.A)):
+        raise WorkbenchError(f"base is a table of the shape {(len(P.O), len(P.A))}, not {q.shape}")
+    q = q[task.rows].copy()
+    for name, (low, high) in (("width", width), ("height", height)):
+        if not low < high:
+            raise WorkbenchError(f"{name} goes from a lower to a higher value, not {low} to {high}")
+    at_x, at_y = np.linspace(*width, points), np.linspace(*height, points)
+    fields, numbers = CellFields(task), dict[bytes, int]()
+    region = np.empty((points, points), dtype=np.int64)
+    flow = np.empty((points, points, 2))
+    policies = []
+    flat = [row * task.nA + a for row, a in spots]
+    for j in range(points):
+        for i in range(points):
+            q[spots[0]], q[spots[1]] = at_x[i], at_y[j]
+            actions = q.argmax(axis=1)
+            A, c = fields.of(actions)
+            flow[j, i] = (A @ q.ravel() + c)[flat]
+            key = actions.tobytes()
+            if key not in numbers:
+                numbers[key] = len(numbers)
+                policies.append(
+                    {P.O[int(o)]: P.A[int(a)] for o, a in zip(task.rows, actions, strict=True)}
+                )
+            region[j, i] = numbers[key]
+    return PhasePlane(P, learner, x, y, at_x, at_y, region, tuple(policies), flow)
+
+
+def _spot(P: POMDP, place: dict[int, int], pair: Any) -> tuple[int, int]:
+    if not isinstance(pair, tuple) or len(pair) != 2:
+        raise WrongType(f"an axis is an entry (o, a), not {pair!r}")
+    o = P.O.index(pair[0])
+    if o not in place:
+        raise WorkbenchError(f"o={show(pair[0])} is never seen where a policy matters")
+    return place[o], P.A.index(pair[1])
+
+
+def run_path(P: POMDP, learner: Learner, steps: int, seed: int = 0, points: int = 200) -> Floats:
+    """The tables `[k, o, a]` of one run of a learner, evenly spread over its steps, the first one
+    included.
+
+    A seed gives the same run whatever its length, so that each table is the end of a shorter run.
+    """
+    check_count("points", points, low=1)
+    ends = np.unique(np.linspace(0, steps, points + 1).round().astype(int))[1:]
+    initial = float(getattr(learner, "initial", 0.0))
+    tables = [np.full((len(P.O), len(P.A)), initial)]
+    for end in ends.tolist():
+        run = learn(P, learner, steps=end, seeds=[seed], every=end, policies=False)
+        tables.append(run.tables["q"][0])
+    return np.array(tables)
