@@ -12,16 +12,17 @@ from __future__ import annotations
 
 import textwrap
 from fractions import Fraction
+from functools import cache
 from typing import Any
 
 import sympy
 
 from pomdps import recall, recall4, recall_variant
-from proofs.ledger import Evidence, checked, claim, open_, proved, refuted
+from proofs.ledger import Evidence, Proof, checked, claim, machine, proved
 from proofs.ledger.generic import GAMMA
 from proofs.ledger.prose import text
 from proofs.section5_recall import PAPERS_GAMMA
-from workbench import POMDP, QLearning, augment, equilibria, subdivide
+from workbench import POMDP, QLearning, augment, best_history, equilibria, subdivide
 from workbench.certificates.fixed_points import fixed_points_certificate
 from workbench.equilibrium.equilibria import Equilibria
 from workbench.equilibrium.subdivision import Subdivision
@@ -35,6 +36,19 @@ def found_on(P: POMDP, memory: str, epsilon: Fraction, symmetry: bool = True) ->
     return equilibria(
         augment(P, memory), QLearning(), epsilon=epsilon, exact=True, symmetry=symmetry
     )
+
+
+@cache
+def cells_of(task: str, memory: str, scale: int = 1, gamma: bool = True) -> Subdivision:
+    """The square of epsilon and gamma, cut where the fixed points of Q-learning change; each cut is
+    made once. Without `gamma` the discount of the task stays a number."""
+    made = {"recall": recall, "variant": recall_variant, "recall4": recall4, "ones": _ones}[task]()
+    P = (made.with_gamma(GAMMA) if gamma else made).scale_rewards(scale)
+    return subdivide(P if memory == "none" else augment(P, memory), QLearning(), epsilon=EPSILON)
+
+
+def _ones() -> POMDP:
+    return recall(sequence=(1, 1, 1))
 
 
 def certificate_at(P: POMDP, memory: str, epsilon: Fraction) -> dict[str, Any]:
@@ -61,23 +75,32 @@ def lines(shown: object) -> str:
     "point that earns anything: with OA1 one of 1,296 greedy policies is a fixed point, strict and "
     "worth 0; with B2 none of 20,736 is.",
     verdict="checked",
+    steps=(
+        machine("OA1", "of all 1,296 greedy policies one is a fixed point, strict and worth 0"),
+        machine("bits", "of all 20,736 greedy policies with B2 none is"),
+    ),
 )
 def settle(
+    proof: Proof,
     sequence: tuple[int, ...] = (1, 2, 3),
     bits: str = "B2",
     epsilon: Fraction = PAPERS_EPSILON,
     bits_epsilon: Fraction = PAPERS_EPSILON,
 ) -> Evidence:
-    """Every greedy policy, exactly; those of B2 up to the names of its memory states."""
+    """Every greedy policy, exactly; those of B2 up to the names of its memory states.
+
+    `sequence`: that of the task with OA1; `bits`, `bits_epsilon`: the binary memory, and how much
+    is explored with it.
+    """
     P = recall(PAPERS_GAMMA, sequence)
-    buffer, binary = found_on(P, "OA1", epsilon), found_on(P, bits, bits_epsilon)
-    if not buffer.complete or not binary.complete or buffer.undefined or binary.undefined:
-        return open_("not every policy was looked at")
-    kinds = [(e.value, e.strict) for e in buffer]
-    if kinds != [(0, True)]:
-        return refuted("OA1 has other fixed points", repr(buffer), counterexample=str(kinds))
-    if len(binary):
-        return refuted(f"{bits} has a fixed point", repr(binary), counterexample=repr(binary[0]))
+    buffer, binary = found_on(P, "OA1", epsilon), found_on(recall(), bits, bits_epsilon)
+    looked = buffer.complete and not buffer.undefined
+    one = looked and [(e.value, e.strict) for e in buffer] == [(0, True)]
+    proof.step("OA1", None if one else repr(buffer))
+    none = binary.complete and not binary.undefined and not len(binary)
+    proof.step("bits", None if none else repr(binary))
+    if proof.failed:
+        return checked("")
     (e,) = buffer
     argument = text(
         "A greedy policy g is a fixed point if it is greedy on the table that Q-learning converges "
@@ -94,8 +117,8 @@ def settle(
     return checked("OA1: one, worth 0; B2: none", lines(argument), certificates)
 
 
-settle.twin("1, 1, 1 in the place of 1, 2, 3", sequence=(1, 1, 1))
-settle.twin("B1, exploring nearly always", bits="B1", bits_epsilon=Fraction(99, 100))
+settle.twin("1, 1, 1 in the place of 1, 2, 3 with OA1", guards="OA1", sequence=(1, 1, 1))
+settle.twin("B1, exploring nearly always", guards="bits", bits="B1", bits_epsilon=Fraction(99, 100))
 
 
 @claim(
@@ -104,20 +127,23 @@ settle.twin("B1, exploring nearly always", bits="B1", bits_epsilon=Fraction(99, 
     statement="Q-learning on recall with B1, for all epsilon and gamma in (0, 1): no greedy policy "
     "is a fixed point if epsilon (2 - gamma) < 1, and if it is > 1 exactly one is, worth 0.",
     verdict="proved",
+    steps=(
+        machine("border", "the only curve in the square is epsilon (2 - gamma) = 1"),
+        machine("cells", "below it no policy is a fixed point, above it one is, worth 0"),
+    ),
 )
-def settle_b1(sequence: tuple[int, ...] = (1, 2, 3), constant: int = 2) -> Evidence:
-    """epsilon and gamma are symbols."""
-    P = recall(GAMMA, sequence)
-    found = subdivide(augment(P, "B1"), QLearning(), epsilon=EPSILON)
-    border = EPSILON * (constant - GAMMA) - 1
-    if trouble := _other_border(found, border):
-        return refuted("another border", trouble, counterexample=trouble)
+def settle_b1(
+    proof: Proof, sequence: tuple[int, ...] = (1, 2, 3), constant: int = 2, above_worth: int = 0
+) -> Evidence:
+    """epsilon and gamma are symbols; `constant`: the 2 of the border, `above_worth`: the value
+    above it."""
+    found = cells_of("recall" if sequence == (1, 2, 3) else "ones", "B1")
+    proof.step("border", _other_border(found, EPSILON * (constant - GAMMA) - 1))
     for cell in found:
-        above = _at(border, cell.sample) > 0
+        above = _at(EPSILON * (2 - GAMMA) - 1, cell.sample) > 0
         worth = [found.values[i] for i in cell.settled]
-        if worth != ([0] if above else []):
-            shown = f"at {cell.sample}: fixed points worth {worth}"
-            return refuted("another answer in a cell", shown, counterexample=shown)
+        shown = f"at {cell.sample}: fixed points worth {worth}"
+        proof.step("cells", None if worth == ([above_worth] if above else []) else shown)
     points = [{EPSILON: Fraction(1, 10)}, {EPSILON: Fraction(99, 100)}]
     certificates = [
         certificate_at(recall(PAPERS_GAMMA, sequence), "B1", point[EPSILON]) for point in points
@@ -125,7 +151,8 @@ def settle_b1(sequence: tuple[int, ...] = (1, 2, 3), constant: int = 2) -> Evide
     return proved("border epsilon (2 - gamma) = 1", lines(found), certificates)
 
 
-settle_b1.twin("3 - gamma in the place of 2 - gamma", constant=3)
+settle_b1.twin("3 - gamma in the place of 2 - gamma", guards="border", constant=3)
+settle_b1.twin("a fixed point worth 1", guards="cells", above_worth=1)
 settle_b1.twin("1, 1, 1 in the place of 1, 2, 3", sequence=(1, 1, 1))
 
 
@@ -150,19 +177,40 @@ def _other_border(found: Subdivision, border: Any) -> str:
     "memory no policy is a fixed point; with B1 the only one is worth -10 gamma^2 and tied, and 3 "
     "gamma^2 is the optimum.",
     verdict="proved",
+    steps=(
+        machine("alone", "without memory no policy is a fixed point, on the whole square"),
+        machine("bit", "with B1 the same policy is the only one in every cell, -10 gamma^2"),
+        machine("tied", "an action ties with its own on the whole square"),
+        machine("best", "3 gamma^2 is the best history-based value"),
+    ),
 )
-def settle_variant(factor: int = 1, memory: str = "B1") -> Evidence:
-    """epsilon and gamma are symbols."""
+def settle_variant(
+    proof: Proof,
+    alone_factor: int = 1,
+    factor: int = 1,
+    is_tied: bool = True,
+    best: int = 3,
+) -> Evidence:
+    """epsilon and gamma are symbols.
+
+    `alone_factor`, `factor` multiply the rewards without memory and with it; `is_tied`: whether the
+    fixed point is said to be tied; `best`: the best reward.
+    """
     P = recall_variant(gamma=GAMMA).scale_rewards(factor)
-    alone = subdivide(P, QLearning(), epsilon=EPSILON)
-    if not alone.none_exists:
-        return refuted("a fixed point without memory", repr(alone), counterexample=repr(alone))
-    found = subdivide(augment(P, memory), QLearning(), epsilon=EPSILON)
-    answers = set(found.regions)
-    if answers != {(0,)} or sympy.expand(found.values[0] + 10 * GAMMA**2) != 0:
-        return refuted("other fixed points", repr(found)[:800], counterexample=str(found.values))
-    if not found.always_tied[0]:
-        return refuted("the fixed point is strict", repr(found)[:800], counterexample="strict")
+    alone = cells_of("variant", "none", alone_factor)
+    proof.step("alone", None if alone.none_exists else repr(alone))
+    found = cells_of("variant", "B1", factor)
+    only = set(found.regions) == {(0,)}
+    told = only and sympy.expand(found.values[0] + 10 * GAMMA**2) == 0
+    proof.step("bit", None if told else f"values {found.values}, {len(set(found.regions))} answers")
+    same = not only or bool(found.always_tied[0]) == is_tied
+    proof.step("tied", None if same else "an action ties" if not is_tied else "it is strict")
+    largest = max(r for s in P.S if s not in P.terminal for a in P.A for _, r in P.p(s, a))
+    at_best = best_history(recall_variant(gamma=PAPERS_GAMMA), exact=True).value
+    reached = at_best == best * PAPERS_GAMMA**2 and largest == 3 * factor
+    proof.step("best", None if factor != 1 or reached else f"it is {at_best}")
+    if proof.failed:
+        return proved("")
     argument = text(
         f"Without memory both policies are refuted by one inequality on the whole square. With "
         f"B1, {found.refuted} of {found.looked_at} are; the others' {len(found.curves)} curves "
@@ -175,8 +223,10 @@ def settle_variant(factor: int = 1, memory: str = "B1") -> Evidence:
     return proved("none; with B1 -10 gamma^2, tied", lines(argument), certificates)
 
 
-settle_variant.twin("rewards turned over", factor=-1)
-settle_variant.twin("rewards doubled", factor=2)
+settle_variant.twin("rewards turned over, without memory", guards="alone", alone_factor=-1)
+settle_variant.twin("rewards doubled", guards="bit", factor=2)
+settle_variant.twin("a strict fixed point", guards="tied", is_tied=False)
+settle_variant.twin("a best reward of 2", guards="best", best=2)
 
 
 # ---------------------------------------------------------------------- 4-action recall
@@ -189,27 +239,36 @@ settle_variant.twin("rewards doubled", factor=2)
     "is a fixed point, for any epsilon in (0, 1). With gamma in (0, 1) there are fixed points, "
     "worth gamma/2, exactly where epsilon^2 + 7 epsilon gamma - 8 epsilon - 16 gamma + 16 > 0.",
     verdict="proved",
+    steps=(
+        machine("none", "gamma = 1: no greedy policy is a fixed point, for any epsilon"),
+        machine("border", "with gamma a symbol the only curve is the one printed here"),
+        machine("cells", "on one side of it there are fixed points, all worth gamma/2"),
+    ),
 )
-def settle_recall4(linear: int = 16, scale: int = 1) -> Evidence:
-    """epsilon, or epsilon and gamma, are symbols."""
-    undiscounted = subdivide(augment(recall4(scale), "B1"), QLearning(), epsilon=EPSILON)
-    if not undiscounted.none_exists:
-        shown = repr(undiscounted)
-        return refuted("a fixed point at gamma = 1", shown, counterexample=shown)
-    found = subdivide(augment(recall4(scale), "B1"), QLearning(), epsilon=EPSILON, gamma=GAMMA)
-    border = EPSILON**2 + 7 * EPSILON * GAMMA - 8 * EPSILON - linear * GAMMA + linear
-    if trouble := _other_border(found, border):
-        return refuted("another border", trouble, counterexample=trouble)
+def settle_recall4(
+    proof: Proof, linear: int = 16, scale: int = 1, above_worth: Any = GAMMA / 2
+) -> Evidence:
+    """epsilon, or epsilon and gamma, are symbols.
+
+    `linear`: the 16 of the border; `scale` multiplies the rewards where gamma = 1; `above_worth`:
+    the value on the other side.
+    """
+    undiscounted = cells_of("recall4", "B1", scale, gamma=False)
+    proof.step("none", None if undiscounted.none_exists else repr(undiscounted))
+    found = cells_of("recall4", "B1")
+    curve = EPSILON**2 + 7 * EPSILON * GAMMA - 8 * EPSILON
+    proof.step("border", _other_border(found, curve - linear * GAMMA + linear))
+    border = curve - 16 * GAMMA + 16
     for cell in found:
         worth = {found.values[i] for i in cell.settled}
-        if worth != ({GAMMA / 2} if _at(border, cell.sample) > 0 else set()):
-            shown = f"at {cell.sample}: fixed points worth {worth}"
-            return refuted("another answer in a cell", shown, counterexample=shown)
+        told = worth == ({above_worth} if _at(border, cell.sample) > 0 else set())
+        proof.step("cells", None if told else f"at {cell.sample}: fixed points worth {worth}")
     tenth = Fraction(1, 10)
     return proved(
         "none if gamma = 1, for any epsilon", lines(found), [certificate_at(recall4(), "B1", tenth)]
     )
 
 
-settle_recall4.twin("15 in the place of 16", linear=15)
-settle_recall4.twin("rewards turned over", scale=-1)
+settle_recall4.twin("15 in the place of 16", guards="border", linear=15)
+settle_recall4.twin("rewards turned over", guards="none", scale=-1)
+settle_recall4.twin("fixed points worth gamma", guards="cells", above_worth=GAMMA)

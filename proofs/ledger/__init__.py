@@ -39,12 +39,20 @@ false statement would pass. Every machine step of a claim needs such a twin; the
 needed" is what a run found and not what the author says. A twin that is not caught *survives*, and
 the claim fails.
 
+Records
+-------
+`workbench verify ID --readme` judges claims and writes what they certify into
+`proofs/ledger/required.json`, and their rows into `proofs/README.md`. The record is what
+`workbench verify --recheck FILE` holds a ledger against: other statements, missing, foreign and
+spoiled certificates are refused. A test compares it with what the code finds, claim by claim.
+
 Modules
 -------
 claim          Claim, Proof, Step, Evidence: the types, and the register
 run            a claim judged, each of its steps left out in turn, its twins
 places         the order of the paper, its sections, the notebook of each
 inequalities   polynomials that are positive on a box, or conditions that exclude one another
+exclusion      the certificates of the latter: combinations of products
 greedy_region  where a policy stays greedy
 generic        tasks, memories and policies whose numbers are all symbols
 prose          paragraphs and small tables in plain text
