@@ -188,7 +188,12 @@ class Predicate(Statement):
 
 def statements() -> dict[str, type[Statement]]:
     """The statements that have a name."""
-    from workbench.lab import equilibrium_statements, loop_statements, value_statements
+    from workbench.lab import (
+        equilibrium_statements,
+        loop_statements,
+        optimum_statements,
+        value_statements,
+    )
 
     found: list[type[Statement]] = [
         loop_statements.OracleStuck,
@@ -201,6 +206,7 @@ def statements() -> dict[str, type[Statement]]:
         equilibrium_statements.NoFixedPoint,
         equilibrium_statements.OnlyWorstFixedPoint,
         equilibrium_statements.SeveralFixedPoints,
+        optimum_statements.MoreLocalOptima,
     ]
     return {one.name: one for one in found}
 

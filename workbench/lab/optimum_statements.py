@@ -1,0 +1,109 @@
+"""A statement on local optima of the return, for searches: more memory, more local optima?
+
+    more-memory-more-local-optima    without memory the return has one strict local maximum and no other
+                                     local optimum; with the memory it has a strict one that is worse
+
+Mueller and Montufar (2022) bound the number of critical points by degrees that grow with the states
+that look alike; a memory tells more states apart, yet makes the polytope of policies larger. Both
+counts come from `critical_points`, whose roots and signs are certified in ball arithmetic, so there
+is nothing to confirm in rationals that is not certain already; a task on which a face stays
+undecided is not judged.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from workbench.errors import TooLarge, WorkbenchError
+from workbench.lab.spaces import TaskSpace
+from workbench.lab.statements import NO, RELABELLINGS, Statement, Verdict
+from workbench.model.augment import augment
+from workbench.model.memories import parse_memory
+from workbench.model.pomdp import POMDP
+from workbench.optima.critical_points import CriticalPoint, CriticalPoints, critical_points
+
+_CLEARLY = 1e-9
+
+MOST_FACES = 500
+"""Products with more faces are not judged."""
+
+
+@dataclass(frozen=True)
+class MoreLocalOptima(Statement):
+    """A memory adds a strict local maximum that is worse than the best, where there was one
+    maximum.
+
+    Parameters
+    ----------
+    memory : "K1", "B1", "O1", "OA1", ...
+    """
+
+    memory: str = "K1"
+    name = "more-memory-more-local-optima"
+    about = "one local maximum without memory; a worse strict one besides the best with it"
+
+    def __post_init__(self) -> None:
+        if parse_memory(self.memory).kind == "none":
+            raise WorkbenchError("memory must be more than none, to add anything")
+
+    def sentence(self) -> str:
+        return (
+            "The memoryless return has one local maximum, and it is strict; with "
+            f"{self.memory} there is a strict local maximum that is worse than the best."
+        )
+
+    def symmetries(self, space: TaskSpace) -> tuple[str, ...]:
+        return (*RELABELLINGS, "scale")
+
+    def score(self, P: POMDP) -> float:
+        try:
+            pair = self._two_maxima(critical_points(augment(P, self.memory), max_faces=MOST_FACES))
+            if pair is None or not _has_one_maximum(critical_points(P, max_faces=MOST_FACES)):
+                return NO
+        except TooLarge:
+            return np.nan
+        best, worse = pair
+        largest = max(1e-300, *(abs(float(r)) for r in P.R))
+        return (float(best.value) - float(worse.value)) / largest
+
+    def exactly(self, P: POMDP) -> Verdict:
+        try:
+            without = critical_points(P, max_faces=MOST_FACES)
+            with_it = critical_points(augment(P, self.memory), max_faces=MOST_FACES)
+        except TooLarge as error:
+            return Verdict(None, {"undecided": str(error)})
+        facts = {"without memory": repr(without), f"with {self.memory}": repr(with_it)}
+        alone = _has_one_maximum(without)
+        if alone is None:
+            return Verdict(None, facts)
+        pair = self._two_maxima(with_it) if alone else None
+        if pair is None:
+            # a maximum that is degenerate or in an undecided box might still be the worse one
+            sure = not alone or (with_it.complete and not with_it.of_kind("degenerate"))
+            return Verdict(False if sure else None, facts)
+        best, worse = pair
+        facts |= {
+            "best local maximum": str(best.value),
+            "worse strict local maximum": str(worse.value),
+        }
+        return Verdict(True, facts)
+
+    def _two_maxima(self, found: CriticalPoints) -> tuple[CriticalPoint, CriticalPoint] | None:
+        """The best local maximum, and a strict one that is clearly worse."""
+        tops = found.of_kind("maximum")
+        strict = [point for point in tops if point.strict]
+        if not strict:
+            return None
+        best, worse = tops[0], strict[-1]
+        room = _CLEARLY * max(1.0, abs(float(best.value)))
+        return (best, worse) if best.value - worse.value > room else None
+
+
+def _has_one_maximum(found: CriticalPoints) -> bool | None:
+    """Whether there is one local maximum, a strict one; None if points are left undecided."""
+    if not found.complete or found.flat or found.of_kind("degenerate"):
+        return None
+    maxima = found.of_kind("maximum")
+    return len(maxima) == 1 and maxima[0].strict
