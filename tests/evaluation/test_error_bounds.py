@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from strategies import policies, pomdps
 
 from pomdps import gravity
-from workbench import POMDP, Policy, augment, evaluate, uniform
-from workbench.evaluation import bounds
+from workbench import POMDP, Policy, augment, evaluate, td_values, uniform
+from workbench.evaluation import bounds, td_targets
 
 UNIT = F(1, 2**53)
 
@@ -181,3 +181,29 @@ def test_visits_of_a_sharp_policy_are_right_however_rare(share):
     np.add.at(into, E.p.s_next, (d.repeat(len(E.A)) * acts)[rows] * E.p.prob.floats)
     into += E.mu.prob.floats
     assert np.max(np.abs(into - d) / d) < 1e-12
+
+
+@given(
+    pomdps(),
+    st.sampled_from([{"n": 1}, {"n": 3}, {"lam": F(1, 3)}, {"lam": 1}]),
+    st.sampled_from([0, 3]),
+    st.booleans(),
+    st.data(),
+)
+def test_fixed_points_of_td_stay_within_their_bounds(P, how, digits, unformed, data):
+    if digits:
+        P = lazy(P, F(1, 10**digits))
+    pi = data.draw(policies(P))
+    exact = td_values(P, pi, exact=True, **how)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(td_targets, "MOST_FORMED", 0 if unformed else 600)
+        fast = td_values(P, pi, **how)
+    for o in P.O:
+        if exact.v[o] is not None:
+            assert abs(exact.v[o] - F(fast.v[o])) <= fast.error
+        for a in P.A:
+            if exact.q[o, a] is not None:
+                assert abs(exact.q[o, a] - F(fast.q[o, a])) <= fast.q_error[o, a] < 1e-3
+            else:
+                assert math.isnan(fast.q[o, a])
+    assert "|error| of q(o, a) <= " in repr(fast)

@@ -37,6 +37,10 @@ class Matrix:
         shape: tuple[int, int],
     ) -> Matrix:
         """From triples; those of one place are added up."""
+        if field is FLOATS:
+            found = sp.csr_array(sp.coo_array((values, (rows, columns)), shape=shape))
+            found.eliminate_zeros()
+            return cls(field, found, found.data)
         keys = rows.astype(np.int64) * shape[1] + columns
         places, inverse = np.unique(keys, return_inverse=True)
         data = add_groups(inverse, values, field.zeros(len(places)))
@@ -59,6 +63,8 @@ class Matrix:
 
     def times(self, factor: Any) -> Matrix:
         """Every entry multiplied by one element."""
+        if factor != 0:  # the pattern stays
+            return Matrix(self.field, self.pattern, self.data * factor)
         return Matrix.of_entries(
             self.field, self.rows, self.pattern.indices, self.data * factor, self.shape
         )

@@ -37,16 +37,24 @@ from typing import Any
 
 import numpy as np
 import sympy
+from numpy.typing import NDArray
 
 from workbench.errors import NeverEnds, NotExact, WorkbenchError, WrongType
 from workbench.evaluation.evaluate import check_arguments
 from workbench.evaluation.fields import FLOATS, Field, exact_field
-from workbench.evaluation.td_targets import Seen, mixture, monte_carlo_values, n_step, q_values
+from workbench.evaluation.td_targets import (
+    Seen,
+    bounded_q_values,
+    mixture,
+    monte_carlo_values,
+    n_step,
+)
+from workbench.evaluation.visits import known
 from workbench.model.numbers import Number, is_symbolic, number
 from workbench.model.policy import Policy
 from workbench.model.pomdp import POMDP
 from workbench.model.table import Table, Vector
-from workbench.text import escape_html
+from workbench.text import counted, escape_html, show
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +69,9 @@ class TDValues:
         it is the true return.
     reached : `reached[o]`, whether o is seen in a state that is not terminal.
     share : `share[o]`, the part of the weight that o has among all observations.
-    error : a bound on what solving in floats adds to v, P_pi(s|o) as given; 0 in exact arithmetic.
+    error : a bound on the error of each v(o), that of P_pi(s|o) included; 0 in exact arithmetic.
+    q_error : `q_error[o, a]`, a bound on the error of each q; infinite where it is undefined.
+    note : a sentence on what floats could not tell, or "".
     """
 
     P: POMDP
@@ -75,7 +85,9 @@ class TDValues:
     reached: Vector
     share: Vector
     error: float
+    q_error: Table
     method: str
+    note: str
 
     @property
     def target(self) -> str:
@@ -85,7 +97,12 @@ class TDValues:
         return "one-step TD" if self.n == 1 else f"{self.n}-step TD"
 
     def __repr__(self) -> str:
-        return f"{self.P.name}: {self.target}, weights={self.weights!r}\n{self.q.text()}"
+        bound = ""
+        if self.q.raw.dtype != object:
+            known_q = self.q_error.raw[~np.isnan(self.q.raw)]
+            bound = f", |error| of q(o, a) <= {np.max(known_q, initial=0.0):.1g}"
+        first = f"{self.P.name}: {self.target}, weights={self.weights!r}{bound}"
+        return "\n".join([first, self.q.text(), *([self.note] if self.note else [])])
 
     def _repr_html_(self) -> str:
         words = escape_html(f"{self.P.name}: {self.target} ({self.weights})")
@@ -125,7 +142,9 @@ def td_values(
         found = monte_carlo_values(seen)
     else:
         found = mixture(seen, field.one(lam))
-    q = q_values(seen, found)
+    q, q_error, error = bounded_q_values(seen, found)
+    doubtful = np.isinf(q_error) & known(q) if not field.is_exact else np.zeros(q.shape, dtype=bool)
+    q[doubtful] = np.nan
     v = found.v.copy()
     v[found.lacks_o] = field.undefined(1)[0]
     tagged = field if field.is_exact else None
@@ -140,7 +159,9 @@ def td_values(
         v=Vector(v, P.O, tagged, "v(o)"),
         reached=Vector(seen.reached, P.O, None, "reached"),
         share=Vector(seen.observed, P.O, tagged, weights),
-        error=found.error,
+        error=error,
+        q_error=Table(q_error, P.O, P.A, None, "error of q(o, a)"),
+        note=_note(P, doubtful),
         method=found.method,
     )
 
@@ -257,6 +278,16 @@ def _norm(gap: list[tuple[Any, Any, Any]], norm: float) -> Number:
     else:
         total = sympy.sqrt(sympy.factor(sympy.Add(*(rho * d**2 for rho, d in terms))))
     return number(total) if total.is_Rational else total
+
+
+def _note(P: POMDP, doubtful: NDArray[np.bool_]) -> str:
+    if not doubtful.any():
+        return ""
+    rows = np.flatnonzero(doubtful.any(axis=1))
+    return (
+        f"The fixed point at {counted(len(rows), 'observation')} (o={show(P.O[int(rows[0])])} is "
+        "one) could not be found to any accuracy in floats: q(o, a) is undefined there."
+    )
 
 
 # ---------------------------------------------------------------------- arguments

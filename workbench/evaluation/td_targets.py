@@ -23,18 +23,26 @@ from numpy.typing import NDArray
 
 from workbench.errors import NeverEnds, NotSolved
 from workbench.evaluation import solve as linear
-from workbench.evaluation.chain import Chain, dynamics
-from workbench.evaluation.evaluate import state_values
+from workbench.evaluation.chain import Chain, FloatChain, dynamics
+from workbench.evaluation.evaluate import action_values_with_bounds, state_values
 from workbench.evaluation.fields import FLOATS, Field
 from workbench.evaluation.matrix import Matrix, stacked
 from workbench.evaluation.solve import Solution
-from workbench.evaluation.visits import given_observation, known, observation_values, occupancy
+from workbench.evaluation.visits import (
+    given_observation,
+    known,
+    observation_errors,
+    observation_values,
+    occupancy,
+)
 from workbench.model.numbers import Number, is_symbolic
 from workbench.model.policy import Policy
 from workbench.model.pomdp import POMDP
 from workbench.model.rows import add_groups, pick_rows
 from workbench.model.walk_kernels import reachable
 from workbench.text import show
+
+_UNIT = 2.0**-53
 
 MOST_FORMED = 600
 """With floats and more observations than this, the n-step matrix over observations is applied and
@@ -52,6 +60,7 @@ class Seen:
         tail = pi.prob.tails if pi.is_exact and not field.is_exact else None
         self.chain: Chain = self.D.follow(self.table, tail)
         d, visited = occupancy(self.chain, weights)
+        self.share_error = d.error
         self.share, total, self.reached = given_observation(self.D, d.x, visited)
         everything = total.sum()
         self.observed = total / everything if everything != 0 else field.undefined(len(P.O))
@@ -117,19 +126,57 @@ class Seen:
 @dataclass(frozen=True)
 class Found:
     """v(o) and w(s), with 0 where they are undefined, the masks of those places, and how they were
-    found."""
+    found.
+
+    `steps` bounds the sum of a row of the inverse of the system, `missed` what is wrong with w
+    apart from v: both are 0 in exact arithmetic.
+    """
 
     v: NDArray[Any]
     lacks_o: NDArray[np.bool_]
     w: NDArray[Any]
     lacks_s: NDArray[np.bool_]
-    error: float
+    steps: float
+    missed: float
     method: str
 
 
 def q_values(seen: Seen, found: Found) -> NDArray[Any]:
     """q(o,a) = sum_s P(s|o) [R(s,a) + gamma sum p(s'|s,a) w(s')]."""
     return observation_values(seen.D, seen.share, seen.D.action_values(found.w, found.lacks_s))
+
+
+def bounded_q_values(seen: Seen, found: Found) -> tuple[NDArray[Any], NDArray[np.float64], float]:
+    """`q_values`, bounds on the errors of each, and one on those of v and w.
+
+    v is a fixed point of a map that moves its argument's error on by less than one in all but
+    `steps` steps. It misses that by what v(o) and sum_a pi(a|o) q(o,a) differ in, by what the
+    shares and rounding may do to q(o,a), and by what w misses of its own equation; the error is at
+    most so much in each of those steps.
+    """
+    D = seen.D
+    if seen.field.is_exact:
+        q = q_values(seen, found)
+        return q, np.zeros(q.shape), 0.0
+    w_missed = np.full(len(found.w), found.missed)
+    q_state, doubt = action_values_with_bounds(D, found.w, found.lacks_s, w_missed)
+    q = observation_values(D, seen.share, q_state)
+    own = observation_errors(D, seen.share, seen.share_error, q_state, doubt, q)
+    taken = (seen.table > 0) & ~found.lacks_o[:, None]
+    mean = np.where(taken, seen.table * np.where(taken, q, 0.0), 0.0).sum(axis=1)
+    off = np.where(taken, seen.table * np.where(taken, own, 0.0), 0.0).sum(axis=1)
+    off += np.abs(mean - np.where(found.lacks_o, 0.0, found.v))
+    off += (len(D.P.A) + 4) * _UNIT * np.abs(found.v)
+    most = float(np.max(np.where(np.isnan(off), np.inf, off), initial=0.0))
+    if found.steps == 0:  # nothing was bootstrapped: w is v_pi, with an error of its own
+        return q, own, found.missed + most
+    error = (
+        found.missed + 1.01 * found.steps * most
+    )  # the shares themselves change `steps` a little
+    q_state, carried = action_values_with_bounds(
+        D, found.w, found.lacks_s, np.full(len(found.w), error)
+    )
+    return q, observation_errors(D, seen.share, seen.share_error, q_state, carried, q), error
 
 
 # ---------------------------------------------------------------------- the three targets
@@ -146,7 +193,8 @@ def monte_carlo_values(seen: Seen) -> Found:
         lacks_o,
         w,
         undefined,
-        _error(seen.step.without_rows(undefined), solution),
+        0.0,
+        float(np.max(solution.error, initial=0.0)) if seen.field is FLOATS else 0.0,
         solution.method,
     )
 
@@ -156,16 +204,31 @@ def n_step(seen: Seen, n: int) -> Found:
     b = seen.begin_reward + seen.begin.apply(seen.roll(seen.field.zeros(len(seen.P.S)), n - 1))
     if seen.field is FLOATS and n > 1 and len(seen.P.O) > MOST_FORMED:
         lacks_o = seen.lacks | _unformed_lacks(seen, n)
-        v, error, method = _solve_unformed(seen, n, np.where(lacks_o, 0.0, b), ~lacks_o)
+        v, steps, method = _solve_unformed(seen, n, np.where(lacks_o, 0.0, b), ~lacks_o)
     else:
-        lacks_o, solution, error = _solve(seen, _formed(seen, n), b, _may_end(seen, n), seen.lacks)
+        lacks_o, solution, steps = _solve(seen, _formed(seen, n), b, _may_end(seen, n), seen.lacks)
         v, method = solution.x, solution.method
     w = seen.roll(seen.omega.apply(v), n - 1)
     lacks_s = seen.omega.touches(lacks_o)
     for _ in range(n - 1):
         lacks_s = seen.step.touches(lacks_s)
     w[lacks_s] = seen.field.one(0)
-    return Found(v, lacks_o, w, lacks_s, error, method)
+    missed = 0.0
+    if isinstance(
+        seen.chain, FloatChain
+    ):  # rounding in n - 1 steps and in what is bootstrapped from
+        size = float(np.max(np.abs(w), initial=0.0)) + float(np.max(np.abs(v), initial=0.0))
+        size += n * float(np.max(seen.chain.r_pair[2], initial=0.0))
+        missed = n * (_longest(seen) + 8) * _UNIT * size
+    return Found(v, lacks_o, w, lacks_s, steps, missed, method)
+
+
+def _longest(seen: Seen) -> int:
+    """The most terms that a step or an emission adds up."""
+    return max(
+        int(np.max(np.diff(pointers), initial=0))
+        for pointers in (seen.chain.indptr, seen.P.omega.row_ptr)
+    )
 
 
 def _formed(seen: Seen, n: int) -> Matrix:
@@ -193,8 +256,17 @@ def mixture(seen: Seen, lam: Any) -> Found:
     b = np.concatenate([lam * seen.chain.r, seen.begin_reward])
     over = np.concatenate([seen.P.terminal.mask, np.zeros(len(seen.P.O), dtype=bool)])
     lacks = np.concatenate([np.zeros(nS, dtype=bool), seen.lacks])
-    lacks, solution, error = _solve(seen, system, b, over, lacks)
-    return Found(solution.x[nS:], lacks[nS:], solution.x[:nS], lacks[:nS], error, solution.method)
+    lacks, solution, steps = _solve(seen, system, b, over, lacks)
+    missed = 0.0
+    if field is FLOATS:  # what w misses of its equation, and rounding in saying so
+        x = solution.x
+        rounding = (_longest(seen) + 12) * _UNIT
+        size = np.abs(system.floats) @ np.abs(x) + np.abs(x) + np.abs(b)
+        off = np.abs(b + system.floats @ x - x) + rounding * size
+        missed = steps * float(np.max(np.where(lacks, 0.0, off), initial=0.0))
+    return Found(
+        solution.x[nS:], lacks[nS:], solution.x[:nS], lacks[:nS], steps, missed, solution.method
+    )
 
 
 def _solve(
@@ -214,16 +286,8 @@ def _solve(
         if (lost := np.flatnonzero(~ends & ~lacks)).size:
             raise _no_fixed_point(seen, int(lost[-1]) - (len(b) - len(seen.P.O)))
     solution = system.solve(b, seen.P.name)
-    return lacks, solution, _error(system, solution)
-
-
-def _error(system: Matrix, solution: Solution) -> float:
-    """What a residual can mean for the solution."""
-    return (
-        0.0
-        if solution.residual == 0
-        else solution.residual * linear.inverse_norm(system.floats, 1.0)
-    )
+    steps = 0.0 if seen.field.is_exact else linear.inverse_norm(system.floats, 1.0)
+    return lacks, solution, steps
 
 
 def _no_fixed_point(seen: Seen, o: int) -> NeverEnds:
@@ -273,12 +337,29 @@ def _solve_unformed(
     operator = sla.LinearOperator(
         (len(b), len(b)), matvec=lambda v: v - apply(v.ravel()), dtype=float
     )
-    v, _ = sla.gmres(operator, b, rtol=0, atol=aim / np.sqrt(len(b)), restart=60, maxiter=100)
+    v, method = _krylov(operator, b, aim / np.sqrt(len(b)))
     residual = float(np.abs(b + apply(v) - v).max())
     if residual > 1e3 * aim:
         raise NotSolved(
             f"the {n}-step fixed point of {seen.P.name} was found only to a residual of "
             f"{residual:.1e}"
         )
-    slack = 1 - float(apply(np.ones(len(b))).max())
-    return v, residual / slack if slack > 0 else np.inf, "gmres"
+    # steps: the largest entry of (I - K)^-1 1, of which any g with g - K g >= slack > 0 gives a bound
+    g = np.ones(len(b))
+    slack = 1 - float(apply(g).max())
+    if slack <= 1e-6:
+        g, _ = _krylov(operator, defined.astype(float), 1e-3 / np.sqrt(len(b)))
+        slack = float(np.min((g - apply(g))[defined], initial=1.0))
+    return v, float(g.max()) / slack if slack > 0 else np.inf, method
+
+
+def _krylov(
+    operator: sla.LinearOperator, b: NDArray[np.float64], aim: float
+) -> tuple[NDArray[np.float64], str]:
+    """A solution by BiCGSTAB, whose work grows with its iterations and not with their square, or by
+    GMRES if that misses."""
+    x, failed = sla.bicgstab(operator, b, rtol=0, atol=aim, maxiter=1_000)
+    if not failed and np.isfinite(x).all():
+        return np.asarray(x), "bicgstab"
+    x, _ = sla.gmres(operator, b, rtol=0, atol=aim, restart=60, maxiter=100)
+    return np.asarray(x), "gmres"
