@@ -24,7 +24,6 @@ are.
 from __future__ import annotations
 
 from functools import cache
-from itertools import pairwise
 from types import MappingProxyType
 from typing import Any
 
@@ -32,7 +31,7 @@ import sympy
 from sympy import Interval
 
 from pomdps import recall
-from proofs.ledger import Evidence, Proof, argued, checked, claim, human, machine, refuted
+from proofs.ledger import Evidence, Proof, argued, claim, human, machine
 from proofs.ledger.generic import GAMMA
 from proofs.ledger.inequalities import positive
 from proofs.ledger.prose import table_text, text
@@ -215,59 +214,6 @@ def two_actions(sequence: tuple[int, ...]) -> POMDP:
     )
 
 
-@claim(
-    "S51.bigger",
-    place="Sec. 5.1",
-    statement="A larger memory of the same family has no more strict shortcuts, over the optimal "
-    "policies, than "
-    "a smaller one.",
-    verdict="refuted",
-    corrected_by="S51.bigger*",
-    steps=(machine("grows", "a larger B(k) has an optimal policy with more strict shortcuts"),),
-)
-def larger_has_no_more(proof: Proof, kind: str = "B") -> Evidence:
-    """Sizes 0, 1 and 2 on a task that needs no memory; sizes from the smallest useful one on
-    recall."""
-    found = [ranges(REPEAT, f"{kind}{k}" if k else "none") for k in range(3)]
-    lines = [
-        [f"{kind}{k}" if k else "none", x.policies, *map(_span, (x.strict, x.weak))]
-        for k, x in enumerate(found)
-    ]
-    shown = table_text(["memory", "policies", "strict", "weak"], lines)
-    grows = any(later.strict[1] > earlier.strict[1] for earlier, later in pairwise(found))
-    if not proof.step("grows", None if grows else f"{kind}0 to {kind}2: {shown}"):
-        return checked(f"{kind}0 to {kind}2 on one task", shown)
-    example = found[2]
-    argument = text(
-        "The paper says that a larger memory 'tends to' remove shortcuts. Read as: the most that "
-        "an optimal "
-        "policy can have does not grow. Smallest case found: three steps, two actions, reward 1 "
-        "for doing 1 "
-        "three times, gamma = 19/20. All optimal deterministic policies, in rationals:",
-        shown,
-        "Without memory there is nothing to mistake. With more bits an optimal policy may write "
-        "more memory "
-        f"states, each a place that looks later than it is. One with {example.strict[1]} strict "
-        "shortcuts writes "
-        "a new memory state at each step; at the first one, writing the third at once looks "
-        "better by a factor "
-        "1/gamma.",
-        "In recall no B(k), however large, has fewer than the three of B2 (S51.b2-more). What is "
-        "missing is the "
-        "family: for OA(k) the statement holds in recall (S51.bigger*), where a larger buffer "
-        "cannot pretend.",
-    )
-    return refuted(
-        "B1, B2 add shortcuts to 1,1,1",
-        argument,
-        counterexample={
-            "task": "do 1 three times, two actions",
-            "strict, from none to B2": [list(x.strict) for x in found],
-        },
-        certificates=new_state_each_step(),
-    )
-
-
 def new_state_each_step() -> list[dict[str, Any]]:
     """The true and the TD values of the policy of B2 that does 1 and writes 01, 10, 11."""
     P = two_actions(REPEAT)
@@ -280,13 +226,6 @@ def new_state_each_step() -> list[dict[str, Any]]:
     true, td = evaluate(E, pi, exact=True), td_values(E, pi, exact=True)
     assert sum(x.kind == "strict" for x in shortcuts(E, pi, exact=True)) == 2
     return [q_certificate(P, "B2", true), td_certificate(P, "B2", td)]
-
-
-def _span(ends: tuple[int, int]) -> str:
-    return str(ends[0]) if ends[0] == ends[1] else f"{ends[0]} to {ends[1]}"
-
-
-larger_has_no_more.twin("OA(k) in the place of B(k)", guards="grows", kind="OA")
 
 
 EXPECTED = MappingProxyType({"OA1": 1, "OA2": 0, "OA3": 0, "B2": 3})

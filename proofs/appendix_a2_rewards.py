@@ -1,0 +1,226 @@
+"""Appendices A.1, A.2 and D.6.1: a memory that reads rewards, why O is part of S', and the two ends
+of lambda.
+
+**Rewards.** Histories hold observations and actions, Gamma may read rewards too. Then (m, o) may
+tell more than the history, and a memoryless policy of the augmented task may be worth more than any
+policy of observations and actions. With `coin`, a hidden coin that is guessed again and again, the
+belief never changes, so every policy of observations and actions earns 1/2 a step; a memory that
+keeps the side the last reward has shown is right from the second step on.
+
+**O in S'.** If Gamma reads o', the memory and the next observation are drawn together. With
+S' = S x M the observation would be drawn anew from omega(s'), and (m', o') could contradict each
+other.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import sympy
+
+from pomdps import recall, recall_variant
+from proofs.appendix_a2_optimal import coin, reads_reward
+from proofs.ledger import Evidence, Proof, claim, human, machine, proved
+from proofs.ledger.generic import GAMMA, generic_policy, symbol
+from proofs.ledger.inequalities import identical
+from proofs.ledger.prose import text
+from workbench import (
+    POMDP,
+    Memory,
+    Policy,
+    augment,
+    best_history,
+    evaluate,
+    reachable_beliefs,
+    td_values,
+    uniform,
+)
+from workbench.certificates.values import identity_certificate, value_certificate
+
+HALF = Fraction(1, 2)
+
+
+@claim(
+    "A2.rewards",
+    place="App. A.2",
+    statement="A memory that reads rewards lets a memoryless policy exceed the best policy of "
+    "observations and actions: guessing a hidden coin, gamma = 1/2, is worth 3/2 against 1.",
+    verdict="proved",
+    steps=(
+        machine("beliefs", "The coin has one belief, (1/2, 1/2), whatever is observed and done."),
+        machine("history", "Hence every policy of observations and actions is worth 1."),
+        machine("memory", "`Guess what the memory says` is worth 3/2 with a memory of rewards."),
+    ),
+)
+def rewards_tell_more(
+    proof: Proof, beliefs: int = 1, best: Fraction = Fraction(1), more: Fraction = Fraction(3, 2)
+) -> Evidence:
+    """The coin of `A2.optimal`, in rationals."""
+    C = coin()
+    known = len(reachable_beliefs(C).nodes)
+    proof.step("beliefs", None if known == beliefs else f"beliefs: {known}")
+    found = best_history(C, exact=True).value
+    proof.step("history", None if found == best else f"the best is worth {found}")
+    E = augment(C, reads_reward())
+    pi = Policy.deterministic(E, {o: (o[0], "-") for o in E.O})
+    worth = evaluate(E, pi, exact=True).value
+    proof.step("memory", None if worth == more > found else f"it is worth {worth}")
+    argument = text(
+        "A coin is tossed once and stays hidden; each step guesses it and earns 1 if right, gamma "
+        "= 1/2. Nothing is observed, so the belief stays (1/2, 1/2) and every policy of "
+        "observations and actions earns 1/2 a step: 1/2 + 1/4 + ... = 1. A reward tells the side. "
+        "The memory `last winner` keeps it, and guessing what it says is worth 1/2 + 1/2 + 1/4 + "
+        "... = 3/2.",
+        "So Proposition A.1 is an inequality, at least as good, where Gamma reads rewards; with "
+        "Gamma of observations and actions it is an equality (A2.optimal*).",
+    )
+    return proved("3/2 against 1", argument, [value_certificate(E, "none", pi, worth)])
+
+
+rewards_tell_more.twin("two beliefs", guards="beliefs", beliefs=2)
+rewards_tell_more.twin("every history is worth 3/4", guards="history", best=Fraction(3, 4))
+rewards_tell_more.twin("the memory is worth 2", guards="memory", more=Fraction(2))
+
+
+# ---------------------------------------------------------------------- A.1
+
+
+def noisy() -> POMDP:
+    """One state that is seen as x or as y, each with probability 1/2, at every step; it ends with
+    probability 1/2."""
+    return POMDP.from_functions(
+        name="noisy",
+        A=("a",),
+        p=lambda s, a: {("s", 0): HALF, ("end", 0): HALF},
+        omega=lambda s: {"x": HALF, "y": HALF},
+        mu={"s": 1},
+        gamma=1,
+        terminal={"end"},
+    )
+
+
+def mirror() -> Memory:
+    """Remembers the next observation."""
+    return Memory("mirror", ["x", "y"], ["-"], lambda m, w, o, a, r, o2: {o2: 1}, {"x": 1})
+
+
+@claim(
+    "A1.why-o",
+    place="App. A.1",
+    statement="O is part of S' because Gamma may read o': without it, a memory of the next "
+    "observation and that observation, drawn anew, disagree half of the time.",
+    verdict="proved",
+    steps=(
+        machine("with", "With S' = S x M x O the memory is the observation, after every step."),
+        machine("without", "With S' = S x M and o' drawn anew they disagree with chance 1/2."),
+    ),
+)
+def observation_in_the_state(
+    proof: Proof, memory: str = "mirror", chance: Fraction = HALF
+) -> Evidence:
+    """One state, two observations, a memory that copies o'."""
+    P = noisy()
+    copy = (
+        mirror()
+        if memory == "mirror"
+        else Memory("late", ["x", "y"], ["-"], lambda m, w, o, a, r, o2: {o: 1}, {"x": 1})
+    )
+    E = augment(P, copy)
+    odd = [s for s in E.S if s not in E.terminal and s[1] != s[2]]
+    start = {s for s, x in E.mu.items() if x}
+    after = {t for s in E.S if s not in E.terminal for t, _ in E.p(s, ("a", "-"))}
+    wrong = [s for s in odd if s in after and s not in E.terminal]
+    proof.step("with", f"after a step it is in {wrong[0]}" if wrong else None)
+    # p'((s', m') | s, m, a) marginalises o' out of Gamma; omega'(o' | s', m') = omega(o' | s')
+    omega = P.omega("s")
+    to_m = {m: sum(omega[o] for o in omega if o == m) for m in ("x", "y")}
+    disagree = sum(to_m[m] * omega[o] for m in to_m for o in omega if m != o)
+    proof.step("without", None if disagree == chance else f"they disagree with chance {disagree}")
+    argument = text(
+        "One state, seen as x or y with probability 1/2 at every step; the memory copies the next "
+        f"observation. In the compiled POMDP, S' = S x M x O, no step ends in (s, m, o) with m != "
+        f"o ({len(E.S)} states, {len(start)} of them starts). Without O in the state the pair (s', "
+        "m') would be drawn first, m' with the chances of o', and then the observation anew: (m', "
+        f"o') disagree with probability {disagree}.",
+    )
+    certificate = identity_certificate("they disagree", "1/2*1/2 + 1/2*1/2", str(disagree))
+    return proved("m' and o' are drawn together", argument, [certificate])
+
+
+observation_in_the_state.twin("a memory of o, not of o'", guards="with", memory="late")
+observation_in_the_state.twin("with chance 1/4", guards="without", chance=Fraction(1, 4))
+
+
+# ---------------------------------------------------------------------- lambda
+
+
+def alike() -> POMDP:
+    """Two steps of two actions with one observation; rewards after both steps, all symbols."""
+
+    def p(s: str, a: str) -> dict[tuple[str, Any], int]:
+        return {("end" if len(s) > 1 else f"s{a}", symbol("r", s, a)): 1}
+
+    return POMDP.from_functions(
+        name="two steps alike",
+        A=("a", "b"),
+        p=p,
+        omega=lambda s: {"x": 1},
+        mu={"s": 1},
+        gamma=GAMMA,
+        terminal={"end"},
+    )
+
+
+@claim(
+    "D6.lambda",
+    place="App. D.6.1",
+    statement="lambda = 0 makes Sarsa(lambda) a pure TD method, lambda = 1 a pure Monte Carlo "
+    "method: its fixed point is that of one-step TD, and q_pi(o,a), for every policy.",
+    verdict="argued",
+    steps=(
+        machine("td", "At lambda = 0 it is the one-step fixed point, on a task of symbols."),
+        machine("mc", "At lambda = 1 it is q_pi(o,a), on a task of symbols."),
+        machine("tasks", "So it is for the uniform policy of recall x OA1 and the variant x B1."),
+        human("general", "The target is (1-lambda) sum_n lambda^(n-1) G_n: G_1, or the return."),
+    ),
+)
+def ends_of_lambda(proof: Proof, low: Any = 0, high: Any = 1, most: Any = 1) -> Evidence:
+    """Two steps that look alike, all six rewards, the policy and gamma symbols."""
+    P = alike()
+    pi = generic_policy(P)
+    true, one = evaluate(P, pi), td_values(P, pi, n=1)
+    at = {lam: td_values(P, pi, lam=lam) for lam in {low, high}}
+    proof.step("td", _unlike(P, at[low].q, one.q))
+    proof.step("mc", _unlike(P, at[high].q, true.q))
+    for E in (augment(recall(), "OA1"), augment(recall_variant(), "B1")):
+        u = uniform(E)
+        exact = evaluate(E, u, exact=True).q
+        proof.step("tasks", _unlike(E, td_values(E, u, lam=most, exact=True).q, exact))
+        first = td_values(E, u, n=1, exact=True).q
+        proof.step("tasks", _unlike(E, td_values(E, u, lam=0, exact=True).q, first))
+    argument = text(
+        "TD(lambda)'s fixed point on observations, on two steps that look alike with symbols in "
+        "the place of all rewards, the policy and gamma, equals at lambda = 0 that of one-step "
+        "TD and at lambda = 1 the q-values themselves, identically. That the constant-step "
+        "learner wanders about its fixed point is another matter.",
+    )
+    o, a = P.O[0], P.A[0]
+    certificate = identity_certificate(
+        "lambda = 1", str(at[high].q[o, a]), str(sympy.sympify(true.q[o, a]))
+    )
+    return proved("identities in every number", argument, [certificate])
+
+
+def _unlike(P: POMDP, left: Any, right: Any) -> str | None:
+    for o in P.O:
+        for a in P.A:
+            x, y = left[o, a], right[o, a]
+            if (x is None) != (y is None) or (x is not None and not identical(x, y)):
+                return f"at {o}, {a}: {x} and {y}"
+    return None
+
+
+ends_of_lambda.twin("lambda = 1/2 as TD", guards="td", low=HALF)
+ends_of_lambda.twin("lambda = 1/2 as Monte Carlo", guards="mc", high=HALF)
+ends_of_lambda.twin("lambda = 9/10 on the tasks", guards="tasks", most=Fraction(9, 10))

@@ -1,0 +1,301 @@
+"""Section 5.1: tendencies. Larger memories and shortcuts, B(k) against OA(k), the variance of TD.
+
+"Tends to" and "we would expect" are no universal statements; they are looked at on a complete list
+of small tasks: do a sequence of two actions, two or three steps long, for a reward at the end, gamma
+= 19/20 (up to the names of the actions all there are). Counted is the most strict shortcuts that an
+optimal deterministic policy has.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import product
+from typing import Any
+
+import sympy
+
+from pomdps import recall
+from proofs.ledger import Evidence, Proof, argued, checked, claim, human, machine, refuted
+from proofs.ledger.inequalities import identical
+from proofs.ledger.prose import table_text, text
+from proofs.section51_shortcuts import new_state_each_step, ranges
+from workbench import POMDP, Policy, augment, evaluate, td_values
+from workbench.certificates.values import identity_certificate, q_certificate
+
+SEQUENCES = tuple((1, *rest) for n in (1, 2) for rest in product((1, 2), repeat=n))
+"""All sequences of two or three actions, up to the names of the actions."""
+
+
+def most(sequence: tuple[int, ...], memory: str) -> int:
+    """The most strict shortcuts of an optimal deterministic policy."""
+    return ranges(sequence, memory).strict[1]
+
+
+@claim(
+    "S51.bigger",
+    place="Sec. 5.1",
+    statement="A larger memory tends to remove shortcuts: on every sequence task of two actions "
+    "and two or three steps K2, O2, OA2 have no more strict ones, over optimal policies, than K1, "
+    "O1, OA1, and OA2 has none where OA1 has one. Not so with B: B2 has more than B1.",
+    verdict="checked",
+    steps=(
+        machine("buffers", "With K, O and OA the most does not grow from size 1 to size 2."),
+        machine("falls", "With OA it falls on some task."),
+        machine("bits", "With B it grows on some task."),
+    ),
+)
+def larger_buffers(
+    proof: Proof,
+    kinds: tuple[str, ...] = ("K", "O", "OA"),
+    falling: str = "OA",
+    growing: str = "B",
+) -> Evidence:
+    """Six tasks, four families, two sizes, all optimal deterministic policies, in rationals."""
+    table = {
+        (kind, k): [most(seq, f"{kind}{k}") for seq in SEQUENCES]
+        for kind in ("K", "O", "OA", "B")
+        for k in (1, 2)
+    }
+    for kind in kinds:
+        more = [i for i, n in enumerate(table[kind, 2]) if n > table[kind, 1][i]]
+        proof.step("buffers", f"{kind}2 has more on {SEQUENCES[more[0]]}" if more else None)
+    pairs = list(zip(table[falling, 1], table[falling, 2], strict=True))
+    proof.step("falls", None if any(x > y for x, y in pairs) else f"{falling}2 has as many")
+    pairs = list(zip(table[growing, 1], table[growing, 2], strict=True))
+    proof.step("bits", None if any(x < y for x, y in pairs) else f"{growing}2 has no more")
+    lines = [[f"{kind}{k}", *row] for (kind, k), row in table.items()]
+    head = ["", *("".join(map(str, seq)) for seq in SEQUENCES)]
+    argument = text(
+        "The most strict shortcuts of an optimal deterministic policy, by sequence:",
+        table_text(head, lines),
+        "A buffer holds what happened; a larger one mistakes less. With B every new memory state "
+        "is one more place that looks later than it is: on 1, 1, 1, which needs no memory, B2 has "
+        "a policy that writes a new state at each step, with two strict shortcuts. Recall for "
+        "every gamma, OA(k) and B(k) for every k: S51.bigger*.",
+    )
+    return checked("6 tasks: K, O, OA no more; B more", argument, new_state_each_step())
+
+
+larger_buffers.twin("B among those that do not grow", guards="buffers", kinds=("K", "B"))
+larger_buffers.twin("K falls", guards="falls", falling="K")
+larger_buffers.twin("O grows", guards="bits", growing="O")
+
+
+@claim(
+    "S51.b-general",
+    place="Sec. 5.1",
+    statement="B(k) brings more shortcuts than OA(k), more generally than in recall: with k = 2 B "
+    "has at least as many on every sequence task of two actions and two or three steps, and more "
+    "on each of three steps. With k = 1 it is not so: on 1, 2, 2 OA1 has one and B1 none.",
+    verdict="checked",
+    steps=(
+        machine("two", "B2 has at least as many as OA2, and more on every task of three steps."),
+        machine("one", "On 1, 2, 2 OA1 has more than B1."),
+    ),
+)
+def bits_bring_more(
+    proof: Proof, more: str = "B2", fewer: str = "OA2", one: tuple[int, ...] = (1, 2, 2)
+) -> Evidence:
+    """The most that an optimal policy can have."""
+    for seq in SEQUENCES:
+        x, y = most(seq, more), most(seq, fewer)
+        fails = x < y or (len(seq) == 3 and x == y)
+        proof.step("two", f"{more} has {x}, {fewer} {y} on {seq}" if fails else None)
+    x, y = most(one, "B1"), most(one, "OA1")
+    proof.step("one", None if x < y else f"B1 has {x}, OA1 {y} on {one}")
+    lines = [[name, *(most(seq, name) for seq in SEQUENCES)] for name in ("B1", "OA1", "B2", "OA2")]
+    head = ["", *("".join(map(str, seq)) for seq in SEQUENCES)]
+    argument = text(
+        "The most strict shortcuts of an optimal deterministic policy, by sequence:",
+        table_text(head, lines),
+        "With one bit the only optimal way on 1, 2, 2 leaves no room for a mistake, while OA1 may "
+        "push again: 'more generally' needs memories with room to spare.",
+    )
+    return checked("k = 2: on all 6 tasks; k = 1: not", argument)
+
+
+bits_bring_more.twin("B1 against OA1", guards="two", more="B1", fewer="OA1")
+bits_bring_more.twin("on 1, 2, 1", guards="one", one=(1, 2, 1))
+
+
+# ---------------------------------------------------------------------- variance
+
+HALF = Fraction(1, 2)
+
+
+def crossing(spread: int = 2) -> POMDP:
+    """Two starts, s and t, each followed by x or y with probability 1/2; after s nothing is paid,
+    after t `spread` at x and -`spread` at y."""
+
+    def p(s: str, a: str) -> dict[tuple[str, int], Any]:
+        if s in "st":
+            return {(f"{s}x", 0): HALF, (f"{s}y", 0): HALF}
+        return {("end", {"tx": spread, "ty": -spread}.get(s, 0)): 1}
+
+    return POMDP.from_functions(
+        name="crossing",
+        A=("a",),
+        p=p,
+        omega=lambda s: {s[-1] if s != "end" else "x": 1},
+        mu={"s": HALF, "t": HALF},
+        gamma=1,
+        terminal={"end"},
+    )
+
+
+def variances(P: POMDP, o: str) -> tuple[Any, Any]:
+    """The variance of the return after an observation, and of the one-step TD target there."""
+    pi = Policy.deterministic(P, dict.fromkeys((o for o in P.O), "a"))
+    v = td_values(P, pi, exact=True).v
+    returns, targets = [], []
+    for (s, r), x in P.p(o, "a").items():
+        ((_, later),) = P.p(s, "a")
+        returns.append((x, r + later))
+        targets.append((x, r + v[s[-1]]))
+    return tuple(_variance(found) for found in (returns, targets))
+
+
+def _variance(found: list[tuple[Any, Any]]) -> Any:
+    mean = sum(x * y for x, y in found)
+    return sum(x * (y - mean) ** 2 for x, y in found)
+
+
+@claim(
+    "S51.variance",
+    place="Sec. 5.1",
+    statement="TD estimates have a lower variance than Monte Carlo estimates (read as: the target "
+    "of one-step TD, at its fixed point, never has a higher variance than the return).",
+    verdict="refuted",
+    corrected_by="S51.variance*",
+)
+def td_varies_less(spread: int = 2) -> Evidence:
+    """Where states look alike, a TD target borrows the noise of other states."""
+    P = crossing(spread)
+    mc, td = variances(P, "s")
+    if td <= mc:
+        return checked("not more", f"{td} and {mc}")
+    pi = Policy.deterministic(P, dict.fromkeys((o for o in P.O), "a"))
+    argument = text(
+        "Half of the episodes start in s, half in t; each goes on to a state seen as x or as y, "
+        f"with probability 1/2. After s nothing is paid; after t x pays {spread}, y pays "
+        f"-{spread}. The return after s is always 0: variance {mc}. TD learns v(x) = {spread // 2}"
+        f", v(y) = -{spread // 2}, the means over both kinds of episodes, so its target at s is "
+        f"one or the other: variance {td}. Nothing here is to be decided, and no memory of size 0 "
+        "helps. In a fully observed task it cannot happen (S51.variance*).",
+    )
+    return refuted(
+        f"variance {td} against {mc}",
+        argument,
+        counterexample="two starts, s and t, that meet in x and y",
+        certificates=[q_certificate(P, "none", evaluate(P, pi, exact=True))],
+    )
+
+
+td_varies_less.twin("nothing is paid after t either", spread=0)
+
+
+@claim(
+    "S51.variance*",
+    place="Sec. 5.1",
+    statement="In a fully observed task the one-step TD target with the true v never has a higher "
+    "variance than the return: the difference is gamma^2 times the mean variance of what follows.",
+    verdict="argued",
+    steps=(
+        machine(
+            "total",
+            "Var(r + gamma G') = Var(r + gamma v(s')) + gamma^2 E Var(G'|s'), for a "
+            "step with three outcomes, all numbers symbols.",
+        ),
+        human("any", "The same holds for any number of outcomes: the law of total variance."),
+    ),
+)
+def markov_targets_vary_less(proof: Proof, power: int = 2) -> Evidence:
+    """Three successors with means v_i and variances c_i, three rewards, three probabilities."""
+    gamma = sympy.Symbol("gamma")
+    prob = [*sympy.symbols("p0 p1"), 1 - sum(sympy.symbols("p0 p1"))]
+    reward, v, c = (sympy.symbols(f"{name}0:3") for name in "rvc")
+    mean = sum(prob[i] * (reward[i] + gamma * v[i]) for i in range(3))
+    second = sum(
+        prob[i] * (reward[i] ** 2 + 2 * gamma * reward[i] * v[i] + gamma**2 * (c[i] + v[i] ** 2))
+        for i in range(3)
+    )
+    whole = sympy.expand(second - mean**2)
+    target = sum(prob[i] * (reward[i] + gamma * v[i] - mean) ** 2 for i in range(3))
+    parts = sympy.expand(target + gamma**power * sum(prob[i] * c[i] for i in range(3)))
+    proof.step("total", None if identical(whole, parts) else "the two sides differ")
+    argument = text(
+        "Given (s, a): G = r + gamma G', and in a fully observed task G' depends on s' alone, with "
+        "mean v(s') and some variance c(s'). Then Var G = Var(r + gamma v(s')) + gamma^2 E c(s'), "
+        "and c >= 0. Where s' is not seen, G' has another mean than v(o'), and the cross term "
+        "that vanishes here does not.",
+    )
+    return argued(
+        "the law of total variance",
+        argument,
+        [identity_certificate("total variance", str(whole), str(parts))],
+    )
+
+
+markov_targets_vary_less.twin("gamma instead of gamma^2", guards="total", power=1)
+
+
+# ---------------------------------------------------------------------- Figure 3, edge by edge
+
+OA1_EDGES = {
+    ("0", "1", 1), ("0", "2", 2), ("0", "3", 3),
+    ("1", "2", 2), ("1", "3", 3), ("2", "1", 1),
+    ("2", "3", 3), ("3", "1", 1), ("3", "2", 2),
+}  # fmt: skip
+"""The arrows of the left diagram: from, to, the action that is pushed; all else loops (o/w)."""
+
+B2_EDGES = {(i, j) for i in range(4) for j in range(4)}
+"""The arrows of the right diagram: all sixteen are drawn."""
+
+
+@claim(
+    "S5.fig-diagrams",
+    place="Sec. 5, Fig. 3",
+    statement="The two diagrams of Figure 3 are right, edge by edge: OA1 moves as the nine arrows "
+    "say and stays put otherwise; B2 moves from every memory state to every other.",
+    verdict="checked",
+    steps=(
+        machine("oa1", "With OA1 memory changes exactly along the nine labelled arrows."),
+        machine("b2", "With B2 there is an arrow from each of the four states to each."),
+    ),
+)
+def diagrams(proof: Proof, oa1: Any = OA1_EDGES, b2: Any = B2_EDGES) -> Evidence:
+    """The memory's part of the product, on every reachable state."""
+    E = augment(recall(), "OA1")
+    found = set()
+    for s in E.S:
+        if s in E.terminal:
+            continue
+        for a, w in E.A:
+            for t, _ in E.p(s, (a, w)):
+                if t not in E.terminal and t[1] != s[1]:
+                    name = ["0" if m[0] is None else str(m[0][1]) for m in (s[1], t[1])]
+                    found.add((name[0], name[1], a))
+    trouble = None if found == set(oa1) else f"{found ^ set(oa1)}"
+    proof.step("oa1", trouble)
+    F = augment(recall(), "B2")
+    seen = {
+        (int(s[1], 2), int(t[1], 2))
+        for s in F.S
+        if s not in F.terminal
+        for a in F.A
+        for t, _ in F.p(s, a)
+        if t not in F.terminal
+    }
+    proof.step("b2", None if seen == set(b2) else f"{seen ^ set(b2)}")
+    argument = text(
+        "OA1: in the memory state 'last pushed action i', pushing another action j leads to j, and "
+        "everything else (keep, or push i again) loops, as 'o/w' says; from the empty buffer the "
+        "three pushes lead to 1, 2, 3. B2: the write is the next state whatever the present one, "
+        "so all sixteen arrows are there. The labels 'a w' in the figure are an action and a "
+        "write.",
+    )
+    return checked("9 arrows and 16 arrows", argument)
+
+
+diagrams.twin("no arrow from 3 to 2", guards="oa1", oa1=OA1_EDGES - {("3", "2", 2)})
+diagrams.twin("no loop at 0", guards="b2", b2=B2_EDGES - {(0, 0)})

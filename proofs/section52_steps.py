@@ -1,0 +1,254 @@
+"""Section 5.2 and Appendix C: steps in fully observed tasks, larger memories on the variant, and two
+misprints.
+
+**Steps.** In a fully observed task P(s|o) does not change with the policy, and every step towards
+greedy helps:
+
+    J(pi') - J(pi) = sum_s d_pi'(s) sum_a (pi'(a|s) - pi(a|s)) q_pi(s,a)
+                   = eps sum_s d_pi'(s) (max_a q_pi(s,a) - v_pi(s))  >=  0,     pi' = (1-eps) pi + eps greedy
+
+with d_pi'(s) the discounted visits. Where states look alike, sum_s d_pi'(s) q_pi(s,a) is not
+proportional to q_pi(o,a) any more (S52.local, S52.not-global).
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import sympy
+
+from pomdps import recall4, recall_variant
+from proofs.ledger import Evidence, Proof, argued, checked, claim, human, machine, misprint
+from proofs.ledger.generic import GAMMA
+from proofs.ledger.inequalities import identical
+from proofs.ledger.prose import table_text, text
+from workbench import POMDP, Policy, augment, evaluate, improve, uniform
+from workbench.certificates.values import identity_certificate, q_certificate
+
+# ---------------------------------------------------------------------- fully observed
+
+
+def seen_states() -> POMDP:
+    """Two states that are seen: either action of the first pays and goes on with some chance, the
+    second ends; all numbers symbols."""
+    reward = {(s, a): sympy.Symbol(f"r{s}{a}") for s in (1, 2) for a in (0, 1)}
+    goes = sympy.symbols("g0 g1")
+
+    def p(s: Any, a: int) -> dict[tuple[Any, Any], Any]:
+        if s == 2:
+            return {("end", reward[2, a]): 1}
+        return {(2, reward[1, a]): goes[a], ("end", reward[1, a]): 1 - goes[a]}
+
+    return POMDP.from_functions(
+        name="seen",
+        A=(0, 1),
+        p=p,
+        omega=lambda s: {2 if s == "end" else s: 1},
+        mu={1: 1},
+        gamma=GAMMA,
+        terminal={"end"},
+    )
+
+
+@claim(
+    "S52.mdp",
+    place="Sec. 5.2",
+    statement="In a fully observed task a step of any size towards the greedy policy does not "
+    "decrease the return; it is where states look alike that small steps are needed.",
+    verdict="argued",
+    steps=(
+        machine(
+            "difference",
+            "J(pi') - J(pi) = sum_s d_pi'(s) sum_a (pi' - pi)(a|s) q_pi(s,a), on "
+            "two seen states with all numbers symbols.",
+        ),
+        human("general", "The same telescoping sum holds for every finite task."),
+        machine(
+            "greedy",
+            "Towards greedy each inner sum is eps (max q - v), here eps (1-p) times "
+            "the gap between two actions.",
+        ),
+    ),
+)
+def any_step_helps(proof: Proof, visits: str = "after", share: Any = 1) -> Evidence:
+    """`visits`: whether d is that of the policy after, or before, the step."""
+    P = seen_states()
+    before = dict(zip((1, 2), sympy.symbols("p1 p2"), strict=True))
+    after = dict(zip((1, 2), sympy.symbols("t1 t2"), strict=True))
+    J, q = {}, None
+    for name, pi in (("before", before), ("after", after)):
+        found = evaluate(P, Policy.from_mapping(P, {s: {0: 1 - x, 1: x} for s, x in pi.items()}))
+        J[name] = sympy.sympify(found.value)
+        q = found.q if name == "before" else q
+    goes = sympy.symbols("g0 g1")
+    way = after if visits == "after" else before
+    d = {1: sympy.Integer(1), 2: GAMMA * ((1 - way[1]) * goes[0] + way[1] * goes[1])}
+    assert q is not None
+    right = sum(d[s] * (after[s] - before[s]) * (q[s, 1] - q[s, 0]) for s in (1, 2))
+    left = J["after"] - J["before"]
+    proof.step("difference", None if identical(left, right) else "the two sides differ")
+    eps, p, high, low = sympy.symbols("eps p high low")
+    toward = (1 - eps) * p + eps
+    inner = (toward - p) * (high - low)  # greedy is the action with q = high, taken with chance p
+    due = eps * share * (high - (p * high + (1 - p) * low))
+    proof.step("greedy", None if identical(inner, due) else f"{inner} is not {due}")
+    argument = text(
+        "The difference of the returns is a sum over the states that the new policy visits of what "
+        "it gains there, and q_pi(s,a) belongs to the state, not to a mixture of states: greedy "
+        "gains in each. So every step in [0, 1] helps, the full one most.",
+    )
+    certificate = identity_certificate("the difference", str(left), str(right))
+    return argued("a sum of gains, each >= 0", argument, [certificate])
+
+
+any_step_helps.twin("with the visits before the step", guards="difference", visits="before")
+any_step_helps.twin("twice the gain", guards="greedy", share=2)
+
+
+# ---------------------------------------------------------------------- the variant
+
+SIZES = (("OA1", False), ("OA2", True), ("OA3", True), *((f"B{k}", True) for k in range(1, 7)))
+
+
+@claim(
+    "S52.vanish",
+    place="Sec. 5.2",
+    statement="On the variant of recall the problem of OA1 vanishes with every larger memory: with "
+    "step 1/50 the loop reaches the optimum 3 with OA(k) for every k >= 2 and with B(k), k = 1 to "
+    "6.",
+    verdict="checked",
+    steps=(
+        machine("loops", "The loop ends at 3 with OA2, OA3 and B1 to B6, and below 3 with OA1."),
+        machine("larger", "OA4 is OA3 with an empty cell in front: three steps push three times."),
+    ),
+)
+def larger_memories_reach_it(
+    proof: Proof, sizes: Any = SIZES, padded: tuple[str, str] = ("OA3", "OA4")
+) -> Evidence:
+    """Each loop from uniform, ties to the higher write."""
+    P = recall_variant()
+    lines = []
+    for memory, reaches in sizes:
+        E = augment(P, memory)
+        run = improve(E, uniform(E), step=0.02)
+        lines.append([memory, f"{run.value:.4f}", run.ended])
+        good = (abs(run.value - 3) < 1e-6) == reaches
+        proof.step("loops", None if good else f"{memory} ends at {run.value:.4f}")
+    small, large = (_tables(augment(P, name)) for name in padded)
+    same = {(_pad(s), a): {(_pad(t), r): x for (t, r), x in row.items()}
+            for (s, a), row in small.items()} == large  # fmt: skip
+    proof.step("larger", None if same else f"{padded[1]} is not {padded[0]} with an empty cell")
+    argument = text(
+        "The oracle loop from uniform with step 1/50:",
+        table_text(["memory", "ends at", "how"], lines),
+        "An episode has three steps, so OA(k) with k >= 3 never drops a pair, and its product is "
+        "that of OA3 with empty cells in front (compared row by row for k = 4). For small steps in "
+        "general, OA2, B1, B2 and B5 are proved in S52.fig-variant.",
+    )
+    return checked("OA(k), k >= 2; B(k), k <= 6", argument)
+
+
+def _tables(E: POMDP) -> dict[Any, Any]:
+    return {(s, a): E.p(s, a) for s in E.S if s not in E.terminal for a in E.A}
+
+
+def _pad(state: Any) -> Any:
+    s, m, o = state
+    return s, (None, *m), o
+
+
+larger_memories_reach_it.twin("OA1 as well", guards="loops", sizes=(("OA1", True),))
+larger_memories_reach_it.twin("OA2 for OA3", guards="larger", padded=("OA1", "OA2"))
+
+
+# ---------------------------------------------------------------------- misprints
+
+
+def locally_best(E: POMDP, second: int = 3) -> Policy:
+    """pi_l of Appendix C: action 1 and the write 1, then 3; or another second action."""
+    return Policy.deterministic(E, {("0", "o"): (1, "1"), ("1", "o"): (second, "1")})
+
+
+@claim(
+    "C2.print",
+    place="App. C, Lemma C.2",
+    statement="Lemma C.2 as printed: the policy that is greedy on the q-values of pi_l 'is pi_1 "
+    "itself'; no pi_1 is defined, and the policy that always takes action 1 is not it.",
+    verdict="misprint",
+    corrected_by="C2",
+    steps=(
+        machine("printed", "Greedy on pi_l's q-values does not take 1 twice: then r_13 > r_11."),
+        machine("meant", "It is pi_l, which is what the proof of the lemma ends with."),
+    ),
+)
+def pi_one(proof: Proof, printed: int = 1, meant: int = 3) -> Evidence:
+    """The greedy policy of pi_l, in rationals."""
+    P = recall4()
+    E = augment(P, "B1")
+    found = evaluate(E, locally_best(E), exact=True)
+    greedy = found.pi.greedy(found.q.array)
+    taken = {o: E.A[int(greedy.actions[E.O.index(o)])] for o in (("0", "o"), ("1", "o"))}
+    print_, right = ({("0", "o"): (1, "1"), ("1", "o"): (a, "1")} for a in (printed, meant))
+    proof.step("printed", "greedy is what is printed" if taken == print_ else None)
+    proof.step("meant", None if taken == right else f"greedy is {taken}")
+    argument = text(
+        "pi_l does 1 and writes 1, then 3. Its q-values at memory 1 are r_1a, largest at a = 3 "
+        "(3/4 against r_11 = 1/2). 'pi_1' for 'pi_l': the subscript is the digit in the place of "
+        "the letter.",
+    )
+    return misprint(
+        "pi_1 for pi_l", argument, "r_13 = 3/4 > r_11 = 1/2", [q_certificate(P, "B1", found)]
+    )
+
+
+pi_one.twin("3 is what is printed", guards="printed", printed=3)
+pi_one.twin("2 is what is meant", guards="meant", meant=2)
+
+
+@claim(
+    "C5.print",
+    place="App. C, Lemma C.5",
+    statement="The proof of Lemma C.5 as printed: t^n_i = p^0_im / sum_i p^0_im, with an m that "
+    "is not bound; it is n that is meant.",
+    verdict="misprint",
+    corrected_by="C5",
+    steps=(
+        machine("printed", "With m another memory state than n the q-values at n are others."),
+        machine("meant", "With m = n they are the evaluator's, for a policy of B2 that is skewed."),
+    ),
+)
+def unbound_index(proof: Proof, shift: int = 1, right: int = 0) -> Evidence:
+    """A policy of B2 whose first row is skewed, q at each n >= 1."""
+    P = recall4()
+    E = augment(P, "B2")
+    weight = {a: Fraction(i + 1, sum(range(1, len(E.A) + 1))) for i, a in enumerate(E.A)}
+    rows = {o: dict.fromkeys(E.A, Fraction(1, len(E.A))) for o in E.O if o[0] != "00"}
+    pi = Policy.from_mapping(E, {("00", "o"): weight, **rows})
+    found = evaluate(E, pi, exact=True)
+    states = ["01", "10", "11"]
+    reward = {(i, a): next(iter(P.p(f"s{i}", a)))[1] for i in P.A for a in P.A}
+
+    def off(by: int) -> str | None:
+        for n, state in enumerate(states):
+            m = states[(n + by) % 3]
+            total = sum(weight[i, m] for i in P.A)
+            for a in P.A:
+                said = sum(weight[i, m] * reward[i, a] for i in P.A) / total
+                if said != found.q[(state, "o"), (a, "00")]:
+                    return f"at {state}, {a}: {said}"
+        return None
+
+    proof.step("printed", None if off(shift) else "any m will do")
+    proof.step("meant", off(right))
+    argument = text(
+        "At memory n >= 1 the state is s_i with probability t^n_i, the share of action i among the "
+        "first steps that wrote n: p^0_in / sum_j p^0_jn. Printed is m, which the sentence does "
+        "not bind. With m = n the formula is what the evaluator finds, for a first row that gives "
+        "the sixteen pairs (a, w) the probabilities 1/136, 2/136, ...; with another m it is not.",
+    )
+    return misprint("m for n", argument, off(shift) or "", [q_certificate(P, "B2", found)])
+
+
+unbound_index.twin("m = n is what is printed", guards="printed", shift=0)
+unbound_index.twin("m = n + 1 is what is meant", guards="meant", right=1)
