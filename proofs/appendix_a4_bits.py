@@ -102,7 +102,8 @@ def exclude_each_other(one: dict[Label, Any], other: dict[Label, Any]) -> bool:
     place="App. A.4",
     statement="Proposition A.2 (1) as printed: B(k) is sufficiently expressive if k >= ceil(log2 "
     "|O|) + "
-    "ceil(log2 |A|) + ceil(log2 u).",
+    "ceil(log2 |A|) + ceil(log2 u) (beliefs starting with b_0(s) proportional to mu(s) "
+    "omega(o_0|s), as for A2.optimal*).",
     verdict="refuted",
     corrected_by="A4.bk*",
     steps=(

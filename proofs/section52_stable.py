@@ -42,8 +42,8 @@ def best_of(one: Tiny) -> Fraction:
     "S52.stable",
     place="Sec. 5.2",
     statement="If the memory can represent the optimal policy, that solution is stable: with "
-    "accurate q-values the loop does "
-    "not leave it.",
+    "accurate q-values the loop does not leave it, whatever the rule for ties. (The paper gives a "
+    "rule for writes only; here the lower of two equal actions wins.)",
     verdict="refuted",
     corrected_by="S52.stable*",
     steps=(machine("left", "the loop leaves an optimal policy whose q-values tie"),),

@@ -1,0 +1,7 @@
+"""Theorems of our own on the oracle loop, with the same standard as the paper's statements.
+
+tables    tasks of two steps whose rewards are a table r[a1][a2], and what the loop does on them
+buffers   OA1 on two steps; K(T-1) and tasks of T steps
+bits      B(k) on tables of two actions: where it is stuck, and that no memory is better there
+saddles   symmetric tables on which the loop stays at a saddle, for every step
+"""

@@ -1,0 +1,349 @@
+"""B(k) on two steps and two actions, r = [[a, b], [c, d]]: where the loop is stuck.
+
+Let K = 2^k. **Theorem.** If
+
+    (1)  d > a        (2)  2a >= b + d        (3)  (K-1)(b-c) > (K+1)(d-a)
+
+then for every step eps with eps/(1-eps) (a-b) < min(F1, D/(2K)), F1 = ((K-1)(b-c) - (K+1)(d-a))/(2K)
+and D = b+d-a-c, the loop from uniform with the paper's rule for ties goes to `0 and write 0` and is
+worth a, less than d. The same holds with the names of the two actions exchanged.
+
+The loop: at first all writes tie, and it goes to (0, last). From then on memory 0, which plays 0 at
+the second step, is the better place to be in after 0, and it goes to (0, 0): the first and the
+second visit of memory 0 are one row, and there 1 is worth (d + b)/2, 0 is worth a. The iterates are
+
+    pi(i,w) = x/(2K) + x t [0, last] + (1 - x - x t) [0, 0],   t = eps/(1-eps),   x = (1-eps)^n
+    second action at m != 0:  x/2 + (1-x) [1]
+
+and every difference of q-values is a sum of terms that (1) to (3) make positive.
+
+**Corollaries.** (K-1)/(K+1) grows with K: where B(k) is stuck, B(k+1) is. For K = 2 and whole
+numbers b - c >= 4, a >= b + 1, d >= a + 1: the least largest reward is 6, [[5,4],[0,6]], and it is
+stuck with every B(k). With 1/3 < (d-a)/(b-c) < 3/5 B1 succeeds and B2 does not: [[3,2],[0,4]]. On
+all these tables the loop without memory reaches the optimum, for every step (`T.hurts`).
+
+For one bit there is a second region, with no third place to go: c > b > a, and with u = b-a, v =
+c-d, s = c-a also v > s and s (3u+v) < u (u+3v). There the loop ends at a stochastic point worth
+b + (c-b)^2/(4(c-d)). `T.bits-region` checks that there are no others.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+import sympy
+
+from proofs.ledger import Evidence, Proof, argued, checked, claim, human, machine, proved
+from proofs.ledger.inequalities import identical
+from proofs.ledger.prose import table_text, text
+from proofs.own.tables import limits, small_tables, table_task
+from workbench import POMDP, Policy, augment, evaluate, improve, uniform
+from workbench.certificates.values import identity_certificate
+
+a, b, c, d, x, t, K = sympy.symbols("a b c d x t K")
+
+D = b + d - a - c
+F1 = ((K - 1) * (b - c) - (K + 1) * (d - a)) / (2 * K)
+"""How much 0 leads at memory 0 under the uniform policy, times 1 + p_0."""
+
+F0 = 2 * a - b - d
+"""The same in the limit."""
+
+
+def iterate(E: POMDP, size: int) -> Policy:
+    """The iterates of the loop, with symbols x and t."""
+    last, zero = E.O[size - 1][0], E.O[0][0]
+    share = x / (2 * size)
+    rows: dict[Any, dict[Any, Any]] = {o: dict.fromkeys(E.A, share) for o in E.O}
+    first = rows[zero, "o"]
+    first[0, last] += x * t
+    first[0, zero] += 1 - x - x * t
+    for o in E.O[1:]:
+        rows[o][1, last] += 1 - x
+    return Policy.from_mapping(E, rows)
+
+
+GAPS = {
+    "0: stay against another write": (1 - x) * (a - b),
+    "0: 0 against 1, another write": x * (F1 - t * (a - b)) + (1 - x) * F0,
+    "0: 0 against 1 and stay": x * (F1 - t * (a - b)) + (1 - x) * F0 + (1 - x) * (d - c),
+    "m: 1 against 0": x * D / (2 * K),
+    "last: 1 against 0": x * (D / (2 * K) - t * (a - b)),
+}
+"""Differences of q-values times the visits of their row: sums of products that (1), (2), (3), the
+bound on the step and 0 < x <= 1 make positive (the second one by (2) with a weak sign)."""
+
+
+def found_gaps(size: int) -> dict[str, Any]:
+    """The same differences from the evaluator, for B(k) with 2^k = size."""
+    E = augment(table_task([[a, b], [c, d]]), f"B{size.bit_length() - 1}")
+    pi = iterate(E, size)
+    q = evaluate(E, pi).q
+    names = [o[0] for o in E.O]
+    zero, last = names[0], names[-1]
+    rows = {m: sum(pi[(zero, "o"), (i, m)] for i in (0, 1)) for m in names}
+    seen = 1 + rows[zero]
+    found = {
+        "0: stay against another write": seen
+        * (q[(zero, "o"), (0, zero)] - q[(zero, "o"), (0, last)]),
+        "0: 0 against 1, another write": seen
+        * (q[(zero, "o"), (0, zero)] - q[(zero, "o"), (1, last)]),
+        "0: 0 against 1 and stay": seen * (q[(zero, "o"), (0, zero)] - q[(zero, "o"), (1, zero)]),
+        "last: 1 against 0": rows[last] * (q[(last, "o"), (1, last)] - q[(last, "o"), (0, last)]),
+    }
+    if size > 2:
+        m = names[1]
+        found["m: 1 against 0"] = rows[m] * (q[(m, "o"), (1, last)] - q[(m, "o"), (0, last)])
+    return found
+
+
+HYPOTHESES = (
+    ("a - b", a - b, F0 + (d - a)),
+    ("b - c", (K - 1) * (b - c), 2 * K * F1 + (K + 1) * (d - a)),
+    ("D", D, (b - c) + (d - a)),
+    ("d - c", d - c, (d - a) + (a - b) + (b - c)),
+)
+"""What else is positive, as a sum of what (1), (2), (3) say is."""
+
+
+@claim(
+    "T.bits",
+    place="Own, two steps",
+    statement="B(k), K = 2^k, on two steps with rewards [[a,b],[c,d]]: if d > a, 2a >= b + d and "
+    "(K-1)(b-c) > (K+1)(d-a), the loop from uniform ends at a < d, for every step eps with "
+    "eps/(1-eps) (a-b) < min(F1, D/(2K)).",
+    verdict="argued",
+    steps=(
+        machine(
+            "gaps",
+            "On the iterates the evaluator's differences of q-values are the five "
+            "sums, for B1 and B2 with a, b, c, d, x, t symbols.",
+        ),
+        human(
+            "every-k",
+            "q at memory m needs only pi(0,m), pi(1,m) and the marginals, so that K "
+            "enters through 1/(2K) and for K > 4 nothing is new.",
+        ),
+        machine(
+            "first",
+            "At the uniform policy 0 leads by F1 at memory 0 and 1 by D/(2K) at the "
+            "others, and all writes tie: the first step is (0, last), (1, last).",
+        ),
+        machine("signs", "a - b, b - c, D and d - c are sums of what (1), (2), (3) say."),
+        human("induction", "So greedy is (0, 0) and (1, last) at every later iterate: x -> 0."),
+        machine("limit", "At x = 0 the policy is worth a."),
+    ),
+)
+def bits_are_stuck(
+    proof: Proof, gaps: Any = None, lead: Any = F1, signs: Any = HYPOTHESES, worth: Any = a
+) -> Evidence:
+    """All numbers symbols; B1 and B2 by the evaluator, K by the formula."""
+    said = GAPS if gaps is None else {**GAPS, **gaps}
+    certificates = []
+    for size in (2, 4):
+        for name, gap in found_gaps(size).items():
+            due = said[name].subs(K, size)
+            same = identical(gap, due)
+            proof.step("gaps", None if same else f"K = {size}, {name}: {sympy.factor(gap)}")
+            certificates.append(identity_certificate(f"K = {size}, {name}", str(gap), str(due)))
+        E = augment(table_task([[a, b], [c, d]]), f"B{size.bit_length() - 1}")
+        u = uniform(E)
+        q = evaluate(E, u).q
+        zero = E.O[0]
+        seen = 1 + sympy.Rational(1, size)
+        tied = all(q[o, (i, E.A[0][1])] == q[o, (i, w)] for o in E.O for i, w in E.A)
+        leads = identical(
+            seen * (q[zero, (0, zero[0])] - q[zero, (1, zero[0])]), lead.subs(K, size)
+        )
+        column = identical(q[E.O[1], E.A[-1]] - q[E.O[1], E.A[0]], D / 2)
+        proof.step("first", None if tied and leads and column else f"K = {size}: not so at uniform")
+    for name, left, right in signs:
+        proof.step("signs", None if identical(left, right) else f"{name} is not {right}")
+    E = augment(table_task([[a, b], [c, d]]), "B1")
+    value = sympy.sympify(evaluate(E, iterate(E, 2)).value).subs(x, 0)
+    proof.step("limit", None if identical(value, worth) else f"it is worth {value}")
+    lines = [[name, sympy.sstr(gap)] for name, gap in GAPS.items()]
+    argument = text(
+        "With F1 = ((K-1)(b-c) - (K+1)(d-a))/(2K), F0 = 2a - b - d >= 0, D = b + d - a - c, t = "
+        "eps/(1-eps), x = (1-eps)^n; differences of q-values times visits:",
+        *(f"  {name}:\n      {shown}" for name, shown in _readable(lines)),
+        "Each is positive for 0 < x <= 1 if t (a-b) < min(F1, D/(2K)). Without memory K = 1 and "
+        "(3) says d < a: no memory, not stuck (T.hurts). (K-1)/(K+1) grows: stuck with B(k), stuck "
+        "with B(k+1). Least whole numbers for one bit: [[5,4],[0,6]]; for two [[3,2],[0,4]].",
+    )
+    return argued("ends at a < d; five sums, all k", argument, certificates)
+
+
+def _readable(lines: list[list[str]]) -> list[tuple[str, str]]:
+    short = {
+        "0: stay against another write": "(1-x)(a-b)",
+        "0: 0 against 1, another write": "x (F1 - t (a-b)) + (1-x) F0",
+        "0: 0 against 1 and stay": "x (F1 - t (a-b)) + (1-x) (F0 + d - c)",
+        "m: 1 against 0": "x D/(2K)",
+        "last: 1 against 0": "x (D/(2K) - t (a-b))",
+    }
+    return [(name, short[name]) for name, _ in lines]
+
+
+bits_are_stuck.twin(
+    "3a in F0",
+    guards="gaps",
+    gaps={"0: 0 against 1, another write": x * (F1 - t * (a - b)) + (1 - x) * (3 * a - b - d)},
+)
+bits_are_stuck.twin("K+2 for K+1", guards="first", lead=F1 - (d - a) / (2 * K))
+bits_are_stuck.twin(
+    "a - b from (2) alone", guards="signs", signs=(("a - b", a - b, F0), *HYPOTHESES[1:])
+)
+bits_are_stuck.twin("worth d", guards="limit", worth=d)
+
+
+# ---------------------------------------------------------------------- no others
+
+
+def predicted(table: Any, size: int) -> tuple[float, bool]:
+    """Where the loop with small steps ends by the two regions, and whether a boundary is touched."""
+    largest, edge = float(np.max(table)), False
+    value = largest
+    (e, f), (g, h) = np.asarray(table).tolist()
+    for p, q, r, s in ((e, f, g, h), (h, g, f, e)):
+        lead = (size - 1) * (q - r) - (size + 1) * (s - p)
+        if s > p and 2 * p >= q + s and lead > 0:
+            value = float(p)
+        edge |= lead == 0 or (s > p and 2 * p == q + s) or q + s == p + r
+        u, v, w = q - p, r - s, r - p
+        bend = u * (u + 3 * v) - w * (3 * u + v)
+        if size == 2 and w > u > 0 and v > w and bend > 0:
+            value = q + (r - q) ** 2 / (4 * (r - s))
+        edge |= bend == 0 or u == 0 or w == u or v == w
+    return value, edge
+
+
+TABLES = {2: 936, 4: 944, 8: 958}
+"""How many tables touch no boundary, by K."""
+
+
+@cache
+def found_limits(largest: int, size: int) -> Any:
+    """Where the loop with step 1/100 is after 1,200 iterates, on every table."""
+    return limits(small_tables(largest), size, 1 / 100, 1200)
+
+
+@claim(
+    "T.bits-region",
+    place="Own, two steps",
+    statement="On all tables of two actions with rewards 0 to 7, one of them 0, that touch no "
+    "boundary of a region (936, 944 and 958 of 1,695 for B1, B2, B3), the loop with step "
+    "1/100 ends below the best reward exactly in the region of "
+    "T.bits and, for one bit only, in a second one.",
+    verdict="checked",
+    steps=(
+        machine("ends", "Every table ends where the regions say, for K = 2, 4, 8."),
+        machine("second", "For one bit the second region is not empty; for two bits it is."),
+    ),
+)
+def region_is_exact(proof: Proof, shrink: int = 0, second: int = 2, largest: int = 7) -> Evidence:
+    """The loop from the formulas, on all tables at once; `shrink`: a stricter (2)."""
+    tables = small_tables(largest)
+    lines = []
+    for size in (2, 4, 8):
+        due = [predicted(table, size) for table in tables]
+        inside = np.array([not edge for _, edge in due])
+        value = np.array([value for value, _ in due])
+        if shrink:
+            tight = [_is_tight(table, shrink) for table in tables]
+            value = np.where(tight, tables.max(axis=(1, 2)), value)
+        if int(inside.sum()) != TABLES[size]:
+            proof.step("ends", f"K = {size}: {int(inside.sum())} tables")
+        off = inside & (np.abs(found_limits(largest, size) - value) > 0.06)
+        first = tables[off][0].tolist() if off.any() else None
+        proof.step("ends", f"K = {size}: {first}" if first else None)
+        stuck = inside & (value < tables.max(axis=(1, 2)))
+        whole = stuck & (value == np.rint(value))
+        lines.append([size, int(inside.sum()), int(stuck.sum()), int((stuck & ~whole).sum())])
+        if size == second:
+            proof.step("second", None if (stuck & ~whole).any() else f"empty for K = {size}")
+        elif size == 6 - second:
+            proof.step("second", f"not empty for K = {size}" if (stuck & ~whole).any() else None)
+    argument = text(
+        "The loop with step 1/100, 1,200 iterates, from its formulas (`proofs.own.tables.limits`), "
+        "against what the regions say, within 0.06:",
+        table_text(["K", "tables", "stuck", "of them stochastic"], lines),
+        "Tables on a boundary of a region (a tie somewhere along the way) are left out: what "
+        "happens there is a matter of the rule for ties.",
+    )
+    return checked("936, 944, 958 tables of 1,695", argument)
+
+
+def _is_tight(table: Any, shrink: int) -> bool:
+    (e, f), (g, h) = table.tolist()
+    return any(s > p and q + s <= 2 * p < q + s + shrink + 1
+               for p, q, r, s in ((e, f, g, h), (h, g, f, e)))  # fmt: skip
+
+
+region_is_exact.twin("2a > b + d + 1", guards="ends", shrink=1)
+region_is_exact.twin("the second region for two bits", guards="second", second=4)
+
+
+# ---------------------------------------------------------------------- memory hurts
+
+p = sympy.Symbol("p")
+HALF = sympy.Rational(1, 2)
+
+
+@claim(
+    "T.hurts",
+    place="Own, two steps",
+    statement="Memory hurts: on every table on which T.bits says that B(k) is stuck, the loop "
+    "without memory reaches the optimum d, for every step. So it is on [[5,4],[0,6]]: 6 without "
+    "memory, 5 with every B(k).",
+    verdict="proved",
+    steps=(
+        machine("gap", "q(1) - q(0) = (1-p)(d-a) + (p-1/2)(2d-b-c) at pi(1) = p."),
+        machine(
+            "signs",
+            "2d - b - c = 2(d-a) + 2(a-b) + (b-c), positive in the region; so p >= 1/2 grows to 1.",
+        ),
+        machine("value", "At p = 1 it is worth d."),
+        machine("best", "d - b and d - c are positive there too: d is the optimum."),
+    ),
+)
+def memory_hurts(
+    proof: Proof,
+    gap: Any = (1 - p) * (d - a) + (p - HALF) * (2 * d - b - c),
+    parts: Any = 2 * (d - a) + 2 * (a - b) + (b - c),
+    at_one: Any = d,
+    lead: Any = (d - a) + (a - b),
+) -> Evidence:
+    """One row; the loop is greedy on the gradient of p -> J(p)."""
+    P = table_task([[a, b], [c, d]])
+    found = evaluate(P, Policy.from_mapping(P, {"o": {0: 1 - p, 1: p}}))
+    apart = found.q["o", 1] - found.q["o", 0]
+    proof.step("gap", None if identical(apart, gap) else f"it is {sympy.factor(apart)}")
+    proof.step("signs", None if identical(2 * d - b - c, parts) else f"it is not {parts}")
+    worth = sympy.sympify(found.value).subs(p, 1)
+    proof.step("value", None if identical(worth, at_one) else f"it is worth {worth}")
+    same = identical(d - b, lead) and identical(d - c, (d - a) + (a - b) + (b - c))
+    proof.step("best", None if same else f"d - b is not {lead}")
+    ends = {}
+    E0 = table_task([[5, 4], [0, 6]])
+    for memory in ("none", "B1"):
+        E = augment(E0, memory)
+        ends[memory] = improve(E, uniform(E), step=0.05, budget=400).values[-1]
+    argument = text(
+        "From uniform, p = 1/2, the gap is (d-a)/2 > 0, so p grows; for p >= 1/2 it is a sum of "
+        "two terms that are not negative. Every step in (0, 1] leads to p = 1. With B(k) the loop "
+        "goes the other way, because under the uniform policy the reward of 1 is spread over what "
+        "memory 0 and the others play: (3) is (K-1)(b-c) > (K+1)(d-a), and for K = 1 it is false.",
+        f"[[5,4],[0,6]], step 1/20, 400 iterates: {ends['none']:.3f} without memory, "
+        f"{ends['B1']:.3f} with B1.",
+    )
+    certificates = [identity_certificate("the gap", str(apart), str(gap))]
+    return proved("no memory reaches d; B(k) ends at a", argument, certificates)
+
+
+memory_hurts.twin("p for p - 1/2", guards="gap", gap=(1 - p) * (d - a) + p * (2 * d - b - c))
+memory_hurts.twin("without b - c", guards="signs", parts=2 * (d - a) + 2 * (a - b))
+memory_hurts.twin("worth a", guards="value", at_one=a)
+memory_hurts.twin("d - b = d - a", guards="best", lead=d - a)
