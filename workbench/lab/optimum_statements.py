@@ -45,7 +45,7 @@ class MoreLocalOptima(Statement):
     about = "one local maximum without memory; a worse strict one besides the best with it"
 
     def __post_init__(self) -> None:
-        if parse_memory(self.memory).kind == "none":
+        if parse_memory(self.memory).name == "none":
             raise WorkbenchError("memory must be more than none, to add anything")
 
     def sentence(self) -> str:
