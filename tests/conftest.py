@@ -1,7 +1,8 @@
 """Settings that all tests share.
 
 The examples of a property follow from its code, so that a run can be repeated;
-`--hypothesis-profile=explore` draws others.
+`--hypothesis-profile=explore` draws others. The daily tests try the first few of them, `-m slow`
+tries all.
 """
 
 import os
@@ -21,6 +22,25 @@ settings.register_profile(
     "workbench", settings.get_profile("explore"), derandomize=True, database=None
 )
 settings.load_profile("workbench")
+
+DAILY_EXAMPLES = 15
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config, items):
+    """Properties with many examples are their own fast twins: cut short every day, and whole among
+    the slow tests."""
+    chosen = config.option.markexpr
+    for item in items:
+        function = getattr(item, "function", None)
+        own = getattr(function, "_hypothesis_internal_use_settings", None)
+        if own is None or own.max_examples <= DAILY_EXAMPLES:
+            continue
+        if chosen == "not slow":
+            function._hypothesis_internal_use_settings = settings(own, max_examples=DAILY_EXAMPLES)
+        else:
+            item.add_marker(pytest.mark.slow)
+
 
 os.environ.setdefault("MPLBACKEND", "agg")  # pictures are drawn without a screen
 

@@ -37,7 +37,7 @@ def reproduce_command(
 ) -> None:
     """Reproduce the tabular figures of the paper, and judge what it says about them.
 
-    Finished pieces are kept in OUT/cells: an interrupted run continues where it stopped, and what
+    Finished cells are kept in OUT/cells: an interrupted run continues where it stopped, and what
     is changed afterwards, a setting or the code, is computed again, and nothing else. `workbench
     results OUT` shows them.
 

@@ -1,4 +1,4 @@
-"""Where independent pieces of work are computed: in threads, in processes, or on a Dask cluster.
+"""Executors compute independent items of work: in threads, in processes, or on a Dask cluster.
 
     with make_executor("local", workers=4) as e:
         for place, result in e.run(work, items):
@@ -60,7 +60,7 @@ _LOSSES = 5
 
 
 class ExecutorError(WorkbenchError):
-    """An executor that cannot be started, or that lost its workers."""
+    """An executor cannot be started, or has lost its workers."""
 
 
 class Cancelled(Exception):
@@ -70,7 +70,7 @@ class Cancelled(Exception):
 def make_executor(
     name: str = "local", workers: int | None = None, scheduler: str | None = None
 ) -> Executor:
-    """An executor by its name, to be used in a `with` statement.
+    """Make the executor of a name, to be used in a `with` statement.
 
     Parameters
     ----------
@@ -114,8 +114,9 @@ own = threading.local()
 
 
 def pulse(done: int = 0) -> None:
-    """To be called by long work now and then: tells how much is done, and raises `Cancelled` when
-    its run is over.
+    """Tell the executor how much of this item is done; long work calls it now and then.
+
+    It raises `Cancelled` when nobody waits for the result any more.
 
     Outside of an executor it does nothing.
     """
@@ -139,7 +140,8 @@ class Executor:
     def run(
         self, work: Callable[[Item], Result], items: Iterable[Item], tick: Tick | None = None
     ) -> Iterator[tuple[int, Result]]:
-        """The results of `work` on all items, as they finish, each with the place of its item.
+        """Compute `work` on all items and yield the results as they finish, each with the place of
+        its item.
 
         Parameters
         ----------
@@ -188,7 +190,7 @@ class Executor:
 
     @property
     def within(self) -> int:
-        """What the items in flight have told by `pulse`; 0 where it cannot be known."""
+        """Work reported so far by the items that are running; 0 if the executor cannot know."""
         return 0
 
     def _room(self) -> int:
@@ -312,7 +314,7 @@ class _Processes(Executor):
     def _close(self) -> None:
         if self.executor is None or self.lifeline is None:
             return
-        if self.in_flight:
+        if self.in_flight:  # nobody waits for these: the workers end with their lifeline
             self.lifeline.close()
         self.executor.shutdown()
         self.lifeline.close()

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import beta
+from scipy.special import betaincinv
 
 from workbench.errors import TooLarge, WorkbenchError
 from workbench.improvement.batch import BatchResult, stuck
@@ -49,9 +49,9 @@ class Share:
     def interval(self) -> tuple[float, float]:
         """Clopper and Pearson's."""
         tail = (1 - self.confidence) / 2
-        low = float(beta.ppf(tail, self.hits, self.of - self.hits + 1)) if self.hits else 0.0
+        low = float(betaincinv(self.hits, self.of - self.hits + 1, tail)) if self.hits else 0.0
         high = (
-            float(beta.ppf(1 - tail, self.hits + 1, self.of - self.hits))
+            float(betaincinv(self.hits + 1, self.of - self.hits, 1 - tail))
             if self.hits < self.of
             else 1.0
         )

@@ -1,5 +1,5 @@
-"""What a run of a learner leaves behind: rewards by block, greedy policies and their exact values,
-tables, settings."""
+"""A run of a learner leaves behind rewards by block, greedy policies and their exact values, tables
+and settings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How much memory a run takes, told before it is taken."""
+"""A run's memory is computed, and refused if it is not there, before it is taken."""
 
 from __future__ import annotations
 

@@ -351,6 +351,10 @@ class POMDP:
 
         return model_html(self)
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave the origin out of pickles: its memory may hold functions that no pickle can name."""
+        return {name: value for name, value in self.__dict__.items() if name != "origin"}
+
     # ------------------------------------------------------------------ changing it
 
     def with_gamma(self, gamma: Number) -> POMDP:

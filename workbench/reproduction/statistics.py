@@ -55,12 +55,12 @@ def share(has: Sequence[bool] | np.ndarray) -> Estimate:
     >>> found.effect, round(found.low, 3), found.high
     (1.0, 0.692, 1.0)
     """
-    from scipy.stats import beta
+    from scipy.special import betaincinv
 
     n, k = len(has), int(np.sum(has))
     tail = (1 - CONFIDENCE) / 2
-    low = float(beta.ppf(tail, k, n - k + 1)) if k > 0 else 0.0
-    high = float(beta.ppf(1 - tail, k + 1, n - k)) if k < n else 1.0
+    low = float(betaincinv(k, n - k + 1, tail)) if k > 0 else 0.0
+    high = float(betaincinv(k + 1, n - k, 1 - tail)) if k < n else 1.0
     return Estimate(k / n, low, high, "Clopper-Pearson")
 
 
@@ -74,12 +74,12 @@ def _variance_of_mean(values: np.ndarray) -> float:
 
 
 def _around(effect: float, variance: float, freedom: float, name: str) -> Estimate:
-    from scipy.stats import t
+    from scipy.special import stdtrit
 
     if not np.isfinite(variance):
         return Estimate(effect, np.nan, np.nan, name)
     half = (
-        float(t.ppf((1 + CONFIDENCE) / 2, freedom)) * float(np.sqrt(variance))
+        float(stdtrit(freedom, (1 + CONFIDENCE) / 2)) * float(np.sqrt(variance))
         if variance > 0
         else 0.0
     )

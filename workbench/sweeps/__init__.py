@@ -3,19 +3,20 @@ stored cell by cell.
 
 | module | what it holds |
 |---|---|
-| `records` | each figure of the paper as a declarative record |
+| `experiment` | an experiment as a record: task, methods, memories, length, measure |
 | `spec` | sweeps as TOML files |
-| `cells` | the pieces that are computed and stored, and their content keys |
-| `computing`, `looping` | what a piece computes: learners, the oracle loop |
-| `working` | what a worker does: batches of pieces |
-| `storage`, `claims` | finished pieces on disk, and which process computes which |
-| `running` | pieces found or computed, on any engine (`workbench.executors.executor`) |
-| `calibration` | how long pieces take and how much room they need |
+| `cell` | what is computed and stored as one, and its key |
+| `compute`, `loop_curve` | what a cell computes: the run of a learner, the oracle loop |
+| `worker` | what a worker does: batches of cells |
+| `store`, `lock` | finished cells on disk, and which process computes which |
+| `run_cells` | cells found or computed, on any executor (`workbench.executors.executor`) |
+| `estimate` | how long cells take and how much room they need |
 | `display` | the progress display |
-| `listing` | what a folder of pieces holds |
-| `results` | curves put together from pieces |
-| `statistics` | means, differences and proportions with their intervals |
-| `statements` | what the paper says about each figure, judged by the results |
-| `drawing` | results as matplotlib figures |
-| `report` | figures, numbers and `report.html` |
+| `results` | cells put together: of an experiment, of a folder |
+
+`compute` and `loop_curve` are two modules because the key of a cell covers the code behind its own
+numbers and no other: a change of the oracle loop leaves the cells of learners as they are.
+
+An outcome goes one way: `learn` returns a `Run`, a cell's file holds its columns, and reading it
+gives a `Run` again, which judges read and figures draw.
 """

@@ -1,5 +1,4 @@
-"""Cells: the smallest pieces of an experiment that are computed and stored, each under a key of its
-content.
+"""A cell is the least of an experiment that is computed and stored, under a key of its content.
 
 The key of a cell is the SHA-256 of everything its numbers depend on:
 

@@ -1,4 +1,4 @@
-"""What a learner's cell computes: the run of one learner on one augmented POMDP for a few seeds."""
+"""A learner's cell computes the run of one learner on one augmented POMDP for a few seeds."""
 
 from __future__ import annotations
 

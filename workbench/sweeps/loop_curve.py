@@ -1,4 +1,4 @@
-"""What a cell of the oracle loop computes: the values of its iterates, and where and how it ends."""
+"""A cell of the oracle loop computes the values of its iterates, and where and how it ends."""
 
 from __future__ import annotations
 

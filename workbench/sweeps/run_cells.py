@@ -1,8 +1,9 @@
-"""Running cells: those that are finished are found in the store, all others are computed and stored
-one by one.
+"""A run finds the cells that are finished in the store, and computes and stores all others one by
+one.
 
 Where they are computed is the executor's business (`workbench.executors.executor`); it makes no
-difference to the numbers. An error or Ctrl-C loses only cells that are not finished. Other
+difference to the numbers. Ctrl-C loses only cells that are not finished; an error in a cell loses
+that cell, which the next run tries again. Other
 processes may work on the same store: a cell that one of them has claimed is left to it, and taken
 over if it ends without finishing the cell.
 """
@@ -45,7 +46,7 @@ class Progress:
 
 
 Report = Callable[[Progress], None]
-"""Called about ten times a second, in the thread that started the run."""
+"""It is called about ten times a second, in the thread that started the run."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""What a worker does, wherever it is: compute a batch of cells of one task with one memory.
+"""A worker, wherever it is, computes batches of cells of one task with one memory.
 
 Cells of a batch share their augmented POMDP, and short ones the cost of being sent. A worker on
 another machine may run other code than the process that asks for the cells: their keys would be
@@ -71,7 +71,7 @@ Outcome = Run | LoopValues
 
 
 def compute_batch(batch: Batch) -> list[Outcome | Failure]:
-    """The outcome of each cell, in order; an error in one of them is none of the others'."""
+    """Compute each cell of a batch, in order; an error in one of them is none of the others'."""
     for cell, code in zip(batch.cells, batch.codes, strict=True):
         if code_version(cell.method, cell.measure) != code:
             raise OtherCode(
