@@ -378,7 +378,7 @@ def test_only_a_pomdp_can_be_learned():
         ),
         (
             lambda: learner_by_name("sarsa(0)"),
-            "unknown learner 'sarsa.0.': choose one of qlearning, sarsa",
+            "unknown learner 'sarsa.0.' .*: choose one of qlearning, sarsa",
         ),
         (
             lambda: learner_by_name("qlearning", lam=1),
