@@ -54,6 +54,7 @@ from workbench.model.pomdp import POMDP
 from workbench.model.space import Label, show
 from workbench.model.table import Table
 from workbench.progress import Waiting
+from workbench.text import counted
 
 TOLERANCE = 1e-9
 """In floats, q-values closer than this (relative to the largest, or to 1) count as tied."""
@@ -195,7 +196,7 @@ class Equilibria(Sequence[Equilibrium]):
         part = "all" if self.complete else "not all"
         lines = [
             f"{self.learner.kind} with epsilon {self.epsilon} on {self.P.name}: "
-            f"{len(self)} fixed points ({how}); {part} of {self.cells:,} greedy policies, "
+            f"{counted(len(self), 'fixed point')} ({how}); {part} of {self.cells:,} greedy policies, "
             f"{self.looked_at:,} looked at"
             + (f", {self.undefined:,} undefined" if self.undefined else "")
         ]

@@ -43,6 +43,7 @@ from workbench.model.policy import Policy
 from workbench.model.pomdp import POMDP
 from workbench.model.space import show
 from workbench.progress import Waiting
+from workbench.text import counted
 
 MOST_SYMBOLIC = 25_000
 """So many greedy policies are looked at with symbols, at most."""
@@ -120,8 +121,8 @@ class Subdivision(Sequence[Cell]):
     def __repr__(self) -> str:
         names = ", ".join(map(str, self.symbols))
         lines = [
-            f"{self.learner.kind} on {self.P.name}, {names} in (0, 1): {len(self.parts)} cells, "
-            f"{len(self.curves)} curves; {self.refuted:,} of {self.looked_at:,} greedy policies "
+            f"{self.learner.kind} on {self.P.name}, {names} in (0, 1): {counted(len(self.parts), 'cell')}, "
+            f"{counted(len(self.curves), 'curve')}; {self.refuted:,} of {self.looked_at:,} greedy policies "
             "refuted everywhere"
         ]
         rows = deciding_rows(self.P)
@@ -131,7 +132,7 @@ class Subdivision(Sequence[Cell]):
         for settled, parts in self.regions.items():
             what = ", ".join(f"policy {i}" for i in settled) or "no fixed point"
             at = ", ".join(f"{s} = {x}" for s, x in parts[0].sample.items())
-            lines.append(f"  {what}: {len(parts)} cells, one around {at}")
+            lines.append(f"  {what}: {counted(len(parts), 'cell')}, one around {at}")
         return "\n".join(lines)
 
 
