@@ -377,21 +377,29 @@ def _univariate(c: Any, variable: int) -> sympy.Poly:
 def _roots(polynomials: list[sympy.Poly]) -> list[tuple[Fraction, Fraction]]:
     """Disjoint intervals, in order, each around one real root in (0, 1) of one of the
     polynomials."""
-    product = sympy.Poly(1, sympy.Symbol("x"), domain="QQ")
+    factors: dict[sympy.Expr, sympy.Poly] = {}
     for p in polynomials:
-        if p.is_zero or p.degree() < 1:
-            continue
-        for factor, _ in p.factor_list()[1]:
-            if not product.rem(factor).is_zero:
-                product = product * factor
-    if product.degree() < 1:
-        return []
+        if not p.is_zero and p.degree() >= 1:
+            for factor, _ in p.factor_list()[1]:
+                factors.setdefault(factor.monic().as_expr(), factor)
     found = []
-    for (low, high), _ in product.intervals(inf=0, sup=1, eps=sympy.Rational(1, 10**6)):
-        a, b = (Fraction(int(x.p), int(x.q)) for x in (low, high))
-        if b > 0 and a < 1 and not (a == b and a in (0, 1)):
-            found.append((max(a, Fraction(0)), min(b, Fraction(1))))
-    return sorted(found)
+    for factor in factors.values():
+        for (low, high), _ in factor.intervals(inf=0, sup=1, eps=sympy.Rational(1, 10**6)):
+            if not (low == high and low in (0, 1)):
+                found.append((low, high, factor))
+    # irreducible factors that differ have no root in common: narrowing parts them
+    while True:
+        found.sort(key=lambda item: (item[0], item[1]))
+        meet = [k for k in range(len(found) - 1) if found[k][1] >= found[k + 1][0]]
+        if not meet:
+            break
+        for k in sorted({*meet, *(place + 1 for place in meet)}):
+            low, high, factor = found[k]
+            if low < high:
+                width = (high - low) / 1000
+                found[k] = (*factor.refine_root(low, high, eps=width), factor)
+    ends = [(Fraction(int(a.p), int(a.q)), Fraction(int(b.p), int(b.q))) for a, b, _ in found]
+    return [(max(a, Fraction(0)), min(b, Fraction(1))) for a, b in ends]
 
 
 def _between(roots: list[tuple[Fraction, Fraction]]) -> list[Fraction]:
