@@ -102,3 +102,22 @@ def test_tasks_are_found_by_name_and_in_files(tmp_path):
     assert len(find_task(str(path)).A) == 1
     with pytest.raises(UnknownLabel, match=r"known are .*gravity.*recall"):
         find_task("tennis")
+
+
+def test_the_plot_has_the_common_style_and_the_optimum(tmp_path):
+    import matplotlib
+
+    from pomdps import recall
+    from workbench import QLearning, augment, learn
+    from workbench.cli.learn_command import _best_reward
+    from workbench.figures import memory_style
+    from workbench.figures.run_plot import save_plot
+
+    E = augment(recall(), "OA1")
+    assert _best_reward([augment(recall(), "none"), E]) == pytest.approx(100 / 3)
+    path = tmp_path / "curves.svg"
+    with matplotlib.rc_context({"svg.fonttype": "none"}):
+        save_plot(path, {"OA1": learn(E, QLearning(), steps=1000, seeds=2)}, "title", 100 / 3)
+    text = path.read_text()
+    assert ">optimum<" in text
+    assert matplotlib.colors.to_hex(memory_style("OA1")["color"]) in text

@@ -104,7 +104,7 @@ def test_a_picture_is_saved_in_the_format_of_its_name(tmp_path, task, memory, su
         APP, [task, "-m", memory, "--diagram", str(path)], catch_exceptions=False
     )
     assert path.read_bytes().startswith(begins)
-    assert "the policy drawn is a best deterministic one, worth" in result.output
+    assert "the policy drawn is a best deterministic one" in result.output
 
 
 @pytest.mark.parametrize(("task", "panels"), [("gravity", 1), ("load_unload", 1), ("t_maze", 1)])
@@ -132,3 +132,46 @@ def test_a_picture_that_cannot_be_saved_is_named(tmp_path):
         WorkbenchError, match=r"cannot write .*missing.*: No such file or directory"
     ):
         shown("recall", "--diagram", str(tmp_path / "missing" / "x.png"))
+
+
+def test_the_bit_of_gravity_is_written_once_when_the_button_is_pressed():
+    from workbench import evaluate
+    from workbench.cli.diagram_file import _policy
+
+    E = augment(gravity(), "B1")
+    pi, words = _policy(E)
+    found = evaluate(E, pi)
+    assert float(found.value) == pytest.approx(0.95**11)
+    writes = [
+        (m, o)
+        for (m, o), reached in zip(E.O, found.reached.raw, strict=True)
+        if reached and m != next(iter(pi.row((m, o))))[1]
+    ]
+    assert writes == [("0", (4, 0))]
+    assert "with the fewest writes" in words
+
+
+def test_a_task_without_memory_is_drawn_whole(tmp_path):
+    from workbench import best_memoryless, figures
+    from workbench.evaluation.transition_diagram import transition_diagram
+
+    E = augment(recall(), "none")
+    axes = figures.memory_diagram(transition_diagram(E, best_memoryless(E).policy))
+    axes.get_figure().canvas.draw()
+    frame = axes.get_window_extent()
+    for text in axes.texts:
+        box = text.get_window_extent()
+        assert frame.x0 <= box.x0 <= box.x1 <= frame.x1
+        assert frame.y0 <= box.y0 <= box.y1 <= frame.y1
+
+
+def test_the_diagram_explains_its_letters():
+    from workbench import best_memoryless, figures, shortcuts
+    from workbench.evaluation.transition_diagram import transition_diagram
+
+    E = augment(recall(), "OA1")
+    pi = best_memoryless(E).policy
+    axes = figures.memory_diagram(transition_diagram(E, pi, shortcuts(E, pi)))
+    (title,) = (text.get_text() for text in axes.texts if text.get_gid() == "key")
+    for words in ("memory (stored pair, ∅ empty)", "T: push, F: keep", "o/w: all other actions"):
+        assert words in title

@@ -289,8 +289,8 @@ def test_the_command_finds_shrinks_keeps_shows_and_checks(command, tmp_path):
         "oracle-stuck",
         "--memory",
         "B1",
-        "--but-not",
-        "OA1",
+        "--set",
+        "but_not=OA1",
         "--actions",
         "3",
         "--keep",
@@ -373,7 +373,14 @@ def test_other_spaces_and_options_reach_the_search(command):
         "--no-shrink",
     )
     assert "9 ways to go on need a memory state each" in text
-    for words in (["--space", "nowhere"], ["--gamma", "x"], ["--keep", "-1"], ["--kind", "B"]):
+    for words in (
+        ["--space", "nowhere"],
+        ["--gamma", "x"],
+        ["--keep", "-1"],
+        ["--set", "kind=B"],
+        ["--set", "x"],
+        ["--set", "any_order=so"],
+    ):
         assert isinstance(
             command("search", "oracle-stuck", *words, fails=True).exception, WorkbenchError
         )

@@ -39,7 +39,15 @@ def compare_command(
     P = find_task(task)
     shown = Table(box=box.SIMPLE_HEAD, padding=(0, 1), pad_edge=False)
     shown.add_column("memory")
-    for heading in ("states", "obs.", "acts", "best", "oracle loop", "shortcuts", "expressive"):
+    for heading in (
+        "states",
+        "obs.",
+        "acts",
+        "best det.",
+        "oracle loop",
+        "shortcuts",
+        "expressive",
+    ):
         shown.add_column(heading, justify="right")
     with console.status(f"best history-based value of {P.name}"):
         best = ceiling(P)
@@ -58,8 +66,8 @@ def compare_command(
     console.print(best, highlight=False, markup=False, soft_wrap=False)
     console.print(shown)
     console.print(
-        "best: the best deterministic memoryless value with this memory (<= where only a bound is "
-        "known). oracle loop: where "
+        "best det.: the best value of a deterministic memoryless policy with this memory (<= where "
+        "only a bound is known; stochastic ones may be worth more). oracle loop: where "
         f"it ends from uniform with step {step} (~ if it goes on moving there). shortcuts: strict "
         "+ weak, over the optimal "
         "policies. ?: not decided within the limits.",

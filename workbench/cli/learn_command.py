@@ -148,8 +148,34 @@ def learn_command(
             _add_row(table, name, E, runs[name])
     Console().print(table)
     if plot is not None:
-        save_plot(plot, runs, title)
+        best = _best_reward([products.take(P, tables, name) for name in names])
+        save_plot(plot, runs, title, best)
         Console().print(f"Learning curves: {plot}", soft_wrap=True)
+
+
+_SECONDS_FOR_OPTIMUM = 5
+
+
+def _best_reward(tasks: list[POMDP]) -> float | None:
+    """The highest reward per 100 steps of the best deterministic policies, over the memories; None
+    where nobody knows.
+
+    For each memory it is that of a policy with the best value; rewards per step of tasks that end
+    are averaged over episodes.
+    """
+    from workbench.errors import WorkbenchError
+    from workbench.evaluation.evaluate import evaluate
+    from workbench.optima.best_memoryless import best_memoryless
+
+    found = []
+    for E in tasks:
+        try:
+            best = best_memoryless(E, max_seconds=_SECONDS_FOR_OPTIMUM)
+            weights = "visits" if len(E.terminal) else "stationary"
+            found.append(100 * float(evaluate(E, best.policy, weights=weights).average_reward))
+        except WorkbenchError:
+            continue  # too large, or a policy that never ends
+    return max((x for x in found if x == x), default=None)
 
 
 def _described(settings: dict[str, Any]) -> str:

@@ -21,33 +21,16 @@ def search_command(
     ] = "",
     memory: Annotated[
         list[str] | None,
-        typer.Option("-m", "--memory", help="A memory; oracle-stuck takes several."),
+        typer.Option("-m", "--memory", help="Short for --set memory=...; may be repeated."),
     ] = None,
-    but_not: Annotated[
+    settings: Annotated[
         list[str] | None,
         typer.Option(
-            "--but-not", help="oracle-stuck: not stuck with this memory; may be repeated."
+            "--set",
+            metavar="NAME=VALUE",
+            help="A parameter of the statement, such as but_not=OA1 or step=1/100; may be "
+            "repeated. --list shows them.",
         ),
-    ] = None,
-    any_order: Annotated[
-        bool,
-        typer.Option(
-            "--any-order",
-            help="oracle-stuck: for every order of the actions, so that ties do not matter.",
-        ),
-    ] = False,
-    kind: Annotated[
-        str | None, typer.Option(help="larger-does-worse: the family, B, K, O or OA.")
-    ] = None,
-    smaller: Annotated[
-        int | None, typer.Option(help="larger-does-worse: the smaller size.")
-    ] = None,
-    larger: Annotated[int | None, typer.Option(help="larger-does-worse: the larger size.")] = None,
-    parts: Annotated[
-        int | None, typer.Option(help="greedy-lowers: policies in multiples of 1/parts.")
-    ] = None,
-    below: Annotated[
-        int | None, typer.Option(help="expressive-not-by-bound: bits below the bound.")
     ] = None,
     space: Annotated[str, typer.Option(help=f"Where to look: {', '.join(SPACES)}.")] = "sequences",
     length: Annotated[int, typer.Option(help="Steps of a sequence task, 2 or 3.")] = 2,
@@ -109,7 +92,7 @@ def search_command(
 ) -> None:
     """Look for small tasks on which a statement holds; each find is confirmed in exact arithmetic.
 
-    Example: workbench search oracle-stuck --memory B1 --but-not OA1 --length 2 --actions 3
+    Example: workbench search oracle-stuck -m B1 --set but_not=OA1 --length 2 --actions 3
     """
     from rich.console import Console
 
@@ -121,27 +104,22 @@ def search_command(
     if listing or not statement:
         _list(console)
         return
-    one = as_statement(
-        statement,
-        **_parameters(
-            statement, memory, but_not, any_order or None, kind, smaller, larger, parts, below
-        ),
-    )
+    one = as_statement(statement, **_parameters(statement, memory or [], settings or []))
     over = _space(
         space,
-        length,
-        actions,
-        states,
-        observations,
-        lowest,
-        highest,
-        by,
-        starts,
-        start_parts,
-        endless,
-        forward,
-        noise,
-        gamma,
+        gamma=gamma,
+        length=length,
+        actions=actions,
+        states=states,
+        observations=observations,
+        lowest=_fraction(lowest),
+        highest=_fraction(highest),
+        step=_fraction(by),
+        starts=starts,
+        start_parts=starts if start_parts is None else start_parts,
+        ends=not endless,
+        forward=forward,
+        noise=noise,
     )
     if keep < 0:
         raise WorkbenchError(f"keep is 0 or a number of finds, not {keep}")
@@ -162,58 +140,44 @@ def search_command(
     _report(console, found, shrink, save, folder)
 
 
-def _parameters(statement: str, memory: Any, but_not: Any, *rest: Any) -> dict[str, Any]:
-    """The options that were given, as the statement takes them."""
-    names = ("any_order", "kind", "smaller", "larger", "parts", "below")
-    found = {key: x for key, x in zip(names, rest, strict=True) if x is not None}
-    if memory:
-        found["memory"] = (
-            tuple(memory) if statement == "oracle-stuck" or len(memory) > 1 else memory[0]
-        )
-    if but_not:
-        found["but_not"] = tuple(but_not)
-    return found
+def _parameters(statement: str, memory: list[str], settings: list[str]) -> dict[str, Any]:
+    """What -m and --set say, as the statement takes it."""
+    from workbench.errors import WorkbenchError
+    from workbench.lab.statements import parse_parameters
+
+    pairs: list[tuple[str, str]] = [("memory", name) for name in memory]
+    for text in settings:
+        name, equals, value = text.partition("=")
+        if not equals or not name.strip():
+            raise WorkbenchError(f"--set takes NAME=VALUE, such as but_not=OA1, not {text!r}")
+        pairs.append((name.strip(), value.strip()))
+    return parse_parameters(statement, pairs)
 
 
-def _space(
-    name: str,
-    length: int,
-    actions: int,
-    states: int,
-    observations: int,
-    lowest: str,
-    highest: str,
-    by: str,
-    starts: int,
-    start_parts: int | None,
-    endless: bool,
-    forward: bool,
-    noise: int,
-    gamma: str | None,
-) -> TaskSpace:
+def _space(name: str, gamma: str | None, **options: Any) -> TaskSpace:
+    """The space of that name with those of the options that it has."""
+    from dataclasses import fields
+
     from workbench.errors import UnknownLabel
     from workbench.lab.sequences import SequenceTasks
     from workbench.lab.small_models import Automata, DeterministicPOMDPs, SparsePOMDPs
+    from workbench.text import did_you_mean
 
-    if name == "sequences":
-        low, high, step, discount = (_fraction(x) for x in (lowest, highest, by, gamma or "1"))
-        return SequenceTasks(length, actions, low, high, step, discount)
-    kinds: dict[str, Any] = {
-        "deterministic": DeterministicPOMDPs,
-        "sparse": SparsePOMDPs,
-        "automata": Automata,
-    }
-    if name not in kinds:
-        raise UnknownLabel(f"unknown space {name!r}: one of {', '.join(SPACES)}")
-    options: dict[str, Any] = {"starts": starts, "forward": forward, "ends": not endless}
-    options["start_parts"] = starts if start_parts is None else start_parts
-    if name == "automata":
-        options["noise"] = noise
-    discount = _fraction(gamma or ("1" if forward else "9/10"))
-    low, high = (int(_fraction(x)) for x in (lowest, highest))
-    found: TaskSpace = kinds[name](
-        states, actions, observations, low, high, gamma=discount, **options
+    kinds: dict[str, Any] = dict(
+        zip(SPACES, (SequenceTasks, DeterministicPOMDPs, SparsePOMDPs, Automata), strict=True)
     )
+    if name not in kinds:
+        raise UnknownLabel(
+            f"unknown space {name!r}{did_you_mean(name, SPACES)}: one of {', '.join(SPACES)}"
+        )
+    surely_ends = name == "sequences" or options["forward"]
+    options["gamma"] = _fraction(gamma or ("1" if surely_ends else "9/10"))
+    if name != "sequences":
+        options |= {side: int(options[side]) for side in ("lowest", "highest")}
+    if name != "automata":
+        del options["noise"]  # the other spaces have none, and say so
+    has = {field.name for field in fields(kinds[name])}
+    found: TaskSpace = kinds[name](**{key: x for key, x in options.items() if key in has})
     return found
 
 
@@ -259,13 +223,14 @@ def _report(
 def _list(console: Console) -> None:
     from rich.table import Table
 
-    from workbench.lab.statements import statements
+    from workbench.lab.statements import parameters_of, statements
 
     table = Table(title="Statements", title_justify="left")
     table.add_column("name", no_wrap=True)
     table.add_column("the task is one where")
     for name, one in statements().items():
-        table.add_row(name, one.about)
+        has = ", ".join(f"{key} ({what})" for key, what in parameters_of(one).items())
+        table.add_row(name, f"{one.about}; --set {has}" if has else one.about)
     console.print(table)
     table = Table(title="Spaces (--space)", title_justify="left")
     table.add_column("name", no_wrap=True)

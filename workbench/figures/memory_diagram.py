@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import TYPE_CHECKING, Any
 
 from workbench.errors import TooLarge
@@ -29,6 +30,8 @@ _NAMED = 2
 say o/w, otherwise."""
 
 _WIDTH, _FONT = 7.0, 9.0
+_KEY = 0.25
+"""Inches above a diagram for the line that explains its letters."""
 
 _BLUE, _RED, _GREY = "#0072B2", "#D55E00", "#9A9A9A"
 _LINES: dict[str, dict[str, Any]] = {
@@ -90,6 +93,16 @@ def memory_diagram(diagram: TransitionDiagram, axes: Axes | None = None) -> Axes
         )
     axes = canvas.draw(axes)
     _legend(axes, edges)
+    axes.text(
+        canvas.width / 2,
+        canvas.height - 0.06,
+        _key(diagram, nodes, labels),
+        fontsize=7.5,
+        color="0.25",
+        ha="center",
+        va="top",
+        gid="key",
+    )
     return axes
 
 
@@ -110,6 +123,23 @@ def _label(diagram: TransitionDiagram, edge: DiagramEdge) -> str:
     )
 
 
+def _key(diagram: TransitionDiagram, nodes: list[Any], labels: list[str]) -> str:
+    """What the letters and boxes mean, of those that are drawn."""
+    written = " ".join(labels)
+    words = [f"box: {diagram.P.O.legend.replace(' / ', ', below it the ')}"]
+    if re.search(r"[0-9 ]T\b", written) or re.search(r"[0-9 ]F\b", written):
+        words.append("T: push, F: keep")
+    if ":" in written:
+        words.append("a:w: do a, write w")
+    if "o/w" in written:
+        words.append("o/w: all other actions")
+    if "end" in written:
+        words.append("end: the episode may end")
+    if any(_look(diagram, node) for node in nodes):
+        words.append("dashed: not visited")
+    return "; ".join(words)
+
+
 def _name(diagram: TransitionDiagram, node: Any) -> str:
     return diagram.P.O.text(node).replace(" / ", "\n")
 
@@ -119,12 +149,14 @@ def _look(diagram: TransitionDiagram, node: Any) -> dict[str, Any]:
 
 
 def _circle(diagram: TransitionDiagram, nodes: list[Any]) -> Canvas:
-    canvas = Canvas(width=7.0, height=4.0 if len(nodes) > 2 else 2.2, font=10)
+    room = 4.0 if len(nodes) > 2 else 2.2
+    canvas = Canvas(width=7.0, height=room + _KEY, font=10)
     for place, node in enumerate(nodes):
         angle = (
             math.pi * (0.75 - 2 * place / len(nodes)) if len(nodes) != 2 else math.pi * (1 - place)
         )
-        x, y = 3.5 + 1.75 * math.cos(angle), canvas.height / 2 + 0.15 + 1.25 * math.sin(angle)
+        wide, high = (1.75, 1.25) if len(nodes) > 1 else (0.0, 0.0)  # one stands in the middle
+        x, y = 3.5 + wide * math.cos(angle), room / 2 + 0.15 + high * math.sin(angle)
         canvas.node(node, _name(diagram, node), x, y, **_look(diagram, node))
     return canvas
 
@@ -141,7 +173,7 @@ def _layers(diagram: TransitionDiagram, nodes: list[Any], labels: list[str]) -> 
         [layers[step] for step in sorted(layers)], sizes, gap=(gap, 0.45), width=_WIDTH - 0.9
     )
     height = sum(row.height for row in rows) + 0.85 * len(rows) + 0.8
-    canvas = Canvas(width=_WIDTH, height=height, font=_FONT)
+    canvas = Canvas(width=_WIDTH, height=height + _KEY, font=_FONT)
     top = height - 0.6
     for row in rows:
         for node, (x, y) in row.places.items():

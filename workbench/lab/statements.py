@@ -23,7 +23,7 @@ from __future__ import annotations
 import inspect
 import reprlib
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from fractions import Fraction
 from typing import Any
@@ -266,6 +266,41 @@ def parameters_of(kind: type[Statement]) -> dict[str, str]:
         field.name: _KINDS[str(field.type)][1]
         for field in fields(kind)  # type: ignore[arg-type]
     }
+
+
+def parse_parameters(statement: str, pairs: Iterable[tuple[str, str]]) -> dict[str, Any]:
+    """Parameters of a statement from text; one that is named again becomes a tuple.
+
+    >>> parse_parameters("oracle-stuck", [("memory", "B1"), ("memory", "B2"), ("step", "1/10"), ("any_order", "yes")])
+    {'memory': ('B1', 'B2'), 'step': Fraction(1, 10), 'any_order': True}
+    """
+    known = statements()
+    kinds = (
+        {field.name: str(field.type) for field in fields(known[statement])}  # type: ignore[arg-type]
+        if statement in known
+        else {}
+    )
+    found: dict[str, Any] = {}
+    for name, text in pairs:
+        value = _parse(name, text, kinds.get(name, "str"))
+        if name in found:
+            before = found[name] if isinstance(found[name], tuple) else (found[name],)
+            value = (*before, value)
+        found[name] = value
+    return found
+
+
+def _parse(name: str, text: str, kind: str) -> Any:
+    try:
+        if kind == "bool":
+            return {"yes": True, "true": True, "no": False, "false": False}[text.lower()]
+        if kind == "int":
+            return int(text)
+        if kind == "Fraction":
+            return Fraction(text)
+    except (KeyError, ValueError, ZeroDivisionError):
+        raise WorkbenchError(f"{name} is {_KINDS[kind][1]}, not {text!r}") from None
+    return text
 
 
 def _check_parameters(kind: type[Statement], given: Mapping[str, Any]) -> None:
