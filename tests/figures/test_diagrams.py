@@ -205,7 +205,14 @@ def test_arrows_run_from_node_to_node_and_through_no_other():
 def test_small_axes_get_smaller_text():
     figure = pyplot.figure(figsize=(7, 4))
     axes = figures.memory_diagram(diagram_of(recall(), "OA1"), figure.add_axes((0, 0, 0.5, 0.5)))
-    assert {text.get_fontsize() for text in axes.texts if text.get_text()} == {5.0}
+    whole = figures.memory_diagram(diagram_of(recall(), "OA1"))
+    inches = whole.get_figure().get_size_inches()
+    scale = min(3.5 / inches[0], 2.0 / inches[1])
+    small, large = (
+        {text.get_text(): text.get_fontsize() for text in one.texts if text.get_text()}
+        for one in (axes, whole)
+    )
+    assert small == pytest.approx({word: size * scale for word, size in large.items()})
 
 
 def test_an_arrow_avoids_boxes_and_labels():

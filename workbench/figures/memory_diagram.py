@@ -93,11 +93,13 @@ def memory_diagram(diagram: TransitionDiagram, axes: Axes | None = None) -> Axes
         )
     axes = canvas.draw(axes)
     _legend(axes, edges)
+    # Small axes have smaller text, and so have the words above it.
+    scale = min(float(x.get_fontsize()) for x in axes.texts if x.get_text()) / canvas.font
     axes.text(
         canvas.width / 2,
         canvas.height - 0.06,
         _key(diagram, nodes, labels),
-        fontsize=7.5,
+        fontsize=7.5 * scale,
         color="0.25",
         ha="center",
         va="top",
