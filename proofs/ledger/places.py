@@ -111,7 +111,7 @@ NOTEBOOKS = {
     "B": "05-why-does-oa1-get-stuck",
     "C": "04-why-does-binary-memory-get-stuck",
     "D": "06-what-does-a-memory-learn-to-store",
-    "T": "09-how-far-does-it-go",
+    "T": "13-when-does-memory-hurt",
     "P": "09-how-far-does-it-go",
 }
 """The notebook that looks at a section's statements."""
