@@ -247,6 +247,18 @@ def test_a_long_run_with_small_steps_stays_at_a_strict_equilibrium():
         assert np.abs(q - found[1 - a].q.raw[0]).max() > 1
 
 
+@pytest.mark.slow
+def test_smaller_steps_bring_recall_with_oa1_to_its_worthless_fixed_point():
+    """Every seed spends more time at policies worth 0 with the smaller step than any does with the
+    larger one."""
+    E = augment(recall(), "OA1")
+    share = {}
+    for step, steps in ((1e-2, 10_000_000), (1e-3, 40_000_000)):
+        run = learn(E, QLearning(step=step), steps=steps, seeds=4, every=steps // 400)
+        share[step] = (run.values(gamma=1)[:, 200:] == 0).mean(axis=1)
+    assert share[1e-3].min() > share[1e-2].max()
+
+
 # ---------------------------------------------------------------------- what is refused
 
 
