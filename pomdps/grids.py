@@ -13,7 +13,7 @@ from fractions import Fraction
 from pomdps.drawing import ARROWS, Drawing, Grid
 from pomdps.task import task
 from workbench.errors import WorkbenchError
-from workbench.model.numbers import Number, number
+from workbench.model.numbers import Number, is_symbolic, number
 from workbench.model.pomdp import POMDP
 
 FIGURE = """
@@ -71,7 +71,7 @@ def gravity(
     if press not in ("enter", "arrive"):
         raise WorkbenchError(f"press must be 'enter' or 'arrive', not {press!r}")
     down = number(p_down if not isinstance(p_down, float) else Fraction(repr(p_down)))
-    if not 0 <= down <= 1:
+    if not is_symbolic(down) and not 0 <= down <= 1:
         raise WorkbenchError(f"p_down must lie in [0, 1], not {p_down}")
     grid = Grid(FIGURE)
     start, button, cookie = grid.marks["A"], grid.marks["B"], grid.marks["C"]

@@ -28,7 +28,7 @@ from typing import Any
 from pomdps.drawing import Drawing, Grid
 from pomdps.task import task
 from workbench.errors import WorkbenchError
-from workbench.model.numbers import Number, number
+from workbench.model.numbers import Number, is_symbolic, number
 from workbench.model.pomdp import POMDP
 
 Cell = tuple[int, int]
@@ -138,7 +138,7 @@ def _slipping(
 ) -> Callable[[Any, str], dict[tuple[Any, int], Number]]:
     """p(s', r | s, a) from what a move does when it goes where it was meant to."""
     amiss = number(slip)
-    if not 0 <= amiss <= 1:
+    if not is_symbolic(amiss) and not 0 <= amiss <= 1:
         raise WorkbenchError(f"slip is a probability, not {slip}")
 
     def p(s: Any, a: str) -> dict[tuple[Any, int], Number]:
