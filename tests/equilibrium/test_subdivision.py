@@ -145,3 +145,11 @@ def test_on_recall_with_oa1_the_only_fixed_point_is_worthless_for_every_epsilon(
     assert found.curves == ()
     assert found.refuted == 1295
     assert [cell.settled for cell in found] == [(0,)]
+
+
+@pytest.mark.slow
+def test_on_recall_with_oa1_no_fixed_point_earns_anything_whatever_epsilon_and_gamma():
+    found = subdivide(augment(recall(), "OA1"), QLearning(), epsilon=EPSILON, gamma=GAMMA)
+    assert found.values == (0, 0)
+    assert found.refuted == 1292
+    assert set(found.regions) == {(0,), (1,), ()}
