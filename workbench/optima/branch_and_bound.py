@@ -214,9 +214,13 @@ class BranchSearch:
             heapq.heappush(self._heap, child)
         node.branched = True
 
-    def offer(self, choice: Actions) -> None:
-        """A policy that may be better than the best so far."""
-        self._offer_followed(choice, follow(self.M, choice))
+    def offer(self, choice: Actions, climb: bool = True) -> None:
+        """A policy that may be better than the best so far; whether to climb from it, if it is."""
+        followed = follow(self.M, choice)
+        if climb:
+            self._offer_followed(choice, followed)
+        else:
+            self._keep(choice, followed.value)
 
     def climb_from(self, choice: Actions) -> None:
         """Look for a better policy by local search from any policy, be it worse than the best."""

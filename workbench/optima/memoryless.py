@@ -231,18 +231,21 @@ class _Help:
             if search.finished or self.left <= 0:
                 return
             search.climb_from(rng.integers(search.M.shape[1], size=search.observations))
-        for i, smaller in enumerate(tasks):
+        for smaller in tasks:
             if search.finished or self.left <= 0:
                 return
             assert self.P.origin is not None
             small = augment(self.P.origin.P, smaller)
-            limits = SearchLimits(_START_NODES, self.left / (2 * (len(tasks) - i)), None)
+            limits = SearchLimits(_START_NODES, self.left / 2, None)
             try:
-                # each of them is helped by the ones below it, and by the same cap
+                # each may take half of what is left: the smallest are soon done, and one that
+                # meets the cap makes the larger ones, and all bounds over P, unnecessary
                 found = deterministic_optimum(small, False, "states", None, limits)
             except NeverEnds:
                 continue
-            search.offer(lift(self.P, small, found.policy.actions))
+            # a climb on a large product costs more than the next smaller memory
+            large = search.M.shape[0] * search.M.shape[1] > _LARGE
+            search.offer(lift(self.P, small, found.policy.actions), climb=not large)
 
     def is_met_by(self, value: Any) -> bool:
         """Whether a value is within the gap that the bounds on history-based policies leave: no
