@@ -19,8 +19,8 @@ from workbench import Policy, augment, evaluate
 from workbench.certificates.values import value_certificate
 from workbench.checker.__main__ import main
 from workbench.checker.place_graph import PlaceGraph, PolicyValues
-from workbench.checker.reader import read_json, read_memory, read_number, read_policy, read_task
-from workbench.checker.recheck import KINDS, recheck
+from workbench.checker.reader import read_fraction, read_json, read_memory, read_policy, read_task
+from workbench.checker.recheck import CHECKS, recheck
 from workbench.checker.spoiled import Spoiled
 from workbench.model.json import model_json, policy_json
 
@@ -31,7 +31,7 @@ def made():
 
 
 def test_there_is_a_certificate_and_a_second_opinion_for_every_kind():
-    assert set(CERTIFICATES) == set(TRUTH) == set(KINDS)
+    assert set(CERTIFICATES) == set(TRUTH) == set(CHECKS)
 
 
 @pytest.mark.parametrize("kind", CERTIFICATES)
@@ -259,11 +259,11 @@ def test_what_is_no_certificate_is_refused():
 
 
 def test_numbers_are_fractions_in_text():
-    assert read_number("-12/8") == Fraction(-3, 2)
-    assert read_number("1" + "0" * 10_000) == 10**10_000
+    assert read_fraction("-12/8") == Fraction(-3, 2)
+    assert read_fraction("1" + "0" * 10_000) == 10**10_000
     for strange in (1, 0.5, "0.5", "1/0", "1/00", "", " 1", "1e3", "--1", None):
         with pytest.raises(Spoiled):
-            read_number(strange)
+            read_fraction(strange)
 
 
 # ---------------------------------------------------------------------- the command

@@ -17,16 +17,16 @@ from workbench.checker.polynomials import ZERO
 from workbench.checker.positivity import (
     BoxInterval,
     excludes,
-    is_positive,
     is_positive_on_box,
+    is_positive_within,
     read_box,
 )
 from workbench.checker.reader import (
     CLASSES,
-    Label,
+    PlainLabel,
     done_label,
-    entries,
     field,
+    read_entries,
     read_label,
     read_memory,
     read_policy,
@@ -63,7 +63,7 @@ def check_polynomial_positive(certificate: dict[str, Any]) -> str:
 def check_excluded(certificate: dict[str, Any]) -> str:
     """No real numbers satisfy all conditions."""
     conditions = field(certificate, "conditions", list)
-    terms = list(entries(field(certificate, "terms", list), 2, "terms"))
+    terms = list(read_entries(field(certificate, "terms", list), 2, "terms"))
     positive, squares = field(certificate, "positive", list), field(certificate, "squares", list)
     if len(conditions) > MOST_CONDITIONS or len(terms) > 20_000:
         raise Spoiled("there are too many conditions or terms")
@@ -97,15 +97,15 @@ def check_greedy_family(certificate: dict[str, Any]) -> str:
         raise Spoiled("only rewards and the policy may be formulas here")
     for o, row in rows.items():
         for a, x in row.items():
-            if not is_positive(Polynomial.of(x), box, strict=False):
+            if not is_positive_within(Polynomial.of(x), box, strict=False):
                 raise Spoiled(f"the probability of {a!r} at {o!r} may be negative")
     if memory.name == "B(k)":
         _check_shares(rows, box)
     E = PlaceGraph(task, memory, rows)
     values = PolicyValues(E)
     order = E.order(field(certificate, "ties", str))
-    goal: dict[Label, Label] = {}
-    for o, a in entries(field(certificate, "greedy", list), 2, "greedy"):
+    goal: dict[PlainLabel, PlainLabel] = {}
+    for o, a in read_entries(field(certificate, "greedy", list), 2, "greedy"):
         row = seen_label(task, memory, read_label(o))
         if row in goal:
             raise Spoiled(f"greedy does two things at {row!r}")
@@ -118,7 +118,7 @@ def check_greedy_family(certificate: dict[str, Any]) -> str:
         here = {place: x for place, x in values.visits.items() if place[1:] == o}
         # B(1) has no other memory states than the first and the last
         inside = _without_one_half(box) if o[0] == CLASSES[1] and memory.name == "B(k)" else box
-        if not is_positive(Polynomial.of(sum(here.values(), ZERO)), inside):
+        if not is_positive_within(Polynomial.of(sum(here.values(), ZERO)), inside):
             raise Spoiled(f"{o!r} is not shown to be visited by every policy of the family")
         for a in order:
             if a == best:
@@ -130,7 +130,7 @@ def check_greedy_family(certificate: dict[str, Any]) -> str:
             again = inside is box and (gap in shown[True] or (not strict and gap in shown[False]))
             if again:
                 continue
-            if not is_positive(gap, inside, strict):
+            if not is_positive_within(gap, inside, strict):
                 raise Spoiled(f"{best!r} is not shown to be preferred to {a!r} at {o!r}")
             if inside is box:
                 shown[strict].append(gap)

@@ -14,7 +14,7 @@ from fractions import Fraction
 from typing import Any
 
 from workbench.checker.polynomials import ONE, ZERO
-from workbench.checker.reader import count, entries, field, read_number
+from workbench.checker.reader import count, field, read_entries, read_fraction
 from workbench.checker.spoiled import Spoiled
 
 MOST_ACTIONS, LARGEST_FROM_K, LONGEST_RUN = 40, 8, 20_000
@@ -23,9 +23,9 @@ MOST_ACTIONS, LARGEST_FROM_K, LONGEST_RUN = 40, 8, 20_000
 def check_every_k(certificate: dict[str, Any], below: Callable[..., None]) -> str:
     """Verify a claim; `below` verifies the certificates of the k that the argument is not about."""
     rows = field(certificate, "rewards", list)
-    r = [[read_number(x) for x in row] for row in entries(rows, len(rows), "rewards")]
+    r = [[read_fraction(x) for x in row] for row in read_entries(rows, len(rows), "rewards")]
     n, from_k = len(r), count(field(certificate, "from_k"), 1, LARGEST_FROM_K)
-    step, claim = read_number(field(certificate, "step")), field(certificate, "claim", str)
+    step, claim = read_fraction(field(certificate, "step")), field(certificate, "claim", str)
     if not 1 <= n <= MOST_ACTIONS or field(certificate, "ties") != "last":
         raise Spoiled("the table is empty or too large, or ties are not what the argument is about")
     if field(certificate, "status") != "proved":
@@ -43,11 +43,11 @@ def check_every_k(certificate: dict[str, Any], below: Callable[..., None]) -> st
     else:
         raise Spoiled(f"unknown argument {argument!r}")
     best = max(max(row) for row in r)
-    if read_number(field(certificate, "value")) != value:
+    if read_fraction(field(certificate, "value")) != value:
         raise Spoiled(f"the limit is worth {value}, not {certificate['value']}")
     if claim != ("stuck" if value < best else "optimal"):
         raise Spoiled(f"the limit is worth {value} and the best sequence {best}")
-    others = list(entries(field(certificate, "below", list), 2, "below"))
+    others = list(read_entries(field(certificate, "below", list), 2, "below"))
     if [k for k, _ in others] != list(range(1, from_k)):
         raise Spoiled("some k below the first one has no certificate")
     for k, other in others:
@@ -87,7 +87,7 @@ def _phases(r: list[list[Fraction]], phases: list[Any], step: Fraction, u: Fract
     """The value of the limit, if every phase is as it is told."""
     n = len(r)
     mixture: list[tuple[Fraction, Any]] = [(ONE, None)]
-    for i, (steps, *tau) in enumerate(entries(phases, 4, "phases")):
+    for i, (steps, *tau) in enumerate(read_entries(phases, 4, "phases")):
         if not isinstance(tau[0], list) or len(tau[0]) != 2 or tau[0][1] not in ("0", "last"):
             raise Spoiled(f"phase {i} does what is not to be done")
         first, in_last, in_others = (count(a, 0, n - 1) for a in (tau[0][0], *tau[1:]))

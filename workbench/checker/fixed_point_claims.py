@@ -19,30 +19,32 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
-from workbench.checker.place_graph import Place, PlaceGraph, last_first, solved, worth
+from workbench.checker.place_graph import MemoryPlace, PlaceGraph, last_first, solved, worth
 from workbench.checker.polynomials import ZERO
 from workbench.checker.reader import (
-    Label,
+    PlainLabel,
     count,
     done_label,
-    entries,
     field,
+    read_entries,
+    read_fraction,
     read_label,
     read_memory,
-    read_number,
     read_task,
     seen_label,
     shown_task,
 )
 from workbench.checker.spoiled import Spoiled
 
-MOST_POLICIES = 100_000
+MOST_GREEDY_POLICIES = 100_000
 
 
 class _Cells:
     """The greedy policies of a task with a memory, and the tables that they lead to."""
 
-    def __init__(self, E: PlaceGraph, rows: list[Label], actions: list[Label], greedy_target: bool):
+    def __init__(
+        self, E: PlaceGraph, rows: list[PlainLabel], actions: list[PlainLabel], greedy_target: bool
+    ):
         self.E, self.rows, self.actions, self.greedy_target = E, rows, actions, greedy_target
         index = {place: i for i, place in enumerate(E.places)}
         forth: list[dict[int, Any]] = [{} for _ in E.places]
@@ -54,7 +56,7 @@ class _Cells:
         turn = last_first(forth)
         self.turn = None if turn is None else turn[::-1]
         self.index = index
-        self.behind: dict[Label, list[Place]] = {o: [] for o in rows}
+        self.behind: dict[PlainLabel, list[MemoryPlace]] = {o: [] for o in rows}
         for place in E.places:
             self.behind[place[1:]].append(place)
 
@@ -113,7 +115,7 @@ def check_fixed_points(certificate: dict[str, Any]) -> str:
     learner = field(certificate, "learner", str)
     if learner not in ("Q-learning", "Sarsa(0)"):
         raise Spoiled(f"unknown learner {learner!r}")
-    epsilon = read_number(field(certificate, "epsilon"))
+    epsilon = read_fraction(field(certificate, "epsilon"))
     if not 0 < epsilon <= 1:
         raise Spoiled(f"epsilon {epsilon} does not lie in (0, 1]")
     E = PlaceGraph(task, memory)
@@ -123,8 +125,8 @@ def check_fixed_points(certificate: dict[str, Any]) -> str:
         if len(named) != len(there) or set(named) != set(there):
             raise Spoiled(f"the {what} are not those that the task has")
     total = len(actions) ** len(rows)
-    if total > MOST_POLICIES:
-        raise Spoiled(f"{total:,} greedy policies are more than {MOST_POLICIES:,}")
+    if total > MOST_GREEDY_POLICIES:
+        raise Spoiled(f"{total:,} greedy policies are more than {MOST_GREEDY_POLICIES:,}")
     cells = _Cells(E, rows, actions, learner == "Q-learning")
     seen: set[int] = set()
     values = []
@@ -146,7 +148,7 @@ def check_fixed_points(certificate: dict[str, Any]) -> str:
         if worth(E, pi) != value:
             raise Spoiled(f"policy {g} is not worth {value}")
         values.append(f"{value} ({'strict' if strict else 'tied'})")
-    for g, row, action in entries(field(certificate, "refuted", list), 3, "refuted"):
+    for g, row, action in read_entries(field(certificate, "refuted", list), 3, "refuted"):
         count(g, 0, total - 1)
         _new(g, seen)
         digits = _digits(g, len(rows), len(actions))
@@ -164,12 +166,12 @@ def check_fixed_points(certificate: dict[str, Any]) -> str:
 
 
 def _fixed(
-    certificate: dict[str, Any], total: int, rows: list[Label], actions: list[Label]
+    certificate: dict[str, Any], total: int, rows: list[PlainLabel], actions: list[PlainLabel]
 ) -> Iterator[tuple[int, bool, Fraction]]:
-    for g, strict, value in entries(field(certificate, "fixed", list), 3, "fixed"):
+    for g, strict, value in read_entries(field(certificate, "fixed", list), 3, "fixed"):
         if not isinstance(strict, bool):
             raise Spoiled("a fixed point is strict or not")
-        yield count(g, 0, total - 1), strict, read_number(value)
+        yield count(g, 0, total - 1), strict, read_fraction(value)
 
 
 def _new(g: int, seen: set[int]) -> None:

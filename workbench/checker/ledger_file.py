@@ -31,11 +31,11 @@ EVIDENCE = {
 """By kind, the fields that show what is stated and are no part of it."""
 
 
-def digest_of(certificate: dict[str, Any]) -> str:
+def certificate_digest(certificate: dict[str, Any]) -> str:
     """The name of what a certificate states, whatever it shows it by.
 
     >>> one = {"kind": "excluded", "conditions": ["x > 0", "x < 0"], "terms": [["1", [1]]]}
-    >>> digest_of(one) == digest_of({**one, "terms": []})
+    >>> certificate_digest(one) == certificate_digest({**one, "terms": []})
     True
     """
     kind = str(certificate.get("kind"))
@@ -65,7 +65,7 @@ def _distinct(certificates: Any) -> list[tuple[dict[str, Any], str]]:
         isinstance(c, dict) for c in certificates
     ):
         raise Spoiled("the certificates of a claim are a list of objects")
-    found = {digest_of(c): c for c in certificates}
+    found = {certificate_digest(c): c for c in certificates}
     return [(c, digest) for digest, c in found.items()]
 
 

@@ -16,14 +16,14 @@ from workbench.checker.place_graph import PlaceGraph, Segment, checked_segment, 
 from workbench.checker.polynomials import ONE, ZERO, at, positive
 from workbench.checker.reader import (
     CheckedTask,
-    Label,
-    Rows,
+    PlainLabel,
+    PolicyRows,
     count,
-    entries,
     field,
+    read_entries,
+    read_fraction,
     read_label,
     read_memory,
-    read_number,
     read_policy,
     read_task,
 )
@@ -41,13 +41,13 @@ def check_loop(certificate: dict[str, Any]) -> str:
     """Where the oracle loop goes from the uniform policy, phase by phase, or what its first
     iterates are worth."""
     task, E, step, order = _setting(certificate)
-    pi: Rows = {o: dict.fromkeys(E.actions, Fraction(1, len(E.actions))) for o in E.rows}
+    pi: PolicyRows = {o: dict.fromkeys(E.actions, Fraction(1, len(E.actions))) for o in E.rows}
     status = field(certificate, "status", str)
     if status == "checked":
         return _iterates(certificate, task, E, pi, step, order)
     if status != "proved":
         raise Spoiled(f"unknown status {status!r}")
-    phases = list(entries(field(certificate, "phases", list), 2, "phases"))
+    phases = list(read_entries(field(certificate, "phases", list), 2, "phases"))
     if len(phases) > MOST_PHASES_READ:
         raise Spoiled(f"{len(phases)} phases are too many")
     keep = 1 - step
@@ -66,7 +66,7 @@ def check_loop(certificate: dict[str, Any]) -> str:
     if not phases:
         raise Spoiled("there are no phases")
     value = worth(E, pi)
-    if value != read_number(field(certificate, "value")):
+    if value != read_fraction(field(certificate, "value")):
         raise Spoiled(f"the limit is worth {value}, not {certificate['value']}")
     where = f"{_where(certificate, task)}, step {step}: the loop goes to a policy worth {value}"
     claim = field(certificate, "claim", str)
@@ -82,12 +82,12 @@ def check_loop(certificate: dict[str, Any]) -> str:
 
 def _setting(
     certificate: dict[str, Any],
-) -> tuple[CheckedTask, PlaceGraph, Fraction, list[Label]]:
+) -> tuple[CheckedTask, PlaceGraph, Fraction, list[PlainLabel]]:
     """The task, its places with the memory, the step, and the order of actions among equals."""
     task = read_task(field(certificate, "model", dict))
     memory, step = (
         read_memory(field(certificate, "memory")),
-        read_number(field(certificate, "step")),
+        read_fraction(field(certificate, "step")),
     )
     if memory.name == "B(k)":
         raise Spoiled("the loop is followed with one memory, not with all B(k)")
@@ -102,10 +102,10 @@ def _where(certificate: dict[str, Any], task: CheckedTask) -> str:
     return f"{task.name} with {certificate['memory']}{ties}"
 
 
-def _choices(pairs: Any) -> dict[Label, Label]:
+def _choices(pairs: Any) -> dict[PlainLabel, PlainLabel]:
     """What greedy does on the rows that are visited."""
-    found: dict[Label, Label] = {}
-    for o, a in entries(pairs, 2, "what greedy does"):
+    found: dict[PlainLabel, PlainLabel] = {}
+    for o, a in read_entries(pairs, 2, "what greedy does"):
         if (row := read_label(o)) in found:
             raise Spoiled(f"greedy does two things on {row!r}")
         found[row] = read_label(a)
@@ -113,8 +113,12 @@ def _choices(pairs: Any) -> dict[Label, Label]:
 
 
 def _stays_greedy(
-    E: PlaceGraph, pi: Rows, tau: dict[Label, Label], order: list[Label], low: Fraction
-) -> Rows:
+    E: PlaceGraph,
+    pi: PolicyRows,
+    tau: dict[PlainLabel, PlainLabel],
+    order: list[PlainLabel],
+    low: Fraction,
+) -> PolicyRows:
     """The policy that tau makes of pi, if tau is greedy on the segment between them down to x =
     low."""
     goal = {o: {tau[o]: ONE} if o in tau else pi[o] for o in E.rows}
@@ -123,7 +127,12 @@ def _stays_greedy(
 
 
 def _is_greedy_between(
-    E: PlaceGraph, pi: Rows, goal: Rows, tau: dict[Label, Label], order: list[Label], low: Fraction
+    E: PlaceGraph,
+    pi: PolicyRows,
+    goal: PolicyRows,
+    tau: dict[PlainLabel, PlainLabel],
+    order: list[PlainLabel],
+    low: Fraction,
 ) -> None:
     """Whether tau is greedy on x pi + (1-x) goal from x = 1 down to x = low."""
     if not set(tau) <= set(E.rows) or not set(tau.values()) <= set(E.actions):
@@ -152,9 +161,9 @@ def check_cycle(certificate: dict[str, Any]) -> str:
     if field(certificate, "status") != "proved":
         raise Spoiled("a cycle is proved")
     keep = 1 - step
-    pi: Rows = {o: dict.fromkeys(E.actions, Fraction(1, len(E.actions))) for o in E.rows}
+    pi: PolicyRows = {o: dict.fromkeys(E.actions, Fraction(1, len(E.actions))) for o in E.rows}
 
-    def moved(start: Rows, tau: dict[Label, Label], x: Fraction) -> Rows:
+    def moved(start: PolicyRows, tau: dict[PlainLabel, PlainLabel], x: Fraction) -> PolicyRows:
         return {
             o: {a: x * y + (1 - x if a == tau[o] else 0) for a, y in row.items()}
             if o in tau
@@ -162,8 +171,8 @@ def check_cycle(certificate: dict[str, Any]) -> str:
             for o, row in start.items()
         }
 
-    def runs(name: str) -> list[tuple[int, dict[Label, Label]]]:
-        listed = entries(field(certificate, name, list), 2, name)
+    def runs(name: str) -> list[tuple[int, dict[PlainLabel, PlainLabel]]]:
+        listed = read_entries(field(certificate, name, list), 2, name)
         return [(count(steps, 1, LONGEST_PHASE), _choices(pairs)) for steps, pairs in listed]
 
     for steps, tau in runs("before"):
@@ -176,13 +185,13 @@ def check_cycle(certificate: dict[str, Any]) -> str:
         raise Spoiled("a cycle has steps, and a greedy action on every row at each of them")
     if all(tau == around[0] for tau in around):
         raise Spoiled("greedy never changes: that is a limit, not a cycle")
-    goal: Rows = {o: dict.fromkeys(E.actions, ZERO) for o in E.rows}
+    goal: PolicyRows = {o: dict.fromkeys(E.actions, ZERO) for o in E.rows}
     for tau in around:
         goal = moved(goal, tau, keep)
     goal = {
         o: {a: y / (1 - keep ** len(around)) for a, y in row.items()} for o, row in goal.items()
     }
-    lowest, highest = (read_number(field(certificate, name)) for name in ("lowest", "highest"))
+    lowest, highest = (read_fraction(field(certificate, name)) for name in ("lowest", "highest"))
     for tau in around:
         _is_greedy_between(E, pi, goal, tau, order, ZERO)
         if not lowest <= worth(E, goal) <= highest:
@@ -204,12 +213,12 @@ def _iterates(
     certificate: dict[str, Any],
     task: CheckedTask,
     E: PlaceGraph,
-    pi: Rows,
+    pi: PolicyRows,
     step: Fraction,
-    order: list[Label],
+    order: list[PlainLabel],
 ) -> str:
     """All iterates one by one; none is worth more than the number given."""
-    highest = read_number(field(certificate, "highest"))
+    highest = read_fraction(field(certificate, "highest"))
     iterates = count(field(certificate, "iterates"), 1, MOST_ITERATES)
     for n in range(iterates):
         here = Segment(E, pi, pi)
@@ -238,7 +247,7 @@ def _better(
     better = field(certificate, "better", dict)
     memory = read_memory(certificate["memory"])
     found = worth(E, read_policy(field(better, "policy", list), task, memory))
-    if found != read_number(field(better, "value")):
+    if found != read_fraction(field(better, "value")):
         raise Spoiled(f"the other policy is worth {found}, not {better['value']}")
     if not found > value:
         raise Spoiled(f"the other policy is worth {found}, no more than {value}")
@@ -265,12 +274,12 @@ def bound_of_states(listed: Any, task: CheckedTask) -> Fraction:
     After n steps of any policy v(s_0) >= E[rewards of n steps] + gamma^n E[v(s_n)], and the last
     term tends to 0 if gamma < 1 or if every policy ends, and may be left out if v >= 0.
     """
-    v: dict[Label, Fraction] = {}
-    for s, x in entries(listed, 2, "v"):
+    v: dict[PlainLabel, Fraction] = {}
+    for s, x in read_entries(listed, 2, "v"):
         state = read_label(s)
         if state in v or state not in task.omega:
             raise Spoiled(f"v names {state!r} twice, or the task does not have it")
-        v[state] = read_number(x)
+        v[state] = read_fraction(x)
     waiting = [s for s, x in task.mu.items() if x and s not in task.terminal]
     reached = set(waiting)
     for s in waiting:  # grows while we walk
@@ -296,7 +305,7 @@ def bound_of_states(listed: Any, task: CheckedTask) -> Fraction:
     return sum((x * v[s] for s, x in task.mu.items() if s not in task.terminal), ZERO)
 
 
-def _surely_ends(task: CheckedTask, reached: set[Label]) -> bool:
+def _surely_ends(task: CheckedTask, reached: set[PlainLabel]) -> bool:
     """Whether every policy comes to an end: no set of states can be kept to for ever.
 
     States from which some action has no chance to leave a set are kept, the others are taken out,
@@ -315,7 +324,7 @@ def _surely_ends(task: CheckedTask, reached: set[Label]) -> bool:
 
 
 def _best_after(
-    task: CheckedTask, weights: dict[Label, Fraction], depth: int, tried: list[int]
+    task: CheckedTask, weights: dict[PlainLabel, Fraction], depth: int, tried: list[int]
 ) -> Fraction:
     """The best return after a history, times its probability, by trying all that can follow."""
     tried[0] += 1
@@ -331,7 +340,7 @@ def _best_after(
             continue
         best = []
         for a in task.A:
-            reward, after = ZERO, dict[Label, Fraction]()
+            reward, after = ZERO, dict[PlainLabel, Fraction]()
             for s, x in here.items():
                 for (t, r), y in task.p[s, a].items():
                     reward += x * y * r
@@ -358,7 +367,7 @@ def _below(
         and field(certificate, "memory") == memory
         and field(certificate, "claim") == claim
         and field(certificate, "ties") == "last"
-        and read_number(field(certificate, "step")) == step
+        and read_fraction(field(certificate, "step")) == step
     )
     if not same or _table(read_task(field(certificate, "model", dict))) != rewards:
         raise Spoiled(f"the certificate for {memory} is about something else")

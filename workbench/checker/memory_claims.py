@@ -15,27 +15,29 @@ from typing import Any
 from workbench.checker.place_graph import PlaceGraph
 from workbench.checker.reader import (
     CheckedTask,
-    Label,
     MemoryRule,
-    entries,
+    PlainLabel,
     field,
+    read_entries,
+    read_fraction,
     read_label,
     read_memory,
-    read_number,
     read_task,
     shown_task,
 )
 from workbench.checker.spoiled import Spoiled
 
-WeightsOfStates = frozenset[tuple[Label, Fraction]]
+WeightsOfStates = frozenset[tuple[PlainLabel, Fraction]]
 
-MOST_PAIRS = 50_000
+MOST_PAIRS_WALKED = 50_000
 """So many pairs of a memory state and an observation are walked through."""
 
 
-def _observed(task: CheckedTask, weights: dict[Label, Fraction]) -> dict[Label, WeightsOfStates]:
+def _observed(
+    task: CheckedTask, weights: dict[PlainLabel, Fraction]
+) -> dict[PlainLabel, WeightsOfStates]:
     """For each observation the belief over the states in which the episode goes on."""
-    found: dict[Label, WeightsOfStates] = {}
+    found: dict[PlainLabel, WeightsOfStates] = {}
     for o in task.O:
         kept = {
             s: x * task.omega[s].get(o, Fraction(0))
@@ -47,15 +49,17 @@ def _observed(task: CheckedTask, weights: dict[Label, Fraction]) -> dict[Label, 
     return found
 
 
-def _after(task: CheckedTask, b: WeightsOfStates, a: Label) -> dict[Label, WeightsOfStates]:
-    moved: dict[Label, Fraction] = {}
+def _after(
+    task: CheckedTask, b: WeightsOfStates, a: PlainLabel
+) -> dict[PlainLabel, WeightsOfStates]:
+    moved: dict[PlainLabel, Fraction] = {}
     for s, x in b:
         for (s_next, _), y in task.p[s, a].items():
             moved[s_next] = moved.get(s_next, Fraction(0)) + x * y
     return _observed(task, moved)
 
 
-def _follow(task: CheckedTask, labels: list[Label]) -> dict[Label, WeightsOfStates]:
+def _follow(task: CheckedTask, labels: list[PlainLabel]) -> dict[PlainLabel, WeightsOfStates]:
     """The beliefs after o, a, o, a, ..., by the observation that comes next."""
     found = _observed(task, task.mu)
     for o, a in zip(labels[::2], labels[1::2], strict=False):
@@ -83,8 +87,8 @@ def check_memory_update(certificate: dict[str, Any]) -> str:
     """f keeps all beliefs with one last observation apart; where f is silent the first write is
     written."""
     task, memory = _subject(certificate)
-    f: dict[Label, Label] = {}
-    for m, o, a, w in entries(field(certificate, "f", list), 4, "f"):
+    f: dict[PlainLabel, PlainLabel] = {}
+    for m, o, a, w in read_entries(field(certificate, "f", list), 4, "f"):
         argument = read_label(m), read_label(o), read_label(a)
         if argument in f:
             raise Spoiled(f"f{argument} is given twice")
@@ -93,7 +97,7 @@ def check_memory_update(certificate: dict[str, Any]) -> str:
         raise Spoiled(f"{wrong.pop()!r} is not a write of {memory.name}")
     with_mu = field(certificate, "starts with mu", bool)
     start = task.mu if with_mu else dict.fromkeys(task.omega, Fraction(1))
-    holder: dict[tuple[Label, Label], WeightsOfStates] = {}
+    holder: dict[tuple[PlainLabel, PlainLabel], WeightsOfStates] = {}
     queue = [(memory.start, o, b) for o, b in _observed(task, start).items()]
     for m, o, b in queue:  # grows while we walk
         if (m, o) in holder:
@@ -101,7 +105,7 @@ def check_memory_update(certificate: dict[str, Any]) -> str:
                 raise Spoiled(f"{m!r} is shared by two beliefs with the observation {o!r}")
             continue
         holder[m, o] = b
-        if len(holder) > MOST_PAIRS:
+        if len(holder) > MOST_PAIRS_WALKED:
             raise Spoiled("there are too many memory states to walk through")
         for a in task.A:
             m_next = memory.after(m, f.get((m, o, a), memory.W[0]), o, a)
@@ -162,7 +166,7 @@ def check_history_dependence(certificate: dict[str, Any]) -> str:
     if action not in E.actions or len(E.start) != 1:
         raise Spoiled(f"{action!r} is no action, or the start is left to chance")
     rewards = set()
-    for done, claimed in entries(field(certificate, "histories", list), 2, "histories"):
+    for done, claimed in read_entries(field(certificate, "histories", list), 2, "histories"):
         if not isinstance(done, list):
             raise Spoiled("a history is a list of actions")
         (place,) = E.start
@@ -174,7 +178,7 @@ def check_history_dependence(certificate: dict[str, Any]) -> str:
         if place[1:] != o:
             raise Spoiled(f"{done} does not lead to {o!r}")
         paid = {r for (_, r), x in task.p[place[0], action[0]].items() if x}
-        if paid != {read_number(claimed)}:
+        if paid != {read_fraction(claimed)}:
             shown = " or ".join(map(str, sorted(paid)))
             raise Spoiled(f"after {done} the reward is {shown}, not {claimed}")
         rewards |= paid

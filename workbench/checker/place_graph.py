@@ -25,7 +25,7 @@ from typing import Any
 from workbench.checker.polynomials import (
     ONE,
     ZERO,
-    Coefficients,
+    PowerCoefficients,
     at,
     eliminated,
     plus,
@@ -33,13 +33,13 @@ from workbench.checker.polynomials import (
     times,
     trimmed,
 )
-from workbench.checker.reader import CheckedTask, Label, MemoryRule, Rows
+from workbench.checker.reader import CheckedTask, MemoryRule, PlainLabel, PolicyRows
 from workbench.checker.spoiled import Spoiled
 
-Place = tuple[Label, Label, Label]
+MemoryPlace = tuple[PlainLabel, PlainLabel, PlainLabel]
 
-MOST_PLACES = 20_000
-MOST_ELIMINATED = 600
+MOST_PLACES_WALKED = 20_000
+MOST_EQUATIONS = 600
 """So many equations are solved where places can be met twice."""
 
 
@@ -53,23 +53,27 @@ class PlaceGraph:
     """
 
     def __init__(
-        self, task: CheckedTask, memory: MemoryRule, rows: Rows | None = None, aside: bool = True
+        self,
+        task: CheckedTask,
+        memory: MemoryRule,
+        rows: PolicyRows | None = None,
+        aside: bool = True,
     ):
         self.task, self.W, self.policy = task, memory.W, rows
         self.after = memory.after
         self.actions = list(product(task.A, self.W))
-        self.start: dict[Place, Any] = {}
+        self.start: dict[MemoryPlace, Any] = {}
         for s, x in task.mu.items():
             for o, y in task.omega[s].items():
                 if x * y != 0 and s not in task.terminal:
                     self.start[s, memory.start, o] = x * y
-        self.steps: dict[tuple[Place, Label], dict[Place, Any]] = {}
-        self.R: dict[tuple[Place, Label], Any] = {}
-        self.places: list[Place] = []
+        self.steps: dict[tuple[MemoryPlace, PlainLabel], dict[MemoryPlace, Any]] = {}
+        self.R: dict[tuple[MemoryPlace, PlainLabel], Any] = {}
+        self.places: list[MemoryPlace] = []
         # places that the policy visits come first; what it only might meet is not left by others
         self.visited = self._walk(list(self.start), set(self.start), everything=rows is None)
         if rows is not None and aside:
-            beyond: dict[Place, None] = {}
+            beyond: dict[MemoryPlace, None] = {}
             for place in list(self.places):
                 for action in self.actions:
                     if (place, action) not in self.steps:
@@ -78,20 +82,20 @@ class PlaceGraph:
             self._walk([there for there in beyond if there not in seen], seen | set(beyond), False)
         self.rows = list(dict.fromkeys((m, o) for _, m, o in self.places))
 
-    def _walk(self, waiting: list[Place], seen: set[Place], everything: bool) -> int:
+    def _walk(self, waiting: list[MemoryPlace], seen: set[MemoryPlace], everything: bool) -> int:
         for place in waiting:  # grows while we walk
             self.places.append(place)
-            if len(self.places) > MOST_PLACES:
-                raise Spoiled(f"the task has more than {MOST_PLACES:,} places")
+            if len(self.places) > MOST_PLACES_WALKED:
+                raise Spoiled(f"the task has more than {MOST_PLACES_WALKED:,} places")
             for action in self.actions if everything else self.taken(place):
                 onward = self._step(place, action)
                 waiting += [there for there in onward if there not in seen]
                 seen.update(onward)
         return len(self.places)
 
-    def _step(self, place: Place, action: Label) -> dict[Place, Any]:
+    def _step(self, place: MemoryPlace, action: PlainLabel) -> dict[MemoryPlace, Any]:
         task, (s, m, o), (a, w) = self.task, place, action
-        m_next, onward, reward = self.after(m, w, o, a), dict[Place, Any](), ZERO
+        m_next, onward, reward = self.after(m, w, o, a), dict[MemoryPlace, Any](), ZERO
         for (s_next, r), x in task.p[s, a].items():
             reward = reward + x * r
             if s_next in task.terminal:
@@ -103,14 +107,14 @@ class PlaceGraph:
         self.steps[place, action], self.R[place, action] = onward, reward
         return onward
 
-    def taken(self, place: Place) -> list[Label]:
+    def taken(self, place: MemoryPlace) -> list[PlainLabel]:
         """The actions that the policy takes at a place."""
         assert self.policy is not None
         if place[1:] not in self.policy:
             raise Spoiled(f"the policy has no row for {place[1:]!r}")
         return [a for a, x in self.policy[place[1:]].items() if x != 0]
 
-    def order(self, ties: Any) -> list[Label]:
+    def order(self, ties: Any) -> list[PlainLabel]:
         """Actions as greedy prefers them among equals: the write first (the higher one if "last"),
         then the lower action."""
         if ties not in ("last", "first"):
@@ -152,7 +156,7 @@ class PolicyValues:
         self.value: Any = sum((x * self.v[place] for place, x in E.start.items()), ZERO)
 
     @cached_property
-    def visits(self) -> dict[Place, Any]:
+    def visits(self) -> dict[MemoryPlace, Any]:
         """How often the policy comes to each place; places beside its way are left out."""
         E, n = self.E, self.E.visited
         back: list[dict[int, Any]] = [{} for _ in range(n)]
@@ -163,20 +167,20 @@ class PolicyValues:
         turn = None if self._turn is None else [i for i in self._turn[::-1] if i < n]
         return dict(zip(E.places[:n], solved(back, first, turn), strict=True))
 
-    def after(self, place: Place, action: Label) -> Any:
+    def after(self, place: MemoryPlace, action: PlainLabel) -> Any:
         """q(place, action): the return of an action, then of the policy."""
         E = self.E
         later = sum((y * self.v[there] for there, y in E.steps[place, action].items()), ZERO)
         return E.R[place, action] + E.task.gamma * later
 
-    def behind(self, o: Label) -> dict[Place, Any]:
+    def behind(self, o: PlainLabel) -> dict[MemoryPlace, Any]:
         """P(place | (m, o)), for the places that are visited."""
         here = {place: x for place, x in self.visits.items() if place[1:] == o and x != 0}
         total = sum(here.values(), ZERO)
         return {place: x / total for place, x in here.items()}
 
     @property
-    def q(self) -> dict[tuple[Label, Label], Any]:
+    def q(self) -> dict[tuple[PlainLabel, PlainLabel], Any]:
         """q((m, o), (a, w)) at every observation that is seen."""
         found = {}
         for o in dict.fromkeys(place[1:] for place, x in self.visits.items() if x != 0):
@@ -187,12 +191,12 @@ class PolicyValues:
 
 
 def greedy_actions_by_rule(
-    q: dict[tuple[Label, Label], Any], order: list[Label]
-) -> dict[Label, Label]:
+    q: dict[tuple[PlainLabel, PlainLabel], Any], order: list[PlainLabel]
+) -> dict[PlainLabel, PlainLabel]:
     """The action that is best at each observation; among equals the first one of the order."""
     if not all(isinstance(x, Fraction) for x in q.values()):
         raise Spoiled("greedy is looked for among numbers, not among formulas")
-    best: dict[Label, Label] = {}
+    best: dict[PlainLabel, PlainLabel] = {}
     for o in dict.fromkeys(o for o, _ in q):
         top = max(q[o, a] for a in order)
         best[o] = next(a for a in order if q[o, a] == top)
@@ -227,7 +231,7 @@ def solved(matrix: list[dict[int, Any]], right: list[Any], turn: list[int] | Non
         for i in turn:
             x[i] = right[i] + sum((y * x[j] for j, y in matrix[i].items()), ZERO)
         return x
-    if n > MOST_ELIMINATED:
+    if n > MOST_EQUATIONS:
         raise Spoiled(f"{n:,} equations that depend on one another are too many")
     rows = []
     for i, row in enumerate(matrix):
@@ -261,7 +265,7 @@ def solved(matrix: list[dict[int, Any]], right: list[Any], turn: list[int] | Non
 class Segment:
     """x pi + (1-x) goal: its visits C/D and values N/D as polynomials in x."""
 
-    def __init__(self, E: PlaceGraph, pi: Rows, goal: Rows):
+    def __init__(self, E: PlaceGraph, pi: PolicyRows, goal: PolicyRows):
         self.E = E
         places, index = E.places, {place: i for i, place in enumerate(E.places)}
         acts = {
@@ -272,9 +276,9 @@ class Segment:
             for o in E.rows
         }
         n = len(places)
-        forth: list[dict[int, Coefficients]] = [{i: [ONE]} for i in range(n)]
-        back: list[dict[int, Coefficients]] = [{i: [ONE]} for i in range(n)]
-        right: list[Coefficients] = [[] for _ in range(n)]
+        forth: list[dict[int, PowerCoefficients]] = [{i: [ONE]} for i in range(n)]
+        back: list[dict[int, PowerCoefficients]] = [{i: [ONE]} for i in range(n)]
+        right: list[PowerCoefficients] = [[] for _ in range(n)]
         for i, place in enumerate(places):
             for a, x in acts[place[1:]].items():
                 if not x:
@@ -299,19 +303,19 @@ class Segment:
         )
         return total / at(self.D, x)
 
-    def visits(self, o: Label) -> Coefficients:
+    def visits(self, o: PlainLabel) -> PowerCoefficients:
         """Of a row, times the determinant."""
-        total: Coefficients = []
+        total: PowerCoefficients = []
         for place, c in zip(self.E.places, self.C, strict=True):
             if place[1:] == o:
                 total = plus(total, c)
         return total
 
-    def difference(self, o: Label, best: Label, other: Label) -> Coefficients:
+    def difference(self, o: PlainLabel, best: PlainLabel, other: PlainLabel) -> PowerCoefficients:
         """The polynomial with the sign of q(o, best) - q(o, other), given that both determinants
         are positive."""
         E = self.E
-        total: Coefficients = []
+        total: PowerCoefficients = []
         for place, c in zip(E.places, self.C, strict=True):
             if place[1:] != o or not c:
                 continue
@@ -324,8 +328,8 @@ class Segment:
 
 
 def _in_turn(
-    matrix: list[dict[int, Coefficients]], right: list[Coefficients], turn: list[int]
-) -> tuple[list[Coefficients], Coefficients]:
+    matrix: list[dict[int, PowerCoefficients]], right: list[PowerCoefficients], turn: list[int]
+) -> tuple[list[PowerCoefficients], PowerCoefficients]:
     """`eliminated` with rows and columns in another order."""
     place = {i: k for k, i in enumerate(turn)}
     solved, D = eliminated(
@@ -334,7 +338,7 @@ def _in_turn(
     return [solved[place[i]] for i in range(len(turn))], D
 
 
-def checked_segment(E: PlaceGraph, pi: Rows, goal: Rows, low: Fraction) -> Segment:
+def checked_segment(E: PlaceGraph, pi: PolicyRows, goal: PolicyRows, low: Fraction) -> Segment:
     """The segment, if every policy on it from x = 1 down to `low` ends with probability one."""
     segment = Segment(E, pi, goal)
     for D in (segment.D, segment.D_visits):
@@ -343,7 +347,7 @@ def checked_segment(E: PlaceGraph, pi: Rows, goal: Rows, low: Fraction) -> Segme
     return segment
 
 
-def worth(E: PlaceGraph, pi: Rows) -> Fraction:
+def worth(E: PlaceGraph, pi: PolicyRows) -> Fraction:
     """The return of a policy that has a row for every row of the graph."""
     full = {o: pi.get(o, {}) for o in E.rows}
     for o, row in full.items():

@@ -15,20 +15,20 @@ from math import comb
 
 from workbench.checker.spoiled import Spoiled
 
-MOST_CUTS = 60
+MOST_HALVINGS = 60
 """An interval is halved at most this many times in a row."""
 
-Coefficients = list[Fraction]
+PowerCoefficients = list[Fraction]
 ZERO, ONE = Fraction(0), Fraction(1)
 
 
-def trimmed(p: Coefficients) -> Coefficients:
+def trimmed(p: PowerCoefficients) -> PowerCoefficients:
     while p and p[-1] == 0:
         p = p[:-1]
     return p
 
 
-def plus(p: Coefficients, q: Coefficients, factor: Fraction = ONE) -> Coefficients:
+def plus(p: PowerCoefficients, q: PowerCoefficients, factor: Fraction = ONE) -> PowerCoefficients:
     """p + factor q."""
     size = max(len(p), len(q))
     return trimmed(
@@ -39,7 +39,7 @@ def plus(p: Coefficients, q: Coefficients, factor: Fraction = ONE) -> Coefficien
     )
 
 
-def times(p: Coefficients, q: Coefficients) -> Coefficients:
+def times(p: PowerCoefficients, q: PowerCoefficients) -> PowerCoefficients:
     if not p or not q:
         return []
     if q == [ONE]:
@@ -51,7 +51,7 @@ def times(p: Coefficients, q: Coefficients) -> Coefficients:
     return trimmed(found)
 
 
-def divided(p: Coefficients, q: Coefficients) -> Coefficients:
+def divided(p: PowerCoefficients, q: PowerCoefficients) -> PowerCoefficients:
     """p / q, which has to leave no rest."""
     if q == [ONE]:
         return p
@@ -65,14 +65,14 @@ def divided(p: Coefficients, q: Coefficients) -> Coefficients:
     return trimmed(found)
 
 
-def at(p: Coefficients, x: Fraction) -> Fraction:
+def at(p: PowerCoefficients, x: Fraction) -> Fraction:
     total = ZERO
     for c in reversed(p):
         total = total * x + c
     return total
 
 
-def positive(p: Coefficients, low: Fraction, strict: bool) -> bool:
+def positive(p: PowerCoefficients, low: Fraction, strict: bool) -> bool:
     """Whether p > 0 (not strict: >= 0) on [low, 1], and on (0, 1] if low is 0; zeros inside count
     as failures.
 
@@ -98,7 +98,7 @@ def positive(p: Coefficients, low: Fraction, strict: bool) -> bool:
         sum((powers[i] * Fraction(comb(k, i), comb(n, i)) for i in range(k + 1)), ZERO)
         for k in range(n + 1)
     ]
-    return _all_positive(bernstein, MOST_CUTS)
+    return _all_positive(bernstein, MOST_HALVINGS)
 
 
 def _all_positive(bernstein: list[Fraction], cuts: int) -> bool:
@@ -118,7 +118,7 @@ def _all_positive(bernstein: list[Fraction], cuts: int) -> bool:
 
 
 def keeps_sign(
-    p: Coefficients,
+    p: PowerCoefficients,
     low: Fraction,
     high: Fraction | None,
     ends: tuple[bool, bool],
@@ -159,7 +159,7 @@ def keeps_sign(
     return at(p, middle) > 0
 
 
-def _remainder(p: Coefficients, q: Coefficients) -> Coefficients:
+def _remainder(p: PowerCoefficients, q: PowerCoefficients) -> PowerCoefficients:
     rest = list(p)
     while len(rest) >= len(q) and rest:
         factor, shift = rest[-1] / q[-1], len(rest) - len(q)
@@ -169,18 +169,18 @@ def _remainder(p: Coefficients, q: Coefficients) -> Coefficients:
     return rest
 
 
-def _common(p: Coefficients, q: Coefficients) -> Coefficients:
+def _common(p: PowerCoefficients, q: PowerCoefficients) -> PowerCoefficients:
     """The greatest common divisor, with leading coefficient 1."""
     while q:
         p, q = q, _remainder(p, q)
     return [x / p[-1] for x in p]
 
 
-def _slope(p: Coefficients) -> Coefficients:
+def _slope(p: PowerCoefficients) -> PowerCoefficients:
     return [i * x for i, x in enumerate(p)][1:]
 
 
-def _square_free(p: Coefficients) -> list[Coefficients]:
+def _square_free(p: PowerCoefficients) -> list[PowerCoefficients]:
     """Polynomials f1, f2, ... without double roots, p a multiple of f1 f2^2 f3^3 ... (Yun)."""
     found = []
     both = _common(p, _slope(p)) if len(p) > 1 else [ONE]
@@ -192,7 +192,7 @@ def _square_free(p: Coefficients) -> list[Coefficients]:
     return found
 
 
-def _roots_inside(p: Coefficients, low: Fraction, high: Fraction) -> int:
+def _roots_inside(p: PowerCoefficients, low: Fraction, high: Fraction) -> int:
     """How many roots a polynomial without double roots has strictly between low and high."""
     for end in (low, high):
         if len(p) > 1 and at(p, end) == 0:
@@ -215,15 +215,15 @@ def _roots_inside(p: Coefficients, low: Fraction, high: Fraction) -> int:
 
 
 def eliminated(
-    matrix: list[dict[int, Coefficients]], right: list[Coefficients]
-) -> tuple[list[Coefficients], Coefficients]:
+    matrix: list[dict[int, PowerCoefficients]], right: list[PowerCoefficients]
+) -> tuple[list[PowerCoefficients], PowerCoefficients]:
     """N and D with `matrix` N = D `right`, D the determinant (Bareiss; zero entries are left out of
     the rows)."""
     n = len(right)
     rows = [
         dict(row) | ({n: side} if side else {}) for row, side in zip(matrix, right, strict=True)
     ]
-    before: Coefficients = [ONE]
+    before: PowerCoefficients = [ONE]
     for k in range(n):
         pivot = next((i for i in range(k, n) if rows[i].get(k)), None)
         if pivot is None:

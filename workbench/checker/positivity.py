@@ -1,6 +1,6 @@
 """Polynomials in several names that are positive on a box, and conditions that exclude one another.
 
-**Coefficients.** A name on [l, h] is written (l s + h t)/(s + t), one on [l, oo) as l + t, with
+**PowerCoefficients.** A name on [l, h] is written (l s + h t)/(s + t), one on [l, oo) as l + t, with
 s, t >= 0; multiplied by the powers of s + t, the polynomial then has coefficients in the products
 of s and t (for a bounded box these are Bernstein's). If none of them is negative, the polynomial is
 nowhere negative, and it is positive wherever some product with a positive coefficient does not
@@ -73,10 +73,10 @@ def read_box(shown: Any) -> dict[str, BoxInterval]:
 
 def is_positive_on_box(polynomial: str, box: Mapping[str, str], strict: bool = True) -> bool:
     """Whether the polynomial is shown to be positive (not strict: nowhere negative) on the box."""
-    return is_positive(read_polynomial(polynomial), read_box(dict(box)), strict)
+    return is_positive_within(read_polynomial(polynomial), read_box(dict(box)), strict)
 
 
-def is_positive(f: Polynomial, box: Mapping[str, BoxInterval], strict: bool = True) -> bool:
+def is_positive_within(f: Polynomial, box: Mapping[str, BoxInterval], strict: bool = True) -> bool:
     """Whether f > 0 (not strict: f >= 0) is shown for all values of its names in their
     intervals."""
     if missing := f.names - set(box):
@@ -129,7 +129,7 @@ def _length(one: BoxInterval) -> float:
 def _spread(
     f: Polynomial, box: dict[str, BoxInterval]
 ) -> tuple[dict[tuple[int, ...], Fraction], list[str]]:
-    """Coefficients by the exponents of t, one for each name; the exponent of s is what is missing
+    """PowerCoefficients by the exponents of t, one for each name; the exponent of s is what is missing
     to the degree."""
     names = sorted(box)
     degree = {v: max((dict(e).get(v, 0) for e in f.terms), default=0) for v in names}

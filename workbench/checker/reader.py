@@ -2,7 +2,7 @@
 memories.
 
 A task is refused unless each row mu, omega(.|s) and p(., .|s, a) is there exactly once, has labels
-that the task knows, and is a distribution; a policy unless each of its rows is. Numbers are
+that the task knows, and is a distribution; a policy unless each of its rows is. NumberReader are
 fractions in text, such as "-3/4", or formulas in names where a certificate is about all their
 values: then a row has to sum to one as a function, and some values of the names have to make a
 distribution of it. What is nested too deeply or too large to be worked with is refused at once.
@@ -21,8 +21,8 @@ from typing import Any
 from workbench.checker.expressions import Quotient, read_polynomial, read_quotient
 from workbench.checker.spoiled import Spoiled
 
-Label = Any
-Rows = dict[Label, dict[Label, Any]]
+PlainLabel = Any
+PolicyRows = dict[PlainLabel, dict[PlainLabel, Any]]
 
 LARGEST_FILE, DEEPEST_FILE, MOST_ENTRIES = 200_000_000, 60, 200_000
 LARGEST_BITS, LARGEST_BUFFER = 10, 8
@@ -94,7 +94,7 @@ def field(certificate: Any, name: str, kind: type = object) -> Any:
     return found
 
 
-def entries(found: Any, width: int, what: str) -> Iterable[list[Any]]:
+def read_entries(found: Any, width: int, what: str) -> Iterable[list[Any]]:
     """The entries of a list, each a list of a given width."""
     if not isinstance(found, list) or len(found) > MOST_ENTRIES:
         raise Spoiled(f"{what} is not a list of at most {MOST_ENTRIES:,} entries")
@@ -111,7 +111,7 @@ def count(found: Any, low: int = 1, high: int = LARGEST_COUNT) -> int:
     return found
 
 
-def read_label(value: Any) -> Label:
+def read_label(value: Any) -> PlainLabel:
     """A label from JSON: text, a whole number, nothing, or {"tuple": [...]} of these.
 
     >>> read_label({"tuple": ["01", {"tuple": [None, 3]}]})
@@ -126,10 +126,10 @@ def read_label(value: Any) -> Label:
     return value
 
 
-def read_number(shown: Any) -> Fraction:
+def read_fraction(shown: Any) -> Fraction:
     """A fraction from text.
 
-    >>> read_number("-3/4")
+    >>> read_fraction("-3/4")
     Fraction(-3, 4)
     """
     match = _FRACTION.fullmatch(shown) if isinstance(shown, str) else None
@@ -156,7 +156,7 @@ def _whole(digits: str) -> int:
 def read_formula(shown: Any) -> Any:
     """A Fraction, or a quotient of polynomials that is no number."""
     if isinstance(shown, str) and _FRACTION.fullmatch(shown):
-        return read_number(shown)
+        return read_fraction(shown)
     found = read_quotient(shown)
     return found if (number := found.number) is None else number
 
@@ -164,20 +164,20 @@ def read_formula(shown: Any) -> Any:
 def read_polynomial_number(shown: Any) -> Any:
     """A Fraction, or a polynomial that is no number."""
     if isinstance(shown, str) and _FRACTION.fullmatch(shown):
-        return read_number(shown)
+        return read_fraction(shown)
     found = read_polynomial(shown)
     return found if found.names else found.terms.get((), Fraction(0))
 
 
-Numbers = Callable[[Any], Any]
+NumberReader = Callable[[Any], Any]
 
 
 # ---------------------------------------------------------------------- distributions
 
 
-def distribution(row: Iterable[tuple[Label, Any]], where: str) -> dict[Label, Any]:
+def distribution(row: Iterable[tuple[PlainLabel, Any]], where: str) -> dict[PlainLabel, Any]:
     """A row as a dictionary, if it is a distribution: no label twice, no sign, sum one."""
-    found: dict[Label, Any] = {}
+    found: dict[PlainLabel, Any] = {}
     for outcome, x in row:
         if outcome in found:
             raise Spoiled(f"{where} holds {outcome!r} twice")
@@ -189,7 +189,7 @@ def distribution(row: Iterable[tuple[Label, Any]], where: str) -> dict[Label, An
     return found
 
 
-def check_possible(rows: Iterable[dict[Label, Any]]) -> None:
+def check_possible(rows: Iterable[dict[PlainLabel, Any]]) -> None:
     """Refuse formulas for which no values of the names were found that make distributions of all
     rows."""
     formulas = [x for row in rows for x in row.values() if not isinstance(x, Fraction)]
@@ -221,38 +221,41 @@ class CheckedTask:
     """A POMDP as dictionaries, every row of which has been checked."""
 
     name: str
-    A: list[Label]
-    O: list[Label]
-    mu: dict[Label, Any]
-    p: dict[tuple[Label, Label], dict[tuple[Label, Any], Any]]
-    omega: dict[Label, dict[Label, Any]]
-    terminal: set[Label]
+    A: list[PlainLabel]
+    O: list[PlainLabel]
+    mu: dict[PlainLabel, Any]
+    p: dict[tuple[PlainLabel, PlainLabel], dict[tuple[PlainLabel, Any], Any]]
+    omega: dict[PlainLabel, dict[PlainLabel, Any]]
+    terminal: set[PlainLabel]
     gamma: Any
 
 
-def read_task(data: Any, number: Numbers = read_number) -> CheckedTask:
+def read_task(data: Any, number: NumberReader = read_fraction) -> CheckedTask:
     """The task of a certificate."""
     A = _labels(field(data, "actions", list), "the actions")
     if not A:
         raise Spoiled("the task has no actions")
     omega = {}
-    for s, row in entries(field(data, "omega", list), 2, "omega"):
+    for s, row in read_entries(field(data, "omega", list), 2, "omega"):
         state = read_label(s)
         if state in omega:
             raise Spoiled(f"omega has two rows for {state!r}")
-        pairs = [(read_label(o), number(x)) for o, x in entries(row, 2, f"omega(.|{state!r})")]
+        pairs = [(read_label(o), number(x)) for o, x in read_entries(row, 2, f"omega(.|{state!r})")]
         omega[state] = distribution(pairs, f"omega(.|{state!r})")
     terminal = set(_labels(field(data, "terminal", list), "the terminal states"))
-    p: dict[tuple[Label, Label], dict[tuple[Label, Any], Any]] = {}
-    for s, a, row in entries(field(data, "p", list), 3, "p"):
+    p: dict[tuple[PlainLabel, PlainLabel], dict[tuple[PlainLabel, Any], Any]] = {}
+    for s, a, row in read_entries(field(data, "p", list), 3, "p"):
         pair = read_label(s), read_label(a)
         where = f"p(.|{pair[0]!r}, {pair[1]!r})"
         if pair in p:
             raise Spoiled(f"{where} is given twice")
-        outcomes = [((read_label(t), number(r)), number(x)) for t, r, x in entries(row, 3, where)]
+        outcomes = [
+            ((read_label(t), number(r)), number(x)) for t, r, x in read_entries(row, 3, where)
+        ]
         p[pair] = distribution(outcomes, where)
     mu = distribution(
-        [(read_label(s), number(x)) for s, x in entries(field(data, "mu", list), 2, "mu")], "mu"
+        [(read_label(s), number(x)) for s, x in read_entries(field(data, "mu", list), 2, "mu")],
+        "mu",
     )
     gamma = number(field(data, "gamma"))
     if isinstance(gamma, Fraction) and not 0 <= gamma <= 1:
@@ -272,7 +275,7 @@ def read_task(data: Any, number: Numbers = read_number) -> CheckedTask:
     return CheckedTask(field(data, "name", str), A, O, mu, p, omega, terminal, gamma)
 
 
-def _labels(found: list[Any], what: str) -> list[Label]:
+def _labels(found: list[Any], what: str) -> list[PlainLabel]:
     labels = [read_label(one) for one in found]
     if len(set(labels)) < len(labels):
         raise Spoiled(f"{what} hold a label twice")
@@ -287,9 +290,9 @@ class MemoryRule:
     """A memory: where it starts, what may be written, low to high, and m' = after(m, w, o, a)."""
 
     name: str
-    start: Label
-    W: list[Label]
-    after: Callable[[Label, Label, Label, Label], Label]
+    start: PlainLabel
+    W: list[PlainLabel]
+    after: Callable[[PlainLabel, PlainLabel, PlainLabel, PlainLabel], PlainLabel]
 
 
 CLASSES = ["0", "others", "last"]
@@ -314,34 +317,34 @@ def read_memory(name: Any) -> MemoryRule:
         words = ["".join(bits) for bits in product("01", repeat=k)]
         return MemoryRule(name, words[0], words, lambda m, w, o, a: w)
 
-    def after(m: Label, w: Label, o: Label, a: Label) -> Label:
+    def after(m: PlainLabel, w: PlainLabel, o: PlainLabel, a: PlainLabel) -> PlainLabel:
         return m if w == "keep" else (*m[1:], (o, a) if kind == "OA" else o)
 
     writes = ["push"] if kind == "K" else ["keep", "push"]
     return MemoryRule(name, (None,) * k, writes, after)
 
 
-def seen_label(task: CheckedTask, memory: MemoryRule, o: Label) -> Label:
+def seen_label(task: CheckedTask, memory: MemoryRule, o: PlainLabel) -> PlainLabel:
     """(m, o); without memory an observation may be named alone."""
     return ("-", o) if memory.name == "none" and o in task.O else o
 
 
-def done_label(task: CheckedTask, memory: MemoryRule, a: Label) -> Label:
+def done_label(task: CheckedTask, memory: MemoryRule, a: PlainLabel) -> PlainLabel:
     """(a, w); without memory an action may be named alone."""
     return (a, "-") if memory.name == "none" and a in task.A else a
 
 
 def read_policy(
-    rows: Any, task: CheckedTask, memory: MemoryRule, number: Numbers = read_number
-) -> Rows:
+    rows: Any, task: CheckedTask, memory: MemoryRule, number: NumberReader = read_fraction
+) -> PolicyRows:
     """A policy as {(m, o): {(a, w): probability}}, every row of it a distribution over actions."""
-    found: Rows = {}
+    found: PolicyRows = {}
     actions = set(product(task.A, memory.W))
-    for o, row in entries(rows, 2, "the policy"):
+    for o, row in read_entries(rows, 2, "the policy"):
         seen = seen_label(task, memory, read_label(o))
         pairs = [
             (done_label(task, memory, read_label(a)), number(x))
-            for a, x in entries(row, 2, f"the policy at {seen!r}")
+            for a, x in read_entries(row, 2, f"the policy at {seen!r}")
         ]
         if seen in found:
             raise Spoiled(f"the policy has two rows for {seen!r}")

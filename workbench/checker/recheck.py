@@ -38,7 +38,7 @@ from workbench.checker.value_claims import (
     check_value_bound,
 )
 
-KINDS: dict[str, Callable[[dict[str, Any]], str]] = {
+CHECKS: dict[str, Callable[[dict[str, Any]], str]] = {
     "oracle-loop": check_loop,
     "oracle-cycle": check_cycle,
     "every-k": check_all_bits,
@@ -89,7 +89,7 @@ def recheck(certificate: Any) -> str:
     check_depth(certificate)
     renew_budget()
     kind = certificate.get("kind")
-    check = KINDS.get(OLDER_NAMES.get(kind, kind)) if isinstance(kind, str) else None
+    check = CHECKS.get(OLDER_NAMES.get(kind, kind)) if isinstance(kind, str) else None
     if check is None:
         raise Spoiled(f"unknown kind of certificate {str(kind)[:40]!r}")
     try:

@@ -7,7 +7,7 @@ falling-step     a policy from which every small step towards greedy lowers the 
 td-values        values that reproduce themselves as the means of their n-step targets
 value-bound      a function of the state that no action beats bounds the return of every policy
 
-Numbers may be formulas where no place can be met twice: then the statement holds for all values of
+NumberReader may be formulas where no place can be met twice: then the statement holds for all values of
 the names that make the rows distributions.
 """
 
@@ -18,7 +18,7 @@ from typing import Any
 
 from workbench.checker.loop_claims import bound_of_states
 from workbench.checker.place_graph import (
-    Place,
+    MemoryPlace,
     PlaceGraph,
     PolicyValues,
     greedy_actions_by_rule,
@@ -26,18 +26,18 @@ from workbench.checker.place_graph import (
 from workbench.checker.polynomials import ZERO
 from workbench.checker.reader import (
     CheckedTask,
-    Label,
     MemoryRule,
-    Rows,
+    PlainLabel,
+    PolicyRows,
     count,
     distribution,
     done_label,
-    entries,
     field,
+    read_entries,
     read_formula,
+    read_fraction,
     read_label,
     read_memory,
-    read_number,
     read_policy,
     read_task,
     seen_label,
@@ -48,7 +48,7 @@ from workbench.checker.spoiled import Spoiled
 LONGEST_TARGET = 60
 
 
-def _subject(certificate: dict[str, Any]) -> tuple[CheckedTask, MemoryRule, Rows]:
+def _subject(certificate: dict[str, Any]) -> tuple[CheckedTask, MemoryRule, PolicyRows]:
     """The task, the memory and the policy that a certificate is about."""
     task = read_task(field(certificate, "model", dict), read_formula)
     memory = read_memory(field(certificate, "memory"))
@@ -58,10 +58,12 @@ def _subject(certificate: dict[str, Any]) -> tuple[CheckedTask, MemoryRule, Rows
     return task, memory, rows
 
 
-def _table(listed: Any, task: CheckedTask, memory: MemoryRule) -> dict[tuple[Label, Label], Any]:
+def _table(
+    listed: Any, task: CheckedTask, memory: MemoryRule
+) -> dict[tuple[PlainLabel, PlainLabel], Any]:
     """q-values by (m, o) and (a, w)."""
     found = {}
-    for o, a, x in entries(listed, 3, "q"):
+    for o, a, x in read_entries(listed, 3, "q"):
         pair = seen_label(task, memory, read_label(o)), done_label(task, memory, read_label(a))
         if pair in found:
             raise Spoiled(f"q{pair} is given twice")
@@ -152,7 +154,7 @@ def check_falling_step(certificate: dict[str, Any]) -> str:
         if o in first:
             mean = sum((x * flow.after(place, a) for a, x in rows[o].items() if x), ZERO)
             rate += d * (flow.after(place, first[o]) - mean)
-    if rate != read_number(field(certificate, "rate")):
+    if rate != read_fraction(field(certificate, "rate")):
         raise Spoiled(f"the return changes at the rate {rate}, not {certificate['rate']}")
     if not rate < 0:
         raise Spoiled(f"the return does not fall: it changes at the rate {rate}")
@@ -168,11 +170,13 @@ def check_falling_step(certificate: dict[str, Any]) -> str:
 class _Targets:
     """Expected n-step targets of a policy that read the values q of the observations."""
 
-    def __init__(self, E: PlaceGraph, q: dict[tuple[Label, Label], Any], seen: set[Label]):
+    def __init__(
+        self, E: PlaceGraph, q: dict[tuple[PlainLabel, PlainLabel], Any], seen: set[PlainLabel]
+    ):
         self.E, self.q, self.seen = E, q, seen
-        self.known: dict[tuple[Place, int], Any] = {}
+        self.known: dict[tuple[MemoryPlace, int], Any] = {}
 
-    def value(self, place: Place, n: int) -> Any:
+    def value(self, place: MemoryPlace, n: int) -> Any:
         """What the next n rewards and then q promise at a place; None if that is not defined."""
         if (place, n) not in self.known:
             assert self.E.policy is not None
@@ -185,7 +189,7 @@ class _Targets:
             self.known[place, n] = total
         return self.known[place, n]
 
-    def after(self, place: Place, action: Label, n: int) -> Any:
+    def after(self, place: MemoryPlace, action: PlainLabel, n: int) -> Any:
         """The target of an action: its reward, then n - 1 more, then q."""
         total = self.E.R[place, action]
         for there, y in self.E.steps[place, action].items():
@@ -228,7 +232,7 @@ def check_value_bound(certificate: dict[str, Any]) -> str:
     """No policy is worth more than the mean at the start of a v that no action beats."""
     task = read_task(field(certificate, "model", dict))
     bound = bound_of_states(field(certificate, "v", list), task)
-    if bound != read_number(field(certificate, "bound")):
+    if bound != read_fraction(field(certificate, "bound")):
         raise Spoiled(f"the bound is {bound}, not {certificate['bound']}")
     return f"no policy of {task.name} is worth more than {bound}"
 
@@ -244,26 +248,34 @@ def check_same_sequences(certificate: dict[str, Any]) -> str:
     horizon = count(field(certificate, "horizon"), 1, 6)
     memory = field(certificate, "memory", dict)
     eta = distribution(
-        [(read_label(m), read_number(x)) for m, x in entries(field(memory, "eta"), 2, "eta")], "eta"
+        [
+            (read_label(m), read_fraction(x))
+            for m, x in read_entries(field(memory, "eta"), 2, "eta")
+        ],
+        "eta",
     )
     writes = [read_label(w) for w in field(memory, "W", list)]
-    Gamma: dict[Label, dict[Label, Fraction]] = {}
-    for m, w, o, a, r, o_next, row in entries(field(memory, "Gamma", list), 7, "Gamma"):
-        key = (*map(read_label, (m, w, o, a)), read_number(r), read_label(o_next))
+    Gamma: dict[PlainLabel, dict[PlainLabel, Fraction]] = {}
+    for m, w, o, a, r, o_next, row in read_entries(field(memory, "Gamma", list), 7, "Gamma"):
+        key = (*map(read_label, (m, w, o, a)), read_fraction(r), read_label(o_next))
         if key in Gamma:
             raise Spoiled(f"Gamma{key} is given twice")
-        pairs = [(read_label(n), read_number(x)) for n, x in entries(row, 2, "a row of Gamma")]
+        pairs = [
+            (read_label(n), read_fraction(x)) for n, x in read_entries(row, 2, "a row of Gamma")
+        ]
         Gamma[key] = distribution(pairs, f"Gamma(.|{key})")
-    rows: Rows = {}
-    for o, row in entries(field(certificate, "policy", list), 2, "the policy"):
-        pairs = [(read_label(a), read_number(x)) for a, x in entries(row, 2, "a row")]
+    rows: PolicyRows = {}
+    for o, row in read_entries(field(certificate, "policy", list), 2, "the policy"):
+        pairs = [(read_label(a), read_fraction(x)) for a, x in read_entries(row, 2, "a row")]
         if (seen := read_label(o)) in rows:
             raise Spoiled(f"the policy has two rows for {seen!r}")
         rows[seen] = distribution(pairs, f"the policy at {seen!r}")
     if any(a not in task.A or w not in writes for row in rows.values() for a, w in row):
         raise Spoiled("the policy takes actions that the task or the memory does not have")
 
-    def pair_step(place: Place, action: Label) -> list[tuple[tuple[Any, Place], Fraction]]:
+    def pair_step(
+        place: MemoryPlace, action: PlainLabel
+    ) -> list[tuple[tuple[Any, MemoryPlace], Fraction]]:
         (s, m, o), (a, w) = place, action
         found = []
         for (s_next, r), x in task.p[s, a].items():
@@ -274,12 +286,14 @@ def check_same_sequences(certificate: dict[str, Any]) -> str:
                     found.append(((r, (s_next, m_next, o_next)), x * y * z))
         return found
 
-    def compiled_step(state: Label, action: Label) -> list[tuple[tuple[Any, Any], Fraction]]:
+    def compiled_step(
+        state: PlainLabel, action: PlainLabel
+    ) -> list[tuple[tuple[Any, Any], Fraction]]:
         if (state, action) not in compiled.p:
             raise Spoiled(f"the compiled task has no action {action!r}")
         return [((r, after), x) for (after, r), x in compiled.p[state, action].items()]
 
-    def seen_in_compiled(state: Label) -> Label:
+    def seen_in_compiled(state: PlainLabel) -> PlainLabel:
         (o, *others) = compiled.omega[state]
         if others:
             raise Spoiled(f"the compiled state {state!r} is seen in two ways")
@@ -311,7 +325,7 @@ def check_same_sequences(certificate: dict[str, Any]) -> str:
 
 
 def _sequences(
-    start: dict[Any, Fraction], step: Any, seen: Any, ended: Any, rows: Rows, horizon: int
+    start: dict[Any, Fraction], step: Any, seen: Any, ended: Any, rows: PolicyRows, horizon: int
 ) -> dict[Any, Fraction]:
     """The probability of each o_0, a_0, r_0, o_1, ... up to a horizon or the end."""
 
