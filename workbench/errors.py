@@ -51,6 +51,10 @@ class NeverEnds(WorkbenchError):
     """gamma = 1 and a policy that may go on for ever: its return is not defined."""
 
 
+class NotWeighted(WorkbenchError):
+    """P(s|o) is not defined on an observation that the policy sees: it sees it infinitely often."""
+
+
 class NotExact(WorkbenchError):
     """Exact arithmetic was asked for where floats were given."""
 

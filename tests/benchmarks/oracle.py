@@ -21,8 +21,9 @@ import numpy as np
 
 from pomdps import gravity, recall4
 from workbench import POMDP, augment, evaluate, uniform
-from workbench.improvement.oracle import loop_for
-from workbench.model.policy import greedy_actions, tie_order
+from workbench.improvement.stream import loop_for
+from workbench.model.policy import tie_order
+from workbench.model.ties import greedy_actions
 
 STEP = 0.02
 SECONDS = 1.0
@@ -50,7 +51,7 @@ def compiled(E: POMDP) -> Callable[[int], None]:
     start = loop.pi
 
     def make(n: int) -> None:
-        loop.restore(start)
+        loop.restore(start, 0)
         loop.advance([STEP] * n)
 
     return make

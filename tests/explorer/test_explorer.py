@@ -33,7 +33,8 @@ from workbench.explorer.export import MEMORIES, export_entry, export_model, offe
 from workbench.explorer.html_page import SCRIPTS, explorer_page, part, styles
 from workbench.figures import memory_style
 from workbench.improvement.improve import iterates
-from workbench.model.policy import greedy_actions, tie_order
+from workbench.model.policy import tie_order
+from workbench.model.ties import greedy_actions
 from workbench.text import show
 
 py_mini_racer = pytest.importorskip(

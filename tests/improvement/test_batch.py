@@ -79,20 +79,14 @@ def test_stuck_is_below_the_best_value_and_chattering_around_the_best_point_is_n
     st.sampled_from(["last", "first"]),
 )
 def test_the_batch_ends_as_improve_does(rewards, memory, step, ties):
-    slow = ending(rewards.tolist(), memory, step, ties)
+    exact = np.vectorize(Fraction, otypes=[object])(rewards).tolist()
+    slow = ending(exact, memory, step, ties)
     fast = stuck([rewards], memory, step, ties)
-    if fast.ended.item() == "fixed" and slow.value != fast.value.item():
-        # actions that tie at the limit come closer than 1e-10 on the way, where `improve` counts
-        # them as equal: ask the proof
-        exact_table = np.vectorize(Fraction, otypes=[object])(rewards).tolist()
-        proof = certify(
-            sequence_task(exact_table), memory, Fraction(str(step)), ties, checked_iterates=1
-        )
-        assert (proof["status"], float(Fraction(proof["value"]))) == ("proved", fast.value.item())
-        return
+    if fast.unsure.item() or slow.unsure:
+        return  # numbers came closer than floats can tell without being equal
     assert fast.ended.item() == slow.ended
-    exact = 1e-9 if slow.ended == "fixed" else 1e-6 + 0.2 * slow.amplitude
-    assert fast.value.item() == pytest.approx(slow.value, abs=exact)
+    near = 1e-9 if slow.ended == "fixed" else 1e-6 + 0.2 * slow.amplitude
+    assert fast.value.item() == pytest.approx(slow.value, abs=near)
     assert fast.amplitude.item() == pytest.approx(slow.amplitude, abs=1e-6 + 0.2 * slow.amplitude)
 
 
@@ -114,11 +108,9 @@ def test_tasks_do_not_depend_on_their_neighbours_or_on_the_number_of_threads():
 
 @given(reward_tables(), st.sampled_from(["B1", "OA1", "K1"]), st.sampled_from([0.5, 2.0, 4.0]))
 def test_scaling_the_rewards_scales_the_outcome(rewards, memory, factor):
-    """Powers of two, so that no comparison is rounded differently; away from tiny rewards, where
-    1e-10 means something."""
+    """Powers of two, so that nothing is rounded differently."""
     plain, scaled = stuck([rewards], memory), stuck([rewards * factor], memory)
-    if plain.ended.item() == "fixed" and np.abs(rewards[rewards != 0]).min(initial=1) > 0.1:
-        assert scaled.value.item() == plain.value.item() * factor
+    assert scaled.value.item() == plain.value.item() * factor
 
 
 @pytest.mark.parametrize(("length", "actions"), [(2, 2), (2, 3), (3, 2), (3, 3)])
@@ -161,7 +153,7 @@ def test_best_values_are_no_worse_than_those_of_the_workbench_and_no_more_than_t
     ],
 )
 def test_where_greedy_first_leaves(coefficients, strict, z):
-    assert kernels.last_violation(*coefficients, strict) == z
+    assert kernels.last_violation(*coefficients, strict, 0.0) == z
 
 
 @given(st.lists(st.integers(-6, 6).map(float), min_size=4, max_size=4), st.booleans())
@@ -169,7 +161,7 @@ def test_where_greedy_first_leaves_along_a_cubic(coefficients, strict):
     """Against the roots that numpy finds, for polynomials that are positive far out."""
     c0, c1, c2, c3 = coefficients
     c3 = abs(c3) + 1
-    z = kernels.last_violation_of_cubic(c0, c1, c2, c3, strict)
+    z = kernels.last_violation_of_cubic(c0, c1, c2, c3, strict, 0.0)
     f = np.polynomial.Polynomial([c0, c1, c2, c3])
     beyond = z + np.geomspace(1e-3, 1e3, 200) * max(z, 1)
     assert (f(beyond) > -1e-9).all()
@@ -189,21 +181,23 @@ def test_the_way_that_is_left_agrees_with_looking_at_it(length):
     rng = np.random.default_rng(11)
     shape = structure(length, 2, "B1")
     room, greedy = shape.room(), np.empty(shape.shape[0], dtype=np.int64)
+    none, is_open = np.full(len(greedy), -1), np.empty(len(greedy), dtype=np.uint8)
     changes = 0
     for _ in range(60):
         r = rng.normal(size=2**length)
         pi = rng.dirichlet(np.ones(shape.shape[1]), shape.shape[0])
         kernels.evaluate_sequence(shape.tables, r, pi, room)
-        kernels.choose_greedy(room.q, room.weight, 1e-10, greedy)
+        kernels.choose_greedy(room.q, room.weight, 1e-14, shape.alike, none, greedy, is_open)
         tau = greedy.copy()
-        x = kernels.leaves(shape.tables, r, pi, tau, 1e-10, shape.forms())
+        ask = shape.ask(0.1, 10)
+        x = kernels.leaves(shape.tables, r, pi, tau, 1e-14, shape.alike, shape.forms(), ask)
         grid = np.linspace(1, 0, 2_001)[1:-1]
         first = 0.0
         for share in grid:
             there = pi.copy()
             kernels.mix(there, tau, share)
             kernels.evaluate_sequence(shape.tables, r, there, room)
-            kernels.choose_greedy(room.q, room.weight, 1e-10, greedy)
+            kernels.choose_greedy(room.q, room.weight, 1e-14, shape.alike, none, greedy, is_open)
             if not np.array_equal(greedy, tau):
                 first = share
                 break

@@ -11,7 +11,8 @@ from strategies import families, policies, pomdps
 from pomdps import gravity, recall, recall4
 from workbench import Policy, augment, evaluate, uniform
 from workbench.errors import PolicyError, UnknownLabel, WorkbenchError, WrongType
-from workbench.model.policy import greedy_actions, tie_order
+from workbench.model.policy import tie_order
+from workbench.model.ties import greedy_actions
 
 F = Fraction
 
@@ -76,8 +77,8 @@ def test_the_higher_write_wins_ties_then_the_lower_action():
 
 def test_near_ties_of_floats_are_ties_and_exact_ones_are_not():
     order = np.array([1, 0])
-    assert greedy_actions(np.array([[1.0 + 1e-13, 1.0]]), order).tolist() == [1]
-    assert greedy_actions(np.array([[1.0 + 1e-6, 1.0]]), order).tolist() == [0]
+    assert greedy_actions(np.array([[1.0 + 1e-13, 1.0]]), order, 1e-13).tolist() == [1]
+    assert greedy_actions(np.array([[1.0 + 1e-13, 1.0]]), order).tolist() == [0]
     third = np.array([[F(1, 3) + F(1, 10**30), F(1, 3)]], dtype=object)
     assert greedy_actions(third, order).tolist() == [0]
 

@@ -27,8 +27,9 @@ from workbench.checker.recheck import recheck
 from workbench.checker.spoiled import Spoiled
 from workbench.evaluation.fields import RATIONALS
 from workbench.improvement.improve import decreasing, iterates
-from workbench.model.policy import greedy_actions, tie_order
+from workbench.model.policy import tie_order
 from workbench.model.step_limit import with_step_limit
+from workbench.model.ties import greedy_actions
 
 F = Fraction
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from workbench import POMDP, augment, improve, uniform
 from workbench.improvement.batch import sequence_task
+from workbench.improvement.decision import EQUAL
 
 
 @dataclass(frozen=True)
@@ -20,6 +21,7 @@ class Ending:
     value: float
     ended: str
     amplitude: float
+    unsure: bool
 
 
 def ending(
@@ -28,7 +30,8 @@ def ending(
     """`improve` on the product, as a person would call it."""
     E = augment(sequence_task(rewards), memory)
     run = improve(E, uniform(E), step=step, ties=ties, budget=budget)
-    return Ending(float(run.value), run.ended, run.amplitude)
+    unsure = any(tie.how != EQUAL for tie in run.ties)
+    return Ending(float(run.mean), run.ended, run.amplitude, unsure)
 
 
 def encodable_sequences(E: POMDP, length: int) -> set[tuple[int, ...]]:

@@ -34,11 +34,12 @@ from workbench.certificates.loop import (
 )
 from workbench.evaluation.fields import RATIONALS
 from workbench.improvement.loop_kernels import smallest_period
-from workbench.improvement.oracle import Oracle, loop_for, mixed
+from workbench.improvement.oracle import exact_value
+from workbench.improvement.stream import loop_for, mixed
 from workbench.model.json import model_json
 from workbench.model.memories import Family
-from workbench.model.numbers import Number
-from workbench.model.policy import greedy_actions, tie_order, uniform
+from workbench.model.numbers import Number, Numbers
+from workbench.model.policy import Policy, tie_order, uniform
 from workbench.model.pomdp import POMDP
 from workbench.progress import Waiting
 
@@ -79,12 +80,14 @@ def certify_cycle(
         return None
     start, period = where
     with Waiting(f"limit cycle of {E.name}") as waiting:
-        oracle, keep = Oracle(E, "visits", RATIONALS), 1 - RATIONALS.one(size)
-        policies, greedy = [RATIONALS.enter(uniform(E).prob).copy()], list[Actions]()
+        keep = 1 - RATIONALS.one(size)
+        loop = loop_for(E, uniform(E), ties, "visits", exact=True)
+        policies, greedy = list[Table](), list[Actions]()
         last = start + _ATTEMPTS * period
         while len(greedy) < last:
-            greedy.append(greedy_actions(oracle.look(policies[-1])[1], order))
-            policies.append(mixed(policies[-1], greedy[-1], keep))
+            policies.append(loop.pi)
+            loop.advance([size])
+            greedy.append(loop.greedy)
             waiting.report(len(greedy) / last, f"{len(greedy)} iterates")
         for begin in range(start, last - period + 1, period):
             found = _cycle(E, policies, greedy, begin, period, keep, order)
@@ -92,7 +95,7 @@ def certify_cycle(
                 break
         else:
             return None
-    values = [RATIONALS.back(oracle.look(pi)[0]) for pi in found]
+    values = [exact_value(E, Policy(E, Numbers.of(RATIONALS.leave(pi)))) for pi in found]
     highest = math.ceil(max(values) * _DENOMINATOR)
     certificate = {
         "kind": "oracle-cycle",
@@ -117,7 +120,8 @@ def _begins(E: POMDP, step: Fraction, ties: str) -> tuple[int, int] | None:
     _, marks = loop_for(E, uniform(E), ties, "visits", exact=False).advance(
         [float(step)] * LOOKED_AT
     )
-    period = int(smallest_period(marks[LOOKED_AT // 2 :]))
+    room = np.empty(LOOKED_AT + 1, dtype=np.int64)
+    period = int(smallest_period(marks[LOOKED_AT // 2 :], room))
     start = LOOKED_AT - period
     while start > 0 and marks[start - 1] == marks[start - 1 + period]:
         start -= 1

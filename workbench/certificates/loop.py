@@ -35,13 +35,16 @@ from workbench.errors import NotExact, TooLarge, WorkbenchError, WrongType
 from workbench.evaluation.evaluate import evaluate
 from workbench.evaluation.fields import FLOATS, RATIONALS, RationalFunctions
 from workbench.improvement.ending import completed
-from workbench.improvement.oracle import Oracle, exact_value, has_finite_horizon, mixed
+from workbench.improvement.horizon import has_finite_horizon
+from workbench.improvement.oracle import Oracle, exact_value
+from workbench.improvement.stream import loop_for, mixed
 from workbench.model.augment import augment
 from workbench.model.json import encode, model_json, policy_json
 from workbench.model.memories import Family
 from workbench.model.numbers import Number, Numbers, number
-from workbench.model.policy import TIES, Policy, greedy_actions, tie_order, uniform
+from workbench.model.policy import TIES, Policy, tie_order, uniform
 from workbench.model.pomdp import POMDP
+from workbench.model.ties import greedy_actions
 from workbench.optima.best_history import best_history
 from workbench.optima.best_informed import best_informed
 from workbench.optima.best_memoryless import best_memoryless
@@ -116,11 +119,7 @@ def certify(
             return base | _checked_below(E, P, step, ties, checked_iterates, waiting)
     greedy = phases[-1].greedy
     limit = completed(E, greedy, Policy(E, Numbers.of(RATIONALS.leave(pi))))
-    value = (
-        exact_value(E, np.maximum(greedy, 0))
-        if (greedy >= 0).all()
-        else evaluate(E, limit, exact=True).value
-    )
+    value = exact_value(E, limit)
     found = {
         "phases": [[phase.steps, choices(E, phase.greedy)] for phase in phases],
         "status": "proved",
@@ -213,7 +212,7 @@ def differences(
     table = np.empty(pi.shape, dtype=object)
     for o, a in np.ndindex(pi.shape):
         table[o, a] = x * (pi[o, a] - goal[o, a]) + goal[o, a]
-    _, q = Oracle(E, "visits", field).look(table)
+    q = Oracle(E, "visits", field).look(table).q
     rank = np.empty_like(order)
     rank[order] = np.arange(len(order))
     found: dict[tuple[str, bool], tuple[Any, bool]] = {}
@@ -338,13 +337,11 @@ def _checked_below(
     E: POMDP, P: POMDP, step: Fraction, ties: str, iterates: int, waiting: Waiting
 ) -> dict[str, Any]:
     """The loop's first iterates, none of which is worth as much as a better policy."""
-    order, keep = tie_order(E.A, ties), 1 - RATIONALS.one(step)
-    oracle, pi = Oracle(E, "visits", RATIONALS), RATIONALS.enter(uniform(E).prob).copy()
+    loop = loop_for(E, uniform(E), ties, "visits", exact=True)
     highest = None
     for n in range(iterates):
-        value, q = oracle.look(pi)
+        (value,), _ = loop.advance([step])
         highest = value if highest is None or value > highest else highest
-        pi = mixed(pi, greedy_actions(q, order), keep)
         waiting.report(n / iterates, f"{n} iterates")
     bound = Fraction(math.ceil(RATIONALS.back(highest) * _DENOMINATOR), _DENOMINATOR)
     found = {"status": "checked", "iterates": iterates, "highest": str(bound)}

@@ -51,7 +51,9 @@ def compare_command(
         shown.add_column(heading, justify="right")
     with console.status(f"best history-based value of {P.name}"):
         best = ceiling(P)
+    weights: list[str] = []
     for row in rows(P, memory or ["none", "K1", "B1", "O1", "OA1"], step=step):
+        weights += [row.oracle.weights] if row.oracle is not None else []
         shown.add_row(
             row.memory,
             f"{len(row.P.S):,}",
@@ -68,7 +70,9 @@ def compare_command(
     console.print(
         "best det.: the best value of a deterministic memoryless policy with this memory (<= where "
         "only a bound is known; stochastic ones may be worth more). oracle loop: where "
-        f"it ends from uniform with step {step} (~ if it goes on moving there). shortcuts: strict "
+        f"it ends from uniform with step {step}, P(s|o) by "
+        f"{' or '.join(dict.fromkeys(weights)) or 'visits'} (~ if it goes on moving there). "
+        "shortcuts: strict "
         "+ weak, over the optimal "
         "policies. ?: not decided within the limits.",
         highlight=False,

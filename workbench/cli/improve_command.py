@@ -35,8 +35,12 @@ def improve_command(
         str, typer.Option(help="Which write greedy prefers among equals: last or first.")
     ] = "last",
     weights: Annotated[
-        str, typer.Option(help="How P(s|o) counts visits: visits, discounted or stationary.")
-    ] = "visits",
+        str | None,
+        typer.Option(
+            help="How P(s|o) counts visits: visits, discounted or stationary.",
+            show_default="visits, where every episode ends",
+        ),
+    ] = None,
     budget: Annotated[int, typer.Option(help="The most iterates for each memory.")] = 20_000,
 ) -> None:
     """Improve the uniform policy by small steps towards the greedy one, with exact q-values.
@@ -46,7 +50,7 @@ def improve_command(
     from rich.console import Console
 
     from workbench.cli.task_name import find_task
-    from workbench.improvement.improve import decreasing
+    from workbench.improvement.improve import decreasing, weights_for
     from workbench.improvement.improve import improve as run_loop
     from workbench.model.augment import augment
     from workbench.model.memories import attach
@@ -58,12 +62,14 @@ def improve_command(
     runs: dict[str, Improvement] = {}
     for name, m in attached.items():
         E = augment(P, m)
-        runs[name] = run_loop(E, uniform(E), steps, ties=ties, weights=weights, budget=budget)
+        chosen = weights or weights_for(E, uniform(E))
+        runs[name] = run_loop(E, uniform(E), steps, ties=ties, weights=chosen, budget=budget)
         if runs[name].ended == "interrupted":
             break
     size = f"{step:g}, decreasing" if decrease else f"{step:g}"
     console = Console()
-    console.print(_table(P.name, runs, f"Step {size}, ties {ties}, P(s|o) by {weights}."))
+    used = " or ".join(dict.fromkeys(run.weights for run in runs.values()))
+    console.print(_table(P.name, runs, f"Step {size}, ties {ties}, P(s|o) by {used}."))
     for name, run in runs.items():
         for line in _remarks(run):
             console.print(f"{name}: {line}", markup=False)
@@ -80,7 +86,7 @@ def _table(task: str, runs: dict[str, Improvement], caption: str) -> Table:
         table.add_column(column, justify="right")
     table.add_column("ended")
     for name, run in runs.items():
-        value = brief(run.value if run.limit_value is None else run.limit_value)
+        value = brief(run.mean if run.limit_value is None else run.limit_value)
         how = f"limit cycle of {run.period:,}" if run.period else run.ended
         if run.ended != "fixed":
             value += f" ± {run.amplitude / 2:.1g}"
@@ -94,7 +100,7 @@ def _remarks(run: Improvement) -> list[str]:
 
     found = []
     if run.limit is not None:
-        reached = evaluate(run.P, run.limit).reached.raw.nonzero()[0].tolist()
+        reached = evaluate(run.P, run.limit, weights=run.weights).reached.raw.nonzero()[0].tolist()
         if len(reached) <= _MOST_ROWS_TOLD:
             actions = run.limit.actions
             found.append(

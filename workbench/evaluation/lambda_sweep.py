@@ -15,10 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.errors import WorkbenchError
+from workbench.evaluation.shortcuts import td_error
 from workbench.evaluation.td import td_values
-from workbench.model.policy import NEAR, Policy, greedy_actions, tie_order
+from workbench.model.policy import Policy, tie_order
 from workbench.model.pomdp import POMDP
 from workbench.model.space import Label
+from workbench.model.ties import greedy_actions, sign_of_difference
 
 _HALVINGS = 30
 
@@ -91,7 +93,8 @@ def sweep_lambda(
         o = [label for label, reached in zip(P.O, tables[0].reached.raw, strict=True) if reached]
     rows = [P.O.index(label) for label in o]
     q = np.array([table.q.raw[rows] for table in tables])
-    chosen = _greedy(q, tie_order(P.A, ties))
+    errors = [td_error(table) for table in tables]
+    chosen = _greedy(q, tie_order(P.A, ties), errors)
 
     def values(x: float, row: int) -> NDArray[np.float64]:
         found: NDArray[np.float64] = td_values(P, pi, lam=x, weights=weights).q.raw[row]
@@ -102,8 +105,8 @@ def sweep_lambda(
         for i in np.flatnonzero(np.diff(chosen[:, place])).tolist():
             before, after = int(chosen[i, place]), int(chosen[i + 1, place])
             low, high = float(lam[i]), float(lam[i + 1])
-            if (low == 0 and _tied(q[i, place], before, after)) or (
-                high == 1 and _tied(q[-1, place], before, after)
+            if (low == 0 and _tied(q[i, place], before, after, errors[i])) or (
+                high == 1 and _tied(q[-1, place], before, after, errors[-1])
             ):
                 continue  # they meet at the end of the range and do not cross
             for _ in range(_HALVINGS):
@@ -124,12 +127,16 @@ def sweep_lambda(
     )
 
 
-def _greedy(q: NDArray[np.float64], order: NDArray[np.int64]) -> NDArray[np.int64]:
+def _greedy(
+    q: NDArray[np.float64], order: NDArray[np.int64], errors: Sequence[float]
+) -> NDArray[np.int64]:
     """`chosen[i, o]`, greedy among the actions that are defined at every lambda; -1 where there are
     none."""
     always = np.where(np.isnan(q).any(axis=0, keepdims=True), np.nan, q)
-    return np.array([greedy_actions(table, order) for table in always])
+    return np.array(
+        [greedy_actions(table, order, error) for table, error in zip(always, errors, strict=True)]
+    )
 
 
-def _tied(q: NDArray[np.float64], one: int, other: int) -> bool:
-    return abs(float(q[one] - q[other])) <= NEAR * max(1.0, abs(float(q[one])))
+def _tied(q: NDArray[np.float64], one: int, other: int, error: float) -> bool:
+    return not sign_of_difference(float(q[one]), float(q[other]), 2 * error)

@@ -9,6 +9,9 @@ A shortcut of pi is a pair (o, a), a not in the support of pi(.|o), with
 Greedy on TD values leaves pi for a strict one and may leave it for a weak one; greedy on the true
 values does neither. An action that is as good as pi's own and looks so too is no shortcut. Only
 pairs whose two values are both defined count.
+
+Floats are compared by bounds on their errors. What these leave open is decided in rationals, where
+model and policy are exact and not too large; otherwise it counts as equal.
 """
 
 from __future__ import annotations
@@ -20,15 +23,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.errors import WorkbenchError, WrongType
-from workbench.evaluation.td import td_values
+from workbench.evaluation.evaluate import evaluate
+from workbench.evaluation.td import TDValues, td_values
 from workbench.model.numbers import Number
-from workbench.model.policy import NEAR, Policy
+from workbench.model.policy import Policy
 from workbench.model.pomdp import POMDP
 from workbench.model.space import Label
+from workbench.model.ties import sign_of_difference
 from workbench.text import show, shown
 
 MOST_POLICIES = 10_000
 """`count_shortcuts` looks at no more optimal policies than this, unless told otherwise."""
+
+MOST_STATES_TO_DECIDE = 400
+"""Pairs that floats leave open are decided in rationals up to so many states."""
 
 Actions = NDArray[np.int64]
 
@@ -62,7 +70,7 @@ def shortcuts(P: POMDP, pi: Policy, exact: bool = False, weights: str = "visits"
     ----------
     P : the POMDP, as a rule an augmented one.
     pi : a policy for it.
-    exact : rationals; otherwise floats that are close to one another count as equal.
+    exact : rationals; otherwise the values are floats, compared as the module's text says.
     weights : which P_pi(s|o), as for `evaluate`.
 
     >>> from fractions import Fraction
@@ -86,13 +94,58 @@ def shortcuts(P: POMDP, pi: Policy, exact: bool = False, weights: str = "visits"
             "weigh by discounted or stationary visits"
         )
     taken = pi.prob.floats > 0
+    errors = td_error(true), td_error(td)
+    can_decide = not exact and P.is_exact and pi.is_exact and len(P.S) <= MOST_STATES_TO_DECIDE
+    rational: tuple[TDValues, ...] = ()
     found = []
     for i, j in np.argwhere(~taken & true.reached.raw[:, None]).tolist():
         o, a = P.O[i], P.A[j]
         values = true.q[o, a], td.q[o, a], true.v[o], td.v[o]
-        if all(is_defined(x) for x in values) and (kind := kind_of(*values)):
+        if not all(is_defined(x) for x in values):
+            continue
+        compared, off = values, errors
+        if can_decide and is_open(*values, *errors):
+            if not rational:
+                rational = tuple(
+                    td_values(P, pi, lam=lam, exact=True, weights=weights) for lam in (1, 0)
+                )
+            compared = (
+                rational[0].q[o, a],
+                rational[1].q[o, a],
+                rational[0].v[o],
+                rational[1].v[o],
+            )
+            off = 0.0, 0.0
+        if kind := kind_of(*compared, *off):
             found.append(Shortcut(o, a, *values, kind, words_of(P, o, a)))
     return found
+
+
+def td_error(found: TDValues) -> float:
+    """A bound on the error of every number of q and v; 0 in exact arithmetic.
+
+    Solving adds `found.error`. Weights that are off by a share e, and sums of n terms, change each
+    row of the system by 2 e + n u of the largest value, and that again at every step: 1/(1 - gamma)
+    times, or as often as an episode has steps.
+    """
+    if found.q.raw.dtype == object:
+        return 0.0
+    P = found.P
+    size = float(np.nanmax(np.abs(found.q.raw), initial=0.0))
+    seen = evaluate(P, found.pi, weights=found.weights)
+    share = float(np.max(seen.visits_error.raw, initial=0.0))
+    visits = seen.visits.raw[np.isfinite(seen.visits.raw)]
+    steps = 1 / (1 - float(P.gamma)) if P.gamma != 1 else float(max(1.0, visits.sum()))
+    rounding = 2.0**-53 * (len(P.S) + len(P.A))
+    return 2 * found.error + 4 * steps * size * (share + rounding)
+
+
+def is_open(q: Number, td: Number, v: Number, v_td: Number, error: float, td_error: float) -> bool:
+    """Whether errors of single numbers leave open which of two is larger."""
+    return (
+        sign_of_difference(td, v_td, 2 * td_error) is None
+        or sign_of_difference(q, v, 2 * error) is None
+    )
 
 
 def words_of(P: POMDP, o: Label, a: Label) -> str:
@@ -114,18 +167,14 @@ def is_defined(x: Number) -> bool:
     return x is not None and x == x
 
 
-def sign_of_difference(x: Number, y: Number) -> int:
-    """The sign of x - y, 0 for floats that are close."""
-    if isinstance(x, float) or isinstance(y, float):
-        near = NEAR * max(1.0, abs(x), abs(y))
-        return 0 if abs(x - y) <= near else (1 if x > y else -1)
-    return int(x > y) - int(x < y)
-
-
-def kind_of(q: Number, td: Number, v: Number, v_td: Number) -> str:
+def kind_of(
+    q: Number, td: Number, v: Number, v_td: Number, error: float = 0.0, td_error: float = 0.0
+) -> str:
     """ "strict", "weak", or "" for none: an action worth q that TD takes to be worth td, where the
-    policy is worth v and v_td."""
-    looks, is_truly = sign_of_difference(td, v_td), sign_of_difference(q, v)
+    policy is worth v and v_td, the numbers being off by so much at most; what that leaves open
+    counts as equal."""
+    looks = sign_of_difference(td, v_td, 2 * td_error) or 0
+    is_truly = sign_of_difference(q, v, 2 * error) or 0
     if looks > 0 and is_truly <= 0:
         return "strict"
     return "weak" if looks == 0 and is_truly < 0 else ""

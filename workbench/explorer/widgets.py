@@ -13,6 +13,7 @@ import base64
 import io
 from collections.abc import Callable, Hashable
 from fractions import Fraction
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from workbench import memories
@@ -21,7 +22,7 @@ from workbench.evaluation.shortcuts import Shortcut, kind_of, words_of
 from workbench.evaluation.td import TDValues, td_values
 from workbench.evaluation.transition_diagram import transition_diagram
 from workbench.extras import need
-from workbench.improvement.improve import Improvement, improve
+from workbench.improvement.improve import Improvement, improve, iterates
 from workbench.model.augment import augment
 from workbench.model.memories import Family, Memory, attach
 from workbench.model.policy import Policy, uniform
@@ -155,7 +156,7 @@ def oracle_explorer(P: POMDP, family: str = "B", k: int = 1) -> Explorer:
         step = controls["step"].value
         run = improve(E, uniform(E), step=step, budget=_BUDGET)
         n = min(controls["iterate"].value, run.iterates - 1)
-        pi = improve(E, uniform(E), step=step, budget=n).pi if n else uniform(E)
+        pi = next(islice(iterates(E, uniform(E), step=step), n, None)).pi
         text = (
             f"<p>{escape_html(repr(run))}</p><p>value at iterate {n}: "
             f"<b>{shown(run.values[n])}</b></p>"

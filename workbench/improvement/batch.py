@@ -28,17 +28,22 @@ from fractions import Fraction
 from functools import cached_property, lru_cache
 from typing import Any
 
+import flint
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from workbench.errors import WorkbenchError, WrongType
 from workbench.executors.executor import make_executor
 from workbench.improvement import batch_kernels as kernels
+from workbench.improvement.ending import FIRST_LOOK_FOR_CYCLES, WINDOW, settling_time
+from workbench.improvement.horizon import same_actions
 from workbench.improvement.improve import BUDGET
+from workbench.improvement.oracle import UNIT
+from workbench.improvement.residue_kernels import BatchAsk, BatchPlan
 from workbench.model.augment import augment
 from workbench.model.memories import Family, Memory
-from workbench.model.numbers import Number
-from workbench.model.policy import NEAR, TIES, tie_order
+from workbench.model.numbers import Number, read_decimal
+from workbench.model.policy import TIES, tie_order
 from workbench.model.pomdp import POMDP
 from workbench.progress import Waiting
 
@@ -46,14 +51,17 @@ ENDINGS = ("fixed", "limit cycle", "budget")
 
 LENGTHS = (2, 3, 4)
 
-_WINDOW, _FIRST_LOOK_FOR_CYCLES, _SETTLED = 1_000, 64, 1e-8
-"""As in `loop_endings`: limit cycles are looked for, and runs without an end described, in the same
-way."""
+_PRIMES = (2_147_483_647, 2_147_483_629)
+"""The two largest primes below 2^31."""
 
 _CHUNK = 2_000
 """Tasks handed to a core at a time."""
 
 _ASCENTS, _ASCENT_STEPS = 8, 1_000
+
+_ASCENT_TOLERANCE = 1e-8
+"""What an ascent may add to a value without being better than it, as a share of the largest
+reward."""
 
 _CHATTER = 4.0
 """Chattering around a stationary point costs at most about so many times step^2 times the range of
@@ -101,6 +109,7 @@ class Structure:
     ----------
     tables : the arrays of `batch_kernels`; shape : rows and columns of a policy; states : how many
         are not terminal.
+    alike : `alike[m, j]`, columns of a policy with the same entry do the same.
     encodable : for each sequence, in the order of the flat table of rewards, whether a
         deterministic policy makes it.
     """
@@ -112,6 +121,7 @@ class Structure:
     tables: kernels.SequenceTables
     shape: tuple[int, int]
     states: int
+    alike: NDArray[np.int64]
 
     @cached_property
     def encodable(self) -> NDArray[np.bool_]:
@@ -141,6 +151,51 @@ class Structure:
             weight=np.empty(rows),
             marginal=np.empty((rows, self.actions)),
             last=np.empty((rows, self.actions)),
+        )
+
+    def plan(self, step: float, budget: int) -> BatchPlan:
+        """What the loops of a batch have in common; error bounds as in `horizon`."""
+        after, L = self.tables.after, self.length
+        final = int(self.tables.layer[-2])
+        into = np.bincount(after[:final].ravel(), minlength=1).max(initial=0)
+        behind = np.bincount(self.tables.row).max(initial=0)
+        sums = int(into) + int(behind) + self.shape[1]
+        return BatchPlan(
+            step=step,
+            budget=budget,
+            window=min(WINDOW, max(1, budget // 2)),
+            first_look=FIRST_LOOK_FOR_CYCLES,
+            settle=settling_time(step),
+            error=(2 * L * (sums + 8) + 2 * sums) * UNIT,
+            growth=6 * L * UNIT,
+            alike=self.alike,
+        )
+
+    def ask(self, step: float, budget: int) -> BatchAsk:
+        """Room to decide what floats leave open."""
+        (rows, columns), L, two = self.shape, self.length, len(_PRIMES)
+        keep = 1 - read_decimal(step)
+        return BatchAsk(
+            primes=np.array(_PRIMES),
+            keep=np.array([_residue(keep, p) for p in _PRIMES]),
+            share=np.array([_residue(Fraction(1, columns), p) for p in _PRIMES]),
+            inverse=np.array([_interpolation(L, p) for p in _PRIMES]),
+            turns=np.zeros(1, dtype=np.int64),
+            turn_n=np.empty(budget + 1, dtype=np.int64),
+            turn_greedy=np.empty((budget + 1, rows), dtype=np.int16),
+            synced=np.zeros(1, dtype=np.int64),
+            now=np.zeros(1, dtype=np.int64),
+            alike=self.alike.copy(),
+            lasting=np.zeros(1, dtype=np.uint64),
+            open=np.zeros(rows, dtype=np.uint8),
+            unsure=np.zeros(1, dtype=np.uint8),
+            pi=np.empty((two, rows, columns), dtype=np.int64),
+            point=np.empty((two, rows, columns), dtype=np.int64),
+            rewards=np.empty((two, self.actions**L), dtype=np.int64),
+            d=np.empty(self.states, dtype=np.int64),
+            v=np.empty(self.states, dtype=np.int64),
+            q=np.empty((two, rows, columns), dtype=np.int64),
+            coefficients=np.empty((two, rows, columns, L), dtype=np.int64),
         )
 
     def forms(self) -> kernels.Forms:
@@ -216,7 +271,31 @@ def _walked(length: int, actions: int, memory: Memory | str, ties: str) -> Struc
         actions=actions,
     )
     name = memory.name if isinstance(memory, Memory) else memory
-    return Structure(length, actions, name, ties, tables, (len(rows), len(E.A)), len(states))
+    return Structure(
+        length=length,
+        actions=actions,
+        memory=name,
+        ties=ties,
+        tables=tables,
+        shape=(len(rows), len(E.A)),
+        states=len(states),
+        alike=np.ascontiguousarray(same_actions(E)[rows][:, order]),
+    )
+
+
+def _residue(x: Fraction, p: int) -> int:
+    return x.numerator * pow(x.denominator, -1, p) % p
+
+
+def _interpolation(L: int, p: int) -> list[list[int]]:
+    """`inverse[i][h]`: c_i from the values of sum_i c_i x^i (1-x)^(L-1-i) at x = h, modulo p."""
+    places = flint.fmpq_mat(
+        [[h**i * (1 - h) ** (L - 1 - i) for i in range(L)] for h in range(L)]
+    ).inv()
+    return [
+        [_residue(Fraction(int(x.p), int(x.q)), p) for x in (places[i, h] for h in range(L))]
+        for i in range(L)
+    ]
 
 
 # ---------------------------------------------------------------------- the batch
@@ -237,7 +316,9 @@ class BatchResult:
         without such a limit.
     iterates : how many there were until the end was sure; amplitude : the range of the value over a
         limit cycle, or over the last iterates when the budget ran out.
-    scale, spread : the size of the largest reward (at least 1), and the range of the rewards.
+    unsure : whether q-values came closer than floats can tell without being equal; then what was
+        greedy before stayed so.
+    scale, spread : the size of the largest reward, and the range of the rewards.
     """
 
     memory: str
@@ -249,6 +330,7 @@ class BatchResult:
     best_is_exact: NDArray[np.bool_]
     sequence: NDArray[np.int64]
     iterates: NDArray[np.int64]
+    unsure: NDArray[np.bool_]
     amplitude: NDArray[np.float64]
     scale: NDArray[np.float64]
     spread: NDArray[np.float64]
@@ -263,10 +345,15 @@ class BatchResult:
 
     @property
     def stuck(self) -> NDArray[np.bool_]:
-        """Whether it ended below the best value, by more than floats and chattering around the best
-        point explain."""
+        """Whether it ended below the best value, by more than chattering around the best point, or
+        an ascent that has not quite arrived, explains.
+
+        A limit is worth one of the rewards, and so is a best value that is exact: these are
+        compared as they are.
+        """
         chatter = np.where(self.ended == "fixed", 0.0, _CHATTER * self.step**2 * self.spread)
-        return np.asarray(self.gap > 1e-8 * self.scale + chatter)
+        unsure = np.where(self.best_is_exact, 0.0, _ASCENT_TOLERANCE * self.scale)
+        return np.asarray(self.gap > unsure + chatter)
 
     def __repr__(self) -> str:
         share = f"{self.stuck.sum():,} of {len(self):,} stuck"
@@ -304,24 +391,18 @@ def stuck(
         raise WorkbenchError(f"budget is a number of iterates, at least 2, not {budget!r}")
     shape = structure(table.ndim - 1, table.shape[1], memory, ties)
     flat = np.ascontiguousarray(table.reshape(len(table), math.prod(table.shape[1:])))
-    found, how = np.empty((len(flat), 2)), np.empty((len(flat), 3), dtype=np.int64)
-    window = min(_WINDOW, max(1, budget // 2))
-    settle = math.ceil(math.log(_SETTLED) / math.log1p(-step))
+    found, how = np.empty((len(flat), 2)), np.empty((len(flat), 4), dtype=np.int64)
+    plan = shape.plan(step, budget)
 
     def some(part: slice) -> None:
-        rows = shape.shape[0]
         kernels.run_many(
             shape.tables,
             flat[part],
-            step,
-            NEAR,
-            budget,
-            window,
-            _FIRST_LOOK_FOR_CYCLES,
-            settle,
+            plan,
             shape.room(),
             shape.forms(),
-            np.empty(rows, dtype=np.int64),
+            shape.ask(step, budget),
+            np.empty(shape.shape[0], dtype=np.int64),
             np.empty(budget, dtype=np.uint64),
             np.empty(budget + 2, dtype=np.int64),
             found[part],
@@ -340,8 +421,9 @@ def stuck(
         best_is_exact=exact,
         sequence=how[:, 1],
         iterates=how[:, 2],
+        unsure=how[:, 3] > 0,
         amplitude=found[:, 1],
-        scale=np.maximum(1.0, np.abs(flat).max(axis=1, initial=0.0)),
+        scale=np.abs(flat).max(axis=1, initial=0.0),
         spread=np.ptp(flat, axis=1) if len(flat) else np.empty(0),
     )
 

@@ -11,6 +11,11 @@ values after a decision there L - t - 1, so that visits times values have degree
 Their coefficients (by powers of x) are sums of products without cancellation. With z = x/y the
 difference of two actions is a polynomial in z of degree L - 1 <= 3, and where greedy first leaves
 tau on the way from pi (z infinite) to tau (z = 0) is a root of it.
+
+Floats decide by their error bounds. What these leave open is compared modulo two primes
+(`residue_kernels`), where pi is replayed from the turns of greedy: equal residues are a tie, and a
+coefficient without residue is zero. Where numbers differ by less than floats can tell, what was
+greedy before stays so, and the result says that it is unsure.
 """
 
 from __future__ import annotations
@@ -21,7 +26,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.improvement.loop_kernels import choose_greedy
+from workbench.improvement.loop_kernels import choose_greedy, mark_of, period_of
+from workbench.improvement.residue_kernels import break_ties, zero_coefficients
 from workbench.kernels import compile_kernel
 
 FIXED, CYCLE, BUDGET = 0, 1, 2
@@ -139,9 +145,12 @@ def mix(pi, greedy, keep):
 
 
 @compile_kernel
-def last_violation(c0, c1, c2, strict):
+def last_violation(c0, c1, c2, strict, slack):
     """The largest z > 0 with c0 + c1 z + c2 z^2 < 0 (strict: <= 0) as a limit from above; 0 if
-    there is none."""
+    there is none.
+
+    The signs of the coefficients are right; the discriminant may be off by `slack`, and where that
+    leaves open whether there are roots, there are."""
     if c2 < 0.0:
         return math.inf
     if c2 == 0.0:
@@ -149,8 +158,9 @@ def last_violation(c0, c1, c2, strict):
             return math.inf
         return -c0 / c1 if c0 < 0.0 else 0.0
     inside = c1 * c1 - 4.0 * c2 * c0
-    if inside < 0.0 or (inside == 0.0 and not strict):
+    if inside < -slack or (inside <= 0.0 and (slack == 0.0 and (inside < 0.0 or not strict))):
         return 0.0
+    inside = max(inside, 0.0)
     # of the two forms of the larger root, the one that does not cancel
     root = (
         -2.0 * c0 / (c1 + math.sqrt(inside)) if c1 > 0.0 else (math.sqrt(inside) - c1) / (2.0 * c2)
@@ -159,8 +169,9 @@ def last_violation(c0, c1, c2, strict):
 
 
 @compile_kernel
-def last_violation_of_cubic(c0, c1, c2, c3, strict):
-    """The same for c0 + c1 z + c2 z^2 + c3 z^3, c3 not 0, by the two places where it turns."""
+def last_violation_of_cubic(c0, c1, c2, c3, strict, slack):
+    """The same for c0 + c1 z + c2 z^2 + c3 z^3, c3 not 0, by the two places where it turns; a
+    coefficient may be off by `slack`."""
     if c3 < 0.0:
         return math.inf
     inside = c2 * c2 - 3.0 * c1 * c3
@@ -169,7 +180,8 @@ def last_violation_of_cubic(c0, c1, c2, c3, strict):
         root = math.sqrt(inside)
         low, high = (-c2 - root) / (3.0 * c3), (-c2 + root) / (3.0 * c3)
     at_high = c0 + high * (c1 + high * (c2 + high * c3))
-    if high > 0.0 and (at_high < 0.0 or (strict and at_high == 0.0)):
+    unsure = slack * (1.0 + high * (1.0 + high * (1.0 + high)))
+    if high > 0.0 and (at_high < unsure or (strict and at_high <= unsure)):
         begin, end = high, max(1.0, 2.0 * high)
         while c0 + end * (c1 + end * (c2 + end * c3)) <= 0.0:
             end *= 2.0
@@ -191,12 +203,12 @@ def last_violation_of_cubic(c0, c1, c2, c3, strict):
 
 
 @compile_kernel
-def leaves(tables, r, pi, tau, near, forms):
+def leaves(tables, r, pi, tau, error, alike, forms, ask):
     """The largest share x of pi, x pi + (1-x) tau, at which greedy is not tau; 0 if tau is greedy
-    on all of the way.
+    on all of the way; 1 if that cannot be told.
 
-    Coefficients that differ by less than `near` (relative to the weight, and to the largest reward
-    or 1) count as equal.
+    A coefficient is off by at most `error` times that of the weight; `ask` decides which of those
+    that may be zero are.
     """
     layer, row, after, prefix, act = (
         tables.layer,
@@ -213,9 +225,7 @@ def leaves(tables, r, pi, tau, near, forms):
     Q[:] = 0.0
     last[:] = 0.0
     weight[:] = 0.0
-    scale = 1.0
-    for i in range(len(r)):
-        scale = max(scale, abs(r[i]))
+    looked = False
     d[0, 0] = 1.0
     for t in range(L):
         for s in range(layer[t], layer[t + 1]):
@@ -262,49 +272,36 @@ def leaves(tables, r, pi, tau, near, forms):
     for m in range(pi.shape[0]):
         best = tau[m]
         for j in range(columns):
-            if j == best:
+            if j == best or alike[m, j] == alike[m, best]:
                 continue
             part[:] = 0.0
+            off = 0.0
             for i in range(L):
                 x = Q[m, best, i] + last[m, act[best], i] - Q[m, j, i] - last[m, act[j], i]
-                part[i] = 0.0 if abs(x) <= near * scale * weight[m, i] else x
+                bound = 2.0 * error * weight[m, i]
+                if bound == 0.0:
+                    continue
+                if abs(x) <= bound:
+                    if not looked:
+                        zero_coefficients(tables, r, tau, ask)
+                        looked = True
+                    for k in range(len(ask.primes)):
+                        if ask.coefficients[k, m, best, i] != ask.coefficients[k, m, j, i]:
+                            return 1.0
+                    continue
+                part[i] = x
+                off = max(off, bound)
             if part[3] == 0.0:
-                z = last_violation(part[0], part[1], part[2], j < best)
+                # how far the discriminant may be off
+                slack = 2.0 * off * (abs(part[1]) + 2.0 * abs(part[0]) + 2.0 * abs(part[2]) + off)
+                z = last_violation(part[0], part[1], part[2], j < best, slack)
             else:
-                z = last_violation_of_cubic(part[0], part[1], part[2], part[3], j < best)
+                z = last_violation_of_cubic(part[0], part[1], part[2], part[3], j < best, off)
             worst = max(worst, 1.0 if z == math.inf else z / (1.0 + z))
     return worst
 
 
 # ---------------------------------------------------------------------- one run
-
-
-@compile_kernel
-def smallest_period(marks, begin, end, fail):
-    """The smallest p with marks[i] == marks[i + p] throughout marks[begin:end] (Knuth, Morris and
-    Pratt)."""
-    n = end - begin
-    fail[0] = fail[1] = 0
-    k = 0
-    for i in range(1, n):
-        while k > 0 and marks[begin + i] != marks[begin + k]:
-            k = fail[k]
-        if marks[begin + i] == marks[begin + k]:
-            k += 1
-        fail[i + 1] = k
-    return n - fail[n]
-
-
-@compile_kernel
-def period_of(marks, n, settle, fail):
-    """The period that the greedy policy has had for so long that nothing else is left in pi; 0 if
-    there is none."""
-    for length in (max(16, 2 * settle), n // 2):
-        if settle < length <= n:
-            period = smallest_period(marks, n - length, n, fail)
-            if 1 < period <= min(length - settle, length // 2):
-                return period
-    return 0
 
 
 @compile_kernel
@@ -317,42 +314,51 @@ def reached(tables, tau):
 
 
 @compile_kernel
-def run_one(
-    tables,
-    r,
-    step,
-    near,
-    budget,
-    window,
-    first_look,
-    settle,
-    room,
-    forms,
-    greedy,
-    marks,
-    fail,
-    out,
-    row_out,
-):
+def run_one(tables, r, plan, room, forms, ask, greedy, found, marks, fail, out, row_out):
     """One loop from the uniform policy. Writes (value, amplitude) to `out` and (ended, sequence,
     iterates) to `row_out`."""
-    pi = room.pi
+    pi, q, weight = room.pi, room.q, room.weight
+    step, budget = plan.step, plan.budget
     pi[:] = 1.0 / pi.shape[1]
     keep = 1.0 - step
-    n, look_for_cycles, next_analysis, stays, mark = 0, first_look, 0, 0, np.uint64(0)
+    n, look_for_cycles, next_analysis, stays, mark = 0, plan.first_look, 0, 0, np.uint64(0)
     low, high, value, total, period = math.inf, -math.inf, 0.0, 0.0, 0
     closing, until = (
         0,
-        budget - window,
+        budget - plan.window,
     )  # closing: 1 once a period has been seen, 2 in the last window
+    size = 0.0
+    for i in range(len(r)):
+        size = max(size, abs(r[i]))
+    greedy[:] = -1
+    ask.unsure[0] = 0
+    ask.turns[0] = 0
+    ask.synced[0] = -1
+    ask.alike[:] = plan.alike
     while True:
         value = evaluate_sequence(tables, r, pi, room)
-        before, mark = mark, choose_greedy(room.q, room.weight, near, greedy)
-        stays = stays + 1 if mark == before else 0
+        error = size * (plan.error + plan.growth * n)
+        undecided = choose_greedy(q, weight, error, ask.alike, greedy, found, ask.open)
+        if undecided > 0:
+            break_ties(tables, r, q, weight, error, n, greedy, found, ask)
+        before, mark = mark, mark_of(found)
+        if mark == before:
+            stays += 1
+        else:
+            greedy[:] = found
+            stays = 0
+            at = ask.turns[0]
+            ask.turn_n[at] = n
+            for m in range(len(greedy)):
+                ask.turn_greedy[at, m] = greedy[m]
+            ask.turns[0] += 1
+            if ask.lasting[0] != mark:
+                ask.alike[:] = plan.alike
         if closing > 0:
             low, high, total = min(low, value), max(high, value), total + value
         if closing != 1 and stays >= _PATIENCE and n >= next_analysis:
-            x = leaves(tables, r, pi, greedy, near, forms)
+            ask.now[0] = n
+            x = leaves(tables, r, pi, greedy, error, ask.alike, forms, ask)
             if x == 0.0:
                 row_out[0], row_out[1], row_out[2] = FIXED, reached(tables, greedy), n + 1
                 out[0], out[1] = r[row_out[1]], 0.0
@@ -375,7 +381,7 @@ def run_one(
         n += 1
         if closing == 0 and n == look_for_cycles:
             look_for_cycles = look_for_cycles * 3 // 2
-            period = period_of(marks, n, settle, fail)
+            period = period_of(marks[:n], plan.settle, fail)
             if period > 0 and n + period <= budget:
                 closing, until = 1, n + period
         if n == until:
@@ -389,42 +395,26 @@ def run_one(
 
 
 @compile_kernel
-def run_many(
-    tables,
-    rewards,
-    step,
-    near,
-    budget,
-    window,
-    first_look,
-    settle,
-    room,
-    forms,
-    greedy,
-    marks,
-    fail,
-    found,
-    how,
-):
-    """`run_one` for each row of `rewards`."""
+def run_many(tables, rewards, plan, room, forms, ask, greedy, marks, fail, out, how):
+    """`run_one` for each row of `rewards`; `how` also gets whether a row was decided by what was
+    greedy before."""
+    found = np.empty_like(greedy)
     for i in range(len(rewards)):
         run_one(
             tables,
             rewards[i],
-            step,
-            near,
-            budget,
-            window,
-            first_look,
-            settle,
+            plan,
             room,
             forms,
+            ask,
             greedy,
+            found,
             marks,
             fail,
-            found[i],
+            out[i],
             how[i],
         )
+        how[i, 3] = ask.unsure[0]
 
 
 # ---------------------------------------------------------------------- stochastic policies

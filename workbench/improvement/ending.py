@@ -5,6 +5,11 @@ which it became tau to tau itself, whatever the steps; x is the product of 1 - e
 x is small, the rest of the segment is looked at on a grid down to x = 0: where tau is greedy
 everywhere, it is the limit. Where it is not, the loop goes on.
 
+A limit on the rows that matter. Some rows may go on changing for ever although the policy that the
+others tend to never visits them. Rows on which greedy has not changed for long go to tau, the
+others stay where they are: if no row of the second kind is visited at x = 0, and tau is greedy on
+all rows of the first kind on the way, nothing that counts changes any more.
+
 A limit cycle. With a constant step the loop is a contraction between changes of tau, so that it can
 be expected to end in a cycle. When the marks of tau have been periodic for so long that nothing
 else is left in pi, it has.
@@ -19,9 +24,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.errors import NeverEnds, NotSolved
-from workbench.improvement.loop_kernels import smallest_period
-from workbench.improvement.oracle import Loop, exact_value, mixed
+from workbench.errors import NeverEnds, NotSolved, NotWeighted, TooLarge
+from workbench.evaluation.chain import dynamics
+from workbench.evaluation.evaluate import evaluate
+from workbench.evaluation.fields import FLOATS
+from workbench.improvement.decision import EQUAL
+from workbench.improvement.loop_kernels import period_of
+from workbench.improvement.oracle import exact_value
+from workbench.improvement.stream import Glance, Loop, mixed
+from workbench.improvement.trail import Actions
 from workbench.model.numbers import Number, Numbers, number
 from workbench.model.policy import Policy
 from workbench.model.pomdp import POMDP
@@ -35,15 +46,24 @@ _SMALL_ENOUGH = (1e-2, 1e-4, 1e-6, 1e-8)
 """When so little is left of the policy at which greedy last changed, the rest of the way is looked
 at."""
 
+_LONG_SINCE = 1e-6
+"""When so little is left of what a row was when its greedy action last changed, it has settled."""
+
 _GRID = tuple(Fraction(7, 10) ** j for j in range(1, 37))
 """The points of that way, as shares of what is left; the last is some 3e-6 of it."""
 
-_STILL = 1e-6
-"""A value that moves by less than this share has settled, even if the policy has not."""
+FIRST_LOOK_FOR_CYCLES = 64
+SETTLED = _SMALL_ENOUGH[-1]
+"""What may be left of a policy before its greedy policies count as all there is."""
 
-_FIRST_LOOK_FOR_CYCLES = 64
-_WINDOW = 1_000
+WINDOW = 1_000
 """The last iterates, over which a run that was not seen to end is described."""
+
+_MOST_NAMED = 3
+"""Of more actions that tie at a limit only so many are named."""
+
+_UNANSWERED = (NeverEnds, NotSolved, NotWeighted)
+"""What an oracle says about policies that have no q-values."""
 
 
 class LoopRun:
@@ -59,26 +79,21 @@ class LoopRun:
         budget: int,
         waiting: Waiting,
     ):
-        self.P, self.start, self.loop, self.steps, self.constant, self.budget = (
-            P,
-            start,
-            loop,
-            steps,
-            constant,
-            budget,
-        )
-        self.waiting = waiting
+        self.P, self.start, self.loop, self.steps = P, start, loop, steps
+        self.constant, self.budget, self.waiting = constant, budget, waiting
         self.values: list[NDArray[Any]] = []
         self.marks: list[NDArray[np.uint64]] = []
-        self.n = 0
+        self.n, self.least = 0, 1
         # the last look ahead in vain: the mark of the greedy policy, and how much was left on the
         # way to it
         self.failed: tuple[int, float] | None = None
+        # a policy that has been evaluated, to fall back on, and how many steps it is from the start
+        self.sound = loop.pi, 0
 
     def collect(self) -> dict[str, Any]:
         """How it ended, as the fields of `Improvement` that depend on it."""
-        window = min(_WINDOW, max(1, self.budget // 2))
-        look_for_cycles, chunk = _FIRST_LOOK_FOR_CYCLES, 16
+        window = min(WINDOW, max(1, self.budget // 2))
+        look_for_cycles, chunk = FIRST_LOOK_FOR_CYCLES, 16
         try:
             while (left := self.budget - window - self.n) > 0:
                 seconds = self._advance(min(chunk, left, look_for_cycles - self.n))
@@ -93,17 +108,19 @@ class LoopRun:
                     return found
                 if self.n == look_for_cycles:
                     look_for_cycles = look_for_cycles * 3 // 2
-                    if (period := self._period()) is not None and self.n + period <= self.budget:
+                    if (found := self._limit_where_it_matters()) is not None:
+                        return found
+                    if (period := self._period()) is not None and self.n + period < self.budget:
                         return self._one_by_one("limit cycle", period)
-            return self._one_by_one("budget", self.budget - self.n)
+            return self._one_by_one("budget", self.budget - 1 - self.n)
         except KeyboardInterrupt:
             if not self.values:
                 raise
-            return self._last("interrupted", "")
-        except (NotSolved, NeverEnds) as error:
+            return self._last("interrupted", "", WINDOW)
+        except _UNANSWERED as error:
             if not self.values:
                 raise
-            return self._last("budget", f"The next iterate cannot be evaluated: {error}")
+            return self._last("budget", f"The next iterate cannot be evaluated: {error}", WINDOW)
 
     def _advance(self, count: int) -> float:
         """Make some iterates; the seconds that it took."""
@@ -111,9 +128,10 @@ class LoopRun:
         steps = [self.steps(self.n + i) for i in range(count)]
         try:
             values, marks = self.loop.advance(steps, self._small_enough(), _SMALL_ENOUGH[0])
-        except (KeyboardInterrupt, NotSolved, NeverEnds):
-            self.loop.restore(before)  # pi belongs to the values that are kept
+        except (KeyboardInterrupt, *_UNANSWERED):
+            self.loop.restore(before, self.n)  # pi belongs to the values that are kept
             raise
+        self.sound = before, self.n
         self.values.append(values)
         self.marks.append(marks)
         self.n += len(values)
@@ -122,15 +140,8 @@ class LoopRun:
         )
         return self.waiting.seconds - began
 
-    def toward(self) -> Policy:
-        """The greedy policy of the last iterate; rows that it does not visit are as they are in
-        pi."""
-        greedy, pi, field = self.loop.greedy, self.loop.pi, self.loop.field
-        kept = greedy < 0
-        untouched = np.array_equal(pi[kept], field.enter(self.start.prob)[kept])
-        return completed(
-            self.P, greedy, self.start if untouched else Policy(self.P, Numbers.of(field.leave(pi)))
-        )
+    def _policy(self, table: NDArray[Any]) -> Policy:
+        return Policy(self.P, Numbers.of(self.loop.field.leave(table)))
 
     # ---------------------------------------------------------------- fixed
 
@@ -146,37 +157,103 @@ class LoopRun:
 
     def _limit(self) -> dict[str, Any] | None:
         """The end of the run, if the greedy policy stays greedy all the way to itself."""
-        loop, greedy, pi = self.loop, self.loop.greedy, self.loop.pi
-        self.failed = int(self.marks[-1][-1]), loop.kept
+        self.failed = int(self.marks[-1][-1]), self.loop.kept
+        return self._fixed(self.loop.greedy, "")
+
+    def _limit_where_it_matters(self) -> dict[str, Any] | None:
+        """The end of the run, if rows that still change are none that the others lead to."""
+        goal = self.loop.greedy
+        moving = np.array([self.loop.trail.kept(o) > _LONG_SINCE for o in range(len(goal))])
+        if not moving.any() or moving.all():
+            return None
+        goal = np.where(moving, -1, goal)
+        if moving[self._seen_at(goal)].any():
+            return None
+        return self._fixed(
+            goal, "Rows that the limit does not visit go on changing; nothing else does."
+        )
+
+    def _seen_at(self, goal: Actions) -> NDArray[np.int64]:
+        """The observations that the policy at the end of the way sees."""
+        floats = np.array(self.loop.field.leave(self.loop.pi), dtype=np.float64)
+        chain = dynamics(self.P, FLOATS).follow(mixed(floats, goal, 0.0))
+        entry_s = chain.D.entry_s
+        counted = (chain.visited & ~self.P.terminal.mask)[entry_s]
+        return np.unique(chain.D.entry_o[counted])
+
+    def _fixed(self, goal: Actions, note: str) -> dict[str, Any] | None:
+        """The end at `goal`, if it is greedy on the rest of the way, on the rows that go there."""
+        rows = goal >= 0
         try:
             for x in _GRID:
-                *_, there = loop.look(mixed(pi, greedy, loop.field.one(x)))
-                if not np.array_equal(there, greedy):
+                there = self.loop.look_ahead(goal, x).greedy
+                if not np.array_equal(there[rows], goal[rows]):
                     return None
-            value, q, there = loop.look(mixed(pi, greedy, loop.field.one(0)))
-        except (NeverEnds, NotSolved):
+            end = self.loop.look_ahead(goal, Fraction(0))
+            ties = self._ties_at(end, goal)
+        except _UNANSWERED:
             return None
-        note = ""
-        reached = np.flatnonzero(there >= 0)
-        for o in reached[there[reached] != greedy[reached]].tolist():
-            if not _ties(q[o, there[o]], q[o, greedy[o]]):
-                return None
-            note = (
-                f"At the limit itself actions tie on o={show(self.P.O[o])}, and "
-                "greedy prefers another one."
-            )
-        exact = (
-            exact_value(self.P, np.maximum(greedy, 0))
-            if self.P.is_exact
-            else loop.field.back(value)
-        )
+        if ties is None:
+            return None
+        limit = self.completed(goal)
+        while self.n < self.least:
+            self._advance(self.least - self.n)
+        value, exact = self._worth(limit, goal)
         return {
             "ended": "fixed",
-            "value": exact if loop.field.is_exact else float(exact),
-            "limit": self.toward(),
+            "value": exact if self.loop.field.is_exact else value,
+            "mean": exact if self.loop.field.is_exact else value,
+            "pi": limit,
+            "greedy": limit,
+            "limit": limit,
             "limit_value": exact,
-            "note": note,
+            "note": " ".join(filter(None, (note, ties))),
         }
+
+    def _ties_at(self, end: Glance, goal: Actions) -> str | None:
+        """A sentence on ties at the limit itself; None if the limit is not greedy there."""
+        note = ""
+        reached = np.flatnonzero((end.greedy >= 0) & (goal >= 0))
+        for o in reached[end.greedy[reached] != goal[reached]].tolist():
+            answer = end.ties.get(o)
+            if self.loop.field.is_exact:
+                tied = end.q[o, end.greedy[o]] == end.q[o, goal[o]]
+            else:
+                tied = answer is not None and goal[o] in answer.tied
+            if not tied:
+                return None
+            note = (
+                f"At the limit itself actions tie on o={show(self.P.O[o])}, and greedy prefers "
+                "another one."
+            )
+        for o, answer in end.ties.items():
+            if not note and len(answer.tied) > 1:
+                how = "are equal" if answer.how == EQUAL else "cannot be told apart in floats"
+                names = [show(self.P.A[a]) for a in answer.tied.tolist()]
+                if len(names) > _MOST_NAMED:
+                    names = [*names[:_MOST_NAMED], f"{len(names) - _MOST_NAMED} more"]
+                listed = ", ".join(names[:-1]) + f" and {names[-1]}"
+                note = f"At the limit on o={show(self.P.O[o])} the actions {listed} {how}."
+        return note
+
+    def _worth(self, limit: Policy, goal: Actions) -> tuple[float, Number]:
+        """The value of the limit, as a float, and exact if the task is."""
+        if self.P.is_exact and (goal[self._seen_at(goal)] >= 0).all():
+            try:
+                # rows without a goal are not seen, and need not be exact
+                exact = exact_value(self.P, Policy.from_actions(self.P, np.maximum(goal, 0)))
+                return float(exact), exact
+            except TooLarge:
+                pass
+        found = evaluate(self.P, limit, exact=self.loop.field.is_exact).value
+        return float(found), found
+
+    def completed(self, goal: Actions) -> Policy:
+        """The policy that takes `goal`; rows without one are as they are in pi."""
+        pi, field = self.loop.pi, self.loop.field
+        kept = goal < 0
+        untouched = np.array_equal(pi[kept], field.enter(self.start.prob)[kept])
+        return completed(self.P, goal, self.start if untouched else self._policy(pi))
 
     # ---------------------------------------------------------------- limit cycles, and no end
 
@@ -185,15 +262,10 @@ class LoopRun:
         in pi."""
         if not self.constant:
             return None
-        step = float(self.steps(0))
-        settle = 1 if step == 1 else int(np.ceil(np.log(_SMALL_ENOUGH[-1]) / np.log1p(-step)))
         marks = np.concatenate(self.marks)
-        for length in (max(16, 2 * settle), len(marks) // 2):
-            if settle < length <= len(marks):
-                period = int(smallest_period(marks[-length:]))
-                if 1 < period <= min(length - settle, length // 2):
-                    return period
-        return None
+        settle = settling_time(float(self.steps(0)))
+        found = int(period_of(marks, settle, np.empty(len(marks) + 1, dtype=np.int64)))
+        return found or None
 
     def _one_by_one(self, ended: str, window: int) -> dict[str, Any]:
         """The last iterates, with the range of each probability."""
@@ -204,45 +276,45 @@ class LoopRun:
             low, high = np.where(now < low, now, low), np.where(now > high, now, high)
             if ended == "budget" and self._is_settled() and (found := self._limit()) is not None:
                 return found
-        found = (
-            self._last(ended, "")
-            | self._over(window)
-            | {"policy_amplitude": float(number((high - low).max()))}
-        )
-        if ended == "limit cycle":
-            values = np.concatenate(self.values)[-window:]
-            found |= {"period": window, "value": self.loop.field.back(values.sum() / window)}
-        elif (
-            found["amplitude"] <= _STILL * max(1.0, abs(float(found["value"])))
-            and found["policy_amplitude"] > 0.01
-        ):
-            found["note"] = (
-                "The value has settled; rows that make no difference to it go on changing."
-            )
-        return found
+        if ended == "budget" and (found := self._limit_where_it_matters()) is not None:
+            return found
+        found = self._last(ended, "", max(1, window))
+        found |= {"policy_amplitude": float(number((high - low).max()))}
+        return found | ({"period": window} if ended == "limit cycle" else {})
 
-    def _over(self, window: int) -> dict[str, Any]:
+    def _last(self, ended: str, note: str, window: int) -> dict[str, Any]:
+        """The last policy, evaluated, and what its value did over some iterates."""
+        loop = self.loop
+        try:
+            here = loop.look_ahead(np.full(len(self.P.O), -1), Fraction(1))
+        except _UNANSWERED:  # go back to a policy that has been evaluated
+            pi, n = self.sound
+            loop.restore(pi, n)
+            self.values = [np.concatenate(self.values)[:n]] if self.values else []
+            here = loop.look_ahead(np.full(len(self.P.O), -1), Fraction(1))
+        kind = object if loop.field.is_exact else np.float64
+        self.values.append(np.array([here.value], dtype=kind))
         values = np.concatenate(self.values)[-window:]
-        return {"window": len(values), "amplitude": float(number(values.max() - values.min()))}
-
-    def _last(self, ended: str, note: str) -> dict[str, Any]:
-        value = self.loop.field.back(self.values[-1][-1])
+        last = self._policy(loop.pi)
         return {
             "ended": ended,
-            "value": value,
+            "value": loop.field.back(here.value),
+            "mean": loop.field.back(values.sum() / len(values)),
+            "pi": last,
+            "greedy": completed(self.P, here.greedy, last),
             "note": note,
+            "window": len(values),
+            "amplitude": float(number(values.max() - values.min())),
             "policy_amplitude": np.nan,
-            **self._over(_WINDOW),
         }
 
 
-def _ties(x: Any, y: Any) -> bool:
-    if isinstance(x, float):
-        return bool(abs(x - y) <= 1e-9 * max(1.0, abs(x), abs(y)))
-    return bool(x == y)
+def settling_time(step: float) -> int:
+    """How many steps leave next to nothing of a policy."""
+    return 1 if step == 1 else int(np.ceil(np.log(SETTLED) / np.log1p(-step)))
 
 
-def completed(P: POMDP, greedy: NDArray[np.int64], otherwise: Policy) -> Policy:
+def completed(P: POMDP, greedy: Actions, otherwise: Policy) -> Policy:
     """The greedy policy, with the rows of another one where it has no action."""
     kept = greedy < 0
     if not kept.any():

@@ -12,7 +12,13 @@ q-values exact at every step.
     budget        neither was seen within the iterates allowed
     interrupted   Ctrl-C
 
-Exact q-values are compared exactly; floats closer than `policy.NEAR` count as equal.
+Exact q-values are compared exactly. Floats are compared by bounds on their errors; what these leave
+open is decided exactly, if the task, the start and the steps are exact (a float step is the decimal
+that it is printed as), and counts as a tie otherwise. Ties among actions that do not simply do the
+same are told in the result.
+
+q(o, a) by expected visits has no meaning for policies that may never end: with weights="visits" the
+loop refuses such tasks and says which weights to take; `weights_for` chooses them.
 """
 
 from __future__ import annotations
@@ -26,10 +32,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.errors import NotExact, WorkbenchError, WrongType
+from workbench.evaluation.chain import dynamics
 from workbench.evaluation.evaluate import check_arguments
-from workbench.evaluation.fields import Field
+from workbench.evaluation.fields import FLOATS, Field
+from workbench.improvement.decision import Tie
 from workbench.improvement.ending import LoopRun, Schedule, completed
-from workbench.improvement.oracle import Loop, loop_for
+from workbench.improvement.stream import Loop, loop_for
 from workbench.model.numbers import Number, Numbers, is_symbolic, number
 from workbench.model.policy import TIES, Policy
 from workbench.model.pomdp import POMDP
@@ -96,22 +104,24 @@ class Improvement:
     Attributes
     ----------
     ended : "fixed", "limit cycle", "budget" or "interrupted".
-    value : that of the limit where there is one; the mean over a limit cycle; else that of the last
-        iterate.
+    pi : the limit, where there is one; else the last iterate. value : what pi is worth.
+    greedy : the greedy policy of pi.
     values : those of all iterates, the start first.
-    pi : the policy after the last step; greedy : the greedy policy that it went towards.
+    mean : of the values over the limit cycle or the last `window` iterates; `value` at a limit.
     limit, limit_value : the deterministic policy that pi tends to, if it does, and its value, exact
-        if P is. Rows that were never visited are as they were at the start.
+        if P is. Rows that it does not visit are as they were left.
     period : of the limit cycle.
     amplitude, policy_amplitude : the range of the value, and the largest range of a probability,
         over the limit cycle or the last `window` iterates; 0 at a limit. The second is NaN after an
         interruption.
+    ties : actions among which greedy was told which to take, and how that is known; actions that
+        have the same outcomes count as one.
     note : what else there is to say, or "".
     """
 
     P: POMDP
     step: Number | Schedule
-    ties: str
+    tie_rule: str
     weights: str
     ended: str
     value: Number
@@ -119,11 +129,13 @@ class Improvement:
     pi: Policy
     greedy: Policy
     limit: Policy | None = None
+    mean: Number = None
     limit_value: Number | None = None
     period: int | None = None
     window: int = 0
     amplitude: float = 0.0
     policy_amplitude: float = 0.0
+    ties: tuple[Tie, ...] = ()
     note: str = ""
 
     @property
@@ -144,7 +156,7 @@ class Improvement:
         words = {
             "fixed": f"fixed at {value}",
             "limit cycle": (
-                f"limit cycle of period {self.period}, value {value}, "
+                f"limit cycle of period {self.period}, value {brief(self.mean)}, "
                 f"amplitude {self.amplitude:.2g}"
             ),
         }
@@ -164,6 +176,7 @@ def improve(
     weights: str = "visits",
     exact: bool = False,
     budget: int = BUDGET,
+    least: int = 1,
 ) -> Improvement:
     """Run the oracle loop until it is seen where it goes.
 
@@ -177,6 +190,7 @@ def improve(
     exact : rationals; P, pi and the steps have to be exact, and the numbers grow with every
         iterate.
     budget : the most iterates to make.
+    least : so many are made even if it is seen before where the loop goes, for their values.
 
     >>> from workbench.model.policy import uniform
     >>> P = POMDP.from_functions(name="one step", A=[0, 1], p=lambda s, a: {("end", a): 1}, omega=lambda s: {"o": 1},
@@ -190,17 +204,34 @@ def improve(
     steps, loop = _start(P, pi, step, ties, weights, exact)
     with Waiting(f"oracle loop on {P.name}") as waiting:
         run = LoopRun(P, pi, loop, steps, not callable(step), budget, waiting)
+        run.least = min(least, budget)
         how = run.collect()
     return Improvement(
         P=P,
         step=step if callable(step) else number(step),
-        ties=ties,
+        tie_rule=ties,
         weights=weights,
         values=np.concatenate([loop.field.leave(x) for x in run.values]),
-        pi=_policy(P, loop.field, loop.pi),
-        greedy=run.toward(),
+        ties=loop.ties,
         **how,
     )
+
+
+def weights_for(P: POMDP, pi: Policy) -> str:
+    """The weights under which the loop from pi has an answer: "visits" if pi ends from every state
+    that it visits, else "discounted", or "stationary" where there is no discount.
+
+    >>> from workbench.model.policy import uniform
+    >>> P = POMDP.from_functions(name="round", A=[0], p=lambda s, a: {("s", 1): 1}, omega=lambda s: {"o": 1},
+    ...                          mu={"s": 1}, gamma=Fraction(1, 2))
+    >>> weights_for(P, uniform(P))
+    'discounted'
+    """
+    check_arguments(P, pi, "visits")
+    chain = dynamics(P, FLOATS).follow(pi.prob.floats)
+    if not (chain.visited & chain.may_not_end).any():
+        return "visits"
+    return "stationary" if P.gamma == 1 else "discounted"
 
 
 # ---------------------------------------------------------------------- at the boundary

@@ -1,21 +1,25 @@
-"""Oracles for q_pi(o, a) that answer for one policy after another (Section 5.2), and the loop that
-follows them.
+"""Oracles for q_pi(o, a) that answer for one policy after another (Section 5.2).
 
-All that no policy changes is computed once. Three ways, chosen by `loop_for`:
+All that no policy changes is computed once. Besides `loop_kernels`, which serve tasks of finite
+horizon, there are two:
 
-    finite horizon, floats    states in topological order; the whole loop is compiled (`improvement_kernels`)
-    otherwise, floats         P_pi on a fixed pattern; v and the visits by BiCGSTAB, v starting from the last policy's
-    exact                     `evaluation` over the rationals
+    any field     `evaluation`, over rationals, balls or residues
+    floats        P_pi on a fixed pattern; v and the visits by BiCGSTAB, v starting from the last policy's
 
-A loop keeps pi and moves it: look at q_pi, find the greedy actions, take a step towards them. Rows
-that pi does not visit stay as they are.
+Floats come with a bound on the error of each row of q. I - gamma P has an inverse without negative
+entries, so residuals bound errors:
+
+    |v - v_pi| <= |residual of v| h,                h >= (I - gamma P)^-1 1
+    |d - d_pi| <= (largest residual of d / d) w,    w >= (I - c P^T)^-1 d          entry by entry
+
+where h and w are any vectors that pass the test (I - gamma P) h >= 1/4, (I - c P^T) w >= d/4: they
+are found once and kept while they pass. P(s|o) is a ratio of visits, so that small visits have to be
+right as well.
 """
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -24,40 +28,76 @@ from numpy.typing import NDArray
 
 from workbench.evaluation import solve as linear
 from workbench.evaluation.chain import Chain, Dynamics, dynamics
-from workbench.evaluation.evaluate import state_values
+from workbench.evaluation.evaluate import evaluate, state_values
 from workbench.evaluation.fields import FLOATS, RATIONALS, Field
 from workbench.evaluation.krylov_kernels import bicgstab
-from workbench.evaluation.visits import given_observation, observation_values, occupancy
+from workbench.evaluation.visits import given_observation, known, observation_values, occupancy
 from workbench.improvement import loop_kernels as kernels
 from workbench.model.numbers import Number, Numbers
-from workbench.model.policy import NEAR, Policy, greedy_actions, tie_order
+from workbench.model.policy import Policy
 from workbench.model.pomdp import POMDP
-from workbench.model.walk_kernels import strong_components
 
 _ITERATIONS = 4_000
 
-_ENOUGH, _SWEEPS = 1e-12, 300
+_ENOUGH, _SWEEPS = 2e-15, 300
 """Visits are polished until each changes by less than this share of itself, in at most so many
-sweeps; else LU."""
+sweeps."""
+
+_POOR = 1e-12
+"""Visits that still change by more than this share of themselves are found by LU instead."""
+
+_AIM = 2e-14
+"""Residuals that solutions aim at, as a share of the right side; `linear.TOLERANCE` is enough."""
+
+_SLACK = 0.25
+"""What (I - gamma P) h has to be at least, for h to bound errors."""
+
+UNIT = 2.0**-53
+"""The largest error of rounding, as a share."""
 
 Table = NDArray[Any]
 
 
+class Look(NamedTuple):
+    """What an oracle says about a policy.
+
+    Attributes
+    ----------
+    value : of the policy; q : `q[o, a]`, undefined where there is none.
+    error : `error[o]`, a bound on the error of the row.
+    lacking : the observations that the policy sees although their q is undefined, because it sees
+        them infinitely often.
+    """
+
+    value: Any
+    q: Table
+    error: NDArray[np.float64]
+    lacking: NDArray[np.int64]
+
+
+_NONE = np.empty(0, dtype=np.int64)
+
+
 class Oracle:
-    """Answers over any field, by `evaluation`."""
+    """Answers over any exact field, by `evaluation`."""
 
     def __init__(self, P: POMDP, weights: str, field: Field):
         self.P, self.weights, self.field = P, weights, field
         self.D: Dynamics = dynamics(P, field)
 
-    def look(self, pi: Table) -> tuple[Any, Table]:
-        """The value of pi, and q[o, a] with undefined entries where it has none."""
+    def look(self, pi: Table, roundings: int = 1) -> Look:
+        """What the policy with the table pi is worth; each probability was rounded so often."""
         chain = self.D.follow(pi)
         v, undefined, _ = state_values(chain)
-        d, visited = occupancy(chain, self.weights)
-        share, _, _ = given_observation(self.D, d.x, visited)
+        d, visited = self.occupancy(chain)
+        share, _, reached = given_observation(self.D, d.x, visited)
         q = observation_values(self.D, share, self.D.action_values(v, undefined))
-        return (self.D.mu * v).sum(), q
+        lacking = np.flatnonzero(reached & ~known(q).any(axis=1))
+        return Look((self.D.mu * v).sum(), q, np.zeros(len(self.P.O)), lacking)
+
+    def occupancy(self, chain: Chain) -> tuple[linear.Solution, NDArray[np.bool_]]:
+        """The weight of every state, and the mask of the states that have one."""
+        return occupancy(chain, self.weights)
 
 
 class SparseOracle(Oracle):
@@ -80,23 +120,125 @@ class SparseOracle(Oracle):
         self._support: NDArray[np.bool_] | None = None
         self._plain, self._visited = False, np.empty(0, dtype=bool)
         self._v = np.zeros(nS)
+        self._h, self._w, self._ratio = np.ones(nS), np.ones(nS), 0.0
+        # roundings on the way to one entry of P, r, q(s, a): products, and sums of so many terms
+        self._sums = (
+            8
+            + nA
+            + int(np.bincount(self._slot).max(initial=0))
+            + int(np.diff(self._pattern.indptr).max(initial=0))
+        )
+        in_degree = int(np.diff(self._turned.indptr).max(initial=0))
+        self._visit_sums = self._sums + in_degree
+        self._R_abs = np.asarray(
+            sp.csr_array(
+                (np.abs(self.D.r) * self.D.prob, P.p.s_next, P.p.row_ptr), shape=(nS * nA, nS)
+            ).sum(axis=1)
+        ).reshape(nS, nA)
 
-    def look(self, pi: Table) -> tuple[Any, Table]:
+    def look(self, pi: Table, roundings: int = 1) -> Look:
         support = pi > 0
         if self._support is None or not np.array_equal(support, self._support):
             self._support = support
             self._plain, self._visited = self._graph(self.D.follow(pi))
         if not self._plain:
-            return super().look(pi)
+            found = evaluate(self.P, Policy(self.P, pi), weights=self.weights)
+            q, drift = found.q.raw, self._drift(roundings, found)
+            error = np.where(np.isnan(q), 0.0, found.q_error.raw).max(axis=1) + drift
+            unseen = np.isnan(q).all(axis=1) & found.reached.raw
+            return Look(found.value, q, error, np.flatnonzero(unseen) if found.note else _NONE)
         acts = self.D.acts(pi)
         data = np.bincount(
             self._slot, acts.reshape(-1)[self._row] * self.D.prob, minlength=len(self._pattern.data)
         )
         r = (acts * self.D.R).sum(axis=1)
         self._v = self._solved(self._pattern, data, self.D.gamma, r, self._v, np.inf)
-        d = self._visits(data[self._turned.data])
+        inside = self._visited[self._turned.indices]  # other states may be such as never end
+        turned = np.where(inside, data[self._turned.data], 0.0)
+        d = self._visits(turned)
         q_state = self.D.R + self.D.gamma * self.D.expected(self._v)
-        return self.D.mu @ self._v, self._averaged(d, q_state)
+        drift = roundings * UNIT
+        v_error = self._v_error(data, acts, r, drift)
+        error = self._q_error(v_error, self._visit_errors(turned, d, drift), q_state)
+        return Look(self.D.mu @ self._v, self._averaged(d, q_state), error, _NONE)
+
+    def _drift(self, roundings: int, found: Any) -> float:
+        """What rounding pi may have moved q by, for policies that may never end."""
+        size = float(np.nanmax(np.abs(found.q_state.raw), initial=0.0))
+        return 2 * roundings * UNIT * size / max(1.0 - self.D.gamma, UNIT)
+
+    # ---------------------------------------------------------------- errors
+
+    def _v_error(self, data: Table, acts: Table, r: Table, drift: float) -> float:
+        """A bound on |v - v_pi|: the residual, what rounding hides of it, and h."""
+        v, gamma = self._v, self.D.gamma
+        size = np.abs(v).max(initial=0.0)
+        P = sp.csr_array((data, self._pattern.indices, self._pattern.indptr), self._pattern.shape)
+        seen = np.abs(r - v + gamma * (P @ v)).max(initial=0.0)
+        rewards = (acts * self._R_abs).sum(axis=1).max(initial=0.0)
+        residual = seen + (self._sums * 2 * UNIT + drift) * (2 * size + rewards)
+        if gamma < 1:
+            return float(residual / (1 - gamma) * (1 + 8 * UNIT / (1 - gamma)))
+        everywhere, ones = np.ones(len(v), dtype=bool), np.ones(len(v))
+        pattern = self._pattern
+
+        def slack() -> float:
+            return float(
+                kernels.least_slack(
+                    pattern.indptr, pattern.indices, data, gamma, everywhere, ones, self._h
+                )
+            )
+
+        if slack() < _SLACK:
+            self._h = self._solved(pattern, data, gamma, ones, self._h, np.inf)
+        found = slack() - drift * float(self._h.max())
+        return float(residual * self._h.max() / found) if found > 0 else np.inf
+
+    def _visit_errors(self, data: Table, d: Table, drift: float) -> Table:
+        """For each state a bound on the error of its visits, as a share of them."""
+        turned, mu, visited = self._turned, self.D.mu, self._visited
+        counted = visited & (d > 0)
+        if (counted != visited).any():
+            return np.full(len(d), np.inf)
+        csr = turned.indptr, turned.indices, data, self._carry
+        missed = kernels.balance_errors(*csr, mu, visited, d)
+        missed += 2 * self._visit_sums * UNIT + drift
+        weights = np.where(visited, d, 1.0)
+        for attempt in (1, 2):
+            slack = kernels.least_slack(*csr, visited, weights, self._w)
+            ratio = np.where(visited, self._w / (weights * slack), 0.0) if slack > 0 else None
+            if ratio is not None and slack >= _SLACK and ratio.max() <= 4 * self._ratio:
+                break
+            if attempt == 1:  # it no longer bounds, or bounds badly: find it again
+                b = np.where(visited, d, 0.0)
+                self._w = np.maximum(self._solved(turned, data, self._carry, b, b, 1), b)
+                kernels.polish(*csr, b, visited, self._w, 1e-4, _SWEEPS)
+                self._ratio = np.inf
+        if ratio is None:
+            return np.full(len(d), np.inf)
+        self._ratio = min(self._ratio, float(ratio.max()))
+        return np.asarray(missed * ratio)
+
+    def _q_error(self, v_error: float, share_error: Table, q_state: Table) -> Table:
+        """|q(o,.) - computed| <= gamma |v error| + the change of P(.|o) times the range of q(s,.)."""
+        s = self.D.entry_s[self._seen]
+        used = self._visited[s]
+        o, nO = self.D.entry_o[self._seen][used], len(self.P.O)
+        rows, worst = q_state[s[used]], np.zeros(nO)
+        high, low = np.full((nO, rows.shape[1]), -np.inf), np.full((nO, rows.shape[1]), np.inf)
+        np.maximum.at(high, o, rows)
+        np.minimum.at(low, o, rows)
+        np.maximum.at(worst, o, share_error[s[used]])
+        with np.errstate(invalid="ignore"):
+            size = np.maximum(np.abs(high), np.abs(low)).max(axis=1)
+            spread = (high - low).max(axis=1)
+            rounding = (self._sums + np.bincount(o, minlength=nO)) * 4 * UNIT * size
+            # weights off by shares up to e move a mean by at most 2e/(1-e) times the range
+            shares = np.where(worst < 0.25, 3 * worst * (spread + 8 * UNIT * size), np.inf)
+            found = self.D.gamma * v_error + rounding + shares
+        return np.where(np.isfinite(high[:, 0]), found, 0.0)
+
+    # ---------------------------------------------------------------- solving
 
     def _averaged(self, d: NDArray[Any], q_state: Table) -> Table:
         """q(o,a) = sum_s d(s) omega(o|s) q(s,a) / sum_s d(s) omega(o|s)."""
@@ -113,9 +255,9 @@ class SparseOracle(Oracle):
 
     def _graph(self, chain: Chain) -> tuple[bool, NDArray[np.bool_]]:
         """Whether values and visits are finite everywhere, and the states visited."""
-        endless = (chain.visited & chain.stuck).any() or (
-            self.D.gamma == 1 and chain.may_not_end.any()
-        )
+        discounted = self._carry < 1  # then visits are finite whether episodes end or not
+        endless = (chain.visited & chain.stuck).any() and not discounted
+        endless = endless or (self.D.gamma == 1 and chain.may_not_end.any())
         return not endless, chain.visited
 
     def _solved(
@@ -127,12 +269,19 @@ class SparseOracle(Oracle):
         start: NDArray[Any],
         norm: float,
     ) -> NDArray[Any]:
-        x = start.copy()
-        aim = linear.TOLERANCE * float(np.linalg.norm(b, norm))
+        x, size = start.copy(), float(np.linalg.norm(b, norm))
         residual, _ = bicgstab(
-            pattern.indptr, pattern.indices, data, gamma, b, x, aim, norm == np.inf, _ITERATIONS
+            pattern.indptr,
+            pattern.indices,
+            data,
+            gamma,
+            b,
+            x,
+            _AIM * size,
+            norm == np.inf,
+            _ITERATIONS,
         )
-        if residual <= aim:
+        if residual <= linear.TOLERANCE * size:
             return x
         return linear.solve(
             sp.csr_array((data, pattern.indices, pattern.indptr), pattern.shape), gamma, b, norm
@@ -144,275 +293,56 @@ class SparseOracle(Oracle):
         mu = np.where(self._visited, self.D.mu, 0.0)
         turned = self._turned
         d = np.maximum(self._solved(turned, data, self._carry, mu, mu, 1), 0.0)
-        if not kernels.polish(
-            turned.indptr, turned.indices, data, self._carry, mu, d, _ENOUGH, _SWEEPS
-        ):
+        moved = kernels.polish(
+            turned.indptr,
+            turned.indices,
+            data,
+            self._carry,
+            mu,
+            self._visited,
+            d,
+            _ENOUGH,
+            _SWEEPS,
+        )
+        if not moved <= _POOR:
             P = sp.csr_array((data, turned.indices, turned.indptr), shape=turned.shape)
             d = np.asarray(sla.splu(sp.csc_array(sp.eye_array(len(d)) - self._carry * P)).solve(mu))
         return d
 
 
-# ---------------------------------------------------------------------- loops
+# ---------------------------------------------------------------------- exact values
 
 
-class Loop:
-    """pi, moved step by step towards the greedy policy of each iterate.
-
-    Attributes
-    ----------
-    pi : `pi[o, a]` over the field, as it is now; greedy : the greedy actions of the last iterate,
-        -1 for unvisited rows.
-    kept : the product of 1 - step since the greedy actions last changed: how much of the policy of
-        then is left.
-    """
-
-    field: Field
-    kept: float
-    greedy: NDArray[np.int64]
-
-    @property
-    def pi(self) -> Table:
-        raise NotImplementedError
-
-    def look(self, pi: Table) -> tuple[Any, Table, NDArray[np.int64]]:
-        """The value, q and the greedy actions of a policy, which need not be the loop's own."""
-        raise NotImplementedError
-
-    def restore(self, pi: Table) -> None:
-        """Go back to a policy that the loop had before."""
-        raise NotImplementedError
-
-    def advance(
-        self, steps: Sequence[Number], settled: float = -1.0, fresh: float = -1.0
-    ) -> tuple[NDArray[Any], NDArray[np.uint64]]:
-        """Make iterates: their values, and a mark of each greedy policy.
-
-        It ends when the steps are used up, or when `kept` is at most `settled`, or `fresh` once
-        greedy has changed.
-        """
-        raise NotImplementedError
-
-
-def mixed(pi: Table, greedy: NDArray[np.int64], x: Any) -> Table:
-    """x pi + (1 - x) greedy, on the rows that have a greedy action."""
-    rows = np.flatnonzero(greedy >= 0)
-    table = pi.copy()
-    table[rows] = table[rows] * x
-    table[rows, greedy[rows]] += 1 - x
-    return table
-
-
-class Stepwise(Loop):
-    """A loop that asks an oracle."""
-
-    def __init__(self, oracle: Oracle, pi: Policy, ties: str):
-        self.oracle, self.field = oracle, oracle.field
-        self._order = tie_order(pi.A, ties)
-        self._pi = self.field.enter(pi.prob).copy()
-        self.kept, self._last = 1.0, -1
-        self.greedy = np.full(len(pi.O), -1)
-
-    @property
-    def pi(self) -> Table:
-        return self._pi.copy()
-
-    def restore(self, pi: Table) -> None:
-        self._pi = pi
-
-    def look(self, pi: Table) -> tuple[Any, Table, NDArray[np.int64]]:
-        value, q = self.oracle.look(pi)
-        return value, q, greedy_actions(q, self._order)
-
-    def advance(
-        self, steps: Sequence[Number], settled: float = -1.0, fresh: float = -1.0
-    ) -> tuple[NDArray[Any], NDArray[np.uint64]]:
-        values, marks = [], []
-        for step in steps:
-            value, _, self.greedy = self.look(self._pi)
-            values.append(value)
-            marks.append(
-                int.from_bytes(hashlib.blake2b(self.greedy.tobytes(), digest_size=8).digest())
-            )
-            if marks[-1] != self._last:
-                self._last, self.kept, settled = marks[-1], 1.0, fresh
-            self._pi = mixed(self._pi, self.greedy, 1 - self.field.one(step))
-            self.kept *= 1 - float(step)
-            if self.kept <= settled:
-                break
-        found = np.array(values, dtype=object if self.field.is_exact else np.float64)
-        return found, np.array(marks, dtype=np.uint64)
-
-
-class FiniteHorizon(Loop):
-    """The compiled loop."""
-
-    field = FLOATS
-
-    def __init__(self, P: POMDP, pi: Policy, ties: str, weights: str):
-        self._order = tie_order(P.A, ties)
-        self._tables = _unrolled(P, self._order, weights)
-        nS, nO, nA = len(self._tables.mu), len(P.O), len(P.A)
-        self._pi = np.ascontiguousarray(pi.prob.floats[:, self._order])
-        self._room = (
-            np.empty(nS),
-            np.empty(nS),
-            np.empty((1, nA)),
-            np.empty((nO, nA)),
-            np.empty(nO),
-        )
-        self._greedy = np.full(nO, -1, dtype=np.int64)
-        self._kept, self._last = np.ones(1), np.zeros(1, dtype=np.uint64)
-
-    @property
-    def pi(self) -> Table:
-        return self._labelled(self._pi)
-
-    def restore(self, pi: Table) -> None:
-        self._pi = np.ascontiguousarray(pi[:, self._order])
-
-    def _labelled(self, table: Table) -> Table:
-        """Columns back in the order of A."""
-        found = np.empty_like(table)
-        found[:, self._order] = table
-        return found
-
-    @property
-    def kept(self) -> float:  # type: ignore[override]
-        return float(self._kept[0])
-
-    @property
-    def greedy(self) -> NDArray[np.int64]:  # type: ignore[override]
-        return np.where(self._greedy < 0, -1, self._order[self._greedy])
-
-    def look(self, pi: Table) -> tuple[Any, Table, NDArray[np.int64]]:
-        d, v, own, q, weight = (np.empty_like(x) for x in self._room)
-        greedy = np.empty_like(self._greedy)
-        value = kernels.evaluate_policy(
-            self._tables, np.ascontiguousarray(pi[:, self._order]), d, v, own, q, weight
-        )
-        kernels.choose_greedy(q, weight, NEAR, greedy)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            q = np.where(weight[:, None] > 0, q / weight[:, None], np.nan)
-        return value, self._labelled(q), np.where(greedy < 0, -1, self._order[greedy])
-
-    def advance(
-        self, steps: Sequence[Number], settled: float = -1.0, fresh: float = -1.0
-    ) -> tuple[NDArray[Any], NDArray[np.uint64]]:
-        sizes = np.asarray(steps, dtype=np.float64)
-        values, marks = np.empty(len(sizes)), np.empty(len(sizes), dtype=np.uint64)
-        made = kernels.run_loop(
-            self._tables,
-            self._pi,
-            sizes,
-            NEAR,
-            settled,
-            fresh,
-            *self._room,
-            self._greedy,
-            values,
-            marks,
-            self._kept,
-            self._last,
-        )
-        return values[:made], marks[:made]
-
-
-def loop_for(P: POMDP, pi: Policy, ties: str, weights: str, exact: bool) -> Loop:
-    """The fastest loop there is for a task."""
-    if exact:
-        return Stepwise(Oracle(P, weights, RATIONALS), pi, ties)
-    if has_finite_horizon(P):
-        return FiniteHorizon(P, pi, ties, weights)
-    return Stepwise(SparseOracle(P, weights), pi, ties)
-
-
-def has_finite_horizon(P: POMDP) -> bool:
-    """Whether no state can come back, whatever is done."""
-    indptr = np.ascontiguousarray(P.p.row_ptr[:: len(P.A)])
-    count, _ = strong_components(indptr, P.p.s_next)
-    own = np.repeat(np.arange(len(P.S)), np.diff(indptr)) == P.p.s_next
-    return count == len(P.S) and not own.any()
-
-
-def _unrolled(P: POMDP, order: NDArray[np.int64], weights: str) -> kernels.LoopTables:
-    """The tables of the compiled loop: states that are not terminal, level by level, actions in
-    the order of ties."""
-    D, nA = dynamics(P, FLOATS), len(P.A)
-    indptr = np.ascontiguousarray(P.p.row_ptr[::nA])
-    _, component = strong_components(indptr, P.p.s_next)
-    level = kernels.levels(indptr, P.p.s_next, np.argsort(-component))
-    alive = np.flatnonzero(~P.terminal.mask)
-    first_o = P.omega.o[P.omega.row_ptr[alive]]
-    states = alive[
-        np.lexsort((first_o, level[alive]))
-    ]  # rows of pi that belong together are then read together
-    place = np.full(len(P.S), -1, dtype=np.int32)
-    place[states] = np.arange(len(states))
-
-    rows = (states[:, None] * nA + order).ravel()
-    counts = np.diff(P.p.row_ptr)[rows]
-    ends = np.cumsum(counts)
-    k = np.repeat(P.p.row_ptr[rows] - ends + counts, counts) + np.arange(ends[-1])
-    goes_on = np.flatnonzero((place[P.p.s_next[k]] >= 0) & (D.prob[k] != 0))
-    k, owner = k[goes_on], np.repeat(np.arange(len(rows)), counts)[goes_on]
-    leads_on = np.zeros(len(states), dtype=bool)
-    leads_on[owner // nA] = True
-    inner = np.where(leads_on, np.cumsum(leads_on) - 1, -1)
-    per_row = np.bincount(inner[owner // nA] * nA + owner % nA, minlength=int(leads_on.sum()) * nA)
-
-    rewards, reward_row = _distinct_rows(np.ascontiguousarray(D.R[states][:, order]))
-    entries = np.diff(P.omega.row_ptr)[states]
-    entry_ptr = np.concatenate(([0], np.cumsum(entries)))
-    e = np.repeat(P.omega.row_ptr[states] - entry_ptr[:-1], entries) + np.arange(entry_ptr[-1])
-    carry = D.gamma if weights == "discounted" else 1.0
-    return kernels.LoopTables(
-        mu=D.mu[states],
-        entry_ptr=entry_ptr,
-        entry_o=P.omega.o[e].astype(np.int64),
-        entry_prob=D.omega[e],
-        reward_row=reward_row,
-        R=rewards,
-        inner=inner,
-        row_ptr=np.concatenate(([0], np.cumsum(per_row))),
-        successor=place[P.p.s_next[k]],
-        prob=D.prob[k],
-        gamma=D.gamma,
-        carry=carry,
-    )
-
-
-def _distinct_rows(table: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """The different rows of a table, and for each row which of them it is."""
-    packed = table.view(np.dtype((np.void, table.dtype.itemsize * table.shape[1]))).ravel()
-    _, first, inverse = np.unique(packed, return_index=True, return_inverse=True)
-    return np.ascontiguousarray(table[first]), inverse.ravel().astype(np.int64)
-
-
-# ---------------------------------------------------------------------- exact values of
-# deterministic policies
-
-
-def exact_value(P: POMDP, actions: NDArray[np.int64]) -> Number:
-    """The value of the deterministic policy that takes `actions[o]`, exact, by the states that it
-    reaches and no others."""
+def exact_value(P: POMDP, pi: Policy) -> Number:
+    """The value of an exact policy, by the states that it reaches and no others."""
     nA = len(P.A)
+    acts: dict[int, list[tuple[int, Any]]] = {}
+
+    def row_of(o: int) -> list[tuple[int, Any]]:
+        if o not in acts:
+            row = pi.prob.take(o).objects
+            acts[o] = [(a, RATIONALS.one(row[a])) for a in range(nA) if row[a] != 0]
+        return acts[o]
+
     places = {s: i for i, s in enumerate(P.mu.support.tolist())}
     rows, columns, chances, rewards = [], [], [], []
     for s in (states := list(places)):  # grows while we walk
         total = RATIONALS.one(0)
         for e in range(int(P.omega.row_ptr[s]), int(P.omega.row_ptr[s + 1])):
-            row, seen = s * nA + int(actions[P.omega.o[e]]), RATIONALS.one(P.omega.prob[e])
-            for k in range(int(P.p.row_ptr[row]), int(P.p.row_ptr[row + 1])):
-                x = seen * RATIONALS.one(P.p.prob[k])
-                total += x * RATIONALS.one(P.p.r[k])
-                s_next = int(P.p.s_next[k])
-                if x != 0 and s_next not in places:
-                    places[s_next] = len(states)
-                    states.append(s_next)
-                if x != 0:
-                    rows.append(places[s])
-                    columns.append(places[s_next])
-                    chances.append(x)
+            seen = RATIONALS.one(P.omega.prob[e])
+            for a, chance in row_of(int(P.omega.o[e])):
+                row = s * nA + a
+                for k in range(int(P.p.row_ptr[row]), int(P.p.row_ptr[row + 1])):
+                    x = seen * chance * RATIONALS.one(P.p.prob[k])
+                    total += x * RATIONALS.one(P.p.r[k])
+                    s_next = int(P.p.s_next[k])
+                    if x != 0 and s_next not in places:
+                        places[s_next] = len(states)
+                        states.append(s_next)
+                    if x != 0:
+                        rows.append(places[s])
+                        columns.append(places[s_next])
+                        chances.append(x)
         rewards.append(total)
     n = len(states)
     indptr = np.searchsorted(np.array(rows), np.arange(n + 1))

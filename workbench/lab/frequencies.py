@@ -130,7 +130,8 @@ def how_common(
 def worse_with_more(smaller: BatchResult, larger: BatchResult) -> NDArray[np.bool_]:
     """Where both loops tend to a deterministic policy and the larger memory's is worth less."""
     settled = (smaller.ended == "fixed") & (larger.ended == "fixed")
-    return np.asarray(settled & (larger.value < smaller.value - 1e-9 * smaller.scale))
+    # limits are worth one of the rewards: no rounding
+    return np.asarray(settled & (larger.value < smaller.value))
 
 
 def stuck_with_all(

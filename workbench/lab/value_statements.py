@@ -26,7 +26,7 @@ from workbench.errors import NeverEnds, WorkbenchError
 from workbench.evaluation.evaluate import Evaluation, evaluate
 from workbench.evaluation.shortcuts import shortcuts
 from workbench.evaluation.td import lambda_discrepancy, td_values
-from workbench.improvement.oracle import has_finite_horizon
+from workbench.improvement.horizon import has_finite_horizon
 from workbench.lab.sequences import SequenceTasks
 from workbench.lab.spaces import TaskSpace
 from workbench.lab.statements import NO, RELABELLINGS, Statement, Verdict
@@ -220,9 +220,9 @@ def unique_greedy(found: Evaluation, exact: bool) -> dict[Any, Any] | None:
         row = found.q.row(P.O[i])
         if any(x is None or x != x for x in row.values()):
             return None
-        best = max(row.values())
-        near = 0 if exact else 1e-9 * max(1.0, abs(best))
-        equal = [a for a, x in row.items() if x >= best - near]
+        off = {a: 0 if exact else found.q_error[P.O[i], a] for a in row}
+        best = max(x - off[a] for a, x in row.items())
+        equal = [a for a, x in row.items() if x + off[a] >= best]
         if len(equal) > 1:
             return None
         greedy[P.O[i]] = equal[0]

@@ -27,16 +27,13 @@ from workbench.model.check import check_rows
 from workbench.model.numbers import Number, Numbers, is_symbolic, number
 from workbench.model.pomdp import POMDP
 from workbench.model.space import Label, Space
+from workbench.model.ties import greedy_actions
 from workbench.text import show
 
 if TYPE_CHECKING:
     import pandas as pd
 
 TIES = ("last", "first")
-
-NEAR = 1e-10
-"""Float q-values closer than this (relative to the largest in the row, or to 1) count as equal when
-greedy breaks ties."""
 
 
 class Policy:
@@ -193,7 +190,9 @@ class Policy:
             )
         return moved
 
-    def greedy(self, q: NDArray[Any], ties: str = "last") -> Policy:
+    def greedy(
+        self, q: NDArray[Any], ties: str = "last", error: NDArray[np.float64] | float = 0.0
+    ) -> Policy:
         """The deterministic policy that is greedy on `q[o, a]`; rows without q-values keep this
         policy's row.
 
@@ -201,8 +200,10 @@ class Policy:
         ----------
         q : floats with NaN, or exact numbers with None, where undefined; in the order of O and A.
         ties : see `tie_order`.
+        error : a bound on the errors of q, such as `Evaluation.q_error`: for each row, or each
+            entry; actions that it does not tell apart count as equal.
         """
-        chosen = greedy_actions(q, tie_order(self.A, ties))
+        chosen = greedy_actions(q, tie_order(self.A, ties), error)
         kept = chosen < 0
         codes = np.zeros(q.shape, dtype=np.uint8)
         codes[~kept, chosen[~kept]] = 1
@@ -244,29 +245,6 @@ def tie_order(A: Space, ties: str = "last") -> NDArray[np.int64]:
     actions, writes = (len(factor) for factor in A.factors)
     w = range(writes) if ties == "first" else range(writes - 1, -1, -1)
     return np.array([a * writes + j for j in w for a in range(actions)])
-
-
-def greedy_actions(q: NDArray[Any], order: NDArray[np.int64]) -> NDArray[np.int64]:
-    """For each row of q the place of the best action, the first in `order` among equals; -1 for
-    undefined rows.
-
-    Floats within `NEAR` of the best count as equal; exact numbers are compared exactly.
-    """
-    ordered = q[:, order]
-    if q.dtype == object:
-        chosen = np.full(len(q), -1, dtype=np.int64)
-        for i, row in enumerate(ordered):
-            known = [(j, x) for j, x in enumerate(row) if x is not None]
-            if known:
-                best = max(x for _, x in known)
-                chosen[i] = order[next(j for j, x in known if x == best)]
-        return chosen
-    undefined = np.isnan(ordered).all(axis=1)
-    filled = np.where(np.isnan(ordered), -np.inf, ordered)
-    best_float = filled.max(axis=1, keepdims=True)
-    scale = np.maximum(1.0, np.abs(np.where(undefined[:, None], 0.0, best_float)))
-    first = np.argmax(filled >= best_float - NEAR * scale, axis=1)
-    return np.where(undefined, -1, order[first])
 
 
 def _numbers_by_label(P: POMDP, rows: Mapping[Label, Mapping[Label, Number]]) -> Numbers:

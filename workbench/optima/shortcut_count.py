@@ -22,12 +22,13 @@ from workbench.evaluation.shortcuts import (
     is_defined,
     require_numbers,
     shortcuts,
-    sign_of_difference,
+    td_error,
 )
 from workbench.evaluation.td import td_values
 from workbench.model.numbers import Number
 from workbench.model.policy import Policy, tie_order
 from workbench.model.pomdp import POMDP
+from workbench.model.ties import sign_of_difference
 from workbench.optima.follow import first_open, follow
 from workbench.optima.mdp import MDP, from_states, optimal
 from workbench.progress import Waiting
@@ -171,7 +172,7 @@ class BehaviourSearch:
             self._expand(np.full(len(self.P.O), -1, dtype=np.int64))
         except (_Enough, KeyboardInterrupt) as stopped:
             ceiling = float(optimal(self.M).value)
-            if self.found and sign_of_difference(float(self.value), ceiling) == 0:
+            if self.found and not self._sign(float(self.value), ceiling):
                 return False
             if isinstance(stopped, KeyboardInterrupt):
                 raise
@@ -215,14 +216,26 @@ class BehaviourSearch:
         allowed[decided, fixed[self.M.seen][decided]] = True
         return float(optimal(self.M, allowed).value)
 
+    def _sign(self, x: Any, y: Any) -> int:
+        """The sign of a difference of two values; 0 for floats that rounding may have moved apart.
+
+        Values are sums over an episode's steps, each rounded as often as there are successors.
+        """
+        if not isinstance(x, float) and not isinstance(y, float):
+            return sign_of_difference(x, y) or 0
+        steps = len(self.P.S) if self.P.gamma == 1 else 1 / (1 - float(self.P.gamma))
+        size = max(abs(float(x)), abs(float(y)), float(np.abs(self.P.p.r.floats).max(initial=0.0)))
+        error = 2.0**-52 * (len(self.P.S) + len(self.P.A)) * steps * size
+        return sign_of_difference(float(x), float(y), error) or 0
+
     def _hopeless(self, bound: float) -> bool:
-        return self.best is not None and sign_of_difference(bound, float(self.value)) < 0
+        return self.best is not None and self._sign(bound, float(self.value)) < 0
 
     def _judge(self, choice: Actions) -> None:
         value = follow(self.judge, np.maximum(choice, 0)).value
         if isinstance(value, float) and value == -np.inf:
             return
-        sign = 1 if self.best is None else sign_of_difference(value, self.best)
+        sign = 1 if self.best is None else self._sign(value, self.best)
         if sign > 0:
             self.best, self.found = value, []
         if sign >= 0:
@@ -239,6 +252,7 @@ def _completions(P: POMDP, M: MDP, choice: Actions, exact: bool, weights: str) -
         P, pi, exact=exact, weights=weights
     )  # where defined, it does not depend on unreached rows
     states = follow(M, np.maximum(choice, 0)).states
+    off = td_error(td)
     after: list[NDArray[Any]] = []
     for i in np.unique(M.seen[states]).tolist():
         o = P.O[i]
@@ -248,7 +262,7 @@ def _completions(P: POMDP, M: MDP, choice: Actions, exact: bool, weights: str) -
                 j != choice[i]
                 and is_defined(value)
                 and is_defined(td.v[o])
-                and sign_of_difference(value, td.v[o]) >= 0
+                and (sign_of_difference(value, td.v[o], 2 * off) or 0) >= 0
             ):
                 rows = states[M.seen[states] == i] * len(P.A) + j
                 after += [M.successors[M.row_ptr[row] : M.row_ptr[row + 1]] for row in rows]

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from workbench.errors import WorkbenchError
-from workbench.improvement.improve import Improvement, improve
+from workbench.improvement.improve import Improvement, improve, weights_for
 from workbench.model.augment import augment
 from workbench.model.memories import Family, Memory, attach
 from workbench.model.policy import uniform
@@ -74,7 +74,9 @@ def compare(
             memory=memory.name,
             P=E,
             best=best,
-            oracle=improve(E, uniform(E), step=step, budget=budget),
+            oracle=improve(
+                E, uniform(E), step=step, budget=budget, weights=weights_for(E, uniform(E))
+            ),
             shortcuts=_shortcuts(E) if best.certified else None,
             expressive=_expressive(P, memory),
         )

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import islice
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.improvement.improve import improve, iterates
+from workbench.improvement.improve import improve
 from workbench.model.policy import uniform
 from workbench.model.pomdp import POMDP
 
@@ -55,7 +54,6 @@ class LoopValues:
 
 def compute_loop(E: POMDP, step: float, ties: str, budget: int, shown: int) -> LoopValues:
     """Run the oracle loop from the uniform policy."""
-    stream = iterates(E, uniform(E), step=step, ties=ties)
-    found = improve(E, uniform(E), step=step, ties=ties, budget=budget)
-    values = np.array([float(iterate.value) for iterate in islice(stream, shown)])
-    return LoopValues(values, float(found.value), float(found.amplitude), found.ended)
+    found = improve(E, uniform(E), step=step, ties=ties, budget=budget, least=shown)
+    values = found.values[:shown].astype(np.float64)
+    return LoopValues(values, float(found.mean), float(found.amplitude), found.ended)

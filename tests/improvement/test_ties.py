@@ -1,0 +1,249 @@
+"""Which action is greedy is decided by error bounds and, where these leave it open, exactly."""
+
+from __future__ import annotations
+
+import random
+from fractions import Fraction
+from itertools import islice
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from strategies import policies, pomdps
+
+import pomdps as tasks
+from workbench import POMDP, Policy, augment, evaluate, load_pomdp, shortcuts, uniform
+from workbench.certificates.loop import certify
+from workbench.errors import NotWeighted
+from workbench.evaluation.balls import Balls, precision
+from workbench.evaluation.fields import RATIONALS
+from workbench.evaluation.residues import Residues
+from workbench.improvement.batch import sequence_task, stuck
+from workbench.improvement.decision import EQUAL, ROUNDING
+from workbench.improvement.horizon import same_actions
+from workbench.improvement.improve import improve, iterates, weights_for
+from workbench.improvement.oracle import Oracle, SparseOracle
+from workbench.improvement.stream import loop_for
+from workbench.model.ties import rank_actions, sign_of_difference
+
+HALF = Fraction(1, 2)
+DATA = "tests/data"
+
+
+def rewards(most: int = 3) -> st.SearchStrategy[np.ndarray]:
+    """Three steps, two actions, whole numbers from 0: ties are common."""
+    flat = st.lists(st.integers(0, most), min_size=8, max_size=8)
+    return flat.map(lambda x: np.array(x).reshape(2, 2, 2))
+
+
+# ---------------------------------------------------------------------- comparing
+
+
+def test_numbers_are_told_apart_by_their_errors_and_by_nothing_else():
+    q, order = np.array([[1.0, 1.0 + 1e-9], [5.0, 5.0], [np.nan, np.nan]]), np.array([0, 1])
+    assert rank_actions(q, order).best.tolist() == [1, 0, -1]
+    told = rank_actions(q, order, np.array([1e-10, 1e-10, 0.0]))
+    assert told.best.tolist() == [1, 0, -1]
+    assert {o: places.tolist() for o, places in told.rivals.items()} == {1: [0, 1]}
+    blurred = rank_actions(q, order, np.full((3, 2), 1e-8))
+    assert blurred.best.tolist() == [0, 0, -1]
+    assert set(blurred.rivals) == {0, 1}
+    assert rank_actions(q, order, 1e-8, alike=np.zeros((3, 2), dtype=np.int64)).rivals == {}
+    assert sign_of_difference(Fraction(1, 3), Fraction(1, 3)) == 0
+    assert sign_of_difference(1.0, 2.0, 1.0) is None
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.data(), st.sampled_from(["visits", "discounted"]))
+def test_balls_hold_the_exact_values_and_residues_are_theirs(data, weights):
+    P = data.draw(pomdps(most_states=3))
+    pi = data.draw(policies(P))
+    exact = Oracle(P, weights, RATIONALS).look(RATIONALS.enter(pi.prob)).q
+    field = Residues.drawn(random.Random(1))
+    residues = Oracle(P, weights, field).look(field.enter(pi.prob)).q
+    with precision(128):
+        balls = Oracle(P, weights, Balls()).look(Balls().enter(pi.prob)).q
+        for x, ball, residue in zip(exact.ravel(), balls.ravel(), residues.ravel(), strict=True):
+            if x is None:
+                assert ball is None
+                assert residue is None
+            else:
+                assert ball.contains(x)
+                assert float(ball.rad()) < 1e-25 * (1 + abs(float(ball.mid())))
+                assert residue == field.one(RATIONALS.back(x))
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.data(), st.sampled_from(["visits", "discounted"]))
+def test_the_bound_of_the_sparse_oracle_is_one(data, weights):
+    P = data.draw(pomdps())
+    pi = data.draw(policies(P))
+    found = SparseOracle(P, weights).look(pi.prob.floats)
+    exact = evaluate(P, pi, exact=True, weights=weights).q.array
+    for o, a in np.ndindex(exact.shape):
+        if exact[o, a] is not None and not np.isnan(found.q[o, a]):
+            off = abs(Fraction(float(found.q[o, a])) - exact[o, a])
+            assert off <= Fraction(float(found.error[o]))
+
+
+@settings(max_examples=10, deadline=None)
+@given(rewards(), st.sampled_from(["B1", "OA1"]))
+def test_the_trail_is_the_policy_of_the_exact_loop(table, memory):
+    E = augment(sequence_task(table.tolist()), memory)
+    loop = loop_for(E, uniform(E), "last", "visits", exact=False)
+    for here in islice(iterates(E, uniform(E), Fraction(1, 5), exact=True), 6):
+        assert (RATIONALS.leave(loop.trail.table(RATIONALS)) == here.pi.prob.objects).all()
+        loop.advance([Fraction(1, 5)])
+
+
+def test_actions_that_do_the_same_are_known():
+    E = augment(tasks.recall4(), "B1")
+    same = same_actions(E)
+    last, first = E.O.index(("1", "o")), E.O.index(("0", "o"))
+    a, b, c = (E.A.index(x) for x in ((1, "0"), (1, "1"), (2, "0")))
+    assert same[last, a] == same[last, b]  # what is written after the last step is never read
+    assert same[last, a] != same[last, c]
+    assert same[first, a] != same[first, b]
+
+
+# ---------------------------------------------------------------------- the loop
+
+
+def test_a_long_maze_is_solved_in_floats_as_it_is_exactly():
+    E = augment(tasks.t_maze(15), "O1")
+    run = improve(E, uniform(E), step=0.05)
+    assert run.ended == "fixed"
+    assert run.value == pytest.approx(0.7412, abs=1e-4)
+
+
+def test_a_corridor_whose_end_is_worth_next_to_nothing_is_walked_to_its_end():
+    P = POMDP.from_functions(
+        name="corridor",
+        A=["back", "on"],
+        p=lambda s, a: {(s + 1 if a == "on" else max(0, s - 1), int(a == "on" and s == 39)): 1},
+        omega=lambda s: {s: 1},
+        mu={0: 1},
+        gamma=HALF,
+        terminal={40},
+    )
+    run = improve(P, uniform(P), step=0.05)
+    assert (run.ended, run.limit_value) == ("fixed", Fraction(1, 2**39))
+
+
+def test_actions_that_come_closer_than_floats_can_tell_do_not_mislead_the_loop():
+    table = [[[-1, 1], [HALF, 0]], [[-HALF, HALF], [HALF, HALF]]]
+    E = augment(sequence_task(table), "K2")
+    assert improve(E, uniform(E), step=0.02).limit_value == HALF
+    assert stuck([np.array(table, dtype=float)], "K2").value == [0.5]
+
+
+@settings(max_examples=12, deadline=None)
+@given(rewards(), st.sampled_from(["B1", "K2", "OA1"]))
+def test_floats_end_where_a_proof_says(table, memory):
+    P = sequence_task(table.tolist())
+    proof = certify(P, memory, Fraction(1, 10), checked_iterates=1)
+    if proof["status"] != "proved":
+        return
+    value = Fraction(proof["value"])
+    E = augment(P, memory)
+    assert improve(E, uniform(E), step=0.1).limit_value == value
+    assert stuck([table.astype(float)], memory, step=0.1).value == [float(value)]
+
+
+@settings(max_examples=10, deadline=None)
+@given(rewards(), st.sampled_from(["B1", "OA1"]), st.sampled_from([-60, -7, 40]))
+def test_the_unit_of_reward_makes_no_difference(table, memory, power):
+    one = stuck([table.astype(float)], memory, step=0.1)
+    other = stuck([table * 2.0**power], memory, step=0.1)
+    assert other.value[0] == one.value[0] * 2.0**power
+    assert (other.ended[0], other.iterates[0]) == (one.ended[0], one.iterates[0])
+    assert other.stuck[0] == one.stuck[0]
+
+
+@settings(max_examples=8, deadline=None)
+@given(rewards(), st.integers(-5, 5))
+def test_a_constant_added_to_all_rewards_of_an_episode_makes_no_difference(table, constant):
+    one = improve(*_product(table), step=0.1, budget=400)
+    other = improve(*_product(table + constant), step=0.1, budget=400)
+    assert (other.ended, other.iterates) == (one.ended, one.iterates)
+    assert other.value == pytest.approx(one.value + constant)
+
+
+def _product(table: np.ndarray) -> tuple[POMDP, Policy]:
+    E = augment(sequence_task(table.tolist()), "B1")
+    return E, uniform(E)
+
+
+def test_ties_are_told_and_how_they_are_known():
+    E = augment(tasks.recall4(), "B1")
+    (tie,) = improve(E, uniform(E), step=0.02).ties
+    assert (tie.iterate, tie.o, tie.how) == (0, ("0", "o"), EQUAL)
+    assert tie.actions == ((1, "1"), (1, "0"))
+    floats = Policy(E, np.full(E_shape(E), 1 / len(E.A)))
+    assert {tie.how for tie in improve(E, floats, step=0.02).ties} == {ROUNDING}
+    assert improve(E, uniform(E), step=Fraction(1, 4), exact=True).ties == ()
+
+
+def E_shape(E: POMDP) -> tuple[int, int]:
+    return len(E.O), len(E.A)
+
+
+def test_shortcuts_do_not_depend_on_the_unit_of_reward():
+    P = tasks.recall()
+    E = augment(P, "OA1")
+    pi = improve(E, uniform(E), step=0.1).limit
+    kinds = []
+    for scale in (Fraction(1, 10**12), Fraction(1), Fraction(10**9)):
+        scaled = augment(P.scale_rewards(scale), "OA1")
+        found = shortcuts(scaled, Policy.from_actions(scaled, pi.actions))
+        kinds.append([(x.o, x.a, x.kind) for x in found])
+    assert kinds[0] == kinds[1] == kinds[2]
+    assert kinds[0] == [(x.o, x.a, x.kind) for x in shortcuts(E, pi, exact=True)]
+
+
+# ---------------------------------------------------------------------- policies that may not end
+
+
+@pytest.mark.parametrize("name", ["tiger.95", "cheese.95", "shuttle.95"])
+def test_tasks_that_go_on_for_ever_are_refused_with_visits_and_improved_with_other_weights(name):
+    P = load_pomdp(f"{DATA}/{name}.POMDP")
+    with pytest.raises(NotWeighted, match="take weights='discounted'"):
+        improve(P, uniform(P), step=0.1)
+    weights = weights_for(P, uniform(P))
+    run = improve(P, uniform(P), step=0.1, weights=weights, budget=600)
+    assert weights == "discounted"
+    assert run.value == pytest.approx(evaluate(P, run.pi).value, rel=1e-9)
+    assert run.value > evaluate(P, uniform(P)).value
+
+
+@pytest.mark.parametrize("weights", ["discounted", "stationary", "visits"])
+@pytest.mark.parametrize("door", ["open", "shut"])
+def test_a_trap_that_is_no_terminal_state_is_no_trap_for_the_loop(weights, door):
+    """`stay` in the pit for ever; with the door shut nobody gets there."""
+
+    def p(s, a):
+        if s == "pit":
+            return {("pit", 0): 1}
+        if a == "jump" and door == "open":
+            return {("pit", 0): HALF, ("end", 0): HALF}
+        return {("end", 1): HALF, ("hall", 0): HALF}
+
+    P = POMDP.from_functions(
+        name="pit",
+        A=["walk", "jump"],
+        p=p,
+        omega=lambda s: {"end" if s == "end" else "dark": 1},
+        mu={"hall": 1},
+        gamma=Fraction(9, 10),
+        terminal={"end"},
+        S=["hall", "pit", "end"],
+    )
+    if door == "open" and weights == "visits":
+        with pytest.raises(NotWeighted):
+            improve(P, uniform(P), step=0.1, weights=weights)
+        return
+    run = improve(P, uniform(P), step=0.1, weights=weights, budget=300)
+    assert run.value == pytest.approx(float(evaluate(P, run.pi).value))
+    if weights == "discounted":
+        assert run.limit_value == Fraction(10, 11)

@@ -1,0 +1,224 @@
+"""Which action is greedy where floats cannot tell: exactly, for the rows in question.
+
+A row is *open* if two of its q-values are closer than their error bounds (`model.ties`). If the
+model, the start and the steps are exact, so is pi_n (`Trail`), and the question has an answer:
+
+    residues   q(o, a) - q(o, b) modulo two random primes: both zero means equal (`evaluation.residues`)
+    balls      else it is not zero, and with enough bits balls tell its sign (`evaluation.balls`)
+
+Equal actions are often equal for a reason that outlives the iterate. q(o, a) - q(o, b) is a rational
+function on the policies pi_n + sum_i c_i (tau_i - pi_n) that greedy policies tau_i seen of late
+span; if it vanishes at a random one of them modulo a prime, it vanishes on all of them (Schwartz
+and Zippel), and need not be looked at again as long as greedy is one of these.
+
+In models of floats, or where the work would be too much, open rows stay open, and are reported as
+ties within rounding. Such are q-values that come closer and closer without end; what was greedy
+before stays greedy among them.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.errors import NotSolved
+from workbench.evaluation.balls import Balls, precision
+from workbench.evaluation.chain import Chain
+from workbench.evaluation.fields import Field
+from workbench.evaluation.residues import Residues
+from workbench.evaluation.solve import Solution
+from workbench.evaluation.visits import known
+from workbench.improvement.oracle import Oracle
+from workbench.model.policy import Policy
+from workbench.model.pomdp import POMDP
+from workbench.model.space import Label
+from workbench.text import show
+
+MOST_WORK = 1e6
+"""Outcomes times evaluations in exact arithmetic that a run may spend on open rows: a few
+seconds."""
+
+_OVERHEAD = 1_000
+"""What an evaluation costs at least, in outcomes."""
+
+_BITS = (128, 256, 512, 1024, 2048, 4096)
+
+_PRIMES = 2
+
+EQUAL, ROUNDING = "equal", "within rounding"
+
+Actions = NDArray[np.int64]
+TableOf = Callable[[Field], NDArray[Any]]
+"""The policy in question over a field."""
+
+
+@dataclass(frozen=True)
+class Tie:
+    """Actions among which greedy had to be told which to take.
+
+    Attributes
+    ----------
+    iterate : the first at which they tied.
+    o, actions : the observation, and the actions, the one taken first.
+    how : "equal", decided in exact arithmetic; or "within rounding": bounds on the errors of floats
+        cannot tell them apart.
+    """
+
+    iterate: int
+    o: Label
+    actions: tuple[Label, ...]
+    how: str
+
+    def __str__(self) -> str:
+        names = ", ".join(show(a) for a in self.actions)
+        return f"iterate {self.iterate:,}, {show(self.o)}: {names} ({self.how})"
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The greedy action of an open row, the actions that tie with it (itself first), and how that
+    is known."""
+
+    best: int
+    tied: Actions
+    how: str
+
+
+def _unsure(places: Actions, before: int) -> Answer:
+    best = before if before in places else int(places[0])
+    return Answer(best, np.concatenate(([best], places[places != best])), ROUNDING)
+
+
+class BallOracle(Oracle):
+    """Answers in balls; visits that may be zero are no answer."""
+
+    def occupancy(self, chain: Chain) -> tuple[Solution, NDArray[np.bool_]]:
+        d, visited = super().occupancy(chain)
+        alive = visited & known(d.x) & ~self.P.terminal.mask
+        if not all(x > 0 for x in d.x[alive]):
+            raise NotSolved("visits are smaller than the precision")
+        return d, visited
+
+
+class Decision:
+    """Answers for open rows.
+
+    Parameters
+    ----------
+    P, weights : the task, and which P_pi(s|o).
+    order : the actions in the order in which ties are broken.
+    start : where the loop begins.
+    """
+
+    def __init__(self, P: POMDP, weights: str, order: Actions, start: Policy):
+        self.P, self.weights = P, weights
+        self.rank = np.argsort(order)
+        self.is_exact = P.is_exact and start.is_exact
+        self._rng = random.Random(0)
+        self._residues: list[Oracle] = []
+        self._balls: dict[int, Oracle] = {}
+        self._work = 0.0
+
+    @property
+    def can_look(self) -> bool:
+        """Whether open rows can be decided exactly: the numbers are exact, and work is left."""
+        return self.is_exact and self._work + self._cost <= MOST_WORK
+
+    @property
+    def _cost(self) -> float:
+        return float(_OVERHEAD + len(self.P.p.s_next) + 10 * len(self.P.S))
+
+    def settle(
+        self, table_of: TableOf, rivals: dict[int, Actions], gap: float, before: Actions
+    ) -> dict[int, Answer]:
+        """The greedy action of each open row of a policy, whose q-values floats find `gap` apart;
+        where nobody can tell, what was greedy before stays so if it may be."""
+        if not rivals or not self.can_look:
+            return {o: _unsure(a, int(before[o])) for o, a in rivals.items()}
+        # equal numbers mostly look equal, so balls, which tell others apart at once, come first
+        # where floats differ at all
+        best = self._largest(table_of, rivals, _BITS[:1]) if gap > 0 else {}
+        left = {o: places for o, places in rivals.items() if o not in best}
+        found = {o: Answer(a, np.array([a]), EQUAL) for o, a in best.items()}
+        groups = self._equal(table_of, left) if left else {}
+        tops = {o: np.array([g[0] for g in some]) for o, some in groups.items() if len(some) > 1}
+        best = self._largest(table_of, tops, _BITS) if tops else {}
+        for o, some in groups.items():
+            if o in best or len(some) == 1:
+                group = next(g for g in some if len(some) == 1 or g[0] == best[o])
+                found[o] = Answer(int(group[0]), group, EQUAL)
+            else:
+                found[o] = _unsure(rivals[o], int(before[o]))
+        return found
+
+    def lasting(
+        self, table_of: TableOf, taus: Sequence[Actions], answers: dict[int, Answer]
+    ) -> list[int]:
+        """The rows whose ties hold on all policies that the policy and some greedy ones span."""
+        tied = {o: v.tied for o, v in answers.items() if v.how == EQUAL and len(v.tied) > 1}
+        if not tied or not self.can_look:
+            return []
+        if any(((tau < 0) != (taus[0] < 0)).any() for tau in taus):
+            return []  # rows that come and go do not move with the others
+        oracle = self._oracles()[0]
+        field = oracle.field
+        table = table_of(field)
+        shares = [field.one(self._rng.getrandbits(61)) for _ in taus]
+        moved = np.flatnonzero(taus[0] >= 0)
+        table[moved] = table[moved] * (1 - sum(shares[1:], start=shares[0]))
+        for tau, share in zip(taus, shares, strict=True):
+            table[moved, tau[moved]] = table[moved, tau[moved]] + share
+        q = self._asked(oracle, table)
+        return [o for o, places in tied.items() if all(x == q[o, places[0]] for x in q[o, places])]
+
+    # ---------------------------------------------------------------- the two arithmetics
+
+    def _oracles(self) -> list[Oracle]:
+        while len(self._residues) < _PRIMES:
+            field = Residues.drawn(self._rng)
+            self._residues.append(Oracle(self.P, self.weights, field))
+        return self._residues
+
+    def _asked(self, oracle: Oracle, table: NDArray[Any]) -> NDArray[Any]:
+        self._work += self._cost
+        return oracle.look(table).q
+
+    def _equal(self, table_of: TableOf, rivals: dict[int, Actions]) -> dict[int, list[Actions]]:
+        """The open actions of each row in groups of equal ones, each in the order of ties."""
+        tables = [self._asked(oracle, table_of(oracle.field)) for oracle in self._oracles()]
+        found = {}
+        for o, places in rivals.items():
+            groups: dict[tuple[int, ...], list[int]] = {}
+            for a in sorted(places.tolist(), key=lambda a: self.rank[a]):
+                groups.setdefault(tuple(int(q[o, a]) for q in tables), []).append(a)
+            found[o] = [np.array(g, dtype=np.int64) for g in groups.values()]
+        return found
+
+    def _largest(
+        self, table_of: TableOf, rivals: dict[int, Actions], ladder: Sequence[int]
+    ) -> dict[int, int]:
+        """The largest action of each row, where it can be told with so many bits at most."""
+        found: dict[int, int] = {}
+        for bits in ladder:
+            left = {o: a for o, a in rivals.items() if o not in found}
+            if not left or not self.can_look:
+                break
+            self._work += self._cost * (bits / 64)
+            with precision(bits):
+                try:
+                    if bits not in self._balls:
+                        self._balls[bits] = BallOracle(self.P, self.weights, Balls())
+                    oracle = self._balls[bits]
+                    q = oracle.look(table_of(oracle.field)).q
+                except NotSolved:
+                    continue
+                for o, places in left.items():
+                    for a in places.tolist():
+                        if all(a == b or q[o, a] > q[o, b] for b in places.tolist()):
+                            found[o] = a
+        return found

@@ -1,0 +1,163 @@
+"""Tasks of finite horizon, laid out for the compiled loop; and which actions do the same.
+
+With T levels of states, u = 2^-53 and K additions at most in any sum, a visit is a sum of products
+of at most 4 T numbers >= 0 with as many sums: it is right to T (K + 8) u of itself. Values lose
+(K + 8) u of the largest return at each level. pi(a|o) after n steps is right to 3 n u of itself and
+enters T times each way. Altogether q(o, a) times the weight of o is off by at most
+
+    size weight(o) (2 T (K + 8) + 2 K + 6 T n) u,        size = T max |r|
+
+which `error` and `growth` spell out. The bound is meant to be safe, not sharp: what it leaves open
+is decided exactly.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.evaluation.chain import dynamics
+from workbench.evaluation.fields import FLOATS
+from workbench.improvement import loop_kernels as kernels
+from workbench.improvement.oracle import UNIT
+from workbench.model.numbers import Numbers
+from workbench.model.pomdp import POMDP
+from workbench.model.walk_kernels import strong_components
+
+
+def has_finite_horizon(P: POMDP) -> bool:
+    """Whether no state can come back, whatever is done."""
+    indptr = np.ascontiguousarray(P.p.row_ptr[:: len(P.A)])
+    count, _ = strong_components(indptr, P.p.s_next)
+    own = np.repeat(np.arange(len(P.S)), np.diff(indptr)) == P.p.s_next
+    return count == len(P.S) and not own.any()
+
+
+@dataclass(frozen=True, eq=False)
+class Unrolled:
+    """A task of finite horizon for the kernels, and how far its floats can be trusted.
+
+    Attributes
+    ----------
+    tables : what the kernels read, actions in the order of ties.
+    error, growth : after n steps q(o, a) is off by at most error + n growth.
+    """
+
+    tables: kernels.LoopTables
+    error: float
+    growth: float
+
+
+def unroll(P: POMDP, order: NDArray[np.int64], weights: str) -> Unrolled:
+    """The tables of `loop_kernels`: states that are not terminal, level by level."""
+    D, nA = dynamics(P, FLOATS), len(P.A)
+    indptr = np.ascontiguousarray(P.p.row_ptr[::nA])
+    _, component = strong_components(indptr, P.p.s_next)
+    level = kernels.levels(indptr, P.p.s_next, np.argsort(-component))
+    alive = np.flatnonzero(~P.terminal.mask)
+    first_o = P.omega.o[P.omega.row_ptr[alive]]
+    states = alive[
+        np.lexsort((first_o, level[alive]))
+    ]  # rows of pi that belong together are then read together
+    place = np.full(len(P.S), -1, dtype=np.int32)
+    place[states] = np.arange(len(states))
+
+    rows = (states[:, None] * nA + order).ravel()
+    counts = np.diff(P.p.row_ptr)[rows]
+    ends = np.cumsum(counts)
+    k = np.repeat(P.p.row_ptr[rows] - ends + counts, counts) + np.arange(ends[-1])
+    goes_on = np.flatnonzero((place[P.p.s_next[k]] >= 0) & (D.prob[k] != 0))
+    k, owner = k[goes_on], np.repeat(np.arange(len(rows)), counts)[goes_on]
+    leads_on = np.zeros(len(states), dtype=bool)
+    leads_on[owner // nA] = True
+    inner = np.where(leads_on, np.cumsum(leads_on) - 1, -1)
+    per_row = np.bincount(inner[owner // nA] * nA + owner % nA, minlength=int(leads_on.sum()) * nA)
+
+    rewards, reward_row = _distinct_rows(np.ascontiguousarray(D.R[states][:, order]))
+    entries = np.diff(P.omega.row_ptr)[states]
+    entry_ptr = np.concatenate(([0], np.cumsum(entries)))
+    e = np.repeat(P.omega.row_ptr[states] - entry_ptr[:-1], entries) + np.arange(entry_ptr[-1])
+    tables = kernels.LoopTables(
+        mu=D.mu[states],
+        entry_ptr=entry_ptr,
+        entry_o=P.omega.o[e].astype(np.int64),
+        entry_prob=D.omega[e],
+        reward_row=reward_row,
+        R=rewards,
+        inner=inner,
+        row_ptr=np.concatenate(([0], np.cumsum(per_row))),
+        successor=place[P.p.s_next[k]],
+        prob=D.prob[k],
+        gamma=float(D.gamma),
+        carry=float(D.gamma) if weights == "discounted" else 1.0,
+    )
+    T = int(level[alive].max(initial=0)) + 1
+    size = T * float(np.abs(D.r).max(initial=0.0))
+    most = [
+        int(x.max(initial=0))
+        for x in (
+            np.bincount(tables.successor),  # ways into a state
+            counts,  # outcomes of an action
+            entries,
+            np.bincount(tables.entry_o),  # states behind an observation
+        )
+    ]
+    sums = sum(most) + nA
+    return Unrolled(tables, size * (2 * T * (sums + 8) + 2 * sums) * UNIT, 6 * T * size * UNIT)
+
+
+def _distinct_rows(table: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """The different rows of a table, and for each row which of them it is."""
+    packed = table.view(np.dtype((np.void, table.dtype.itemsize * table.shape[1]))).ravel()
+    _, first, inverse = np.unique(packed, return_index=True, return_inverse=True)
+    return np.ascontiguousarray(table[first]), inverse.ravel().astype(np.int64)
+
+
+# ---------------------------------------------------------------------- actions that do the same
+
+
+def same_actions(P: POMDP) -> NDArray[np.int64]:
+    """`same[o, a]`: actions with the same entry have the same outcomes in every state behind o.
+
+    Such actions tie under every policy: a write on the last step, a step into one of two walls.
+    Outcomes that end are the same if they pay the same. Rows are compared by hashes of 64 bits.
+    """
+    nS, nA, nO = len(P.S), len(P.A), len(P.O)
+    ends = P.terminal.mask[P.p.s_next]
+    codes = (np.where(ends, nS, P.p.s_next), _codes(P.p.prob), _codes(P.p.r))
+    outcome = np.zeros(len(P.p.s_next), dtype=np.uint64)
+    for part in codes:
+        outcome = _scramble(outcome ^ part.astype(np.uint64))
+    rows = _sums(P.p.row_ptr, outcome).reshape(nS, nA)
+    entry_s = np.repeat(np.arange(nS), np.diff(P.omega.row_ptr))
+    seen = np.flatnonzero(~P.terminal.mask[entry_s])
+    found = np.zeros((nO, nA), dtype=np.uint64)
+    state = _scramble(entry_s[seen].astype(np.uint64))[:, None]
+    np.add.at(found, P.omega.o[seen], _scramble(rows[entry_s[seen]] ^ state))
+    return found.view(np.int64)
+
+
+def _codes(numbers: Numbers) -> NDArray[Any]:
+    """A whole number for each entry, the same for equal ones."""
+    if numbers.codes is not None:
+        return numbers.codes.astype(np.int64)
+    return np.unique(numbers.floats, return_inverse=True)[1].reshape(numbers.shape)
+
+
+def _scramble(x: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """The mixing function of splitmix64 (Steele, Lea and Flood 2014)."""
+    with np.errstate(over="ignore"):
+        x = x + np.uint64(0x9E3779B97F4A7C15)
+        x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        return np.asarray(x ^ (x >> np.uint64(31)))
+
+
+def _sums(row_ptr: NDArray[np.int64], values: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """The sum over each compressed row, modulo 2^64, which does not depend on the order."""
+    total = np.concatenate(([np.uint64(0)], np.cumsum(values, dtype=np.uint64)))
+    with np.errstate(over="ignore"):
+        return np.asarray(total[row_ptr[1:]] - total[row_ptr[:-1]])

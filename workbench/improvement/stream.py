@@ -1,0 +1,449 @@
+"""The stream of iterates of the oracle loop (Section 5.2), however q-values are found.
+
+    pi_0      the start
+    tau_n     greedy on q_{pi_n}(o, a), ties broken as told; on rows without q-values, pi_n itself
+    pi_{n+1}  = (1 - eps_n) pi_n + eps_n tau_n
+
+A `Loop` keeps pi and moves it. Three ways, chosen by `loop_for`:
+
+    finite horizon, floats    states in topological order; the whole loop is compiled (`loop_kernels`)
+    otherwise, floats         an oracle that starts from what it knows about the last policy (`oracle`)
+    exact                     `evaluation` over the rationals
+
+Floats decide by their error bounds; rows that these leave open are decided exactly where that can
+be done (`decision`). Certificates, curves and `improve` all read this stream.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.errors import NotWeighted
+from workbench.evaluation.fields import FLOATS, RATIONALS, Field
+from workbench.improvement import loop_kernels as kernels
+from workbench.improvement.decision import ROUNDING, Answer, Decision, TableOf, Tie
+from workbench.improvement.horizon import has_finite_horizon, same_actions, unroll
+from workbench.improvement.oracle import Oracle, SparseOracle
+from workbench.improvement.trail import Actions, Trail, exact_size
+from workbench.model.numbers import Number
+from workbench.model.policy import Policy, tie_order
+from workbench.model.pomdp import POMDP
+from workbench.model.ties import rank_actions
+from workbench.text import show
+
+_MOST_TAUS = 12
+"""Ties are proved to last on what at most so many greedy policies span."""
+
+_CHANGES = 4_096
+"""Changes of greedy that the compiled loop notes before it comes back."""
+
+Table = NDArray[Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Glance:
+    """What a policy on the way ahead is like: its value, q, its greedy actions, the ties among
+    them."""
+
+    value: Any
+    q: Table
+    greedy: Actions
+    ties: dict[int, Answer]
+
+
+class Loop:
+    """pi, moved step by step towards the greedy policy of each iterate.
+
+    Attributes
+    ----------
+    field : of the numbers; pi : `pi[o, a]` over it, as it is now.
+    greedy : the greedy actions of the last iterate, -1 for rows without q-values.
+    kept : the product of 1 - step since the greedy actions last changed: how much of the policy of
+        then is left.
+    trail : all greedy choices so far; ties : those that had to be broken, in order.
+    """
+
+    field: Field
+    kept: float
+    greedy: Actions
+
+    def __init__(self, P: POMDP, start: Policy, ties: str, weights: str):
+        self.P, self.weights = P, weights
+        self.order = tie_order(P.A, ties)
+        self.trail = Trail(start)
+        self.decision = Decision(P, weights, self.order, start)
+        self._ties: dict[tuple[int, tuple[int, ...], str], Tie] = {}
+        self._taus: list[Actions] = []
+
+    @property
+    def pi(self) -> Table:
+        raise NotImplementedError
+
+    @property
+    def ties(self) -> tuple[Tie, ...]:
+        return tuple(self._ties.values())
+
+    def advance(
+        self, steps: Sequence[Number], settled: float = -1.0, fresh: float = -1.0
+    ) -> tuple[NDArray[Any], NDArray[np.uint64]]:
+        """Make iterates: their values, and a mark of each greedy policy.
+
+        It ends when the steps are used up, or when `kept` is at most `settled`, or `fresh` once
+        greedy has changed. It may end before that; at least one iterate is made.
+        """
+        raise NotImplementedError
+
+    def look_ahead(self, goal: Actions, x: Fraction) -> Glance:
+        """What x pi + (1 - x) goal is like, a policy on the way to `goal`."""
+        raise NotImplementedError
+
+    def restore(self, pi: Table, length: int) -> None:
+        """Go back to the policy that the loop had after so many steps."""
+        raise NotImplementedError
+
+    # ---------------------------------------------------------------- open rows
+
+    def _decided(
+        self, q: Table, rivals: dict[int, Actions], table_of: TableOf, n: int | None = None
+    ) -> dict[int, Answer]:
+        """Answers on open rows; those of iterate n are kept as ties if they are."""
+        gaps = [float(np.ptp(q[o, places])) for o, places in rivals.items()]
+        answers = self.decision.settle(table_of, rivals, min(gaps, default=0.0), self.greedy)
+        for o, answer in answers.items():
+            key = o, tuple(answer.tied.tolist()), answer.how
+            if n is not None and len(answer.tied) > 1 and key not in self._ties:
+                actions = tuple(self.P.A[a] for a in answer.tied.tolist())
+                self._ties[key] = Tie(n, self.P.O[o], actions, answer.how)
+        return answers
+
+    def _lasting(
+        self, answers: dict[int, Answer], table_of: TableOf, tau: Actions, fresh: bool
+    ) -> list[int]:
+        """The rows whose ties last while greedy is one of `_taus`, to which tau is added."""
+        if fresh:
+            self._taus = [*self._taus, tau.copy()][-_MOST_TAUS:]
+        return self.decision.lasting(table_of, self._taus, answers)
+
+
+def mixed(pi: Table, greedy: Actions, x: Any) -> Table:
+    """x pi + (1 - x) greedy, on the rows that have a greedy action."""
+    rows = np.flatnonzero(greedy >= 0)
+    table = pi.copy()
+    table[rows] = table[rows] * x
+    table[rows, greedy[rows]] += 1 - x
+    return table
+
+
+class Stepwise(Loop):
+    """A loop that asks an oracle."""
+
+    def __init__(self, oracle: Oracle, start: Policy, ties: str):
+        super().__init__(oracle.P, start, ties, oracle.weights)
+        self.oracle, self.field = oracle, oracle.field
+        self._pi = self.field.enter(start.prob).copy()
+        self._low = (
+            None
+            if self.field.is_exact
+            else np.broadcast_to(start.prob.tails, start.prob.shape).copy()
+        )
+        self.kept, self._last = 1.0, -1
+        self.greedy = np.full(len(start.O), -1, dtype=np.int64)
+        self._always = None if self.field.is_exact else same_actions(oracle.P)
+        self._alike = None if self._always is None else self._always.copy()
+        self._allowed: set[int] = set()
+
+    @property
+    def pi(self) -> Table:
+        return self._pi.copy()
+
+    def restore(self, pi: Table, length: int) -> None:
+        self._pi = pi
+        self._low = None if self._low is None else np.zeros_like(pi)
+        self.trail.cut(length)
+
+    def look_ahead(self, goal: Actions, x: Fraction) -> Glance:
+        found = self.oracle.look(mixed(self._pi, goal, self.field.one(x)), 4)
+        known = self._always
+        if x > 0 and int(kernels.mark_of(goal)) in self._allowed:  # ties that last until there
+            known = self._alike
+        ranking = rank_actions(found.q, self.order, found.error, known)
+        greedy = ranking.best.copy()
+        ties = self._decided(found.q, ranking.rivals, _ahead(self.trail, goal, x))
+        for o, answer in ties.items():
+            greedy[o] = answer.best
+        return Glance(found.value, found.q, greedy, ties)
+
+    def advance(
+        self, steps: Sequence[Number], settled: float = -1.0, fresh: float = -1.0
+    ) -> tuple[NDArray[Any], NDArray[np.uint64]]:
+        values, marks = [], []
+        for step in steps:
+            n = self.trail.length
+            value, q, error, lacking = self.oracle.look(self._pi)
+            self._require_rows(lacking)
+            ranking = rank_actions(q, self.order, error, self._alike)
+            tau = ranking.best.copy()
+            if ranking.rivals:
+                answers = self._decided(q, ranking.rivals, self.trail.table, n)
+                for o, answer in answers.items():
+                    tau[o] = answer.best
+                self._learn(answers, tau)
+            values.append(value)
+            marks.append(int(kernels.mark_of(tau)))
+            if marks[-1] not in self._allowed and self._always is not None:
+                self._alike, self._allowed = self._always.copy(), set()
+            if marks[-1] != self._last:
+                self._last, self.kept, settled = marks[-1], 1.0, fresh
+                for o in np.flatnonzero(tau != self.greedy).tolist():
+                    self.trail.turn(n, o, int(tau[o]))
+                self.greedy = tau
+            self._move(step)
+            self.trail.extend([step])
+            self.kept *= 1 - float(step)
+            if self.kept <= settled:
+                break
+        found = np.array(values, dtype=object if self.field.is_exact else np.float64)
+        return found, np.array(marks, dtype=np.uint64)
+
+    def _move(self, step: Number) -> None:
+        """A step towards greedy. Floats carry what they round off along, so that pi is right to the
+        last bit after any number of steps."""
+        if self._low is None:
+            self._pi = mixed(self._pi, self.greedy, 1 - self.field.one(step))
+            return
+        size = exact_size(step)
+        (step_high, step_low), (keep_high, keep_low) = _twofold(size), _twofold(1 - size)
+        rows = np.flatnonzero(self.greedy >= 0)
+        high, low = _exact_product(self._pi[rows], keep_high)
+        low += self._pi[rows] * keep_low + self._low[rows] * keep_high
+        at = np.arange(len(rows)), self.greedy[rows]
+        total = high[at] + step_high
+        # what the sum lost, by Knuth's two-sum
+        part = total - high[at]
+        low[at] += (high[at] - (total - part)) + (step_high - part) + step_low
+        high[at] = total
+        self._pi[rows] = high + low
+        self._low[rows] = (high - self._pi[rows]) + low
+
+    def _learn(self, answers: dict[int, Answer], tau: Actions) -> None:
+        assert self._alike is not None
+        assert self._always is not None
+        mark = int(kernels.mark_of(tau))
+        fresh = mark not in self._allowed
+        if fresh:  # what was known is known for fewer policies
+            self._alike = self._always.copy()
+        for o in self._lasting(answers, self.trail.table, tau, fresh):
+            tied = answers[o].tied
+            self._alike[o, tied] = self._alike[o, tied[0]]
+        self._allowed = {int(kernels.mark_of(t)) for t in self._taus}
+
+    def _require_rows(self, lacking: Actions) -> None:
+        """Refuse where P(s|o) is not defined on a row that pi visits."""
+        if len(lacking):
+            o = show(self.P.O[int(lacking[0])])
+            other = "discounted" if self.P.gamma != 1 else "stationary"
+            raise NotWeighted(
+                f"{self.P.name}: the policy may never end, so it sees o={o} infinitely often, and "
+                f"q(o, a) weighted by {self.weights} is not defined there: take weights={other!r}"
+            )
+
+
+def _twofold(x: Fraction) -> tuple[float, float]:
+    """x as a sum of two floats."""
+    high = float(x)
+    return high, float(x - Fraction(high))
+
+
+def _exact_product(x: Table, y: float) -> tuple[Table, Table]:
+    """x y as a float and what rounding took from it (Dekker 1971)."""
+    product = x * y
+    x_high, y_high = _upper_half(x), float(_upper_half(np.float64(y)))
+    x_low, y_low = x - x_high, y - y_high
+    lost = ((x_high * y_high - product) + x_high * y_low + x_low * y_high) + x_low * y_low
+    return product, lost
+
+
+def _upper_half(x: Any) -> Any:
+    """The upper 26 bits of floats (Veltkamp)."""
+    scaled = x * 134217729.0  # 2^27 + 1
+    return scaled - (scaled - x)
+
+
+class FiniteHorizon(Loop):
+    """The compiled loop."""
+
+    field = FLOATS
+
+    def __init__(self, P: POMDP, start: Policy, ties: str, weights: str):
+        super().__init__(P, start, ties, weights)
+        self._unrolled = unroll(P, self.order, weights)
+        nS, nO, nA = len(self._unrolled.tables.mu), len(P.O), len(P.A)
+        self._room = self._new_room(nS, nO, nA)
+        always = np.ascontiguousarray(same_actions(P)[:, self.order])
+        self._choice = kernels.LoopChoice(
+            greedy=np.full(nO, -1, dtype=np.int64),
+            found=np.full(nO, -1, dtype=np.int64),
+            open=np.zeros(nO, dtype=np.uint8),
+            ask=np.ones(nO, dtype=np.uint8),
+            alike=always.copy(),
+            always=always,
+            allowed=np.zeros(_MOST_TAUS, dtype=np.uint64),
+            changes=np.empty((_CHANGES + nO, 3), dtype=np.int64),
+            changed=np.zeros(1, dtype=np.int64),
+        )
+        self._state = kernels.LoopState(
+            pi=np.ascontiguousarray(start.prob.floats[:, self.order]),
+            kept=np.ones(1),
+            mark=np.zeros(1, dtype=np.uint64),
+            settled=np.full(1, -1.0),
+        )
+
+    @staticmethod
+    def _new_room(nS: int, nO: int, nA: int) -> kernels.LoopRoom:
+        return kernels.LoopRoom(
+            np.empty(nS), np.empty(nS), np.empty((1, nA)), np.empty((nO, nA)), np.empty(nO)
+        )
+
+    @property
+    def pi(self) -> Table:
+        return self._labelled(self._state.pi)
+
+    def restore(self, pi: Table, length: int) -> None:
+        self._state.pi[:] = pi[:, self.order]
+        self.trail.cut(length)
+
+    def _labelled(self, table: Table) -> Table:
+        """Columns back in the order of A."""
+        found = np.empty_like(table)
+        found[:, self.order] = table
+        return found
+
+    def _named(self, greedy: Actions) -> Actions:
+        return np.where(greedy < 0, -1, self.order[greedy])
+
+    @property
+    def kept(self) -> float:  # type: ignore[override]
+        return float(self._state.kept[0])
+
+    @property
+    def greedy(self) -> Actions:  # type: ignore[override]
+        return self._named(self._choice.greedy)
+
+    def _bound(self, n: int) -> float:
+        return self._unrolled.error + n * self._unrolled.growth
+
+    def look_ahead(self, goal: Actions, x: Fraction) -> Glance:
+        room = self._new_room(len(self._room.d), *self._room.q.shape)
+        pi = np.ascontiguousarray(mixed(self.pi, goal, float(x))[:, self.order])
+        value = kernels.evaluate_policy(self._unrolled.tables, pi, room)
+        found, is_open = np.empty_like(self._choice.found), np.empty_like(self._choice.open)
+        bound, known = self._bound(self.trail.length + 2), self._choice.always
+        place = np.argsort(self.order)
+        mark = kernels.mark_of(np.where(goal < 0, -1, place[goal]))
+        if x > 0 and mark in self._choice.allowed:  # ties that last until there
+            known = self._choice.alike
+        kernels.choose_greedy(
+            room.q, room.weight, bound, known, self._choice.greedy, found, is_open
+        )
+        rivals = self._rivals(room, bound, found, is_open)
+        ties = self._decided(self._labelled(room.q), rivals, _ahead(self.trail, goal, x))
+        greedy = self._named(found)
+        for o, answer in ties.items():
+            greedy[o] = answer.best
+        with np.errstate(divide="ignore", invalid="ignore"):
+            q = np.where(room.weight[:, None] > 0, room.q / room.weight[:, None], np.nan)
+        return Glance(value, self._labelled(q), greedy, ties)
+
+    def _rivals(
+        self, room: kernels.LoopRoom, bound: float, found: Actions, is_open: NDArray[np.uint8]
+    ) -> dict[int, Actions]:
+        """The actions of each open row that may be the largest."""
+        rivals = {}
+        for o in np.flatnonzero(is_open).tolist():
+            enough = room.q[o].max() - 2 * bound * room.weight[o]
+            rivals[o] = self.order[np.flatnonzero(room.q[o] >= enough)]
+        return rivals
+
+    def advance(
+        self, steps: Sequence[Number], settled: float = -1.0, fresh: float = -1.0
+    ) -> tuple[NDArray[Any], NDArray[np.uint64]]:
+        sizes = np.array([float(step) for step in steps])
+        values, marks = np.empty(len(sizes)), np.empty(len(sizes), dtype=np.uint64)
+        age, made = self.trail.length, 0
+        self._state.settled[0] = settled
+        while made < len(sizes):
+            before = made
+            made, why = kernels.run_loop(
+                self._unrolled.tables,
+                self._state,
+                self._choice,
+                self._room,
+                sizes,
+                made,
+                age,
+                self._unrolled.error,
+                self._unrolled.growth,
+                fresh,
+                values,
+                marks,
+            )
+            self._note(steps[before:made])
+            if why == kernels.ASKS:
+                self._answer(age + made)
+                marks[made] = kernels.take_step(
+                    self._state, self._choice, sizes[made], age + made, fresh
+                )
+                self._note(steps[made : made + 1])
+                made += 1
+            if self._state.kept[0] <= self._state.settled[0]:
+                break
+        return values[:made], marks[:made]
+
+    def _note(self, steps: Sequence[Number]) -> None:
+        """Move what the kernel noted to the trail."""
+        count = int(self._choice.changed[0])
+        for n, o, a in self._choice.changes[:count].tolist():
+            self.trail.turn(n, o, -1 if a < 0 else int(self.order[a]))
+        self._choice.changed[0] = 0
+        self.trail.extend(steps)
+
+    def _answer(self, n: int) -> None:
+        """Decide the open rows of iterate n; the greedy actions are left in `found`."""
+        choice = self._choice
+        rivals = self._rivals(self._room, self._bound(n), choice.found, choice.open)
+        rivals = {o: a for o, a in rivals.items() if choice.ask[o]}
+        answers = self._decided(self._labelled(self._room.q), rivals, self.trail.table, n)
+        place = np.argsort(self.order)
+        for o, answer in answers.items():
+            choice.found[o] = place[answer.best]
+            if answer.how == ROUNDING:
+                choice.ask[o] = 0  # nobody can tell, now or later
+        mark = kernels.mark_of(choice.found)
+        fresh = mark not in choice.allowed
+        if fresh:  # what was known is known for fewer policies
+            choice.alike[:] = choice.always
+        for o in self._lasting(answers, self.trail.table, self._named(choice.found), fresh):
+            tied = place[answers[o].tied]
+            choice.alike[o, tied] = choice.alike[o, tied[0]]
+        choice.allowed[:] = 0
+        for i, tau in enumerate(self._taus):
+            choice.allowed[i] = kernels.mark_of(np.where(tau < 0, -1, place[tau]))
+
+
+def _ahead(trail: Trail, goal: Actions, x: Fraction) -> TableOf:
+    return lambda field: mixed(trail.table(field), goal, field.one(x))
+
+
+def loop_for(P: POMDP, pi: Policy, ties: str, weights: str, exact: bool) -> Loop:
+    """The fastest loop there is for a task."""
+    if exact:
+        return Stepwise(Oracle(P, weights, RATIONALS), pi, ties)
+    if has_finite_horizon(P):
+        return FiniteHorizon(P, pi, ties, weights)
+    return Stepwise(SparseOracle(P, weights), pi, ties)
