@@ -179,8 +179,8 @@ class Numbers:
 
     @cached_property
     def tails(self) -> NDArray[np.float64]:
-        """What `floats` leaves out, as floats; an array of ones' shape with a single zero if it
-        leaves out nothing.
+        """What `floats` leaves out, as floats: the numbers are `floats + tails` to twice the
+        precision. An array with a single zero if nothing is left out.
 
         >>> x = Numbers.of([1, Fraction(1, 3)])
         >>> Fraction(float(x.floats[1])) + Fraction(float(x.tails[1])) - Fraction(1, 3) < 2**-107
