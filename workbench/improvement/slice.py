@@ -118,11 +118,12 @@ def policy_slice(
             if triangle and at[i] + at[j] > 1:
                 continue
             start = Policy(P, _moved(pi.prob.floats, places, (float(at[i]), float(at[j]))))
-            greedy = start.greedy(evaluate(P, start).q.raw, ties).prob.floats
+            here = evaluate(P, start)
+            greedy = start.greedy(here.q.raw, ties, error=here.q_error.raw).prob.floats
             flow[j, i] = [greedy[place] - start.prob.floats[place] for place in places]
             run = improve(P, start, step=step, ties=ties)
             found[j, i] = SliceEnd(
-                run.ended, run.value if run.limit_value is None else run.limit_value
+                run.ended, run.mean if run.limit_value is None else run.limit_value
             )
             waiting.report(
                 (j * points + i + 1) / points**2, f"{j * points + i + 1} of {points**2} starts"
