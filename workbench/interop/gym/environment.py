@@ -12,6 +12,7 @@ from __future__ import annotations
 import copy
 import re
 from bisect import bisect_right
+from functools import cache, partial
 from operator import index
 from typing import Any, ClassVar, NamedTuple
 
@@ -21,7 +22,7 @@ from numpy.typing import NDArray
 from workbench.errors import WorkbenchError, WrongType
 from workbench.extras import need
 from workbench.model.augment import augment
-from workbench.model.pomdp import POMDP
+from workbench.model.pomdp import POMDP, Transitions
 from workbench.model.space import Label
 
 gymnasium = need("gymnasium")
@@ -77,8 +78,9 @@ class POMDPEnv(gymnasium.Env):  # type: ignore[name-defined]
         self._start = _upto(model.mu.prob.floats[support]), support.tolist()
         self._terminal = model.terminal.mask.tolist()
         self._count = len(P.A)
-        self._rows: dict[int, _Row] = {}
-        self._labels: dict[int, Label] = {}
+        # Caches that are functions: they are not part of what an explorer takes for the state.
+        self._row = cache(partial(_row_of, model.p))
+        self._label = cache(P.O.__getitem__)
         self._s: int | None = None
         self._last: tuple[int, float] | None = None
 
@@ -116,7 +118,7 @@ class POMDPEnv(gymnasium.Env):  # type: ignore[name-defined]
                 f"an action is a number from 0 to {self._count - 1}, not {action!r}"
             )
         number = s * self._count + a
-        row = self._rows.get(number) or self._row(number)
+        row = self._row(number)
         k = bisect_right(row.upto, self.np_random.random())
         self._s = s = row.s_next[k]
         r = row.r[k]
@@ -125,19 +127,9 @@ class POMDPEnv(gymnasium.Env):  # type: ignore[name-defined]
         o, info = self._seen(s)
         return o, r, self._terminal[s], False, info
 
-    def _row(self, number: int) -> _Row:
-        """The outcomes of (s, a) as lists, which are faster to look into than arrays; kept."""
-        p = self._model.p
-        part = slice(int(p.row_ptr[number]), int(p.row_ptr[number + 1]))
-        row = _Row(_upto(p.prob.floats[part]), p.s_next[part].tolist(), p.r.floats[part].tolist())
-        self._rows[number] = row
-        return row
-
     def _seen(self, s: int) -> tuple[int, dict[str, Any]]:
         o = self._o[s]
-        if o not in self._labels:
-            self._labels[o] = self.P.O[o]
-        return o, {"o": self._labels[o]}
+        return o, {"o": self._label(o)}
 
     def render(self) -> str | None:
         if self.render_mode is None or self._s is None:
@@ -158,6 +150,12 @@ class _Row(NamedTuple):
     upto: list[float]
     s_next: list[int]
     r: list[float]
+
+
+def _row_of(p: Transitions, number: int) -> _Row:
+    """The outcomes of (s, a) as lists, which are faster to look into than arrays."""
+    part = slice(int(p.row_ptr[number]), int(p.row_ptr[number + 1]))
+    return _Row(_upto(p.prob.floats[part]), p.s_next[part].tolist(), p.r.floats[part].tolist())
 
 
 def _upto(prob: NDArray[np.float64]) -> list[float]:

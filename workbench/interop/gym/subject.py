@@ -21,6 +21,7 @@ import numpy as np
 from workbench.extras import need
 from workbench.interop.gym.draws import CannotEnumerate, Draws, Uniform, read_number
 from workbench.model.numbers import Number
+from workbench.model.pomdp import POMDP
 from workbench.model.space import Label
 
 
@@ -76,6 +77,8 @@ def canonical(value: Any, path: str = "state", inside: tuple[int, ...] = ()) -> 
         return canonical(value.item(), path, inside)
     if isinstance(value, type | types.FunctionType | types.BuiltinFunctionType | types.ModuleType):
         return getattr(value, "__qualname__", value.__name__)
+    if isinstance(value, POMDP):
+        return repr(value)  # frozen: what it has computed and kept makes no other state
     if isinstance(value, Uniform):
         raise CannotEnumerate(
             f"{path} is a number from random() or uniform(): it has infinitely many values"
