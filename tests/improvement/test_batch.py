@@ -16,6 +16,7 @@ from workbench.certificates.loop import certify
 from workbench.errors import WorkbenchError, WrongType
 from workbench.improvement import batch_kernels as kernels
 from workbench.improvement.batch import best_values, sequence_task, structure, stuck
+from workbench.improvement.residue_kernels import residue
 
 MEMORIES = ("none", "K1", "K2", "B1", "B2", "O1", "O2", "OA1", "OA2")
 
@@ -185,11 +186,15 @@ def test_the_way_that_is_left_agrees_with_looking_at_it(length):
     changes = 0
     for _ in range(60):
         r = rng.normal(size=2**length)
-        pi = rng.dirichlet(np.ones(shape.shape[1]), shape.shape[0])
+        share = np.ones(shape.shape[1]) / shape.shape[1]
+        pi = rng.multinomial(1024, share, shape.shape[0]) / 1024  # floats that sum to one exactly
         kernels.evaluate_sequence(shape.tables, r, pi, room)
         kernels.choose_greedy(room.q, room.weight, 1e-14, shape.alike, none, greedy, is_open)
         tau = greedy.copy()
         ask = shape.ask(0.1, 10)
+        for k, p in enumerate(ask.primes.tolist()):  # as if the loop had come to pi
+            ask.pi[k] = [[residue(x, p) for x in row] for row in pi.tolist()]
+            ask.rewards[k] = [residue(x, p) for x in r.tolist()]
         x = kernels.leaves(shape.tables, r, pi, tau, 1e-14, shape.alike, shape.forms(), ask)
         grid = np.linspace(1, 0, 2_001)[1:-1]
         first = 0.0
