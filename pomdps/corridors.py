@@ -1,4 +1,5 @@
-"""Corridors: one whose beliefs are in every textbook, and one with a door that looks shut when open."""
+"""Corridors: one whose beliefs are in every textbook, and one with a door that looks shut when
+open."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 """Mazes in which cells look alike: the cheese maze, the 4x3 maze, T-mazes, heaven and hell.
 
 Start states show their observation before the first action. The files of `pomdp-solve` define no
-such observation, and values published for them begin with none: what is `known` of a task says which is which.
+such observation, and values published for them begin with none: what is `known` of a task says
+which is which.
 """
 
 from __future__ import annotations

@@ -222,15 +222,11 @@ def equivalent(
         "  alpha_{t+1}(s',m',o') = sum_s alpha_t(s,m,o) pi(a,w|m,o)",
         "                                p(s',r|s,a) omega(o'|s') Gamma(m'|m,w,o,a,r,o')",
         "for the (m,o), (a,w), r and (m',o') of the sequence, so by induction on t they agree; "
-        "summing out s "
-        "gives the probability of the sequence. It is enough that mu', the observations and the "
-        "kernels of one "
-        f"step are the same functions: compared entry by entry, {len(E.S)} states and {len(E.A)} "
-        "actions, for a "
-        "task and a memory whose numbers (p, rewards, omega, mu, Gamma, eta) are all symbols, "
-        "Gamma reading all "
-        "its arguments, and for sequences of one step with a policy of symbols. The sizes do not "
-        "enter.",
+        "summing out s gives the probability of the sequence. It is enough that mu', the "
+        "observations and the kernels of one step are the same functions: compared entry by entry, "
+        f"{len(E.S)} states and {len(E.A)} actions, for a task and a memory whose numbers (p, "
+        "rewards, omega, mu, Gamma, eta) are all symbols, Gamma reading all its arguments, and for "
+        "sequences of one step with a policy of symbols. The sizes do not enter.",
         f"With numbers, sequences of two steps, exactly: {len(cases)} pairs of a task and a "
         "memory, one stochastic.",
         "The paper's definition of P' leaves out gamma' = gamma, which returns need.",

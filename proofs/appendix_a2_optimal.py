@@ -104,10 +104,8 @@ def reads_reward(M: tuple[str, ...] = ("heads", "tails")) -> Memory:
     "A2.optimal",
     place="App. A.2",
     statement="Proposition A.1 as printed: if a memory is sufficiently expressive (beliefs "
-    "starting with b_0(s) "
-    "proportional to omega(o_0|s)), the best memoryless policy of the augmented environment is "
-    "equivalent to the "
-    "best history-based one.",
+    "starting with b_0(s) proportional to omega(o_0|s)), the best memoryless policy of the "
+    "augmented environment is equivalent to the best history-based one.",
     verdict="misprint",
     corrected_by="A2.optimal*",
     steps=(
@@ -138,22 +136,18 @@ def as_printed(
     E = augment(P, "B1")
     alternate = Policy.deterministic(E, {("0", "o"): ("a", "1"), ("1", "o"): ("b", "0")})
     argument = text(
-        "Two states L, R with one observation; every action changes the "
-        "state; gamma = "
-        "1/2; start in L.",
+        "Two states L, R with one observation; every action changes the state; gamma = 1/2; start "
+        "in L.",
         table_text(
             ["state", "a pays", "b pays", "then"],
             [["L", 1, 0, "R"], ["R", 0, 1, "L"]],
         ),
-        "The printed b_0 is (1/2, 1/2), and so is the belief after every history. One memory "
-        "state is enough to "
-        "keep one belief apart, so 'none' is sufficiently expressive as printed. The best "
-        "history-based policy "
-        f"a, b, a, b, ... is worth {history}; the memoryless policy that does a with probability "
-        "x is worth "
-        f"{sympy.factor(value)}, at most {best.value}. With b_0 proportional to mu omega the "
-        "beliefs L and R "
-        "alternate, and 'none' does not keep them apart.",
+        "The printed b_0 is (1/2, 1/2), and so is the belief after every history. One memory state "
+        "is enough to keep one belief apart, so 'none' is sufficiently expressive as printed. The "
+        f"best history-based policy a, b, a, b, ... is worth {history}; the memoryless policy that "
+        f"does a with probability x is worth {sympy.factor(value)}, at most {best.value}. With b_0 "
+        "proportional to mu omega the beliefs L and R alternate, and 'none' does not keep them "
+        "apart.",
         "Nothing smaller breaks it: with one state, or one action, a memoryless policy is optimal.",
         "What is meant is plain: the update that the paper gives for later beliefs is Bayes' rule, "
         "and for the first one it is b_0(s) proportional to mu(s) omega(o_0|s). Under that reading, "
@@ -259,10 +253,8 @@ LISTED: tuple[tuple[Any, Any], ...] = (
     "A2.optimal*",
     place="App. A.2",
     statement="If a memory is sufficiently expressive (beliefs starting with mu) and gamma < 1 or "
-    "episodes are "
-    "bounded, some memoryless policy of the augmented environment is worth the best history-based "
-    "value; if "
-    "Gamma reads no rewards, none is worth more.",
+    "episodes are bounded, some memoryless policy of the augmented environment is worth the best "
+    "history-based value; if Gamma reads no rewards, none is worth more.",
     verdict="argued",
     steps=(
         human("belief", "all histories that make (m, o) possible have one belief beta(m, o)"),
@@ -311,25 +303,19 @@ def corrected(proof: Proof, cases: Any = LISTED, never_more: Any = ((swap, "B1")
         proof.step("never more", shown if reached > best else None)
     argument = text(
         "Let f separate the beliefs. For a pair (m, o) that some history H makes possible, m in "
-        "Omega_f(H), o "
-        "its last observation, the belief b(H) is the same for all such H: call it beta(m, o). At "
-        "most |M| "
-        "beliefs share an observation, so the MDP of beliefs is finite; let pi* be a "
-        "deterministic optimal "
-        "policy of it (gamma < 1, or bounded episodes). At (m, o) do a = pi*(beta(m, o)) and "
-        "write f(m, o, a).",
+        "Omega_f(H), o its last observation, the belief b(H) is the same for all such H: call it "
+        "beta(m, o). At most |M| beliefs share an observation, so the MDP of beliefs is finite; "
+        "let pi* be a deterministic optimal policy of it (gamma < 1, or bounded episodes). At (m, "
+        "o) do a = pi*(beta(m, o)) and write f(m, o, a).",
         "After any history H with a chance the memory is in Omega_f(H), because the writes are "
-        "those of f; so "
-        "the action is pi*(b(H)). By induction the histories have the probabilities that pi* "
-        "gives them, and the "
-        "returns are the same. eta and Gamma may be stochastic, and Gamma may read rewards.",
+        "those of f; so the action is pi*(b(H)). By induction the histories have the probabilities "
+        "that pi* gives them, and the returns are the same. eta and Gamma may be stochastic, and "
+        "Gamma may read rewards.",
         "Conversely, if Gamma reads no rewards, m_t is drawn from o_0, a_0, ..., o_t, the writes "
-        "and chance, all "
-        "independent of s_t given the history; so a memoryless policy of the augmented "
-        "environment is a "
-        "randomised history-based policy and is worth no more than the best of them. If beliefs "
-        "are infinitely "
-        "many, no finite memory is sufficiently expressive, and nothing is claimed.",
+        "and chance, all independent of s_t given the history; so a memoryless policy of the "
+        "augmented environment is a randomised history-based policy and is worth no more than the "
+        "best of them. If beliefs are infinitely many, no finite memory is sufficiently "
+        "expressive, and nothing is claimed.",
         "The policy that the proof describes, built from the f found and evaluated in rationals:",
         table_text(["task", "memory", "pairs (m,o)", "value = best history"], lines),
     )

@@ -101,8 +101,7 @@ def exclude_each_other(one: dict[Label, Any], other: dict[Label, Any]) -> bool:
     "A4.bk",
     place="App. A.4",
     statement="Proposition A.2 (1) as printed: B(k) is sufficiently expressive if k >= ceil(log2 "
-    "|O|) + "
-    "ceil(log2 |A|) + ceil(log2 u) (beliefs starting with b_0(s) proportional to mu(s) "
+    "|O|) + ceil(log2 |A|) + ceil(log2 u) (beliefs starting with b_0(s) proportional to mu(s) "
     "omega(o_0|s), as for A2.optimal*).",
     verdict="refuted",
     corrected_by="A4.bk*",
@@ -137,23 +136,16 @@ def as_printed(proof: Proof, extra: int = 0, bound: int = 3, ways_count: int = 9
         "other place; "
         "from y to x the side turns. Start: x, side 1 (1/4); y, side 1 (1/4) or 2 (1/2).",
         f"|O| = {len(P.O)}, |A| = {len(P.A)}, u = {graph.u}, so the printed bound is k = {k}. The "
-        f"{len(graph)} "
-        "reachable beliefs, each followed by the action, and the start, are ways to go on; each "
-        "leads, by the "
-        "next observation, to a belief (the probability of side 1):",
+        f"{len(graph)} reachable beliefs, each followed by the action, and the start, are ways to "
+        "go on; each leads, by the next observation, to a belief (the probability of side 1):",
         shown,
         f"Any two of the {len(ways)} lines differ somewhere. If two of them left the same word in "
-        "memory, two "
-        f"different beliefs would share a memory state and an observation. So {len(ways)} words "
-        "are needed, and "
-        f"B{k} has {2**k}.",
-        "The proof in the paper stores (o, a, number of the belief), which is right from the "
-        "first step on; the "
-        "start, 0^k, means one of these triples already. The bound can fail only if |O|, |A| and "
-        "u are powers of "
-        "two and u^|O| > |O||A|u (A4.bk*), and the smallest such product |O||A|u is "
-        f"{smallest_product()}, that "
-        "of this example.",
+        "memory, two different beliefs would share a memory state and an observation. So "
+        f"{len(ways)} words are needed, and B{k} has {2**k}.",
+        "The proof in the paper stores (o, a, number of the belief), which is right from the first "
+        "step on; the start, 0^k, means one of these triples already. The bound can fail only if "
+        "|O|, |A| and u are powers of two and u^|O| > |O||A|u (A4.bk*), and the smallest such "
+        f"product |O||A|u is {smallest_product()}, that of this example.",
     )
     return refuted(
         f"9 ways to go on, 8 words of B{k}",
@@ -245,10 +237,8 @@ LISTED = (recall, recall4, recall_variant, gravity, turning, swap, few_beliefs)
     "A4.bk*",
     place="App. A.4",
     statement="B(k) is sufficiently expressive if 2^k >= |O| |A| u + 1, or if 2^k >= u^|O|; the "
-    "printed bound is "
-    "enough unless |O|, |A| and u are all powers of two with u^|O| > |O| |A| u; one bit more than "
-    "the printed "
-    "bound is always enough.",
+    "printed bound is enough unless |O|, |A| and u are all powers of two with u^|O| > |O| |A| u; "
+    "one bit more than the printed bound is always enough.",
     verdict="argued",
     steps=(
         human("triples", "a word for each (o, a, i) and one for the start: f by induction"),
@@ -290,30 +280,20 @@ def corrected(proof: Proof, room: int = 1, mixed_up: bool = False) -> Evidence:
             if len(f) <= 200:
                 certificates.append(update_certificate(P, f"B{k}", f))
     argument = text(
-        "(1) 2^k >= |O||A|u + 1. Give the start the word 0^k and every triple (o, a, i) one of "
-        "the others, i the "
-        "number of a belief among those that come with o. Let f at (m, o', a'): if m is the word "
-        "of (o, a, i), "
-        "the belief now is the update of the i-th belief at o by a and o'; if m = 0^k it is b_0 "
-        "for o'; let i' "
-        "be its number at o'; write the word of (o', a', i'). By induction on the history the "
-        "word in memory is "
-        "that of the last o, a and the number of the belief before, so (m, o') determines the "
-        "belief, and f "
-        "separates.",
+        "(1) 2^k >= |O||A|u + 1. Give the start the word 0^k and every triple (o, a, i) one of the "
+        "others, i the number of a belief among those that come with o. Let f at (m, o', a'): if m "
+        "is the word of (o, a, i), the belief now is the update of the i-th belief at o by a and "
+        "o'; if m = 0^k it is b_0 for o'; let i' be its number at o'; write the word of (o', a', "
+        "i'). By induction on the history the word in memory is that of the last o, a and the "
+        "number of the belief before, so (m, o') determines the belief, and f separates.",
         "(2) 2^k >= u^|O|. Let a word stand for a map g: O -> {0, ..., u-1}, the start's map for "
-        "0^k. At (m, o, "
-        "a) the belief is number g_m(o) at o; write the word of a map that sends each o' possible "
-        "after it to "
-        "the number of the next belief.",
+        "0^k. At (m, o, a) the belief is number g_m(o) at o; write the word of a map that sends "
+        "each o' possible after it to the number of the next belief.",
         "The printed bound gives 2^k >= |O||A|u, with equality only if |O|, |A| and u are powers "
-        "of two; "
-        "otherwise (1) holds. If u^|O| <= |O||A|u, (2) holds. One bit more gives 2^(k+1) >= 2 "
-        "|O||A|u >= |O||A|u "
-        "+ 1.",
+        "of two; otherwise (1) holds. If u^|O| <= |O||A|u, (2) holds. One bit more gives 2^(k+1) "
+        ">= 2 |O||A|u >= |O||A|u + 1.",
         "Both f, built and verified on all histories of these tasks (k as asked for by the rule; "
-        "'least' is the "
-        "smallest k that is sufficiently expressive, by the decision procedure):",
+        "'least' is the smallest k that is sufficiently expressive, by the decision procedure):",
         table_text(["task", "|O|", "|A|", "u", "rule", "k", "printed", "least"], lines),
     )
     return argued("f for both bounds, verified on 7 tasks", argument, certificates)

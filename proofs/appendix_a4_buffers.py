@@ -186,8 +186,7 @@ def judged(
     "A4.oak",
     place="App. A.4",
     statement="Proposition A.2 (2): OA(k) is sufficiently expressive if the belief of any history "
-    "depends only "
-    "on the last k observation-action pairs (and the current observation).",
+    "depends only on the last k observation-action pairs (and the current observation).",
     verdict="argued",
     steps=(
         human("buffer", "always pushing leaves the last k pairs, or all of fewer, in the buffer"),
@@ -204,18 +203,14 @@ def buffers_of_pairs(
     rows, certificates = judged(cases, ("OA",), ("pairs",), smaller, any_history, proof)
     argument = text(
         "Let f always push. The buffer then holds the last k pairs, with empty cells in front if "
-        "there have been "
-        "fewer. Let H1 and H2 end with the same observation and the same buffer. An empty cell in "
-        "it: both have "
-        "the same length t < k, and the buffer holds all their pairs, so H1 = H2. None: both have "
-        "their last k "
-        "pairs in the buffer, and these are the same; by hypothesis b(H1) = b(H2). So different "
-        "beliefs have "
-        "different buffers, and f separates.",
+        "there have been fewer. Let H1 and H2 end with the same observation and the same buffer. "
+        "An empty cell in it: both have the same length t < k, and the buffer holds all their "
+        "pairs, so H1 = H2. None: both have their last k pairs in the buffer, and these are the "
+        "same; by hypothesis b(H1) = b(H2). So different beliefs have different buffers, and f "
+        "separates.",
         "It does not matter whether the current observation counts as part of the hypothesis, nor "
-        "what it says "
-        "of short histories, nor whether b_0 holds mu. Hypothesis and conclusion, each decided on "
-        "all histories:",
+        "what it says of short histories, nor whether b_0 holds mu. Hypothesis and conclusion, "
+        "each decided on all histories:",
         table_text(["task", "k", "depends on", "memory"], rows),
     )
     return argued("f = push; buffer and o_t give b", argument, certificates)
@@ -255,23 +250,18 @@ def buffers_of_observations(
     H1, H2 = depends_only_on(weak, 2, "besides") or ((), ())
     argument = text(
         "Let f always push (K(k) can do nothing else). The buffer holds the last k observations "
-        "before the "
-        "current one, with empty cells in front if there have been fewer. Let H1 and H2 end with "
-        "the same "
-        "observation and the same buffer. An empty cell in it: both have the same length t < k "
-        "and the same "
-        "observations. None: the same last k observations before the current one. In both cases "
-        "b(H1) = b(H2) by "
-        "hypothesis, whether the current observation counts among the k or not.",
+        "before the current one, with empty cells in front if there have been fewer. Let H1 and H2 "
+        "end with the same observation and the same buffer. An empty cell in it: both have the "
+        "same length t < k and the same observations. None: the same last k observations before "
+        "the current one. In both cases b(H1) = b(H2) by hypothesis, whether the current "
+        "observation counts among the k or not.",
         "The hypothesis has to speak of short histories, too, as the paper's 'any history' does: "
-        "the buffer "
-        f"holds no actions. In '{weak.name}' the belief depends on nothing but the last "
-        "observation from the "
-        f"second step on, but after one step on the action: {', '.join(map(show, H1))} and "
-        f"{', '.join(map(show, H2))} leave the same buffer in O2 and K2.",
+        f"the buffer holds no actions. In '{weak.name}' the belief depends on nothing but the last "
+        "observation from the second step on, but after one step on the action: "
+        f"{', '.join(map(show, H1))} and {', '.join(map(show, H2))} leave the same buffer in O2 "
+        "and K2.",
         "If the current observation counts, k - 1 cells are enough. Hypothesis and conclusion, "
-        "each decided on "
-        "all histories:",
+        "each decided on all histories:",
         table_text(["task", "k", "o_t", "memory"], rows),
     )
     return argued("f = push; buffer and o_t give b", argument, certificates)

@@ -51,9 +51,8 @@ point."""
     "B.why",
     place="App. B",
     statement="With OA1 the penalty of -100 is seen through (o,1): at every iterate of the loop "
-    "from uniform, with steps up to "
-    "1/5, q((o,1), <0,push>) < q((o,1), <1,push>), although <0,push> is optimal there. Without "
-    "the penalty it is not so.",
+    "from uniform, with steps up to 1/5, q((o,1), <0,push>) < q((o,1), <1,push>), although "
+    "<0,push> is optimal there. Without the penalty it is not so.",
     verdict="proved",
     steps=(
         machine("runs", "41 iterates with steps 1/50, 1/10 and 1/5 prefer <1,push>, in rationals"),
@@ -99,26 +98,22 @@ def why_oa1_fails(
         "follows. In numbers, along the loop:",
         table_text(["step", "iterate", "q((o,1),<0,push>)", "q((o,1),<1,push>)"], lines),
         "All iterates of all runs whose steps are at most 1/5 each. Let x be the product of 1 - "
-        "eps over the steps taken. "
-        "The policy is, on the empty buffer, x/4 everywhere, c more on <0,keep>, the rest on "
-        "<0,push>; on (o,0) x/4 everywhere, "
-        "y more on <0,push>, u more on <1,push>, the rest on <1,keep>; on (o,1) x/4 everywhere, "
-        "the rest on <1,push>. The "
-        "evaluator gives all q-values as functions of x, c, y, u, and, for all such "
-        "numbers and all steps <= e <= 1/5:",
+        "eps over the steps taken. The policy is, on the empty buffer, x/4 everywhere, c more on "
+        "<0,keep>, the rest on <0,push>; on (o,0) x/4 everywhere, y more on <0,push>, u more on "
+        "<1,push>, the rest on <1,keep>; on (o,1) x/4 everywhere, the rest on <1,push>. The "
+        "evaluator gives all q-values as functions of x, c, y, u, and, for all such numbers and "
+        "all steps <= e <= 1/5:",
         *("  " + line for line in chain.lines),
         "Phase 1 is y = 0, u = 1-x, where (o,0) has gone to <1,push> so far. When it first takes "
-        "<0,push>, y > 0 for ever, and "
-        "<1,push> is not taken on (o,0) any more: u and x shrink alike, so u <= 11 x stays. The "
-        "two lines on row 1 then say that "
-        "<1,push> is preferred in (o,1) at every iterate: with t = u (1 - c - 3x/4), on (o,1)",
+        "<0,push>, y > 0 for ever, and <1,push> is not taken on (o,0) any more: u and x shrink "
+        "alike, so u <= 11 x stays. The two lines on row 1 then say that <1,push> is preferred in "
+        "(o,1) at every iterate: with t = u (1 - c - 3x/4), on (o,1)",
         "  q(<1,push>) - q(<0,push>) = 2 (88x + x^2 - 8t) / (6x - x^2 + 8t),",
         "the first-step visits, worth -100 against -10, outweighing the second-step visits, worth "
         "3 against 1.",
         "It is the penalty: with -10 in its place the same loop (step 1/50) prefers <0,push> and "
-        "goes to the optimum "
-        f"{milder.limit_value}. With full steps (1) the preference turns at the second iterate, "
-        "and the loop finds the optimum.",
+        f"goes to the optimum {milder.limit_value}. With full steps (1) the preference turns at "
+        "the second iterate, and the loop finds the optimum.",
         f"A second way: {recheck(certificate)}.",
     )
     return proved(
@@ -215,9 +210,8 @@ def _joined(one: Region, other: Region) -> Region:
     "S52.fig-variant",
     place="Sec. 5.2, Fig. 5",
     statement="On the variation of the recall task the loop from uniform, with small steps, ends "
-    "at a suboptimal (stochastic) "
-    "point worth 25/16 with OA1, although OA1 and B1 can encode the optimum 3; with OA2, B1, B2 "
-    "and B5 it reaches the optimum.",
+    "at a suboptimal (stochastic) point worth 25/16 with OA1, although OA1 and B1 can encode the "
+    "optimum 3; with OA2, B1, B2 and B5 it reaches the optimum.",
     verdict="proved",
     steps=(
         machine("runs", "the loop as run with a step of 1/50 ends at 25/16 and at 3"),
@@ -283,31 +277,23 @@ def figure_5(
         "The loop as run, with a step of 1/50:",
         table,
         "Encoding: with OA1 <0,push>, then <1,push> on (o,0), then <0,push> on (o,1); with B1 "
-        "<0,1> in 0 and <1,0> in 1. Both "
-        "are worth 3, the best history-based value.",
+        "<0,1> in 0 and <1,0> in 1. Both are worth 3, the best history-based value.",
         "OA1, steps up to 1/8 whose sum is infinite. By B.why (o,1) goes to <1,push>, and the "
-        "iterates are given by x, c, y, u "
-        "with x -> 0 and u <= 11 x -> 0. In phase 2:",
+        "iterates are given by x, c, y, u with x -> 0 and u <= 11 x -> 0. In phase 2:",
         *("  " + line for line in chains[1].lines),
         "So no limit is worth more than 25/16 (for steps up to 1/5 as well). Moreover, a c above "
-        "its bound falls, since "
-        "<0,keep> needs 4c + 4y < 1 + 42x; y rises to more than 1/4 and stays there; then "
-        "<0,keep> is over and c -> 0. From then "
-        "on y rises while 8y <= 3 - o(1) and falls otherwise. With a constant step eps it ends up "
-        "between 3/8 - 3 eps/8 and "
-        "3/8 + 5 eps/8, and the return 25/16 - 4 (y - 3/8)^2 between 25/16 (1 - eps^2) and 25/16: "
-        "the loop chatters. With steps "
-        "that tend to 0 it has a limit, <0,push> on the empty buffer and on (o,0) <0,push> with "
-        "3/8, <1,keep> with 5/8, worth "
-        "25/16 exactly.",
+        "its bound falls, since <0,keep> needs 4c + 4y < 1 + 42x; y rises to more than 1/4 and "
+        "stays there; then <0,keep> is over and c -> 0. From then on y rises while 8y <= 3 - o(1) "
+        "and falls otherwise. With a constant step eps it ends up between 3/8 - 3 eps/8 and 3/8 + "
+        "5 eps/8, and the return 25/16 - 4 (y - 3/8)^2 between 25/16 (1 - eps^2) and 25/16: the "
+        "loop chatters. With steps that tend to 0 it has a limit, <0,push> on the empty buffer and "
+        "on (o,0) <0,push> with 3/8, <1,keep> with 5/8, worth 25/16 exactly.",
         "OA2, every step in (0,1]: greedy is one and the same optimal policy pi at all x pi_u + "
         "(1-x) pi, 0 < x <= 1.",
-        "B(k), k = 1, ..., 5, steps in (0,1] of which the first is at most 1/2: greedy is "
-        "<0,last> in 0 and <1,last> elsewhere "
-        "at the uniform policy, and <0,last> in 0, <1,0> elsewhere ever after, for all first "
-        "steps e, all later products y of "
-        "1 - eps and all 2 <= K = 2^k <= 32. The limit does 0, 1, 0, worth 3. (For much "
-        "larger K greedy takes another way.)",
+        "B(k), k = 1, ..., 5, steps in (0,1] of which the first is at most 1/2: greedy is <0,last> "
+        "in 0 and <1,last> elsewhere at the uniform policy, and <0,last> in 0, <1,0> elsewhere "
+        "ever after, for all first steps e, all later products y of 1 - eps and all 2 <= K = 2^k "
+        "<= 32. The limit does 0, 1, 0, worth 3. (For much larger K greedy takes another way.)",
     )
     return proved("OA1 25/16; OA2, B1..B5 3; small steps", argument, certificates)
 

@@ -3,8 +3,8 @@
 While greedy stays pi_l, the iterates from the uniform policy are pi = x pi_u + (1-x) pi_l. Such a
 policy treats all memory states other than 0 and the last one alike, as something to write and as
 something to read, so the episodes of B(k) are those of a memory with three classes
-(`appendix_c_setting.lumped_memory`), where the class of the others is written with the probability of
-its 2^k - 2 members together. With symbols x and K = 2^k in the policy the evaluator returns the
+(`appendix_c_setting.lumped_memory`), where the class of the others is written with the probability
+of its 2^k - 2 members together. With symbols x and K = 2^k in the policy the evaluator returns the
 q-values of all iterates of all B(k) at once, and "greedy is pi_l" is a finite list of polynomial
 inequalities over 0 < x <= 1, K >= 2.
 """

@@ -119,22 +119,18 @@ def two_memories(
     argument = text(
         "B5: C5 with k = 5. For every step in (0,1] the loop goes to pi_l, worth 3/4.",
         "OA1: let x be the product of 1 - eps over the steps taken. On a row (o,i) the q-values "
-        "are r_ij whatever the policy is; "
-        "greedy is the best second action (after 2 and 3 the tie of 1 and 3 goes to 1) with push. "
-        "So these rows hold x/8 on "
-        "each action and 1-x more on the best one. On the empty buffer suppose the other 1-x was "
-        "given to <0,push> (share t) and "
-        "<1,push>. The evaluator's q-values are functions of x and t, and for all t in [0,1]:",
+        "are r_ij whatever the policy is; greedy is the best second action (after 2 and 3 the tie "
+        "of 1 and 3 goes to 1) with push. So these rows hold x/8 on each action and 1-x more on "
+        "the best one. On the empty buffer suppose the other 1-x was given to <0,push> (share t) "
+        "and <1,push>. The evaluator's q-values are functions of x and t, and for all t in [0,1]:",
         f"{change} < x <= 1: <1,push> is greedy, since its q-value exceeds the others by",
         *("  " + line for line in lines[1]),
         f"0 < x <= {change}: <0,push> is greedy, since",
         *("  " + line for line in lines[2]),
         "'keep' never is, since a push tells more, and equals go to the higher write. So every "
-        "iterate stays in the family, "
-        f"and once x <= {change} greedy is <0,push> for ever: t -> 1 as x -> 0. The limit is "
-        "<0,push>, then <2,push>, worth 1. "
-        "With a step of 1, x = 0 after the first step, <0,push> is greedy then, and the second "
-        "step ends it. With a step of 0 "
+        f"iterate stays in the family, and once x <= {change} greedy is <0,push> for ever: t -> 1 "
+        "as x -> 0. The limit is <0,push>, then <2,push>, worth 1. With a step of 1, x = 0 after "
+        "the first step, <0,push> is greedy then, and the second step ends it. With a step of 0 "
         "nothing moves.",
         f"A second way, for all x and t: {recheck(certificates[-3])}.",
     )

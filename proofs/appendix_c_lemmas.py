@@ -2,8 +2,8 @@
 
 C.1 is an identity between what the evaluator returns for a policy made of symbols and the paper's
 closed form, for every table of rewards. C.2 looks at one policy. C.4 starts at the uniform policy;
-its inductive step C.3 is in `appendix_c_step`, but the whole run of the loop can also be seen at once,
-as C.4 is proved here: every iterate is x pi_u + (1-x) pi_l.
+its inductive step C.3 is in `appendix_c_step`, but the whole run of the loop can also be seen at
+once, as C.4 is proved here: every iterate is x pi_u + (1-x) pi_l.
 """
 
 from __future__ import annotations
@@ -64,9 +64,8 @@ def any_evaluation() -> tuple[list[list[sympy.Symbol]], POMDP, Evaluation]:
     "C1",
     place="Lemma C.1",
     statement="For any policy of the 4-action recall task with B1, with b_i = p^0_i0 / (1 + sum_j "
-    "p^0_j0) and "
-    "t_i = p^0_i1 / sum_j p^0_j1: Q^0_aw = sum_i r_ia b_i + (1 - sum_i b_i) sum_i p^w_i r_ai and "
-    "Q^1_aw = sum_i t_i r_ia.",
+    "p^0_j0) and t_i = p^0_i1 / sum_j p^0_j1: Q^0_aw = sum_i r_ia b_i + (1 - sum_i b_i) sum_i "
+    "p^w_i r_ai and Q^1_aw = sum_i t_i r_ia.",
     verdict="proved",
     steps=(
         machine("memory 0", "the closed form of Q^0 is the evaluator's, for 8 entries"),
@@ -102,10 +101,9 @@ def closed_form_of_q(
         "  Q^0_aw = (sum_i r_ia p^0_i0 + sum_i p^w_i r_ai) / (1 + sum_j p^0_j0)",
         "  Q^1_aw =  sum_i r_ia p^0_i1 / sum_j p^0_j1",
         "for all 16 entries: the difference to the lemma's formula is 0 as a rational function of "
-        "30 symbols. So it "
-        "holds for every policy and every table of rewards, wherever both sides are defined: Q^1 "
-        "has no value when "
-        "sum_j p^0_j1 = 0, that is when memory state 1 is never seen.",
+        "30 symbols. So it holds for every policy and every table of rewards, wherever both sides "
+        "are defined: Q^1 has no value when sum_j p^0_j1 = 0, that is when memory state 1 is never "
+        "seen.",
         "P(s|o) counts undiscounted visits (the lemma's 'half the encountered states'); gamma is "
         "1.",
         f"A second way: {recheck(certificates[-1])}.",
@@ -151,8 +149,7 @@ def local_optimum_is_greedy(
         f"The q-values of pi_l, whose return is {found.value}:",
         shown,
         "In memory 0, <1,1> is strictly best (3/4 against 1/2). In memory 1 both <3,0> and <3,1> "
-        "have 3/4, every other "
-        "action less; the higher write wins. So greedy is pi_l itself.",
+        "have 3/4, every other action less; the higher write wins. So greedy is pi_l itself.",
         f"A second way: {recheck(certificate)}.",
     )
     return proved(
@@ -236,16 +233,14 @@ def loop_from_uniform(
         "If greedy was pi_l at every step so far, the policy is pi_n = x pi_u + (1-x) pi_l with "
         "x = (1-eps_1)...(1-eps_n). The evaluator's q-values of pi_n are functions of x, and",
         *("  " + line for line in region.lines),
-        "for all 0 < x <= 1, from their coefficients; the remaining differences are ties between writes, which go to "
-        "the higher. So greedy "
-        f"is pi_l for ever. The return of pi_n is {along.value}, which tends to {end} as x -> 0, "
-        "and "
-        f"{end} < {best_value}, the return of <0,1> then <2,1>.",
+        "for all 0 < x <= 1, from their coefficients; the remaining differences are ties between "
+        "writes, which go to the higher. So greedy is pi_l for ever. The return of pi_n is "
+        f"{along.value}, which tends to {end} as x -> 0, and {end} < {best_value}, the return of "
+        "<0,1> then <2,1>.",
         "Steps: for a constant eps in (0,1), x = (1-eps)^n -> 0; for eps = 1 the policy is pi_l "
-        "after one step and stays "
-        "there (C2). At eps = 0, which the paper's range includes, the loop does not move: it "
-        "stays at the uniform "
-        f"policy, worth {start.value}; suboptimal as well, but not pi_l.",
+        "after one step and stays there (C2). At eps = 0, which the paper's range includes, the "
+        f"loop does not move: it stays at the uniform policy, worth {start.value}; suboptimal as "
+        "well, but not pi_l.",
         f"A second way: {recheck(second)}.",
     )
     certificates = [

@@ -40,8 +40,7 @@ W = ("0", "1")
     "C3",
     place="Lemma C.3",
     statement="For every eps in [0,1] and every policy pi of recall4 x B1: if greedy on q_pi is "
-    "pi_l, then greedy on the "
-    "q-values of (1-eps) pi + eps pi_l is again pi_l.",
+    "pi_l, then greedy on the q-values of (1-eps) pi + eps pi_l is again pi_l.",
     verdict="proved",
     steps=(
         machine("formula 0", "Q~^0 is a mixture of Q^0 and r, for all policies and rewards"),
@@ -92,21 +91,16 @@ ARGUMENT = text(
     "     S = sum_j p^0_j0,  c = 1 - sum_i b_i = 1/(1+S),  alpha = (1+S)/(1+(1-eps)S)",
     "  Q~^1_aw = [ (1-eps) T Q^1_aw + eps r_1a ] / [ (1-eps) T + eps ],  T = 1 - S",
     "as identities, for any policy, any rewards and any eps. (In one line of the paper p~ stands "
-    "where p is meant; the "
-    "result is the same.) So greedy on Q~ depends on Q, eps and S alone.",
+    "where p is meant; the result is the same.) So greedy on Q~ depends on Q, eps and S alone.",
     "Negation put to z3: numbers Q^m_aw, eps in [0,1], S in [0,1] such that greedy on Q picks "
-    "<1,1> in memory 0 (<3,1> in "
-    "memory 1) and greedy on Q~ another action; ties go to the higher write, then to the lower "
-    "action. One question for "
-    "each other action, and each of them is excluded by a combination of products of the others.",
+    "<1,1> in memory 0 (<3,1> in memory 1) and greedy on Q~ another action; ties go to the higher "
+    "write, then to the lower action. One question for each other action, and each of them is "
+    "excluded by a combination of products of the others.",
     "Row 1 unvisited: if T = 0, Q^1 has no values and greedy leaves the row as it is, so 'greedy "
-    "is pi_l' says that the "
-    "row is <3,1> already. For eps > 0 then Q~^1_aw = r_1a, largest for a = 3; for eps = 0 "
-    "nothing changes. This too is "
-    "certified.",
+    "is pi_l' says that the row is <3,1> already. For eps > 0 then Q~^1_aw = r_1a, largest for a = "
+    "3; for eps = 0 nothing changes. This too is certified.",
     "For eps > 0 the best environment action is strictly best on both rows, so no rule for ties "
-    "between environment "
-    "actions matters.",
+    "between environment actions matters.",
 )
 
 

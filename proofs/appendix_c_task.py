@@ -62,12 +62,10 @@ def optimum(proof: Proof, rewards: Rewards = RECALL4_REWARDS) -> Evidence:
     argument = text(
         "What each of the sixteen ways to act is worth (the evaluator, on the task with OA1):",
         shown,
-        "Any history-based policy, stochastic ones included, is worth a mean of these numbers, "
-        f"so the optimum is {top}, and "
-        "only '0, then 2' reaches it. After 1 the best second action is 3 and no other; after 2 "
-        "and after 3 it ties with "
-        "action 1, so 'the optimal action is to take action 3' holds for 3 as a best action, not "
-        "as the only one.",
+        "Any history-based policy, stochastic ones included, is worth a mean of these numbers, so "
+        f"the optimum is {top}, and only '0, then 2' reaches it. After 1 the best second action is "
+        "3 and no other; after 2 and after 3 it ties with action 1, so 'the optimal action is to "
+        "take action 3' holds for 3 as a best action, not as the only one.",
     )
     return proved("16 cases; after 2 and 3, 1 ties with 3", argument, certificates)
 
@@ -123,13 +121,11 @@ def b2_is_expressive(proof: Proof, k: int = 2) -> Evidence:
         "The histories whose episode goes on, all with the last observation o, and their beliefs:",
         shown,
         f"Definition A.2 asks for an f that never lets two of these {len(graph)} beliefs share a "
-        "memory state; each of them has "
-        f"at least one, and B{k} has {2**k}. So there is no such f, whatever it writes. (If the "
-        "history after the last action "
-        "counts as well, there is a sixth belief.)",
+        f"memory state; each of them has at least one, and B{k} has {2**k}. So there is no such f, "
+        "whatever it writes. (If the history after the last action counts as well, there is a "
+        "sixth belief.)",
         "What the paper shows is another property: a policy of the task with B2 that is optimal. "
-        "The missing hypothesis is "
-        "2^k >= 5, or the weaker property.",
+        "The missing hypothesis is 2^k >= 5, or the weaker property.",
     )
     return refuted(
         "5 beliefs, 4 memory states", argument, counterexample=shown, certificates=[pigeons(P, k)]
@@ -143,8 +139,7 @@ b2_is_expressive.twin("B3 in the place of B2", guards="pigeons", k=3)
     "C.b2-expressive*",
     place="App. C",
     statement="B(k) is sufficiently expressive for the 4-action recall task exactly when k >= 3; "
-    "B2, and already B1, has an "
-    "optimal memoryless policy.",
+    "B2, and already B1, has an optimal memoryless policy.",
     verdict="proved",
     steps=(
         machine("separates", "an f keeps the five beliefs apart in B3, so in every larger B(k)"),
@@ -177,10 +172,9 @@ def what_b2_and_b3_can_do(
         "k >= 3: in memory 0 write number a+1 after action a. The five beliefs then have a memory "
         "state each, which B3 "
         "verifies and any larger memory repeats. k <= 2: five beliefs, at most four memory states.",
-        "The paper's policy for B2 (in 00 <0,01>; in 01 action 2; in any other memory state "
-        "action 3) and the same with one "
-        "bit reach the optimum 1 (C.optimal). Without memory no policy does; the best constant "
-        "action reaches:",
+        "The paper's policy for B2 (in 00 <0,01>; in 01 action 2; in any other memory state action "
+        "3) and the same with one bit reach the optimum 1 (C.optimal). Without memory no policy "
+        "does; the best constant action reaches:",
         table_text(["memory", "value"], lines),
     )
     return proved("f for k>=3, pigeonhole below, policies", argument, certificates)

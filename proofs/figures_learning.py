@@ -3,8 +3,9 @@ own.
 
 Each statement is one or more sentences, taken apart into findings with a criterion fixed beforehand
 and a 95% interval over 30 seeds (`workbench.reproduction.judge`, which is also where the statements
-and their ids have their home). The runs are those of the record (`workbench.reproduction.full_runs`);
-every claim makes some of them again, bit for bit, and `workbench reproduce` makes all of them.
+and their ids have their home). The runs are those of the record
+(`workbench.reproduction.full_runs`); every claim makes some of them again, bit for bit, and
+`workbench reproduce` makes all of them.
 
 The paper does not say how its actor-critic batches its updates nor where V starts. So a statement
 about it is judged under four readings, {window, batch} x {V = 0, V = 1}:

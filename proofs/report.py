@@ -1,5 +1,5 @@
-"""The ledger as people read it: section by section in 80 columns, one claim in full, JSON, a page of HTML, and
-`proofs/README.md`."""
+"""The ledger as people read it: section by section in 80 columns, one claim in full, JSON, a page
+of HTML, and `proofs/README.md`."""
 
 from __future__ import annotations
 
@@ -31,7 +31,8 @@ COLOURS = {
 
 
 def ledger(entries: list[Entry], console: Console) -> None:
-    """Section by section: the verdict on each claim, its statement, and the evidence in brackets."""
+    """Section by section: the verdict on each claim, its statement, and the evidence in
+    brackets."""
     titles, section = dict(SECTIONS), ""
     for entry in entries:
         if (now := section_of(entry.id)) != section:

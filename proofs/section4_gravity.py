@@ -142,8 +142,7 @@ def straight_up(P: POMDP) -> Any:
     "S4.gravity-none",
     place="Sec. 4",
     statement="No memoryless policy, deterministic or stochastic, is optimal in the gravity "
-    "domain, for any "
-    "discount in [7/20, 1) (the paper uses 0.95).",
+    "domain, for any discount in [7/20, 1) (the paper uses 0.95).",
     verdict="proved",
     steps=(
         machine("small", "v bounds every policy, strictly in the corridor, gamma in [7/20, 7/10]"),
@@ -210,41 +209,30 @@ def gravity_needs_memory(
         value_certificate(P, "none", deterministic.policy, deterministic.value),
     ]
     argument = text(
-        "Upper bound. Let v say what comes after an action; then no action of any of the 48 "
-        "states promises more "
-        "than v(s), so no policy of any kind is worth more than v(start) = gamma^11. With the "
-        "force off v = "
-        "gamma^(steps to the cookie - 1); with the force on v = gamma^(11-x) at (x,0), 1 in the "
-        "top row and u1, "
-        "u2, u3 between, with",
+        "Upper bound. Let v say what comes after an action; then no action of any of the 48 states "
+        "promises more than v(s), so no policy of any kind is worth more than v(start) = gamma^11. "
+        "With the force off v = gamma^(steps to the cookie - 1); with the force on v = "
+        "gamma^(11-x) at (x,0), 1 in the top row and u1, u2, u3 between, with",
         "  u1 = 10 g^10 (1 - 9g/10)(1 - (1-g)/100),   u3 = 1/10 + 9/10 g u2",
         "  u2 = g (u3/10 + 9 u1/10) on [7/20, 7/10],  u2 = u1 on [3/5, 1).",
         "The inequalities are polynomial in g = gamma and hold by their coefficients or by Sturm "
-        f"({len(certificates) - 2} "
-        "certificates, for a button that is pressed on entering and for one pressed by bumping as "
-        "well).",
-        "Necessity. gamma^11 is reached (S4.gravity-bit), so it is the optimum V*, and a policy "
-        "is worth V* only "
-        "if it takes, after every history that has a chance, an action whose inequality is an "
-        "equation. The "
-        "inequalities are strict for every action but right at (0,0), ..., (3,0) while the force "
-        "is on, and for "
-        "every action but left at (4,0) and (3,0) when it has been switched off. So a policy "
-        "worth V* goes right "
-        "at (3,0) with probability one before the button and left with probability one after it; "
-        "but a "
-        "memoryless policy, stochastic or not, does the same at (3,0) each time.",
+        f"({len(certificates) - 2} certificates, for a button that is pressed on entering and for "
+        "one pressed by bumping as well).",
+        "Necessity. gamma^11 is reached (S4.gravity-bit), so it is the optimum V*, and a policy is "
+        "worth V* only if it takes, after every history that has a chance, an action whose "
+        "inequality is an equation. The inequalities are strict for every action but right at "
+        "(0,0), ..., (3,0) while the force is on, and for every action but left at (4,0) and (3,0) "
+        "when it has been switched off. So a policy worth V* goes right at (3,0) with probability "
+        "one before the button and left with probability one after it; but a memoryless policy, "
+        "stochastic or not, does the same at (3,0) each time.",
         "With the paper's numbers: best history-based value (19/20)^11 = "
-        f"{float(history.value):.6f}, best "
-        f"deterministic memoryless policy {deterministic.value} = "
-        f"{float(deterministic.value):.6f} (branch and "
-        "bound, exact).",
+        f"{float(history.value):.6f}, best deterministic memoryless policy {deterministic.value} = "
+        f"{float(deterministic.value):.6f} (branch and bound, exact).",
         "End points. gamma^11 minus the value of going straight up has the sign of "
         f"{straight_up(gravity(gamma=GAMMA))}, so going straight up is worth more for gamma < "
-        "0.33200...; it "
-        "needs no memory and is optimal there (at 1/4, for instance). It is optimal for gamma = "
-        "1, too, where it "
-        "is worth 1 like any policy that ends. The statement needs a discount between.",
+        "0.33200...; it needs no memory and is optimal there (at 1/4, for instance). It is optimal "
+        "for gamma = 1, too, where it is worth 1 like any policy that ends. The statement needs a "
+        "discount between.",
     )
     return proved("v above all actions; conflict at (3,0)", argument, certificates)
 
@@ -293,8 +281,7 @@ def to_the_button_and_back(E: POMDP) -> Policy:
     "S4.gravity-bit",
     place="Sec. 4",
     statement="With one bit (B1) a memoryless policy reaches the best history-based value of the "
-    "gravity domain, "
-    "for every discount in [7/20, 1].",
+    "gravity domain, for every discount in [7/20, 1].",
     verdict="proved",
     steps=(
         machine("value", "the policy is worth gamma^11, gamma a symbol"),
@@ -340,21 +327,15 @@ def a_bit_is_enough(
     proof.step("one", None if max(paid) == reward and ends else f"rewards {paid}")
     argument = text(
         "In <P, B1> walk right along the corridor with the bit at 0; at the button go left and "
-        "write 1; with the "
-        "bit at 1 go left along the corridor and up the first column, and write 1. The evaluator, "
-        "gamma a "
-        "symbol, finds the value",
+        "write 1; with the bit at 1 go left along the corridor and up the first column, and write "
+        "1. The evaluator, gamma a symbol, finds the value",
         "  gamma^11",
         "for this policy (twelve steps, the reward on the last one), whether the button reacts to "
-        "entering or to "
-        "arriving. No history-based policy is worth more for gamma in [7/20, 1) "
-        "(S4.gravity-none), and none is "
-        "worth more than the one reward of 1 for gamma = 1. For smaller discounts going straight "
-        "up is better "
-        "(and needs no memory).",
+        "entering or to arriving. No history-based policy is worth more for gamma in [7/20, 1) "
+        "(S4.gravity-none), and none is worth more than the one reward of 1 for gamma = 1. For "
+        "smaller discounts going straight up is better (and needs no memory).",
         f"In rationals, with gamma = 19/20: {value} on both sides, the right one by policy "
-        "iteration over the 48 "
-        "beliefs.",
+        "iteration over the 48 beliefs.",
     )
     return proved(
         "a policy worth gamma^11, the optimum",

@@ -113,8 +113,7 @@ def writing_costs(E: POMDP, cost: Number = Fraction(1, 10)) -> POMDP:
     "S4.ignore",
     place="Sec. 4",
     statement="For every POMDP and every memory, the best memoryless policy of the augmented "
-    "environment is "
-    "worth at least what the best memoryless policy of the original one is worth.",
+    "environment is worth at least what the best memoryless policy of the original one is worth.",
     verdict="argued",
     steps=(
         machine("step", "w and m' sum out of one step of the product, every number a symbol (1)"),
@@ -161,23 +160,18 @@ def ignoring_is_free(
             proof.step("listed", None if same == best.value else f"{P.name} with {name}: {same}")
     argument = text(
         "Let pi be a memoryless policy of P and nu(w|m,o,a) any rule for writing. The policy "
-        "pi'(a,w|m,o) = "
-        "pi(a|o) nu(w|m,o,a) of the augmented environment satisfies, for all s, m, o, a and s', "
-        "r, o',",
+        "pi'(a,w|m,o) = pi(a|o) nu(w|m,o,a) of the augmented environment satisfies, for all s, m, "
+        "o, a and s', r, o',",
         "  sum_{w,m'} pi'(a,w|m,o) p'(<s',m',o'>,r|<s,m,o>,<a,w>)",
         "                                     = pi(a|o) p(s',r|s,a) omega(o'|s')",
         "  sum_m mu'(<s,m,o>)                 = mu(s) omega(o|s)",
         "because sum_m' Gamma = sum_w nu = sum_m eta = 1. (Checked term by term in the compiled "
-        "product of a "
-        "task and a memory whose numbers are all symbols, Gamma reading all its arguments: "
-        f"{len(certificates)} "
-        "identities.) So if both environments give every o_0, a_0, r_0, ..., o_t together with "
-        "s_t the same "
-        "probability, they do so for t + 1; they do for t = 0. The returns are the same, for "
-        "every policy and "
-        "discount, and the best of E is no worse than the best of P. A deterministic nu keeps pi' "
-        "deterministic, "
-        "so the same holds among deterministic policies.",
+        "product of a task and a memory whose numbers are all symbols, Gamma reading all its "
+        f"arguments: {len(certificates)} identities.) So if both environments give every o_0, a_0, "
+        "r_0, ..., o_t together with s_t the same probability, they do so for t + 1; they do for t "
+        "= 0. The returns are the same, for every policy and discount, and the best of E is no "
+        "worse than the best of P. A deterministic nu keeps pi' deterministic, so the same holds "
+        "among deterministic policies.",
         "Best deterministic memoryless values, in rationals:",
         table_text(["task", "memory", "without", "with"], [_short(line) for line in lines]),
     )

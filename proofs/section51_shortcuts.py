@@ -149,8 +149,7 @@ def b2_has_more(
     proof.step("B2", None if set(many) == {more_count} else shown)
     argument = text(
         "Shortcuts of the optimal deterministic policies of recall, gamma in (0, 1), TD and true "
-        "values "
-        "polynomials in gamma, their differences positive by their coefficients:",
+        "values polynomials in gamma, their differences positive by their coefficients:",
         table_text(
             ["memory", "cases", "strict", "weak"],
             [
@@ -158,21 +157,15 @@ def b2_has_more(
                 for name, n, found in ((fewer, few_paths, few), (more, many_paths, many))
             ],
         ),
-        "With OA1 it is the red arrow of Figure 3, (empty, 2 push). With B2 an optimal policy "
-        "goes 0 -> x1 -> "
-        "x2, and at 0 each of the three actions with the write x2 promises gamma v(x2) = gamma, "
-        "more than "
-        "gamma^2: three strict ones, the 12, 22, 32 of the figure. At 0 the actions 2 and 3 with "
-        "the write x1, "
-        "and at x1 the actions 1 and 3 with the write x2, look exactly as good as the right ones: "
-        "four weak "
-        "ones. Rows that a policy does not use do not matter: all these pairs have true value 0 "
-        "even if the "
-        "unused rows are uniform.",
+        "With OA1 it is the red arrow of Figure 3, (empty, 2 push). With B2 an optimal policy goes "
+        "0 -> x1 -> x2, and at 0 each of the three actions with the write x2 promises gamma v(x2) "
+        "= gamma, more than gamma^2: three strict ones, the 12, 22, 32 of the figure. At 0 the "
+        "actions 2 and 3 with the write x1, and at x1 the actions 1 and 3 with the write x2, look "
+        "exactly as good as the right ones: four weak ones. Rows that a policy does not use do not "
+        "matter: all these pairs have true value 0 even if the unused rows are uniform.",
         "Permutations of the memory states that fix 0^k carry optimal policies to optimal "
-        "policies, so the four "
-        "cases (what is written at the end: 0, x1, x2 or another) stand for all, and for every k "
-        ">= 2.",
+        "policies, so the four cases (what is written at the end: 0, x1, x2 or another) stand for "
+        "all, and for every k >= 2.",
         "For gamma = 1 nothing is strict. That learning is less stable with B2 is S51.b2-unstable.",
     )
     return argued("3 strict against 1, every policy", argument, [*first, *second])
@@ -271,14 +264,12 @@ def larger_buffers_remove_it(
         "polynomials in gamma:",
         table_text(["memory", "cases", "strict", "weak"], lines),
         "With OA2 the buffer after 1 push is (1), after 1 push, 2 push it is (1,2): 2 push at the "
-        "start leads to "
-        "(2), which an optimal policy never shows, so it has no TD value to be mistaken for. "
-        "Keeping leads back "
-        "to the same buffer one step later, which looks worse by a factor gamma.",
+        "start leads to (2), which an optimal policy never shows, so it has no TD value to be "
+        "mistaken for. Keeping leads back to the same buffer one step later, which looks worse by "
+        "a factor gamma.",
         "OA(k), k >= 3: an episode has three steps, no push ever drops a pair, and the product is "
-        "that of OA3 "
-        "with empty cells in front (compared table by table for k = 4). B(k), k >= 2: see "
-        "S51.b2-more.",
+        "that of OA3 with empty cells in front (compared table by table for k = 4). B(k), k >= 2: "
+        "see S51.b2-more.",
     )
     return argued("OA1: 1, OA(k): 0, B(k): 3; every gamma", argument, certificates)
 

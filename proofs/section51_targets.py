@@ -124,33 +124,23 @@ def monte_carlo_converges(proof: Proof, visits: str = "every", weights: str = "v
     )
     argument = text(
         "The pairs (sum of the returns after visits to (o,a), number of visits) of independent "
-        "episodes are "
-        "independent and alike, and have finite means, since the length of an episode has a "
-        "geometric tail. By "
-        "the strong law their averages converge with probability one, and the estimate, their "
-        "quotient, "
-        "converges to the quotient of the means if (o,a) has a chance. At time t the pair has the "
-        "chance sum_s "
-        "P(s_t = s) omega(o|s) pi(a|o), and given s and a the mean return is q_pi(s,a) whatever "
-        "was before. "
-        "Summed over t:",
+        "episodes are independent and alike, and have finite means, since the length of an episode "
+        "has a geometric tail. By the strong law their averages converge with probability one, and "
+        "the estimate, their quotient, converges to the quotient of the means if (o,a) has a "
+        "chance. At time t the pair has the chance sum_s P(s_t = s) omega(o|s) pi(a|o), and given "
+        "s and a the mean return is q_pi(s,a) whatever was before. Summed over t:",
         "  E[sum of G]    sum_s d(s) omega(o|s) pi(a|o) q_pi(s,a)",
         "  ----------- =  --------------------------------------- = q_pi(o,a).",
         "    E[visits]    sum_s d(s) omega(o|s) pi(a|o)",
-        "Checked as an identity between rational functions: a task of two steps, three states, "
-        "two observations "
-        "and two actions, all its numbers and the policy's symbols, the left side by walking "
-        "through all "
-        f"episodes, the right side from the evaluator: {len(certificates)} pairs.",
+        "Checked as an identity between rational functions: a task of two steps, three states, two "
+        "observations and two actions, all its numbers and the policy's symbols, the left side by "
+        f"walking through all episodes, the right side from the evaluator: {len(certificates)} "
+        "pairs.",
         "The reading matters. Averaging over first visits only gives something else as soon as an "
-        "observation "
-        "can be seen twice in an episode. Smallest case: two steps that look alike and pay 1, "
-        "then 0, gamma = 1: "
-        f"first visits give {first}, every visit {every} = q. With gamma < 1 discounted weights "
-        "differ, too. And "
-        "a pair that pi never takes, such as (empty, 2 push) under the blue policy of Figure 3, "
-        "is never "
-        "visited: its q_pi needs exploration.",
+        "observation can be seen twice in an episode. Smallest case: two steps that look alike and "
+        f"pay 1, then 0, gamma = 1: first visits give {first}, every visit {every} = q. With gamma "
+        "< 1 discounted weights differ, too. And a pair that pi never takes, such as (empty, 2 "
+        "push) under the blue policy of Figure 3, is never visited: its q_pi needs exploration.",
     )
     return argued("renewal argument; identity in symbols", argument, certificates)
 
@@ -216,11 +206,9 @@ def error_and_bound(P: POMDP, pi: Policy, n: int) -> tuple[Any, Any]:
 @claim(
     "S51.nstep",
     place="Sec. 5.1",
-    statement="n-step TD values are q_pi for every policy if no episode lasts longer than n "
-    "steps; in general "
-    "they converge to q_pi as n grows (gamma < 1, or episodes end with probability one), so for n "
-    "large enough "
-    "no action that is worse looks better.",
+    statement="n-step TD values are q_pi for every policy if no episode lasts longer than n steps; "
+    "in general they converge to q_pi as n grows (gamma < 1, or episodes end with probability "
+    "one), so for n large enough no action that is worse looks better.",
     verdict="argued",
     steps=(
         machine("identity", "two steps, every number a symbol: the 2-step TD values are q_pi"),
@@ -278,30 +266,25 @@ def enough_steps(
         proof.step("bound", None if 0 < error <= bound / half else f"n = {k}: {error}, {bound}")
         errors.append([k, f"{float(error):.2e}", f"{float(bound):.2e}"])
     argument = text(
-        "Bounded episodes. If no episode lasts longer than n steps, the n-step target is the "
-        "whole return, no v "
-        "is read, and the fixed point is q_pi for every policy. As an identity: a task of two "
-        "steps with symbols "
-        f"for all its numbers and for the policy, n = {n}. In recall, three steps, gamma a "
-        "symbol, n = 3:",
+        "Bounded episodes. If no episode lasts longer than n steps, the n-step target is the whole "
+        "return, no v is read, and the fixed point is q_pi for every policy. As an identity: a "
+        f"task of two steps with symbols for all its numbers and for the policy, n = {n}. In "
+        "recall, three steps, gamma a symbol, n = 3:",
         table_text(["memory", "policy", "n = 3"], lines),
-        "The shortcut of Figure 3, 2 push at the start under the blue policy, by n (its true "
-        "value is 0; with n "
-        "= 2 the target reads a buffer that the blue policy never shows):",
+        "The shortcut of Figure 3, 2 push at the start under the blue policy, by n (its true value "
+        "is 0; with n = 2 the target reads a buffer that the blue policy never shows):",
         table_text(["n", "TD value"], shown_by_n),
         "Unbounded episodes. Let rho_n = gamma^n max_s P(the episode goes on n steps after s) and "
-        "D = max "
-        "|v_pi(o) - v_pi(s)|. The n-step target replaces v_pi(s_n) by v_n(o_n) when the episode "
-        "goes on, so",
+        "D = max |v_pi(o) - v_pi(s)|. The n-step target replaces v_pi(s_n) by v_n(o_n) when the "
+        "episode goes on, so",
         "  max |v_n - v_pi| <= rho_n (max |v_n - v_pi| + D) <= rho_n D / (1 - rho_n),",
         "and rho_n tends to 0. The q-values follow: q_n(o,a) reads the same v_n after n steps. So "
         "if q_pi(o,a) < "
         "v_pi(o), then q_n(o,a) < v_n(o) from some n on: no such pair is a shortcut any more.",
         "No n is exact in general. Smallest case: one step that pays nothing, then steps that pay "
-        "1 and go on "
-        "with probability 1/2, one observation. After n >= 1 steps the state is the second one, "
-        "whose value is "
-        "not the mean, so v_n - v_pi is a multiple of rho_n that is not zero:",
+        "1 and go on with probability 1/2, one observation. After n >= 1 steps the state is the "
+        "second one, whose value is not the mean, so v_n - v_pi is a multiple of rho_n that is not "
+        "zero:",
         table_text(["n", "|v_n - v_pi|", "bound"], errors),
     )
     return argued("exact at the horizon, else the limit", argument, certificates)

@@ -50,11 +50,9 @@ def with_exploration(E: POMDP, pi: Policy, start: Any, at: Any = 0) -> tuple[dic
 @claim(
     "S51.td",
     place="Sec. 5.1",
-    statement="In recall with OA1, for every gamma in (0, 1): under the blue policy the true "
-    "value of 2 push at "
-    "the start is 0, its one-step TD value is gamma, above the gamma^2 of 1 push, so greedy on TD "
-    "values moves "
-    "to a policy worth 0.",
+    statement="In recall with OA1, for every gamma in (0, 1): under the blue policy the true value "
+    "of 2 push at the start is 0, its one-step TD value is gamma, above the gamma^2 of 1 push, so "
+    "greedy on TD values moves to a policy worth 0.",
     verdict="proved",
     steps=(
         machine("values", "q_pi = 0, q_TD = gamma, v_TD = gamma^2, value gamma^2"),
@@ -72,9 +70,9 @@ def td_misleads(
     explore: Any = None,
     told: tuple[Any, ...] = (0, GAMMA, GAMMA**2, GAMMA**2),
 ) -> Evidence:
-    """`where`: the discounts; `n`: the steps of the TD target; `worth`: the value of the policy that
-    is moved to; `explore`: where exploration goes to, 0 unless given;
-    `told`: the four values."""
+    """`where`: the discounts; `n`: the steps of the TD target; `worth`: the value of the policy
+    that is moved to; `explore`: where exploration goes to, 0 unless given; `told`: the four
+    values."""
     P = recall(gamma=GAMMA)
     E = augment(P, memory)
     pi = blue(E)
@@ -114,16 +112,14 @@ def td_misleads(
                 for a in E.A
             ],
         ),
-        f"gamma > gamma^2 and gamma > gamma^3 on (0, 1). ({', '.join(undefined)} leads to a "
-        "buffer that the blue "
-        "policy never shows while an episode goes on, so TD has no value for it.) Greedy on q_TD "
-        "takes 2 push at "
-        "the start, and the policy that does is worth 0 for every gamma.",
+        f"gamma > gamma^2 and gamma > gamma^3 on (0, 1). ({', '.join(undefined)} leads to a buffer "
+        "that the blue policy never shows while an episode goes on, so TD has no value for it.) "
+        "Greedy on q_TD takes 2 push at the start, and the policy that does is worth 0 for every "
+        "gamma.",
         "The blue policy never tries 2 push. Under (1 - epsilon) blue + epsilon uniform all pairs "
-        "are tried, and "
-        "the fixed point tends, for epsilon to 0, to the last column. With the paper's epsilon = "
-        "0.01 and gamma "
-        f"= 0.95, 2 push is ahead of the value of the empty buffer by {float(lead):.4f}.",
+        "are tried, and the fixed point tends, for epsilon to 0, to the last column. With the "
+        "paper's epsilon = 0.01 and gamma = 0.95, 2 push is ahead of the value of the empty buffer "
+        f"by {float(lead):.4f}.",
         "End points: for gamma = 1 both are 1, a tie; for gamma = 0 all are 0.",
     )
     return proved("gamma > gamma^2 > 0 = q_pi", argument, certificates)

@@ -1,9 +1,9 @@
 """Section 5.1: tendencies. Larger memories and shortcuts, B(k) against OA(k), the variance of TD.
 
 "Tends to" and "we would expect" are no universal statements; they are looked at on a complete list
-of small tasks: do a sequence of two actions, two or three steps long, for a reward at the end, gamma
-= 19/20 (up to the names of the actions all there are). Counted is the most strict shortcuts that an
-optimal deterministic policy has.
+of small tasks: do a sequence of two actions, two or three steps long, for a reward at the end,
+gamma = 19/20 (up to the names of the actions all there are). Counted is the most strict shortcuts
+that an optimal deterministic policy has.
 """
 
 from __future__ import annotations

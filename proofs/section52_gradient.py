@@ -135,12 +135,10 @@ def no_gain_within(factor: int = 1) -> str | None:
     "S52.local*",
     place="Sec. 5.2",
     statement="Let q_pi(o,a) be weighted by discounted visits (for gamma = 1 these are the "
-    "visits). The return changes along "
-    "pi + eps (greedy - pi) at the rate G = sum_o d(o) (max_a q_pi(o,a) - v_pi(o)) >= 0 at eps = "
-    "0. So unless pi is greedy on "
-    "its own q-values wherever it goes, every small enough step increases the return: for gamma < "
-    "1 every "
-    "eps < G (1-gamma)^2 / (2 gamma A), A the largest advantage.",
+    "visits). The return changes along pi + eps (greedy - pi) at the rate G = sum_o d(o) (max_a "
+    "q_pi(o,a) - v_pi(o)) >= 0 at eps = 0. So unless pi is greedy on its own q-values wherever it "
+    "goes, every small enough step increases the return: for gamma < 1 every eps < G (1-gamma)^2 / "
+    "(2 gamma A), A the largest advantage.",
     verdict="argued",
     steps=(
         human("resolvent", "v' - v = (I - gamma P')^-1 (r' + gamma P'v - v), for any size"),
@@ -170,21 +168,15 @@ def small_steps_improve(
         "  dJ/deps = sum_s d(s) sum_o omega(o|s) sum_a (g-pi)(a|o) q_pi(s,a)",
         "          = sum_o d(o) ( max_a q_pi(o,a) - v_pi(o) )  =  G",
         "by the definition of q_pi(o,a) with the weights d(s) omega(o|s), and of g. Every term of "
-        "G is >= 0, and G = 0 "
-        "exactly when pi takes only best actions on every observation that it sees. If G > 0, J "
-        "increases for all small "
-        "eps > 0.",
+        "G is >= 0, and G = 0 exactly when pi takes only best actions on every observation that it "
+        "sees. If G > 0, J increases for all small eps > 0.",
         "How small, for gamma < 1: let A(s) = sum_o omega(o|s) sum_a (g-pi)(a|o) q_pi(s,a) and "
-        "|A(s)| <= A. Then (*) says "
-        "J(pi') - J(pi) = eps sum_s d'(s) A(s), and d' - d = eps gamma (I - gamma P'^T)^-1 (P_g - "
-        "P)^T d has "
-        "|d' - d|_1 <= eps 2 gamma/(1-gamma)^2, so",
+        "|A(s)| <= A. Then (*) says J(pi') - J(pi) = eps sum_s d'(s) A(s), and d' - d = eps gamma "
+        "(I - gamma P'^T)^-1 (P_g - P)^T d has |d' - d|_1 <= eps 2 gamma/(1-gamma)^2, so",
         "  J(pi') - J(pi) >= eps (G - eps 2 gamma A/(1-gamma)^2).",
         "(*) is also an identity of the evaluator: on the task with two states and an end, two "
-        "observations, two actions "
-        "and a symbol for each of its 16 numbers and of the 4 choices of the policies, both sides "
-        "are the same rational "
-        "function.",
+        "observations, two actions and a symbol for each of its 16 numbers and of the 4 choices of "
+        "the policies, both sides are the same rational function.",
         "Left out are G = 0, where the next orders decide (S52.local has decreases), and visits "
         "with gamma < 1.",
     )

@@ -75,10 +75,9 @@ def small_steps(
         before, first, second, tie = returns_along_a_step(one, p, weights == "discounted")
         parts += [
             f"gamma = {one.gamma}, pi(r) = {p}: the q-values of l and r "
-            f"{'are equal' if tie else 'differ'}, and a step "
-            f"eps towards greedy gives the return {before} + ({first}) eps + ({second}) eps^2, "
-            f"less than {before} for "
-            "every small eps > 0, in",
+            f"{'are equal' if tie else 'differ'}, and a step eps towards greedy gives the return "
+            f"{before} + ({first}) eps + ({second}) eps^2, less than {before} for every small eps "
+            "> 0, in",
             table_text(["state", "action", "reward", "next"], one.table()),
         ]
         pi = Policy.from_mapping(one.model, {"o": {"l": 1 - p, "r": p}})
@@ -92,14 +91,11 @@ def small_steps(
         "apart, q_pi(o,a) = q_pi(s,a) and policy improvement works for every step.",
         *parts,
         "Missing hypotheses: (1) greedy must gain something to first order. A policy may have "
-        "equal q-values wherever it "
-        "goes, like the best stochastic policy of the first task, p (1-p) with p = 1/2; its "
-        "greedy policy is then chosen by "
-        "the rule for ties alone, and whichever it is leads away. (2) With gamma < 1, q_pi(o,a) "
-        "must weigh states by "
-        "discounted visits. With visits as they are counted in episodes, which every-visit Monte "
-        "Carlo estimates, greedy may "
-        "point downhill.",
+        "equal q-values wherever it goes, like the best stochastic policy of the first task, p "
+        "(1-p) with p = 1/2; its greedy policy is then chosen by the rule for ties alone, and "
+        "whichever it is leads away. (2) With gamma < 1, q_pi(o,a) must weigh states by discounted "
+        "visits. With visits as they are counted in episodes, which every-visit Monte Carlo "
+        "estimates, greedy may point downhill.",
         f"A second way: {recheck(certificates[0])}.",
     )
     return refuted(
@@ -169,10 +165,9 @@ def _decreased(
         "step works), gamma = 1:",
         table_text(["state", "action", "reward", "next"], one.table()),
         f"At pi(r) = {p} the q-values are q(o,l) = {q['o', 'l']} and q(o,r) = {q['o', 'r']}. A "
-        "step eps towards greedy "
-        f"gives the return {before} + ({first}) eps + ({second}) eps^2: more than {before} for a "
-        f"small eps, and {end} for "
-        "eps = 1. The reason is the paper's: P_pi(s|o) changes along with pi.",
+        f"step eps towards greedy gives the return {before} + ({first}) eps + ({second}) eps^2: "
+        f"more than {before} for a small eps, and {end} for eps = 1. The reason is the paper's: "
+        "P_pi(s|o) changes along with pi.",
         f"A second way: {recheck(certificates[0])}.",
     )
     return proved("two states that look alike", argument, certificates)

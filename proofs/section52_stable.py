@@ -82,24 +82,21 @@ def _left(one: Tiny, p: Fraction, before: Fraction, first: Fraction, second: Fra
         "One observation, two states, no memory needed:",
         table,
         f"The policy that always takes {'r' if p else 'l'} is worth {before}, as much as any "
-        "history-based policy can be. Its "
-        f"q-values are q(o,l) = {q['o', 'l']} and q(o,r) = {q['o', 'r']}: the other action is as "
-        "good once, from the first "
-        "state, if the chosen one follows. The rule for ties (the lower action wins; with other "
-        "names, the higher) takes the "
-        f"other one, and a step eps gives the return {before} + ({first}) eps + ({second}) eps^2 "
-        f"< {before}.",
+        f"history-based policy can be. Its q-values are q(o,l) = {q['o', 'l']} and q(o,r) = "
+        f"{q['o', 'r']}: the other action is as good once, from the first state, if the chosen one "
+        "follows. The rule for ties (the lower action wins; with other names, the higher) takes "
+        f"the other one, and a step eps gives the return {before} + ({first}) eps + ({second}) "
+        f"eps^2 < {before}.",
         f"With steps of 1 the returns are {', '.join(map(str, cycle))}, ... for ever. With a "
         "small step the loop leaves the "
         f"optimum, here {', '.join(str(round(float(v), 4)) for v in slow)}, ..., and comes back "
         "only in the limit.",
         "Missing hypothesis: the rule for ties must prefer the optimal policy's own actions, or "
         "no other action may tie.",
-        "If 'the optimal policy' is read as the best memoryless one, it may have to be "
-        "stochastic, and then greedy always "
-        "leaves it: in the first task of S52.local the best policy takes l and r with probability "
-        "1/2, their q-values are "
-        "equal, and every step away lowers the return.",
+        "If 'the optimal policy' is read as the best memoryless one, it may have to be stochastic, "
+        "and then greedy always leaves it: in the first task of S52.local the best policy takes l "
+        "and r with probability 1/2, their q-values are equal, and every step away lowers the "
+        "return.",
         f"A second way: {recheck(certificates[1])}.",
     )
     return refuted(
@@ -130,11 +127,9 @@ optimum_is_stable.twin("no ties", guards="left", ties=False)
     "S52.stable*",
     place="Sec. 5.2",
     statement="A memoryless policy that is worth the best history-based value takes, on every "
-    "observation that it visits, only "
-    "actions with the largest q-value, whether states are weighted by visits or by discounted "
-    "visits. So the loop stays at it, "
-    "if it is deterministic, for every step, exactly if the rule for ties prefers its actions; so "
-    "if no other action ties.",
+    "observation that it visits, only actions with the largest q-value, whether states are "
+    "weighted by visits or by discounted visits. So the loop stays at it, if it is deterministic, "
+    "for every step, exactly if the rule for ties prefers its actions; so if no other action ties.",
     verdict="argued",
     steps=(
         human("histories", "(*) of S52.local* over histories: pi takes only best actions"),
@@ -168,37 +163,29 @@ def optimum_is_greedy(
         proof.step("listed", line[4])
     argument = text(
         "Let h be a history that pi produces, V*(h) the best that can follow it, Q*(h,a) the best "
-        "after action a. Since pi is "
-        "worth V*, and (*) of S52.local* applied to histories reads",
+        "after action a. Since pi is worth V*, and (*) of S52.local* applied to histories reads",
         "  V* - J(pi) = sum_h gamma^|h| P_pi(h) sum_a pi(a|h) (V*(h) - Q*(h,a))  =  0,",
-        "every action that pi takes after such an h has Q*(h,a) = V*(h), and what follows under "
-        "pi is worth V*(h) too. For any "
-        "action, q_pi(h,a) <= Q*(h,a) <= V*(h). q_pi(o,a) is the mean of q_pi(h,a) over the "
-        "histories h that end in o, with "
-        "positive weights (P_pi(h), or gamma^|h| P_pi(h)) that do not depend on a. So max_a "
-        "q_pi(o,a) = v_pi(o), reached by the "
+        "every action that pi takes after such an h has Q*(h,a) = V*(h), and what follows under pi "
+        "is worth V*(h) too. For any action, q_pi(h,a) <= Q*(h,a) <= V*(h). q_pi(o,a) is the mean "
+        "of q_pi(h,a) over the histories h that end in o, with positive weights (P_pi(h), or "
+        "gamma^|h| P_pi(h)) that do not depend on a. So max_a q_pi(o,a) = v_pi(o), reached by the "
         "actions of pi; and if another one ties, it does so after every h.",
         "Greedy then is pi itself on every visited observation where its action is the rule's "
         "choice among the best ones, rows "
         "without visits stay as they are, and (1-eps) pi + eps pi = pi.",
-        "By combinations of products: for all tasks of two steps with one observation, two actions, any six "
-        "rewards and any gamma in (0,1], "
-        "a policy worth V* with pi(a) > 0 cannot have q(o,b) > q(o,a), with visits and with "
-        "discounted visits.",
+        "By combinations of products: for all tasks of two steps with one observation, two "
+        "actions, any six rewards and any gamma in (0,1], a policy worth V* with pi(a) > 0 cannot "
+        "have q(o,b) > q(o,a), with visits and with discounted visits.",
         "In the paper's tasks, all deterministic policies worth V*, and how many of them the rule "
-        "for ties (higher write, then "
-        "lower action) leaves where they are:",
+        "for ties (higher write, then lower action) leaves where they are:",
         table_text(["task", "policies", "worth V*", "fixed"], [line[:4] for line in lines]),
         "If, moreover, every other action is strictly worse after every history that pi produces "
-        "(by D at least), pi attracts: "
-        "let episodes have at most T steps, returns lie within R of each other, and let pi' take "
-        "another action than pi on the "
-        "observations that pi visits with probability d at most. Then on such an observation, "
-        "seen w times per episode under "
+        "(by D at least), pi attracts: let episodes have at most T steps, returns lie within R of "
+        "each other, and let pi' take another action than pi on the observations that pi visits "
+        "with probability d at most. Then on such an observation, seen w times per episode under "
         "pi, pi's action leads by w (1-d)^T (D - T d R) - T^2 d R or more, over the number of "
-        "visits: positive for small d, "
-        "whatever pi' does elsewhere. So greedy agrees with pi there, and each step multiplies d "
-        "by 1-eps.",
+        "visits: positive for small d, whatever pi' does elsewhere. So greedy agrees with pi "
+        "there, and each step multiplies d by 1-eps.",
     )
     return argued("any POMDP; all two-step tasks certified", argument, certificates)
 

@@ -1,5 +1,5 @@
-"""Section 5.2 and Appendix C: steps in fully observed tasks, larger memories on the variant, and two
-misprints.
+"""Section 5.2 and Appendix C: steps in fully observed tasks, larger memories on the variant, and
+two misprints.
 
 **Steps.** In a fully observed task P(s|o) does not change with the policy, and every step towards
 greedy helps:

@@ -59,8 +59,7 @@ def blue(E: POMDP, second_write: str = "push") -> Policy:
     "S5.oa1-encodes",
     place="Sec. 5",
     statement="In recall with OA1 the blue policy (1 push, 2 push, 3 push) is worth gamma^2, the "
-    "best "
-    "history-based value, for every discount.",
+    "best history-based value, for every discount.",
     verdict="proved",
     steps=(
         machine("best", "of the 27 sequences of actions one is worth gamma^2, the others 0"),
@@ -83,9 +82,8 @@ def oa1_encodes(
     proof.step("value", None if same else f"the policy is worth {value}, the best value is {best}")
     argument = text(
         "There are 27 sequences of actions; one is worth gamma^2, the others 0, and a "
-        "history-based policy mixes "
-        "them, so none is worth more than gamma^2. The evaluator, gamma a symbol, finds for the "
-        "policy",
+        "history-based policy mixes them, so none is worth more than gamma^2. The evaluator, gamma "
+        "a symbol, finds for the policy",
         "  buffer empty: 1 push;  (o,1): 2 push;  (o,2): 3 push",
         f"the value {value}. (What it does with the buffer (o,3) does not matter: the episode is "
         "over.)",
@@ -141,8 +139,7 @@ def rewards_by_history(E: POMDP) -> dict[tuple[Label, Label], dict[tuple[Label, 
     "S5.not-mdp",
     place="Sec. 5",
     statement="Recall with OA1 is not an MDP over its observations (m, o): the reward of 3 push "
-    "when the buffer "
-    "holds (o, 2) is 1 after 1 push, 2 push, and 0 after 2 push.",
+    "when the buffer holds (o, 2) is 1 after 1 push, 2 push, and 0 after 2 push.",
     verdict="proved",
     steps=(machine("rewards", "3 push at (o, 2) pays 1 after one history and 0 after another"),),
 )
@@ -174,10 +171,8 @@ def not_an_mdp(proof: Proof, memory: Any = "OA1") -> Evidence:
         "of 3 push there:",
         table_text(["what was done before", "reward"], lines),
         "In an MDP over (m, o) the reward would have one distribution, whatever was done before. "
-        "The rewards of "
-        f"{len(depends)} of the {len(rewards)} pairs of an observation and an action depend on "
-        "the history like "
-        "this.",
+        f"The rewards of {len(depends)} of the {len(rewards)} pairs of an observation and an "
+        "action depend on the history like this.",
     )
     return proved("reward 1 or 0 after the same (m, o)", argument, [certificate])
 
@@ -220,8 +215,7 @@ def behaviours(E: POMDP) -> dict[tuple[tuple[Label, Label], ...], Any]:
     "S5.b2-smallest",
     place="Sec. 5",
     statement="B2 is the smallest B(k) with an optimal policy for recall, among deterministic and "
-    "stochastic "
-    "memoryless policies, for every discount in (0, 1].",
+    "stochastic memoryless policies, for every discount in (0, 1].",
     verdict="proved",
     steps=(
         machine("none below", "no deterministic policy of B0 or B1 is optimal, all behaviours"),
@@ -258,12 +252,10 @@ def b2_is_smallest(
         "Deterministic policies, told apart by what they do, and their values:",
         table_text(["memory", "ways", "optimal?", "values"], lines),
         "Stochastic policies do not help: gamma^2 times the probability of 1, 2, 3 is worth "
-        "gamma^2 only if the "
-        "probability is one; then every episode that has a chance does 1, 2, 3, and so does the "
-        "deterministic "
-        "policy that takes, in each memory state, one of the actions that have a chance there. In "
-        "words: the "
-        "three actions differ, so the three memory states must, and one bit has two.",
+        "gamma^2 only if the probability is one; then every episode that has a chance does 1, 2, "
+        "3, and so does the deterministic policy that takes, in each memory state, one of the "
+        "actions that have a chance there. In words: the three actions differ, so the three memory "
+        "states must, and one bit has two.",
         f"With B{smallest}: "
         + ", ".join(f"in {m} do {a} and write {w}" for (m, _), (a, w) in path)
         + f"; worth {value}. A larger B(k) can do "

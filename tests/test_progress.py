@@ -93,7 +93,8 @@ def test_an_unknown_share_and_an_unwanted_display(monkeypatch):
 
 
 def test_no_thread_draws_the_bar(monkeypatch):
-    """One that draws may use the global random generator, which the import of environments watches."""
+    """One that draws may use the global random generator, which the import of environments
+    watches."""
     monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.setattr(waiting_module, "PATIENCE", 0.0)
     before = threading.active_count()

@@ -28,7 +28,8 @@ ROOMS = [
     {"site"},
     {"cli"},
 ]
-"""The rooms of the house in the order of imports: a room imports from itself and from those above."""
+"""The rooms of the house in the order of imports: a room imports from itself and from those
+above."""
 
 RANK = {room: rank for rank, rooms in enumerate(ROOMS) for room in rooms}
 

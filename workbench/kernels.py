@@ -1,4 +1,5 @@
-"""How kernels are compiled, and where what is compiled is kept: the one place that configures numba.
+"""How kernels are compiled, and where what is compiled is kept: the one place that configures
+numba.
 
 A kernel is a function of a module `*_kernels.py` that is compiled at its first call. Compiled code
 is kept in a directory whose name is a digest of the sources of all kernel modules,
@@ -8,8 +9,8 @@ is kept in a directory whose name is a digest of the sources of all kernel modul
                                           the user's cache directory otherwise (a read-only install)
 
 because a compiled kernel holds the code of the kernels that it calls. Numba itself looks only at
-the file of the outermost one, and would run a callee as it was before it was edited. If no directory
-can be written, kernels are compiled anew in each process.
+the file of the outermost one, and would run a callee as it was before it was edited. If no
+directory can be written, kernels are compiled anew in each process.
 """
 
 from __future__ import annotations
@@ -71,7 +72,8 @@ def cache_directory() -> Path | None:
 
 
 def digest_of_kernels(package: Path) -> str:
-    """The digest of the names and sources of all kernel modules of a package, and of this module."""
+    """The digest of the names and sources of all kernel modules of a package, and of this
+    module."""
     digest = hashlib.sha256()
     for path in sorted({*package.rglob("*_kernels.py"), package / Path(__file__).name}):
         source = path.read_bytes()

@@ -149,7 +149,8 @@ def duration(seconds: float) -> str:
 
 
 def shorten(text: str, longest: int = 60) -> str:
-    """A text whose end is left out if it is long: labels of compiled environments are whole screens.
+    """A text whose end is left out if it is long: labels of compiled environments are whole
+    screens.
 
     >>> shorten("a screen of text", 9), shorten("short", 9)
     ('a screen…', 'short')

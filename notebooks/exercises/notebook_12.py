@@ -1,4 +1,5 @@
-"""The exercises of notebook 12: rewards without a fixed point, and an epsilon with one. [Section 5]"""
+"""The exercises of notebook 12: rewards without a fixed point, and an epsilon with one. [Section
+5]"""
 
 from __future__ import annotations
 

@@ -4,9 +4,10 @@ Let K = 2^k. **Theorem.** If
 
     (1)  d > a        (2)  2a >= b + d        (3)  (K-1)(b-c) > (K+1)(d-a)
 
-then for every step eps with eps/(1-eps) (a-b) < min(F1, D/(2K)), F1 = ((K-1)(b-c) - (K+1)(d-a))/(2K)
-and D = b+d-a-c, the loop from uniform with the paper's rule for ties goes to `0 and write 0` and is
-worth a, less than d. The same holds with the names of the two actions exchanged.
+then for every step eps with eps/(1-eps) (a-b) < min(F1, D/(2K)), F1 = ((K-1)(b-c) -
+(K+1)(d-a))/(2K) and D = b+d-a-c, the loop from uniform with the paper's rule for ties goes to `0
+and write 0` and is worth a, less than d. The same holds with the names of the two actions
+exchanged.
 
 The loop: at first all writes tie, and it goes to (0, last). From then on memory 0, which plays 0 at
 the second step, is the better place to be in after 0, and it goes to (0, 0): the first and the
@@ -203,7 +204,8 @@ bits_are_stuck.twin("worth d", guards="limit", worth=d)
 
 
 def predicted(table: Any, size: int) -> tuple[float, bool]:
-    """Where the loop with small steps ends by the two regions, and whether a boundary is touched."""
+    """Where the loop with small steps ends by the two regions, and whether a boundary is
+    touched."""
     largest, edge = float(np.max(table)), False
     value = largest
     (e, f), (g, h) = np.asarray(table).tolist()

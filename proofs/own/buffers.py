@@ -8,8 +8,8 @@ and greedy always takes the best action b*(h). So at the n-th iterate, x the pro
     second step after a push:   x uniform + (1-x) b*(h)
     second step after a keep:   x uniform + (1-x) rho          rho a mixture of what was greedy at (empty, o')
 
-and the first is worth at least as much, for every history: v_push - v_keep = (1-x) sum_b rho(b) g_b,
-g_b = r(h, b*) - r(h, b) >= 0. At (empty, o) push and keep have the same second-visit part, so
+and the first is worth at least as much, for every history: v_push - v_keep = (1-x) sum_b rho(b)
+g_b, g_b = r(h, b*) - r(h, b) >= 0. At (empty, o) push and keep have the same second-visit part, so
 q(a, push) - q(a, keep) >= 0 for every a. If ties go to push, keep is never greedy: its share x/2
 tends to 0, the first visits take over, q(a, push) tends to Q*(o, a), and the loop to the best
 history-based value.

@@ -53,7 +53,8 @@ def any_policy(P: POMDP) -> Policy:
 def parity(
     proof: Proof, zero: Number = Fraction(1, 2), memory: str = "none", bit: str = "B1"
 ) -> Evidence:
-    """`zero`: how often a coin shows 0 where TD is compared; `memory`, `bit`: what the agent has."""
+    """`zero`: how often a coin shows 0 where TD is compared; `memory`, `bit`: what the agent
+    has."""
     tossed = parity_check(zero=zero)
     pi = any_policy(tossed)
     low, high = td_values(tossed, pi, lam=0), td_values(tossed, pi, lam=1)

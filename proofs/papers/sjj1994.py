@@ -1,8 +1,8 @@
 """Singh, Jaakkola and Jordan 1994: learning without state estimation.
 
 Two states that look alike and want different actions: A is right in 1a and B in 1b; the right one
-pays R and leads to the other state, the wrong one pays -R and stays. With discount gamma, from either
-state alike:
+pays R and leads to the other state, the wrong one pays -R and stays. With discount gamma, from
+either state alike:
 
     every deterministic policy     is right at most once, and then wrong for ever
     a fair coin                    is right half of the time: worth 0

@@ -42,8 +42,8 @@ def tiny_cells(count: int) -> list[Cell]:
 
 
 def seconds(cells: list[Cell], folder: Path, name: str, workers: int) -> tuple[float, float]:
-    """How long an executor takes, its own start not counted; and how much of that the driver computes
-    itself."""
+    """How long an executor takes, its own start not counted; and how much of that the driver
+    computes itself."""
     with make_executor(name, workers=workers) as used:
         warm = [Cell(method=QLearning(), seeds=(seed,), **TINY) for seed in range(4 * workers)]
         list(finish_cells(warm, find_task, None, used))
@@ -75,9 +75,8 @@ def overhead(count: int) -> None:
             again, again_busy = seconds(cells, Path(folder), name, workers)
         print(
             f"  {name:7} {workers} workers: {first / count * 1e3:5.2f} ms a cell "
-            f"({first_busy / count * 1e3:.2f} of the driver's "
-            f"processor); found again in {again / count * 1e3:.2f} ms "
-            f"({again_busy / count * 1e3:.2f})"
+            f"({first_busy / count * 1e3:.2f} of the driver's processor); found again in "
+            f"{again / count * 1e3:.2f} ms ({again_busy / count * 1e3:.2f})"
         )
 
 

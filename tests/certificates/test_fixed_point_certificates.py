@@ -1,4 +1,5 @@
-"""Certificates of fixed points: what is found is derived again, and every spoiled copy is caught."""
+"""Certificates of fixed points: what is found is derived again, and every spoiled copy is
+caught."""
 
 import copy
 import json

@@ -1,4 +1,5 @@
-"""The fixed points of learners: known answers, the slow twin, what must hold, and what is refused."""
+"""The fixed points of learners: known answers, the slow twin, what must hold, and what is
+refused."""
 
 from fractions import Fraction
 

@@ -88,8 +88,8 @@ def test_without_memory_the_variant_slides_at_the_root_of_a_quadratic():
 
 
 def test_runs_slide_with_the_variant_the_better_the_smaller_their_steps():
-    """The share of the worse action exceeds the predicted one; with a sixteenth of the step, by less
-    than a third of that excess."""
+    """The share of the worse action exceeds the predicted one; with a sixteenth of the step, by
+    less than a third of that excess."""
     P = recall_variant()
     (slide,) = slides(P, QLearning(epsilon=TENTH), Policy.deterministic(P, {"o": 0}), "o", 1)
     excess, error = {}, {}

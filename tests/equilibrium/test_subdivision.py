@@ -60,7 +60,8 @@ def test_without_memory_the_variant_has_no_fixed_point_whatever_the_settings():
 
 
 def test_one_symbol_cuts_an_interval():
-    """Recall4 with a bit, undiscounted as in the paper: no fixed point for any epsilon in (0, 1)."""
+    """Recall4 with a bit, undiscounted as in the paper: no fixed point for any epsilon in (0,
+    1)."""
     found = subdivide(augment(recall4(), "B1"), QLearning(), epsilon=EPSILON)
     assert found.none_exists
     discount = subdivide(augment(recall4(), "B1"), QLearning(epsilon=Fraction(1, 10)), gamma=GAMMA)

@@ -1,4 +1,5 @@
-"""The gradient of the value against symbolic derivatives, and the weights d(o) that it is made of."""
+"""The gradient of the value against symbolic derivatives, and the weights d(o) that it is made
+of."""
 
 from __future__ import annotations
 

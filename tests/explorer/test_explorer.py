@@ -176,9 +176,8 @@ def test_the_products_are_those_of_augment_in_the_same_order(js, id):
     for memory, E in products(id, 10**6).items():
         js.load(P, memory)
         found = js(
-            "{pPtr: P.pPtr, pNext: P.pNext, pR: P.pR, pProb: P.pProb, oCol: P.oCol, mu: "
-            "P.mu, terminal: P.terminal,"
-            " gamma: P.gamma, s: P.s, m: P.m, o: P.o, rowM: P.rowM, rowO: "
+            "{pPtr: P.pPtr, pNext: P.pNext, pR: P.pR, pProb: P.pProb, oCol: P.oCol, mu: P.mu, "
+            "terminal: P.terminal, gamma: P.gamma, s: P.s, m: P.m, o: P.o, rowM: P.rowM, rowO: "
             "P.rowO}"
         )
         assert found["pPtr"] == E.p.row_ptr.tolist()

@@ -333,8 +333,7 @@ def test_every_control_has_a_name(page):
     nameless = page.run(
         "Array.from(document.querySelectorAll('button, select, input')).filter((e) => "
         "!(e.textContent.trim() && e.tagName === 'BUTTON') && !e.getAttribute('aria-label') && "
-        "!e.labels?.length)"
-        ".map((e) => e.outerHTML)"
+        "!e.labels?.length).map((e) => e.outerHTML)"
     )
     assert nameless == []
 

@@ -20,7 +20,7 @@ from workbench.errors import NeverEnds, NotExact, PolicyError, WorkbenchError, W
 from workbench.evaluation.fields import RATIONALS
 from workbench.improvement import oracle as oracles_module
 from workbench.improvement.horizon import has_finite_horizon
-from workbench.improvement.improve import decreasing, improve, iterates
+from workbench.improvement.improve import improve, iterates, shrinking_steps
 from workbench.improvement.loop_kernels import smallest_period
 from workbench.improvement.oracle import Oracle, SparseOracle, exact_value
 from workbench.improvement.stream import FiniteHorizon, Stepwise, loop_for
@@ -81,14 +81,14 @@ def test_oa1_chatters_around_a_stochastic_point_of_the_variant():
 
 def test_with_decreasing_steps_oa1_comes_to_the_point_itself():
     E = augment(recall_variant(), "OA1")
-    run = improve(E, uniform(E), step=decreasing(0.02))
+    run = improve(E, uniform(E), step=shrinking_steps(0.02))
     assert run.ended == "budget"
     assert run.value == pytest.approx(25 / 16, abs=1e-6)
     assert run.amplitude < 1e-5
     assert not run.pi.is_deterministic
     assert (
         improve(
-            augment(recall4(), "B1"), uniform(augment(recall4(), "B1")), step=decreasing(0.02)
+            augment(recall4(), "B1"), uniform(augment(recall4(), "B1")), step=shrinking_steps(0.02)
         ).value
         == 0.75
     )

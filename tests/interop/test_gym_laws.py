@@ -1,4 +1,5 @@
-"""Environments read from their own tables, and every import compared with the environment itself."""
+"""Environments read from their own tables, and every import compared with the environment
+itself."""
 
 from __future__ import annotations
 

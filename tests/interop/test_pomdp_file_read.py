@@ -278,9 +278,8 @@ def test_identity_shows_the_state_where_there_are_as_many_observations():
             HEADER + "R: x : a : b 1",
             6,
             15,
-            "a number: entry 2 of the 2 numbers for this R (one "
-            "for each observation; "
-            "for all of them write R: action : state : state : * number)",
+            "a number: entry 2 of the 2 numbers for this R (one for each observation; for all of "
+            "them write R: action : state : state : * number)",
         ),
         (HEADER + "R: x 1", 6, 6, "':' and a state"),
         (HEADER + "R: x : a : b : 0 uniform", 6, 18, "a number"),

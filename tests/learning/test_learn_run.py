@@ -444,7 +444,8 @@ def test_a_seed_run_after_another_counts_its_own_updates():
     assert np.array_equal(together.tables["q"][1], alone.tables["q"][0])
 
 
-# ---------------------------------------------------------------------- runs of one's own, and parts
+# ---------------------------------------------------------------------- runs of one's own, and
+# parts
 
 
 def test_rewards_of_ones_own_learner_are_a_run_like_any_other():

@@ -1,4 +1,5 @@
-"""Every numeric parameter of a task takes a symbol, and the number put in its place gives the task."""
+"""Every numeric parameter of a task takes a symbol, and the number put in its place gives the
+task."""
 
 from __future__ import annotations
 

@@ -241,8 +241,8 @@ DRAWN = [name for name, record in TASKS.items() if record.drawing is not None]
 
 @pytest.mark.parametrize("name", DRAWN)
 def test_moves_of_a_task_are_steps_on_its_drawing(name):
-    """Every state that is not at an end stands on a cell, and no step leaps over one, unless the task
-    begins anew or goes on elsewhere from a goal."""
+    """Every state that is not at an end stands on a cell, and no step leaps over one, unless the
+    task begins anew or goes on elsewhere from a goal."""
     record = TASKS[name]
     P, drawing = record.make(), record.drawing
     leaps = set()

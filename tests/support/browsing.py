@@ -126,9 +126,8 @@ class Page:
         """Click in the middle of an element, as a person would."""
         where = self.run(
             f"(() => {{ const e = document.querySelector({json.dumps(selector)}); "
-            "e.scrollIntoView({block: 'center'}); "
-            "const b = e.getBoundingClientRect(); return [b.x + b.width / 2, b.y + b.height / 2]; "
-            "})()"
+            "e.scrollIntoView({block: 'center'}); const b = e.getBoundingClientRect(); return [b.x "
+            "+ b.width / 2, b.y + b.height / 2]; })()"
         )
         for kind in ("mousePressed", "mouseReleased"):
             self.send(
@@ -153,9 +152,8 @@ class Page:
         """Set a control to a value and tell the page so."""
         self.run(
             f"(() => {{ const e = document.querySelector({json.dumps(selector)}); e.value = "
-            f"{json.dumps(str(value))}; "
-            "e.dispatchEvent(new Event('input', {bubbles: true})); e.dispatchEvent(new "
-            "Event('change', {bubbles: true})); })()"
+            f"{json.dumps(str(value))}; e.dispatchEvent(new Event('input', {{bubbles: true}})); "
+            "e.dispatchEvent(new Event('change', {bubbles: true})); })()"
         )
 
     def text(self, selector: str) -> str:

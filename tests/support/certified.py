@@ -1,8 +1,8 @@
 """One certificate of every kind, on small tasks, and what the workbench itself says about each.
 
-`CERTIFICATES[kind]()` makes it; `TRUTH[kind](certificate)` is the slow second opinion: the statement
-judged by the evaluator, the decision procedures and the solver of the workbench, from the same
-JSON. A changed certificate that the checker still accepts has to be true.
+`CERTIFICATES[kind]()` makes it; `TRUTH[kind](certificate)` is the slow second opinion: the
+statement judged by the evaluator, the decision procedures and the solver of the workbench, from the
+same JSON. A changed certificate that the checker still accepts has to be true.
 """
 
 from __future__ import annotations

@@ -60,7 +60,8 @@ def transitions(P, behaviour) -> dict:
 
 
 def values(rows: dict, A, gamma: float, v_of) -> dict:
-    """q(o, a) of an MDP over observations, by repeated updates with v(o) = v_of(o, {a: q(o, a)})."""
+    """q(o, a) of an MDP over observations, by repeated updates with v(o) = v_of(o, {a: q(o,
+    a)})."""
     observations = {o for o, _ in rows}
     q = dict.fromkeys(rows, 0.0)
     for _ in range(STEPS):

@@ -1,11 +1,11 @@
 """Polynomials in several names that are positive on a box, and conditions that exclude one another.
 
-**PowerCoefficients.** A name on [l, h] is written (l s + h t)/(s + t), one on [l, oo) as l + t, with
-s, t >= 0; multiplied by the powers of s + t, the polynomial then has coefficients in the products
-of s and t (for a bounded box these are Bernstein's). If none of them is negative, the polynomial is
-nowhere negative, and it is positive wherever some product with a positive coefficient does not
-vanish. A box on which that does not settle the matter is cut in two. For a single name Sturm's
-chain decides whatever is left (`polynomials`).
+**PowerCoefficients.** A name on [l, h] is written (l s + h t)/(s + t), one on [l, oo) as l + t,
+with s, t >= 0; multiplied by the powers of s + t, the polynomial then has coefficients in the
+products of s and t (for a bounded box these are Bernstein's). If none of them is negative, the
+polynomial is nowhere negative, and it is positive wherever some product with a positive coefficient
+does not vanish. A box on which that does not settle the matter is cut in two. For a single name
+Sturm's chain decides whatever is left (`polynomials`).
 
 **Products.** Conditions g_i >= 0, h_j > 0, e_k = 0 exclude one another if
 
@@ -129,8 +129,8 @@ def _length(one: BoxInterval) -> float:
 def _spread(
     f: Polynomial, box: dict[str, BoxInterval]
 ) -> tuple[dict[tuple[int, ...], Fraction], list[str]]:
-    """PowerCoefficients by the exponents of t, one for each name; the exponent of s is what is missing
-    to the degree."""
+    """PowerCoefficients by the exponents of t, one for each name; the exponent of s is what is
+    missing to the degree."""
     names = sorted(box)
     degree = {v: max((dict(e).get(v, 0) for e in f.terms), default=0) for v in names}
     total: dict[tuple[int, ...], Fraction] = {}

@@ -7,8 +7,8 @@ falling-step     a policy from which every small step towards greedy lowers the 
 td-values        values that reproduce themselves as the means of their n-step targets
 value-bound      a function of the state that no action beats bounds the return of every policy
 
-NumberReader may be formulas where no place can be met twice: then the statement holds for all values of
-the names that make the rows distributions.
+NumberReader may be formulas where no place can be met twice: then the statement holds for all
+values of the names that make the rows distributions.
 """
 
 from __future__ import annotations

@@ -69,12 +69,10 @@ def compare_command(
     console.print(shown)
     console.print(
         "best det.: the best value of a deterministic memoryless policy with this memory (<= where "
-        "only a bound is known; stochastic ones may be worth more). oracle loop: where "
-        f"it ends from uniform with step {step}, P(s|o) by "
+        "only a bound is known; stochastic ones may be worth more). oracle loop: where it ends "
+        f"from uniform with step {step}, P(s|o) by "
         f"{' or '.join(dict.fromkeys(weights)) or 'visits'} (~ if it goes on moving there). "
-        "shortcuts: strict "
-        "+ weak, over the optimal "
-        "policies. ?: not decided within the limits.",
+        "shortcuts: strict + weak, over the optimal policies. ?: not decided within the limits.",
         highlight=False,
     )
 

@@ -83,9 +83,8 @@ def entries() -> list[ExplorerEntry]:
         entry(
             "tiger",
             "Tiger, one door",
-            "A tiger waits behind one of two doors. Listening costs 1 and is right 17 times in "
-            "20; the right door pays 10, "
-            "the tiger costs 100, and either ends the episode.",
+            "A tiger waits behind one of two doors. Listening costs 1 and is right 17 times in 20; "
+            "the right door pays 10, the tiger costs 100, and either ends the episode.",
             pomdps.tiger(episodic=True),
             known=False,  # infinitely many beliefs: only bounds, and they take long
         ),
@@ -109,8 +108,7 @@ def entries() -> list[ExplorerEntry]:
             "short_corridor",
             "Short corridor",
             "Three cells that look alike, each step costs 1, the goal is on the right; in the "
-            "second cell left and right are "
-            "switched. Without memory only chance helps.",
+            "second cell left and right are switched. Without memory only chance helps.",
             pomdps.short_corridor(),
         ),
     ]

@@ -50,15 +50,15 @@ def improve_command(
     from rich.console import Console
 
     from workbench.cli.task_name import find_task
-    from workbench.improvement.improve import decreasing, weights_for
     from workbench.improvement.improve import improve as run_loop
+    from workbench.improvement.improve import shrinking_steps, weights_for
     from workbench.model.augment import augment
     from workbench.model.memories import attach
     from workbench.model.policy import uniform
 
     P = find_task(task)
     attached = {name: attach(name, P) for name in memory or ["none"]}
-    steps = decreasing(step) if decrease else step
+    steps = shrinking_steps(step) if decrease else step
     runs: dict[str, Improvement] = {}
     for name, m in attached.items():
         E = augment(P, m)

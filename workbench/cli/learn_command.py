@@ -200,9 +200,8 @@ def _new_table(title: str, steps: int, seeds: int) -> Table:
 
     caption = (
         f"{seeds} seeds of {steps:,} steps. Average reward per 100 steps over the first and the "
-        "last tenth; s.d., worst and "
-        "best over seeds, of the last tenth; value: exact, of the final greedy policies, mean "
-        "over seeds."
+        "last tenth; s.d., worst and best over seeds, of the last tenth; value: exact, of the "
+        "final greedy policies, mean over seeds."
     )
     table = Table(title=title, caption=caption)
     table.add_column("memory")

@@ -68,9 +68,8 @@ def _table(listing: Listing) -> Table:
     from rich.table import Table
 
     caption = (
-        "reward: per 100 steps over the last tenth, mean and s.d. over seeds; value: exact, of "
-        "the last greedy policies, "
-        "mean over seeds; of the oracle loop, where it ends."
+        "reward: per 100 steps over the last tenth, mean and s.d. over seeds; value: exact, of the "
+        "last greedy policies, mean over seeds; of the oracle loop, where it ends."
     )
     table = Table(title=f"{len(listing.lines)} results", caption=caption)
     for name in ("task", "memory", "method"):

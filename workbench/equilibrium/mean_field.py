@@ -5,13 +5,14 @@ In time t = (step size) x (number of steps) the table follows, as the step goes 
     dq(o,a)/dt = d_b(o) b(a|o) [ T_b q (o,a) - q(o,a) ],        b = epsilon-greedy on q
 
 d_b(o) the share of steps spent in o, T_b the learner's target (`learned_values`). In the inside of
-a cell of greedy policies this is affine, dq/dt = A q + c; the right side jumps where a row ties, and
-a solution there follows a mixture of the fields around it (Filippov 1988): it may *slide* along the
-tie, as a chattering learner does on average.
+a cell of greedy policies this is affine, dq/dt = A q + c; the right side jumps where a row ties,
+and a solution there follows a mixture of the fields around it (Filippov 1988): it may *slide* along
+the tie, as a chattering learner does on average.
 
 `mean_field` follows it with Euler steps of length dt, greedy ties going to the first action: near a
 tie the greedy action alternates, and the share of time that each had is the mixture. So the answer
-is that of a differential inclusion up to O(dt), and every `Flow` tells what it was doing at its end:
+is that of a differential inclusion up to O(dt), and every `Flow` tells what it was doing at its
+end:
 
     settled      one greedy policy, q no longer moves
     sliding      greedy policies alternate, q moves by no more than O(dt)

@@ -2,9 +2,9 @@
 
     f(x, y) = sum_ij b_ij B_i^n(x) B_j^m(y),    B_i^n(x) = C(n, i) x^i (1-x)^(n-i) > 0 on (0, 1)
 
-so that coefficients of one sign (zeros allowed, not all of them) give f that sign everywhere inside.
-Where they do not, the box is cut in two (de Casteljau); on a side that lies inside the square the
-coefficients must then be of that sign without zeros, for f must not vanish there.
+so that coefficients of one sign (zeros allowed, not all of them) give f that sign everywhere
+inside. Where they do not, the box is cut in two (de Casteljau); on a side that lies inside the
+square the coefficients must then be of that sign without zeros, for f must not vanish there.
 """
 
 from __future__ import annotations

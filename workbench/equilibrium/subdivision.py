@@ -72,7 +72,8 @@ class Subdivision(Sequence[Cell]):
     Attributes
     ----------
     symbols : the symbols, each between 0 and 1.
-    policies : the greedy policies that are a fixed point in some cell; values : what they are worth.
+    policies : the greedy policies that are a fixed point in some cell; values : what they are
+        worth.
     always_tied : for each of them, whether some row has several best actions in all cells.
     curves : the polynomials whose zeros part the cells.
     cells : how many greedy policies there are; looked_at : after symmetry.

@@ -70,8 +70,8 @@ class Evaluation:
     reached : `reached[o]`, whether o is seen in a state that is not terminal.
     error : a bound on |v - v_pi| for every state, rounding and the model's own numbers included; 0
         in exact arithmetic.
-    v_error, q_state_error, q_error : `v_error[s]`, `q_state_error[s, a]`, `q_error[o, a]`, bounds on
-        the errors of single numbers; infinite where they are undefined.
+    v_error, q_state_error, q_error : `v_error[s]`, `q_state_error[s, a]`, `q_error[o, a]`, bounds
+        on the errors of single numbers; infinite where they are undefined.
     visits_error : `visits_error[s]`, a bound on the *relative* error of visits[s].
     method : how the linear systems were solved.
     note : a sentence on what is undefined and why, or "".

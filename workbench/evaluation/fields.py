@@ -185,9 +185,8 @@ class Field:
         if largest > MOST_STATES_IN_A_BLOCK:
             raise TooLarge(
                 f"{what} has {n:,} states, {largest:,} of them in one strongly connected "
-                "component; exact arithmetic is "
-                f"limited to {MOST_STATES_IN_A_BLOCK:,} there. Use exact=False, whose result "
-                "carries an error bound"
+                f"component; exact arithmetic is limited to {MOST_STATES_IN_A_BLOCK:,} there. Use "
+                "exact=False, whose result carries an error bound"
             )
         indptr, indices = P.indptr.tolist(), P.indices.tolist()
         x: list[Any] = list(b)

@@ -2,9 +2,9 @@
 """Residuals in twice the precision of a float, compiled: what a solution misses, and how far that
 can be off.
 
-A number is an unevaluated sum of two floats, `hi + lo` with |lo| <= u |hi|, u = 2^-53 (Dekker 1971).
-Sums and products of such pairs are off by a few u^2 of the numbers that enter. Fractions of a model
-enter with both parts, so that the residual is the one of the model as it was written:
+A number is an unevaluated sum of two floats, `hi + lo` with |lo| <= u |hi|, u = 2^-53 (Dekker
+1971). Sums and products of such pairs are off by a few u^2 of the numbers that enter. Fractions of
+a model enter with both parts, so that the residual is the one of the model as it was written:
 
     forward     b + gamma P x - x
     backward    b + gamma P^T x - x
@@ -100,7 +100,8 @@ def follow_rows(row_ptr, s_next, p_hi, p_lo, r_hi, r_lo, acts_hi, acts_lo, indpt
 
 @compile_kernel
 def residual_forward(indptr, indices, P, gamma, b, x, given, found, bound):
-    """`found` = b + gamma P x - x, each entry off by at most `bound`; gamma, b, P and x in pairs."""
+    """`found` = b + gamma P x - x, each entry off by at most `bound`; gamma, b, P and x in
+    pairs."""
     for i in range(len(indptr) - 1):
         hi = lo = size = 0.0
         for k in range(indptr[i], indptr[i + 1]):

@@ -7,14 +7,14 @@ With D = diag(d) the unknowns d = D x turn the system into the one of the chain 
 
     x(s) = mu(s)/d(s) + sum_{s'} [ gamma P(s',s) d(s') / d(s) ] x(s'),       x = 1,
 
-whose rows sum to at most one: where did the episode come from that is in s now? The residual of this
-system is the relative residual of the visits, and the norm of its inverse is the largest expected
-*age*, the number of steps taken so far. d is not known, but a rough one does: a few sweeps of
-Gauss and Seidel from zero, which add and multiply non-negative numbers only, give every state its
-order of magnitude; BiCGSTAB on the scaled system, each of whose steps is a sweep, gives the rest;
-sweeps polish what it leaves in rare states; and so on, with a better D, until nothing gets better.
-Sweeps go upwards: states are numbered as they are discovered from mu, and episodes come from
-there.
+whose rows sum to at most one: where did the episode come from that is in s now? The residual of
+this system is the relative residual of the visits, and the norm of its inverse is the largest
+expected *age*, the number of steps taken so far. d is not known, but a rough one does: a few sweeps
+of Gauss and Seidel from zero, which add and multiply non-negative numbers only, give every state
+its order of magnitude; BiCGSTAB on the scaled system, each of whose steps is a sweep, gives the
+rest; sweeps polish what it leaves in rare states; and so on, with a better D, until nothing gets
+better. Sweeps go upwards: states are numbered as they are discovered from mu, and episodes come
+from there.
 """
 
 from __future__ import annotations

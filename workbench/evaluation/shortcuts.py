@@ -89,9 +89,8 @@ def shortcuts(P: POMDP, pi: Policy, exact: bool = False, weights: str = "visits"
     rows = np.flatnonzero(true.reached.raw)
     if len(rows) and not any(is_defined(true.v[P.O[i]]) for i in rows.tolist()):
         raise WorkbenchError(
-            f"P(s|o) by {weights} is not defined where the policy gets in {P.name}, since it "
-            "never ends: "
-            "weigh by discounted or stationary visits"
+            f"P(s|o) by {weights} is not defined where the policy gets in {P.name}, since it never "
+            "ends: weigh by discounted or stationary visits"
         )
     taken = pi.prob.floats > 0
     errors = td_error(true), td_error(td)

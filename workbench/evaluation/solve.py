@@ -109,10 +109,8 @@ def solve(
         return best
     raise NotSolved(
         f"a linear system of {len(b):,} states was solved only to a residual of "
-        f"{best.residual:.1e} (asked: "
-        f"{system.aim:.1e}); the policy may take extremely long to end. A smaller gamma, or "
-        "exact=True for small "
-        "models, may help"
+        f"{best.residual:.1e} (asked: {system.aim:.1e}); the policy may take extremely long to "
+        "end. A smaller gamma, or exact=True for small models, may help"
     )
 
 

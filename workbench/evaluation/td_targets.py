@@ -293,8 +293,7 @@ def _solve(
 def _no_fixed_point(seen: Seen, o: int) -> NeverEnds:
     return NeverEnds(
         f"gamma is 1 and no episode ends after o={show(seen.P.O[o])}, so that its value is not "
-        "determined; give a gamma "
-        "below 1, or a policy that ends"
+        "determined; give a gamma below 1, or a policy that ends"
     )
 
 
@@ -344,7 +343,8 @@ def _solve_unformed(
             f"the {n}-step fixed point of {seen.P.name} was found only to a residual of "
             f"{residual:.1e}"
         )
-    # steps: the largest entry of (I - K)^-1 1, of which any g with g - K g >= slack > 0 gives a bound
+    # steps: the largest entry of (I - K)^-1 1, of which any g with g - K g >= slack > 0 gives a
+    # bound
     g = np.ones(len(b))
     slack = 1 - float(apply(g).max())
     if slack <= 1e-6:

@@ -28,7 +28,8 @@ from workbench.model.rows import add_groups, own_rows
 _ROUNDING = 4 * float(np.finfo(float).eps)
 
 MOST_DOUBT = 0.5
-"""An observation whose visits may be off by more than this share has no q(o, a): it is undefined."""
+"""An observation whose visits may be off by more than this share has no q(o, a): it is
+undefined."""
 
 
 def known(x: NDArray[Any]) -> NDArray[np.bool_]:

@@ -287,8 +287,7 @@ def _td_text(true: TDValues, td: TDValues, found: list[Shortcut]) -> str:
         rows += f"<tr><th>{escape_html(P.O.text(o))}</th>{cells}</tr>"
     caption = (
         f"{escape_html(P.name)}, gamma {P.gamma}: TD({_short(td.lam)}) above, true below; bold: "
-        "the policy, worth "
-        f"{shown(true.value)}; frames: shortcuts"
+        f"the policy, worth {shown(true.value)}; frames: shortcuts"
     )
     return f"<table><caption>{caption}</caption><tr><th></th>{head}</tr>{rows}</table>"
 

@@ -80,8 +80,7 @@ def memory_diagram(diagram: TransitionDiagram, axes: Axes | None = None) -> Axes
     if len(nodes) > MOST_NODES:
         raise TooLarge(
             f"a diagram of {diagram.P.name} has {len(nodes)} memory states and observations; it "
-            "can be read up to "
-            f"{MOST_NODES}: take a smaller memory, or a policy that meets fewer"
+            f"can be read up to {MOST_NODES}: take a smaller memory, or a policy that meets fewer"
         )
     labels = [_label(diagram, edge) for edge in edges]
     canvas = _circle(diagram, nodes) if around else _layers(diagram, nodes, labels)

@@ -1,4 +1,5 @@
-"""Phase portraits of learners: regions of greedy policies, the mean field, fixed points and runs."""
+"""Phase portraits of learners: regions of greedy policies, the mean field, fixed points and
+runs."""
 
 from __future__ import annotations
 

@@ -6,10 +6,10 @@ model, the start and the steps are exact, so is pi_n (`Trail`), and the question
     residues   q(o, a) - q(o, b) modulo two random primes: both zero means equal (`evaluation.residues`)
     balls      else it is not zero, and with enough bits balls tell its sign (`evaluation.balls`)
 
-Equal actions are often equal for a reason that outlives the iterate. q(o, a) - q(o, b) is a rational
-function on the policies pi_n + sum_i c_i (tau_i - pi_n) that greedy policies tau_i seen of late
-span; if it vanishes at a random one of them modulo a prime, it vanishes on all of them (Schwartz
-and Zippel), and need not be looked at again as long as greedy is one of these.
+Equal actions are often equal for a reason that outlives the iterate. q(o, a) - q(o, b) is a
+rational function on the policies pi_n + sum_i c_i (tau_i - pi_n) that greedy policies tau_i seen of
+late span; if it vanishes at a random one of them modulo a prime, it vanishes on all of them
+(Schwartz and Zippel), and need not be looked at again as long as greedy is one of these.
 
 In models of floats, or where the work would be too much, open rows stay open, and are reported as
 ties within rounding. Such are q-values that come closer and closer without end; what was greedy

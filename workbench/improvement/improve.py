@@ -48,13 +48,13 @@ BUDGET = 20_000
 """The most iterates, unless told otherwise."""
 
 
-def decreasing(c: Number, power: Number = Fraction(2, 3)) -> Schedule:
+def shrinking_steps(c: Number, power: Number = Fraction(2, 3)) -> Schedule:
     """The steps c / (1 + c n)^power: they start at c; with a power in (1/2, 1] their squares have a
     finite sum.
 
-    >>> [round(decreasing(0.1)(n), 4) for n in (0, 10, 1000)]
+    >>> [round(shrinking_steps(0.1)(n), 4) for n in (0, 10, 1000)]
     [0.1, 0.063, 0.0046]
-    >>> decreasing(Fraction(1, 10), power=1)(10)
+    >>> shrinking_steps(Fraction(1, 10), power=1)(10)
     Fraction(1, 20)
     """
     c = number(c)
@@ -184,7 +184,7 @@ def improve(
     ----------
     P : the POMDP, as a rule an augmented one.
     pi : where to start.
-    step : the paper's epsilon, in (0, 1]; or a function of n, such as `decreasing(0.02)`.
+    step : the paper's epsilon, in (0, 1]; or a function of n, such as `shrinking_steps(0.02)`.
     ties : which action greedy prefers among equals, see `policy.tie_order`.
     weights : which P_pi(s|o), as for `evaluate`.
     exact : rationals; P, pi and the steps have to be exact, and the numbers grow with every

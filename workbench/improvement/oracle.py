@@ -13,8 +13,8 @@ entries, so residuals bound errors:
     |d - d_pi| <= (largest residual of d / d) w,    w >= (I - c P^T)^-1 d          entry by entry
 
 where h and w are any vectors that pass the test (I - gamma P) h >= 1/4, (I - c P^T) w >= d/4: they
-are found once and kept while they pass. P(s|o) is a ratio of visits, so that small visits have to be
-right as well.
+are found once and kept while they pass. P(s|o) is a ratio of visits, so that small visits have to
+be right as well.
 """
 
 from __future__ import annotations
@@ -220,7 +220,8 @@ class SparseOracle(Oracle):
         return np.asarray(missed * ratio)
 
     def _q_error(self, v_error: float, share_error: Table, q_state: Table) -> Table:
-        """|q(o,.) - computed| <= gamma |v error| + the change of P(.|o) times the range of q(s,.)."""
+        """|q(o,.) - computed| <= gamma |v error| + the change of P(.|o) times the range of
+        q(s,.)."""
         s = self.D.entry_s[self._seen]
         used = self._visited[s]
         o, nO = self.D.entry_o[self._seen][used], len(self.P.O)

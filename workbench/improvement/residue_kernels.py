@@ -1,11 +1,11 @@
 # mypy: disallow-untyped-defs=False
-"""The oracle loop on sequence tasks modulo two primes, compiled: which q-values are equal, and which
-coefficients are zero, exactly.
+"""The oracle loop on sequence tasks modulo two primes, compiled: which q-values are equal, and
+which coefficients are zero, exactly.
 
 Rewards are floats, and so whole numbers times powers of two; the step is a fraction, and pi_n comes
-from the turns of greedy: all have residues. Two numbers that are equal have equal residues; two that
-are not have equal ones modulo two primes of 31 bits about once in 10^18 times. `evaluation.residues`
-does the same for any task.
+from the turns of greedy: all have residues. Two numbers that are equal have equal residues; two
+that are not have equal ones modulo two primes of 31 bits about once in 10^18 times.
+`evaluation.residues` does the same for any task.
 """
 
 from __future__ import annotations
@@ -186,8 +186,8 @@ def break_ties(tables, r, q, weight, error, n, before, greedy, ask):
     """Decide the open rows of iterate n.
 
     Equal columns are a tie, and the first is greedy. Among others what was greedy before stays so
-    if it may be, else the first is; the loop is marked as unsure. Ties that hold at some other place of the way to
-    greedy hold on all of it, and are remembered.
+    if it may be, else the first is; the loop is marked as unsure. Ties that hold at some other
+    place of the way to greedy hold on all of it, and are remembered.
     """
     _replay(tables, r, n, ask)
     for k in range(len(ask.primes)):

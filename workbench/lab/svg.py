@@ -40,8 +40,7 @@ def diagram(P: POMDP) -> str:
 def _svg(width: float, height: float, parts: list[str], title: str) -> str:
     return (
         f"<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 {width:.0f} {height:.0f}' "
-        f"width='{width:.0f}' "
-        f"height='{height:.0f}' "
+        f"width='{width:.0f}' height='{height:.0f}' "
         f"role='img'><title>{escape_html(title)}</title>{''.join(parts)}</svg>"
     )
 
@@ -148,8 +147,7 @@ def _graph(P: POMDP) -> str:
                     arrows.setdefault((s, t), []).append(f"{P.A.text(a)}: {shown(r)}{chance}")
     parts = [
         "<defs><marker id='tip' viewBox='0 0 8 8' refX='7' refY='4' markerWidth='7' "
-        "markerHeight='7' orient='auto'>"
-        f"<path d='M0,0 L8,4 L0,8 z' fill='{_INK}'/></marker></defs>"
+        f"markerHeight='7' orient='auto'><path d='M0,0 L8,4 L0,8 z' fill='{_INK}'/></marker></defs>"
     ]
     for (s, t), labels in arrows.items():
         parts.append(

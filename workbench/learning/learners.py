@@ -211,7 +211,8 @@ class ActorCritic(Learner):
     gamma, max_episode_steps : as in `QLearning`.
     v : every v(o) at the start.
     update : "window", the textbook's: each pair is updated n steps later with its n-step return; or
-        "batch", as A3C does: after n steps all of them are updated at once with what they have seen.
+        "batch", as A3C does: after n steps all of them are updated at once with what they have
+        seen.
 
     >>> ActorCritic(n=20, update="batch", v=1)
     ActorCritic(n=20, policy_step=0.1, value_step=0.001, gamma=None, v=1, max_episode_steps=None, update='batch')

@@ -106,7 +106,8 @@ class Run:
 
     @classmethod
     def join(cls, parts: Sequence[Run]) -> Run:
-        """The parts of one run, which differ in their seeds, as one, without policies and tables."""
+        """The parts of one run, which differ in their seeds, as one, without policies and
+        tables."""
         first = parts[0]
         seeds = tuple(seed for part in parts for seed in part.seeds)
         if any(not np.array_equal(part.ends, first.ends) for part in parts):
@@ -146,9 +147,8 @@ class Run:
     def __repr__(self) -> str:
         where = "" if self.P is None else f" on {self.P.name}"
         return (
-            f"Run of {self.learner or 'a learner'}{where}: {len(self.seeds)} seeds, "
-            f"{self.steps:,} steps each, "
-            f"reward per 100 steps {self.late().mean():.3f} in the last tenth"
+            f"Run of {self.learner or 'a learner'}{where}: {len(self.seeds)} seeds, {self.steps:,} "
+            f"steps each, reward per 100 steps {self.late().mean():.3f} in the last tenth"
         )
 
     # ------------------------------------------------------------------ rewards

@@ -73,8 +73,7 @@ def check_countable(P: POMDP) -> None:
         if count > MOST:
             raise TooLarge(
                 f"{P.name} has {count:,} {what}, a table of {count * width / 1e9:.1f} GB; the "
-                "learners count in 32 "
-                "bits: take a smaller memory"
+                "learners count in 32 bits: take a smaller memory"
             )
 
 

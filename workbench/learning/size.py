@@ -71,6 +71,5 @@ def _refuse(what: str, parts: dict[str, int], advice: str) -> None:
         largest = max(parts, key=lambda part: parts[part])
         raise TooLarge(
             f"{what} needs {needed / GB:.1f} GB, most of it for {largest} "
-            f"({parts[largest] / GB:.1f} GB), but only "
-            f"{free / GB:.1f} GB are free: {advice}"
+            f"({parts[largest] / GB:.1f} GB), but only {free / GB:.1f} GB are free: {advice}"
         )

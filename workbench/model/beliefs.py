@@ -412,8 +412,7 @@ def reachable_beliefs(P: POMDP, limit: int = LIMIT, ended: bool = False) -> Beli
         raise TooManyBeliefs(
             f"{P.name} has more than {limit:,} beliefs ({len(graph):,} found after histories of "
             f"{len(graph.history(len(graph) - 1)) // 2} actions); there may be infinitely many: "
-            "give a larger limit, or use "
-            "a method that needs no list of beliefs"
+            "give a larger limit, or use a method that needs no list of beliefs"
         )
     return graph
 

@@ -46,8 +46,7 @@ class _Discovered:
         if self.limit is not None and len(self.labels) >= self.limit:
             raise TooLarge(
                 f"more than {self.limit:,} {self.kind} were discovered; the last one is "
-                f"{show(label)}. "
-                "Bound the model, or pass a larger max_states"
+                f"{show(label)}. Bound the model, or pass a larger max_states"
             )
         self.places[label] = len(self.labels)
         self.labels.append(label)
@@ -66,7 +65,8 @@ def _distribution(found: Any, where: str, keys: str, members: str) -> Mapping[An
 
 
 def _is_zero(x: Any) -> bool:
-    """Whether a probability is a zero that was written down: no outcome, and nothing to discover."""
+    """Whether a probability is a zero that was written down: no outcome, and nothing to
+    discover."""
     return isinstance(x, int | float | Fraction) and x == 0
 
 

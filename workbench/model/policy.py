@@ -57,8 +57,7 @@ class Policy:
         if prob.shape != (len(P.O), len(P.A)):
             raise PolicyError(
                 f"a policy for {P.name} has {len(P.O)} rows (observations) and {len(P.A)} columns "
-                "(actions); "
-                f"this table has the shape {prob.shape}"
+                f"(actions); this table has the shape {prob.shape}"
             )
         try:
             check_rows(

@@ -341,9 +341,8 @@ class POMDP:
         ends = f" ({len(self.terminal):,} terminal)" if len(self.terminal) else ""
         return (
             f"POMDP {self.name}: {counted(len(self.S), 'state')}{ends}, "
-            f"{counted(len(self.O), 'observation')}, "
-            f"{counted(len(self.A), 'action')}, {counted(len(self.p.s_next), 'outcome')}, gamma "
-            f"{self.gamma}"
+            f"{counted(len(self.O), 'observation')}, {counted(len(self.A), 'action')}, "
+            f"{counted(len(self.p.s_next), 'outcome')}, gamma {self.gamma}"
         )
 
     def _repr_html_(self) -> str:
@@ -352,7 +351,8 @@ class POMDP:
         return model_html(self)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave the origin out of pickles: its memory may hold functions that no pickle can name."""
+        """Leave the origin out of pickles: its memory may hold functions that no pickle can
+        name."""
         return {name: value for name, value in self.__dict__.items() if name != "origin"}
 
     # ------------------------------------------------------------------ changing it
@@ -420,7 +420,6 @@ class POMDP:
 def _not_exact(name: str, what: str, value: float) -> str:
     return (
         f"exact arithmetic needs exact numbers, but {what} of {name} was given as floats (such as "
-        f"{value!r}): write "
-        "ints and Fractions, or use P.rationalised(), which reads each float as the decimal it "
-        "prints as"
+        f"{value!r}): write ints and Fractions, or use P.rationalised(), which reads each float as "
+        "the decimal it prints as"
     )

@@ -102,8 +102,7 @@ def _layers(P: POMDP, T: int) -> list[NDArray[np.int64]]:
         if outcomes > _MOST_OUTCOMES:
             raise TooLarge(
                 f"{P.name} with a limit of {T:,} steps has more than {_MOST_OUTCOMES:,} outcomes "
-                "within the first "
-                f"{t + 1:,}; take a smaller limit"
+                f"within the first {t + 1:,}; take a smaller limit"
             )
         layers.append(np.unique(P.p.s_next[places]).astype(np.int64))
     return layers

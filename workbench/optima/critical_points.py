@@ -1,7 +1,7 @@
 """All Kuhn-Tucker points of the return over the polytope of memoryless policies, face by face.
 
-A policy is a point of a product of simplices, and its return is a rational function J = n / d of the
-probabilities, of degree at most the number of states that show o in the row of o (Mueller and
+A policy is a point of a product of simplices, and its return is a rational function J = n / d of
+the probabilities, of degree at most the number of states that show o in the row of o (Mueller and
 Montufar 2022, the degree of partial observability). Write G(o,a) for the derivative of J towards
 action a. At a Kuhn-Tucker point, with S(o) the actions that pi takes at o,
 
@@ -17,8 +17,8 @@ Hessian, which are certain as well:
     saddle       outside gains negative or none, Hessian neither
     degenerate   an outside gain is zero: first and second order do not tell
 
-Observations that a policy never reaches do not matter to J; their rows are listed at each vertex, and
-a maximum with such rows is not strict. Numbers must be exact.
+Observations that a policy never reaches do not matter to J; their rows are listed at each vertex,
+and a maximum with such rows is not strict. Numbers must be exact.
 """
 
 from __future__ import annotations

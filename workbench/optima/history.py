@@ -142,10 +142,9 @@ def history_optimum(
         return listed
     if exact:
         raise TooLarge(
-            f"{P.name} has more than {limits.beliefs:,} reachable beliefs, perhaps infinitely many: "
-            "its best history-based "
-            "value cannot be had exactly. Use exact=False for certified bounds, or a larger "
-            "max_beliefs or max_seconds"
+            f"{P.name} has more than {limits.beliefs:,} reachable beliefs, perhaps infinitely "
+            "many: its best history-based value cannot be had exactly. Use exact=False for "
+            "certified bounds, or a larger max_beliefs or max_seconds"
         )
     return _bounds(P, M, informed, limits, tolerance, began)
 

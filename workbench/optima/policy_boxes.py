@@ -3,8 +3,8 @@
 A box holds the policies with low(o,a) <= pi(a|o) <= high(o,a). Two bounds on the return J over it,
 of which the smaller counts:
 
-1.  Every state chooses for itself within the box: u >= T u with T u(s) = max_{x in box(o)} sum_a x_a
-    q_u(s,a). As good as full information on the whole simplex, and exact on a point; the error
+1.  Every state chooses for itself within the box: u >= T u with T u(s) = max_{x in box(o)} sum_a
+    x_a q_u(s,a). As good as full information on the whole simplex, and exact on a point; the error
     shrinks with the width of the box.
 2.  For any vector v, with b(s,a) = R(s,a) + gamma sum p v - v(s) and d_pi the occupancy of pi,
 
@@ -14,7 +14,8 @@ of which the smaller counts:
     centre of the box the inner sum is of the size of the box, and with d_pi between d- and d+ all
     over it, J is at most
 
-        start . v + sum_o max_x sum_a x_a sum_{s in o} d(s) b(s,a) + sum_s (d+ - d-)/2 max_x |sum_a x_a b(s,a)|,
+        start . v + sum_o max_x sum_a x_a sum_{s in o} d(s) b(s,a) + sum_s (d+ - d-)/2 max_x |sum_a
+        x_a b(s,a)|,
 
     d the mean of d- and d+. The error shrinks with the square of the width, which keeps the boxes
     around a maximum from multiplying as their width goes down.

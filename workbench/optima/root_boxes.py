@@ -4,11 +4,11 @@ For F : R^k -> R^k, a box X with centre c, and Y near the inverse of F'(c),
 
     K(X) = c - Y F(c) + (I - Y F'(X)) (X - c)
 
-holds every root of F in X; if K(X) lies in the interior of X there is exactly one, and the iteration
-X <- K(X) closes in on it. Boxes on which some F_i cannot vanish are dropped, the others are halved.
-Ball arithmetic (flint's arb, at the precision of the caller's context) encloses every number, so
-nothing is lost by rounding. What is left
-below a smallest width is reported as undecided: roots that are not simple, or not isolated.
+holds every root of F in X; if K(X) lies in the interior of X there is exactly one, and the
+iteration X <- K(X) closes in on it. Boxes on which some F_i cannot vanish are dropped, the others
+are halved. Ball arithmetic (flint's arb, at the precision of the caller's context) encloses every
+number, so nothing is lost by rounding. What is left below a smallest width is reported as
+undecided: roots that are not simple, or not isolated.
 """
 
 from __future__ import annotations

@@ -71,8 +71,7 @@ class ShortcutCount:
         seen = "" if self.complete else " among those seen"
         return (
             f"{self.P.name}: {many} of value {shown(self.value)}; shortcuts: {span(self.strict)} "
-            "strict, "
-            f"{span(self.weak)} weak{seen}"
+            f"strict, {span(self.weak)} weak{seen}"
         )
 
 

@@ -414,8 +414,7 @@ STATEMENTS = {
     "S5.fig-recall": FigureStatement(
         "Sec. 5, Fig. 3",
         "Q-learning on recall does not converge with OA1 or B2: its greedy policy jumps between "
-        "optimal ones and ones that "
-        "earn nothing.",
+        "optimal ones and ones that earn nothing.",
         _recall,
     ),
     "S51.b2-unstable": FigureStatement(
@@ -427,8 +426,7 @@ STATEMENTS = {
     "S51.fig-gravity2": FigureStatement(
         "Sec. 5.1, Fig. 4",
         "On gravity 20-step actor-critic is far superior to 5-step actor-critic, and 5-step "
-        "actor-critic does better with O2 "
-        "and OA2 than with O1 and OA1.",
+        "actor-critic does better with O2 and OA2 than with O1 and OA1.",
         _gravity2,
     ),
     "S52.fig-variant": FigureStatement(
@@ -447,8 +445,7 @@ STATEMENTS = {
     "D6.fig-sarsa": FigureStatement(
         "App. D.6.1, Fig. 11",
         "Sarsa(λ) learns to control O1 and OA1 whatever λ; the most stable is Sarsa(0.5) with O1; "
-        "Sarsa(1) can control B1, "
-        "but not stably.",
+        "Sarsa(1) can control B1, but not stably.",
         _sarsa,
     ),
 }

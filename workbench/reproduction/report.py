@@ -132,19 +132,15 @@ def _page(
         f"<style>{_STYLE}</style></head><body><h1>The tabular figures of <i>The act of "
         "remembering</i>, reproduced</h1>",
         _QUICK if quick else "",
-        "<p>Each statement of the paper about a figure, in our words, is taken apart into "
-        "findings with a criterion. A finding "
-        "is supported if its whole 95% interval over seeds meets the criterion, contradicted if "
-        "none of it does, else "
-        "undecided; a sentence is supported if all its findings are, contradicted if one is. What "
-        "the paper leaves open about actor-critic, when updates are made and where V starts, is "
-        "judged under four readings, and one reading must serve all sentences of a statement. "
-        "Intervals are Student's t "
-        "for means, Welch's t for "
-        "differences, Clopper and Pearson's for shares of seeds, each for itself, without "
-        "correction for their number. "
-        "The criteria and the length of the runs are our choice, not the paper's. "
-        "“Late” is the last tenth of a run.</p>",
+        "<p>Each statement of the paper about a figure, in our words, is taken apart into findings "
+        "with a criterion. A finding is supported if its whole 95% interval over seeds meets the "
+        "criterion, contradicted if none of it does, else undecided; a sentence is supported if "
+        "all its findings are, contradicted if one is. What the paper leaves open about "
+        "actor-critic, when updates are made and where V starts, is judged under four readings, "
+        "and one reading must serve all sentences of a statement. Intervals are Student's t for "
+        "means, Welch's t for differences, Clopper and Pearson's for shares of seeds, each for "
+        "itself, without correction for their number. The criteria and the length of the runs are "
+        "our choice, not the paper's. “Late” is the last tenth of a run.</p>",
         "<table><tr><th>statement</th><th>place</th><th>verdict</th></tr>",
         *(
             f"<tr><td><a href='#{j.id}'>{j.id}</a></td><td>{escape_html(j.place)}</td><td>{_coloured(j.verdict)}</td></tr>"
@@ -223,14 +219,11 @@ def _described(method: Method) -> str:
 def _judged(judgement: Judgement) -> str:
     rows = "\n".join(_row(f, judgement.verdict_on(f)) for f in judgement.findings)
     return (
-        f"<h3 id='{judgement.id}'>{judgement.id}: {_coloured(judgement.verdict)}</h3>"
-        f"<blockquote><p>{escape_html(judgement.statement)} <span "
-        f"class='small'>[{escape_html(judgement.place)}]</span></p></blockquote>"
-        f"{_grid(judgement)}"
-        "<table><tr><th>finding</th><th>reading</th><th>measured</th><th>effect</th><th>95% "
-        "interval</th><th>criterion</th>"
-        "<th>verdict</th></tr>"
-        f"{rows}</table>"
+        f"<h3 id='{judgement.id}'>{judgement.id}: "
+        f"{_coloured(judgement.verdict)}</h3><blockquote><p>{escape_html(judgement.statement)} "
+        "<span "
+        f"class='small'>[{escape_html(judgement.place)}]</span></p></blockquote>{_grid(judgement)}<table><tr><th>finding</th><th>reading</th><th>measured</th><th>effect</th><th>95% "
+        f"interval</th><th>criterion</th><th>verdict</th></tr>{rows}</table>"
     )
 
 

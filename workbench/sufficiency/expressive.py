@@ -233,8 +233,7 @@ def _overwritten(graph: BeliefGraph, memory: Memory, budget: int) -> Expressiven
         clique = tuple(_after(graph, names[v]) for v in found.clique)
         reason = (
             f"{len(clique)} ways to go on need a memory state each, since any two lead to "
-            "different beliefs with the same "
-            f"observation, but there are {len(memory.M)}"
+            f"different beliefs with the same observation, but there are {len(memory.M)}"
         )
         return Expressiveness(
             graph.P.name,

@@ -131,7 +131,8 @@ class WriteSearch:
         """Search until solved, refuted or `budget` decisions have been made."""
         with Waiting(what) as waiting:
             try:
-                # What is reached before anything is chosen rests on no decision: a conflict there is final.
+                # What is reached before anything is chosen rests on no decision: a conflict there
+                # is final.
                 self.to_reach = [(m, q, 0) for m in self.supports.eta for q in self.places.starts]
                 self._propagate()
             except _Conflict:

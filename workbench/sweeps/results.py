@@ -182,8 +182,7 @@ class Listing:
                 hint = f" (did you mean {near[0]}?)" if near else ""
                 raise WorkbenchError(
                     f"cannot filter by {condition!r}{hint}: write FIELD=VALUE, where FIELD is one "
-                    "of "
-                    f"{', '.join((*self.names, 'seed'))}"
+                    f"of {', '.join((*self.names, 'seed'))}"
                 )
             wanted.setdefault(name, set()).add(value.strip())
         seeds = wanted.pop("seed", None)

@@ -129,7 +129,8 @@ def run_cells(
     ----------
     find : returns the POMDP that the name of a task means.
     store : where finished cells are; None to keep nothing.
-    executor : one that was entered; None for threads on all cores. The result does not depend on it.
+    executor : one that was entered; None for threads on all cores. The result does not depend on
+        it.
     report : called with the progress.
     """
     finished = list(finish_cells(cells, find, store, executor, report))

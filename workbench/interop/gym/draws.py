@@ -93,10 +93,9 @@ class Branches:
         self.draws += 1
         if self.draws > MOST_DRAWS:
             raise CannotEnumerate(
-                f"a single reset or step makes more than {MOST_DRAWS:,} random draws (the last "
-                f"one is {what}): the runs "
-                "cannot all be listed. Declare where episodes start with starts=[...], as reset "
-                "keywords or seeds"
+                f"a single reset or step makes more than {MOST_DRAWS:,} random draws (the last one "
+                f"is {what}): the runs cannot all be listed. Declare where episodes start with "
+                "starts=[...], as reset keywords or seeds"
             )
 
     def fork(self, weights: Sequence[Fraction], what: str) -> int:
@@ -162,8 +161,7 @@ class Draws:
             raise AttributeError(name)
         raise CannotEnumerate(
             f"the environment asks its random generator for {name!r}; only integers, choice, "
-            "random, uniform, shuffle and "
-            "permutation can be enumerated"
+            "random, uniform, shuffle and permutation can be enumerated"
         )
 
     def integers(

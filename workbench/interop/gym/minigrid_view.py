@@ -144,8 +144,7 @@ class MiniGridSubject(Subject):
             if not isinstance(layer, plain):
                 raise CannotEnumerate(
                     f"the wrapper {type(layer).__name__} around a MiniGrid environment may have a "
-                    "state of its own; "
-                    "take it off"
+                    "state of its own; take it off"
                 )
         self.keeps_time = False
         self._object = need("minigrid.core.world_object").WorldObj

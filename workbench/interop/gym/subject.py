@@ -110,8 +110,7 @@ def canonical(value: Any, path: str = "state", inside: tuple[int, ...] = ()) -> 
         return type(value).__qualname__, canonical(vars(value), path, inside)
     raise CannotEnumerate(
         f"{path} is a {type(value).__qualname__}, which cannot be compared between states: name "
-        "the attributes that make "
-        "the state with state=(...), or give a function"
+        "the attributes that make the state with state=(...), or give a function"
     )
 
 
@@ -141,7 +140,8 @@ def without_limits(env: Any) -> Any:
 
 
 class SharedStateChanged(Exception):
-    """An attribute that copies share, because no step had changed it, was changed by a later one."""
+    """An attribute that copies share, because no step had changed it, was changed by a later
+    one."""
 
 
 class Subject:
@@ -194,7 +194,8 @@ class Subject:
         return self._trials_left == 0 and (depth, name) in self._steady
 
     def _note(self, value: Any, name: str) -> Hashable:
-        """What a shared value was when it was first met; it is kept, so that its id stays its own."""
+        """What a shared value was when it was first met; it is kept, so that its id stays its
+        own."""
         if id(value) not in self._shared:
             self._shared[id(value)] = value, canonical(value, name)
         return self._shared[id(value)][1]

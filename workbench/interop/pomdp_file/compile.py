@@ -166,9 +166,8 @@ class _Compiler:
             if not ends.any():
                 raise PomdpFileError(
                     "no state of this file ends an episode: none is absorbing or leads to the "
-                    "start under every action "
-                    "and no row is `reset`. Name some: goals=[state, ...] or goals=[(state, "
-                    "action), ...]",
+                    "start under every action and no row is `reset`. Name some: goals=[state, ...] "
+                    "or goals=[(state, action), ...]",
                     self.source.name,
                 )
         elif reading.episodic is None:

@@ -123,7 +123,6 @@ def writable(label: Label) -> Any:
     if hasattr(label, "item") and getattr(label, "shape", None) == ():  # a numpy scalar
         return writable(label.item())
     raise PomdpFileError(
-        f"the label {label!r} cannot be written: a file holds strings, numbers, None and tuples "
-        "of them. "
-        "Use P.relabel to give it another"
+        f"the label {label!r} cannot be written: a file holds strings, numbers, None and tuples of "
+        "them. Use P.relabel to give it another"
     )

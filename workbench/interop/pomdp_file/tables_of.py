@@ -130,10 +130,8 @@ class _Refusal:
             return self.source.fault(
                 at,
                 f"{what} sums to {float(total):.12g} and not exactly to 1: its decimals are "
-                "rounded. Read the file "
-                f"with exact=False, or with tolerance={ROUNDING:g}, which divides such rows by "
-                "their sum (0.333333 "
-                "three times becomes 1/3)",
+                f"rounded. Read the file with exact=False, or with tolerance={ROUNDING:g}, which "
+                "divides such rows by their sum (0.333333 three times becomes 1/3)",
             )
         return self.source.fault(
             at,
