@@ -17,7 +17,7 @@ from strategies import distributions, pomdps
 from pomdps import recall4
 from workbench import Policy, augment, evaluate
 from workbench.certificates.values import value_certificate
-from workbench.checker.__main__ import main
+from workbench.checker.__main__ import check_file
 from workbench.checker.place_graph import PlaceGraph, PolicyValues
 from workbench.checker.reader import read_fraction, read_json, read_memory, read_policy, read_task
 from workbench.checker.recheck import CHECKS, recheck
@@ -210,7 +210,7 @@ def test_hostile_files_end_quickly_in_the_readers_own_error(text, tmp_path, caps
         recheck(read_json(text))
     path = tmp_path / "hostile.json"
     path.write_text(text)
-    assert main([str(path)]) == 1
+    assert check_file([str(path)]) == 1
     assert capsys.readouterr().err.startswith(str(path))
     assert time.process_time() - start < 5
 
@@ -272,17 +272,17 @@ def test_numbers_are_fractions_in_text():
 def test_files_are_rechecked_from_the_command_line(made, tmp_path, capsys):
     path = tmp_path / "some.json"
     path.write_text(json.dumps([{"id": "X", "certificates": list(made.values())[3:6]}]))
-    assert main([str(path)]) == 0
+    assert check_file([str(path)]) == 0
     shown = capsys.readouterr().out
     assert shown.splitlines()[-1] == "3 of 3 certificates hold"
     assert shown.startswith("X: a policy of returning with O1 is worth")
     spoiled = {**made["identity"], "right": "x"}
     path.write_text(json.dumps([made["identity"], spoiled]))
-    assert main([str(path)]) == 1
+    assert check_file([str(path)]) == 1
     assert "SPOILED" in capsys.readouterr().out
     path.write_text("[]")
-    assert main([str(path)]) == 1
-    assert main([]) == 2
+    assert check_file([str(path)]) == 1
+    assert check_file([]) == 2
 
 
 def test_the_checker_runs_without_anything_else_of_the_package(made, tmp_path):

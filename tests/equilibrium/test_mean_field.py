@@ -15,7 +15,7 @@ from workbench import POMDP, Policy, QLearning, Sarsa, augment, equilibria, lear
 from workbench.equilibrium.greedy_cells import DenseTask
 from workbench.equilibrium.learned_values import target_of
 from workbench.equilibrium.mean_field import CellFields
-from workbench.equilibrium.slides import exact_field, slides, slides_of
+from workbench.equilibrium.slides import exact_mean_field, slides, slides_of
 from workbench.errors import NotExact, TooLarge, WorkbenchError, WrongType
 
 TENTH = Fraction(1, 10)
@@ -48,7 +48,7 @@ def test_fields_in_rationals_and_in_floats_agree(data):
     task = DenseTask(P, target, 0.25)
     actions = np.zeros(len(P.O), dtype=np.int64)
     actions[task.rows] = [data.draw(st.integers(0, len(P.A) - 1)) for _ in task.rows]
-    A, c = exact_field(P, target, Fraction(1, 4), Policy.from_actions(P, actions), task.rows)
+    A, c = exact_mean_field(P, target, Fraction(1, 4), Policy.from_actions(P, actions), task.rows)
     A_float, c_float = task.affine(task.greedy(actions[task.rows]))
     assert np.allclose([[float(Fraction(str(x))) for x in row] for row in A], A_float, atol=1e-12)
     assert np.allclose([float(Fraction(str(x))) for x in c], c_float, atol=1e-12)

@@ -17,7 +17,7 @@ from proofs.ledger import LEDGER, ORDER, Claim, checked, load, refuted, run
 from proofs.ledger.places import REQUIRED, SECTIONS, section_of
 from proofs.report import read_record, readme
 from workbench import augment, uniform
-from workbench.checker.__main__ import main
+from workbench.checker.__main__ import check_file
 from workbench.checker.ledger_file import check_ledger
 from workbench.checker.recheck import recheck
 from workbench.checker.spoiled import Spoiled
@@ -215,8 +215,8 @@ def test_missing_foreign_and_trivial_certificates_are_refused(
     path = tmp_path / "damaged.json"
     path.write_text(json.dumps(entries))
     assert command("--recheck", str(path)).exit_code == 1
-    assert main([str(path), "--required", str(REQUIRED)]) == 1
-    assert main([str(ledger_file), "--required", str(REQUIRED)]) == 0
+    assert check_file([str(path), "--required", str(REQUIRED)]) == 1
+    assert check_file([str(ledger_file), "--required", str(REQUIRED)]) == 0
 
 
 def test_a_ledger_is_refused_if_a_claim_is_there_twice_or_none_is(ledger_file):

@@ -28,7 +28,7 @@ from workbench.sufficiency.colouring import colour
 from workbench.sufficiency.expressive import is_sufficiently_expressive
 from workbench.sufficiency.product_search import WriteSearch
 from workbench.sufficiency.smallest_memory import smallest_k
-from workbench.sufficiency.update import memory_states, verify_f
+from workbench.sufficiency.update import reachable_memory, verify_f
 
 BIT = Memory("bit", [0, 1], [0, 1], lambda m, w, o, a, r, o_next: {w: 1}, {0: 1})
 """B1 without the mark of a built-in family, so that the general search decides about it."""
@@ -94,7 +94,7 @@ def test_memories_that_are_not_expressive_come_with_a_reason(task, name):
         H1, H2 = found.clique
         assert H1[-1] == H2[-1]
         assert belief(P, H1) != belief(P, H2)
-        assert memory_states(P, name, lambda m, o, a: "push", H1) & memory_states(
+        assert reachable_memory(P, name, lambda m, o, a: "push", H1) & reachable_memory(
             P, name, lambda m, o, a: "push", H2
         )
     else:
@@ -318,7 +318,7 @@ def test_verifying_an_f_agrees_with_the_definition_on_every_pair_of_histories(
     f = {argument: data.draw(st.sampled_from(list(memory.W))) for argument in arguments}
     found = verify_f(P, memory, f, ended)
     b, Omega = reference.beliefs(P, 3, ended), reference.last_memory_states(P, memory, f, 3, ended)
-    assert {H: memory_states(P, memory, f, H, ended) for H in b} == Omega
+    assert {H: reachable_memory(P, memory, f, H, ended) for H in b} == Omega
     if found:
         assert reference.separates(P, memory, f, 3, ended)
     else:
@@ -330,8 +330,8 @@ def test_verifying_an_f_agrees_with_the_definition_on_every_pair_of_histories(
             != clash.b_2
             == belief(P, clash.history_2, ended)
         )
-        assert clash.m in memory_states(P, memory, f, clash.history_1, ended)
-        assert clash.m in memory_states(P, memory, f, clash.history_2, ended)
+        assert clash.m in reachable_memory(P, memory, f, clash.history_1, ended)
+        assert clash.m in reachable_memory(P, memory, f, clash.history_2, ended)
 
 
 @given(twisted, st.sampled_from(["none", "B1", "B2", "O1", "OA1", "O2"]), st.booleans())
@@ -384,7 +384,7 @@ def test_a_clique_is_what_it_says(P):
             m
             for f in itertools.islice(reference.all_updates(P, attach("O1", P)), 64)
             for H in found.clique
-            for m in memory_states(P, "O1", f, H)
+            for m in reachable_memory(P, "O1", f, H)
         }
         assert len(possible) <= found.memory_states
         assert {Belief(belief(P, H)) for H in found.clique} <= set(
@@ -407,7 +407,7 @@ def test_a_gamma_that_reads_rewards_is_followed_along_the_hidden_states():
         terminal={"end"},
     )
     saves = Memory("saves r", [0, 1], ["-", "="], lambda m, w, o, a, r, o_next: {int(r): 1}, {0: 1})
-    assert memory_states(P, saves, lambda m, o, a: "-", (0, "wait", 1)) == {0, 1}
+    assert reachable_memory(P, saves, lambda m, o, a: "-", (0, "wait", 1)) == {0, 1}
     assert is_sufficiently_expressive(P, saves)  # the time is seen, and tells the belief
     equal = Memory(
         "equal",
@@ -416,7 +416,7 @@ def test_a_gamma_that_reads_rewards_is_followed_along_the_hidden_states():
         lambda m, w, o, a, r, o_next: {(int(r) if o == 0 else 2 * (m != r)): 1},
         {0: 1},
     )
-    assert memory_states(P, equal, lambda m, o, a: "-", (0, "wait", 1, "wait", 2)) == {0}
+    assert reachable_memory(P, equal, lambda m, o, a: "-", (0, "wait", 1, "wait", 2)) == {0}
 
 
 def test_a_reward_can_tell_beliefs_apart_or_confuse_them():

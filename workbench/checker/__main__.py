@@ -35,7 +35,7 @@ def certificates_in(found: Any, name: str = "") -> Iterator[tuple[str, Any]]:
                 yield from certificates_in(inner, own)
 
 
-def main(arguments: list[str]) -> int:
+def check_file(arguments: list[str]) -> int:
     """Re-check files; the exit status."""
     if not arguments or "-h" in arguments or "--help" in arguments:
         print((__doc__ or "").strip())
@@ -73,4 +73,4 @@ def main(arguments: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(check_file(sys.argv[1:]))

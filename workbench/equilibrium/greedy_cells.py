@@ -42,7 +42,7 @@ MOST_DENSE = 400
 
 
 @dataclass(frozen=True, eq=False)
-class Block:
+class PolicyBlock:
     """What a block of cells leads to.
 
     Attributes
@@ -107,7 +107,7 @@ class DenseTask:
         """The policies `[cell, row, a]` of greedy actions."""
         return np.eye(self.nA)[actions]
 
-    def look_at(self, actions: NDArray[np.int64]) -> Block:
+    def look_at(self, actions: NDArray[np.int64]) -> PolicyBlock:
         """Look at a block of cells."""
         g = self.greedy(actions)
         q, bound = self.values(g)
@@ -116,7 +116,7 @@ class DenseTask:
         flat = over.reshape(len(over), -1)
         place = np.argmax(flat, axis=1)
         rest = np.where(g > 0, -np.inf, over)
-        return Block(
+        return PolicyBlock(
             actions=actions,
             q=q,
             bound=bound,

@@ -168,7 +168,7 @@ def _checked(P: Any, learner: Any, epsilon: Any) -> tuple[Target, Number, POMDP]
     return target, epsilon, P
 
 
-def exact_field(
+def exact_mean_field(
     P: POMDP, target: Target, epsilon: Number, greedy: Policy, rows: NDArray[np.int64]
 ) -> tuple[list[list[Any]], list[Any]]:
     """A and c of the mean field dq/dt = A q + c in the cell of a greedy policy, in rationals; q
@@ -215,7 +215,7 @@ class _Edge:
         row: int,
     ):
         self.P, self.rows, self.policies, self.row = P, rows, policies, row
-        fields = [exact_field(P, target, epsilon, pi, rows) for pi in policies]
+        fields = [exact_mean_field(P, target, epsilon, pi, rows) for pi in policies]
         self.n = len(fields[0][1])
         self.A = [
             flint.fmpq_mat(self.n, self.n, [x for line in A for x in line]) for A, _ in fields

@@ -52,7 +52,7 @@ _SAMPLES = (Fraction(1, 100), Fraction(1, 4), Fraction(1, 2), Fraction(3, 4), Fr
 
 
 @dataclass(frozen=True, eq=False)
-class Cell:
+class SquareCell:
     """A connected open part of the square in which nothing changes.
 
     Attributes
@@ -66,7 +66,7 @@ class Cell:
 
 
 @dataclass(frozen=True, eq=False)
-class Subdivision(Sequence[Cell]):
+class Subdivision(Sequence[SquareCell]):
     """Which greedy policies are fixed points where.
 
     Attributes
@@ -91,25 +91,25 @@ class Subdivision(Sequence[Cell]):
     cells: int
     looked_at: int
     refuted: int
-    parts: tuple[Cell, ...]
+    parts: tuple[SquareCell, ...]
 
     @overload
-    def __getitem__(self, i: int) -> Cell: ...
+    def __getitem__(self, i: int) -> SquareCell: ...
     @overload
-    def __getitem__(self, i: slice) -> Sequence[Cell]: ...
-    def __getitem__(self, i: int | slice) -> Cell | Sequence[Cell]:
+    def __getitem__(self, i: slice) -> Sequence[SquareCell]: ...
+    def __getitem__(self, i: int | slice) -> SquareCell | Sequence[SquareCell]:
         return self.parts[i]
 
     def __len__(self) -> int:
         return len(self.parts)
 
-    def __iter__(self) -> Iterator[Cell]:
+    def __iter__(self) -> Iterator[SquareCell]:
         return iter(self.parts)
 
     @property
-    def regions(self) -> dict[tuple[int, ...], list[Cell]]:
+    def regions(self) -> dict[tuple[int, ...], list[SquareCell]]:
         """The cells by their answer."""
-        found: dict[tuple[int, ...], list[Cell]] = {}
+        found: dict[tuple[int, ...], list[SquareCell]] = {}
         for cell in self.parts:
             found.setdefault(cell.settled, []).append(cell)
         return found
@@ -228,7 +228,7 @@ class _Subdividing:
             looked_at=len(actions),
             refuted=refuted,
             parts=tuple(
-                Cell(
+                SquareCell(
                     dict(zip(self.symbols, point, strict=True)),
                     tuple(number_of[i] for i in answer),
                 )

@@ -11,7 +11,7 @@ from workbench.errors import NotExact, WorkbenchError, WrongType
 from workbench.model.pomdp import POMDP
 
 
-def require_numbers(P: Any, exact: Any) -> None:
+def require_real_numbers(P: Any, exact: Any) -> None:
     if not isinstance(P, POMDP):
         raise WrongType(f"expected a POMDP, not {P!r}")
     if P.symbols:

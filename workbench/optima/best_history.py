@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 
 from workbench.model.pomdp import POMDP
-from workbench.optima.arguments import positive_number, require_numbers, whole_number
+from workbench.optima.arguments import positive_number, require_real_numbers, whole_number
 from workbench.optima.history import HistoryLimits, history_optimum
 from workbench.optima.optimum import HistoryOptimum
 
@@ -51,7 +51,7 @@ def best_history(
     >>> best_history(P)
     best history-based value of twice: 1 (policy iteration in rationals over 3 beliefs)
     """
-    require_numbers(P, exact)
+    require_real_numbers(P, exact)
     limits = HistoryLimits(
         beliefs=whole_number("max_beliefs", max_beliefs),
         backups=whole_number("max_backups", max_backups, 0),

@@ -11,7 +11,7 @@ from __future__ import annotations
 from workbench.evaluation.fields import FLOATS, RATIONALS
 from workbench.model.numbers import Number
 from workbench.model.pomdp import POMDP
-from workbench.optima.arguments import require_numbers
+from workbench.optima.arguments import require_real_numbers
 from workbench.optima.mdp import from_states, optimal, require_end
 
 
@@ -24,7 +24,7 @@ def best_informed(P: POMDP, exact: bool = False) -> Number:
     >>> best_informed(P)
     1.0
     """
-    require_numbers(P, exact)
+    require_real_numbers(P, exact)
     field = RATIONALS if exact else FLOATS
     M = from_states(P, field)
     # rationals only confirm what floats have found: few exact solves, however many iterations

@@ -17,7 +17,7 @@ import numpy as np
 from workbench.errors import WorkbenchError, WrongType
 from workbench.model.policy import Policy
 from workbench.model.pomdp import POMDP
-from workbench.optima.arguments import positive_number, require_numbers, whole_number
+from workbench.optima.arguments import positive_number, require_real_numbers, whole_number
 from workbench.optima.memoryless import SearchLimits, deterministic_optimum, stochastic_optimum
 from workbench.optima.optimum import MemorylessOptimum, StochasticOptimum
 
@@ -104,7 +104,7 @@ def best_memoryless(
     >>> best_memoryless(P, deterministic=False, seed=1).value
     0.5
     """
-    require_numbers(P, exact)
+    require_real_numbers(P, exact)
     share = None if tolerance is None else positive_number("tolerance", tolerance)
     if not isinstance(deterministic, bool | np.bool_):
         raise WrongType(f"deterministic is True or False, not {deterministic!r}")

@@ -41,7 +41,7 @@ from workbench.evaluation.fields import FLOATS
 from workbench.model.numbers import Number, Numbers
 from workbench.model.policy import Policy
 from workbench.model.pomdp import POMDP
-from workbench.optima.arguments import require_numbers, whole_number
+from workbench.optima.arguments import require_real_numbers, whole_number
 from workbench.optima.follow import alternatives
 from workbench.optima.mdp import MDP, from_states
 from workbench.optima.root_boxes import Ball, PolynomialSystem, Terms, evaluate_terms, find_roots
@@ -158,7 +158,7 @@ def critical_points(
     >>> critical_points(P)
     Kuhn-Tucker points of twice: 1 maximum (all; 3 faces, at most 3 isolated)
     """
-    require_numbers(P, True)
+    require_real_numbers(P, True)
     max_faces = whole_number("max_faces", max_faces)
     max_boxes = whole_number("max_boxes", max_boxes)
     M = from_states(P, FLOATS)

@@ -218,13 +218,12 @@ def _described(method: Method) -> str:
 
 def _judged(judgement: Judgement) -> str:
     rows = "\n".join(_row(f, judgement.verdict_on(f)) for f in judgement.findings)
-    return (
-        f"<h3 id='{judgement.id}'>{judgement.id}: "
-        f"{_coloured(judgement.verdict)}</h3><blockquote><p>{escape_html(judgement.statement)} "
-        "<span "
-        f"class='small'>[{escape_html(judgement.place)}]</span></p></blockquote>{_grid(judgement)}<table><tr><th>finding</th><th>reading</th><th>measured</th><th>effect</th><th>95% "
-        f"interval</th><th>criterion</th><th>verdict</th></tr>{rows}</table>"
-    )
+    head = f"<h3 id='{judgement.id}'>{judgement.id}: {_coloured(judgement.verdict)}</h3>"
+    place = f"<span class='small'>[{escape_html(judgement.place)}]</span>"
+    said = f"<blockquote><p>{escape_html(judgement.statement)} {place}</p></blockquote>"
+    columns = ("finding", "reading", "measured", "effect", "95% interval", "criterion", "verdict")
+    titles = "".join(f"<th>{title}</th>" for title in columns)
+    return f"{head}{said}{_grid(judgement)}<table><tr>{titles}</tr>{rows}</table>"
 
 
 def _grid(judgement: Judgement) -> str:

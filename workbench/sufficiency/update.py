@@ -122,7 +122,7 @@ def verify_f(
     return Verification(None, tuple(arguments))
 
 
-def memory_states(
+def reachable_memory(
     P: POMDP,
     memory: Memory | Family | str,
     f: Update,

@@ -40,13 +40,13 @@ from workbench.interop.pomdp_file.notes import Notes
 from workbench.interop.pomdp_file.record import Record
 from workbench.interop.pomdp_file.source import PomdpFileError, Source
 from workbench.interop.pomdp_file.spelling import Value, Values, zeros
-from workbench.interop.pomdp_file.tables_of import FileTables, Reading, tables_of
+from workbench.interop.pomdp_file.tables_of import FileReading, FileTables, tables_of
 from workbench.model.pomdp import POMDP
 from workbench.model.space import Label
 
 
 def compile_record(
-    record: Record, notes: Notes, source: Source, reading: Reading, name: str
+    record: Record, notes: Notes, source: Source, reading: FileReading, name: str
 ) -> POMDP:
     """The POMDP that a record describes, read in a given way."""
     try:
@@ -81,7 +81,7 @@ class Outcomes:
 
 class _Compiler:
     def __init__(
-        self, model: FileTables, notes: Notes, source: Source, reading: Reading, name: str
+        self, model: FileTables, notes: Notes, source: Source, reading: FileReading, name: str
     ):
         self.model, self.notes, self.source, self.reading = model, notes, source, reading
         self.name = name
@@ -372,7 +372,7 @@ def reading_of(
     goals: Iterable[Label] | None,
     tolerance: float | None,
     max_outcomes: int,
-) -> Reading:
+) -> FileReading:
     """The arguments of `load_pomdp`, checked."""
     if goals is not None:
         if episodic is False:
@@ -380,4 +380,4 @@ def reading_of(
         goals = (goals,) if isinstance(goals, str) else tuple(goals)
     if tolerance is not None and not 0 <= tolerance < 1:
         raise PomdpFileError(f"tolerance must lie in [0, 1), not {tolerance}")
-    return Reading(first, episodic, goals, tolerance, max_outcomes)
+    return FileReading(first, episodic, goals, tolerance, max_outcomes)

@@ -26,7 +26,7 @@ ROUNDING = 1e-5
 
 
 @dataclass(frozen=True)
-class Reading:
+class FileReading:
     """How a file is to be read: the arguments of `load_pomdp`."""
 
     first: str = "auto"
@@ -56,7 +56,7 @@ class FileTables:
         return len(self.A)
 
 
-def tables_of(record: Record, notes: Notes, source: Source, reading: Reading) -> FileTables:
+def tables_of(record: Record, notes: Notes, source: Source, reading: FileReading) -> FileTables:
     nS, nA, exact, limit = (
         len(record.states),
         len(record.actions),
