@@ -13,6 +13,7 @@ from workbench.cli.reproduce_command import reproduce_command as reproduce
 from workbench.errors import UnknownLabel
 from workbench.learning.learners import UPDATES
 from workbench.learning.run import Run
+from workbench.reproduction import full_runs
 from workbench.reproduction import paper_figures as records
 from workbench.reproduction.report import caption
 from workbench.sweeps.store import StorageError
@@ -22,7 +23,7 @@ from workbench.sweeps.store import StorageError
 def short(monkeypatch):
     """All figures with hardly any steps, and without the largest memories."""
     tiny = {}
-    for id, figure in records.FIGURES.items():
+    for id, figure in full_runs.FIGURES.items():
         panels = tuple(
             replace(
                 panel,
