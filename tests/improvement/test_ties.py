@@ -138,6 +138,7 @@ def test_actions_that_come_closer_than_floats_can_tell_do_not_mislead_the_loop()
     assert stuck([np.array(table, dtype=float)], "K2").value == [0.5]
 
 
+@pytest.mark.slow
 @settings(max_examples=12, deadline=None)
 @given(rewards(), st.sampled_from(["B1", "K2", "OA1"]))
 def test_floats_end_where_a_proof_says(table, memory):
