@@ -39,7 +39,7 @@ def test_the_blue_policy_has_the_papers_shortcut_and_no_other(exact):
     assert found.q == 0
     assert found.td == pytest.approx(Fraction(19, 20))
     assert found.v == found.v_td == pytest.approx(Fraction(361, 400))
-    assert str(found).startswith("((∅,), o) (2, push): TD")
+    assert str(found).startswith("∅, 2 push: TD")
 
 
 def test_with_gamma_one_the_shortcut_is_weak():
@@ -243,7 +243,7 @@ def test_the_command_prints_both_tables_in_80_columns(monkeypatch):
     result = CliRunner().invoke(app, ["shortcuts", "recall", "-m", "OA1", "-m", "B2"])
     assert result.exit_code == 0, result.output
     assert max(map(len, result.output.splitlines())) <= 80
-    assert "(2, push) │     19/20 │ 361/400 │      0 │ 361/400 │ strict" in result.output
+    assert "2 push │     19/20 │ 361/400 │      0 │ 361/400 │ strict" in result.output
     assert "B2     │               90 │ 361/400 │      3 │    4" in result.output
 
 
