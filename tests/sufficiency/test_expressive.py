@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import pytest
 import reference_histories as reference
-from hypothesis import assume, given, settings
+from hypothesis import assume, given, reject, settings
 from hypothesis import strategies as st
 from strategies_beliefs import (
     HALF,
@@ -261,7 +261,11 @@ rich = (
 def test_the_search_agrees_with_plain_backtracking(P, memory):
     searched = WriteSearch(explore_beliefs(P), memory).run(100_000, "f")
     assert searched.finished
-    assert (searched.chosen is not None) == (reference.find_f(P, memory) is not None)
+    try:
+        plain = reference.find_f(P, memory, left=[1_000])
+    except reference.TooLong:
+        reject()  # the plain search takes exponential time on a few of them
+    assert (searched.chosen is not None) == (plain is not None)
     assert is_sufficiently_expressive(P, memory).holds == (searched.chosen is not None)
 
 

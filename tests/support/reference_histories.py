@@ -155,13 +155,23 @@ def best_history(P: POMDP, horizon: int) -> Fraction:
     return sum((value(part, horizon) for part in first.values()), Fraction(0))
 
 
-def find_f(P: POMDP, memory: Memory, f: dict | None = None) -> dict | None:
+class TooLong(Exception):
+    """More partial functions than the plain search was allowed to try."""
+
+
+def find_f(
+    P: POMDP, memory: Memory, f: dict | None = None, left: list[int] | None = None
+) -> dict | None:
     """Some f that keeps all beliefs apart, or None: follow f until it is silent, then try every
-    write there.
+    write there. `left` holds how many may be tried, and counts down.
 
     No learning, no looking ahead: whatever is reached under f so far (a place is a last
     observation, a belief, a state and a memory state) is found again from the start each time.
     """
+    if left is not None:
+        left[0] -= 1
+        if left[0] < 0:
+            raise TooLong
     f = {} if f is None else f
     starts = beliefs(P, 0)
     reached = {
@@ -194,7 +204,7 @@ def find_f(P: POMDP, memory: Memory, f: dict | None = None) -> dict | None:
                             queue.append(place)
     if silent is None:
         return f
-    tries = (find_f(P, memory, {**f, silent: w}) for w in memory.W)
+    tries = (find_f(P, memory, {**f, silent: w}, left) for w in memory.W)
     return next((found for found in tries if found is not None), None)
 
 
