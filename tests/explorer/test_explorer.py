@@ -350,7 +350,7 @@ def test_the_loop_ends_as_it_ends_in_the_package(js, P, memory, step):
         "l.ended; })()"
     )
     assert found["how"] == expected.ended
-    assert found["value"] == pytest.approx(float(expected.value), abs=1e-6)
+    assert found["value"] == pytest.approx(float(expected.mean), abs=1e-6)
     if expected.period:
         assert found["period"] == expected.period
 

@@ -1,6 +1,7 @@
 """Widgets without a browser: set a control, look at what is on show."""
 
 import re
+from itertools import islice
 
 import pytest
 
@@ -16,6 +17,7 @@ from workbench.explorer.widgets import (
     td_explorer,
 )
 from workbench.extras import MissingExtra
+from workbench.improvement.improve import iterates
 from workbench.model.augment import memory_states
 from workbench.model.simulate import pair, simulate
 from workbench.text import shown
@@ -38,7 +40,7 @@ def test_the_oracle_explorer_shows_where_the_loop_ends():
     E = augment(recall4(), "B1")
     run = improve(E, uniform(E), step=0.05)
     assert "recall4×B1: fixed at 3/4" in explorer.text.value
-    last = improve(E, uniform(E), step=0.05, budget=run.iterates - 1).pi
+    last = next(islice(iterates(E, uniform(E), step=0.05), run.iterates - 1, None)).pi
     assert (
         f"value at iterate {run.iterates - 1}: <b>{shown(evaluate(E, last).value)}</b>"
         in explorer.text.value

@@ -64,7 +64,7 @@ def test_every_notebook_runs_from_top_to_bottom(path: Path):
 def test_a_notebook_that_fails_is_noticed(tmp_path):
     cell = nbformat.v4.new_code_cell("assert 1 + 1 == 3, 'no'")
     nbformat.write(nbformat.v4.new_notebook(cells=[cell]), tmp_path / "wrong.ipynb")
-    with pytest.raises(CellExecutionError, match="AssertionError: no"):
+    with pytest.raises(CellExecutionError, match=r"AssertionError.*no"):
         execute(tmp_path / "wrong.ipynb")
 
 

@@ -33,7 +33,7 @@ from workbench.certificates.loop import (
     is_positive,
 )
 from workbench.evaluation.fields import RATIONALS
-from workbench.improvement.loop_kernels import smallest_period
+from workbench.improvement.improve import improve
 from workbench.improvement.oracle import exact_value
 from workbench.improvement.stream import loop_for, mixed
 from workbench.model.json import model_json
@@ -117,15 +117,17 @@ def certify_cycle(
 
 def _begins(E: POMDP, step: Fraction, ties: str) -> tuple[int, int] | None:
     """The iterate from which greedy repeats itself, in floats, and the period."""
+    run = improve(E, uniform(E), step=step, ties=ties, budget=LOOKED_AT)
+    if run.period is None or not 1 < run.period <= LONGEST:
+        return None
+    # Floats may leave the cycle again later: what is looked at ends where `improve` found it.
     _, marks = loop_for(E, uniform(E), ties, "visits", exact=False).advance(
-        [float(step)] * LOOKED_AT
+        [float(step)] * run.iterates
     )
-    room = np.empty(LOOKED_AT + 1, dtype=np.int64)
-    period = int(smallest_period(marks[LOOKED_AT // 2 :], room))
-    start = LOOKED_AT - period
-    while start > 0 and marks[start - 1] == marks[start - 1 + period]:
+    start = run.iterates - run.period
+    while start > 0 and marks[start - 1] == marks[start - 1 + run.period]:
         start -= 1
-    return (start, period) if 1 < period <= LONGEST and start <= MOST_BEFORE else None
+    return (start, run.period) if start <= MOST_BEFORE else None
 
 
 def _cycle(

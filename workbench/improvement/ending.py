@@ -158,7 +158,11 @@ class LoopRun:
     def _limit(self) -> dict[str, Any] | None:
         """The end of the run, if the greedy policy stays greedy all the way to itself."""
         self.failed = int(self.marks[-1][-1]), self.loop.kept
-        return self._fixed(self.loop.greedy, "")
+        goal = self.loop.greedy
+        # A full step may lead to rows that nothing led to before: greedy says nothing there yet.
+        if (goal[self._seen_at(goal)] < 0).any():
+            return None
+        return self._fixed(goal, "")
 
     def _limit_where_it_matters(self) -> dict[str, Any] | None:
         """The end of the run, if rows that still change are none that the others lead to."""

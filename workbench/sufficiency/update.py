@@ -135,7 +135,7 @@ def reachable_memory(
     >>> from workbench.model.pomdp import POMDP
     >>> P = POMDP.from_functions(name="walk", A=["go"], p=lambda s, a: {(s, 0): 1}, omega=lambda s: {"o": 1}, mu={"s": 1},
     ...                          gamma=0)
-    >>> memory_states(P, "O2", lambda m, o, a: "push", ("o", "go", "o"))
+    >>> reachable_memory(P, "O2", lambda m, o, a: "push", ("o", "go", "o"))
     frozenset({(None, 'o')})
     """
     if len(history) % 2 == 0:
