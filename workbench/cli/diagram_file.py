@@ -3,7 +3,6 @@ diagram of Figure 3."""
 
 from __future__ import annotations
 
-from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,9 +15,6 @@ if TYPE_CHECKING:
     from workbench.model.pomdp import POMDP
 
 SUFFIXES = (".png", ".svg", ".pdf")
-
-_MOST_PRICED = 100_000
-"""Outcomes of a product whose best policies are compared by their writes."""
 
 _SECONDS = 10
 """After so long the search for the best policy takes the best one so far."""
@@ -54,6 +50,7 @@ def save_diagram(task: str, P: POMDP, memory: Memory | None, path: Path) -> str:
 
 def _policy(E: POMDP) -> tuple[Policy, str]:
     from workbench.optima.best_memoryless import best_memoryless
+    from workbench.optima.reduce_writes import reduce_writes
     from workbench.text import shown
 
     best = best_memoryless(E, max_seconds=_SECONDS)
@@ -62,45 +59,9 @@ def _policy(E: POMDP) -> tuple[Policy, str]:
         if best.certified
         else f"the best that was found in {_SECONDS} seconds"
     )
-    calm = _with_fewest_writes(E, best.policy, float(best.value))
+    calm = reduce_writes(E, best.policy, float(best.value), max_seconds=_SECONDS)
     words = "" if calm is None else " with the fewest writes"
     return calm or best.policy, f"the policy drawn is {kind}{words}, worth {shown(best.value)}"
-
-
-_PRICE = 1e-5
-"""Of a change of the memory, in units of the largest reward."""
-
-
-def _with_fewest_writes(E: POMDP, pi: Policy, value: float) -> Policy | None:
-    """Among the best policies, one that changes the memory as seldom as can be; None if none was
-    found to be as good.
-
-    A small price on every change decides between policies that are worth the same. The result is
-    kept only if it is worth the same without the price.
-    """
-    from workbench.evaluation.evaluate import evaluate
-    from workbench.model.augment import memory_states
-    from workbench.model.pomdp import POMDP
-    from workbench.optima.best_memoryless import best_memoryless
-
-    if len(memory_states(E)) == 1 or len(E.p.s_next) > _MOST_PRICED:
-        return None
-    price = Fraction(_PRICE) * max((abs(Fraction(float(r))) for r in E.R), default=Fraction(1))
-    priced = POMDP.from_functions(
-        name=E.name,
-        A=list(E.A),
-        p=lambda s, a: {
-            (t, r - price if t[1] != s[1] else r): x for (t, r), x in E.p(s, a).items()
-        },
-        omega=E.omega,
-        mu=dict(E.mu.items()),
-        gamma=E.gamma,
-        terminal=E.terminal.__contains__,
-    )
-    found = best_memoryless(priced, max_seconds=_SECONDS).policy
-    calm = type(pi).from_mapping(E, {o: found.row(o) for o in priced.O})
-    same = abs(float(evaluate(E, calm).value) - value) <= 1e-9 * max(1.0, abs(value))
-    return calm if same else None
 
 
 def _on_grid(E: POMDP, pi: Policy, drawing: Drawing) -> Any:

@@ -44,6 +44,8 @@ def entries() -> list[ExplorerEntry]:
     from workbench.explorer.export import ExplorerEntry
     from workbench.optima.best_history import best_history
 
+    gravity = pomdps.gravity()
+
     def entry(
         id: str, title: str, text: str, P: POMDP, known: bool = True, **more: Any
     ) -> ExplorerEntry:
@@ -76,9 +78,10 @@ def entries() -> list[ExplorerEntry]:
             "Gravity",
             "Fetch the cookie. A force that you cannot see pulls down nine times in ten; entering "
             "the button's cell switches it.",
-            pomdps.gravity(),
+            gravity,
             grid=_gravity_plan(),
             encodes=("K1", "K2", "B1", "B2", "B3", "O1"),
+            policies={name: _best_choice(gravity, name) for name in ("K1", "B1")},
         ),
         entry(
             "tiger",
@@ -112,6 +115,20 @@ def entries() -> list[ExplorerEntry]:
             pomdps.short_corridor(),
         ),
     ]
+
+
+def _best_choice(P: POMDP, memory: str) -> list[int]:
+    """The actions of a best deterministic policy that writes least, -1 where it never comes."""
+    from workbench.evaluation.evaluate import evaluate
+    from workbench.model.augment import augment
+    from workbench.optima.best_memoryless import best_memoryless
+    from workbench.optima.reduce_writes import reduce_writes
+
+    E = augment(P, memory)
+    best = best_memoryless(E)
+    pi = reduce_writes(E, best.policy, float(best.value)) or best.policy
+    reached = evaluate(E, pi).reached.raw
+    return [int(a) if met else -1 for a, met in zip(pi.actions, reached, strict=True)]
 
 
 def _gravity_plan() -> dict[str, Any]:

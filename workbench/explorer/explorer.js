@@ -8,8 +8,9 @@
   const MOST_ITERATES = 4000;
   const SPEEDS = { 1: 140, 5: 60, 25: 60 };
 
-  const state = { task: "recall4", memory: "B1", step: 0.02, lambda: 0, weights: "visits", rewards: null, seed: 1, t: 0 };
+  const state = { task: "recall4", memory: "B1", step: 0.02, lambda: 0, weights: "visits", rewards: null, seed: 1, t: 0, at: null };
   let P, loop, episode, best, oneStep, bootstrapped, marks, timer = null, rowsOf = 0;
+  let plain; // whether the loop so far is the one from uniform with the step on show, so that a link can bring it back
 
   // ------------------------------------------------------------------ the address
 
@@ -18,6 +19,7 @@
     if (state.lambda !== 0) parts.set("lambda", state.lambda);
     if (state.weights !== task().weights) parts.set("weights", state.weights);
     if (state.seed !== 1) parts.set("seed", state.seed);
+    if (state.at) parts.set("at", state.at);
     if (state.rewards) parts.set("r", state.rewards.map((row) => row.join(",")).join(";"));
     history.replaceState(null, "", `#${parts}`);
   }
@@ -34,6 +36,7 @@
     state.lambda = within(parts.get("lambda"), 0, 1, 0);
     state.weights = ["visits", "discounted"].includes(parts.get("weights")) ? parts.get("weights") : task().weights;
     state.seed = Math.round(within(parts.get("seed"), 0, 999999, 1));
+    state.at = ["end", "best"].includes(parts.get("at")) ? parts.get("at") : null;
     state.rewards = task().editable && parts.has("r") ? readRewards(parts.get("r")) : null;
   }
 
@@ -53,24 +56,50 @@
     return W.twoStep(state.rewards.map((row) => row.map(W.parseNumber)), "two steps");
   }
 
-  /** A new setting: model, loop from uniform, the best deterministic policy, an episode. */
+  /** A new setting: model, loop from uniform, the best deterministic policy, an episode. A link may ask for the loop at its
+   * end or for the best policy, so that it shows what it was given to show. */
   function begin() {
     pause();
     P = W.augment(baseModel(), state.memory);
     rowsOf = P.rowM[0];
     best = bestOf(P, state.memory);
-    restart();
+    if (state.at === "best" && !canTakeBest()) state.at = null;
+    loop = new W.Loop(P, state.weights, state.at === "best" ? bestPolicy(W.uniform(P)) : undefined);
+    plain = state.at !== "best";
+    if (state.at === "end") loop.run(state.step, MOST_ITERATES);
+    state.t = 0;
+    changed();
   }
 
-  /** The best deterministic memoryless policy: by looking at all of them, else its value where the package knows it. */
+  /** The best deterministic memoryless policy: by looking at all of them, else what the package knows of it. */
   function bestOf(E, name) {
     const found = W.bestDeterministic(E, data.most_policies);
-    return found || (task().encodes.includes(name) ? { value: task().best, choice: null } : null);
+    return found || (task().encodes.includes(name) ? { value: task().best, choice: task().policies[name] || null } : null);
   }
 
-  function restart(pi) {
+  const canTakeBest = () => best !== null && Number.isFinite(best.value) && best.choice !== null;
+
+  /** A policy with the rows that the best deterministic one reaches set to what it does there. */
+  function bestPolicy(from) {
+    const pi = Float64Array.from(from);
+    best.choice.forEach((a, o) => { if (a >= 0) for (let i = 0; i < P.nA; i++) pi[o * P.nA + i] = Number(i === a); });
+    return pi;
+  }
+
+  /** The loop from a policy, and a link that says what is on show: nothing more ("at" null), its end or the best policy. */
+  function restart(pi, at = null) {
     loop = new W.Loop(P, state.weights, pi);
+    plain = pi === undefined;
     state.t = 0;
+    moved(at);
+  }
+
+  /** After a change of the policy: a link says so, and the page follows. Addresses are written sparingly, browsers count them. */
+  function moved(at) {
+    if (state.at !== at) {
+      state.at = at;
+      writeHash();
+    }
     changed();
   }
 
@@ -111,7 +140,7 @@
     }
     if (history !== undefined && !below(history)) return [`${where}: as good as any policy with any memory.`, "best", "as good as any"];
     const more = history === undefined ? "" : ` With any memory ${W.shown(history)} is possible.`;
-    if (found) return [`${where}: no deterministic policy with this memory is better.${more}`, "best", "the best with this memory"];
+    if (found) return [`${where}: no deterministic policy with this memory is better.${more}`, "best", "no deterministic policy is better"];
     return [`${where}.${more}`, "", ""];
   }
 
@@ -123,6 +152,7 @@
       return [`Not settled: over the last 100 iterates the value was between ${W.shown(Math.min(...recent))} and ${W.shown(Math.max(...recent))}.`, ""];
     }
     if (loop.greedy.every((a) => a < 0)) return ["No q-value is defined: the policy visits these rows for ever. Discounted weights are defined.", ""];
+    if (state.at === "best" && loop.n === 0) return ["This is a best deterministic policy. Press Run to see whether the loop stays here.", ""];
     return [loop.n ? "The loop is on its way." : "Press Run to see where the loop ends from here.", ""];
   }
 
@@ -149,10 +179,39 @@
     $("chart").innerHTML = W.chart(loop.values, levels, style);
     $("play").textContent = timer === null ? "Play" : "Pause";
     $("play").setAttribute("aria-pressed", timer !== null);
-    $("to-best").disabled = !bestEnds || !best.choice;
+    drawGreyed("loop-why", {
+      play: whyStill(), one: loop.error ? "this policy has no values to improve on" : "", run: whyStill(),
+      reset: "", "to-best": whyNotBest(),
+    });
     drawTables();
     drawEpisode();
     drawRewards();
+  }
+
+  /** Why the loop has nothing left to do; empty if it has. */
+  function whyStill() {
+    if (loop.error) return "this policy has no values to improve on";
+    if (loop.ended) return "the loop has ended; Reset starts it again";
+    return loop.n >= MOST_ITERATES ? `the page stops after ${MOST_ITERATES} iterates` : "";
+  }
+
+  function whyNotBest() {
+    if (canTakeBest()) return "";
+    if (best && !Number.isFinite(best.value)) return "no deterministic policy ends";
+    if (best) return `there are too many policies to try here; only the value ${W.shown(best.value)} is known, from the package`;
+    return "there are too many deterministic policies to try here";
+  }
+
+  /** Disable the buttons for which there is a reason, and say the reasons: below them, and on each for whoever points at it. */
+  function drawGreyed(below, reasons) {
+    const said = new Map();
+    for (const [id, why] of Object.entries(reasons)) {
+      const button = $(id);
+      button.disabled = why !== "";
+      button.title = why;
+      if (why) said.set(why, [...(said.get(why) || []), button.getAttribute("aria-label") || button.textContent]);
+    }
+    $(below).textContent = [...said].map(([why, names]) => `${names.join(", ")}: ${why}.`).join(" ");
   }
 
   function rowsShown() {
@@ -214,8 +273,8 @@
       `${over && episode.ended ? "" : `sees ${P.base.O[P.o[s]]}, `}return so far ${W.shown(gained)}.${end}`;
     $("time").max = steps.length;
     $("time").value = t;
-    $("back").disabled = $("first").disabled = t === 0;
-    $("forward").disabled = $("last").disabled = over;
+    const before = t === 0 ? "this is the first step" : "", after = over ? "this is the last step" : "";
+    drawGreyed("episode-why", { first: before, back: before, forward: after, last: after });
     const rows = steps.slice(0, Math.min(t + 1, steps.length)).map((step, i) => {
       const { nW, W: writes } = P.memory, done = i < t;
       const write = P.memory.kind === "none" ? [] : [P.memory.label(P.m[step.s]), done ? writes[step.a % nW] : ""];
@@ -260,7 +319,7 @@
     let going = true;
     for (let i = 0; i < speed && going; i++) going = !loop.ended && loop.n < MOST_ITERATES && loop.step(state.step);
     timer = going ? setTimeout(play, SPEEDS[speed]) : null;
-    changed();
+    moved(null);
   }
 
   /** The policy with one row changed; the loop starts again from it. */
@@ -270,15 +329,14 @@
     pause();
     const { t } = state;
     loop = new W.Loop(P, state.weights, pi);
+    plain = false;
     state.t = t;
-    changed();
+    moved(null);
   }
 
   function takeBest() {
     pause();
-    const pi = Float64Array.from(loop.pi);
-    best.choice.forEach((a, o) => { if (a >= 0) for (let i = 0; i < P.nA; i++) pi[o * P.nA + i] = Number(i === a); });
-    restart(pi);
+    restart(bestPolicy(W.uniform(P)), "best");
   }
 
   function move(t) {
@@ -290,6 +348,7 @@
 
   function setRewards(rows) {
     state.rewards = rows;
+    state.at = null;
     writeHash();
     $("everywhere").innerHTML = "";
     begin();
@@ -307,7 +366,7 @@
         `<td class="${kind}">${W.escape(how + words)}</td></tr>`;
     });
     $("everywhere").innerHTML = `<table><caption>The loop from uniform, step ${state.step}</caption><thead><tr><th scope="col">memory</th>` +
-      `<th scope="col">ends at</th><th scope="col">best</th><th scope="col">verdict</th></tr></thead><tbody>${rows.join("")}</tbody></table>`;
+      `<th scope="col">ends at</th><th scope="col">best deterministic</th><th scope="col">verdict</th></tr></thead><tbody>${rows.join("")}</tbody></table>`;
   }
 
   function fillControls() {
@@ -324,6 +383,8 @@
 
   function set(changes) {
     Object.assign(state, changes);
+    if (["task", "memory", "step", "weights"].some((name) => name in changes)) state.at = null;
+    if ("step" in changes && loop.n > 0) plain = false;
     if ("task" in changes) {
       state.rewards = null;
       state.weights = task().weights;
@@ -349,9 +410,13 @@
       set({ step: x >= 0.001 && x <= 1 ? x : state.step });
     });
     on("reset", "click", () => { pause(); restart(); });
-    on("one", "click", () => { pause(); loop.step(state.step); changed(); });
+    on("one", "click", () => { pause(); loop.step(state.step); moved(null); });
     on("play", "click", () => { if (timer === null) play(); else { pause(); draw(); } });
-    on("run", "click", () => { pause(); loop.run(state.step, MOST_ITERATES); changed(); });
+    on("run", "click", () => {
+      pause();
+      loop.run(state.step, MOST_ITERATES);
+      moved(plain ? "end" : null);
+    });
     on("to-best", "click", takeBest);
     on("policy", "click", (e) => {
       const button = e.target.closest("button");

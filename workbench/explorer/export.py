@@ -8,7 +8,7 @@ mu        [[s, number], ...]                      terminal  [s, ...]
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from workbench.model.augment import augment
@@ -38,6 +38,8 @@ class ExplorerEntry:
     best : the best history-based value, or None where it is not known.
     encodes : memories with which some deterministic memoryless policy is worth `best`; the page
         looks for itself where there are few policies.
+    policies : by memory, a best deterministic policy where there are too many for the page to try:
+        the place of its action for each observation of the product, -1 where it never comes.
     weights : how P(s|o) counts visits at first, "visits" or "discounted".
     editable : whether the page shows its rewards as a table r[a1][a2] that can be edited.
     grid : {"width", "height", "walls", "marks"} for tasks on a grid.
@@ -49,6 +51,7 @@ class ExplorerEntry:
     text: str
     best: float | None = None
     encodes: tuple[str, ...] = ()
+    policies: dict[str, list[int]] = field(default_factory=dict)
     weights: str = "visits"
     editable: bool = False
     grid: dict[str, Any] | None = None
@@ -119,6 +122,7 @@ def export_entry(entry: ExplorerEntry) -> dict[str, Any]:
         "text": entry.text,
         "best": entry.best,
         "encodes": list(entry.encodes),
+        "policies": entry.policies,
         "weights": entry.weights,
         "editable": entry.editable,
         "grid": entry.grid,
