@@ -41,7 +41,7 @@ from workbench.learning.learners import (
 )
 from workbench.learning.random_kernels import seed_words
 from workbench.learning.sampling import SamplingTables
-from workbench.learning.table_kernels import PAUSE
+from workbench.learning.table_kernels import PAUSE, Curve, World
 from workbench.model.augment import augment
 from workbench.model.pomdp import POMDP
 
@@ -80,8 +80,8 @@ def run_kernel(
     t = 0
     while t < steps:
         own = call.arguments(tables, workspace)
-        shared = (model.rows, model.outcomes, model.starts, actions, paused)
-        t = call.kernel(*shared, t, steps, steps, steps, *kept, *own)
+        world = World(model.rows, model.outcomes, model.starts, actions)
+        t = call.kernel(world, paused, Curve(steps, steps, *kept), t, steps, *own)
         if t < steps:
             call.enlarge(workspace)
     return time.thread_time() - began, tables

@@ -36,7 +36,15 @@ from numba import uint64
 
 from workbench.kernels import compile_kernel, inline_kernel
 from workbench.learning.random_kernels import TWO53, chance, exp, next_word
-from workbench.learning.table_kernels import END, begin, take_action
+from workbench.learning.table_kernels import (
+    END,
+    begin,
+    close_block,
+    open_block,
+    resume,
+    suspend,
+    take_action,
+)
 from workbench.learning.value_kernels import keep_greedy
 
 
@@ -84,18 +92,11 @@ def update_actor(h, pi, v, o, a, nA, G, policy_step, value_step):
 
 @compile_kernel
 def actor_critic(
-    rows,
-    outcomes,
-    starts,
-    actions,
+    world,
     paused,
+    curve,
     t,
     t_stop,
-    t_end,
-    every,
-    rewards,
-    episodes,
-    policies,
     h,
     v,
     pi,
@@ -109,17 +110,12 @@ def actor_critic(
     limit,
 ):
     """Run actor-critic from step t to step t_stop and say where it stopped."""
-    nA = uint64(len(actions))
+    nA = uint64(len(world.actions))
     n = uint64(len(G_at))
-    run = paused[0]
-    g0, g1, s, o, age, held = run.g0, run.g1, run.s, run.o, run.age, run.held
+    g0, g1, s, o, age, held = resume(paused, world.starts)
     oldest = oldest_at[0]
-    if run.started == uint64(0):
-        g0, g1, s, o = begin(starts, g0, g1)
     while t < t_stop:
-        block = t // every
-        pause = min(t_stop, (block + 1) * every)
-        total = rewards[block]
+        block, total, pause = open_block(curve, t, t_stop)
         for _ in range(pause - t):
             g0, g1, word = next_word(g0, g1)
             a = draw_action(pi, o * nA, nA, word)
@@ -129,7 +125,7 @@ def actor_critic(
             a_at[newest] = a
             G_at[newest] = 0.0
             held += uint64(1)
-            g0, g1, s, o_next, r = take_action(rows, outcomes, s * nA + a, g0, g1)
+            g0, g1, s, o_next, r = take_action(world.rows, world.outcomes, s * nA + a, g0, g1)
             total += r
             age += uint64(1)
             if r != 0.0:
@@ -149,8 +145,8 @@ def actor_critic(
                     oldest = uint64(0) if oldest + uint64(1) == n else oldest + uint64(1)
                     held -= uint64(1)
                 age = uint64(0)
-                episodes[block] += 1
-                g0, g1, s, o = begin(starts, g0, g1)
+                curve.episodes[block] += 1
+                g0, g1, s, o = begin(world.starts, g0, g1)
             else:
                 o = uint64(o_next)
                 if held == n:
@@ -160,12 +156,10 @@ def actor_critic(
                     )
                     oldest = uint64(0) if oldest + uint64(1) == n else oldest + uint64(1)
                     held -= uint64(1)
-        rewards[block] = total
         t = pause
-        if t == (block + 1) * every or t == t_end:
-            keep_greedy(h, nA, policies, block)
-    run.g0, run.g1, run.started, run.s, run.o = g0, g1, uint64(1), s, o
-    run.age, run.held = age, held
+        if close_block(curve, block, total, t):
+            keep_greedy(h, nA, curve.policies[block])
+    suspend(paused, g0, g1, s, o, age, held)
     oldest_at[0] = oldest
     return t
 
@@ -193,18 +187,11 @@ def update_batch(h, pi, v, o_at, a_at, G_at, held, after, nA, gamma, policy_step
 
 @compile_kernel
 def batch_actor_critic(
-    rows,
-    outcomes,
-    starts,
-    actions,
+    world,
     paused,
+    curve,
     t,
     t_stop,
-    t_end,
-    every,
-    rewards,
-    episodes,
-    policies,
     h,
     v,
     pi,
@@ -217,20 +204,15 @@ def batch_actor_critic(
     limit,
 ):
     """Run actor-critic in batches from step t to step t_stop and say where it stopped."""
-    nA = uint64(len(actions))
+    nA = uint64(len(world.actions))
     n = uint64(len(G_at))
-    run = paused[0]
-    g0, g1, s, o, age, held = run.g0, run.g1, run.s, run.o, run.age, run.held
-    if run.started == uint64(0):
-        g0, g1, s, o = begin(starts, g0, g1)
+    g0, g1, s, o, age, held = resume(paused, world.starts)
     while t < t_stop:
-        block = t // every
-        pause = min(t_stop, (block + 1) * every)
-        total = rewards[block]
+        block, total, pause = open_block(curve, t, t_stop)
         for _ in range(pause - t):
             g0, g1, word = next_word(g0, g1)
             a = draw_action(pi, o * nA, nA, word)
-            g0, g1, s, o_next, r = take_action(rows, outcomes, s * nA + a, g0, g1)
+            g0, g1, s, o_next, r = take_action(world.rows, world.outcomes, s * nA + a, g0, g1)
             o_at[held] = o
             a_at[held] = a
             G_at[held] = r
@@ -247,14 +229,12 @@ def batch_actor_critic(
                 held = uint64(0)
             if cut:
                 age = uint64(0)
-                episodes[block] += 1
-                g0, g1, s, o = begin(starts, g0, g1)
+                curve.episodes[block] += 1
+                g0, g1, s, o = begin(world.starts, g0, g1)
             else:
                 o = uint64(o_next)
-        rewards[block] = total
         t = pause
-        if t == (block + 1) * every or t == t_end:
-            keep_greedy(h, nA, policies, block)
-    run.g0, run.g1, run.started, run.s, run.o = g0, g1, uint64(1), s, o
-    run.age, run.held = age, held
+        if close_block(curve, block, total, t):
+            keep_greedy(h, nA, curve.policies[block])
+    suspend(paused, g0, g1, s, o, age, held)
     return t

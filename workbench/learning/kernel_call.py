@@ -24,7 +24,7 @@ from workbench.learning.learners import (
 from workbench.learning.random_kernels import TWO53
 from workbench.learning.sarsa_kernels import sarsa
 from workbench.learning.steps import Decreasing, PerVisit
-from workbench.learning.value_kernels import double_q_learning, monte_carlo, q_learning
+from workbench.learning.value_kernels import Step, double_q_learning, monte_carlo, q_learning
 
 Tables = dict[str, NDArray[np.float64]]
 Workspace = dict[str, NDArray[Any]]
@@ -73,15 +73,14 @@ class KernelCall:
         """Make room after a kernel stopped for lack of it."""
         raise NotImplementedError
 
-    def step_parts(self, workspace: Workspace) -> tuple[Any, Any, Any, Any]:
-        """The step as kernels take it: its size, the halving time, the updates of each entry and
-        the power, None where the schedule has none."""
+    def step(self, workspace: Workspace) -> Step:
+        """The step as kernels take it."""
         step = self.learner.step
         if isinstance(step, Decreasing):
-            return float(step.first), float(step.halving), None, None
+            return Step(float(step.first), float(step.halving), None, None)
         if isinstance(step, PerVisit):
-            return float(step.first), None, workspace["updates"], float(step.power)
-        return float(step), None, None, None
+            return Step(float(step.first), None, workspace["updates"], float(step.power))
+        return Step(float(step), None, None, None)
 
     def counters(self) -> Workspace:
         """The part of a workspace that counts the updates of each entry, if the step asks."""
@@ -100,7 +99,7 @@ class QLearningCall(KernelCall):
         return (
             tables["q"].reshape(-1),
             self.thresholds(L.epsilon),
-            *self.step_parts(workspace),
+            self.step(workspace),
             self.gamma,
             self.limit,
         )
@@ -115,8 +114,8 @@ class DoubleQLearningCall(KernelCall):
     def arguments(self, tables: Tables, workspace: Workspace) -> tuple[Any, ...]:
         L = self.learner
         q1, q2 = tables["q1"].reshape(-1), tables["q2"].reshape(-1)
-        step = self.step_parts(workspace)
-        return (q1, q2, self.thresholds(L.epsilon), *step, self.gamma, self.limit)
+        step = self.step(workspace)
+        return (q1, q2, self.thresholds(L.epsilon), step, self.gamma, self.limit)
 
 
 class MonteCarloCall(KernelCall):
@@ -140,7 +139,7 @@ class MonteCarloCall(KernelCall):
             tables["q"].reshape(-1),
             *episode,
             self.thresholds(L.epsilon),
-            *self.step_parts(workspace),
+            self.step(workspace),
             self.gamma,
             self.limit,
         )
@@ -174,9 +173,8 @@ class SarsaCall(KernelCall):
         L = self.learner
         traces = (workspace["active"], workspace["z"], workspace["place"], workspace["q_old_at"])
         behaviour, epsilon = self.choice()
-        step, halving, updates, power = self.step_parts(workspace)
         numbers = (self.gamma, float(L.lam), float(L.trace_cutoff), self.limit)
-        chosen = (behaviour, halving, epsilon, step, updates, power)
+        chosen = (behaviour, epsilon, self.step(workspace))
         return (tables["q"].reshape(-1), *traces, *chosen, *numbers)
 
 
@@ -190,9 +188,9 @@ class PredictionCall(SarsaCall):
         )
         return behaviour, np.uint64(0)
 
-    def step_parts(self, workspace: Workspace) -> tuple[Any, Any, Any, Any]:
+    def step(self, workspace: Workspace) -> Step:
         halving = None if self.learner.halving is None else float(self.learner.halving)
-        return float(self.learner.step), halving, None, None
+        return Step(float(self.learner.step), halving, None, None)
 
 
 class ActorCriticCall(KernelCall):

@@ -24,7 +24,7 @@ from workbench.learning.random_kernels import seed_words
 from workbench.learning.run import Run
 from workbench.learning.sampling import SamplingTables, check_countable
 from workbench.learning.size import check_size
-from workbench.learning.table_kernels import PAUSE
+from workbench.learning.table_kernels import PAUSE, Curve, World
 from workbench.model.numbers import frozen, to_float
 from workbench.model.pomdp import POMDP
 from workbench.progress import Waiting
@@ -226,14 +226,15 @@ class _Batch:
         call.prepare(workspace)
         paused = np.zeros(1, dtype=PAUSE)
         paused["g0"], paused["g1"] = seed_words(self.seeds[place])
-        shared = (model.rows, model.outcomes, model.starts, self.actions, paused)
+        world = World(model.rows, model.outcomes, model.starts, self.actions)
         kept = (self.rewards[place], self.episodes[place], self.policies[place])
+        curve = Curve(self.steps, self.every, *kept)
         own = call.arguments(tables, workspace)
         t, piece = 0, _FIRST_PIECE
         while t < self.steps:
             goal = min(t + piece, self.steps)
             began = time.perf_counter()
-            t = call.kernel(*shared, t, goal, self.steps, self.every, *kept, *own)
+            t = call.kernel(world, paused, curve, t, goal, *own)
             if t < goal:
                 call.enlarge(workspace)
                 own = call.arguments(tables, workspace)

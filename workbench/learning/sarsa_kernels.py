@@ -33,7 +33,15 @@ from numba import uint32, uint64
 
 from workbench.kernels import compile_kernel, inline_kernel
 from workbench.learning.random_kernels import chance, next_word
-from workbench.learning.table_kernels import END, begin, take_action
+from workbench.learning.table_kernels import (
+    END,
+    begin,
+    close_block,
+    open_block,
+    resume,
+    suspend,
+    take_action,
+)
 from workbench.learning.value_kernels import explore_or_greedy, greedy, keep_greedy, step_size
 
 
@@ -78,52 +86,40 @@ def forget(active, place, held):
 
 @compile_kernel
 def sarsa(
-    rows,
-    outcomes,
-    starts,
-    actions,
+    world,
     paused,
+    curve,
     t,
     t_stop,
-    t_end,
-    every,
-    rewards,
-    episodes,
-    policies,
     q,
     active,
     z,
     place,
     q_old_at,
     behaviour,
-    halving,
     epsilon,
     step,
-    updates,
-    power,
     gamma,
     lam,
     cutoff,
     limit,
 ):
     """Run Sarsa(lambda) from step t to step t_stop and say where it stopped."""
-    nA = uint64(len(actions))
+    nA = uint64(len(world.actions))
     decay = gamma * lam
-    run = paused[0]
-    g0, g1, s, o, a, age, held = run.g0, run.g1, run.s, run.o, run.a, run.age, run.held
+    fresh = paused[0].started == uint64(0)
+    g0, g1, s, o, age, held = resume(paused, world.starts)
+    a = paused[0].a
     q_old = q_old_at[0]
-    if run.started == uint64(0):
-        g0, g1, s, o = begin(starts, g0, g1)
+    if fresh:
         g0, g1, a = choose_action(q, o, nA, behaviour, epsilon, g0, g1)
         q_old = q[o * nA + a]
     while t < t_stop:
-        block = t // every
-        pause = min(t_stop, (block + 1) * every)
-        total = rewards[block]
+        block, total, pause = open_block(curve, t, t_stop)
         for now in range(t, pause):
             i = o * nA + a
-            alpha = step_size(step, halving, updates, power, i, now)
-            g0, g1, s, o_next, r = take_action(rows, outcomes, s * nA + a, g0, g1)
+            alpha = step_size(step, i, now)
+            g0, g1, s, o_next, r = take_action(world.rows, world.outcomes, s * nA + a, g0, g1)
             total += r
             age += uint64(1)
             q_next = 0.0
@@ -151,8 +147,8 @@ def sarsa(
                 forget(active, place, held)
                 held = uint64(0)
                 age = uint64(0)
-                episodes[block] += 1
-                g0, g1, s, o = begin(starts, g0, g1)
+                curve.episodes[block] += 1
+                g0, g1, s, o = begin(world.starts, g0, g1)
                 g0, g1, a = choose_action(q, o, nA, behaviour, epsilon, g0, g1)
                 q_old = q[o * nA + a]
             else:
@@ -162,11 +158,10 @@ def sarsa(
                     smallest = z[j] if z[j] < smallest else smallest
                 if smallest <= cutoff:
                     held = drop_small(active, z, place, held, cutoff)
-        rewards[block] = total
         t = pause
-        if t == (block + 1) * every or t == t_end:
-            keep_greedy(q, nA, policies, block)
-    run.g0, run.g1, run.started, run.s, run.o = g0, g1, uint64(1), s, o
-    run.a, run.age, run.held = a, age, held
+        if close_block(curve, block, total, t):
+            keep_greedy(q, nA, curve.policies[block])
+    suspend(paused, g0, g1, s, o, age, held)
+    paused[0].a = a
     q_old_at[0] = q_old
     return t

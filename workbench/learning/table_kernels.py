@@ -11,6 +11,8 @@ last one if none does). Outcomes of probability 0 are left out.
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import numpy as np
 from numba import uint32, uint64
 
@@ -42,6 +44,27 @@ PAUSE = np.dtype(
 )
 """What a paused run keeps besides its tables and its workspace: the generator's two words; whether
 it has started; s, o and a; the age of the episode, in steps; how much its workspace holds."""
+
+
+class World(NamedTuple):
+    """What a kernel samples from: the tables of `SamplingTables`, and a thing of length |A|."""
+
+    rows: Any
+    outcomes: Any
+    starts: Any
+    actions: Any
+
+
+class Curve(NamedTuple):
+    """What a run keeps of its course: of each block of `every` steps (the last may be shorter, and
+    ends at t_end) its reward, its episodes and, where wanted, the greedy policy at its end."""
+
+    t_end: Any
+    every: Any
+    rewards: Any
+    episodes: Any
+    policies: Any
+
 
 LONG = uint64(8)
 """Rows with more outcomes than this are searched by halving."""
@@ -164,3 +187,37 @@ def begin(starts, g0, g1):
         g0, g1, word = next_word(g0, g1)
         k = find(starts, uint64(0), uint64(len(starts) - 1), chance(word))
     return g0, g1, uint64(starts[k].s), uint64(starts[k].o)
+
+
+@inline_kernel
+def resume(paused, starts):
+    """The generator's words, s, o, the age of the episode and what the workspace holds, as they
+    were at the pause, or as a run starts."""
+    run = paused[0]
+    g0, g1, s, o = run.g0, run.g1, run.s, run.o
+    if run.started == uint64(0):
+        g0, g1, s, o = begin(starts, g0, g1)
+    return g0, g1, s, o, run.age, run.held
+
+
+@inline_kernel
+def suspend(paused, g0, g1, s, o, age, held):
+    """Write down what `resume` reads."""
+    run = paused[0]
+    run.g0, run.g1, run.started, run.s, run.o = g0, g1, uint64(1), s, o
+    run.age, run.held = age, held
+
+
+@inline_kernel
+def open_block(curve, t, t_stop):
+    """The block of step t, the reward in it so far, and the step at which it or the run stops."""
+    block = t // curve.every
+    return block, curve.rewards[block], min(t_stop, (block + 1) * curve.every)
+
+
+@inline_kernel
+def close_block(curve, block, total, t):
+    """Keep the reward of a block up to step t; whether the policy at its end is due."""
+    curve.rewards[block] = total
+    over = t == (block + 1) * curve.every or t == curve.t_end
+    return over and block < len(curve.policies)

@@ -27,20 +27,46 @@ give the same bits. Runs pause after any number of steps: all that a run needs t
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 from numba import uint64
 
 from workbench.kernels import compile_kernel, inline_kernel
 from workbench.learning.random_kernels import chance, next_word, one_of
-from workbench.learning.table_kernels import END, begin, take_action
+from workbench.learning.table_kernels import (
+    END,
+    begin,
+    close_block,
+    open_block,
+    resume,
+    suspend,
+    take_action,
+)
+
+
+class Step(NamedTuple):
+    """A step size as kernels take it; what its schedule does not use is None.
+
+    Given `updates`, which counts the updates of each entry, first / n^power at the n-th; given
+    `halving`, first / (1 + t / halving); else first.
+    """
+
+    first: Any
+    halving: Any
+    updates: Any
+    power: Any
 
 
 @inline_kernel
-def step_size(step, halving, updates, power, i, t):
-    """The step of entry i at time t; what is None, the compiler leaves out.
+def step_size(step, i, t):
+    """The step of entry i at time t."""
+    return scheduled(step.first, step.halving, step.updates, step.power, i, t)
 
-    Given `updates`, which counts the updates of each entry, step / n^power at the n-th; given
-    `halving`, step / (1 + t / halving).
-    """
+
+@inline_kernel
+def scheduled(step, halving, updates, power, i, t):
+    """`step_size` of a step's parts: the compiler leaves out what tests an argument that is None,
+    but does not look into a record."""
     if updates is not None:
         updates[i] += 1.0
         return step / updates[i] ** power
@@ -93,54 +119,38 @@ def explore_or_greedy(q, base, nA, best, first, ties, epsilon, g0, g1):
 
 
 @inline_kernel
-def keep_greedy(q, nA, policies, block):
+def keep_greedy(q, nA, kept):
     """Record the greedy action of every observation, the first among equals."""
-    if block < len(policies):
-        for o in range(policies.shape[1]):
-            policies[block, o] = greedy(q, uint64(o) * nA, nA)[1]
+    for o in range(len(kept)):
+        kept[o] = greedy(q, uint64(o) * nA, nA)[1]
 
 
 @compile_kernel
 def q_learning(
-    rows,
-    outcomes,
-    starts,
-    actions,
+    world,
     paused,
+    curve,
     t,
     t_stop,
-    t_end,
-    every,
-    rewards,
-    episodes,
-    policies,
     q,
     epsilon,
     step,
-    halving,
-    updates,
-    power,
     gamma,
     limit,
 ):
     """Run Q-learning from step t to step t_stop and say where it stopped."""
-    nA = uint64(len(actions))
-    run = paused[0]
-    g0, g1, s, o, age = run.g0, run.g1, run.s, run.o, run.age
-    if run.started == uint64(0):
-        g0, g1, s, o = begin(starts, g0, g1)
+    nA = uint64(len(world.actions))
+    g0, g1, s, o, age, held = resume(paused, world.starts)
     best, first, ties = greedy(q, o * nA, nA)
     while t < t_stop:
-        block = t // every
-        pause = min(t_stop, (block + 1) * every)
-        total = rewards[block]
+        block, total, pause = open_block(curve, t, t_stop)
         for now in range(t, pause):
             g0, g1, a = explore_or_greedy(q, o * nA, nA, best, first, ties, epsilon, g0, g1)
             i = o * nA + a
-            g0, g1, s, o_next, r = take_action(rows, outcomes, s * nA + a, g0, g1)
+            g0, g1, s, o_next, r = take_action(world.rows, world.outcomes, s * nA + a, g0, g1)
             total += r
             age += uint64(1)
-            alpha = step_size(step, halving, updates, power, i, now)
+            alpha = step_size(step, i, now)
             if o_next == END:
                 q[i] += alpha * (r - q[i])
                 age = limit
@@ -152,14 +162,13 @@ def q_learning(
                 o = uint64(o_next)
             if age >= limit:
                 age = uint64(0)
-                episodes[block] += 1
-                g0, g1, s, o = begin(starts, g0, g1)
+                curve.episodes[block] += 1
+                g0, g1, s, o = begin(world.starts, g0, g1)
                 best, first, ties = greedy(q, o * nA, nA)
-        rewards[block] = total
         t = pause
-        if t == (block + 1) * every or t == t_end:
-            keep_greedy(q, nA, policies, block)
-    run.g0, run.g1, run.started, run.s, run.o, run.age = g0, g1, uint64(1), s, o, age
+        if close_block(curve, block, total, t):
+            keep_greedy(q, nA, curve.policies[block])
+    suspend(paused, g0, g1, s, o, age, held)
     return t
 
 
@@ -204,38 +213,23 @@ def improve_first(q1, q2, i, r, base_next, nA, step, gamma, g0, g1):
 
 @compile_kernel
 def double_q_learning(
-    rows,
-    outcomes,
-    starts,
-    actions,
+    world,
     paused,
+    curve,
     t,
     t_stop,
-    t_end,
-    every,
-    rewards,
-    episodes,
-    policies,
     q1,
     q2,
     epsilon,
     step,
-    halving,
-    updates,
-    power,
     gamma,
     limit,
 ):
     """Run Double Q-learning from step t to step t_stop and say where it stopped."""
-    nA = uint64(len(actions))
-    run = paused[0]
-    g0, g1, s, o, age = run.g0, run.g1, run.s, run.o, run.age
-    if run.started == uint64(0):
-        g0, g1, s, o = begin(starts, g0, g1)
+    nA = uint64(len(world.actions))
+    g0, g1, s, o, age, held = resume(paused, world.starts)
     while t < t_stop:
-        block = t // every
-        pause = min(t_stop, (block + 1) * every)
-        total = rewards[block]
+        block, total, pause = open_block(curve, t, t_stop)
         for now in range(t, pause):
             g0, g1, word = next_word(g0, g1)
             if chance(word) < epsilon:
@@ -247,12 +241,12 @@ def double_q_learning(
                     g0, g1, word = next_word(g0, g1)
                     a = tied_in_sum(q1, q2, o * nA, nA, best, one_of(ties, word))
             i = o * nA + a
-            g0, g1, s, o_next, r = take_action(rows, outcomes, s * nA + a, g0, g1)
+            g0, g1, s, o_next, r = take_action(world.rows, world.outcomes, s * nA + a, g0, g1)
             total += r
             age += uint64(1)
             g0, g1, word = next_word(g0, g1)
             tails = word >> uint64(63)
-            alpha = step_size(step, halving, updates, power, i, now)
+            alpha = step_size(step, i, now)
             if o_next == END:
                 if tails:
                     q2[i] += alpha * (r - q2[i])
@@ -267,59 +261,43 @@ def double_q_learning(
                     g0, g1 = improve_first(q1, q2, i, r, o * nA, nA, alpha, gamma, g0, g1)
             if age >= limit:
                 age = uint64(0)
-                episodes[block] += 1
-                g0, g1, s, o = begin(starts, g0, g1)
-        rewards[block] = total
+                curve.episodes[block] += 1
+                g0, g1, s, o = begin(world.starts, g0, g1)
         t = pause
-        if (t == (block + 1) * every or t == t_end) and block < len(policies):
-            for seen in range(policies.shape[1]):
-                policies[block, seen] = greedy_in_sum(q1, q2, uint64(seen) * nA, nA)[1]
-    run.g0, run.g1, run.started, run.s, run.o, run.age = g0, g1, uint64(1), s, o, age
+        if close_block(curve, block, total, t):
+            for seen in range(curve.policies.shape[1]):
+                curve.policies[block, seen] = greedy_in_sum(q1, q2, uint64(seen) * nA, nA)[1]
+    suspend(paused, g0, g1, s, o, age, held)
     return t
 
 
 @compile_kernel
 def monte_carlo(
-    rows,
-    outcomes,
-    starts,
-    actions,
+    world,
     paused,
+    curve,
     t,
     t_stop,
-    t_end,
-    every,
-    rewards,
-    episodes,
-    policies,
     q,
     pair_at,
     r_at,
     epsilon,
     step,
-    halving,
-    updates,
-    power,
     gamma,
     limit,
 ):
     """Run Monte Carlo control from step t to step t_stop, or until the episode fills `pair_at`; say
     where."""
-    nA = uint64(len(actions))
-    run = paused[0]
-    g0, g1, s, o, age, held = run.g0, run.g1, run.s, run.o, run.age, run.held
+    nA = uint64(len(world.actions))
+    g0, g1, s, o, age, held = resume(paused, world.starts)
     room = uint64(len(pair_at))
-    if run.started == uint64(0):
-        g0, g1, s, o = begin(starts, g0, g1)
     while t < t_stop and held < room:
-        block = t // every
-        pause = min(t_stop, (block + 1) * every, t + int(room - held))
-        total = rewards[block]
+        block, total, pause = open_block(curve, t, min(t_stop, t + int(room - held)))
         for now in range(t, pause):
             best, first, ties = greedy(q, o * nA, nA)
             g0, g1, a = explore_or_greedy(q, o * nA, nA, best, first, ties, epsilon, g0, g1)
             pair_at[held] = o * nA + a
-            g0, g1, s, o_next, r = take_action(rows, outcomes, s * nA + a, g0, g1)
+            g0, g1, s, o_next, r = take_action(world.rows, world.outcomes, s * nA + a, g0, g1)
             r_at[held] = r
             held += uint64(1)
             total += r
@@ -331,14 +309,12 @@ def monte_carlo(
                     held -= uint64(1)
                     i = uint64(pair_at[held])
                     G = r_at[held] + gamma * G
-                    q[i] += step_size(step, halving, updates, power, i, now) * (G - q[i])
+                    q[i] += step_size(step, i, now) * (G - q[i])
                 age = uint64(0)
-                episodes[block] += 1
-                g0, g1, s, o = begin(starts, g0, g1)
-        rewards[block] = total
+                curve.episodes[block] += 1
+                g0, g1, s, o = begin(world.starts, g0, g1)
         t = pause
-        if t == (block + 1) * every or t == t_end:
-            keep_greedy(q, nA, policies, block)
-    run.g0, run.g1, run.started, run.s, run.o = g0, g1, uint64(1), s, o
-    run.age, run.held = age, held
+        if close_block(curve, block, total, t):
+            keep_greedy(q, nA, curve.policies[block])
+    suspend(paused, g0, g1, s, o, age, held)
     return t
