@@ -45,61 +45,6 @@ def _dot(x, y):
 
 
 @compile_kernel
-def bicgstab(indptr, indices, data, gamma, b, x, aim, largest, iterations):
-    """Improve x in place until the residual is at most `aim`; returns the residual and the
-    iterations taken."""
-    n = len(b)
-    r, shadow, p, v, t = np.empty(n), np.empty(n), np.empty(n), np.empty(n), np.empty(n)
-    taken = 0
-    best = np.inf
-    in_vain = 0
-    while taken < iterations:
-        _apply(indptr, indices, data, gamma, x, r)
-        for i in range(n):
-            r[i] = b[i] - r[i]
-            shadow[i] = r[i]
-            p[i] = r[i]
-        size = _size(r, largest)
-        in_vain = 0 if size < 0.5 * best else in_vain + 1
-        if (
-            size <= aim or in_vain == 3 or not np.isfinite(size)
-        ):  # done, or starting again no longer helps
-            return size, taken
-        best = min(best, size)
-        rho = _dot(shadow, r)
-        while taken < iterations:
-            taken += 1
-            _apply(indptr, indices, data, gamma, p, v)
-            along = _dot(shadow, v)
-            if along == 0.0 or rho == 0.0:
-                break
-            alpha = rho / along
-            for i in range(n):
-                r[i] -= alpha * v[i]
-            _apply(indptr, indices, data, gamma, r, t)
-            tt = _dot(t, t)
-            omega = _dot(t, r) / tt if tt > 0.0 else 0.0
-            for i in range(n):
-                x[i] += alpha * p[i] + omega * r[i]
-                r[i] -= omega * t[i]
-            size = _size(r, largest)
-            rho_next = _dot(shadow, r)
-            broken = (
-                abs(rho_next) < 1e-24 * np.sqrt(_dot(r, r) * _dot(shadow, shadow)) or omega == 0.0
-            )
-            if size <= aim or broken or not np.isfinite(size):
-                break
-            beta = (rho_next / rho) * (alpha / omega)
-            rho = rho_next
-            for i in range(n):
-                p[i] = r[i] + beta * (p[i] - omega * v[i])
-    _apply(indptr, indices, data, gamma, x, r)
-    for i in range(n):
-        r[i] = b[i] - r[i]
-    return _size(r, largest), taken
-
-
-@compile_kernel
 def sweep(indptr, indices, data, b, x, upwards):
     """One sweep of Gauss and Seidel for x = b + P x, P without a diagonal and nothing negative; the
     largest relative change."""
@@ -144,48 +89,64 @@ def _missed_by_sweep(indptr, indices, data, x, y):
 
 
 @compile_kernel
-def bicgstab_on_sweeps(indptr, indices, data, b, x, aim, iterations):
-    """BiCGSTAB for the fixed point of upward sweeps, x = c + G x, which is the one of x = b + P x;
-    P without a diagonal.
+def _missed(indptr, indices, data, gamma, x, y, on_sweeps):
+    """y = (I - gamma P) x, or y = (I - G) x with the G of `_missed_by_sweep`."""
+    if on_sweeps:
+        _missed_by_sweep(indptr, indices, data, x, y)
+    else:
+        _apply(indptr, indices, data, gamma, x, y)
 
-    Improve x in place until the largest change that a sweep would make is at most `aim`; returns it
-    and the iterations taken.
-    """
+
+@compile_kernel
+def _residual(indptr, indices, data, gamma, b, x, r, on_sweeps):
+    """r = b - (I - gamma P) x, or what an upward sweep adds to x."""
+    if on_sweeps:
+        r[:] = x
+        sweep(indptr, indices, data, b, r, True)
+        for i in range(len(x)):
+            r[i] -= x[i]
+    else:
+        _apply(indptr, indices, data, gamma, x, r)
+        for i in range(len(x)):
+            r[i] = b[i] - r[i]
+
+
+@compile_kernel
+def _bicgstab(indptr, indices, data, gamma, b, x, aim, largest, iterations, on_sweeps):
+    """`bicgstab`, or `bicgstab_on_sweeps`."""
     n = len(b)
     r, shadow, p, v, t = np.empty(n), np.empty(n), np.empty(n), np.empty(n), np.empty(n)
     taken = 0
     best = np.inf
-    size = np.inf
     in_vain = 0
     while taken < iterations:
-        r[:] = x
-        sweep(indptr, indices, data, b, r, True)
-        for i in range(n):
-            r[i] -= x[i]
-            shadow[i] = r[i]
-            p[i] = r[i]
-        size = _size(r, True)
+        _residual(indptr, indices, data, gamma, b, x, r, on_sweeps)
+        shadow[:] = r
+        p[:] = r
+        size = _size(r, largest)
         in_vain = 0 if size < 0.5 * best else in_vain + 1
+        # Done, or starting again no longer helps.
         if size <= aim or in_vain == 3 or not np.isfinite(size):
             return size, taken
         best = min(best, size)
         rho = _dot(shadow, r)
         while taken < iterations:
             taken += 1
-            _missed_by_sweep(indptr, indices, data, p, v)
+            _missed(indptr, indices, data, gamma, p, v, on_sweeps)
             along = _dot(shadow, v)
+            # r has become orthogonal to its shadow: no step length exists in this direction.
             if along == 0.0 or rho == 0.0:
                 break
             alpha = rho / along
             for i in range(n):
                 r[i] -= alpha * v[i]
-            _missed_by_sweep(indptr, indices, data, r, t)
+            _missed(indptr, indices, data, gamma, r, t, on_sweeps)
             tt = _dot(t, t)
             omega = _dot(t, r) / tt if tt > 0.0 else 0.0
             for i in range(n):
                 x[i] += alpha * p[i] + omega * r[i]
                 r[i] -= omega * t[i]
-            size = _size(r, True)
+            size = _size(r, largest)
             rho_next = _dot(shadow, r)
             broken = (
                 abs(rho_next) < 1e-24 * np.sqrt(_dot(r, r) * _dot(shadow, shadow)) or omega == 0.0
@@ -196,4 +157,24 @@ def bicgstab_on_sweeps(indptr, indices, data, b, x, aim, iterations):
             rho = rho_next
             for i in range(n):
                 p[i] = r[i] + beta * (p[i] - omega * v[i])
-    return size, taken
+    # r was updated along the way and has drifted from the residual of x: measure it anew.
+    _residual(indptr, indices, data, gamma, b, x, r, on_sweeps)
+    return _size(r, largest), taken
+
+
+@compile_kernel
+def bicgstab(indptr, indices, data, gamma, b, x, aim, largest, iterations):
+    """Improve x in place until the residual is at most `aim`; returns the residual and the
+    iterations taken."""
+    return _bicgstab(indptr, indices, data, gamma, b, x, aim, largest, iterations, False)
+
+
+@compile_kernel
+def bicgstab_on_sweeps(indptr, indices, data, b, x, aim, iterations):
+    """BiCGSTAB for the fixed point of upward sweeps, x = c + G x, which is the one of x = b + P x;
+    P without a diagonal.
+
+    Improve x in place until the largest change that a sweep would make is at most `aim`; returns it
+    and the iterations taken.
+    """
+    return _bicgstab(indptr, indices, data, 1.0, b, x, aim, True, iterations, True)
