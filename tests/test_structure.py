@@ -1,6 +1,7 @@
 """Imports point one way, names mislead nobody, and the shop window holds what it promises."""
 
 import ast
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -51,6 +52,57 @@ def imports(path: Path) -> set[str]:
 
 def name_of(path: Path) -> str:
     return str(path.relative_to(ROOT))
+
+
+EXTERNAL = {"functools", "dataclasses", "partial", "replace"}
+"""Names of the standard library that docstrings mention."""
+
+
+def test_what_docstrings_call_by_name_exists():
+    """A dotted name in backticks, such as `gap.GapCloser`, is made of modules and names that the
+    package has."""
+    trees = [ast.parse(path.read_text()) for path in MODULES]
+    known = {part for path in MODULES for part in path.relative_to(ROOT).with_suffix("").parts}
+    for node in (node for tree in trees for node in ast.walk(tree)):
+        match node:
+            case ast.FunctionDef() | ast.ClassDef():
+                known.add(node.name)
+            case ast.Name():
+                known.add(node.id)
+            case ast.Attribute():
+                known.add(node.attr)
+    documented = ast.Module | ast.ClassDef | ast.FunctionDef
+    unknown = {
+        name
+        for tree in trees
+        for node in ast.walk(tree)
+        if isinstance(node, documented)
+        for name in re.findall(r"`([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+)(?:\(.*?\))?`", text_of(node))
+        if name.rpartition(".")[2] not in FILES and set(name.split(".")) - known - EXTERNAL
+    }
+    assert unknown == set()
+
+
+FILES = {
+    "py",
+    "md",
+    "json",
+    "toml",
+    "npz",
+    "parquet",
+    "POMDP",
+    "csv",
+    "png",
+    "svg",
+    "html",
+    "css",
+    "js",
+}
+"""Endings of files, whose names look like dotted names."""
+
+
+def text_of(node: ast.Module | ast.ClassDef | ast.FunctionDef) -> str:
+    return ast.get_docstring(node, clean=False) or ""
 
 
 @pytest.mark.parametrize("path", MODULES, ids=name_of)

@@ -3,7 +3,7 @@ gives, cell for cell.
 
 Processes are killed with `-m slow`. Each of these tests has a twin in this process: runs that are
 left anywhere and go on, two runs at once, interruptions (here), workers that are lost
-(`test_executors`), disks that are full (`test_store`).
+(tests/executors), disks that are full (test_store.py).
 """
 
 import contextlib

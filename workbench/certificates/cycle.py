@@ -10,7 +10,7 @@ rational. If all of them are worth less than some policy, the certificate holds 
 "below". A cycle around the best point is below it too, by about the square of the step: how far
 below is what tells that from being stuck.
 
-Where the cycle begins is looked for in floats; the rest is exact. `rechecking.recheck` verifies the
+Where the cycle begins is looked for in floats; the rest is exact. `checker.recheck` verifies the
 result.
 """
 

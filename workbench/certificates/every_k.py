@@ -189,7 +189,7 @@ def limit_for_every_k(
 
     Returns
     -------
-    JSON that `rechecking.recheck` verifies: `argument` "phases" (with the steps, then what greedy
+    JSON that `checker.recheck` verifies: `argument` "phases" (with the steps, then what greedy
     does in 0, in the last state, elsewhere) or "stays" (with the action that is repeated), `value`,
     `claim` "stuck" or "optimal", `from_k` (the argument is about every k from here on) and `below`
     (certificates for smaller k).

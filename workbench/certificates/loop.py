@@ -13,9 +13,9 @@ A certificate is plain JSON: the task, the memory's name, the step, the phases, 
 value, and either a policy that is worth more (the loop is *stuck*) or a bound that the limit meets
 (it is *optimal*). Its `status` is "proved". Where greedy keeps changing, as in a limit cycle, there
 is no last phase: then the iterates computed are compared with a better policy, and the status is
-"checked", since nothing is said about those that follow. `limit_cycles.certify_cycle` proves more.
+"checked", since nothing is said about those that follow. `cycle.certify_cycle` proves more.
 
-`rechecking.recheck` verifies a certificate from its text alone and shares no code with this module.
+`checker.recheck` verifies a certificate from its text alone and shares no code with this module.
 """
 
 from __future__ import annotations

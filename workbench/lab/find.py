@@ -41,7 +41,7 @@ class Find:
         return None if table is None else _plain(table.tolist())
 
     def shrunk(self, **how: Any) -> Find:
-        """A locally minimal task on which the statement holds: see `shrinking.shrink`."""
+        """A locally minimal task on which the statement holds: see `lab.shrink.shrink`."""
         from workbench.lab.shrink import shrink
 
         return shrink(self, **how)

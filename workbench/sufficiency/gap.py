@@ -2,7 +2,7 @@
 (Appendix A.2).
 
 A memory closes the gap of P if some memoryless policy of <P, memory> is worth V*, the best
-history-based value (`encoding.can_encode_optimal`). Three ways to answer, the first that applies:
+history-based value (`can_encode.can_encode_optimal`). Three ways to answer, the first that applies:
 
 1.  Finitely many beliefs, solved in rationals: `can_encode_optimal` decides exactly. 2.  Finitely
 many beliefs, solved in floats, gamma < 1. Let v satisfy |T v - v| <= e; then |v - V| <= e / (1 -

@@ -4,7 +4,7 @@ one (Appendix A.2).
     memory is needed          no memoryless policy pi(a | o) is worth V*, the best value of a policy of the whole history
     a memory closes the gap   some memoryless policy of <P, memory> is worth V*
 
-`gap_closing` decides the second for one memory, exactly or by bounds; "none" among the memories is
+`gap.GapCloser` decides the second for one memory, exactly or by bounds; "none" among the memories is
 the first. Here memories of growing size are tried, family by family.
 """
 
