@@ -23,7 +23,7 @@ def shown(*arguments: str) -> str:
 
 def test_the_only_fixed_point_of_recall_with_oa1_is_listed_with_its_value_and_gap():
     text = shown("recall", "-m", "OA1")
-    assert "1 fixed point (exactly; 1,296 of 1,296 greedy policies looked at)" in text
+    assert "1 fixed point (exactly; all of 1,296 greedy policies, 1,296 looked at)" in text
     assert "│ 0 │ strict │ 0.00035 │" in text
     assert "∅ → 2 push" in text
 
@@ -31,11 +31,13 @@ def test_the_only_fixed_point_of_recall_with_oa1_is_listed_with_its_value_and_ga
 def test_several_memories_and_that_there_is_none():
     text = shown("recall_variant", "-m", "none", "-m", "B2")
     assert text.count("No greedy policy is greedy on the table that it leads to.") == 1
-    assert "1,536 of 4,096 greedy policies looked at, the others by symmetry" in text
+    assert "all of 4,096 greedy policies, 1,536 looked at, the others by symmetry" in text
 
 
 def test_a_budget_that_was_not_enough_is_told():
-    assert "0 fixed points so far" in shown("recall", "-m", "B2", "--most", "50")
+    text = shown("gravity", "-m", "B1", "--nodes", "3")
+    assert "0 fixed points so far" in text
+    assert "not all of 8^48 greedy policies, 0 looked at, bounds on 3 sets" in text
 
 
 def test_with_symbols_the_borders_are_written_out():

@@ -273,8 +273,9 @@ def test_epsilon_0_leaves_rows_unvisited_and_their_tables_undefined():
 
 
 def test_a_budget_is_told():
-    found = equilibria(augment(recall(), "OA1"), QLearning(epsilon=0.1), most=100)
+    found = equilibria(augment(recall(), "OA1"), QLearning(epsilon=0.1), most=100, branch=False)
     assert not found.complete
+    assert found.covered == 100
     assert not found.none_exists
     assert found.looked_at == 100
     assert "not all of 1,296" in repr(found)
@@ -312,12 +313,12 @@ def test_bad_arguments_are_refused(call, error, message):
 
 def test_tasks_too_large_are_named_with_their_size():
     def p(s, a):
-        return {(min(s + a, 600), 0): 1}
+        return {(min(s + a, 1600), 0): 1}
 
     P = POMDP.from_functions(
-        name="long", A=[0, 1], p=p, omega=lambda s: {"o": 1}, mu={0: 1}, gamma=0.5, terminal={600}
+        name="long", A=[0, 1], p=p, omega=lambda s: {"o": 1}, mu={0: 1}, gamma=0.5, terminal={1600}
     )
-    with pytest.raises(TooLarge, match=r"600 states that are not terminal.*up to 400"):
+    with pytest.raises(TooLarge, match=r"1,600 states that are not terminal.*up to 1,500"):
         equilibria(P, QLearning())
 
 

@@ -36,6 +36,9 @@ def equilibria_command(
         bool, typer.Option("--symbolic", help="Answer for every epsilon and gamma in (0, 1).")
     ] = False,
     most: Annotated[int, typer.Option(help="Look at so many greedy policies at most.")] = 1_000_000,
+    nodes: Annotated[
+        int, typer.Option(help="Where there are more: bound so many sets of them at most.")
+    ] = 2_000,
     certificate: Annotated[
         str | None,
         typer.Option(help="Write a certificate for `python -m workbench.checker` to this file."),
@@ -72,7 +75,7 @@ def equilibria_command(
         if symbolic:
             _subdivided(console, E, record)
         else:
-            found = _listed(console, E, record, most, certificate is None)
+            found = _listed(console, E, record, most, nodes, certificate is None)
             if certificate is not None:
                 _certify(P, name, found, certificate)
 
@@ -88,24 +91,21 @@ def _fraction(option: str, shown: str) -> Any:
         raise WorkbenchError(f"{option} is a number such as 1/10 or 0.1, not {shown!r}") from None
 
 
-def _listed(console: Any, E: POMDP, record: Any, most: int, symmetry: bool) -> Equilibria:
+def _listed(
+    console: Any, E: POMDP, record: Any, most: int, nodes: int, symmetry: bool
+) -> Equilibria:
     from rich.table import Table
 
     from workbench.equilibrium.equilibria import equilibria
     from workbench.text import brief
 
-    found = equilibria(E, record, exact=E.is_exact, most=most, symmetry=symmetry)
+    found = equilibria(E, record, exact=E.is_exact, most=most, symmetry=symmetry, nodes=nodes)
     how = "exactly" if found.exact else f"ties within {found.tolerance:.0e}"
-    seen = f"{found.looked_at:,} of {found.cells:,} greedy policies looked at"
-    if found.complete and found.looked_at < found.cells:
-        seen += ", the others by symmetry"
-    if found.undefined:
-        seen += f", {found.undefined:,} undefined"
     count = f"{len(found)} fixed point{'' if len(found) == 1 else 's'}"
     if not found.complete:
         count += " so far"
     console.print(
-        f"{record.kind}, epsilon {found.epsilon}, on {E.name}: {count} ({how}; {seen}).",
+        f"{record.kind}, epsilon {found.epsilon}, on {E.name}: {count} ({how}; {found.searched}).",
         markup=False,
     )
     if found.none_exists:

@@ -1,7 +1,8 @@
 """The fixed points of greedy learners: at which greedy policies can learning settle?
 
 For each greedy policy g: behave epsilon-greedily on g for ever, let the learner converge to its
-table q_g (`learned_values`), and look whether g is greedy on q_g.
+table q_g (`learned_values`), and look whether g is greedy on q_g. Where there are too many to look
+at each, sets of them are refuted by bounds (`greedy_bounds`, `greedy_tree`).
 
     strict    g(o) is the only best action in every row: with small steps the learner stays there
     tied      g is greedy on q_g, but some row has several best actions: q_g lies on a border of cells
@@ -34,7 +35,8 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.equilibrium.greedy_cells import DenseTask, blocks
+from workbench.equilibrium.greedy_cells import MOST_DENSE, DenseTask, blocks
+from workbench.equilibrium.greedy_tree import GreedyTree
 from workbench.equilibrium.learned_values import (
     Learned,
     Target,
@@ -64,6 +66,15 @@ MOST_TIED = 1_024
 
 MOST_CELLS = 1_000_000
 """So many greedy policies are looked at unless `most` says otherwise."""
+
+MOST_NODES = 2_000
+"""So many sets of greedy policies are bounded unless `nodes` says otherwise."""
+
+MOST_BRANCHED = 1_500
+"""Products with more states than this that are not terminal are not looked at by bounds either."""
+
+MOST_FOUND = 5_000
+"""A search that finds more fixed points (ties multiply them) stops there."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,8 +161,10 @@ class Equilibria(Sequence[Equilibrium]):
     ----------
     found : the fixed points; of those that permutations of memory states carry into one another,
         one at least.
-    cells : how many greedy policies there are; looked_at : how many were looked at, after symmetry.
-    complete : whether every greedy policy was looked at, or one that symmetry makes its equal.
+    cells : how many greedy policies there are; looked_at : how many were looked at one by one.
+    nodes : how many sets of them were looked at by bounds (`greedy_tree`); 0 where all were listed.
+    covered : how many are decided, one by one, by symmetry or in a set.
+    complete : whether that is all.
     undefined : how many have no table: a row is never visited (epsilon 0), or nothing ever ends.
     refuted : `refuted[i]`, the greedy actions by row of each policy that is no fixed point, with
         `rows`, `refuted_row[i]` and `refuted_action[i]`: there that action is better.
@@ -164,6 +177,8 @@ class Equilibria(Sequence[Equilibrium]):
     found: tuple[Equilibrium, ...]
     cells: int
     looked_at: int
+    nodes: int
+    covered: int
     complete: bool
     undefined: int
     rows: NDArray[np.int64]
@@ -193,14 +208,27 @@ class Equilibria(Sequence[Equilibrium]):
 
     def __repr__(self) -> str:
         how = "exactly" if self.exact else f"in floats, ties within {self.tolerance:.0e}"
-        part = "all" if self.complete else "not all"
         lines = [
             f"{self.learner.kind} with epsilon {self.epsilon} on {self.P.name}: "
-            f"{counted(len(self), 'fixed point')} ({how}); {part} of {self.cells:,} greedy policies, "
-            f"{self.looked_at:,} looked at"
-            + (f", {self.undefined:,} undefined" if self.undefined else "")
+            f"{counted(len(self), 'fixed point')} ({how}); {self.searched}"
         ]
         return "\n".join([*lines, *(f"  {e}" for e in self.found[:20])])
+
+    @property
+    def searched(self) -> str:
+        """How far the search went, in words."""
+        many = f"{self.cells:,}" if self.cells < 10**15 else f"{len(self.P.A)}^{len(self.rows)}"
+        part = "all" if self.complete else "not all"
+        words = [f"{part} of {many} greedy policies", f"{self.looked_at:,} looked at"]
+        if self.nodes:
+            words.append(f"bounds on {counted(self.nodes, 'set')} of them for the others")
+        elif self.complete and self.looked_at < self.cells:
+            words.append("the others by symmetry")
+        if not self.complete:
+            words.append(f"a share of {(self.cells - self.covered) / self.cells:.2g} is left")
+        if self.undefined:
+            words.append(f"{self.undefined:,} undefined")
+        return ", ".join(words)
 
     def to_frame(self) -> Any:
         """One row for each fixed point."""
@@ -230,6 +258,8 @@ def equilibria(
     n: int = 1,
     most: int = MOST_CELLS,
     symmetry: bool = True,
+    branch: bool | None = None,
+    nodes: int = MOST_NODES,
 ) -> Equilibria:
     """Find the greedy policies at which a learner can settle.
 
@@ -246,11 +276,16 @@ def equilibria(
     most : look at so many greedy policies at most; `complete` says whether it was enough.
     symmetry : look at one policy of each class that exchanging memory states carries into one
         another; False for all of them.
+    branch : decide row after row, and leave out sets of policies whose bounds refute them, instead
+        of listing all; by default where there are more than `most`. For one-step targets, tasks
+        that end and an epsilon above 0.
+    nodes : look at so many sets of policies at most.
     """
     if not isinstance(P, POMDP):
         raise WrongType(f"equilibria needs a POMDP, not {P!r}")
     target = target_of(learner, n)
     check_count("most", most)
+    check_count("nodes", nodes)
     assert hasattr(learner, "epsilon")
     assert hasattr(learner, "gamma")
     epsilon = check_epsilon(learner.epsilon if epsilon is None else epsilon)
@@ -263,7 +298,7 @@ def equilibria(
     field: Field = RATIONALS if exact else FLOATS
     if exact:
         _require_exact(P, epsilon, target)
-    return _Search(P, learner, target, epsilon, field, most, symmetry).run()
+    return _Search(P, learner, target, epsilon, field, most, symmetry).run(branch, nodes)
 
 
 def _require_exact(P: POMDP, epsilon: Number, target: Target) -> None:
@@ -297,28 +332,62 @@ class _Search:
         self.undefined = 0
         self.looked_at = 0
 
-    def run(self) -> Equilibria:
-        task = DenseTask(self.P, self.target, to_float(self.epsilon))
+    def run(self, branch: bool | None, nodes: int) -> Equilibria:
+        can_branch = self.target.is_one_step and self.epsilon > 0
+        wide = MOST_BRANCHED if can_branch and branch is not False else MOST_DENSE
+        task = DenseTask(self.P, self.target, to_float(self.epsilon), wide)
+        if branch and not (can_branch and task.ends):
+            raise WorkbenchError(
+                f"bounds over many policies are for one-step targets, tasks that end and an "
+                f"epsilon above 0, not for {self.learner.kind} with epsilon {self.epsilon} on "
+                f"{self.P.name}"
+            )
+        if branch is None:
+            branch = can_branch and task.ends and self.cells > self.most
+        with Waiting(f"fixed points on {self.P.name}") as waiting:
+            if branch:
+                return self._branch(task, nodes, waiting)
+            return self._list(task, waiting)
+
+    def _list(self, task: DenseTask, waiting: Waiting) -> Equilibria:
         in_blocks = task.ends and self.epsilon > 0
         complete = True
-        with Waiting(f"fixed points on {self.P.name}") as waiting:
-            size = task.block_size() if in_blocks else 64
-            for actions in blocks(self.P, self.rows, size, self.symmetry):
-                if self.looked_at + len(actions) > self.most:
-                    actions, complete = actions[: self.most - self.looked_at], False
-                if in_blocks:
-                    self._decide_block(task, actions)
-                else:
-                    for row in actions:
-                        self._decide(row)
-                self.looked_at += len(actions)
-                waiting.report(
-                    min(self.looked_at / min(self.cells, self.most), 1.0),
-                    f"{self.looked_at:,} of at most {self.cells:,}, {len(self.found)} found",
-                )
-                if not complete:
-                    break
-        return self._result(complete)
+        size = task.block_size() if in_blocks else 64
+        for actions in blocks(self.P, self.rows, size, self.symmetry):
+            if self.looked_at + len(actions) > self.most:
+                actions, complete = actions[: self.most - self.looked_at], False
+            if in_blocks:
+                self._decide_block(task, actions)
+            else:
+                for row in actions:
+                    self._decide(row)
+            self.looked_at += len(actions)
+            waiting.report(
+                min(self.looked_at / min(self.cells, self.most), 1.0),
+                f"{self.looked_at:,} of at most {self.cells:,}, {len(self.found)} found",
+            )
+            if not complete:
+                break
+        return self._result(complete, covered=self.cells if complete else self.looked_at)
+
+    def _branch(self, task: DenseTask, nodes: int, waiting: Waiting) -> Equilibria:
+        tree = GreedyTree(self.P, task, self.symmetry)
+        given_up = 0
+        for actions in tree.lists(nodes):
+            room = self.most - self.looked_at
+            if len(actions) > room or len(self.found) > MOST_FOUND:
+                given_up = len(actions)
+                break
+            for k in range(0, len(actions), task.block_size()):
+                self._decide_block(task, actions[k : k + task.block_size()])
+            self.looked_at += len(actions)
+            waiting.report(
+                min(1.0, max(tree.nodes / nodes, 1 - tree.open / tree.cells)),
+                f"{tree.nodes:,} sets bounded, a share of {tree.open / tree.cells:.2g} is left, "
+                f"{len(self.found)} found",
+            )
+        left = tree.open + given_up
+        return self._result(left == 0, covered=self.cells - left, nodes=tree.nodes)
 
     def _decide_block(self, task: DenseTask, actions: NDArray[np.int64]) -> None:
         block = task.look_at(actions)
@@ -397,7 +466,7 @@ class _Search:
         except NeverEnds:
             return None if self.field.is_exact else np.nan
 
-    def _result(self, complete: bool) -> Equilibria:
+    def _result(self, complete: bool, covered: int, nodes: int = 0) -> Equilibria:
         def key(e: Equilibrium) -> float:
             return -np.inf if e.value is None or e.value != e.value else float(e.value)
 
@@ -409,6 +478,8 @@ class _Search:
             found=tuple(sorted(self.found, key=key, reverse=True)),
             cells=self.cells,
             looked_at=self.looked_at,
+            nodes=nodes,
+            covered=covered,
             complete=complete,
             undefined=self.undefined,
             rows=self.rows,

@@ -65,14 +65,14 @@ class PolicyBlock:
 class DenseTask:
     """A POMDP as dense arrays over the states that are not terminal and the rows that matter."""
 
-    def __init__(self, P: POMDP, target: Target, epsilon: float):
+    def __init__(self, P: POMDP, target: Target, epsilon: float, most: int = MOST_DENSE):
         self.P, self.target, self.epsilon = P, target, epsilon
         self.rows = deciding_rows(P)
         alive = np.flatnonzero(~P.terminal.mask)
-        if len(alive) > MOST_DENSE:
+        if len(alive) > most:
             raise TooLarge(
                 f"{P.name} has {len(alive):,} states that are not terminal; greedy policies are "
-                f"looked at in blocks up to {MOST_DENSE:,}. Take a smaller memory"
+                f"looked at up to {most:,}. Take a smaller memory"
             )
         nS, nA = len(P.S), len(P.A)
         outcome = np.repeat(np.arange(nS * nA), np.diff(P.p.row_ptr))
