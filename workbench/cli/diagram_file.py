@@ -3,6 +3,7 @@ diagram of Figure 3."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +23,26 @@ _SECONDS = 10
 
 def save_diagram(task: str, P: POMDP, memory: Memory | None, path: Path) -> str:
     """Draw a task with its memory and save the picture; a sentence on which policy it shows."""
+    words = ""
+
+    def figure() -> Any:
+        from pomdps import TASKS
+        from workbench.model.augment import augment
+        from workbench.model.memories import none
+
+        nonlocal words
+        E = augment(P, none if memory is None else memory)
+        pi, words = _policy(E)
+        drawing = TASKS[task].drawing if task in TASKS else None
+        return _transitions(E, pi) if drawing is None else _on_grid(E, pi, drawing)
+
+    save_figure(path, figure)
+    return words
+
+
+def save_figure(path: Path, draw: Callable[[], Any]) -> None:
+    """Draw a figure, by a function that does so once the drawing is known to go to a file, and
+    save it."""
     if path.suffix.lower() not in SUFFIXES:
         raise WorkbenchError(
             f"a picture ends in {', '.join(SUFFIXES)}, not in {path.suffix or 'nothing'!r}: {path}"
@@ -31,21 +52,13 @@ def save_diagram(task: str, P: POMDP, memory: Memory | None, path: Path) -> str:
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
-    from pomdps import TASKS
-    from workbench.model.augment import augment
-    from workbench.model.memories import none
-
-    E = augment(P, none if memory is None else memory)
-    pi, words = _policy(E)
-    drawing = TASKS[task].drawing if task in TASKS else None
-    figure = _transitions(E, pi) if drawing is None else _on_grid(E, pi, drawing)
+    figure = draw()
     try:
         figure.savefig(path, dpi=160, bbox_inches="tight")
     except OSError as error:
         raise WorkbenchError(f"cannot write {path}: {error.strerror}") from None
     finally:
         pyplot.close(figure)
-    return words
 
 
 def _policy(E: POMDP) -> tuple[Policy, str]:

@@ -27,6 +27,7 @@ COMMANDS = {
     "learn": "learn_command",
     "equilibria": "equilibria_command",
     "needs-memory": "needs_memory_command",
+    "controller": "controller_command",
     "search": "search_command",
     "gallery": "gallery_command",
     "sweep": "sweep_command",

@@ -10,17 +10,19 @@ axes.
 | `policy_flow` | the oracle loop on a slice of the policy simplex: its flow and its basins of attraction |
 | `phase_portrait` | a learner's greedy policies, mean field, fixed points and runs on a plane of tables |
 | `belief_graph` | the reachable beliefs, step by step |
+| `controller_graph` | a finite-state controller: its nodes, and what leads from one to another |
 | `learning_curves` | reward while learning, mean and band, by memory (Figures 2, 4, 11) |
 | `oracle_values`, `greedy_values`, `greedy_raster` | values of the oracle loop, and of greedy policies while learning |
 
 Results come from elsewhere (`transition_diagram`, `evaluate`, `sweep_lambda`, `policy_slice`,
-`phase_plane`, `reachable_beliefs`, `learn`, `improve`); nothing is computed here but means and
+`phase_plane`, `reachable_beliefs`, `controller_of`, `learn`, `improve`); nothing is computed here but means and
 standard deviations over seeds. Without `axes` a function makes a new pyplot figure, which Jupyter
 shows. A memory has the same look everywhere (`memory_style`); what a colour tells, a line style,
 marker, hatch or frame tells too.
 """
 
 from workbench.figures.belief_graph import belief_graph
+from workbench.figures.controller_graph import controller_graph
 from workbench.figures.curves import (
     greedy_raster,
     greedy_values,
@@ -37,6 +39,7 @@ from workbench.figures.policy_flow import policy_flow
 
 __all__ = [
     "belief_graph",
+    "controller_graph",
     "greedy_raster",
     "greedy_values",
     "grid_policy",

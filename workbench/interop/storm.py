@@ -151,7 +151,7 @@ def _states(
     nS, discounted = len(P.S), P.gamma != 1
     done = nS
     only = int(P.mu.support[0]) if len(P.mu) == 1 else None
-    names = _names(P)
+    names = action_names(P)
     ended = len(P.O)
     for s in range(nS):
         label = " init" if s == only else ""
@@ -202,7 +202,7 @@ def _mixed(choices: list[tuple[str, Number, Row]], acts: list[Number]) -> tuple[
     return "0", r, found
 
 
-def _names(P: POMDP) -> list[str]:
+def action_names(P: POMDP) -> list[str]:
     """The actions as words without spaces or brackets, all different."""
     words = [
         "".join(c if c.isalnum() or c in "_-" else "_" for c in show(a)).strip("_") or "_"

@@ -1,0 +1,36 @@
+"""`workbench controller`: its table, its files, its picture."""
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from workbench.cli.controller_command import controller_command
+from workbench.errors import WorkbenchError
+
+APP = typer.Typer()
+APP.command()(controller_command)
+
+
+def shown(*arguments: str) -> str:
+    result = CliRunner(env={"COLUMNS": "80"}).invoke(APP, list(arguments), catch_exceptions=False)
+    assert result.exit_code == 0
+    return " ".join(result.output.split())
+
+
+def test_a_best_policy_is_shown_written_drawn_and_read_again(tmp_path):
+    file, picture = tmp_path / "c.json", tmp_path / "c.png"
+    text = shown("t_maze", "-m", "O1", "--save", str(file), "--form", "paynt", "--diagram", str(picture))  # fmt: skip
+    assert "controller of 2 nodes for t-maze 5, optimal with O1" in text
+    assert "│ goal up │ junction │ up │ ends │" in text
+    assert "value 531441/250000" in text
+    assert picture.stat().st_size > 1_000
+    assert "value 531441/250000" in shown("t_maze", "--load", str(file))
+
+
+def test_nodes_that_were_merged_are_counted():
+    assert "8 nodes merged to 5" in shown("tiger", "-m", "K2")
+
+
+def test_a_picture_needs_a_known_ending(tmp_path):
+    with pytest.raises(WorkbenchError, match="a picture ends in"):
+        shown("recall4", "--diagram", str(tmp_path / "c.gif"))

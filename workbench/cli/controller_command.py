@@ -1,0 +1,122 @@
+"""`workbench controller`: a best policy with a memory as a finite-state controller."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from workbench.model.fsc import Controller
+    from workbench.model.pomdp import POMDP
+
+_MOST_ROWS = 40
+"""Lines of the table; the others are counted."""
+
+
+def controller_command(
+    task: Annotated[
+        str, typer.Argument(help="A task, such as t_maze, or a file ending in .POMDP.")
+    ],
+    memory: Annotated[
+        str, typer.Option("-m", "--memory", help="A memory, such as O1 or clock2*B1.")
+    ] = "none",
+    load: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Read the controller from a file (ours, PAYNT's or Storm's) instead.",
+        ),
+    ] = None,
+    save: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write the controller to a file.")
+    ] = None,
+    form: Annotated[str, typer.Option(help="What to write: json, paynt or storm.")] = "json",
+    diagram: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Save a picture as well: png, svg or pdf."),
+    ] = None,
+    seconds: Annotated[
+        float, typer.Option(min=0.01, help="The time limit of the search for a best policy.")
+    ] = 10.0,
+) -> None:
+    """Show the best deterministic policy with a memory as a minimised finite-state controller.
+
+    Nodes are memory states; nodes that nothing tells apart are merged. A controller from a file is
+    evaluated on the task.
+
+    Example: workbench controller t_maze -m O1 --save t.json --form paynt --diagram t.png
+    """
+    from rich.console import Console
+
+    from workbench.cli.task_name import find_task
+    from workbench.interop.controller_file import load_controller, save_controller
+    from workbench.text import counted
+
+    console = Console()
+    P = find_task(task)
+    if load is not None:
+        found, words = load_controller(P, load), f"from {load}"
+    else:
+        found, words = _best(P, memory, seconds)
+    least = found.minimised()
+    console.print(f"{least!r}, {words}", markup=False, highlight=False)
+    if len(least) < len(found):
+        console.print(
+            f"{counted(len(found), 'node')} merged to {len(least)}", markup=False, highlight=False
+        )
+    console.print(_table(least))
+    console.print(f"value {_value(least)}", markup=False, highlight=False)
+    if save is not None:
+        save_controller(least, save, form)
+        console.print(f"written to {save}", markup=False, soft_wrap=True)
+    if diagram is not None:
+        _draw(least, diagram)
+        console.print(f"drawn in {diagram}", markup=False, soft_wrap=True)
+
+
+def _best(P: POMDP, memory: str, seconds: float) -> tuple[Controller, str]:
+    from workbench.model.augment import augment
+    from workbench.model.fsc import controller_of
+    from workbench.model.memories import attach
+    from workbench.optima.best_memoryless import best_memoryless
+
+    attached = attach(memory, P)
+    best = best_memoryless(augment(P, attached), max_seconds=seconds)
+    words = "optimal" if best.certified else f"the best found in {seconds:g} s"
+    return controller_of(P, attached, best.policy), f"{words} with {memory}"
+
+
+def _value(controller: Controller) -> str:
+    from workbench.evaluation.evaluate import evaluate
+    from workbench.improvement.improve import weights_for
+    from workbench.text import shown
+
+    E, pi = controller.product, controller.policy
+    exact = E.is_exact and pi.is_exact and not E.symbols
+    return shown(evaluate(E, pi, exact=exact, weights=weights_for(E, pi)).value, longest=40)
+
+
+def _table(controller: Controller) -> Table:
+    from rich.markup import escape
+    from rich.table import Table
+
+    table = Table(caption_justify="left")
+    lines = controller.lines()
+    for column in ("node", "sees", "does", "next node"):
+        table.add_column(column, overflow="fold")
+    for row in lines[:_MOST_ROWS]:
+        table.add_row(*map(escape, row))
+    if len(lines) > _MOST_ROWS:
+        table.caption = f"and {len(lines) - _MOST_ROWS} more lines"
+    return table
+
+
+def _draw(controller: Controller, path: Path) -> None:
+    from workbench.cli.diagram_file import save_figure
+    from workbench.figures.controller_graph import controller_graph
+
+    save_figure(path, lambda: controller_graph(controller).get_figure())
