@@ -33,6 +33,7 @@ _HOMES = {
     "is_sufficiently_expressive": "workbench.sufficiency.expressive",
     "can_encode_optimal": "workbench.sufficiency.can_encode",
     "equilibria": "workbench.equilibrium.equilibria",
+    "soft_equilibria": "workbench.equilibrium.soft_equilibria",
     "subdivide": "workbench.equilibrium.subdivision",
     "mean_field": "workbench.equilibrium.mean_field",
     "observation_mdp": "workbench.equilibrium.observation_mdp",

@@ -40,6 +40,12 @@ def test_a_budget_that_was_not_enough_is_told():
     assert "not all of 8^48 greedy policies, 0 looked at, bounds on 3 sets" in text
 
 
+def test_softmax_behaviours_have_fixed_points_that_are_enclosed():
+    text = shown("recall", "--softmax", "1/10")
+    assert "temperature 1/10 on recall×none: 1 found, all there are" in text
+    assert "0.0324243" in text
+
+
 def test_with_symbols_the_borders_are_written_out():
     text = shown("recall", "-m", "B1", "--symbolic")
     assert "border: epsilon gamma - 2 epsilon + 1 = 0" in text

@@ -7,6 +7,8 @@ policy is tried, one after the other.
 
 from __future__ import annotations
 
+import math
+import random
 from itertools import product
 
 STEPS = 600
@@ -124,3 +126,62 @@ def drift(P, q: dict, epsilon: float, sarsa: bool = False) -> dict:
             target += x * (r + float(P.gamma) * later)
         found[o, a] = share[o] * b(o, a) * (target - q[o, a])
     return found
+
+
+def softmax(q: dict, A, o, tau: float) -> dict:
+    """{a: probability} of the softmax of q(o, .) / tau."""
+    top = max(q[o, a] for a in A)
+    weight = {a: math.exp((q[o, a] - top) / tau) for a in A}
+    return {a: x / sum(weight.values()) for a, x in weight.items()}
+
+
+def soft_distance(P, q: dict, tau: float, sarsa: bool = False) -> float:
+    """How far the table that the softmax behaviour of q leads to, in one update of every entry, is
+    from q."""
+    rows = {o for o, _ in q}
+    b = {o: softmax(q, P.A, o, tau) for o in rows}
+    v = {
+        o: sum(b[o][a] * q[o, a] for a in P.A) if sarsa else max(q[o, a] for a in P.A) for o in rows
+    }
+    seen = transitions(P, lambda o, a: b[o][a])
+    return max(
+        abs(
+            q[pair]
+            - sum(
+                x * (r + (0.0 if o is None else float(P.gamma) * v[o])) for (o, r), x in row.items()
+            )
+        )
+        for pair, row in seen.items()
+    )
+
+
+def soft_run(P, tau: float, steps: int, seed: int, initial: float = 0.0) -> dict:
+    """The table of Q-learning that acts by a softmax, its n-th update of a pair by 1 / n^0.7."""
+    rng = random.Random(seed)
+    q: dict = {}
+    updates: dict = {}
+
+    def row(o):
+        return [q.setdefault((o, a), initial) for a in P.A]
+
+    def drawn(distribution):
+        outcomes = list(distribution.items())
+        return rng.choices([x for x, _ in outcomes], [float(y) for _, y in outcomes])[0]
+
+    s = drawn(P.mu)
+    o = drawn(P.omega(s))
+    for _ in range(steps):
+        row(o)
+        a = drawn(softmax(q, P.A, o, tau))
+        s, r = drawn(P.p(s, a))
+        target = float(r)
+        ended = s in P.terminal
+        if ended:
+            s = drawn(P.mu)
+        o_next = drawn(P.omega(s))
+        if not ended:
+            target += float(P.gamma) * max(row(o_next))
+        updates[o, a] = updates.get((o, a), 0) + 1
+        q[o, a] += (target - q[o, a]) / updates[o, a] ** 0.7
+        o = o_next
+    return q

@@ -35,6 +35,10 @@ def equilibria_command(
     symbolic: Annotated[
         bool, typer.Option("--symbolic", help="Answer for every epsilon and gamma in (0, 1).")
     ] = False,
+    softmax: Annotated[
+        str | None,
+        typer.Option(help="Act by a softmax of this temperature instead of epsilon-greedily."),
+    ] = None,
     most: Annotated[int, typer.Option(help="Look at so many greedy policies at most.")] = 1_000_000,
     nodes: Annotated[
         int, typer.Option(help="Where there are more: bound so many sets of them at most.")
@@ -72,7 +76,9 @@ def equilibria_command(
     console = Console()
     for name in memory or ["none"]:
         E = augment(P, name)
-        if symbolic:
+        if softmax is not None:
+            _softly(console, E, record, _fraction("--softmax", softmax), nodes)
+        elif symbolic:
             _subdivided(console, E, record)
         else:
             found = _listed(console, E, record, most, nodes, certificate is None)
@@ -129,6 +135,28 @@ def _listed(
     if len(found) > _MOST_SHOWN:
         console.print(f"... and {len(found) - _MOST_SHOWN} more", markup=False)
     return found
+
+
+def _softly(console: Any, E: POMDP, record: Any, temperature: Any, nodes: int) -> None:
+    from rich.table import Table
+
+    from workbench.equilibrium.soft_equilibria import soft_equilibria
+
+    found = soft_equilibria(E, record, temperature, most=nodes)
+    console.print(str(found).splitlines()[0], markup=False)
+    table = Table()
+    for column in ("value", "rate", "radius", "policy"):
+        table.add_column(column, justify="left" if column == "policy" else "right")
+    for e in found[:_MOST_SHOWN]:
+        told = []
+        for o in E.O:
+            if any(e.q.raw[E.O.index(o)] == e.q.raw[E.O.index(o)]):
+                row = ", ".join(f"{E.A.text(a)} {e.policy[o, a]:.3f}" for a in E.A)
+                told.append(f"{E.O.text(o)} → {row}")
+        more = [f"... {len(told)} rows"] if len(told) > _MOST_ROWS_TOLD else []
+        shown = "\n".join([*told[:_MOST_ROWS_TOLD], *more])
+        table.add_row(f"{e.value:.6g}", f"{e.rate:.2g}", f"{e.radius:.0e}", shown)
+    console.print(table)
 
 
 def _subdivided(console: Any, E: POMDP, record: Any) -> None:

@@ -204,21 +204,9 @@ class GreedyBounds:
 
     # ------------------------------------------------------------------ values
 
-    def _constant(self) -> tuple[float, float]:
-        """Two numbers between which every v lies: R + gamma P(goes on) c <= c wherever one is."""
-        rest = 1 - self.gamma * self.T.sum(axis=2)
-        closed = rest <= self.unit
-        with np.errstate(divide="ignore", invalid="ignore"):
-            ratio = np.where(closed, 0.0, self.R / rest)
-        low, high = float(ratio[~closed].min(initial=0.0)), float(ratio[~closed].max(initial=0.0))
-        if (closed & (self.R != 0)).any():
-            return -np.inf, np.inf  # paid and going on for sure: no constant is a bound
-        wide = self.unit * (1 + abs(low) + abs(high))
-        return low - wide, high + wide
-
     def values(self, domains: Domains, low: Floats, high: Floats) -> ValueBounds:
         """Bounds on v at every fixed point, given bounds on the shares."""
-        bottom, top = self._constant()
+        bottom, top = value_range(self.task)
         rows = len(self.behind)
         v = ValueBounds(np.full(rows, bottom), np.full(rows, top))
         if not np.isfinite([bottom, top]).all():
@@ -317,6 +305,26 @@ class GreedyBounds:
                     domains[o, a] = False
 
 
+def value_range(task: DenseTask) -> tuple[float, float]:
+    """Two numbers between which v lies at every fixed point, whatever the behaviour is; infinite
+    where gamma is 1 and rewards are paid on the way, or a policy may go round for ever.
+
+    c is an upper one if R + gamma P(goes on) c <= c in all states and for all actions, and nothing
+    goes on for ever without loss.
+    """
+    if task.gamma == 1 and _goes_round(task):
+        return -np.inf, np.inf
+    unit = 8 * (len(task.mu) + task.nA) * float(np.finfo(float).eps)
+    rest = 1 - task.gamma * task.T.sum(axis=2)
+    closed = rest <= unit
+    if (closed & (task.R != 0)).any():
+        return -np.inf, np.inf
+    ratio = task.R[~closed] / rest[~closed]
+    low, high = float(ratio.min(initial=0.0)), float(ratio.max(initial=0.0))
+    wide = unit * (1 + abs(low) + abs(high))
+    return low - wide, high + wide
+
+
 def extreme(y: Floats, low: Floats, high: Floats) -> Floats:
     """max_w sum_k w(k) y(k, a) over low <= w <= high with sum 1, for each row and action:
     `y[row, k, a]`, `low[row, k]`, `high[row, k]`.
@@ -330,6 +338,19 @@ def extreme(y: Floats, low: Floats, high: Floats) -> Floats:
     extra = np.clip(spare - (np.cumsum(room, axis=1) - room), 0, room)
     more = np.einsum("oka,oka->oa", extra, np.take_along_axis(y, order, axis=1))
     return np.asarray(np.einsum("ok,oka->oa", low, y) + more)
+
+
+def _goes_round(task: DenseTask) -> bool:
+    """Whether some policy comes back to a state, of those that some behaviour reaches."""
+    kept = _reached(task)
+    leads = task.T[kept][:, :, kept].max(axis=1) > 0
+    left = np.ones(len(kept), dtype=bool)
+    while left.any():
+        last = left & ~(leads & left).any(axis=1)
+        if not last.any():
+            return True
+        left &= ~last
+    return False
 
 
 def _reached(task: DenseTask) -> NDArray[np.int64]:

@@ -110,7 +110,7 @@ def slides(
     o, a : the row and its other action.
     epsilon : an exact number, instead of the learner's own.
     """
-    target, epsilon, P = _checked(P, learner, epsilon)
+    target, epsilon, P = checked_for_slides(P, learner, epsilon)
     if not isinstance(policy, Policy) or not policy.is_deterministic:
         raise WrongType(f"a tie lies between deterministic policies, not at {policy!r}")
     policy.fits(P)
@@ -145,7 +145,9 @@ def slides_of(flow: Flow, epsilon: Number, least: float = 0.001) -> list[Slide]:
     return found
 
 
-def _checked(P: Any, learner: Any, epsilon: Any) -> tuple[Target, Number, POMDP]:
+def checked_for_slides(P: Any, learner: Any, epsilon: Any) -> tuple[Target, Number, POMDP]:
+    """The target, an exact epsilon and P with the learner's gamma, refused where the mean field has
+    no exact form."""
     if not isinstance(P, POMDP):
         raise WrongType(f"slides needs a POMDP, not {P!r}")
     target = target_of(learner)

@@ -1,0 +1,152 @@
+"""Sliding equilibria of more than two greedy policies: known answers, flows, and what is refused."""
+
+from fractions import Fraction
+
+import pytest
+
+from pomdps import recall4, recall_variant
+from workbench import POMDP, Policy, QLearning, Sarsa, augment, equilibria, mean_field
+from workbench.equilibrium.many_slides import slides_among, slides_near
+from workbench.equilibrium.slides import slides
+from workbench.errors import TooLarge, WorkbenchError, WrongType
+
+TENTH = Fraction(1, 10)
+TABLE = ((0, 3, 1), (1, 0, 4), (5, 1, 0))
+"""What the second action is paid after the first: after each of the three, the next one is best."""
+
+
+def chase(table=TABLE) -> POMDP:
+    """Two steps that look alike, three actions; the pay is that of a table."""
+    return POMDP.from_functions(
+        name="chase",
+        A=[0, 1, 2],
+        p=lambda s, a: {(f"s{a}", 0) if s == "*" else ("end", table[int(s[1])][a]): 1},
+        omega=lambda s: {"o": 1},
+        mu={"*": 1},
+        gamma=1,
+        terminal={"end"},
+    )
+
+
+def two_chases(mu) -> POMDP:
+    """One of two tasks of two actions begins, and is seen: do the other thing at the second step.
+
+    What it pays differs by action, so that the shares are not one half.
+    """
+    pay = {"x": ((0, 3), (1, 0)), "y": ((0, 1), (4, 1))}
+
+    def p(s, a):
+        return {(s + str(a), 0) if len(s) == 1 else ("end", pay[s[0]][int(s[1])][a]): 1}
+
+    return POMDP.from_functions(
+        name="two chases",
+        A=[0, 1],
+        p=p,
+        omega=lambda s: {s[0]: 1},
+        mu=mu,
+        gamma=1,
+        terminal={"end"},
+    )
+
+
+def test_three_actions_that_chase_one_another_have_a_third_of_the_time_each():
+    P = chase(((0, 1, 0), (0, 0, 1), (1, 0, 0)))
+    assert equilibria(P, QLearning(epsilon=TENTH), exact=True).none_exists
+    found = slides_among(
+        P, QLearning(epsilon=TENTH), Policy.deterministic(P, {"o": 0}), {"o": [0, 1, 2]}
+    )
+    assert found.complete
+    (slide,) = found.found
+    assert slide.policies == 3
+    assert slide.shares["o"] == pytest.approx({0: 1 / 3, 1: 1 / 3, 2: 1 / 3}, abs=1e-12)
+    assert "of 3 policies" in repr(slide)
+
+
+@pytest.mark.parametrize("learner", [QLearning, Sarsa])
+def test_a_flow_slides_where_the_equations_say(learner):
+    P = chase()
+    extra = {"lam": 0} if learner is Sarsa else {}
+    record = learner(epsilon=TENTH, **extra)
+    found = slides_among(P, record, Policy.deterministic(P, {"o": 0}), {"o": [0, 1, 2]})
+    assert found.complete
+    (slide,) = found.found
+    off = {}
+    for dt in (0.05, 0.01):
+        flow = mean_field(P, learner(epsilon=0.1, **extra), time=400, dt=dt)
+        assert flow.ended == "sliding"
+        off[dt] = max(abs(flow.policy["o", a] - slide.shares["o"][a]) for a in P.A)
+    assert off[0.01] < 0.01
+    assert off[0.01] < off[0.05]
+    (again,) = slides_near(flow, TENTH).found
+    assert again.shares["o"] == pytest.approx(slide.shares["o"])
+
+
+def test_rows_that_chatter_on_their_own_mix_on_their_own():
+    """Whatever is seen first stays seen: each row's share is the one it has alone."""
+    P = two_chases({"x": Fraction(1, 3), "y": Fraction(2, 3)})
+    learner = QLearning(epsilon=TENTH)
+    start = Policy.deterministic(P, {"x": 0, "y": 0})
+    found = slides_among(P, learner, start, {"x": [0, 1], "y": [0, 1]})
+    assert found.complete
+    (slide,) = found.found
+    assert slide.policies == 4
+    flow = mean_field(P, QLearning(epsilon=0.1), time=800, dt=0.01)
+    for o in ("x", "y"):
+        assert flow.policy[o, 1] == pytest.approx(slide.shares[o][1], abs=0.01)
+    for o in ("x", "y"):
+        P = two_chases({o: Fraction(1)})
+        (alone,) = slides(P, learner, Policy.deterministic(P, {o: 0}), o, 1)
+        assert alone.share == pytest.approx(slide.shares[o][1])
+
+
+def test_of_two_policies_it_is_the_root_of_the_polynomial():
+    P = recall_variant()
+    policy = Policy.deterministic(P, {"o": 0})
+    (expected,) = slides(P, QLearning(epsilon=TENTH), policy, "o", 1)
+    found = slides_among(P, QLearning(epsilon=TENTH), policy, {"o": [0, 1]})
+    assert found.complete
+    (slide,) = found.found
+    assert slide.shares["o"][1] == pytest.approx(expected.share, abs=1e-11)
+    assert slide.radius < 1e-12
+
+
+def test_where_another_action_ties_as_well_it_is_left_undecided():
+    """With one bit the second row of 4-action recall may write either bit: equal, not less."""
+    E = augment(recall4(), "B1")
+    flow = mean_field(E, QLearning(epsilon=0.1), time=1500, dt=0.1)
+    policy = Policy.from_actions(E, flow.shares.argmax(axis=1))
+    learner = QLearning(epsilon=TENTH)
+    (expected,) = slides(E, learner, policy, ("0", "o"), (3, "0"))
+    found = slides_among(E, learner, policy, {("0", "o"): [(3, "0"), (3, "1")]})
+    assert found.complete
+    assert not found.found
+    near = [x.shares["0", "o"][3, "0"] for x in found.undecided]
+    assert min(abs(x - expected.share) for x in near) < 1e-11
+
+
+@pytest.mark.parametrize(
+    ("ties", "error", "message"),
+    [
+        ({}, WorkbenchError, "no row mixes"),
+        ({"o": [0]}, WorkbenchError, "two different actions"),
+        ({"o": [0, 0]}, WorkbenchError, "two different actions"),
+    ],
+)
+def test_ties_that_are_none_are_refused(ties, error, message):
+    P = chase()
+    with pytest.raises(error, match=message):
+        slides_among(P, QLearning(epsilon=TENTH), Policy.deterministic(P, {"o": 0}), ties)
+
+
+def test_too_many_policies_are_named():
+    E = augment(recall_variant(), "B2")
+    pi = Policy.deterministic(E, {}, otherwise=(0, "00"))
+    ties = {o: list(E.A) for o in list(E.O)[:3]}
+    with pytest.raises(TooLarge, match="512 greedy policies would be mixed; up to 64"):
+        slides_among(E, QLearning(epsilon=TENTH), pi, ties)
+
+
+def test_only_deterministic_policies_tie():
+    P = chase()
+    with pytest.raises(WrongType, match="deterministic policies"):
+        slides_among(P, QLearning(epsilon=TENTH), "greedy", {"o": [0, 1]})

@@ -1,0 +1,575 @@
+"""The fixed points of learners that act by a softmax of their values.
+
+With b(a|o) proportional to exp(q(o,a) / tau) behaviour and weights change with q without jumps, so
+that a fixed point exists (Perkins and Pendrith 2002 for Sarsa; Brouwer's theorem for any continuous
+behaviour). It solves, with d the expected visits under b,
+
+    f(o,a) = sum_s d(s) omega(o|s) [ R(s,a) + gamma sum_{o'} K(o'|s,a) v(o') - q(o,a) ] = 0
+    d = mu + P_b^T d,    v(o) = max_a q(o,a)  (Q-learning)  or  sum_a b(a|o) q(o,a)  (Sarsa(0))
+
+The unknowns are q(o, 0) and the leads q(o, a) - q(o, 0), on which alone b depends. Every fixed
+point that is listed is certain: a box holds it and no other (`enclosures`). The list is
+complete where boxes cover all tables: a box of tables bounds b, this bounds P_b from below and
+above, hence d = (I - P_b^T)^-1 mu, hence the shares P(s|o), hence the table that they lead to, and
+fixed points lie in both. As tau goes to 0 fixed points go to those of greedy learners, or to tables
+at which rows tie.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, overload
+
+import flint
+import numpy as np
+
+from workbench.equilibrium.enclosures import PRECISION, Box, ball, isolate
+from workbench.equilibrium.greedy_bounds import extreme, value_range
+from workbench.equilibrium.greedy_cells import DenseTask, Floats
+from workbench.equilibrium.learned_values import target_of
+from workbench.errors import TooLarge, WorkbenchError, WrongType
+from workbench.evaluation.evaluate import evaluate
+from workbench.learning.learners import Learner, OptionError, check_count
+from workbench.model.numbers import number, to_float
+from workbench.model.policy import Policy
+from workbench.model.pomdp import POMDP
+from workbench.model.table import Table
+
+MOST_UNKNOWNS = 64
+"""Tables with more entries that matter are not enclosed."""
+
+MOST_BOXES = 2_000
+
+_STARTS = 4
+_STEPS = 600
+
+
+@dataclass(frozen=True, eq=False)
+class SoftEquilibrium:
+    """A table that is the one its softmax behaviour leads to.
+
+    Attributes
+    ----------
+    q : `q[o, a]` in floats; undefined in rows that no behaviour sees.
+    radius : each entry of the true table is closer to q than this.
+    apart : in each entry this close around, there is no other fixed point.
+    policy : the behaviour, in floats; value : what it is worth.
+    rate : the largest real part of an eigenvalue of the mean field there; negative: it attracts.
+    """
+
+    P: POMDP
+    q: Table
+    radius: float
+    apart: float
+    policy: Policy
+    value: float
+    rate: float
+
+    @property
+    def stable(self) -> bool:
+        return self.rate < 0
+
+    def __repr__(self) -> str:
+        pull = "attracting" if self.stable else "not attracting"
+        return (
+            f"softmax equilibrium of value {self.value:.6g}, {pull}, enclosed within "
+            f"{self.radius:.1g}"
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class SoftEquilibria(Sequence[SoftEquilibrium]):
+    """The fixed points that were found, best first.
+
+    Attributes
+    ----------
+    complete : whether it is certain that there are no others.
+    looked_at : how many boxes of tables were looked at; left : how many stayed open.
+    """
+
+    P: POMDP
+    learner: Learner
+    temperature: Fraction
+    found: tuple[SoftEquilibrium, ...]
+    complete: bool
+    looked_at: int
+    left: int
+
+    @overload
+    def __getitem__(self, i: int) -> SoftEquilibrium: ...
+    @overload
+    def __getitem__(self, i: slice) -> Sequence[SoftEquilibrium]: ...
+    def __getitem__(self, i: int | slice) -> SoftEquilibrium | Sequence[SoftEquilibrium]:
+        return self.found[i]
+
+    def __len__(self) -> int:
+        return len(self.found)
+
+    def __iter__(self) -> Iterator[SoftEquilibrium]:
+        return iter(self.found)
+
+    def __repr__(self) -> str:
+        part = "all there are" if self.complete else f"{self.left:,} boxes of tables left open"
+        head = (
+            f"{self.learner.kind} with a softmax of temperature {self.temperature} on "
+            f"{self.P.name}: {len(self)} found, {part}; {self.looked_at:,} boxes looked at"
+        )
+        return "\n".join([head, *(f"  {e}" for e in self.found[:20])])
+
+
+def soft_equilibria(
+    P: POMDP,
+    learner: Learner,
+    temperature: Any,
+    *,
+    most: int = MOST_BOXES,
+    seed: int = 0,
+) -> SoftEquilibria:
+    """Find the fixed points of a learner whose behaviour is a softmax of its table.
+
+    Parameters
+    ----------
+    P : a POMDP in which every episode ends, without symbols.
+    learner : `QLearning(...)` or `Sarsa(lam=0, ...)`: what it learns towards; its epsilon is not
+        used.
+    temperature : tau, a positive number.
+    most : look at so many boxes of tables at most; `complete` says whether it was enough.
+    seed : of the tables from which fixed points are looked for first.
+
+    >>> from workbench.learning.learners import QLearning
+    >>> P = POMDP.from_functions(name="one step", A=[0, 1], p=lambda s, a: {("end", a): 1}, omega=lambda s: {"o": 1},
+    ...                          mu={"s": 1}, gamma=1, terminal={"end"})
+    >>> found = soft_equilibria(P, QLearning(), 1)
+    >>> len(found), found.complete, found[0].policy.prob.floats.round(3).tolist()
+    (1, True, [[0.269, 0.731]])
+    """
+    if not isinstance(P, POMDP):
+        raise WrongType(f"soft_equilibria needs a POMDP, not {P!r}")
+    target = target_of(learner)
+    if not target.is_one_step:
+        raise WorkbenchError("softmax equilibria are those of one-step targets: lambda is 0 there")
+    assert hasattr(learner, "gamma")
+    if learner.gamma is not None:
+        P = P.with_gamma(learner.gamma)
+    if P.symbols:
+        raise WorkbenchError(f"{P.name} holds symbols; softmax equilibria are those of numbers")
+    tau = number(temperature)
+    if isinstance(tau, bool) or not isinstance(tau, int | float | Fraction) or not tau > 0:
+        raise OptionError(f"the temperature is a positive number, not {temperature!r}")
+    check_count("most", most)
+    task = DenseTask(P, target, 1.0)
+    if not task.ends:
+        raise WorkbenchError(f"{P.name} has behaviours under which nothing ends")
+    if len(task.rows) * task.nA > MOST_UNKNOWNS:
+        raise TooLarge(
+            f"the table of {P.name} has {len(task.rows) * task.nA} entries that matter; up to "
+            f"{MOST_UNKNOWNS} are enclosed. Take a smaller memory"
+        )
+    system = SoftSystem(task, Fraction(tau))
+    low, high = value_range(task)
+    bounded = bool(np.isfinite([low, high]).all())
+    size = len(task.rows) * task.nA
+    spread = high - low if bounded else 0.0
+    whole = [
+        ball(-spread, spread) if i % task.nA else ball(low, high) if bounded else flint.arb(0)
+        for i in range(size)
+    ]
+    rng = np.random.default_rng(seed)
+    starts = [system.followed(rng.uniform(low, high, size)) for _ in range(_STARTS * bounded)]
+    starts += [system.followed(np.zeros(size))]
+    result = isolate(system, whole, most if bounded else 0, [system.coordinates(q) for q in starts])
+    kept = [_equilibrium(system, zero, alone) for zero, alone in system.known(result)]
+    return SoftEquilibria(
+        P=P,
+        learner=learner,
+        temperature=Fraction(tau),
+        found=tuple(sorted(kept, key=lambda e: -e.value)),
+        complete=bounded and result.complete,
+        looked_at=result.looked_at,
+        left=len(result.left),
+    )
+
+
+class SoftSystem:
+    """f, its slopes, and what bounds say about a box of tables."""
+
+    def __init__(self, task: DenseTask, temperature: Fraction):
+        self.task, self.temperature = task, temperature
+        self.tau = float(temperature)
+        self.shape = (len(task.rows), task.nA)
+        self.n = len(task.mu)
+        self.K = np.einsum("sat,to->sao", task.T, task.W)
+        self.unit = 32 * (self.n + sum(self.shape)) * float(np.finfo(float).eps)
+
+    # ------------------------------------------------------------------ floats
+
+    def drift(self, q: Floats) -> Floats:
+        """The mean field over the rates: where the table goes, in floats."""
+        b = _softmax(q.reshape(self.shape) / self.tau)
+        share, _, _ = self.task.shares(b[None])
+        table = q.reshape(self.shape)
+        v = table.max(axis=1) if self.task.target.greedy else (b * table).sum(axis=1)
+        y = self.task.R + self.task.gamma * self.K @ v
+        return np.asarray(np.einsum("so,sa->oa", share[0], y) - table).reshape(-1)
+
+    def followed(self, q: Floats) -> Floats:
+        """The table after many small steps towards what it leads to."""
+        for k in range(_STEPS):
+            move = self.drift(q)
+            if not np.abs(move).max() > 1e-9:
+                break
+            q = q + move * (0.5 if k < _STEPS // 4 else 0.05)
+        return q
+
+    def rate(self, q: Floats) -> float:
+        """The largest real part of an eigenvalue of the mean field dq/dt = d b (T q - q)."""
+        size = 1e-6 * (1 + np.abs(q).max())
+        b = _softmax(q.reshape(self.shape) / self.tau)
+        _, total, _ = self.task.shares(b[None])
+        rates = ((total[0] / total[0].sum())[:, None] * b).reshape(-1)
+        J = np.empty((q.size, q.size))
+        for i in range(q.size):
+            e = np.zeros(q.size)
+            e[i] = size
+            J[:, i] = rates * (self.drift(q + e) - self.drift(q - e)) / (2 * size)
+        return float(np.linalg.eigvals(J).real.max())
+
+    # ------------------------------------------------------------------ a box of tables
+
+    def coordinates(self, q: Floats) -> Box:
+        """A table as a point: q(o, 0) of each row, then the leads q(o, a) - q(o, 0)."""
+        x = q.reshape(self.shape).copy()
+        x[:, 1:] -= x[:, :1]
+        return [flint.arb(float(v)) for v in x.reshape(-1)]
+
+    def table(self, x: Box) -> Box:
+        """The table at a point."""
+        nA = self.shape[1]
+        return [v if i % nA == 0 else x[i - i % nA] + v for i, v in enumerate(x)]
+
+    @property
+    def radii(self) -> list[list[float]]:
+        """Shapes of boxes: behaviour depends on the leads alone, which may have to be the narrower
+        ones (where rows tie the maximum has a kink)."""
+        nO, nA = self.shape
+        return [([1.0] + [narrow] * (nA - 1)) * nO for narrow in (1.0, 0.03, 0.001)]
+
+    def contract(self, x: Box) -> Box | None:
+        """The box, cut to the tables that its behaviours can lead to."""
+        low = np.array([_down(v.lower()) for v in x]).reshape(self.shape)
+        high = np.array([_up(v.upper()) for v in x]).reshape(self.shape)
+        least, most = self.led_to(low, high)
+        if (least > high).any() or (most < low).any():
+            return None
+        cut = np.maximum(low, least).reshape(-1), np.minimum(high, most).reshape(-1)
+        return [
+            v.intersection(ball(float(a), float(b))) if a <= b else v
+            for v, a, b in zip(x, *cut, strict=True)
+        ]
+
+    def behaviours(self, low: Floats, high: Floats) -> tuple[Floats, Floats]:
+        """Bounds on b over bounds on the leads, whose first column is 0."""
+        found = []
+        blur = 1e-12 * (1 + (np.abs(low).max() + np.abs(high).max()) / self.tau)
+        same = np.eye(self.shape[1], dtype=bool)
+        for own, other in ((low, high), (high, low)):
+            apart = np.where(same, 0.0, (other[:, None, :] - own[:, :, None]) / self.tau)
+            with np.errstate(over="ignore"):
+                found.append(1 / np.exp(apart).sum(axis=2))
+        return found[0] * (1 - blur), np.minimum(found[1] * (1 + blur), 1.0)
+
+    def led_to(self, low: Floats, high: Floats) -> tuple[Floats, Floats]:
+        """Bounds on the points that the behaviours of a box lead to, v from the box itself."""
+        task, leads = self.task, (low.copy(), high.copy())
+        for lead in leads:
+            lead[:, 0] = 0.0
+        b = self.behaviours(*leads)
+        shares = self._shares(*b)
+        if task.target.greedy:
+            over = leads[0].max(axis=1), leads[1].max(axis=1)
+        else:
+            over = (
+                -extreme(-leads[0][:, :, None], *b)[:, 0],
+                extreme(leads[1][:, :, None], *b)[:, 0],
+            )
+        v = low[:, 0] + over[0], high[:, 0] + over[1]
+        R, K = task.R.copy(), self.K.copy()
+        R[:, 1:] -= R[:, :1]
+        K[:, 1:] -= K[:, :1]
+        up, down = np.maximum(K, 0), np.minimum(K, 0)
+        ceiling = R + task.gamma * (up @ v[1] + down @ v[0])
+        floor = R + task.gamma * (up @ v[0] + down @ v[1])
+        wide = self.unit * (1 + np.abs(task.R).max() + np.abs(v[0]).max() + np.abs(v[1]).max())
+        every = (self.shape[0], *R.shape)
+        return (
+            -extreme(-np.broadcast_to(floor, every), *shares) - wide,
+            extreme(np.broadcast_to(ceiling, every), *shares) + wide,
+        )
+
+    def _shares(self, low: Floats, high: Floats) -> tuple[Floats, Floats]:
+        """Bounds `[row, s]` on P(s|o): P_low <= P_b <= P_high entry by entry, and visits grow with
+        P."""
+        task = self.task
+        least, most = (
+            _visits(np.einsum("so,oa,sat->st", task.W, b, task.T), task.mu, sign)
+            for b, sign in ((low, -1), (high, 1))
+        )
+        with np.errstate(invalid="ignore", divide="ignore"):
+            least, most = task.W.T * least, np.where(task.W.T > 0, task.W.T * most, 0.0)
+            up = most / (most + least.sum(axis=1, keepdims=True) - least)
+            down = least / (least + most.sum(axis=1, keepdims=True) - most)
+        behind = task.W.T > 0
+        up = np.where(np.isnan(up), 1.0, up) * (1 + self.unit)
+        down = np.where(np.isnan(down), 0.0, down) * (1 - self.unit)
+        return np.where(behind, down, 0.0), np.where(behind, np.minimum(up, 1.0), 0.0)
+
+    # ------------------------------------------------------------------ balls
+
+    @cached_property
+    def exact(self) -> dict[str, Any]:
+        """The task in balls, R and K of all actions but the first as their lead over it."""
+        found = exact_arrays(self.task)
+        for rows in (found["R"], found["K"]):
+            for s in range(self.n):
+                first = rows[s][0]
+                for a in range(1, self.shape[1]):
+                    if isinstance(first, list):
+                        rows[s][a] = [x - y for x, y in zip(rows[s][a], first, strict=True)]
+                    else:
+                        rows[s][a] = rows[s][a] - first
+        return found
+
+    def value(self, x: Box) -> list[Any]:
+        return self._parts(x)["f"]
+
+    def _parts(self, x: Box) -> dict[str, Any]:
+        E, (nO, nA), n = self.exact, self.shape, self.n
+        base = [x[o * nA] for o in range(nO)]
+        lead = [[flint.arb(0), *x[o * nA + 1 : (o + 1) * nA]] for o in range(nO)]
+        tau = flint.arb(flint.fmpq(self.temperature.numerator, self.temperature.denominator))
+        b = [_soft_row(row, tau) for row in lead]
+        step = [[flint.arb(0)] * n for _ in range(n)]
+        for s, o, a, t, w in E["moves"]:
+            step[s][t] += w * b[o][a]
+        back = flint.arb_mat(n, n, [int(i == j) - step[j][i] for i in range(n) for j in range(n)])
+        if self.task.target.greedy:
+            v = [base[o] + _largest(row) for o, row in enumerate(lead)]
+        else:
+            v = [base[o] + _dot(b[o], lead[o]) for o in range(nO)]
+        R, K = E["R"], E["K"]
+        # what q(o, 0), or the lead of a, would be in s alone
+        y = [[R[s][a] + E["gamma"] * _dot(K[s][a], v) for a in range(nA)] for s in range(n)]
+        inverse = back.inv()
+        moved = inverse * flint.arb_mat(n, 1, E["mu"])
+        d = [moved[i, 0] for i in range(n)]
+        off = [
+            [y[s][a] - (base[o] if a == 0 else lead[o][a]) for a in range(nA)]
+            for o in range(nO)
+            for s, _ in E["behind"][o]
+        ]
+        f, k = [], 0
+        for o in range(nO):
+            here = E["behind"][o]
+            for a in range(nA):
+                f.append(
+                    sum((d[s] * w * off[k + i][a] for i, (s, w) in enumerate(here)), flint.arb(0))
+                )
+            k += len(here)
+        return {"lead": lead, "b": b, "tau": tau, "inverse": inverse, "d": d, "off": off, "f": f}
+
+    def slopes(self, x: Box) -> Any:
+        E, (nO, nA), n = self.exact, self.shape, self.n
+        parts = self._parts(x)
+        lead, b, tau, d, off = (parts[k] for k in ("lead", "b", "tau", "d", "off"))
+        turned = [flint.arb(0)] * (n * nO * nA)  # what more of b(o, a) adds to the visits, at once
+        for s, o, a, t, w in E["moves"]:
+            turned[t * nO * nA + o * nA + a] += d[s] * w
+        visits = parts["inverse"] * flint.arb_mat(n, nO * nA, turned)
+        J = [[flint.arb(0)] * (nO * nA) for _ in range(nO * nA)]
+        for p in range(nO):
+            for c in range(nA):
+                more, dv = self._changes(p, c, lead[p], b[p], tau, visits)
+                k = 0
+                for o in range(nO):
+                    here = E["behind"][o]
+                    for a in range(nA):
+                        total = flint.arb(0)
+                        for i, (s, w) in enumerate(here):
+                            inner = E["gamma"] * E["K"][s][a][p] * dv - int((o, a) == (p, c))
+                            total += w * (more[s] * off[k + i][a] + d[s] * inner)
+                        J[o * nA + a][p * nA + c] = total
+                    k += len(here)
+        return flint.arb_mat(nO * nA, nO * nA, [z for row in J for z in row])
+
+    def _changes(
+        self, p: int, c: int, lead: list[Any], b: list[Any], tau: Any, visits: Any
+    ) -> tuple[list[Any], Any]:
+        """The slopes of the visits d and of v(p) in the coordinate (p, c)."""
+        nA, n = self.shape[1], self.n
+        if c == 0:  # the behaviour depends on the leads alone
+            return [flint.arb(0)] * n, flint.arb(1)
+        by = [b[a] * (int(a == c) - b[c]) / tau for a in range(nA)]
+        more = [
+            sum((visits[s, p * nA + a] * by[a] for a in range(nA)), flint.arb(0)) for s in range(n)
+        ]
+        if self.task.target.greedy:
+            return more, _may_be_largest(lead, c)
+        return more, b[c] + _dot(lead, by)
+
+    def known(self, result: Any) -> Iterator[tuple[Box, Box]]:
+        """Each zero with the largest box in which it is alone."""
+        for zero in result.zeros:
+            holders = [
+                box
+                for box in result.alone
+                if all(b.contains(a) for a, b in zip(zero, box, strict=True))
+            ]
+            yield zero, max(holders, key=lambda box: min(float(v.rad()) for v in box))
+
+
+def exact_arrays(task: DenseTask) -> dict[str, Any]:
+    """The arrays of a dense task in balls, from the exact numbers of its POMDP."""
+    before = flint.ctx.prec
+    flint.ctx.prec = PRECISION
+    try:
+        P = task.P
+        alive = np.flatnonzero(~P.terminal.mask)
+        place = {int(s): i for i, s in enumerate(alive)}
+        row_of = {int(o): i for i, o in enumerate(task.rows)}
+        nA, n = task.nA, len(alive)
+        zero = flint.arb(0)
+        R = [[zero] * nA for _ in range(n)]
+        K = [[[zero] * len(task.rows) for _ in range(nA)] for _ in range(n)]
+        T: list[list[dict[int, Any]]] = [[{} for _ in range(nA)] for _ in range(n)]
+        seen: list[list[tuple[int, Any]]] = []
+        for s in alive.tolist():
+            span = range(int(P.omega.row_ptr[s]), int(P.omega.row_ptr[s + 1]))
+            seen.append(
+                [
+                    (row_of[int(P.omega.o[e])], as_ball(P.omega.prob[e]))
+                    for e in span
+                    if int(P.omega.o[e]) in row_of
+                ]
+            )
+        for s in alive.tolist():
+            for a in range(nA):
+                i = place[s]
+                for k in range(int(P.p.row_ptr[s * nA + a]), int(P.p.row_ptr[s * nA + a + 1])):
+                    prob, t = as_ball(P.p.prob[k]), int(P.p.s_next[k])
+                    R[i][a] += prob * as_ball(P.p.r[k])
+                    if t in place:
+                        T[i][a][place[t]] = T[i][a].get(place[t], zero) + prob
+                        for o, w in seen[place[t]]:
+                            K[i][a][o] += prob * w
+        behind: list[list[tuple[int, Any]]] = [[] for _ in task.rows]
+        moves = []
+        for i in range(n):
+            for o, w in seen[i]:
+                behind[o].append((i, w))
+                moves += [(i, o, a, t, w * p) for a in range(nA) for t, p in T[i][a].items()]
+        mu = [as_ball(P.mu.prob[int(s)]) for s in alive]
+        return {
+            "R": R,
+            "K": K,
+            "moves": moves,
+            "behind": behind,
+            "mu": mu,
+            "gamma": as_ball(P.gamma),
+        }
+    finally:
+        flint.ctx.prec = before
+
+
+def as_ball(x: Any) -> Any:
+    """A number as a ball: a float at its own value, a fraction at its own."""
+    if isinstance(x, float | np.floating):
+        return flint.arb(float(x))
+    exact = Fraction(x)
+    return flint.arb(flint.fmpq(exact.numerator, exact.denominator))
+
+
+def _equilibrium(system: SoftSystem, zero: Box, alone: Box) -> SoftEquilibrium:
+    task = system.task
+    P = task.P
+    table = system.table(zero)
+    middle = np.array([float(v.mid()) for v in table])
+    raw = np.full((len(P.O), task.nA), np.nan)
+    raw[task.rows] = middle.reshape(system.shape)
+    prob = np.full((len(P.O), task.nA), 1 / task.nA)
+    prob[task.rows] = _softmax(middle.reshape(system.shape) / system.tau)
+    policy = Policy(P, prob / prob.sum(axis=1, keepdims=True))
+    # the middle is rounded to a float: its unit is part of the radius
+    radius = max(float(v.rad()) + abs(float(v.mid())) * 2**-52 for v in table)
+    room = min(
+        float(min(x.lower() - box.lower(), box.upper() - x.upper()))
+        for x, box in zip(zero, alone, strict=True)
+    )
+    return SoftEquilibrium(
+        P=P,
+        q=Table(raw, P.O, P.A, None, "q(o, a)"),
+        radius=radius,
+        apart=room / 2,  # a lead is the difference of two entries
+        policy=policy,
+        value=to_float(evaluate(P, policy).value),
+        rate=system.rate(middle),
+    )
+
+
+def _softmax(x: Floats) -> Floats:
+    e = np.exp(x - x.max(axis=1, keepdims=True))
+    return np.asarray(e / e.sum(axis=1, keepdims=True))
+
+
+def _visits(step: Floats, mu: Floats, sign: int) -> Floats:
+    """A bound from below (sign -1) or above (1) on d = mu + step^T d, step nonnegative; 0 or
+    infinity where that is not certain."""
+    n = len(mu)
+    nothing = np.full(n, 0.0 if sign < 0 else np.inf)
+    try:
+        d, h = np.linalg.solve(np.eye(n) - step.T, np.stack([mu, np.ones(n)], axis=1)).T
+    except np.linalg.LinAlgError:
+        return nothing
+    # h > step^T h proves that the series of the powers of step converges
+    if not (h.min() > 0 and (h - step.T @ h).min() > 0.5):
+        return nothing
+    off = np.abs(mu + step.T @ d - d).max() + 8 * n * np.finfo(float).eps * (1 + np.abs(d).max())
+    return np.asarray(np.maximum(d + sign * 2 * off * h, 0.0))
+
+
+def _soft_row(row: list[Any], tau: Any) -> list[Any]:
+    return [
+        1 / sum((((z - x) / tau).exp() for j, z in enumerate(row) if j != i), flint.arb(1))
+        for i, x in enumerate(row)
+    ]
+
+
+def _dot(x: list[Any], y: list[Any]) -> Any:
+    return sum((a * b for a, b in zip(x, y, strict=True)), flint.arb(0))
+
+
+def _largest(row: list[Any]) -> Any:
+    best = row[0]
+    for x in row[1:]:
+        best = best.max(x)
+    return best
+
+
+def _may_be_largest(row: list[Any], c: int) -> Any:
+    """A ball that holds the slopes of the maximum in entry c."""
+    others = [x for j, x in enumerate(row) if j != c]
+    if all(row[c] > x for x in others):
+        return flint.arb(1)
+    if any(x > row[c] for x in others):
+        return flint.arb(0)
+    return ball(0, 1)
+
+
+def _down(x: Any) -> float:
+    return float(np.nextafter(float(x), -np.inf))
+
+
+def _up(x: Any) -> float:
+    return float(np.nextafter(float(x), np.inf))
