@@ -23,7 +23,7 @@ settings.register_profile(
 )
 settings.load_profile("workbench")
 
-DAILY_EXAMPLES = 15
+DAILY_EXAMPLES = 10
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -142,8 +142,28 @@ def test_a_cluster_survives_the_loss_of_a_worker(real_cluster, tmp_path):
     assert (tmp_path / "3").stat().st_size == 2
 
 
-def test_cells_are_the_same_to_the_last_bit_on_every_executor_and_any_number_of_workers(address):
-    cells = parse_spec(CELLS, find_task).cells
+FEW_CELLS = """
+[[grid]]
+task = "recall"
+memory = "B1"
+learner = "qlearning"
+seeds = 3
+steps = 2_000
+every = 500
+measure = "values"
+
+[[grid]]
+task = "recall4"
+memory = "B1"
+learner = "oracle"
+"""
+
+
+@pytest.mark.parametrize("spec", [FEW_CELLS, pytest.param(CELLS, marks=pytest.mark.slow)])
+def test_cells_are_the_same_to_the_last_bit_on_every_executor_and_any_number_of_workers(
+    address, spec
+):
+    cells = parse_spec(spec, find_task).cells
     with make_executor("threads", workers=1) as one:
         expected, _ = run_cells(cells, find_task, executor=one)
     for other in (

@@ -21,6 +21,7 @@ from workbench import (
     uniform,
 )
 from workbench.errors import UnknownLabel, WorkbenchError, WrongType
+from workbench.improvement.batch import sequence_task
 from workbench.lab import search as searching
 from workbench.lab.search import search
 from workbench.lab.sequences import SequenceTasks, discounted_sequence_task
@@ -81,6 +82,12 @@ def test_a_trap_that_does_not_depend_on_ties():
         assert ends(turned, "OA1") == pytest.approx(table.max())
 
 
+def test_with_two_bits_the_loop_ends_lower_than_with_one():
+    P = sequence_task([[[1, -1], [-1, -1]], [[-1, 0], [0, 0]]])
+    assert ends(P, "B2") < ends(P, "B1") - 0.1
+
+
+@pytest.mark.slow
 def test_more_bits_can_end_lower():
     found = search("larger-does-worse", SequenceTasks(3, 2, lowest=-1, highest=1), kind="B", keep=1)
     assert len(found) == 1
