@@ -56,10 +56,13 @@ def test_memories_are_the_families():
 
 
 def test_learners_are_those_of_the_command_line_with_their_own_words():
+    from workbench.deep.settings import NEURAL_LEARNERS
     from workbench.learning.learners import LEARNERS
 
     found = {line.name: line.text for line in catalogue.learners()}
-    assert found == {name: first_paragraph(kind) for name, kind in LEARNERS.items()}
+    assert found == {
+        name: first_paragraph(kind) for name, kind in (LEARNERS | NEURAL_LEARNERS).items()
+    }
 
 
 def test_figures_are_the_records():

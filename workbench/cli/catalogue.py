@@ -49,11 +49,12 @@ def memories() -> list[CatalogueLine]:
 
 def learners() -> list[CatalogueLine]:
     """The learners by the names that `workbench learn` knows."""
+    from workbench.deep.settings import NEURAL_LEARNERS
     from workbench.learning.learners import LEARNERS
 
     return [
         CatalogueLine(name, "", " ".join((kind.__doc__ or "").split("\n\n")[0].split()))
-        for name, kind in LEARNERS.items()
+        for name, kind in (*LEARNERS.items(), *NEURAL_LEARNERS.items())
     ]
 
 

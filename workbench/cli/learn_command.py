@@ -1,4 +1,4 @@
-"""`workbench learn`: one's own runs of the tabular learners."""
+"""`workbench learn`: one's own runs of learners, tabular and neural."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from workbench.cli.executor_options import ExecutorName, Scheduler, Workers, cho
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from workbench.deep.pair import Pair
+    from workbench.deep.settings import Neural
     from workbench.learning.run import Run
     from workbench.model.pomdp import POMDP
 
@@ -33,7 +35,10 @@ def learn_command(
     learner: Annotated[
         str,
         typer.Option(
-            "-l", "--learner", help="qlearning, sarsa, actor-critic, monte-carlo or double-q."
+            "-l",
+            "--learner",
+            help="qlearning, sarsa, actor-critic, monte-carlo or double-q; with the extra deep "
+            "also ppo, lstm-ppo or ddqn.",
         ),
     ] = "qlearning",
     steps: Annotated[int, typer.Option(help="Steps of each seed.")] = 1_000_000,
@@ -69,6 +74,19 @@ def learn_command(
     max_episode_steps: Annotated[
         int | None, typer.Option(help="Cut episodes off.", show_default="never")
     ] = None,
+    settings: Annotated[
+        str | None,
+        typer.Option(
+            help="Of networks: paper, tuned (short runs on two cores), hallway or doors.",
+            show_default="paper",
+        ),
+    ] = None,
+    hidden: Annotated[
+        str | None, typer.Option(help="Widths of a network's layers.", show_default="128,...")
+    ] = None,
+    learning_rate: Annotated[
+        float | None, typer.Option(help="Of a network.", show_default="1e-5")
+    ] = None,
     executor: ExecutorName = None,
     workers: Workers = None,
     scheduler: Scheduler = None,
@@ -82,18 +100,31 @@ def learn_command(
         Path | None, typer.Option(help="Write the learning curves to this file (.pdf, .png, ...).")
     ] = None,
 ) -> None:
-    """Learn with a tabular method, one run for each memory and seed.
+    """Learn with a tabular method or a network, one run for each memory and seed.
 
     Example: workbench learn gravity -m O1 -m B1 --learner sarsa --lam 0.5 --plot curves.pdf
     """
     from rich.console import Console
 
     from workbench.cli.task_name import find_task
+    from workbench.deep.settings import (
+        NEURAL_LEARNERS,
+        Neural,
+        neural_by_name,
+        parse_widths,
+    )
+    from workbench.extras import need
     from workbench.figures.run_plot import check_plot_file, save_plot
-    from workbench.learning.learners import OptionError, check_count, learner_by_name
+    from workbench.learning.learners import (
+        Learner,
+        OptionError,
+        check_count,
+        learner_by_name,
+    )
     from workbench.learning.run import Run
     from workbench.learning.size import check_memory
     from workbench.model.memories import attach
+    from workbench.model.pomdp import POMDP
     from workbench.sweeps.cell import Cell, batches, fingerprint
     from workbench.sweeps.display import progress_display
     from workbench.sweeps.experiment import FINAL, PER_100
@@ -112,10 +143,17 @@ def learn_command(
         "update": update,
         "gamma": gamma,
         "max_episode_steps": max_episode_steps,
+        "hidden": None if hidden is None else parse_widths(hidden),
+        "learning_rate": learning_rate,
     }
-    record = learner_by_name(
-        learner, **{name: value for name, value in given.items() if value is not None}
-    )
+    chosen = {name: value for name, value in given.items() if value is not None}
+    if learner in NEURAL_LEARNERS:
+        need("jax", "deep")
+        record: Learner = neural_by_name(learner, settings or "paper", **chosen)
+    else:
+        if settings is not None:
+            raise OptionError(f"--settings is for networks; {learner} has none")
+        record = learner_by_name(learner, **chosen)
     if plot is not None:
         check_plot_file(plot)
     check_count("steps", steps)
@@ -128,15 +166,22 @@ def learn_command(
         )
     P = find_task(task)
     names = list(dict.fromkeys(memory or ["none"]))
-    for m in (attach(name, P) for name in names):
-        check_memory(P, m, seeds)
+    if not isinstance(record, Neural):
+        for m in (attach(name, P) for name in names):
+            check_memory(P, m, seeds)
     title = f"{_described(record.settings())} on {P.name}"
     table = _new_table(title, steps, seeds)
     runs: dict[str, Run] = {}
     tables = fingerprint(P)
     with chosen_executor(executor, workers, scheduler) as used, progress_display() as report:
         for name in names:
-            E = products.take(P, tables, name)
+            E = products.take(P, tables, name, record)
+            if isinstance(record, Neural):
+                runs[name], stopped = _trained(E, record, steps, seeds, block, values)
+                _add_row(table, name, E, runs[name])
+                if stopped:
+                    break
+                continue
             wanted = len(E.S) <= _MOST_STATES_EVALUATED if values is None else values
             cells = [
                 Cell(task, name, record, FINAL if wanted else PER_100, part, steps, block)
@@ -148,9 +193,40 @@ def learn_command(
             _add_row(table, name, E, runs[name])
     Console().print(table)
     if plot is not None:
-        best = _best_reward([products.take(P, tables, name) for name in names])
+        products_made = [products.take(P, tables, name, record) for name in runs]
+        best = _best_reward([E for E in products_made if isinstance(E, POMDP)])
         save_plot(plot, runs, title, best)
         Console().print(f"Learning curves: {plot}", soft_wrap=True)
+
+
+def _trained(
+    E: Any, learner: Neural, steps: int, seeds: int, every: int, values: bool | None
+) -> tuple[Run, bool]:
+    """The run of a network, and whether it was stopped: what was there then is kept."""
+    import numpy as np
+    from rich.console import Console
+
+    from workbench.deep.train import Diverged, Stopped
+    from workbench.learning.learn import learn
+
+    stopped = False
+    try:
+        run = learn(
+            E, learner, steps=steps, seeds=seeds, every=every, policies=False, progress=True
+        )
+    except Stopped as stop:
+        run, stopped = stop.run, True
+        Console(stderr=True).print(f"Stopped after {run.steps:,} steps of each seed.")
+    except Diverged as error:
+        if error.run is None:
+            raise
+        run = error.run
+        Console(stderr=True).print(f"[bold]Stopped:[/bold] {error}", soft_wrap=True)
+    if values is False:
+        return run, stopped
+    measured = np.full(run.rewards.shape, np.nan)
+    measured[:, -1] = run.final_values()
+    return run.with_values(measured), stopped
 
 
 _SECONDS_FOR_OPTIMUM = 5
@@ -192,7 +268,7 @@ def _described(settings: dict[str, Any]) -> str:
         "QLearning": "Q-learning",
         "DoubleQLearning": "Double Q-learning",
         "MonteCarlo": "Monte Carlo",
-    }[name]
+    }.get(name) or f"{name}, {'x'.join(map(str, settings['hidden']))},"
 
 
 def _new_table(title: str, steps: int, seeds: int) -> Table:
@@ -210,10 +286,13 @@ def _new_table(title: str, steps: int, seeds: int) -> Table:
     return table
 
 
-def _add_row(table: Table, name: str, E: POMDP, run: Run) -> None:
+def _add_row(table: Table, name: str, E: POMDP | Pair, run: Run) -> None:
+    from workbench.model.pomdp import POMDP
+
     late = run.late()
     numbers = (run.early().mean(), late.mean(), late.std(), late.min(), late.max())
     value = "-" if run.measured is None else f"{run.measured[:, -1].mean():.4f}"
-    table.add_row(
-        name, f"{len(E.S):,}", f"{len(E.O):,}×{len(E.A):,}", *(f"{x:.2f}" for x in numbers), value
-    )
+    sizes = ("-", "-")
+    if isinstance(E, POMDP):
+        sizes = (f"{len(E.S):,}", f"{len(E.O):,}×{len(E.A):,}")
+    table.add_row(name, *sizes, *(f"{x:.2f}" for x in numbers), value)

@@ -46,7 +46,7 @@ _MOST_KEPT_ACTIONS = 1 << 16
 
 
 def learn(
-    P: POMDP,
+    P: Any,
     learner: Learner,
     *,
     steps: int,
@@ -61,7 +61,8 @@ def learn(
     Parameters
     ----------
     learner : `QLearning(...)`, `Sarsa(...)`, `ActorCritic(...)`, `MonteCarlo(...)`,
-        `DoubleQLearning(...)` or `Prediction(...)`.
+        `DoubleQLearning(...)` or `Prediction(...)`; or, with the extra `deep`, `PPO(...)`,
+        `RecurrentPPO(...)` or `DDQN(...)`, which also take a `Pair` that is not multiplied out.
     steps : how many steps each seed takes, over all its episodes.
     seeds : a number of seeds, 0, 1, 2, ..., or the seeds themselves.
     every : the length of a block: rewards are summed over blocks, and the greedy policy is kept at
@@ -83,6 +84,10 @@ def learn(
     >>> run.policy(seed=1)["o", "right"], run.final_values().tolist()
     (Fraction(1, 1), [1.0, 1.0])
     """
+    if isinstance(learner, Learner) and learner.runs_itself:
+        return learner.run(
+            P, steps=steps, seeds=seeds, every=every, policies=policies, progress=progress
+        )
     if not isinstance(P, POMDP):
         raise WrongType(f"learn needs a POMDP, not {P!r}")
     check_count("steps", steps)
@@ -92,7 +97,7 @@ def learn(
         raise OptionError(
             f"every must be at most steps: a block of {every} does not fit into {steps} steps"
         )
-    chosen = _seeds(seeds)
+    chosen = chosen_seeds(seeds)
     if threads is not None:
         check_count("threads", threads)
     workers = min(threads or cores(), len(chosen))
@@ -111,12 +116,13 @@ def learn(
         )
     check_size(P, call, len(chosen), workers, blocks if policies else 0)
     batch = _Batch(P, call, steps, every, chosen, blocks, policies)
-    with _shown(progress, f"{learner.kind} on {P.name}") as report:
+    with shown_progress(progress, f"{learner.kind} on {P.name}") as report:
         batch.run(workers, report)
     return batch.result()
 
 
-def _seeds(seeds: Any) -> tuple[int, ...]:
+def chosen_seeds(seeds: Any) -> tuple[int, ...]:
+    """The seeds that a number of them, or a list, means."""
     if not isinstance(seeds, Iterable) or isinstance(seeds, str | bytes):
         check_count("seeds", seeds)
         return tuple(range(int(seeds)))
@@ -134,7 +140,7 @@ def _seeds(seeds: Any) -> tuple[int, ...]:
 
 
 @contextmanager
-def _shown(progress: Progress | bool, what: str) -> Iterator[Progress]:
+def shown_progress(progress: Progress | bool, what: str) -> Iterator[Progress]:
     """The function to report to: the caller's own, one that moves a bar, or one that does
     nothing."""
     if callable(progress):

@@ -25,9 +25,10 @@ class OptionError(WorkbenchError):
     """A setting of a learner, or of a run, that is out of its range."""
 
 
-def _check_number(
+def check_number(
     learner: str, name: str, value: Any, low: float, high: float, open_low: bool = False
 ) -> None:
+    """Raise unless `value` is a finite number in the range, whose lower end may be excluded."""
     if isinstance(value, bool) or not isinstance(value, Real):
         raise WrongType(f"{name} of {learner} is a number, not {value!r}")
     x = float(value)
@@ -57,6 +58,17 @@ class Learner:
     may_decrease: ClassVar[bool] = False
     """Whether `step` may be a schedule (`workbench.learning.steps`)."""
 
+    runs_itself: ClassVar[bool] = False
+    """Whether `learn` hands the run over to `run`, as it does for learners that are not tables."""
+
+    seeds_of_a_cell: ClassVar[int] = 5
+    """How many seeds of a sweep are computed and stored together: few enough to lose little at an
+    interruption, many enough to pack the task's tables once for them."""
+
+    def run(self, P: Any, **options: Any) -> Any:
+        """Run on P, with the options of `learn`."""
+        raise NotImplementedError
+
     @property
     def kind(self) -> str:
         return type(self).__name__
@@ -68,7 +80,7 @@ class Learner:
             values |= {"step": step.first, **_of_schedule(step)}
         for name, (low, high, open_low) in _RANGES.items():
             if name in values and not (values[name] is None and name in _MAY_BE_NONE):
-                _check_number(self.kind, name, values[name], low, high, open_low)
+                check_number(self.kind, name, values[name], low, high, open_low)
         for name in ("n", "max_episode_steps"):
             if name in values and not (values[name] is None and name in _MAY_BE_NONE):
                 check_count(f"{name} of {self.kind}", values[name])

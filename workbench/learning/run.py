@@ -144,6 +144,10 @@ class Run:
             tables={name: pick(table) for name, table in self.tables.items()},
         )
 
+    def curves(self) -> Run:
+        """The rewards and what was measured, without the POMDP, policies and tables."""
+        return replace(self, P=None, actions=None, tables={})
+
     def __repr__(self) -> str:
         where = "" if self.P is None else f" on {self.P.name}"
         return (

@@ -38,7 +38,7 @@ def check_size(P: POMDP, call: KernelCall, seeds: int, threads: int, blocks: int
         "the outcomes to sample from": ROW.itemsize * len(P.S) * len(P.A)
         + OUTCOME.itemsize * len(P.p.s_next),
     }
-    _refuse(
+    refuse_too_large(
         f"{call.learner.kind} on {P.name}",
         parts,
         "take a smaller memory, fewer seeds, or keep no policies",
@@ -55,7 +55,9 @@ def check_memory(P: POMDP, memory: Memory, seeds: int = 1) -> None:
         return
     entries = len(memory.M) * len(P.O) * len(P.A) * len(memory.W)
     parts = {f"{seeds} times {entries:,} entries": 8 * entries * seeds}
-    _refuse(f"a table for {P.name}×{memory.name}", parts, "take a smaller memory or fewer seeds")
+    refuse_too_large(
+        f"a table for {P.name}×{memory.name}", parts, "take a smaller memory or fewer seeds"
+    )
 
 
 def _entries(shape: tuple[int, ...]) -> int:
@@ -65,7 +67,8 @@ def _entries(shape: tuple[int, ...]) -> int:
     return count
 
 
-def _refuse(what: str, parts: dict[str, int], advice: str) -> None:
+def refuse_too_large(what: str, parts: dict[str, int], advice: str) -> None:
+    """Raise `TooLarge`, with the largest part named, if the bytes of all parts are not free."""
     needed, free = sum(parts.values()), available_bytes()
     if needed > free:
         largest = max(parts, key=lambda part: parts[part])

@@ -22,14 +22,14 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from workbench.deep.settings import NEURAL_LEARNERS, Neural
 from workbench.learning.kernel_call import KERNEL_CALLS
 from workbench.learning.learners import Learner
 from workbench.model.pomdp import POMDP
 from workbench.sweeps.experiment import PER_100, Experiment, Method, OracleLoop
 
-BATCH = 5
-"""Seeds of a cell: few enough to lose little at an interruption, many enough to pack the task's
-tables once for them."""
+BATCH = Learner.seeds_of_a_cell
+"""Seeds of a cell, unless a learner wants fewer."""
 
 _SOURCE = Path(__file__).parent.parent
 
@@ -37,6 +37,8 @@ _LEARNER_ROOTS = ("workbench.model.augment", "workbench.sweeps.compute")
 _EVALUATION = "workbench.evaluation.evaluate"
 _WITHOUT_NUMBERS = {"workbench.executors.executor", "workbench.progress"}
 """Where work runs and how it is shown changes no number."""
+
+_NEURAL_ROOTS = ("workbench.deep.train",)
 
 _ORACLE_ROOTS = ("workbench.model.augment", "workbench.sweeps.loop_curve")
 
@@ -96,7 +98,7 @@ def cells_of(experiment: Experiment) -> tuple[Cell, ...]:
     return tuple(
         Cell(experiment.task, memory, method, experiment.measure, seeds, length.steps, length.every)
         for method, memory in experiment.pairs
-        for seeds in batches(length.seeds)
+        for seeds in batches(length.seeds, method.seeds_of_a_cell)
     )
 
 
@@ -156,6 +158,12 @@ def code_version(method: Method, measure: str, source: Path = _SOURCE) -> str:
 def _code_version(kind: Any, only_rewards: bool, source: Path) -> str:
     if issubclass(kind, OracleLoop):
         modules = closure(_ORACLE_ROOTS, source, _WITHOUT_NUMBERS)
+    elif issubclass(kind, Neural):
+        others = {other.module for other in NEURAL_LEARNERS.values()} - closure(
+            [kind.module], source
+        )
+        skipped = others | _WITHOUT_NUMBERS | ({_EVALUATION} if only_rewards else set())
+        modules = closure((*_LEARNER_ROOTS, *_NEURAL_ROOTS), source, skipped)
     else:
         kernels = {learner: _kernel_module(learner) for learner in KERNEL_CALLS}
         own = closure([kernels[kind]], source)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,7 @@ EACH_BLOCK, AT_THE_END = "each block", "at the end"
 
 
 def compute_learning(
-    E: POMDP,
+    E: Any,
     learner: Learner,
     values: str | None,
     seeds: tuple[int, ...],
@@ -35,6 +35,7 @@ def compute_learning(
 
     Parameters
     ----------
+    E : the task with its memory: a POMDP or, for networks, a pair that is not multiplied out.
     values : None for rewards only; `EACH_BLOCK` for the exact undiscounted values of the greedy
         policies at the ends of the blocks, `AT_THE_END` for the exact value of the final one under
         the task's own discount, NaN before. NaN too for a policy that takes so long to end that no
@@ -50,7 +51,7 @@ def compute_learning(
         threads=1,
         progress=lambda done, total: report(done),
     )
-    kept = replace(run, P=None, actions=None, tables={})
+    kept = run.curves()
     if values == EACH_BLOCK:
         return kept.with_values(np.asarray(run.values(gamma=1), dtype=np.float64))
     if values == AT_THE_END:
@@ -60,10 +61,12 @@ def compute_learning(
     return kept
 
 
-def _final_values(P: POMDP, run: Run) -> NDArray[np.float64]:
+def _final_values(P: Any, run: Run) -> NDArray[np.float64]:
     try:
         return run.final_values()
     except NotSolved:
+        if not isinstance(P, POMDP):
+            return np.full(len(run.seeds), np.nan)
         return np.array([_final_value(P, run, seed) for seed in run.seeds])
 
 

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
+from workbench.deep.pair import Pair
 from workbench.model.pomdp import POMDP
 from workbench.sweeps.cell import Cell, fingerprint
 from workbench.sweeps.experiment import OracleLoop
@@ -86,7 +87,7 @@ def estimate_seconds(
 def _measured(cell: Cell, find: Callable[[str], POMDP]) -> Cost:
     P = find(cell.task)
     began = time.perf_counter()
-    E = products.take(P, fingerprint(P), cell.memory)
+    E = products.take(P, fingerprint(P), cell.memory, cell.method)
     built = time.perf_counter() - began
     if isinstance(cell.method, OracleLoop):
         return Cost(_seconds(cell, E) + built + _STORING, 0.0, 0.0)
@@ -109,7 +110,7 @@ def _shortened(cell: Cell, steps: int, blocks: int) -> Cell:
     return replace(cell, seeds=cell.seeds[:1], steps=steps, every=max(1, steps // blocks))
 
 
-def _seconds(cell: Cell, E: POMDP) -> float:
+def _seconds(cell: Cell, E: POMDP | Pair) -> float:
     began = time.perf_counter()
     compute_cell(cell, E, lambda steps: None)
     return time.perf_counter() - began

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 from workbench.learning.learners import Learner, OptionError
 
@@ -27,6 +27,8 @@ class OracleLoop:
     ties: str = "last"
     budget: int = 20_000
     shown: int = 400
+
+    seeds_of_a_cell: ClassVar[int] = 1
 
     def settings(self) -> dict[str, Any]:
         """The settings by name."""

@@ -8,7 +8,7 @@ combinations are run.
     task = ["recall", "gravity"]                every list is an axis of the grid
     memory = ["lists.small", "OA2"]
     learner = "sarsa"
-    lam = [0.0, 0.5, 1.0]                       any setting of the learner
+    lam = [0.0, 0.5, 1.0]                       any setting of the learner; layers as hidden = "64,64"
     seeds = 30                                  0, 1, ..., 29; or a list of seeds
     steps = 1_000_000
     every = 10_000                              steps of a block; a hundredth of the steps if left out
@@ -40,11 +40,12 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+from workbench.deep.settings import NEURAL_LEARNERS, parse_widths
 from workbench.errors import WorkbenchError
 from workbench.learning.learners import LEARNERS, check_count
 from workbench.model.memories import parse_memory
 from workbench.model.policy import TIES
-from workbench.sweeps.cell import BATCH, Cell, batches
+from workbench.sweeps.cell import Cell, batches
 from workbench.sweeps.experiment import FINAL, GREEDY, ORACLE, PER_100, Method, OracleLoop
 from workbench.sweeps.run_cells import Budget
 from workbench.text import shorten
@@ -88,7 +89,7 @@ _MOST_BLOCKS = 10_000_000
 """The most that a file may hold: characters, parts of a key, steps of a run, blocks of its
 curve."""
 
-_METHODS: dict[str, type[Any]] = {**LEARNERS, "oracle": OracleLoop}
+_METHODS: dict[str, type[Any]] = {**LEARNERS, **NEURAL_LEARNERS, "oracle": OracleLoop}
 _SHARED = ("task", "memory", "learner")
 _LENGTH = ("seeds", "steps", "every", "measure")
 _MEMORIES = (
@@ -297,11 +298,12 @@ class _Grid:
 
     def _seeds(self) -> list[tuple[int, ...]]:
         given = self._needed("seeds")
+        most = min(_METHODS[learner].seeds_of_a_cell for learner in self.learners)
         if not isinstance(given, list):
             self._count("seeds", given, MOST_CELLS)
-            return batches(given)
+            return batches(given, most)
         seeds = self._axis("seeds", lambda seed: _counted("a seed", seed, 0, 2**64 - 1))
-        return [tuple(seeds[start : start + BATCH]) for start in range(0, len(seeds), BATCH)]
+        return [tuple(seeds[start : start + most]) for start in range(0, len(seeds), most)]
 
     def _lengths(self) -> list[tuple[int, int]]:
         self._needed("steps")
@@ -385,6 +387,8 @@ def _setting(kind: type[Any], key: str, type_: str, value: Any) -> Any:
     and 1.0 are the same."""
     if "float" in type_ and isinstance(value, int) and not isinstance(value, bool):
         value = float(value)
+    if "tuple" in type_ and isinstance(value, str):
+        value = parse_widths(value)  # a list would be an axis
     if kind is OracleLoop:
         _check_oracle(key, type_, value)
     return getattr(kind(**{key: value}), key)

@@ -30,7 +30,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cache
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -256,7 +256,8 @@ def _numpy(column: Any) -> Any:
 
 @cache
 def _versions() -> dict[str, str]:
-    return {
-        "python": platform.python_version(),
-        **{name: version(name) for name in ("numpy", "numba", "scipy")},
-    }
+    found = {"python": platform.python_version()}
+    for name in ("numpy", "numba", "scipy", "jax", "optax"):
+        with contextlib.suppress(PackageNotFoundError):  # the last two belong to an extra
+            found[name] = version(name)
+    return found

@@ -14,7 +14,10 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
+from typing import Any
 
+from workbench.deep.pair import Pair, join
+from workbench.deep.settings import Neural
 from workbench.errors import WorkbenchError
 from workbench.executors.executor import Cancelled, pulse
 from workbench.learning.run import Run
@@ -22,7 +25,7 @@ from workbench.model.augment import augment
 from workbench.model.pomdp import POMDP
 from workbench.sweeps.cell import Cell, code_version
 from workbench.sweeps.compute import AT_THE_END, EACH_BLOCK, compute_learning
-from workbench.sweeps.experiment import FINAL, GREEDY, OracleLoop
+from workbench.sweeps.experiment import FINAL, GREEDY, Method, OracleLoop
 from workbench.sweeps.loop_curve import LoopValues, compute_loop
 
 _STEPS_OF_A_BATCH = 3_000_000
@@ -83,7 +86,7 @@ def compute_batch(batch: Batch) -> list[Outcome | Failure]:
     done = 0
     for cell in batch.cells:
         try:
-            E = products.take(batch.P, batch.tables, cell.memory)
+            E = products.take(batch.P, batch.tables, cell.memory, cell.method)
             found.append(compute_cell(cell, E, lambda steps, before=done: pulse(before + steps)))  # type: ignore[misc]
         except Cancelled:
             raise
@@ -102,10 +105,11 @@ def _in_words(error: Exception) -> str:
     return f"{type(error).__name__}: {error} ({Path(last.filename).name}, line {last.lineno})"
 
 
-def compute_cell(cell: Cell, E: POMDP, report: Callable[[int], None]) -> Outcome:
+def compute_cell(cell: Cell, E: POMDP | Pair, report: Callable[[int], None]) -> Outcome:
     """The outcome of a cell, from its task and memory multiplied out."""
     method = cell.method
     if isinstance(method, OracleLoop):
+        assert isinstance(E, POMDP)
         return compute_loop(E, method.step, method.ties, method.budget, method.shown)
     return compute_learning(
         E, method, _VALUES.get(cell.measure), cell.seeds, cell.steps, cell.every, report
@@ -136,11 +140,13 @@ class Products:
     def __init__(self, kept: int = 3):
         self.kept = kept
         self.guard = threading.Lock()
-        self.built: OrderedDict[tuple[str, str], _Product] = OrderedDict()
+        self.built: OrderedDict[tuple[str, str, bool], _Product] = OrderedDict()
 
-    def take(self, P: POMDP, tables: str, memory: str) -> POMDP:
-        """P with the memory."""
-        pair = tables, memory
+    def take(self, P: POMDP, tables: str, memory: str, method: Method) -> Any:
+        """P with the memory, as the method takes it: multiplied out or, for networks and if that is
+        too large, beside each other."""
+        neural = isinstance(method, Neural)
+        pair = tables, memory, neural
         with self.guard:
             product = self.built.setdefault(pair, _Product())
             self.built.move_to_end(pair)
@@ -148,14 +154,14 @@ class Products:
                 self.built.popitem(last=False)
         with product.guard:
             if product.E is None:
-                product.E = augment(P, memory)
+                product.E = join(P, memory) if neural else augment(P, memory)
             return product.E
 
 
 class _Product:
     def __init__(self) -> None:
         self.guard = threading.Lock()
-        self.E: POMDP | None = None
+        self.E: POMDP | Pair | None = None
 
 
 products = Products()

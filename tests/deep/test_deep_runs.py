@@ -1,0 +1,262 @@
+"""Runs of neural learners: what they leave behind, how they stop, what they solve."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+jax = pytest.importorskip("jax", reason="jax is not installed: pip install -e '.[deep]'")
+pytest.importorskip("optax", reason="optax is not installed: pip install -e '.[deep]'")
+
+from pomdps import gravity, memory_s7, t_maze  # noqa: E402
+from workbench import (  # noqa: E402
+    DDQN,
+    POMDP,
+    PPO,
+    Pair,
+    RecurrentPPO,
+    augment,
+    best_memoryless,
+    evaluate,
+    learn,
+    shortcuts,
+)
+from workbench.deep import train as training  # noqa: E402
+from workbench.deep.neural_run import NeuralRun  # noqa: E402
+from workbench.deep.train import Diverged, Stopped  # noqa: E402
+from workbench.errors import TooLarge, WorkbenchError, WrongType  # noqa: E402
+from workbench.learning import size  # noqa: E402
+from workbench.learning.learners import OptionError  # noqa: E402
+from workbench.learning.run import Run  # noqa: E402
+
+SMALL = PPO(
+    hidden=(16,), n=16, environments=16, minibatches=2, epochs=2, learning_rate=5e-3, gamma=1
+)
+SMALL_Q = DDQN(hidden=(16,), environments=16, capacity=3200, batch=32, learning_rate=5e-3)
+SMALL_LSTM = RecurrentPPO(
+    hidden=(8,),
+    cells=16,
+    n=16,
+    environments=16,
+    minibatches=2,
+    epochs=2,
+    learning_rate=1e-2,
+    gamma=1,
+)
+
+GUESS = POMDP.from_functions(
+    name="remember the colour",
+    A=["left", "right"],
+    p=lambda s, a: {(s[1:], 0): 1} if len(s) > 1 else {("end", int(s == a[0])): 1},
+    omega=lambda s: {s[0] if len(s) > 1 else "end" if s == "end" else "choose": 1},
+    mu={"ll": 0.5, "rr": 0.5},
+    gamma=1,
+    terminal={"end"},
+)
+"""Two steps: left or right is shown first and has to be chosen then."""
+
+
+@pytest.fixture(scope="module")
+def product():
+    return augment(GUESS, "O1")
+
+
+@pytest.fixture(scope="module")
+def run(product):
+    return learn(product, SMALL, steps=20_000, seeds=2, every=5_000)
+
+
+def test_ppo_solves_a_two_step_task_with_one_remembered_observation(run, product):
+    assert isinstance(run, Run)
+    assert run.final_values().tolist() == [1.0, 1.0]
+    pi = run.policy(1)
+    assert float(evaluate(product, pi).value) == 1.0
+    assert pi[(("l",), "choose"), ("left", "keep")] + pi[(("l",), "choose"), ("left", "push")] == 1
+    shortcuts(product, run.softmax(0))  # it is a policy like any other
+    assert float(evaluate(product, run.softmax(0)).value) > 0.9
+    assert (run.late() > 45).all()  # a reward every two steps
+    assert (run.early() < run.late()).all()
+
+
+def test_a_run_counts_whole_updates(run):
+    assert (run.steps, run.every) == (20_224, 5_120)  # updates of 256 steps
+    assert run.ends.tolist() == [5_120, 10_240, 15_360, 20_224]
+    assert run.episodes.sum(axis=1).tolist() == [10_112, 10_112]
+    assert run.values().shape == (2, 4)
+    assert run.values()[:, -1].tolist() == run.final_values().tolist()
+
+
+def test_a_seed_gives_a_run_to_the_last_bit_whatever_runs_beside_it(run, product):
+    alone = learn(product, SMALL, steps=20_000, seeds=[1], every=5_000)
+    assert np.array_equal(alone.tables["h"][0], run.tables["h"][1])
+    assert np.array_equal(alone.rewards[0], run.rewards[1])
+    assert not np.array_equal(run.tables["h"][0], run.tables["h"][1])
+    longer = learn(product, SMALL, steps=20_000, seeds=[1], every=20_000)
+    assert np.array_equal(longer.tables["h"][0], run.tables["h"][1])  # nor how it is cut
+
+
+def test_the_network_of_a_pair_is_followed_where_it_gets_to(run, product):
+    apart = learn(Pair(GUESS, "O1"), SMALL, steps=20_000, seeds=[1], every=5_000)
+    assert np.array_equal(apart.rewards[0], run.rewards[1])  # the same run
+    assert apart.P is None
+    assert apart.tables == {}
+    assert apart.final_values().tolist() == [1.0]
+    assert apart.final_values(gamma=0.5).tolist() == [0.5]
+    loop = run.closed_loop(1)
+    assert loop.value == 1.0
+    frame = loop.to_frame()
+    assert frame["share"].sum() == pytest.approx(1)
+    assert set(frame[frame["changes"]]["observation"]) >= {"l", "r"}  # it stores what it saw
+    assert loop.average_reward == pytest.approx(0.5)
+    with pytest.raises(WorkbenchError, match="does not hold the POMDP"):
+        apart.policy(1)
+
+
+def test_some_seeds_of_a_run(run):
+    assert run.only([1]).choose(1, np.zeros((1, 2), np.int32)).shape == (1,)
+    assert len(run.only([1]).networks) == 1
+    assert type(run.curves()) is Run
+    with pytest.raises(WorkbenchError, match="no seed 7"):
+        run.choose(7, np.zeros((1, 2), np.int32))
+
+
+def test_ctrl_c_leaves_a_whole_shorter_run(product):
+    told = []
+
+    def stop(done, total):
+        told.append(done)
+        if len(told) == 5:  # the first seed in the third block
+            raise KeyboardInterrupt
+
+    with pytest.raises(Stopped, match="stopped after 10,240 steps") as stopped:
+        learn(product, SMALL, steps=20_000, seeds=2, every=5_000, progress=stop)
+    kept = stopped.value.run
+    assert isinstance(kept, NeuralRun)
+    assert kept.rewards.shape == (2, 2)
+    whole = learn(product, SMALL, steps=10_240, seeds=2, every=5_000)
+    assert np.array_equal(kept.tables["h"], whole.tables["h"])
+
+
+def test_ctrl_c_in_the_first_block_stops_and_leaves_nothing(product):
+    def stop(done, total):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt) as stopped:
+        learn(product, SMALL, steps=20_000, seeds=2, every=5_000, progress=stop)
+    assert not isinstance(stopped.value, Stopped)
+
+
+def test_weights_that_are_not_finite_stop_the_run_and_what_was_there_is_kept(product, monkeypatch):
+    updates = training.run_updates
+    calls = []
+
+    def spoiled(*arguments):
+        calls.append(1)
+        state, r, over, finite = updates(*arguments)
+        return state, r, over, finite if len(calls) < 4 else np.bool_(False)
+
+    monkeypatch.setattr(training, "run_updates", spoiled)
+    with pytest.raises(
+        Diverged, match=r"seed 0, after 10,240 steps.*smaller learning_rate"
+    ) as told:
+        learn(product, SMALL, steps=20_000, seeds=1, every=5_000)
+    assert told.value.run.steps == 10_240
+    assert np.isfinite(told.value.run.tables["h"]).all()
+
+
+def test_nan_is_noticed(product):
+    wild = replace(SMALL, learning_rate=1e38, max_gradient=1e30)
+    with pytest.raises(Diverged, match="no longer finite") as told:
+        learn(product, wild, steps=2_000, seeds=1)
+    assert told.value.run is None or np.isfinite(told.value.run.tables["h"]).all()
+
+
+def test_ddqn_solves_the_same_task(product):
+    run = learn(product, SMALL_Q, steps=16_000, seeds=2, every=4_000)
+    assert run.final_values().tolist() == [1.0, 1.0]
+    assert run.tables["q"].shape == (2, len(product.O), 4)
+    best = run.tables["q"][0].max(axis=1)[product.O.index((("l",), "choose"))]
+    assert best == pytest.approx(1.0, abs=0.1)
+
+
+def test_an_lstm_solves_it_without_a_memory_and_has_no_policy_of_what_it_sees():
+    run = learn(GUESS, SMALL_LSTM, steps=20_000, seeds=1, every=5_000)
+    assert run.late()[0] > 45
+    assert np.isnan(run.final_values()).all()
+    with pytest.raises(WorkbenchError, match="depends on the whole history"):
+        run.closed_loop(0)
+    blind = learn(augment(GUESS, "none"), SMALL, steps=20_000, seeds=1)
+    assert blind.final_values()[0] == pytest.approx(0.5)
+
+
+def test_networks_too_large_for_memory_are_refused_with_their_size(product, monkeypatch):
+    monkeypatch.setattr(size, "available_bytes", lambda: 10**9)
+    with pytest.raises(TooLarge, match=r"needs 3\.2 GB, most of it for the networks of 2 seeds"):
+        learn(product, replace(SMALL, hidden=(10_000, 10_000)), steps=1000, seeds=2)
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "message"),
+    [
+        (lambda: PPO(hidden=()), WrongType, "hidden of PPO is a tuple of layer widths"),
+        (lambda: PPO(hidden=(0,)), OptionError, "a width in hidden of PPO must be at least 1"),
+        (lambda: PPO(minibatches=3), OptionError, "3 does not divide 2048"),
+        (lambda: RecurrentPPO(minibatches=32), OptionError, "must divide environments"),
+        (lambda: DDQN(environments=3), OptionError, "3 does not divide 100000"),
+        (lambda: DDQN(learning_rate=0), OptionError, "learning_rate of DDQN must lie in (0"),
+        (lambda: learn(GUESS, PPO(), steps=10, every=20, seeds=1), OptionError, "every must be"),
+        (lambda: learn("recall", PPO(), steps=10, seeds=1), WrongType, "a POMDP or a Pair"),
+    ],
+)
+def test_bad_settings_are_refused_by_name(make, error, message):
+    with pytest.raises(error) as told:
+        make()
+    assert message in str(told.value)
+
+
+def test_the_papers_settings_are_the_defaults():
+    assert PPO().hidden == (128,) * 5
+    assert (PPO().learning_rate, PPO().n, PPO().minibatches, PPO().epochs) == (1e-5, 128, 8, 4)
+    hall = PPO.hallway()
+    assert hall.hidden == (512,) * 4
+    assert (hall.n, hall.minibatches, hall.epochs, hall.clip) == (2048, 16, 1, 0.1)
+    lstm = RecurrentPPO.hallway()
+    assert (lstm.learning_rate, lstm.n, lstm.cells) == (1e-3, 128, 512)
+    q = DDQN()
+    assert (q.hidden, q.batch, q.capacity, q.epsilon) == ((128,) * 6, 64, 100_000, 0.1)
+    assert (q.learning_rate, q.target_every) == (1e-5, 100)
+    assert (DDQN.doors().hidden, DDQN.doors().batch, DDQN.doors().gamma) == ((128,) * 4, 32, 0.9)
+
+
+# ------------------------------------------------------------------ longer ones
+
+
+@pytest.mark.slow
+def test_ppo_finds_the_best_policy_of_gravity_with_one_observation():
+    E = augment(gravity(), "O1")
+    run = learn(E, PPO.tuned(), steps=400_000, seeds=3)
+    assert np.median(run.final_values()) == pytest.approx(0.5688, abs=0.01)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("memory", ["none", "O1", "lstm"])
+def test_the_t_maze_is_solved_by_an_lstm_and_by_ppo_with_o1_and_not_without_memory(memory):
+    P = t_maze()
+    if memory == "lstm":
+        run = learn(P, RecurrentPPO.tuned(), steps=600_000, seeds=1)
+    else:
+        run = learn(augment(P, memory), PPO.tuned(), steps=600_000, seeds=1)
+    best = best_memoryless(augment(P, "O1"))
+    pace = 100 * float(evaluate(augment(P, "O1"), best.policy).average_reward)
+    assert (run.late()[0] > 0.85 * pace) == (memory != "none")
+    if memory == "O1":
+        assert run.final_values()[0] == pytest.approx(float(best.value), abs=1e-6)
+
+
+@pytest.mark.slow
+def test_memory_s7_is_solved_by_o3():
+    pytest.importorskip("minigrid")
+    run = learn(Pair(memory_s7(), "O3"), PPO.tuned(), steps=3_000_000, seeds=3)
+    values = run.final_values()
+    assert values.max() > 0.85  # of 0.9298; without memory half of the episodes go wrong
+    assert np.isfinite(values).all()

@@ -1,0 +1,235 @@
+"""A deterministic policy of views, followed to every place that it gets to.
+
+    S' = the (s, m, o) that are reached from mu, eta and omega when (a, w) = pi(m, o)
+    p'((s', m', o'), r | (s, m, o)) = p(s', r | s, a) Gamma(m' | m, w, o, a) omega(o' | s')
+
+<P, O6> may have 10^16 states, and a policy on it meets a few thousand of them. What it is worth is
+a linear system over those, exactly as in `evaluate`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.deep.pair import Pair, Views
+from workbench.errors import TooLarge
+from workbench.evaluation.evaluate import Evaluation, evaluate
+from workbench.model.numbers import Numbers, frozen
+from workbench.model.policy import uniform
+from workbench.model.pomdp import POMDP, Distribution, Emissions, StateSet, Transitions
+from workbench.model.rows import pick_rows, point_rows
+from workbench.model.space import Label, Space
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+MOST_REACHED = 200_000
+"""A policy that gets to more places than this is not followed."""
+
+Choice = Callable[[Views], NDArray[np.integer]]
+"""The joint action a |W| + w at each view."""
+
+
+@dataclass(frozen=True, eq=False)
+class ClosedLoop:
+    """The chain that a task, a memory and a deterministic policy make together.
+
+    Attributes
+    ----------
+    chain : it as a POMDP whose only action is to follow the policy; its states are (s, m, o), its
+        observations (m, o).
+    actions : what the policy does at each observation of the chain, (a, w).
+    writes : whether what it writes there changes the memory.
+    """
+
+    chain: POMDP
+    actions: tuple[tuple[Label, Label], ...]
+    writes: NDArray[np.bool_]
+
+    @cached_property
+    def evaluation(self) -> Evaluation:
+        """The chain, evaluated: its value is that of the policy."""
+        return evaluate(self.chain, uniform(self.chain))
+
+    @property
+    def value(self) -> float:
+        return float(self.evaluation.value)
+
+    @cached_property
+    def average_reward(self) -> float:
+        """Per step, in the long run or, if episodes end, over episodes."""
+        weights = "visits" if len(self.chain.terminal) else "stationary"
+        return float(evaluate(self.chain, uniform(self.chain), weights=weights).average_reward)
+
+    def to_frame(self) -> pd.DataFrame:
+        """What is done where, the most visited first: `memory`, `observation`, `action`, `write`,
+        `changes` (whether the write changes the memory) and `share` of the steps."""
+        import pandas as pd
+
+        weights = "visits" if len(self.chain.terminal) else "stationary"
+        visits = evaluate(self.chain, uniform(self.chain), weights=weights).o_visits.raw
+        labels = [self.chain.O[i] for i in range(len(self.chain.O))]
+        frame = pd.DataFrame(
+            {
+                "memory": [m for m, _ in labels],
+                "observation": [o for _, o in labels],
+                "action": [a for a, _ in self.actions],
+                "write": [w for _, w in self.actions],
+                "changes": self.writes,
+                "share": visits / visits.sum(),
+            }
+        )
+        frame = frame[self.chain.decides]  # nothing is done at the end
+        return frame.sort_values("share", ascending=False, kind="stable", ignore_index=True)
+
+
+def close_loop(pair: Pair, choose: Choice, most: int = MOST_REACHED) -> ClosedLoop:
+    """Follow a policy to every place that it gets to.
+
+    Parameters
+    ----------
+    choose : the joint action at each of some views.
+    most : refuse to follow it to more places than this.
+    """
+    return _Walk(pair, choose, most).result()
+
+
+class _Walk:
+    """A breadth-first walk; a place is a state s and a view."""
+
+    def __init__(self, pair: Pair, choose: Choice, most: int):
+        self.pair, self.choose, self.most = pair, choose, most
+        self.numbers: dict[bytes, int] = {}
+        self.places: list[NDArray[np.int32]] = []
+        self.chosen: list[NDArray[np.int64]] = []
+        counts: list[NDArray[np.int64]] = []
+        targets: list[NDArray[np.int64]] = []
+        taken: list[NDArray[np.int64]] = []
+        seen: list[NDArray[np.int64]] = []
+        front, self.start = self._starts()
+        while len(front):
+            action = np.asarray(choose(front[:, 1:]), dtype=np.int64)
+            self.chosen.append(action)
+            count, k, e, after = self._outcomes(front, action)
+            found = self._number(after)
+            front = np.array(self.fresh, dtype=np.int32).reshape(-1, pair.slots + 1)
+            counts.append(count)
+            targets.append(found)
+            taken.append(k)
+            seen.append(e)
+        self.counts, self.targets, self.taken, self.seen = map(
+            np.concatenate, (counts, targets, taken, seen)
+        )
+
+    def _starts(self) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+        P = self.pair.P
+        o_ptr, e = pick_rows(P.omega.row_ptr, P.mu.support)
+        first = np.zeros((len(e), self.pair.slots + 1), dtype=np.int32)
+        first[:, 0] = np.repeat(P.mu.support, np.diff(o_ptr))
+        first[:, 1] = P.omega.o[e]
+        prob = P.mu.prob.floats[first[:, 0]] * P.omega.prob.floats[e]
+        self._number(first)
+        return first, prob
+
+    def _number(self, places: NDArray[np.int32]) -> NDArray[np.int64]:
+        """The numbers of some places; those met for the first time become `fresh`."""
+        self.fresh: list[NDArray[np.int32]] = []
+        found = np.empty(len(places), dtype=np.int64)
+        rows = np.ascontiguousarray(places)
+        for i, row in enumerate(rows):
+            key = row.tobytes()
+            number = self.numbers.setdefault(key, len(self.numbers))
+            if number == len(self.places):
+                self.places.append(row.copy())
+                self.fresh.append(self.places[-1])
+                if number >= self.most:
+                    raise TooLarge(
+                        f"the policy on {self.pair.name} gets to more than {self.most:,} places "
+                        "(s, m, o); simulate it instead"
+                    )
+            found[i] = number
+        return found
+
+    def _outcomes(
+        self, places: NDArray[np.int32], action: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int32]]:
+        """How many outcomes each place has; their places in p and omega; where they lead."""
+        P, nA, nW = self.pair.P, len(self.pair.P.A), len(self.pair.memory.W)
+        s, view = places[:, 0].astype(np.int64), places[:, 1:]
+        a, w = action // nW, action % nW
+        goes_on = ~P.terminal.mask[s]
+        p_ptr, k = pick_rows(P.p.row_ptr, (s * nA + a)[goes_on])
+        o_ptr, e = pick_rows(P.omega.row_ptr, P.p.s_next[k])
+        own = np.repeat(np.flatnonzero(goes_on), np.diff(p_ptr))  # the place of each k
+        each = np.repeat(np.arange(len(k)), np.diff(o_ptr))  # the k of each e
+        own = own[each]
+        after = np.empty((len(e), self.pair.slots + 1), dtype=np.int32)
+        after[:, 0] = P.p.s_next[k][each]
+        after[:, 1] = P.omega.o[e]
+        after[:, 2:] = self._written(view, a, w)[own]
+        count = np.bincount(own, minlength=len(places)).astype(np.int64)
+        return count, k[each], e, after
+
+    def _written(
+        self, view: NDArray[np.int32], a: NDArray[np.int64], w: NDArray[np.int64]
+    ) -> NDArray[np.int32]:
+        """The memory's slots after the writes."""
+        rule = self.pair.memory.rule
+        assert rule is not None
+        if self.pair.overwrites:
+            return w[:, None].astype(np.int32)
+        if not self.pair.cells:
+            return view[:, 1:]
+        pushed = np.concatenate([view[:, 2:], rule.entry[view[:, 0], a][:, None]], axis=1)
+        return np.where(rule.pushes[w][:, None], pushed, view[:, 1:]).astype(np.int32)
+
+    def result(self) -> ClosedLoop:
+        pair, P = self.pair, self.pair.P
+        places = np.stack(self.places)
+        chosen = np.concatenate(self.chosen)
+        views, first, which = np.unique(
+            places[:, 1:], axis=0, return_index=True, return_inverse=True
+        )
+        which = which.ravel()
+        labels = [pair.label(view) for view in views]
+        O = Space(labels)
+        S = Space((P.S[int(s)], *labels[i]) for s, i in zip(places[:, 0], which, strict=True))
+        A = Space(["follow"])
+        n = len(places)
+        p = Transitions(
+            S,
+            A,
+            frozen(point_rows(self.counts)),
+            frozen(self.targets.astype(np.int32)),
+            P.p.r.take(self.taken),
+            P.p.prob.take(self.taken).times(P.omega.prob.take(self.seen)),
+        )
+        mu = np.zeros(n)
+        mu[: len(self.start)] = self.start
+        chain = POMDP(
+            name=f"{pair.name}, closed",
+            S=S,
+            O=O,
+            A=A,
+            p=p,
+            omega=Emissions(
+                S,
+                O,
+                frozen(np.arange(n + 1)),
+                frozen(which.astype(np.int32)),
+                Numbers.full(n, 1),
+            ),
+            gamma=P.gamma,
+            mu=Distribution(S, Numbers(floats=mu)),
+            terminal=StateSet(S, P.terminal.mask[places[:, 0]]),
+        )
+        nW = len(pair.memory.W)
+        actions = tuple((P.A[int(x // nW)], pair.memory.W[int(x % nW)]) for x in chosen[first])
+        after = self._written(views, chosen[first] // nW, chosen[first] % nW)
+        return ClosedLoop(chain, actions, (after != views[:, 1:]).any(axis=1))

@@ -1,0 +1,110 @@
+"""What a neural learner leaves behind: a `Run`, and the networks.
+
+On a POMDP whose observations can be listed the network is the table `tables["h"][seed][o, a]` of
+preferences (PPO) or `tables["q"]` (DDQN), and everything that holds of tabular runs holds of it. On
+a pair that was not multiplied out it is a function of views, and its greedy policy is followed to
+every place that it gets to (`closed_loop`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.deep.closed_loop import ClosedLoop, close_loop
+from workbench.deep.pair import Pair, Views
+from workbench.errors import NeverEnds, TooLarge, WorkbenchError
+from workbench.learning.run import Run
+from workbench.model.numbers import Number
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class NeuralRun(Run):
+    """The run of a neural learner.
+
+    Attributes
+    ----------
+    pair : the task and the memory.
+    networks : the weights of each seed, trees of arrays.
+    says : `says(seed, views)` asks the network of a seed: {"h": ..., "v": ...} or {"q": ...}.
+    seconds : of training, by seed, and of compiling.
+    """
+
+    pair: Pair | None = None
+    networks: tuple[Any, ...] = ()
+    says: Callable[[int, Views], dict[str, NDArray[np.float32]]] | None = None
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    def curves(self) -> Run:
+        """The rewards alone, without networks, policies and tables."""
+        return Run(
+            self.steps,
+            self.every,
+            self.seeds,
+            self.rewards,
+            None,
+            self.learner,
+            self.episodes,
+            self.measured,
+        )
+
+    def only(self, seeds: Any) -> NeuralRun:
+        from dataclasses import replace
+
+        chosen = tuple(seeds)
+        found = super().only(chosen)
+        assert isinstance(found, NeuralRun)
+        rows = [self._row(seed) for seed in chosen]
+        return replace(found, networks=tuple(self.networks[row] for row in rows))
+
+    def ask(self, seed: int, views: Views) -> dict[str, NDArray[np.float32]]:
+        """What the network of a seed says of some views."""
+        self._row(seed)
+        if self.says is None:
+            raise WorkbenchError(
+                "what this network says depends on the whole history: it is no policy of what it "
+                "sees"
+            )
+        return self.says(seed, views)
+
+    def choose(self, seed: int, views: Views) -> NDArray[np.int64]:
+        """The greedy joint action of a seed at each of some views, the first among equals."""
+        said = self.ask(seed, views)
+        return np.argmax(said["h"] if "h" in said else said["q"], axis=1)
+
+    def closed_loop(self, seed: int, gamma: Number | None = None) -> ClosedLoop:
+        """The greedy network of a seed, followed to every place that it gets to."""
+        if self.pair is None:
+            raise WorkbenchError("this run does not hold the task that it ran on")
+        pair = self.pair
+        if gamma is not None:
+            pair = Pair(pair.P.with_gamma(gamma), pair.memory)
+        return close_loop(pair, lambda views: self.choose(seed, views))
+
+    def final_values(
+        self,
+        gamma: Number | None = None,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> NDArray[np.float64]:
+        """`final_values[seed]`: the exact value of the greedy policy at the end of the run; NaN if
+        it has none, because it may never end, gets to too many places or needs the history."""
+        if self.tables:
+            return super().final_values(gamma, progress)
+        found = np.full(len(self.seeds), np.nan)
+        for i, seed in enumerate(self.seeds):
+            found[i] = self._value(seed, gamma)
+            if progress is not None:
+                progress(i + 1, len(self.seeds))
+        return found
+
+    def _value(self, seed: int, gamma: Number | None) -> float:
+        if self.says is None:
+            return np.nan
+        try:
+            return self.closed_loop(seed, gamma).value
+        except (NeverEnds, TooLarge):
+            return np.nan

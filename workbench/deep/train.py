@@ -1,0 +1,249 @@
+"""Training block by block, all seeds in step: watched, stopped and refused in words.
+
+Every seed does a block before any does the next one, so that whatever stops a run (Ctrl-C, weights
+that are not finite) leaves all seeds at the end of the same block, and what is there is a whole,
+shorter run. A seed determines its run on a machine, whichever other seeds run with it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from typing import Any
+
+import jax
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.deep.algorithm import Algorithm, network_outputs, run_updates
+from workbench.deep.ddqn import Replayed
+from workbench.deep.lstm import Recurrent
+from workbench.deep.networks import count_weights
+from workbench.deep.neural_run import NeuralRun
+from workbench.deep.pair import Pair, Views, pair_of, views_of
+from workbench.deep.ppo import FeedForward
+from workbench.deep.settings import DDQN, PPO, Neural, RecurrentPPO
+from workbench.deep.stepper import Layout, layout_of
+from workbench.errors import WorkbenchError, WrongType
+from workbench.learning.learn import Progress, chosen_seeds, shown_progress
+from workbench.learning.learners import OptionError, check_count
+from workbench.learning.sampling import check_countable
+from workbench.learning.size import refuse_too_large
+from workbench.model.numbers import frozen, to_float
+from workbench.model.pomdp import POMDP
+
+_VIEWS_AT_ONCE = 8192
+
+ALGORITHMS: dict[type[Neural], type[Algorithm]] = {
+    PPO: FeedForward,
+    RecurrentPPO: Recurrent,
+    DDQN: Replayed,
+}
+
+
+class Diverged(WorkbenchError):
+    """Training whose weights became infinite or NaN; `run` is what was there before."""
+
+    def __init__(self, message: str, run: NeuralRun | None):
+        super().__init__(message)
+        self.run = run
+
+
+class Stopped(KeyboardInterrupt):
+    """Training that was stopped; `run` is what was there."""
+
+    def __init__(self, run: NeuralRun):
+        super().__init__(f"stopped after {run.steps:,} steps")
+        self.run = run
+
+
+def train(
+    P: POMDP | Pair,
+    learner: Neural,
+    *,
+    steps: int,
+    seeds: int | Iterable[int] = 30,
+    every: int | None = None,
+    policies: bool = True,
+    progress: Progress | bool = False,
+) -> NeuralRun:
+    """Run a neural learner; parameters as those of `learn`.
+
+    Parameters
+    ----------
+    P : a POMDP, usually one that `augment` returned, or a `Pair` that is not multiplied out.
+    steps, every : rounded up to whole updates.
+    """
+    if not isinstance(P, POMDP | Pair):
+        raise WrongType(f"learn needs a POMDP or a Pair, not {P!r}")
+    check_count("steps", steps)
+    quantum = learner.quantum
+    whole = -(-steps // quantum)
+    per_block = max(1, whole // 100) if every is None else -(-every // quantum)
+    check_count("every", per_block)
+    if every is not None and every > steps:
+        raise OptionError(
+            f"every must be at most steps: a block of {every} does not fit into {steps} steps"
+        )
+    chosen = chosen_seeds(seeds)
+    work = _Work(P, learner, whole, min(per_block, whole), chosen, policies)
+    with shown_progress(progress, f"{learner.kind} on {P.name}") as report:
+        return work.run(report)
+
+
+class _Work:
+    """All seeds of one run, and what they have found so far."""
+
+    def __init__(
+        self,
+        P: POMDP | Pair,
+        learner: Neural,
+        updates: int,
+        per_block: int,
+        seeds: tuple[int, ...],
+        policies: bool,
+    ):
+        self.P, self.learner, self.seeds = P, learner, seeds
+        self.updates, self.per_block = updates, per_block
+        self.blocks = -(-updates // per_block)
+        pair = self.pair = pair_of(P)
+        check_countable(pair.P)
+        self.views = views_of(P) if isinstance(P, POMDP) else None
+        _check_room(pair, learner, len(seeds), 0 if self.views is None else len(self.views))
+        gamma = getattr(learner, "gamma", None)
+        layout, self.tables = layout_of(pair, getattr(learner, "max_episode_steps", None))
+        self.algorithm = _algorithm(
+            learner, layout, to_float(_discount(P) if gamma is None else gamma)
+        )
+        self.keeps = policies and self.views is not None and bool(self.algorithm.heads)
+        self.rewards = np.zeros((len(seeds), self.blocks))
+        self.episodes = np.zeros((len(seeds), self.blocks), dtype=np.int64)
+        nO = 0 if self.views is None else len(self.views)
+        self.actions = np.zeros((len(seeds), self.blocks if self.keeps else 0, nO), np.uint16)
+        self.seconds = {"training": 0.0, "compiling": 0.0}
+
+    def run(self, report: Progress) -> NeuralRun:
+        alg, tables, n = self.algorithm, self.tables, len(self.seeds)
+        began = time.perf_counter()
+        training = [alg.start(tables, jax.random.key(_folded(seed))) for seed in self.seeds]
+        run_updates(alg, tables, training[0], 0)  # compiles the loop
+        self.seconds["compiling"] = time.perf_counter() - began
+        began = time.perf_counter()
+        total = self.updates * self.learner.quantum * n
+        before = [state.weights for state in training]  # at the end of the last whole block
+        done = 0
+        try:
+            for block in range(self.blocks):
+                count = min(self.per_block, self.updates - done)
+                for i in range(n):
+                    training[i], r, over, finite = run_updates(alg, tables, training[i], count)
+                    self.rewards[i, block], self.episodes[i, block] = float(r), int(over)
+                    if not finite:
+                        raise Diverged(
+                            self._diverged(self.seeds[i], done), self._result(before, block, done)
+                        )
+                    report((done * n + count * (i + 1)) * self.learner.quantum, total)
+                after = [state.weights for state in training]
+                if self.keeps:
+                    for i, weights in enumerate(after):
+                        said = self._asked(weights, self.views)
+                        best = said["h"] if "h" in said else said["q"]
+                        self.actions[i, block] = np.argmax(best, axis=1)
+                before, done = after, done + count
+                self.seconds["training"] = time.perf_counter() - began
+        except KeyboardInterrupt:
+            block = done // self.per_block
+            if not block:
+                raise
+            found = self._result(before, block, done)
+            assert found is not None
+            raise Stopped(found) from None
+        found = self._result(before, self.blocks, done)
+        assert found is not None
+        return found
+
+    def _diverged(self, seed: int, done: int) -> str:
+        steps = done * self.learner.quantum
+        kept = "what was there before is kept as `run` of this error" if done else "nothing is kept"
+        return (
+            f"the weights of {self.learner.kind} on {self.P.name} are no longer finite (seed "
+            f"{seed}, after {steps:,} steps): take a smaller learning_rate; {kept}"
+        )
+
+    def _asked(self, weights: Any, views: Views | None) -> dict[str, NDArray[np.float32]]:
+        """What a network says of some views, in portions of one size."""
+        assert views is not None
+        found: dict[str, list[NDArray[np.float32]]] = {name: [] for name in self.algorithm.heads}
+        size = min(_VIEWS_AT_ONCE, 1 << max(4, (len(views) - 1).bit_length()))
+        for at in range(0, len(views), size):
+            part = views[at : at + size]
+            filled = np.zeros((size, views.shape[1]), dtype=np.int32)
+            filled[: len(part)] = part
+            said = network_outputs(self.algorithm, self.tables, weights, filled)
+            for name, rows in found.items():
+                rows.append(np.asarray(said[name])[: len(part)])
+        return {name: np.concatenate(rows) for name, rows in found.items()}
+
+    def _result(self, weights: list[Any], blocks: int, done: int) -> NeuralRun | None:
+        """The run up to the end of a block; None if there is no whole block."""
+        if not blocks:
+            return None
+        networks = tuple(jax.tree.map(np.asarray, one) for one in weights)
+        places = {seed: i for i, seed in enumerate(self.seeds)}
+        heads = self.algorithm.heads
+        tables: dict[str, NDArray[np.float64]] = {}
+        if self.views is not None and heads:
+            said = [self._asked(one, self.views) for one in weights]
+            tables = {
+                name: frozen(np.stack([one[name] for one in said]).astype(np.float64))
+                for name in heads
+            }
+        return NeuralRun(
+            done * self.learner.quantum,
+            self.per_block * self.learner.quantum,
+            self.seeds,
+            frozen(self.rewards[:, :blocks].copy()),
+            self.P if isinstance(self.P, POMDP) else None,
+            self.learner,
+            frozen(self.episodes[:, :blocks].copy()),
+            None,
+            frozen(self.actions[:, :blocks].copy()) if self.keeps else None,
+            tables,
+            self.pair,
+            networks,
+            (lambda seed, views: self._asked(networks[places[seed]], views)) if heads else None,
+            dict(self.seconds),
+        )
+
+
+def _algorithm(learner: Neural, layout: Layout, gamma: float) -> Algorithm:
+    if type(learner) not in ALGORITHMS:
+        raise WrongType(f"unknown neural learner {learner!r}")
+    return ALGORITHMS[type(learner)](learner, layout, gamma)
+
+
+def _discount(P: POMDP | Pair) -> Any:
+    return P.gamma if isinstance(P, POMDP) else P.P.gamma
+
+
+def _folded(seed: int) -> int:
+    """A seed of up to 64 bits as one that jax takes."""
+    return seed & 0x7FFFFFFF if seed < 1 << 31 else (seed ^ (seed >> 31)) & 0x7FFFFFFF
+
+
+def _check_room(pair: Pair, learner: Neural, seeds: int, observations: int) -> None:
+    """Raise `TooLarge`, with the sizes, if the networks of a run do not fit into memory."""
+    widths = tuple(
+        n if x is None else x.shape[1] for n, x in zip(pair.symbols, pair.features, strict=True)
+    )
+    hidden: tuple[int, ...] = learner.hidden
+    weights = count_weights(widths, hidden, pair.actions + 1, getattr(learner, "cells", 0))
+    slots = 4 * (2 * pair.slots + 3)
+    parts = {
+        f"the networks of {seeds} seeds, {weights:,} weights each": 16 * weights * seeds,
+        "what is kept for replay": slots * getattr(learner, "capacity", 0) * seeds,
+        "the tables of the policies": 8 * observations * (pair.actions + 1) * seeds,
+    }
+    refuse_too_large(
+        f"{learner.kind} on {pair.name}", parts, "take fewer seeds or a smaller network"
+    )
