@@ -185,3 +185,54 @@ def soft_run(P, tau: float, steps: int, seed: int, initial: float = 0.0) -> dict
         q[o, a] += (target - q[o, a]) / updates[o, a] ** 0.7
         o = o_next
     return q
+
+
+def cycle_by_force(P, behaviours: list, steps: int = 400) -> list:
+    """PASQL's limits by its own equations, in floats: [{(o, a): q} for each hour].
+
+    The joint distribution of (s, hour) is followed step by step, an episode that ends beginning
+    anew at the hour 0, and its average over time gives the shares; then updates are repeated.
+    """
+    L = len(behaviours)
+    now = {(s, 0): float(x) for s, x in P.mu.items()}
+    total: dict = {}
+    for t in range(steps):
+        later: dict = {}
+        for (s, hour), x in now.items():
+            for o, y in P.omega(s).items():
+                if t >= steps // 2:
+                    key = (hour, s, o)
+                    total[key] = total.get(key, 0.0) + x * float(y)
+                for a in P.A:
+                    chance = x * float(y) * float(behaviours[hour][o, a])
+                    for (s_next, _), z in P.p(s, a).items():
+                        if s_next in P.terminal:
+                            for first, w in P.mu.items():
+                                key = (first, 0)
+                                later[key] = later.get(key, 0.0) + chance * float(z) * float(w)
+                        else:
+                            key = (s_next, (hour + 1) % L)
+                            later[key] = later.get(key, 0.0) + chance * float(z)
+        now = later
+    weight: dict = {}
+    for (hour, _, o), x in total.items():
+        weight[hour, o] = weight.get((hour, o), 0.0) + x
+    q: dict = {(hour, o, a): 0.0 for hour, o in weight for a in P.A}
+    for _ in range(STEPS):
+        best = {(hour, o): max(q[hour, o, a] for a in P.A) for hour, o in weight}
+        new = dict.fromkeys(q, 0.0)
+        for (hour, s, o), x in total.items():
+            for a in P.A:
+                for (s_next, r), z in P.p(s, a).items():
+                    later = float(r)
+                    if s_next not in P.terminal:
+                        later += float(P.gamma) * sum(
+                            float(y) * best.get(((hour + 1) % L, o_next), 0.0)
+                            for o_next, y in P.omega(s_next).items()
+                        )
+                    new[hour, o, a] += x / weight[hour, o] * float(z) * later
+        moved = max(abs(new[key] - q[key]) for key in q)
+        q = new
+        if moved < 1e-9:
+            break
+    return [{(o, a): x for (h, o, a), x in q.items() if h == hour} for hour in range(L)]
