@@ -29,7 +29,6 @@ from workbench.evaluation.td_targets import Seen, n_step
 from workbench.evaluation.td_targets import q_values as target_values
 from workbench.evaluation.visits import known
 from workbench.model.augment import augment
-from workbench.model.memories import clock
 from workbench.model.policy import Policy
 from workbench.model.pomdp import POMDP
 from workbench.model.table import Table
@@ -106,7 +105,7 @@ def cyclic_limits(P: POMDP, behaviours: Sequence[Policy], exact: bool = False) -
         if not isinstance(pi, Policy):
             raise WrongType(f"a periodic behaviour is a sequence of policies, not of {pi!r}")
         pi.fits(P)
-    E = augment(P, clock(len(behaviours)))
+    E = augment(P, f"clock{len(behaviours)}")
     hours = {(m, o): {(a, "-"): x for a, x in behaviours[int(m)].row(o).items()} for m, o in E.O}
     q, field = _limit(E, Policy.from_mapping(E, hours), exact)
     tables = []
