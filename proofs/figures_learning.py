@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
@@ -30,7 +30,7 @@ import numpy as np
 
 import pomdps
 from proofs.ledger import Evidence, Proof, claim, machine, open_, refuted, supported
-from proofs.ledger.prose import table_text
+from proofs.ledger.prose import table_text, text
 from workbench import augment
 from workbench.learning.learn import learn
 from workbench.learning.learners import QLearning, Sarsa
@@ -206,6 +206,14 @@ fig_better.twin("B1 better than O1", guards="findings", above=("B1",), below=("O
 FIGURE_3_AGAIN = (Again("fig3", QLearning(), "OA1", 0), Again("fig3", QLearning(), "B2", 7))
 
 
+WHY_THEY_JUMP = text(
+    "Why runs do not stay: no policy that earns anything is a fixed point of Q-learning, for any "
+    "epsilon and gamma (S5.settle-worth). The only fixed point with OA1 earns nothing and leads by "
+    "too little to hold a run whose steps are 0.1; with B2 there is none (S5.settle). How often a run "
+    "is where at such steps is what the seeds measure.",
+)
+
+
 @claim(
     "S5.fig-recall",
     place=STATEMENTS["S5.fig-recall"].place,
@@ -225,7 +233,8 @@ def fig_recall(proof: Proof, shift: int = 0, memories: tuple[str, ...] = ("OA1",
         pairs: tuple[tuple[Method, str], ...] = ((QLearning(), "OA2"),)
         results = Results(results.experiment, {pair: _settled(results) for pair in pairs})
     found = judge("S5.fig-recall", results, memories=memories)
-    return verdict_on(proof, found, "fig3", f"seeds jump: {', '.join(told)}")
+    evidence = verdict_on(proof, found, "fig3", f"seeds jump: {', '.join(told)}")
+    return replace(evidence, argument=f"{evidence.argument}\n\n{WHY_THEY_JUMP}")
 
 
 def _settled(results: Results) -> Run:

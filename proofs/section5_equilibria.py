@@ -13,8 +13,10 @@ from __future__ import annotations
 import textwrap
 from fractions import Fraction
 from functools import cache
+from itertools import product
 from typing import Any
 
+import numpy as np
 import sympy
 
 from pomdps import recall, recall4, recall_variant
@@ -22,10 +24,12 @@ from proofs.ledger import Evidence, Proof, checked, claim, machine, proved
 from proofs.ledger.generic import GAMMA
 from proofs.ledger.prose import text
 from proofs.section5_recall import PAPERS_GAMMA
-from workbench import POMDP, QLearning, augment, best_history, equilibria, subdivide
+from workbench import POMDP, Policy, QLearning, augment, best_history, equilibria, subdivide
 from workbench.certificates.fixed_points import fixed_points_certificate
 from workbench.equilibrium.equilibria import Equilibria
-from workbench.equilibrium.subdivision import Subdivision
+from workbench.equilibrium.learned_values import deciding_rows
+from workbench.equilibrium.subdivision import Subdivision, refute_everywhere
+from workbench.optima.symmetry import interchangeable
 
 EPSILON = sympy.Symbol("epsilon")
 PAPERS_EPSILON = Fraction(1, 100)
@@ -119,6 +123,134 @@ def settle(
 
 settle.twin("1, 1, 1 in the place of 1, 2, 3 with OA1", guards="OA1", sequence=(1, 1, 1))
 settle.twin("B1, exploring nearly always", guards="bits", bits="B1", bits_epsilon=Fraction(99, 100))
+
+
+def paying(E: POMDP) -> list[dict[Any, Any]]:
+    """What deterministic policies do on the way to a reward, {o: a}: E is deterministic, its start
+    too, and pays at its last step only."""
+    found: list[dict[Any, Any]] = []
+
+    def go(s: Any, rows: dict[Any, Any]) -> None:
+        (o,) = E.omega(s)
+        for a in [rows[o]] if o in rows else E.A:
+            ((s_next, r),) = E.p(s, a)
+            taken = {**rows, o: a}
+            if s_next not in E.terminal:
+                go(s_next, taken)
+            elif r != 0:
+                found.append(taken)
+
+    (start,) = E.mu
+    go(start, {})
+    return found
+
+
+def first_of_each(E: POMDP, paths: list[dict[Any, Any]]) -> list[dict[Any, Any]]:
+    """One path of each class that exchanging memory states carries into one another; all where
+    memory states cannot be exchanged."""
+    exchange = interchangeable(E)
+    if exchange is None:
+        return paths
+    kept = []
+    for path in paths:
+        choice = np.full(len(E.O), -1, dtype=np.int64)
+        for o, a in path.items():
+            i, j = E.O.index(o), E.A.index(a)
+            if not exchange.worth_trying(choice, i)[j]:
+                break
+            choice[i] = j
+        else:
+            kept.append(path)
+    return kept
+
+
+@cache
+def refuted_on(
+    memory: str, sequence: tuple[int, ...]
+) -> tuple[POMDP, list[tuple[dict[Any, Any], tuple[Any, Any] | None]]]:
+    """The policies of recall that earn, up to exchanging memory states, each as its way to the
+    reward with the pair that refutes it on the whole square; up to the first that none refutes."""
+    E = augment(recall(GAMMA, sequence), memory)
+    rows = {E.O[int(o)] for o in deciding_rows(E)}
+    found: list[tuple[dict[Any, Any], tuple[Any, Any] | None]] = []
+    for path in first_of_each(E, paying(E)):
+        free = sorted(rows - set(path), key=E.O.index)
+        for others in product(E.A, repeat=len(free)):
+            actions = {**path, **dict(zip(free, others, strict=True))}
+            pi = Policy.deterministic(E, actions, otherwise=E.A[0])
+            found.append((path, refute_everywhere(E, QLearning(), pi, EPSILON)))
+            if found[-1][1] is None:
+                return E, found
+    return E, found
+
+
+@claim(
+    "S5.settle-worth",
+    place="Sec. 5, Fig. 3",
+    statement="On recall, for all epsilon and gamma in (0, 1), no policy that earns anything is a "
+    "fixed point of Q-learning, with OA1 or B2: in the table that it leads to a shortcut is better "
+    "at the first row, one that takes the memory to where 3 is done without having done 1 and 2.",
+    verdict="proved",
+    steps=(
+        machine("OA1", "each of the 12 policies that earn is refuted by one inequality"),
+        machine("B2", "each of the 288 is, 48 looked at, the others by exchanging memory states"),
+        machine("shortcut", "the action that is better leads to where the last action is taken"),
+    ),
+)
+def settle_worth(
+    proof: Proof,
+    sequence: tuple[int, ...] = (1, 2, 3),
+    bits_sequence: tuple[int, ...] = (1, 2, 3),
+    last: int = 2,
+) -> Evidence:
+    """epsilon and gamma are symbols, and so every inequality holds on the whole open square.
+
+    `sequence`, `bits_sequence`: those that are paid with OA1 and with B2; `last`: the step, from 0
+    on, to which the shortcut leads.
+    """
+    told, counts, away = [], [], ""
+    for memory, paid in (("OA1", sequence), ("B2", bits_sequence)):
+        E, found = refuted_on(memory, paid)
+        path, better = found[-1]
+        kept = better is None
+        proof.step(memory, f"not refuted everywhere with {memory}: {path}" if kept else None)
+        away = away or next(
+            (
+                f"{better} with {memory} at {path}"
+                for path, better in found
+                if better is not None and not _leads_to(E, path, better, last)
+            ),
+            "",
+        )
+        counts.append(len(found))
+        told.append(f"  {memory}: {len(found)} policies")
+    # of a policy that is not refuted there is no better action to speak of
+    proof.step("shortcut", None if proof.failed else away or None)
+    argument = text(
+        "A deterministic policy earns gamma^2 or nothing. Those that earn it do 1, 2, 3 in three "
+        "different memory states; their other rows may do anything.",
+        *told,
+        "In the table of each, one and the same kind of action is better than its own at the first "
+        "row, on the whole open square (Bernstein coefficients of one sign).",
+    )
+    point = [certificate_at(recall(PAPERS_GAMMA, sequence), "OA1", PAPERS_EPSILON)]
+    return proved(f"{counts[0]} and {counts[1]} policies refuted", lines(argument), point)
+
+
+def _leads_to(E: POMDP, path: dict[Any, Any], better: tuple[Any, Any], last: int) -> bool:
+    """Whether the better action is one at the path's first row that takes the memory to the row of
+    its step number `last`."""
+    steps = list(path)
+    o, a = better
+    (start,) = E.mu
+    ((s_next, _),) = E.p(start, a)
+    (o_next,) = E.omega(s_next)
+    return bool(o == steps[0] and steps[last:] and o_next == steps[last])
+
+
+settle_worth.twin("1, 1, 1 in the place of 1, 2, 3 with OA1", guards="OA1", sequence=(1, 1, 1))
+settle_worth.twin("1, 1, 1 with B2", guards="B2", bits_sequence=(1, 1, 1))
+settle_worth.twin("a way to the second step", guards="shortcut", last=1)
 
 
 @claim(

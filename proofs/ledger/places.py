@@ -25,6 +25,7 @@ ORDER = (
     "S5.b2-smallest",
     "S5.fig-recall",
     "S5.settle",
+    "S5.settle-worth",
     "S5.settle-b1",
     "S51.mc",
     "S51.variance",

@@ -10,9 +10,12 @@ from hypothesis import strategies as st
 from strategies import pomdps
 
 from pomdps import recall, recall4, recall_variant
-from workbench import POMDP, QLearning, Sarsa, augment, equilibria, subdivide
+from workbench import POMDP, Policy, QLearning, Sarsa, augment, equilibria, subdivide
+from workbench.equilibrium.learned_values import Learned, target_of
 from workbench.equilibrium.square_sign import coefficients, sign_inside
+from workbench.equilibrium.subdivision import refute_everywhere
 from workbench.errors import TooLarge, WorkbenchError, WrongType
+from workbench.evaluation.fields import RATIONALS
 
 EPSILON, GAMMA = sympy.symbols("epsilon gamma")
 TENTHS = st.integers(1, 9).map(lambda k: Fraction(k, 10))
@@ -137,6 +140,32 @@ def test_bad_arguments_are_refused():
         subdivide("recall", QLearning(), gamma=GAMMA)
     with pytest.raises(TooLarge, match=r"32,768 greedy policies \(8 actions in 5 rows\)"):
         subdivide(augment(recall4(), "OA1"), QLearning(), epsilon=EPSILON)
+
+
+@given(st.data())
+@settings(max_examples=10)
+def test_who_is_refuted_everywhere_is_a_fixed_point_nowhere(data):
+    P = data.draw(pomdps(most_observations=2, most_states=3)).with_gamma(GAMMA)
+    learner = data.draw(st.sampled_from([QLearning(), Sarsa(lam=0)]))
+    pi = Policy.from_actions(P, [data.draw(st.integers(0, len(P.A) - 1)) for _ in P.O])
+    better = refute_everywhere(P, learner, pi, EPSILON)
+    epsilon, gamma = data.draw(TENTHS), data.draw(TENTHS)
+    found = equilibria(P.with_gamma(gamma), learner, epsilon=epsilon, exact=True, symmetry=False)
+    rows = found.rows
+    fixed = tuple(pi.actions[rows]) in policies_of(P, found)
+    assert not (fixed and better is not None)
+    if better is not None:
+        o, a = better
+        own = pi.actions[P.O.index(o)]
+        exact = Learned(P.with_gamma(gamma), target_of(learner), epsilon, RATIONALS).q(pi)
+        assert exact[P.O.index(o), P.A.index(a)] > exact[P.O.index(o), own]
+
+
+def test_an_optimal_policy_of_recall_is_refuted_everywhere_by_a_shortcut():
+    E = augment(recall(gamma=GAMMA), "OA1")
+    blue = {((None,), "o"): (1, "push"), ((("o", 1),), "o"): (2, "push")}
+    pi = Policy.deterministic(E, {**blue, ((("o", 2),), "o"): (3, "push")}, otherwise=(1, "keep"))
+    assert refute_everywhere(E, QLearning(), pi, EPSILON) == (((None,), "o"), (2, "push"))
 
 
 @pytest.mark.slow

@@ -41,7 +41,7 @@ from workbench.learning.learners import Learner
 from workbench.model.numbers import Number, is_symbolic, number
 from workbench.model.policy import Policy
 from workbench.model.pomdp import POMDP
-from workbench.model.space import show
+from workbench.model.space import Label, show
 from workbench.progress import Waiting
 from workbench.text import counted
 
@@ -174,6 +174,36 @@ def subdivide(
             "for numbers"
         )
     return _Subdividing(P, learner, target, epsilon, RationalFunctions(found)).run()
+
+
+def refute_everywhere(
+    P: POMDP, learner: Learner, policy: Policy, epsilon: Number
+) -> tuple[Label, Label] | None:
+    """A pair (o, a) that shows that a greedy policy is no fixed point, whatever the symbols in (0,
+    1) are: q(o, a) > q(o, policy(o)) on the whole open square. None if no one pair does.
+
+    >>> from workbench.learning.learners import QLearning
+    >>> P = POMDP.from_functions(name="one step", A=[0, 1], p=lambda s, a: {("end", a): 1}, omega=lambda s: {"o": 1},
+    ...                          mu={"s": 1}, gamma=1, terminal={"end"})
+    >>> refute_everywhere(P, QLearning(), Policy.deterministic(P, {"o": 0}), sympy.Symbol("epsilon"))
+    ('o', 1)
+    """
+    epsilon = check_epsilon(epsilon)
+    symbols = P.symbols | (epsilon.free_symbols if is_symbolic(epsilon) else frozenset())
+    if not 1 <= len(symbols) <= 2:
+        raise WorkbenchError(f"the square is one of one or two symbols, not of {len(symbols)}")
+    policy.fits(P)
+    q = Learned(P, target_of(learner), epsilon, RationalFunctions(symbols)).q(policy)
+    for o in deciding_rows(P).tolist():
+        for a in range(len(P.A)):
+            lead = q[o, a] - q[o, int(policy.actions[o])]
+            if lead != 0:
+                over, under = (
+                    sign_inside(coefficients(x, len(symbols))) for x in (lead.num, lead.den)
+                )
+                if over is not None and under is not None and over * under > 0:
+                    return P.O[o], P.A[a]
+    return None
 
 
 class _Subdividing:
