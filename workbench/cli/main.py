@@ -32,6 +32,7 @@ COMMANDS = {
     "gallery": "gallery_command",
     "sweep": "sweep_command",
     "results": "results_command",
+    "site": "site_command",
 }
 """Each command, and the module and function that it is."""
 

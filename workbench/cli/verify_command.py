@@ -83,7 +83,7 @@ def verify_command(
     if paper is not None:
         chosen = _claims_of(paper, chosen)
     began = time.monotonic()
-    entries = _run(chosen, jobs, console)
+    entries = judge_claims(chosen, jobs, console)
     if verbose:
         for entry in entries:
             in_full(entry, console)
@@ -118,7 +118,7 @@ def _claims_of(paper: str, names: list[str]) -> list[str]:
     return [name for name in names if name.startswith(f"P.{paper}.")]
 
 
-def _run(ids: list[str], jobs: int, console: Any) -> list[Any]:
+def judge_claims(ids: list[str], jobs: int, console: Any) -> list[Any]:
     """Every claim in a process of a small pool, with progress; in the order of the ledger."""
     import multiprocessing
     from concurrent.futures import ProcessPoolExecutor, as_completed

@@ -174,7 +174,7 @@ def _section(section: Section, picture: bytes) -> str:
             f"<h2 id='{experiment.id}'>{experiment.place}. {escape_html(experiment.title)}</h2>",
             f"<img alt='{escape_html(alt)}' src='data:image/png;base64,{image}'>",
             f"<p class='small'>{escape_html(caption(experiment))}</p>",
-            *(_judged(judgement) for judgement in section.judgements),
+            *(judgement_html(judgement) for judgement in section.judgements),
         ]
     )
 
@@ -216,7 +216,8 @@ def _described(method: Method) -> str:
     return f"{name} with " + ", ".join(f"{key} {value}" for key, value in settings.items())
 
 
-def _judged(judgement: Judgement) -> str:
+def judgement_html(judgement: Judgement) -> str:
+    """A statement, the verdict on it, and every finding that leads to it."""
     rows = "\n".join(_row(f, judgement.verdict_on(f)) for f in judgement.findings)
     head = f"<h3 id='{judgement.id}'>{judgement.id}: {_coloured(judgement.verdict)}</h3>"
     place = f"<span class='small'>[{escape_html(judgement.place)}]</span>"

@@ -1,0 +1,327 @@
+"""The site's sources: formulas as TeX, docstrings as reStructuredText, pages of claims, notebooks
+and texts, with everything from a file escaped."""
+
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+import typer
+from hypothesis import given
+from hypothesis import strategies as st
+from typer.testing import CliRunner
+
+import workbench
+from workbench.cli.site_command import command_helps, find_root, read_claims, task_notes
+from workbench.errors import WorkbenchError
+from workbench.lab.exhibits import EXHIBITS, exhibit
+from workbench.lab.gallery import check_entry
+from workbench.site.build_site import MARK, check_target
+from workbench.site.claim_pages import paper_of, slug, write_certificates, write_claim_pages
+from workbench.site.docstrings import docstring_rst
+from workbench.site.formulas import block_tex, formula_tex, is_formula
+from workbench.site.gallery_pages import write_finds, write_gallery_pages
+from workbench.site.material import Material
+from workbench.site.mathml import BadFormula, Katex
+from workbench.site.notebook_pages import SETTINGS, notebook_source, write_notebook_pages
+from workbench.site.reference_pages import public_names
+from workbench.site.settings import terms_of
+from workbench.site.text_pages import front_scripts, resource, without_dead_links
+
+ROOT = Path(__file__).parents[2]
+
+HOSTILE = "<script>alert(1)</script> \"quoted\" & 'more' `code<b>`"
+
+
+def claim(**changes):
+    return {
+        "id": "S9.test*",
+        "place": "Sec. 9",
+        "section": "S4",
+        "statement": "It holds.",
+        "verdict": "proved",
+        "evidence": "seen",
+        "argument": "first line\n\nthird line",
+        "counterexample": None,
+        "corrected_by": None,
+        "certificates": [],
+        "steps": [{"number": 1, "key": "k", "text": "a step", "by": "machine", "needed": True}],
+        "twins": [["a false one", "refuted"]],
+        "module": "proofs.section4_writes",
+        **changes,
+    }
+
+
+def material(**changes):
+    return Material(
+        **{
+            "root": ROOT,
+            "claims": [claim()],
+            "sections": {"S4": "Section 4: memory", "P": "Other papers"},
+            "papers": {"littman1994": "Littman 1994"},
+            "verdicts": ("proved", "refuted"),
+            "gallery": [],
+            "figures": [],
+            "explorer": "<!doctype html>",
+            **changes,
+        }
+    )
+
+
+class Tags(HTMLParser):
+    """The tags of a text, and the words between them."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.tags, self.words = [], []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+
+    def handle_data(self, data):
+        self.words.append(data)
+
+
+# ---------------------------------------------------------------------- formulas
+
+
+def test_formulas_of_the_paper_are_set_as_the_paper_sets_them():
+    assert formula_tex("v_pi = r_pi + gamma P_pi v_pi") == (
+        r"v_{\pi } = r_{\pi } + \gamma  P_{\pi } v_{\pi }"
+    )
+    assert formula_tex("pi(a|o) >= 0") == r"\pi (a\mid o) \ge  0"
+    assert formula_tex("lambda^(n-1)") == r"\lambda ^{n-1}"
+    assert formula_tex("argmax_b q(o,b)") == r"\operatorname{arg\,max}_{b} q(o,b)"
+    assert formula_tex("a in A, 0 otherwise") == r"a\text{ in }A,\, 0\text{ otherwise}"
+
+
+def test_a_block_has_the_columns_that_it_shows_and_relations_make_none():
+    tex = block_tex(["v    = r", "q(o,a) = w    what is learned"])
+    assert tex.startswith(r"\begin{array}{ll}")
+    assert r"v = r" in re.sub(" +", " ", tex)
+    assert r"\text{what is learned}" in tex
+
+
+def test_every_formula_of_the_public_docstrings_is_taken_by_katex():
+    pytest.importorskip("sphinxcontrib.katex", reason="needs the extra `site`")
+    found = 0
+    with Katex() as katex:
+        for modules in public_names().values():
+            for home, names in modules.items():
+                module = __import__(home, fromlist=["_"])
+                for text in (module.__doc__, *(getattr(workbench, n).__doc__ for n in names)):
+                    for line in docstring_rst((text or "").splitlines()):
+                        if line.startswith(r"   \begin{array}"):
+                            assert "<math" in katex.mathml(line.strip(), display=True)
+                            found += 1
+        with pytest.raises(BadFormula, match="KaTeX"):
+            katex.mathml(r"\begin{array}")
+    assert found > 15
+
+
+@given(st.text(alphabet="abq_^(){}|=<> '\\$%&#~,.0123λ", max_size=30))
+def test_any_text_becomes_some_tex(text):
+    assert isinstance(formula_tex(text), str)
+    assert isinstance(is_formula(text), bool)
+
+
+# ---------------------------------------------------------------------- docstrings
+
+
+def test_sections_of_a_docstring_become_definitions_and_names_links():
+    lines = ["Evaluate |A| actions.", "", "Parameters", "----------", "P, Q : a task;", "    see `evaluate`."]
+    assert docstring_rst(lines, {"evaluate"}) == [
+        r"Evaluate \|A\| actions.",
+        "",
+        "",
+        "**Parameters**",
+        "",
+        "``P``, ``Q``",
+        "   a task; see :py:obj:`~workbench.evaluate`.",
+        "",
+    ]
+
+
+def test_formulas_doctests_and_tables_of_a_docstring_keep_their_kind():
+    lines = ["    v = r", "", ">>> 1 + 1", "2", "", "| a | b |", "", "    $ workbench list"]
+    text = "\n".join(docstring_rst(lines))
+    assert ".. math::" in text
+    assert ".. code-block:: pycon\n\n   >>> 1 + 1\n   2" in text
+    assert "::\n\n   | a | b |" in text
+    assert "::\n\n   $ workbench list" in text
+
+
+# ---------------------------------------------------------------------- the ledger
+
+
+def test_a_claims_page_shows_statement_steps_twins_and_how_to_check_it(tmp_path):
+    certificates = [{"kind": "identity", "left": "1", "right": "1"}]
+    write_claim_pages(material(claims=[claim(certificates=certificates)]), tmp_path)
+    text = (tmp_path / "ledger" / "S9-test-star.md").read_text()
+    for part in ("It holds.", "a step", "a false one", "third line", "Section 4: memory"):
+        assert part in text
+    assert "workbench verify &#x27;S9.test*&#x27; -v" in text
+    assert "python -m workbench.checker S9-test-star.json" in text
+    assert "\n\n" not in re.search(r"<pre>.*?</pre>", text, re.DOTALL)[0]
+    write_certificates(material(claims=[claim(certificates=certificates)]), tmp_path / "files")
+    assert json.loads((tmp_path / "files" / "S9-test-star.json").read_text()) == certificates
+
+
+def test_the_ledgers_table_can_be_filtered_by_what_its_rows_say(tmp_path):
+    other = claim(id="P.littman1994.grid", section="P", verdict="refuted")
+    write_claim_pages(material(claims=[claim(), other]), tmp_path)
+    text = (tmp_path / "ledger" / "index.md").read_text()
+    assert 'data-verdict="refuted" data-section="Other papers" data-paper="Littman 1994"' in text
+    assert text.count("<tr data-") == 2
+    assert '<option value="Littman 1994">' in text
+    assert paper_of(claim(section="T"), material()) == "Theorems of our own"
+
+
+def test_every_text_of_a_claim_is_escaped(tmp_path):
+    fields = ("place", "statement", "evidence", "argument", "counterexample", "module")
+    hostile = claim(
+        **dict.fromkeys(fields, HOSTILE),
+        steps=[{"number": 1, "key": "k", "text": HOSTILE, "by": HOSTILE, "needed": True}],
+        twins=[[HOSTILE, HOSTILE]],
+        certificates=[{"kind": HOSTILE}],
+    )
+    write_claim_pages(material(claims=[hostile]), tmp_path)
+    for path in (tmp_path / "ledger").glob("*.md"):
+        found = Tags(path.read_text())
+        assert found.tags.count("script") == (path.stem == "index")
+        assert "b" not in found.tags
+        assert any("<script>alert(1)" in words for words in found.words)
+
+
+def test_no_two_claims_share_a_page():
+    from proofs.ledger import load
+
+    names = [slug(id) for id in load()]
+    assert len(set(names)) == len(names)
+
+
+@pytest.mark.parametrize("text", ["{", "{}", '[{"id": 1}]', "[1]"])
+def test_what_is_no_ledger_is_refused_by_name(tmp_path, text):
+    path = tmp_path / "ledger.json"
+    path.write_text(text)
+    with pytest.raises(WorkbenchError, match=r"ledger\.json cannot be read"):
+        read_claims(path)
+    with pytest.raises(WorkbenchError, match=r"nothing\.json cannot be read"):
+        read_claims(tmp_path / "nothing.json")
+
+
+# ---------------------------------------------------------------------- the gallery
+
+
+@pytest.mark.parametrize("name", [name for name, *_ in EXHIBITS])
+def test_every_exhibit_holds_and_its_certificates_do(name):
+    entry = exhibit(name)
+    assert check_entry(entry)[-1] == "judged again in rationals: it holds, with the same numbers"
+
+
+def test_the_gallery_has_its_files_and_a_way_into_the_explorer(tmp_path):
+    shown = material(gallery=[exhibit("bits-stuck-pairs-not"), exhibit("pairs-stuck-bits-not")])
+    write_gallery_pages(shown, tmp_path)
+    text = (tmp_path / "gallery" / "index.md").read_text()
+    assert "explorer.html#task=recall4&amp;m=B1&amp;r=5,4;0,6" in text
+    assert text.count("Play with it") == 1  # the other one has three steps
+    write_finds(shown, tmp_path / "finds")
+    record = json.loads((tmp_path / "finds" / "bits-stuck-pairs-not.json").read_text())
+    assert record["verdict"]["facts"]["OA1 ends at"] == "6"
+
+
+def test_an_exhibit_that_is_not_there_is_refused():
+    with pytest.raises(WorkbenchError, match="no exhibit 'nothing'"):
+        exhibit("nothing")
+
+
+# ---------------------------------------------------------------------- notebooks and texts
+
+
+def test_notebooks_get_their_explorer_and_keep_every_output(tmp_path):
+    pages = write_notebook_pages(ROOT, tmp_path)
+    assert len(pages) == len(list((ROOT / "notebooks").glob("*.ipynb")))
+    assert {name[:2] for name in pages} >= set(SETTINGS)
+    for name in pages:
+        before = json.loads((ROOT / "notebooks" / f"{name}.ipynb").read_text())["cells"]
+        after = json.loads((tmp_path / "notebooks" / f"{name}.ipynb").read_text())["cells"]
+        assert after[:1] + after[2:] == before
+        assert (SETTINGS.get(name[:2], "none of it") in "".join(after[1]["source"])) == (
+            name[:2] in SETTINGS
+        )
+
+
+def test_the_explorer_knows_the_tasks_and_memories_of_the_notebooks():
+    from workbench.cli.explore_command import entries
+    from workbench.explorer.export import offered
+
+    tasks = {entry.id: entry for entry in entries()}
+    for setting in SETTINGS.values():
+        parts = dict(part.split("=") for part in setting.split("&"))
+        assert parts["m"] in offered(tasks[parts["task"]].P)
+
+
+def test_a_notebook_without_a_setting_only_gets_its_download():
+    text = json.dumps({"cells": [{"cell_type": "markdown", "source": ["# Ten"]}]})
+    assert "iframe" not in notebook_source(text, "10-ten.ipynb")
+    assert "iframe" in notebook_source(text, "04-four.ipynb")
+
+
+def test_links_to_what_the_site_has_not_become_words():
+    text = "[a](findings.md) [b](../proofs/README.md) [c](https://example.org) [d](#here) ![e](x.png)"
+    assert without_dead_links(text, ROOT / "docs") == (
+        "[a](findings.md) b [c](https://example.org) [d](#here) ![e](x.png)"
+    )
+
+
+def test_the_glossary_has_the_words_that_pages_link_to():
+    terms = terms_of((ROOT / "docs" / "glossary.md").read_text())
+    assert {"observation", "oracle loop", "binary memory"} <= set(terms)
+    assert "pomdp" in terms
+    assert terms["pomdp"] == "POMDP"
+
+
+def test_the_front_page_holds_the_scripts_that_its_trap_calls():
+    scripts = front_scripts()
+    for name in set(re.findall(r"\bW\.(\w+)", resource("trap.js"))):
+        assert re.search(rf"\b{name}\b", scripts.removesuffix(resource("trap.js"))), name
+    ids = re.findall(r'\$\("([\w-]+)"\)', resource("trap.js"))
+    assert set(ids) <= set(re.findall(r'id="([\w-]+)"', resource("front.html")))
+
+
+# ---------------------------------------------------------------------- the command
+
+
+def test_a_folder_that_holds_something_else_is_refused(tmp_path):
+    check_target(tmp_path / "new")
+    check_target(tmp_path)
+    (tmp_path / "thesis.tex").write_text("years of work")
+    with pytest.raises(WorkbenchError, match="something else than a site"):
+        check_target(tmp_path)
+    with pytest.raises(WorkbenchError, match="is a file"):
+        check_target(tmp_path / "thesis.tex")
+    (tmp_path / MARK).write_text("")
+    check_target(tmp_path)
+
+
+def test_tasks_and_commands_are_listed():
+    assert find_root() == ROOT
+    notes = {note.name: note for note in task_notes()}
+    assert notes["recall4"].size.startswith("6 states")
+    assert all(note.title and note.text and note.source for note in notes.values())
+    helps = command_helps()
+    assert helps["workbench site"].startswith("Usage: workbench site")
+    assert all("Example: workbench" in " ".join(text.split()) for text in helps.values())
+
+
+def test_the_command_says_which_extra_is_missing(monkeypatch, tmp_path):
+    from workbench.cli import site_command
+
+    monkeypatch.setattr(site_command, "gather_material", lambda *_: material())
+    monkeypatch.setitem(__import__("sys").modules, "sphinx", None)
+    app = typer.Typer()
+    app.command()(site_command.site_command)
+    answer = CliRunner().invoke(app, ["-o", str(tmp_path / "site")])
+    assert "pip install -e '.[site]'" in str(answer.exception)

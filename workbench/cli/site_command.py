@@ -1,0 +1,195 @@
+"""`workbench site`: everything as static pages."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from workbench.reproduction.report import Section
+    from workbench.site.material import TaskNote
+
+
+def site_command(
+    out: Annotated[
+        Path, typer.Option("-o", "--out", metavar="FOLDER", help="Where the site goes.")
+    ] = Path("site"),
+    ledger: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="The ledger as `workbench verify --json` wrote it; else claims are judged now.",
+        ),
+    ] = None,
+    jobs: Annotated[int, typer.Option("--jobs", "-j", min=1, help="Processes to judge with.")] = 2,
+    open_: Annotated[bool, typer.Option("--open", help="Open it in the browser.")] = False,
+) -> None:
+    """Write the site: lessons, explorer, ledger, counterexamples, figures, reference, as static
+    pages that need neither a server nor a network.
+
+    Needs the extra `site` and the folders `notebooks` and `docs` of the project. Notebooks are
+    shown with their stored outputs; nothing is executed.
+
+    Example: workbench site -o site --open
+    """
+    import time
+
+    from rich.console import Console
+
+    from workbench.site.build_site import build_site, check_target
+
+    began = time.monotonic()
+    console = Console()
+    check_target(out)
+    built = build_site(
+        gather_material(ledger, jobs, console),
+        out,
+        lambda text: console.print(text, highlight=False),
+    )
+    for line in built.warnings:
+        console.print(line, style="yellow", markup=False, highlight=False)
+    console.print(
+        f"{out / 'index.html'}: {built.pages} pages, {built.size / 1e6:.1f} MB, in "
+        f"{time.monotonic() - began:.0f} s.",
+        soft_wrap=True,
+        highlight=False,
+    )
+    if open_:
+        typer.launch(str((out / "index.html").resolve()))
+
+
+def gather_material(ledger: Path | None, jobs: int, console: Console) -> Any:
+    """Everything that the pages are made of."""
+    from pomdps.recalls import RECALL4_REWARDS
+    from proofs.ledger import SECTIONS, VERDICTS
+    from proofs.papers import PAPERS
+    from workbench.cli.explore_command import entries
+    from workbench.explorer.html_page import explorer_page
+    from workbench.lab.exhibits import EXHIBITS, exhibit
+    from workbench.site.material import Material
+
+    root = find_root()
+    claims = judged_claims(jobs, console) if ledger is None else read_claims(ledger)
+    console.print("judging the counterexamples, drawing the figures", highlight=False)
+    return Material(
+        root=root,
+        claims=claims,
+        sections=dict(SECTIONS),
+        papers={key: f"{p.authors} {p.year}" for key, p in PAPERS.items()},
+        verdicts=VERDICTS,
+        gallery=[exhibit(name) for name, *_ in EXHIBITS],
+        figures=figure_sections(),
+        explorer=explorer_page(entries(), RECALL4_REWARDS),
+        tasks=task_notes(),
+        commands=command_helps(),
+    )
+
+
+def find_root() -> Path:
+    """The folder of the project, which holds the notebooks."""
+    import proofs
+    from workbench.errors import WorkbenchError
+
+    root = Path(proofs.__path__[0]).parent
+    for name in ("notebooks", "docs"):
+        if not (root / name).is_dir():
+            raise WorkbenchError(
+                f"there is no folder {name} beside the package: the site is built from a checkout"
+            )
+    return root
+
+
+def read_claims(path: Path) -> list[dict[str, Any]]:
+    """The ledger from a file that `workbench verify --json` wrote."""
+    import json
+
+    from workbench.errors import WorkbenchError
+
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+        if not isinstance(found, list) or any(NEEDED - set(claim) for claim in found):
+            raise ValueError("it is no ledger")
+    except (OSError, ValueError, TypeError) as error:
+        raise WorkbenchError(
+            f"{path} cannot be read as `workbench verify --json` writes it: {error}"
+        ) from None
+    return found
+
+
+NEEDED = frozenset(
+    "id place section statement verdict evidence argument counterexample corrected_by "
+    "certificates steps twins module".split()
+)
+"""What the pages show of a claim."""
+
+
+def judged_claims(jobs: int, console: Console) -> list[dict[str, Any]]:
+    """Judge every claim, as `workbench verify` does."""
+    import json
+
+    from proofs.ledger import load
+    from workbench.cli.verify_command import judge_claims
+
+    console.print("judging every claim of the ledger (--ledger FILE reads it)", highlight=False)
+    names = [name for name, one in load().items() if not one.deep]
+    found = judge_claims(names, jobs, console)
+    read: list[dict[str, Any]] = json.loads(
+        json.dumps([entry.as_json() for entry in found], default=str)
+    )
+    return read
+
+
+def figure_sections() -> list[Section]:
+    """The paper's figures: learners' from the record, the oracle loop's computed, all judged."""
+    from workbench.cli.task_name import find_task
+    from workbench.reproduction.full_runs import recorded_results
+    from workbench.reproduction.paper_figures import FIGURES
+    from workbench.reproduction.report import Section
+    from workbench.sweeps.cell import cells_of
+    from workbench.sweeps.results import Results
+    from workbench.sweeps.run_cells import run_cells
+
+    sections = []
+    for id, experiment in FIGURES.items():
+        if experiment.length is not None:
+            sections.append(Section.of(recorded_results(id)))
+            continue
+        computed, _ = run_cells(dict.fromkeys(cells_of(experiment)), find_task)
+        sections.append(Section.of(Results.of(experiment, computed)))
+    return sections
+
+
+def task_notes() -> list[TaskNote]:
+    """What there is to know about the tasks of the collection."""
+    from pomdps import TASKS
+    from workbench.site.material import TaskNote
+
+    def size(known: Any) -> str:
+        named = ("states", "observations", "actions")
+        return ", ".join(
+            f"{known[key]} {key}" for key in named if isinstance(known.get(key), int)
+        )
+
+    return [
+        TaskNote(one.name, one.title, one.text, one.source, size(one.known) or "any size")
+        for one in TASKS.values()
+    ]
+
+
+def command_helps() -> dict[str, str]:
+    """The help of each command, 80 columns wide."""
+    from typer.testing import CliRunner
+
+    from workbench.cli.main import COMMANDS, app
+
+    runner = CliRunner(env={"COLUMNS": "80", "TERMINAL_WIDTH": "80"})
+    return {
+        f"workbench {name}": runner.invoke(app, [name, "--help"]).output.replace(
+            "Usage: root", "Usage: workbench"
+        )
+        for name in COMMANDS
+    }

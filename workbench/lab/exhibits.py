@@ -1,0 +1,76 @@
+"""Finds worth showing, as tables of rewards: each is judged anew, in rationals, when it is asked
+for.
+
+They are the named tasks of `docs/findings.md` and that of Appendix C; a gallery of one's own is a folder (`Gallery`).
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+from workbench.errors import WorkbenchError
+from workbench.lab.find import Find
+from workbench.lab.gallery import GalleryEntry, find_json
+from workbench.lab.sequences import discounted_sequence_task
+from workbench.lab.statements import as_statement
+
+EXHIBITS: tuple[tuple[str, str, dict[str, Any], Any], ...] = (
+    (
+        "bits-stuck-pairs-not",
+        "oracle-stuck",
+        {"memory": ("B1", "B2"), "but_not": ("OA1",)},
+        [[5, 4], [0, 6]],
+    ),
+    (
+        "appendix-c",
+        "oracle-stuck",
+        {"memory": ("B1", "B2"), "but_not": ("OA1",)},
+        [
+            [-5, Fraction(1, 2), 1, Fraction(1, 2)],
+            [0, Fraction(1, 2), Fraction(-1, 2), Fraction(3, 4)],
+            [0, Fraction(1, 2), -5, Fraction(1, 2)],
+            [0, Fraction(1, 2), -5, Fraction(1, 2)],
+        ],
+    ),
+    (
+        "pairs-stuck-bits-not",
+        "oracle-stuck",
+        {"memory": ("OA1",), "but_not": ("B1", "OA2")},
+        [[[0, 0], [2, 0]], [[0, 0], [0, 1]]],
+    ),
+    (
+        "all-stuck",
+        "oracle-stuck",
+        {"memory": ("K1", "B1", "O1", "OA1", "K2", "B2", "O2", "OA2")},
+        [[[15, 1], [13, 0]], [[11, 13], [14, 14]]],
+    ),
+    ("larger-does-worse", "larger-does-worse", {}, [[3, 2], [0, 4]]),
+    ("no-fixed-point", "no-fixed-point", {"memory": "none"}, [[0, 1], [1, 0]]),
+    ("no-fixed-point-bit", "no-fixed-point", {"memory": "B1"}, [[0, 0], [1, 0]]),
+    ("only-worst", "only-worst-fixed-point", {"memory": "none"}, [[0, 0], [2, 1]]),
+    ("several", "several-fixed-points", {"memory": "none"}, [[1, 0], [0, 2]]),
+)
+"""Each with a name, the statement, its parameters, and the rewards r[a_1]...[a_L]."""
+
+
+def exhibit(name: str) -> GalleryEntry:
+    """The find of that name, judged.
+
+    Raises
+    ------
+    WorkbenchError : if the statement does not hold for its task.
+
+    >>> exhibit("larger-does-worse").find.verdict.holds
+    True
+    """
+    for known, statement, parameters, rewards in EXHIBITS:
+        if known == name:
+            P = discounted_sequence_task(rewards, name=name)
+            asked = as_statement(statement, **parameters)
+            verdict = asked.exactly(P)
+            if not verdict.holds:
+                raise WorkbenchError(f"{name}: the statement does not hold for its task")
+            find = Find(P, asked, verdict, {"found": "docs/findings.md"})
+            return GalleryEntry(name, find, find_json(find))
+    raise WorkbenchError(f"there is no exhibit {name!r}: {', '.join(e[0] for e in EXHIBITS)}")

@@ -1,0 +1,17 @@
+"""The site: notebooks, ledger, gallery, figures, reference and explorer as static pages that need
+no network, by `workbench site`.
+
+| file | what it holds |
+|---|---|
+| `material` | what the pages are made of, handed over by the command |
+| `build_site` | the sources of all pages written, Sphinx called on them, what is left over |
+| `settings` | how Sphinx is set up, and what is done to its documents |
+| `formulas` | formulas as docstrings write them, as TeX |
+| `mathml` | TeX as MathML, by KaTeX from a package |
+| `docstrings` | docstrings as reStructuredText, formulas set |
+| `notebook_pages`, `claim_pages`, `figure_pages`, `gallery_pages`, `reference_pages`, `text_pages` | the pages |
+| `front.html`, `trap.js` | the two-step trap of the front page |
+| `claims.js`, `site.css` | filters of the ledger; looks |
+
+Sphinx, MyST-NB and Furo make the pages (extra `site`); nothing is executed while they do.
+"""

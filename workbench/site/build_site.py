@@ -1,0 +1,133 @@
+"""The site put together: the sources of all pages in a folder of their own, Sphinx on them, and the
+files to download beside them."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import shutil
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+
+import workbench
+from workbench.errors import WorkbenchError
+from workbench.extras import need
+from workbench.site.claim_pages import write_certificates, write_claim_pages
+from workbench.site.figure_pages import write_figure_pages
+from workbench.site.gallery_pages import write_finds, write_gallery_pages
+from workbench.site.material import Material
+from workbench.site.mathml import Katex
+from workbench.site.notebook_pages import write_notebook_pages
+from workbench.site.reference_pages import write_reference_pages
+from workbench.site.settings import configuration, prepare, terms_of
+from workbench.site.text_pages import front_scripts, resource, write_text_pages
+
+
+@dataclass(frozen=True)
+class Built:
+    """What a build left behind: pages, bytes, and what Sphinx complained about."""
+
+    pages: int
+    size: int
+    warnings: tuple[str, ...]
+
+
+def write_sources(material: Material, source: Path) -> None:
+    """Write everything that Sphinx reads."""
+    notebooks = write_notebook_pages(material.root, source)
+    write_text_pages(material, source, notebooks)
+    write_claim_pages(material, source)
+    write_gallery_pages(material, source)
+    write_figure_pages(material, source)
+    write_reference_pages(material, source)
+    static, extra = source / "_static", source / "_extra"
+    static.mkdir()
+    extra.mkdir()
+    for name in ("site.css", "claims.js"):
+        (static / name).write_text(resource(name), encoding="utf-8")
+    (static / "front.js").write_text(front_scripts(), encoding="utf-8")
+    (static / "ledger.json").write_text(
+        json.dumps(material.claims, ensure_ascii=False) + "\n", encoding="utf-8"
+    )
+    write_certificates(material, static / "certificates")
+    write_finds(material, static / "finds")
+    (extra / "explorer.html").write_text(material.explorer, encoding="utf-8")
+    (extra / ".nojekyll").write_text("")
+
+
+def build_site(
+    material: Material, out: Path, report: Callable[[str], None] = lambda text: None
+) -> Built:
+    """Write the site into a folder, which is made anew.
+
+    Parameters
+    ----------
+    out : the folder; one that holds something else than a site is refused.
+    report : told what is being done.
+    """
+    for package in ("sphinx", "myst_nb", "furo"):
+        need(package, "site")
+    check_target(out)
+    with tempfile.TemporaryDirectory(prefix="workbench-site-") as folder:
+        source, made, trees = (Path(folder, name) for name in ("source", "made", "trees"))
+        source.mkdir()
+        report("writing the sources of the pages")
+        write_sources(material, source)
+        report("making the pages")
+        warnings = _run_sphinx(source, made, trees)
+        for left in (".buildinfo", "objects.inv"):
+            (made / left).unlink(missing_ok=True)
+        (made / MARK).write_text(f"{version('memory-workbench')}\n", encoding="utf-8")
+        if out.exists():
+            shutil.rmtree(out)
+        shutil.copytree(made, out)
+    files = [path for path in out.rglob("*") if path.is_file()]
+    pages = sum(path.suffix == ".html" for path in files)
+    return Built(pages, sum(path.stat().st_size for path in files), warnings)
+
+
+MARK = ".workbench-site"
+"""The file by which a folder is known to hold a site."""
+
+
+def check_target(out: Path) -> None:
+    """Refuse a folder that holds something else than a site, and what is no folder."""
+    if out.exists() and not out.is_dir():
+        raise WorkbenchError(f"{out} is a file: name a folder")
+    if out.is_dir() and any(out.iterdir()) and not (out / MARK).exists():
+        raise WorkbenchError(f"{out} holds something else than a site: name another folder")
+
+
+def _run_sphinx(source: Path, made: Path, trees: Path) -> tuple[str, ...]:
+    from sphinx.application import Sphinx
+    from sphinx.util.docutils import docutils_namespace, patch_docutils
+
+    glossary = source / "docs" / "glossary.md"
+    terms = terms_of(glossary.read_text(encoding="utf-8")) if glossary.exists() else {}
+    settings = configuration(version("memory-workbench"))
+    complaints = io.StringIO()
+    with Katex() as katex, patch_docutils(str(source)), docutils_namespace():
+        (source / "conf.py").write_text("")
+        app = Sphinx(
+            str(source),
+            str(source),
+            str(made),
+            str(trees),
+            "html",
+            confoverrides={
+                key: value for key, value in settings.items() if key != "html_math_renderer"
+            },
+            status=None,
+            warning=complaints,
+            freshenv=True,
+        )
+        app.add_config_value("workbench_terms", terms, "env")
+        prepare(app, katex, frozenset(workbench.__all__))
+        app.config.html_math_renderer = settings["html_math_renderer"]
+        app.build(force_all=True)
+    lines = re.sub(r"\x1b\[[0-9;]*m", "", complaints.getvalue()).splitlines()
+    return tuple(line.replace(f"{source}/", "") for line in lines if line.strip())

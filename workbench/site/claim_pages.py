@@ -1,0 +1,165 @@
+"""The ledger as pages: a table to filter by verdict, paper and section, and a page for each claim
+with its steps, its certificates and the commands that check them again."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from workbench.site.material import Material
+from workbench.text import escape_html
+
+PAPER = "The act of remembering"
+
+OWN = "Theorems of our own"
+
+
+def slug(id: str) -> str:
+    """The name of a claim's page.
+
+    >>> slug("S51.variance*"), slug("P.littman1994.grid")
+    ('S51-variance-star', 'P-littman1994-grid')
+    """
+    return re.sub(r"[^A-Za-z0-9]+", "-", id.replace("*", " star")).strip("-")
+
+
+def paper_of(claim: dict[str, Any], material: Material) -> str:
+    """The paper that a claim is about."""
+    if claim["section"] == "P":
+        key = claim["id"].split(".")[1]
+        return material.papers.get(key, key)
+    return OWN if claim["section"] == "T" else PAPER
+
+
+def prose(text: Any) -> str:
+    """A text as HTML: escaped, with what stands in backticks as code."""
+    return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape_html(text))
+
+
+def write_claim_pages(material: Material, source: Path) -> None:
+    """Write the sources of the ledger: the table and a page for each claim."""
+    folder = source / "ledger"
+    folder.mkdir(parents=True)
+    (folder / "index.md").write_text(_index(material), encoding="utf-8")
+    for claim in material.claims:
+        (folder / f"{slug(claim['id'])}.md").write_text(_page(claim, material), encoding="utf-8")
+
+
+def write_certificates(material: Material, folder: Path) -> None:
+    """Write the files to download: the certificates of each claim that has some."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for claim in material.claims:
+        if claim["certificates"]:
+            text = json.dumps(claim["certificates"], indent=1, ensure_ascii=False)
+            (folder / f"{slug(claim['id'])}.json").write_text(text + "\n", encoding="utf-8")
+
+
+def _options(values: list[str], every: str) -> str:
+    inner = "".join(f'<option value="{escape_html(v)}">{escape_html(v)}</option>' for v in values)
+    return f'<option value="">{every}</option>{inner}'
+
+
+def _index(material: Material) -> str:
+    claims = material.claims
+    counts = Counter(claim["verdict"] for claim in claims)
+    told = ", ".join(f"{counts[v]} {v}" for v in material.verdicts if counts[v])
+    papers = list(dict.fromkeys(paper_of(claim, material) for claim in claims))
+    used = {claim["section"] for claim in claims}
+    sections = [title for key, title in material.sections.items() if key in used]
+    rows = "".join(_row(claim, material) for claim in claims)
+    controls = "".join(
+        f'<label>{name} <select id="by-{name}">{_options(values, "all")}</select></label>'
+        for name, values in (
+            ("verdict", [v for v in material.verdicts if counts[v]]),
+            ("paper", papers),
+            ("section", sections),
+        )
+    )
+    return f"""# The ledger
+
+Every statement, its verdict and the evidence: {len(claims)} claims, {told}. *proved* holds for all
+parameters, *argued* has written steps besides, *checked* holds on every case of a stated list,
+*supported* is statistics, *misprint* and *refuted* come with what holds instead.
+
+<div class="filters" role="search">{controls}<label>words <input id="by-words" type="search" size="14"></label>
+<output id="claims-shown" aria-live="polite"></output></div>
+<div class="scroll" tabindex="0"><table id="claims"><thead><tr><th scope="col">id</th><th scope="col">verdict</th><th scope="col">statement</th><th scope="col">evidence</th></tr></thead><tbody>{rows}</tbody></table></div>
+<script src="../_static/claims.js"></script>
+
+All of it as data: [ledger.json](../_static/ledger.json). `workbench verify` judges every claim again, and
+`workbench verify --recheck ledger.json` the certificates alone, with a program that shares nothing with the one that found them.
+""".replace("[ledger.json](../_static/ledger.json)", '<a href="../_static/ledger.json" download>ledger.json</a>')
+
+
+def _row(claim: dict[str, Any], material: Material) -> str:
+    section = material.sections.get(claim["section"], claim["section"])
+    return (
+        f'<tr data-verdict="{escape_html(claim["verdict"])}" data-section="{escape_html(section)}" '
+        f'data-paper="{escape_html(paper_of(claim, material))}">'
+        f'<th scope="row"><a href="{slug(claim["id"])}.html">{escape_html(claim["id"])}</a></th>'
+        f'<td><span class="verdict {claim["verdict"]}">{claim["verdict"]}</span></td>'
+        f"<td>{prose(claim['statement'])}</td><td>{prose(claim['evidence'])}</td></tr>"
+    )
+
+
+def _page(claim: dict[str, Any], material: Material) -> str:
+    title = claim["id"].replace("*", "\\*").replace("_", "\\_")
+    section = material.sections.get(claim["section"], claim["section"])
+    parts = [
+        f'<p class="place">{escape_html(section)} · {escape_html(claim["place"])} · '
+        f"{escape_html(paper_of(claim, material))}</p>",
+        f'<p class="statement">{prose(claim["statement"])}</p>',
+        f'<p><span class="verdict {claim["verdict"]}">{claim["verdict"]}</span> '
+        f"{prose(claim['evidence'])}</p>",
+    ]
+    if claim["corrected_by"]:
+        other = claim["corrected_by"]
+        parts.append(
+            f'<p>What holds instead: <a href="{slug(other)}.html">{escape_html(other)}</a></p>'
+        )
+    blocks = ["\n".join(parts)]
+    if claim["steps"]:
+        steps = "".join(
+            f'<li value="{step["number"]}"><span class="by">{escape_html(step["by"])}</span> '
+            f"{prose(step['text'])}</li>"
+            for step in claim["steps"]
+        )
+        blocks.append(f"## Steps\n\n<ol>{steps}</ol>")
+    if claim["argument"]:
+        blocks.append(f"## Argument\n\n<pre>{_kept(claim['argument'])}</pre>")
+    if claim["counterexample"] is not None:
+        found = claim["counterexample"]
+        text = found if isinstance(found, str) else json.dumps(found, indent=1, ensure_ascii=False)
+        blocks.append(f"## Counterexample\n\n<pre>{_kept(text)}</pre>")
+    if claim["twins"]:
+        twins = "".join(
+            f"<li>{prose(what)}: {escape_html(verdict)}</li>" for what, verdict in claim["twins"]
+        )
+        blocks.append(f"## What the same code refuses\n\n<ul>{twins}</ul>")
+    blocks.append(f"## Check it\n\n{_commands(claim)}")
+    return f"---\norphan: true\n---\n\n# {title}\n\n" + "\n\n".join(blocks) + "\n"
+
+
+def _kept(text: str) -> str:
+    """A text inside <pre>; an empty line would end the HTML block in Markdown."""
+    return "\n".join(line or "&#32;" for line in escape_html(text).splitlines())
+
+
+def _commands(claim: dict[str, Any]) -> str:
+    commands = [f"workbench verify '{claim['id']}' -v"]
+    files = ""
+    if claim["certificates"]:
+        name = f"{slug(claim['id'])}.json"
+        kinds = Counter(str(one["kind"]) for one in claim["certificates"])
+        told = ", ".join(f"{n} {escape_html(kind)}" for kind, n in kinds.items())
+        commands.append(f"python -m workbench.checker {name}")
+        files = (
+            f'<p>Certificates ({told}): <a href="../_static/certificates/{name}" '
+            f"download>{name}</a></p>"
+        )
+    module = claim["module"].replace(".", "/")
+    code = escape_html("\n".join(commands))
+    return f"{files}\n<pre>{code}</pre>\n<p>The code: <code>{escape_html(module)}.py</code></p>"

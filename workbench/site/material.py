@@ -1,0 +1,53 @@
+"""What the site is made of. The command gathers it, because the ledger and the tasks are not part
+of this package."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from workbench.lab.gallery import GalleryEntry
+from workbench.reproduction.report import Section
+
+
+@dataclass(frozen=True)
+class TaskNote:
+    """What a reader wants to know about a task of the collection."""
+
+    name: str
+    title: str
+    text: str
+    source: str
+    size: str
+
+
+@dataclass(frozen=True)
+class Material:
+    """Everything that pages are made of.
+
+    Attributes
+    ----------
+    root : the folder that holds `notebooks` and `docs`.
+    claims : the ledger, as `workbench verify --json` writes it.
+    sections : titles of the ledger's sections by key, in order.
+    papers : how each paper other than the first is called, by the key in the ids of its claims.
+    verdicts : all verdicts, in order.
+    gallery : finds of the counterexample lab.
+    figures : the paper's figures with the judgements on them.
+    explorer : the explorer's page.
+    tasks : the tasks of the collection.
+    commands : the help of each command.
+    """
+
+    root: Path
+    claims: list[dict[str, Any]]
+    sections: Mapping[str, str]
+    papers: Mapping[str, str]
+    verdicts: tuple[str, ...]
+    gallery: list[GalleryEntry]
+    figures: list[Section]
+    explorer: str
+    tasks: list[TaskNote] = field(default_factory=list)
+    commands: Mapping[str, str] = field(default_factory=dict)

@@ -1,0 +1,66 @@
+"""TeX as MathML, which browsers set without scripts, fonts or a network.
+
+KaTeX comes with the package sphinxcontrib-katex and runs here in the JavaScript engine of
+mini-racer, while pages are built.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+from pathlib import Path
+from typing import Any, Self
+
+from workbench.errors import WorkbenchError
+from workbench.extras import need
+
+
+class BadFormula(WorkbenchError):
+    """TeX that KaTeX does not take."""
+
+
+class Katex:
+    """KaTeX in an engine of its own, to be closed after use.
+
+"""
+
+    def __init__(self) -> None:
+        need("sphinxcontrib.katex", "site")
+        spec = importlib.util.find_spec("sphinxcontrib.katex")
+        assert spec is not None
+        assert spec.origin is not None
+        self._known: dict[tuple[str, bool], str] = {}
+        self._engine: Any = need("py_mini_racer", "site").MiniRacer()
+        self._engine.eval(Path(spec.origin).with_name("katex.min.js").read_text(encoding="utf-8"))
+        self._engine.eval(_SET)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the engine: its thread would keep the interpreter from ending."""
+        self._engine.close()
+
+    def mathml(self, tex: str, display: bool = False) -> str:
+        """The MathML element of a formula.
+
+        Raises
+        ------
+        BadFormula : with what KaTeX says, if the TeX is wrong.
+        """
+        if (tex, display) not in self._known:
+            found = str(self._engine.eval(f"set({json.dumps(tex)}, {json.dumps(display)})"))
+            if found.startswith("BAD "):
+                raise BadFormula(f"{tex!r}: {found[4:]}")
+            self._known[tex, display] = found
+        return self._known[tex, display]
+
+
+_SET = (
+    "const set = (tex, display) => { try { return katex.renderToString(tex, {output: 'mathml', "
+    "displayMode: display, throwOnError: true, strict: 'ignore'}); } "
+    "catch (error) { return 'BAD ' + error.message; } }; 0"
+)

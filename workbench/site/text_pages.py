@@ -1,0 +1,107 @@
+"""Pages that people wrote: the front page, how-tos, the glossary."""
+
+from __future__ import annotations
+
+import re
+from importlib.resources import files
+from pathlib import Path
+
+from workbench.explorer.html_page import SCRIPTS, part
+from workbench.site.material import Material
+
+LESSONS = ("00", "01", "02", "03", "04", "05", "06", "07", "08", "09", "11", "12", "13")
+
+_NO_PAGES = ("README.md", "idea.md")
+
+
+def resource(name: str) -> str:
+    """The text of a file of this package."""
+    return files("workbench.site").joinpath(name).read_text(encoding="utf-8")
+
+
+def write_text_pages(material: Material, source: Path, notebooks: list[str]) -> None:
+    """Write the front page and copy the pages of `docs`."""
+    docs = source / "docs"
+    docs.mkdir(parents=True)
+    for path in sorted((material.root / "docs").glob("*.md")):
+        text = without_dead_links(path.read_text(encoding="utf-8"), material.root / "docs")
+        (docs / path.name).write_text(text, encoding="utf-8")
+    pages = [path.stem for path in sorted((material.root / "docs").glob("*.md"))]
+    lessons = [name for name in notebooks if name[:2] in LESSONS]
+    others = [name for name in notebooks if name[:2] not in LESSONS]
+    picture = material.root / "docs" / "idea.svg"
+    if picture.exists():
+        (docs / "idea.svg").write_bytes(picture.read_bytes())
+    (source / "lessons.md").write_text(_LESSONS + _toctree(notebooks, "notebooks/", lessons))
+    known = [page for page in pages if page != "glossary"]
+    howtos = [*(f"notebooks/{name}" for name in others), *(f"docs/{page}" for page in known)]
+    (source / "howto.md").write_text(_HOWTO + _list(howtos))
+    front = resource("front.html").replace("\n\n", "\n")
+    glossary = ["docs/glossary"] if "glossary" in pages else []
+    listed = ["lessons", "ledger/index", "gallery/index", "figures/index", "howto"]
+    (source / "index.md").write_text(
+        _FRONT.replace("TRAP", front) + _list([*listed, "reference/index", *glossary], hidden=True)
+    )
+
+
+def front_scripts() -> str:
+    """The scripts of the front page: the explorer's, as far as they need no controls, and the
+    trap's."""
+    return "\n".join([*(part(name) for name in SCRIPTS[:-1]), resource("trap.js")])
+
+
+def without_dead_links(text: str, folder: Path) -> str:
+    """A page with links to what the site has not (folders, programs) turned into plain words."""
+
+    def checked(match: re.Match[str]) -> str:
+        words, target = match[1], match[2].split("#")[0]
+        alive = target.startswith(("http:", "https:")) or (
+            target.endswith((".md", ".ipynb", ".svg"))
+            and (folder / target).is_file()
+            and (folder / target).resolve().parent.name in ("docs", "notebooks")
+        )
+        return match[0] if alive or not target else words
+
+    return re.sub(r"(?<!!)\[([^\]]+)\]\(([^)]+)\)", checked, text)
+
+
+def _list(names: list[str], hidden: bool = False) -> str:
+    option = ":hidden:\n" if hidden else ":maxdepth: 1\n"
+    return "\n```{toctree}\n" + option + "\n" + "\n".join(names) + "\n```\n"
+
+
+def _toctree(notebooks: list[str], folder: str, chosen: list[str]) -> str:
+    return _list([f"{folder}{name}" for name in notebooks if name in chosen])
+
+
+_FRONT = """# The memory workbench
+
+An agent that cannot see where it is needs a memory. It is given one, and has to *learn what to write into it*.
+When does that work, and when does learning get stuck although the memory is large enough?
+
+TRAP
+
+## Go on
+
+::::{container} doors
+- [**Lessons**](lessons.md): one question each, with exercises that say right or wrong.
+- <a href="explorer.html"><b>Explorer</b></a>: the lab in the browser. Any task, any memory, your own rewards.
+- [**Ledger**](ledger/index.md): every statement of the paper and of others, its verdict, steps and certificates.
+- [**Counterexamples**](gallery/index.md): small tasks on which something goes wrong that need not.
+- [**Figures**](figures/index.md): the paper's figures made again, and what they support.
+- [**How-tos**](howto.md), [**Reference**](reference/index.md), [**Glossary**](docs/glossary.md).
+::::
+
+![An agent sees (m, o) and does (a, w); on 4-action recall small steps towards greedy end at 9/16 without memory, at 3/4 with one bit and at 1 with OA1](docs/idea.svg)
+"""
+
+_LESSONS = """# Lessons
+
+Each asks one question, answers it on the smallest case, asserts the answer, and finds it a second way. Exercises unfold at the
+end of a page; in the notebook they say right or wrong.
+"""
+
+_HOWTO = """# How-tos
+
+Recipes, and pages on models, sweeps and what is fast.
+"""
