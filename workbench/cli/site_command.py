@@ -121,8 +121,21 @@ def read_claims(path: Path) -> list[dict[str, Any]]:
 
 
 NEEDED = frozenset(
-    "id place section statement verdict evidence argument counterexample corrected_by "
-    "certificates steps twins module".split()
+    (
+        "id",
+        "place",
+        "section",
+        "statement",
+        "verdict",
+        "evidence",
+        "argument",
+        "counterexample",
+        "corrected_by",
+        "certificates",
+        "steps",
+        "twins",
+        "module",
+    )
 )
 """What the pages show of a claim."""
 
@@ -170,9 +183,7 @@ def task_notes() -> list[TaskNote]:
 
     def size(known: Any) -> str:
         named = ("states", "observations", "actions")
-        return ", ".join(
-            f"{known[key]} {key}" for key in named if isinstance(known.get(key), int)
-        )
+        return ", ".join(f"{known[key]} {key}" for key in named if isinstance(known.get(key), int))
 
     return [
         TaskNote(one.name, one.title, one.text, one.source, size(one.known) or "any size")

@@ -212,7 +212,7 @@ var Workbench = Workbench || {};
     const qState = actionValues(P, chain.R, x.subarray(0, P.nS), lacks.subarray(0, P.nS));
     return {
       q: observationValues(P, seen.used, seen.lacks, qState),
-      v: x.slice(P.nS).map((y, o) => (lacks[P.nS + o] ? NaN : y)),
+      v: x.slice(P.nS).map((y, o) => (lacks[P.nS + o] ? NaN : y)), lacks,
     };
   }
 

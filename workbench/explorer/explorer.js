@@ -53,7 +53,7 @@
 
   function baseModel() {
     if (!state.rewards) return W.decode(task().model);
-    return W.twoStep(state.rewards.map((row) => row.map(W.parseNumber)), "two steps");
+    return W.twoStep(state.rewards, "two steps");
   }
 
   /** A new setting: model, loop from uniform, the best deterministic policy, an episode. A link may ask for the loop at its

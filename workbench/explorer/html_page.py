@@ -14,11 +14,14 @@ from workbench.explorer.export import MEMORIES, ExplorerEntry, export_entry
 from workbench.figures import memory_style
 
 SCRIPTS = (
+    "fractions.js",
     "solver.js",
     "model.js",
     "evaluator.js",
+    "exact.js",
     "policies.js",
     "loop.js",
+    "learners.js",
     "views.js",
     "explorer.js",
 )

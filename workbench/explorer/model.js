@@ -16,14 +16,21 @@ var Workbench = Workbench || {};
 
   /** A model from what the package exports; see explorer/export.py. */
   function decode(exported) {
-    const numbers = exported.numbers.map(parseNumber);
+    const isExact = [...exported.numbers, exported.gamma].every((text) => /^-?\d+(\/\d+)?$/.test(text));
+    const fractions = isExact ? exported.numbers.map(W.parseFraction) : [];
+    const numbers = isExact ? fractions.map(W.fractionNumber) : exported.numbers.map(parseNumber);
     const take = (places) => Float64Array.from(places, (i) => numbers[i]);
     const nS = exported.S.length;
+    const exact = isExact ? {
+      gamma: W.parseFraction(exported.gamma), pR: exported.p.r.map((i) => fractions[i]), pProb: exported.p.prob.map((i) => fractions[i]),
+      oProb: exported.omega.prob.map((i) => fractions[i]), mu: new Array(nS).fill(W.Fraction.ZERO),
+    } : null;
+    if (exact) exported.mu.forEach(([s, i]) => { exact.mu[s] = fractions[i]; });
     const mu = new Float64Array(nS), terminal = new Uint8Array(nS);
     exported.mu.forEach(([s, i]) => { mu[s] = numbers[i]; });
     exported.terminal.forEach((s) => { terminal[s] = 1; });
     return {
-      name: exported.name, S: exported.S, O: exported.O, A: exported.A,
+      name: exported.name, S: exported.S, O: exported.O, A: exported.A, exact,
       nS, nO: exported.O.length, nA: exported.A.length, gamma: parseNumber(exported.gamma), mu, terminal,
       pPtr: Int32Array.from(exported.p.ptr), pNext: Int32Array.from(exported.p.next),
       pR: take(exported.p.r), pProb: take(exported.p.prob),
@@ -32,8 +39,9 @@ var Workbench = Workbench || {};
   }
 
   /** Two steps of k actions, the reward r[a1][a2] paid at the end: the 4-action recall task with a table of one's own. */
-  function twoStep(rewards, name) {
-    const k = rewards.length, end = k + 1;
+  function twoStep(table, name) {
+    const k = table.length, end = k + 1, { ZERO, ONE } = W.Fraction;
+    const rewards = table.map((row) => row.map(parseNumber)), fractions = table.map((row) => row.map(W.parseFraction));
     const pPtr = [0], pNext = [], pR = [];
     for (let s = 0; s <= end; s++) {
       for (let a = 0; a < k; a++) {
@@ -44,8 +52,12 @@ var Workbench = Workbench || {};
     const nS = k + 2, mu = new Float64Array(nS), terminal = new Uint8Array(nS);
     mu[0] = 1;
     terminal[end] = 1;
+    const exact = fractions.flat().includes(null) ? null : {
+      gamma: ONE, pR: [...table.map(() => ZERO), ...fractions.flat()], pProb: pNext.map(() => ONE),
+      oProb: new Array(nS).fill(ONE), mu: [ONE, ...new Array(nS - 1).fill(ZERO)],
+    };
     return {
-      name, S: ["s*", ...rewards.map((_, a) => `s${a}`), "end"], O: ["o"], A: rewards.map((_, a) => String(a)),
+      name, exact, S: ["s*", ...rewards.map((_, a) => `s${a}`), "end"], O: ["o"], A: rewards.map((_, a) => String(a)),
       nS, nO: 1, nA: k, gamma: 1, mu, terminal,
       pPtr: Int32Array.from(pPtr), pNext: Int32Array.from(pNext), pR: Float64Array.from(pR),
       pProb: new Float64Array(pNext.length).fill(1),
@@ -76,9 +88,28 @@ var Workbench = Workbench || {};
     };
   }
 
+  /** Products of probabilities: of the nearest float where the model is exact, as the package has them; each pair once. */
+  function products(P) {
+    const known = new Map();
+    const once = (x, y, xExact, yExact) => {
+      if (!P.exact) return { number: x * y, exact: null };
+      const own = `${xExact.n}/${xExact.d} ${yExact.n}/${yExact.d}`;
+      if (!known.has(own)) {
+        const exact = W.Fraction.times(xExact, yExact);
+        known.set(own, { number: W.fractionNumber(exact), exact });
+      }
+      return known.get(own);
+    };
+    const X = P.exact || { pProb: [], oProb: [], mu: [] };
+    return {
+      step: (k, f) => once(P.pProb[k], P.oProb[f], X.pProb[k], X.oProb[f]),
+      start: (s, e) => once(P.mu[s], P.oProb[e], X.mu[s], X.oProb[e]),
+    };
+  }
+
   /** The memory-augmented environment as a model: its reachable part, in the order in which a walk from mu meets it. */
   function augment(P, name) {
-    const memory = memoryOn(P, name), { nM, nW } = memory;
+    const memory = memoryOn(P, name), { nM, nW } = memory, joint = products(P);
     const owner = new Int32Array(P.oCol.length);
     for (let s = 0; s < P.nS; s++) owner.fill(s, P.oPtr[s], P.oPtr[s + 1]);
     const codes = [], places = new Map(), mu = [];
@@ -87,9 +118,9 @@ var Workbench = Workbench || {};
       return places.get(code);
     };
     for (let s = 0; s < P.nS; s++) {
-      for (let e = P.oPtr[s]; e < P.oPtr[s + 1]; e++) if (P.mu[s] * P.oProb[e] !== 0) mu[find(e * nM)] = P.mu[s] * P.oProb[e];
+      for (let e = P.oPtr[s]; e < P.oPtr[s + 1]; e++) if (P.mu[s] * P.oProb[e] !== 0) mu[find(e * nM)] = joint.start(s, e);
     }
-    const pPtr = [0], pNext = [], pR = [], pProb = [];
+    const pPtr = [0], pNext = [], pR = [], pProb = [], xR = [], xProb = [];
     for (let i = 0; i < codes.length; i++) {
       const e = Math.floor(codes[i] / nM), m = codes[i] % nM, s = owner[e], o = P.oCol[e];
       for (let a = 0; a < P.nA; a++) {
@@ -99,7 +130,9 @@ var Workbench = Workbench || {};
             for (let f = P.oPtr[P.pNext[k]]; f < P.oPtr[P.pNext[k] + 1]; f++) {
               pNext.push(find(f * nM + mNext));
               pR.push(P.pR[k]);
-              pProb.push(P.pProb[k] * P.oProb[f]);
+              const { number, exact } = joint.step(k, f);
+              pProb.push(number);
+              if (P.exact) { xR.push(P.exact.pR[k]); xProb.push(exact); }
             }
           }
           pPtr.push(pNext.length);
@@ -117,9 +150,13 @@ var Workbench = Workbench || {};
       oCol[i] = seen.get(key);
     }
     const start = new Float64Array(nS);
-    mu.forEach((x, i) => { start[i] = x; });
+    mu.forEach((x, i) => { start[i] = x.number; });
+    const exact = P.exact ? {
+      gamma: P.exact.gamma, pR: xR, pProb: xProb, oProb: new Array(nS).fill(W.Fraction.ONE),
+      mu: Array.from({ length: nS }, (_, i) => (mu[i] ? mu[i].exact : W.Fraction.ZERO)),
+    } : null;
     return {
-      name: `${P.name}\u00d7${name}`, base: P, memory, s, m, o, rowM, rowO,
+      exact, name: `${P.name}\u00d7${name}`, base: P, memory, s, m, o, rowM, rowO,
       nS, nO: rowM.length, nA: P.nA * nW, gamma: P.gamma, mu: start, terminal: Uint8Array.from(s, (x) => P.terminal[x]),
       pPtr: Int32Array.from(pPtr), pNext: Int32Array.from(pNext), pR: Float64Array.from(pR), pProb: Float64Array.from(pProb),
       oPtr: Int32Array.from({ length: nS + 1 }, (_, i) => i), oCol, oProb: new Float64Array(nS).fill(1),

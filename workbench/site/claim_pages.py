@@ -62,6 +62,9 @@ def _options(values: list[str], every: str) -> str:
     return f'<option value="">{every}</option>{inner}'
 
 
+_LEDGER_FILE = '<a href="../_static/ledger.json" download>ledger.json</a>'
+
+
 def _index(material: Material) -> str:
     claims = material.claims
     counts = Counter(claim["verdict"] for claim in claims)
@@ -70,6 +73,9 @@ def _index(material: Material) -> str:
     used = {claim["section"] for claim in claims}
     sections = [title for key, title in material.sections.items() if key in used]
     rows = "".join(_row(claim, material) for claim in claims)
+    heads = "".join(
+        f'<th scope="col">{head}</th>' for head in ("id", "verdict", "statement", "evidence")
+    )
     controls = "".join(
         f'<label>{name} <select id="by-{name}">{_options(values, "all")}</select></label>'
         for name, values in (
@@ -86,12 +92,12 @@ parameters, *argued* has written steps besides, *checked* holds on every case of
 
 <div class="filters" role="search">{controls}<label>words <input id="by-words" type="search" size="14"></label>
 <output id="claims-shown" aria-live="polite"></output></div>
-<div class="scroll" tabindex="0"><table id="claims"><thead><tr><th scope="col">id</th><th scope="col">verdict</th><th scope="col">statement</th><th scope="col">evidence</th></tr></thead><tbody>{rows}</tbody></table></div>
+<div class="scroll" tabindex="0"><table id="claims"><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table></div>
 <script src="../_static/claims.js"></script>
 
-All of it as data: [ledger.json](../_static/ledger.json). `workbench verify` judges every claim again, and
+All of it as data: {_LEDGER_FILE}. `workbench verify` judges every claim again, and
 `workbench verify --recheck ledger.json` the certificates alone, with a program that shares nothing with the one that found them.
-""".replace("[ledger.json](../_static/ledger.json)", '<a href="../_static/ledger.json" download>ledger.json</a>')
+"""
 
 
 def _row(claim: dict[str, Any], material: Material) -> str:

@@ -26,8 +26,8 @@ def docstring_rst(lines: list[str], known: Collection[str] = ()) -> list[str]:
     ----------
     known : names that the site has an entry for.
 
-    >>> docstring_rst(["The value of |A| actions.", "", "    v = r + gamma v"])
-    ['The value of \\\\|A\\\\| actions.', '', '.. math::', '', '   \\\\begin{array}{l} \\\\displaystyle v = r + \\\\gamma  v \\\\end{array}', '']
+    >>> docstring_rst(["The value of |A| actions, by `evaluate`."], {"evaluate"})
+    ['The value of \\\\|A\\\\| actions, by :py:obj:`~workbench.evaluate`.']
     """
     return _Docstring(lines, known).converted()
 

@@ -12,8 +12,35 @@ from __future__ import annotations
 import re
 
 GREEK = frozenset(
-    "alpha beta gamma delta epsilon eta theta lambda mu nu pi rho sigma tau phi chi psi omega "
-    "Gamma Delta Theta Lambda Pi Sigma Phi Psi Omega".split()
+    (
+        "alpha",
+        "beta",
+        "gamma",
+        "delta",
+        "epsilon",
+        "eta",
+        "theta",
+        "lambda",
+        "mu",
+        "nu",
+        "pi",
+        "rho",
+        "sigma",
+        "tau",
+        "phi",
+        "chi",
+        "psi",
+        "omega",
+        "Gamma",
+        "Delta",
+        "Theta",
+        "Lambda",
+        "Pi",
+        "Sigma",
+        "Phi",
+        "Psi",
+        "Omega",
+    )
 )
 
 _OPERATORS = {"sum": r"\sum", "max": r"\max", "min": r"\min", "log": r"\log", "exp": r"\exp"}
@@ -73,7 +100,7 @@ def formula_tex(text: str) -> str:
     >>> formula_tex("q(o,a) = sum_{s'} P_pi(s'|o) gamma^(n-1)")
     "q(o,a) = \\sum_{s'} P_{\\pi }(s'\\mid o) \\gamma ^{n-1}"
     >>> formula_tex("w = 0 in terminal states, |A| many")
-    'w = 0\\text{ in terminal states},\\, \\lvert A\\rvert \\text{ many}'
+    'w = 0\\text{ in terminal states},\\, \\lvert A\\rvert\\text{ many}'
     """
     return _Reader(text).everything()
 
@@ -158,7 +185,7 @@ def _tidied(tex: str) -> str:
     return re.sub(r"(\\text\{[^{}]*)\} +(?=[^ ,.:;)])", r"\1 }", tex)
 
 
-_COLUMNS = re.compile(r" {2,}(?![=:+]|- )")
+_COLUMNS = re.compile(r" {2,}(?! *(?:[=:+]|- ))")
 """Spaces that line relations up make no column."""
 
 

@@ -20,9 +20,7 @@ class BadFormula(WorkbenchError):
 
 
 class Katex:
-    """KaTeX in an engine of its own, to be closed after use.
-
-"""
+    """KaTeX in an engine of its own, to be closed after use."""
 
     def __init__(self) -> None:
         need("sphinxcontrib.katex", "site")

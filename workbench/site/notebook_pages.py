@@ -61,4 +61,3 @@ def write_notebook_pages(root: Path, source: Path) -> list[str]:
         (source / "notebooks" / path.name).write_text(page, encoding="utf-8")
         pages.append(path.stem)
     return pages
-

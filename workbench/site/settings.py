@@ -32,7 +32,9 @@ def configuration(version: str) -> dict[str, Any]:
         "html_theme_options": {"top_of_page_buttons": []},
         "nb_execution_mode": "off",
         "nb_merge_streams": True,
-        "nb_render_image_options": {"alt": "figure; its numbers are in the text and the code above"},
+        "nb_render_image_options": {
+            "alt": "figure; its numbers are in the text and the code above"
+        },
         "myst_enable_extensions": ["colon_fence", "deflist", "attrs_inline"],
         "myst_heading_anchors": 3,
         "autodoc_typehints": "signature",

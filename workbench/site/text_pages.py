@@ -11,8 +11,6 @@ from workbench.site.material import Material
 
 LESSONS = ("00", "01", "02", "03", "04", "05", "06", "07", "08", "09", "11", "12", "13")
 
-_NO_PAGES = ("README.md", "idea.md")
-
 
 def resource(name: str) -> str:
     """The text of a file of this package."""
@@ -40,7 +38,8 @@ def write_text_pages(material: Material, source: Path, notebooks: list[str]) -> 
     glossary = ["docs/glossary"] if "glossary" in pages else []
     listed = ["lessons", "ledger/index", "gallery/index", "figures/index", "howto"]
     (source / "index.md").write_text(
-        _FRONT.replace("TRAP", front) + _list([*listed, "reference/index", *glossary], hidden=True)
+        resource("front.md").replace("TRAP", front)
+        + _list([*listed, "reference/index", *glossary], hidden=True)
     )
 
 
@@ -73,27 +72,6 @@ def _list(names: list[str], hidden: bool = False) -> str:
 def _toctree(notebooks: list[str], folder: str, chosen: list[str]) -> str:
     return _list([f"{folder}{name}" for name in notebooks if name in chosen])
 
-
-_FRONT = """# The memory workbench
-
-An agent that cannot see where it is needs a memory. It is given one, and has to *learn what to write into it*.
-When does that work, and when does learning get stuck although the memory is large enough?
-
-TRAP
-
-## Go on
-
-::::{container} doors
-- [**Lessons**](lessons.md): one question each, with exercises that say right or wrong.
-- <a href="explorer.html"><b>Explorer</b></a>: the lab in the browser. Any task, any memory, your own rewards.
-- [**Ledger**](ledger/index.md): every statement of the paper and of others, its verdict, steps and certificates.
-- [**Counterexamples**](gallery/index.md): small tasks on which something goes wrong that need not.
-- [**Figures**](figures/index.md): the paper's figures made again, and what they support.
-- [**How-tos**](howto.md), [**Reference**](reference/index.md), [**Glossary**](docs/glossary.md).
-::::
-
-![An agent sees (m, o) and does (a, w); on 4-action recall small steps towards greedy end at 9/16 without memory, at 3/4 with one bit and at 1 with OA1](docs/idea.svg)
-"""
 
 _LESSONS = """# Lessons
 

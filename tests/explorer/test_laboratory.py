@@ -1,0 +1,253 @@
+"""What the explorer computes besides floats: fractions, and learners bit for bit those of the
+package."""
+
+import json
+from fractions import Fraction
+from functools import cache
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from workbench import (
+    ActorCritic,
+    Policy,
+    QLearning,
+    Sarsa,
+    augment,
+    evaluate,
+    learn,
+    td_values,
+    uniform,
+)
+from workbench.cli.explore_command import entries
+from workbench.errors import NeverEnds
+from workbench.explorer.export import export_model, offered
+from workbench.explorer.html_page import SCRIPTS, part
+from workbench.learning.random_kernels import seed_words
+
+py_mini_racer = pytest.importorskip(
+    "py_mini_racer", reason="needs mini-racer, a JavaScript engine: extra test"
+)
+
+HELPERS = """
+const W = Workbench;
+const plain = (value) => JSON.stringify(value, (key, x) =>
+  typeof x === "bigint" ? String(x) : ArrayBuffer.isView(x) ? Array.from(x) : x);
+const text = (x) => (x === null ? null : `${x.n}/${x.d}`);
+let P, learner;
+"""
+
+
+class Engine:
+    """The page's calculating scripts in a JavaScript engine."""
+
+    def __init__(self):
+        self.context = py_mini_racer.MiniRacer()
+        for name in SCRIPTS[:-2]:
+            self.context.eval(part(name))
+        self.context.eval(HELPERS)
+
+    def __call__(self, script):
+        return json.loads(self.context.eval(f"plain({script})"))
+
+    def load(self, P, memory):
+        self.context.eval(f"P = W.augment(W.decode({json.dumps(export_model(P))}), '{memory}'); 0")
+
+
+@pytest.fixture(scope="module")
+def js():
+    return Engine()
+
+
+@cache
+def tasks():
+    return {entry.id: entry.P for entry in entries()}
+
+
+# ---------------------------------------------------------------------- fractions
+
+
+@given(
+    st.fractions(min_value=-(10**30), max_value=10**30, max_denominator=10**30)
+    | st.fractions(max_denominator=2**60)
+)
+def test_a_fraction_becomes_the_nearest_float(x):
+    engine = _engine()
+    found = engine(f"W.fractionNumber(W.Fraction.of({x.numerator}n, {x.denominator}n))")
+    assert found == float(x)
+
+
+@cache
+def _engine():
+    return Engine()
+
+
+@given(st.fractions(max_denominator=999), st.fractions(max_denominator=999))
+def test_arithmetic_of_fractions_is_that_of_python(x, y):
+    engine = _engine()
+    a, b = (f"W.Fraction.of({z.numerator}n, {z.denominator}n)" for z in (x, y))
+    found = engine(f"['add', 'subtract', 'times'].map((name) => text(W.Fraction[name]({a}, {b})))")
+    assert [Fraction(z) for z in found] == [x + y, x - y, x * y]
+    if y:
+        assert Fraction(engine(f"text(W.Fraction.divide({a}, {b}))")) == x / y
+
+
+def test_texts_of_numbers_are_read_exactly(js):
+    texts = ["17/20", "-5", "0.25", "-.5", "3.", "1e3", "x", "1/0", "", "."]
+    found = js(f"{json.dumps(texts)}.map((t) => text(W.parseFraction(t)))")
+    assert found == ["17/20", "-5/1", "1/4", "-1/2", "3/1", None, None, None, None, None]
+
+
+def fraction(text):
+    return None if text is None else Fraction(text)
+
+
+EXACT = [("recall4", "B1"), ("recall4", "OA1"), ("recall", "OA1"), ("recall_variant", "B2")]
+EXACT += [("t_maze", "O1"), ("load_unload", "B1"), ("short_corridor", "none"), ("tiger", "K1")]
+
+
+@pytest.mark.parametrize(("task", "memory"), EXACT)
+def test_values_in_fractions_are_those_of_the_package(js, task, memory):
+    E = augment(tasks()[task], memory)
+    weights = "discounted" if task == "load_unload" else "visits"
+    js.load(tasks()[task], memory)
+    rng = np.random.default_rng(len(E.S))
+    table = [[Fraction(int(x)) for x in rng.integers(1, 9, len(E.A))] for _ in E.O]
+    drawn = Policy(E, [[x / sum(row) for x in row] for row in table])
+    for pi in (uniform(E), drawn, Policy.from_actions(E, rng.integers(len(E.A), size=len(E.O)))):
+        rows = [str(x) for x in pi.prob.objects.ravel()]
+        lam = Fraction(1, 3)
+        script = (
+            f"(() => {{ const x = {json.dumps(rows)}.map(W.parseFraction); "
+            f"const like = W.evaluate(P, Float64Array.from(x, W.fractionNumber), '{weights}'); "
+            f"const e = W.evaluateExactly(P, x, like, '{weights}'); "
+            "const near = W.td(P, Float64Array.from(x, W.fractionNumber), 1 / 3, like); "
+            "const td = W.tdExactly(P, x, W.Fraction.of(1n, 3n), e, near); "
+            "return {value: text(e.value), q: e.q.map(text), td: td.map(text)}; })()"
+        )
+        try:
+            expected = evaluate(E, pi, exact=True, weights=weights)
+            bootstrapped = td_values(E, pi, lam=lam, exact=True, weights=weights)
+        except NeverEnds:
+            with pytest.raises(py_mini_racer.JSEvalException, match="gamma is 1"):
+                js(script)
+            continue
+        found = js(script)
+        assert Fraction(found["value"]) == expected.value
+        assert [fraction(x) for x in found["q"]] == expected.q.array.ravel().tolist()
+        assert [fraction(x) for x in found["td"]] == bootstrapped.q.array.ravel().tolist()
+
+
+def test_an_iterate_of_the_loop_is_the_packages_in_fractions(js):
+    from itertools import islice
+
+    from workbench.improvement.improve import iterates
+
+    E = augment(tasks()["recall4"], "B1")
+    js.load(tasks()["recall4"], "B1")
+    found = js(
+        "(() => { const loop = new W.Loop(P, 'visits'), greedys = []; "
+        "for (let i = 0; i < 5; i++) { greedys.push(loop.greedy); loop.step(0.02); } "
+        "const start = new Array(P.nO * P.nA).fill(W.Fraction.of(1n, BigInt(P.nA))); "
+        "return W.exactIterate(P, start, greedys, W.Fraction.of(1n, 50n)).map(text); })()"
+    )
+    *_, last = islice(iterates(E, uniform(E), step=Fraction(1, 50), exact=True), 6)
+    assert [Fraction(x) for x in found] == last.pi.prob.objects.ravel().tolist()
+
+
+def test_what_is_written_in_floats_or_too_large_has_no_fractions(js):
+    js.load(tasks()["recall4"].with_gamma(0.9), "none")
+    assert js("W.whyNotExact(P)") == "this task is written in floats"
+    js.load(tasks()["gravity"], "O1")
+    assert "1250 states" in js("W.whyNotExact(P)")
+    js.load(tasks()["recall4"], "B1")
+    assert js("W.whyNotExact(P)") == ""
+
+
+# ---------------------------------------------------------------------- learners
+
+
+@pytest.mark.parametrize("seed", [0, 1, 17, 2**40 + 3])
+def test_the_generator_is_the_packages(js, seed):
+    assert tuple(map(int, js(f"W.seedWords({seed})"))) == seed_words(seed)
+    words = list(seed_words(seed))
+    mask = 2**64 - 1
+    expected = []
+    for _ in range(50):  # xoroshiro128+ as Blackman and Vigna write it
+        s0, s1 = words
+        expected.append((s0 + s1) & mask)
+        s1 ^= s0
+        words = [
+            (((s0 << 24) | (s0 >> 40)) ^ s1 ^ (s1 << 16)) & mask,
+            ((s1 << 37) | (s1 >> 27)) & mask,
+        ]
+    found = js(
+        f"(() => {{ const g = new W.Generator({seed}); return Array.from({{length: 50}}, () => "
+        "{ g.next(); return [g.high, g.low]; }); })()"
+    )
+    assert [high << 32 | low for high, low in found] == expected
+
+
+SETTINGS = {
+    "qlearning": ({}, QLearning()),
+    "qlearning, other settings": (
+        {"epsilon": 0.2, "step": 0.3, "initial": 0, "limit": 7},
+        QLearning(epsilon=0.2, step=0.3, initial=0.0, max_episode_steps=7),
+    ),
+    "sarsa": ({}, Sarsa()),
+    "sarsa, whole traces": (
+        {"lambda": 0.9, "epsilon": 0.1, "cutoff": 0, "limit": 50},
+        Sarsa(lam=0.9, epsilon=0.1, trace_cutoff=0.0, max_episode_steps=50),
+    ),
+    "actor-critic": ({}, ActorCritic()),
+    "actor-critic, batch": (
+        {"update": "batch", "v": 1, "n": 3, "limit": 20},
+        ActorCritic(update="batch", v=1, n=3, max_episode_steps=20),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+@pytest.mark.parametrize(
+    ("task", "memory"),
+    [("recall", "OA1"), ("gravity", "B1"), ("tiger", "K2"), ("load_unload", "O1")],
+)
+def test_learners_are_bit_for_bit_those_of_the_package(js, name, task, memory):
+    settings, learner = SETTINGS[name]
+    steps = 4_000
+    E = augment(tasks()[task], memory)
+    expected = learn(E, learner, steps=steps, every=steps, seeds=[3])
+    js.load(tasks()[task], memory)
+    kind = name.split(",")[0]
+    found = js(
+        f"(() => {{ learner = W.makeLearner(P, '{kind}', {json.dumps(settings)}, 3); "
+        f"learner.run(1000); learner.run({steps - 1000}); "
+        "return {table: learner.table, rewards: learner.rewards, episodes: learner.episodes, "
+        "greedy: learner.greedy()}; })()"
+    )
+    table = expected.tables["h" if kind == "actor-critic" else "q"][0]
+    assert found["table"] == table.ravel().tolist()
+    assert found["rewards"] == expected.rewards[0].sum()
+    assert found["episodes"] == expected.episodes[0].sum()
+    assert found["greedy"] == table.argmax(axis=1).tolist()
+
+
+def test_the_greedy_policys_value_is_exact(js):
+    E = augment(tasks()["recall4"], "OA1")
+    js.load(tasks()["recall4"], "OA1")
+    run = learn(E, QLearning(), steps=3000, every=3000, seeds=[0])
+    js("(learner = W.makeLearner(P, 'qlearning', {}, 0), learner.run(3000), 0)")
+    found = js("W.greedyValue(P, learner.greedy())")
+    assert found == pytest.approx(float(evaluate(E, run.policy(0)).value), abs=1e-12)
+
+
+@pytest.mark.parametrize("task", ["recall4", "recall", "tiger", "t_maze", "gravity"])
+def test_probabilities_of_products_are_the_packages_to_the_last_bit(js, task):
+    P = tasks()[task]
+    for memory in list(offered(P))[:6]:
+        E = augment(P, memory)
+        js.load(P, memory)
+        assert js("P.pProb") == E.p.prob.floats.tolist()
+        assert js("P.mu") == [float(E.mu.prob.floats[s]) for s in range(len(E.S))]
