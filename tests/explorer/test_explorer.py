@@ -30,7 +30,7 @@ from workbench.cli.explore_command import entries
 from workbench.cli.explore_command import explore_command as explore
 from workbench.errors import NeverEnds, WorkbenchError
 from workbench.explorer.export import MEMORIES, export_entry, export_model, offered
-from workbench.explorer.html_page import SCRIPTS, explorer_page, part, styles
+from workbench.explorer.html_page import CALCULATING, explorer_page, part, styles
 from workbench.figures import memory_style
 from workbench.improvement.improve import iterates
 from workbench.model.policy import tie_order
@@ -40,9 +40,6 @@ from workbench.text import show
 py_mini_racer = pytest.importorskip(
     "py_mini_racer", reason="needs mini-racer, a JavaScript engine: extra test"
 )
-
-CALCULATING = SCRIPTS[:-2]
-"""The scripts that need no document."""
 
 HELPERS = """
 const plain = (value) => JSON.stringify(value, (key, x) =>

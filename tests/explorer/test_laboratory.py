@@ -1,9 +1,11 @@
-"""What the explorer computes besides floats: fractions, and learners bit for bit those of the
-package."""
+"""What the explorer computes besides floats: fractions, learners bit for bit those of the package,
+fixed points, beliefs, slices; tasks read from files, links, Python code."""
 
 import json
+import re
 from fractions import Fraction
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,20 +18,27 @@ from workbench import (
     QLearning,
     Sarsa,
     augment,
+    equilibria,
     evaluate,
     learn,
+    load_pomdp,
+    reachable_beliefs,
     td_values,
     uniform,
 )
 from workbench.cli.explore_command import entries
 from workbench.errors import NeverEnds
 from workbench.explorer.export import export_model, offered
-from workbench.explorer.html_page import SCRIPTS, part
+from workbench.explorer.html_page import CALCULATING, part
+from workbench.improvement.slice import policy_slice
 from workbench.learning.random_kernels import seed_words
+from workbench.model.json import model_json
 
 py_mini_racer = pytest.importorskip(
     "py_mini_racer", reason="needs mini-racer, a JavaScript engine: extra test"
 )
+
+DATA = Path(__file__).parents[1] / "data"
 
 HELPERS = """
 const W = Workbench;
@@ -45,7 +54,7 @@ class Engine:
 
     def __init__(self):
         self.context = py_mini_racer.MiniRacer()
-        for name in SCRIPTS[:-2]:
+        for name in CALCULATING:
             self.context.eval(part(name))
         self.context.eval(HELPERS)
 
@@ -251,3 +260,234 @@ def test_probabilities_of_products_are_the_packages_to_the_last_bit(js, task):
         js.load(P, memory)
         assert js("P.pProb") == E.p.prob.floats.tolist()
         assert js("P.mu") == [float(E.mu.prob.floats[s]) for s in range(len(E.S))]
+
+
+# ---------------------------------------------------------------------- further questions
+
+
+@pytest.mark.parametrize(
+    ("task", "memory", "learner"),
+    [
+        ("recall", "OA1", QLearning(epsilon=0.1)),
+        ("recall", "B1", QLearning(epsilon=0.1)),
+        ("recall4", "B1", QLearning(epsilon=0.1)),
+        ("recall4", "none", QLearning(epsilon=0.3)),
+        ("recall_variant", "B1", Sarsa(epsilon=0.2, lam=0.5)),
+        ("recall_variant", "OA1", Sarsa(epsilon=0.1, lam=0)),
+    ],
+)
+def test_fixed_points_are_those_of_the_package(js, task, memory, learner):
+    E = augment(tasks()[task], memory)
+    expected = equilibria(E, learner)
+    js.load(tasks()[task], memory)
+    kind = "sarsa" if isinstance(learner, Sarsa) else "qlearning"
+    found = js(f"W.settling(P, '{kind}', {learner.epsilon}, {getattr(learner, 'lam', 0)})")
+    assert expected.complete
+    assert found["policies"] == expected.cells
+    shown = [
+        (
+            [
+                one["actions"][str(i)] if isinstance(one["actions"], dict) else one["actions"][i]
+                for i in range(len(E.O))
+                if E.decides[i]
+            ],
+            one["strict"],
+        )
+        for one in found["fixed"]
+    ]
+    wanted = [
+        ([int(e.policy.prob.floats[i].argmax()) for i in range(len(E.O)) if E.decides[i]], e.strict)
+        for e in expected
+    ]
+    assert sorted(shown) == sorted(wanted)
+    assert sorted(one["value"] for one in found["fixed"]) == pytest.approx(
+        sorted(float(e.value) for e in expected), abs=1e-9
+    )
+
+
+def test_too_many_greedy_policies_are_refused_with_their_number(js):
+    js.load(tasks()["gravity"], "none")
+    with pytest.raises(py_mini_racer.JSEvalException, match="greedy policies"):
+        js("W.settling(P, 'qlearning', 0.1)")
+
+
+@pytest.mark.parametrize("task", ["t_maze", "load_unload", "gravity", "recall"])
+def test_beliefs_along_an_episode_are_those_of_the_package(js, task):
+    P = tasks()[task]
+    js.load(P, "none")
+    beliefs = reachable_beliefs(P)
+    rng = np.random.default_rng(1)
+    node = sorted(beliefs.start, key=str)[0]
+    seen, done, expected = [P.O.index(node.o)], [], [node.b]
+    for _ in range(4):
+        a = int(rng.integers(len(P.A)))
+        after = beliefs.after(node, P.A[a])
+        nodes = [x for x in after if x is not None]
+        if not nodes:
+            break
+        node = nodes[int(rng.integers(len(nodes)))]
+        done.append(a)
+        seen.append(P.O.index(node.o))
+        expected.append(node.b)
+    found = js(f"W.beliefsAlong(P.base, {seen}, {done})")
+    for b, wanted in zip(found, expected, strict=True):
+        values = list(b.values()) if isinstance(b, dict) else b
+        assert values == pytest.approx([float(wanted[s]) if s in wanted else 0 for s in P.S])
+
+
+def test_a_slice_flows_as_the_packages_does(js):
+    E = augment(tasks()["recall4"], "B1")
+    js.load(tasks()["recall4"], "B1")
+    trap = Policy.deterministic(E, {("0", "o"): (1, "1"), ("1", "o"): (3, "1")})
+    x, y = (("0", "o"), (0, "1")), (("1", "o"), (2, "1"))
+    expected = policy_slice(E, trap, x=x, y=y, points=5)
+    places = [[E.O.index(o), E.A.index(a)] for o, a in (x, y)]
+    base = trap.prob.floats.ravel().tolist()
+    at = expected.at.tolist()
+    found = js(
+        f"W.sliceFlow(P, Float64Array.from({base}), {places[0]}, {places[1]}, {at}, 'visits')"
+    )
+    flow = {(one["x"], one["y"]): (one["dx"], one["dy"]) for one in found}
+    for i, at in enumerate(expected.at):
+        for j, up in enumerate(expected.at):
+            assert flow[at, up] == pytest.approx(tuple(expected.flow[j, i]))
+
+
+# ---------------------------------------------------------------------- files
+
+
+def read(js, text, name="mine.POMDP"):
+    return js(f"W.readTask({json.dumps(text)}, {json.dumps(name)})")
+
+
+@pytest.mark.parametrize("task", ["recall4", "tiger", "t_maze", "load_unload", "gravity"])
+def test_the_packages_json_is_read_as_the_task_that_it_is(js, task):
+    P = tasks()[task]
+    exported = read(js, json.dumps(model_json(P)), "task.json")
+    expected = export_model(P)
+    js.context.eval(f"P = W.augment(W.decode({json.dumps(exported)}), 'none'); 0")
+    table = json.dumps(uniform(P).prob.floats.ravel().tolist())
+    weights = "discounted" if task == "load_unload" else "visits"
+    found = js(f"W.evaluate(P, Float64Array.from({table}), '{weights}').value")
+    assert found == pytest.approx(float(evaluate(P, uniform(P), weights=weights).value))
+    assert sorted(exported["S"]) == sorted(expected["S"])
+
+
+@pytest.mark.parametrize("path", sorted(DATA.glob("*.[Pp]*")), ids=lambda path: path.stem)
+def test_published_files_have_the_packages_values(js, path):
+    exported = read(js, path.read_text())
+    P = load_pomdp(path, episodic=False)
+    js.context.eval(f"P = W.augment(W.decode({json.dumps(exported)}), 'none'); 0")
+    script = "W.evaluate(P, W.uniform(P), 'discounted').value"
+    try:
+        expected = evaluate(P, uniform(P), weights="discounted").value
+    except NeverEnds:
+        with pytest.raises(py_mini_racer.JSEvalException, match="gamma is 1"):
+            js(script)
+        return
+    assert js(script) == pytest.approx(float(expected))
+
+
+COIN = """discount: 0.5
+values: reward
+states: h t
+actions: l r
+observations: o
+start: h
+T: * identity
+O: * uniform
+R: l : h : * : * 2
+"""
+
+
+def test_a_small_file_is_read(js):
+    exported = read(js, COIN)
+    js.context.eval(f"P = W.augment(W.decode({json.dumps(exported)}), 'none'); 0")
+    assert js("W.evaluate(P, W.uniform(P), 'discounted').value") == pytest.approx(2)
+    assert read(js, COIN.replace("reward", "cost"))["numbers"].count("-2") == 1
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("states: h t", "states:", "line 3: states has no names"),
+        ("R: l : h", "R: l : x", "line 9: there is no state “x”"),
+        ("T: * identity", "T: * : h 0.5 x", "line 7: expected a number, found “x”"),
+        ("T: * identity", "T: * : h 0.5 0.2", r"T(. | s=h, a=l) sums to 0.7, not to 1"),
+        ("discount: 0.5", "", "the file has no discount"),
+        ("values: reward", "values: money", "line 2: values are reward or cost, not “money”"),
+        ("O: * uniform", "what is this", "line 8: expected one of"),
+        ("states: h t", "states: 9000", "too large for the browser: 9,000 states"),
+        ("start: h", "start: 1 0 0", "line 6: start gives 3 numbers for 2 states"),
+    ],
+)
+def test_what_is_wrong_with_a_file_is_said_with_its_line(js, old, new, said):
+    with pytest.raises(py_mini_racer.JSEvalException, match=re.escape(said)):
+        read(js, COIN.replace(old, new))
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("{\n\n oops", "not JSON"),
+        ("{}", 'it has no field "actions"'),
+        ("[]", 'it has no field "actions"'),
+        (
+            json.dumps(
+                {
+                    "actions": ["a"],
+                    "mu": [["s", "1/2"]],
+                    "gamma": "1",
+                    "terminal": ["s"],
+                    "omega": [["s", [["o", "1"]]]],
+                    "p": [],
+                }
+            ),
+            "mu sums to 1/2, not to 1",
+        ),
+    ],
+)
+def test_json_that_is_no_task_is_refused(js, text, said):
+    with pytest.raises(py_mini_racer.JSEvalException, match=re.escape(said)):
+        read(js, text, "task.json")
+
+
+# ---------------------------------------------------------------------- links and code
+
+
+@given(st.data())
+def test_a_link_brings_a_policy_back_to_the_last_bit(data):
+    engine = _engine()
+    engine.load(tasks()["recall4"], "B1")
+    rows = []
+    for _ in range(2):
+        kind = data.draw(st.sampled_from(["uniform", "certain", "any"]))
+        drawn = data.draw(st.lists(st.floats(0.01, 1), min_size=8, max_size=8))
+        place = data.draw(st.integers(0, 7))
+        rows += {
+            "uniform": [0.125] * 8,
+            "certain": [float(i == place) for i in range(8)],
+            "any": [x / sum(drawn) for x in drawn],
+        }[kind]
+    text = engine(f"W.policyText(P, Float64Array.from({rows}))")
+    assert engine(f"W.policyFromText(P, {json.dumps(text)}) || W.uniform(P)") == rows
+
+
+@pytest.mark.parametrize("text", ["x", "9.1", "0:1_2", "0:0.5", "0.9", ";"])
+def test_a_policy_that_makes_no_sense_is_none(js, text):
+    js.load(tasks()["recall4"], "B1")
+    assert js(f"W.policyFromText(P, {json.dumps(text)})") is None
+
+
+def test_the_python_of_a_file_makes_the_task_again(js):
+    P = tasks()["t_maze"]
+    exported = read(js, json.dumps(model_json(P)), "task.json")
+    rows = [[f'F("1/{len(P.A)}")'] * len(P.A)] * len(P.O)
+    code = js(
+        f"W.pythonCode({{model: {json.dumps(exported)}, code: '', rewards: null, memory: 'none', "
+        f"pi: {json.dumps(rows)}, weights: 'visits', lambda: '0', exact: true}})"
+    )
+    made = {}
+    exec(code.replace("print(", "(lambda *x: None)("), made)
+    assert made["found"].value == evaluate(P, uniform(P), exact=True).value
+    assert len(made["P"].S) == len(P.S)

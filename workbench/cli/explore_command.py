@@ -59,6 +59,7 @@ def entries() -> list[ExplorerEntry]:
             "Two steps, four actions. The reward comes at the end and depends on both actions: "
             "remember the first.",
             pomdps.recall4(),
+            code="pomdps.recall4()",
             editable=True,
         ),
         entry(
@@ -66,12 +67,14 @@ def entries() -> list[ExplorerEntry]:
             "Variant of recall",
             "Three steps, two actions. 0, 1, 0 pays 3; a wrong beginning costs 10 or 100.",
             pomdps.recall_variant(),
+            code="pomdps.recall_variant()",
         ),
         entry(
             "recall",
             "Recall",
             "Three steps that look alike. Only 1, then 2, then 3 pays: remember how far you are.",
             pomdps.recall(),
+            code="pomdps.recall()",
         ),
         entry(
             "gravity",
@@ -89,6 +92,7 @@ def entries() -> list[ExplorerEntry]:
             "A tiger waits behind one of two doors. Listening costs 1 and is right 17 times in 20; "
             "the right door pays 10, the tiger costs 100, and either ends the episode.",
             pomdps.tiger(episodic=True),
+            code="pomdps.tiger(episodic=True)",
             known=False,  # infinitely many beliefs: only bounds, and they take long
         ),
         entry(
@@ -97,6 +101,7 @@ def entries() -> list[ExplorerEntry]:
             "The first cell shows whether the goal is up or down; three cells later, at the "
             "junction, you have to know.",
             pomdps.t_maze(3),
+            code="pomdps.t_maze(3)",
             encodes=("B1", "B2", "B3", "O1", "O2", "OA1", "OA2"),
         ),
         entry(
@@ -105,6 +110,7 @@ def entries() -> list[ExplorerEntry]:
             "A cart loads at the left end and unloads at the right one, for ever. In between you "
             "do not see whether it is full.",
             pomdps.load_unload(3),
+            code="pomdps.load_unload(3)",
             weights="discounted",
         ),
         entry(
@@ -113,6 +119,7 @@ def entries() -> list[ExplorerEntry]:
             "Three cells that look alike, each step costs 1, the goal is on the right; in the "
             "second cell left and right are switched. Without memory only chance helps.",
             pomdps.short_corridor(),
+            code="pomdps.short_corridor()",
         ),
     ]
 

@@ -8,7 +8,7 @@
   const MOST_ITERATES = 4000;
   const SPEEDS = { 1: 140, 5: 60, 25: 60 };
 
-  const state = { task: "recall4", memory: "B1", step: 0.02, lambda: 0, weights: "visits", rewards: null, seed: 1, t: 0, at: null };
+  const state = { task: "recall4", memory: "B1", step: 0.02, lambda: 0, weights: "visits", rewards: null, seed: 1, t: 0, at: null, pi: null, n: 0, file: null, extra: {} };
   let P, loop, episode, best, oneStep, bootstrapped, marks, timer = null, rowsOf = 0;
   let plain; // whether the loop so far is the one from uniform with the step on show, so that a link can bring it back
 
@@ -21,7 +21,23 @@
     if (state.seed !== 1) parts.set("seed", state.seed);
     if (state.at) parts.set("at", state.at);
     if (state.rewards) parts.set("r", state.rewards.map((row) => row.join(",")).join(";"));
+    if (state.file) parts.set("file", W.packed(state.file));
+    if (loop && loop.P === P && !state.at) {
+      const whole = loop.mixed || (loop.n > 0 && loop.size !== state.step); // no single step leads here: the policy itself is kept
+      const pi = W.policyText(P, whole ? loop.pi : loop.start);
+      if (pi) parts.set("pi", pi);
+      if (!whole && loop.n > 0) parts.set("n", loop.n);
+    }
+    for (const [name, value] of Object.entries(state.extra)) if (value !== defaults[name]) parts.set(name, value);
     history.replaceState(null, "", `#${parts}`);
+  }
+
+  const defaults = {}; // of what the laboratory's cards keep in the address
+  let writing = null;
+  /** Write the address soon: browsers count how often a page does. */
+  function writeHashSoon() {
+    clearTimeout(writing);
+    writing = setTimeout(writeHash, 250);
   }
 
   function readHash() {
@@ -30,6 +46,10 @@
       const x = text === null ? NaN : Number(text);
       return x >= low && x <= high ? x : otherwise;
     };
+    if (parts.has("file")) {
+      const model = W.unpacked(parts.get("file"));
+      if (model) takeFile(model);
+    }
     if (tasks.has(parts.get("task"))) state.task = parts.get("task");
     state.memory = parts.get("m") in task().memories ? parts.get("m") : state.memory in task().memories ? state.memory : "none";
     state.step = within(parts.get("step"), 0.001, 1, state.step);
@@ -38,6 +58,28 @@
     state.seed = Math.round(within(parts.get("seed"), 0, 999999, 1));
     state.at = ["end", "best"].includes(parts.get("at")) ? parts.get("at") : null;
     state.rewards = task().editable && parts.has("r") ? readRewards(parts.get("r")) : null;
+    state.pi = parts.get("pi");
+    state.n = Math.round(within(parts.get("n"), 0, MOST_ITERATES, 0));
+    for (const name of Object.keys(state.extra)) state.extra[name] = parts.has(name) ? parts.get(name) : defaults[name];
+    document.documentElement.classList.toggle("embedded", parts.get("embed") === "1");
+  }
+
+  /** A task from a file joins the list. */
+  function takeFile(model) {
+    const base = W.decode(model), memories = {};
+    for (const name of data.memories) {
+      const { nM } = W.memoryOn(base, name);
+      if (base.oCol.length * nM > data.most_codes) continue;
+      const { nS } = W.augment(base, name);
+      if (nS <= data.most_states) memories[name] = nS;
+    }
+    if (!("none" in memories)) throw new W.FileError(`too large for the browser: ${base.oCol.length.toLocaleString("en")} states and observations, and the page takes at most ${data.most_states.toLocaleString("en")}`);
+    const endless = !base.terminal.some((x) => x);
+    tasks.set("file", {
+      id: "file", title: `${model.name} (from a file)`, text: "A task from a file.", best: null, encodes: [], policies: {}, code: "",
+      weights: endless ? "discounted" : "visits", editable: false, grid: null, memories, model,
+    });
+    state.file = model;
   }
 
   /** A table of 2 to 5 rows and columns from the text of a link, or null. */
@@ -64,8 +106,12 @@
     rowsOf = P.rowM[0];
     best = bestOf(P, state.memory);
     if (state.at === "best" && !canTakeBest()) state.at = null;
-    loop = new W.Loop(P, state.weights, state.at === "best" ? bestPolicy(W.uniform(P)) : undefined);
-    plain = state.at !== "best";
+    const kept = state.at ? null : W.policyFromText(P, state.pi);
+    loop = new W.Loop(P, state.weights, state.at === "best" ? bestPolicy(W.uniform(P)) : kept || undefined);
+    plain = state.at !== "best" && !kept;
+    for (let i = 0; i < state.n && !state.at && loop.step(state.step); i++);
+    state.pi = null;
+    state.n = 0;
     if (state.at === "end") loop.run(state.step, MOST_ITERATES);
     state.t = 0;
     changed();
@@ -99,7 +145,7 @@
     if (state.at !== at) {
       state.at = at;
       writeHash();
-    }
+    } else writeHashSoon();
     changed();
   }
 
@@ -186,7 +232,10 @@
     drawTables();
     drawEpisode();
     drawRewards();
+    hooks.forEach((hook) => hook());
   }
+
+  const hooks = []; // drawn after everything else: the laboratory's cards
 
   /** Why the loop has nothing left to do; empty if it has. */
   function whyStill() {
@@ -370,7 +419,7 @@
   }
 
   function fillControls() {
-    $("task").innerHTML = data.tasks.map((t) => `<option value="${t.id}">${W.escape(t.title)}</option>`).join("");
+    $("task").innerHTML = [...tasks.values()].map((t) => `<option value="${t.id}">${W.escape(t.title)}</option>`).join("");
     $("task").value = state.task;
     $("memory").innerHTML = Object.keys(task().memories).map((name) => `<option value="${name}">${name === "none" ? "none" : name}</option>`).join("");
     $("memory").value = state.memory;
@@ -457,8 +506,12 @@
     window.addEventListener("hashchange", () => { readHash(); fillControls(); begin(); });
   }
 
-  readHash();
-  fillControls();
-  listen();
-  begin();
+  /** What the laboratory's cards see of the page. */
+  W.page = {
+    data, state, edit, restart, writeHash, takeFile, set, shownTask: () => task(), baseModel, bestHistory,
+    get P() { return P; }, get loop() { return loop; }, get episode() { return episode; }, get bootstrapped() { return bootstrapped; }, get best() { return best; },
+    keepInAddress: (values) => { Object.assign(defaults, values); Object.assign(state.extra, values); },
+    whenDrawn: (hook) => hooks.push(hook),
+    start: () => { readHash(); fillControls(); listen(); begin(); },
+  };
 })(Workbench);

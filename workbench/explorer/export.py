@@ -23,7 +23,7 @@ MEMORIES = ("none", "K1", "K2", "B1", "B2", "B3", "O1", "O2", "OA1", "OA2")
 MOST_STATES = 2_000
 """Products with more states than this are not offered."""
 
-_MOST_CODES = 100_000
+MOST_CODES = 100_000
 """Products with more pairs of an emission and a memory state than this are not even tried."""
 
 
@@ -42,6 +42,7 @@ class ExplorerEntry:
         the place of its action for each observation of the product, -1 where it never comes.
     weights : how P(s|o) counts visits at first, "visits" or "discounted".
     editable : whether the page shows its rewards as a table r[a1][a2] that can be edited.
+    code : the Python expression that makes P, after `import pomdps`.
     grid : {"width", "height", "walls", "marks"} for tasks on a grid.
     """
 
@@ -54,6 +55,7 @@ class ExplorerEntry:
     policies: dict[str, list[int]] = field(default_factory=dict)
     weights: str = "visits"
     editable: bool = False
+    code: str = ""
     grid: dict[str, Any] | None = None
 
 
@@ -107,7 +109,7 @@ def offered(P: POMDP) -> dict[str, int]:
     """The memories whose product with P is small enough for the page, with its number of states."""
     found = {}
     for name in MEMORIES:
-        if len(P.omega.o) * len(parse_memory(name).on(P).M) <= _MOST_CODES:
+        if len(P.omega.o) * len(parse_memory(name).on(P).M) <= MOST_CODES:
             states = len(augment(P, name).S)
             if states <= MOST_STATES:
                 found[name] = states
@@ -126,6 +128,7 @@ def export_entry(entry: ExplorerEntry) -> dict[str, Any]:
         "weights": entry.weights,
         "editable": entry.editable,
         "grid": entry.grid,
+        "code": entry.code,
         "memories": offered(entry.P),
         "model": export_model(entry.P),
     }

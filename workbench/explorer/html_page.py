@@ -10,7 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from workbench.errors import WorkbenchError
-from workbench.explorer.export import MEMORIES, ExplorerEntry, export_entry
+from workbench.explorer.export import (
+    MEMORIES,
+    MOST_CODES,
+    MOST_STATES,
+    ExplorerEntry,
+    export_entry,
+)
 from workbench.figures import memory_style
 
 SCRIPTS = (
@@ -22,10 +28,17 @@ SCRIPTS = (
     "policies.js",
     "loop.js",
     "learners.js",
+    "reader.js",
+    "inquiries.js",
+    "links.js",
+    "worker.js",
     "views.js",
     "explorer.js",
+    "laboratory.js",
 )
-"""In this order; all but the last two work without a document."""
+"""In this order; those before `views.js` work without a document, and in a worker."""
+
+CALCULATING = SCRIPTS[: SCRIPTS.index("views.js")]
 
 MOST_POLICIES = 20_000
 """The page looks for the best deterministic policy where there are at most so many to try."""
@@ -63,13 +76,17 @@ def explorer_page(entries: Iterable[ExplorerEntry], rewards: Sequence[Sequence[A
         "styles": styles(),
         "rewards": [[str(x) for x in row] for row in rewards],
         "most_policies": MOST_POLICIES,
+        "memories": MEMORIES,
+        "most_states": MOST_STATES,
+        "most_codes": MOST_CODES,
     }
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
     filled = part("page.html")
     for place, content in (
         ("/*explorer.css*/", part("explorer.css")),
         ("/*data*/", text),
-        ("/*scripts*/", "\n".join(part(name) for name in SCRIPTS)),
+        ("/*calculating*/", "\n".join(part(name) for name in CALCULATING)),
+        ("/*scripts*/", "\n".join(part(name) for name in SCRIPTS[len(CALCULATING) :])),
     ):
         filled = filled.replace(place, content, 1)
     return filled

@@ -8,7 +8,7 @@ var Workbench = Workbench || {};
   /** The loop on P from pi; `ended` is null, {how: "fixed", value} or {how: "limit cycle", period, value, low, high}. */
   class Loop {
     constructor(P, weights, pi = W.uniform(P)) {
-      Object.assign(this, { P, weights, pi, n: 0, values: [], marks: [], left: 1, looked: ["", 1], ended: null, error: "" });
+      Object.assign(this, { P, weights, pi, start: pi, size: null, mixed: false, taken: [], n: 0, values: [], marks: [], left: 1, looked: ["", 1], ended: null, error: "" });
       this.look();
     }
 
@@ -29,6 +29,9 @@ var Workbench = Workbench || {};
     /** One step towards the greedy policy; false if there is nothing to do. */
     step(size) {
       if (!this.now) return false;
+      this.mixed = this.mixed || (this.size !== null && this.size !== size);
+      this.size = size;
+      if (this.taken.length < 400) this.taken.push(this.greedy);
       const mark = this.greedy.join();
       if (this.marks.length && this.marks[this.marks.length - 1] !== mark) this.left = 1;
       this.marks.push(mark);

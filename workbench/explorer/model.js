@@ -14,6 +14,11 @@ var Workbench = Workbench || {};
     return parts.length === 1 ? Number(parts[0]) : Number(parts[0]) / Number(parts[1]);
   }
 
+  /** A model that knows its numbers as fractions as well (null where it was written in floats); they are no part of its listing. */
+  function withFractions(model, exact) {
+    return Object.defineProperty(model, "exact", { value: exact });
+  }
+
   /** A model from what the package exports; see explorer/export.py. */
   function decode(exported) {
     const isExact = [...exported.numbers, exported.gamma].every((text) => /^-?\d+(\/\d+)?$/.test(text));
@@ -29,13 +34,13 @@ var Workbench = Workbench || {};
     const mu = new Float64Array(nS), terminal = new Uint8Array(nS);
     exported.mu.forEach(([s, i]) => { mu[s] = numbers[i]; });
     exported.terminal.forEach((s) => { terminal[s] = 1; });
-    return {
-      name: exported.name, S: exported.S, O: exported.O, A: exported.A, exact,
+    return withFractions({
+      name: exported.name, S: exported.S, O: exported.O, A: exported.A,
       nS, nO: exported.O.length, nA: exported.A.length, gamma: parseNumber(exported.gamma), mu, terminal,
       pPtr: Int32Array.from(exported.p.ptr), pNext: Int32Array.from(exported.p.next),
       pR: take(exported.p.r), pProb: take(exported.p.prob),
       oPtr: Int32Array.from(exported.omega.ptr), oCol: Int32Array.from(exported.omega.o), oProb: take(exported.omega.prob),
-    };
+    }, exact);
   }
 
   /** Two steps of k actions, the reward r[a1][a2] paid at the end: the 4-action recall task with a table of one's own. */
@@ -56,13 +61,13 @@ var Workbench = Workbench || {};
       gamma: ONE, pR: [...table.map(() => ZERO), ...fractions.flat()], pProb: pNext.map(() => ONE),
       oProb: new Array(nS).fill(ONE), mu: [ONE, ...new Array(nS - 1).fill(ZERO)],
     };
-    return {
-      name, exact, S: ["s*", ...rewards.map((_, a) => `s${a}`), "end"], O: ["o"], A: rewards.map((_, a) => String(a)),
+    return withFractions({
+      name, S: ["s*", ...rewards.map((_, a) => `s${a}`), "end"], O: ["o"], A: rewards.map((_, a) => String(a)),
       nS, nO: 1, nA: k, gamma: 1, mu, terminal,
       pPtr: Int32Array.from(pPtr), pNext: Int32Array.from(pNext), pR: Float64Array.from(pR),
       pProb: new Float64Array(pNext.length).fill(1),
       oPtr: Int32Array.from({ length: nS + 1 }, (_, i) => i), oCol: new Int32Array(nS), oProb: new Float64Array(nS).fill(1),
-    };
+    }, exact);
   }
 
   /** The memory that a name such as "OA2" stands for, on a model: sizes, labels, and Gamma as arithmetic on places. */
@@ -155,12 +160,12 @@ var Workbench = Workbench || {};
       gamma: P.exact.gamma, pR: xR, pProb: xProb, oProb: new Array(nS).fill(W.Fraction.ONE),
       mu: Array.from({ length: nS }, (_, i) => (mu[i] ? mu[i].exact : W.Fraction.ZERO)),
     } : null;
-    return {
-      exact, name: `${P.name}\u00d7${name}`, base: P, memory, s, m, o, rowM, rowO,
+    return withFractions({
+      name: `${P.name}\u00d7${name}`, base: P, memory, s, m, o, rowM, rowO,
       nS, nO: rowM.length, nA: P.nA * nW, gamma: P.gamma, mu: start, terminal: Uint8Array.from(s, (x) => P.terminal[x]),
       pPtr: Int32Array.from(pPtr), pNext: Int32Array.from(pNext), pR: Float64Array.from(pR), pProb: Float64Array.from(pProb),
       oPtr: Int32Array.from({ length: nS + 1 }, (_, i) => i), oCol, oProb: new Float64Array(nS).fill(1),
-    };
+    }, exact);
   }
 
   Object.assign(W, { parseNumber, decode, twoStep, memoryOn, augment });

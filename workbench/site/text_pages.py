@@ -6,10 +6,20 @@ import re
 from importlib.resources import files
 from pathlib import Path
 
-from workbench.explorer.html_page import SCRIPTS, part
+from workbench.explorer.html_page import part
 from workbench.site.material import Material
 
 LESSONS = ("00", "01", "02", "03", "04", "05", "06", "07", "08", "09", "11", "12", "13")
+
+_TRAP_NEEDS = (
+    "fractions.js",
+    "solver.js",
+    "model.js",
+    "evaluator.js",
+    "policies.js",
+    "loop.js",
+    "views.js",
+)
 
 
 def resource(name: str) -> str:
@@ -46,7 +56,7 @@ def write_text_pages(material: Material, source: Path, notebooks: list[str]) -> 
 def front_scripts() -> str:
     """The scripts of the front page: the explorer's, as far as they need no controls, and the
     trap's."""
-    return "\n".join([*(part(name) for name in SCRIPTS[:-1]), resource("trap.js")])
+    return "\n".join([*(part(name) for name in _TRAP_NEEDS), resource("trap.js")])
 
 
 def without_dead_links(text: str, folder: Path) -> str:

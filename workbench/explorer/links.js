@@ -1,0 +1,95 @@
+/* Everything that a link keeps: policies and tasks of one's own as short texts. And Python that rebuilds what is shown. */
+"use strict";
+var Workbench = Workbench || {};
+(function (W) {
+  /** A policy as text: rows that are uniform left out, `o.a` where one action is certain, else `o:p_p_...`. */
+  function policyText(P, pi) {
+    const rows = [];
+    for (let o = 0; o < P.nO; o++) {
+      const row = Array.from(pi.subarray(o * P.nA, (o + 1) * P.nA));
+      if (row.every((x) => x === 1 / P.nA)) continue;
+      const sure = row.indexOf(1);
+      rows.push(sure >= 0 ? `${o}.${sure}` : `${o}:${row.join("_")}`);
+    }
+    return rows.join(";");
+  }
+
+  /** The policy of such a text; null if it is none for this model. */
+  function policyFromText(P, text) {
+    if (!text) return null;
+    const pi = W.uniform(P);
+    for (const part of text.split(";")) {
+      const found = /^(\d+)([.:])(.+)$/.exec(part), o = found ? Number(found[1]) : P.nO;
+      if (o >= P.nO) return null;
+      const row = found[2] === "." ? Array.from({ length: P.nA }, (_, a) => Number(String(a) === found[3])) : found[3].split("_").map(Number);
+      const total = row.reduce((x, y) => x + y, 0);
+      if (row.length !== P.nA || !(Math.abs(total - 1) < 1e-9) || row.some((x) => !(x >= 0))) return null;
+      pi.set(row, o * P.nA);
+    }
+    return pi;
+  }
+
+  const toBase64 = (text) => btoa(String.fromCharCode(...new TextEncoder().encode(text))).replace(/\+/g, "-").replace(/\//g, "_").replace(/=+$/, "");
+  const fromBase64 = (text) => new TextDecoder().decode(Uint8Array.from(atob(text.replace(/-/g, "+").replace(/_/g, "/")), (c) => c.charCodeAt(0)));
+
+  const LONGEST = 24000; // characters that a link may hold of a file
+
+  /** A task's export as text for a link; empty if it is too long for one. */
+  function packed(model) {
+    const text = JSON.stringify(model);
+    return text.length > LONGEST ? "" : toBase64(text);
+  }
+
+  function unpacked(text) {
+    try {
+      const model = JSON.parse(fromBase64(text));
+      W.decode(model);
+      return model;
+    } catch {
+      return null; // a link that makes no sense
+    }
+  }
+
+  const quoted = (text) => JSON.stringify(text);
+  const python = (x) => (/^-?\d+$/.test(x) ? x : /^-?\d+\/\d+$/.test(x) ? `F("${x}")` : /[.e]/i.test(x) ? x : quoted(x));
+
+  /** Python that rebuilds task, memory, policy and values: `code` makes the task of the list, `rewards` is an edited table. */
+  function pythonCode({ model, code, rewards, memory, pi, weights, lambda, exact }) {
+    const lines = ["from fractions import Fraction as F", ""];
+    if (rewards) lines.push("from workbench.lab.sequences import discounted_sequence_task", `P = discounted_sequence_task([${rewards.map((row) => `[${row.map((x) => pythonReward(x)).join(", ")}]`).join(", ")}])`);
+    else if (code) lines.push("import pomdps", `P = ${code}`);
+    else lines.push(...tables(model));
+    lines.push("", "from workbench import Policy, augment, evaluate, td_values", `E = augment(P, ${quoted(memory)})`);
+    lines.push(`pi = Policy(E, [`, ...pi.map((row) => `    [${row.join(", ")}],`), "])");
+    lines.push(`found = evaluate(E, pi, weights=${quoted(weights)}${exact ? ", exact=True" : ""})`);
+    lines.push(`td = td_values(E, pi, lam=${lambda}, weights=${quoted(weights)}${exact ? ", exact=True" : ""})`, "print(found.value)", "print(found.q)", "print(td.q)");
+    return `${lines.join("\n")}\n`;
+  }
+
+  const pythonReward = (text) => {
+    const x = W.parseFraction(text);
+    return x === null ? String(W.parseNumber(text)) : x.d === 1n ? `${x.n}` : `F("${x.n}/${x.d}")`;
+  };
+
+  /** A task from a file, as the call that makes it. */
+  function tables(model) {
+    const number = (i) => python(model.numbers[i]), lines = ["from workbench import POMDP", "p = {"];
+    const nA = model.A.length;
+    for (let row = 0; row < model.S.length * nA; row++) {
+      const s = Math.floor(row / nA), outcomes = [];
+      for (let k = model.p.ptr[row]; k < model.p.ptr[row + 1]; k++) outcomes.push(`(${quoted(model.S[model.p.next[k]])}, ${number(model.p.r[k])}): ${number(model.p.prob[k])}`);
+      if (outcomes.length) lines.push(`    (${quoted(model.S[s])}, ${quoted(model.A[row % nA])}): {${outcomes.join(", ")}},`);
+    }
+    lines.push("}", "omega = {");
+    model.S.forEach((s, i) => {
+      const shown = [];
+      for (let e = model.omega.ptr[i]; e < model.omega.ptr[i + 1]; e++) shown.push(`${quoted(model.O[model.omega.o[e]])}: ${number(model.omega.prob[e])}`);
+      lines.push(`    ${quoted(s)}: {${shown.join(", ")}},`);
+    });
+    lines.push("}", `P = POMDP.from_functions(name=${quoted(model.name)}, A=[${model.A.map(quoted).join(", ")}], p=lambda s, a: p[s, a], omega=omega.get,`,
+      `    mu={${model.mu.map(([s, i]) => `${quoted(model.S[s])}: ${number(i)}`).join(", ")}}, gamma=${python(model.gamma)}, terminal={${model.terminal.map((s) => quoted(model.S[s])).join(", ")}})`);
+    return lines.map((line) => line.replace("terminal={})", "terminal=())"));
+  }
+
+  Object.assign(W, { policyText, policyFromText, packed, unpacked, pythonCode });
+})(Workbench);
