@@ -508,7 +508,7 @@
 
   /** What the laboratory's cards see of the page. */
   W.page = {
-    data, state, edit, restart, writeHash, takeFile, set, shownTask: () => task(), baseModel, bestHistory,
+    data, state, edit, restart, drawGreyed, writeHash, takeFile, set, shownTask: () => task(), baseModel, bestHistory,
     get P() { return P; }, get loop() { return loop; }, get episode() { return episode; }, get bootstrapped() { return bootstrapped; }, get best() { return best; },
     keepInAddress: (values) => { Object.assign(defaults, values); Object.assign(state.extra, values); },
     whenDrawn: (hook) => hooks.push(hook),

@@ -107,11 +107,12 @@
       if (document.activeElement !== $(id)) $(id).value = state.extra[name];
     }
     const kind = state.extra.learner;
-    $("epsilon").disabled = kind === "actor-critic";
-    $("lam").disabled = kind !== "sarsa";
+    const why = !latest || latest.steps === 0 ? "nothing has been learned yet" : latest.going ? "the learner is running; pause it" : "";
+    page.drawGreyed("learner-why", {
+      "take-greedy": why, epsilon: kind === "actor-critic" ? "actor-critic explores by its own policy" : "", lam: kind === "sarsa" ? "" : "only Sarsa has a λ",
+    });
     $("learn").textContent = latest && latest.going ? "Pause" : "Learn";
     $("learn").setAttribute("aria-pressed", Boolean(latest && latest.going));
-    $("take-greedy").disabled = !latest || latest.going || latest.steps === 0;
     if (!latest) { $("learner-said").textContent = "Nothing learned yet."; $("learner-chart").innerHTML = ""; return; }
     const speed = latest.speed ? `, ${(latest.speed / 1e6).toFixed(1)} million a second` : "";
     $("learner-said").textContent = `${latest.steps.toLocaleString("en")} steps${speed}, ${latest.episodes.toLocaleString("en")} episodes, ` +

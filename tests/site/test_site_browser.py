@@ -1,0 +1,225 @@
+"""The site as it is built, in a real browser: links, console, network, looks, the trap, the
+ledger's filters, exercises, search."""
+
+import json
+import re
+import time
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote, urldefrag, urlsplit
+
+import pytest
+from browsing import Page, find_browser
+
+from workbench import augment, improve, uniform
+from workbench.lab.sequences import discounted_sequence_task
+
+pytestmark = pytest.mark.slow
+for package in ("sphinx", "myst_nb", "furo", "sphinxcontrib.katex", "py_mini_racer"):
+    pytest.importorskip(package, reason="needs the extra `site`")
+pytest.importorskip("websocket", reason="needs websocket-client: extra test")
+
+CLAIMS = ("S3.arbitrary", "S5.not-mdp", "C4", "C2.print", "C2.print*")
+
+
+class Links(HTMLParser):
+    """What a page refers to, what can be referred to in it, and what it lacks for readers who do
+    not see it."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.targets, self.loaded, self.ids, self.unnamed, self.language = [], [], set(), [], None
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        found = dict(attrs)
+        self.ids |= {found[key] for key in ("id", "name") if found.get(key)}
+        if tag == "html":
+            self.language = found.get("lang")
+        if tag == "a" and found.get("href"):
+            self.targets.append(found["href"])
+        if tag in ("img", "script", "iframe", "source") and found.get("src"):
+            self.loaded.append(found["src"])
+        if tag == "link" and found.get("rel") in ("stylesheet", "icon", "preload"):
+            self.loaded.append(found["href"])
+        if (tag == "img" and "alt" not in found) or (tag == "iframe" and not found.get("title")):
+            self.unnamed.append(self.get_starttag_text())
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    from rich.console import Console
+
+    from proofs.ledger import load, run
+    from workbench.cli.site_command import gather_material
+    from workbench.site.build_site import build_site
+
+    folder = tmp_path_factory.mktemp("site")
+    entries = [run(load()[id]).as_json() for id in CLAIMS]
+    (folder / "ledger.json").write_text(json.dumps(entries, default=str))
+    began = time.monotonic()
+    material = gather_material(folder / "ledger.json", 1, Console(quiet=True))
+    built = build_site(material, folder / "site")
+    built_in = time.monotonic() - began
+    assert built.warnings == ()
+    assert built_in < 180
+    return folder / "site"
+
+
+@pytest.fixture(scope="module")
+def browser():
+    found = find_browser()
+    if found is None:
+        pytest.skip("no chromium is installed")
+    page = Page(found)
+    yield page
+    page.close()
+
+
+@pytest.fixture
+def page(browser):
+    browser.complaints.clear()
+    browser.requested.clear()
+    browser.look(1280, 900)
+    yield browser
+    assert browser.complaints == []
+    outside = [
+        url
+        for url in browser.requested
+        if not url.startswith(("file:", "data:", "about:", "blob:"))
+    ]
+    assert outside == []
+
+
+def pages(site):
+    return {path.relative_to(site).as_posix(): path for path in sorted(site.rglob("*.html"))}
+
+
+def test_every_link_leads_somewhere_and_nothing_is_loaded_from_elsewhere(site):
+    found = {name: Links(path.read_text()) for name, path in pages(site).items()}
+    for name, links in found.items():
+        for target in links.loaded:
+            assert not urlsplit(target).scheme or target.startswith("data:"), (name, target)
+        for target in [*links.targets, *links.loaded]:
+            if urlsplit(target).scheme:
+                continue
+            address, anchor = urldefrag(target.split("?")[0])
+            path = (site / name).parent / unquote(address) if address else site / name
+            assert path.exists(), (name, target)
+            inside = path.resolve().relative_to(site.resolve()).as_posix()
+            if anchor and path.suffix == ".html" and inside != "explorer.html":
+                assert unquote(anchor) in found[inside].ids, (name, target)
+
+
+def test_pictures_and_frames_have_names_and_pages_a_language(site):
+    for name, path in pages(site).items():
+        links = Links(path.read_text())
+        assert links.unnamed == [], name
+        assert (links.language or "").startswith("en"), name
+
+
+@pytest.mark.parametrize("width", [390, 1280, 1920])
+@pytest.mark.parametrize("dark", [False, True])
+def test_pages_open_without_complaint_and_fit_the_window(page, site, width, dark):
+    page.look(width, 900, dark)
+    for name in (
+        "index.html",
+        "lessons.html",
+        "ledger/index.html",
+        "ledger/C4.html",
+        "gallery/index.html",
+        "figures/index.html",
+        "reference/evaluation.html",
+        "reference/tasks.html",
+        "docs/glossary.html",
+        "notebooks/04-why-does-binary-memory-get-stuck.html",
+        "explorer.html",
+    ):
+        page.open((site / name).as_uri())
+        assert page.run("document.documentElement.scrollWidth") <= width, name
+        shade = page.run("getComputedStyle(document.body).backgroundColor")
+        assert (sum(map(int, re.findall(r"\d+", shade)[:3])) < 300) == dark, name
+
+
+def test_the_front_page_is_painted_within_a_second(page, site):
+    page.open((site / "index.html").as_uri())
+    page.until("performance.getEntriesByName('first-contentful-paint').length > 0")
+    assert page.run("performance.getEntriesByName('first-contentful-paint')[0].startTime") < 1000
+    assert (site / "explorer.html").stat().st_size < 1_000_000
+
+
+def test_the_trap_ends_where_the_package_says(page, site):
+    page.open((site / "index.html").as_uri())
+    page.until("document.getElementById('trap-verdict').textContent.includes('stuck')", 60)
+    P = discounted_sequence_task([[5, 4], [0, 6]])
+    ends = {m: improve(augment(P, m), uniform(augment(P, m)), step=0.02) for m in ("B1", "OA1")}
+    assert f"one bit ends at {ends['B1'].limit_value}" in page.text("#trap-verdict")
+    assert f"OA1 ends at {ends['OA1'].limit_value}, the best" in page.text("#trap-verdict")
+    page.choose("#trap-table input", "7")
+    page.until("document.getElementById('trap-verdict').textContent.includes('both memories')", 60)
+    page.choose("#trap-table input", "much")
+    assert "no number" in page.text("#trap-verdict")
+
+
+def test_the_ledger_is_filtered_and_its_address_keeps_the_filter(page, site):
+    address = (site / "ledger" / "index.html").as_uri()
+    page.open(address)
+    assert page.text("#claims-shown") == f"{len(CLAIMS)} of {len(CLAIMS)}"
+    page.choose("#by-verdict", "misprint")
+    assert page.text("#claims-shown") == f"1 of {len(CLAIMS)}"
+    hash = page.run("location.hash")
+    page.open("about:blank")
+    page.open(address + hash)
+    assert page.text("#claims-shown") == f"1 of {len(CLAIMS)}"
+    page.choose("#by-verdict", "")
+    page.choose("#by-words", "lemma buffer")
+    assert int(page.text("#claims-shown").split()[0]) < len(CLAIMS)
+
+
+def test_certificates_can_be_downloaded_and_hold(site):
+    from workbench.checker.recheck import recheck
+
+    checked = 0
+    for path in (site / "_static" / "certificates").glob("*.json"):
+        for certificate in json.loads(path.read_text()):
+            assert recheck(certificate)
+            checked += 1
+    assert checked >= 2
+
+
+def test_exercises_unfold_and_the_explorer_has_the_pages_task(page, site):
+    page.open((site / "notebooks" / "04-why-does-binary-memory-get-stuck.html").as_uri())
+    assert page.run("document.querySelectorAll('details.exercise').length") == 2
+    assert not page.run("document.querySelector('details.exercise').open")
+    page.click("details.exercise summary")
+    assert page.run("document.querySelector('details.exercise').open")
+    assert "answer = ..." in page.text("details.exercise")
+    page.click("details.try summary")
+    source = page.run("document.querySelector('details.try iframe').getAttribute('src')")
+    assert source == "../explorer.html#task=recall4&m=B1&step=0.02&embed=1"
+    page.until(
+        "document.querySelector('details.try iframe').contentDocument === null || "
+        "document.querySelector('details.try iframe').contentDocument.readyState === 'complete'"
+    )
+
+
+def test_words_of_the_glossary_are_links(page, site):
+    page.open((site / "notebooks" / "04-why-does-binary-memory-get-stuck.html").as_uri())
+    assert page.run("document.querySelectorAll('a[href*=\"glossary.html#term-\"]').length") >= 2
+
+
+def test_mathematics_is_set_and_search_finds_it(page, site):
+    page.open((site / "reference" / "evaluation.html").as_uri())
+    assert page.run("document.querySelectorAll('div.math math').length") >= 3
+    page.open((site / "search.html").as_uri() + "?q=shortcut")
+    page.until("document.querySelectorAll('#search-results li').length > 2", 60)
+
+
+def test_a_site_is_made_anew_in_its_own_folder_only(site, tmp_path):
+    from workbench.errors import WorkbenchError
+    from workbench.site.build_site import check_target
+
+    check_target(site)
+    Path(tmp_path, "other").write_text("")
+    with pytest.raises(WorkbenchError, match="something else"):
+        check_target(tmp_path)
