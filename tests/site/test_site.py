@@ -27,7 +27,7 @@ from workbench.site.material import Material
 from workbench.site.mathml import BadFormula, Katex
 from workbench.site.notebook_pages import SETTINGS, notebook_source, write_notebook_pages
 from workbench.site.reference_pages import public_names
-from workbench.site.settings import terms_of
+from workbench.site.sphinx_setup import terms_of
 from workbench.site.text_pages import front_scripts, resource, without_dead_links
 
 ROOT = Path(__file__).parents[2]

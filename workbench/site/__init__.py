@@ -5,7 +5,7 @@ no network, by `workbench site`.
 |---|---|
 | `material` | what the pages are made of, handed over by the command |
 | `build_site` | the sources of all pages written, Sphinx called on them, what is left over |
-| `settings` | how Sphinx is set up, and what is done to its documents |
+| `sphinx_setup` | how Sphinx is set up, and what is done to its documents |
 | `formulas` | formulas as docstrings write them, as TeX |
 | `mathml` | TeX as MathML, by KaTeX from a package |
 | `docstrings` | docstrings as reStructuredText, formulas set |

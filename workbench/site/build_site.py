@@ -23,7 +23,7 @@ from workbench.site.material import Material
 from workbench.site.mathml import Katex
 from workbench.site.notebook_pages import write_notebook_pages
 from workbench.site.reference_pages import write_reference_pages
-from workbench.site.settings import configuration, prepare, terms_of
+from workbench.site.sphinx_setup import configuration, prepare, terms_of
 from workbench.site.text_pages import front_scripts, resource, write_text_pages
 
 
