@@ -230,13 +230,20 @@ def test_every_exhibit_holds_and_its_certificates_do(name):
 
 
 def test_the_gallery_has_its_files_and_a_way_into_the_explorer(tmp_path):
-    shown = material(gallery=[exhibit("bits-stuck-pairs-not"), exhibit("pairs-stuck-bits-not")])
+    shown = material(
+        gallery=[
+            exhibit("bits-are-stuck-where-pairs-are-not"),
+            exhibit("pairs-are-stuck-where-bits-are-not"),
+        ]
+    )
     write_gallery_pages(shown, tmp_path)
     text = (tmp_path / "gallery" / "index.md").read_text()
     assert "explorer.html#task=recall4&amp;m=B1&amp;r=5,4;0,6" in text
     assert text.count("Play with it") == 1  # the other one has three steps
     write_finds(shown, tmp_path / "finds")
-    record = json.loads((tmp_path / "finds" / "bits-stuck-pairs-not.json").read_text())
+    record = json.loads(
+        (tmp_path / "finds" / "bits-are-stuck-where-pairs-are-not.json").read_text()
+    )
     assert record["verdict"]["facts"]["OA1 ends at"] == "6"
 
 

@@ -17,13 +17,13 @@ from workbench.lab.statements import as_statement
 
 EXHIBITS: tuple[tuple[str, str, dict[str, Any], Any], ...] = (
     (
-        "bits-stuck-pairs-not",
+        "bits-are-stuck-where-pairs-are-not",
         "oracle-stuck",
         {"memory": ("B1", "B2"), "but_not": ("OA1",)},
         [[5, 4], [0, 6]],
     ),
     (
-        "appendix-c",
+        "the-table-of-Appendix-C",
         "oracle-stuck",
         {"memory": ("B1", "B2"), "but_not": ("OA1",)},
         [
@@ -34,22 +34,27 @@ EXHIBITS: tuple[tuple[str, str, dict[str, Any], Any], ...] = (
         ],
     ),
     (
-        "pairs-stuck-bits-not",
+        "pairs-are-stuck-where-bits-are-not",
         "oracle-stuck",
         {"memory": ("OA1",), "but_not": ("B1", "OA2")},
         [[[0, 0], [2, 0]], [[0, 0], [0, 1]]],
     ),
     (
-        "all-stuck",
+        "all-memories-are-stuck",
         "oracle-stuck",
         {"memory": ("K1", "B1", "O1", "OA1", "K2", "B2", "O2", "OA2")},
         [[[15, 1], [13, 0]], [[11, 13], [14, 14]]],
     ),
-    ("larger-does-worse", "larger-does-worse", {}, [[3, 2], [0, 4]]),
+    ("a-larger-memory-does-worse", "larger-does-worse", {}, [[3, 2], [0, 4]]),
     ("no-fixed-point", "no-fixed-point", {"memory": "none"}, [[0, 1], [1, 0]]),
-    ("no-fixed-point-bit", "no-fixed-point", {"memory": "B1"}, [[0, 0], [1, 0]]),
-    ("only-worst", "only-worst-fixed-point", {"memory": "none"}, [[0, 0], [2, 1]]),
-    ("several", "several-fixed-points", {"memory": "none"}, [[1, 0], [0, 2]]),
+    ("no-fixed-point-with-a-bit", "no-fixed-point", {"memory": "B1"}, [[0, 0], [1, 0]]),
+    (
+        "only-the-worst-is-a-fixed-point",
+        "only-worst-fixed-point",
+        {"memory": "none"},
+        [[0, 0], [2, 1]],
+    ),
+    ("several-fixed-points", "several-fixed-points", {"memory": "none"}, [[1, 0], [0, 2]]),
 )
 """Each with a name, the statement, its parameters, and the rewards r[a_1]...[a_L]."""
 
@@ -61,7 +66,7 @@ def exhibit(name: str) -> GalleryEntry:
     ------
     WorkbenchError : if the statement does not hold for its task.
 
-    >>> exhibit("larger-does-worse").find.verdict.holds
+    >>> exhibit("a-larger-memory-does-worse").find.verdict.holds
     True
     """
     for known, statement, parameters, rewards in EXHIBITS:

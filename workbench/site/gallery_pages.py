@@ -46,11 +46,12 @@ def _entry(entry: GalleryEntry) -> str:
     html = (
         f"<p class='statement'>{escape_html(find.statement.sentence())}</p>"
         f"<div class='side'><div>{figure7_html(find.task)}</div><div>{diagram(find.task)}</div></div>"
-        f"<dl>{facts}</dl><p>{_play(entry)}"
+        f"<dl class='facts'>{facts}</dl><p>{_play(entry)}"
         f"<a href='../_static/finds/{escape_html(entry.name)}.json' download>Task and certificates"
         f"</a>: <code>python -m workbench.checker {escape_html(entry.name)}.json</code></p>"
     )
-    return f"## {entry.name.replace('-', ' ').capitalize()}\n\n" + html.replace("\n", " ")
+    title = entry.name.replace("-", " ")
+    return f"## {title[0].upper()}{title[1:]}\n\n" + html.replace("\n", " ")
 
 
 def _play(entry: GalleryEntry) -> str:
