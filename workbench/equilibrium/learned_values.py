@@ -40,6 +40,7 @@ from workbench.learning.learners import (
 from workbench.model.numbers import Number, is_symbolic, number
 from workbench.model.policy import Policy, uniform
 from workbench.model.pomdp import POMDP
+from workbench.model.rows import merge_rows
 
 
 @dataclass(frozen=True)
@@ -135,7 +136,7 @@ def deciding_rows(P: POMDP) -> NDArray[np.int64]:
     """The observations that some behaviour sees in a state that is not terminal."""
     from workbench.model.walk_kernels import reachable
 
-    row_ptr = np.ascontiguousarray(P.p.row_ptr[:: len(P.A)])
+    row_ptr = merge_rows(P.p.row_ptr, len(P.A))
     possible = P.p.prob.floats > 0 if not P.p.prob.symbols else np.ones(len(P.p.s_next), dtype=bool)
     kept = np.concatenate(([0], np.cumsum(possible)))[row_ptr]
     visited = reachable(kept, P.p.s_next[possible], P.mu.support) & ~P.terminal.mask

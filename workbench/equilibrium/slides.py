@@ -42,6 +42,7 @@ from workbench.learning.learners import Learner
 from workbench.model.numbers import Number
 from workbench.model.policy import Policy
 from workbench.model.pomdp import POMDP
+from workbench.model.rows import row_places
 from workbench.model.space import Label, show
 
 MOST_ENTRIES = 64
@@ -191,7 +192,7 @@ def exact_mean_field(
             at = place[o] * nA + a
             weight = seen.observed[o] * b[o, a] * seen.share[e]
             A[at][at] -= weight
-            for k in range(int(P.p.row_ptr[s * nA + a]), int(P.p.row_ptr[s * nA + a + 1])):
+            for k in row_places(P.p.row_ptr, s * nA + a):
                 part, s_next = weight * D.prob[k], int(P.p.s_next[k])
                 c[at] += part * D.r[k]
                 if not ended[s_next]:

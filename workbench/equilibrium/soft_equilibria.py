@@ -36,6 +36,7 @@ from workbench.learning.learners import Learner, OptionError, check_count
 from workbench.model.numbers import number, to_float
 from workbench.model.policy import Policy
 from workbench.model.pomdp import POMDP
+from workbench.model.rows import row_places
 from workbench.model.table import Table
 
 MOST_UNKNOWNS = 64
@@ -446,7 +447,7 @@ def exact_arrays(task: DenseTask) -> dict[str, Any]:
         T: list[list[dict[int, Any]]] = [[{} for _ in range(nA)] for _ in range(n)]
         seen: list[list[tuple[int, Any]]] = []
         for s in alive.tolist():
-            span = range(int(P.omega.row_ptr[s]), int(P.omega.row_ptr[s + 1]))
+            span = row_places(P.omega.row_ptr, s)
             seen.append(
                 [
                     (row_of[int(P.omega.o[e])], as_ball(P.omega.prob[e]))
@@ -457,7 +458,7 @@ def exact_arrays(task: DenseTask) -> dict[str, Any]:
         for s in alive.tolist():
             for a in range(nA):
                 i = place[s]
-                for k in range(int(P.p.row_ptr[s * nA + a]), int(P.p.row_ptr[s * nA + a + 1])):
+                for k in row_places(P.p.row_ptr, s * nA + a):
                     prob, t = as_ball(P.p.prob[k]), int(P.p.s_next[k])
                     R[i][a] += prob * as_ball(P.p.r[k])
                     if t in place:

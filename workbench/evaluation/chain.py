@@ -24,7 +24,7 @@ from workbench.evaluation.solve import Solution
 from workbench.model.numbers import Numbers
 from workbench.model.policy import Policy
 from workbench.model.pomdp import POMDP
-from workbench.model.rows import add_groups, add_rows, keep_entries, own_rows
+from workbench.model.rows import add_groups, add_rows, keep_entries, merge_rows, own_rows
 from workbench.model.walk_kernels import reachable, reverse_edges, strong_components
 
 _UNIT = 2.0**-53
@@ -200,7 +200,7 @@ class Chain:
         weight = acts.reshape(-1)
         data = np.repeat(weight, np.diff(P.p.row_ptr)) * D.prob
         kept = np.asarray(data != 0, dtype=bool)
-        row_ptr = np.ascontiguousarray(P.p.row_ptr[::nA])
+        row_ptr = merge_rows(P.p.row_ptr, nA)
         if kept.all():
             indices, indptr = P.p.s_next, row_ptr
         else:

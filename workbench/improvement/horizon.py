@@ -25,12 +25,13 @@ from workbench.improvement import loop_kernels as kernels
 from workbench.improvement.oracle import UNIT
 from workbench.model.numbers import Numbers
 from workbench.model.pomdp import POMDP
+from workbench.model.rows import merge_rows
 from workbench.model.walk_kernels import strong_components
 
 
 def has_finite_horizon(P: POMDP) -> bool:
     """Whether no state can come back, whatever is done."""
-    indptr = np.ascontiguousarray(P.p.row_ptr[:: len(P.A)])
+    indptr = merge_rows(P.p.row_ptr, len(P.A))
     count, _ = strong_components(indptr, P.p.s_next)
     own = np.repeat(np.arange(len(P.S)), np.diff(indptr)) == P.p.s_next
     return count == len(P.S) and not own.any()
@@ -54,7 +55,7 @@ class Unrolled:
 def unroll(P: POMDP, order: NDArray[np.int64], weights: str) -> Unrolled:
     """The tables of `loop_kernels`: states that are not terminal, level by level."""
     D, nA = dynamics(P, FLOATS), len(P.A)
-    indptr = np.ascontiguousarray(P.p.row_ptr[::nA])
+    indptr = merge_rows(P.p.row_ptr, nA)
     _, component = strong_components(indptr, P.p.s_next)
     level = kernels.levels(indptr, P.p.s_next, np.argsort(-component))
     alive = np.flatnonzero(~P.terminal.mask)

@@ -36,6 +36,7 @@ from workbench.improvement import loop_kernels as kernels
 from workbench.model.numbers import Number, Numbers
 from workbench.model.policy import Policy
 from workbench.model.pomdp import POMDP
+from workbench.model.rows import row_places
 
 _ITERATIONS = 4_000
 
@@ -329,11 +330,11 @@ def exact_value(P: POMDP, pi: Policy) -> Number:
     rows, columns, chances, rewards = [], [], [], []
     for s in (states := list(places)):  # grows while we walk
         total = RATIONALS.one(0)
-        for e in range(int(P.omega.row_ptr[s]), int(P.omega.row_ptr[s + 1])):
+        for e in row_places(P.omega.row_ptr, s):
             seen = RATIONALS.one(P.omega.prob[e])
             for a, chance in row_of(int(P.omega.o[e])):
                 row = s * nA + a
-                for k in range(int(P.p.row_ptr[row]), int(P.p.row_ptr[row + 1])):
+                for k in row_places(P.p.row_ptr, row):
                     x = seen * chance * RATIONALS.one(P.p.prob[k])
                     total += x * RATIONALS.one(P.p.r[k])
                     s_next = int(P.p.s_next[k])

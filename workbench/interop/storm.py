@@ -31,6 +31,7 @@ from workbench.model.augment import augment
 from workbench.model.numbers import Number, is_symbolic, number
 from workbench.model.policy import Policy
 from workbench.model.pomdp import POMDP
+from workbench.model.rows import row_places
 from workbench.text import show
 
 Row = dict[int, Number]
@@ -173,7 +174,7 @@ def _outcomes(P: POMDP, s: int, a: int, done: int) -> tuple[Number, Row]:
     row = s * len(P.A) + a
     r: Number = 0
     found: Row = {}
-    for k in range(int(P.p.row_ptr[row]), int(P.p.row_ptr[row + 1])):
+    for k in row_places(P.p.row_ptr, row):
         s_next, x = int(P.p.s_next[k]), P.p.prob[k]
         r = r + x * P.p.r[k]
         found[s_next] = found.get(s_next, 0) + P.gamma * x
@@ -184,7 +185,7 @@ def _outcomes(P: POMDP, s: int, a: int, done: int) -> tuple[Number, Row]:
 
 def _acts(P: POMDP, policy: Policy, s: int) -> list[Number]:
     """pi(a | s) = sum_o omega(o | s) pi(a | o)."""
-    places = range(int(P.omega.row_ptr[s]), int(P.omega.row_ptr[s + 1]))
+    places = row_places(P.omega.row_ptr, s)
     return [
         sum(P.omega.prob[e] * policy.prob[int(P.omega.o[e]), a] for e in places)
         for a in range(len(P.A))

@@ -13,6 +13,7 @@ from workbench.learning.random_kernels import TWO53
 from workbench.learning.table_kernels import OUTCOME, ROW, count_outcomes, fill_sampling_rows
 from workbench.model.numbers import frozen
 from workbench.model.pomdp import POMDP
+from workbench.model.rows import row_places
 
 MOST = 2**32 - 2
 """Rows, outcomes, states, observations and table entries are counted in 32 bits; the last number
@@ -84,7 +85,7 @@ def _starts(P: POMDP) -> NDArray[Any]:
     found = [
         (s, int(P.omega.o[e]), float(P.mu.prob.floats[s] * P.omega.prob.floats[e]))
         for s in support.tolist()
-        for e in range(int(P.omega.row_ptr[s]), int(P.omega.row_ptr[s + 1]))
+        for e in row_places(P.omega.row_ptr, s)
         if P.omega.prob.floats[e] > 0
     ]
     if not found:

@@ -26,7 +26,7 @@ from workbench.model.numbers import Number, Numbers, frozen
 from workbench.model.origin import Origin
 from workbench.model.pomdp import POMDP, Distribution, Emissions, StateSet, Transitions
 from workbench.model.room import free_bytes
-from workbench.model.rows import own_rows
+from workbench.model.rows import own_rows, row_places
 from workbench.model.space import Bits, Label, Product, Space, Subset
 from workbench.model.walk_kernels import (
     ProductTables,
@@ -176,7 +176,7 @@ def _starts(P: POMDP, memory: Memory) -> dict[int, Number]:
     found: dict[int, Number] = {}
     for s in P.mu.support.tolist():
         for m, x in memory.eta.items():
-            for e in range(int(P.omega.row_ptr[s]), int(P.omega.row_ptr[s + 1])):
+            for e in row_places(P.omega.row_ptr, s):
                 prob = P.mu.prob[s] * x * P.omega.prob[e]
                 if prob != 0:
                     found[e * nM + memory.M.index(m)] = prob
@@ -277,11 +277,9 @@ def _walk_python(P: POMDP, memory: Memory, starts: NDArray[np.int64]) -> tuple[A
         s, o = int(owner[e]), int(P.omega.o[e])
         for a in range(nA):
             for w in range(nW):
-                for k in range(int(P.p.row_ptr[s * nA + a]), int(P.p.row_ptr[s * nA + a + 1])):
+                for k in row_places(P.p.row_ptr, s * nA + a):
                     s_next, r = int(P.p.s_next[k]), P.p.r[k]
-                    for e_next in range(
-                        int(P.omega.row_ptr[s_next]), int(P.omega.row_ptr[s_next + 1])
-                    ):
+                    for e_next in row_places(P.omega.row_ptr, s_next):
                         for m_next, x in write(m, w, o, a, r, int(P.omega.o[e_next])):
                             found_code = e_next * nM + m_next
                             if found_code not in places:

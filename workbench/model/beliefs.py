@@ -36,6 +36,7 @@ import numpy as np
 from workbench.errors import NotExact, TooLarge, WorkbenchError
 from workbench.model.numbers import Number, Numbers
 from workbench.model.pomdp import POMDP
+from workbench.model.rows import row_places
 from workbench.model.space import Label
 from workbench.progress import Waiting
 from workbench.text import show
@@ -190,7 +191,7 @@ class BeliefGraph:
         total: Number = Fraction(0)
         for s, w in weights:
             row = s * len(P.A) + a
-            for k in range(int(P.p.row_ptr[row]), int(P.p.row_ptr[row + 1])):
+            for k in row_places(P.p.row_ptr, row):
                 total += w * P.p.prob[k] * P.p.r[k]
         return total / sum(w for _, w in weights)
 
@@ -268,13 +269,13 @@ class BeliefDynamics:
         nA = len(P.A)
         self.mu = {int(s): mu[s] for s in P.mu.support if counted[s]}
         self.omega = [
-            [(int(P.omega.o[k]), omega[k]) for k in _span(P.omega.row_ptr, s) if omega[k] != 0]
+            [(int(P.omega.o[k]), omega[k]) for k in row_places(P.omega.row_ptr, s) if omega[k] != 0]
             for s in range(len(P.S))
         ]
         self.p: list[dict[int, int]] = []
         for row in range(len(P.S) * nA):
             joint: dict[int, int] = {}
-            for k in _span(P.p.row_ptr, row):
+            for k in row_places(P.p.row_ptr, row):
                 if p[k] != 0 and counted[s_next := int(P.p.s_next[k])]:
                     joint[s_next] = joint.get(s_next, 0) + p[k]
             self.p.append(joint)
@@ -318,10 +319,6 @@ def _integers(numbers: Numbers) -> tuple[list[int], int]:
     table = [x.numerator * (scale // x.denominator) for x in numbers.values]
     assert numbers.codes is not None
     return [table[c] for c in numbers.codes.tolist()], scale
-
-
-def _span(row_ptr: np.ndarray, row: int) -> range:
-    return range(int(row_ptr[row]), int(row_ptr[row + 1]))
 
 
 def canonical_weights(weights: Mapping[int, int]) -> Weights:

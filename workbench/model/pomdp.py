@@ -38,7 +38,7 @@ from numpy.typing import NDArray
 from workbench.errors import NotExact
 from workbench.model.check import check
 from workbench.model.numbers import Number, Numbers, frozen, is_symbolic, number
-from workbench.model.rows import find_zeros, keep_entries, own_rows
+from workbench.model.rows import find_zeros, keep_entries, own_rows, row_places
 from workbench.model.space import Label, Space
 from workbench.text import counted
 
@@ -64,7 +64,7 @@ class Transitions:
 
     def __call__(self, s: Label, a: Label) -> dict[tuple[Label, Number], Number]:
         row = self.S.index(s) * len(self.A) + self.A.index(a)
-        span = range(int(self.row_ptr[row]), int(self.row_ptr[row + 1]))
+        span = row_places(self.row_ptr, row)
         return {(self.S[int(self.s_next[k])], self.r[k]): self.prob[k] for k in span}
 
     def without_zeros(self) -> Transitions:
@@ -93,7 +93,7 @@ class Emissions:
 
     def __call__(self, s: Label) -> dict[Label, Number]:
         i = self.S.index(s)
-        span = range(int(self.row_ptr[i]), int(self.row_ptr[i + 1]))
+        span = row_places(self.row_ptr, i)
         return {self.O[int(self.o[k])]: self.prob[k] for k in span}
 
     def without_zeros(self) -> Emissions:

@@ -30,6 +30,17 @@ def point_rows(counts: NDArray[Any]) -> Places:
     return row_ptr
 
 
+def row_places(row_ptr: NDArray[Any], row: int) -> range:
+    """The places of the entries of one row."""
+    return range(int(row_ptr[row]), int(row_ptr[row + 1]))
+
+
+def merge_rows(row_ptr: NDArray[Any], n: int) -> Places:
+    """Row pointers of a table in which every n rows are one: the rows s |A| + a of a model become
+    those of its states."""
+    return np.ascontiguousarray(row_ptr[::n])
+
+
 def own_rows(row_ptr: NDArray[Any]) -> Places:
     """For each entry the row that it is in."""
     return np.repeat(np.arange(len(row_ptr) - 1), np.diff(row_ptr))

@@ -40,7 +40,7 @@ from workbench.evaluation import solve as linear
 from workbench.evaluation.chain import dynamics
 from workbench.evaluation.fields import FLOATS, Field
 from workbench.model.pomdp import POMDP
-from workbench.model.rows import add_rows, pick_rows, pick_spans
+from workbench.model.rows import add_rows, merge_rows, pick_rows, pick_spans
 from workbench.model.walk_kernels import reachable, strong_components
 from workbench.optima.mdp_kernels import reached_by, surely_ending
 
@@ -261,7 +261,7 @@ def reward_sizes(P: POMDP) -> NDArray[np.float64]:
 
 def _reachable_part(M: MDP) -> MDP:
     nA = M.shape[1]
-    found = reachable(np.ascontiguousarray(M.row_ptr[::nA]), M.successors, M.starts)
+    found = reachable(merge_rows(M.row_ptr, nA), M.successors, M.starts)
     if found.all():
         return M
     kept = np.flatnonzero(found)

@@ -15,6 +15,7 @@ from workbench.model.beliefs import BeliefGraph
 from workbench.model.memories import Memory
 from workbench.model.numbers import Number
 from workbench.model.origin import reads_rewards
+from workbench.model.rows import row_places
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,11 +51,11 @@ def places(graph: BeliefGraph, memory: Memory) -> Places:
         node_after = {e.o: e.node for e in graph.edges[n][a]}
         row = s * len(P.A) + a
         found: dict[tuple[int, Number, int], None] = {}
-        for k in range(int(P.p.row_ptr[row]), int(P.p.row_ptr[row + 1])):
+        for k in row_places(P.p.row_ptr, row):
             s_next = int(P.p.s_next[k])
             if P.p.prob[k] == 0 or (P.terminal.mask[s_next] and not graph.ended):
                 continue
-            for i in range(int(P.omega.row_ptr[s_next]), int(P.omega.row_ptr[s_next + 1])):
+            for i in row_places(P.omega.row_ptr, s_next):
                 if P.omega.prob[i] != 0:
                     o_next = int(P.omega.o[i])
                     found[o_next, P.p.r[k], number[node_after[o_next], s_next]] = None

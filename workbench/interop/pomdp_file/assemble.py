@@ -16,6 +16,7 @@ from workbench.interop.pomdp_file.source import PomdpFileError, Source
 from workbench.interop.pomdp_file.spelling import Value, Values, full, values, zeros
 from workbench.model.numbers import Numbers
 from workbench.model.pomdp import POMDP, Distribution, Emissions, StateSet, Transitions
+from workbench.model.rows import row_places
 from workbench.model.space import Label, Space
 
 if TYPE_CHECKING:
@@ -235,8 +236,8 @@ def _behaviour(P: POMDP, i: int, owner: Ints) -> tuple[Any, ...]:
     """All that matters of a state besides the ways into it."""
     found: list[Any] = [bool(P.terminal.mask[i])]
     for row in range(i * len(P.A), (i + 1) * len(P.A)):
-        span = range(int(P.p.row_ptr[row]), int(P.p.row_ptr[row + 1]))
+        span = row_places(P.p.row_ptr, row)
         found.append([(int(owner[P.p.s_next[k]]), P.p.r[k], P.p.prob[k]) for k in span])
-    span = range(int(P.omega.row_ptr[i]), int(P.omega.row_ptr[i + 1]))
+    span = row_places(P.omega.row_ptr, i)
     found.append([(int(P.omega.o[k]), P.omega.prob[k]) for k in span])
     return tuple(found)

@@ -19,6 +19,7 @@ from workbench.interop.pomdp_file.notes import note, writable
 from workbench.interop.pomdp_file.source import PomdpFileError
 from workbench.model.numbers import Number
 from workbench.model.pomdp import POMDP
+from workbench.model.rows import row_places
 from workbench.model.space import Space
 from workbench.text import show
 
@@ -65,7 +66,7 @@ class _Writer:
         """{s_next: {r: probability}} of one (s, a), without zeros."""
         p = self.P.p
         found: dict[int, dict[Number, Number]] = {}
-        for k in range(int(p.row_ptr[row]), int(p.row_ptr[row + 1])):
+        for k in row_places(p.row_ptr, row):
             if (prob := p.prob[k]) != 0:
                 rewards = found.setdefault(int(p.s_next[k]), {})
                 rewards[p.r[k]] = rewards[p.r[k]] + prob if p.r[k] in rewards else prob
@@ -127,7 +128,7 @@ class _Writer:
             body += self._transitions(s, original, S, A)
         body.append("")
         for s, original in enumerate(self.originals):
-            span = range(int(P.omega.row_ptr[original]), int(P.omega.row_ptr[original + 1]))
+            span = row_places(P.omega.row_ptr, original)
             body += [
                 f"O: * : {S[s]} : {O[int(P.omega.o[k])]} {spell(P.omega.prob[k])}" for k in span
             ]
