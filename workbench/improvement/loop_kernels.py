@@ -138,6 +138,7 @@ def evaluate_policy(tables, pi, room):
     weight[:] = 0.0
     d[:] = mu
     for s in range(n):
+        # Nothing flows on from a state whose outcomes all end, nor from one that is not reached.
         if inner[s] < 0 or d[s] == 0.0:
             continue
         first = inner[s] * nA
@@ -149,6 +150,7 @@ def evaluate_policy(tables, pi, room):
                 if x != 0.0:
                     for k in range(row_ptr[first + a], row_ptr[first + a + 1]):
                         d[successor[k]] += x * prob[k]
+    # Backwards, every successor has its value before it is asked for.
     value = 0.0
     for s in range(n - 1, -1, -1):
         reward = reward_row[s]
@@ -196,6 +198,7 @@ def choose_greedy(q, weight, error, alike, before, greedy, is_open):
             for a in range(1, q.shape[1]):
                 if q[o, a] > top:
                     top = q[o, a]
+            # Both the largest number and its rival may be off, in opposite directions.
             enough = top - 2.0 * error * weight[o]
             best = 0
             while q[o, best] < enough:
@@ -224,6 +227,7 @@ def mark_of(greedy):
 def take_step(state, choice, size, n, fresh):
     """Go from iterate n to the next, towards `choice.found`."""
     pi, greedy, found = state.pi, choice.greedy, choice.found
+    # Most steps go where the last one went: one comparison of marks instead of one for each row.
     mark = mark_of(found)
     if mark != state.mark[0]:
         state.mark[0] = mark
@@ -262,9 +266,11 @@ def run_loop(tables, state, choice, room, steps, begin, age, error, growth, fres
     """
     rows = len(choice.greedy)
     for i in range(begin, len(steps)):
+        # An iterate may change every row: without room for that, the caller empties the list first.
         if choice.changed[0] + rows > len(choice.changes):
             return i, MADE
         values[i] = evaluate_policy(tables, state.pi, room)
+        # pi has been rounded once for each iterate made since the start.
         bound = error + growth * (age + i)
         undecided = choose_greedy(
             room.q, room.weight, bound, choice.alike, choice.greedy, choice.found, choice.open
@@ -340,6 +346,7 @@ def polish(indptr, indices, data, carry, mu, visited, d, tolerance, sweeps):
     worst, before = np.inf, np.inf
     for sweep in range(sweeps):
         if sweep % 8 == 0:
+            # Eight sweeps that gain less than half are at the level of rounding.
             if worst < 1e-13 and worst > 0.5 * before:
                 return worst
             before = worst
@@ -356,6 +363,7 @@ def polish(indptr, indices, data, carry, mu, visited, d, tolerance, sweeps):
                     stays += carry * data[k]
                 else:
                     total += carry * data[k] * d[indices[k]]
+            # A visited state that is never left has no finite number of visits.
             if not stays < 1.0:
                 return np.inf
             total /= 1.0 - stays
@@ -392,7 +400,7 @@ def least_slack(indptr, indices, data, carry, counted, b, w):
             total = 0.0
             for k in range(indptr[i], indptr[i + 1]):
                 total += carry * data[k] * w[indices[k]]
-            # what rounding may have added is taken off
+            # What rounding may have added is taken off: the result has to be a lower bound.
             rounding = 2.3e-16 * (4 + indptr[i + 1] - indptr[i]) * (total + w[i])
             least = min(least, (w[i] - total - rounding) / b[i])
     return least

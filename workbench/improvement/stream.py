@@ -127,6 +127,7 @@ class Loop:
     ) -> list[int]:
         """The rows whose ties last while greedy is one of `_taus`, to which tau is added."""
         if fresh:
+            # Proofs that a tie lasts cost a solve for each policy: only the latest ones are kept.
             self._taus = [*self._taus, tau.copy()][-_MOST_TAUS:]
         return self.decision.lasting(table_of, self._taus, answers)
 
@@ -147,6 +148,7 @@ class Stepwise(Loop):
         super().__init__(oracle.P, start, ties, oracle.weights)
         self.oracle, self.field = oracle, oracle.field
         self._pi = self.field.enter(start.prob).copy()
+        # The part of pi below the last bit of its floats.
         self._low = (
             None
             if self.field.is_exact
@@ -196,6 +198,7 @@ class Stepwise(Loop):
                 self._learn(answers, tau)
             values.append(value)
             marks.append(int(kernels.mark_of(tau)))
+            # pi leaves the policies for which ties were proved to last.
             if marks[-1] not in self._allowed and self._always is not None:
                 self._alike, self._allowed = self._always.copy(), set()
             if marks[-1] != self._last:
@@ -220,6 +223,7 @@ class Stepwise(Loop):
         size = exact_size(step)
         (step_high, step_low), (keep_high, keep_low) = _twofold(size), _twofold(1 - size)
         rows = np.flatnonzero(self.greedy >= 0)
+        # (pi + low) (keep_high + keep_low): the product of the small parts is below the last bit.
         high, low = _exact_product(self._pi[rows], keep_high)
         low += self._pi[rows] * keep_low + self._low[rows] * keep_high
         at = np.arange(len(rows)), self.greedy[rows]
@@ -343,6 +347,7 @@ class FiniteHorizon(Loop):
         pi = np.ascontiguousarray(mixed(self.pi, goal, float(x))[:, self.order])
         value = kernels.evaluate_policy(self._unrolled.tables, pi, room)
         found, is_open = np.empty_like(self._choice.found), np.empty_like(self._choice.open)
+        # The mixture rounds twice more than the policy it starts from.
         bound, known = self._bound(self.trail.length + 2), self._choice.always
         place = np.argsort(self.order)
         mark = kernels.mark_of(np.where(goal < 0, -1, place[goal]))
@@ -394,6 +399,7 @@ class FiniteHorizon(Loop):
                 marks,
             )
             self._note(steps[before:made])
+            # The kernel stopped before the step: values[made] is there, the step is not.
             if why == kernels.ASKS:
                 self._answer(age + made)
                 marks[made] = kernels.take_step(
