@@ -76,6 +76,15 @@ def test_on_the_variant_with_a_bit_the_only_fixed_point_is_tied_and_far_from_the
     assert e.ties == {("0", "o"): ((0, "0"), (1, "0")), ("1", "o"): ((0, "0"), (1, "0"))}
 
 
+def test_on_the_variant_with_oa2_all_fixed_points_are_optimal_and_tied():
+    found = equilibria(
+        augment(recall_variant(), "OA2"), QLearning(epsilon=TENTH), exact=True, branch=True
+    )
+    assert found.complete
+    assert (found.cells, len(found)) == (16_384, 64)
+    assert {(e.value, e.strict) for e in found} == {(3, False)}
+
+
 def habit() -> POMDP:
     """Two rooms that look alike: whoever does the same twice is paid, more for r than for l."""
     pay = {("", "l"): 0, ("", "r"): 0, ("l", "l"): 1, ("r", "r"): 3, ("l", "r"): -9, ("r", "l"): -9}
@@ -225,6 +234,41 @@ def test_renaming_actions_renames_the_equilibria(data):
     assert [by_row(P, e) for e in one] == [
         {o: a.removeprefix("not ") for o, a in by_row(turned, e).items()} for e in other
     ]
+
+
+def test_exchanging_memory_states_carries_equilibria_into_equilibria():
+    """The bits 01, 10 and 11 begin alike: their names mean nothing."""
+    E = augment(recall_variant(), "B2")
+    found = equilibria(E, QLearning(epsilon=TENTH), symmetry=False)
+    assert len(found) > 1
+    assert found.looked_at == found.cells
+    named = {frozenset(by_row(E, e).items()) for e in found}
+    swap = {"00": "00", "01": "10", "10": "01", "11": "11"}
+    turned = {
+        frozenset(((swap[m], o), (a, swap[w])) for (m, o), (a, w) in policy) for policy in named
+    }
+    assert named == turned
+
+
+def two_names(sign: int) -> POMDP:
+    """Two steps; doing different things pays or costs."""
+    return POMDP.from_functions(
+        name="two names",
+        A=["l", "r"],
+        p=lambda s, a: {("end", sign * int(s != a)) if s else (a, 0): 1},
+        omega=lambda s: {"o": 1},
+        mu={"": 1},
+        gamma=1,
+        terminal={"end"},
+    )
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_where_actions_can_be_exchanged_equilibria_can_be(sign):
+    P = two_names(sign)
+    found = equilibria(P, QLearning(epsilon=TENTH), exact=True)
+    acts = {by_row(P, e)["o"] for e in found}
+    assert acts == ({"l", "r"} if sign < 0 else set())
 
 
 def test_symmetric_memory_states_are_looked_at_once():

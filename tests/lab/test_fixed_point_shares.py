@@ -41,6 +41,17 @@ def test_with_oa1_a_two_step_task_can_be_without_a_fixed_point():
     assert settle_tables(tables, "OA1").none.tolist() == [True, False, False]
 
 
+@pytest.mark.slow
+def test_with_oa1_21_is_the_smallest_largest_reward_without_a_fixed_point():
+    """All two-step tables of whole numbers from 0 on, up to scale and shift."""
+    for most in range(1, 22):
+        e = np.arange(most + 1)
+        tables = np.stack(np.meshgrid(e, e, e, e, indexing="ij"), -1).reshape(-1, 4)
+        tables = tables[(tables.min(axis=1) == 0) & (tables.max(axis=1) == most)]
+        hits = tables[settle_tables(tables.reshape(-1, 2, 2).astype(float), "OA1").none]
+        assert hits.tolist() == ([[0, 21, 20, 20], [20, 20, 21, 0]] if most == 21 else [])
+
+
 def test_shares_come_with_intervals_by_memory():
     shares = how_settled(random_tables("normal", 2, 2, 200, seed=0), ["none", "B1"])
     assert set(shares) == {"none", "B1"}

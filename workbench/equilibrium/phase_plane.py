@@ -18,6 +18,7 @@ from workbench.equilibrium.mean_field import CellFields, dense_task
 from workbench.errors import WorkbenchError, WrongType
 from workbench.learning.learn import learn
 from workbench.learning.learners import Learner, check_count
+from workbench.model.json import encode
 from workbench.model.pomdp import POMDP
 from workbench.model.space import Label, show
 
@@ -45,6 +46,30 @@ class PhasePlane:
     region: NDArray[np.int64]
     policies: tuple[dict[Label, Label], ...]
     flow: Floats
+
+    def to_json(self) -> dict[str, Any]:
+        """The plane as plain JSON, for a page that draws it or computes its own to compare.
+
+        How to compute it: at each point of the grid take the base table with the two entries put
+        in; let g(o) be the first best action of each row and b = (1 - epsilon) g + epsilon / |A|;
+        solve d = mu + P_b^T d; then with D the sum of d and w(s, o) = d(s) omega(o|s)
+
+            flow of (o, a) = b(a|o) / D  sum_s w(s, o) [ R(s,a) + gamma sum_{o'} K(o'|s,a) v(o') - q(o,a) ]
+
+        v(o) = q(o, g(o)) for Q-learning, sum_a b(a|o) q(o,a) for Sarsa(0).
+        """
+        return {
+            "model": self.P.name,
+            "learner": self.learner.kind,
+            "axes": [[encode(o), encode(a)] for o, a in (self.x, self.y)],
+            "x": self.at_x.tolist(),
+            "y": self.at_y.tolist(),
+            "policies": [
+                [[encode(o), encode(a)] for o, a in policy.items()] for policy in self.policies
+            ],
+            "region": self.region.tolist(),
+            "flow": self.flow.tolist(),
+        }
 
 
 def phase_plane(

@@ -48,6 +48,13 @@ EXHIBITS: tuple[tuple[str, str, dict[str, Any], Any], ...] = (
     ("a-larger-memory-does-worse", "larger-does-worse", {}, [[3, 2], [0, 4]]),
     ("no-fixed-point", "no-fixed-point", {"memory": "none"}, [[0, 1], [1, 0]]),
     ("no-fixed-point-with-a-bit", "no-fixed-point", {"memory": "B1"}, [[0, 0], [1, 0]]),
+    ("no-fixed-point-with-a-pair", "no-fixed-point", {"memory": "OA1"}, [[0, 21], [20, 20]]),
+    (
+        "no-fixed-point-with-a-pair-and-one-reward",
+        "no-fixed-point",
+        {"memory": "OA1"},
+        [[[0, 0], [0, 0]], [[0, 0], [1, 0]]],
+    ),
     (
         "only-the-worst-is-a-fixed-point",
         "only-worst-fixed-point",
