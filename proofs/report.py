@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from proofs.inline_math import inline_math
 from proofs.ledger import SECTIONS, VERDICTS, Entry, section_of
 from proofs.ledger.places import NOTEBOOKS, REQUIRED
 from workbench.checker.ledger_file import requirements_of
@@ -125,7 +127,8 @@ def write_html(entries: list[Entry], path: Path) -> None:
     """A page without anything outside it."""
     rows = "".join(
         f'<tr><td><a href="#{escape_html(e.id)}">{escape_html(e.id)}</a></td><td>{escape_html(e.place)}</td>'
-        f'<td class="{e.verdict}">{e.verdict}</td><td>{escape_html(e.evidence)}</td></tr>'
+        f"<td>{inline_math(e.statement)}</td>"
+        f'<td class="{e.verdict}">{e.verdict}</td><td>{inline_math(e.evidence)}</td></tr>'
         for e in entries
     )
     sections = "".join(_section(e) for e in entries)
@@ -133,13 +136,14 @@ def write_html(entries: list[Entry], path: Path) -> None:
         '<!doctype html><html lang="en"><meta charset="utf-8"><title>The claims '
         f"ledger</title><style>{_STYLE}</style>"
         f"<h1>The claims ledger</h1><p>{escape_html(summary(entries))}.</p>"
-        f"<table><tr><th>id</th><th>place</th><th>verdict</th><th>evidence</th></tr>{rows}</table>{sections}</html>\n"
+        f"<table><tr><th>id</th><th>place</th><th>statement</th><th>verdict</th>"
+        f"<th>evidence</th></tr>{rows}</table>{sections}</html>\n"
     )
 
 
 def _section(e: Entry) -> str:
     twins = "".join(
-        f"<li>{escape_html(what)}: {escape_html(verdict)}</li>" for what, verdict in e.twins
+        f"<li>{inline_math(what)}: {escape_html(verdict)}</li>" for what, verdict in e.twins
     )
     corrected = (
         "<p>What holds instead: <a "
@@ -147,17 +151,28 @@ def _section(e: Entry) -> str:
         if e.corrected_by
         else ""
     )
-    argument = f"<pre>{escape_html(e.argument)}</pre>" if e.argument else ""
-    steps = "".join(f"<li>{escape_html(line)}</li>" for line in step_lines(e)[1:])
+    argument = _argument(e.argument)
+    steps = "".join(f"<li>{inline_math(line)}</li>" for line in step_lines(e)[1:])
     if steps:
         argument += f"<p>Steps ({e.shown_steps}):</p><ul>{steps}</ul>"
     return (
         f'<h2 id="{escape_html(e.id)}">{escape_html(e.id)} '
         f"<small>{escape_html(e.place)}</small></h2>"
-        f'<p>{escape_html(e.statement)}</p><p><b class="{e.verdict}">{e.verdict}</b>: '
-        f"{escape_html(e.evidence)}</p>"
+        f'<p>{inline_math(e.statement)}</p><p><b class="{e.verdict}">{e.verdict}</b>: '
+        f"{inline_math(e.evidence)}</p>"
         f"{argument}{corrected}<p>Spoiled twins:</p><ul>{twins}</ul>"
     )
+
+
+def _argument(text: str) -> str:
+    """Sentences with their formulas set; tables and lists, which begin with blanks, as they are."""
+    blocks = []
+    for is_table, lines in groupby(text.splitlines(), key=lambda line: line.startswith(" ")):
+        told = "\n".join(lines)
+        blocks.append(
+            f"<pre>{escape_html(told)}</pre>" if is_table else f"<p>{inline_math(told)}</p>"
+        )
+    return "".join(blocks)
 
 
 HEAD = """# The claims of the paper

@@ -46,6 +46,7 @@ from workbench import (
 )
 from workbench.certificates.values import value_certificate
 from workbench.model.json import encode, model_json
+from workbench.text import shown
 
 PAPERS_GAMMA = Fraction(19, 20)
 DOWN = Fraction(9, 10)
@@ -334,7 +335,7 @@ def a_bit_is_enough(
         "entering or to arriving. No history-based policy is worth more for gamma in [7/20, 1) "
         "(S4.gravity-none), and none is worth more than the one reward of 1 for gamma = 1. For "
         "smaller discounts going straight up is better (and needs no memory).",
-        f"In rationals, with gamma = 19/20: {value} on both sides, the right one by policy "
+        f"In rationals, with gamma = 19/20: {shown(value)} on both sides, the right one by policy "
         "iteration over the 48 beliefs.",
     )
     return proved(

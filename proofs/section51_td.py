@@ -27,7 +27,6 @@ from proofs.ledger.prose import table_text, text
 from proofs.section5_recall import blue
 from workbench import POMDP, Policy, augment, evaluate, td_values, uniform
 from workbench.certificates.values import q_certificate, td_certificate, value_certificate
-from workbench.text import show
 
 EPSILON = sympy.Symbol("epsilon")
 RED = (2, "push")
@@ -86,7 +85,7 @@ def td_misleads(
     others = {a: td.q[start, a] for a in E.A if a != RED and td.q[start, a] is not None}
     for a, x in others.items():
         decided = positive(GAMMA - x, {GAMMA: where})
-        shown = f"gamma = {decided.witness}: q_TD of 2 push is no more than {x}, {show(a)}"
+        shown = f"gamma = {decided.witness}: q_TD of 2 push is no more than {x}, {E.A.text(a)}"
         proof.step("largest", None if decided.holds else shown)
         certificates += decided.certificates
     fallen = Policy.from_mapping(E, {o: pi.row(o) for o in E.O} | {start: {RED: 1}})
@@ -96,7 +95,7 @@ def td_misleads(
     limits, lead = with_exploration(E, pi, start, explore or 0)
     same = all(limits[a] == td.q[start, a] for a in E.A if td.q[start, a] is not None)
     proof.step("explored", None if same else f"with exploration {limits}")
-    undefined = [show(a) for a in E.A if td.q[start, a] is None]
+    undefined = [E.A.text(a) for a in E.A if td.q[start, a] is None]
     argument = text(
         "From the evaluator and from the fixed point of TD(0), gamma a symbol, at the empty "
         "buffer:",
@@ -104,7 +103,7 @@ def td_misleads(
             ["action", "q_pi", "q_TD", "explored"],
             [
                 [
-                    show(a),
+                    E.A.text(a),
                     true.q[start, a],
                     "-" if td.q[start, a] is None else td.q[start, a],
                     limits[a],

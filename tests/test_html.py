@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from html.parser import HTMLParser
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given, settings
@@ -86,8 +88,60 @@ def pages(P: POMDP, word: str) -> dict[str, str]:
         "stepper": widgets.episode_stepper(P, "OA1").text.value,
         "loop": widgets.oracle_explorer(P, "OA", 1).text.value,
         "td explorer": widgets.td_explorer(P, "OA", 1).text.value,
+        "report": report_page(word),
     }
     return found
+
+
+def report_page(word: str) -> str:
+    """The page of `workbench reproduce` on a figure whose every text is `word`."""
+    from workbench.reproduction.full_runs import FIGURES
+    from workbench.reproduction.judge import Finding, Judgement
+    from workbench.reproduction.report import Section, _page
+    from workbench.reproduction.statistics import Estimate
+
+    found = tuple(
+        Finding(word, word, under, Estimate(1.0, 0.5, 1.5, word), word, above=True, bound=0.0)
+        for under in (word, word + "2")
+    )
+    figure = replace(FIGURES["fig7"], id=word, place=word, title=word, measure=word)
+    section = Section(SimpleNamespace(experiment=figure), (Judgement(word, word, word, found),))
+    return _page([section], [b"png"], quick=True, notes=[word])
+
+
+def test_what_the_explorer_writes_at_run_time_is_escaped_too(tmp_path):
+    """Tables, chart, episode, grid and lists that scripts make of a hostile task."""
+    pytest.importorskip("websocket", reason="needs websocket-client: extra test")
+    from browsing import Page, find_browser
+
+    browser = find_browser()
+    if browser is None:
+        pytest.skip("no chromium is installed")
+    evil = "<img src=x onerror='window.ran = 1'>"
+    plan = {"width": 1, "height": 1, "walls": [], "marks": [[evil, evil, [0, 0]]]}
+    path = tmp_path / "evil.html"
+    entries = [
+        ExplorerEntry(evil, task(evil, evil, evil, evil), evil, evil),
+        ExplorerEntry(evil + "2", task(evil, evil, "(0, 0)", evil), evil, evil, grid=plan),
+    ]
+    path.write_text(explorer_page(entries, [[Fraction(0)] * 2] * 2))
+    page = Page(browser)
+    try:
+        page.open(path.as_uri())
+        for entry in entries:
+            page.choose("#task", entry.id)
+            for memory in ("none", "B1", "OA1", "OA2"):
+                page.choose("#memory", memory)
+                for button in ("#run", "#last", "#reset", "#to-best"):
+                    page.click(button)
+                assert evil in page.text("#about")
+                assert evil in page.text("#trace")
+                assert page.run("document.querySelectorAll('img, [onerror]').length") == 0
+                assert page.run("window.ran === undefined")
+        assert evil in page.text("#plan")
+        assert page.complaints == []
+    finally:
+        page.close()
 
 
 HARMLESS = task("name", "s", "o", "a")
@@ -123,8 +177,6 @@ def test_notes_are_escaped():
 
 def test_the_ledgers_page_escapes_everything(tmp_path):
     pytest.importorskip("z3", reason="the extra `proofs` is not installed")
-    from dataclasses import replace
-
     from proofs.ledger import load, run
     from proofs.report import write_html
 

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
+import sympy
 from hypothesis import given
 from hypothesis import strategies as st
 from strategies import families, pomdps
 
-from pomdps import gravity, recall
-from workbench import augment, best_memoryless, memories
+import workbench
+from pomdps import gravity, recall, recall4
+from workbench import QLearning, augment, best_history, best_memoryless, equilibria, memories
 from workbench.evaluation.evaluate import evaluate
 from workbench.evaluation.shortcuts import shortcuts
 from workbench.model.augment import memory_states
@@ -115,3 +119,49 @@ def test_the_name_that_was_meant(name, meant):
 def test_nothing_escapes_from_html(text):
     assert not set(escape_html(text)) & set("<>\"'")
     assert len(shorten(text, 10)) <= 10
+
+
+# ---------------------------------------------------------------------- one short form
+
+
+def test_labels_of_a_space_are_written_by_their_space():
+    """`show(P.O[i])` writes (((o, 1),), o), which nobody reads; `P.O.text` writes o 1."""
+    longhand = re.compile(r"(?<![.\w])show\((?:\w+\.)*[SOAMW]\[")
+    root = Path(workbench.__file__).parents[1]
+    found = [
+        f"{path.relative_to(root)}: {match[0]}"
+        for room in ("workbench", "proofs")
+        for path in sorted((root / room).rglob("*.py"))
+        for match in longhand.finditer(path.read_text())
+    ]
+    assert found == []
+
+
+def test_fixed_points_and_their_legend_are_short():
+    found = equilibria(augment(recall(), "OA1"), QLearning(epsilon=Fraction(1, 10)), exact=True)
+    text = repr(found)
+    assert "{∅: 2 push, o 1: 3 keep, o 2: 3 keep, o 3: " in text
+    assert text.endswith("(memory (stored pair, ∅ empty): action write)")
+
+
+def test_long_fractions_of_optima_are_decimals_and_best_says_of_what():
+    best = best_history(gravity())
+    assert best.value == Fraction(116490258898219, 204800000000000)
+    assert repr(best).startswith("best history-based value of gravity: 0.568800092 (")
+    E = augment(recall4(), "none")
+    assert repr(best_memoryless(E, exact=True)).startswith(
+        "best deterministic memoryless policy of recall4×none: value 1/2, certified"
+    )
+    assert repr(best_memoryless(E, deterministic=False, seed=1)).startswith(
+        "best stochastic memoryless policy of recall4×none: value 0.5625"
+    )
+
+
+def test_powers_are_written_with_a_caret():
+    x = sympy.Symbol("gamma")
+    assert shown(x**2 - 2 * x**3) == "-2*gamma^3 + gamma^2"
+
+
+def test_a_longer_name_is_understood_by_the_name_in_it():
+    assert nearest("lemma-c.3", ["C3", "C5", "A2.optimal"]) == ["C3"]
+    assert nearest("lemma-x.9", ["C3", "C5"]) == []

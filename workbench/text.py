@@ -1,10 +1,11 @@
-"""How numbers and labels are written for people: the one home of `show`, `shown` and their kin.
+r"""How numbers and labels are written for people: the one home of `show`, `shown` and their kin.
 
 | what | function | example |
 |---|---|---|
 | a label as it is | `show` | `(s2, (∅, (o, 1)), 01)` |
 | a label of a space, in short | `Space.text` of `model.space` | `s2 / ∅ | o 1` |
 | a number | `shown`, `brief` | `-11/12`, `0.333333`, `-` where it is undefined |
+| a number in a notebook | `typeset` | `$\gamma^{2}$` |
 | a number as the paper prints it | `decimal` | `0.75`, but `1/3` |
 | how many | `counted`, `rounded_count` | `3 states`, `20M` |
 | how long | `duration` | `1.6 min` |
@@ -83,7 +84,21 @@ def shown(
         few = exact.numerator.bit_length() + exact.denominator.bit_length() <= 4 * longest
         text = str(exact) if few else ""
         return text if few and len(text) <= longest else _rounded(exact, digits)
-    return shorten(str(x), _LONGEST_EXPRESSION)
+    return shorten(str(x).replace("**", "^"), _LONGEST_EXPRESSION)
+
+
+def typeset(x: Any) -> str:
+    r"""A number as text inside HTML that Jupyter shows: symbols as LaTeX, anything else as `shown`.
+
+    >>> from sympy import Symbol
+    >>> typeset(Symbol("gamma") ** 2), typeset(Fraction(1, 3))
+    ('$\\gamma^{2}$', '1/3')
+    """
+    if getattr(x, "free_symbols", None):
+        from sympy import latex
+
+        return f"${latex(x)}$"
+    return shown(x)
 
 
 def brief(x: Any) -> str:
@@ -176,7 +191,11 @@ def nearest(name: str, known: Iterable[str], n: int = 1) -> list[str]:
     plain: dict[str, str] = {}
     for other in known:
         plain.setdefault(_plain(other), other)
-    return [plain[x] for x in difflib.get_close_matches(_plain(name), plain, n=n, cutoff=0.5)]
+    given = _plain(name)
+    found = difflib.get_close_matches(given, plain, n=n, cutoff=0.5)
+    if not found:  # "lemma c.3" holds the name C3
+        found = sorted((x for x in plain if len(x) > 1 and x in given), key=len, reverse=True)[:n]
+    return [plain[x] for x in found]
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
@@ -190,4 +209,4 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 
 
 def _plain(name: str) -> str:
-    return "".join(c for c in name.lower() if c not in " -_")
+    return "".join(c for c in name.lower() if c not in " -_.")

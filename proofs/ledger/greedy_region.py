@@ -36,7 +36,6 @@ from workbench.evaluation.chain import field_of
 from workbench.evaluation.evaluate import Evaluation
 from workbench.model.policy import tie_order
 from workbench.model.space import Label
-from workbench.text import show
 
 
 @dataclass
@@ -105,7 +104,11 @@ def stays_greedy(
                 decided = positive(gap, box, strict=False)
                 weak_ones.add(str(gap))
             region.polynomials += decided.certificates
-            shown = f"{show(o)}: {show(best)} - {show(a)} = {sympy.factor(gap)}"
+            shown = (
+                f"{E.O.text(o)}: {E.A.text(best)} - {E.A.text(a)} = {sympy.factor(gap)}".replace(
+                    "**", "^"
+                )
+            )
             if not decided.holds:
                 where = ", ".join(f"{name} = {x}" for name, x in (decided.witness or {}).items())
                 region.failure = f"{shown} {'fails at ' + where if where else 'fails'}"

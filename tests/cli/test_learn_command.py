@@ -119,5 +119,14 @@ def test_the_plot_has_the_common_style_and_the_optimum(tmp_path):
     with matplotlib.rc_context({"svg.fonttype": "none"}):
         save_plot(path, {"OA1": learn(E, QLearning(), steps=1000, seeds=2)}, "title", 100 / 3)
     text = path.read_text()
-    assert ">optimum<" in text
+    assert ">best deterministic<" in text
     assert matplotlib.colors.to_hex(memory_style("OA1")["color"]) in text
+
+
+def test_large_costs_are_shown_whole():
+    shown = run("tiger", "-m", "B1", "--steps", "2000", "--seeds", "2")
+    assert shown.exit_code == 0, shown.output
+    assert "…" not in shown.output
+    assert max(map(len, shown.output.splitlines())) <= 80
+    (row,) = (line for line in shown.output.splitlines() if line.startswith("│"))
+    assert float(row.split("│")[4]) < -100

@@ -7,7 +7,7 @@ import pytest
 
 pytest.importorskip("ipywidgets")
 
-from pomdps import gravity, recall, recall4, recall_variant
+from pomdps import TASKS, gravity, recall, recall4, recall_variant, short_corridor
 from workbench import Policy, augment, evaluate, improve, shortcuts, td_values, uniform, widgets
 from workbench.errors import WorkbenchError
 from workbench.explorer.widgets import (
@@ -51,6 +51,51 @@ def test_the_oracle_explorer_shows_where_the_loop_ends():
     assert explorer.picture.startswith(b"\x89PNG")
     explorer.controls["family"].value = "OA"
     assert "recall4×OA1: fixed at 1," in explorer.text.value
+
+
+def test_the_iterate_slider_is_as_long_as_the_run():
+    explorer = oracle_explorer(recall4())
+    slider = explorer.controls["iterate"]
+    for step in (0.05, 0.5, 0.02):  # a longer, a shorter and a longer run again
+        explorer.controls["step"].value = step
+        E = augment(recall4(), "B1")
+        last = improve(E, uniform(E), step=step, budget=1_000).iterates - 1
+        assert (slider.max, slider.value) == (last, last)
+        assert f"value at iterate {last}:" in explorer.text.value
+    slider.value = 3
+    explorer.controls["step"].value = 0.5
+    assert slider.value == 3
+    assert "value at iterate 3:" in explorer.text.value
+
+
+def test_the_best_deterministic_value_is_a_line_and_a_number():
+    explorer = oracle_explorer(recall4())
+    (axes,) = explorer.figure.axes
+    (line,) = (x for x in axes.lines if x.get_label() == "best deterministic")
+    assert set(line.get_ydata()) == {1.0}
+    assert "the best deterministic memoryless policy is worth <b>1</b>" in explorer.text.value
+    named = [text.get_text() for text in axes.get_legend().get_texts()]
+    assert named == ["B1", "best deterministic", "now"]
+    corridor = oracle_explorer(short_corridor(), "none")
+    assert "no deterministic memoryless policy ends" in corridor.text.value
+    assert "best deterministic" not in [x.get_label() for x in corridor.figure.axes[0].lines]
+
+
+def test_numbers_have_labels():
+    explorer = oracle_explorer(recall4(), "OA", 1)
+    assert "rows: memory (stored pair, ∅ empty); columns: action write" in explorer.text.value
+    assert [x.description for x in explorer.controls.values()] == [
+        "memory",
+        "size k",
+        "step ε",
+        "iterate",
+    ]
+    td = td_explorer(recall())
+    assert "in each cell TD(0) above, the true value below" in td.text.value
+    assert "rows: memory (stored pair, ∅ empty); columns: action write" in td.text.value
+    assert [td.controls[name].description for name in ("gamma", "lam")] == ["discount γ", "λ of TD"]
+    stepper = episode_stepper(recall(), "OA1")
+    assert "<caption>recall with OA1; memory: stored pair, ∅ empty; t counts" in stepper.text.value
 
 
 @pytest.mark.parametrize("n", [0, 1, 7])
@@ -240,6 +285,38 @@ def test_the_stepper_walks_through_the_simulated_episode():
     assert "step 0 of" in stepper.text.value
 
 
+def test_a_task_on_a_grid_is_drawn_on_it():
+    drawing = TASKS["gravity"].drawing
+    stepper = episode_stepper(gravity(), "B1", seed=3, drawing=drawing)
+    E = augment(gravity(), "B1")
+    episode = simulate(pair(gravity(), "B1"), uniform(E), seed=3)[0]
+    assert stepper.controls["time"].max == len(episode)
+    for t in (0, 2, len(episode)):
+        stepper.controls["time"].value = t
+        (axes,) = stepper.figure.axes
+        (now,) = (line for line in axes.lines if line.get_gid() == "now")
+        s, _, o = episode[t].state if t < len(episode) else episode[-1].state_next
+        x, y = drawing.place(s, o)
+        assert (now.get_xdata()[0], now.get_ydata()[0]) == (x + 0.5, y + 0.5)
+        (walk,) = (line for line in axes.lines if line.get_gid() == "walk")
+        assert len(walk.get_xdata()) == t + 1
+        assert f"step {t} of {len(episode)}" in stepper.text.value
+    loop = oracle_explorer(gravity(), "B", 1, drawing=drawing)
+    assert "<table>" not in loop.text.value
+    _, *grids = loop.figure.axes
+    assert [axes.get_title() for axes in grids] == ["memory 0", "memory 1"]
+    assert sum(x.get_gid() == "arrow" for axes in grids for x in axes.texts) > 20
+
+
+def test_a_greyed_button_says_why():
+    stepper = episode_stepper(recall(), "OA1")
+    tips = {name: stepper.controls[name].tooltip for name in ("back", "next", "restart")}
+    assert tips == dict.fromkeys(("back", "restart"), "this is the beginning") | {"next": ""}
+    stepper.controls["time"].value = stepper.controls["time"].max
+    tips = {name: stepper.controls[name].tooltip for name in ("back", "next", "restart")}
+    assert tips == {"back": "", "next": "the episode is over", "restart": ""}
+
+
 def test_the_stepper_adds_up_the_discounted_return():
     E = augment(recall(), "OA1")
     blue = Policy.deterministic(
@@ -268,13 +345,22 @@ def test_jupyter_gets_a_widget(make):
     explorer = make(recall())
     bundle = explorer._repr_mimebundle_()
     assert "application/vnd.jupyter.widget-view+json" in bundle
-    assert (
-        explorer.text.value in bundle["text/html"]
-    )  # for those who read a notebook without running it
+    still = bundle["text/html"]  # for those who read a notebook without running it
+    assert (explorer.still or explorer.text.value) in still
+    for control in explorer.controls.values():
+        if hasattr(control, "value"):
+            value = f"{control.value:g}" if isinstance(control.value, float) else control.value
+            assert f"{control.description} {value}" in still
     assert ("<img" in bundle["text/html"]) == (explorer.picture != b"")
     shown_widgets = explorer.box.children
     assert set(explorer.controls.values()) == set(shown_widgets[0].children)
     assert shown_widgets[1:] == (explorer.message, explorer.text, explorer.image)
+
+
+def test_who_reads_without_running_sees_the_whole_episode():
+    stepper = episode_stepper(recall(), "OA1")
+    assert "step 0 of 3" in stepper.text.value
+    assert "step 3 of 3" in stepper._repr_mimebundle_()["text/html"]
 
 
 def test_without_the_package_there_is_a_clear_word(monkeypatch):

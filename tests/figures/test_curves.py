@@ -2,6 +2,7 @@
 given."""
 
 from fractions import Fraction
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -253,3 +254,43 @@ def test_curves_of_different_lengths_are_all_in_view():
     given = pyplot.figure().add_subplot()
     assert figures.oracle_values({"B1": Loop([0, 1])}, given) is given
     assert given.get_legend() is None
+
+
+# ---------------------------------------------------------------------- steps on an axis
+
+
+def curves_of(rewards, steps):
+    ends = np.linspace(steps / 4, steps, 4).astype(np.int64)
+    return SimpleNamespace(ends=ends, per_100=np.array(rewards, dtype=float))
+
+
+@pytest.mark.parametrize(
+    ("steps", "label", "end"),
+    [
+        (2_000, "steps", 2_000),
+        (40_000, "steps (thousands)", 40),
+        (3_000_000, "steps (millions)", 3),
+    ],
+)
+def test_a_short_run_has_an_axis_of_its_own_size(steps, label, end):
+    run = curves_of([[0, 1, 2, 3]], steps)
+    drawn = [
+        figures.learning_curves({"B1": run}),
+        figures.greedy_values(run.ends, run.per_100[0], "B1"),
+        figures.greedy_raster(run.ends, run.per_100),
+    ]
+    for axes in drawn:
+        assert axes.get_xlabel() == label
+        assert axes.get_xlim() == (0, end)
+        pyplot.close(axes.get_figure())
+
+
+def test_costs_are_not_cut_off_and_rewards_stand_on_zero():
+    costs = figures.learning_curves({"none": curves_of([[-300, -100, -40, -20]], 2_000)})
+    assert costs.get_ylim()[0] < -300
+    rewards = figures.learning_curves({"none": curves_of([[1, 2, 3, 4]], 2_000)})
+    assert rewards.get_ylim()[0] == 0
+    below = figures.learning_curves({"none": curves_of([[1, 2, 3, 4]], 2_000)}, optimum=-1.0)
+    assert below.get_ylim()[0] < -1
+    for axes in (costs, rewards, below):
+        pyplot.close(axes.get_figure())

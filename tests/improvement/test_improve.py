@@ -417,6 +417,33 @@ def test_a_value_that_has_settled_while_rows_hardly_visited_go_on_changing_is_no
     assert "go on changing" in run.note
 
 
+def test_a_settled_row_that_would_still_leave_holds_nothing_up_if_the_limit_never_comes_there():
+    """Near the limit some rows of gravity change once more; only those that the limit visits are
+    waited for. The next look would be at 216."""
+    E = augment(gravity(), "K1")
+    run = improve(E, uniform(E), step=0.1, budget=1_000, weights="discounted")
+    assert (run.ended, run.limit_value) == ("fixed", Fraction(19, 20) ** 11)
+    assert run.iterates == 144
+    assert run.note.startswith("Rows that the limit does not visit go on changing; nothing else")
+
+
+@pytest.mark.slow
+def test_gravity_with_o1_ends_when_nothing_that_counts_changes_any_more():
+    E = augment(gravity(), "O1")
+    run = improve(E, uniform(E), step=0.02)
+    assert (run.ended, run.limit_value) == ("fixed", Fraction(19, 20) ** 11)
+    assert run.iterates < 3_000
+    assert "go on changing" in run.note
+
+
+def test_notes_and_ties_name_rows_in_the_short_form():
+    E = augment(recall4(), "OA1")
+    run = improve(E, uniform(E), step=0.02)
+    assert [str(tie) for tie in run.ties] == ["iterate 0, ∅: 1 push, 1 keep (equal)"]
+    K = improve(augment(gravity(), "K1"), uniform(augment(gravity(), "K1")), step=0.5, budget=50)
+    assert "((" not in repr(K)
+
+
 @pytest.mark.parametrize("task", [recall_variant, gravity])
 def test_ctrl_c_returns_what_was_reached(task, monkeypatch):
     E = augment(task(), "OA1" if task is recall_variant else "none")

@@ -252,3 +252,13 @@ def test_an_unknown_environment_is_named():
     pytest.importorskip("gymnasium")
     with pytest.raises(WorkbenchError, match="Gymnasium cannot make Nonsense-v3"):
         find_task_or_environment("Nonsense-v3")
+
+
+def test_no_bound_on_a_memoryless_policy_lies_above_the_best_history_based_value():
+    """A search that is cut short bounds by full information; histories bound better."""
+    found = needs_memory(pomdps.hallway_keys(), [], limits=Limits(seconds=0.05))
+    assert not found.memoryless.certified
+    assert found.memoryless.bound > found.upper  # else this test would say nothing
+    assert found.bound_without == found.upper
+    _, bound = found.row()["deterministic"].split(" <= ")
+    assert float(bound) <= float(found.upper) * (1 + 1e-5)

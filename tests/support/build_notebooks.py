@@ -27,6 +27,8 @@ _WARNING = re.compile(r"Warning\b|Traceback")
 
 MOST_LINES = 12
 
+WIDGET = "application/vnd.jupyter.widget-view+json"
+
 
 def build(path: Path) -> None:
     """Run a notebook and write it back, cleaned."""
@@ -57,15 +59,17 @@ def cleaned(notebook: Any) -> None:
         cell.metadata = {}
         if cell.cell_type == "code":
             cell.outputs = [output for output in cell.outputs if not _is_progress(output)]
+            for output in cell.outputs:
+                # A widget without its kernel shows nothing; what it shows is stored as HTML beside it.
+                if "text/html" in output.get("data", {}):
+                    output["data"].pop(WIDGET, None)
 
 
 def _is_progress(output: Any) -> bool:
     """What a progress bar leaves behind: a widget, or lines without text."""
     if output.output_type == "display_data":
-        return (
-            "application/vnd.jupyter.widget-view+json" in output.data
-            or output.data.get("text/plain") == ""
-        )
+        is_bare = WIDGET in output.data and "text/html" not in output.data
+        return is_bare or output.data.get("text/plain") == ""
     return output.output_type == "stream" and not output.text.strip()
 
 

@@ -291,8 +291,18 @@ def _add_row(table: Table, name: str, E: POMDP | Pair, run: Run) -> None:
 
     late = run.late()
     numbers = (run.early().mean(), late.mean(), late.std(), late.min(), late.max())
-    value = "-" if run.measured is None else f"{run.measured[:, -1].mean():.4f}"
+    value = "-" if run.measured is None else _in_few(float(run.measured[:, -1].mean()))
     sizes = ("-", "-")
     if isinstance(E, POMDP):
         sizes = (f"{len(E.S):,}", f"{len(E.O):,}×{len(E.A):,}")
-    table.add_row(name, *sizes, *(f"{x:.2f}" for x in numbers), value)
+    table.add_row(name, *sizes, *(_in_few(float(x)) for x in numbers), value)
+
+
+def _in_few(x: float) -> str:
+    """A number in few characters, so that no column of the table is cut off.
+
+    >>> [_in_few(x) for x in (0.5688, 33.333, -827.5, -138000.0)]
+    ['0.5688', '33.33', '-827.5', '-1.4e+05']
+    """
+    text = f"{x:.4g}"
+    return text if len(text) <= 7 else f"{x:.2g}"

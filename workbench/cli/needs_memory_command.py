@@ -116,10 +116,10 @@ def _values(result: Necessity) -> Table:
     best = result.memoryless
     if best is None:
         table.add_row(
-            "best memoryless", "none", "no deterministic policy ends with probability one"
+            "best memoryless", "none ends", "no deterministic policy ends with probability one"
         )
     else:
-        sure = "certified" if best.certified else f"at most {brief(best.bound)}"
+        sure = "certified" if best.certified else f"at most {brief(result.bound_without)}"
         table.add_row("best memoryless", brief(best.value), f"deterministic, {sure}")
     if result.stochastic is not None:
         table.add_row("", brief(result.stochastic), "stochastic, the best found")

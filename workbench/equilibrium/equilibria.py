@@ -53,10 +53,10 @@ from workbench.learning.learners import Learner, check_count
 from workbench.model.numbers import Number, is_symbolic, to_float
 from workbench.model.policy import Policy
 from workbench.model.pomdp import POMDP
-from workbench.model.space import Label, show
+from workbench.model.space import Label
 from workbench.model.table import Table
 from workbench.progress import Waiting
-from workbench.text import counted
+from workbench.text import brief, counted
 
 TOLERANCE = 1e-9
 """In floats, q-values closer than this (relative to the largest, or to 1) count as tied."""
@@ -148,9 +148,10 @@ class Equilibrium:
     def __repr__(self) -> str:
         rows = deciding_rows(self.P)
         acts = self.policy.actions
-        shown = ", ".join(f"{show(self.P.O[o])}: {show(self.P.A[acts[o]])}" for o in rows[:8])
+        O, A = self.P.O, self.P.A
+        shown = ", ".join(f"{O.text(O[o])}: {A.text(A[acts[o]])}" for o in rows[:8])
         more = f", ... ({len(rows)})" if len(rows) > 8 else ""
-        return f"{self.kind} equilibrium of value {self.value} at {{{shown}{more}}}"
+        return f"{self.kind} equilibrium of value {brief(self.value)} at {{{shown}{more}}}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -212,7 +213,14 @@ class Equilibria(Sequence[Equilibrium]):
             f"{self.learner.kind} with epsilon {self.epsilon} on {self.P.name}: "
             f"{counted(len(self), 'fixed point')} ({how}); {self.searched}"
         ]
-        return "\n".join([*lines, *(f"  {e}" for e in self.found[:20])])
+        legend = f"{self.P.O.legend or 'observation'}: {self.P.A.legend or 'action'}"
+        return "\n".join(
+            [
+                *lines,
+                *(f"  {e}" for e in self.found[:20]),
+                *([f"  ({legend})"] if self.found else []),
+            ]
+        )
 
     @property
     def searched(self) -> str:
@@ -242,7 +250,9 @@ class Equilibria(Sequence[Equilibrium]):
                     "behaviour_value": e.behaviour_value,
                     "gap": e.gap,
                     "rate": e.rate,
-                    **{show(self.P.O[o]): self.P.A[e.policy.actions[o]] for o in self.rows},
+                    **{
+                        self.P.O.text(self.P.O[o]): self.P.A[e.policy.actions[o]] for o in self.rows
+                    },
                 }
                 for e in self.found
             ]

@@ -35,7 +35,7 @@ from workbench.learning.learners import Learner, check_count
 from workbench.model.numbers import Number
 from workbench.model.policy import Policy
 from workbench.model.pomdp import POMDP
-from workbench.model.space import Label, show
+from workbench.model.space import Label
 
 MOST_POLICIES = 64
 """So many greedy policies are mixed at most."""
@@ -61,7 +61,8 @@ class ManySlide:
 
     def __repr__(self) -> str:
         rows = "; ".join(
-            f"{show(o)}: " + ", ".join(f"{show(a)} {x:.4g}" for a, x in row.items())
+            f"{self.P.O.text(o)}: "
+            + ", ".join(f"{self.P.A.text(a)} {x:.4g}" for a, x in row.items())
             for o, row in self.shares.items()
         )
         return f"sliding equilibrium of {self.policies} policies of {self.P.name} at {rows}"
@@ -158,9 +159,9 @@ class SlideSystem:
         place = {int(o): i for i, o in enumerate(self.rows)}
         for o, acts in self.mixed:
             if o not in place:
-                raise WorkbenchError(f"o={show(P.O[o])} is never seen where a policy matters")
+                raise WorkbenchError(f"o={P.O.text(P.O[o])} is never seen where a policy matters")
             if len(acts) < 2 or len(set(acts)) < len(acts):
-                raise WorkbenchError(f"o={show(P.O[o])} mixes two different actions at least")
+                raise WorkbenchError(f"o={P.O.text(P.O[o])} mixes two different actions at least")
         if not self.mixed:
             raise WorkbenchError("no row mixes actions: there is no tie to slide along")
         self.count = prod(len(acts) for _, acts in self.mixed)

@@ -39,7 +39,7 @@ from workbench.model.numbers import Numbers, frozen
 from workbench.model.policy import Policy
 from workbench.model.pomdp import POMDP, Distribution, Emissions, StateSet, Transitions
 from workbench.model.rows import add_groups
-from workbench.model.space import Label, Space, show
+from workbench.model.space import Label, Space
 
 END = "end"
 """The label of the one terminal state, with primes added where an observation has that name."""
@@ -78,7 +78,7 @@ def _check_weights(
     if unclear.any():
         o = P.O[int(D.entry_o[np.flatnonzero(unclear)[0]])]
         raise WorkbenchError(
-            f"P(s|o) is not defined for o={show(o)} with weights={weights!r}: the behaviour goes "
+            f"P(s|o) is not defined for o={P.O.text(o)} with weights={weights!r}: the behaviour goes "
             "on seeing it for ever; take weights='stationary' or 'discounted'"
         )
 
@@ -90,7 +90,7 @@ def _check_successors(
     if strange.size:
         o, a = divmod(int(row[strange[0]]), len(P.A))
         raise WorkbenchError(
-            f"o={show(P.O[o])}, a={show(P.A[a])} leads to o={show(P.O[int(o_next[strange[0]])])}, "
+            f"o={P.O.text(P.O[o])}, a={P.A.text(P.A[a])} leads to o={P.O.text(P.O[int(o_next[strange[0]])])}, "
             "which the behaviour never sees, so that P(s|o) is not defined there; give a "
             "behaviour that takes every action"
         )

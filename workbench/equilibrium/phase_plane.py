@@ -20,7 +20,7 @@ from workbench.learning.learn import learn
 from workbench.learning.learners import Learner, check_count
 from workbench.model.json import encode
 from workbench.model.pomdp import POMDP
-from workbench.model.space import Label, show
+from workbench.model.space import Label
 
 Pair = tuple[Label, Label]
 
@@ -97,7 +97,7 @@ def phase_plane(
     place = {int(o): i for i, o in enumerate(task.rows)}
     spots = [_spot(P, place, pair) for pair in (x, y)]
     if spots[0] == spots[1]:
-        raise WorkbenchError(f"the two axes are the same entry, {show(x)}")
+        raise WorkbenchError(f"the two axes are the same entry, {P.O.text(x[0])}, {P.A.text(x[1])}")
     q = np.asarray(base, dtype=float)
     if q.shape != (len(P.O), len(P.A)):
         raise WorkbenchError(f"base is a table of the shape {(len(P.O), len(P.A))}, not {q.shape}")
@@ -132,7 +132,7 @@ def _spot(P: POMDP, place: dict[int, int], pair: Any) -> tuple[int, int]:
         raise WrongType(f"an axis is an entry (o, a), not {pair!r}")
     o = P.O.index(pair[0])
     if o not in place:
-        raise WorkbenchError(f"o={show(pair[0])} is never seen where a policy matters")
+        raise WorkbenchError(f"o={P.O.text(pair[0])} is never seen where a policy matters")
     return place[o], P.A.index(pair[1])
 
 

@@ -43,7 +43,7 @@ from workbench.model.numbers import Number
 from workbench.model.policy import Policy
 from workbench.model.pomdp import POMDP
 from workbench.model.rows import row_places
-from workbench.model.space import Label, show
+from workbench.model.space import Label
 
 MOST_ENTRIES = 64
 """Tables with more entries that matter are not interpolated."""
@@ -91,10 +91,10 @@ class Slide:
         return first, second
 
     def __repr__(self) -> str:
-        first, second = map(show, self.actions)
+        first, second = map(self.P.A.text, self.actions)
         pull = {True: "attracting", False: "repelling", None: "neither"}[self.attracts]
         return (
-            f"sliding equilibrium of {self.P.name} at o={show(self.o)}: {second} for a share "
+            f"sliding equilibrium of {self.P.name} at o={self.P.O.text(self.o)}: {second} for a share "
             f"{self.share:.6g} of the time, {first} else; {pull}"
         )
 
@@ -118,9 +118,9 @@ def slides(
     row, action = P.O.index(o), P.A.index(a)
     rows = deciding_rows(P)
     if row not in rows:
-        raise WorkbenchError(f"o={show(o)} is never seen where a policy matters")
+        raise WorkbenchError(f"o={P.O.text(o)} is never seen where a policy matters")
     if policy.actions[row] == action:
-        raise WorkbenchError(f"the policy takes a={show(a)} on o={show(o)} already")
+        raise WorkbenchError(f"the policy takes a={P.A.text(a)} on o={P.O.text(o)} already")
     actions = policy.actions.copy()
     actions[row] = action
     edge = _Edge(P, target, epsilon, rows, (policy, Policy.from_actions(P, actions)), row)

@@ -41,7 +41,7 @@ from workbench.learning.learners import Learner
 from workbench.model.numbers import Number, is_symbolic, number
 from workbench.model.policy import Policy
 from workbench.model.pomdp import POMDP
-from workbench.model.space import Label, show
+from workbench.model.space import Label
 from workbench.progress import Waiting
 from workbench.text import counted
 
@@ -126,9 +126,9 @@ class Subdivision(Sequence[SquareCell]):
             f"{counted(len(self.curves), 'curve')}; {self.refuted:,} of {self.looked_at:,} greedy policies "
             "refuted everywhere"
         ]
-        rows = deciding_rows(self.P)
+        rows, O, A = deciding_rows(self.P), self.P.O, self.P.A
         for i, (pi, value) in enumerate(zip(self.policies, self.values, strict=True)):
-            acts = ", ".join(f"{show(self.P.O[o])}: {show(self.P.A[pi.actions[o]])}" for o in rows)
+            acts = ", ".join(f"{O.text(O[o])}: {A.text(A[pi.actions[o]])}" for o in rows)
             lines.append(f"  policy {i}, worth {value}: {{{acts}}}")
         for settled, parts in self.regions.items():
             what = ", ".join(f"policy {i}" for i in settled) or "no fixed point"

@@ -49,7 +49,7 @@ from workbench.model.numbers import Number, is_symbolic
 from workbench.model.policy import Policy
 from workbench.model.pomdp import POMDP
 from workbench.model.table import Conditional, Table, Vector
-from workbench.text import counted, escape_html, show, shown
+from workbench.text import counted, escape_html, shown
 
 WEIGHTS = ("visits", "discounted", "stationary")
 
@@ -234,7 +234,7 @@ def state_values(chain: Chain) -> tuple[NDArray[Any], NDArray[np.bool_], Solutio
     if not is_symbolic(D.P.gamma) and D.P.gamma == 1 and chain.may_not_end.any():
         if (lost := np.flatnonzero(chain.visited & chain.stuck)).size:
             raise NeverEnds(
-                f"gamma is 1 and the policy never ends from s={show(D.P.S[int(lost[0])])}, which "
+                f"gamma is 1 and the policy never ends from s={D.P.S.text(D.P.S[int(lost[0])])}, which "
                 "it visits, so its return "
                 "is not defined; give a gamma below 1, or a policy that ends"
             )
@@ -274,7 +274,7 @@ def _note(chain: Chain, weights: str, doubtful: NDArray[np.bool_]) -> str:
     if weights == "visits" and (chain.visited & chain.stuck).any():
         s = chain.D.P.S[int(np.flatnonzero(chain.visited & chain.stuck)[0])]
         notes.append(
-            f"The policy never ends from s={show(s)}, which it visits: expected visits are "
+            f"The policy never ends from s={chain.D.P.S.text(s)}, which it visits: expected visits are "
             "infinite there and q(o, a) is undefined where such states are seen; "
             'weights="discounted" and "stationary" are defined.'
         )
@@ -282,7 +282,7 @@ def _note(chain: Chain, weights: str, doubtful: NDArray[np.bool_]) -> str:
         rows = np.flatnonzero(doubtful.any(axis=1))
         notes.append(
             f"The visits behind {counted(len(rows), 'observation')} "
-            f"(o={show(chain.D.P.O[int(rows[0])])} is one) could not be found to any "
+            f"(o={chain.D.P.O.text(chain.D.P.O[int(rows[0])])} is one) could not be found to any "
             "accuracy in floats: q(o, a) is undefined there."
         )
     return " ".join(notes)

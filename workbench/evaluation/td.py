@@ -54,7 +54,7 @@ from workbench.model.numbers import Number, is_symbolic, number
 from workbench.model.policy import Policy
 from workbench.model.pomdp import POMDP
 from workbench.model.table import Table, Vector
-from workbench.text import counted, escape_html, show
+from workbench.text import counted, escape_html
 
 
 @dataclass(frozen=True, eq=False)
@@ -285,7 +285,7 @@ def _note(P: POMDP, doubtful: NDArray[np.bool_]) -> str:
         return ""
     rows = np.flatnonzero(doubtful.any(axis=1))
     return (
-        f"The fixed point at {counted(len(rows), 'observation')} (o={show(P.O[int(rows[0])])} is "
+        f"The fixed point at {counted(len(rows), 'observation')} (o={P.O.text(P.O[int(rows[0])])} is "
         "one) could not be found to any accuracy in floats: q(o, a) is undefined there."
     )
 

@@ -40,7 +40,6 @@ from workbench.model.policy import Policy
 from workbench.model.pomdp import POMDP
 from workbench.model.rows import add_groups, pick_rows
 from workbench.model.walk_kernels import reachable
-from workbench.text import show
 
 _UNIT = 2.0**-53
 
@@ -292,7 +291,7 @@ def _solve(
 
 def _no_fixed_point(seen: Seen, o: int) -> NeverEnds:
     return NeverEnds(
-        f"gamma is 1 and no episode ends after o={show(seen.P.O[o])}, so that its value is not "
+        f"gamma is 1 and no episode ends after o={seen.P.O.text(seen.P.O[o])}, so that its value is not "
         "determined; give a gamma below 1, or a policy that ends"
     )
 

@@ -8,7 +8,7 @@
   const MOST_ITERATES = 4000;
   const SPEEDS = { 1: 140, 5: 60, 25: 60 };
 
-  const state = { task: "recall4", memory: "B1", step: 0.02, lambda: 0, weights: "visits", rewards: null, seed: 1, t: 0, at: null, pi: null, n: 0, file: null, extra: {} };
+  const state = { task: tasks.has("recall4") ? "recall4" : data.tasks[0].id, memory: "B1", step: 0.02, lambda: 0, weights: "visits", rewards: null, seed: 1, t: 0, at: null, pi: null, n: 0, file: null, extra: {} };
   let P, loop, episode, best, oneStep, bootstrapped, marks, timer = null, rowsOf = 0;
   let plain; // whether the loop so far is the one from uniform with the step on show, so that a link can bring it back
 
@@ -340,7 +340,7 @@
       const force = P.base.S[P.s[s]].includes("on") ? "on" : "off";
       $("plan").innerHTML = W.grid(P, plan, loop.pi, P.m[s], [x, y], `the agent at ${x}, ${y}; the force is ${force}`) +
         `<p>The force is <strong>${force}</strong>. Arrows: the likeliest action with this memory${P.memory.nW > 1 ? ", and its write" : ""}. ` +
-        `${plan.marks.map(([mark, name]) => `${mark}: ${name}`).join(", ")}.</p>`;
+        `${plan.marks.map(([mark, name]) => W.escape(`${mark}: ${name}`)).join(", ")}.</p>`;
     }
   }
 
@@ -419,7 +419,7 @@
   }
 
   function fillControls() {
-    $("task").innerHTML = [...tasks.values()].map((t) => `<option value="${t.id}">${W.escape(t.title)}</option>`).join("");
+    $("task").innerHTML = [...tasks.values()].map((t) => `<option value="${W.escape(t.id)}">${W.escape(t.title)}</option>`).join("");
     $("task").value = state.task;
     $("memory").innerHTML = Object.keys(task().memories).map((name) => `<option value="${name}">${name === "none" ? "none" : name}</option>`).join("");
     $("memory").value = state.memory;

@@ -2,8 +2,8 @@
 "use strict";
 var Workbench = Workbench || {};
 (function (W) {
-  const MARKS = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
-  const escape = (text) => String(text).replace(/[&<>"]/g, (c) => MARKS[c]);
+  const MARKS = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;" };
+  const escape = (text) => String(text).replace(/[&<>"']/g, (c) => MARKS[c]);
 
   /** A short fraction if the number is one, else some digits; a dash where it is undefined. */
   function shown(x, digits = 4) {

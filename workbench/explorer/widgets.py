@@ -4,7 +4,9 @@ step by step.
 Each function returns an object that Jupyter shows. Its parts can be used without a browser:
 `controls` holds the sliders and buttons by name, `picture` the PNG that is on show, `text` and
 `message` what is said. A choice that cannot be computed, such as a memory that is too large, is
-answered by `message`; no choice raises an error. Needs the extra `notebooks`.
+answered by `message`; no choice raises an error. Tasks on a grid are drawn on it if their `drawing`
+is given. Who reads a stored notebook without running it finds the settings, the text and the
+picture as HTML. Needs the extra `notebooks`.
 """
 
 from __future__ import annotations
@@ -17,7 +19,8 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from workbench import memories
-from workbench.errors import TooLarge, WorkbenchError
+from workbench.errors import NeverEnds, TooLarge, WorkbenchError
+from workbench.evaluation.evaluate import evaluate
 from workbench.evaluation.shortcuts import Shortcut, kind_of, words_of
 from workbench.evaluation.td import TDValues, td_values
 from workbench.evaluation.transition_diagram import transition_diagram
@@ -30,10 +33,13 @@ from workbench.model.pomdp import POMDP
 from workbench.model.simulate import Step, discounted_return, pair, simulate
 from workbench.model.space import Label
 from workbench.optima.best_memoryless import best_memoryless
+from workbench.optima.optimum import MemorylessOptimum
 from workbench.text import escape_html, shown
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+    from workbench.figures.grid_policy import TaskDrawing
 
 MOST_STATES, MOST_PAIRS = 400, 25_000
 """Of states, and of states with actions: larger tasks do not answer at once, and are refused."""
@@ -58,10 +64,13 @@ class Explorer:
     controls : the sliders and buttons by name.
     text, message, image : the widgets below them; a message says why there is nothing to see.
     figure : the matplotlib figure on show, or None.
+    still : a text (HTML) for readers who cannot move anything, where it is not `text`.
     box : all of it as one widget.
     """
 
     def __init__(self, controls: dict[str, Any], redraw: Callable[[Explorer], None]):
+        self.still = ""
+        self._busy = False
         widgets = need("ipywidgets", "notebooks")
         self.controls = controls
         self.text, self.message = widgets.HTML(), widgets.HTML()
@@ -77,6 +86,9 @@ class Explorer:
 
     def redraw(self) -> None:
         """Show what the controls say, or why that cannot be shown."""
+        if self._busy:  # a slider whose length changes while it is redrawn reports its new place
+            return
+        self._busy = True
         try:
             self._redraw(self)
         except WorkbenchError as error:
@@ -85,6 +97,8 @@ class Explorer:
             self.image.layout.display = "none"
         else:
             self.message.value = ""
+        finally:
+            self._busy = False
 
     def show(self, text: str, figure: Figure | None = None, png: bytes | None = None) -> None:
         """Put a text (HTML) and a picture on show; `png` is the figure as drawn before."""
@@ -101,9 +115,20 @@ class Explorer:
     def _repr_mimebundle_(self, **options: Any) -> Any:
         """The widget, and what is on show as HTML for readers of a notebook that is not running."""
         image = base64.b64encode(self.picture).decode()
-        picture = f'<img alt="" src="data:image/png;base64,{image}">' if image else ""
-        still = f"{self.message.value}{self.text.value}{picture}"
+        picture = (
+            f'<img alt="what the text says" src="data:image/png;base64,{image}">' if image else ""
+        )
+        still = f"{self._settings()}{self.message.value}{self.still or self.text.value}{picture}"
         return {**self.box._repr_mimebundle_(**options), "text/html": still}
+
+    def _settings(self) -> str:
+        """The values of the controls, in words."""
+        named = [
+            f"{escape_html(control.description)} {escape_html(_control_text(control.value))}"
+            for control in self.controls.values()
+            if hasattr(control, "value")
+        ]
+        return f"<p>{', '.join(named)}. Run the cell to change what is shown.</p>"
 
 
 def _png(figure: Figure) -> bytes:
@@ -112,10 +137,20 @@ def _png(figure: Figure) -> bytes:
     return stored.getvalue()
 
 
+def _control_text(value: Any) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _legend(P: POMDP) -> str:
+    """What the labels of rows and columns are made of, for the caption of a table."""
+    rows, columns = P.O.legend or "observation", P.A.legend or "action"
+    return escape_html(f"rows: {rows}; columns: {columns}")
+
+
 def _memory_controls(widgets: Any, family: str, k: int) -> dict[str, Any]:
     return {
         "family": widgets.Dropdown(options=list(_FAMILIES), value=family, description="memory"),
-        "k": widgets.IntSlider(value=k, min=1, max=6, description="k"),
+        "k": widgets.IntSlider(value=k, min=1, max=6, description="size k"),
     }
 
 
@@ -133,53 +168,115 @@ def _augmented(P: POMDP, controls: dict[str, Any]) -> POMDP:
 # ---------------------------------------------------------------------- the oracle loop
 
 
-def oracle_explorer(P: POMDP, family: str = "B", k: int = 1) -> Explorer:
-    """The oracle loop of Section 5.2 from the uniform policy: its values, and the policy at any
-    iterate.
+def oracle_explorer(
+    P: POMDP, family: str = "B", k: int = 1, drawing: TaskDrawing | None = None
+) -> Explorer:
+    """The oracle loop of Section 5.2 from the uniform policy: its values, the best deterministic
+    one, and the policy at any iterate.
 
-    Controls: `family` and `k` of the memory, `step` (the paper's epsilon), `iterate` (beyond the
-    end: the last one).
+    Controls: `family` and `k` of the memory, `step` (the paper's epsilon), `iterate`, as long as
+    the run; at its end it stays at the end when the run changes.
 
     Parameters
     ----------
     P : a task without memory.
     family, k : the memory to begin with.
+    drawing : of a task on a grid, such as `TASKS["gravity"].drawing`: the policy is drawn there
+        instead of written as a table.
     """
     widgets = need("ipywidgets", "notebooks")
     controls = _memory_controls(widgets, family, k) | {
-        "step": widgets.FloatSlider(value=0.05, min=0.01, max=0.5, step=0.01, description="step"),
+        "step": widgets.FloatSlider(value=0.05, min=0.01, max=0.5, step=0.01, description="step ε"),
         "iterate": widgets.IntSlider(value=_BUDGET, min=0, max=_BUDGET, description="iterate"),
     }
+    runs: dict[Hashable, tuple[POMDP, Improvement, MemorylessOptimum | None]] = {}
 
     def redraw(explorer: Explorer) -> None:
-        E = _augmented(P, controls)
-        step = controls["step"].value
-        run = improve(E, uniform(E), step=step, budget=_BUDGET)
-        n = min(controls["iterate"].value, run.iterates - 1)
-        pi = next(islice(iterates(E, uniform(E), step=step), n, None)).pi
+        chosen = tuple(controls[name].value for name in ("family", "k", "step"))
+        if chosen not in runs:
+            E = _augmented(P, controls)
+            run = improve(E, uniform(E), step=chosen[2], budget=_BUDGET)
+            runs[chosen] = E, run, _best_deterministic(E)
+        E, run, best = runs[chosen]
+        n = _on_slider(controls["iterate"], run.iterates - 1)
+        pi = next(islice(iterates(E, uniform(E), step=chosen[2]), n, None)).pi
         text = (
             f"<p>{escape_html(repr(run))}</p><p>value at iterate {n}: "
-            f"<b>{shown(run.values[n])}</b></p>"
+            f"<b>{shown(run.values[n])}</b>{_best_words(best)}</p>"
         )
-        explorer.show(text + _policy_html(pi), _values_picture(E, run, n))
+        if drawing is None:
+            text += _policy_html(E, pi)
+        explorer.show(text, _loop_picture(E, run, n, best, pi, drawing))
 
     return Explorer(controls, redraw)
 
 
-def _values_picture(E: POMDP, run: Improvement, n: int) -> Figure:
+def _on_slider(slider: Any, last: int) -> int:
+    """Make a slider as long as what it runs through, and return its place; one that stood at its
+    end stands at the new end."""
+    place = last if slider.value >= slider.max else min(int(slider.value), last)
+    slider.max = max(last, slider.min)
+    slider.value = place
+    return place
+
+
+def _best_deterministic(E: POMDP) -> MemorylessOptimum | None:
+    """None where gamma is 1 and no deterministic policy ends."""
+    try:
+        return best_memoryless(E, deterministic=True, max_nodes=500)
+    except NeverEnds:
+        return None
+
+
+def _best_words(best: MemorylessOptimum | None) -> str:
+    if best is None:
+        return "; no deterministic memoryless policy ends"
+    sure = "" if best.certified else f" or more, at most {shown(best.bound)}"
+    return f"; the best deterministic memoryless policy is worth <b>{shown(best.value)}</b>{sure}"
+
+
+def _loop_picture(
+    E: POMDP,
+    run: Improvement,
+    n: int,
+    best: MemorylessOptimum | None,
+    pi: Policy,
+    drawing: TaskDrawing | None,
+) -> Figure:
+    """The values of the loop, and on a grid the policy below."""
     from matplotlib.figure import Figure
 
-    from workbench.figures import oracle_values
+    from workbench.figures import grid_policy, oracle_values
 
-    figure = Figure(figsize=(7.0, 2.2))
-    axes = figure.add_axes((0.1, 0.21, 0.87, 0.75))
-    oracle_values({E.name.rpartition("×")[2]: run}, axes)
+    figure = Figure(figsize=(7.0, 2.2 if drawing is None else 5.4), layout="constrained")
+    parts: Any = [figure]
+    if drawing is not None:
+        parts = figure.subfigures(2, height_ratios=(2, 3))
+    axes = parts[0].add_subplot()
+    optimum = None if best is None else float(best.value)
+    words = "best deterministic" if best and best.certified else "best found"
+    oracle_values({E.name.rpartition("×")[2]: run}, axes, optimum, words)
     axes.axvline(n, color="black", linewidth=1, linestyle=":")
-    axes.plot([n], [float(run.values[n])], "o", color="black", gid="now", clip_on=False)
+    axes.plot(
+        [n], [float(run.values[n])], "o", color="black", gid="now", clip_on=False, label="now"
+    )
+    axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1), fontsize=9, frameon=False)
+    if drawing is not None:
+        evaluation = evaluate(E, pi)
+        states = len({m for (m, _), met in zip(E.O, evaluation.reached.raw, strict=True) if met})
+        panels = parts[1].subplots(1, min(states, _MOST_PANELS), squeeze=False)
+        grid_policy(evaluation, drawing, panels, most=_MOST_PANELS)
+        parts[1].supxlabel(f"the policy at iterate {n}; {drawing.key}; {_DOTS}", fontsize=8)
     return figure
 
 
-def _policy_html(pi: Policy) -> str:
+_MOST_PANELS = 4
+"""Memory states whose arrows are drawn, the most visited ones."""
+
+_DOTS = "a dot: writes (the bits beside it, or a push)"
+
+
+def _policy_html(E: POMDP, pi: Policy) -> str:
     """pi(a | o) as a heat map made of table cells: dark is probable."""
     table = pi.prob.floats
     head = "".join(f"<th>{escape_html(pi.A.text(a))}</th>" for a in pi.A)
@@ -190,7 +287,8 @@ def _policy_html(pi: Policy) -> str:
             shade = f"rgb({255 - round(247 * x)},{255 - round(207 * x)},{255 - round(148 * x)})"
             cells += f'<td style="background:{shade};color:{"white" if x > 0.5 else "black"}">{_short(x)}</td>'
         rows += f"<tr><th>{escape_html(pi.O.text(o))}</th>{cells}</tr>"
-    return f"<table><tr><th>π(a | o)</th>{head}</tr>{rows}</table>"
+    caption = f"<caption>π(a | o), the probability of an action; {_legend(E)}</caption>"
+    return f"<table>{caption}<tr><th>π(a | o)</th>{head}</tr>{rows}</table>"
 
 
 # ---------------------------------------------------------------------- TD against Monte Carlo
@@ -212,8 +310,10 @@ def td_explorer(P: POMDP, family: str = "OA", k: int = 1) -> Explorer:
     widgets = need("ipywidgets", "notebooks")
     gamma = float(P.gamma)
     controls = _memory_controls(widgets, family, k) | {
-        "gamma": widgets.FloatSlider(value=gamma, min=0.05, max=1, step=0.05, description="gamma"),
-        "lam": widgets.FloatSlider(value=0, min=0, max=1, step=0.05, description="lambda"),
+        "gamma": widgets.FloatSlider(
+            value=gamma, min=0.05, max=1, step=0.05, description="discount γ"
+        ),
+        "lam": widgets.FloatSlider(value=0, min=0, max=1, step=0.05, description="λ of TD"),
     }
     policies: dict[Hashable, tuple[POMDP, Policy, TDValues]] = {}
     pictures: dict[Hashable, tuple[Figure, bytes]] = {}
@@ -286,8 +386,9 @@ def _td_text(true: TDValues, td: TDValues, found: list[Shortcut]) -> str:
             )
         rows += f"<tr><th>{escape_html(P.O.text(o))}</th>{cells}</tr>"
     caption = (
-        f"{escape_html(P.name)}, gamma {P.gamma}: TD({_short(td.lam)}) above, true below; bold: "
-        f"the policy, worth {shown(true.value)}; frames: shortcuts"
+        f"{escape_html(P.name)}, discount {P.gamma}: in each cell TD({_short(td.lam)}) above, the true "
+        f"value below; bold: the policy, worth {shown(true.value)}, the best deterministic one; "
+        f"frames: shortcuts. {_legend(P)}"
     )
     return f"<table><caption>{caption}</caption><tr><th></th>{head}</tr>{rows}</table>"
 
@@ -305,10 +406,12 @@ def episode_stepper(
     pi: Policy | None = None,
     seed: int = 0,
     max_steps: int = 1_000,
+    drawing: TaskDrawing | None = None,
 ) -> Explorer:
     """One episode through environment and memory, a step at a time.
 
-    Controls: the buttons `next`, `back` and `restart`.
+    Controls: the buttons `next`, `back` and `restart`, and `time`, as long as the episode. A button
+    that can do nothing says why. Who reads without running sees the whole episode.
 
     Parameters
     ----------
@@ -317,6 +420,7 @@ def episode_stepper(
     pi : a policy for `augment(P, memory)`; the uniform one if None.
     seed : a seed gives the same episode every time.
     max_steps : longer episodes are refused.
+    drawing : of a task on a grid, such as `TASKS["gravity"].drawing`: shows where the agent is.
     """
     widgets = need("ipywidgets", "notebooks")
     attached = attach(memory, P)
@@ -324,32 +428,54 @@ def episode_stepper(
         "back": widgets.Button(description="back", icon="arrow-left"),
         "next": widgets.Button(description="next", icon="arrow-right"),
         "restart": widgets.Button(description="restart", icon="refresh"),
+        "time": widgets.IntSlider(value=0, min=0, max=max_steps, description="steps done"),
     }
-    done = 0
     episode: list[Step] = []
 
     def redraw(explorer: Explorer) -> None:
         if not episode:
             followed = uniform(augment(P, attached)) if pi is None else pi
             episode.extend(simulate(pair(P, attached), followed, seed, max_steps=max_steps)[0])
-        controls["back"].disabled = done == 0
-        controls["next"].disabled = done == len(episode)
-        explorer.show(_episode_text(P, attached, episode, done))
+        slider = controls["time"]
+        slider.max = len(episode)
+        done = slider.value
+        for names, is_idle, why in (
+            (("back", "restart"), done == 0, "this is the beginning"),
+            (("next",), done == len(episode), "the episode is over"),
+        ):
+            for name in names:
+                controls[name].disabled = is_idle
+                controls[name].tooltip = why if is_idle else ""
+        explorer.still = _episode_text(P, attached, episode, len(episode))
+        picture = None if drawing is None else _walk_picture(drawing, episode, done)
+        explorer.show(_episode_text(P, attached, episode, done), picture)
 
     explorer = Explorer(controls, redraw)
 
-    def move(to: Callable[[], int]) -> Callable[[Any], None]:
+    def move(by: Callable[[int], int]) -> Callable[[Any], None]:
         def clicked(button: Any) -> None:
-            nonlocal done
-            done = max(0, min(len(episode), to()))
-            explorer.redraw()
+            slider = controls["time"]
+            slider.value = max(0, min(slider.max, by(slider.value)))
 
         return clicked
 
-    controls["next"].on_click(move(lambda: done + 1))
-    controls["back"].on_click(move(lambda: done - 1))
-    controls["restart"].on_click(move(lambda: 0))
+    controls["next"].on_click(move(lambda done: done + 1))
+    controls["back"].on_click(move(lambda done: done - 1))
+    controls["restart"].on_click(move(lambda done: 0))
     return explorer
+
+
+def _walk_picture(drawing: TaskDrawing, episode: list[Step], done: int) -> Figure:
+    from matplotlib.figure import Figure
+
+    from workbench.figures import grid_walk
+
+    states = [step.state for step in episode[:done]]
+    states.append(episode[done].state if done < len(episode) else episode[-1].state_next)
+    figure = Figure(figsize=(3.0, 3.3), layout="constrained")
+    grid_walk(drawing, [drawing.place(s, o) for s, _, o in states], figure.add_subplot())
+    figure.supxlabel(f"{drawing.key}; the agent after {done} steps", fontsize=8, wrap=True)
+    return figure
 
 
 _COLUMNS = ("t", "state", "memory", "observation", "action", "write", "reward")
@@ -376,7 +502,10 @@ def _episode_text(P: POMDP, memory: Memory, episode: list[Step], done: int) -> s
         body += f"<tr{' style=font-weight:bold' if place == len(rows) - 1 else ''}>{cells}</tr>"
     so_far = shown(discounted_return(episode[:done], P.gamma))
     over = ", the episode is over" if done == len(episode) else ""
+    legend = f"; memory: {memory.M.legend}" if memory.M.legend else ""
+    caption = escape_html(f"{P.name} with {memory.name}{legend}; t counts steps")
     return (
-        f"<table><tr>{head}</tr>{body}</table><p>step {done} of {len(episode)}, "
+        f"<table><caption>{caption}</caption><tr>{head}</tr>{body}</table><p>step {done} of "
+        f"{len(episode)}, "
         f"return so far {so_far}{over}</p>"
     )

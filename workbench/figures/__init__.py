@@ -5,6 +5,7 @@ axes.
 |---|---|
 | `memory_diagram` | how a policy moves through the memory states, and where shortcuts leave it (Figure 3) |
 | `grid_policy` | a policy on its grid, one panel for each memory state that it reaches (Figure 2) |
+| `grid_walk` | an agent on its grid, and where it has been |
 | `policy_table`, `q_table` | a policy, q-values or TD values as heat maps with the numbers in the cells |
 | `lambda_sweep` | TD(lambda) values for lambda from 0 to 1, and where greedy changes |
 | `policy_flow` | the oracle loop on a slice of the policy simplex: its flow and its basins of attraction |
@@ -30,7 +31,7 @@ from workbench.figures.curves import (
     memory_style,
     oracle_values,
 )
-from workbench.figures.grid_policy import grid_policy
+from workbench.figures.grid_policy import grid_policy, grid_walk
 from workbench.figures.heat_map import policy_table, q_table
 from workbench.figures.lambda_lines import lambda_sweep
 from workbench.figures.memory_diagram import memory_diagram
@@ -43,6 +44,7 @@ __all__ = [
     "greedy_raster",
     "greedy_values",
     "grid_policy",
+    "grid_walk",
     "lambda_sweep",
     "learning_curves",
     "memory_diagram",

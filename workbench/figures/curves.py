@@ -67,7 +67,10 @@ def memory_style(memory: str) -> dict[str, Any]:
 
 
 def learning_curves(
-    runs: Mapping[str, RewardCurves], axes: Axes | None = None, optimum: float | None = None
+    runs: Mapping[str, RewardCurves],
+    axes: Axes | None = None,
+    optimum: float | None = None,
+    best: str = "optimum",
 ) -> Axes:
     """Average reward per 100 steps by memory: the mean over seeds, and half a standard deviation on
     either side.
@@ -75,22 +78,24 @@ def learning_curves(
     Parameters
     ----------
     runs : by the name of the memory.
-    optimum : drawn as a horizontal line.
+    optimum : drawn as a horizontal line; best : what it is the best of, for the legend.
     """
     require_results("learning_curves", runs, ("per_100", "ends"), "learn(E, learner)")
     new, axes = axes is None, _axes(axes)
-    furthest = 0.0
+    furthest, lowest = 0.0, 0.0 if optimum is None else optimum
+    size, words = _unit(max((int(run.ends[-1]) for run in runs.values()), default=0))
     for place, (memory, run) in enumerate(runs.items()):
-        x = run.ends / 1e6
+        x = run.ends / size
         mean, half = run.per_100.mean(axis=0), run.per_100.std(axis=0) / 2
         style = memory_style(memory)
         axes.fill_between(x, mean - half, mean + half, color=style["color"], alpha=0.2, linewidth=0)
         axes.plot(x, mean, markevery=_marks(len(x), place, len(runs)), **style)
-        furthest = max(furthest, float(x[-1]))
+        furthest, lowest = max(furthest, float(x[-1])), min(lowest, float((mean - half).min()))
         axes.set_xlim(0, furthest)
-    _optimum(axes, optimum)
-    axes.set_ylim(bottom=0)
-    axes.set_xlabel("steps (millions)")
+    _optimum(axes, optimum, best)
+    if lowest >= 0:  # costs lie below zero and are not cut off
+        axes.set_ylim(bottom=0)
+    axes.set_xlabel(words)
     axes.set_ylabel("reward per 100 steps")
     _legend(axes, new)
     return axes
@@ -112,14 +117,15 @@ def greedy_values(
     """
     axes = _axes(axes)
     style = memory_style(memory)
-    x, y = np.append(0, ends / 1e6), np.append(values[:1], values)
+    size, words = _unit(int(ends[-1]))
+    x, y = np.append(0, ends / size), np.append(values[:1], values)
     axes.plot(
         x, y, drawstyle="steps-pre", color=style["color"], linewidth=1.2, label=style["label"]
     )
     _optimum(axes, optimum)
-    axes.set_xlim(0, ends[-1] / 1e6)
+    axes.set_xlim(0, ends[-1] / size)
     axes.set_ylim(-0.06, 1.12 * max(1.0, optimum or 0.0))
-    axes.set_xlabel("steps (millions)")
+    axes.set_xlabel(words)
     axes.set_ylabel("value")
     return axes
 
@@ -135,6 +141,7 @@ def greedy_raster(
     values : `values[seed, checkpoint]`.
     """
     axes = _axes(axes)
+    size, words = _unit(int(ends[-1]))
     axes.imshow(
         values,
         aspect="auto",
@@ -142,17 +149,21 @@ def greedy_raster(
         cmap="Greys",
         vmin=0,
         vmax=1.4,
-        extent=(0, ends[-1] / 1e6, len(values) - 0.5, -0.5),
+        extent=(0, ends[-1] / size, len(values) - 0.5, -0.5),
     )
-    axes.set_xlabel("steps (millions)")
+    axes.set_xlabel(words)
     axes.set_ylabel("seed")
     return axes
 
 
 def oracle_values(
-    loops: Mapping[str, Iterates], axes: Axes | None = None, optimum: float | None = None
+    loops: Mapping[str, Iterates],
+    axes: Axes | None = None,
+    optimum: float | None = None,
+    best: str = "optimum",
 ) -> Axes:
-    """The value of the policy at each iterate of the oracle loop, by memory."""
+    """The value of the policy at each iterate of the oracle loop, by memory; `optimum` and `best`
+    as in `learning_curves`."""
     require_results("oracle_values", loops, ("values",), "improve(E, pi)")
     new, axes = axes is None, _axes(axes)
     furthest = 0
@@ -161,11 +172,18 @@ def oracle_values(
         axes.plot(values, markevery=_marks(len(values), place, len(loops)), **memory_style(memory))
         furthest = max(furthest, len(values))
         axes.set_xlim(0, furthest)
-    _optimum(axes, optimum)
+    _optimum(axes, optimum, best)
     axes.set_xlabel("iterate")
     axes.set_ylabel("value")
     _legend(axes, new)
     return axes
+
+
+def _unit(steps: int) -> tuple[float, str]:
+    """What a number of steps is divided by on an axis, and what the axis is called."""
+    if steps >= 1_000_000:
+        return 1e6, "steps (millions)"
+    return (1e3, "steps (thousands)") if steps >= 10_000 else (1.0, "steps")
 
 
 def _axes(axes: Axes | None) -> Axes:
@@ -190,13 +208,13 @@ def _marks(points: int, place: int, curves: int) -> tuple[int, int]:
     return place * spacing // max(1, curves), spacing
 
 
-def _optimum(axes: Axes, optimum: float | None) -> None:
+def _optimum(axes: Axes, optimum: float | None, best: str = "optimum") -> None:
     if optimum is not None:
         axes.axhline(
             optimum,
             color="black",
             linewidth=0.9,
             linestyle=(0, (8, 3, 1, 3)),
-            label="optimum",
+            label=best,
             zorder=0,
         )

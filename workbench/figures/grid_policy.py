@@ -3,7 +3,7 @@ policy reaches."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import numpy as np
@@ -145,6 +145,28 @@ def grid_policy(
         notes.append(f"the {len(panels)} most visited of {len(time_in)} memory states")
     if new and notes:
         axes.ravel()[0].get_figure().supxlabel("; ".join(notes), fontsize=8)
+    return axes
+
+
+def grid_walk(drawing: TaskDrawing, cells: Sequence[Cell | None], axes: Axes | None = None) -> Axes:
+    """The cells that an agent went through so far, and the agent in the last of them.
+
+    Parameters
+    ----------
+    drawing : the grid of the task.
+    cells : one after the other; None for states that are nowhere on the grid.
+    """
+    if axes is None:
+        from matplotlib import pyplot
+
+        axes = pyplot.figure(figsize=(3.0, 3.2), layout="constrained").add_subplot()
+    _draw_grid(axes, drawing.grid)
+    places = [(x + 0.5, y + 0.5) for x, y in (cell for cell in cells if cell is not None)]
+    if places:
+        x, y = zip(*places, strict=True)
+        axes.plot(x, y, color=_BLUE, linewidth=1.3, alpha=0.6, gid="walk")
+    if cells and cells[-1] is not None:
+        axes.plot(*places[-1], "o", color=_BLUE, markeredgecolor="black", markersize=11, gid="now")
     return axes
 
 

@@ -33,13 +33,13 @@ def save_plot(
 
     Parameters
     ----------
-    optimum : reward per 100 steps, drawn as a line.
+    optimum : reward per 100 steps of a best deterministic policy, drawn as a line.
     """
     from matplotlib.figure import Figure
 
     check_plot_file(path)
     figure = Figure(figsize=(7.0, 3.6), layout="constrained")
-    axes = learning_curves(runs, figure.add_subplot(), optimum)
+    axes = learning_curves(runs, figure.add_subplot(), optimum, best="best deterministic")
     axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1), fontsize=9, frameon=False)
     axes.set_title(title, fontsize=10)
     figure.savefig(path)

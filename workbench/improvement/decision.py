@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -73,10 +73,12 @@ class Tie:
     o: Label
     actions: tuple[Label, ...]
     how: str
+    words: str = field(default="", compare=False, repr=False)
+    """Row and actions in the short form of the POMDP's labels."""
 
     def __str__(self) -> str:
-        names = ", ".join(show(a) for a in self.actions)
-        return f"iterate {self.iterate:,}, {show(self.o)}: {names} ({self.how})"
+        words = self.words or f"{show(self.o)}: {', '.join(map(show, self.actions))}"
+        return f"iterate {self.iterate:,}, {words} ({self.how})"
 
 
 @dataclass(frozen=True)

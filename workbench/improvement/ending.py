@@ -8,7 +8,8 @@ everywhere, it is the limit. Where it is not, the loop goes on.
 A limit on the rows that matter. Some rows may go on changing for ever although the policy that the
 others tend to never visits them. Rows on which greedy has not changed for long go to tau, the
 others stay where they are: if no row of the second kind is visited at x = 0, and tau is greedy on
-all rows of the first kind on the way, nothing that counts changes any more.
+all rows of the first kind on the way, nothing that counts changes any more. A settled row on which
+tau does not stay greedy on the way counts as one that changes, if it is not visited at x = 0.
 
 A limit cycle. With a constant step the loop is a contraction between changes of tau, so that it can
 be expected to end in a cycle. When the marks of tau have been periodic for so long that nothing
@@ -37,7 +38,6 @@ from workbench.model.numbers import Number, Numbers, number
 from workbench.model.policy import Policy
 from workbench.model.pomdp import POMDP
 from workbench.progress import Waiting
-from workbench.text import show
 
 Schedule = Callable[[int], Number]
 """The step to take at iterate n = 0, 1, 2, ..."""
@@ -51,6 +51,11 @@ _LONG_SINCE = 1e-6
 
 _GRID = tuple(Fraction(7, 10) ** j for j in range(1, 37))
 """The points of that way, as shares of what is left; the last is some 3e-6 of it."""
+
+_MOST_LOOKS = 12
+"""So often rows that do not matter are left out before a look for a limit is given up."""
+
+_STILL_CHANGING = "Rows that the limit does not visit go on changing; nothing else does."
 
 FIRST_LOOK_FOR_CYCLES = 64
 SETTLED = _SMALL_ENOUGH[-1]
@@ -171,11 +176,28 @@ class LoopRun:
         if not moving.any() or moving.all():
             return None
         goal = np.where(moving, -1, goal)
-        if moving[self._seen_at(goal)].any():
-            return None
-        return self._fixed(
-            goal, "Rows that the limit does not visit go on changing; nothing else does."
-        )
+        try:
+            for _ in range(_MOST_LOOKS):
+                seen = self._seen_at(goal)
+                if (goal[seen] < 0).any():
+                    return None
+                restless = self._restless(goal)
+                if not len(restless):
+                    return self._fixed(goal, _STILL_CHANGING)
+                goal[restless] = -1
+        except _UNANSWERED:
+            pass
+        return None
+
+    def _restless(self, goal: Actions) -> NDArray[np.int64]:
+        """The rows on which `goal` does not stay greedy on the rest of the way: those of the first
+        place on it where there are any."""
+        rows = goal >= 0
+        for x in _GRID:
+            leaving = rows & (self.loop.look_ahead(goal, x).greedy != goal)
+            if leaving.any():
+                return np.flatnonzero(leaving)
+        return np.empty(0, dtype=np.int64)
 
     def _seen_at(self, goal: Actions) -> NDArray[np.int64]:
         """The observations that the policy at the end of the way sees."""
@@ -187,12 +209,9 @@ class LoopRun:
 
     def _fixed(self, goal: Actions, note: str) -> dict[str, Any] | None:
         """The end at `goal`, if it is greedy on the rest of the way, on the rows that go there."""
-        rows = goal >= 0
         try:
-            for x in _GRID:
-                there = self.loop.look_ahead(goal, x).greedy
-                if not np.array_equal(there[rows], goal[rows]):
-                    return None
+            if len(self._restless(goal)):
+                return None
             end = self.loop.look_ahead(goal, Fraction(0))
             ties = self._ties_at(end, goal)
         except _UNANSWERED:
@@ -227,17 +246,17 @@ class LoopRun:
             if not tied:
                 return None
             note = (
-                f"At the limit itself actions tie on o={show(self.P.O[o])}, and greedy prefers "
+                f"At the limit itself actions tie on o={self.P.O.text(self.P.O[o])}, and greedy prefers "
                 "another one."
             )
         for o, answer in end.ties.items():
             if not note and len(answer.tied) > 1:
                 how = "are equal" if answer.how == EQUAL else "cannot be told apart in floats"
-                names = [show(self.P.A[a]) for a in answer.tied.tolist()]
+                names = [self.P.A.text(self.P.A[a]) for a in answer.tied.tolist()]
                 if len(names) > _MOST_NAMED:
                     names = [*names[:_MOST_NAMED], f"{len(names) - _MOST_NAMED} more"]
                 listed = ", ".join(names[:-1]) + f" and {names[-1]}"
-                note = f"At the limit on o={show(self.P.O[o])} the actions {listed} {how}."
+                note = f"At the limit on o={self.P.O.text(self.P.O[o])} the actions {listed} {how}."
         return note
 
     def _worth(self, limit: Policy, goal: Actions) -> tuple[float, Number]:

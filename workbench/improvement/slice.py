@@ -30,7 +30,7 @@ from workbench.model.policy import Policy
 from workbench.model.pomdp import POMDP
 from workbench.model.space import Label
 from workbench.progress import Waiting
-from workbench.text import brief, show
+from workbench.text import brief
 
 _ALIKE = 0.02
 """Ends of loops that did not settle are alike if their values differ by no more than this."""
@@ -107,7 +107,8 @@ def policy_slice(
     places = [(P.O.index(o), P.A.index(a)) for o, a in (x, y)]
     if places[0] == places[1]:
         raise WorkbenchError(
-            f"the two probabilities of a slice are the same one, pi({show(x[1])} | {show(x[0])})"
+            f"the two probabilities of a slice are the same one, "
+            f"pi({P.A.text(x[1])} | {P.O.text(x[0])})"
         )
     at = (np.arange(points) + 0.5) / points
     triangle = places[0][0] == places[1][0]

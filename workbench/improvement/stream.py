@@ -35,7 +35,6 @@ from workbench.model.numbers import Number
 from workbench.model.policy import Policy, tie_order
 from workbench.model.pomdp import POMDP
 from workbench.model.ties import rank_actions
-from workbench.text import show
 
 _MOST_TAUS = 12
 """Ties are proved to last on what at most so many greedy policies span."""
@@ -119,7 +118,8 @@ class Loop:
             key = o, tuple(answer.tied.tolist()), answer.how
             if n is not None and len(answer.tied) > 1 and key not in self._ties:
                 actions = tuple(self.P.A[a] for a in answer.tied.tolist())
-                self._ties[key] = Tie(n, self.P.O[o], actions, answer.how)
+                words = f"{self.P.O.text(self.P.O[o])}: {', '.join(map(self.P.A.text, actions))}"
+                self._ties[key] = Tie(n, self.P.O[o], actions, answer.how, words)
         return answers
 
     def _lasting(
@@ -250,7 +250,7 @@ class Stepwise(Loop):
     def _require_rows(self, lacking: Actions) -> None:
         """Refuse where P(s|o) is not defined on a row that pi visits."""
         if len(lacking):
-            o = show(self.P.O[int(lacking[0])])
+            o = self.P.O.text(self.P.O[int(lacking[0])])
             other = "discounted" if self.P.gamma != 1 else "stationary"
             raise NotWeighted(
                 f"{self.P.name}: the policy may never end, so it sees o={o} infinitely often, and "

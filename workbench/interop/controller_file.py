@@ -382,7 +382,7 @@ def _agree(
     known: dict[Any, Any], key: Any, value: Any, told: dict[Any, str], s: int, E: POMDP
 ) -> None:
     """Note what a scheduler does in a state; it must be the same in states that look alike."""
-    here = show(E.S[s])
+    here = E.S.text(E.S[s])
     if known.setdefault(key, value) != value:
         raise PolicyError(
             f"the scheduler is no controller: in memory state {key[0]} it tells {told[key]} from "

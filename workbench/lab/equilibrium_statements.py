@@ -168,7 +168,11 @@ class OnlyWorstFixedPoint(SettlingStatement):
         if found is None:
             return Verdict(None)
         holds, best, worst = self._judged(P, found, exact=True)
-        facts = {**self._facts(found), "best policy": str(best), "worst policy": str(worst)}
+        facts = {
+            **self._facts(found),
+            "best deterministic policy": str(best),
+            "worst deterministic policy": str(worst),
+        }
         return Verdict(holds, facts, certificates)
 
 

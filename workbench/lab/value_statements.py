@@ -315,8 +315,8 @@ class ZeroDiscrepancy(Statement):
         without = best_memoryless(P, exact=True)
         with_it = best_memoryless(augment(P, self.memory), exact=True)
         facts |= {
-            "best without memory": str(without.value),
-            f"best with {self.memory}": str(with_it.value),
+            "best deterministic without memory": str(without.value),
+            f"best deterministic with {self.memory}": str(with_it.value),
         }
         if not (without.certified and with_it.value > without.value):
             return Verdict(False if without.certified and with_it.certified else None, facts)

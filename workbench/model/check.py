@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from workbench.errors import ModelError
 from workbench.model.numbers import Number, Numbers, is_symbolic
 from workbench.model.rows import add_rows
-from workbench.text import show
 
 if TYPE_CHECKING:
     from workbench.model.pomdp import POMDP
@@ -29,7 +28,7 @@ def check(P: POMDP) -> None:
     nA = len(P.A)
 
     def pair(row: int) -> str:
-        return f"p(. | s={show(P.S[row // nA])}, a={show(P.A[row % nA])})"
+        return f"p(. | s={P.S.text(P.S[row // nA])}, a={P.A.text(P.A[row % nA])})"
 
     counts = np.diff(P.p.row_ptr)
     ended = np.repeat(P.terminal.mask, nA)
@@ -44,13 +43,13 @@ def check(P: POMDP) -> None:
     _check_rewards(P, pair)
 
     def state(row: int) -> str:
-        return f"omega(. | s={show(P.S[row])})"
+        return f"omega(. | s={P.S.text(P.S[row])})"
 
     if (bad := np.flatnonzero(np.diff(P.omega.row_ptr) == 0)).size:
         raise ModelError(f"{state(int(bad[0]))} has no observation")
     check_rows(P.omega.row_ptr, P.omega.prob, state)
     check_rows(
-        np.array([0, len(P.S)]), P.mu.prob, lambda _: "mu(.)", lambda k: f"mu({show(P.S[k])})"
+        np.array([0, len(P.S)]), P.mu.prob, lambda _: "mu(.)", lambda k: f"mu({P.S.text(P.S[k])})"
     )
 
 

@@ -28,7 +28,6 @@ from workbench.model.numbers import Number, Numbers, is_symbolic, number
 from workbench.model.pomdp import POMDP
 from workbench.model.space import Label, Space
 from workbench.model.ties import greedy_actions
-from workbench.text import show
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -63,8 +62,8 @@ class Policy:
             check_rows(
                 np.arange(0, prob.size + 1, len(P.A)),
                 prob.reshape(prob.size),
-                lambda row: f"pi(. | o={show(P.O[row])})",
-                lambda k: f"pi({show(P.A[k % len(P.A)])} | o={show(P.O[k // len(P.A)])})",
+                lambda row: f"pi(. | o={P.O.text(P.O[row])})",
+                lambda k: f"pi({P.A.text(P.A[k % len(P.A)])} | o={P.O.text(P.O[k // len(P.A)])})",
             )
         except ModelError as error:
             raise PolicyError(str(error)) from None
@@ -91,7 +90,7 @@ class Policy:
             codes[~given, P.A.index(otherwise)] = 1
             given[:] = True
         if (silent := np.flatnonzero(~given & P.decides)).size:
-            named = ", ".join(show(P.O[int(i)]) for i in silent[:5])
+            named = ", ".join(P.O.text(P.O[int(i)]) for i in silent[:5])
             more = f" and {silent.size - 5} more" if silent.size > 5 else ""
             raise PolicyError(
                 f"no action was chosen for o={named}{more}; give one, or otherwise=action for the "
@@ -253,7 +252,7 @@ def _numbers_by_label(P: POMDP, rows: Mapping[Label, Mapping[Label, Number]]) ->
         i = P.O.index(o)
         if not isinstance(row, Mapping):
             raise WrongType(
-                f"pi(. | o={show(o)}) is a distribution {{a: probability}}, not {row!r}; "
+                f"pi(. | o={P.O.text(o)}) is a distribution {{a: probability}}, not {row!r}; "
                 "Policy.deterministic takes {o: a}"
             )
         table[i] = Fraction(0)

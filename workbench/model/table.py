@@ -7,6 +7,7 @@ when somebody looks.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -15,7 +16,7 @@ from numpy.typing import NDArray
 from workbench.errors import WrongType
 from workbench.model.numbers import Number, Numbers
 from workbench.model.space import Label, Space
-from workbench.text import escape_html, shown
+from workbench.text import escape_html, shown, typeset
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -74,9 +75,11 @@ class Vector(_Labelled):
 
         return pd.DataFrame({self.title or "value": self.array}, index=_pandas_index(self.space))
 
-    def _cells(self) -> tuple[list[str], list[str], list[list[str]]]:
+    def _cells(
+        self, write: Callable[[Any], str] = shown
+    ) -> tuple[list[str], list[str], list[list[str]]]:
         rows = range(min(len(self.space), _ROWS_SHOWN))
-        cells = [[shown(self._present(self.raw[i]))] for i in rows]
+        cells = [[write(self._present(self.raw[i]))] for i in rows]
         return ["", self.title], [self.space.text(self.space[i]) for i in rows], cells
 
     def text(self) -> str:
@@ -85,7 +88,7 @@ class Vector(_Labelled):
     __repr__ = text
 
     def _repr_html_(self) -> str:
-        return _html(*self._cells(), len(self.space), 1, self._legend())
+        return _html(*self._cells(typeset), len(self.space), 1, self._legend())
 
     def _legend(self) -> str:
         return _legend(rows=self.space.legend)
@@ -130,10 +133,12 @@ class Table(_Labelled):
             self.array, index=_pandas_index(self.rows), columns=_pandas_index(self.columns)
         )
 
-    def _cells(self) -> tuple[list[str], list[str], list[list[str]]]:
+    def _cells(
+        self, write: Callable[[Any], str] = shown
+    ) -> tuple[list[str], list[str], list[list[str]]]:
         rows = range(min(len(self.rows), _ROWS_SHOWN))
         columns = range(min(len(self.columns), _COLUMNS_SHOWN))
-        cells = [[shown(self._present(self.raw[i, j])) for j in columns] for i in rows]
+        cells = [[write(self._present(self.raw[i, j])) for j in columns] for i in rows]
         return (
             [self.title, *(self.columns.text(self.columns[j]) for j in columns)],
             [self.rows.text(self.rows[i]) for i in rows],
@@ -158,7 +163,7 @@ class Table(_Labelled):
     __repr__ = text
 
     def _repr_html_(self) -> str:
-        return _html(*self._cells(), len(self.rows), len(self.columns), self._legend())
+        return _html(*self._cells(typeset), len(self.rows), len(self.columns), self._legend())
 
     def _legend(self) -> str:
         return _legend(rows=self.rows.legend, columns=self.columns.legend)

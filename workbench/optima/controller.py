@@ -34,7 +34,7 @@ from workbench.model.numbers import Number
 from workbench.model.policy import Policy
 from workbench.model.pomdp import POMDP
 from workbench.model.space import Label
-from workbench.text import counted, show
+from workbench.text import counted
 
 START = "start"
 """The memory state before the first observation has been used."""
@@ -73,7 +73,7 @@ class HistoryPolicy:
         """The node after the first observation."""
         k = int(self.first[self.P.O.index(o)])
         if k < 0:
-            raise WorkbenchError(f"no episode of {self.P.name} begins with o={show(o)}")
+            raise WorkbenchError(f"no episode of {self.P.name} begins with o={self.P.O.text(o)}")
         return k
 
     def act(self, k: int, o: Label) -> Mapping[Label, Number]:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 from workbench.model.numbers import Number
 from workbench.model.policy import Policy
 from workbench.model.pomdp import POMDP
 from workbench.optima.algebraic import AlgebraicOptimum, find_algebraic
 from workbench.optima.controller import HistoryPolicy
+from workbench.text import shown
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +46,7 @@ class HistoryOptimum:
     def __repr__(self) -> str:
         what = f"best history-based value of {self.P.name}: "
         if self.exact:
-            return f"{what}{self.value} ({self.how})"
+            return f"{what}{shown(self.value, digits=9)} ({self.how})"
         return (
             f"{what}{float(self.lower):.9g} to {float(self.upper):.9g}, gap "
             f"{float(self.gap):.1e} ({self.how})"
@@ -80,14 +82,18 @@ class MemorylessOptimum:
     interrupted: bool = False
     optimal: tuple[Policy, ...] | None = None
 
+    kind: ClassVar[str] = "deterministic"
+    """Of the policies among which it is the best."""
+
     def __repr__(self) -> str:
-        value = self.value if not isinstance(self.value, float) else f"{self.value:.9g}"
+        value = shown(self.value, digits=9)
         gap = f"gap {float(self.gap):.1e}"
         if self.certified:
             sure = f"certified optimal, {gap}" if self.gap else "certified optimal"
         else:
             sure = f"bound {float(self.bound):.9g}, {gap}"
-        return f"best memoryless policy of {self.P.name}: value {value}, {sure} ({self.how})"
+        what = f"best {self.kind} memoryless policy of {self.P.name}"
+        return f"{what}: value {value}, {sure} ({self.how})"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -102,6 +108,8 @@ class StochasticOptimum(MemorylessOptimum):
     starts : where each start led, best first.
     boxes : boxes of policies that were bounded; left : those that may still hold something better.
     """
+
+    kind: ClassVar[str] = "stochastic"
 
     kkt: float = math.nan
     first_order: bool = False

@@ -143,7 +143,8 @@ def _page(
         "our choice, not the paper's. “Late” is the last tenth of a run.</p>",
         "<table><tr><th>statement</th><th>place</th><th>verdict</th></tr>",
         *(
-            f"<tr><td><a href='#{j.id}'>{j.id}</a></td><td>{escape_html(j.place)}</td><td>{_coloured(j.verdict)}</td></tr>"
+            f"<tr><td><a href='#{escape_html(j.id)}'>{escape_html(j.id)}</a></td>"
+            f"<td>{escape_html(j.place)}</td><td>{_coloured(j.verdict)}</td></tr>"
             for j in judgements
         ),
         "</table>",
@@ -171,7 +172,8 @@ def _section(section: Section, picture: bytes) -> str:
     )
     return "\n".join(
         [
-            f"<h2 id='{experiment.id}'>{experiment.place}. {escape_html(experiment.title)}</h2>",
+            f"<h2 id='{escape_html(experiment.id)}'>{escape_html(experiment.place)}. "
+            f"{escape_html(experiment.title)}</h2>",
             f"<img alt='{escape_html(alt)}' src='data:image/png;base64,{image}'>",
             f"<p class='small'>{escape_html(caption(experiment))}</p>",
             *(judgement_html(judgement) for judgement in section.judgements),
@@ -219,7 +221,8 @@ def _described(method: Method) -> str:
 def judgement_html(judgement: Judgement) -> str:
     """A statement, the verdict on it, and every finding that leads to it."""
     rows = "\n".join(_row(f, judgement.verdict_on(f)) for f in judgement.findings)
-    head = f"<h3 id='{judgement.id}'>{judgement.id}: {_coloured(judgement.verdict)}</h3>"
+    id = escape_html(judgement.id)
+    head = f"<h3 id='{id}'>{id}: {_coloured(judgement.verdict)}</h3>"
     place = f"<span class='small'>[{escape_html(judgement.place)}]</span>"
     said = f"<blockquote><p>{escape_html(judgement.statement)} {place}</p></blockquote>"
     columns = ("finding", "reading", "measured", "effect", "95% interval", "criterion", "verdict")
@@ -253,7 +256,7 @@ def _row(finding: Finding, verdict: str) -> str:
     return (
         f"<tr><td>{escape_html(finding.what)}</td><td class='number'>{escape_html(finding.under)}</td>"
         f"<td>{escape_html(finding.measured)}</td>"
-        f"<td class='number'>{e.effect:.3f}</td><td class='number'>{interval}</td>"
+        f"<td class='number'>{e.effect:.3f}</td><td class='number'>{escape_html(interval)}</td>"
         f"<td class='number'>{escape_html(finding.criterion)}</td><td>{_coloured(verdict)}</td></tr>"
     )
 

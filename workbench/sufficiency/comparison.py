@@ -1,8 +1,8 @@
 """One task, several memories, side by side: what each can represent, where the oracle loop ends,
 what misleads TD.
 
-For each memory: the size of the augmented POMDP; the best memoryless value (what the memory is good
-for); where the oracle loop of Section 5.2 ends from the uniform policy; how many non-Markovian
+For each memory: the size of the augmented POMDP; the best value of a deterministic memoryless
+policy (what the memory is good for); where the oracle loop of Section 5.2 ends from the uniform policy; how many non-Markovian
 shortcuts the optimal deterministic policies have (Section 5.1); whether the memory is sufficiently
 expressive (Definition A.2). What a limit of size or time leaves undecided is None.
 """
@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from workbench.errors import WorkbenchError
+from workbench.errors import NeverEnds, WorkbenchError
 from workbench.improvement.improve import Improvement, improve, weights_for
 from workbench.model.augment import augment
 from workbench.model.memories import Family, Memory, attach
@@ -69,7 +69,7 @@ def compare(
         if len(E.S) > MOST_STATES:
             yield Comparison(memory.name, E, None, None, None, None)
             continue
-        best = best_memoryless(E, deterministic=True, max_nodes=max_nodes)
+        best = _best(E, max_nodes)
         yield Comparison(
             memory=memory.name,
             P=E,
@@ -77,7 +77,7 @@ def compare(
             oracle=improve(
                 E, uniform(E), step=step, budget=budget, weights=weights_for(E, uniform(E))
             ),
-            shortcuts=_shortcuts(E) if best.certified else None,
+            shortcuts=_shortcuts(E) if best is not None and best.certified else None,
             expressive=_expressive(P, memory),
         )
 
@@ -85,6 +85,13 @@ def compare(
 def ceiling(P: POMDP) -> HistoryOptimum:
     """The best history-based value: no memory that stores observations and actions does better."""
     return best_history(P)
+
+
+def _best(E: POMDP, max_nodes: int) -> MemorylessOptimum | None:
+    try:
+        return best_memoryless(E, deterministic=True, max_nodes=max_nodes)
+    except NeverEnds:
+        return None  # gamma is 1 and no deterministic policy ends
 
 
 def _shortcuts(E: POMDP) -> ShortcutCount | None:

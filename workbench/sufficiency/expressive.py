@@ -37,7 +37,6 @@ from workbench.sufficiency.belief_product import places, possible_pairs
 from workbench.sufficiency.colouring import colour
 from workbench.sufficiency.product_search import WriteSearch
 from workbench.sufficiency.update import verify_f
-from workbench.text import show
 
 if TYPE_CHECKING:
     from workbench.model.pomdp import POMDP
@@ -158,7 +157,7 @@ def _crowded(graph: BeliefGraph, memory: Memory, limit: int) -> Expressiveness:
 
 
 def _clique(graph: BeliefGraph, memory: Memory, nodes: list[int], available: int) -> Expressiveness:
-    o = show(graph.P.O[graph.o[nodes[0]]])
+    o = graph.P.O.text(graph.P.O[graph.o[nodes[0]]])
     states = "1 memory state is" if available == 1 else f"{available} memory states are"
     reason = (
         f"{len(nodes)} beliefs share the last observation {o}, but only {states} possible there"

@@ -112,6 +112,12 @@ class Necessity:
         )
 
     @property
+    def bound_without(self) -> Number | None:
+        """No deterministic memoryless policy is worth more: the bound of the search for it, or that
+        on the best history-based value, which no memoryless policy exceeds; None if none ends."""
+        return self.memoryless and min(self.memoryless.bound, self.upper)
+
+    @property
     def gain(self) -> tuple[Number, Number] | None:
         """How much more the best history-based policy is worth than the best memoryless one found;
         the bounds on it."""
@@ -123,7 +129,7 @@ class Necessity:
         """One line of a table."""
         memoryless = "none ends" if self.memoryless is None else brief(self.memoryless.value)
         if self.memoryless is not None and not self.memoryless.certified:
-            memoryless += f" <= {brief(self.memoryless.bound)}"
+            memoryless += f" <= {brief(self.bound_without)}"
         return {
             "task": self.P.name,
             "deterministic": memoryless,

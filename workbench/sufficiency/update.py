@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from workbench.errors import WorkbenchError
@@ -40,11 +40,13 @@ class Collision:
     b_1: Belief
     b_2: Belief
     m: Label
+    words: str = field(default="", compare=False, repr=False)
+    """The memory state in the short form of its memory's labels."""
 
     def __str__(self) -> str:
         one, other = (", ".join(map(show, h)) for h in (self.history_1, self.history_2))
         return (
-            f"the memory state {show(self.m)} possible after {one} and after "
+            f"the memory state {self.words or show(self.m)} possible after {one} and after "
             f"{other}, where the beliefs differ"
         )
 
@@ -80,7 +82,7 @@ def verify_f(
     >>> bool(verify_f(P, "OA1", lambda m, o, a: "push"))
     True
     >>> print(verify_f(P, "O1", lambda m, o, a: "push").collision)
-    the memory state (o,) possible after o, 0, o and after o, 1, o, where the beliefs differ
+    the memory state o possible after o, 0, o and after o, 1, o, where the beliefs differ
     """
     require_rational(P)
     attached = attach(memory, P)
@@ -103,7 +105,9 @@ def verify_f(
         o = H[-1]
         held, earlier = holder.setdefault((m, o), (b, H))
         if held != b:
-            return Verification(Collision(earlier, H, held, b, m), tuple(arguments))
+            return Verification(
+                Collision(earlier, H, held, b, m, attached.M.text(m)), tuple(arguments)
+            )
         if s in P.terminal:
             continue
         for a in P.A:
@@ -178,7 +182,7 @@ def _written(
         w = f[m, o, a]
     else:
         raise WorkbenchError(
-            f"f says nothing about m={show(m)}, o={show(o)}, a={show(a)}, which occurs"
+            f"f says nothing about m={memory.M.text(m)}, o={show(o)}, a={show(a)}, which occurs"
         )
     return [m_next for m_next, x in memory.Gamma(m, w, o, a, r, o_next).items() if x != 0]
 
