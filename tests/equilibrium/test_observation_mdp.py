@@ -129,7 +129,7 @@ def test_q_learning_that_explores_always_converges_to_its_q_star():
 def test_a_behaviour_that_does_not_explore_is_refused_with_the_place():
     E = augment(recall(), "OA1")
     pi = Policy.deterministic(E, {}, otherwise=(1, "keep"))
-    with pytest.raises(WorkbenchError, match=r"leads to o=\(\(\(o, 1\),\), o\), which the behav"):
+    with pytest.raises(WorkbenchError, match=r"leads to o=o 1, which the behav"):
         observation_mdp(E, pi)
 
 
