@@ -11,7 +11,17 @@ from reference_equilibrium import drift
 from strategies import families, pomdps
 
 from pomdps import recall, recall4, recall_variant
-from workbench import POMDP, Policy, QLearning, Sarsa, augment, equilibria, learn, mean_field
+from workbench import (
+    POMDP,
+    Policy,
+    QLearning,
+    Sarsa,
+    augment,
+    equilibria,
+    evaluate,
+    learn,
+    mean_field,
+)
 from workbench.equilibrium.greedy_cells import DenseTask
 from workbench.equilibrium.learned_values import target_of
 from workbench.equilibrium.mean_field import CellFields
@@ -131,6 +141,36 @@ def test_recall4_agrees_with_its_mean_field_only_when_steps_are_tiny():
         off[step] = np.abs(run.tables["q"].mean(axis=0) - flow.q.raw)[flow.rows].max()
     assert off[2e-5] < 0.02
     assert off[1e-3] > 0.1
+
+
+@pytest.mark.parametrize("dt", [0.1, 0.05])
+def test_on_recall_with_one_bit_the_mean_field_goes_round(dt):
+    """There is no fixed point, and it does not come to rest along ties either: over and over the
+    values rise and fall by half, however small they are."""
+    flow = mean_field(augment(recall(), "B1"), QLearning(epsilon=0.1), time=5000, dt=dt)
+    assert flow.ended == "moving"
+    late = flow.tables[len(flow.tables) // 2 :, 0, 3]  # q of doing 2 and writing 1
+    middle = (late.min() + late.max()) / 2
+    assert late.max() > 1.4 * late.min()
+    assert (np.diff(late > middle) != 0).sum() >= 4
+
+
+@pytest.mark.slow
+def test_recall_with_oa1_jumps_without_noise_at_the_papers_step_and_not_with_small_ones():
+    """Figure 3's step is 0.1: Euler steps of this length leave the worthless policies over and
+    over, shorter ones stay at them."""
+    E = augment(recall(), "OA1")
+    optimal = {}
+    for dt, time in ((0.1, 40_000), (0.02, 20_000)):
+        flow = mean_field(E, QLearning(epsilon=0.01), time=time, dt=dt, kept=1000)
+        worth = []
+        for q in flow.tables[len(flow.tables) // 2 :]:
+            actions = np.zeros(len(E.O), dtype=np.int64)
+            actions[flow.rows] = q.argmax(axis=1)
+            worth.append(evaluate(E, Policy.from_actions(E, actions)).value > 0)
+        optimal[dt] = np.array(worth)
+    assert (np.diff(optimal[0.1]) != 0).sum() > 10
+    assert not optimal[0.02].any()
 
 
 def test_where_two_policies_do_not_tie_there_is_no_slide():

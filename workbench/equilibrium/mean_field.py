@@ -15,7 +15,7 @@ is that of a differential inclusion up to O(dt), and every `Flow` tells what it 
 end:
 
     settled      one greedy policy, q no longer moves
-    sliding      greedy policies alternate, q moves by no more than O(dt)
+    sliding      greedy policies alternate, q moves by no more than a few Euler steps do
     moving       q still moves: a cycle, or more time is needed
 """
 
@@ -39,6 +39,9 @@ from workbench.model.table import Table
 TAIL = 0.2
 """The last part of a flow, over which it is judged."""
 
+STILL = 1e-4
+"""A table that moves by less than this part of its largest entry, over the tail, is at rest."""
+
 
 @dataclass(frozen=True, eq=False)
 class Flow:
@@ -51,7 +54,7 @@ class Flow:
     shares : `shares[row, a]`, how much of the tail each action was the greedy one.
     switches : how often the greedy policy changed in the tail.
     spread : the largest distance of an entry of q from its mean over the tail; drift : how far the
-        means of the tail's two halves lie apart.
+        means of the tail's two halves lie apart; speed : the largest |dq/dt| of an entry there.
     dt : the length of the Euler steps.
     """
 
@@ -65,12 +68,14 @@ class Flow:
     switches: int
     spread: float
     drift: float
+    speed: float
     dt: float
 
     @property
     def ended(self) -> str:
         """ "settled", "sliding" or "moving"."""
-        if self.spread > 20 * self.dt * max(1.0, float(np.abs(self.mean).max())):
+        # Euler steps across a tie overshoot by dt times the speed; what goes further, goes somewhere
+        if self.spread > max(5 * self.dt * self.speed, STILL * float(np.abs(self.mean).max())):
             return "moving"
         return "sliding" if self.switches else "settled"
 
@@ -199,7 +204,7 @@ def _follow(task: DenseTask, learner: Learner, q: Floats, steps: int, dt: float,
     counts = np.zeros(shape)
     sums = np.zeros((2, q.size))
     low, high = np.full(q.size, np.inf), np.full(q.size, -np.inf)
-    switches, before = 0, b""
+    switches, before, speed = 0, b"", 0.0
     index = np.arange(shape[0])
     for step in range(steps + 1):
         if k < len(at) and step == at[k]:
@@ -216,7 +221,10 @@ def _follow(task: DenseTask, learner: Learner, q: Floats, steps: int, dt: float,
             key = actions.tobytes()
             switches += int(key != before and before != b"")
             before = key
-        q = q + dt * (A @ q + c)
+        rate = A @ q + c
+        if step >= tail:
+            speed = max(speed, float(np.abs(rate).max()))
+        q = q + dt * rate
     halves = sums / np.array([[middle - tail], [steps - middle]])
     mean = sums.sum(axis=0) / (steps - tail)
     return Flow(
@@ -230,5 +238,6 @@ def _follow(task: DenseTask, learner: Learner, q: Floats, steps: int, dt: float,
         switches=switches,
         spread=float(np.maximum(high - mean, mean - low).max()),
         drift=float(np.abs(halves[0] - halves[1]).max()),
+        speed=speed,
         dt=dt,
     )
