@@ -10,10 +10,20 @@ import numpy as np
 import pytest
 from browsing import Page, find_browser
 
-from workbench import Policy, QLearning, augment, evaluate, learn, td_values, uniform
+from workbench import (
+    Policy,
+    QLearning,
+    augment,
+    evaluate,
+    improve,
+    learn,
+    td_values,
+    uniform,
+)
 from workbench.cli.explore_command import entries
 from workbench.explorer.export import offered
 from workbench.explorer.html_page import write_explorer_page
+from workbench.lab.sequences import discounted_sequence_task
 from workbench.model.json import model_json
 from workbench.text import show as show_label
 
@@ -257,6 +267,19 @@ def test_beliefs_follow_the_episode(page):
             b = moved
     total = sum(b.values())
     assert found == pytest.approx([b.get(s, 0) / total for s in P.S])
+
+
+def test_two_memories_end_side_by_side_where_the_package_says(page):
+    show(page, "task=recall4&m=B1&with=OA1&step=0.02&r=5,4;0,6")
+    page.until(
+        "(document.getElementById('beside').textContent.match(/ends fixed/g) || []).length == 2"
+    )
+    P = discounted_sequence_task([[5, 4], [0, 6]])
+    for memory in ("B1", "OA1"):
+        E = augment(P, memory)
+        end = improve(E, uniform(E), step=0.02).limit_value
+        assert f"{memory}: {len(E.S)} states" in page.text("#beside")
+        assert f"ends fixed at {end}" in page.text("#beside")
 
 
 def test_every_control_of_the_laboratory_has_a_name_and_fits_a_phone(page):

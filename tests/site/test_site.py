@@ -5,6 +5,7 @@ import inspect
 import json
 import re
 from html.parser import HTMLParser
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -14,10 +15,17 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 import workbench
-from workbench.cli.site_command import command_helps, find_root, read_claims, task_notes
+from workbench.cli.site_command import (
+    command_helps,
+    find_root,
+    read_claims,
+    read_solutions,
+    task_notes,
+)
 from workbench.errors import WorkbenchError
 from workbench.lab.exhibits import EXHIBITS, exhibit
 from workbench.lab.gallery import check_entry
+from workbench.site.assignments import assignment, write_assignments
 from workbench.site.build_site import MARK, check_target
 from workbench.site.claim_pages import paper_of, slug, write_certificates, write_claim_pages
 from workbench.site.docstrings import docstring_rst
@@ -27,7 +35,13 @@ from workbench.site.material import Material
 from workbench.site.mathml import BadFormula, Katex
 from workbench.site.notebook_pages import SETTINGS, notebook_source, write_notebook_pages
 from workbench.site.reference_pages import public_names
+from workbench.site.slides import DECKS, deck_cells, write_slides
 from workbench.site.sphinx_setup import terms_of
+from workbench.site.teaching_pages import (
+    Solutions,
+    exercise_texts,
+    write_instructor_sheet,
+)
 from workbench.site.text_pages import front_scripts, resource, without_dead_links
 
 ROOT = Path(__file__).parents[2]
@@ -342,3 +356,114 @@ def test_the_command_says_which_extra_is_missing(monkeypatch, tmp_path):
     app.command()(site_command.site_command)
     answer = CliRunner().invoke(app, ["-o", str(tmp_path / "site")])
     assert "pip install -e '.[site]'" in str(answer.exception)
+
+
+# ---------------------------------------------------------------------- teaching
+
+
+def notebook(*cells):
+    made = [
+        {"cell_type": kind, "metadata": {}, "source": source, "outputs": outputs}
+        for kind, source, outputs in cells
+    ]
+    return {"cells": made, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
+
+
+def test_slides_have_a_heading_each_and_leave_out_what_shows_nothing():
+    shown = [{"output_type": "stream", "name": "stdout", "text": "3"}]
+    book = notebook(
+        ("markdown", "# Title\n\nWords.\n\n## Part\n\nMore.", []),
+        ("code", "import this", []),
+        ("code", "print(3)", shown),
+        ("code", "print(4)", shown),
+        ("markdown", "Moral.\n\n## Exercises\n\n**1.1** Do it.", []),
+        ("code", "answer = ...", shown),
+    )
+    cells = deck_cells([book], "Lesson")
+    found = [(c["metadata"]["slideshow"]["slide_type"], c["source"].split("\n")[0]) for c in cells]
+    assert found == [
+        ("slide", "# Lesson"),
+        ("slide", "# Title"),
+        ("slide", "## Part"),
+        ("-", "print(3)"),
+        ("subslide", "print(4)"),
+        ("-", "Moral."),
+    ]
+
+
+def test_slides_load_nothing_but_what_lies_beside_them(tmp_path):
+    for package in ("nbconvert", "sphinx_revealjs"):
+        pytest.importorskip(package, reason="needs the extra `site`")
+    write_slides(ROOT, tmp_path)
+    for deck in DECKS:
+        text = (tmp_path / f"{deck.name}.html").read_text()
+        found = re.findall(r"<(?:script|link|img|iframe)[^>]*(?:src|href)=\"([^\"]*)\"", text)
+        for target in found:
+            assert target.startswith("data:") or (tmp_path / target).is_file()
+        assert "require(" not in text
+        assert text.count("<section") > 30
+        assert f"<title>{deck.title}</title>" in text
+
+
+def test_an_assignment_splits_each_exercise_into_an_answer_and_a_locked_judge(tmp_path):
+    count = write_assignments(ROOT, tmp_path / "course")
+    assert count == len(list((ROOT / "notebooks" / "exercises").glob("notebook_*.py")))
+    name = "04-why-does-binary-memory-get-stuck"
+    folder = tmp_path / "course" / "source" / name
+    cells = json.loads((folder / f"{name}.ipynb").read_text())["cells"]
+    marked = [cell for cell in cells if "nbgrader" in cell["metadata"]]
+    about = [cell["metadata"]["nbgrader"] for cell in marked]
+    assert [x["grade_id"] for x in about] == [
+        f"exercise-4-{i}{end}" for i in (1, 2) for end in ("", "-graded")
+    ]
+    assert [(x["solution"], x["grade"], x["locked"]) for x in about] == [
+        (True, False, False),
+        (False, True, True),
+    ] * 2
+    assert "check" not in marked[0]["source"]
+    assert (folder / "exercises" / "notebook_04.py").is_file()
+    with pytest.raises(WorkbenchError, match="is not empty"):
+        write_assignments(ROOT, tmp_path / "course")
+
+
+def test_the_graded_cell_fails_for_a_wrong_answer_and_passes_for_a_right_one():
+    names = {"check": lambda number, answer: type("V", (), {"right": answer == 1})()}
+    cell = {"cell_type": "code", "metadata": {}, "source": 'answer = ...\ncheck("1.1", answer)'}
+    graded = assignment({"cells": [cell], "metadata": {}})["cells"][1]["source"]
+    exec(graded, {**names, "answer": 1})
+    with pytest.raises(AssertionError):
+        exec(graded, {**names, "answer": 2})
+
+
+def test_the_instructors_sheet_has_each_exercise_with_its_solution(tmp_path):
+    root = tmp_path / "root"
+    (root / "notebooks").mkdir(parents=True)
+    book = notebook(("markdown", "# Four", []), ("markdown", "## Exercises\n\n**4.1** Why?", []))
+    (root / "notebooks" / "04-four.ipynb").write_text(json.dumps(book))
+    answers = Solutions({1: [{"a": "<b>"}]}, {1: [2, 3]})
+    write_instructor_sheet(root, tmp_path, {"04": answers}, lambda n, a: (False, f"{a} is <no>"))
+    text = (tmp_path / "instructors.md").read_text()
+    assert "## 4. Four" in text
+    assert "**4.1** Why?" in text
+    assert "{&#x27;a&#x27;: &#x27;&lt;b&gt;&#x27;}" in text
+    assert "<code>2</code>: 2 is &lt;no&gt;" in text
+
+
+def test_every_notebook_with_exercises_has_solutions_for_the_sheet():
+    solutions = read_solutions(ROOT)
+    for path in (ROOT / "notebooks" / "exercises").glob("notebook_*.py"):
+        known = solutions[path.stem.removeprefix("notebook_")]
+        (book,) = (ROOT / "notebooks").glob(f"{path.stem.removeprefix('notebook_')}-*.ipynb")
+        asked = exercise_texts(json.loads(book.read_text()))
+        assert {int(number.split(".")[1]) for number in asked} == set(known.right)
+
+
+def test_the_lesson_plans_fill_ninety_minutes():
+    for deck in DECKS:
+        text = (ROOT / "docs" / f"lesson-{deck.name}.md").read_text()
+        spans = [tuple(map(int, x)) for x in re.findall(r"(?m)^\| (\d+) to (\d+) \|", text)]
+        assert spans[0][0] == 0
+        assert spans[-1][1] == 90
+        assert all(first[1] == second[0] for first, second in pairwise(spans))
+        for number in re.findall(r"exercises? (\d+)\.\d", text):
+            assert (ROOT / "notebooks" / "exercises" / f"notebook_{int(number):02d}.py").is_file()

@@ -19,7 +19,7 @@ for package in ("sphinx", "myst_nb", "furo", "sphinxcontrib.katex", "py_mini_rac
     pytest.importorskip(package, reason="needs the extra `site`")
 pytest.importorskip("websocket", reason="needs websocket-client: extra test")
 
-CLAIMS = ("S3.arbitrary", "S5.not-mdp", "C4", "C2.print", "C2.print*")
+CLAIMS = ("S3.arbitrary", "S5.not-mdp", "S51.variance", "S51.variance*", "C4")
 
 
 class Links(HTMLParser):
@@ -58,7 +58,7 @@ def site(tmp_path_factory):
     entries = [run(load()[id]).as_json() for id in CLAIMS]
     (folder / "ledger.json").write_text(json.dumps(entries, default=str))
     began = time.monotonic()
-    material = gather_material(folder / "ledger.json", 1, Console(quiet=True))
+    material = gather_material(folder / "ledger.json", 1, Console(quiet=True), solutions=True)
     built = build_site(material, folder / "site")
     built_in = time.monotonic() - began
     assert built.warnings == ()
@@ -125,6 +125,7 @@ def test_pages_open_without_complaint_and_fit_the_window(page, site, width, dark
     for name in (
         "index.html",
         "lessons.html",
+        "teaching.html",
         "ledger/index.html",
         "ledger/C4.html",
         "gallery/index.html",
@@ -165,7 +166,7 @@ def test_the_ledger_is_filtered_and_its_address_keeps_the_filter(page, site):
     address = (site / "ledger" / "index.html").as_uri()
     page.open(address)
     assert page.text("#claims-shown") == f"{len(CLAIMS)} of {len(CLAIMS)}"
-    page.choose("#by-verdict", "misprint")
+    page.choose("#by-verdict", "refuted")
     assert page.text("#claims-shown") == f"1 of {len(CLAIMS)}"
     hash = page.run("location.hash")
     page.open("about:blank")
@@ -201,6 +202,19 @@ def test_exercises_unfold_and_the_explorer_has_the_pages_task(page, site):
         "document.querySelector('details.try iframe').contentDocument === null || "
         "document.querySelector('details.try iframe').contentDocument.readyState === 'complete'"
     )
+
+
+def test_slides_turn_and_the_sheet_of_instructors_has_solutions(page, site):
+    page.open((site / "slides" / "why-does-learning-get-stuck.html").as_uri())
+    page.until("window.Reveal && Reveal.isReady()")
+    total = page.run("Reveal.getTotalSlides()")
+    assert total > 30
+    page.run("document.activeElement.blur()")
+    page.press("ArrowRight", 39)
+    page.until("Reveal.getIndices().h === 1")
+    page.open((site / "instructors.html").as_uri())
+    assert page.run("document.querySelectorAll('details.exercise').length") >= 26
+    assert "Fraction(5, 7)" in page.text("article")
 
 
 def test_words_of_the_glossary_are_links(page, site):

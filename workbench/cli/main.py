@@ -33,6 +33,7 @@ COMMANDS = {
     "sweep": "sweep_command",
     "results": "results_command",
     "site": "site_command",
+    "exercises": "exercises_command",
 }
 """Each command, and the module and function that it is."""
 

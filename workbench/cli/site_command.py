@@ -26,6 +26,9 @@ def site_command(
         ),
     ] = None,
     jobs: Annotated[int, typer.Option("--jobs", "-j", min=1, help="Processes to judge with.")] = 2,
+    solutions: Annotated[
+        bool, typer.Option("--solutions", help="Add the sheet for instructors, with solutions.")
+    ] = False,
     open_: Annotated[bool, typer.Option("--open", help="Open it in the browser.")] = False,
 ) -> None:
     """Write the site: lessons, explorer, ledger, counterexamples, figures, reference, as static
@@ -46,7 +49,7 @@ def site_command(
     console = Console()
     check_target(out)
     built = build_site(
-        gather_material(ledger, jobs, console),
+        gather_material(ledger, jobs, console, solutions),
         out,
         lambda text: console.print(text, highlight=False),
     )
@@ -62,7 +65,9 @@ def site_command(
         typer.launch(str((out / "index.html").resolve()))
 
 
-def gather_material(ledger: Path | None, jobs: int, console: Console) -> Any:
+def gather_material(
+    ledger: Path | None, jobs: int, console: Console, solutions: bool = False
+) -> Any:
     """Everything that the pages are made of."""
     from pomdps.recalls import RECALL4_REWARDS
     from proofs.ledger import SECTIONS, VERDICTS
@@ -86,7 +91,37 @@ def gather_material(ledger: Path | None, jobs: int, console: Console) -> Any:
         explorer=explorer_page(entries(), RECALL4_REWARDS),
         tasks=task_notes(),
         commands=command_helps(),
+        solutions=read_solutions(root) if solutions else {},
+        judge=answer_judge(root) if solutions else None,
     )
+
+
+def read_solutions(root: Path) -> dict[str, Any]:
+    """Right and wrong answers to the exercises, by the number of the notebook."""
+    import runpy
+
+    from workbench.site.teaching_pages import Solutions
+
+    found = {}
+    for path in sorted((root / "tests" / "notebooks").glob("solutions_*.py")):
+        names = runpy.run_path(str(path))
+        found[path.stem.removeprefix("solutions_")] = Solutions(names["RIGHT"], names["WRONG"])
+    return found
+
+
+def answer_judge(root: Path) -> Any:
+    """What the notebooks' `check` says about an answer: whether it is right, and the reason."""
+    import importlib
+    import sys
+
+    sys.path.insert(0, str(root / "notebooks"))
+    check = importlib.import_module("exercises").check
+
+    def judge(exercise: str, answer: Any) -> tuple[bool | None, str]:
+        found = check(exercise, answer)
+        return found.right, found.reason
+
+    return judge
 
 
 def find_root() -> Path:

@@ -58,15 +58,26 @@
     $("with").value = state.extra.with;
     const name = state.extra.with, key = [state.task, JSON.stringify(state.rewards), state.step, state.weights, state.memory, name].join();
     $("beside").hidden = !name;
-    if (!name || drawOther.key === key) return;
-    drawOther.key = key;
-    const base = page.baseModel(), parts = [state.memory, name].map((memory) => {
-      const E = W.augment(base, memory), loop = new W.Loop(E, state.weights);
-      const ended = loop.run(state.step, 1500);
-      const words = ended ? (ended.how === "fixed" ? `fixed at ${W.shown(ended.value)}` : `limit cycle around ${W.shown(ended.value)}`) : `at ${W.shown(loop.values[loop.values.length - 1])} after ${loop.n} iterates`;
-      return `<figure><figcaption><b>${memory}</b>: ${E.nS} states, ${E.nO} rows, ${E.nA} actions; the loop from uniform is ${words}.</figcaption>${W.chart(loop.values, [], page.data.styles[memory])}</figure>`;
-    });
-    $("beside").innerHTML = parts.join("");
+    if (drawOther.key === key) return;
+    drawOther.key = key; // also ends what still runs for another setting
+    if (!name) return;
+    const base = page.baseModel(), runs = [state.memory, name].map((memory) => ({ memory, loop: new W.Loop(W.augment(base, memory), state.weights) }));
+    runBeside(runs, key);
+  }
+
+  const MOST_BESIDE = 1500;
+
+  /** Both loops to their ends, a little at a time, so that the page goes on answering. */
+  function runBeside(runs, key) {
+    if (drawOther.key !== key) return;
+    const began = performance.now(), goesOn = ({ loop }) => !loop.ended && loop.now && loop.n < MOST_BESIDE;
+    while (performance.now() - began < 40 && runs.some(goesOn)) for (const run of runs) if (goesOn(run)) run.loop.step(state.step);
+    $("beside").innerHTML = runs.map(({ memory, loop }) => {
+      const { ended, P } = loop, last = W.shown(loop.values[loop.values.length - 1]);
+      const words = ended ? (ended.how === "fixed" ? `ends fixed at ${W.shown(ended.value)}` : `ends in a limit cycle around ${W.shown(ended.value)}`) : `is at ${last} after ${loop.n} iterates`;
+      return `<figure><figcaption><b>${memory}</b>: ${P.nS} states, ${P.nO} rows, ${P.nA} actions; the loop from uniform ${words}.</figcaption>${W.chart(loop.values, [], page.data.styles[memory])}</figure>`;
+    }).join("");
+    if (runs.some(goesOn)) setTimeout(() => runBeside(runs, key), 0);
   }
 
   // ------------------------------------------------------------------ learners

@@ -23,7 +23,9 @@ from workbench.site.material import Material
 from workbench.site.mathml import Katex
 from workbench.site.notebook_pages import write_notebook_pages
 from workbench.site.reference_pages import write_reference_pages
+from workbench.site.slides import write_slides
 from workbench.site.sphinx_setup import configuration, prepare, terms_of
+from workbench.site.teaching_pages import write_instructor_sheet
 from workbench.site.text_pages import front_scripts, resource, write_text_pages
 
 
@@ -53,6 +55,9 @@ def write_sources(material: Material, source: Path) -> None:
     (static / "ledger.json").write_text(
         json.dumps(material.claims, ensure_ascii=False) + "\n", encoding="utf-8"
     )
+    if material.solutions:
+        write_instructor_sheet(material.root, source, material.solutions, material.judge)
+    write_slides(material.root, extra / "slides")
     write_certificates(material, static / "certificates")
     write_finds(material, static / "finds")
     (extra / "explorer.html").write_text(material.explorer, encoding="utf-8")

@@ -121,11 +121,10 @@ def _page(claim: dict[str, Any], material: Material) -> str:
         f'<p><span class="verdict {claim["verdict"]}">{claim["verdict"]}</span> '
         f"{prose(claim['evidence'])}</p>",
     ]
-    if claim["corrected_by"]:
-        other = claim["corrected_by"]
-        parts.append(
-            f'<p>What holds instead: <a href="{slug(other)}.html">{escape_html(other)}</a></p>'
-        )
+    if other := claim["corrected_by"]:
+        known = any(one["id"] == other for one in material.claims)
+        shown = f'<a href="{slug(other)}.html">{escape_html(other)}</a>' if known else prose(other)
+        parts.append(f"<p>What holds instead: {shown}</p>")
     blocks = ["\n".join(parts)]
     if claim["steps"]:
         steps = "".join(

@@ -39,6 +39,7 @@ class Material:
     explorer : the explorer's page.
     tasks : the tasks of the collection.
     commands : the help of each command.
+    solutions, judge : for the sheet of instructors: answers by notebook, and what judges them.
     """
 
     root: Path
@@ -51,3 +52,5 @@ class Material:
     explorer: str
     tasks: list[TaskNote] = field(default_factory=list)
     commands: Mapping[str, str] = field(default_factory=dict)
+    solutions: Mapping[str, Any] = field(default_factory=dict)
+    judge: Any = None

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from workbench.explorer.html_page import part
 from workbench.site.material import Material
+from workbench.site.slides import DECKS
 
 LESSONS = ("00", "01", "02", "03", "04", "05", "06", "07", "08", "09", "11", "12", "13")
 
@@ -29,7 +30,7 @@ def resource(name: str) -> str:
 
 def write_text_pages(material: Material, source: Path, notebooks: list[str]) -> None:
     """Write the front page and copy the pages of `docs`."""
-    docs = source / "docs"
+    docs, sheet = source / "docs", bool(material.solutions)
     docs.mkdir(parents=True)
     for path in sorted((material.root / "docs").glob("*.md")):
         text = without_dead_links(path.read_text(encoding="utf-8"), material.root / "docs")
@@ -41,12 +42,21 @@ def write_text_pages(material: Material, source: Path, notebooks: list[str]) -> 
     if picture.exists():
         (docs / "idea.svg").write_bytes(picture.read_bytes())
     (source / "lessons.md").write_text(_LESSONS + _toctree(notebooks, "notebooks/", lessons))
-    known = [page for page in pages if page != "glossary"]
+    plans = [page for page in pages if page.startswith("lesson-")]
+    known = [page for page in pages if page != "glossary" and page not in plans]
+    (source / "teaching.md").write_text(
+        _TEACHING
+        + "".join(
+            f'\n- <a href="slides/{deck.name}.html">Slides: {deck.title}</a>' for deck in DECKS
+        )
+        + "\n"
+        + _list([*(f"docs/{plan}" for plan in plans), *(["instructors"] if sheet else [])])
+    )
     howtos = [*(f"notebooks/{name}" for name in others), *(f"docs/{page}" for page in known)]
     (source / "howto.md").write_text(_HOWTO + _list(howtos))
     front = resource("front.html").replace("\n\n", "\n")
     glossary = ["docs/glossary"] if "glossary" in pages else []
-    listed = ["lessons", "ledger/index", "gallery/index", "figures/index", "howto"]
+    listed = ["lessons", "teaching", "ledger/index", "gallery/index", "figures/index", "howto"]
     (source / "index.md").write_text(
         resource("front.md").replace("TRAP", front)
         + _list([*listed, "reference/index", *glossary], hidden=True)
@@ -87,6 +97,13 @@ _LESSONS = """# Lessons
 
 Each asks one question, answers it on the smallest case, asserts the answer, and finds it a second way. Exercises unfold at the
 end of a page; in the notebook they say right or wrong.
+"""
+
+_TEACHING = """# Teaching
+
+Two lessons of 90 minutes with their timing, the mistakes to expect, and slides made from the
+notebooks; arrow keys turn them, and `f` fills the screen. `workbench exercises` writes the exercises
+as assignments for nbgrader, and `workbench site --solutions` adds a sheet with the solutions.
 """
 
 _HOWTO = """# How-tos
