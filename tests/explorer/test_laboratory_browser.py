@@ -302,3 +302,14 @@ def test_a_policy_from_the_page_is_the_one_that_its_python_makes(page):
     exec(page.run("Workbench.exportedPython()").replace("print(", "(lambda *x: None)("), made)
     assert isinstance(made["pi"], Policy)
     assert float(made["found"].value) == pytest.approx(page.run("Workbench.exported().value"))
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_axe_finds_nothing(page, dark):
+    pytest.importorskip("axe_core_python", reason="needs axe-core-python: extra test")
+    page.look(1280, 900, dark)
+    show(page, "task=recall4&m=B1&exact=1&with=OA1&at=end")
+    page.run("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
+    page.click("#draw-plane")
+    page.click("#settle")
+    assert page.violations() == []

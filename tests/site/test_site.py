@@ -35,7 +35,7 @@ from workbench.site.material import Material
 from workbench.site.mathml import BadFormula, Katex
 from workbench.site.notebook_pages import SETTINGS, notebook_source, write_notebook_pages
 from workbench.site.reference_pages import public_names
-from workbench.site.slides import DECKS, deck_cells, write_slides
+from workbench.site.slide_decks import DECKS, deck_cells, write_slides
 from workbench.site.sphinx_setup import terms_of
 from workbench.site.teaching_pages import (
     Solutions,

@@ -142,6 +142,24 @@ def test_pages_open_without_complaint_and_fit_the_window(page, site, width, dark
         assert (sum(map(int, re.findall(r"\d+", shade)[:3])) < 300) == dark, name
 
 
+@pytest.mark.parametrize("dark", [False, True])
+def test_axe_finds_nothing(page, site, dark):
+    pytest.importorskip("axe_core_python", reason="needs axe-core-python: extra test")
+    page.look(1280, 900, dark)
+    for name in (
+        "index.html",
+        "ledger/index.html",
+        "ledger/C4.html",
+        "gallery/index.html",
+        "figures/index.html",
+        "reference/evaluation.html",
+        "docs/glossary.html",
+        "notebooks/04-why-does-binary-memory-get-stuck.html",
+    ):
+        page.open((site / name).as_uri())
+        assert page.violations() == [], name
+
+
 def test_the_front_page_is_painted_within_a_second(page, site):
     page.open((site / "index.html").as_uri())
     page.until("performance.getEntriesByName('first-contentful-paint').length > 0")

@@ -175,3 +175,15 @@ class Page:
         """Save the whole page as a picture."""
         answer = self.send("Page.captureScreenshot", captureBeyondViewport=True, format="png")
         path.write_bytes(base64.b64decode(answer["data"]))
+
+    def violations(self) -> list[str]:
+        """What axe-core finds wrong for people who use keys or a screen reader; frames aside."""
+        import axe_core_python
+
+        source = Path(axe_core_python.__file__).with_name("axe.min.js").read_text(encoding="utf-8")
+        self.run(f"{source}; 0")
+        found = self.run(
+            "axe.run(document, {iframes: false, resultTypes: ['violations']}).then((r) => "
+            "r.violations.map((v) => `${v.id}: ${v.nodes.map((n) => n.html.slice(0, 120))}`))"
+        )
+        return [str(one) for one in found]

@@ -23,7 +23,7 @@ from workbench.site.material import Material
 from workbench.site.mathml import Katex
 from workbench.site.notebook_pages import write_notebook_pages
 from workbench.site.reference_pages import write_reference_pages
-from workbench.site.slides import write_slides
+from workbench.site.slide_decks import write_slides
 from workbench.site.sphinx_setup import configuration, prepare, terms_of
 from workbench.site.teaching_pages import write_instructor_sheet
 from workbench.site.text_pages import front_scripts, resource, write_text_pages
@@ -86,6 +86,8 @@ def build_site(
         warnings = _run_sphinx(source, made, trees)
         for left in (".buildinfo", "objects.inv"):
             (made / left).unlink(missing_ok=True)
+        for page in made.rglob("*.html"):
+            page.write_text(accessible(page.read_text(encoding="utf-8")), encoding="utf-8")
         (made / MARK).write_text(f"{version('memory-workbench')}\n", encoding="utf-8")
         if out.exists():
             shutil.rmtree(out)
@@ -93,6 +95,18 @@ def build_site(
     files = [path for path in out.rglob("*") if path.is_file()]
     pages = sum(path.suffix == ".html" for path in files)
     return Built(pages, sum(path.stat().st_size for path in files), warnings)
+
+
+def accessible(page: str) -> str:
+    """A page whose side columns have names, by which a screen reader tells them apart, and whose
+    code can be scrolled by keys.
+
+    >>> accessible('<aside class="toc-drawer"><pre>')
+    '<aside aria-label="On this page" class="toc-drawer"><pre tabindex="0">'
+    """
+    for kind, name in (("sidebar-drawer", "Site"), ("toc-drawer", "On this page")):
+        page = page.replace(f'<aside class="{kind}', f'<aside aria-label="{name}" class="{kind}')
+    return page.replace("<pre>", '<pre tabindex="0">')
 
 
 MARK = ".workbench-site"

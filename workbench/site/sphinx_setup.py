@@ -45,7 +45,6 @@ def configuration(version: str) -> dict[str, Any]:
         "exclude_patterns": ["_static", "_extra", "originals"],
         "suppress_warnings": ["myst.header", "mystnb.unknown_mime_type", "docutils"],
         "templates_path": [],
-        "pygments_style": "friendly",
     }
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from workbench.explorer.html_page import part
 from workbench.site.material import Material
-from workbench.site.slides import DECKS
+from workbench.site.slide_decks import DECKS
 
 LESSONS = ("00", "01", "02", "03", "04", "05", "06", "07", "08", "09", "11", "12", "13")
 
