@@ -217,6 +217,17 @@ def test_every_text_of_a_claim_is_escaped(tmp_path):
         assert any("<script>alert(1)" in words for words in found.words)
 
 
+def test_formulas_of_statements_are_set(tmp_path):
+    from proofs.inline_math import inline_math
+
+    shown = material(claims=[claim(statement="worth gamma^2 <b>")], sentence=inline_math)
+    write_claim_pages(shown, tmp_path)
+    for path in (tmp_path / "ledger").glob("*.md"):
+        text = path.read_text()
+        assert "<msup><mi>γ</mi><mn>2</mn></msup>" in text
+        assert "&lt;b&gt;" in text
+
+
 def test_no_two_claims_share_a_page():
     from proofs.ledger import load
 

@@ -70,6 +70,7 @@ def gather_material(
 ) -> Any:
     """Everything that the pages are made of."""
     from pomdps.recalls import RECALL4_REWARDS
+    from proofs.inline_math import inline_math
     from proofs.ledger import SECTIONS, VERDICTS
     from proofs.papers import PAPERS
     from workbench.cli.explore_command import entries
@@ -91,6 +92,7 @@ def gather_material(
         explorer=explorer_page(entries(), RECALL4_REWARDS),
         tasks=task_notes(),
         commands=command_helps(),
+        sentence=inline_math,
         solutions=read_solutions(root) if solutions else {},
         judge=answer_judge(root) if solutions else None,
     )

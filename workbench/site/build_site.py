@@ -8,6 +8,7 @@ import json
 import re
 import shutil
 import tempfile
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -83,7 +84,7 @@ def build_site(
         report("writing the sources of the pages")
         write_sources(material, source)
         report("making the pages")
-        warnings = _run_sphinx(source, made, trees)
+        complaints = _run_sphinx(source, made, trees)
         for left in (".buildinfo", "objects.inv"):
             (made / left).unlink(missing_ok=True)
         for page in made.rglob("*.html"):
@@ -94,7 +95,7 @@ def build_site(
         shutil.copytree(made, out)
     files = [path for path in out.rglob("*") if path.is_file()]
     pages = sum(path.suffix == ".html" for path in files)
-    return Built(pages, sum(path.stat().st_size for path in files), warnings)
+    return Built(pages, sum(path.stat().st_size for path in files), complaints)
 
 
 def accessible(page: str) -> str:
@@ -129,7 +130,15 @@ def _run_sphinx(source: Path, made: Path, trees: Path) -> tuple[str, ...]:
     terms = terms_of(glossary.read_text(encoding="utf-8")) if glossary.exists() else {}
     settings = configuration(version("memory-workbench"))
     complaints = io.StringIO()
-    with Katex() as katex, patch_docutils(str(source)), docutils_namespace():
+    with (
+        Katex() as katex,
+        patch_docutils(str(source)),
+        docutils_namespace(),
+        warnings.catch_warnings(),
+    ):
+        # What Sphinx will do without one day is the business of its extensions.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        warnings.simplefilter("ignore", PendingDeprecationWarning)
         (source / "conf.py").write_text("")
         app = Sphinx(
             str(source),

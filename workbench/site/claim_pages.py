@@ -34,11 +34,6 @@ def paper_of(claim: dict[str, Any], material: Material) -> str:
     return OWN if claim["section"] == "T" else PAPER
 
 
-def prose(text: Any) -> str:
-    """A text as HTML: escaped, with what stands in backticks as code."""
-    return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape_html(text))
-
-
 def write_claim_pages(material: Material, source: Path) -> None:
     """Write the sources of the ledger: the table and a page for each claim."""
     folder = source / "ledger"
@@ -107,7 +102,7 @@ def _row(claim: dict[str, Any], material: Material) -> str:
         f'data-paper="{escape_html(paper_of(claim, material))}">'
         f'<th scope="row"><a href="{slug(claim["id"])}.html">{escape_html(claim["id"])}</a></th>'
         f'<td><span class="verdict {claim["verdict"]}">{claim["verdict"]}</span></td>'
-        f"<td>{prose(claim['statement'])}</td><td>{prose(claim['evidence'])}</td></tr>"
+        f"<td>{material.sentence(claim['statement'])}</td><td>{material.sentence(claim['evidence'])}</td></tr>"
     )
 
 
@@ -117,19 +112,23 @@ def _page(claim: dict[str, Any], material: Material) -> str:
     parts = [
         f'<p class="place">{escape_html(section)} · {escape_html(claim["place"])} · '
         f"{escape_html(paper_of(claim, material))}</p>",
-        f'<p class="statement">{prose(claim["statement"])}</p>',
+        f'<p class="statement">{material.sentence(claim["statement"])}</p>',
         f'<p><span class="verdict {claim["verdict"]}">{claim["verdict"]}</span> '
-        f"{prose(claim['evidence'])}</p>",
+        f"{material.sentence(claim['evidence'])}</p>",
     ]
     if other := claim["corrected_by"]:
         known = any(one["id"] == other for one in material.claims)
-        shown = f'<a href="{slug(other)}.html">{escape_html(other)}</a>' if known else prose(other)
+        shown = (
+            f'<a href="{slug(other)}.html">{escape_html(other)}</a>'
+            if known
+            else material.sentence(other)
+        )
         parts.append(f"<p>What holds instead: {shown}</p>")
     blocks = ["\n".join(parts)]
     if claim["steps"]:
         steps = "".join(
             f'<li value="{step["number"]}"><span class="by">{escape_html(step["by"])}</span> '
-            f"{prose(step['text'])}</li>"
+            f"{material.sentence(step['text'])}</li>"
             for step in claim["steps"]
         )
         blocks.append(f"## Steps\n\n<ol>{steps}</ol>")
@@ -141,7 +140,8 @@ def _page(claim: dict[str, Any], material: Material) -> str:
         blocks.append(f"## Counterexample\n\n<pre>{_kept(text)}</pre>")
     if claim["twins"]:
         twins = "".join(
-            f"<li>{prose(what)}: {escape_html(verdict)}</li>" for what, verdict in claim["twins"]
+            f"<li>{material.sentence(what)}: {escape_html(verdict)}</li>"
+            for what, verdict in claim["twins"]
         )
         blocks.append(f"## What the same code refuses\n\n<ul>{twins}</ul>")
     blocks.append(f"## Check it\n\n{_commands(claim)}")

@@ -3,13 +3,24 @@ of this package."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from workbench.lab.gallery import GalleryEntry
 from workbench.reproduction.report import Section
+from workbench.text import escape_html
+
+
+def plain_sentence(text: Any) -> str:
+    """A sentence as HTML: escaped, with what stands in backticks as code.
+
+    >>> plain_sentence("`a` < b")
+    '<code>a</code> &lt; b'
+    """
+    return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape_html(text))
 
 
 @dataclass(frozen=True)
@@ -39,6 +50,7 @@ class Material:
     explorer : the explorer's page.
     tasks : the tasks of the collection.
     commands : the help of each command.
+    sentence : makes HTML of a sentence of the ledger, formulas set.
     solutions, judge : for the sheet of instructors: answers by notebook, and what judges them.
     """
 
@@ -52,5 +64,6 @@ class Material:
     explorer: str
     tasks: list[TaskNote] = field(default_factory=list)
     commands: Mapping[str, str] = field(default_factory=dict)
+    sentence: Callable[[Any], str] = plain_sentence
     solutions: Mapping[str, Any] = field(default_factory=dict)
     judge: Any = None

@@ -35,7 +35,13 @@ def configuration(version: str) -> dict[str, Any]:
         "nb_render_image_options": {
             "alt": "figure; its numbers are in the text and the code above"
         },
-        "myst_enable_extensions": ["colon_fence", "deflist", "attrs_inline"],
+        "myst_enable_extensions": [
+            "amsmath",
+            "dollarmath",
+            "colon_fence",
+            "deflist",
+            "attrs_inline",
+        ],
         "myst_heading_anchors": 3,
         "autodoc_typehints": "signature",
         "autodoc_member_order": "bysource",
