@@ -55,6 +55,10 @@ class NotWeighted(WorkbenchError):
     """P(s|o) is not defined on an observation that the policy sees: it sees it infinitely often."""
 
 
+class Multichain(WorkbenchError):
+    """Average rewards that depend on where the process starts, where one is needed."""
+
+
 class NotExact(WorkbenchError):
     """Exact arithmetic was asked for where floats were given."""
 

@@ -42,6 +42,7 @@ def test_a_table_with_a_row_for_each_memory_fits_into_80_columns():
             "5-step actor-critic (batch), v starts at 1, on recall",
         ),
         (("--learner", "monte-carlo", "--no-values"), "Monte Carlo on recall"),
+        (("--learner", "r-learning", "--no-values"), "R-learning on recall"),
         (
             ("--learner", "double-q", "--epsilon", "0.5", "--threads", "1"),
             "Double Q-learning on recall",

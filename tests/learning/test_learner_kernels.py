@@ -22,6 +22,7 @@ from workbench.learning.learners import (
     MonteCarlo,
     Prediction,
     QLearning,
+    RLearning,
     Sarsa,
 )
 from workbench.learning.random_kernels import exp, next_word, seed_words
@@ -35,6 +36,8 @@ LEARNERS = [
     DoubleQLearning(initial=-1, max_episode_steps=7),
     MonteCarlo(max_episode_steps=50),
     MonteCarlo(epsilon=0.2, step=0.01, gamma=1),
+    RLearning(),
+    RLearning(epsilon=0.2, step=per_visit(power=0.75), rate=0.1, initial=1, max_episode_steps=9),
     Sarsa(lam=0),
     Sarsa(lam=0.5),
     Sarsa(lam=1),
@@ -108,6 +111,12 @@ settings_of = {
         "v": numbers,
         "update": st.sampled_from(["window", "batch"]),
     },
+}
+settings_of[RLearning] = {
+    "epsilon": numbers,
+    "step": steps,
+    "rate": numbers,
+    "initial": st.floats(-2, 2),
 }
 settings_of[DoubleQLearning] = settings_of[MonteCarlo] = settings_of[QLearning]
 

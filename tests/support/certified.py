@@ -27,12 +27,14 @@ from workbench import (
     QLearning,
     augment,
     best_history,
+    critical_points,
     equilibria,
     evaluate,
     is_sufficiently_expressive,
     td_values,
     uniform,
 )
+from workbench.certificates.critical import critical_certificate
 from workbench.certificates.cycle import certify_cycle
 from workbench.certificates.every_k import limit_for_every_k
 from workbench.certificates.fixed_points import fixed_points_certificate
@@ -200,6 +202,9 @@ CERTIFICATES: dict[str, Callable[[], Certificate]] = {
          "4*c*x - 4*c + 5*x**2/2 - 7*x/2 + 1 > 0"]
     ),
     "greedy-family": _family,
+    "critical-points": lambda: critical_certificate(
+        returning(), "none", critical_points(augment(returning(), "none"))
+    ),
     "fixed-points": lambda: fixed_points_certificate(returning(), "none", _settled(returning())),
 }  # fmt: skip
 
@@ -368,6 +373,43 @@ def _settled(P: POMDP, epsilon: Fraction = Fraction(1, 10), memory: str = "none"
     return equilibria(E, learner, exact=True, symmetry=False)
 
 
+def _are_critical_points(c: Certificate) -> bool:
+    """Whether each point is among those that the search finds."""
+    E = augment(model_from_json(c["model"]), c["memory"])
+    left = list(critical_points(E))
+    for point in c["points"]:
+        rows = [
+            (_seen(E, decode(o)), [_done(E, decode(a)) for a in acts])
+            for o, acts in point["supports"]
+        ]
+        sides = iter([[Fraction(x) for x in side] for side in point["box"]])
+        box = [(o, a, *next(sides)) for o, acts in rows for a in acts[:-1]]
+        low, high = (Fraction(x) for x in point["value"])
+        match = next(
+            (
+                one
+                for one in left
+                if (one.kind, one.strict) == (point["kind"], point["strict"])
+                and all({a for a in E.A if one.policy[o, a]} == set(acts) for o, acts in rows)
+                and all(x <= Fraction(one.policy[o, a]) <= y for o, a, x, y in box)
+                and float(low) - 1e-12 <= float(one.value) <= float(high) + 1e-12
+            ),
+            None,
+        )
+        if match is None:
+            return False
+        left.remove(match)
+    return True
+
+
+def _seen(E: POMDP, o: Any) -> Any:
+    return o if o in E.O else ("-", o)
+
+
+def _done(E: POMDP, a: Any) -> Any:
+    return a if a in E.A else (a, "-")
+
+
 def _are_fixed_points(c: Certificate) -> bool:
     P = model_from_json(c["model"])
     if c["learner"] != "Q-learning":
@@ -396,5 +438,6 @@ TRUTH: dict[str, Callable[[Certificate], bool]] = {
     "polynomial-positive": _is_positive,
     "excluded": lambda c: solve(c["conditions"]) is None,
     "greedy-family": _is_family,
+    "critical-points": _are_critical_points,
     "fixed-points": _are_fixed_points,
 }

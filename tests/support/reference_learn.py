@@ -110,7 +110,8 @@ class Trajectory:
         self.rng = Generator(seed)
         self.world = World(P, self.rng)
         self.nO, self.nA = len(P.O), len(P.A)
-        self.gamma = float(P.gamma if learner.gamma is None else learner.gamma)
+        gamma = getattr(learner, "gamma", None)  # R-learning discounts nothing
+        self.gamma = float(P.gamma if gamma is None else gamma)
         self.limit = math.inf if learner.max_episode_steps is None else learner.max_episode_steps
         blocks = math.ceil(steps / every)
         self.rewards, self.episodes = [0.0] * blocks, [0] * blocks
@@ -215,6 +216,34 @@ class MonteCarloTwin(Trajectory):
                         q[o_t][a_t] += self.step_at(t, o_t, a_t) * (G - q[o_t][a_t])
                 o, t = o_next, t + 1
                 yield r, ended
+
+
+class RLearningTwin(Trajectory):
+    def new_tables(self):
+        return {**super().new_tables(), "rho": [0.0]}
+
+    def run(self):
+        q, rho, t = self.tables["q"], self.tables["rho"], 0
+        o, age = self.world.begin(), 0
+        while True:
+            a = self.epsilon_greedy(q[o])
+            was_greedy = q[o][a] == max(q[o])
+            r, o_next = self.world.act(a)
+            age, over = age + 1, o_next is None
+            if over:
+                o_next = self.world.begin()
+            delta = r - rho[0] + max(q[o_next]) - q[o][a]
+            q[o][a] += self.step_at(t, o, a) * delta
+            if was_greedy:
+                rho[0] += self.L.rate * delta
+            t += 1
+            ended = over or age >= self.limit
+            if ended:
+                age = 0
+                if not over:
+                    o_next = self.world.begin()
+            o = o_next
+            yield r, ended
 
 
 class SarsaTwin(Trajectory):
@@ -377,6 +406,7 @@ TWINS = {
     "QLearning": QLearningTwin,
     "DoubleQLearning": DoubleQLearningTwin,
     "MonteCarlo": MonteCarloTwin,
+    "RLearning": RLearningTwin,
     "Sarsa": SarsaTwin,
     "Prediction": PredictionTwin,
     "ActorCritic": ActorCriticTwin,

@@ -17,6 +17,7 @@ from workbench.checker.algebra_claims import (
     check_identity,
     check_polynomial_positive,
 )
+from workbench.checker.critical_claims import check_critical_points
 from workbench.checker.expressions import renew_budget
 from workbench.checker.fixed_point_claims import check_fixed_points
 from workbench.checker.loop_claims import check_all_bits, check_cycle, check_loop
@@ -58,6 +59,7 @@ CHECKS: dict[str, Callable[[dict[str, Any]], str]] = {
     "excluded": check_excluded,
     "greedy-family": check_greedy_family,
     "fixed-points": check_fixed_points,
+    "critical-points": check_critical_points,
 }
 """The checker of each kind of certificate."""
 

@@ -42,6 +42,9 @@ def improve_command(
         ),
     ] = None,
     budget: Annotated[int, typer.Option(help="The most iterates for each memory.")] = 20_000,
+    criterion: Annotated[
+        str, typer.Option(help="What a policy is worth: return or average (reward per step).")
+    ] = "return",
 ) -> None:
     """Improve the uniform policy by small steps towards the greedy one, with exact q-values.
 
@@ -62,8 +65,11 @@ def improve_command(
     runs: dict[str, Improvement] = {}
     for name, m in attached.items():
         E = augment(P, m)
-        chosen = weights or weights_for(E, uniform(E))
-        runs[name] = run_loop(E, uniform(E), steps, ties=ties, weights=chosen, budget=budget)
+        average = criterion == "average"
+        chosen = weights or ("stationary" if average else weights_for(E, uniform(E)))
+        runs[name] = run_loop(
+            E, uniform(E), steps, ties=ties, weights=chosen, budget=budget, criterion=criterion
+        )
         if runs[name].ended == "interrupted":
             break
     size = f"{step:g}, decreasing" if decrease else f"{step:g}"
@@ -100,7 +106,8 @@ def _remarks(run: Improvement) -> list[str]:
 
     found = []
     if run.limit is not None:
-        reached = evaluate(run.P, run.limit, weights=run.weights).reached.raw.nonzero()[0].tolist()
+        there = evaluate(run.P, run.limit, weights=run.weights, criterion=run.criterion)
+        reached = there.reached.raw.nonzero()[0].tolist()
         if len(reached) <= _MOST_ROWS_TOLD:
             actions = run.limit.actions
             found.append(

@@ -37,8 +37,8 @@ def learn_command(
         typer.Option(
             "-l",
             "--learner",
-            help="qlearning, sarsa, actor-critic, monte-carlo or double-q; with the extra deep "
-            "also ppo, lstm-ppo or ddqn.",
+            help="qlearning, sarsa, actor-critic, monte-carlo, double-q or r-learning; with the "
+            "extra deep also ppo, lstm-ppo or ddqn.",
         ),
     ] = "qlearning",
     steps: Annotated[int, typer.Option(help="Steps of each seed.")] = 1_000_000,
@@ -268,6 +268,7 @@ def _described(settings: dict[str, Any]) -> str:
         "QLearning": "Q-learning",
         "DoubleQLearning": "Double Q-learning",
         "MonteCarlo": "Monte Carlo",
+        "RLearning": "R-learning",
     }.get(name) or f"{name}, {'x'.join(map(str, settings['hidden']))},"
 
 

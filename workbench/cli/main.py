@@ -23,6 +23,8 @@ COMMANDS = {
     "reproduce": "reproduce_command",
     "compare": "compare_command",
     "improve": "improve_command",
+    "best": "best_command",
+    "critical-points": "critical_points_command",
     "shortcuts": "shortcuts_command",
     "learn": "learn_command",
     "equilibria": "equilibria_command",

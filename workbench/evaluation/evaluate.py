@@ -12,6 +12,10 @@ The paper does not say which weights P_pi(s|o) uses. `weights` chooses:
     "discounted"   d = mu + gamma P^T d, the occupancy of the policy-gradient theorem
     "stationary"   the long-run share of time, episodes following one another
 
+With criterion="average" a policy is worth its reward per step in the long run (`gain`): `value` is
+the average reward from mu, v the bias, q(s,a) and q(o,a) differential values, and the weights are
+"stationary". gamma plays no part. A task that ends begins anew (`repeat_episodes`).
+
 gamma = 1 is legal when the policy reaches a terminal state with probability one from every state it
 visits. What is not defined is NaN (None in exact arithmetic): q of observations with no visits,
 and, with "visits", of observations that a policy which may not end goes on seeing for ever.
@@ -36,6 +40,7 @@ from numpy.typing import NDArray
 from workbench.errors import NeverEnds, WorkbenchError, WrongType
 from workbench.evaluation.chain import Chain, Dynamics, FloatChain, dynamics, field_of
 from workbench.evaluation.fields import Field
+from workbench.evaluation.gain import Differential, differential_values
 from workbench.evaluation.pair_kernels import action_values_with_errors
 from workbench.evaluation.solve import Solution
 from workbench.evaluation.visits import (
@@ -48,10 +53,14 @@ from workbench.evaluation.visits import (
 from workbench.model.numbers import Number, is_symbolic
 from workbench.model.policy import Policy
 from workbench.model.pomdp import POMDP
+from workbench.model.repetition import repeat_episodes
 from workbench.model.table import Conditional, Table, Vector
 from workbench.text import counted, escape_html, shown
 
 WEIGHTS = ("visits", "discounted", "stationary")
+
+CRITERIA = ("return", "average")
+"""What a policy is worth: its expected return, or its average reward."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,21 +69,24 @@ class Evaluation:
 
     Attributes
     ----------
-    value : the expected return from mu.
-    v : `v[s]`; q_state : `q_state[s, a]`.
+    value : the expected return from mu; with criterion "average", the average reward from mu.
+    v : `v[s]`; q_state : `q_state[s, a]`. With criterion "average", the bias and the differential
+        values of actions; a terminal state is worth what the start is.
     visits : `visits[s]`, in the sense of `weights`.
     o_visits : `o_visits[o]`, the weight d(o) = sum_s visits(s) omega(o|s) of each observation, over
         the states that are not terminal; infinite (None when exact) where visits are.
     s_given_o : `s_given_o[o, s]`.
     q : `q[o, a]`; v_given_o : `v_given_o[o]` = sum_a pi(a|o) q[o, a].
     reached : `reached[o]`, whether o is seen in a state that is not terminal.
-    error : a bound on |v - v_pi| for every state, rounding and the model's own numbers included; 0
-        in exact arithmetic.
+    error : a bound on |v - v_pi| for every state (on the gain, if that is the criterion), rounding
+        and the model's own numbers included; 0 in exact arithmetic.
     v_error, q_state_error, q_error : `v_error[s]`, `q_state_error[s, a]`, `q_error[o, a]`, bounds
         on the errors of single numbers; infinite where they are undefined.
     visits_error : `visits_error[s]`, a bound on the *relative* error of visits[s].
     method : how the linear systems were solved.
     note : a sentence on what is undefined and why, or "".
+    criterion : "return" or "average".
+    gain : `gain[s]`, the average reward from each state; None with criterion "return".
     """
 
     P: POMDP
@@ -96,11 +108,15 @@ class Evaluation:
     q_error: Table
     method: str
     note: str
+    criterion: str = "return"
+    gain: Vector | None = None
 
     @cached_property
     def average_reward(self) -> Number:
         """Reward per step under the weights: sum_s visits(s) r_pi(s) / sum_s visits(s), terminal
         states aside."""
+        if self.criterion == "average":
+            return self.value
         field = field_of(self.P, self.pi, self.v.raw.dtype == object)
         chain = dynamics(self.P, field).follow(field.enter(self.pi.prob))
         alive = np.flatnonzero(~self.P.terminal.mask & known(self.visits.raw))
@@ -114,14 +130,16 @@ class Evaluation:
             bound = f", |error| <= {self.error:.1g}"
             if known_q.size:
                 bound += f", of q(o, a) <= {known_q.max():.1g}"
+        what = "average reward" if self.criterion == "average" else "value"
         lines = [
-            f"{self.P.name}: value {self.value}{bound}; q(o, a) with weights={self.weights!r}",
+            f"{self.P.name}: {what} {self.value}{bound}; q(o, a) with weights={self.weights!r}",
             self.q.text(),
         ]
         return "\n".join([*lines, self.note] if self.note else lines)
 
     def _repr_html_(self) -> str:
-        words = escape_html(f"{self.P.name}: value {shown(self.value)} ({self.weights})")
+        what = "average reward" if self.criterion == "average" else "value"
+        words = escape_html(f"{self.P.name}: {what} {shown(self.value)} ({self.weights})")
         return f"<p>{words}</p>{self.q._repr_html_()}<p>{escape_html(self.note)}</p>"
 
     def to_frame(self) -> Any:
@@ -129,7 +147,13 @@ class Evaluation:
         return self.q.to_frame()
 
 
-def evaluate(P: POMDP, pi: Policy, exact: bool = False, weights: str = "visits") -> Evaluation:
+def evaluate(
+    P: POMDP,
+    pi: Policy,
+    exact: bool = False,
+    weights: str = "visits",
+    criterion: str = "return",
+) -> Evaluation:
     """Evaluate a memoryless policy exactly.
 
     Parameters
@@ -139,8 +163,13 @@ def evaluate(P: POMDP, pi: Policy, exact: bool = False, weights: str = "visits")
     exact : rationals instead of floats; model and policy must hold no floats. With symbols in the
         model or the policy the result consists of rational functions in any case.
     weights : "visits", "discounted" or "stationary": see the module's text.
+    criterion : "return", or "average": reward per step in the long run, with weights "stationary".
     """
     check_arguments(P, pi, weights)
+    if check_criterion(criterion) == "average":
+        if weights == "discounted":
+            raise WorkbenchError('criterion="average" has weights="stationary", not "discounted"')
+        return _evaluate_average(P, pi, exact)
     field = field_of(P, pi, exact)
     D = dynamics(P, field)
     chain = D.follow(
@@ -201,6 +230,77 @@ def check_arguments(P: Any, pi: Any, weights: str) -> None:
     if weights not in WEIGHTS:
         raise WorkbenchError(f"weights must be one of {', '.join(WEIGHTS)}, not {weights!r}")
     pi.fits(P)
+
+
+def check_criterion(criterion: Any) -> str:
+    """The criterion, if it is one."""
+    if criterion not in CRITERIA:
+        raise WorkbenchError(f"criterion must be one of {', '.join(CRITERIA)}, not {criterion!r}")
+    return str(criterion)
+
+
+def _evaluate_average(P: POMDP, pi: Policy, exact: bool) -> Evaluation:
+    """What a policy is worth by its average reward."""
+    R = repeat_episodes(P)
+    field = field_of(P, pi, exact)
+    D = dynamics(R, field)
+    tails = pi.prob.tails if pi.is_exact and not field.is_exact else None
+    found = differential_values(D.follow(field.enter(pi.prob), tails))
+    visited = np.asarray(found.share != 0, dtype=bool)
+    share, total, reached = given_observation(D, found.share, visited)
+    q_state, q_state_error = found.action_values()
+    q = observation_values(D, share, q_state)
+    q_error = np.zeros(q.shape)
+    if not field.is_exact:
+        q_error = observation_errors(D, share, found.share_error, q_state, q_state_error, q)
+        q[np.isinf(q_error)] = np.nan
+    alive = np.flatnonzero(~P.terminal.mask)
+    shown = _shown(field)
+
+    def placed(values: NDArray[Any], elsewhere: Any) -> NDArray[Any]:
+        """Over all states, the terminal ones included."""
+        whole = np.empty((len(P.S), *values.shape[1:]), dtype=values.dtype)
+        whole[:] = elsewhere
+        whole[alive] = values
+        return whole
+
+    undefined, nothing = field.undefined(1)[0], field.one(0)
+    v_error = placed(found.bias_error, float(np.max(found.bias_error)))
+    return Evaluation(
+        P=P,
+        pi=pi,
+        weights="stationary",
+        value=field.back(found.value),
+        v=Vector(placed(found.bias, (D.mu * found.bias).sum()), P.S, shown, "bias"),
+        q_state=Table(placed(q_state, undefined), P.S, P.A, shown, "q(s, a)"),
+        visits=Vector(placed(found.share, nothing), P.S, shown, "stationary"),
+        o_visits=Vector(total, P.O, shown, "d(o)"),
+        s_given_o=Conditional(share, alive[D.entry_s], D.entry_o, P.S, P.O, shown),
+        q=Table(q, P.O, P.A, shown, "q(o, a)"),
+        v_given_o=Vector(_mixed(field, field.enter(pi.prob), q), P.O, shown, "v(o)"),
+        reached=Vector(reached, P.O, None, "reached"),
+        error=float(np.max(found.gain_error)),
+        v_error=Vector(v_error, P.S, None, "error of the bias"),
+        q_state_error=Table(placed(q_state_error, np.inf), P.S, P.A, None, "error of q(s, a)"),
+        visits_error=Vector(placed(found.share_error, 0.0), P.S, None, "relative error"),
+        q_error=Table(q_error, P.O, P.A, None, "error of q(o, a)"),
+        method="exact" if field.is_exact else "sums until a reference state, bounded",
+        note=describe_clash(R, found),
+        criterion="average",
+        gain=Vector(placed(found.gain, field.back(found.value)), P.S, shown, "g(s)"),
+    )
+
+
+def describe_clash(P: POMDP, found: Differential) -> str:
+    """A sentence on recurrent classes with different average rewards, or ""."""
+    if (clash := found.clash()) is None:
+        return ""
+    s, t = (P.S.text(P.S[int(found.classes[c][0])]) for c in clash)
+    return (
+        f"The policy is multichain: it may stay for ever around s={s} or around s={t}, with "
+        "different average rewards; q(o, a) is undefined where an action leads from one to the "
+        "other."
+    )
 
 
 def _endless_marked(

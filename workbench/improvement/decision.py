@@ -33,6 +33,7 @@ from workbench.evaluation.fields import Field
 from workbench.evaluation.residues import Residues
 from workbench.evaluation.solve import Solution
 from workbench.evaluation.visits import known
+from workbench.improvement.gain_oracle import GainOracle
 from workbench.improvement.oracle import Oracle
 from workbench.model.policy import Policy
 from workbench.model.pomdp import POMDP
@@ -112,13 +113,20 @@ class Decision:
 
     Parameters
     ----------
-    P, weights : the task, and which P_pi(s|o).
+    P, weights, criterion : the task, which P_pi(s|o), and what a policy is worth.
     order : the actions in the order in which ties are broken.
     start : where the loop begins.
     """
 
-    def __init__(self, P: POMDP, weights: str, order: Actions, start: Policy):
-        self.P, self.weights = P, weights
+    def __init__(
+        self,
+        P: POMDP,
+        weights: str,
+        order: Actions,
+        start: Policy,
+        criterion: str = "return",
+    ):
+        self.P, self.weights, self.criterion = P, weights, criterion
         self.rank = np.argsort(order)
         self.is_exact = P.is_exact and start.is_exact
         self._rng = random.Random(0)
@@ -183,8 +191,14 @@ class Decision:
     def _oracles(self) -> list[Oracle]:
         while len(self._residues) < _PRIMES:
             field = Residues.drawn(self._rng)
-            self._residues.append(Oracle(self.P, self.weights, field))
+            self._residues.append(self._ask_over(field))
         return self._residues
+
+    def _ask_over(self, field: Field) -> Oracle:
+        if self.criterion == "average":
+            return GainOracle(self.P, field)
+        kind = BallOracle if isinstance(field, Balls) else Oracle
+        return kind(self.P, self.weights, field)
 
     def _asked(self, oracle: Oracle, table: NDArray[Any]) -> NDArray[Any]:
         self._work += self._cost
@@ -214,7 +228,7 @@ class Decision:
             with precision(bits):
                 try:
                     if bits not in self._balls:
-                        self._balls[bits] = BallOracle(self.P, self.weights, Balls())
+                        self._balls[bits] = self._ask_over(Balls())
                     oracle = self._balls[bits]
                     q = oracle.look(table_of(oracle.field)).q
                 except NotSolved:

@@ -25,10 +25,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.errors import NeverEnds, NotSolved, NotWeighted, TooLarge
+from workbench.errors import Multichain, NeverEnds, NotSolved, NotWeighted, TooLarge
 from workbench.evaluation.chain import dynamics
 from workbench.evaluation.evaluate import evaluate
 from workbench.evaluation.fields import FLOATS
+from workbench.evaluation.gain import find_classes
 from workbench.improvement.decision import EQUAL
 from workbench.improvement.loop_kernels import period_of
 from workbench.improvement.oracle import exact_value
@@ -67,7 +68,7 @@ WINDOW = 1_000
 _MOST_NAMED = 3
 """Of more actions that tie at a limit only so many are named."""
 
-_UNANSWERED = (NeverEnds, NotSolved, NotWeighted)
+_UNANSWERED = (NeverEnds, NotSolved, NotWeighted, Multichain)
 """What an oracle says about policies that have no q-values."""
 
 
@@ -205,6 +206,8 @@ class LoopRun:
         chain = dynamics(self.P, FLOATS).follow(mixed(floats, goal, 0.0))
         entry_s = chain.D.entry_s
         counted = (chain.visited & ~self.P.terminal.mask)[entry_s]
+        if self.loop.criterion == "average":  # what is seen a few times only does not count
+            counted &= find_classes(chain)[1][entry_s] >= 0
         return np.unique(chain.D.entry_o[counted])
 
     def _fixed(self, goal: Actions, note: str) -> dict[str, Any] | None:
@@ -261,6 +264,10 @@ class LoopRun:
 
     def _worth(self, limit: Policy, goal: Actions) -> tuple[float, Number]:
         """The value of the limit, as a float, and exact if the task is."""
+        if self.loop.criterion == "average":
+            is_exact = self.P.is_exact and limit.is_exact
+            average = evaluate(self.P, limit, exact=is_exact, criterion="average").value
+            return float(average), average
         if self.P.is_exact and (goal[self._seen_at(goal)] >= 0).all():
             try:
                 # rows without a goal are not seen, and need not be exact

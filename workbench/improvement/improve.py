@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 
 from workbench.errors import NotExact, WorkbenchError, WrongType
 from workbench.evaluation.chain import dynamics
-from workbench.evaluation.evaluate import check_arguments
+from workbench.evaluation.evaluate import check_arguments, check_criterion
 from workbench.evaluation.fields import FLOATS, Field
 from workbench.improvement.decision import Tie
 from workbench.improvement.ending import LoopRun, Schedule, completed
@@ -41,6 +41,7 @@ from workbench.improvement.stream import Loop, loop_for
 from workbench.model.numbers import Number, Numbers, is_symbolic, number
 from workbench.model.policy import TIES, Policy
 from workbench.model.pomdp import POMDP
+from workbench.model.repetition import repeat_episodes
 from workbench.progress import Waiting
 from workbench.text import brief
 
@@ -78,6 +79,7 @@ def iterates(
     ties: str = "last",
     weights: str = "visits",
     exact: bool = False,
+    criterion: str = "return",
 ) -> Iterator[Iterate]:
     """The oracle loop as a stream without end; arguments as for `improve`.
 
@@ -88,7 +90,7 @@ def iterates(
     >>> [next(stream).value for _ in range(3)]
     [Fraction(1, 2), Fraction(3, 4), Fraction(7, 8)]
     """
-    steps, loop = _start(P, pi, step, ties, weights, exact)
+    steps, loop = _start(P, pi, step, ties, weights, exact, criterion)
     n = 0
     while True:
         now = _policy(P, loop.field, loop.pi)
@@ -117,6 +119,7 @@ class Improvement:
     ties : actions among which greedy was told which to take, and how that is known; actions that
         have the same outcomes count as one.
     note : what else there is to say, or "".
+    criterion : what values are: "return" or "average".
     """
 
     P: POMDP
@@ -137,6 +140,7 @@ class Improvement:
     policy_amplitude: float = 0.0
     ties: tuple[Tie, ...] = ()
     note: str = ""
+    criterion: str = "return"
 
     @property
     def iterates(self) -> int:
@@ -177,6 +181,7 @@ def improve(
     exact: bool = False,
     budget: int = BUDGET,
     least: int = 1,
+    criterion: str = "return",
 ) -> Improvement:
     """Run the oracle loop until it is seen where it goes.
 
@@ -191,6 +196,9 @@ def improve(
         iterate.
     budget : the most iterates to make.
     least : so many are made even if it is seen before where the loop goes, for their values.
+    criterion : "return", or "average": q(o, a) are differential values, weighted by long-run shares
+        of time, and values are average rewards. A task that ends begins anew; a policy whose
+        average depends on where it starts is refused (`Multichain`).
 
     >>> from workbench.model.policy import uniform
     >>> P = POMDP.from_functions(name="one step", A=[0, 1], p=lambda s, a: {("end", a): 1}, omega=lambda s: {"o": 1},
@@ -201,16 +209,17 @@ def improve(
     """
     if isinstance(budget, bool) or not isinstance(budget, int) or budget < 1:
         raise WorkbenchError(f"budget is a number of iterates, at least 1, not {budget!r}")
-    steps, loop = _start(P, pi, step, ties, weights, exact)
+    steps, loop = _start(P, pi, step, ties, weights, exact, criterion)
     with Waiting(f"oracle loop on {P.name}") as waiting:
-        run = LoopRun(P, pi, loop, steps, not callable(step), budget, waiting)
+        run = LoopRun(loop.P, pi, loop, steps, not callable(step), budget, waiting)
         run.least = min(least, budget)
         how = run.collect()
     return Improvement(
         P=P,
         step=step if callable(step) else number(step),
         tie_rule=ties,
-        weights=weights,
+        weights=loop.weights,
+        criterion=criterion,
         values=np.concatenate([loop.field.leave(x) for x in run.values]),
         ties=loop.ties,
         **how,
@@ -238,9 +247,19 @@ def weights_for(P: POMDP, pi: Policy) -> str:
 
 
 def _start(
-    P: POMDP, pi: Policy, step: Number | Schedule, ties: str, weights: str, exact: bool
+    P: POMDP,
+    pi: Policy,
+    step: Number | Schedule,
+    ties: str,
+    weights: str,
+    exact: bool,
+    criterion: str,
 ) -> tuple[Schedule, Loop]:
     check_arguments(P, pi, weights)
+    if check_criterion(criterion) == "average":
+        if weights == "discounted":
+            raise WorkbenchError('criterion="average" has weights="stationary", not "discounted"')
+        P = repeat_episodes(P)
     if ties not in TIES:
         raise WorkbenchError(f"ties must be one of {', '.join(TIES)}, not {ties!r}")
     if symbols := P.symbols | pi.prob.symbols:
@@ -260,7 +279,7 @@ def _start(
     def steps(n: int) -> Number:
         return _checked(step(n), exact) if callable(step) else size
 
-    return steps, loop_for(P, pi, ties, weights, exact)
+    return steps, loop_for(P, pi, ties, weights, exact, criterion)
 
 
 def _checked(step: Any, exact: bool) -> Number:

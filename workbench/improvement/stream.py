@@ -9,6 +9,7 @@ A `Loop` keeps pi and moves it. Three ways, chosen by `loop_for`:
     finite horizon, floats    states in topological order; the whole loop is compiled (`loop_kernels`)
     otherwise, floats         an oracle that starts from what it knows about the last policy (`oracle`)
     exact                     `evaluation` over the rationals
+    average reward            `gain_oracle`, in floats or rationals
 
 Floats decide by their error bounds; rows that these leave open are decided exactly where that can
 be done (`decision`). Certificates, curves and `improve` all read this stream.
@@ -28,6 +29,7 @@ from workbench.errors import NotWeighted
 from workbench.evaluation.fields import FLOATS, RATIONALS, Field
 from workbench.improvement import loop_kernels as kernels
 from workbench.improvement.decision import ROUNDING, Answer, Decision, TableOf, Tie
+from workbench.improvement.gain_oracle import GainOracle
 from workbench.improvement.horizon import has_finite_horizon, same_actions, unroll
 from workbench.improvement.oracle import Oracle, SparseOracle
 from workbench.improvement.trail import Actions, Trail, exact_size
@@ -72,11 +74,11 @@ class Loop:
     kept: float
     greedy: Actions
 
-    def __init__(self, P: POMDP, start: Policy, ties: str, weights: str):
-        self.P, self.weights = P, weights
+    def __init__(self, P: POMDP, start: Policy, ties: str, weights: str, criterion: str = "return"):
+        self.P, self.weights, self.criterion = P, weights, criterion
         self.order = tie_order(P.A, ties)
         self.trail = Trail(start)
-        self.decision = Decision(P, weights, self.order, start)
+        self.decision = Decision(P, weights, self.order, start, criterion)
         self._ties: dict[tuple[int, tuple[int, ...], str], Tie] = {}
         self._taus: list[Actions] = []
 
@@ -145,7 +147,8 @@ class Stepwise(Loop):
     """A loop that asks an oracle."""
 
     def __init__(self, oracle: Oracle, start: Policy, ties: str):
-        super().__init__(oracle.P, start, ties, oracle.weights)
+        criterion = "average" if isinstance(oracle, GainOracle) else "return"
+        super().__init__(oracle.P, start, ties, oracle.weights, criterion)
         self.oracle, self.field = oracle, oracle.field
         self._pi = self.field.enter(start.prob).copy()
         # The part of pi below the last bit of its floats.
@@ -446,8 +449,13 @@ def _ahead(trail: Trail, goal: Actions, x: Fraction) -> TableOf:
     return lambda field: mixed(trail.table(field), goal, field.one(x))
 
 
-def loop_for(P: POMDP, pi: Policy, ties: str, weights: str, exact: bool) -> Loop:
-    """The fastest loop there is for a task."""
+def loop_for(
+    P: POMDP, pi: Policy, ties: str, weights: str, exact: bool, criterion: str = "return"
+) -> Loop:
+    """The fastest loop there is for a task; with criterion "average", one without terminal
+    states."""
+    if criterion == "average":
+        return Stepwise(GainOracle(P, RATIONALS if exact else FLOATS), pi, ties)
     if exact:
         return Stepwise(Oracle(P, weights, RATIONALS), pi, ties)
     if has_finite_horizon(P):

@@ -24,7 +24,8 @@ from workbench.model.memories import parse_memory
 from workbench.model.pomdp import POMDP
 from workbench.optima.critical_points import CriticalPoint, CriticalPoints, critical_points
 
-_CLEARLY = 1e-9
+CLEARLY = 1e-9
+"""Values nearer than this share of them are not told apart."""
 
 MOST_FACES = 500
 """Products with more faces are not judged."""
@@ -60,7 +61,7 @@ class MoreLocalOptima(Statement):
     def score(self, P: POMDP) -> float:
         try:
             pair = self._two_maxima(critical_points(augment(P, self.memory), max_faces=MOST_FACES))
-            if pair is None or not _has_one_maximum(critical_points(P, max_faces=MOST_FACES)):
+            if pair is None or not has_one_maximum(critical_points(P, max_faces=MOST_FACES)):
                 return NO
         except TooLarge:
             return np.nan
@@ -75,7 +76,7 @@ class MoreLocalOptima(Statement):
         except TooLarge as error:
             return Verdict(None, {"undecided": str(error)})
         facts = {"without memory": repr(without), f"with {self.memory}": repr(with_it)}
-        alone = _has_one_maximum(without)
+        alone = has_one_maximum(without)
         if alone is None:
             return Verdict(None, facts)
         pair = self._two_maxima(with_it) if alone else None
@@ -97,11 +98,11 @@ class MoreLocalOptima(Statement):
         if not strict:
             return None
         best, worse = tops[0], strict[-1]
-        room = _CLEARLY * max(1.0, abs(float(best.value)))
+        room = CLEARLY * max(1.0, abs(float(best.value)))
         return (best, worse) if best.value - worse.value > room else None
 
 
-def _has_one_maximum(found: CriticalPoints) -> bool | None:
+def has_one_maximum(found: CriticalPoints) -> bool | None:
     """Whether there is one local maximum, a strict one; None if points are left undecided."""
     if not found.complete or found.flat or found.of_kind("degenerate"):
         return None

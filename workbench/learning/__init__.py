@@ -8,6 +8,7 @@
 | `QLearning` | Q-learning | `value_kernels` |
 | `DoubleQLearning` | Double Q-learning | `value_kernels` |
 | `MonteCarlo` | every-visit Monte Carlo control | `value_kernels` |
+| `RLearning` | R-learning, for average reward | `value_kernels` |
 | `Sarsa` | true online Sarsa(lambda) | `sarsa_kernels` |
 | `Prediction` | the same for a fixed policy | `sarsa_kernels` |
 | `ActorCritic` | n-step actor-critic with a sliding window | `actor_kernels` |

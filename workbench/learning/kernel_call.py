@@ -19,12 +19,19 @@ from workbench.learning.learners import (
     MonteCarlo,
     Prediction,
     QLearning,
+    RLearning,
     Sarsa,
 )
 from workbench.learning.random_kernels import TWO53
 from workbench.learning.sarsa_kernels import sarsa
 from workbench.learning.steps import Decreasing, PerVisit
-from workbench.learning.value_kernels import Step, double_q_learning, monte_carlo, q_learning
+from workbench.learning.value_kernels import (
+    Step,
+    double_q_learning,
+    monte_carlo,
+    q_learning,
+    r_learning,
+)
 
 Tables = dict[str, NDArray[np.float64]]
 Workspace = dict[str, NDArray[Any]]
@@ -145,6 +152,27 @@ class MonteCarloCall(KernelCall):
         )
 
 
+class RLearningCall(KernelCall):
+    kernel = staticmethod(r_learning)
+
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        return {"q": (self.nO, self.nA), "rho": (1,)}
+
+    def initial(self) -> dict[str, float]:
+        return {"q": float(self.learner.initial), "rho": 0.0}
+
+    def arguments(self, tables: Tables, workspace: Workspace) -> tuple[Any, ...]:
+        L = self.learner
+        return (
+            tables["q"].reshape(-1),
+            tables["rho"],
+            self.thresholds(L.epsilon),
+            self.step(workspace),
+            float(L.rate),
+            self.limit,
+        )
+
+
 class SarsaCall(KernelCall):
     kernel = staticmethod(sarsa)
 
@@ -244,6 +272,7 @@ KERNEL_CALLS: dict[type[Learner], type[KernelCall]] = {
     QLearning: QLearningCall,
     DoubleQLearning: DoubleQLearningCall,
     MonteCarlo: MonteCarloCall,
+    RLearning: RLearningCall,
     Sarsa: SarsaCall,
     Prediction: PredictionCall,
     ActorCritic: ActorCriticCall,

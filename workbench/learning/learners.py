@@ -100,6 +100,7 @@ _RANGES: dict[str, tuple[float, float, bool]] = {
     "gamma": (0, 1, False),
     "policy_step": (0, math.inf, False),
     "value_step": (0, 1, False),
+    "rate": (0, 1, False),
     "initial": (-math.inf, math.inf, False),
     "v": (-math.inf, math.inf, False),
     "trace_cutoff": (0, 1, False),
@@ -208,6 +209,28 @@ class Prediction(Learner):
         super().check()
 
 
+@dataclass(frozen=True)
+class RLearning(Learner):
+    """R-learning (Schwartz 1993): Q-learning for average reward, epsilon-greedy, ties broken at
+    random. Episodes follow one another, and no reward is discounted.
+
+    Parameters
+    ----------
+    epsilon, step, initial, max_episode_steps : as in `QLearning`.
+    rate : the step size of the average reward rho, which starts at 0.
+
+    >>> RLearning(epsilon=0.1)
+    RLearning(epsilon=0.1, step=0.1, rate=0.01, initial=0.0, max_episode_steps=None)
+    """
+
+    may_decrease = True
+    epsilon: float = 0.01
+    step: float | Schedule = 0.1
+    rate: float = 0.01
+    initial: float = 0.0
+    max_episode_steps: int | None = None
+
+
 UPDATES = ("window", "batch")
 """When actor-critic makes its updates."""
 
@@ -252,6 +275,7 @@ LEARNERS: dict[str, type[Learner]] = {
     "actor-critic": ActorCritic,
     "monte-carlo": MonteCarlo,
     "double-q": DoubleQLearning,
+    "r-learning": RLearning,
 }
 """The learners by the names that the command line uses."""
 

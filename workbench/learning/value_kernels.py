@@ -1,15 +1,18 @@
 # mypy: disallow-untyped-defs=False
 """Learners that act epsilon-greedily on a table q[o, a]: Q-learning, Double Q-learning, Monte Carlo
-control.
+control, R-learning.
 
     Q-learning           q(o,a) += step [ r + gamma max_b q(o',b) - q(o,a) ]
     Double Q-learning    a fair coin says which of two tables learns: q1(o,a) += step [ r + gamma q2(o', b) - q1(o,a) ]
                          with b greedy in q1(o', .), or the same with the tables exchanged; actions by q1 + q2
     Monte Carlo          at the end of an episode, from its last step to its first:
                          G = r + gamma G;  q(o,a) += step [ G - q(o,a) ]            (every visit)
+    R-learning           delta = r - rho + max_b q(o',b) - q(o,a);  q(o,a) += step delta;
+                         rho += rate delta  if a was greedy at o        (Schwartz 1993)
 
-(Section 5.1; Appendix D.1.) The value after the end of an episode is 0. An episode cut off at
-`limit` steps is left as it is by the first two, which go on bootstrapping; Monte Carlo counts
+(Section 5.1; Appendix D.1.) The value after the end of an episode is 0; R-learning goes on to the
+first observation of the next one, whose words are drawn before the update. An episode cut off at
+`limit` steps is left as it is by all but Monte Carlo, which go on bootstrapping; Monte Carlo counts
 nothing after the cut.
 
 Random words, in this order: at the start of an episode, its start (if there are several); at each
@@ -316,5 +319,55 @@ def monte_carlo(
         t = pause
         if close_block(curve, block, total, t):
             keep_greedy(q, nA, curve.policies[block])
+    suspend(paused, g0, g1, s, o, age, held)
+    return t
+
+
+@compile_kernel
+def r_learning(
+    world,
+    paused,
+    curve,
+    t,
+    t_stop,
+    q,
+    rho,
+    epsilon,
+    step,
+    rate,
+    limit,
+):
+    """Run R-learning from step t to step t_stop and say where it stopped."""
+    nA = uint64(len(world.actions))
+    g0, g1, s, o, age, held = resume(paused, world.starts)
+    average = rho[0]
+    while t < t_stop:
+        block, total, pause = open_block(curve, t, t_stop)
+        for now in range(t, pause):
+            best, first, ties = greedy(q, o * nA, nA)
+            g0, g1, a = explore_or_greedy(q, o * nA, nA, best, first, ties, epsilon, g0, g1)
+            i = o * nA + a
+            was_greedy = q[i] == best
+            g0, g1, s, o_next, r = take_action(world.rows, world.outcomes, s * nA + a, g0, g1)
+            total += r
+            age += uint64(1)
+            over = o_next == END
+            if over:
+                g0, g1, s, o = begin(world.starts, g0, g1)
+            else:
+                o = uint64(o_next)
+            delta = r - average + greedy(q, o * nA, nA)[0] - q[i]
+            q[i] += step_size(step, i, now) * delta
+            if was_greedy:
+                average += rate * delta
+            if over or age >= limit:
+                age = uint64(0)
+                curve.episodes[block] += 1
+                if not over:
+                    g0, g1, s, o = begin(world.starts, g0, g1)
+        t = pause
+        if close_block(curve, block, total, t):
+            keep_greedy(q, nA, curve.policies[block])
+    rho[0] = average
     suspend(paused, g0, g1, s, o, age, held)
     return t

@@ -11,8 +11,10 @@ from __future__ import annotations
 
 import math
 
+from workbench.evaluation.evaluate import check_criterion
 from workbench.model.pomdp import POMDP
 from workbench.optima.arguments import positive_number, require_real_numbers, whole_number
+from workbench.optima.gain_search import best_average_history
 from workbench.optima.history import HistoryLimits, history_optimum
 from workbench.optima.optimum import HistoryOptimum
 
@@ -28,6 +30,7 @@ def best_history(
     max_backups: int = MAX_BACKUPS,
     max_seconds: float | None = None,
     tolerance: float = 1e-6,
+    criterion: str = "return",
 ) -> HistoryOptimum:
     """The value of the best policy pi(a | o_0, a_0, ..., o_t), and a policy that reaches it.
 
@@ -44,6 +47,8 @@ def best_history(
     max_beliefs : how many beliefs are listed before they count as too many.
     max_seconds : of the search for bounds, and of listing beliefs before it.
     tolerance : as a share of the size of the values.
+    criterion : "return", or "average": reward per step in the long run, exact where the beliefs are
+        finitely many; else between the best memoryless policy found and full information.
 
     >>> from workbench.model.pomdp import POMDP
     >>> P = POMDP.from_functions(name="twice", A=[0, 1], p=lambda s, a: {(s + (a,) if not s else "end", 0 if not s else
@@ -57,4 +62,6 @@ def best_history(
         backups=whole_number("max_backups", max_backups, 0),
         seconds=math.inf if max_seconds is None else positive_number("max_seconds", max_seconds),
     )
+    if check_criterion(criterion) == "average":
+        return best_average_history(P, exact, limits)
     return history_optimum(P, exact, limits, positive_number("tolerance", tolerance))

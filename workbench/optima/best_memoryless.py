@@ -15,9 +15,11 @@ from typing import Any, Literal, overload
 import numpy as np
 
 from workbench.errors import WorkbenchError, WrongType
+from workbench.evaluation.evaluate import check_criterion
 from workbench.model.policy import Policy
 from workbench.model.pomdp import POMDP
 from workbench.optima.arguments import positive_number, require_real_numbers, whole_number
+from workbench.optima.gain_search import best_average_deterministic, best_average_stochastic
 from workbench.optima.memoryless import SearchLimits, deterministic_optimum, stochastic_optimum
 from workbench.optima.optimum import MemorylessOptimum, StochasticOptimum
 
@@ -42,6 +44,7 @@ def best_memoryless(
     max_nodes: int = ...,
     max_seconds: float | None = ...,
     max_optimal: int = ...,
+    criterion: str = ...,
 ) -> MemorylessOptimum: ...
 @overload
 def best_memoryless(
@@ -54,6 +57,7 @@ def best_memoryless(
     max_boxes: int | None = ...,
     starts: int | None = ...,
     seed: int | None = ...,
+    criterion: str = ...,
 ) -> StochasticOptimum: ...
 def best_memoryless(
     P: POMDP,
@@ -70,6 +74,7 @@ def best_memoryless(
     max_boxes: int | None = None,
     starts: int | None = None,
     seed: int | None = None,
+    criterion: str = "return",
 ) -> MemorylessOptimum:
     """The best memoryless policy.
 
@@ -95,6 +100,9 @@ def best_memoryless(
     max_boxes : of policies, if stochastic; None: 1,000, or as many as `max_seconds` allow.
     starts, seed : of the ascent: random policies to start from, beside the uniform and a
         deterministic one.
+    criterion : "return", or "average": reward per step in the long run, for tasks that go on, and
+        for episodes that follow one another. Stochastic policies are then bounded where some state
+        is one that every policy comes back to, or every episode surely ends.
 
     >>> from workbench.model.pomdp import POMDP
     >>> P = POMDP.from_functions(name="twice", A=[0, 1], p=lambda s, a: {(s + (a,) if not s else "end", 0 if not s else
@@ -113,6 +121,9 @@ def best_memoryless(
             f"information must be one of {', '.join(INFORMATION)}, not {information!r}"
         )
     _check_start(P, start)
+    average = check_criterion(criterion) == "average"
+    if average and (all_optimal or information != "auto"):
+        raise WorkbenchError('all_optimal and information belong to criterion="return"')
     seconds = math.inf if max_seconds is None else positive_number("max_seconds", max_seconds)
     if not deterministic:
         if exact or all_optimal or information != "auto":
@@ -123,11 +134,15 @@ def best_memoryless(
         if max_boxes is not None:
             boxes = whole_number("max_boxes", max_boxes, 0)
         limits = SearchLimits(boxes, seconds, None)
+        if average:
+            return best_average_stochastic(P, share, count, drawn, limits, start)
         return stochastic_optimum(P, share, count, drawn, limits, start)
     if starts is not None or seed is not None or max_boxes is not None:
         raise WorkbenchError("starts, seed and max_boxes belong to deterministic=False")
     most = whole_number("max_optimal", max_optimal) if all_optimal else None
     limits = SearchLimits(whole_number("max_nodes", max_nodes), seconds, most)
+    if average:
+        return best_average_deterministic(P, exact, share, limits, start)
     return deterministic_optimum(P, exact, information, share, limits, start)
 
 

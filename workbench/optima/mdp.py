@@ -443,6 +443,11 @@ def _units(terms: int) -> float:
     return 4 * (terms + 4) * sys.float_info.epsilon
 
 
+def round_up(M: MDP, v: NDArray[np.float64]) -> NDArray[np.float64]:
+    """`[i, a]`: more than the rounding error of q(i, a) - v(i)."""
+    return np.asarray(_units(M.longest_row) * (M.magnitude(v) + np.abs(v)[:, None]))
+
+
 def _rounding_at_start(M: MDP, u: NDArray[np.float64]) -> float:
     return _units(len(M.starts)) * float(M.start @ np.abs(u))
 

@@ -29,6 +29,7 @@ class HistoryOptimum:
     how : how it was found, in words.
     policy : a finite controller worth at least `lower`, the optimum where that is known; None if
         values are unbounded or nothing was found.
+    criterion : what value and bounds are: "return", or "average" reward.
     """
 
     P: POMDP
@@ -42,9 +43,11 @@ class HistoryOptimum:
     seconds: float
     interrupted: bool = False
     policy: HistoryPolicy | None = None
+    criterion: str = "return"
 
     def __repr__(self) -> str:
-        what = f"best history-based value of {self.P.name}: "
+        kind = "average reward" if self.criterion == "average" else "value"
+        what = f"best history-based {kind} of {self.P.name}: "
         if self.exact:
             return f"{what}{shown(self.value, digits=9)} ({self.how})"
         return (
@@ -67,6 +70,7 @@ class MemorylessOptimum:
     how : how it was found and what it certifies, in words.
     optimal : all optimal deterministic policies, if they were asked for; each row of an observation
         that a policy never reaches holds the first action.
+    criterion : what value and bound are: "return", or "average" reward.
     """
 
     P: POMDP
@@ -81,6 +85,7 @@ class MemorylessOptimum:
     seconds: float
     interrupted: bool = False
     optimal: tuple[Policy, ...] | None = None
+    criterion: str = "return"
 
     kind: ClassVar[str] = "deterministic"
     """Of the policies among which it is the best."""
@@ -93,7 +98,8 @@ class MemorylessOptimum:
         else:
             sure = f"bound {float(self.bound):.9g}, {gap}"
         what = f"best {self.kind} memoryless policy of {self.P.name}"
-        return f"{what}: value {value}, {sure} ({self.how})"
+        worth = "average reward" if self.criterion == "average" else "value"
+        return f"{what}: {worth} {value}, {sure} ({self.how})"
 
 
 @dataclass(frozen=True, eq=False, repr=False)

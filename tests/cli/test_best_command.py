@@ -1,0 +1,48 @@
+"""`workbench best`: values, bounds and policies, and what it refuses."""
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from workbench.cli.best_command import best_command
+from workbench.errors import WorkbenchError
+
+APP = typer.Typer()
+APP.command()(best_command)
+
+
+def shown(*arguments: str) -> str:
+    result = CliRunner(env={"COLUMNS": "80"}).invoke(APP, list(arguments), catch_exceptions=False)
+    assert result.exit_code == 0
+    assert max(map(len, result.output.splitlines())) <= 80
+    return " ".join(result.output.split())
+
+
+def test_exact_values_of_memories_and_of_the_history():
+    text = shown("recall4", "-m", "none", "-m", "B1", "--exact", "--history")
+    assert "The best value on recall4" in text
+    assert "│ none │ 1/2 │ 1/2 │ none │ certified:" in text
+    assert "│ B1 │ 1 │ 1 │ none │ certified:" in text
+    assert "│ the history │ 1 │ 1 │ none │" in text
+    assert "B1: " in text
+
+
+def test_average_rewards():
+    text = shown("recall4", "--exact", "--criterion", "average", "--history")
+    assert "The best average reward on recall4" in text
+    assert "│ none │ 1/4 │ 1/4 │ none │ certified:" in text
+    assert "│ the history │ 1/2 │ 1/2 │" in text
+
+
+def test_a_stochastic_optimum_is_shown_with_its_probabilities():
+    text = shown("short_corridor", "--stochastic")
+    assert "-11.65" in text
+    assert "0.585786" in text
+    assert "exactly -6 - 4*sqrt(2)" in text
+
+
+def test_what_does_not_go_together_is_refused():
+    with pytest.raises(WorkbenchError, match="--exact is about deterministic policies"):
+        shown("recall4", "--stochastic", "--exact")
+    with pytest.raises(WorkbenchError, match="criterion must be one of"):
+        shown("recall4", "--criterion", "mean")

@@ -1,0 +1,108 @@
+"""The oracle loop for average reward."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pomdps import recall4, tiger
+from tests.evaluation.test_gain import two_rooms
+from tests.support.strategies import policies, pomdps
+from workbench import Policy, augment, evaluate, improve, memories, uniform
+from workbench.errors import Multichain, WorkbenchError
+from workbench.improvement.improve import iterates
+
+F = Fraction
+
+
+def worth(P, pi):
+    return evaluate(P, pi, exact=True, criterion="average")
+
+
+def slow_iterates(P, pi, step, count):
+    """The loop by its definition; greedy prefers the last action."""
+    for _ in range(count):
+        found = worth(P, pi)
+        yield found.value
+        rows = {}
+        for o in P.O:
+            row = {a: pi[o, a] for a in P.A}
+            if found.reached[o]:
+                best = max(P.A, key=lambda a: (found.q[o, a], P.A.index(a)))
+                row = {a: (1 - step) * x + (step if a == best else 0) for a, x in row.items()}
+            rows[o] = row
+        pi = Policy.from_mapping(P, rows)
+
+
+@given(st.data())
+@settings(max_examples=20)
+def test_the_loop_is_its_definition(data):
+    P = data.draw(pomdps(most_states=3))
+    pi = data.draw(policies(P))
+    slow = list(slow_iterates(P, pi, F(1, 4), 4))
+    stream = iterates(P, pi, F(1, 4), exact=True, criterion="average")
+    assert [next(stream).value for _ in slow] == slow
+    floats = iterates(P, pi, F(1, 4), criterion="average")
+    assert [next(floats).value for _ in slow] == pytest.approx([float(x) for x in slow], abs=1e-9)
+
+
+@given(st.data())
+@settings(max_examples=20)
+def test_a_small_step_towards_greedy_raises_the_average(data):
+    P = data.draw(pomdps(most_states=3))
+    # positive everywhere, so that the derivative is not on the rim
+    pi = data.draw(policies(P)).toward(uniform(P), F(1, 2))
+    found = worth(P, pi)
+    gain = sum(
+        found.o_visits[o] * (max(found.q[o, a] for a in P.A) - found.v_given_o[o])
+        for o in P.O
+        if found.reached[o]
+    )
+    stream = iterates(P, pi, F(1, 10**6), exact=True, criterion="average")
+    first, second = next(stream).value, next(stream).value
+    assert first == found.value
+    if gain == 0:
+        assert second == first
+    else:
+        # to first order the gain of a step is step times this; the second order is below half
+        assert second - first == pytest.approx(float(gain) * 1e-6, rel=1e-2)
+        assert second > first
+
+
+def test_episodes_of_one_length_improve_as_they_do_by_their_return():
+    E = augment(recall4(), memories.B(1))
+    average = improve(E, uniform(E), step=F(1, 20), criterion="average", least=40)
+    plain = improve(E, uniform(E), step=F(1, 20), least=40)
+    assert average.limit_value == F(3, 8) == plain.limit_value / 2
+    assert average.values[:40] == pytest.approx(plain.values[:40] / 2)
+    assert average.criterion == "average"
+    assert average.weights == "stationary"
+    assert average.ties
+    assert {tie.how for tie in average.ties} == {"equal"}
+
+
+def test_rows_that_are_seen_once_do_not_keep_the_loop_from_ending():
+    P = tiger()  # "start" is seen at the start only, so no share of time is spent there
+    run = improve(P, uniform(P), step=F(1, 20), criterion="average")
+    assert run.ended == "fixed"
+    assert run.limit_value == -1
+    assert run.limit["hear-left", "listen"] == 1
+
+
+def test_several_averages_are_refused_by_name():
+    P = two_rooms()
+    stay = Policy.deterministic(P, {"o": "stay"})
+    for exact in (True, False):
+        with pytest.raises(Multichain, match=r"multichain.*left.*right"):
+            improve(P, stay, step=F(1, 2), exact=exact, criterion="average")
+    # where all policies seen on the way have one average, there is nothing to refuse
+    run = improve(two_rooms(2, 2), stay, step=F(1, 2), criterion="average")
+    assert np.all(run.values == 2)
+
+
+def test_the_weights_of_the_return_are_refused():
+    P = recall4()
+    with pytest.raises(WorkbenchError, match="stationary"):
+        improve(P, uniform(P), step=F(1, 2), weights="discounted", criterion="average")

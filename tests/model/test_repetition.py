@@ -1,0 +1,76 @@
+"""Episodes that follow one another."""
+
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.support.strategies import pomdps
+from workbench import POMDP
+from workbench.errors import WorkbenchError
+from workbench.model.repetition import repeat_episodes
+
+F = Fraction
+
+
+def again(P: POMDP, s, a) -> dict:
+    """p' by its formula."""
+    total: dict = {}
+    for (t, r), x in P.p(s, a).items():
+        for u, y in P.mu.items() if t in P.terminal else [(t, 1)]:
+            total[u, r] = total.get((u, r), 0) + x * y
+    return total
+
+
+@given(st.data())
+def test_outcomes_that_end_lead_to_the_start(data):
+    P = data.draw(pomdps())
+    R = repeat_episodes(P)
+    assert list(R.S) == [s for s in P.S if s not in P.terminal]
+    assert not len(R.terminal)
+    for s in R.S:
+        assert R.omega(s) == P.omega(s)
+        for a in P.A:
+            assert R.p(s, a) == again(P, s, a)
+            assert sum(R.p(s, a).values()) == 1
+    assert dict(R.mu) == dict(P.mu)
+
+
+def test_ends_that_lead_to_one_start_are_added_up_in_floats_too():
+    P = POMDP.from_functions(
+        name="ends",
+        A=["go"],
+        p=lambda s, a: {("won", 1): 0.25, ("lost", 1): 0.25, ("s", 1): 0.5},
+        omega=lambda s: {"o": 1},
+        mu={"s": 1},
+        gamma=1,
+        terminal={"won", "lost"},
+    )
+    assert repeat_episodes(P).p("s", "go") == {("s", 1.0): 1.0}
+
+
+def test_a_task_that_goes_on_is_itself():
+    P = POMDP.from_functions(
+        name="on",
+        A=["go"],
+        p=lambda s, a: {("s", 1): 1},
+        omega=lambda s: {"o": 1},
+        mu={"s": 1},
+        gamma=F(1, 2),
+    )
+    assert repeat_episodes(P) is P
+
+
+def test_episodes_that_take_no_time_are_refused():
+    P = POMDP.from_functions(
+        name="at once",
+        A=["go"],
+        p=lambda s, a: {("end", 1): 1},
+        omega=lambda s: {"o": 1},
+        mu={"s": F(1, 2), "end": F(1, 2)},
+        gamma=1,
+        terminal={"end"},
+    )
+    with pytest.raises(WorkbenchError, match="take no time"):
+        repeat_episodes(P)
