@@ -182,7 +182,8 @@ def test_every_name_of_the_package_is_a_function_and_has_a_record():
         assert "states" in record.known
     assert list(TASKS) == sorted(TASKS)
     with pytest.raises(
-        AttributeError, match="no attribute 'recal'; tasks: belief_corridor, cheese_maze, "
+        AttributeError,
+        match="no attribute 'recal'; tasks: alternation, belief_corridor, cheese_maze, ",
     ):
         _ = pomdps.recal
 

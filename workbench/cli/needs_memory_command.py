@@ -38,17 +38,30 @@ def needs_memory_command(
         ),
     ] = None,
     seconds: Annotated[float, typer.Option(min=0.01, help="The time limit of each search.")] = 10.0,
+    at_least: Annotated[
+        int,
+        typer.Option(
+            "--at-least", min=0, help="Exit 1 unless every family needs at least this size."
+        ),
+    ] = 0,
+    solvable: Annotated[
+        bool,
+        typer.Option("--solvable", help="Exit 1 unless some memory is found that is enough."),
+    ] = False,
 ) -> None:
     """Ask whether a task needs memory: the best memoryless value against the best history-based
     one.
 
     Prints the smallest memory of each family found with which a memoryless policy is as good as any
     policy of the whole history. Ctrl-C keeps what was found. An environment is explored into an
-    exact POMDP first, with gamma 0.99.
+    exact POMDP first, with gamma 0.99. With --at-least and --solvable it is a check, for the CI of
+    an environment: what is not decided counts as violated.
 
     Example: workbench needs-memory t_maze
 
     Example: workbench needs-memory MiniGrid-MemoryS7-v0 --up-to 1 --seconds 5
+
+    Example: workbench needs-memory t_maze --at-least 1 --solvable
     """
     from rich.console import Console
 
@@ -70,9 +83,32 @@ def needs_memory_command(
         if result is None:
             raise
         console.print("Stopped: the rest was not looked at.")
-        return
-    assert result is not None
-    console.print(_notes(result), highlight=False, markup=False)
+    else:
+        assert result is not None
+        console.print(_notes(result), highlight=False, markup=False)
+    violations = violated(result, at_least, solvable)
+    for words in violations:
+        console.print(f"Violated: {words}", highlight=False, markup=False)
+    if violations:
+        raise typer.Exit(1)
+
+
+def violated(result: Necessity, at_least: int, solvable: bool) -> list[str]:
+    """What is asked of a task and is not known to hold."""
+    found = []
+    if at_least and result.needed is not True:
+        known = "is not decided" if result.needed is None else "is not the case"
+        found.append(f"that {result.P.name} needs memory {known}")
+    for family in result.families:
+        if result.needed and family.at_least < at_least:
+            found.append(
+                f"{family.kind}{family.at_least} is not known to be too small"
+                if family.k is None or family.k > family.at_least
+                else f"{family.kind}{family.k} is enough"
+            )
+    if solvable and not any(family.k is not None for family in result.families):
+        found.append(f"no memory was found that is enough for {result.P.name}")
+    return found
 
 
 def find_task_or_environment(name: str) -> POMDP:

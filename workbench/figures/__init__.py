@@ -12,11 +12,12 @@ axes.
 | `phase_portrait` | a learner's greedy policies, mean field, fixed points and runs on a plane of tables |
 | `belief_graph` | the reachable beliefs, step by step |
 | `controller_graph` | a finite-state controller: its nodes, and what leads from one to another |
+| `frontier_plot` | best values against numbers of memory states |
 | `learning_curves` | reward while learning, mean and band, by memory (Figures 2, 4, 11) |
 | `oracle_values`, `greedy_values`, `greedy_raster` | values of the oracle loop, and of greedy policies while learning |
 
 Results come from elsewhere (`transition_diagram`, `evaluate`, `sweep_lambda`, `policy_slice`,
-`phase_plane`, `reachable_beliefs`, `controller_of`, `learn`, `improve`); nothing is computed here but means and
+`phase_plane`, `reachable_beliefs`, `controller_of`, `frontier`, `learn`, `improve`); nothing is computed here but means and
 standard deviations over seeds. Without `axes` a function makes a new pyplot figure, which Jupyter
 shows. A memory has the same look everywhere (`memory_style`); what a colour tells, a line style,
 marker, hatch or frame tells too.
@@ -31,6 +32,7 @@ from workbench.figures.curves import (
     memory_style,
     oracle_values,
 )
+from workbench.figures.frontier_plot import frontier_plot
 from workbench.figures.grid_policy import grid_policy, grid_walk
 from workbench.figures.heat_map import policy_table, q_table
 from workbench.figures.lambda_lines import lambda_sweep
@@ -41,6 +43,7 @@ from workbench.figures.policy_flow import policy_flow
 __all__ = [
     "belief_graph",
     "controller_graph",
+    "frontier_plot",
     "greedy_raster",
     "greedy_values",
     "grid_policy",

@@ -1,0 +1,20 @@
+"""`workbench diagnose`: its table fits into 80 columns and holds the numbers."""
+
+import typer
+from typer.testing import CliRunner
+
+from workbench.cli.diagnose_command import diagnose_command
+
+APP = typer.Typer()
+APP.command()(diagnose_command)
+
+
+def test_two_memories_of_the_t_maze():
+    arguments = ["t_maze", "-m", "K1", "-m", "O1"]
+    result = CliRunner(env={"COLUMNS": "80"}).invoke(APP, arguments, catch_exceptions=False)
+    assert result.exit_code == 0
+    assert max(map(len, result.output.splitlines())) <= 80
+    text = " ".join(result.output.split())
+    assert "t-maze 5 with K1" in text
+    assert "│ best of (m, o) │ 531441/500000 │ │ 531441/500000 │" in text
+    assert "│ best of (m, o) │ 531441/250000 │ │ 0 │" in text

@@ -1,0 +1,105 @@
+"""The census: its columns against the searches, its journal, its page and Parquet file."""
+
+import json
+from fractions import Fraction
+
+import pandas as pd
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from pomdps import recall4, t_maze
+from workbench import POMDP, best_history, best_memoryless
+from workbench.cli.census_command import census_command
+from workbench.errors import WorkbenchError
+from workbench.sufficiency.census import (
+    COLUMNS,
+    CensusRow,
+    count_task,
+    model_digest,
+    read_journal,
+    take_census,
+    to_frame,
+)
+
+F = Fraction
+APP = typer.Typer()
+APP.command()(census_command)
+
+
+def test_columns_are_what_the_searches_find():
+    P = t_maze(2)
+    row = count_task(P, seconds=2)
+    assert row.value["history"] == row.bound["history"] == float(best_history(P).value)
+    assert row.value["deterministic"] == pytest.approx(float(best_memoryless(P).value))
+    assert row.value["one_bit"] == pytest.approx(row.value["informed"])
+    assert row.needs_memory is True
+    for column in COLUMNS:
+        assert row.value[column] <= row.bound[column] + 1e-9
+    assert (row.states, row.observations, row.actions, row.note) == (9, 5, 4, "")
+
+
+def test_a_task_that_is_seen_needs_no_memory():
+    P = POMDP.from_functions(
+        name="seen", A=[0, 1], p=lambda s, a: {("end", int(a == s)): 1}, omega=lambda s: {s: 1},
+        mu={0: 1}, gamma=1, terminal={"end"},
+    )  # fmt: skip
+    assert count_task(P, seconds=1).needs_memory is False
+
+
+def test_what_has_no_value_is_left_out_and_named():
+    P = POMDP.from_functions(
+        name="for ever", A=["go"], p=lambda s, a: {(s, 1): 1}, omega=lambda s: {"o": 1},
+        mu={0: 1}, gamma=1,
+    )  # fmt: skip
+    row = count_task(P, seconds=1)
+    assert row.value == dict.fromkeys(COLUMNS)
+    assert row.needs_memory is None
+    assert row.note.startswith("informed: gamma is 1 and no policy of for ever ends")
+
+
+def test_rows_are_not_done_twice_unless_the_task_or_the_time_changes(tmp_path):
+    journal = tmp_path / "journal.jsonl"
+    asked = [("recall4", recall4)]
+    assert [known for _, known in take_census(asked, journal, 1)] == [False]
+    ((row, known),) = take_census(asked, journal, 1)
+    assert known
+    assert row.value["one_bit"] == 1.0
+    assert [known for _, known in take_census(asked, journal, 2)] == [False]
+    other = [("recall4", lambda: recall4(2))]
+    assert [known for _, known in take_census(other, journal, 1)] == [False]
+    assert model_digest(recall4(), 1) != model_digest(recall4(2), 1)
+
+
+def test_a_line_that_was_cut_off_is_done_again_and_damage_is_named(tmp_path):
+    journal = tmp_path / "journal.jsonl"
+    list(take_census([("recall4", recall4)], journal, 1))
+    whole = journal.read_text()
+    journal.write_text(whole + whole[:40])
+    assert len(read_journal(journal)) == 1
+    list(take_census([("t", lambda: t_maze(1))], journal, 1))
+    assert [row.task for row in read_journal(journal)] == ["recall4", "t-maze 1"]
+    journal.write_text("nonsense\n" + whole)
+    with pytest.raises(WorkbenchError, match="line 1 is no row of a census"):
+        read_journal(journal)
+
+
+def test_the_frame_has_a_column_for_each_value_and_bound(tmp_path):
+    journal = tmp_path / "journal.jsonl"
+    rows = [row for row, _ in take_census([("recall4", recall4)], journal, 1)]
+    frame = to_frame(rows)
+    assert frame["history"].tolist() == [1.0]
+    assert frame["deterministic_bound"].tolist() == [rows[0].bound["deterministic"]]
+    assert isinstance(rows[0], CensusRow)
+    assert json.loads(journal.read_text())["task"] == "recall4"
+
+
+def test_the_command_writes_a_page_and_a_parquet_file(tmp_path):
+    arguments = ["recall4", "t_maze", "--seconds", "1", "-o", str(tmp_path)]
+    result = CliRunner(env={"COLUMNS": "100"}).invoke(APP, arguments, catch_exceptions=False)
+    assert result.exit_code == 0
+    page = (tmp_path / "census.md").read_text()
+    assert "| t-maze 5 | 2.12576 | 2.12576 | 1.06288 |" in page
+    assert pd.read_parquet(tmp_path / "census.parquet")["needs_memory"].tolist() == [True, True]
+    again = CliRunner(env={"COLUMNS": "100"}).invoke(APP, arguments, catch_exceptions=False)
+    assert "recall4: known" in again.output

@@ -1,0 +1,269 @@
+"""What theory says about agent states: each number against listing, each bound against the truth."""
+
+from fractions import Fraction
+from math import isclose
+
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from reference_diagnosis import (
+    facts_by_listing,
+    observability_by_floats,
+    rank_by_listing,
+    windows,
+)
+from strategies import distributions, families, pomdps
+
+from pomdps import float_reset, gravity, parity_check, recall4, t_maze, tiger
+from workbench import POMDP, augment, best_history, best_memoryless, diagnose, uniform
+from workbench.errors import TooLarge
+from workbench.evaluation.td import lambda_discrepancy
+from workbench.model.beliefs import explore_beliefs
+from workbench.sufficiency.decodability import decodable_after
+from workbench.sufficiency.diagnose import has_no_discrepancy
+from workbench.sufficiency.dynamics_rank import dynamics_rank, states_that_go_on
+from workbench.sufficiency.filter_stability import filter_rate, window_bound
+from workbench.sufficiency.information_state import (
+    distance,
+    facts_of_beliefs,
+    facts_of_states,
+    information_state,
+)
+from workbench.sufficiency.observability import observability
+from workbench.sufficiency.rational_program import least_difference
+
+F = Fraction
+
+# ---------------------------------------------------------------------- of the task
+
+
+@given(pomdps(most_states=3))
+@settings(max_examples=15)
+def test_the_rank_is_that_of_all_histories_and_tests(P):
+    assert dynamics_rank(P) == rank_by_listing(P, 2)
+
+
+def test_ranks_that_are_known():
+    assert dynamics_rank(float_reset()) == 5  # Littman, Sutton and Singh 2001
+    for n in (2, 3, 4):
+        ring = POMDP.from_functions(
+            name="ring", A=["on"], p=lambda s, a, n=n: {((s + 1) % n, 0): 1},
+            omega=lambda s: {"x" if s else "y": 1}, mu={0: 1}, gamma=F(1, 2),
+        )  # fmt: skip
+        assert dynamics_rank(ring) == n
+        assert decodable_after(ring) == n - 1
+
+
+@given(st.lists(distributions(["x", "y", "z"]), min_size=2, max_size=3), st.data())
+@settings(max_examples=40)
+def test_two_mixtures_come_as_close_as_floats_say(rows, data):
+    n = len(rows)
+    left = data.draw(st.sets(st.integers(0, n - 1), min_size=1, max_size=n - 1))
+    best = min(least_difference(rows, side) for side in _sides(n))
+    assert isclose(best, observability_by_floats(rows, n), abs_tol=1e-9)
+    assert best <= least_difference(rows, left) == least_difference(rows, set(range(n)) - left)
+
+
+def _sides(n):
+    return [{i for i in range(n) if k >> i & 1} for k in range(1, 2**n - 1)]
+
+
+@given(pomdps(most_states=3, most_observations=3))
+@settings(max_examples=30)
+def test_observability_is_that_of_the_states_that_go_on(P):
+    S = states_that_go_on(P)
+    assume(len(S) > 1)
+    found = observability(P)
+    assert isclose(found, observability_by_floats([P.omega(s) for s in S], len(S)), abs_tol=1e-9)
+    aliased = any(P.omega(s) == P.omega(t) for s in S for t in S if s != t)
+    assert not (aliased and found > 0)
+
+
+def test_ears_of_the_tiger_and_full_sight():
+    half = {"l": F(1, 2), "r": F(1, 2)}
+
+    def heard(right):
+        return POMDP.from_functions(
+            name="ears", A=["listen"], p=lambda s, a: {(s, 0): 1}, mu=half, gamma=F(1, 2),
+            omega=lambda s: {o: right if o == s else 1 - right for o in "lr"},
+        )  # fmt: skip
+
+    assert observability(heard(F(17, 20))) == F(7, 10)
+    assert observability(heard(F(1, 2))) == 0
+    assert observability(heard(F(1))) == 1
+    many = POMDP.from_functions(
+        name="many", A=["a"], p=lambda s, a: {((s + 1) % 11, 0): 1}, mu={0: 1}, gamma=F(1, 2),
+        omega=lambda s: {s: F(1, 2), (s + 1) % 11: F(1, 2)},
+    )  # fmt: skip
+    with pytest.raises(TooLarge, match="its observability is above 0"):
+        observability(many)
+
+
+@given(pomdps(most_states=3))
+@settings(max_examples=40)
+def test_decodability_is_that_of_all_windows(P):
+    found = decodable_after(P)
+    for L in (1, 2, 3):
+        listed = all(len(states) == 1 for states in windows(P, L, 4).values())
+        if found is not None and found <= L:
+            assert listed
+        if not listed:
+            assert found is None or found > L
+        # states are few: walks of four steps show every pair that walks of a length end in
+        if listed and L < 3:
+            assert found is not None
+            assert found <= L
+
+
+def test_windows_that_never_suffice():
+    assert decodable_after(t_maze(2)) is None
+    assert decodable_after(recall4()) == 2
+
+
+def test_the_filter_of_a_task_that_forgets():
+    P = _forgetful(F(3, 5), F(11, 20))
+    assert filter_rate(P) == (1 - F(4, 5)) * (2 - F(9, 10))
+    assert filter_rate(t_maze(2)) is None
+    assert window_bound(P, F(1, 2), 3) == 4 * F(1, 8) / (1 - F(1, 2)) ** 2
+    assert window_bound(P, F(1), 3) is None
+    assert window_bound(P.with_gamma(1), F(1, 2), 3) is None
+
+
+def _forgetful(stay, right):
+    """Two states; it pays to guess the one that one is in."""
+    return POMDP.from_functions(
+        name="forgetful", A=["l", "r"],
+        p=lambda s, a: {(t, int(s == a)): stay if t == s else 1 - stay for t in "lr"},
+        omega=lambda s: {o: right if o == s else 1 - right for o in "lr"},
+        mu={"l": F(1, 2), "r": F(1, 2)}, gamma=F(1, 2),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("N", [0, 1])
+def test_windows_lose_no_more_than_the_filter_allows(N):
+    P = _forgetful(F(3, 5), F(11, 20))
+    found = diagnose(P, f"window{N}" if N else "none", max_beliefs=50, max_seconds=0.5)
+    assert found.window_bound == window_bound(P, filter_rate(P), N)
+    assert found.gap[0] <= found.window_bound
+    assert (
+        diagnose(P, "K1", max_beliefs=50, max_seconds=0.5).window_bound is None
+    )  # it forgets its actions
+
+
+# ---------------------------------------------------------------------- of the agent state
+
+
+@given(pomdps(most_states=2, gammas=st.sampled_from([F(1, 2), F(9, 10)])), families(1))
+@settings(max_examples=8)
+def test_what_theory_bounds_is_at_least_what_is_lost(P, family):
+    found = diagnose(P, family, max_beliefs=40, max_seconds=0.5)
+    assert found.lower <= found.upper
+    assert found.gap[0] <= found.gap[1]
+    info = found.information
+    assert found.lower - info.value <= info.bound
+    if found.uniformity is not None:
+        assert found.gap[1] <= found.uniformity.bound
+        assert found.lower == best_history(augment(P, family)).value
+        if found.uniformity.holds:
+            assert found.gap == (0, 0)
+    if info.holds and info.exact:
+        assert found.uniformity.holds
+        assert found.discrepancy_always_zero is not False
+
+
+@given(pomdps(most_states=3), families(1))
+@settings(max_examples=8)
+def test_facts_of_beliefs_are_those_of_histories_and_lie_within_those_of_states(P, family):
+    E = augment(P, family)
+    graph = explore_beliefs(E, 60)
+    listed = facts_by_listing(E, 2)
+    states = facts_of_states(E)
+    for (o, a), facts in listed.items():
+        behind = states[E.O.index(o), E.A.index(a)]
+        for r, law in facts:
+            assert min(x for x, _ in behind) <= r <= max(x for x, _ in behind)
+            assert {z for z, _ in law} <= {
+                None if z is None else E.O[z] for _, y in behind for z in y
+            }
+    if graph.complete:
+        by_belief = facts_of_beliefs(graph)
+        for (o, a), facts in listed.items():
+            met = {
+                (r, frozenset((None if z is None else E.O[z], x) for z, x in law.items()))
+                for r, law in by_belief[E.O.index(o), E.A.index(a)]
+            }
+            assert facts <= met
+        wide = information_state(E, facts_of_states(E), False)
+        assert information_state(E, by_belief, True).eps <= wide.eps
+
+
+def test_the_law_in_the_middle_is_as_near_to_all_as_can_be():
+    """Three laws, each certain of another z: the middle is a third each, 4/3 from all."""
+    P = t_maze(2)
+    found = diagnose(P, "none").information
+    assert found.delta <= 2
+    three = [{0: F(1)}, {1: F(1)}, {2: F(1)}]
+    from workbench.sufficiency.information_state import _middle
+
+    middle = _middle(three)
+    assert max(distance(law, middle) for law in three) == pytest.approx(4 / 3, abs=1e-6)
+    assert sum(middle.values()) == 1
+
+
+def test_no_state_is_told_apart_and_yet_td_agrees_on_the_parity_check():
+    found = diagnose(parity_check())
+    assert found.gap == (F(81, 100), F(81, 100))
+    assert found.discrepancy == 0
+    assert found.discrepancy_always_zero is True
+    assert (found.uniformity.spread, found.uniformity.bound) == (2, 20)
+    assert (found.information.eps, found.information.delta) == (1, 0)
+    with_coin = diagnose(parity_check(zero=F(2, 3)))
+    assert with_coin.discrepancy_always_zero is False
+
+
+def test_beliefs_are_an_information_state():
+    found = diagnose(t_maze(2), "belief")
+    assert found.information.holds
+    assert found.uniformity.holds
+    assert found.gap == (0, 0)
+    assert found.states_behind == 1  # the sign was seen, and steps are certain
+
+
+def test_full_sight_answers_every_question_with_yes():
+    P = POMDP.from_functions(
+        name="seen", A=["stay", "go"], mu={0: 1}, gamma=F(1, 2), omega=lambda s: {s: 1},
+        p=lambda s, a: {((s + (a == "go")) % 3, int(s == 2)): 1},
+    )  # fmt: skip
+    found = diagnose(P)
+    assert found.states_behind == 1
+    assert found.information.holds
+    assert found.uniformity.holds
+    assert found.discrepancy_always_zero is True
+    assert (found.decodable_after, found.observability, found.rank) == (1, 1, 3)
+
+
+def test_lines_are_told_in_words():
+    told = {line[0]: line[1:] for line in diagnose(t_maze(3), "O1").lines()}
+    assert told["best of all histories"] == ("6561/2500", "", "")
+    assert told["best of (m, o)"] == ("6561/2500", "", "0")
+    assert told["decodable by windows"][0] == "of no length"
+    assert told["rank of the dynamics"][0] == str(dynamics_rank(t_maze(3)))
+    infinite = {
+        line[0]: line[1] for line in diagnose(tiger(), max_beliefs=20, max_seconds=0.5).lines()
+    }
+    assert infinite["Q* uniform on (m, o)"] == "beliefs not finitely many"
+    assert infinite["information state"].startswith("no: at most eps")
+
+
+def test_discrepancies_are_refuted_by_a_policy_or_proved_by_algebra():
+    assert has_no_discrepancy(augment(recall4(), "none")) is False
+    P = parity_check()
+    assert lambda_discrepancy(P, uniform(P), exact=True) == 0
+    assert has_no_discrepancy(P) is True
+
+
+def test_the_true_gap_is_that_of_the_searches():
+    P = gravity()
+    found = diagnose(P, "none")
+    best = best_memoryless(P, exact=True)
+    assert found.gap == (best_history(P).value - best.value,) * 2

@@ -1,0 +1,100 @@
+"""`workbench census`: what every task is worth, as a table, a page and a Parquet file."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from workbench.model.pomdp import POMDP
+    from workbench.sufficiency.census import CensusRow
+
+_HEADS = ("task", "informed", "history", "deterministic", "stochastic", "one bit", "memory?")
+
+
+def census_command(
+    task: Annotated[
+        list[str] | None,
+        typer.Argument(
+            help="Tasks, files ending in .POMDP, or environments.", show_default="all tasks"
+        ),
+    ] = None,
+    folder: Annotated[
+        Path, typer.Option("-o", "--out", help="Where journal, page and Parquet file are kept.")
+    ] = Path("census"),
+    seconds: Annotated[float, typer.Option(min=0.01, help="The time limit of each search.")] = 10.0,
+) -> None:
+    """Take a census: informed, history-based, memoryless and one-bit values of every task.
+
+    Rows are kept as they are found, so that the command can be stopped and run again. Values with a
+    second number are bounds: a policy reaches the first, and none exceeds the second.
+
+    Example: workbench census t_maze tiger --seconds 2 --out census
+    """
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.table import Table
+
+    from workbench.sufficiency.census import take_census, to_frame
+
+    console = Console()
+    folder.mkdir(parents=True, exist_ok=True)
+    rows: list[CensusRow] = []
+    for row, known in take_census(_tasks(task), folder / "journal.jsonl", seconds):
+        rows.append(row)
+        how = "known" if known else f"{row.seconds:.1f} s"
+        console.print(f"{row.task}: {how}", markup=False, highlight=False)
+    table = Table()
+    for head in _HEADS:
+        table.add_column(head, overflow="fold")
+    for row in rows:
+        table.add_row(*map(escape, _cells(row)))
+    console.print(table)
+    to_frame(rows).to_parquet(folder / "census.parquet")
+    (folder / "census.md").write_text(_page(rows, seconds), encoding="utf-8")
+    console.print(f"written to {folder}", markup=False, soft_wrap=True)
+
+
+def _tasks(names: list[str] | None) -> list[tuple[str, Callable[[], POMDP]]]:
+    from pomdps import TASKS
+    from workbench.cli.needs_memory_command import find_task_or_environment
+
+    if names is None:
+        gym = importlib.util.find_spec("minigrid") is not None
+        names = [name for name, record in TASKS.items() if not record.extra or gym]
+    return [(name, partial(find_task_or_environment, name)) for name in names]
+
+
+def _cells(row: CensusRow) -> list[str]:
+    from workbench.sufficiency.census import COLUMNS
+    from workbench.sufficiency.needs_memory import between, verdict
+    from workbench.text import UNDEFINED
+
+    found = [row.task]
+    for column in COLUMNS:
+        value, bound = row.value[column], row.bound[column]
+        if value is None or bound is None:
+            found.append(UNDEFINED)
+        else:
+            found.append(between(value, bound, 1e-6 * max(1.0, abs(value))))
+    return [*found, verdict(row.needs_memory)]
+
+
+def _page(rows: list[CensusRow], seconds: float) -> str:
+    lines = [
+        "# A census of tasks",
+        "",
+        f"What each task is worth to whom; {seconds:g} seconds for each search. Two numbers are "
+        "bounds: a policy reaches the first, and none exceeds the second.",
+        "",
+        f"| {' | '.join(_HEADS)} |",
+        "|---|" + "---:|" * (len(_HEADS) - 2) + "---|",
+        *(f"| {' | '.join(_cells(row))} |" for row in rows),
+    ]
+    notes = [f"- {row.task}: {row.note}" for row in rows if row.note]
+    return "\n".join([*lines, *([""] if notes else []), *notes]) + "\n"

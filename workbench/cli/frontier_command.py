@@ -1,0 +1,74 @@
+"""`workbench frontier`: how good a task can be played against how much is remembered."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def frontier_command(
+    task: Annotated[
+        str, typer.Argument(help="A task, such as t_maze, or a file ending in .POMDP.")
+    ],
+    up_to: Annotated[
+        int, typer.Option("--up-to", min=1, help="The most nodes of a controller.")
+    ] = 4,
+    family: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--family",
+            "-f",
+            help="A family with a size, such as K or clock; may be repeated.",
+            show_default="K, B, O, OA",
+        ),
+    ] = None,
+    seconds: Annotated[float, typer.Option(min=0.01, help="The time limit of each search.")] = 10.0,
+    diagram: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Save a picture: png, svg or pdf.")
+    ] = None,
+) -> None:
+    """Show the best deterministic value against the number of memory states.
+
+    First the families' memories, then all controllers of n nodes, whose next node is chosen as
+    freely as the action.
+
+    Example: workbench frontier t_maze --up-to 3 -f O -f clock --diagram frontier.png
+    """
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.table import Table
+
+    from workbench.cli.task_name import find_task
+    from workbench.sufficiency.frontier import FAMILIES
+    from workbench.sufficiency.frontier import frontier as ask
+    from workbench.sufficiency.needs_memory import between
+    from workbench.text import brief
+
+    console = Console()
+    found = ask(find_task(task), up_to, family or FAMILIES, max_seconds=seconds)
+    table = Table(title=f"Frontier of {found.P.name}", title_justify="left")
+    for column in ("memory", "states", "nodes", "value", "at most"):
+        table.add_column(column, justify="left" if column == "memory" else "right")
+    for x in found.points:
+        nodes = "" if x.nodes is None else str(x.nodes)
+        value = brief(x.value) if x.nodes is not None else "none ends"
+        table.add_row(x.memory, str(x.states), nodes, value, brief(x.bound))
+    table.add_section()
+    for step in found.steps:
+        who = f"any (by {step.by})" if step.by else "any"
+        value = brief(step.value) if step.by else "none found"
+        table.add_row(who, "", str(step.nodes), value, brief(step.bound))
+    console.print(table)
+    value = between(found.history.lower, found.history.upper, 1e-9)
+    reached = "not reached" if found.enough is None else f"reached with {found.enough} nodes"
+    console.print(f"best of all histories: {value}, {reached}", highlight=False)
+    for name, why in found.left_out:
+        console.print(f"{name} was left out: {escape(why)}", highlight=False)
+    if diagram is not None:
+        from workbench.cli.diagram_file import save_figure
+        from workbench.figures.frontier_plot import frontier_plot
+
+        save_figure(diagram, lambda: frontier_plot(found).get_figure())
+        console.print(f"drawn in {diagram}", markup=False, soft_wrap=True)

@@ -1,0 +1,70 @@
+"""What a policy is worth when it is changed at one observation (Perkins 2002, MCESP).
+
+    switch(o, a) = the value of pi with pi(. | o) replaced by the action a, everywhere o is seen
+
+Monte Carlo exploring starts for POMDPs follows these numbers instead of q(o, a), which a change
+makes at the current visit only. A deterministic policy that no switch improves is a local optimum
+under switches: where MCESP can stop.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+
+from workbench.errors import NeverEnds
+from workbench.evaluation.evaluate import evaluate
+from workbench.model.numbers import Number, Numbers
+from workbench.model.policy import Policy
+from workbench.model.pomdp import POMDP
+from workbench.model.table import Table
+
+
+def switch_values(P: POMDP, pi: Policy, exact: bool = False) -> Table:
+    """The value of pi switched to a at o, for each `[o, a]`.
+
+    Parameters
+    ----------
+    exact : rationals instead of floats.
+
+    Undefined (NaN, or None if exact) where the switched policy may never end and gamma is 1. A
+    switch at an observation that pi never meets changes nothing.
+
+    >>> P = POMDP.from_functions(name="twice", A=[0, 1], p=lambda s, a: {(s + (a,) if not s else "end", 0 if not s else
+    ...                          int(s != (a,))): 1}, omega=lambda s: {"o": 1}, mu={(): 1}, gamma=1, terminal={"end"})
+    >>> switch_values(P, Policy.deterministic(P, {"o": 0}), exact=True)["o", 1]
+    Fraction(0, 1)
+    """
+    pi.fits(P)
+    weights = "visits" if len(P.terminal) else "discounted"
+    now = evaluate(P, pi, exact=exact, weights=weights)
+    raw = np.full((len(P.O), len(P.A)), None if exact else np.nan, dtype=object if exact else float)
+    for i in range(len(P.O)):
+        for a in range(len(P.A)):
+            if not now.reached.raw[i]:
+                raw[i, a] = now.value
+                continue
+            rows = pi.prob.objects.copy() if pi.is_exact else pi.prob.floats.copy()
+            rows[i] = Fraction(0) if pi.is_exact else 0.0
+            rows[i, a] = Fraction(1) if pi.is_exact else 1.0
+            try:
+                switched = Policy(P, Numbers.of(rows))
+                raw[i, a] = evaluate(P, switched, exact=exact, weights=weights).value
+            except NeverEnds:
+                pass
+    return Table(raw, P.O, P.A, None, "switch(o, a)")
+
+
+def improving_switches(P: POMDP, pi: Policy) -> dict[tuple[object, object], Number]:
+    """The switches (o, a) that are worth more than an exact policy, and what each is worth; none at
+    a local optimum."""
+    found = switch_values(P, pi, exact=True)
+    weights = "visits" if len(P.terminal) else "discounted"
+    value = evaluate(P, pi, exact=True, weights=weights).value
+    return {
+        (o, a): x
+        for o in P.O
+        for a in P.A
+        if (x := found[o, a]) is not None and x > value
+    }  # fmt: skip

@@ -1,0 +1,229 @@
+"""A census of tasks: what each is worth to whom.
+
+    informed        if the state were seen
+    history         to policies of the whole history
+    deterministic   to deterministic memoryless policies
+    stochastic      to stochastic memoryless policies
+    one bit         to deterministic policies with B1
+
+Each is a pair (value, bound): a policy reaches the value, and none exceeds the bound; equal where
+the answer is exact. A task is resumed where it was left: rows are kept one by one in a journal, and
+a row is done again only if the task or the time limit has changed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from workbench.errors import NeverEnds, NotExact, NotSolved, TooLarge, WorkbenchError
+from workbench.model.augment import augment
+from workbench.model.numbers import to_float
+from workbench.model.pomdp import POMDP
+from workbench.optima.best_history import best_history
+from workbench.optima.best_informed import best_informed
+from workbench.optima.best_memoryless import best_memoryless
+from workbench.optima.optimum import MemorylessOptimum
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+COLUMNS = ("informed", "history", "deterministic", "stochastic", "one_bit")
+MOST_OUTCOMES = 200_000
+"""Larger tasks are listed without values."""
+
+_CLOSE = 1e-6
+"""Values that differ by less than this share count as equal."""
+
+
+@dataclass(frozen=True)
+class CensusRow:
+    """One task of the census; values and bounds as floats, None where there is none.
+
+    Attributes
+    ----------
+    task, source : its name and where it comes from.
+    digest : of the model and the time limit, by which a row is known to be up to date.
+    states, observations, actions, gamma : its sizes.
+    value, bound : by column: what a policy reaches, and what none exceeds.
+    seconds : what the row took.
+    note : why values are missing; empty where none are.
+    """
+
+    task: str
+    source: str
+    digest: str
+    states: int
+    observations: int
+    actions: int
+    gamma: float
+    value: Mapping[str, float | None]
+    bound: Mapping[str, float | None]
+    seconds: float
+    note: str = ""
+
+    @property
+    def needs_memory(self) -> bool | None:
+        """Whether every memoryless policy is worth less than some history-based one; None if the
+        numbers do not tell."""
+        best, most = self.value["history"], self.bound["stochastic"]
+        if best is None or most is None:
+            return None
+        margin = _CLOSE * max(1.0, abs(best))
+        if most < best - margin:
+            return True
+        reached = [self.value[c] for c in ("stochastic", "deterministic")]
+        upper = self.bound["history"]
+        if upper is not None and any(x is not None and x >= upper - margin for x in reached):
+            return False
+        return None
+
+
+def model_digest(P: POMDP, seconds: float) -> str:
+    """A digest of the numbers of a model and of a time limit."""
+    found = hashlib.sha256()
+    for part in (P.p.row_ptr, P.p.s_next, P.omega.row_ptr, P.omega.o, P.terminal.mask):
+        found.update(np.ascontiguousarray(part).tobytes())
+    for numbers in (P.p.prob, P.p.r, P.omega.prob, P.mu.prob):
+        found.update(np.ascontiguousarray(numbers.floats).tobytes())
+    found.update(f"{to_float(P.gamma)!r} {seconds!r}".encode())
+    return found.hexdigest()[:16]
+
+
+def count_task(P: POMDP, source: str = "", seconds: float = 10.0) -> CensusRow:
+    """One row of the census.
+
+    Parameters
+    ----------
+    seconds : of each search.
+
+    >>> P = POMDP.from_functions(name="twice", A=[0, 1], p=lambda s, a: {(s + (a,) if not s else "end", 0 if not s else
+    ...                          int(s != (a,))): 1}, omega=lambda s: {"o": 1}, mu={(): 1}, gamma=1, terminal={"end"})
+    >>> row = count_task(P, seconds=1)
+    >>> row.value["history"], row.value["deterministic"], round(row.value["stochastic"], 6), row.needs_memory
+    (1.0, 0.0, 0.5, True)
+    """
+    began = time.monotonic()
+    value: dict[str, float | None] = dict.fromkeys(COLUMNS)
+    bound: dict[str, float | None] = dict.fromkeys(COLUMNS)
+    notes: list[str] = []
+
+    def enter(column: str, find: Callable[[], tuple[float, float]]) -> None:
+        try:
+            value[column], bound[column] = find()
+        except (NeverEnds, NotExact, NotSolved, TooLarge) as error:
+            notes.append(f"{column}: {error}")
+
+    if len(P.p.s_next) > MOST_OUTCOMES:
+        notes.append(f"{len(P.p.s_next):,} outcomes: too large")
+    else:
+        enter("informed", lambda: (to_float(best_informed(P)),) * 2)
+        enter("history", lambda: _history(P, seconds))
+        enter("deterministic", lambda: _ends(best_memoryless(P, max_seconds=seconds)))
+        enter(
+            "stochastic",
+            lambda: _ends(best_memoryless(P, deterministic=False, max_seconds=seconds)),
+        )
+        enter("one_bit", lambda: _ends(best_memoryless(augment(P, "B1"), max_seconds=seconds)))
+    return CensusRow(
+        task=P.name,
+        source=source,
+        digest=model_digest(P, seconds),
+        states=len(P.S),
+        observations=len(P.O),
+        actions=len(P.A),
+        gamma=to_float(P.gamma),
+        value=value,
+        bound=bound,
+        seconds=time.monotonic() - began,
+        note="; ".join(notes),
+    )
+
+
+def _history(P: POMDP, seconds: float) -> tuple[float, float]:
+    found = best_history(P, max_seconds=seconds)
+    return to_float(found.lower), to_float(found.upper)
+
+
+def _ends(found: MemorylessOptimum) -> tuple[float, float]:
+    return to_float(found.value), to_float(found.bound)
+
+
+# ---------------------------------------------------------------------- many tasks
+
+
+def take_census(
+    tasks: Iterable[tuple[str, Callable[[], POMDP]]], journal: Path, seconds: float = 10.0
+) -> Iterator[tuple[CensusRow, bool]]:
+    """The rows of tasks given as (source, how to make it), each with whether it was found in the
+    journal; new rows are added to the journal as soon as they are known."""
+    kept = {(row.task, row.source, row.digest): row for row in read_journal(journal)}
+    if journal.exists() and not (text := journal.read_text(encoding="utf-8")).endswith("\n"):
+        journal.write_text(text[: text.rfind("\n") + 1], encoding="utf-8")  # drop what was cut off
+    for source, make in tasks:
+        P = make()
+        key = P.name, source, model_digest(P, seconds)
+        if key in kept:
+            yield kept[key], True
+            continue
+        row = count_task(P, source, seconds)
+        with journal.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(asdict(row)) + "\n")
+        yield row, False
+
+
+def read_journal(journal: Path) -> list[CensusRow]:
+    """The rows of a journal; a last line that was cut off is left out."""
+    if not journal.exists():
+        return []
+    found = []
+    lines = journal.read_text(encoding="utf-8").split("\n")
+    for i, line in enumerate(lines):
+        if not line:
+            continue
+        try:
+            found.append(CensusRow(**json.loads(line)))
+        except (ValueError, TypeError) as error:
+            if i == len(lines) - 1:
+                break  # written only in part
+            raise WorkbenchError(
+                f"{journal}, line {i + 1} is no row of a census: {error}"
+            ) from None
+    return found
+
+
+def to_frame(rows: Iterable[CensusRow]) -> pd.DataFrame:
+    """The census as a table, a column for each value and each bound."""
+    import pandas as pd
+
+    return pd.DataFrame(
+        [
+            {
+                "task": row.task,
+                "source": row.source,
+                "states": row.states,
+                "observations": row.observations,
+                "actions": row.actions,
+                "gamma": row.gamma,
+                **{
+                    name: value
+                    for column in COLUMNS
+                    for name, value in (
+                        (column, row.value[column]),
+                        (f"{column}_bound", row.bound[column]),
+                    )
+                },
+                "needs_memory": row.needs_memory,
+                "seconds": row.seconds,
+                "note": row.note,
+            }
+            for row in rows
+        ]
+    )

@@ -1,0 +1,311 @@
+"""What theory says about an agent state z = (m, o), number by number, with the true gap beside it.
+
+| question | of | where |
+|---|---|---|
+| what is lost | <P, memory> | V* - the best value of a memoryless policy |
+| is Q* uniform on z | <P, memory> | `information_state` (Majeed and Hutter) |
+| is z an (approximate) information state | <P, memory> | `information_state` (Subramanian et al.) |
+| does z determine the state | <P, memory> | no two states behind one z |
+| does TD(0) agree with Monte Carlo | <P, memory> | `lambda_discrepancy`, uniformly and for all policies (Allen et al.) |
+| how long a window determines the state | P | `decodability` (Efroni et al.) |
+| how much an observation tells | P | `observability` (Golowich et al.) |
+| how fast the filter forgets | P | `filter_stability` (Kara and Yueksel) |
+| how large a linear PSR is | P | `dynamics_rank` (Littman, Sutton and Singh) |
+
+Bounds are on what a memoryless policy of <P, memory> loses against V*; each must be at least the
+true loss, and usually says much less. Numbers are exact. What cannot be had exactly is bounded or
+left out (None), never guessed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TypeVar
+
+import numpy as np
+import sympy
+
+from workbench.errors import NeverEnds, NotExact, TooLarge
+from workbench.evaluation.td import lambda_discrepancy, td_values
+from workbench.model.augment import augment
+from workbench.model.beliefs import explore_beliefs
+from workbench.model.memories import Memory, MemoryFamily, attach
+from workbench.model.numbers import Number
+from workbench.model.origin import reads_rewards
+from workbench.model.policy import Policy, uniform
+from workbench.model.pomdp import POMDP
+from workbench.model.space import Label
+from workbench.optima.best_history import best_history
+from workbench.optima.best_memoryless import best_memoryless
+from workbench.optima.history import in_rationals
+from workbench.optima.optimum import MemorylessOptimum
+from workbench.sufficiency.decodability import decodable_after
+from workbench.sufficiency.dynamics_rank import dynamics_rank
+from workbench.sufficiency.filter_stability import filter_rate, window_bound
+from workbench.sufficiency.information_state import (
+    InformationState,
+    Uniformity,
+    facts_of_beliefs,
+    facts_of_states,
+    information_state,
+    uniformity,
+)
+from workbench.sufficiency.observability import observability
+from workbench.text import brief, counted, shown
+
+MAX_BELIEFS = 2_000
+_MOST_SYMBOLS = 8
+"""Free probabilities of a policy up to which an identity in it is proved by algebra."""
+
+_DRAWS = 4
+"""Random policies at which a discrepancy is looked for."""
+
+Found = TypeVar("Found")
+
+
+@dataclass(frozen=True, eq=False)
+class Diagnosis:
+    """What theory says about z = (m, o) on a task.
+
+    Attributes
+    ----------
+    P, memory : the task in rationals, and the memory.
+    states_behind : the most states of P behind one z; z determines the state if it is 1.
+    lower, upper : bounds on V*, the best history-based value of <P, memory>; equal where it is
+        known exactly.
+    best : the best deterministic memoryless policy of <P, memory>; None if none ends.
+    uniformity : Q* on z; None if the beliefs are not finitely many.
+    information : z as an approximate information state.
+    discrepancy : the largest |q_TD(0) - q_MC| under the uniform policy; None if it is not defined.
+    discrepancy_always_zero : whether it is zero for every policy; None if that is not decided.
+    decodable_after, observability, filter_rate, window_bound, rank : of P, as in the module's text;
+        None where they are not defined or too large to compute. `decodable_after` is None as well
+        if no window is long enough.
+    """
+
+    P: POMDP
+    memory: Memory
+    states_behind: int
+    lower: Number
+    upper: Number
+    best: MemorylessOptimum | None
+    uniformity: Uniformity | None
+    information: InformationState
+    discrepancy: Number | None
+    discrepancy_always_zero: bool | None
+    decodable_after: int | None
+    observability: Fraction | None
+    filter_rate: Number | None
+    window_bound: Number | None
+    rank: int | None
+
+    @property
+    def gap(self) -> tuple[Number, Number] | None:
+        """Bounds on V* minus the best deterministic memoryless value; None if none ends."""
+        if self.best is None:
+            return None
+        return max(self.lower - self.best.bound, 0), self.upper - self.best.value
+
+    def lines(self) -> Iterator[tuple[str, str, str, str]]:
+        """Rows of a table: question, answer, what theory bounds the loss by, the true loss."""
+        gap = "none ends" if self.gap is None else _range(*self.gap)
+        yield "best of all histories", _range(self.lower, self.upper), "", ""
+        best = "none ends" if self.best is None else _range(self.best.value, self.best.bound)
+        yield "best of (m, o)", best, "", gap
+        u = self.uniformity
+        if u is None:
+            yield "Q* uniform on (m, o)", "beliefs not finitely many", "", gap
+        else:
+            yield (
+                "Q* uniform on (m, o)",
+                _yes(u.holds, f"spread {shown(u.spread)}"),
+                _loss(u.bound),
+                gap,
+            )
+        i = self.information
+        most = "" if i.exact else "at most "
+        answer = _yes(i.holds, f"{most}eps {shown(i.eps)}, delta {shown(i.delta)}")
+        loss = "-" if i.value is None else _range(self.lower - i.value, self.upper - i.value)
+        yield "information state", answer, _loss(i.bound), loss
+        behind = _yes(self.states_behind == 1, f"up to {counted(self.states_behind, 'state')}")
+        yield "(m, o) tells the state", behind, "", ""
+        yield "TD(0) = MC, uniformly", _yes_if_zero(self.discrepancy), "", ""
+        always = {True: "yes, identically", False: "no", None: "not decided"}
+        yield "TD(0) = MC, always", always[self.discrepancy_always_zero], "", ""
+        windows = self.decodable_after
+        yield "decodable by windows", "of no length" if windows is None else f"of {windows}", "", ""
+        yield "observability", shown(self.observability), "", ""
+        bound = _loss(self.window_bound) if self.window_bound is not None else ""
+        yield "rate of the filter", shown(self.filter_rate), bound, gap if bound else ""
+        yield "rank of the dynamics", shown(self.rank), "", ""
+
+    def __repr__(self) -> str:
+        gap = "no policy ends" if self.gap is None else f"gap {_range(*self.gap)}"
+        return f"diagnosis of {self.P.name} with {self.memory.name}: {gap}"
+
+
+def _range(lower: Number, upper: Number) -> str:
+    close = abs(upper - lower) <= 1e-9 * max(1, abs(upper))
+    return shown(upper, noise=1e-9) if close else f"{brief(lower)} to {brief(upper)}"
+
+
+def _yes(holds: bool, otherwise: str) -> str:
+    return "yes" if holds else f"no: {otherwise}"
+
+
+def _yes_if_zero(x: Number | None) -> str:
+    return "not defined" if x is None else _yes(x == 0, f"off by {shown(x)}")
+
+
+def _loss(bound: Number | None) -> str:
+    return "no bound" if bound is None else f"<= {shown(bound)}"
+
+
+# ---------------------------------------------------------------------- the question
+
+
+def diagnose(
+    P: POMDP,
+    memory: Memory | MemoryFamily | str = "none",
+    *,
+    max_beliefs: int = MAX_BELIEFS,
+    max_seconds: float = 10.0,
+) -> Diagnosis:
+    """What theory says about the agent state (m, o) of a task with a memory.
+
+    Parameters
+    ----------
+    P : the task; floats are read as the decimals that they print as.
+    memory : a `Memory`, a family such as `memories.K(2)`, or its name.
+    max_beliefs : with more, beliefs count as too many to list.
+    max_seconds : of the search for the best policy.
+
+    >>> P = POMDP.from_functions(name="twice", A=[0, 1], p=lambda s, a: {(s + (a,) if not s else "end", 0 if not s else
+    ...                          int(s != (a,))): 1}, omega=lambda s: {"o": 1}, mu={(): 1},
+    ...                          gamma=Fraction(1, 2), terminal={"end"})
+    >>> diagnose(P), diagnose(P, "window1")
+    (diagnosis of twice with none: gap 1/2, diagnosis of twice with window1: gap 0)
+    """
+    task = in_rationals(P)
+    if task is None:
+        raise NotExact(
+            f"{P.name} is no model of exact numbers once its floats are read as decimals"
+        )
+    attached = attach(memory, task)
+    E = augment(task, attached)
+    graph = explore_beliefs(E, max_beliefs)
+    uniform_q: Uniformity | None = None
+    if graph.complete:
+        uniform_q = uniformity(graph)
+        lower = upper = uniform_q.best
+        information = information_state(E, facts_of_beliefs(graph), True)
+    else:
+        # (m, o) is a function of history and chance, unless the memory reads rewards.
+        source = E if reads_rewards(task, attached) else task
+        history = best_history(source, max_beliefs=max_beliefs, max_seconds=max_seconds)
+        lower, upper = history.lower, history.upper
+        information = information_state(E, facts_of_states(E), False)
+    best = _best(E, max_seconds)
+    rate = filter_rate(task)
+    window = _window(attached)
+    return Diagnosis(
+        P=task,
+        memory=attached,
+        states_behind=_states_behind(E),
+        lower=lower,
+        upper=upper,
+        best=best,
+        uniformity=uniform_q,
+        information=information,
+        discrepancy=_discrepancy(E),
+        discrepancy_always_zero=has_no_discrepancy(E),
+        decodable_after=decodable_after(task),
+        observability=_unless_too_large(observability, task),
+        filter_rate=rate,
+        window_bound=None if rate is None or window is None else window_bound(task, rate, window),
+        rank=_unless_too_large(dynamics_rank, task),
+    )
+
+
+def _best(E: POMDP, seconds: float) -> MemorylessOptimum | None:
+    try:
+        return best_memoryless(E, exact=True, max_seconds=seconds)
+    except NeverEnds:
+        return None
+
+
+def _unless_too_large(compute: Callable[[POMDP], Found], P: POMDP) -> Found | None:
+    try:
+        return compute(P)
+    except TooLarge:
+        return None
+
+
+def _states_behind(E: POMDP) -> int:
+    behind: dict[Label, set[Label]] = {}
+    for label in E.S:
+        if label not in E.terminal:
+            s, m, o = label
+            behind.setdefault((m, o), set()).add(s)
+    return max(map(len, behind.values()), default=0)
+
+
+def _window(memory: Memory) -> int | None:
+    """N of a window of pairs (o, a): the theorem is about these, and none is a window of 0."""
+    if memory.name == "none":
+        return 0
+    digits = memory.name.removeprefix("window")
+    return int(digits) if memory.name.startswith("window") and digits.isdigit() else None
+
+
+def _weights(E: POMDP) -> str:
+    return "visits" if len(E.terminal) else "discounted"
+
+
+def _discrepancy(E: POMDP) -> Number | None:
+    try:
+        found: Number = lambda_discrepancy(
+            E, uniform(E), norm=np.inf, exact=True, weights=_weights(E)
+        )
+        return found
+    except NeverEnds:
+        return None
+
+
+def has_no_discrepancy(E: POMDP) -> bool | None:
+    """Whether TD(0) and Monte Carlo agree for every policy; None if that is not decided.
+
+    One policy at which they differ refutes it. That they agree as rational functions of the
+    policy's probabilities proves it, where those are few.
+    """
+    try:
+        rng = np.random.default_rng(0)
+        for _ in range(_DRAWS):
+            rows = rng.integers(1, 10, (len(E.O), len(E.A)))
+            pi = Policy(
+                E, np.array([[Fraction(int(x), int(row.sum())) for x in row] for row in rows])
+            )
+            if lambda_discrepancy(E, pi, norm=np.inf, exact=True, weights=_weights(E)) != 0:
+                return False
+        free = int(E.decides.sum()) * (len(E.A) - 1)
+        return _agrees(E) if free <= _MOST_SYMBOLS else None
+    except NeverEnds:
+        return None
+
+
+def _agrees(E: POMDP) -> bool:
+    """Whether q_TD(0) = q_MC as rational functions of the policy."""
+    rows: dict[Label, dict[Label, Number]] = {}
+    for i, o in enumerate(E.O):
+        if E.decides[i]:
+            free = [sympy.Symbol(f"x{i}_{j}") for j in range(len(E.A) - 1)]
+            rows[o] = dict(zip(E.A, [*free, 1 - sum(free)], strict=True))
+    pi = Policy.from_mapping(E, rows)
+    low, high = (td_values(E, pi, lam=lam, exact=True, weights=_weights(E)) for lam in (0, 1))
+    return all(
+        low.q[o, a] is None or sympy.cancel(low.q[o, a] - high.q[o, a]) == 0
+        for o in E.O
+        for a in E.A
+    )

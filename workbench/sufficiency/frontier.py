@@ -1,0 +1,211 @@
+"""How good a task can be played against how much is remembered.
+
+For a number n of memory states, the best value of a deterministic policy
+
+    of a family                 K(k), B(k), O(k), OA(k), ... with |M| = n
+    of any controller           of n nodes: m' chosen by (m, o) as freely as a, the memory F(n)
+
+A deterministic policy of a memory whose updates are certain and read neither r nor o' is a
+controller, of as many nodes as are left when it is minimised. So each family's policy is a lower
+bound for all controllers of at least that many nodes. From above, values are bounded by the search
+over F(n), and by V*, the best value of the whole history. The frontier never falls, and is complete
+where it meets V*.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from workbench.errors import NeverEnds, TooLarge, WorkbenchError, WrongType
+from workbench.model.augment import augment
+from workbench.model.fsc import Controller, controller_of
+from workbench.model.memories import SIZED, F, attach, parse_memory
+from workbench.model.numbers import Number
+from workbench.model.pomdp import POMDP
+from workbench.optima.best_history import best_history
+from workbench.optima.best_memoryless import best_memoryless
+from workbench.optima.optimum import HistoryOptimum
+from workbench.text import brief
+
+FAMILIES = ("K", "B", "O", "OA")
+_MOST_STATES = 20_000
+"""Larger products are not searched."""
+
+
+@dataclass(frozen=True, eq=False)
+class FrontierPoint:
+    """A memory, and the best deterministic policy found with it.
+
+    Attributes
+    ----------
+    memory : its name.
+    states : how many memory states can be reached.
+    value, bound : what the policy is worth, and what none exceeds; minus infinity if none was found
+        that ends.
+    nodes : of its minimised controller; None where none was found.
+    certified : whether the policy is optimal.
+    """
+
+    memory: str
+    states: int
+    value: Number
+    bound: Number
+    nodes: int | None
+    certified: bool
+
+
+@dataclass(frozen=True, eq=False)
+class FrontierStep:
+    """All deterministic controllers of n nodes: a value that one reaches, a bound that none
+    exceeds, and who reached it."""
+
+    nodes: int
+    value: Number
+    bound: Number
+    by: str
+
+    @property
+    def certified(self) -> bool:
+        return bool(self.bound - self.value <= 1e-9 * max(1, abs(self.value)))
+
+
+@dataclass(frozen=True, eq=False)
+class Frontier:
+    """Best values against numbers of memory states.
+
+    Attributes
+    ----------
+    points : the families' memories, in the order in which they were looked at.
+    steps : all controllers of 1, 2, ... nodes.
+    history : V*, or bounds on it.
+    left_out : memories that were not searched, and why.
+    """
+
+    P: POMDP
+    points: tuple[FrontierPoint, ...]
+    steps: tuple[FrontierStep, ...]
+    history: HistoryOptimum
+    left_out: tuple[tuple[str, str], ...]
+
+    @property
+    def enough(self) -> int | None:
+        """The fewest nodes with which V* is reached, as far as was looked; None if none do."""
+        upper = self.history.upper
+        return next(
+            (x.nodes for x in self.steps if upper - x.value <= 1e-9 * max(1, abs(upper))), None
+        )
+
+    def __repr__(self) -> str:
+        values = ", ".join(
+            f"{x.nodes}: {brief(x.value)}{'' if x.certified else f' to {brief(x.bound)}'}"
+            for x in self.steps
+        )
+        return (
+            f"frontier of {self.P.name} by nodes: {values}; histories {brief(self.history.upper)}"
+        )
+
+
+def frontier(
+    P: POMDP,
+    up_to: int = 4,
+    families: Iterable[str] = FAMILIES,
+    *,
+    max_seconds: float = 10.0,
+) -> Frontier:
+    """The best value against the number of memory states, for families and for all controllers.
+
+    Parameters
+    ----------
+    up_to : the most nodes of a controller; families go as far as they have no more memory states.
+    families : of those that have a size, such as "K" or "clock".
+    max_seconds : of each search.
+
+    >>> P = POMDP.from_functions(name="twice", A=[0, 1], p=lambda s, a: {(s + (a,) if not s else "end", 0 if not s else
+    ...                          int(s != (a,))): 1}, omega=lambda s: {"o": 1}, mu={(): 1}, gamma=1, terminal={"end"})
+    >>> frontier(P, 2)
+    frontier of twice by nodes: 1: 0, 2: 1; histories 1
+    """
+    if isinstance(up_to, bool) or not isinstance(up_to, int) or up_to < 1:
+        raise WrongType(f"up_to is a whole number from 1, not {up_to!r}")
+    kinds = [families] if isinstance(families, str) else list(families)
+    for kind in kinds:
+        if kind not in SIZED:
+            raise WorkbenchError(f"unknown family {kind!r}: one of {', '.join(SIZED)}")
+    history = best_history(P, max_seconds=max_seconds)
+    search = _Search(P, history, max_seconds)
+    for name in ["none", *_names(kinds, P, up_to)]:
+        search.add(name)
+    steps = [search.step(n) for n in range(1, up_to + 1)]
+    return Frontier(P, tuple(search.points), tuple(steps), history, tuple(search.left_out))
+
+
+def _names(kinds: list[str], P: POMDP, up_to: int) -> list[str]:
+    """Memories of each family, smallest first, as long as they have no more than `up_to` memory
+    states, and the first of each family in any case."""
+    found = []
+    for kind in kinds:
+        k = 1
+        while k == 1 or (k <= up_to and _size(f"{kind}{k}", P) <= up_to):
+            found.append(f"{kind}{k}")
+            k += 1
+    return found
+
+
+def _size(name: str, P: POMDP) -> int:
+    try:
+        return len(attach(name, P).M)
+    except TooLarge:
+        return 1 << 62
+
+
+class _Search:
+    """Families first, then all controllers; what is known so far."""
+
+    def __init__(self, P: POMDP, history: HistoryOptimum, seconds: float):
+        self.P, self.history, self.seconds = P, history, seconds
+        self.exact = P.is_exact and not P.symbols
+        self.points: list[FrontierPoint] = []
+        self.left_out: list[tuple[str, str]] = []
+        self.controllers: list[tuple[Number, Controller, str]] = []
+
+    def add(self, name: str) -> FrontierPoint | None:
+        """Look at a memory by its name."""
+        family = parse_memory(name)
+        try:
+            memory = family.on(self.P)
+            if len(self.P.S) * len(memory.M) > _MOST_STATES:
+                self.left_out.append((name, f"{len(self.P.S) * len(memory.M):,} pairs (s, m)"))
+                return None
+            E = augment(self.P, memory)
+        except TooLarge as error:
+            self.left_out.append((name, str(error)))
+            return None
+        states = len({m for m, _ in E.O})
+        try:
+            best = best_memoryless(E, exact=self.exact, max_seconds=self.seconds)
+        except NeverEnds:
+            worst = float("-inf")
+            found = FrontierPoint(name, states, worst, self.history.upper, None, False)
+        else:
+            controller = controller_of(self.P, memory, best.policy).minimised()
+            bound = min(best.bound, max(self.history.upper, best.value))
+            found = FrontierPoint(
+                name, states, best.value, bound, len(controller), bool(bound == best.value)
+            )
+            if controller.is_deterministic and not {"r", "o'"} & set(controller.reads):
+                self.controllers.append((best.value, controller, name))
+        self.points.append(found)
+        return found
+
+    def step(self, n: int) -> FrontierStep:
+        """All controllers of n nodes."""
+        point = self.points[0] if n == 1 else self.add(F(n).name)
+        bound = self.history.upper if point is None else point.bound
+        known = [
+            (value, name) for value, controller, name in self.controllers if len(controller) <= n
+        ]
+        if not known:
+            return FrontierStep(n, float("-inf"), bound, "")
+        value = max(value for value, _ in known)
+        return FrontierStep(n, value, max(bound, value), next(x for v, x in known if v == value))
