@@ -1,5 +1,6 @@
 """Widgets without a browser: set a control, look at what is on show."""
 
+import base64
 import re
 from itertools import islice
 
@@ -361,6 +362,11 @@ def test_who_reads_without_running_sees_the_whole_episode():
     stepper = episode_stepper(recall(), "OA1")
     assert "step 0 of 3" in stepper.text.value
     assert "step 3 of 3" in stepper._repr_mimebundle_()["text/html"]
+    walk = episode_stepper(gravity(), "B1", seed=3, drawing=TASKS["gravity"].drawing)
+    first = base64.b64encode(walk.picture).decode()
+    assert first not in walk._repr_mimebundle_()["text/html"]
+    walk.controls["time"].value = walk.controls["time"].max
+    assert base64.b64encode(walk.picture).decode() in walk._repr_mimebundle_()["text/html"]
 
 
 def test_without_the_package_there_is_a_clear_word(monkeypatch):

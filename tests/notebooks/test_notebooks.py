@@ -12,7 +12,7 @@ import pytest
 nbformat = pytest.importorskip("nbformat", reason="the extra `notebooks` is not installed")
 pytest.importorskip("nbclient", reason="the extra `notebooks` is not installed")
 
-from build_notebooks import FOLDER, complaints  # noqa: E402
+from build_notebooks import FOLDER, WIDGET, cleaned, complaints  # noqa: E402
 from nbclient import NotebookClient  # noqa: E402
 from nbclient.exceptions import CellExecutionError  # noqa: E402
 
@@ -68,6 +68,41 @@ def test_a_notebook_that_fails_is_noticed(tmp_path):
         execute(tmp_path / "wrong.ipynb")
 
 
+def test_a_widget_is_stored_as_what_it_shows():
+    """Without its kernel a widget shows nothing: the HTML beside it stays, progress bars go."""
+    new = nbformat.v4
+    cell = new.new_code_cell("show()", execution_count=1)
+    both = {WIDGET: {"model_id": "0"}, "text/html": "<p>still</p>", "text/plain": "Explorer()"}
+    bar = {WIDGET: {"model_id": "1"}, "text/plain": "Output()"}
+    cell.outputs = [new.new_output("display_data", data=data) for data in (both, bar)]
+    cleaned(new.new_notebook(cells=[cell]))
+    assert [list(output.data) for output in cell.outputs] == [["text/html", "text/plain"]]
+
+
+@pytest.mark.parametrize(
+    ("number", "words"),
+    [
+        ("02", "step 3 of 3"),
+        ("03", "in each cell TD(0) above"),
+        ("04", "the best deterministic memoryless policy is worth"),
+        ("05", "the best deterministic memoryless policy is worth"),
+        ("06", "step 12 of 12"),
+    ],
+)
+def test_who_reads_without_running_sees_what_the_widget_shows(number, words):
+    (path,) = FOLDER.glob(f"{number}-*.ipynb")
+    stored = [
+        output.data["text/html"]
+        for cell in nbformat.read(path, as_version=4).cells
+        if cell.cell_type == "code"
+        for output in cell.outputs
+        if "Run the cell to change what is shown" in output.get("data", {}).get("text/html", "")
+    ]
+    assert len(stored) == 1
+    assert words in stored[0]
+    assert number == "02" or "data:image/png;base64," in stored[0]
+
+
 def test_complaints_name_the_cell():
     new = nbformat.v4
     stale, loud = new.new_code_cell("1"), new.new_code_cell("2", execution_count=1)
@@ -75,10 +110,16 @@ def test_complaints_name_the_cell():
     pathy = new.new_code_cell(
         "\n" * 13, execution_count=2, outputs=[new.new_output("stream", text="/home/me")]
     )
-    assert complaints(new.new_notebook(cells=[stale, loud, pathy])) == [
+    hard = new.new_code_cell("3", execution_count=3)
+    hard.outputs = [new.new_output("stream", text="(((o, 1),), o) is worth gamma**2")]
+    bare, fine = new.new_markdown_cell("worth γ<sup>2</sup>"), new.new_markdown_cell(r"$\gamma^2$")
+    cells = [stale, loud, pathy, hard, bare, fine]
+    assert complaints(new.new_notebook(cells=cells)) == [
         "cell 0 was not run",
         "cell 1 shows an error or a warning: UserWarning: beware",
         "cell 1 shows 'Warning'",
         "cell 2 has 13 lines, more than 12",
         "cell 2 shows '/home/'",
+        "cell 3 shows '((o, '",
+        "cell 4 writes 'γ' outside $...$",
     ]

@@ -25,6 +25,12 @@ KERNEL = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": 
 _PATH = re.compile(r"(/home/|/root/|/tmp/|/work/|/usr/|/var/|/private/|site-packages|[A-Z]:\\\\)")
 _WARNING = re.compile(r"Warning\b|Traceback")
 
+_HARD_TO_READ = re.compile(r"\w\*\*\w|\(∅,|\(\(o, |\d{9,}/\d{9,}")
+"""Powers as Python writes them, labels as tuples of tuples, fractions of a line's length."""
+
+_NOT_SET = re.compile(r"<su[bp]>|[α-ωΓΔΘΛΠΣΦΨΩ′]")
+"""Mathematics in a text that is not between dollar signs."""
+
 MOST_LINES = 12
 
 WIDGET = "application/vnd.jupyter.widget-view+json"
@@ -75,10 +81,13 @@ def _is_progress(output: Any) -> bool:
 
 def complaints(notebook: Any) -> list[str]:
     """What keeps a notebook from being committed: cells that are long or were not run, warnings,
-    paths."""
+    paths, what is hard to read."""
     found = []
     for i, cell in enumerate(notebook.cells):
         if cell.cell_type != "code":
+            words = re.sub(r"\$[^$]+\$|`[^`]*`", "", cell.source)
+            if match := _NOT_SET.search(words):
+                found.append(f"cell {i} writes {match[0]!r} outside $...$")
             continue
         lines = cell.source.splitlines()
         if len(lines) > MOST_LINES:
@@ -91,12 +100,13 @@ def complaints(notebook: Any) -> list[str]:
                     f"cell {i} shows an error or a warning: "
                     f"{output.get('text', output.get('ename'))}"
                 )
-            text = "".join(
-                [output.get("text", ""), *(str(x) for x in output.get("data", {}).values())]
-            )
+            data = dict(output.get("data", {}))
+            if "text/latex" in data:  # is what is shown
+                del data["text/plain"]
+            text = "".join([output.get("text", ""), *map(str, data.values())])
             found += [
                 f"cell {i} shows {match[0]!r}"
-                for match in (_PATH.search(text), _WARNING.search(text))
+                for match in (p.search(text) for p in (_PATH, _WARNING, _HARD_TO_READ))
                 if match
             ]
     return found

@@ -64,12 +64,13 @@ class Explorer:
     controls : the sliders and buttons by name.
     text, message, image : the widgets below them; a message says why there is nothing to see.
     figure : the matplotlib figure on show, or None.
-    still : a text (HTML) for readers who cannot move anything, where it is not `text`.
+    still, still_picture : a text (HTML) and a PNG for readers who cannot move anything, where these
+        are not `text` and `picture`.
     box : all of it as one widget.
     """
 
     def __init__(self, controls: dict[str, Any], redraw: Callable[[Explorer], None]):
-        self.still = ""
+        self.still, self.still_picture = "", b""
         self._busy = False
         widgets = need("ipywidgets", "notebooks")
         self.controls = controls
@@ -114,7 +115,7 @@ class Explorer:
 
     def _repr_mimebundle_(self, **options: Any) -> Any:
         """The widget, and what is on show as HTML for readers of a notebook that is not running."""
-        image = base64.b64encode(self.picture).decode()
+        image = base64.b64encode(self.still_picture or self.picture).decode()
         picture = (
             f'<img alt="what the text says" src="data:image/png;base64,{image}">' if image else ""
         )
@@ -446,7 +447,10 @@ def episode_stepper(
             for name in names:
                 controls[name].disabled = is_idle
                 controls[name].tooltip = why if is_idle else ""
-        explorer.still = _episode_text(P, attached, episode, len(episode))
+        if not explorer.still:
+            explorer.still = _episode_text(P, attached, episode, len(episode))
+            if drawing is not None:
+                explorer.still_picture = _png(_walk_picture(drawing, episode, len(episode)))
         picture = None if drawing is None else _walk_picture(drawing, episode, done)
         explorer.show(_episode_text(P, attached, episode, done), picture)
 
