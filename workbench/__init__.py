@@ -50,7 +50,7 @@ _HOMES = {
     "PPO": "workbench.deep.settings",
     "RecurrentPPO": "workbench.deep.settings",
     "DDQN": "workbench.deep.settings",
-    "Pair": "workbench.deep.pair",
+    "MemoryPair": "workbench.deep.pair",
     "needs_memory": "workbench.sufficiency.needs_memory",
     "search": "workbench.lab.search",
     "repeat_episodes": "workbench.model.repetition",

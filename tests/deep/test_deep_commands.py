@@ -9,7 +9,7 @@ pytest.importorskip("jax", reason="jax is not installed: pip install -e '.[deep]
 pytest.importorskip("optax", reason="optax is not installed: pip install -e '.[deep]'")
 
 from pomdps import TASKS
-from workbench import PPO, Pair
+from workbench import PPO, MemoryPair
 from workbench.cli.learn_command import learn_command
 from workbench.deep import train as training
 from workbench.sweeps.cell import Cell, code_version, fingerprint
@@ -87,4 +87,4 @@ def test_the_version_of_a_network_s_cells_is_that_of_its_own_algorithm():
     }
     assert len(versions) == 6
     P = TASKS["hallway_cookie"].make()
-    assert isinstance(products.take(P, fingerprint(P), "O6", PPO()), Pair)
+    assert isinstance(products.take(P, fingerprint(P), "O6", PPO()), MemoryPair)

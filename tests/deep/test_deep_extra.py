@@ -33,7 +33,7 @@ def test_the_base_install_never_imports_jax():
         "import sys; sys.modules['jax'] = None\n"
         "import workbench, workbench.sweeps.spec, workbench.sweeps.worker\n"
         "import workbench.learning.learn, workbench.cli.learn_command\n"
-        "from workbench import PPO, DDQN, RecurrentPPO, Pair\n"
+        "from workbench import PPO, DDQN, RecurrentPPO, MemoryPair\n"
         "print(PPO.tuned().hidden)"
     )
     shown = subprocess.run(

@@ -36,7 +36,7 @@ from workbench.deep.networks import (  # noqa: E402
     start_network,
     trunk,
 )
-from workbench.deep.pair import Pair, join, pair_of, views_of  # noqa: E402
+from workbench.deep.pair import MemoryPair, join, pair_of, views_of  # noqa: E402
 from workbench.deep.ppo import Experience, ppo_loss, surrogate, value_error  # noqa: E402
 from workbench.deep.settings import PPO  # noqa: E402
 from workbench.deep.stepper import begin_copies, choose_actions, layout_of, step_copies  # noqa: E402
@@ -74,13 +74,13 @@ def test_the_views_of_a_product_show_its_labels(P, family):
 
 
 def test_a_pair_is_never_multiplied_out_and_a_python_memory_always():
-    pair = Pair(hallway_keys(), "OA6")
+    pair = MemoryPair(hallway_keys(), "OA6")
     assert pair.symbols == (212, *[1 + 212 * 4] * 6)
-    assert isinstance(join(hallway_cookie(), "O6"), Pair)
+    assert isinstance(join(hallway_cookie(), "O6"), MemoryPair)
     assert isinstance(join(gravity(), "O1"), POMDP)
     flip = Memory("flip", M=[0, 1], W=["-"], Gamma=lambda m, *_: {1 - m: 1}, eta={0: 1})
     with pytest.raises(WrongType, match="the memory flip is a Python function"):
-        Pair(recall4(), flip)
+        MemoryPair(recall4(), flip)
     assert isinstance(join(recall4(), flip), POMDP)
 
 
@@ -143,7 +143,7 @@ def test_an_outcome_is_drawn_by_the_thresholds_of_the_tabular_learners():
         mu={"0": 1},
         gamma=Fraction(1, 2),
     )
-    layout, tables = layout_of(Pair(P, "none"), 2)
+    layout, tables = layout_of(MemoryPair(P, "none"), 2)
     words = jnp.array([0, 858993458, 858993459, 4294967295], jnp.uint32)  # 2^32 / 5 = 858993459.2
     copies = begin_copies(layout, tables, words)
     both = jnp.stack([words, words], axis=1)
@@ -163,7 +163,7 @@ def test_the_wrapper_around_the_environment_shows_what_the_pair_shows():
 
     P = gravity()
     env = MemoryWrapper(to_gymnasium(P), "OA2")
-    pair = Pair(P, "OA2")
+    pair = MemoryPair(P, "OA2")
     rng = np.random.default_rng(1)
     layout, tables = layout_of(pair, None)
     moved = jax.jit(step_copies, static_argnums=0)
@@ -206,7 +206,7 @@ def test_actions_are_drawn_by_their_probabilities():
 
 @pytest.mark.parametrize("batch", [1, 300])
 def test_the_look_up_is_a_layer_on_the_long_binary_vector(batch):
-    pair = Pair(hallway_cookie(), "OA2")
+    pair = MemoryPair(hallway_cookie(), "OA2")
     layout, tables = layout_of(pair, None)
     weights = start_network(jax.random.key(0), layout, (8, 6), {"q": (3, 1.0)})
     rng = np.random.default_rng(0)
@@ -231,7 +231,7 @@ def test_an_lstm_step_is_that_of_the_textbook():
 
 
 def test_a_replayed_sequence_forgets_where_an_episode_was_over():
-    pair = Pair(recall4(), "none")
+    pair = MemoryPair(recall4(), "none")
     layout, tables = layout_of(pair, None)
     weights = start_network(jax.random.key(0), layout, (4,), {})
     weights["lstm"] = start_lstm(jax.random.key(1), 4, 3)
@@ -356,4 +356,4 @@ def test_a_policy_in_a_closed_loop_is_worth_what_it_is_worth_in_the_product(P, m
 
 def test_a_policy_that_gets_too_far_is_refused():
     with pytest.raises(TooLarge, match="gets to more than 50 places"):
-        close_loop(Pair(hallway_cookie(), "K6"), lambda views: views[:, 0] % 4, most=50)
+        close_loop(MemoryPair(hallway_cookie(), "K6"), lambda views: views[:, 0] % 4, most=50)

@@ -13,7 +13,7 @@ from workbench import (  # noqa: E402
     DDQN,
     POMDP,
     PPO,
-    Pair,
+    MemoryPair,
     RecurrentPPO,
     augment,
     best_memoryless,
@@ -96,7 +96,7 @@ def test_a_seed_gives_a_run_to_the_last_bit_whatever_runs_beside_it(run, product
 
 
 def test_the_network_of_a_pair_is_followed_where_it_gets_to(run, product):
-    apart = learn(Pair(GUESS, "O1"), SMALL, steps=20_000, seeds=[1], every=5_000)
+    apart = learn(MemoryPair(GUESS, "O1"), SMALL, steps=20_000, seeds=[1], every=5_000)
     assert np.array_equal(apart.rewards[0], run.rewards[1])  # the same run
     assert apart.P is None
     assert apart.tables == {}
@@ -205,7 +205,7 @@ def test_networks_too_large_for_memory_are_refused_with_their_size(product, monk
         (lambda: DDQN(environments=3), OptionError, "3 does not divide 100000"),
         (lambda: DDQN(learning_rate=0), OptionError, "learning_rate of DDQN must lie in (0"),
         (lambda: learn(GUESS, PPO(), steps=10, every=20, seeds=1), OptionError, "every must be"),
-        (lambda: learn("recall", PPO(), steps=10, seeds=1), WrongType, "a POMDP or a Pair"),
+        (lambda: learn("recall", PPO(), steps=10, seeds=1), WrongType, "a POMDP or a MemoryPair"),
     ],
 )
 def test_bad_settings_are_refused_by_name(make, error, message):
@@ -256,7 +256,7 @@ def test_the_t_maze_is_solved_by_an_lstm_and_by_ppo_with_o1_and_not_without_memo
 @pytest.mark.slow
 def test_memory_s7_is_solved_by_o3():
     pytest.importorskip("minigrid")
-    run = learn(Pair(memory_s7(), "O3"), PPO.tuned(), steps=3_000_000, seeds=3)
+    run = learn(MemoryPair(memory_s7(), "O3"), PPO.tuned(), steps=3_000_000, seeds=3)
     values = run.final_values()
     assert values.max() > 0.85  # of 0.9298; without memory half of the episodes go wrong
     assert np.isfinite(values).all()

@@ -12,7 +12,7 @@ from workbench.cli.executor_options import ExecutorName, Scheduler, Workers, cho
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from workbench.deep.pair import Pair
+    from workbench.deep.pair import MemoryPair
     from workbench.deep.settings import Neural
     from workbench.learning.run import Run
     from workbench.model.pomdp import POMDP
@@ -287,7 +287,7 @@ def _new_table(title: str, steps: int, seeds: int) -> Table:
     return table
 
 
-def _add_row(table: Table, name: str, E: POMDP | Pair, run: Run) -> None:
+def _add_row(table: Table, name: str, E: POMDP | MemoryPair, run: Run) -> None:
     from workbench.model.pomdp import POMDP
 
     late = run.late()

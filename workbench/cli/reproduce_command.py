@@ -1,4 +1,4 @@
-"""`workbench reproduce`: the tabular figures of the paper."""
+"""`workbench reproduce`: the figures of the paper."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from workbench.cli.executor_options import ExecutorName, Scheduler, Workers, cho
 from workbench.errors import WorkbenchError
 
 if TYPE_CHECKING:
+    from workbench.executors.executor import Executor
     from workbench.reproduction.report import Section
     from workbench.sweeps.results import Results
 
@@ -19,7 +20,10 @@ def reproduce_command(
     figure: Annotated[
         list[str] | None,
         typer.Argument(
-            help="fig2, fig3, fig4, fig5, fig7, fig11.", metavar="FIGURE", show_default="all"
+            help="fig2, fig3, fig4, fig5, fig7, fig11; with the extra deep also fig6-cookie, "
+            "fig6-keys, fig6-doors, fig6-memory, fig12-cookie, fig12-doors.",
+            metavar="FIGURE",
+            show_default="all tabular ones",
         ),
     ] = None,
     quick: Annotated[
@@ -35,7 +39,7 @@ def reproduce_command(
     workers: Workers = None,
     scheduler: Scheduler = None,
 ) -> None:
-    """Reproduce the tabular figures of the paper, and judge what it says about them.
+    """Reproduce figures of the paper, and judge what it says about them.
 
     Finished cells are kept in OUT/cells: an interrupted run continues where it stopped, and what
     is changed afterwards, a setting or the code, is computed again, and nothing else. `workbench
@@ -58,6 +62,10 @@ def reproduce_command(
     from workbench.sweeps.store import Store, check_folder
 
     console = Console()
+    if figure and any("-" in name for name in figure):
+        with chosen_executor(executor, workers, scheduler) as used:
+            _reproduce_networks(figure, quick, out, used)
+        return
     chosen = records.figures_by_name(figure or ())
     if record and (quick or figure):
         raise WorkbenchError("--record needs every figure, in full")
@@ -128,3 +136,52 @@ def _table(sections: list[Section], quick: bool) -> object:
                 table.add_row("", "all together", judgement.verdict)
             table.add_section()
     return table
+
+
+def _reproduce_networks(names: list[str], quick: bool, out: Path, executor: Executor) -> None:
+    """Figures 6 and 12: curves, exact values and verdicts at the budget that is run."""
+    from rich.console import Console
+    from rich.table import Table
+
+    from workbench.cli.task_name import find_task
+    from workbench.extras import need
+    from workbench.figures.run_plot import save_plot
+    from workbench.reproduction.neural_figures import (
+        EPISODIC,
+        judge_neural,
+        neural_figure,
+        runs_by_memory,
+        table_rows,
+    )
+    from workbench.sweeps.display import progress_display
+    from workbench.sweeps.run_cells import run_experiment
+    from workbench.sweeps.store import Store, check_folder
+
+    chosen = [neural_figure(name, quick) for name in names]
+    need("jax", "deep")
+    console = Console()
+    check_folder(out)
+    store = Store(out / "cells")
+    for experiment in chosen:
+        with progress_display() as report:
+            results = run_experiment(experiment, find_task, store, executor, report)
+        length = experiment.length
+        assert length is not None
+        unit = "episode" if experiment.task in EPISODIC else "100 steps"
+        table = Table(
+            title=f"{experiment.place}: {experiment.title}",
+            caption=f"{length.seeds} seeds of {length.steps:,} steps. Reward per {unit} over "
+            f"the last tenth (the best is {experiment.optimum:.3f}); values: exact, of the final "
+            "greedy policies.",
+        )
+        for column in ("memory", "reward", "solved", "values", "known"):
+            table.add_column(column)
+        for row in table_rows(results):
+            table.add_row(*row)
+        console.print(table)
+        for verdict in judge_neural(results):
+            console.print(f"{verdict.verdict}: {verdict.sentence.text} ({verdict.budget})")
+        path = out / f"{experiment.id}.png"
+        best = None if experiment.task in EPISODIC else experiment.optimum
+        save_plot(path, runs_by_memory(results), experiment.title, best)
+        console.print(f"Learning curves: {path}", soft_wrap=True)

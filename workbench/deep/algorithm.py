@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import jax
 import jax.numpy as jnp
 
-from workbench.deep.networks import Weights
+from workbench.deep.networks import NetworkWeights
 from workbench.deep.stepper import Array, Layout, StepTables
 
 
@@ -36,9 +36,15 @@ class Algorithm:
         """One update: the run after it, and the rewards and episodes of its steps."""
         raise NotImplementedError
 
-    def outputs(self, weights: Weights, tables: StepTables, view: Array) -> dict[str, Array]:
+    def outputs(self, weights: NetworkWeights, tables: StepTables, view: Array) -> dict[str, Array]:
         """What the network says of views, by the names in `heads`."""
         raise NotImplementedError
+
+
+@partial(jax.jit, static_argnums=0)
+def start_run(algorithm: Algorithm, tables: StepTables, key: Array) -> Any:
+    """A new run: compiled whole, since one by one its few operations take longer to compile."""
+    return algorithm.start(tables, key)
 
 
 @partial(jax.jit, static_argnums=0)
@@ -63,7 +69,7 @@ def run_updates(
 
 @partial(jax.jit, static_argnums=0)
 def network_outputs(
-    algorithm: Algorithm, tables: StepTables, weights: Weights, view: Array
+    algorithm: Algorithm, tables: StepTables, weights: NetworkWeights, view: Array
 ) -> dict[str, Array]:
     """What a network says of views."""
     return algorithm.outputs(weights, tables, view)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.deep.pair import Pair, Views
+from workbench.deep.pair import MemoryPair, Views
 from workbench.errors import TooLarge
 from workbench.evaluation.evaluate import Evaluation, evaluate
 from workbench.model.numbers import Numbers, frozen
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 MOST_REACHED = 200_000
 """A policy that gets to more places than this is not followed."""
 
-Choice = Callable[[Views], NDArray[np.integer]]
+ViewChoice = Callable[[Views], NDArray[np.integer]]
 """The joint action a |W| + w at each view."""
 
 
@@ -89,7 +89,7 @@ class ClosedLoop:
         return frame.sort_values("share", ascending=False, kind="stable", ignore_index=True)
 
 
-def close_loop(pair: Pair, choose: Choice, most: int = MOST_REACHED) -> ClosedLoop:
+def close_loop(pair: MemoryPair, choose: ViewChoice, most: int = MOST_REACHED) -> ClosedLoop:
     """Follow a policy to every place that it gets to.
 
     Parameters
@@ -103,7 +103,7 @@ def close_loop(pair: Pair, choose: Choice, most: int = MOST_REACHED) -> ClosedLo
 class _Walk:
     """A breadth-first walk; a place is a state s and a view."""
 
-    def __init__(self, pair: Pair, choose: Choice, most: int):
+    def __init__(self, pair: MemoryPair, choose: ViewChoice, most: int):
         self.pair, self.choose, self.most = pair, choose, most
         self.numbers: dict[bytes, int] = {}
         self.places: list[NDArray[np.int32]] = []

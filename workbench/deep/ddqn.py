@@ -19,11 +19,11 @@ import jax.numpy as jnp
 import optax
 
 from workbench.deep.algorithm import Algorithm
-from workbench.deep.networks import Weights, head, pick, start_network, trunk
+from workbench.deep.networks import NetworkWeights, head, pick, start_network, trunk
 from workbench.deep.settings import DDQN
 from workbench.deep.stepper import (
     Array,
-    Copies,
+    ModelCopies,
     StepTables,
     begin_copies,
     step_copies,
@@ -44,11 +44,11 @@ class Replay(NamedTuple):
 class QTraining(NamedTuple):
     """All that a run needs to go on; `moves` counts the steps of the copies."""
 
-    weights: Weights
+    weights: NetworkWeights
     optimiser: Any
-    copies: Copies
+    copies: ModelCopies
     key: Array
-    target: Weights
+    target: NetworkWeights
     replay: Replay
     moves: Array
 
@@ -105,16 +105,16 @@ class Replayed(Algorithm):
             jnp.int32(0),
         )
 
-    def outputs(self, weights: Weights, tables: StepTables, view: Array) -> dict[str, Array]:
+    def outputs(self, weights: NetworkWeights, tables: StepTables, view: Array) -> dict[str, Array]:
         return {"q": head(weights, "q", trunk(weights, tables, view))}
 
-    def q(self, weights: Weights, tables: StepTables, view: Array) -> Array:
+    def q(self, weights: NetworkWeights, tables: StepTables, view: Array) -> Array:
         """q(view, .)."""
         return self.outputs(weights, tables, view)["q"]
 
     def improve_on(
         self, tables: StepTables, training: QTraining, key: Array
-    ) -> tuple[Weights, Any]:
+    ) -> tuple[NetworkWeights, Any]:
         """One step of Adam on a batch drawn from what is kept."""
         learner = self.learner
         held = jnp.minimum(training.moves * learner.environments, learner.capacity)
@@ -128,7 +128,7 @@ class Replayed(Algorithm):
             self.gamma,
         )
 
-        def loss_of(weights: Weights) -> Array:
+        def loss_of(weights: NetworkWeights) -> Array:
             return td_loss(self.q(weights, tables, sample.view), sample.action, y)
 
         slope = jax.grad(loss_of)(training.weights)

@@ -16,7 +16,7 @@ import jax.numpy as jnp
 from workbench.deep.advantage import advantages
 from workbench.deep.algorithm import Algorithm
 from workbench.deep.networks import (
-    Weights,
+    NetworkWeights,
     lstm_inputs,
     lstm_step,
     pick,
@@ -34,7 +34,7 @@ from workbench.deep.ppo import (
 )
 from workbench.deep.stepper import (
     Array,
-    Copies,
+    ModelCopies,
     StepTables,
     begin_copies,
     choose_actions,
@@ -49,28 +49,28 @@ LSTMState = tuple[Array, Array]
 class RecurrentTraining(NamedTuple):
     """All that a run needs to go on; `state` is the LSTM's, before the next observation."""
 
-    weights: Weights
+    weights: NetworkWeights
     optimiser: Any
-    copies: Copies
+    copies: ModelCopies
     key: Array
     state: LSTMState
 
 
-def forget(state: LSTMState, over: Array) -> LSTMState:
+def forget_ended(state: LSTMState, over: Array) -> LSTMState:
     """The state, empty where an episode was over."""
     kept = 1.0 - over[:, None]
     return state[0] * kept, state[1] * kept
 
 
 def replay_sequence(
-    weights: Weights, tables: StepTables, view: Array, over: Array, state: LSTMState
+    weights: NetworkWeights, tables: StepTables, view: Array, over: Array, state: LSTMState
 ) -> tuple[Array, Array]:
     """log pi and v over sequences `[t, copy]`, from the state in which they began."""
     inputs = lstm_inputs(weights["lstm"], trunk(weights, tables, view))
 
     def one(state: LSTMState, at: tuple[Array, Array]) -> tuple[LSTMState, Array]:
         state = lstm_step(weights["lstm"], state, at[0])
-        return forget(state, at[1]), state[1]
+        return forget_ended(state, at[1]), state[1]
 
     return policy_and_value(weights, jax.lax.scan(one, state, (inputs, over), unroll=8)[1])
 
@@ -98,7 +98,7 @@ class Recurrent(Algorithm):
         )
 
     def look(
-        self, weights: Weights, tables: StepTables, view: Array, state: LSTMState
+        self, weights: NetworkWeights, tables: StepTables, view: Array, state: LSTMState
     ) -> tuple[LSTMState, Array, Array]:
         """The LSTM's state after a view, log pi and v."""
         inputs = lstm_inputs(weights["lstm"], trunk(weights, tables, view))
@@ -107,12 +107,14 @@ class Recurrent(Algorithm):
 
     def collect(
         self, tables: StepTables, training: RecurrentTraining, key: Array
-    ) -> tuple[Copies, LSTMState, Experience, Array, Array]:
+    ) -> tuple[ModelCopies, LSTMState, Experience, Array, Array]:
         """n steps of every copy, as in `ppo`."""
         learner, weights = self.learner, training.weights
         words, chances = words_and_chances(key, learner.n, learner.environments)
 
-        def one(carry: tuple[Copies, LSTMState], random: tuple[Array, Array]) -> tuple[Any, Any]:
+        def one(
+            carry: tuple[ModelCopies, LSTMState], random: tuple[Array, Array]
+        ) -> tuple[Any, Any]:
             copies, state = carry
             state, log_pis, v = self.look(weights, tables, copies.view, state)
             action = choose_actions(jnp.exp(log_pis), random[1])
@@ -123,7 +125,7 @@ class Recurrent(Algorithm):
                 gained = gained + jnp.where(seen.cut, left, 0.0)
             over = seen.ended | seen.cut
             kept = (copies.view, action, pick(log_pis, action), v)
-            return (after, forget(state, over)), (kept, gained, seen.r, over)
+            return (after, forget_ended(state, over)), (kept, gained, seen.r, over)
 
         (copies, state), (kept, gained, r, over) = jax.lax.scan(
             one, (training.copies, training.state), (words, chances)
@@ -140,7 +142,7 @@ class Recurrent(Algorithm):
         key, own, deal = jax.random.split(training.key, 3)
         copies, state, taken, r, over = self.collect(tables, training, own)
 
-        def loss_of(weights: Weights, part: tuple[Experience, Array, LSTMState]) -> Array:
+        def loss_of(weights: NetworkWeights, part: tuple[Experience, Array, LSTMState]) -> Array:
             seen, over, state = part
             found = replay_sequence(weights, tables, seen.view, over, state)
             return ppo_loss(learner, *found, seen)

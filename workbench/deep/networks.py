@@ -9,7 +9,7 @@ that is computed once for a whole batch, and each view only picks a row of it fo
 same numbers as a layer on the long binary vector, for much less work. A batch smaller than the
 table looks its features up instead.
 
-Weights start orthogonal, as in OpenAI baselines: scaled by sqrt(2) in the trunk, 0.01 in the head of
+NetworkWeights start orthogonal, as in OpenAI baselines: scaled by sqrt(2) in the trunk, 0.01 in the head of
 the policy, 1 elsewhere; biases at 0.
 """
 
@@ -24,7 +24,7 @@ import jax.numpy as jnp
 
 from workbench.deep.stepper import Array, Layout, StepTables
 
-Weights = dict[str, Any]
+NetworkWeights = dict[str, Any]
 """A tree of arrays."""
 
 
@@ -34,7 +34,7 @@ def orthogonal(key: Array, rows: int, columns: int, scale: float) -> Array:
 
 def start_network(
     key: Array, layout: Layout, hidden: tuple[int, ...], heads: dict[str, tuple[int, float]]
-) -> Weights:
+) -> NetworkWeights:
     """A new network.
 
     Parameters
@@ -60,11 +60,11 @@ def start_network(
     }
 
 
-def start_layer(key: Array, rows: int, columns: int, scale: float) -> Weights:
+def start_layer(key: Array, rows: int, columns: int, scale: float) -> NetworkWeights:
     return {"W": orthogonal(key, rows, columns, scale), "b": jnp.zeros(columns)}
 
 
-def trunk(weights: Weights, tables: StepTables, view: Array) -> Array:
+def trunk(weights: NetworkWeights, tables: StepTables, view: Array) -> Array:
     """The last hidden layer, for views `[..., slot]`."""
     x = weights["b"]
     batch = math.prod(view.shape[:-1])
@@ -82,7 +82,7 @@ def trunk(weights: Weights, tables: StepTables, view: Array) -> Array:
     return x
 
 
-def head(weights: Weights, name: str, x: Array) -> Array:
+def head(weights: NetworkWeights, name: str, x: Array) -> Array:
     layer = weights["heads"][name]
     return x @ layer["W"] + layer["b"]
 
@@ -92,7 +92,7 @@ def pick(rows: Array, action: Array) -> Array:
     return jnp.take_along_axis(rows, action[..., None], axis=-1)[..., 0]
 
 
-def start_lstm(key: Array, inputs: int, cells: int) -> Weights:
+def start_lstm(key: Array, inputs: int, cells: int) -> NetworkWeights:
     """A new LSTM cell: gates input, forget, output and candidate, side by side."""
     first, second = jax.random.split(key)
     return {
@@ -102,12 +102,14 @@ def start_lstm(key: Array, inputs: int, cells: int) -> Weights:
     }
 
 
-def lstm_inputs(lstm: Weights, x: Array) -> Array:
+def lstm_inputs(lstm: NetworkWeights, x: Array) -> Array:
     """What the gates get from the inputs: for a whole sequence one product of matrices."""
     return x @ lstm["x"] + lstm["b"]
 
 
-def lstm_step(lstm: Weights, state: tuple[Array, Array], inputs: Array) -> tuple[Array, Array]:
+def lstm_step(
+    lstm: NetworkWeights, state: tuple[Array, Array], inputs: Array
+) -> tuple[Array, Array]:
     """c' = f c + i tanh(g), h' = o tanh(c'), with i, f, o logistic in the inputs and h."""
     c, h = state
     i, f, o, g = jnp.split(inputs + h @ lstm["h"], 4, axis=-1)

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.deep.closed_loop import ClosedLoop, close_loop
-from workbench.deep.pair import Pair, Views
+from workbench.deep.pair import MemoryPair, Views
 from workbench.errors import NeverEnds, TooLarge, WorkbenchError
 from workbench.learning.run import Run
 from workbench.model.numbers import Number
@@ -34,7 +34,7 @@ class NeuralRun(Run):
     seconds : of training, by seed, and of compiling.
     """
 
-    pair: Pair | None = None
+    pair: MemoryPair | None = None
     networks: tuple[Any, ...] = ()
     says: Callable[[int, Views], dict[str, NDArray[np.float32]]] | None = None
     seconds: dict[str, float] = field(default_factory=dict)
@@ -82,7 +82,7 @@ class NeuralRun(Run):
             raise WorkbenchError("this run does not hold the task that it ran on")
         pair = self.pair
         if gamma is not None:
-            pair = Pair(pair.P.with_gamma(gamma), pair.memory)
+            pair = MemoryPair(pair.P.with_gamma(gamma), pair.memory)
         return close_loop(pair, lambda views: self.choose(seed, views))
 
     def final_values(

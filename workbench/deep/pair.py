@@ -43,7 +43,7 @@ Views = NDArray[np.int32]
 
 
 @dataclass(frozen=True, eq=False)
-class Pair:
+class MemoryPair:
     """A task with one of the paper's memories.
 
     Parameters
@@ -55,7 +55,7 @@ class Pair:
     >>> from workbench.model.pomdp import POMDP
     >>> P = POMDP.from_functions(name="guess", A=[0, 1], p=lambda s, a: {("end", a): 1}, omega=lambda s: {"o": 1},
     ...                          mu={"s": 1}, gamma=1, terminal={"end"})
-    >>> pair = Pair(P, "OA6")
+    >>> pair = MemoryPair(P, "OA6")
     >>> pair, pair.slots, pair.actions
     (guess×OA6, 7, 4)
     """
@@ -143,13 +143,13 @@ class Pair:
         return found
 
 
-def pair_of(E: POMDP | Pair) -> Pair:
+def pair_of(E: POMDP | MemoryPair) -> MemoryPair:
     """The pair that a POMDP was made of, or the POMDP with no memory beside it."""
-    if isinstance(E, Pair):
+    if isinstance(E, MemoryPair):
         return E
     if E.origin is not None and E.origin.memory.rule is not None:
-        return Pair(E.origin.P, E.origin.memory)
-    return Pair(E, "none")
+        return MemoryPair(E.origin.P, E.origin.memory)
+    return MemoryPair(E, "none")
 
 
 def views_of(E: POMDP) -> Views:
@@ -160,7 +160,7 @@ def views_of(E: POMDP) -> Views:
     return pair.views(E)
 
 
-def join(P: POMDP, memory: Memory | MemoryFamily | str) -> POMDP | Pair:
+def join(P: POMDP, memory: Memory | MemoryFamily | str) -> POMDP | MemoryPair:
     """The product of P and the memory, if it is small; else both beside each other."""
     attached = attach(memory, P)
     if attached.rule is None or len(P.O) * len(attached.M) <= _SMALL_PRODUCT:
@@ -169,4 +169,4 @@ def join(P: POMDP, memory: Memory | MemoryFamily | str) -> POMDP | Pair:
         except TooLarge:
             if attached.rule is None:
                 raise
-    return Pair(P, attached)
+    return MemoryPair(P, attached)

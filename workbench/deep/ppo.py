@@ -21,11 +21,11 @@ import optax
 
 from workbench.deep.advantage import advantages
 from workbench.deep.algorithm import Algorithm
-from workbench.deep.networks import Weights, head, pick, start_network, trunk
+from workbench.deep.networks import NetworkWeights, head, pick, start_network, trunk
 from workbench.deep.settings import PPO
 from workbench.deep.stepper import (
     Array,
-    Copies,
+    ModelCopies,
     StepTables,
     begin_copies,
     choose_actions,
@@ -47,9 +47,9 @@ class Experience(NamedTuple):
 class PPOTraining(NamedTuple):
     """All that a run needs to go on."""
 
-    weights: Weights
+    weights: NetworkWeights
     optimiser: Any
-    copies: Copies
+    copies: ModelCopies
     key: Array
 
 
@@ -61,7 +61,7 @@ def clipped_adam(learner: PPO) -> Any:
     )
 
 
-def policy_and_value(weights: Weights, x: Array) -> tuple[Array, Array]:
+def policy_and_value(weights: NetworkWeights, x: Array) -> tuple[Array, Array]:
     """log pi and v, from the last layer before the heads."""
     return jax.nn.log_softmax(head(weights, "h", x)), head(weights, "v", x)[..., 0]
 
@@ -91,8 +91,8 @@ def ppo_loss(learner: PPO, log_pis: Array, v: Array, taken: Experience) -> Array
 
 
 def descend(
-    learner: PPO, carry: tuple[Weights, Any], loss_of: Callable[..., Array], dealt: Any
-) -> tuple[Weights, Any]:
+    learner: PPO, carry: tuple[NetworkWeights, Any], loss_of: Callable[..., Array], dealt: Any
+) -> tuple[NetworkWeights, Any]:
     """A step of Adam for each of the minibatches that `dealt` holds along its first axis."""
     rule = clipped_adam(learner)
 
@@ -102,7 +102,7 @@ def descend(
         moves, optimiser = rule.update(slope, optimiser)
         return (optax.apply_updates(weights, moves), optimiser), None
 
-    found: tuple[Weights, Any] = jax.lax.scan(one, carry, dealt)[0]
+    found: tuple[NetworkWeights, Any] = jax.lax.scan(one, carry, dealt)[0]
     return found
 
 
@@ -119,23 +119,23 @@ class FeedForward(Algorithm):
         copies = begin_copies(self.layout, tables, words)
         return PPOTraining(weights, clipped_adam(self.learner).init(weights), copies, rest)
 
-    def outputs(self, weights: Weights, tables: StepTables, view: Array) -> dict[str, Array]:
+    def outputs(self, weights: NetworkWeights, tables: StepTables, view: Array) -> dict[str, Array]:
         x = trunk(weights, tables, view)
         return {"h": head(weights, "h", x), "v": head(weights, "v", x)[..., 0]}
 
-    def look(self, weights: Weights, tables: StepTables, view: Array) -> tuple[Array, Array]:
+    def look(self, weights: NetworkWeights, tables: StepTables, view: Array) -> tuple[Array, Array]:
         """log pi(. | view) and v(view)."""
         return policy_and_value(weights, trunk(weights, tables, view))
 
     def collect(
         self, tables: StepTables, training: PPOTraining, key: Array
-    ) -> tuple[Copies, Experience, Array, Array]:
+    ) -> tuple[ModelCopies, Experience, Array, Array]:
         """n steps of every copy: where they are then, what was seen, the rewards, and which
         episodes were over."""
         learner, weights = self.learner, training.weights
         words, chances = words_and_chances(key, learner.n, learner.environments)
 
-        def one(copies: Copies, random: tuple[Array, Array]) -> tuple[Copies, Any]:
+        def one(copies: ModelCopies, random: tuple[Array, Array]) -> tuple[ModelCopies, Any]:
             log_pis, v = self.look(weights, tables, copies.view)
             action = choose_actions(jnp.exp(log_pis), random[1])
             after, seen = step_copies(self.layout, tables, copies, action, random[0])
@@ -158,7 +158,7 @@ class FeedForward(Algorithm):
         copies, taken, r, over = self.collect(tables, training, own)
         flat = jax.tree.map(lambda x: x.reshape(learner.quantum, *x.shape[2:]), taken)
 
-        def loss_of(weights: Weights, samples: Experience) -> Array:
+        def loss_of(weights: NetworkWeights, samples: Experience) -> Array:
             return ppo_loss(learner, *self.look(weights, tables, samples.view), samples)
 
         def epoch(carry: Any, key: Array) -> tuple[Any, None]:

@@ -18,7 +18,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from workbench.deep.pair import Pair
+from workbench.deep.pair import MemoryPair
 from workbench.learning.sampling import SamplingTables
 from workbench.learning.table_kernels import END
 from workbench.model.rows import point_rows
@@ -66,7 +66,7 @@ class Layout:
         return len(self.symbols)
 
 
-class Copies(NamedTuple):
+class ModelCopies(NamedTuple):
     """The copies of a model: `s[copy]`, `view[copy, slot]`, `age[copy]`."""
 
     s: Array
@@ -84,7 +84,7 @@ class StepOutcome(NamedTuple):
     view: Array
 
 
-def layout_of(pair: Pair, limit: int | None) -> tuple[Layout, StepTables]:
+def layout_of(pair: MemoryPair, limit: int | None) -> tuple[Layout, StepTables]:
     """A pair as arrays.
 
     Parameters
@@ -154,11 +154,11 @@ def draw_outcomes(layout: Layout, tables: StepTables, row: Array, word: Array) -
     return low
 
 
-def begin_copies(layout: Layout, tables: StepTables, word: Array) -> Copies:
+def begin_copies(layout: Layout, tables: StepTables, word: Array) -> ModelCopies:
     """New episodes, one for each word."""
     k = draw_outcomes(layout, tables, jnp.full(word.shape, layout.start, jnp.int32), word)
     view = jnp.zeros((*word.shape, layout.slots), jnp.int32).at[:, 0].set(tables.o[k])
-    return Copies(tables.s[k], view, jnp.zeros(word.shape, jnp.int32))
+    return ModelCopies(tables.s[k], view, jnp.zeros(word.shape, jnp.int32))
 
 
 def remember(layout: Layout, tables: StepTables, view: Array, a: Array, w: Array) -> Array:
@@ -173,8 +173,8 @@ def remember(layout: Layout, tables: StepTables, view: Array, a: Array, w: Array
 
 
 def step_copies(
-    layout: Layout, tables: StepTables, copies: Copies, action: Array, words: Array
-) -> tuple[Copies, StepOutcome]:
+    layout: Layout, tables: StepTables, copies: ModelCopies, action: Array, words: Array
+) -> tuple[ModelCopies, StepOutcome]:
     """Take the joint action a |W| + w in each copy.
 
     Parameters
@@ -192,7 +192,7 @@ def step_copies(
     cut = ~ended & (age >= layout.limit)
     fresh = begin_copies(layout, tables, words[:, 1])
     over = ended | cut
-    after = Copies(
+    after = ModelCopies(
         jnp.where(over, fresh.s, tables.s[k]),
         jnp.where(over[:, None], fresh.view, seen),
         jnp.where(over, 0, age),

@@ -15,12 +15,12 @@ import jax
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.deep.algorithm import Algorithm, network_outputs, run_updates
+from workbench.deep.algorithm import Algorithm, network_outputs, run_updates, start_run
 from workbench.deep.ddqn import Replayed
 from workbench.deep.lstm import Recurrent
 from workbench.deep.networks import count_weights
 from workbench.deep.neural_run import NeuralRun
-from workbench.deep.pair import Pair, Views, pair_of, views_of
+from workbench.deep.pair import MemoryPair, Views, pair_of, views_of
 from workbench.deep.ppo import FeedForward
 from workbench.deep.settings import DDQN, PPO, Neural, RecurrentPPO
 from workbench.deep.stepper import Layout, layout_of
@@ -58,7 +58,7 @@ class Stopped(KeyboardInterrupt):
 
 
 def train(
-    P: POMDP | Pair,
+    P: POMDP | MemoryPair,
     learner: Neural,
     *,
     steps: int,
@@ -71,11 +71,11 @@ def train(
 
     Parameters
     ----------
-    P : a POMDP, usually one that `augment` returned, or a `Pair` that is not multiplied out.
+    P : a POMDP, usually one that `augment` returned, or a `MemoryPair` that is not multiplied out.
     steps, every : rounded up to whole updates.
     """
-    if not isinstance(P, POMDP | Pair):
-        raise WrongType(f"learn needs a POMDP or a Pair, not {P!r}")
+    if not isinstance(P, POMDP | MemoryPair):
+        raise WrongType(f"learn needs a POMDP or a MemoryPair, not {P!r}")
     check_count("steps", steps)
     quantum = learner.quantum
     whole = -(-steps // quantum)
@@ -96,7 +96,7 @@ class _Work:
 
     def __init__(
         self,
-        P: POMDP | Pair,
+        P: POMDP | MemoryPair,
         learner: Neural,
         updates: int,
         per_block: int,
@@ -125,7 +125,7 @@ class _Work:
     def run(self, report: Progress) -> NeuralRun:
         alg, tables, n = self.algorithm, self.tables, len(self.seeds)
         began = time.perf_counter()
-        training = [alg.start(tables, jax.random.key(_folded(seed))) for seed in self.seeds]
+        training = [start_run(alg, tables, jax.random.key(_folded(seed))) for seed in self.seeds]
         run_updates(alg, tables, training[0], 0)  # compiles the loop
         self.seconds["compiling"] = time.perf_counter() - began
         began = time.perf_counter()
@@ -222,7 +222,7 @@ def _algorithm(learner: Neural, layout: Layout, gamma: float) -> Algorithm:
     return ALGORITHMS[type(learner)](learner, layout, gamma)
 
 
-def _discount(P: POMDP | Pair) -> Any:
+def _discount(P: POMDP | MemoryPair) -> Any:
     return P.gamma if isinstance(P, POMDP) else P.P.gamma
 
 
@@ -231,7 +231,7 @@ def _folded(seed: int) -> int:
     return seed & 0x7FFFFFFF if seed < 1 << 31 else (seed ^ (seed >> 31)) & 0x7FFFFFFF
 
 
-def _check_room(pair: Pair, learner: Neural, seeds: int, observations: int) -> None:
+def _check_room(pair: MemoryPair, learner: Neural, seeds: int, observations: int) -> None:
     """Raise `TooLarge`, with the sizes, if the networks of a run do not fit into memory."""
     widths = tuple(
         n if x is None else x.shape[1] for n, x in zip(pair.symbols, pair.features, strict=True)

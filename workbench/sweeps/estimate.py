@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
-from workbench.deep.pair import Pair
+from workbench.deep.pair import MemoryPair
 from workbench.model.pomdp import POMDP
 from workbench.sweeps.cell import Cell, fingerprint
 from workbench.sweeps.experiment import OracleLoop
@@ -110,7 +110,7 @@ def _shortened(cell: Cell, steps: int, blocks: int) -> Cell:
     return replace(cell, seeds=cell.seeds[:1], steps=steps, every=max(1, steps // blocks))
 
 
-def _seconds(cell: Cell, E: POMDP | Pair) -> float:
+def _seconds(cell: Cell, E: POMDP | MemoryPair) -> float:
     began = time.perf_counter()
     compute_cell(cell, E, lambda steps: None)
     return time.perf_counter() - began

@@ -16,7 +16,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from workbench.deep.pair import Pair, join
+from workbench.deep.pair import MemoryPair, join
 from workbench.deep.settings import Neural
 from workbench.errors import WorkbenchError
 from workbench.executors.executor import Cancelled, pulse
@@ -105,7 +105,7 @@ def _in_words(error: Exception) -> str:
     return f"{type(error).__name__}: {error} ({Path(last.filename).name}, line {last.lineno})"
 
 
-def compute_cell(cell: Cell, E: POMDP | Pair, report: Callable[[int], None]) -> Outcome:
+def compute_cell(cell: Cell, E: POMDP | MemoryPair, report: Callable[[int], None]) -> Outcome:
     """The outcome of a cell, from its task and memory multiplied out."""
     method = cell.method
     if isinstance(method, OracleLoop):
@@ -161,7 +161,7 @@ class Products:
 class _Product:
     def __init__(self) -> None:
         self.guard = threading.Lock()
-        self.E: POMDP | Pair | None = None
+        self.E: POMDP | MemoryPair | None = None
 
 
 products = Products()

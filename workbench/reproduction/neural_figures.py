@@ -1,0 +1,393 @@
+"""Figures 6 and 12 as data, and what the paper says about them, judged at the budget that was run.
+
+    Fig. 6     PPO with each memory, and PPO with an LSTM: hallway cookie and keys (size 6),
+               RedBlueDoors and MemoryS7 (size 3)
+    Fig. 12    DDQN with each memory: cookie, RedBlueDoors
+
+The two Atari games are no exact models and are not here. The paper trains for tens of millions of
+steps, 30 seeds (3 for DDQN), with a learning rate of 1e-5; a night on two cores allows a few
+million with the `tuned()` settings, and `quick` less. A verdict is therefore always one *at this
+budget*: a task that nobody learns in it decides nothing.
+
+What a run earns is its reward per 100 steps in the hallway, which never ends, and its reward per
+episode in MiniGrid, as in the paper (per step, a quick guess would look as good as a detour that is
+sure), over its last tenth. It counts as *solved* when that is at least `SOLVED_SHARE` of what the
+best history-based policy earns.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.deep.settings import DDQN, PPO, RecurrentPPO
+from workbench.errors import UnknownLabel
+from workbench.learning.learners import Learner
+from workbench.learning.run import Run
+from workbench.sweeps.experiment import FINAL, Experiment, Length, Panel
+from workbench.sweeps.results import Results
+from workbench.sweeps.store import write_whole
+
+SOLVED_SHARE = 0.8
+"""The share of the best from which a run counts as solved."""
+
+_SIZE_6 = ("none", "K6", "B6", "O6", "OA6")
+_SIZE_3 = ("none", "K3", "B3", "O3", "OA3")
+
+LSTM = "LSTM"
+"""The name under which PPO with an LSTM, and no memory besides, is judged."""
+
+COOKIE_PACE = 100 / 45.381913
+KEYS_PACE = 100 / 66.184441
+"""Per 100 steps, of the best history-based policies (`pomdps.hallway`)."""
+
+PER_EPISODE = 1.0
+"""In MiniGrid a policy that remembers what it has seen succeeds always."""
+
+EPISODIC = ("memory_s7", "red_blue_doors")
+"""Tasks whose episodes end, and whose reward is counted by episode."""
+
+
+def _figure(
+    id: str,
+    title: str,
+    task: str,
+    memories: tuple[str, ...],
+    pace: float,
+    statements: tuple[str, ...],
+) -> Experiment:
+    ddqn = id.startswith("fig12")
+    panels = (
+        (Panel("DDQN", DDQN.tuned(), memories),)
+        if ddqn
+        else (
+            Panel("PPO", PPO.tuned(), memories),
+            Panel("PPO with an LSTM", RecurrentPPO.tuned(), ("none",)),
+        )
+    )
+    place = "Fig. 12" if ddqn else "Fig. 6"
+    length = Length(seeds=5, steps=5_000_000, every=100_000)
+    return Experiment(id, place, title, task, panels, 2, FINAL, pace, statements, length)
+
+
+NEURAL_FIGURES = {
+    one.id: one
+    for one in (
+        _figure(
+            "fig6-cookie",
+            "Hallway cookie",
+            "hallway_cookie",
+            _SIZE_6,
+            COOKIE_PACE,
+            ("S6.hallway-lstm", "S6.hallway-solved"),
+        ),
+        _figure(
+            "fig6-keys",
+            "Hallway keys",
+            "hallway_keys",
+            _SIZE_6,
+            KEYS_PACE,
+            ("S6.hallway-lstm", "S6.hallway-solved"),
+        ),
+        _figure(
+            "fig6-doors",
+            "RedBlueDoors",
+            "red_blue_doors",
+            _SIZE_3,
+            PER_EPISODE,
+            ("S6.minigrid-best", "S6.minigrid-lstm"),
+        ),
+        _figure(
+            "fig6-memory",
+            "MemoryS7",
+            "memory_s7",
+            _SIZE_3,
+            PER_EPISODE,
+            ("S6.minigrid-best", "S6.minigrid-lstm"),
+        ),
+        _figure(
+            "fig12-cookie",
+            "Hallway cookie, DDQN",
+            "hallway_cookie",
+            _SIZE_3,
+            COOKIE_PACE,
+            ("D6.ddqn",),
+        ),
+        _figure(
+            "fig12-doors",
+            "RedBlueDoors, DDQN",
+            "red_blue_doors",
+            _SIZE_3,
+            PER_EPISODE,
+            ("D6.ddqn",),
+        ),
+    )
+}
+"""The figures by their id."""
+
+
+def neural_figure(id: str, quick: bool = False) -> Experiment:
+    """A figure, in full (a night) or quick (ten minutes for one of them on two free cores).
+
+    >>> neural_figure("fig6-memory", quick=True).length
+    Length(seeds=3, steps=600000, every=20000)
+    """
+    if id not in NEURAL_FIGURES:
+        raise UnknownLabel(f"unknown figure {id!r}; known are {', '.join(NEURAL_FIGURES)}")
+    full = NEURAL_FIGURES[id]
+    return replace(full, length=Length(3, 600_000, 20_000)) if quick else full
+
+
+# ---------------------------------------------------------------------- sentences
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """What the paper says about a figure, in our words, and how it is judged.
+
+    Attributes
+    ----------
+    judge : from the share of solved runs, and the mean reward as a share of the best, of each
+        memory: True, False or None for undecided.
+    """
+
+    id: str
+    place: str
+    text: str
+    judge: Callable[[Mapping[str, Standing]], bool | None]
+
+
+@dataclass(frozen=True)
+class Standing:
+    """How the runs of one memory stand: the share that is solved, the mean of what they earn as a
+    share of the best, and that of the worst and of the best run."""
+
+    solved: float
+    mean: float
+    worst: float
+    best: float
+
+    @classmethod
+    def of(cls, run: Run, experiment: Experiment) -> Standing:
+        share = earned(run, experiment) / experiment.optimum
+        return cls(
+            float((share >= SOLVED_SHARE).mean()),
+            float(share.mean()),
+            float(share.min()),
+            float(share.max()),
+        )
+
+
+def _lstm_fails(found: Mapping[str, Standing]) -> bool | None:
+    """Contradicted by one solved run; never supported, as a longer run might succeed."""
+    return False if found[LSTM].solved else None
+
+
+def _o_and_oa_solve(found: Mapping[str, Standing]) -> bool | None:
+    both = [one for name, one in found.items() if name.startswith("O")]
+    return True if all(one.solved == 1 for one in both) else None
+
+
+def _o_and_oa_best(found: Mapping[str, Standing]) -> bool | None:
+    """Supported if both solve every seed and no other does; contradicted if another memory solves
+    every seed and one of them none."""
+    both = [one for name, one in found.items() if name.startswith("O")]
+    others = [one for name, one in found.items() if not name.startswith("O")]
+    if all(one.solved == 1 for one in both) and all(one.solved < 1 for one in others):
+        return True
+    if any(one.solved == 1 for one in others) and any(one.solved == 0 for one in both):
+        return False
+    return None
+
+
+def _lstm_unreliable(found: Mapping[str, Standing]) -> bool | None:
+    """About half of the runs end badly: supported if some and not all are solved."""
+    return True if 0 < found[LSTM].solved < 1 else None
+
+
+def _o_beats_others(found: Mapping[str, Standing]) -> bool | None:
+    (o,) = (one for name, one in found.items() if name[0] == "O" and name[1] != "A")
+    others = [one for name, one in found.items() if name[0] != "O"]
+    if all(o.worst > one.best for one in others):
+        return True
+    return False if any(one.worst > o.best for one in others) else None
+
+
+SENTENCES = {
+    one.id: one
+    for one in (
+        Sentence(
+            "S6.hallway-lstm",
+            "Section 6",
+            "PPO with an LSTM does no better than at random in the hallway.",
+            _lstm_fails,
+        ),
+        Sentence(
+            "S6.hallway-solved",
+            "Section 6",
+            "PPO with O6 and OA6 solves the hallway.",
+            _o_and_oa_solve,
+        ),
+        Sentence(
+            "S6.minigrid-best",
+            "Section 6",
+            "In MiniGrid O3 and OA3 are best and converge to good solutions on all runs.",
+            _o_and_oa_best,
+        ),
+        Sentence(
+            "S6.minigrid-lstm",
+            "Section 6",
+            "In MiniGrid about half of the LSTM's runs converge to poor policies.",
+            _lstm_unreliable,
+        ),
+        Sentence(
+            "D6.ddqn",
+            "Appendix D.6.2",
+            "With DDQN, O(k) outperforms the other memories.",
+            _o_beats_others,
+        ),
+    )
+}
+"""The sentences by their id."""
+
+VERDICTS = {True: "supported", False: "contradicted", None: "undecided"}
+
+
+@dataclass(frozen=True)
+class NeuralVerdict:
+    """A sentence, judged at a budget."""
+
+    sentence: Sentence
+    verdict: str
+    budget: str
+
+    def __str__(self) -> str:
+        return f"{self.sentence.text} {self.verdict} at {self.budget}"
+
+
+def earned(run: Run, experiment: Experiment) -> NDArray[np.float64]:
+    """What each seed earns over its last tenth: per episode where episodes end, per 100 steps
+    elsewhere; NaN if no episode ended."""
+    if experiment.task not in EPISODIC:
+        return run.late()
+    assert run.episodes is not None
+    blocks = max(1, round(0.1 * run.rewards.shape[1]))
+    ended = run.episodes[:, -blocks:].sum(axis=1)
+    with np.errstate(invalid="ignore"):
+        return np.asarray(run.rewards[:, -blocks:].sum(axis=1) / ended)
+
+
+def runs_by_memory(results: Results) -> dict[str, Run]:
+    """The runs of a figure by the name of the memory, or `LSTM`."""
+    return {
+        LSTM if isinstance(panel.method, RecurrentPPO) else memory: results[panel.method, memory]
+        for panel in results.experiment.panels
+        for memory in panel.memories
+    }
+
+
+def standings(results: Results) -> dict[str, Standing]:
+    """How the runs of each memory of a figure stand."""
+    runs = runs_by_memory(results)
+    return {name: Standing.of(run, results.experiment) for name, run in runs.items()}
+
+
+def judge_neural(results: Results) -> list[NeuralVerdict]:
+    """What the paper says about a figure, judged at the budget that was run."""
+    length = results.experiment.length
+    assert length is not None
+    found = standings(results)
+    budget = f"{length.seeds} seeds of {length.steps:,} steps with the tuned settings"
+    return [
+        NeuralVerdict(SENTENCES[id], VERDICTS[SENTENCES[id].judge(found)], budget)
+        for id in results.experiment.statements
+    ]
+
+
+def table_rows(results: Results) -> list[tuple[str, str, str, str, str]]:
+    """A row for each memory: its name, what it earns, the share of seeds that solved the task, the
+    exact values of the final greedy policies, and how many have one."""
+    rows = []
+    for name, run in runs_by_memory(results).items():
+        assert run.measured is not None
+        got = earned(run, results.experiment)
+        values = run.measured[:, -1]
+        known = values[np.isfinite(values)]
+        rows.append(
+            (
+                name,
+                f"{got.mean():.3f} ± {got.std():.3f}",
+                f"{Standing.of(run, results.experiment).solved:.0%}",
+                " ".join(f"{x:.3f}" for x in known) or "-",
+                f"{len(known)} of {len(values)}",
+            )
+        )
+    return rows
+
+
+# ---------------------------------------------------------------------- the record
+
+NEURAL_RECORD = Path(__file__).with_name("neural_runs.npz")
+"""What was run: rewards and exact values, `[seed, block]`, with settings and versions."""
+
+
+def write_neural_record(all_results: Iterable[Results], versions: Mapping[str, str]) -> None:
+    """Write the package's record anew."""
+    arrays: dict[str, Any] = {}
+    about: dict[str, Any] = {"versions": dict(versions), "figures": {}}
+    for results in all_results:
+        one = results.experiment
+        assert one.length is not None
+        about["figures"][one.id] = {
+            "length": [one.length.seeds, one.length.steps, one.length.every],
+            "methods": [panel.method.settings() for panel in one.panels],
+        }
+        for name, run in runs_by_memory(results).items():
+            assert run.measured is not None
+            ends = [run.steps, run.every, *run.seeds]
+            arrays[f"{one.id}/{name}/rewards"] = run.rewards.astype(np.float32)
+            if run.episodes is not None:
+                arrays[f"{one.id}/{name}/episodes"] = run.episodes.astype(np.int32)
+            arrays[f"{one.id}/{name}/values"] = run.measured[:, -1]
+            arrays[f"{one.id}/{name}/length"] = np.array(ends)
+    sink = io.BytesIO()
+    np.savez_compressed(sink, about=np.array(json.dumps(about)), **arrays)
+    write_whole(NEURAL_RECORD, sink.getvalue())
+
+
+def read_neural_record() -> dict[str, Results]:
+    """The recorded results by the id of their figure; their experiment has the length that was
+    run."""
+    with np.load(NEURAL_RECORD, allow_pickle=False) as file:
+        held = {name: file[name] for name in file.files}
+    about = json.loads(str(held.pop("about")))
+    found = {}
+    for id, told in about["figures"].items():
+        one = replace(NEURAL_FIGURES[id], length=Length(*told["length"]))
+        outcomes: dict[Any, Any] = {}
+        for panel in one.panels:
+            for memory in panel.memories:
+                name = LSTM if isinstance(panel.method, RecurrentPPO) else memory
+                steps, every, *seeds = held[f"{id}/{name}/length"].tolist()
+                rewards = held[f"{id}/{name}/rewards"].astype(np.float64)
+                measured = np.full(rewards.shape, np.nan)
+                measured[:, -1] = held[f"{id}/{name}/values"]
+                run = Run.from_rewards(
+                    rewards,
+                    every=every,
+                    steps=steps,
+                    seeds=seeds,
+                    learner=panel.method.kind if isinstance(panel.method, Learner) else None,
+                    measured=measured,
+                )
+                episodes = held.get(f"{id}/{name}/episodes")
+                outcomes[panel.method, memory] = replace(run, episodes=episodes)
+        found[id] = Results(one, outcomes)
+    return found
