@@ -115,6 +115,18 @@ def test_minigrid_is_decided_by_all_seeds_of_all_memories():
     assert verdicts("fig6-memory", O3=[0.1, 0.2], OA3=[1, 1], K3=[0.9, 0.9])[best] == "contradicted"
 
 
+def test_a_figure_without_the_lstm_s_runs_decides_nothing_about_it(tmp_path, monkeypatch):
+    results = results_of("fig6-memory", {"none": [0.5, 0.5], "O3": [1.0, 0.5]})
+    ppo_only = replace(results.experiment, panels=results.experiment.panels[:1])
+    kept = Results(ppo_only, results.outcomes)
+    assert {one.sentence.id: one.verdict for one in judge_neural(kept)}["S6.minigrid-lstm"] == (
+        "undecided"
+    )
+    monkeypatch.setattr(neural_figures, "NEURAL_RECORD", tmp_path / "runs.npz")
+    write_neural_record([kept], {})
+    assert read_neural_record()["fig6-memory"].experiment == ppo_only
+
+
 def test_ddqn_is_decided_where_the_worst_beats_the_best():
     assert verdicts("fig12-cookie", O3=[0.5, 0.4], K3=[0.3, 0.39])["D6.ddqn"] == "supported"
     assert verdicts("fig12-cookie", O3=[0.5, 0.4], K3=[0.3, 0.41])["D6.ddqn"] == "undecided"

@@ -187,7 +187,7 @@ class Standing:
 
 def _lstm_fails(found: Mapping[str, Standing]) -> bool | None:
     """Contradicted by one solved run; never supported, as a longer run might succeed."""
-    return False if found[LSTM].solved else None
+    return False if LSTM in found and found[LSTM].solved else None
 
 
 def _o_and_oa_solve(found: Mapping[str, Standing]) -> bool | None:
@@ -209,7 +209,7 @@ def _o_and_oa_best(found: Mapping[str, Standing]) -> bool | None:
 
 def _lstm_unreliable(found: Mapping[str, Standing]) -> bool | None:
     """About half of the runs end badly: supported if some and not all are solved."""
-    return True if 0 < found[LSTM].solved < 1 else None
+    return True if LSTM in found and 0 < found[LSTM].solved < 1 else None
 
 
 def _o_beats_others(found: Mapping[str, Standing]) -> bool | None:
@@ -272,6 +272,10 @@ class NeuralVerdict:
         return f"{self.sentence.text} {self.verdict} at {self.budget}"
 
 
+def _shown_name(panel: Panel, memory: str) -> str:
+    return LSTM if isinstance(panel.method, RecurrentPPO) else memory
+
+
 def earned(run: Run, experiment: Experiment) -> NDArray[np.float64]:
     """What each seed earns over its last tenth: per episode where episodes end, per 100 steps
     elsewhere; NaN if no episode ended."""
@@ -287,7 +291,7 @@ def earned(run: Run, experiment: Experiment) -> NDArray[np.float64]:
 def runs_by_memory(results: Results) -> dict[str, Run]:
     """The runs of a figure by the name of the memory, or `LSTM`."""
     return {
-        LSTM if isinstance(panel.method, RecurrentPPO) else memory: results[panel.method, memory]
+        _shown_name(panel, memory): results[panel.method, memory]
         for panel in results.experiment.panels
         for memory in panel.memories
     }
@@ -363,8 +367,8 @@ def write_neural_record(all_results: Iterable[Results], versions: Mapping[str, s
 
 
 def read_neural_record() -> dict[str, Results]:
-    """The recorded results by the id of their figure; their experiment has the length that was
-    run."""
+    """The recorded results by the id of their figure; their experiment has the length and the
+    panels that were run."""
     with np.load(NEURAL_RECORD, allow_pickle=False) as file:
         held = {name: file[name] for name in file.files}
     about = json.loads(str(held.pop("about")))
@@ -372,9 +376,11 @@ def read_neural_record() -> dict[str, Results]:
     for id, told in about["figures"].items():
         one = replace(NEURAL_FIGURES[id], length=Length(*told["length"]))
         outcomes: dict[Any, Any] = {}
+        kept = [p for p in one.panels if f"{id}/{_shown_name(p, p.memories[0])}/length" in held]
+        one = replace(one, panels=tuple(kept))
         for panel in one.panels:
             for memory in panel.memories:
-                name = LSTM if isinstance(panel.method, RecurrentPPO) else memory
+                name = _shown_name(panel, memory)
                 steps, every, *seeds = held[f"{id}/{name}/length"].tolist()
                 rewards = held[f"{id}/{name}/rewards"].astype(np.float64)
                 measured = np.full(rewards.shape, np.nan)
