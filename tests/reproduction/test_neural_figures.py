@@ -1,5 +1,6 @@
 """Figures 6 and 12 as data, and the judges of what the paper says about them."""
 
+import json
 from dataclasses import replace
 from fractions import Fraction
 
@@ -160,3 +161,19 @@ def test_a_record_is_read_as_it_was_written(tmp_path, monkeypatch):
     assert read.experiment == results.experiment
     assert table_rows(read) == table_rows(results)
     assert [v.verdict for v in judge_neural(read)] == [v.verdict for v in judge_neural(results)]
+
+
+def test_the_record_is_of_the_figures_as_they_are():
+    results = read_neural_record()["fig6-memory"]
+    assert results.experiment == neural_figure("fig6-memory", quick=True)
+    for run in runs_by_memory(results).values():
+        assert run.seeds == (0, 1, 2)
+        assert run.steps == 600_064  # whole updates
+    with np.load(neural_figures.NEURAL_RECORD) as file:
+        about = json.loads(str(file["about"]))
+    methods = [panel.method.settings() for panel in results.experiment.panels]
+    assert about["figures"]["fig6-memory"]["methods"] == methods
+    assert set(about["versions"]) == {"python", "jax", "jaxlib", "optax", "numpy"}
+    # a guess is right half of the time: no greedy network is better than the best without memory
+    values = np.concatenate([run.measured[:, -1] for run in runs_by_memory(results).values()])
+    assert np.nanmax(values) == pytest.approx(0.482748, abs=1e-6)
