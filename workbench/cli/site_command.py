@@ -98,14 +98,15 @@ def gather_material(
     )
 
 
-def read_solutions(root: Path) -> dict[str, Any]:
-    """Right and wrong answers to the exercises, by the number of the notebook."""
+def read_solutions(root: Path, number: str = "*") -> dict[str, Any]:
+    """Right and wrong answers to the exercises, by the number of the notebook; some are
+    computed, which takes a while, so one notebook can be asked for."""
     import runpy
 
     from workbench.site.teaching_pages import Solutions
 
     found = {}
-    for path in sorted((root / "tests" / "notebooks").glob("solutions_*.py")):
+    for path in sorted((root / "tests" / "notebooks").glob(f"solutions_{number}.py")):
         names = runpy.run_path(str(path))
         found[path.stem.removeprefix("solutions_")] = Solutions(names["RIGHT"], names["WRONG"])
     return found
