@@ -21,10 +21,12 @@ import sympy
 
 from pomdps import recall, recall_variant
 from proofs.appendix_a2_optimal import coin, reads_reward
-from proofs.ledger import Evidence, Proof, claim, human, machine, proved
+from proofs.ledger import Evidence, Proof, claim, machine, proved
+from proofs.ledger.bellman import CHANCES, VALUES
 from proofs.ledger.generic import GAMMA, generic_policy, symbol
 from proofs.ledger.inequalities import identical
 from proofs.ledger.prose import text
+from proofs.ledger.theory import Theory, trouble_with
 from workbench import (
     POMDP,
     Memory,
@@ -172,21 +174,80 @@ def alike() -> POMDP:
     )
 
 
+TARGETS = Theory(
+    {
+        **{name: VALUES[name] for name in ("v", "q")},
+        "x": "x(s,a) == R(s,a) + gamma*sum[s1,o](p(s,a,s1)*om(s1,o)"
+        "*((1 - lam)*w(o) + lam*sum[a1](pi(o,a1)*x(s1,a1))))",
+    }
+)
+"""The mean target of Sarsa(lambda) after (s, a): w(o) where it bootstraps, x where it goes on."""
+
+TWO_SOLUTIONS = Theory(
+    {
+        **CHANCES,
+        "e": "e(s,a) == gamma*sum[s1,o,a1](p(s,a,s1)*om(s1,o)*pi(o,a1)*e(s1,a1))",
+        "rho0": "rho(0,s) == 1",
+        "rho+": "rho(n+1,s) == gamma*sum[o,a,s1](om(s,o)*pi(o,a)*p(s,a,s1)*rho(n,s1))",
+        "up": "E - e(s,a) >= 0",
+        "low": "E + e(s,a) >= 0",
+    }
+)
+"""The difference of two solutions at lambda = 1, at most E, and rho_n, gamma^n times the chance
+that an episode goes on for n steps."""
+
+
 @claim(
     "D6.lambda",
     place="App. D.6.1",
     statement="lambda = 0 makes Sarsa(lambda) a pure TD method, lambda = 1 a pure Monte Carlo "
     "method: its fixed point is that of one-step TD, and q_pi(o,a), for every policy.",
-    verdict="argued",
+    verdict="proved",
     steps=(
+        machine("any size", "At lambda = 0 the target is r + gamma v(o'), at 1 q_pi solves it."),
+        machine("unique", "At lambda = 1 two solutions differ by at most E rho_n, for every n."),
         machine("td", "At lambda = 0 it is the one-step fixed point, on a task of symbols."),
         machine("mc", "At lambda = 1 it is q_pi(o,a), on a task of symbols."),
         machine("tasks", "So it is for the uniform policy of recall x OA1 and the variant x B1."),
-        human("general", "The target is (1-lambda) sum_n lambda^(n-1) G_n: G_1, or the return."),
     ),
 )
-def ends_of_lambda(proof: Proof, low: Any = 0, high: Any = 1, most: Any = 1) -> Evidence:
-    """Two steps that look alike, all six rewards, the policy and gamma symbols."""
+def ends_of_lambda(
+    proof: Proof,
+    low: Any = 0,
+    high: Any = 1,
+    most: Any = 1,
+    theory: Theory = TARGETS,
+    two: Theory = TWO_SOLUTIONS,
+) -> Evidence:
+    """Sums of any size; then two steps that look alike, all six rewards, the policy and gamma
+    symbols."""
+    none = Theory({**theory.given, "lam": "lam == 0"}).shows(
+        "lambda = 0",
+        "x(s,a) == R(s,a) + gamma*sum[s1,o](p(s,a,s1)*om(s1,o)*w(o))",
+        [("unfold", "x"), ("unfold", "lam")],
+    )
+    whole = Theory({**theory.given, "lam": "lam == 1"}).shows(
+        "lambda = 1",
+        "q(s,a) == R(s,a) + gamma*sum[s1,o](p(s,a,s1)*om(s1,o)"
+        "*((1 - lam)*w(o) + lam*sum[a1](pi(o,a1)*q(s1,a1))))",
+        [("unfold", "lam"), ("add", "q", "-1"), ("unfold", "v")],
+    )
+    proof.step("any size", trouble_with([none, whole]))
+    few = [
+        two.shows(
+            "two solutions are close",
+            f"E*rho(n,s) {sign} sum[o,a](om(s,o)*pi(o,a)*e(s,a)) >= 0",
+            [
+                ("unfold", "rho+"),
+                ("unfold", "e"),
+                ("less", 1, (("gamma+", {}), ("om+", {}), ("pi+", {}), ("p+", {}),
+                             ("hypothesis", {"s": "s1"}))),
+            ],
+            base=[("unfold", "rho0"), ("less", 1, (("om+", {}), ("pi+", {}), (bound, {})))],
+        )
+        for sign, bound in (("-", "up"), ("+", "low"))
+    ]  # fmt: skip
+    proof.step("unique", trouble_with(few))
     P = alike()
     pi = generic_policy(P)
     true, one = evaluate(P, pi), td_values(P, pi, n=1)
@@ -200,6 +261,12 @@ def ends_of_lambda(proof: Proof, low: Any = 0, high: Any = 1, most: Any = 1) -> 
         first = td_values(E, u, n=1, exact=True).q
         proof.step("tasks", _unlike(E, td_values(E, u, lam=0, exact=True).q, first))
     argument = text(
+        "After (s, a) the target has the mean x(s,a) = r + gamma E[(1-lambda) w(o') + lambda "
+        "x(s',a')], w(o) the values that are learned: at lambda = 0 it is r + gamma w(o'), that of "
+        "one-step TD; at lambda = 1 it is Bellman's equation, which q_pi(s,a) solves, and two "
+        "solutions differ by no more than E rho_n for every n, rho_n gamma^n times the chance of n "
+        "more steps, which tends to 0 whenever values exist. Means over P(s|o) of the same targets "
+        "are the same. All by sums of any size.",
         "TD(lambda)'s fixed point on observations, on two steps that look alike with symbols in "
         "the place of all rewards, the policy and gamma, equals at lambda = 0 that of one-step "
         "TD and at lambda = 1 the q-values themselves, identically. That the constant-step "
@@ -209,7 +276,7 @@ def ends_of_lambda(proof: Proof, low: Any = 0, high: Any = 1, most: Any = 1) -> 
     certificate = identity_certificate(
         "lambda = 1", str(at[high].q[o, a]), str(sympy.sympify(true.q[o, a]))
     )
-    return proved("identities in every number", argument, [certificate])
+    return proved("targets of any size", argument, [none, whole, *few, certificate])
 
 
 def _unlike(P: POMDP, left: Any, right: Any) -> str | None:
@@ -221,6 +288,17 @@ def _unlike(P: POMDP, left: Any, right: Any) -> str | None:
     return None
 
 
+ends_of_lambda.twin(
+    "bootstrapping twice",
+    guards="any size",
+    theory=TARGETS.replaced(
+        x="x(s,a) == R(s,a) + gamma*sum[s1,o](p(s,a,s1)*om(s1,o)"
+        "*((2 - lam)*w(o) + lam*sum[a1](pi(o,a1)*x(s1,a1))))"
+    ),
+)
+ends_of_lambda.twin(
+    "solutions that need not be bounded", guards="unique", two=TWO_SOLUTIONS.without("up")
+)
 ends_of_lambda.twin("lambda = 1/2 as TD", guards="td", low=HALF)
 ends_of_lambda.twin("lambda = 1/2 as Monte Carlo", guards="mc", high=HALF)
 ends_of_lambda.twin("lambda = 9/10 on the tasks", guards="tasks", most=Fraction(9, 10))

@@ -24,10 +24,15 @@ from __future__ import annotations
 
 from collections import deque
 from fractions import Fraction
+from functools import cache
 from typing import Any
 
+import sympy
+
 from pomdps import recall, recall4, recall_variant
-from proofs.ledger import Evidence, Proof, argued, claim, human, machine
+from proofs.ledger import Evidence, Proof, claim, machine, proved
+from proofs.ledger.cells import k, keeps_the_last, t
+from proofs.ledger.inequalities import Decided, impossible
 from proofs.ledger.prose import table_text, text
 from workbench import POMDP, is_sufficiently_expressive, reachable_beliefs
 from workbench.certificates.values import update_certificate
@@ -131,6 +136,32 @@ def early_choice() -> POMDP:
 
 # ---------------------------------------------------------------------- the two statements
 
+
+CELL = k - t - 1
+"""The last cell that a history of t < k steps leaves empty."""
+
+
+@cache
+def _lengths(apart: int) -> tuple[Decided, ...]:
+    other = sympy.Symbol("t1")
+    return (
+        impossible([t <= k - 1, CELL < 0]),
+        impossible([other >= t + apart, other - k + CELL < 0]),
+    )
+
+
+def same_lengths(proof: Proof, apart: int = 1) -> list[dict[str, Any]]:
+    """Two histories of t < k and t1 > t steps leave different buffers: the cell i = k - t - 1 is
+    there, is empty after the first, e_{t-k+i} with t - k + i < 0, and not after the second."""
+    found: list[dict[str, Any]] = []
+    empty = sympy.expand(t - k + CELL)
+    proof.step("same", None if empty == -1 else f"the cell holds e_{empty}")
+    for decided in _lengths(apart):
+        proof.step("same", None if decided.holds else f"equal buffers at {decided.witness}")
+        found += decided.certificates
+    return found
+
+
 Case = tuple[POMDP, int]
 PAIRS: tuple[Case, ...] = (
     (last_actions(1), 1),
@@ -187,19 +218,27 @@ def judged(
     place="App. A.4",
     statement="Proposition A.2 (2): OA(k) is sufficiently expressive if the belief of any history "
     "depends only on the last k observation-action pairs (and the current observation).",
-    verdict="argued",
+    verdict="proved",
     steps=(
-        human("buffer", "always pushing leaves the last k pairs, or all of fewer, in the buffer"),
-        human("same", "equal buffers: equal last k pairs, or equal histories; so equal beliefs"),
+        machine("buffer", "always pushing leaves the last k pairs, or all of fewer; every k, t"),
+        machine("same", "equal buffers: both long, or of the same length; every k, t, t'"),
         machine("hypothesis", "the belief depends only on the last k pairs, in eight tasks"),
         machine("separates", "always pushing keeps the beliefs apart there, on all histories"),
     ),
 )
 def buffers_of_pairs(
-    proof: Proof, smaller: int = 0, any_history: bool = True, cases: tuple[Case, ...] = PAIRS
+    proof: Proof,
+    smaller: int = 0,
+    any_history: bool = True,
+    cases: tuple[Case, ...] = PAIRS,
+    claimed: int = 0,
+    apart: int = 1,
 ) -> Evidence:
     """`smaller`: cells taken from the buffer; `any_history`: whether the hypothesis speaks of short
-    histories as well."""
+    histories as well; `claimed`: pairs more than k that the buffer is said to hold; `apart`: how
+    much longer the other history is at least."""
+    proof.step("buffer", keeps_the_last("OA", recall(), claimed))
+    lengths = same_lengths(proof, apart)
     rows, certificates = judged(cases, ("OA",), ("pairs",), smaller, any_history, proof)
     argument = text(
         "Let f always push. The buffer then holds the last k pairs, with empty cells in front if "
@@ -213,9 +252,11 @@ def buffers_of_pairs(
         "each decided on all histories:",
         table_text(["task", "k", "depends on", "memory"], rows),
     )
-    return argued("f = push; buffer and o_t give b", argument, certificates)
+    return proved("f = push; buffer and o_t give b, every k", argument, [*lengths, *certificates])
 
 
+buffers_of_pairs.twin("the last k + 1 pairs", guards="buffer", claimed=1)
+buffers_of_pairs.twin("histories of one length", guards="same", apart=0)
 buffers_of_pairs.twin("one cell less", guards="separates", smaller=1)
 buffers_of_pairs.twin(
     "two actions, one of which counts", guards="hypothesis", cases=((recall(), 1),), smaller=-1
@@ -228,10 +269,10 @@ buffers_of_pairs.twin(
     statement="Proposition A.2 (3): O(k) and K(k) are sufficiently expressive if the belief of "
     "any history, "
     "short ones included, depends only on the last k observations, the current one counted or not.",
-    verdict="argued",
+    verdict="proved",
     steps=(
-        human("buffer", "always pushing leaves the last k observations, or all of fewer"),
-        human("same", "equal buffers: equal observations that count, so equal beliefs"),
+        machine("buffer", "always pushing leaves the last k observations, or all; every k, t"),
+        machine("same", "equal buffers: both long, or of the same length; every k, t, t'"),
         machine("hypothesis", "the belief depends only on the last k observations, three tasks"),
         machine("separates", "always pushing keeps the beliefs apart there, on all histories"),
     ),
@@ -241,8 +282,13 @@ def buffers_of_observations(
     cases: tuple[Case, ...] = OBSERVATIONS,
     smaller: int = 0,
     any_history: bool = True,
+    claimed: int = 0,
+    apart: int = 1,
 ) -> Evidence:
     """As for pairs; both readings of "the last k observations"."""
+    for kind in ("O", "K"):
+        proof.step("buffer", keeps_the_last(kind, recall(), claimed))
+    lengths = same_lengths(proof, apart)
     readings = ("besides", "counted") if any_history and not smaller else ("besides",)
     rows, certificates = judged(cases, ("O", "K"), readings, smaller, any_history, proof)
     weak = early_choice()
@@ -264,9 +310,11 @@ def buffers_of_observations(
         "each decided on all histories:",
         table_text(["task", "k", "o_t", "memory"], rows),
     )
-    return argued("f = push; buffer and o_t give b", argument, certificates)
+    return proved("f = push; buffer and o_t give b, every k", argument, [*lengths, *certificates])
 
 
+buffers_of_observations.twin("the last k + 1 observations", guards="buffer", claimed=1)
+buffers_of_observations.twin("histories of one length", guards="same", apart=0)
 buffers_of_observations.twin("one cell less", guards="separates", smaller=1)
 buffers_of_observations.twin(
     "two coins, one of which counts", guards="hypothesis", cases=((last_coins(2), 1),), smaller=-1

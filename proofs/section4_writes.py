@@ -16,14 +16,16 @@ from typing import Any
 import sympy
 
 import pomdps
-from proofs.ledger import Evidence, Proof, argued, checked, claim, human, machine, proved
+from proofs.ledger import Evidence, Proof, checked, claim, machine, proved
+from proofs.ledger.cells import Cells, Item, Length, after_push, k, t
 from proofs.ledger.inequalities import identical
 from proofs.ledger.prose import table_text, text
+from proofs.ledger.theory import Theory, trouble_in
 from workbench import POMDP, Policy, augment, evaluate
 from workbench.certificates.values import identity_certificate
 from workbench.evaluation.shortcuts import shortcuts
 from workbench.model import memories
-from workbench.model.memories import attach
+from workbench.model.memories import attach, empty_buffer
 from workbench.sufficiency.can_encode import can_encode_optimal
 from workbench.sufficiency.expressive import is_sufficiently_expressive
 
@@ -115,12 +117,12 @@ def sizes_of_actions(proof: Proof, sizes: Any = SIZES) -> Evidence:
     lines, trouble = [], None
     for kind, formula in sizes:
         found = []
-        for k in range(1, 6):
-            due = eval(formula, {"k": k})
+        for size in range(1, 6):
+            due = eval(formula, {"k": size})
             for P in (pomdps.recall(), pomdps.gravity()):
-                W = len(attach(f"{kind}{k}", P).W)
+                W = len(attach(f"{kind}{size}", P).W)
                 if due != W:
-                    trouble = f"{kind}{k} has {W} writes, not {due}"
+                    trouble = f"{kind}{size} has {W} writes, not {due}"
             found.append(W * 3)
         if len(augment(pomdps.recall(), f"{kind}2").A) != found[1]:
             trouble = f"recall x {kind}2 has other actions"
@@ -156,55 +158,60 @@ def _plain_task() -> POMDP:
     )
 
 
-def _gammas(name: str, w: str) -> dict[Any, Any]:
-    """`Gamma(m, w, ...)` for one write and every m, o, a, o'."""
-    P = _plain_task()
-    memory = attach(name, P)
-    return {
-        (m, o, a, o_next): memory.Gamma(m, w, o, a, 0, o_next)
-        for m in memory.M
-        for o in LABELS
-        for a in P.A
-        for o_next in LABELS
-    }
-
-
 @claim(
     "S4.ok-general",
     place="Sec. 4",
     statement="O(k) generalises K(k): an O(k) that always pushes is K(k), and keep, which leaves "
     "the buffer alone, is what it has besides.",
-    verdict="argued",
+    verdict="proved",
     steps=(
-        machine("push", "M and eta are the same, and Gamma of a push is, for k = 1, 2, 3."),
-        human("every-k", "Both definitions shift the buffer and append o, whatever k and O are."),
-        machine("keep", "Not every Gamma of O(k) is one of K(k): keep leaves the buffer alone."),
+        machine("push", "On a buffer of k cells, k a symbol, Gamma of a push is that of K(k)."),
+        machine("start", "M and eta are the same, k = 1, 2, 3; eta by one rule for every k."),
+        machine("keep", "keep leaves a buffer of any length alone, and push does not."),
     ),
 )
-def buffers_generalise(proof: Proof, smaller: str = "K", write: str = "keep") -> Evidence:
-    """Gamma compared on all its arguments, for two observations and two actions."""
-    for k in (1, 2, 3):
-        P = _plain_task()
-        one, other = attach(f"O{k}", P), attach(f"{smaller}{k}", P)
-        same = (
-            set(one.M) == set(other.M)
-            and dict(one.eta) == dict(other.eta)
-            and _gammas(f"O{k}", "push") == _gammas(f"{smaller}{k}", "push")
-        )
-        proof.step("push", None if same else f"O{k} that pushes is not {smaller}{k}")
-    kept = _gammas("O1", write) != _gammas("O1", "push")
-    proof.step("keep", None if kept else f"{write} does what push does")
+def buffers_generalise(
+    proof: Proof, smaller: str = "K", write: str = "keep", starts: str = "K"
+) -> Evidence:
+    """The code of Gamma, run on a buffer whose length is a symbol."""
+    P = _plain_task()
+    for pairs in (False, True):  # whatever is in it
+        m = Cells.run(t - k, k, pairs)
+        one, other = (after_push(kind, P, m) for kind in ("O", smaller))
+        proof.step("push", None if one == other else f"{smaller} makes {other} of {m}, O {one}")
+        kept = after_push("O", P, m, write)
+        proof.step("keep", None if kept == m else f"{write} makes {kept} of {m}")
+        proof.step("keep", "push leaves it alone" if one == m else None)
+    for size in (1, 2, 3):
+        here, there = attach(f"O{size}", P), attach(f"{starts}{size}", P)
+        same = list(here.M) == list(there.M) and dict(here.eta) == dict(there.eta)
+        proof.step("start", None if same else f"O{size} does not start as {starts}{size}")
+        empty = dict(here.eta) == {empty_buffer(size): 1}
+        proof.step("start", None if empty else f"O{size} does not start empty")
     argument = text(
         "Definition 4.3 and Appendix A.3: both buffers start empty, and a push drops the oldest "
-        "entry and appends the current observation. Compared for k = 1, 2, 3 on every m, w = push, "
-        "o, a, o' with two observations. So a policy of K(k), given the write push everywhere, is "
-        "a policy of O(k) with the same episodes.",
+        "entry and appends the current observation. The functions Gamma of the two families are "
+        "run on a buffer of k cells, k a symbol, and give the same. So a policy of K(k), given the "
+        "write push everywhere, is a policy of O(k) with the same episodes, for every k.",
     )
-    return argued("K(k) is O(k) that pushes", argument)
+    return proved("K(k) is O(k) that pushes, every k", argument)
 
 
 buffers_generalise.twin("OA(k) in the place of K(k)", guards="push", smaller="OA")
 buffers_generalise.twin("push in the place of keep", guards="keep", write="push")
+buffers_generalise.twin("pairs in the buffer's cells", guards="start", starts="window")
+
+
+ENTRIES = Theory(
+    {
+        "seen0": "seen(0,o) == 0",
+        "seen+": "seen(n+1,o) == seen(n,o) + now(n,o)",
+        "held0": "held(0,o) == 0",
+        "step": "held(n,o) + now(n,o) - held(n+1,o) >= 0",
+    }
+)
+"""How often an observation was made before time n, how many cells hold it, and whether it is made
+at n."""
 
 
 @claim(
@@ -212,45 +219,60 @@ buffers_generalise.twin("push in the place of keep", guards="keep", write="push"
     place="Sec. 4",
     statement="O(k) cannot imagine what has not happened: whatever is in its buffer was observed "
     "earlier in the episode. B(k) can: the first write may be any memory state.",
-    verdict="argued",
+    verdict="proved",
     steps=(
-        machine("start", "The buffer starts empty."),
-        machine("step", "Entries after a step are entries before it, or the current observation."),
-        human("induction", "So every entry of the buffer at time t is one of o_0, ..., o_{t-1}."),
+        machine("start", "The buffer starts empty, whatever k."),
+        machine("step", "A step appends the current observation to old cells, or does nothing."),
+        machine("induction", "So an entry is in it at most as often as it was observed."),
         machine("bits", "With B1 the memory can say 1 after the first step of gravity."),
     ),
 )
 def buffers_do_not_imagine(
-    proof: Proof, kind: str = "O", bit: str = "1", start: str | None = None
+    proof: Proof,
+    kind: str = "O",
+    bit: str = "1",
+    full: bool = False,
+    theory: Theory = ENTRIES,
 ) -> Evidence:
-    """The inductive step for k = 1, 2, 3, every buffer of two labels, every write."""
+    """The code of Gamma, run on a buffer whose length is a symbol; then counted."""
     P = _plain_task()
-    for k in (1, 2, 3):
-        memory = attach(f"{kind}{k}", P)
-        begins = memory.eta if start is None else {(start,) * k: 1}
-        seen = [x for m in begins for x in m if x is not None]
-        proof.step("start", f"{seen[0]} is in the buffer at the start" if seen else None)
-        for w in memory.W:
-            for (m, o, _, _), row in _gammas(f"{kind}{k}", w).items():
-                new = [x for m_next in row for x in m_next if x is not None]
-                if odd := [x for x in new if x not in (*m, o)]:
-                    proof.step("step", f"{kind}{k}, {w}: {odd[0]} out of nowhere")
-    proof.step("step")
+    begins = Cells.run(0, k) if full else empty_buffer(Length(k))  # type: ignore[arg-type]
+    proof.step("start", None if begins == Cells.run(-k, k) else f"it starts with {begins}")
+    m = Cells.run(t - k, k)  # any cells: all that matters is which of them are kept
+    old = m[1:]
+    for w in attach(f"{kind}1", P).W:
+        found = after_push(kind, P, m, w, t + 1)  # an entry that does not go on with the run
+        grown = found == m or (found.first == old.first and found.rest == (Item("o", t + 1),))
+        proof.step("step", None if grown else f"{kind}(k), {w}: {found}")
+    counted = theory.shows(
+        "entries were observed",
+        "seen(n,o) - held(n,o) >= 0",
+        [("unfold", "seen+"), ("less", 1, (("hypothesis", {}),)), ("less", 1, (("step", {}),))],
+        base=[("unfold", "seen0"), ("unfold", "held0")],
+    )
+    proof.step("induction", trouble_in(counted))
     gravity = pomdps.gravity()
     E = augment(gravity, "B1")
     (start,) = [s for s, x in E.mu.items() if x]
     said = {s[1] for a in E.A for (s, _) in E.p(start, a)}
     proof.step("bits", None if said == {"0", bit} else f"after one step it says {sorted(said)}")
     argument = text(
-        "The inductive step is checked for O(k), k = 1, 2, 3, on every buffer, write, observation "
-        "and next observation over two labels; by the definition it is the same for every k and "
-        "every O. In gravity with B1 the first step may write 1, 'gravity is off', five steps "
-        "before the button can be reached (S4.premature says what that does to TD).",
+        "The code of Gamma is run on a buffer of k cells, k a symbol: a push keeps all cells but "
+        "the oldest and appends the current observation, keep changes nothing. So the number of "
+        "cells that hold an observation grows by at most one when it is made, and by induction it "
+        "is never larger than the number of times that it was made, whatever O, k and the writes. "
+        "In gravity with B1 the first step may write 1, 'gravity is off', five steps before the "
+        "button can be reached (S4.premature says what that does to TD).",
     )
-    return argued("entries are old entries, or o", argument)
+    return proved("entries are old entries, or o; every k", argument, [counted])
 
 
-buffers_do_not_imagine.twin("a buffer that starts with x in it", guards="start", start="x")
+buffers_do_not_imagine.twin("a buffer that starts full", guards="start", full=True)
+buffers_do_not_imagine.twin(
+    "two cells for one observation",
+    guards="induction",
+    theory=ENTRIES.replaced(step="held(n,o) + 2*now(n,o) - held(n+1,o) >= 0"),
+)
 buffers_do_not_imagine.twin("OA(k): entries are pairs", guards="step", kind="OA")
 buffers_do_not_imagine.twin("one bit says 2", guards="bits", bit="2")
 

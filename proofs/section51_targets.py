@@ -26,14 +26,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from fractions import Fraction
+from types import MappingProxyType
 from typing import Any
 
 import sympy
 
 from pomdps import recall
-from proofs.ledger import Evidence, Proof, argued, claim, human, machine
+from proofs.ledger import Evidence, Proof, argued, claim, human, machine, proved
+from proofs.ledger.bellman import CHANCES, VALUES
 from proofs.ledger.generic import GAMMA, generic_policy, two_steps
 from proofs.ledger.prose import table_text, text
+from proofs.ledger.theory import Theory, trouble_with
 from proofs.section5_recall import blue
 from proofs.section51_td import RED
 from workbench import POMDP, Policy, augment, evaluate, td_values, uniform
@@ -203,18 +206,155 @@ def error_and_bound(P: POMDP, pi: Policy, n: int) -> tuple[Any, Any]:
     )
 
 
+LONG = Theory(
+    {
+        **CHANCES,
+        **{name: VALUES[name] for name in ("v", "q")},
+        "x0": "x(0,s) == sum[o](om(s,o)*w(o))",
+        "x+": "x(n+1,s) == sum[o,a](om(s,o)*pi(o,a)*(R(s,a) + gamma*sum[s1](p(s,a,s1)*x(n,s1))))",
+        "rho0": "rho(0,s) == 1",
+        "rho+": "rho(n+1,s) == gamma*sum[o,a,s1](om(s,o)*pi(o,a)*p(s,a,s1)*rho(n,s1))",
+        "up": "om(s,o)*(E - w(o) + v(s)) >= 0",
+        "low": "om(s,o)*(E + w(o) - v(s)) >= 0",
+    }
+)
+"""x is the mean of what n steps from s pay, and w(o), what is learned, after them; rho is gamma^n
+times the chance of going on that long. |w(o) - v(s)| <= E for all s behind o."""
+
+
+def _close_targets(theory: Theory) -> list[dict[str, Any]]:
+    """|x(n,s) - v(s)| <= E rho(n,s), by induction on n."""
+    chances = (("gamma+", {}), ("om+", {}), ("pi+", {}), ("p+", {}))
+    return [
+        theory.shows(
+            "n steps",
+            f"E*rho(n,s) {sign} (x(n,s) - v(s)) >= 0",
+            [
+                *(("unfold", name) for name in ("rho+", "x+", "v", "q")),
+                ("less", 1, (*chances, ("hypothesis", {"s": "s1"}))),
+            ],
+            base=[("unfold", "rho0"), ("unfold", "x0"), ("less", 1, ((bound, {}),))],
+        )
+        for sign, bound in (("-", "up"), ("+", "low"))
+    ]
+
+
+ROWS = Theory(
+    {
+        **CHANCES,
+        "q": VALUES["q"],
+        "y": "y(s,a) == R(s,a) + gamma*sum[s1](p(s,a,s1)*x(n,s1))",
+        "seen": "D(o) == sum[s](d(s)*om(s,o))",
+        "learned": "sum[s](d(s)*om(s,o)*y(s,a)) == D(o)*qn(o,a)",
+        "true": "sum[s](d(s)*om(s,o)*q(s,a)) == D(o)*qo(o,a)",
+        "vn": "vn(o) == sum[a](pi(o,a)*qn(o,a))",
+        "vo": "vo(o) == sum[a](pi(o,a)*qo(o,a))",
+        "d+": "d(s) >= 0",
+        "E+": "E >= 0",
+        "up": "E*rho(n,s) - (x(n,s) - v(s)) >= 0",
+        "low": "E*rho(n,s) + (x(n,s) - v(s)) >= 0",
+        "r": "r - gamma*sum[s1](p(s,a,s1)*rho(n,s1)) >= 0",
+    }
+)
+"""q_n(o,a) and q_pi(o,a), the means of targets and of q_pi(s,a) over the states behind o, n + 1
+steps; r is the largest rho. "up" and "low" are what the induction shows."""
+
+
+def _close_rows(theory: Theory) -> list[dict[str, Any]]:
+    """|q_n - q_pi| <= r E and |v_n - v_pi| <= r E on every row that is seen."""
+    seen = (("d+", {}), ("om+", {}))
+    found = []
+    for sign, bound in (("-", "up"), ("+", "low")):
+        minus = "-" if sign == "-" else ""
+        for goal, first, weight, policy in (
+            (f"D(o)*(E*r {sign} (qn(o,a) - qo(o,a))) >= 0", (), "1", ()),
+            (
+                f"D(o)*(E*r {sign} (vn(o) - vo(o))) >= 0",
+                (("unfold", "vn"), ("unfold", "vo")),
+                "pi(o,a)",
+                (("pi+", {}),),
+            ),
+        ):
+            steps = [
+                *first,
+                ("add", "learned", f"{minus}1*{weight}"),
+                ("add", "true", f"{'' if minus else '-'}1*{weight}"),
+                *(("unfold", name) for name in ("seen", "y", "q")),
+                ("less", 1, (*seen, *policy, ("E+", {}), ("r", {}))),
+                ("less", 1, (*seen, *policy, ("gamma+", {}), ("p+", {}), (bound, {"s": "s1"}))),
+            ]
+            found.append(theory.shows("rows", goal, steps))
+    return found
+
+
+CLOSE = Theory(
+    {
+        "E": "E == E0 + D0",
+        "top": "E0 == vn(o9) - vo(o9)",
+        "row": "E*r - (vn(o9) - vo(o9)) >= 0",
+        "E0+": "E0 - (vn(o) - vo(o)) >= 0",
+        "om+": CHANCES["om+"],
+        "D+": "om(s,o)*(D0 - (vo(o) - v(s))) >= 0",
+        "worse": "vo(o) - qo(o,a) - c >= 0",
+        "small": "c - 3*E*r >= 0",
+        "q near": "E*r - (qn(o,a) - qo(o,a)) >= 0",
+        "v near": "E*r + (vn(o) - vo(o)) >= 0",
+    },
+    fixed=("o9",),
+)
+"""o9 is the row where |v_n - v_pi| is largest, E0 (v_n the larger; else both signs change), and D0 =
+max |v_pi(o) - v_pi(s)|; an action that is worse by c."""
+
+
+def _close_limits(theory: Theory) -> list[dict[str, Any]]:
+    """E0 (1-r) <= r D0; |w(o) - v(s)| <= E0 + D0; and an action that is worse stays so."""
+    return [
+        theory.shows(
+            "the bound",
+            "r*D0 - (1 - r)*E0 >= 0",
+            [("less", 1, (("row", {}),)), ("unfold", "E"), ("add", "top", "1")],
+        ),
+        theory.shows(
+            "the distance",
+            "om(s,o)*(E - vn(o) + v(s)) >= 0",
+            [("unfold", "E"), ("less", 1, (("om+", {}), ("E0+", {}))), ("less", 1, (("D+", {}),))],
+        ),
+        theory.shows(
+            "what is worse looks worse",
+            "3*(vn(o) - qn(o,a)) - c >= 0",
+            [
+                ("less", 3, (("worse", {}),)),
+                ("less", 3, (("q near", {}),)),
+                ("less", 3, (("v near", {}),)),
+                ("less", 2, (("small", {}),)),
+            ],
+        ),
+    ]
+
+
+LONG_TARGETS = MappingProxyType(
+    {
+        "targets": (LONG, _close_targets),
+        "rows": (ROWS, _close_rows),
+        "limit": (CLOSE, _close_limits),
+    }
+)
+"""What carries each step of S51.nstep for all sizes."""
+
+
 @claim(
     "S51.nstep",
     place="Sec. 5.1",
     statement="n-step TD values are q_pi for every policy if no episode lasts longer than n steps; "
     "in general they converge to q_pi as n grows (gamma < 1, or episodes end with probability "
     "one), so for n large enough no action that is worse looks better.",
-    verdict="argued",
+    verdict="proved",
     steps=(
+        machine("targets", "|target after (s, a) - q_pi(s,a)| <= E rho_n(s,a), by induction on n"),
+        machine("rows", "means over what is behind o are as close, whatever the sizes"),
+        machine("limit", "so max |v_n - v_pi| <= rho_n D / (1 - rho_n), and strict order is kept"),
         machine("identity", "two steps, every number a symbol: the 2-step TD values are q_pi"),
         machine("recall", "three steps, gamma a symbol: the 3-step TD values are q_pi"),
-        human("contraction", "|v_n - v_pi| <= rho_n (|v_n - v_pi| + D), from the targets"),
-        human("limit", "rho_n -> 0, so v_n -> v_pi, q_n -> q_pi and strict order is kept"),
         machine("bound", "an endless task keeps to rho_n D / (1 - rho_n), and is never exact"),
     ),
 )
@@ -224,13 +364,18 @@ def enough_steps(
     n: int = 2,
     recall_steps: int = 3,
     half: int = 1,
+    theories: Any = MappingProxyType({}),
 ) -> Evidence:
     """`task`, `n`: a task and a number of steps said to give q_pi exactly; `recall_steps`: that of
-    recall; `half`: by what the bound is divided."""
+    recall; `half`: by what the bound is divided; `theories`: other formulas for a step."""
+    certificates = []
+    for key, (theory, show) in LONG_TARGETS.items():
+        shown = show(theories.get(key, theory))
+        proof.step(key, trouble_with(shown))
+        certificates += shown
     P = task()
     pi = generic_policy(P)
     true, td = evaluate(P, pi, exact=True), td_values(P, pi, n=n, exact=True)
-    certificates = []
     for o in P.O:
         for a in P.A:
             difference = sympy.together(true.q[o, a] - td.q[o, a])
@@ -278,18 +423,28 @@ def enough_steps(
         "D = max |v_pi(o) - v_pi(s)|. The n-step target replaces v_pi(s_n) by v_n(o_n) when the "
         "episode goes on, so",
         "  max |v_n - v_pi| <= rho_n (max |v_n - v_pi| + D) <= rho_n D / (1 - rho_n),",
-        "and rho_n tends to 0. The q-values follow: q_n(o,a) reads the same v_n after n steps. So "
-        "if q_pi(o,a) < "
-        "v_pi(o), then q_n(o,a) < v_n(o) from some n on: no such pair is a shortcut any more.",
+        "shown by induction on n as sums of any size, and rho_n tends to 0: it is at most gamma^n, "
+        "or the chance of n more steps. rho_n = 0 if no episode lasts that long. The q-values "
+        "follow: q_n(o,a) reads the same v_n after n steps. So if q_pi(o,a) < v_pi(o), then "
+        "q_n(o,a) < v_n(o) from some n on: no such pair is a shortcut any more.",
         "No n is exact in general. Smallest case: one step that pays nothing, then steps that pay "
         "1 and go on with probability 1/2, one observation. After n >= 1 steps the state is the "
         "second one, whose value is not the mean, so v_n - v_pi is a multiple of rho_n that is not "
         "zero:",
         table_text(["n", "|v_n - v_pi|", "bound"], errors),
     )
-    return argued("exact at the horizon, else the limit", argument, certificates)
+    return proved("exact at the horizon, else the limit", argument, certificates)
 
 
+enough_steps.twin(
+    "targets that forget to discount",
+    guards="targets",
+    theories={"targets": LONG.replaced(**{"x+": LONG.given["x+"].replace("gamma*", "")})},
+)
+enough_steps.twin(
+    "rows that do not sum to one", guards="rows", theories={"rows": ROWS.without("pi")}
+)
+enough_steps.twin("a D that is too small", guards="limit", theories={"limit": CLOSE.without("D+")})
 enough_steps.twin("one step in a task of two", guards="identity", task=one_then_nothing, n=1)
 enough_steps.twin("twenty steps in a task without a last one", guards="identity", task=stays, n=20)
 enough_steps.twin("two steps in recall", guards="recall", recall_steps=2)

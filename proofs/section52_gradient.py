@@ -12,13 +12,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
+from functools import cache
 from itertools import product
 from typing import Any
 
 import sympy
 
-from proofs.ledger import Evidence, Proof, argued, claim, human, machine
+from proofs.ledger import Evidence, Proof, claim, machine, proved
+from proofs.ledger.bellman import DIFFERENCE
 from proofs.ledger.prose import text
+from proofs.ledger.theory import trouble_with
+from proofs.section52_rate import (
+    DISCOUNTED,
+    ENDING,
+    GREEDY,
+    misread,
+    shown_by_step,
+)
 from proofs.section52_tiny import tiny_tasks
 from workbench import POMDP, Policy, evaluate
 from workbench.certificates.values import identity_certificate
@@ -70,6 +80,7 @@ def some_numbers() -> dict[str, Fraction]:
     return chances | {f"r{s}{a}": Fraction(i) for i, (s, a) in enumerate(product(S, A))}
 
 
+@cache
 def difference_identity(occupancy_of: str = "new", weights: str = "discounted") -> str | None:
     """None if the identity holds on the generic task; else numbers for which it does not.
 
@@ -104,6 +115,7 @@ def weighted_advantage(field: Field, old: Evaluation, pi_new: Policy, by: Evalua
     return total
 
 
+@cache
 def no_gain_within(factor: int = 1) -> str | None:
     """A small task and policy whose return a step just below factor times the bound does not
     increase, although G > 0; None if there is none."""
@@ -138,51 +150,68 @@ def no_gain_within(factor: int = 1) -> str | None:
     "visits). The return changes along pi + eps (greedy - pi) at the rate G = sum_o d(o) (max_a "
     "q_pi(o,a) - v_pi(o)) >= 0 at eps = 0. So unless pi is greedy on its own q-values wherever it "
     "goes, every small enough step increases the return: for gamma < 1 every eps < G (1-gamma)^2 / "
-    "(2 gamma A), A the largest advantage.",
-    verdict="argued",
+    "(2 gamma A), A the largest advantage; for gamma = 1 every eps <= 1/(2L) with 4 eps N U < G, N "
+    "the mean length of an episode, L the longest from any state, U the largest value of the "
+    "advantages.",
+    verdict="proved",
     steps=(
-        human("resolvent", "v' - v = (I - gamma P')^-1 (r' + gamma P'v - v), for any size"),
+        machine("any size", "J(pi') - J(pi) = sum d' A', as sums over index sets of any size"),
+        machine("rate", "J' - J = eps G + eps^2 X; G is a sum of terms >= 0, one for each row"),
+        machine("discounted", "gamma < 1: G + eps X > 0 below the bound, whatever the size"),
+        machine("ending", "gamma = 1: G + eps X > 0 below the bound, whatever the size"),
+        machine("read", "the evaluator's v, q, visits satisfy the formulas, on two tasks"),
         machine("identity", "J(pi') - J(pi) = sum d' A', on a task with 20 symbols"),
-        human("rate", "divide by eps: the rate at 0 is G, a sum of terms >= 0"),
-        human("how small", "|d' - d|_1 <= 2 eps gamma / (1-gamma)^2 bounds the rest"),
         machine("instances", "steps within the bound increase the return, in 48 small tasks"),
     ),
 )
 def small_steps_improve(
-    proof: Proof, weights: str = "discounted", occupancy_of: str = "new", factor: int = 1
+    proof: Proof,
+    weights: str = "discounted",
+    occupancy_of: str = "new",
+    factor: int = 1,
+    read_as: str = "discounted",
+    **theories: Any,
 ) -> Evidence:
-    """The identity on the task with a symbol for every number, and what follows for every task.
+    """Sums over index sets of any size; the task with a symbol for every number; small tasks.
 
-    `factor` multiplies the bound on the step in the instances.
+    `factor` multiplies the bound on the step in the instances; `theories`: other formulas.
     """
+    certificates = []
+    for key, shown in shown_by_step(**theories).items():
+        proof.step(key, trouble_with(shown))
+        certificates += shown
+    proof.step("read", misread(read_as))
     proof.step("identity", difference_identity(occupancy_of, weights))
     proof.step("instances", no_gain_within(factor))
     argument = text(
         "For two policies, from v' = r' + gamma P' v' and v = r + gamma P v, whatever the number "
-        "of states,",
-        "  v' - v = (I - gamma P')^-1 (r' + gamma P'v - v)  and",
-        "  (r' + gamma P'v - v)(s) = sum_o omega(o|s) sum_a (pi'-pi)(a|o) q_pi(s,a) = A'(s).",
-        "Multiplied by mu from the left, with d' = mu + gamma P'^T d':",
-        "  J(pi') - J(pi) = sum_s d'(s) A'(s)                                        (*)",
-        "For pi' = pi + eps (g - pi) both sides have a factor eps, and d' -> d as eps -> 0:",
-        "  dJ/deps = sum_s d(s) sum_o omega(o|s) sum_a (g-pi)(a|o) q_pi(s,a)",
-        "          = sum_o d(o) ( max_a q_pi(o,a) - v_pi(o) )  =  G",
-        "by the definition of q_pi(o,a) with the weights d(s) omega(o|s), and of g. Every term of "
-        "G is >= 0, and G = 0 exactly when pi takes only best actions on every observation that it "
-        "sees. If G > 0, J increases for all small eps > 0.",
-        "How small, for gamma < 1: let A(s) = sum_o omega(o|s) sum_a (g-pi)(a|o) q_pi(s,a) and "
-        "|A(s)| <= A. Then (*) says J(pi') - J(pi) = eps sum_s d'(s) A(s), and d' - d = eps gamma "
-        "(I - gamma P'^T)^-1 (P_g - P)^T d has |d' - d|_1 <= eps 2 gamma/(1-gamma)^2, so",
-        "  J(pi') - J(pi) >= eps (G - eps 2 gamma A/(1-gamma)^2).",
-        "(*) is also an identity of the evaluator: on the task with two states and an end, two "
-        "observations, two actions and a symbol for each of its 16 numbers and of the 4 choices of "
-        "the policies, both sides are the same rational function.",
+        "of states, with d' = mu + gamma P'^T d',",
+        "  J(pi') - J(pi) = sum_s d'(s) sum_o omega(o|s) sum_a (pi'-pi)(a|o) q_pi(s,a)     (*)",
+        "For pi' = pi + eps (g - pi) let A(s) = sum_o omega(o|s) sum_a (g-pi)(a|o) q_pi(s,a), and "
+        "let u = A + gamma P u be the value of these gains under pi. (*) applied to pi and to u:",
+        "  J(pi') - J(pi) = eps G + eps^2 X,   G = sum_s mu(s) u(s),",
+        "  X = gamma sum_s d'(s) sum_o omega(o|s) sum_a (g-pi)(a|o) sum_s' p(s'|s,a) u(s')",
+        "and by rows, q_pi(o,a) the mean with weights d(s) omega(o|s), G = sum_o d(o) (max_a "
+        "q_pi(o,a) - v_pi(o)): a sum of terms >= 0, at least d(o) pi(a|o) (max q - q(o,a)) for "
+        "each pair. So G = 0 exactly when pi takes only best actions wherever it goes.",
+        "How small. With |u| <= U and N' = sum_s d'(s), X >= -2 gamma N' U. For gamma < 1, N' <= "
+        "1/(1-gamma) and U <= A/(1-gamma), so (1-gamma)^2 (G + eps X) >= G (1-gamma)^2 - 2 gamma A "
+        "eps. For gamma = 1, N' (1 - eps L) <= N, so N' <= 2N if eps L <= 1/2, and G + eps X >= G "
+        "- 4 eps N U.",
+        "Each of these lines is a certificate: a combination of what is given that cancels, sums "
+        "over index sets of any size. That the formulas are about the evaluator's numbers is "
+        "checked on two tasks; (*) is also an identity of the evaluator on the task with two "
+        "states and an end, two observations, two actions and a symbol for each of its 16 numbers "
+        "and of the 4 choices of the policies.",
         "Left out are G = 0, where the next orders decide (S52.local has decreases), and visits "
         "with gamma < 1.",
     )
-    return argued("identity in 20 symbols, any size", argument, [_certified_identity()])
+    return proved(
+        "sums of any size; both bounds on eps", argument, [*certificates, _certified_identity()]
+    )
 
 
+@cache
 def _certified_identity() -> dict[str, Any]:
     """The identity on the generic task with numbers for its chances, and symbols for rewards, gamma
     and policies."""
@@ -199,6 +228,23 @@ def _certified_identity() -> dict[str, Any]:
     return identity_certificate("J(pi') - J(pi)", new.value - old.value, right)
 
 
+small_steps_improve.twin(
+    "a start that is not where the visits begin",
+    guards="any size",
+    difference=DIFFERENCE.replaced(
+        mu="mu(s) == d1(s) - sum[s1,o,a](d1(s1)*om(s1,o)*pi1(o,a)*p(s1,a,s))"
+    ),
+)
+small_steps_improve.twin("towards what is not greedy", guards="rate", greedy=GREEDY.without("most"))
+small_steps_improve.twin(
+    "half of the bound's factor 2",
+    guards="discounted",
+    discounted=DISCOUNTED.replaced(small="G*(1 - gamma)**2 - gamma*Amax*eps - c >= 0"),
+)
+small_steps_improve.twin(
+    "episodes that may be longer", guards="ending", ending=ENDING.without("half")
+)
+small_steps_improve.twin("read with visits, gamma = 1/2", guards="read", read_as="visits")
 small_steps_improve.twin("visits instead of discounted visits", guards="identity", weights="visits")
 small_steps_improve.twin("the occupancy of the old policy", guards="identity", occupancy_of="old")
 small_steps_improve.twin("steps up to 60 times the bound", guards="instances", factor=60)

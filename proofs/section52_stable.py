@@ -12,14 +12,17 @@ from __future__ import annotations
 from fractions import Fraction
 from functools import cache
 from itertools import product
+from types import MappingProxyType
 from typing import Any
 
 import sympy
 
 from pomdps import recall4, recall_variant
-from proofs.ledger import Evidence, Proof, argued, claim, human, machine, open_, refuted
+from proofs.ledger import Evidence, Proof, claim, machine, open_, proved, refuted
+from proofs.ledger.bellman import VALUES, interpret, mixed_policy, small_task
 from proofs.ledger.inequalities import Decided, impossible, lowest_terms
 from proofs.ledger.prose import table_text, text
+from proofs.ledger.theory import Theory, trouble_with
 from proofs.section52_tiny import Tiny, returns_along_a_step, tiny_tasks
 from workbench import POMDP, Policy, augment, best_history, evaluate
 from workbench.certificates.values import step_certificate
@@ -122,6 +125,129 @@ optimum_is_stable.twin("no ties", guards="left", ties=False)
 
 # ---------------------------------------------------------------------- S52.stable*
 
+SWITCHED = Theory(
+    {
+        **VALUES,
+        "g0": "g(0) == 1",
+        "g+": "g(n+1) == gamma*g(n)",
+        "a0": "alpha(0,s) == mu(s)",
+        "a+": "alpha(n+1,s1) == sum[s,o,a](alpha(n,s)*om(s,o)*pi(o,a)*p(s,a,s1))",
+        "C0": "C(0) == 0",
+        "C+": "C(n+1) == C(n) + g(n)*sum[s,o,a](alpha(n,s)*om(s,o)*pi(o,a)*R(s,a))",
+        "head": "J == C(n) + g(n)*sum[s](alpha(n,s)*v(s))",
+        "loss": "loss(n,o,a) == sum[s](alpha(n,s)*om(s,o)*(sum[a1](pi(o,a1)*q(s,a1)) - q(s,a)))",
+        "switch": "W(n,o,a) == C(n) + g(n)*(sum[s](alpha(n,s)*v(s)) - loss(n,o,a))",
+        "best": "J - W(n,o,a) >= 0",
+        "h+": "h(n) >= 0",
+        "h": "h(n)*g(n) == 1",
+        "each": "loss(n,o,a) >= 0",
+        "gn+": "g(n) >= 0",
+        "D0": "D(0,s) == 0",
+        "D+": "D(n+1,s) == D(n,s) + alpha(n,s)",
+        "F0": "F(0,s) == 0",
+        "F+": "F(n+1,s) == F(n,s) + g(n)*alpha(n,s)",
+    }
+)
+"""g is gamma^n, h one over it, alpha the chance of s at time n, C what was paid before, W what the
+switch at time n is worth; D and F are visits and discounted visits before time n, whose limits are
+the visits. "head" and "each" are what is shown."""
+
+
+def _heads(theory: Theory) -> list[dict[str, Any]]:
+    return [
+        theory.without("head").shows(
+            "the first n steps and the rest",
+            "J == C(n) + g(n)*sum[s](alpha(n,s)*v(s))",
+            [
+                ("add", "hypothesis", "-1"),
+                *(("unfold", name) for name in ("C+", "g+", "a+")),
+                ("add", "v", "-g(n)*alpha(n,s)"),
+                ("add", "q", "-g(n)*alpha(n,s)*om(s,o)*pi(o,a)"),
+            ],
+            base=[("unfold", name) for name in ("J", "C0", "g0", "a0")],
+        )
+    ]
+
+
+def _switches(theory: Theory) -> list[dict[str, Any]]:
+    return [
+        theory.without("each").shows(
+            "a switch loses",
+            "loss(n,o,a) >= 0",
+            [
+                ("add", "h", "loss(n,o,a)"),
+                ("less", 1, (("h+", {}), ("best", {}))),
+                ("unfold", "switch"),
+                ("add", "head", "h(n)"),
+            ],
+        )
+    ]
+
+
+def _visits(theory: Theory) -> list[dict[str, Any]]:
+    lost = "om(s,o)*(sum[a1](pi(o,a1)*q(s,a1)) - q(s,a))"
+    return [
+        theory.shows(
+            f"over {name}",
+            f"sum[s]({sum_}(n,s)*{lost}) >= 0",
+            [
+                ("unfold", f"{sum_}+"),
+                ("less", 1, (("hypothesis", {}),)),
+                ("less", 1, factors),
+                ("unfold", "loss"),
+            ],
+            base=[("unfold", f"{sum_}0")],
+        )
+        for name, sum_, factors in (
+            ("visits", "D", (("each", {}),)),
+            ("discounted visits", "F", (("gn+", {}), ("each", {}))),
+        )
+    ]
+
+
+SHOWN = MappingProxyType({"head": _heads, "switch": _switches, "visits": _visits})
+"""What carries each step of S52.stable* for all sizes."""
+
+
+@cache
+def misread_switch(later: int = 0) -> str | None:
+    """Where the value of a switch, by a clock of three states, is not what the formulas say."""
+    P = small_task(3, Fraction(1, 2))
+    pi = mixed_policy(P, 3)
+    found = evaluate(P, pi, exact=True)
+    going = [s for s in P.S if s not in P.terminal]
+    E = augment(P, "counter4")
+    alpha = {s: Fraction(P.mu[s]) for s in going}
+    model = interpret(P, pi, pi)
+    om, p = model.functions["om"], model.functions["p"]
+    for n in range(2):
+        for o, a in product(P.O, P.A):
+            rows = {
+                (m, seen): (
+                    {(a, "-"): 1}
+                    if (m, seen) == (n + later, o)
+                    else {(b, "-"): pi[seen, b] for b in P.A}
+                )
+                for m, seen in E.O
+            }
+            value = evaluate(E, Policy.from_mapping(E, rows), exact=True).value
+            loss = sum(
+                alpha[s]
+                * om(s, o)
+                * (pi[o, b] * found.q_state[s, b] - (b == a) * found.q_state[s, a])
+                for s in going
+                for b in P.A
+            )
+            if value != found.value - P.gamma**n * loss:
+                return f"at {n}, {o}, {a}: {value}, not {found.value - P.gamma**n * loss}"
+        alpha = {
+            t: sum(
+                alpha[s] * om(s, o) * pi[o, a] * p(s, a, t) for s in going for o in P.O for a in P.A
+            )
+            for t in going
+        }
+    return None
+
 
 @claim(
     "S52.stable*",
@@ -130,10 +256,12 @@ optimum_is_stable.twin("no ties", guards="left", ties=False)
     "observation that it visits, only actions with the largest q-value, whether states are "
     "weighted by visits or by discounted visits. So the loop stays at it, if it is deterministic, "
     "for every step, exactly if the rule for ties prefers its actions; so if no other action ties.",
-    verdict="argued",
+    verdict="proved",
     steps=(
-        human("histories", "(*) of S52.local* over histories: pi takes only best actions"),
-        human("mean", "q_pi(o,a) is a mean of q_pi(h,a) <= V*(h) with weights that do not read a"),
+        machine("head", "J = what n steps pay + gamma^n sum_s alpha_n(s) v(s), by induction on n"),
+        machine("switch", "to do a at time n on o, and else as pi, gains nothing if pi is best"),
+        machine("visits", "so q_pi(o,a) <= v_pi(o), with visits and discounted visits, any size"),
+        machine("read", "the value of such a switch, by a clock in memory, is what is said"),
         machine("two steps", "all tasks of two steps that look alike, any rewards and gamma"),
         machine("listed", "all deterministic policies worth V* of three products are greedy"),
     ),
@@ -143,6 +271,8 @@ def optimum_is_greedy(
     reaches: str = "V*",
     spoil: Fraction = Fraction(0),
     below: Fraction = Fraction(0),
+    later: int = 0,
+    theories: Any = MappingProxyType({}),
 ) -> Evidence:
     """The argument for every POMDP; the solver for all two-step tasks that look alike; two tasks of
     the paper in full.
@@ -152,8 +282,15 @@ def optimum_is_greedy(
     reaches : what the policy is worth: "V*", or at least what "constant actions" are.
     spoil : how much the policy may be worth less than that.
     below : how much less than V* the listed policies may be worth.
+    later : how many steps later than said the switch is made where it is evaluated.
+    theories : other formulas for a step.
     """
     certificates: list[dict[str, Any]] = []
+    for key, show in SHOWN.items():
+        shown = show(theories.get(key, SWITCHED))
+        proof.step(key, trouble_with(shown))
+        certificates += shown
+    proof.step("read", misread_switch(later))
     for decided in _two_step_tasks(reaches, spoil):
         shown = ", ".join(f"{name} = {x}" for name, x in (decided.witness or {}).items())
         proof.step("two steps", None if decided.holds else shown)
@@ -162,14 +299,13 @@ def optimum_is_greedy(
     for line in lines:
         proof.step("listed", line[4])
     argument = text(
-        "Let h be a history that pi produces, V*(h) the best that can follow it, Q*(h,a) the best "
-        "after action a. Since pi is worth V*, and (*) of S52.local* applied to histories reads",
-        "  V* - J(pi) = sum_h gamma^|h| P_pi(h) sum_a pi(a|h) (V*(h) - Q*(h,a))  =  0,",
-        "every action that pi takes after such an h has Q*(h,a) = V*(h), and what follows under pi "
-        "is worth V*(h) too. For any action, q_pi(h,a) <= Q*(h,a) <= V*(h). q_pi(o,a) is the mean "
-        "of q_pi(h,a) over the histories h that end in o, with positive weights (P_pi(h), or "
-        "gamma^|h| P_pi(h)) that do not depend on a. So max_a q_pi(o,a) = v_pi(o), reached by the "
-        "actions of pi; and if another one ties, it does so after every h.",
+        "Let alpha_n(s) be the chance of being in s at time n, C_n what is paid before. Then J = "
+        "C_n + gamma^n sum_s alpha_n(s) v(s) for every n. The history-based policy that does as pi "
+        "but takes a at time n if it sees o is worth",
+        "  J + gamma^n sum_s alpha_n(s) omega(o|s) (q_pi(s,a) - sum_b pi(b|o) q_pi(s,b))  <=  V*.",
+        "If J = V* each of these sums is <= 0. Added up over n, as they are or times gamma^n, they "
+        "are the visits of o times q_pi(o,a) - v_pi(o). So no action is better than pi's mean, and "
+        "pi takes only best ones. Every line is a certificate for tasks of any size.",
         "Greedy then is pi itself on every visited observation where its action is the rule's "
         "choice among the best ones, rows "
         "without visits stay as they are, and (1-eps) pi + eps pi = pi.",
@@ -187,7 +323,7 @@ def optimum_is_greedy(
         "visits: positive for small d, whatever pi' does elsewhere. So greedy agrees with pi "
         "there, and each step multiplies d by 1-eps.",
     )
-    return argued("any POMDP; all two-step tasks certified", argument, certificates)
+    return proved("any POMDP, sums of any size", argument, certificates)
 
 
 @cache
@@ -257,6 +393,18 @@ def _all_optimal(
     return E.name, count, optimal, fixed, ""
 
 
+optimum_is_greedy.twin(
+    "v that forgets to discount",
+    guards="head",
+    theories={"head": SWITCHED.replaced(q="q(s,a) == R(s,a) + sum[s1](p(s,a,s1)*v(s1))")},
+)
+optimum_is_greedy.twin(
+    "a policy that is not best", guards="switch", theories={"switch": SWITCHED.without("best")}
+)
+optimum_is_greedy.twin(
+    "gains that may be positive", guards="visits", theories={"visits": SWITCHED.without("each")}
+)
+optimum_is_greedy.twin("the switch one step later", guards="read", later=1)
 optimum_is_greedy.twin("a policy worth a little less", guards="two steps", spoil=Fraction(1, 100))
 optimum_is_greedy.twin(
     "no better than constant actions", guards="two steps", reaches="constant actions"

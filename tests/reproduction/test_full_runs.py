@@ -57,10 +57,20 @@ def test_a_run_made_again_is_the_recorded_one_and_no_other(figure, method, memor
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(
+    ("figure", "panel"),
+    [(id, i) for id in LEARNED for i in range(len(FIGURES[id].panels))],
+)
+def test_every_recorded_run_can_be_made_again(figure, panel):
+    one = FIGURES[figure].panels[panel]
+    for memory in one.memories:
+        assert differing_runs(made_again(figure, one.method, memory, 30)) == ()
+
+
 @pytest.mark.parametrize("figure", LEARNED)
-def test_every_recorded_run_can_be_made_again(figure):
-    for method, memory in FIGURES[figure].pairs:
-        assert differing_runs(made_again(figure, method, memory, 30)) == ()
+def test_the_panels_of_a_figure_are_all_that_is_recorded_of_it(figure):
+    panels = {(panel.method, m) for panel in FIGURES[figure].panels for m in panel.memories}
+    assert panels == set(recorded_results(figure).outcomes)
 
 
 @pytest.mark.parametrize("figure", LEARNED)
@@ -125,6 +135,27 @@ def test_what_the_full_runs_say():
     larger = verdicts("S51.fig-gravity2")
     assert larger["20-step is far superior to 5-step"] == "supported"
     assert "contradicted (batch, V = 1)" in larger["5-step performs better with larger memories"]
+
+
+def test_fresh_seeds_are_others_than_those_of_the_figure_and_can_be_made_again():
+    figure, method, memory = full_runs.FRESH_RUNS[1]
+    run = full_runs.fresh_run(figure, method, memory)
+    of_the_figure = recorded_results(figure)[method, memory]
+    assert len(run.rewards) == len(full_runs.FRESH) == 120
+    both = np.concatenate([run.rewards, of_the_figure.rewards])
+    assert len(np.unique(both, axis=0)) == 150
+    again = made_again(figure, method, memory, [77])
+    assert differing_runs(again, [77]) == ()
+    assert len(differing_runs(again, [78])) == 1
+    with pytest.raises(WorkbenchError, match="the record has no gravity; B1"):
+        full_runs.fresh_run(figure, method, "B1")
+
+
+@pytest.mark.slow
+def test_every_fresh_run_can_be_made_again():
+    for figure, method, memory in full_runs.FRESH_RUNS:
+        again = made_again(figure, method, memory, full_runs.FRESH)
+        assert differing_runs(again, full_runs.FRESH) == ()
 
 
 @pytest.mark.slow

@@ -13,12 +13,14 @@ from fractions import Fraction
 from typing import Any
 
 import sympy
+from reference_sums import follows_in_models
 
 from pomdps import recall, recall4
 from proofs.appendix_a1_product import mixed, sequences_certificate, toy
 from proofs.appendix_c_setting import local_optimum
 from proofs.ledger.exclusion import exclusion_certificate
 from proofs.ledger.inequalities import box_conditions, solve
+from proofs.ledger.theory import Theory
 from proofs.section5_recall import RED, blue, rewards_by_history
 from workbench import (
     POMDP,
@@ -157,6 +159,31 @@ def _step() -> Certificate:
     return step_certificate(P, pi, HALF, before, after)
 
 
+def _fading() -> Certificate:
+    """A discounted distribution, followed along a chain, never has more than the mass one."""
+    theory = Theory(
+        {
+            "p": "sum[s1](p(s, s1)) == 1",
+            "x0": "x(0, s) == mu(s)",
+            "x+": "x(n+1, s1) == gamma*sum[s](x(n, s)*p(s, s1))",
+            "mu": "m == 1 - sum[s](mu(s))",
+            "m+": "m >= 0",
+            "gamma+": "gamma >= 0",
+            "gamma-": "1 - gamma >= 0",
+        }
+    )
+    return theory.shows(
+        "mass",
+        "1 - sum[s](x(n, s)) >= 0",
+        [
+            ("unfold", "x+"),
+            ("less", 1, (("gamma-", {}),)),
+            ("less", 1, (("gamma+", {}), ("hypothesis", {}))),
+        ],
+        base=[("unfold", "x0"), ("add", "mu", "1"), ("less", 1, (("m+", {}),))],
+    )
+
+
 def _clique() -> Certificate:
     return clique_certificate(recall4(), "B2", [(), *(("o", a) for a in range(4))])
 
@@ -206,6 +233,7 @@ CERTIFICATES: dict[str, Callable[[], Certificate]] = {
         returning(), "none", critical_points(augment(returning(), "none"))
     ),
     "fixed-points": lambda: fixed_points_certificate(returning(), "none", _settled(returning())),
+    "sum-claim": _fading,
 }  # fmt: skip
 
 
@@ -440,4 +468,5 @@ TRUTH: dict[str, Callable[[Certificate], bool]] = {
     "greedy-family": _is_family,
     "critical-points": _are_critical_points,
     "fixed-points": _are_fixed_points,
+    "sum-claim": follows_in_models,
 }

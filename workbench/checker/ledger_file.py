@@ -26,6 +26,7 @@ EVIDENCE = {
     "oracle-loop": {"phases", "bound", "better"},
     "oracle-cycle": {"before", "cycle", "better"},
     "fixed-points": {"refuted"},
+    "sum-claim": {"steps", "base"},
     "every-k": {"argument", "first", "phases", "from_k", "below"},
 }
 """By kind, the fields that show what is stated and are no part of it."""

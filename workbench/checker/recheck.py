@@ -29,6 +29,7 @@ from workbench.checker.memory_claims import (
 )
 from workbench.checker.reader import check_depth
 from workbench.checker.spoiled import Spoiled
+from workbench.checker.sum_claims import check_sum_claim
 from workbench.checker.value_claims import (
     check_falling_step,
     check_greedy_step,
@@ -60,6 +61,7 @@ CHECKS: dict[str, Callable[[dict[str, Any]], str]] = {
     "greedy-family": check_greedy_family,
     "fixed-points": check_fixed_points,
     "critical-points": check_critical_points,
+    "sum-claim": check_sum_claim,
 }
 """The checker of each kind of certificate."""
 

@@ -184,7 +184,7 @@ def _buffer(family: Family, P: POMDP) -> Memory:
     ) -> dict[Label, Number]:
         if w not in writes:
             raise UnknownLabel(f"{family.name} has the writes {', '.join(writes)}, not {show(w)}")
-        return {(*m[1:], (o, a) if stores_action else o): 1} if w == "push" else {m: 1}
+        return {push_onto(m, (o, a) if stores_action else o): 1} if w == "push" else {m: 1}
 
     nO, nA = len(P.O), len(P.A)
     entry = 1 + (
@@ -194,7 +194,25 @@ def _buffer(family: Family, P: POMDP) -> Memory:
     )
     pushes = np.array([w == "push" for w in writes])
     rule = IndexRule(False, cells ** (family.k - 1), cells, entry.astype(np.int64), pushes)
-    return Memory(family.name, M, writes, Gamma, {(None,) * family.k: 1}, rule)
+    return Memory(family.name, M, writes, Gamma, {empty_buffer(family.k): 1}, rule)
+
+
+def empty_buffer(k: int) -> Label:
+    """A buffer of k cells with nothing in it.
+
+    >>> empty_buffer(2)
+    (None, None)
+    """
+    return (None,) * k
+
+
+def push_onto(m: Label, entry: Label) -> Label:
+    """A buffer after a push: the oldest cell is dropped, the entry appended.
+
+    >>> push_onto((None, "x"), "y")
+    ('x', 'y')
+    """
+    return m[1:] + (entry,)  # noqa: RUF005 - a buffer of any length can be added to, too
 
 
 def _sized(kind: str, k: int) -> Family:

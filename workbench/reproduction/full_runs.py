@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.errors import WorkbenchError
-from workbench.learning.learners import Learner
+from workbench.learning.learners import Learner, Sarsa
 from workbench.learning.run import Run
 from workbench.reproduction.paper_figures import FIGURES
 from workbench.sweeps.experiment import Experiment, Method
@@ -28,6 +28,13 @@ from workbench.sweeps.results import Results
 from workbench.sweeps.store import write_whole
 
 RECORD = Path(__file__).with_name("full_runs.npz")
+
+FRESH = range(30, 150)
+"""Seeds that were run after those of the figures had left a comparison undecided: as many as were
+asked for beforehand, none of those that raised the question."""
+
+FRESH_RUNS = (("fig11", Sarsa(lam=0.5), "O1"), ("fig11", Sarsa(lam=0.5), "OA1"))
+"""The runs of which these seeds are recorded: which of the two is the steadier."""
 
 
 def name_of(experiment: Experiment, method: Method, memory: str) -> str:
@@ -72,6 +79,31 @@ def recorded_results(id: str) -> Results:
     return Results(experiment, outcomes)
 
 
+def fresh_run(id: str, method: Method, memory: str) -> Run:
+    """The recorded run of a figure's method and memory with fresh seeds.
+
+    >>> fresh_run(*FRESH_RUNS[0]).rewards.shape
+    (120, 100)
+    """
+    experiment = FIGURES[id]
+    name = _fresh(name_of(experiment, method, memory))
+    if name not in _entries() or experiment.length is None:
+        raise WorkbenchError(f"the record has no {name}")
+    steps, every = experiment.length.steps, experiment.length.every
+    return Run.from_rewards(_entries()[name], every=every, steps=steps, seeds=list(FRESH))
+
+
+def _fresh(name: str) -> str:
+    return f"{name}; seeds {FRESH[0]} to {FRESH[-1]}"
+
+
+def _kept(name: str, seeds: list[int]) -> NDArray[Any] | None:
+    """What the record has of some seeds of a run, those of the figure or fresh ones."""
+    if set(seeds) <= set(FRESH):
+        name, seeds = _fresh(name), [seed - FRESH[0] for seed in seeds]
+    return _entries()[name][seeds] if name in _entries() else None
+
+
 def _rewards(run: Run) -> NDArray[np.uint16]:
     """The whole number of rewards in each block."""
     whole = np.rint(run.rewards)
@@ -99,7 +131,8 @@ def differing_runs(results: Results, seeds: Iterable[int] | None = None) -> tupl
         assert isinstance(outcome, Run)
         name = name_of(results.experiment, method, memory)
         rows = list(range(len(outcome.rewards)) if seeds is None else seeds)
-        same = name in _entries() and np.array_equal(_entries()[name][rows], _rewards(outcome))
+        recorded = _kept(name, rows)
+        same = recorded is not None and np.array_equal(recorded, _rewards(outcome))
         if outcome.measured is not None:
             kept = _entries().get(f"{name}; values")
             same = same and kept is not None and np.array_equal(kept[rows], outcome.measured)
@@ -108,9 +141,20 @@ def differing_runs(results: Results, seeds: Iterable[int] | None = None) -> tupl
     return tuple(differ)
 
 
-def write_record(all_results: Iterable[Results], path: Path = RECORD) -> None:
-    """Write the record anew from the full results of the learners' figures."""
-    entries: dict[str, NDArray[Any]] = {}
+def write_record(
+    all_results: Iterable[Results], path: Path = RECORD, fresh: Iterable[Run] | None = None
+) -> None:
+    """Write the record anew from the full results of the learners' figures.
+
+    Parameters
+    ----------
+    fresh : the runs of `FRESH_RUNS`, in order; if not given those of the present record are kept.
+    """
+    runs = (fresh_run(*one) for one in FRESH_RUNS) if fresh is None else fresh
+    entries: dict[str, NDArray[Any]] = {
+        _fresh(name_of(FIGURES[id], method, memory)): _rewards(run)
+        for (id, method, memory), run in zip(FRESH_RUNS, runs, strict=True)
+    }
     for results in all_results:
         for (method, memory), outcome in results.outcomes.items():
             if not isinstance(method, Learner) or not isinstance(outcome, Run):
