@@ -36,7 +36,7 @@ from proofs.ledger import Evidence, Proof, argued, claim, human, machine, proved
 from proofs.ledger.bellman import CHANCES, VALUES
 from proofs.ledger.generic import GAMMA, generic_policy, two_steps
 from proofs.ledger.prose import table_text, text
-from proofs.ledger.theory import Theory, trouble_with
+from proofs.ledger.theory import Factors, Theory, trouble_with
 from proofs.section5_recall import blue
 from proofs.section51_td import RED
 from workbench import POMDP, Policy, augment, evaluate, td_values, uniform
@@ -224,7 +224,7 @@ times the chance of going on that long. |w(o) - v(s)| <= E for all s behind o.""
 
 def _close_targets(theory: Theory) -> list[dict[str, Any]]:
     """|x(n,s) - v(s)| <= E rho(n,s), by induction on n."""
-    chances = (("gamma+", {}), ("om+", {}), ("pi+", {}), ("p+", {}))
+    chances: Factors = (("gamma+", {}), ("om+", {}), ("pi+", {}), ("p+", {}))
     return [
         theory.shows(
             "n steps",
@@ -262,7 +262,7 @@ steps; r is the largest rho. "up" and "low" are what the induction shows."""
 
 def _close_rows(theory: Theory) -> list[dict[str, Any]]:
     """|q_n - q_pi| <= r E and |v_n - v_pi| <= r E on every row that is seen."""
-    seen = (("d+", {}), ("om+", {}))
+    seen: Factors = (("d+", {}), ("om+", {}))
     found = []
     for sign, bound in (("-", "up"), ("+", "low")):
         minus = "-" if sign == "-" else ""
@@ -380,8 +380,8 @@ def enough_steps(
         for a in P.A:
             difference = sympy.together(true.q[o, a] - td.q[o, a])
             same = sympy.expand(sympy.fraction(difference)[0]) == 0
-            shown = f"{P.name}, n = {n}: the TD value of {(o, a)} is not q_pi"
-            proof.step("identity", None if same else shown)
+            other = f"{P.name}, n = {n}: the TD value of {(o, a)} is not q_pi"
+            proof.step("identity", None if same else other)
             certificates.append(
                 identity_certificate(f"{n}-step TD of {(o, a)}", td.q[o, a], true.q[o, a])
             )

@@ -26,7 +26,7 @@ from proofs.ledger.bellman import (
     mixed_policy,
     small_task,
 )
-from proofs.ledger.theory import Interpretation, Theory
+from proofs.ledger.theory import Factors, Interpretation, ProofStep, Theory
 from workbench import POMDP, Policy, evaluate
 
 STEP = Theory(
@@ -114,8 +114,8 @@ def shown_by_step(
     greedy: Theory = GREEDY,
 ) -> dict[str, list[dict[str, Any]]]:
     """What is shown for all sizes, by the step of S52.local* that it belongs to."""
-    move = (("gamma+", {}), ("d1+", {}), ("om+", {}))
-    rest = [
+    move: Factors = (("gamma+", {}), ("d1+", {}), ("om+", {}))
+    rest: list[ProofStep] = [
         ("unfold", "X"),
         ("unfold", "N1"),
         ("less", 1, (*move, ("g+", {}), ("p+", {}), ("low", {"s": "s1"}))),
@@ -132,7 +132,7 @@ def shown_by_step(
         ("add", "u", "eps*d1(s)"),
         ("add", "A", "eps*d1(s)"),
     ]
-    at_top = (("gamma+", {}), ("om+", {"s": "s9"}), ("pi+", {}))
+    at_top: Factors = (("gamma+", {}), ("om+", {"s": "s9"}), ("pi+", {}))
     change = "J1 - J == eps*G + eps**2*X"
     gap = "D(o9)*pi(o9,a9)*(sum[a1](g(o9,a1)*qo(o9,a1)) - qo(o9,a9))"
     by_rows = [

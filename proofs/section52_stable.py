@@ -292,8 +292,8 @@ def optimum_is_greedy(
         certificates += shown
     proof.step("read", misread_switch(later))
     for decided in _two_step_tasks(reaches, spoil):
-        shown = ", ".join(f"{name} = {x}" for name, x in (decided.witness or {}).items())
-        proof.step("two steps", None if decided.holds else shown)
+        numbers = ", ".join(f"{name} = {x}" for name, x in (decided.witness or {}).items())
+        proof.step("two steps", None if decided.holds else numbers)
         certificates += decided.certificates
     lines = [_all_optimal(P, memory, below) for P, memory in LISTED]
     for line in lines:

@@ -136,8 +136,8 @@ def classes_differ(named: int = -2) -> str | None:
     E, step = in_four_classes(), Fraction(1, 50)
     for k in (3, 4):
         size = 2**k
-        lumped = first_iterates(E, uniform_in_four(E, size))
-        lumped = (*lumped, lumped[2].toward(phases(E)[2], step))
+        first = first_iterates(E, uniform_in_four(E, size))
+        lumped = (*first, first[2].toward(phases(E)[2], step))
         F = augment(variant(), f"B{k}")
         words = [m for m, _ in F.O]
         name = dict.fromkeys(words, "rest") | dict(

@@ -114,7 +114,7 @@ class Length:
 def after_push(kind: str, P: POMDP, m: Cells, write: str = "push", time: Any = t) -> Any:
     """What Gamma of a family makes of a buffer of any length at a time: `Gamma` reads no k."""
     memory = attach(f"{kind}1", P)
-    ((m_next, chance),) = memory.Gamma(  # type: ignore[arg-type]
+    ((m_next, chance),) = memory.Gamma(
         m, write, Item("o", time), Item("a", time), 0, Item("o", time + 1)
     ).items()
     return m_next if chance == 1 else None

@@ -75,6 +75,10 @@ ORDER = (
     "T.bits",
     "T.bits-region",
     "T.hurts",
+    "T.hurts-often",
+    "T.eight",
+    "T.push",
+    "T.grows",
     "T.saddle",
 )
 """The statements of the paper in the order in which it makes them; a corrected one follows the

@@ -30,6 +30,9 @@ from workbench.checker.recheck import recheck
 from workbench.checker.spoiled import Spoiled
 from workbench.checker.sums import SumReader, sort_of
 
+Factors = tuple[tuple[str, dict[str, str]], ...]
+"""Names of inequalities, and other names for their indices."""
+
 ProofStep = tuple[Any, ...]
 """("unfold", name), ("add", name, multiplier), ("add", name, multiplier, {index: index}) or ("less",
 number, ((name, {index: index}), ...))."""

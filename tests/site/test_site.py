@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 import workbench
+from proofs.report import read_record
 from workbench.cli.site_command import (
     command_helps,
     find_root,
@@ -23,7 +24,7 @@ from workbench.cli.site_command import (
     task_notes,
 )
 from workbench.errors import WorkbenchError
-from workbench.lab.exhibits import EXHIBITS, exhibit
+from workbench.lab.exhibits import EXHIBITS, THEOREMS, exhibit
 from workbench.lab.gallery import check_entry
 from workbench.site.assignments import assignment, write_assignments
 from workbench.site.build_site import MARK, check_target
@@ -270,6 +271,16 @@ def test_the_gallery_has_its_files_and_a_way_into_the_explorer(tmp_path):
         (tmp_path / "finds" / "bits-are-stuck-where-pairs-are-not.json").read_text()
     )
     assert record["verdict"]["facts"]["OA1 ends at"] == "6"
+
+
+def test_an_exhibit_of_a_theorem_leads_to_its_page(tmp_path):
+    assert set(THEOREMS) <= {name for name, *_ in EXHIBITS}
+    assert set(THEOREMS.values()) <= set(read_record())
+    one = {"id": "T.hurts"}
+    shown = [exhibit("bits-hurt"), exhibit("no-fixed-point")]
+    write_gallery_pages(material(gallery=shown, claims=[one]), tmp_path)
+    text = (tmp_path / "gallery" / "index.md").read_text()
+    assert text.count("The theorem behind it") == text.count("../ledger/T-hurts.html") == 1
 
 
 def test_an_exhibit_that_is_not_there_is_refused():

@@ -1,7 +1,8 @@
 """Finds worth showing, as tables of rewards: each is judged anew, in rationals, when it is asked
 for.
 
-They are the named tasks of `docs/findings.md` and that of Appendix C; a gallery of one's own is a folder (`Gallery`).
+They are the named tasks of `docs/findings.md`, that of Appendix C, and the smallest cases of the
+ledger's own theorems; a gallery of one's own is a folder (`Gallery`).
 """
 
 from __future__ import annotations
@@ -62,8 +63,42 @@ EXHIBITS: tuple[tuple[str, str, dict[str, Any], Any], ...] = (
         [[0, 0], [2, 1]],
     ),
     ("several-fixed-points", "several-fixed-points", {"memory": "none"}, [[1, 0], [0, 2]]),
+    (
+        "bits-hurt",
+        "oracle-stuck",
+        {"memory": ("B1", "B2", "B3"), "but_not": ("none",)},
+        [[5, 4], [0, 6]],
+    ),
+    (
+        "every-small-memory-hurts",
+        "oracle-stuck",
+        {"memory": ("K1", "B1", "O1", "OA1", "K2", "B2", "O2", "OA2"), "but_not": ("none",)},
+        [[[15, 1], [13, 0]], [[11, 13], [14, 14]]],
+    ),
+    (
+        "pairs-are-stuck-if-ties-go-to-keep",
+        "oracle-stuck",
+        {"memory": ("OA1",), "ties": "first"},
+        [[0, 2], [0, 1]],
+    ),
+    (
+        "observations-that-must-be-pushed",
+        "oracle-stuck",
+        {"memory": ("K2",), "but_not": ("OA2",)},
+        [[[1, 0], [1, 3]], [[2, -1], [-1, -1]]],
+    ),
 )
 """Each with a name, the statement, its parameters, and the rewards r[a_1]...[a_L]."""
+
+THEOREMS = {
+    "bits-are-stuck-where-pairs-are-not": "T.bits",
+    "a-larger-memory-does-worse": "T.bits",
+    "bits-hurt": "T.hurts",
+    "every-small-memory-hurts": "T.eight",
+    "pairs-are-stuck-if-ties-go-to-keep": "T.oa1",
+    "observations-that-must-be-pushed": "T.push",
+}
+"""The claim of the ledger, among our own theorems, that an exhibit belongs to."""
 
 
 def exhibit(name: str) -> GalleryEntry:

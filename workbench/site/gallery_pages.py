@@ -6,10 +6,12 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from workbench.lab.exhibits import THEOREMS
 from workbench.lab.gallery import GalleryEntry
 from workbench.lab.print import figure7_html
 from workbench.lab.sequences import table_of
 from workbench.lab.svg import diagram
+from workbench.site.claim_pages import slug
 from workbench.site.material import Material
 from workbench.text import escape_html
 
@@ -18,7 +20,8 @@ def write_gallery_pages(material: Material, source: Path) -> None:
     """Write the source of the gallery."""
     folder = source / "gallery"
     folder.mkdir(parents=True)
-    parts = [_HEAD, *(_entry(entry) for entry in material.gallery)]
+    known = {claim["id"] for claim in material.claims}
+    parts = [_HEAD, *(_entry(entry, known) for entry in material.gallery)]
     (folder / "index.md").write_text("\n\n".join(parts) + "\n", encoding="utf-8")
 
 
@@ -37,8 +40,14 @@ judged in fractions while this page was made. Nothing is seen in them; the seque
 paid at the end."""
 
 
-def _entry(entry: GalleryEntry) -> str:
+def _entry(entry: GalleryEntry, claims: set[str]) -> str:
     find = entry.find
+    theorem = THEOREMS.get(entry.name)
+    link = (
+        f"<a href='../ledger/{slug(theorem)}.html'>The theorem behind it</a> · "
+        if theorem in claims and theorem is not None
+        else ""
+    )
     facts = "".join(
         f"<dt>{escape_html(key)}</dt><dd>{escape_html(value)}</dd>"
         for key, value in find.verdict.facts.items()
@@ -46,7 +55,7 @@ def _entry(entry: GalleryEntry) -> str:
     html = (
         f"<p class='statement'>{escape_html(find.statement.sentence())}</p>"
         f"<div class='side'><div>{figure7_html(find.task)}</div><div>{diagram(find.task)}</div></div>"
-        f"<dl class='facts'>{facts}</dl><p>{_play(entry)}"
+        f"<dl class='facts'>{facts}</dl><p>{link}{_play(entry)}"
         f"<a href='../_static/finds/{escape_html(entry.name)}.json' download>Task and certificates"
         f"</a>: <code>python -m workbench.checker {escape_html(entry.name)}.json</code></p>"
     )
