@@ -26,6 +26,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from fractions import Fraction
+from functools import cache
 from types import MappingProxyType
 from typing import Any
 
@@ -206,6 +207,45 @@ def error_and_bound(P: POMDP, pi: Policy, n: int) -> tuple[Any, Any]:
     )
 
 
+@cache
+def compared(task: Callable[[], POMDP], n: int) -> tuple[str | None, tuple[dict[str, Any], ...]]:
+    """A pair whose n-step TD value is not q_pi, on a task of symbols, if there is one; and the
+    identities."""
+    P = task()
+    pi = generic_policy(P)
+    true, td = evaluate(P, pi, exact=True), td_values(P, pi, n=n, exact=True)
+    certificates, trouble = [], None
+    for o in P.O:
+        for a in P.A:
+            difference = sympy.together(true.q[o, a] - td.q[o, a])
+            if sympy.expand(sympy.fraction(difference)[0]) != 0:
+                trouble = f"{P.name}, n = {n}: the TD value of {(o, a)} is not q_pi"
+            certificates.append(
+                identity_certificate(f"{n}-step TD of {(o, a)}", td.q[o, a], true.q[o, a])
+            )
+    return trouble, tuple(certificates)
+
+
+@cache
+def recalled(n: int) -> tuple[tuple[str, str, bool], ...]:
+    """Memories and policies of recall, and whether their n-step TD values are q_pi."""
+    found = []
+    for memory in ("OA1", "B2"):
+        E = augment(recall(gamma=GAMMA), memory)
+        policies = {"uniform": uniform(E)} | ({"blue": blue(E)} if memory == "OA1" else {})
+        for name, policy in policies.items():
+            given, true_q = td_values(E, policy, n=n).q, evaluate(E, policy).q
+            found.append((memory, name, given.array.tolist() == true_q.array.tolist()))
+    return tuple(found)
+
+
+@cache
+def endless() -> dict[int, tuple[Any, Any]]:
+    """By n, the error on the task that stays, and its bound."""
+    S = stays()
+    return {n: error_and_bound(S, uniform(S), n) for n in (1, 2, 5, 10, 20)}
+
+
 LONG = Theory(
     {
         **CHANCES,
@@ -373,30 +413,14 @@ def enough_steps(
         shown = show(theories.get(key, theory))
         proof.step(key, trouble_with(shown))
         certificates += shown
-    P = task()
-    pi = generic_policy(P)
-    true, td = evaluate(P, pi, exact=True), td_values(P, pi, n=n, exact=True)
-    for o in P.O:
-        for a in P.A:
-            difference = sympy.together(true.q[o, a] - td.q[o, a])
-            same = sympy.expand(sympy.fraction(difference)[0]) == 0
-            other = f"{P.name}, n = {n}: the TD value of {(o, a)} is not q_pi"
-            proof.step("identity", None if same else other)
-            certificates.append(
-                identity_certificate(f"{n}-step TD of {(o, a)}", td.q[o, a], true.q[o, a])
-            )
+    other, identities = compared(task, n)
+    proof.step("identity", other)
+    certificates += identities
     R = recall(gamma=GAMMA)
     lines = []
-    for memory in ("OA1", "B2"):
-        E = augment(R, memory)
-        policies = (
-            {"blue": blue(E), "uniform": uniform(E)} if memory == "OA1" else {"uniform": uniform(E)}
-        )
-        for name, policy in policies.items():
-            given, true_q = td_values(E, policy, n=recall_steps).q, evaluate(E, policy).q
-            same = given.array.tolist() == true_q.array.tolist()
-            proof.step("recall", None if same else f"{memory}, {name}: other values")
-            lines.append([memory, name, "all values are q_pi"])
+    for memory, name, same in recalled(recall_steps):
+        proof.step("recall", None if same else f"{memory}, {name}: other values")
+        lines.append([memory, name, "all values are q_pi"])
     E = augment(R, "OA1")
     (start,) = E.omega(next(iter(E.mu)))
     by_n = {k: td_values(E, blue(E), n=k) for k in (1, 2, 3)}
@@ -404,10 +428,8 @@ def enough_steps(
         [k, "undefined" if x.q[start, RED] is None else x.q[start, RED]] for k, x in by_n.items()
     ]
     certificates += [td_certificate(R, "OA1", x) for x in by_n.values()]
-    S = stays()
     errors = []
-    for k in (1, 2, 5, 10, 20):
-        error, bound = error_and_bound(S, uniform(S), k)
+    for k, (error, bound) in endless().items():
         proof.step("bound", None if 0 < error <= bound / half else f"n = {k}: {error}, {bound}")
         errors.append([k, f"{float(error):.2e}", f"{float(bound):.2e}"])
     argument = text(
