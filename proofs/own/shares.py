@@ -146,7 +146,8 @@ def memory_hurts_sometimes(
     """1,000 tables of two and of three steps; `most`: the shares that are not reached."""
     lines = []
     for memory in ("K1", "B1", "O1"):
-        lines.append([memory, *against_none(memory, 2), *against_none(memory, 3)])
+        for length in (2, 3):
+            lines.append([memory, length, *against_none(memory, length)])
     for memory in kinds:
         lower, _ = against_none(memory, 3)
         proof.step("hurts", None if lower.interval[0] > 0 else f"{memory}: {lower}")
@@ -162,7 +163,7 @@ def memory_hurts_sometimes(
     argument = text(
         f"{COUNT:,} tables for each length, step 1/50; lower and higher than without memory, with "
         "95% intervals:",
-        table_text(["memory", "2 steps lower", "higher", "3 steps lower", "higher"], lines),
+        table_text(["memory", "steps", "lower", "higher"], lines),
         "For two steps and two actions the region of T.hurts is what is behind 'lower' with B(k): "
         "there the statement is exact. K1 tells the two steps apart and hurts on three only.",
     )
@@ -217,15 +218,14 @@ def bits_and_actions(
         first, final = share_stuck(memory, ACTIONS[0]), share_stuck(memory, ACTIONS[-1])
         good = first.interval[1] < 0.06 and final.interval[0] > last
         proof.step("ends", None if good else f"{memory}: {first} and {final}")
-        lines.append([memory, *(share_stuck(memory, n) for n in ACTIONS)])
     for n in ACTIONS:
         found = share_stuck(safe, n)
         proof.step("oa1", None if found.hits == 0 else f"{safe}, {n} actions: {found}")
-    lines.append(["OA1", *(share_stuck("OA1", n) for n in ACTIONS)])
+        lines.append([n, *(share_stuck(memory, n) for memory in ("B1", "B2", "OA1"))])
     argument = text(
         f"{DRAWN:,} tables of two steps for each number of actions, step 1/50, shares of stuck "
         "ones with 95% intervals:",
-        table_text(["memory", *(f"{n} actions" for n in ACTIONS)], lines),
+        table_text(["actions", "B1", "B2", "OA1"], lines),
         "More actions are more ways to be led astray by the uniform policy: the row that looks "
         "best on average is less often the row of the best reward.",
     )
