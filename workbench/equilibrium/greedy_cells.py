@@ -32,6 +32,7 @@ from workbench.evaluation.fields import FLOATS
 from workbench.model.numbers import to_float
 from workbench.model.policy import uniform
 from workbench.model.pomdp import POMDP
+from workbench.model.rows import own_rows
 from workbench.optima.symmetry import Interchangeable, interchangeable
 
 Floats = NDArray[np.float64]
@@ -75,12 +76,12 @@ class DenseTask:
                 f"looked at up to {most:,}. Take a smaller memory"
             )
         nS, nA = len(P.S), len(P.A)
-        outcome = np.repeat(np.arange(nS * nA), np.diff(P.p.row_ptr))
+        outcome = own_rows(P.p.row_ptr)
         T, R = np.zeros((nS * nA, nS)), np.zeros(nS * nA)
         np.add.at(T, (outcome, P.p.s_next), P.p.prob.floats)
         np.add.at(R, outcome, P.p.prob.floats * P.p.r.floats)
         W = np.zeros((nS, len(P.O)))
-        W[np.repeat(np.arange(nS), np.diff(P.omega.row_ptr)), P.omega.o] = P.omega.prob.floats
+        W[own_rows(P.omega.row_ptr), P.omega.o] = P.omega.prob.floats
         self.T = np.ascontiguousarray(T.reshape(nS, nA, nS)[alive][:, :, alive])
         self.R, self.W = R.reshape(nS, nA)[alive], W[alive][:, self.rows]
         self.mu = P.mu.prob.floats[alive]

@@ -40,7 +40,7 @@ from workbench.learning.learners import (
 from workbench.model.numbers import Number, is_symbolic, number
 from workbench.model.policy import Policy, uniform
 from workbench.model.pomdp import POMDP
-from workbench.model.rows import merge_rows
+from workbench.model.rows import keep_entries, merge_rows, own_rows
 
 
 @dataclass(frozen=True)
@@ -138,9 +138,9 @@ def deciding_rows(P: POMDP) -> NDArray[np.int64]:
 
     row_ptr = merge_rows(P.p.row_ptr, len(P.A))
     possible = P.p.prob.floats > 0 if not P.p.prob.symbols else np.ones(len(P.p.s_next), dtype=bool)
-    kept = np.concatenate(([0], np.cumsum(possible)))[row_ptr]
+    kept = keep_entries(row_ptr, possible)
     visited = reachable(kept, P.p.s_next[possible], P.mu.support) & ~P.terminal.mask
-    states = np.repeat(np.arange(len(P.S)), np.diff(P.omega.row_ptr))
+    states = own_rows(P.omega.row_ptr)
     found = np.zeros(len(P.O), dtype=bool)
     emits = P.omega.prob.floats > 0 if not P.omega.prob.symbols else np.ones(len(states), bool)
     found[P.omega.o[visited[states] & emits]] = True

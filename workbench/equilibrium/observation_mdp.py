@@ -38,7 +38,7 @@ from workbench.evaluation.visits import given_observation, known, occupancy
 from workbench.model.numbers import Numbers, frozen
 from workbench.model.policy import Policy
 from workbench.model.pomdp import POMDP, Distribution, Emissions, StateSet, Transitions
-from workbench.model.rows import add_groups
+from workbench.model.rows import add_groups, own_rows, pick_rows, point_rows
 from workbench.model.space import Label, Space
 
 END = "end"
@@ -129,11 +129,8 @@ def _outcomes(
 
 def _spread(row_ptr: NDArray[np.int64], rows: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
     """For compressed rows that are asked for one after the other: which request, which entry."""
-    counts = np.diff(row_ptr)[rows]
-    ends = np.cumsum(counts)
-    total = int(ends[-1]) if len(ends) else 0
-    places = np.repeat(row_ptr[rows] - ends + counts, counts) + np.arange(total)
-    return np.repeat(np.arange(len(rows)), counts), places
+    found, places = pick_rows(row_ptr, rows)
+    return own_rows(found), places
 
 
 def _reward_numbers(P: POMDP) -> NDArray[np.int64]:
@@ -163,7 +160,7 @@ def _assembled(
     S = Space([*labels, *([_end_label(labels)] if ends else [])])
     rows = place[row // nA] * nA + row % nA
     counts = np.bincount(rows, minlength=len(S) * nA)
-    row_ptr = np.concatenate(([0], np.cumsum(counts))).astype(np.int64)
+    row_ptr = point_rows(counts)
     emitted = np.append(seen, _end_observation(P)) if ends else seen
     mu = start[np.append(seen, len(P.O))] if ends else start[seen]
     mask = np.zeros(len(S), dtype=bool)

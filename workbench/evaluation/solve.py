@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 
 from workbench.errors import NotSolved
 from workbench.evaluation.krylov_kernels import bicgstab
+from workbench.model.rows import own_rows, pick_rows
 
 TOLERANCE = 1e-12
 """Relative residual asked of every solution, in the norm that its error bound uses."""
@@ -131,10 +132,8 @@ def _is_banded(P: sp.csr_array) -> bool:
     n = P.shape[0]
     sample = np.unique(np.linspace(0, n - 1, 1_000).astype(np.int64))
     for rows in (sample, np.arange(n)):
-        counts = P.indptr[rows + 1] - P.indptr[rows]
-        entries = np.repeat(P.indptr[rows] - np.concatenate(([0], np.cumsum(counts)[:-1])), counts)
-        columns = P.indices[entries + np.arange(counts.sum())]
-        width = int(np.max(np.abs(np.repeat(rows, counts) - columns), initial=0))
+        row_ptr, entries = pick_rows(P.indptr, rows)
+        width = int(np.max(np.abs(rows[own_rows(row_ptr)] - P.indices[entries]), initial=0))
         if float(n) * width**2 > _MOST_BAND_WORK:
             return False
     return True

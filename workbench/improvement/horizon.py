@@ -25,7 +25,7 @@ from workbench.improvement import loop_kernels as kernels
 from workbench.improvement.oracle import UNIT
 from workbench.model.numbers import Numbers
 from workbench.model.pomdp import POMDP
-from workbench.model.rows import merge_rows
+from workbench.model.rows import add_rows, merge_rows, own_rows, pick_rows, point_rows
 from workbench.model.walk_kernels import strong_components
 
 
@@ -33,7 +33,7 @@ def has_finite_horizon(P: POMDP) -> bool:
     """Whether no state can come back, whatever is done."""
     indptr = merge_rows(P.p.row_ptr, len(P.A))
     count, _ = strong_components(indptr, P.p.s_next)
-    own = np.repeat(np.arange(len(P.S)), np.diff(indptr)) == P.p.s_next
+    own = own_rows(indptr) == P.p.s_next
     return count == len(P.S) and not own.any()
 
 
@@ -67,20 +67,16 @@ def unroll(P: POMDP, order: NDArray[np.int64], weights: str) -> Unrolled:
     place[states] = np.arange(len(states))
 
     rows = (states[:, None] * nA + order).ravel()
-    counts = np.diff(P.p.row_ptr)[rows]
-    ends = np.cumsum(counts)
-    k = np.repeat(P.p.row_ptr[rows] - ends + counts, counts) + np.arange(ends[-1])
+    row_ptr, k = pick_rows(P.p.row_ptr, rows)
     goes_on = np.flatnonzero((place[P.p.s_next[k]] >= 0) & (D.prob[k] != 0))
-    k, owner = k[goes_on], np.repeat(np.arange(len(rows)), counts)[goes_on]
+    k, owner = k[goes_on], own_rows(row_ptr)[goes_on]
     leads_on = np.zeros(len(states), dtype=bool)
     leads_on[owner // nA] = True
     inner = np.where(leads_on, np.cumsum(leads_on) - 1, -1)
     per_row = np.bincount(inner[owner // nA] * nA + owner % nA, minlength=int(leads_on.sum()) * nA)
 
     rewards, reward_row = _distinct_rows(np.ascontiguousarray(D.R[states][:, order]))
-    entries = np.diff(P.omega.row_ptr)[states]
-    entry_ptr = np.concatenate(([0], np.cumsum(entries)))
-    e = np.repeat(P.omega.row_ptr[states] - entry_ptr[:-1], entries) + np.arange(entry_ptr[-1])
+    entry_ptr, e = pick_rows(P.omega.row_ptr, states)
     tables = kernels.LoopTables(
         mu=D.mu[states],
         entry_ptr=entry_ptr,
@@ -89,7 +85,7 @@ def unroll(P: POMDP, order: NDArray[np.int64], weights: str) -> Unrolled:
         reward_row=reward_row,
         R=rewards,
         inner=inner,
-        row_ptr=np.concatenate(([0], np.cumsum(per_row))),
+        row_ptr=point_rows(per_row),
         successor=place[P.p.s_next[k]],
         prob=D.prob[k],
         gamma=float(D.gamma),
@@ -101,8 +97,8 @@ def unroll(P: POMDP, order: NDArray[np.int64], weights: str) -> Unrolled:
         int(x.max(initial=0))
         for x in (
             np.bincount(tables.successor),  # ways into a state
-            counts,  # outcomes of an action
-            entries,
+            np.diff(row_ptr),  # outcomes of an action
+            np.diff(entry_ptr),
             np.bincount(tables.entry_o),  # states behind an observation
         )
     ]
@@ -132,8 +128,9 @@ def same_actions(P: POMDP) -> NDArray[np.int64]:
     outcome = np.zeros(len(P.p.s_next), dtype=np.uint64)
     for part in codes:
         outcome = _scramble(outcome ^ part.astype(np.uint64))
-    rows = _sums(P.p.row_ptr, outcome).reshape(nS, nA)
-    entry_s = np.repeat(np.arange(nS), np.diff(P.omega.row_ptr))
+    # modulo 2^64, whatever the order of the outcomes
+    rows = add_rows(P.p.row_ptr, outcome, np.zeros(nS * nA, dtype=np.uint64)).reshape(nS, nA)
+    entry_s = own_rows(P.omega.row_ptr)
     seen = np.flatnonzero(~P.terminal.mask[entry_s])
     found = np.zeros((nO, nA), dtype=np.uint64)
     state = _scramble(entry_s[seen].astype(np.uint64))[:, None]
@@ -155,10 +152,3 @@ def _scramble(x: NDArray[np.uint64]) -> NDArray[np.uint64]:
         x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
         x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
         return np.asarray(x ^ (x >> np.uint64(31)))
-
-
-def _sums(row_ptr: NDArray[np.int64], values: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """The sum over each compressed row, modulo 2^64, which does not depend on the order."""
-    total = np.concatenate(([np.uint64(0)], np.cumsum(values, dtype=np.uint64)))
-    with np.errstate(over="ignore"):
-        return np.asarray(total[row_ptr[1:]] - total[row_ptr[:-1]])

@@ -36,7 +36,7 @@ from workbench.improvement import loop_kernels as kernels
 from workbench.model.numbers import Number, Numbers
 from workbench.model.policy import Policy
 from workbench.model.pomdp import POMDP
-from workbench.model.rows import row_places
+from workbench.model.rows import own_rows, point_rows, row_places
 
 _ITERATIONS = 4_000
 
@@ -107,7 +107,7 @@ class SparseOracle(Oracle):
     def __init__(self, P: POMDP, weights: str):
         super().__init__(P, weights, FLOATS)
         nS, nA = len(P.S), len(P.A)
-        self._row = np.repeat(np.arange(nS * nA), np.diff(P.p.row_ptr))
+        self._row = own_rows(P.p.row_ptr)
         places, self._slot = np.unique(self._row // nA * nS + P.p.s_next, return_inverse=True)
         indptr = np.searchsorted(places, np.arange(nS + 1) * nS)
         self._pattern = sp.csr_array((np.arange(len(places)), places % nS, indptr), shape=(nS, nS))
@@ -347,7 +347,7 @@ def exact_value(P: POMDP, pi: Policy) -> Number:
                         chances.append(x)
         rewards.append(total)
     n = len(states)
-    indptr = np.searchsorted(np.array(rows), np.arange(n + 1))
+    indptr = point_rows(np.bincount(np.array(rows, dtype=np.int64), minlength=n))
     pattern = sp.csr_array(
         (np.ones(len(rows)), np.array(columns, dtype=np.int32), indptr), shape=(n, n)
     )

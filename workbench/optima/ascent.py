@@ -31,6 +31,7 @@ from numpy.typing import NDArray
 from scipy.linalg.lapack import dgetrf, dgetrs
 
 from workbench.evaluation import solve as linear
+from workbench.model.rows import own_rows
 from workbench.model.walk_kernels import reachable
 from workbench.optima.mdp import MDP
 from workbench.optima.mdp_kernels import surely_ending
@@ -79,7 +80,7 @@ def slope(M: MDP, pi: Table) -> Slope:
     defined."""
     n, nA = M.shape
     acts = pi[M.seen]
-    data = np.repeat(acts.reshape(-1), np.diff(M.row_ptr)) * M.prob
+    data = acts.reshape(-1)[own_rows(M.row_ptr)] * M.prob
     P = sp.csr_array((data, M.successors, M.row_ptr[::nA]), shape=(n, n))
     r = (acts * M.R).sum(axis=1)
     alive = np.ones(n, dtype=bool)

@@ -40,7 +40,7 @@ from workbench.evaluation import solve as linear
 from workbench.evaluation.chain import dynamics
 from workbench.evaluation.fields import FLOATS, Field
 from workbench.model.pomdp import POMDP
-from workbench.model.rows import add_rows, merge_rows, pick_rows, pick_spans
+from workbench.model.rows import add_rows, merge_rows, own_rows, pick_rows, pick_spans
 from workbench.model.walk_kernels import reachable, strong_components
 from workbench.optima.mdp_kernels import reached_by, surely_ending
 
@@ -117,7 +117,7 @@ class MDP:
         """Whether no state can come back, so that every policy ends after finitely many steps."""
         indptr = np.ascontiguousarray(self.row_ptr[:: self.shape[1]])
         count, _ = strong_components(indptr, self.successors)
-        own = np.repeat(np.arange(self.shape[0]), np.diff(indptr)) == self.successors
+        own = own_rows(indptr) == self.successors
         return count == self.shape[0] and not own.any()
 
     @cached_property
@@ -127,7 +127,7 @@ class MDP:
         if self.field is not FLOATS or n * nA * n > _DENSE:
             return None
         table = np.zeros((n * nA, n))
-        row = np.repeat(np.arange(n * nA), np.diff(self.row_ptr))
+        row = own_rows(self.row_ptr)
         np.add.at(table, (row, self.successors), self.prob)
         return table.reshape(n, nA, n)
 
@@ -221,7 +221,7 @@ def from_states(P: POMDP, field: Field) -> MDP:
 
     # outcomes of (s, a), each followed by the observations of its successor
     real = np.flatnonzero(np.asarray(D.prob != 0, dtype=bool))
-    row = (np.repeat(np.arange(len(P.S) * nA), np.diff(P.p.row_ptr)))[real]
+    row = own_rows(P.p.row_ptr)[real]
     s_next = P.p.s_next[real]
     ends = np.zeros(len(P.S) * nA, dtype=bool)
     ends[row[P.terminal.mask[s_next]]] = True

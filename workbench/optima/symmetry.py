@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from workbench.model.augment import ActionsAndWrites
 from workbench.model.numbers import Numbers
 from workbench.model.pomdp import POMDP
+from workbench.model.rows import pick_rows
 from workbench.model.space import Product, Subset
 
 
@@ -129,7 +130,7 @@ def _is_symmetry(P: POMDP, sigma: NDArray[np.int64]) -> bool:
     if not np.array_equal(counts, counts[row_image]):
         return False
     k = np.arange(len(P.p.s_next))
-    k_image = k + np.repeat(P.p.row_ptr[:-1][row_image] - P.p.row_ptr[:-1], counts)
+    _, k_image = pick_rows(P.p.row_ptr, row_image)
     return (
         np.array_equal(place[P.p.s_next], P.p.s_next[k_image])
         and _same(P.p.prob, k, k_image)

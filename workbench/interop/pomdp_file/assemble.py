@@ -16,7 +16,7 @@ from workbench.interop.pomdp_file.source import PomdpFileError, Source
 from workbench.interop.pomdp_file.spelling import Value, Values, full, values, zeros
 from workbench.model.numbers import Numbers
 from workbench.model.pomdp import POMDP, Distribution, Emissions, StateSet, Transitions
-from workbench.model.rows import row_places
+from workbench.model.rows import pick_rows, point_rows, row_places
 from workbench.model.space import Label, Space
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def assemble(
     row, target, prob, r = _with_endings(outcomes, target, endings, n, exact)
     order = np.lexsort((target, row))
     counts = np.bincount(row, minlength=len(model.S) * nA)
-    ptr = np.concatenate(([0], np.cumsum(counts)))
+    ptr = point_rows(counts)
     of_file = Rows(ptr, target[order], prob[order], np.zeros(0, dtype=np.int64))
     rewards = r[order]
 
@@ -83,8 +83,8 @@ def assemble(
     total = int(counts[rows].sum())
     if total > limit:
         raise TooMany(total)
-    entries, _ = of_file.gather(rows)
-    row_ptr = np.concatenate(([0], np.cumsum(counts[rows]), np.full(nA if endings else 0, total)))
+    row_ptr, entries = pick_rows(ptr, rows)
+    row_ptr = np.append(row_ptr, np.full(nA if endings else 0, total))
     shown = _emissions(model, copies, bool(endings), exact)
     extra = [_fresh("end", model.S)] if endings else []
     labels = [
@@ -171,7 +171,7 @@ def _emissions(model: FileTables, copies: Copies, with_end: bool, exact: bool) -
     order = np.lexsort((column, state))
     counts = np.bincount(state, minlength=len(copies.key) + len(end))
     return Rows(
-        np.concatenate(([0], np.cumsum(counts))),
+        point_rows(counts),
         column[order],
         value[order],
         np.zeros(0, dtype=np.int64),

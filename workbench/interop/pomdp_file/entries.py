@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from workbench.interop.pomdp_file.record import EVERY, Block, RewardLines, TableLines
 from workbench.interop.pomdp_file.spelling import Value, Values, full, zeros
-from workbench.model.rows import add_rows
+from workbench.model.rows import add_rows, own_rows, pick_rows, point_rows
 
 Ints = NDArray[np.int64]
 
@@ -49,15 +49,13 @@ class Rows:
     @property
     def row(self) -> Ints:
         """The row of each entry."""
-        return np.repeat(np.arange(len(self)), self.counts)
+        return own_rows(self.ptr)
 
     def gather(self, rows: Ints) -> tuple[Ints, Ints]:
         """The entries of some rows, one row after the other: for each entry its place, and which of
         `rows` it is of."""
-        counts = self.counts[rows]
-        which = np.repeat(np.arange(len(rows)), counts)
-        first = np.repeat(self.ptr[rows] - np.concatenate(([0], np.cumsum(counts)[:-1])), counts)
-        return first + np.arange(len(which)), which
+        row_ptr, entries = pick_rows(self.ptr, rows)
+        return entries, own_rows(row_ptr)
 
     def same(self, rows: Ints, others: Ints) -> NDArray[np.bool_]:
         """For each pair of rows, whether they hold the same."""
@@ -115,7 +113,7 @@ def resolve(
 
 
 def _pointers(row: Ints, n: int) -> Ints:
-    return np.concatenate(([0], np.cumsum(np.bincount(row, minlength=n)))).astype(np.int64)
+    return point_rows(np.bincount(row, minlength=n))
 
 
 class _Pool:
@@ -173,13 +171,12 @@ class _Pool:
         if total > self.limit:
             raise TooMany(total)
         pool = Rows(
-            np.concatenate(([0], np.cumsum(lengths))),
+            point_rows(lengths),
             np.concatenate((*self.columns, np.zeros(0, dtype=np.int64))),
             np.concatenate((*self.values, zeros(0, self.exact))),
             np.zeros(0, dtype=np.int64),
         )
-        entries, _ = pool.gather(np.where(content < 0, len(lengths) - 1, content))
-        ptr = np.concatenate(([0], np.cumsum(lengths[content])))
+        ptr, entries = pick_rows(pool.ptr, np.where(content < 0, len(lengths) - 1, content))
         return Rows(ptr, pool.column[entries], pool.value[entries], np.zeros(0, dtype=np.int64))
 
 
