@@ -4,7 +4,16 @@
 "use strict";
 var Workbench = Workbench || {};
 (function (W) {
-  const NEAR = 1e-10; // floats this close, relative to their size or to 1, count as equal
+  // Floats this close, as a share of the largest number of their table, are drawn as equal. The page has no error bounds
+  // and no fractions to ask; it shows, and nothing is decided by what it shows: `improve` and `shortcuts` decide.
+  const NEAR = 1e-10;
+
+  /** The largest size in a table, undefined entries aside: what NEAR is a share of, whatever the unit of reward. */
+  function scaleOf(table) {
+    let most = 0;
+    for (const x of table) if (Math.abs(x) > most) most = Math.abs(x);
+    return most;
+  }
 
   class NeverEnds extends Error {}
 
@@ -216,23 +225,24 @@ var Workbench = Workbench || {};
     };
   }
 
-  /** The sign of x - y, 0 if they are close. */
-  function compare(x, y) {
-    return Math.abs(x - y) <= NEAR * Math.max(1, Math.abs(x), Math.abs(y)) ? 0 : x > y ? 1 : -1;
+  /** The sign of x - y, 0 if they are close beside a scale. */
+  function compare(x, y, scale) {
+    return Math.abs(x - y) <= NEAR * scale ? 0 : x > y ? 1 : -1;
   }
 
   /** For each pair o |A| + a: 2 if it is a strict non-Markovian shortcut of pi, 1 if a weak one, else 0 (Section 5.1). */
   function shortcuts(P, pi, evaluated, oneStep) {
     const found = new Uint8Array(P.nO * P.nA);
+    const scale = Math.max(scaleOf(evaluated.q), scaleOf(oneStep.q));
     for (let i = 0; i < found.length; i++) {
       const o = Math.floor(i / P.nA);
       const values = [evaluated.q[i], oneStep.q[i], evaluated.vGivenO[o], oneStep.v[o]];
       if (pi[i] > 0 || !evaluated.reached[o] || values.some(Number.isNaN)) continue;
-      const looks = compare(values[1], values[3]), truly = compare(values[0], values[2]);
+      const looks = compare(values[1], values[3], scale), truly = compare(values[0], values[2], scale);
       found[i] = looks > 0 && truly <= 0 ? 2 : looks === 0 && truly < 0 ? 1 : 0;
     }
     return found;
   }
 
-  Object.assign(W, { NEAR, NeverEnds, evaluate, td, shortcuts, compare });
+  Object.assign(W, { NEAR, NeverEnds, evaluate, td, shortcuts, compare, scaleOf });
 })(Workbench);

@@ -60,7 +60,7 @@ var Workbench = Workbench || {};
         }
         const there = W.greedyActions(P, last.q);
         const differs = there.some((a, o) => a !== greedy[o] && a >= 0 &&
-          (share > 0 || W.compare(last.q[o * P.nA + a], last.q[o * P.nA + greedy[o]]) !== 0));
+          (share > 0 || W.compare(last.q[o * P.nA + a], last.q[o * P.nA + greedy[o]], W.scaleOf(last.q)) !== 0));
         if (differs) return null;
       }
       return { how: "fixed", value: last.value };

@@ -16,13 +16,12 @@ var Workbench = Workbench || {};
 
   /** For each observation the greedy action on q, or -1 where q is undefined. */
   function greedyActions(P, q) {
-    const order = tieOrder(P), chosen = new Int32Array(P.nO).fill(-1);
+    const order = tieOrder(P), chosen = new Int32Array(P.nO).fill(-1), close = W.NEAR * W.scaleOf(q);
     for (let o = 0; o < P.nO; o++) {
       let best = -Infinity;
       for (let a = 0; a < P.nA; a++) if (q[o * P.nA + a] > best) best = q[o * P.nA + a];
       if (best === -Infinity) continue;
-      const near = best - W.NEAR * Math.max(1, Math.abs(best));
-      chosen[o] = order.find((a) => q[o * P.nA + a] >= near);
+      chosen[o] = order.find((a) => q[o * P.nA + a] >= best - close);
     }
     return chosen;
   }
@@ -80,7 +79,7 @@ var Workbench = Workbench || {};
       if (o < 0) {
         const path = singlePath(P, choice), x = path === null ? value() : path;
         work += path === null ? Math.max(1, P.nS / 2) : 1;
-        if (best === null || x > best.value + W.NEAR * Math.max(1, Math.abs(x))) best = { value: x, choice: Int32Array.from(choice) };
+        if (best === null || x > best.value + W.NEAR * Math.abs(x)) best = { value: x, choice: Int32Array.from(choice) };
         return work <= most;
       }
       for (let a = 0; a < P.nA; a++) {

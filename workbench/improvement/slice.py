@@ -9,8 +9,9 @@ a grid
     flow    (tau(a1|o1) - x, tau(a2|o2) - y),  tau greedy on q_pi: the way the loop sets out, seen in the slice
     end     where the loop started there ends; it leaves the slice, since all rows move
 
-Points whose loops end alike form a basin of attraction. Ends are alike if the loop ended in the
-same way with values that are equal up to what a limit cycle of this step size leaves open.
+Points whose loops end alike form a basin of attraction. Limits are alike if they are worth the
+same, as fractions where the task is exact. Other ends are put together for the eye alone: if the
+loop ended in the same way, with values that differ by little beside the largest reward.
 """
 
 from __future__ import annotations
@@ -32,8 +33,10 @@ from workbench.model.space import Label
 from workbench.progress import Waiting
 from workbench.text import brief
 
-_ALIKE = 0.02
-"""Ends of loops that did not settle are alike if their values differ by no more than this."""
+_ALIKE, _ALIKE_LIMITS = 0.02, 1e-9
+"""Ends of loops that did not settle, and limits whose values are floats, are drawn in one colour if
+their values differ by no more than this share of the largest reward. Nothing but colours depends on
+it."""
 
 Pair = tuple[Label, Label]
 """An observation and an action."""
@@ -129,10 +132,11 @@ def policy_slice(
             waiting.report(
                 (j * points + i + 1) / points**2, f"{j * points + i + 1} of {points**2} starts"
             )
-    ends = _different(list(found.values()))
+    scale = float(np.abs(P.p.r.floats).max(initial=0.0))
+    ends = _different(list(found.values()), scale)
     basin = np.full((points, points), -1, dtype=np.int64)
     for place, end in found.items():
-        basin[place] = next(k for k, other in enumerate(ends) if _alike(end, other))
+        basin[place] = next(k for k, other in enumerate(ends) if _alike(end, other, scale))
     return PolicySlice(P, pi, x, y, step, at, flow, tuple(ends), basin)
 
 
@@ -153,17 +157,19 @@ def _moved(
     return moved
 
 
-def _alike(one: SliceEnd, other: SliceEnd) -> bool:
+def _alike(one: SliceEnd, other: SliceEnd, scale: float) -> bool:
     if one.ended != other.ended:
         return False
-    near = 1e-9 if one.ended == "fixed" else _ALIKE
-    return abs(float(one.value) - float(other.value)) <= near * max(1.0, abs(float(other.value)))
+    if isinstance(one.value, Fraction) and isinstance(other.value, Fraction):
+        return one.value == other.value
+    near = _ALIKE_LIMITS if one.ended == "fixed" else _ALIKE
+    return abs(float(one.value) - float(other.value)) <= near * scale
 
 
-def _different(ends: list[SliceEnd]) -> list[SliceEnd]:
+def _different(ends: list[SliceEnd], scale: float) -> list[SliceEnd]:
     kept: list[SliceEnd] = []
     for end in sorted(ends, key=_rank):
-        if not any(_alike(end, other) for other in kept):
+        if not any(_alike(end, other, scale) for other in kept):
             kept.append(end)
     return kept
 

@@ -37,6 +37,8 @@ MOST_LISTED = 5_000
 """Certificates list so many greedy policies, at most."""
 
 _CLEARLY = 1e-9
+"""What a score has to be at least, as a share of the largest reward. Scores only say which tasks are
+worth the exact look that decides (`exactly`); a find never rests on them."""
 
 LEARNERS: dict[str, Any] = {"qlearning": QLearning, "sarsa": Sarsa}
 

@@ -60,7 +60,8 @@ class MoreLocalOptima(Statement):
 
     def score(self, P: POMDP) -> float:
         try:
-            pair = self._two_maxima(critical_points(augment(P, self.memory), max_faces=MOST_FACES))
+            found = critical_points(augment(P, self.memory), max_faces=MOST_FACES)
+            pair = self._two_maxima(found, P)
             if pair is None or not has_one_maximum(critical_points(P, max_faces=MOST_FACES)):
                 return NO
         except TooLarge:
@@ -79,7 +80,7 @@ class MoreLocalOptima(Statement):
         alone = has_one_maximum(without)
         if alone is None:
             return Verdict(None, facts)
-        pair = self._two_maxima(with_it) if alone else None
+        pair = self._two_maxima(with_it, P) if alone else None
         if pair is None:
             # a maximum that is degenerate or in an undecided box might still be the worse one
             sure = not alone or (with_it.complete and not with_it.of_kind("degenerate"))
@@ -91,14 +92,16 @@ class MoreLocalOptima(Statement):
         }
         return Verdict(True, facts)
 
-    def _two_maxima(self, found: CriticalPoints) -> tuple[CriticalPoint, CriticalPoint] | None:
+    def _two_maxima(
+        self, found: CriticalPoints, P: POMDP
+    ) -> tuple[CriticalPoint, CriticalPoint] | None:
         """The best local maximum, and a strict one that is clearly worse."""
         tops = found.of_kind("maximum")
         strict = [point for point in tops if point.strict]
         if not strict:
             return None
         best, worse = tops[0], strict[-1]
-        room = CLEARLY * max(1.0, abs(float(best.value)))
+        room = CLEARLY * max(abs(float(r)) for r in P.R)
         return (best, worse) if best.value - worse.value > room else None
 
 

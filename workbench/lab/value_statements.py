@@ -35,11 +35,14 @@ from workbench.model.beliefs import TooManyBeliefs, reachable_beliefs
 from workbench.model.memories import B, none, parse_memory
 from workbench.model.policy import Policy, uniform
 from workbench.model.pomdp import POMDP
+from workbench.model.rows import own_rows
 from workbench.optima.best_memoryless import best_memoryless
 from workbench.optima.shortcut_count import ShortcutCount, count_shortcuts
 from workbench.sufficiency.expressive import is_sufficiently_expressive
 
 _CLEARLY = 1e-9
+"""What a score has to be at least, as a share of the largest reward. Scores only say which tasks are
+worth the exact look that decides (`exactly`); a find never rests on them."""
 
 
 def with_memory(P: POMDP, memory: str) -> POMDP:
@@ -293,14 +296,15 @@ class ZeroDiscrepancy(Statement):
             return NO
         try:
             apart = float(lambda_discrepancy(P, uniform(P), norm=np.inf))
-            if not apart <= _CLEARLY:
-                return -apart
+            scale = max(1e-300, *(abs(float(r)) for r in P.R))
+            if not apart <= _CLEARLY * scale:
+                return -apart / scale
             better = float(
                 best_memoryless(augment(P, self.memory)).value - best_memoryless(P).value
             )
         except NeverEnds:
             return np.nan
-        return better - _CLEARLY
+        return better / scale - _CLEARLY
 
     def exactly(self, P: POMDP) -> Verdict:
         if repeats_an_observation(P):
@@ -332,7 +336,7 @@ def repeats_an_observation(P: POMDP) -> bool:
     """Whether an episode can show the same observation twice, in states that are not terminal."""
     alive = ~P.terminal.mask
     step = np.zeros((len(P.S), len(P.S)), dtype=bool)
-    source = np.repeat(np.arange(len(P.S)), np.diff(P.p.row_ptr[:: len(P.A)]))
+    source = own_rows(P.p.row_ptr[:: len(P.A)])
     step[source, P.p.s_next] = True
     later: NDArray[np.bool_] = step.copy()
     for _ in range(len(P.S)):
@@ -341,7 +345,7 @@ def repeats_an_observation(P: POMDP) -> bool:
             break
         later = further
     shows = np.zeros((len(P.S), len(P.O)), dtype=bool)
-    shows[np.repeat(np.arange(len(P.S)), np.diff(P.omega.row_ptr)), P.omega.o] = True
+    shows[own_rows(P.omega.row_ptr), P.omega.o] = True
     again = (shows.astype(int) @ shows.T.astype(int)) > 0
     return bool((later & again)[np.ix_(alive, alive)].any())
 

@@ -55,8 +55,8 @@ BUDGET = 1_000_000
 """A search gives up after this many decisions, unless told otherwise."""
 
 TOLERANCE = 1e-9
-"""Float values closer than this, as a share of their size, count as equal; the reason then says
-so."""
+"""Floats never prove that two best values are equal. A policy that reaches the bound on V* up to
+this share of it is said to, and the reason says so; that none does rests on bounds alone."""
 
 
 @dataclass(frozen=True)
@@ -238,7 +238,7 @@ def _by_bounds(P: POMDP, memory: Memory) -> Encoding:
     history = best_history(P)
     exact = bool(history.exact and E.is_exact)
     best = history.value if history.exact else None
-    margin = 0 if exact else TOLERANCE * max(1.0, abs(float(history.upper)))
+    margin = 0 if exact else TOLERANCE * abs(float(history.upper))
     within = "" if exact else f" within {margin:.0e}"
     # a mixture can be worth V* where no deterministic policy is, if it is not the best policy of E
     # or if it may not end
@@ -259,7 +259,7 @@ def _by_bounds(P: POMDP, memory: Memory) -> Encoding:
             )
             return Encoding(P.name, memory.name, True, "bounds", reason, best, policy=policy.policy)
     bound = found[-1].bound  # on all memoryless policies that matter here
-    if bound < history.lower - margin:
+    if bound < history.lower:
         reason = (
             f"no memoryless policy is worth more than {bound}, but some "
             f"history-based policy is worth {history.lower}"

@@ -52,8 +52,12 @@ _CLIMBS = 40
 _STEPS = 20
 """Starts of an ascent, and steps between two looks at the clock."""
 
-_EXACTLY = 1e-9
-"""Shares of the values below this are not told apart by ascent and by way 2."""
+_CLIMBED = 1e-9
+"""An ascent ends when a step adds less than this share of the value: a policy that it misses costs
+an answer, and never makes one wrong."""
+
+_UNIT = 2.0**-53
+"""The largest error of rounding, as a share."""
 
 _REASONS: dict[bool | None, str] = {
     True: "a policy takes optimal actions wherever it gets",
@@ -232,9 +236,11 @@ def near_optimal(graph: BeliefGraph) -> tuple[list[set[int]], float]:
     q = M.q(found.v)
     far = 1 / (1 - float(M.gamma))
     residual = float(np.max(np.abs(q.max(axis=1) - found.v), initial=0.0))
-    margin = 2 * far * residual + _EXACTLY * M.scale(
-        found.v
-    )  # the second part is above all rounding
+    # a sum of so many rounded products of rounded numbers, and the roundings around it
+    terms = int(np.diff(M.row_ptr).max(initial=0)) + 8
+    rounding = 2 * terms * _UNIT * (float(M.sizes.max(initial=0.0)) + M.scale(found.v))
+    residual += rounding
+    margin = (2 * far * residual + 2 * rounding) * (1 + 16 * _UNIT * far)
     allowed = [
         set(np.flatnonzero(row >= v - margin).tolist()) for row, v in zip(q, found.v, strict=True)
     ]
@@ -257,11 +263,11 @@ def climb_with_memory(
         for i, start in enumerate(
             [*first, even, *(rng.dirichlet(np.ones(nA), nO) for _ in range(_CLIMBS))]
         ):
-            before, here = -math.inf, ascend(M, start, _EXACTLY, _STEPS)
+            before, here = -math.inf, ascend(M, start, _CLIMBED, _STEPS)
             while here.value > before:
                 best = max(best, here, key=lambda x: x.value)
                 if waiting.seconds > seconds:
                     return best
                 waiting.report(waiting.seconds / seconds, f"start {i + 1}, best {best.value:.6g}")
-                before, here = here.value, ascend(M, here.pi, _EXACTLY, _STEPS)
+                before, here = here.value, ascend(M, here.pi, _CLIMBED, _STEPS)
     return best
