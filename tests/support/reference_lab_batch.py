@@ -11,7 +11,7 @@ import numpy as np
 
 from workbench import POMDP, augment, improve, uniform
 from workbench.improvement.batch import sequence_task
-from workbench.improvement.decision import EQUAL
+from workbench.improvement.decision import ROUNDING
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ def ending(
     """`improve` on the product, as a person would call it."""
     E = augment(sequence_task(rewards), memory)
     run = improve(E, uniform(E), step=step, ties=ties, budget=budget)
-    unsure = any(tie.how != EQUAL for tie in run.ties)
+    unsure = any(tie.how == ROUNDING for tie in run.ties)
     return Ending(float(run.mean), run.ended, run.amplitude, unsure)
 
 

@@ -13,7 +13,8 @@ and it is stuck where that is stationary.
 While greedy stays tau, the iterates lie on x pi + (1-x) tau, and on that segment the differences
 between q-values times the weight of the row are polynomials in x of degree L - 1. The place where
 greedy first leaves tau is a root of one of them: iterates up to there need no looking at, and if
-there is no root, tau is the limit. `improvement.improve` is the slow twin.
+there is no root, tau is the limit. `improvement.improve` is the slow twin, and runs the loops again
+in which numbers come closer than floats can tell without being equal.
 
 A loop is *stuck* when it ends below the best memoryless value of the product, stochastic policies
 included. That value is the largest reward where the memory can encode its sequence; where it
@@ -35,24 +36,28 @@ from numpy.typing import ArrayLike, NDArray
 from workbench.errors import WorkbenchError, WrongType
 from workbench.executors.executor import make_executor
 from workbench.improvement import batch_kernels as kernels
-from workbench.improvement.ending import FIRST_LOOK_FOR_CYCLES, WINDOW, settling_time
+from workbench.improvement.decision import ROUNDING
+from workbench.improvement.ending import (
+    FIRST_LOOK_FOR_CYCLES,
+    LONG_SINCE,
+    MOST_LOOKS,
+    WINDOW,
+    settling_time,
+)
 from workbench.improvement.horizon import same_actions
-from workbench.improvement.improve import BUDGET
+from workbench.improvement.improve import BUDGET, improve
 from workbench.improvement.oracle import UNIT
-from workbench.improvement.residue_kernels import BatchAsk, BatchPlan
+from workbench.improvement.residue_kernels import MOST_LISTED, PRIMES, BatchAsk, BatchPlan
 from workbench.model.augment import augment
 from workbench.model.memories import Family, Memory
 from workbench.model.numbers import Number, read_decimal
-from workbench.model.policy import TIES, tie_order
+from workbench.model.policy import TIES, Policy, tie_order, uniform
 from workbench.model.pomdp import POMDP
 from workbench.progress import Waiting
 
 ENDINGS = ("fixed", "limit cycle", "budget")
 
 LENGTHS = (2, 3, 4)
-
-_PRIMES = (2_147_483_647, 2_147_483_629)
-"""The two largest primes below 2^31."""
 
 _CHUNK = 2_000
 """Tasks handed to a core at a time."""
@@ -169,33 +174,63 @@ class Structure:
             error=(2 * L * (sums + 8) + 2 * sums) * UNIT,
             growth=6 * L * UNIT,
             alike=self.alike,
+            at_start=self.alike_at_start,
+            long_since=LONG_SINCE,
+            most_looks=MOST_LOOKS,
         )
+
+    @cached_property
+    def alike_at_start(self) -> NDArray[np.int64]:
+        """Columns with equal q-values under the uniform policy, whatever the rewards.
+
+        q is linear in the rewards; times a power of the number of columns its coefficients are
+        whole numbers, and floats are exact.
+        """
+        (rows, columns), count = self.shape, self.actions**self.length
+        room, pi = self.room(), np.ones(self.shape)
+        parts = np.empty((rows, columns, count))
+        for i, r in enumerate(np.eye(count)):
+            kernels.evaluate_sequence(self.tables, r, pi, room)
+            parts[:, :, i] = room.q
+        assert parts.max(initial=0.0) < 2.0**53
+        found = np.empty(self.shape, dtype=np.int64)
+        for m in range(rows):
+            found[m] = np.unique(parts[m], axis=0, return_inverse=True)[1].reshape(-1)
+        return found
 
     def ask(self, step: float, budget: int) -> BatchAsk:
         """Room to decide what floats leave open."""
-        (rows, columns), L, two = self.shape, self.length, len(_PRIMES)
+        (rows, columns), L, two = self.shape, self.length, len(PRIMES)
         keep = 1 - read_decimal(step)
+
+        def room(*shape: int) -> NDArray[np.uint64]:
+            return np.zeros(shape, dtype=np.uint64)
+
+        def residues(x: Any) -> NDArray[np.uint64]:
+            return np.array([x(p) for p in PRIMES], dtype=np.uint64)
+
         return BatchAsk(
-            primes=np.array(_PRIMES),
-            keep=np.array([_residue(keep, p) for p in _PRIMES]),
-            share=np.array([_residue(Fraction(1, columns), p) for p in _PRIMES]),
-            inverse=np.array([_interpolation(L, p) for p in _PRIMES]),
-            turns=np.zeros(1, dtype=np.int64),
+            keep=residues(lambda p: _residue(keep, p)),
+            share=residues(lambda p: _residue(Fraction(1, columns), p)),
+            inverse=residues(lambda p: _interpolation(L, p)),
+            counts=np.zeros(5, dtype=np.int64),
             turn_n=np.empty(budget + 1, dtype=np.int64),
-            turn_greedy=np.empty((budget + 1, rows), dtype=np.int16),
-            synced=np.zeros(1, dtype=np.int64),
-            now=np.zeros(1, dtype=np.int64),
+            turn_greedy=np.empty((budget + 1, rows), dtype=np.int64),
+            marks=room(MOST_LISTED),
+            taus=np.zeros((MOST_LISTED, rows), dtype=np.int64),
+            draw=room(1),
             alike=self.alike.copy(),
-            lasting=np.zeros(1, dtype=np.uint64),
+            always=self.alike,
             open=np.zeros(rows, dtype=np.uint8),
-            unsure=np.zeros(1, dtype=np.uint8),
-            pi=np.empty((two, rows, columns), dtype=np.int64),
-            point=np.empty((two, rows, columns), dtype=np.int64),
-            rewards=np.empty((two, self.actions**L), dtype=np.int64),
-            d=np.empty(self.states, dtype=np.int64),
-            v=np.empty(self.states, dtype=np.int64),
-            q=np.empty((two, rows, columns), dtype=np.int64),
-            coefficients=np.empty((two, rows, columns, L), dtype=np.int64),
+            pi=room(two, rows, columns),
+            point=room(two, rows, columns),
+            rewards=room(two, self.actions**L),
+            d=room(self.states),
+            v=room(self.states),
+            marginal=room(rows, self.actions),
+            last=room(rows, self.actions),
+            q=room(two, rows, columns),
+            coefficients=room(two, rows, columns, L),
         )
 
     def forms(self) -> kernels.Forms:
@@ -209,6 +244,7 @@ class Structure:
             last=np.empty((rows, self.actions, most)),
             weight=np.empty((rows, most)),
             part=np.empty(most + 1),
+            leaving=np.empty(rows),
         )
 
 
@@ -316,8 +352,8 @@ class BatchResult:
         without such a limit.
     iterates : how many there were until the end was sure; amplitude : the range of the value over a
         limit cycle, or over the last iterates when the budget ran out.
-    unsure : whether q-values came closer than floats can tell without being equal; then what was
-        greedy before stayed so.
+    unsure : whether q-values came closer than could be told without being equal, in floats and, if
+        these were settled, by `improve`; then what was greedy before stayed so.
     scale, spread : the size of the largest reward, and the range of the rewards.
     """
 
@@ -368,6 +404,7 @@ def stuck(
     *,
     budget: int = BUDGET,
     workers: int | None = None,
+    settle: bool = True,
 ) -> BatchResult:
     """Run the oracle loop from the uniform policy on many sequence tasks.
 
@@ -380,6 +417,8 @@ def stuck(
     ties : see `policy.tie_order`.
     budget : the most iterates of a run.
     workers : threads; None takes one for each core.
+    settle : run loops again by `improve` in which numbers came closer than floats can tell without
+        being equal; else they are left as they are, and `unsure` says so.
 
     >>> recall4 = [[-5, 0.5, 1, 0.5], [0, 0.5, -0.5, 0.75], [0, 0.5, -5, 0.5], [0, 0.5, -5, 0.5]]
     >>> [stuck([recall4], memory).value.item() for memory in ("B1", "B2", "OA1")]
@@ -402,7 +441,7 @@ def stuck(
             shape.room(),
             shape.forms(),
             shape.ask(step, budget),
-            np.empty(shape.shape[0], dtype=np.int64),
+            np.empty((4, shape.shape[0]), dtype=np.int64),
             np.empty(budget, dtype=np.uint64),
             np.empty(budget + 2, dtype=np.int64),
             found[part],
@@ -410,6 +449,8 @@ def stuck(
         )
 
     in_parallel(some, len(flat), workers, f"oracle loop with {shape.memory} on {len(flat):,} tasks")
+    for i in np.flatnonzero(how[:, 3]).tolist() if settle else []:
+        found[i], how[i] = _settled(table[i], memory, step, ties, budget)
     best, exact = best_values(flat, shape, workers)
     return BatchResult(
         memory=shape.memory,
@@ -426,6 +467,34 @@ def stuck(
         scale=np.abs(flat).max(axis=1, initial=0.0),
         spread=np.ptp(flat, axis=1) if len(flat) else np.empty(0),
     )
+
+
+def _settled(
+    rewards: NDArray[np.float64], memory: Memory | Family | str, step: float, ties: str, budget: int
+) -> tuple[tuple[float, float], tuple[int, int, int, bool]]:
+    """What `improve` says of one task: (value, amplitude), and (ended, sequence, iterates, unsure)."""
+    exact = np.vectorize(Fraction, otypes=[object])(rewards)
+    E = augment(sequence_task(exact.tolist()), memory)
+    run = improve(E, uniform(E), step=step, ties=ties, budget=budget)
+    unsure = any(tie.how == ROUNDING for tie in run.ties)
+    ended = ENDINGS.index(run.ended)
+    if run.limit is None:
+        value = run.mean if run.ended == "limit cycle" else run.value
+        return (float(value), run.amplitude), (ended, -1, run.iterates, unsure)
+    sequence = _made(E, run.limit)
+    place = int(np.ravel_multi_index(sequence, rewards.shape))
+    return (float(rewards[sequence]), 0.0), (ended, place, run.iterates, unsure)
+
+
+def _made(E: POMDP, pi: Policy) -> tuple[int, ...]:
+    """The sequence of actions that a deterministic policy makes."""
+    (s,) = E.mu.support.tolist()
+    made: list[int] = []
+    while not E.terminal.mask[s]:
+        a = int(pi.prob.floats[E.omega.o[E.omega.row_ptr[s]]].argmax())
+        made.append(E.A[a][0])
+        s = int(E.p.s_next[E.p.row_ptr[s * len(E.A) + a]])
+    return tuple(made)
 
 
 def best_values(

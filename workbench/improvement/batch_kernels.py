@@ -15,7 +15,11 @@ tau on the way from pi (z infinite) to tau (z = 0) is a root of it.
 Floats decide by their error bounds. What these leave open is compared modulo two primes
 (`residue_kernels`), where pi is replayed from the turns of greedy: equal residues are a tie, and a
 coefficient without residue is zero. Where numbers differ by less than floats can tell, what was
-greedy before stays so, and the result says that it is unsure.
+greedy before stays so, and the run is marked as unsure: `batch` then asks `improve`.
+
+Rows that change for ever although the policy that the others tend to never visits them do not keep
+the loop from having a limit (`improvement.ending`): they stay where they are on the way that is
+left, x pi + y pi.
 """
 
 from __future__ import annotations
@@ -27,10 +31,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.improvement.loop_kernels import choose_greedy, mark_of, period_of
-from workbench.improvement.residue_kernels import break_ties, zero_coefficients
+from workbench.improvement.residue_kernels import (
+    LISTED,
+    TURNS,
+    UNSURE,
+    begin_asking,
+    break_ties,
+    enlist,
+    zero_coefficients,
+)
 from workbench.kernels import compile_kernel
 
 FIXED, CYCLE, BUDGET = 0, 1, 2
+
+_NOTHING = np.empty((0, 0, 0, 0), dtype=np.uint64)
 
 _PATIENCE = 3
 """Iterates with the same greedy policy before the rest of the way to it is looked at."""
@@ -72,7 +86,8 @@ class Room(NamedTuple):
 
 class Forms(NamedTuple):
     """What `leaves` writes to: coefficients, by powers of x, of visits d, values v, weighted Q, its
-    part of the last layer, weights, and one form more."""
+    part of the last layer, weights, and one form more; and for each row the largest x at which
+    greedy leaves it."""
 
     d: NDArray[Any]
     v: NDArray[Any]
@@ -80,6 +95,7 @@ class Forms(NamedTuple):
     last: NDArray[Any]
     weight: NDArray[Any]
     part: NDArray[Any]
+    leaving: NDArray[Any]
 
 
 @compile_kernel
@@ -203,13 +219,22 @@ def last_violation_of_cubic(c0, c1, c2, c3, strict, slack):
 
 
 @compile_kernel
-def leaves(tables, r, pi, tau, error, alike, forms, ask):
-    """The largest share x of pi, x pi + (1-x) tau, at which greedy is not tau; 0 if tau is greedy
-    on all of the way; 1 if that cannot be told.
+def leaves(tables, r, pi, tau, error, whole, near, alike, forms):
+    """The largest share x of pi, x pi + (1-x) tau, at which greedy is not tau on a row that has
+    one, or more than that; and whether it is worth while to ask which coefficients are zero.
 
-    A coefficient is off by at most `error` times that of the weight; `ask` decides which of those
-    that may be zero are.
+    A coefficient is off by at most `error` times that of the weight; one that may be zero counts as
+    the least that it may be. Zeros are worth knowing where greedy would otherwise stay tau down to
+    x = `near` at least. `whole`: rewards are whole numbers.
     """
+    fill_forms(tables, r, pi, tau, forms)
+    sure, worst = last_change(tables, tau, error, whole, alike, forms, _NOTHING, False)
+    return worst, worst != sure and sure < near
+
+
+@compile_kernel
+def fill_forms(tables, r, pi, tau, forms):
+    """The coefficients of visits, values, weights and q(m, j) times weight on the way to tau."""
     layer, row, after, prefix, act = (
         tables.layer,
         tables.row,
@@ -225,13 +250,10 @@ def leaves(tables, r, pi, tau, error, alike, forms, ask):
     Q[:] = 0.0
     last[:] = 0.0
     weight[:] = 0.0
-    looked = False
     d[0, 0] = 1.0
     for t in range(L):
         for s in range(layer[t], layer[t + 1]):
             m = row[s]
-            if tau[m] < 0:
-                return 1.0
             part[:] = 0.0
             for i in range(t + 1):
                 part[i] = d[s, i]
@@ -246,14 +268,19 @@ def leaves(tables, r, pi, tau, error, alike, forms, ask):
                 for j in range(columns):
                     total += pi[m, j] * r[first + act[j]]
                 v[s, 1] = total
-                v[s, 0] = r[first + act[tau[m]]]
+                v[s, 0] = r[first + act[tau[m]]] if tau[m] >= 0 else total
                 for a in range(nA):
                     for i in range(L):
                         last[m, a, i] += d[s, i] * r[first + a]
-            else:
-                for j in range(columns):
-                    for i in range(t + 1):
-                        d[after[s, j], i + 1] += d[s, i] * pi[m, j]
+                continue
+            for j in range(columns):
+                s_next = after[s, j]
+                for i in range(t + 1):
+                    x = d[s, i] * pi[m, j]
+                    d[s_next, i + 1] += x
+                    if tau[m] < 0:
+                        d[s_next, i] += x
+            if tau[m] >= 0:
                 for i in range(t + 1):
                     d[after[s, tau[m]], i] += d[s, i]
     for t in range(L - 2, -1, -1):
@@ -262,43 +289,66 @@ def leaves(tables, r, pi, tau, error, alike, forms, ask):
             for j in range(columns):
                 s_next = after[s, j]
                 for i in range(L - t):
-                    v[s, i + 1] += pi[m, j] * v[s_next, i]
+                    x = pi[m, j] * v[s_next, i]
+                    v[s, i + 1] += x
+                    if tau[m] < 0:
+                        v[s, i] += x
                     for h in range(t + 1):
                         if h + i < L:
                             Q[m, j, h + i] += d[s, h] * v[s_next, i]
-            for i in range(L - t):
-                v[s, i] += v[after[s, tau[m]], i]
-    worst = 0.0
-    for m in range(pi.shape[0]):
+            if tau[m] >= 0:
+                for i in range(L - t):
+                    v[s, i] += v[after[s, tau[m]], i]
+
+
+@compile_kernel
+def last_change(tables, tau, error, whole, alike, forms, coefficients, asked):
+    """The largest x of the differences whose coefficients are all known, and of all of them; with
+    `asked`, `coefficients` say which are zero."""
+    Q, last, weight, part, act = forms.Q, forms.last, forms.weight, forms.part, tables.act
+    leaving = forms.leaving
+    L, columns = len(tables.layer) - 1, Q.shape[1]
+    sure, worst = 0.0, 0.0
+    for m in range(len(tau)):
         best = tau[m]
+        leaving[m] = 0.0
+        if best < 0:
+            continue
         for j in range(columns):
             if j == best or alike[m, j] == alike[m, best]:
                 continue
             part[:] = 0.0
-            off = 0.0
+            off, is_sure = 0.0, True
             for i in range(L):
                 x = Q[m, best, i] + last[m, act[best], i] - Q[m, j, i] - last[m, act[j], i]
-                bound = 2.0 * error * weight[m, i]
-                if bound == 0.0:
+                if weight[m, i] == 0.0:
                     continue
-                if abs(x) <= bound:
-                    if not looked:
-                        zero_coefficients(tables, r, tau, ask)
-                        looked = True
-                    for k in range(len(ask.primes)):
-                        if ask.coefficients[k, m, best, i] != ask.coefficients[k, m, j, i]:
-                            return 1.0
-                    continue
-                part[i] = x
-                off = max(off, bound)
+                # tau alone makes sums of a few rewards, and whole numbers are added as they are
+                bound = 0.0 if whole and i == 0 else 2.0 * error * weight[m, i]
+                if abs(x) > bound:
+                    part[i] = x
+                    off = max(off, bound)
+                elif bound > 0.0 and not (asked and _is_zero(coefficients, m, best, j, i)):
+                    part[i] = -bound
+                    off = max(off, bound)
+                    is_sure = False
             if part[3] == 0.0:
                 # how far the discriminant may be off
                 slack = 2.0 * off * (abs(part[1]) + 2.0 * abs(part[0]) + 2.0 * abs(part[2]) + off)
                 z = last_violation(part[0], part[1], part[2], j < best, slack)
             else:
                 z = last_violation_of_cubic(part[0], part[1], part[2], part[3], j < best, off)
-            worst = max(worst, 1.0 if z == math.inf else z / (1.0 + z))
-    return worst
+            x = 1.0 if z == math.inf else z / (1.0 + z)
+            leaving[m] = max(leaving[m], x)
+            worst = max(worst, x)
+            if is_sure:
+                sure = max(sure, x)
+    return sure, worst
+
+
+@compile_kernel
+def _is_zero(c, m, best, j, i):
+    return c[0, m, best, i] == c[0, m, j, i] and c[1, m, best, i] == c[1, m, j, i]
 
 
 # ---------------------------------------------------------------------- one run
@@ -306,62 +356,98 @@ def leaves(tables, r, pi, tau, error, alike, forms, ask):
 
 @compile_kernel
 def reached(tables, tau):
-    """The place in the table of rewards of the sequence that a deterministic policy makes."""
+    """The place in the table of rewards of the sequence that a deterministic policy makes; -1 if it
+    comes to a row without an action."""
     s = 0
     for _ in range(len(tables.layer) - 2):
+        if tau[tables.row[s]] < 0:
+            return -1
         s = tables.after[s, tau[tables.row[s]]]
-    return tables.prefix[s] + tables.act[tau[tables.row[s]]]
+    last = tau[tables.row[s]]
+    return tables.prefix[s] + tables.act[last] if last >= 0 else -1
 
 
 @compile_kernel
-def run_one(tables, r, plan, room, forms, ask, greedy, found, marks, fail, out, row_out):
+def settled_rows(since, n, plan, greedy, goal):
+    """`goal[m]` becomes greedy on rows that have settled, -1 on others; whether there are both."""
+    moving = 0
+    for m in range(len(goal)):
+        goal[m] = greedy[m]
+        if (1.0 - plan.step) ** (n - since[m]) > plan.long_since:
+            goal[m] = -1
+            moving += 1
+    return 0 < moving < len(goal)
+
+
+@compile_kernel
+def run_one(tables, r, plan, room, forms, ask, places, marks, fail, out, row_out):
     """One loop from the uniform policy. Writes (value, amplitude) to `out` and (ended, sequence,
-    iterates) to `row_out`."""
+    iterates) to `row_out`; `places` is room for four numbers in each row of pi."""
     pi, q, weight = room.pi, room.q, room.weight
+    greedy, found, since, goal = places[0], places[1], places[2], places[3]
     step, budget = plan.step, plan.budget
     pi[:] = 1.0 / pi.shape[1]
     keep = 1.0 - step
-    n, look_for_cycles, next_analysis, stays, mark = 0, plan.first_look, 0, 0, np.uint64(0)
+    near = keep ** (4 * _PATIENCE)
+    counts, turn_n, turn_greedy, alike = ask.counts, ask.turn_n, ask.turn_greedy, ask.alike
+    n = np.int64(0)  # a plain 0 would have kernels compiled for it alone
+    look_for_cycles, next_analysis, stays, mark = plan.first_look, 0, 0, np.uint64(0)
     low, high, value, total, period = math.inf, -math.inf, 0.0, 0.0, 0
     closing, until = (
         0,
         budget - plan.window,
     )  # closing: 1 once a period has been seen, 2 in the last window
-    size = 0.0
+    size, whole = 0.0, True
     for i in range(len(r)):
         size = max(size, abs(r[i]))
+        whole = whole and r[i] == math.floor(r[i])
+    # so small that at the start sums over all ways through the task are not rounded
+    whole = whole and size * float(pi.shape[1]) ** (len(tables.layer) - 1) < 2.0**53
     greedy[:] = -1
-    ask.unsure[0] = 0
-    ask.turns[0] = 0
-    ask.synced[0] = -1
-    ask.alike[:] = plan.alike
+    since[:] = 0
+    begin_asking(ask)
     while True:
         value = evaluate_sequence(tables, r, pi, room)
         error = size * (plan.error + plan.growth * n)
-        undecided = choose_greedy(q, weight, error, ask.alike, greedy, found, ask.open)
-        if undecided > 0:
+        known = plan.at_start if n == 0 else alike
+        if n == 0 and whole:  # q times a power of the number of columns, in whole numbers
+            pi[:] = 1.0
+            evaluate_sequence(tables, r, pi, room)
+            pi[:] = 1.0 / pi.shape[1]
+            error = 0.0
+        undecided = choose_greedy(q, weight, error, known, greedy, found, ask.open)
+        if undecided > 0 and counts[UNSURE] == 0:  # else another loop will have to tell
             break_ties(tables, r, q, weight, error, n, greedy, found, ask)
         before, mark = mark, mark_of(found)
         if mark == before:
             stays += 1
         else:
-            greedy[:] = found
-            stays = 0
-            at = ask.turns[0]
-            ask.turn_n[at] = n
             for m in range(len(greedy)):
-                ask.turn_greedy[at, m] = greedy[m]
-            ask.turns[0] += 1
-            if ask.lasting[0] != mark:
-                ask.alike[:] = plan.alike
+                if greedy[m] != found[m]:
+                    greedy[m], since[m] = found[m], n
+            stays = 0
+            at = counts[TURNS]
+            turn_n[at] = n
+            for m in range(len(greedy)):
+                turn_greedy[at, m] = greedy[m]
+            counts[TURNS] = at + 1
+            if counts[LISTED] > 0:
+                enlist(ask, greedy, mark)
         if closing > 0:
             low, high, total = min(low, value), max(high, value), total + value
         if closing != 1 and stays >= _PATIENCE and n >= next_analysis:
-            ask.now[0] = n
-            x = leaves(tables, r, pi, greedy, error, ask.alike, forms, ask)
+            end = reached(tables, greedy)
+            x, unknown = 1.0, False
+            if end >= 0:
+                x, unknown = leaves(tables, r, pi, greedy, error, whole, near, alike, forms)
+            if unknown:
+                zero_coefficients(tables, r, greedy, n, ask)
+                x = last_change(tables, greedy, error, whole, alike, forms, ask.coefficients, True)[
+                    1
+                ]
             if x == 0.0:
-                row_out[0], row_out[1], row_out[2] = FIXED, reached(tables, greedy), n + 1
-                out[0], out[1] = r[row_out[1]], 0.0
+                row_out[0], row_out[1], row_out[2] = FIXED, end, n + 1
+                out[0], out[1] = r[end], 0.0
                 return
             safe = 0
             if closing == 0 and x < 1.0:
@@ -379,7 +465,27 @@ def run_one(tables, r, plan, room, forms, ask, greedy, found, marks, fail, out, 
             marks[n] = mark
         mix(pi, greedy, keep)
         n += 1
-        if closing == 0 and n == look_for_cycles:
+        look = closing == 0 and n == look_for_cycles
+        if (look or n == budget) and settled_rows(since, n, plan, greedy, goal):
+            error = size * (plan.error + plan.growth * n)
+            for _ in range(plan.most_looks):
+                end = reached(tables, goal)
+                if end < 0:
+                    break
+                x, unknown = leaves(tables, r, pi, goal, error, whole, near, ask.always, forms)
+                if unknown:
+                    zero_coefficients(tables, r, goal, n, ask)
+                    x = last_change(
+                        tables, goal, error, whole, ask.always, forms, ask.coefficients, True
+                    )[1]
+                if x == 0.0:
+                    row_out[0], row_out[1], row_out[2] = FIXED, end, n
+                    out[0], out[1] = r[end], 0.0
+                    return
+                for m in range(len(goal)):  # the rows that leave first count as changing
+                    if goal[m] >= 0 and forms.leaving[m] == x:
+                        goal[m] = -1
+        if look:
             look_for_cycles = look_for_cycles * 3 // 2
             period = period_of(marks[:n], plan.settle, fail)
             if period > 0 and n + period <= budget:
@@ -395,26 +501,12 @@ def run_one(tables, r, plan, room, forms, ask, greedy, found, marks, fail, out, 
 
 
 @compile_kernel
-def run_many(tables, rewards, plan, room, forms, ask, greedy, marks, fail, out, how):
+def run_many(tables, rewards, plan, room, forms, ask, places, marks, fail, out, how):
     """`run_one` for each row of `rewards`; `how` also gets whether a row was decided by what was
     greedy before."""
-    found = np.empty_like(greedy)
     for i in range(len(rewards)):
-        run_one(
-            tables,
-            rewards[i],
-            plan,
-            room,
-            forms,
-            ask,
-            greedy,
-            found,
-            marks,
-            fail,
-            out[i],
-            how[i],
-        )
-        how[i, 3] = ask.unsure[0]
+        run_one(tables, rewards[i], plan, room, forms, ask, places, marks, fail, out[i], how[i])
+        how[i, 3] = ask.counts[UNSURE]
 
 
 # ---------------------------------------------------------------------- stochastic policies

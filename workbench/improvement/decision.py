@@ -3,13 +3,15 @@
 A row is *open* if two of its q-values are closer than their error bounds (`model.ties`). If the
 model, the start and the steps are exact, so is pi_n (`Trail`), and the question has an answer:
 
-    residues   q(o, a) - q(o, b) modulo two random primes: both zero means equal (`evaluation.residues`)
-    balls      else it is not zero, and with enough bits balls tell its sign (`evaluation.balls`)
+    residues    q(o, a) - q(o, b) modulo two random primes: not both zero means different (`evaluation.residues`)
+    balls       with enough bits balls tell the sign of what is not zero (`evaluation.balls`)
+    fractions   what has residues zero is compared as it is, unless it is too long to be written down
 
 Equal actions are often equal for a reason that outlives the iterate. q(o, a) - q(o, b) is a
 rational function on the policies pi_n + sum_i c_i (tau_i - pi_n) that greedy policies tau_i seen of
-late span; if it vanishes at a random one of them modulo a prime, it vanishes on all of them
-(Schwartz and Zippel), and need not be looked at again as long as greedy is one of these.
+late span; if it vanishes at a random one of them modulo a prime of 62 bits, it vanishes on all of
+them, but for one chance in 2^61 times its degree (Schwartz and Zippel), and is not looked at again
+as long as greedy is one of these.
 
 In models of floats, or where the work would be too much, open rows stay open, and are reported as
 ties within rounding. Such are q-values that come closer and closer without end; what was greedy
@@ -21,6 +23,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -29,11 +32,12 @@ from numpy.typing import NDArray
 from workbench.errors import NotSolved
 from workbench.evaluation.balls import Balls, precision
 from workbench.evaluation.chain import Chain
-from workbench.evaluation.fields import Field
+from workbench.evaluation.fields import RATIONALS, Field
 from workbench.evaluation.residues import Residues
 from workbench.evaluation.solve import Solution
 from workbench.evaluation.visits import known
 from workbench.improvement.gain_oracle import GainOracle
+from workbench.improvement.horizon import has_finite_horizon, same_actions
 from workbench.improvement.oracle import Oracle
 from workbench.model.policy import Policy
 from workbench.model.pomdp import POMDP
@@ -44,14 +48,18 @@ MOST_WORK = 1e6
 """Outcomes times evaluations in exact arithmetic that a run may spend on open rows: a few
 seconds."""
 
-_OVERHEAD = 1_000
+_OVERHEAD = 50
 """What an evaluation costs at least, in outcomes."""
 
 _BITS = (128, 256, 512, 1024, 2048, 4096)
 
 _PRIMES = 2
 
-EQUAL, ROUNDING = "equal", "within rounding"
+_LONGEST, _LONGEST_SOLVED = 2e5, 1e5
+"""Bits of the policy's numbers times states up to which fractions are asked; where states come back,
+so that there are equations to solve, times states again."""
+
+EQUAL, RESIDUES, ROUNDING = "equal", "equal modulo two primes", "within rounding"
 
 Actions = NDArray[np.int64]
 TableOf = Callable[[Field], NDArray[Any]]
@@ -66,8 +74,9 @@ class Tie:
     ----------
     iterate : the first at which they tied.
     o, actions : the observation, and the actions, the one taken first.
-    how : "equal", decided in exact arithmetic; or "within rounding": bounds on the errors of floats
-        cannot tell them apart.
+    how : "equal", as fractions are; "equal modulo two primes", where fractions are too long: then
+        an error has a chance of less than one in 10^25; or "within rounding": bounds on the errors
+        of floats cannot tell them apart.
     """
 
     iterate: int
@@ -84,8 +93,8 @@ class Tie:
 
 @dataclass(frozen=True)
 class Answer:
-    """The greedy action of an open row, the actions that tie with it (itself first), and how that
-    is known."""
+    """The greedy action of an open row, the actions that tie with it (itself first; one of each set
+    that do the same), and how that is known."""
 
     best: int
     tied: Actions
@@ -132,6 +141,8 @@ class Decision:
         self._rng = random.Random(0)
         self._residues: list[Oracle] = []
         self._balls: dict[int, Oracle] = {}
+        self._rationals: Oracle | None = None
+        self._apart: set[tuple[int, ...]] = set()
         self._work = 0.0
 
     @property
@@ -150,27 +161,34 @@ class Decision:
         where nobody can tell, what was greedy before stays so if it may be."""
         if not rivals or not self.can_look:
             return {o: _unsure(a, int(before[o])) for o, a in rivals.items()}
+        rivals = {o: self._distinct(o, places) for o, places in rivals.items()}
         # equal numbers mostly look equal, so balls, which tell others apart at once, come first
-        # where floats differ at all
-        best = self._largest(table_of, rivals, _BITS[:1]) if gap > 0 else {}
+        # where floats differ at all, and where balls told the same actions apart before
+        keys = {o: (o, *sorted(places.tolist())) for o, places in rivals.items()}
+        balls_first = gap > 0 or not self._apart.isdisjoint(keys.values())
+        best = self._largest(table_of, rivals, _BITS[:1]) if balls_first else {}
+        self._apart.update(keys[o] for o in best)
         left = {o: places for o, places in rivals.items() if o not in best}
         found = {o: Answer(a, np.array([a]), EQUAL) for o, a in best.items()}
         groups = self._equal(table_of, left) if left else {}
         tops = {o: np.array([g[0] for g in some]) for o, some in groups.items() if len(some) > 1}
         best = self._largest(table_of, tops, _BITS) if tops else {}
+        tied: dict[int, Actions] = {}
         for o, some in groups.items():
             if o in best or len(some) == 1:
                 group = next(g for g in some if len(some) == 1 or g[0] == best[o])
                 found[o] = Answer(int(group[0]), group, EQUAL)
+                if len(group) > 1:
+                    tied[o] = group
             else:
                 found[o] = _unsure(rivals[o], int(before[o]))
-        return found
+        return found | self._confirmed(table_of, tied)
 
     def lasting(
         self, table_of: TableOf, taus: Sequence[Actions], answers: dict[int, Answer]
     ) -> list[int]:
         """The rows whose ties hold on all policies that the policy and some greedy ones span."""
-        tied = {o: v.tied for o, v in answers.items() if v.how == EQUAL and len(v.tied) > 1}
+        tied = {o: v.tied for o, v in answers.items() if v.how != ROUNDING and len(v.tied) > 1}
         if not tied or not self.can_look:
             return []
         if any(((tau < 0) != (taus[0] < 0)).any() for tau in taus):
@@ -186,7 +204,18 @@ class Decision:
         q = self._asked(oracle, table)
         return [o for o, places in tied.items() if all(x == q[o, places[0]] for x in q[o, places])]
 
-    # ---------------------------------------------------------------- the two arithmetics
+    def _distinct(self, o: int, places: Actions) -> Actions:
+        """The first of each set of actions that do the same: these are equal, and no question."""
+        kept: dict[int, int] = {}
+        for a in sorted(places.tolist(), key=lambda a: self.rank[a]):
+            kept.setdefault(int(self._same[o, a]), a)
+        return np.array([*kept.values()], dtype=np.int64)
+
+    @cached_property
+    def _same(self) -> Actions:
+        return same_actions(self.P)
+
+    # ---------------------------------------------------------------- the three arithmetics
 
     def _oracles(self) -> list[Oracle]:
         while len(self._residues) < _PRIMES:
@@ -214,6 +243,30 @@ class Decision:
                 groups.setdefault(tuple(int(q[o, a]) for q in tables), []).append(a)
             found[o] = [np.array(g, dtype=np.int64) for g in groups.values()]
         return found
+
+    def _confirmed(self, table_of: TableOf, tied: dict[int, Actions]) -> dict[int, Answer]:
+        """Answers on actions whose residues are equal, by fractions where these are not too long."""
+        if not tied:
+            return {}
+        table = table_of(RATIONALS)
+        bits = max(int(x.q).bit_length() for x in table.ravel())
+        n = len(self.P.S)
+        if bits * n > _LONGEST if self._is_acyclic else bits * n * n > _LONGEST_SOLVED:
+            return {o: Answer(int(a[0]), a, RESIDUES) for o, a in tied.items()}
+        if self._rationals is None:
+            self._rationals = self._ask_over(RATIONALS)
+        self._work += self._cost * (bits * n / 2_000)
+        q = self._rationals.look(table).q
+        found = {}
+        for o, places in tied.items():
+            top = max(q[o, places])
+            equal = places[[x == top for x in q[o, places]]]
+            found[o] = Answer(int(equal[0]), equal, EQUAL)
+        return found
+
+    @cached_property
+    def _is_acyclic(self) -> bool:
+        return has_finite_horizon(self.P)
 
     def _largest(
         self, table_of: TableOf, rivals: dict[int, Actions], ladder: Sequence[int]

@@ -9,7 +9,9 @@ A limit on the rows that matter. Some rows may go on changing for ever although 
 others tend to never visits them. Rows on which greedy has not changed for long go to tau, the
 others stay where they are: if no row of the second kind is visited at x = 0, and tau is greedy on
 all rows of the first kind on the way, nothing that counts changes any more. A settled row on which
-tau does not stay greedy on the way counts as one that changes, if it is not visited at x = 0.
+tau does not stay greedy on the way counts as one that changes, if it is not visited at x = 0. Like
+a limit cycle this is seen and not proved: the other rows are looked at in one place of their way
+round, though greedy has kept to tau while they went round many times.
 
 A limit cycle. With a constant step the loop is a contraction between changes of tau, so that it can
 be expected to end in a cycle. When the marks of tau have been periodic for so long that nothing
@@ -30,7 +32,7 @@ from workbench.evaluation.chain import dynamics
 from workbench.evaluation.evaluate import evaluate
 from workbench.evaluation.fields import FLOATS
 from workbench.evaluation.gain import find_classes
-from workbench.improvement.decision import EQUAL
+from workbench.improvement.decision import ROUNDING
 from workbench.improvement.loop_kernels import period_of
 from workbench.improvement.oracle import exact_value
 from workbench.improvement.stream import Glance, Loop, mixed
@@ -47,13 +49,13 @@ _SMALL_ENOUGH = (1e-2, 1e-4, 1e-6, 1e-8)
 """When so little is left of the policy at which greedy last changed, the rest of the way is looked
 at."""
 
-_LONG_SINCE = 1e-6
+LONG_SINCE = 1e-6
 """When so little is left of what a row was when its greedy action last changed, it has settled."""
 
 _GRID = tuple(Fraction(7, 10) ** j for j in range(1, 37))
 """The points of that way, as shares of what is left; the last is some 3e-6 of it."""
 
-_MOST_LOOKS = 12
+MOST_LOOKS = 12
 """So often rows that do not matter are left out before a look for a limit is given up."""
 
 _STILL_CHANGING = "Rows that the limit does not visit go on changing; nothing else does."
@@ -173,12 +175,12 @@ class LoopRun:
     def _limit_where_it_matters(self) -> dict[str, Any] | None:
         """The end of the run, if rows that still change are none that the others lead to."""
         goal = self.loop.greedy
-        moving = np.array([self.loop.trail.kept(o) > _LONG_SINCE for o in range(len(goal))])
+        moving = np.array([self.loop.trail.kept(o) > LONG_SINCE for o in range(len(goal))])
         if not moving.any() or moving.all():
             return None
         goal = np.where(moving, -1, goal)
         try:
-            for _ in range(_MOST_LOOKS):
+            for _ in range(MOST_LOOKS):
                 seen = self._seen_at(goal)
                 if (goal[seen] < 0).any():
                     return None
@@ -254,7 +256,9 @@ class LoopRun:
             )
         for o, answer in end.ties.items():
             if not note and len(answer.tied) > 1:
-                how = "are equal" if answer.how == EQUAL else "cannot be told apart in floats"
+                how = {ROUNDING: "cannot be told apart in floats"}.get(
+                    answer.how, f"are {answer.how}"
+                )
                 names = [self.P.A.text(self.P.A[a]) for a in answer.tied.tolist()]
                 if len(names) > _MOST_NAMED:
                     names = [*names[:_MOST_NAMED], f"{len(names) - _MOST_NAMED} more"]

@@ -247,7 +247,8 @@ class Stepwise(Loop):
             self._alike = self._always.copy()
         for o in self._lasting(answers, self.trail.table, tau, fresh):
             tied = answers[o].tied
-            self._alike[o, tied] = self._alike[o, tied[0]]
+            joined = np.isin(self._always[o], self._always[o, tied])
+            self._alike[o, joined] = self._alike[o, tied[0]]
         self._allowed = {int(kernels.mark_of(t)) for t in self._taus}
 
     def _require_rows(self, lacking: Actions) -> None:
@@ -439,7 +440,8 @@ class FiniteHorizon(Loop):
             choice.alike[:] = choice.always
         for o in self._lasting(answers, self.trail.table, self._named(choice.found), fresh):
             tied = place[answers[o].tied]
-            choice.alike[o, tied] = choice.alike[o, tied[0]]
+            joined = np.isin(choice.always[o], choice.always[o, tied])
+            choice.alike[o, joined] = choice.alike[o, tied[0]]
         choice.allowed[:] = 0
         for i, tau in enumerate(self._taus):
             choice.allowed[i] = kernels.mark_of(np.where(tau < 0, -1, place[tau]))

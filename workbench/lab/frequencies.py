@@ -122,7 +122,7 @@ def how_common(
     {'B1': 2.0% [0.1%, 10.6%], 'OA1': 0.0% [0.0%, 7.1%]}
     """
     return {
-        memory: Share(int(stuck(rewards, memory, step, ties).stuck.sum()), len(rewards))
+        memory: Share(int(_is_stuck(rewards, memory, step, ties).sum()), len(rewards))
         for memory in memories
     }
 
@@ -144,5 +144,13 @@ def stuck_with_all(
     """
     left = np.arange(len(rewards))
     for memory in memories:
-        left = left[stuck(rewards[left], memory, step, ties).stuck] if len(left) else left
+        left = left[_is_stuck(rewards[left], memory, step, ties)] if len(left) else left
     return left
+
+
+def _is_stuck(
+    rewards: NDArray[np.float64], memory: str, step: float, ties: str
+) -> NDArray[np.bool_]:
+    """On which tables the loop is stuck, in floats: the few runs that floats cannot tell are not
+    run again, for shares are counted over so many tables that they would take most of the time."""
+    return stuck(rewards, memory, step, ties, settle=False).stuck

@@ -205,8 +205,9 @@ class LargerDoesWorse(_AboutLoops):
         if not self.is_batched(space) or not isinstance(space, SequenceTasks):
             return super().scores(space, codes)
         rewards = space.rewards(codes)
-        small, large = (
-            batch.stuck(rewards, memory, float(self.step), self.ties) for memory in self.memories
+        small, large = (  # not settled: `exactly` decides what has a score
+            batch.stuck(rewards, memory, float(self.step), self.ties, settle=False)
+            for memory in self.memories
         )
         worse = (small.value - large.value) / _sizes(rewards) - _CLOSE
         return np.where((small.ended == "fixed") & (large.ended == "fixed"), worse, np.nan)
@@ -269,7 +270,7 @@ def _batch_gaps(
 ) -> NDArray[np.float64]:
     """The same for many sequence tasks; the best value counts stochastic policies as far as ascents
     find them."""
-    found = batch.stuck(rewards, memory, float(step), ties)
+    found = batch.stuck(rewards, memory, float(step), ties, settle=False)  # `exactly` decides
     gaps = np.where(found.stuck, found.gap / _sizes(rewards), -_CLOSE)
     return np.where(found.ended == "fixed", gaps, np.nan)
 
