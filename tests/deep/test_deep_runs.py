@@ -8,7 +8,7 @@ import pytest
 jax = pytest.importorskip("jax", reason="jax is not installed: pip install -e '.[deep]'")
 pytest.importorskip("optax", reason="optax is not installed: pip install -e '.[deep]'")
 
-from pomdps import gravity, memory_s7, t_maze  # noqa: E402
+from pomdps import gravity, t_maze  # noqa: E402
 from workbench import (  # noqa: E402
     DDQN,
     POMDP,
@@ -251,12 +251,3 @@ def test_the_t_maze_is_solved_by_an_lstm_and_by_ppo_with_o1_and_not_without_memo
     assert (run.late()[0] > 0.85 * pace) == (memory != "none")
     if memory == "O1":
         assert run.final_values()[0] == pytest.approx(float(best.value), abs=1e-6)
-
-
-@pytest.mark.slow
-def test_memory_s7_is_solved_by_o3():
-    pytest.importorskip("minigrid")
-    run = learn(MemoryPair(memory_s7(), "O3"), PPO.tuned(), steps=3_000_000, seeds=3)
-    values = run.final_values()
-    assert values.max() > 0.85  # of 0.9298; without memory half of the episodes go wrong
-    assert np.isfinite(values).all()
