@@ -53,9 +53,21 @@ class _Docstring:
             elif re.match(r"(-|\d+\.) ", line):
                 self._item()
             else:
-                self.out.append(self._inline(line))
-                self.at += 1
+                self._paragraph()
         return self.out
+
+    def _paragraph(self) -> None:
+        """Lines up to the next of another kind, together: what is quoted may go over a line's
+        end."""
+        words = [self.lines[self.at]]
+        self.at += 1
+        while self.at < len(self.lines) and words[-1]:
+            line = self.lines[self.at]
+            if not line or self._is_section() or re.match(r" |\||>>>|- |\d+\. ", line):
+                break
+            words.append(line)
+            self.at += 1
+        self.out += self._inline("\n".join(words)).split("\n")
 
     def _is_section(self) -> bool:
         following = self.lines[self.at + 1] if self.at + 1 < len(self.lines) else ""
@@ -137,7 +149,7 @@ class _Docstring:
         return "".join(self._quoted(p) if i % 2 else _escaped(p) for i, p in enumerate(parts))
 
     def _quoted(self, part: str) -> str:
-        name = part[1:-1]
+        name = part[1:-1].replace("\n", " ")
         if name in self.known:
             return f":py:obj:`~workbench.{name}`"
         return f"``{name}``"

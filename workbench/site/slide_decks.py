@@ -86,6 +86,7 @@ def write_slides(root: Path, folder: Path) -> None:
         reveal_url_prefix="REVEAL", require_js_url="", jquery_url="", mathjax_url=""
     )
     exporter.exclude_input_prompt = exporter.exclude_output_prompt = True
+    exporter.exclude_anchor_links = True
     for deck in DECKS:
         found = [
             json.loads(next((root / "notebooks").glob(f"{n}-*.ipynb")).read_text(encoding="utf-8"))

@@ -26,6 +26,7 @@ def configuration(version: str) -> dict[str, Any]:
         "html_extra_path": ["_extra"],
         "html_copy_source": False,
         "html_show_sourcelink": False,
+        "html_show_search_summary": False,  # would fetch pages, which browsers refuse from a disk
         "html_show_sphinx": False,
         "html_show_copyright": False,
         "html_math_renderer": "mathml",
@@ -127,8 +128,8 @@ def _fold_exercises(app: Any, doctree: Any) -> None:
 def _exercise_number(node: Any) -> str:
     from docutils import nodes
 
-    if isinstance(node, nodes.paragraph) and node.children:
-        first = node.children[0]
+    if isinstance(node, nodes.paragraph):
+        first = next((child for child in node.children if child.astext()), None)
         if isinstance(first, nodes.strong) and _EXERCISE.match(first.astext()):
             return str(first.astext())
     return ""
