@@ -7,6 +7,7 @@ tries all.
 
 import os
 import sys
+from importlib.util import find_spec
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -40,6 +41,19 @@ def pytest_collection_modifyitems(config, items):
             function._hypothesis_internal_use_settings = settings(own, max_examples=DAILY_EXAMPLES)
         else:
             item.add_marker(pytest.mark.slow)
+
+
+class WithoutExtras:
+    """Doctests of parts whose extra is not installed are left out, wherever they are."""
+
+    def pytest_ignore_collect(self, collection_path, config):
+        deep = {config.rootpath / "workbench" / "deep", config.rootpath / "docs" / "deep.md"}
+        return True if deep & {collection_path, *collection_path.parents} else None
+
+
+def pytest_configure(config):
+    if find_spec("jax") is None:
+        config.pluginmanager.register(WithoutExtras())
 
 
 os.environ.setdefault("MPLBACKEND", "agg")  # pictures are drawn without a screen
