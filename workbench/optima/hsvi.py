@@ -10,7 +10,9 @@ bound of Hauskrecht (2000),
 
     Q(s,a) = R(s,a) + gamma sum_o max_{a'} sum_{s'} p(s'|s,a) omega(o|s') Q(s',a'),    V(b) <= max_a b . Q(., a),
 
-and a sawtooth over points (b_i, v_i), v_i >= V(b_i). Heuristic search (HSVI, Smith and Simmons
+and a sawtooth over points (b_i, v_i), v_i >= V(b_i). A point remembers by which teeth its v_i was
+found: once those come down, v_i follows without looking at a single belief again, so that sweeps
+over all points carry every gain to the start at next to no cost. Heuristic search (HSVI, Smith and Simmons
 2004) decides where to back both up: from the start follow the action with the best upper bound and
 the observation that contributes most to the gap, as long as the gap at the belief is worth closing.
 Every bound on the way is valid, so it can stop at any time.
@@ -34,7 +36,7 @@ from workbench.evaluation.chain import Dynamics, dynamics
 from workbench.evaluation.fields import FLOATS
 from workbench.model.pomdp import POMDP
 from workbench.model.rows import pick_rows
-from workbench.optima.hsvi_kernels import highest, sawtooth
+from workbench.optima.hsvi_kernels import highest, lower_points, sawtooth
 
 _INFORMED_SWEEPS = 200
 _SHALLOW, _DEEPEST = 16, 400
@@ -42,8 +44,15 @@ _SHALLOW, _DEEPEST = 16, 400
 most."""
 
 _STALLED = 0.98
-"""If more than this share of the gap is left after a way down and up, the next ones may go
-deeper."""
+"""If the lower bound closes no more than what is left of the gap besides this share on a way down
+and up, the next ones may go deeper. The upper bound comes down on short ways too."""
+
+_SWEEPS = 50
+"""Sweeps over the points after each way down and up, at most."""
+
+_GROWN, _FEW = 1.3, 100
+"""Points and vectors are pruned when there are so many times as many as after the last time, and at
+least so many."""
 
 Vector = NDArray[np.float64]
 
@@ -205,13 +214,19 @@ class Bounds:
         self.corner = self.Q.max(axis=1)
         self.alphas = np.ascontiguousarray(alphas.T)
         self._points = np.zeros((64, n))
-        self._drops = np.zeros(64)
+        # for each point b . Q(., a), then corner . b and max_a b . Q(., a)
+        self._informed = np.zeros((64, model.shape[1] + 2))
+        self._values = np.zeros(64)
+        self._links = _Links(model.shape[1])
+        self._active = np.zeros(0, dtype=np.int64)
         self._count = 0
+        self._size_pruned = _FEW
         self._depth = _SHALLOW
         self.backups = 0
         self.steps: list[PlanStep] = []
         self._begun = len(below)
         self._node_of = np.arange(self._begun)
+        self._made_at: list[Vector] = []
         self.first = model.split(model.start)
 
     # ------------------------------------------------------------------ the two bounds
@@ -230,11 +245,27 @@ class Bounds:
         return np.asarray(self._node_of[self._best(beliefs)[1]])
 
     def upper(self, beliefs: NDArray[np.float64]) -> Vector:
-        values = np.asarray((beliefs @ self.Q).max(axis=1))
+        return self._teeth(beliefs).values
+
+    def _teeth(
+        self, beliefs: NDArray[np.float64], active: NDArray[np.int64] | None = None
+    ) -> _Teeth:
+        """The upper bound at each belief, and by which tooth."""
+        m = len(beliefs)
+        values, which, ratios = np.empty(m), np.empty(m, dtype=np.int64), np.empty(m)
         sawtooth(
-            self.corner, self._points[: self._count], self._drops[: self._count], beliefs, values
+            self.corner,
+            self.Q,
+            self._points,
+            self._informed,
+            self._values,
+            self._active if active is None else active,
+            beliefs,
+            values,
+            which,
+            ratios,
         )
-        return values
+        return _Teeth(values, which, ratios)
 
     def gap(self) -> Gap:
         """At the start, with room for rounding errors."""
@@ -254,8 +285,10 @@ class Bounds:
         and no further once the clock (`time.monotonic`) passes `until`.
         """
         _, mass, beliefs = self.first
+        below = float(mass @ self.lower(beliefs))
         gaps = self.upper(beliefs) - self.lower(beliefs)
-        worth = max(aim, float(mass @ gaps) / 2)
+        size = float(mass @ gaps)
+        worth = max(aim, size / 2)
         i = int(np.argmax(mass * gaps))
         b = beliefs[i]
         way: list[Vector] = []
@@ -280,22 +313,30 @@ class Bounds:
             self._back_up(b)
             if time.monotonic() > until:
                 return  # every bound on the way is valid, so any moment is good
+        self._sweep(1e-3 * worth)
+        if max(len(self._active), len(self.alphas)) > _GROWN * self._size_pruned:
+            self._prune()
         _, mass, beliefs = self.first
         # a way that closed little was too short to meet a reward; one that did need not be longer
-        if mass @ (self.upper(beliefs) - self.lower(beliefs)) > _STALLED * (mass @ gaps):
+        if float(mass @ self.lower(beliefs)) - below < (1 - _STALLED) * size:
             self._depth = min(_DEEPEST, self._depth + max(1, self._depth // 4))
 
     def _look(self, b: Vector) -> _Look:
         nA = self.model.shape[1]
         after = [self.model.after(b, a) for a in range(nA)]
         low, high = b @ self.model.R, b @ self.model.R
-        best = []
-        for a, (_, mass, beliefs) in enumerate(after):
-            values, which = self._best(beliefs)
-            best.append(which)
-            low[a] += self.model.gamma * (mass @ values)
-            high[a] += self.model.gamma * (mass @ self.upper(beliefs))
-        return _Look(after, low, high, best)
+        # all successors at once: calls into kernels cost as much as small tables of beliefs
+        beliefs = np.vstack([found[2] for found in after])
+        values, which = self._best(beliefs)
+        teeth = self._teeth(beliefs)
+        ends = np.cumsum([len(found[1]) for found in after])
+        best = np.split(which, ends[:-1])
+        for a, (part, above) in enumerate(
+            zip(np.split(values, ends[:-1]), np.split(teeth.values, ends[:-1]), strict=True)
+        ):
+            low[a] += self.model.gamma * (after[a][1] @ part)
+            high[a] += self.model.gamma * (after[a][1] @ above)
+        return _Look(after, low, high, best, teeth)
 
     def _back_up(self, b: Vector) -> None:
         self.backups += 1
@@ -307,6 +348,7 @@ class Bounds:
         then = self.alphas[chosen[self.model.group], self.model.e_s]
         alpha = self.model.R[:, a] + self.model.gamma * (self.model.step[a] @ then)
         if b @ alpha > self.lower(b[None])[0]:
+            self._made_at.append(b)
             self.steps.append(PlanStep(a, self._node_of[chosen], int(self._node_of[0])))
             kept = (self.alphas > alpha).any(axis=1)  # the others are nowhere better than alpha
             kept[0] = True  # the default for observations that cannot follow
@@ -316,62 +358,126 @@ class Bounds:
             )  # together: an interruption must not part them
         value = float(found.high.max())
         if value < self.upper(b[None])[0]:
-            self._add_point(b, value)
+            self._add_point(b, value, found)
 
-    def _add_point(self, b: Vector, value: float) -> None:
-        # teeth are stored by how far they reach below the corners' plane, which makes the bound at
-        # another belief one minimum of ratios (`sawtooth`)
-        drop = float(self.corner @ b) - value
+    def _add_point(self, b: Vector, value: float, found: _Look) -> None:
         support = b > 0
         if support.sum() == 1:  # a corner: the plane below which all teeth are cut
             s = int(np.argmax(support))
             lowered = self.corner[s] - value
-            self._drops[: self._count] -= (
-                lowered * self._points[: self._count, s]
-            )  # the plane comes down with its corner
-            self.corner[s] = value
+            if lowered > 0:  # the plane comes down with its corner
+                self._informed[: self._count, -2] -= lowered * self._points[: self._count, s]
+                self.corner[s] = value
             return
-        if self._count == len(self._drops):
-            self._prune()
-        if self._count > len(self._drops) // 2:
+        if self._count == len(self._values):
             self._points = np.vstack([self._points, np.zeros_like(self._points)])
-            self._drops = np.concatenate([self._drops, np.zeros_like(self._drops)])
-        self._points[self._count] = b
-        self._drops[self._count] = drop
+            self._values = np.concatenate([self._values, np.zeros_like(self._values)])
+            self._informed = np.vstack([self._informed, np.zeros_like(self._informed)])
+        i = self._count
+        self._points[i], self._values[i] = b, value
+        self._informed[i, :-2] = b @ self.Q
+        self._informed[i, -2:] = self.corner @ b, self._informed[i, :-2].max()
+        self._links.add(b @ self.model.R, self._parts(found))
         self._count += 1
+        self._active = np.append(self._active, i)
+
+    def _parts(self, found: _Look) -> list[tuple[float, NDArray[np.int64], Vector]]:
+        """For each action what its bound is made of: a number that can only become too large, and
+        shares of the values of points."""
+        teeth, gamma, first = found.teeth, self.model.gamma, 0
+        parts = []
+        for _, mass, _ in found.after:
+            span = slice(first, first + len(mass))
+            which, ratios = teeth.which[span], teeth.ratios[span]
+            used = which >= 0
+            # what bounds the rest of b stays as it is while v_i comes down
+            fixed = teeth.values[span] - np.where(used, ratios * self._values[which], 0.0)
+            parts.append((gamma * float(mass @ fixed), which[used], gamma * (mass * ratios)[used]))
+            first += len(mass)
+        return parts
+
+    def _sweep(self, least: float) -> None:
+        """Let the values of points follow those that they were found by."""
+        if not self._count:
+            return
+        links = self._links
+        lower_points(
+            self._values,
+            self._count,
+            links.base[: self._count],
+            links.row_ptr,
+            links.to,
+            links.coef,
+            _SWEEPS,
+            least,
+        )
 
     def _prune(self) -> None:
-        """Drop the points that lie above the teeth of others, and the vectors that are best at no
-        point."""
-        points, drops = self._points[: self._count], self._drops[: self._count]
-        order = np.argsort(-drops, kind="stable")
+        """Put aside the points that lie above the teeth of others, and drop the vectors that are
+        best at no point. Points put aside stay what others refer to."""
+        reach = self._informed[self._active, -1] - self._values[self._active]
+        order = self._active[np.argsort(-reach, kind="stable")]
         kept: list[int] = []
         for i in order.tolist():
-            value = np.array([self.corner @ points[i]])
-            own = value[0] - drops[i]
-            sawtooth(self.corner, points[kept], drops[kept], points[i : i + 1], value)
-            if own < value[0] and own < float((points[i] @ self.Q).max()):
+            others = np.array(kept, dtype=np.int64)
+            if self._values[i] < self._teeth(self._points[i : i + 1], others).values[0]:
                 kept.append(i)
-        _, best = self._best(np.vstack([points, self.first[2]]))
-        used = np.union1d([0], best)
-        self.alphas, self._node_of = self.alphas[used], self._node_of[used]
-        room = len(self._drops) - len(kept)
-        fewer = (
-            np.vstack([points[kept], np.zeros((room, points.shape[1]))]),
-            np.concatenate([drops[kept], np.zeros(room)]),
-        )
-        self._points, self._drops, self._count = (
-            *fewer,
-            len(kept),
+        self._active = np.array(sorted(kept), dtype=np.int64)
+        # beliefs at which vectors were made: plans lead there, be they points above or not
+        _, best = self._best(np.vstack([*self._made_at, self.first[2]]))
+        # vectors to begin with are good at beliefs that nobody has come to yet
+        used = np.union1d(np.flatnonzero(self._node_of < self._begun), best)
+        self.alphas, self._node_of = (
+            self.alphas[used],
+            self._node_of[used],
         )  # together: an interruption must not part them
+        self._size_pruned = max(_FEW, len(self._active), len(self.alphas))
+
+
+@dataclass(frozen=True, eq=False)
+class _Teeth:
+    """Upper bounds at some beliefs, the points whose teeth they are, and the ratios."""
+
+    values: Vector
+    which: NDArray[np.int64]
+    ratios: Vector
+
+
+class _Links:
+    """What the bounds of points are made of: for each point and action a number, and shares of the
+    values of other points, in compressed rows that grow."""
+
+    def __init__(self, actions: int):
+        self.base = np.zeros((64, actions))
+        self.row_ptr = np.zeros(64 * actions + 1, dtype=np.int64)
+        self.to, self.coef = np.zeros(1024, dtype=np.int64), np.zeros(1024)
+        self._rows = self._points = 0
+
+    def add(self, rewards: Vector, parts: list[tuple[float, NDArray[np.int64], Vector]]) -> None:
+        """Add the rows of one point."""
+        if self._points == len(self.base):
+            self.base = np.vstack([self.base, np.zeros_like(self.base)])
+            more = np.zeros(len(self.row_ptr) - 1, dtype=np.int64)
+            self.row_ptr = np.concatenate([self.row_ptr, more])
+        for a, (base, to, coef) in enumerate(parts):
+            end = int(self.row_ptr[self._rows])
+            while end + len(to) > len(self.to):
+                self.to = np.concatenate([self.to, np.zeros_like(self.to)])
+                self.coef = np.concatenate([self.coef, np.zeros_like(self.coef)])
+            self.to[end : end + len(to)], self.coef[end : end + len(to)] = to, coef
+            self.base[self._points, a] = rewards[a] + base
+            self._rows += 1
+            self.row_ptr[self._rows] = end + len(to)
+        self._points += 1
 
 
 @dataclass(frozen=True, eq=False)
 class _Look:
     """One step ahead of a belief: what follows each action, the bounds on its worth, the best
-    vector at each successor."""
+    vector at each successor, and the teeth above all of them."""
 
     after: list[tuple[NDArray[np.int64], Vector, NDArray[np.float64]]]
     low: Vector
     high: Vector
     best: list[NDArray[np.int64]]
+    teeth: _Teeth

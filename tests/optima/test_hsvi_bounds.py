@@ -1,0 +1,92 @@
+"""The upper bound of `hsvi`: its teeth by their formula, and sweeps that carry gains."""
+
+import itertools
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pomdps import tiger
+from workbench.evaluation.chain import dynamics
+from workbench.evaluation.fields import FLOATS
+from workbench.optima.hsvi import BeliefModel, Bounds
+from workbench.optima.hsvi_kernels import lower_points
+from workbench.optima.mdp import from_states, optimal, superharmonic
+
+
+def searched(ways: int) -> Bounds:
+    P = tiger()
+    M = from_states(P, FLOATS)
+    states, first = np.unique(M.behind, return_index=True)
+    above = superharmonic(M, optimal(M))[first]
+    D = dynamics(P, FLOATS)
+    listening = np.full((1, len(states)), D.R[states, P.A.index("listen")].min() / 0.05)
+    bounds = Bounds(BeliefModel(P, states), above, listening)
+    for _ in range(ways):
+        bounds.search(1e-9)
+    return bounds
+
+
+def slow_upper(bounds: Bounds, b: np.ndarray) -> float:
+    """The least of the plane of the corners, full information, and every tooth on either."""
+
+    def rest(x):
+        return min(float(bounds.corner @ x), float((x @ bounds.Q).max()))
+
+    found = [rest(b)]
+    for i in bounds._active.tolist():
+        point = bounds._points[i]
+        ratio = min(b[s] / point[s] for s in range(len(b)) if point[s] > 0)
+        found.append(ratio * bounds._values[i] + rest(b - ratio * point))
+    return min(found)
+
+
+@given(st.integers(0, 12), st.lists(st.integers(0, 9), min_size=2, max_size=2))
+@settings(max_examples=25)
+def test_the_bound_is_the_least_of_all_teeth(ways, weights):
+    bounds = searched(ways)
+    n = bounds.model.shape[0]
+    b = np.ones(n)
+    b[: len(weights)] += weights
+    b /= b.sum()
+    assert np.isclose(bounds.upper(b[None])[0], slow_upper(bounds, b), atol=1e-9)
+
+
+def test_bounds_close_and_never_part():
+    gaps = [searched(ways).gap() for ways in (0, 5, 20, 60)]
+    for before, after in itertools.pairwise(gaps):
+        assert after.upper <= before.upper + 1e-9
+        assert after.lower >= before.lower - 1e-9
+    # 19.3713 is what the published solvers find
+    assert gaps[-1].lower <= 19.3715
+    assert gaps[-1].upper >= 19.3713
+    assert gaps[-1].upper - gaps[-1].lower < 0.5
+
+
+def test_sweeps_carry_a_gain_along_a_chain_and_stop():
+    """Each point is worth 1/2 of the next one's value; the last has come down to 0."""
+    n = 5
+    values = np.ones(n)
+    base = np.zeros((n, 1))
+    row_ptr = np.arange(n + 1).clip(max=n - 1)
+    to, coef = np.arange(1, n), np.full(n - 1, 0.5)
+    row_ptr[-1] = n - 1
+    swept = lower_points(values, n, base, row_ptr, to, coef, 50, 0.0)
+    assert values.tolist() == [0.0] * n
+    assert swept <= n + 1
+    # the best action decides: a second one that keeps its worth keeps the value
+    values = np.ones(2)
+    base = np.array([[0.0, 0.75], [0.0, 0.0]])
+    row_ptr = np.array([0, 1, 1, 1, 1])
+    lower_points(values, 2, base, row_ptr, np.array([1]), np.array([1.0]), 50, 0.0)
+    assert values.tolist() == [0.75, 0.0]
+
+
+def test_pruning_keeps_the_bounds_where_they_were_found():
+    bounds = searched(30)
+    at = bounds._points[bounds._active]
+    before, low = bounds.upper(at), bounds.lower(at)
+    bounds._prune()
+    assert np.allclose(bounds.upper(at), before, atol=1e-12)
+    assert (bounds.lower(bounds._points[bounds._active]) >= low.min() - 1e-9).all()
+    assert np.isclose(bounds.gap().upper, float(bounds.first[1] @ bounds.upper(bounds.first[2])))
