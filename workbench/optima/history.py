@@ -54,8 +54,9 @@ MOST_EXACT = 400
 """Belief MDPs with more states than this in one strongly connected part are solved in floats unless
 asked otherwise."""
 
-_START_NODES = 64
-"""Nodes of branch and bound spent on a memoryless policy to begin the lower bound with."""
+_START_NODES, _FEW_NODES = 64, 4
+"""Nodes of branch and bound spent on a memoryless policy to begin the lower bound with; with a
+discount there are others to begin with, and a few are enough."""
 
 
 @dataclass(frozen=True)
@@ -237,7 +238,8 @@ def _bounds(
         many = f"too many beliefs to list in {limits.seconds / 2:g} seconds"
     search = search_over_states(P, M, 1e-9 * visited_size(M, informed), exact=False)
     until = began + limits.seconds
-    while not search.finished and search.nodes < _START_NODES and time.monotonic() <= until:
+    nodes = _START_NODES if M.undiscounted else _FEW_NODES
+    while not search.finished and search.nodes < nodes and time.monotonic() <= until:
         search.run_one(until)
     above = superharmonic(M, informed)
     states, first = np.unique(M.behind, return_index=True)
