@@ -506,3 +506,21 @@ def test_states_that_absorb_without_being_terminal_are_valued_or_refused(
                 assert gamma == 1
             else:
                 assert found.q.raw.shape == (len(P.O), 2)
+
+
+def test_what_has_no_discounted_weight_is_undefined_in_every_arithmetic():
+    """With gamma 0 nothing after the first step counts: the second observation has no P(s|o)."""
+    P = POMDP.from_functions(
+        name="two steps",
+        A=["go"],
+        p=lambda s, a: {("late", 1): 1} if s == "early" else {("end", 2): 1},
+        omega=lambda s: {s: 1},
+        mu={"early": 1},
+        gamma=0,
+        terminal={"end"},
+    )
+    exact = evaluate(P, uniform(P), exact=True, weights="discounted")
+    floats = evaluate(P, uniform(P), weights="discounted")
+    assert exact.q["early", "go"] == floats.q["early", "go"] == 1
+    assert exact.q["late", "go"] is None
+    assert np.isnan(floats.q["late", "go"])
