@@ -8,7 +8,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from pomdps import recall4, t_maze
+from pomdps import recall4, shuttle, t_maze
 from workbench import POMDP, best_history, best_memoryless
 from workbench.cli.census_command import census_command
 from workbench.errors import WorkbenchError
@@ -37,6 +37,17 @@ def test_columns_are_what_the_searches_find():
     for column in COLUMNS:
         assert row.value[column] <= row.bound[column] + 1e-9
     assert (row.states, row.observations, row.actions, row.note) == (9, 5, 4, "")
+
+
+def test_columns_bound_each_other():
+    """Ten minutes would close the gaps; a moment leaves bounds that must still agree."""
+    row = count_task(shuttle(), seconds=0.3)
+    value, bound = row.value, row.bound
+    assert value["deterministic"] < value["one_bit"] <= value["history"] <= value["informed"]
+    assert value["stochastic"] <= value["history"]
+    assert bound["deterministic"] <= bound["stochastic"] <= bound["history"] <= bound["informed"]
+    assert bound["one_bit"] <= bound["history"]
+    assert row.needs_memory is True
 
 
 def test_a_task_that_is_seen_needs_no_memory():

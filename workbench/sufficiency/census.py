@@ -39,6 +39,7 @@ COLUMNS = ("informed", "history", "deterministic", "stochastic", "one_bit")
 MOST_OUTCOMES = 200_000
 """Larger tasks are listed without values."""
 
+_ROUNDING = 1e-9
 _CLOSE = 1e-6
 """Values that differ by less than this share count as equal."""
 
@@ -132,6 +133,7 @@ def count_task(P: POMDP, source: str = "", seconds: float = 10.0) -> CensusRow:
             lambda: _ends(best_memoryless(P, deterministic=False, max_seconds=seconds)),
         )
         enter("one_bit", lambda: _ends(best_memoryless(augment(P, "B1"), max_seconds=seconds)))
+        _tighten(value, bound)
     return CensusRow(
         task=P.name,
         source=source,
@@ -145,6 +147,33 @@ def count_task(P: POMDP, source: str = "", seconds: float = 10.0) -> CensusRow:
         seconds=time.monotonic() - began,
         note="; ".join(notes),
     )
+
+
+_MORE = (
+    ("deterministic", "stochastic"),
+    ("deterministic", "one_bit"),
+    ("stochastic", "history"),
+    ("one_bit", "history"),
+    ("history", "informed"),
+)
+"""Pairs (less, more): what is worth the first is open to the second too."""
+
+
+def _tighten(value: dict[str, float | None], bound: dict[str, float | None]) -> None:
+    """Raise values and lower bounds by those of columns that can do less, or more."""
+    for less, more in _MORE:
+        x, y = value[less], value[more]
+        # A column that is exact is not moved by the rounding of another.
+        if x is not None and y is not None and x > y + _ROUNDING * max(1.0, abs(x)):
+            value[more] = x
+    for less, more in reversed(_MORE):
+        x, y, reached = bound[less], bound[more], value[less]
+        if x is not None and y is not None and reached is not None:
+            bound[less] = max(reached, min(x, y))
+    for column in COLUMNS:
+        x, y = value[column], bound[column]
+        if x is not None and y is not None:
+            bound[column] = max(x, y)  # rounding
 
 
 def _history(P: POMDP, seconds: float) -> tuple[float, float]:
