@@ -169,6 +169,7 @@ def test_sections_of_a_docstring_become_definitions_and_names_links():
 
 def test_what_is_quoted_may_go_over_the_end_of_a_line():
     assert docstring_rst(["Row `s |A| +", "a` holds |S|."]) == [r"Row ``s |A| + a`` holds \|S\|."]
+    assert docstring_rst(["Code `e", "|M| + m`."]) == ["Code ``e |M| + m``."]
 
 
 def test_formulas_doctests_and_tables_of_a_docstring_keep_their_kind():

@@ -63,7 +63,9 @@ class _Docstring:
         self.at += 1
         while self.at < len(self.lines) and words[-1]:
             line = self.lines[self.at]
-            if not line or self._is_section() or re.match(r" |\||>>>|- |\d+\. ", line):
+            quoting = "\n".join(words).count("`") % 2 == 1
+            other = self._is_section() or re.match(r" |\||>>>|- |\d+\. ", line)
+            if not line or (other and not quoting):
                 break
             words.append(line)
             self.at += 1

@@ -110,6 +110,8 @@ def _fold_exercises(app: Any, doctree: Any) -> None:
     """Put each exercise of a notebook, from its number to the next, into an element that unfolds."""
     from docutils import nodes
 
+    if not app.env.docname.startswith("notebooks/"):
+        return
     for section in list(doctree.findall(nodes.section)):
         starts = [i for i, child in enumerate(section.children) if _exercise_number(child)]
         if not starts:
