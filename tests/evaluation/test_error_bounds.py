@@ -207,3 +207,20 @@ def test_fixed_points_of_td_stay_within_their_bounds(P, how, digits, unformed, d
             else:
                 assert math.isnan(fast.q[o, a])
     assert "|error| of q(o, a) <= " in repr(fast)
+
+
+def test_the_tails_of_a_policy_are_those_of_its_actions_in_a_task_of_one_state():
+    """2/3 - 2/3 is 0, and 1/7 and 6/7 are no floats: a thousand steps multiply what is left out."""
+    P = POMDP.from_functions(
+        name="one state",
+        A=[0, 1],
+        p=lambda s, a: {("s", (2, -1)[a]): 1},
+        omega=lambda s: {"o": 1},
+        mu={"s": 1},
+        gamma=F(999, 1000),
+    )
+    first, second = (Policy.deterministic(P, {"o": a}) for a in P.A)
+    for share in (F(2, 3), F(6, 7)):
+        pi = first.toward(second, share)
+        found, exact = evaluate(P, pi), evaluate(P, pi, exact=True).value
+        assert abs(F(found.value) - exact) <= F(found.error)

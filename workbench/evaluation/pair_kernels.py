@@ -70,7 +70,7 @@ def follow_rows(row_ptr, s_next, p_hi, p_lo, r_hi, r_lo, acts_hi, acts_lo, indpt
     size, the expected |r|. Tails of length one stand for zeros.
     """
     nS, nA = acts_hi.shape
-    p_step, r_step, a_step = len(p_lo) > 1, len(r_lo) > 1, acts_lo.shape[0] > 1
+    p_step, r_step, a_step = len(p_lo) > 1, len(r_lo) > 1, acts_lo.size > 1
     at = 0
     indptr[0] = 0
     for s in range(nS):
