@@ -248,3 +248,23 @@ def test_a_trap_that_is_no_terminal_state_is_no_trap_for_the_loop(weights, door)
     assert run.value == pytest.approx(float(evaluate(P, run.pi).value))
     if weights == "discounted":
         assert run.limit_value == Fraction(10, 11)
+
+
+def test_without_a_future_the_first_step_alone_is_improved_in_floats_as_in_fractions():
+    """With gamma 0 later states have no discounted weight: their rows stay as they are."""
+    P = POMDP.from_functions(
+        name="no future",
+        A=["stay", "go"],
+        p=lambda s, a: {("far" if a == "go" else s, 1 if a == "go" else 0): 1},
+        omega=lambda s: {s: 1},
+        mu={"near": 1},
+        gamma=0,
+        terminal=(),
+    )
+    how = {"step": Fraction(1, 4), "weights": "discounted", "budget": 5}
+    exact = improve(P, uniform(P), exact=True, **how)
+    floats = improve(P, uniform(P), **how)
+    assert floats.ties == ()
+    np.testing.assert_allclose(floats.pi.prob.floats, exact.pi.prob.floats, rtol=1e-15)
+    assert exact.pi["far", "go"] == Fraction(1, 2)
+    assert exact.pi["near", "go"] > Fraction(4, 5)

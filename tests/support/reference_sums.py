@@ -133,7 +133,7 @@ def random_model(certificate: dict[str, Any], seed: int) -> Interpretation | Non
     for side in sides:
         reader.read(side)
     sorts = {sort for those in reader.signatures.values() for sort in those}
-    sets = {sort: tuple(range(dice.randint(1, 3))) for sort in sorts}
+    sets = {sort: tuple(range(dice.randint(1, 3))) for sort in sorted(sorts)}
     functions = _Functions(certificate["given"], certificate["fixed"], dice)
     functions.sorts = reader.signatures
     model = _Model(sets, functions, 2)

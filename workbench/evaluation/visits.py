@@ -48,7 +48,7 @@ def occupancy(chain: Chain, weights: str) -> tuple[Solution, NDArray[np.bool_]]:
     if weights == "discounted" and (is_symbolic(D.P.gamma) or D.P.gamma != 1):
         if not is_symbolic(D.P.gamma) and D.P.gamma == 0:  # the first step alone has weight
             error = 0.0 if D.field.is_exact else np.where(D.mu > 0, _ROUNDING, 0.0)
-            return Solution(D.mu.copy(), "mu", 0.0, error), chain.visited
+            return Solution(D.mu.copy(), "mu", 0.0, error), np.asarray(D.mu != 0, dtype=bool)
         return chain.solve_visits(np.zeros(len(D.P.S), dtype=bool), True), chain.visited
     classes = chain.recurrent_classes() if (chain.visited & chain.stuck).any() else []
     d = _expected_visits(chain, classes)
@@ -126,8 +126,6 @@ def given_observation(
     usable = np.flatnonzero(counted & ~unclear[D.entry_o])
     weight = d[D.entry_s[usable]] * D.omega[usable]
     total = add_groups(D.entry_o[usable], weight, field.zeros(nO))
-    # with gamma = 0 nothing after the first step has a discounted weight
-    unclear |= np.asarray(total == 0, dtype=bool)
     weighed = ~unclear[D.entry_o[usable]]
     share = field.undefined(len(D.entry_o))
     share[~unclear[D.entry_o] & reached[D.entry_o]] = field.one(0)

@@ -260,7 +260,8 @@ class SparseOracle(Oracle):
         discounted = self._carry < 1  # then visits are finite whether episodes end or not
         endless = (chain.visited & chain.stuck).any() and not discounted
         endless = endless or (self.D.gamma == 1 and chain.may_not_end.any())
-        return not endless, chain.visited
+        # With gamma = 0 nothing after the first step has a discounted weight.
+        return not endless, self.D.mu > 0 if self._carry == 0 else chain.visited
 
     def _solved(
         self,
