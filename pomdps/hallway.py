@@ -265,7 +265,8 @@ def hallway_keys(
     ends : whether the task is over at the coffee, instead of beginning anew.
 
     >>> hallway_keys(ends=True)
-    POMDP hallway_keys: 623 states (1 terminal), 213 observations, 4 actions, 8,104 outcomes, gamma 99/100
+    POMDP hallway_keys: 623 states (1 terminal), 213 observations, 4 actions, 8,104 outcomes, gamma
+    99/100
     """
     plan = Plan(KEYS)
     (start,), (coffee,), sites, doors = (plan.sites[mark] for mark in "AGkD")

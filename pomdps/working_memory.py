@@ -104,7 +104,8 @@ def sequence_disambiguation(shared: int = 2, gamma: Number = _GAMMA) -> POMDP:
     """Sequences with `shared` letters in common between their beginning and their end.
 
     >>> sequence_disambiguation()
-    POMDP sequence disambiguation: 9 states (1 terminal), 6 observations, 2 actions, 16 outcomes, gamma 9/10
+    POMDP sequence disambiguation: 9 states (1 terminal), 6 observations, 2 actions, 16 outcomes,
+    gamma 9/10
     """
     if not 0 <= shared <= 20:
         raise WorkbenchError(f"sequences share 0 to 20 letters here, not {shared}")

@@ -12,12 +12,13 @@ the next observation to the next belief. Two ways that lead to different beliefs
 observation must not leave the same word in memory; ways that do not disagree anywhere may share
 one, and then agree with one total map O -> {1, ..., u}. So B(k) is sufficiently expressive if
 
-    2^k >= |O| |A| u + 1      a word for each triple, one for the start                                        (1)
-    2^k >= u^|O|              a word for each total map                                                       (2)
+    2^k >= |O| |A| u + 1      a word for each triple, one for the start                          (1)
+    2^k >= u^|O|              a word for each total map                                          (2)
 
-(1) says: one more than the product. 2^k >= |O| |A| u follows from the paper's bound, with equality only if |O|, |A| and u are
-powers of two; so the printed bound can fail only then, and only if u^|O| > |O| |A| u. The smallest such numbers have
-|O| |A| u = 8: two observations and four beliefs behind each, or four and two, and one action.
+(1) says: one more than the product. 2^k >= |O| |A| u follows from the paper's bound, with equality
+only if |O|, |A| and u are powers of two; so the printed bound can fail only then, and only if u^|O|
+> |O| |A| u. The smallest such numbers have |O| |A| u = 8: two observations and four beliefs behind
+each, or four and two, and one action.
 """
 
 from __future__ import annotations

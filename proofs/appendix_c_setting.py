@@ -3,7 +3,8 @@
     r_ij      the reward of action i, then j
     p^m_aw    pi(<a,w> | <o,m>), and p^m_a = sum_w p^m_aw
     Q^m_aw    q_pi((m,o), (a,w)), discount 1
-    pi_l      the local optimum: in memory state 0 <1, last>, in any other one <3, last>; "last" is 11...1
+    pi_l      the local optimum: in memory state 0 <1, last>, in any other one <3, last>; "last" is
+              11...1
     pi_u      the uniform policy
 
 Lemma C.1 is written down once here, for any number of memory states:

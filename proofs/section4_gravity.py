@@ -3,15 +3,16 @@
 The force is a function of the history, so a belief is a point and the best history-based value is
 that of full information. Its value function is bounded from above by any v that no action can beat,
 
-    v(s)  >=  sum_{s', r} p(s', r | s, a) (r + gamma v(s'))        for all s and a,                          (1)
+    v(s)  >=  sum_{s', r} p(s', r | s, a) (r + gamma v(s'))        for all s and a,              (1)
 
 and v(start) = gamma^11 is reached by walking to the button, back and up. Such a v, as a function of
 gamma:
 
     force off    gamma^(d-1), where d is the distance to the cookie
-    force on     gamma^(11-x) in the corridor, cell (x, 0); 1 in the top row; u1, u2, u3 in the rows between
+    force on     gamma^(11-x) in the corridor, cell (x, 0); 1 in the top row; u1, u2, u3 in the rows
+                 between
 
-    u1 = 10 gamma^10 (1 - 9/10 gamma) (1 - (1-gamma)/100)          at most what keeps (1) at the start
+    u1 = 10 gamma^10 (1 - 9/10 gamma) (1 - (1-gamma)/100)        at most what keeps (1) at the start
     u3 = 1/10 + 9/10 gamma u2                                      going up from row 3
     u2 = gamma (1/10 u3 + 9/10 u1)    for gamma <= 7/10            going up from row 2
     u2 = u1                           for gamma >= 3/5

@@ -9,8 +9,9 @@ policy
 of E = <P, memory>. Whatever Gamma and eta are, the memory and the write can be summed out of every
 step of E:
 
-    sum_{w, m'} pi'(a,w|m,o) p'(<s',m',o'>, r | <s,m,o>, <a,w>)  =  pi(a|o) p(s',r|s,a) omega(o'|s')          (1)
-    sum_m       mu'(<s,m,o>)                                     =  mu(s) omega(o|s)                          (2)
+    sum_{w, m'} pi'(a,w|m,o) p'(<s',m',o'>, r | <s,m,o>, <a,w>)  =  pi(a|o) p(s',r|s,a) omega(o'|s')
+                                                                                                (1)
+    sum_m       mu'(<s,m,o>)                                     =  mu(s) omega(o|s)             (2)
 
 so that by induction on t both environments give every o_0, a_0, r_0, ..., o_t the same probability,
 and pi' is worth what pi is worth. If nu is deterministic, pi' is deterministic wherever pi is.

@@ -5,7 +5,7 @@ return G that followed. By the strong law its limit is a quotient of two means o
 by the Markov property
 
     E[ sum of G over the visits to (o,a) ]     sum_s d_pi(s) omega(o|s) pi(a|o) q_pi(s,a)
-    --------------------------------------  =  ------------------------------------------  =  q_pi(o,a)             (1)
+    --------------------------------------  =  ------------------------------------------  =  q_pi(o,a)
     E[ number of visits to (o,a) ]             sum_s d_pi(s) omega(o|s) pi(a|o)
 
 with d_pi the expected visits. So P_pi(s|o) is to be read with visits as weights, and the law needs
@@ -342,7 +342,8 @@ CLOSE = Theory(
     },
     fixed=("o9",),
 )
-"""o9 is the row where |v_n - v_pi| is largest, E0 (v_n the larger; else both signs change), and D0 =
+"""o9 is the row where |v_n - v_pi| is largest, E0 (v_n the larger; else both signs change), and D0
+=
 max |v_pi(o) - v_pi(s)|; an action that is worse by c."""
 
 

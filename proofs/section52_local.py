@@ -4,7 +4,8 @@ The paper: moving pi(o) towards argmax_a q_pi(o,a) works locally, "because updat
 amount will also only have a small effect on P_pi(s|o)"; a large step need not work. Along pi + eps
 (greedy - pi) the return changes at the rate
 
-    G = sum_o d(o) ( max_a q_pi(o,a) - v_pi(o) )      with q_pi(o,a) weighted by the *discounted* occupancy d
+    G = sum_o d(o) ( max_a q_pi(o,a) - v_pi(o) )      with q_pi(o,a) weighted by the *discounted*
+                                                      occupancy d
 
 (`section52_gradient`). So two things can go wrong with "a small step never decreases the return":
 G may be 0, and then what is small of second order decides; and q_pi(o,a) may be weighted by visits,

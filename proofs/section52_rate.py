@@ -2,7 +2,7 @@
 
 With pi' = pi + eps (g - pi), g any policy, d' the discounted visits of pi', and
 
-    A(s) = sum_o,a om(s,o) (g - pi)(o,a) q(s,a)        u = A + gamma P_pi u        G = sum_s mu(s) u(s)
+    A(s) = sum_o,a om(s,o) (g - pi)(o,a) q(s,a)        u = A + gamma P_pi u     G = sum_s mu(s) u(s)
 
 the return changes by J' - J = eps G + eps^2 X, X = gamma sum d' om (g - pi) p u. If |u| <= U and N'
 = sum_s d'(s), then X >= -2 gamma N' U; for gamma < 1 moreover N' <= 1/(1-gamma) and U <= max|A| /

@@ -4,7 +4,8 @@
 greedy helps:
 
     J(pi') - J(pi) = sum_s d_pi'(s) sum_a (pi'(a|s) - pi(a|s)) q_pi(s,a)
-                   = eps sum_s d_pi'(s) (max_a q_pi(s,a) - v_pi(s))  >=  0,     pi' = (1-eps) pi + eps greedy
+                   = eps sum_s d_pi'(s) (max_a q_pi(s,a) - v_pi(s))  >=  0,
+                     pi' = (1-eps) pi + eps greedy
 
 with d_pi'(s) the discounted visits. Where states look alike, sum_s d_pi'(s) q_pi(s,a) is not
 proportional to q_pi(o,a) any more (S52.local, S52.not-global).

@@ -5,9 +5,9 @@ most two steps.
     second   either action ends the episode
 
 With a policy pi(r) = p the return is a polynomial of degree at most 2 in p, and so it is along any
-step of the oracle loop; it is written out here, and the checker and the evaluator agree with it. One
-state fewer is a fully observed task, one action fewer leaves nothing to choose: where these tasks
-give a counterexample, none is smaller.
+step of the oracle loop; it is written out here, and the checker and the evaluator agree with it.
+One state fewer is a fully observed task, one action fewer leaves nothing to choose: where these
+tasks give a counterexample, none is smaller.
 """
 
 from __future__ import annotations

@@ -18,7 +18,8 @@ def need(module: str, extra: str = "gym") -> Any:
     >>> need("no_such_package")
     Traceback (most recent call last):
     ...
-    workbench.extras.MissingExtra: no_such_package is not installed; where the workbench is: pip install -e '.[gym]'
+    workbench.extras.MissingExtra: no_such_package is not installed; where the workbench is: pip
+    install -e '.[gym]'
     """
     try:
         return importlib.import_module(module)

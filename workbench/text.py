@@ -185,7 +185,11 @@ def escape_html(text: Any) -> str:
 def nearest(name: str, known: Iterable[str], n: int = 1) -> list[str]:
     """The known names that are most like a name, whatever its capitals, spaces and hyphens.
 
-    >>> nearest("b1", ["none", "B1", "B2"]), nearest("q-learning", ["qlearning", "sarsa"]), nearest("xyz", ["B1"])
+    >>> (
+    ...     nearest("b1", ["none", "B1", "B2"]),
+    ...     nearest("q-learning", ["qlearning", "sarsa"]),
+    ...     nearest("xyz", ["B1"]),
+    ... )
     (['B1'], ['qlearning'], [])
     """
     plain: dict[str, str] = {}

@@ -8,7 +8,9 @@ numbered steps of its proof, each carried by a machine or by a human reader:
 
 >>> from proofs.ledger import LEDGER, Evidence, Proof, claim, machine, proved, run
 >>> @claim(
-...     "X.even", place="nowhere", verdict="proved",
+...     "X.even",
+...     place="nowhere",
+...     verdict="proved",
 ...     statement="The sum of two even numbers is even.",
 ...     steps=(machine("add", "2m + 2n = 2(m + n)"), machine("unit", "m + n is an integer")),
 ... )

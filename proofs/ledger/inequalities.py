@@ -1,7 +1,8 @@
 """Inequalities between rational functions on boxes, and conditions that exclude one another, with
 certificates in plain text.
 
-    positive(f, box)         f > 0 wherever its variables lie in their intervals; f is a quotient of polynomials
+    positive(f, box)         f > 0 wherever its variables lie in their intervals; f is a quotient of
+                             polynomials
     impossible(conditions)   no real numbers satisfy all of these polynomial conditions
     identical(f, g)          f and g are the same quotient of polynomials
 

@@ -34,7 +34,8 @@ Factors = tuple[tuple[str, dict[str, str]], ...]
 """Names of inequalities, and other names for their indices."""
 
 ProofStep = tuple[Any, ...]
-"""("unfold", name), ("add", name, multiplier), ("add", name, multiplier, {index: index}) or ("less",
+"""("unfold", name), ("add", name, multiplier), ("add", name, multiplier, {index: index}) or
+("less",
 number, ((name, {index: index}), ...))."""
 
 

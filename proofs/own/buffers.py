@@ -6,7 +6,8 @@ second step only, after that history: its q-values are those of the history, wha
 and greedy always takes the best action b*(h). So at the n-th iterate, x the product of 1 - eps,
 
     second step after a push:   x uniform + (1-x) b*(h)
-    second step after a keep:   x uniform + (1-x) rho          rho a mixture of what was greedy at (empty, o')
+    second step after a keep:   x uniform + (1-x) rho          rho a mixture of what was greedy at
+                                                               (empty, o')
 
 and the first is worth at least as much, for every history: v_push - v_keep = (1-x) sum_b rho(b)
 g_b, g_b = r(h, b*) - r(h, b) >= 0. At (empty, o) push and keep have the same second-visit part, so

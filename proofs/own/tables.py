@@ -3,7 +3,7 @@
 `limits` runs the oracle loop with B(k) on many tables of two actions at once, straight from the
 formulas (pi(i,w) at memory 0, the marginal of the second action at the others),
 
-    q(0; i,w) (1 + p_0)  =  sum_j m_w(j) r[i][j]  +  sum_i' pi(i',0) r[i'][i]          p_0 = sum_i pi(i,0)
+    q(0; i,w) (1 + p_0)  =  sum_j m_w(j) r[i][j]  +  sum_i' pi(i',0) r[i'][i]    p_0 = sum_i pi(i,0)
     q(m; j)              =  sum_i pi(i,m) r[i][j] / p_m
 
 with m_w the marginal at memory w; for w = 0 that of pi itself. It shares no code with `improve`.

@@ -1,4 +1,5 @@
-"""Perkins 2002: Monte Carlo exploring starts for POMDPs (MCESP) stop at local optima under switches.
+"""Perkins 2002: Monte Carlo exploring starts for POMDPs (MCESP) stop at local optima under
+switches.
 
 MCESP values the pair (o, a) by the return of the policy that is switched to a wherever o is seen,
 and changes the policy where a switch is better. It so stops at policies that no single switch

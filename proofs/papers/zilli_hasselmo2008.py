@@ -1,8 +1,8 @@
 """Zilli and Hasselmo 2008; Todd, Niv and Cohen 2009: which memory do working-memory tasks need?
 
-Delayed match and non-match, spatial alternation, sequence disambiguation, n-back and 1-2-AX as exact
-models. The values are ours: with each memory the best deterministic policy against the best of all
-histories.
+Delayed match and non-match, spatial alternation, sequence disambiguation, n-back and 1-2-AX as
+exact models. The values are ours: with each memory the best deterministic policy against the best
+of all histories.
 """
 
 from __future__ import annotations

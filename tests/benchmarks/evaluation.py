@@ -2,8 +2,8 @@
 
     python tests/benchmarks/evaluation.py            # about two minutes
     python tests/benchmarks/evaluation.py O1 O2      # only some memories
-    python tests/benchmarks/evaluation.py --visits O2 OA2 O3              # by policy: uniform, sharp, random, rough
-    python tests/benchmarks/evaluation.py --visits O2 --beside OTHER      # and the same with another tree of the code
+    python tests/benchmarks/evaluation.py --visits O2 OA2 O3              # by policy
+    python tests/benchmarks/evaluation.py --visits O2 --beside OTHER      # and another tree
 
 Each memory runs in a process of its own, so that its peak memory is its own. Times are the best of
 a few repetitions after one that compiles. The peer is `quantecon.markov.DiscreteDP.evaluate_policy`

@@ -1,12 +1,14 @@
 """How fast the learners are: `python tests/benchmarks/learners.py [--quick]`.
 
-    steps/s      each learner x memory on gravity, one thread: the kernel with |A| "open", with |A| "known" to the
-                 compiler, and the same algorithm in C (`learners.c`, gcc -O3 -march=native, |A| open), which must end
-                 with the same tables bit for bit; they take turns and each keeps its best processor time
-    loops        Q-learning as a Python research loop (a dictionary of numpy rows), and, where they are installed, as a
-                 Gymnasium loop and with mushroom-rl
+    steps/s      each learner x memory on gravity, one thread: the kernel with |A| "open", with |A|
+                 "known" to the compiler, and the same algorithm in C (`learners.c`, gcc -O3
+                 -march=native, |A| open), which must end with the same tables bit for bit; they
+                 take turns and each keeps its best processor time
+    loops        Q-learning as a Python research loop (a dictionary of numpy rows), and, where they
+                 are installed, as a Gymnasium loop and with mushroom-rl
     threads      `learn` with one thread and with all
-    compilation  the first use of each kernel in a fresh process, with an empty cache and with a filled one
+    compilation  the first use of each kernel in a fresh process, with an empty cache and with a
+                 filled one
 
 Nothing here passes or fails; numbers move with what else the machine does.
 """

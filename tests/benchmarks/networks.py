@@ -1,12 +1,12 @@
 """How fast networks learn: `python tests/benchmarks/networks.py [speed] [table1] [--repeats 3]`.
 
-    speed     training steps a second of PPO, LSTM and DDQN by network and number of environments, and
+    speed   training steps a second of PPO, LSTM and DDQN by network and number of environments, and
               the time to compile
-    table1    Table 1 of the paper: the speed with each memory relative to an LSTM, the paper's column
+    table1  Table 1 of the paper: the speed with each memory relative to an LSTM, the paper's column
               beside it
 
-Repeats are interleaved, so that what else the machine does falls on all alike; the spread is that of
-the repeats. The paper's numbers are of another implementation on 16 cores.
+Repeats are interleaved, so that what else the machine does falls on all alike; the spread is that
+of the repeats. The paper's numbers are of another implementation on 16 cores.
 
 Nothing here passes or fails; numbers move with what else the machine does, hence the load is shown.
 """

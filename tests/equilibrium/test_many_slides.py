@@ -1,4 +1,5 @@
-"""Sliding equilibria of more than two greedy policies: known answers, flows, and what is refused."""
+"""Sliding equilibria of more than two greedy policies: known answers, flows, and what is
+refused."""
 
 from fractions import Fraction
 

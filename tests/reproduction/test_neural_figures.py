@@ -143,7 +143,8 @@ def test_rows_show_rewards_solved_seeds_and_exact_values():
 
 
 def test_minigrid_counts_by_episode_and_the_hallway_by_step():
-    """A quick guess earns more per step than a detour that is sure, and half as much per episode."""
+    """A quick guess earns more per step than a detour that is sure, and half as much per
+    episode."""
     rewards, episodes = np.full((1, 10), 4.0), np.full((1, 10), 8, dtype=np.int64)
     run = replace(Run.from_rewards(rewards, every=100), episodes=episodes)
     assert earned(run, NEURAL_FIGURES["fig6-memory"]).tolist() == [0.5]

@@ -1,4 +1,5 @@
-"""What theory says about agent states: each number against listing, each bound against the truth."""
+"""What theory says about agent states: each number against listing, each bound against the
+truth."""
 
 from fractions import Fraction
 from math import isclose

@@ -1,4 +1,5 @@
-"""Best values against numbers of memory states: against trying every controller, and known tasks."""
+"""Best values against numbers of memory states: against trying every controller, and known
+tasks."""
 
 import importlib
 from fractions import Fraction

@@ -5,7 +5,8 @@ Let r[a][b] be the reward of a, then b; n the number of actions; y = 2^-k; and l
 policy in memory state m. By Lemma C.1 the q-values, times the visits of their row and up to what
 all actions of the row share, are
 
-    in 0, after <a,w>           sum_i r[i][a] p^0(i, 0)  +  sum_i p^w(i) r[a][i]          p^w(i): the sum over what is written
+    in 0, after <a,w>           sum_i r[i][a] p^0(i, 0)  +  sum_i p^w(i) r[a][i]
+                                p^w(i): the sum over what is written
     in m, not 0, after a        sum_i r[i][a] p^0(i, m)
 
 They are linear in the policy. The uniform policy is linear in y, greedy policies do not depend on
@@ -240,7 +241,9 @@ def stuck_for_every_k(
     """A proof that the loop is stuck with B(k) for every k; None if this argument gives none.
 
     >>> half, most = Fraction(1, 2), Fraction(3, 4)
-    >>> found = stuck_for_every_k([[-5, half, 1, half], [0, half, -half, most], [0, half, -5, half], [0, half, -5, half]])
+    >>> found = stuck_for_every_k(
+    ...     [[-5, half, 1, half], [0, half, -half, most], [0, half, -5, half], [0, half, -5, half]]
+    ... )
     >>> found["phases"], found["value"], found["from_k"]
     ([[None, [1, 'last'], 3, 3]], '3/4', 1)
     >>> found = stuck_for_every_k([[5, 4], [0, 6]])

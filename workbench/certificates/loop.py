@@ -6,8 +6,8 @@ every q(o, a) is a rational function of x, and "tau is greedy" is one inequality
 for each row and action, decided by counting roots (Sturm):
 
     a phase of k steps     tau is greedy for (1-step)^(k-1) <= x <= 1
-    the last phase         tau is greedy for 0 < x <= 1: from there the loop goes to tau for every sequence of steps
-                           whose product of 1 - step tends to 0
+    the last phase         tau is greedy for 0 < x <= 1: from there the loop goes to tau for every
+                           sequence of steps whose product of 1 - step tends to 0
 
 A certificate is plain JSON: the task, the memory's name, the step, the phases, the limit and its
 value, and either a policy that is worth more (the loop is *stuck*) or a bound that the limit meets
@@ -99,7 +99,9 @@ def certify(
 
     >>> from workbench.improvement.batch import sequence_task
     >>> half, most = Fraction(1, 2), Fraction(3, 4)
-    >>> P = sequence_task([[-5, half, 1, half], [0, half, -half, most], [0, half, -5, half], [0, half, -5, half]])
+    >>> P = sequence_task(
+    ...     [[-5, half, 1, half], [0, half, -half, most], [0, half, -5, half], [0, half, -5, half]]
+    ... )
     >>> found = certify(P, "B1")
     >>> found["status"], found["claim"], found["value"], found["better"]["value"]
     ('proved', 'stuck', '3/4', '1')
@@ -244,7 +246,7 @@ def is_positive(p: Any, strict: bool, low: Any = 0) -> bool:
     Zeros of p inside the interval count as a failure in both cases; not strict, p may vanish at 1
     or altogether.
 
-    >>> p = flint.fmpq_poly([0, 1, -1])                     # x (1 - x)
+    >>> p = flint.fmpq_poly([0, 1, -1])  # x (1 - x)
     >>> is_positive(p, strict=False), is_positive(p, strict=True), is_positive(-p, strict=False)
     (True, False, False)
     """

@@ -1,11 +1,16 @@
 """Certificates about values, memories and formulas as plain JSON, in the forms that
 `workbench.checker` verifies.
 
-    policy-value      what a policy is worth                     memory-update       an f that keeps beliefs apart
-    q-values          its q-values and its return                clique              more ways to go on than words
-    greedy-step       the return before and after a step         beliefs-outnumber   more beliefs than words
-    falling-step      a step that lowers the return              identity            two formulas that are the same
-    td-values         the fixed point of n-step TD               greedy-family       greedy on a family of policies
+    policy-value       what a policy is worth
+    q-values           its q-values and its return
+    greedy-step        the return before and after a step
+    falling-step       a step that lowers the return
+    td-values          the fixed point of n-step TD
+    memory-update      an f that keeps beliefs apart
+    clique             more ways to go on than words
+    beliefs-outnumber  more beliefs than words
+    identity           two formulas that are the same
+    greedy-family      greedy on a family of policies
 
 Each says what was computed, so that another program can compute it again from the task alone. The
 numbers may be formulas in symbols; then the checker compares quotients of polynomials.

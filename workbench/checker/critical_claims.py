@@ -7,7 +7,7 @@ of policies: by Cramer's rule the return is N / D with D of degree at most the n
 show a row in its probabilities, so n D - N d vanishes if it does at more points for each variable
 than its degree. Then, in intervals with ends that are fractions, with F_i = n_i d - n d_i,
 
-    Krawczyk    c - Y F(c) + (I - Y F'(X)) (X - c) inside X    one root of F in the box X, c its centre
+    Krawczyk   c - Y F(c) + (I - Y F'(X)) (X - c) inside X  one root of F in the box X, c its centre
     outside     the derivative along z at z = 0 is negative on X
     Hessian     F' / d^2 at the root: negative definite, positive definite, or neither
 

@@ -76,7 +76,10 @@ def positive(p: PowerCoefficients, low: Fraction, strict: bool) -> bool:
     """Whether p > 0 (not strict: >= 0) on [low, 1], and on (0, 1] if low is 0; zeros inside count
     as failures.
 
-    >>> positive([ZERO, ONE, -ONE], ZERO, strict=False), positive([ONE, -3 * ONE, 3 * ONE], ZERO, strict=True)
+    >>> (
+    ...     positive([ZERO, ONE, -ONE], ZERO, strict=False),
+    ...     positive([ONE, -3 * ONE, 3 * ONE], ZERO, strict=True),
+    ... )
     (True, True)
     """
     if not p or low == 1:
@@ -130,7 +133,7 @@ def keeps_sign(
     ----------
     ends : whether low and high belong to the interval.
 
-    >>> keeps_sign([ONE, -2 * ONE, ONE], ZERO, None, (True, False), strict=False)     # (1 - x)^2
+    >>> keeps_sign([ONE, -2 * ONE, ONE], ZERO, None, (True, False), strict=False)  # (1 - x)^2
     True
     >>> keeps_sign([ONE, -2 * ONE, ONE], ZERO, None, (True, False))
     False

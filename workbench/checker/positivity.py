@@ -14,7 +14,10 @@ Sturm's chain decides whatever is left (`polynomials`).
 as polynomials with numbers c_n >= 0, since the last product is positive wherever they all hold
 (Handelman, Stengle).
 
->>> is_positive_on_box("x**2 - x + 1", {"x": "[0, 1]"}), is_positive_on_box("x**2 - x", {"x": "[0, 1]"})
+>>> (
+...     is_positive_on_box("x**2 - x + 1", {"x": "[0, 1]"}),
+...     is_positive_on_box("x**2 - x", {"x": "[0, 1]"}),
+... )
 (True, False)
 >>> excludes(["x >= 0", "1 - x >= 0", "x - 2 >= 0"], [["1", [1]], ["1", [2]]], [])
 True

@@ -6,14 +6,16 @@ sum-claim   what is given (definitions, distributions, signs), a goal, and the w
 A given formula holds for all values of its indices, except those that are `fixed`, and for all n.
 The difference of the two sides of the goal is changed by
 
-    ["unfold", i]             f(...) is replaced, wherever the left side of the i-th formula matches it, by the right side
+    ["unfold", i]             f(...) is replaced, wherever the left side of the i-th formula matches
+                              it, by the right side
     ["add", i, multiplier, {index: index}]
-                              multiplier times (left side - right side of the i-th formula, its indices named
-                              otherwise), summed over all indices that the goal does not hold, is added; no names may
-                              be given
+                              multiplier times (left side - right side of the i-th formula, its
+                              indices named otherwise), summed over all indices that the goal does
+                              not hold, is added; no names may be given
     ["less", number, [[i, {index: index}], ...]]
-                              number > 0 times a product of what inequalities say is not negative, their indices named
-                              otherwise, summed as before, is taken off: for goals with >= only
+                              number > 0 times a product of what inequalities say is not negative,
+                              their indices named otherwise, summed as before, is taken off: for
+                              goals with >= only
 
 and nothing may be left of it. In a step of an induction "hypothesis" stands, in the place of i, for
 the goal at n. No sizes occur, so what is shown holds for all of them.

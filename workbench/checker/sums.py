@@ -9,7 +9,7 @@
 the two indices are the same and 0 otherwise. A term is multiplied out to a sum of products, each
 with the indices it is summed over; the names of these do not matter, and
 
-    sum_s eq(s, t) f(s) = f(t)                       sum_s' p(s, a, s') = 1   for what is said to be a distribution
+    sum_s eq(s, t) f(s) = f(t)         sum_s' p(s, a, s') = 1  for what is said to be a distribution
 
 are used wherever they can be. Two terms with the same normal form are equal whatever the functions
 and the sizes of the index sets are; that is what makes them worth comparing.

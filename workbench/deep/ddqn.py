@@ -3,7 +3,7 @@
 Each step of the copies is kept, the oldest one forgotten; then, on a batch drawn from what is kept,
 
     y = r + gamma q_target(view', b),   b greedy in q(view', .)       y = r after the end
-    L = E[ huber( q(view, a) - y ) ]                                  huber(x) = x^2/2 up to 1, |x| - 1/2 beyond
+    L = E[ huber( q(view, a) - y ) ]                      huber(x) = x^2/2 up to 1, |x| - 1/2 beyond
 
 Actions are epsilon-greedy in q, the first among equals. The target network becomes the learned one
 every `target_every` updates. An episode that was cut off has not ended: y goes on from what was

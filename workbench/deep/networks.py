@@ -9,8 +9,8 @@ that is computed once for a whole batch, and each view only picks a row of it fo
 same numbers as a layer on the long binary vector, for much less work. A batch smaller than the
 table looks its features up instead.
 
-NetworkWeights start orthogonal, as in OpenAI baselines: scaled by sqrt(2) in the trunk, 0.01 in the head of
-the policy, 1 elsewhere; biases at 0.
+NetworkWeights start orthogonal, as in OpenAI baselines: scaled by sqrt(2) in the trunk, 0.01 in the
+head of the policy, 1 elsewhere; biases at 0.
 """
 
 from __future__ import annotations

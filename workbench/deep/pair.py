@@ -53,8 +53,15 @@ class MemoryPair:
         multiplied out with `augment`.
 
     >>> from workbench.model.pomdp import POMDP
-    >>> P = POMDP.from_functions(name="guess", A=[0, 1], p=lambda s, a: {("end", a): 1}, omega=lambda s: {"o": 1},
-    ...                          mu={"s": 1}, gamma=1, terminal={"end"})
+    >>> P = POMDP.from_functions(
+    ...     name="guess",
+    ...     A=[0, 1],
+    ...     p=lambda s, a: {("end", a): 1},
+    ...     omega=lambda s: {"o": 1},
+    ...     mu={"s": 1},
+    ...     gamma=1,
+    ...     terminal={"end"},
+    ... )
     >>> pair = MemoryPair(P, "OA6")
     >>> pair, pair.slots, pair.actions
     (guess×OA6, 7, 4)

@@ -3,7 +3,7 @@
 An update lets every copy take n steps with pi(a|view) = softmax of the network's head, computes
 advantages A (`advantage`) and returns G = A + v, and improves, in minibatches,
 
-    L = - E[ min( rho A, clip(rho, 1 - c, 1 + c) A ) ]              rho = pi(a|view) / pi_old(a|view)
+    L = - E[ min( rho A, clip(rho, 1 - c, 1 + c) A ) ]             rho = pi(a|view) / pi_old(a|view)
         + value_weight 1/2 E[ max( (v - G)^2, (v_clipped - G)^2 ) ]     v_clipped within c of v_old
         - entropy E[ H(pi) ]
 

@@ -42,8 +42,15 @@ def limit_values(P: POMDP, behaviour: Policy, exact: bool = False) -> Table:
 
     >>> from fractions import Fraction
     >>> from workbench.model.policy import uniform
-    >>> P = POMDP.from_functions(name="two coins", A=[0, 1], p=lambda s, a: {(s + 1, s * a): 1}, omega=lambda s: {"o": 1},
-    ...                          mu={0: 1}, gamma=Fraction(1, 2), terminal={2})
+    >>> P = POMDP.from_functions(
+    ...     name="two coins",
+    ...     A=[0, 1],
+    ...     p=lambda s, a: {(s + 1, s * a): 1},
+    ...     omega=lambda s: {"o": 1},
+    ...     mu={0: 1},
+    ...     gamma=Fraction(1, 2),
+    ...     terminal={2},
+    ... )
     >>> limit_values(P, uniform(P), exact=True)["o", 1]
     Fraction(2, 3)
     """
@@ -82,8 +89,8 @@ def _improved(q: NDArray[Any], actions: NDArray[np.int64], exact: bool) -> NDArr
 
 
 def cyclic_limits(P: POMDP, behaviours: Sequence[Policy], exact: bool = False) -> list[Table]:
-    """The cycle of tables that Q-learning converges to under a periodic behaviour: one `q[o, a]` for
-    each hour.
+    """The cycle of tables that Q-learning converges to under a periodic behaviour: one `q[o, a]`
+    for each hour.
 
     Parameters
     ----------
@@ -91,8 +98,14 @@ def cyclic_limits(P: POMDP, behaviours: Sequence[Policy], exact: bool = False) -
         begins with the first.
 
     >>> from fractions import Fraction
-    >>> P = POMDP.from_functions(name="in turns", A=[0, 1], p=lambda s, a: {(1 - s, int(a == s)): 1}, omega=lambda s: {"o": 1},
-    ...                          mu={0: 1}, gamma=Fraction(1, 2))
+    >>> P = POMDP.from_functions(
+    ...     name="in turns",
+    ...     A=[0, 1],
+    ...     p=lambda s, a: {(1 - s, int(a == s)): 1},
+    ...     omega=lambda s: {"o": 1},
+    ...     mu={0: 1},
+    ...     gamma=Fraction(1, 2),
+    ... )
     >>> from workbench.model.policy import uniform
     >>> [q["o", 0] for q in cyclic_limits(P, [uniform(P)] * 2, exact=True)]
     [Fraction(2, 1), Fraction(1, 1)]

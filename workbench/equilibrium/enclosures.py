@@ -1,13 +1,13 @@
 """Zeros of a system of equations, each enclosed in a box in which it is the only one.
 
-For f: R^n -> R^n, a box X with midpoint m, slopes J of f over X (an interval matrix that holds every
-difference quotient) and any matrix Y, Krawczyk's operator is
+For f: R^n -> R^n, a box X with midpoint m, slopes J of f over X (an interval matrix that holds
+every difference quotient) and any matrix Y, Krawczyk's operator is
 
     K(X) = m - Y f(m) + (I - Y J) (X - m).
 
 Every zero in X lies in K(X). So X holds no zero if K(X) and X have nothing in common, and exactly
-one if K(X) lies in the inside of X (Krawczyk 1969; Moore 1977). `isolate` starts from one box, makes
-it smaller by what the system itself knows (`contract`) and by K, cuts it in two where neither
+one if K(X) lies in the inside of X (Krawczyk 1969; Moore 1977). `isolate` starts from one box,
+makes it smaller by what the system itself knows (`contract`) and by K, cuts it in two where neither
 helps, and ends with zeros that are certain, or with boxes that its budget left open. Numbers are
 balls of Arb (Johansson 2017), whose every operation contains the true result.
 """

@@ -5,7 +5,7 @@ table q_g (`learned_values`), and look whether g is greedy on q_g. Where there a
 at each, sets of them are refuted by bounds (`greedy_bounds`, `greedy_tree`).
 
     strict    g(o) is the only best action in every row: with small steps the learner stays there
-    tied      g is greedy on q_g, but some row has several best actions: q_g lies on a border of cells
+    tied    g is greedy on q_g, but some row has several best actions: q_g lies on a border of cells
     neither   the table leaves the cell: g is no fixed point, and one pair (o, a) shows it
 
 If no g is a fixed point, then no table is, in the inside of any cell: the learner can only chatter
@@ -16,11 +16,19 @@ maximum norm, whose every eigenvalue has a negative real part; `rate` is the lar
 >>> from fractions import Fraction
 >>> from workbench.learning.learners import QLearning
 >>> from workbench.model.pomdp import POMDP
->>> P = POMDP.from_functions(name="twice", A=["l", "r"], p=lambda s, a: {("end", int(s == a)) if s else (a, 0): 1},
-...                          omega=lambda s: {"o": 1}, mu={"": 1}, gamma=Fraction(1, 2), terminal={"end"})
+>>> P = POMDP.from_functions(
+...     name="twice",
+...     A=["l", "r"],
+...     p=lambda s, a: {("end", int(s == a)) if s else (a, 0): 1},
+...     omega=lambda s: {"o": 1},
+...     mu={"": 1},
+...     gamma=Fraction(1, 2),
+...     terminal={"end"},
+... )
 >>> found = equilibria(P, QLearning(epsilon=Fraction(1, 10)), exact=True)
 >>> [(e.policy.row("o"), e.value, e.strict) for e in found], found.complete
-([({'l': Fraction(1, 1)}, Fraction(1, 2), True), ({'r': Fraction(1, 1)}, Fraction(1, 2), True)], True)
+([({'l': Fraction(1, 1)}, Fraction(1, 2), True), ({'r': Fraction(1, 1)}, Fraction(1, 2), True)],
+True)
 """
 
 from __future__ import annotations

@@ -2,7 +2,8 @@
 
 With the behaviour b = epsilon-greedy of g and the weights P_b(s|o) that it makes,
 
-    Q-learning       q(o,a) = sum_s P_b(s|o) [ R(s,a) + gamma sum_{s'} p(s'|s,a) v(o(s')) ],   v(o) = q(o, g(o))
+    Q-learning       q(o,a) = sum_s P_b(s|o) [ R(s,a) + gamma sum_{s'} p(s'|s,a) v(o(s')) ],
+                     v(o) = q(o, g(o))
     Sarsa(lambda)    the fixed point of TD(lambda) under b:      `td_values(P, b, lam=lambda)`
     n-step Sarsa     the fixed point of n-step TD under b:       `td_values(P, b, n=n)`
     Monte Carlo      the true q_b(o,a):                          `evaluate(P, b).q`

@@ -74,7 +74,8 @@ class ManySlides:
 
     Attributes
     ----------
-    found : those that are certain; undecided : points at rest where an enclosure cannot tell whether
+    found : those that are certain; undecided : points at rest where an enclosure cannot tell
+    whether
         another action ties or is better, or a share is 0.
     complete : whether no other mixture of these actions is at rest. looked_at : how many boxes of
         shares were looked at.

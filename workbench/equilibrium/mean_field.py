@@ -162,8 +162,15 @@ def mean_field(
 
     >>> from fractions import Fraction
     >>> from workbench.learning.learners import QLearning
-    >>> P = POMDP.from_functions(name="one step", A=[0, 1], p=lambda s, a: {("end", a): 1}, omega=lambda s: {"o": 1},
-    ...                          mu={"s": 1}, gamma=1, terminal={"end"})
+    >>> P = POMDP.from_functions(
+    ...     name="one step",
+    ...     A=[0, 1],
+    ...     p=lambda s, a: {("end", a): 1},
+    ...     omega=lambda s: {"o": 1},
+    ...     mu={"s": 1},
+    ...     gamma=1,
+    ...     terminal={"end"},
+    ... )
     >>> flow = mean_field(P, QLearning(epsilon=0.5, initial=0), time=100)
     >>> flow.ended, flow.q.raw.round(3).tolist(), flow.policy["o", 1]
     ('settled', [[0.0, 1.0]], 1.0)

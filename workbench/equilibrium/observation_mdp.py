@@ -14,8 +14,15 @@ one-step TD to its q_pi: the numbers that `td_values` gives.
 >>> from workbench.evaluation.evaluate import evaluate
 >>> from workbench.evaluation.td import td_values
 >>> from workbench.model.policy import uniform
->>> P = POMDP.from_functions(name="two coins", A=[0, 1], p=lambda s, a: {(s + 1, s * a): 1}, omega=lambda s: {"o": 1},
-...                          mu={0: 1}, gamma=Fraction(1, 2), terminal={2})
+>>> P = POMDP.from_functions(
+...     name="two coins",
+...     A=[0, 1],
+...     p=lambda s, a: {(s + 1, s * a): 1},
+...     omega=lambda s: {"o": 1},
+...     mu={0: 1},
+...     gamma=Fraction(1, 2),
+...     terminal={2},
+... )
 >>> M = observation_mdp(P, uniform(P), exact=True)
 >>> M.p("o", 1)
 {('end', Fraction(1, 1)): Fraction(1, 2), ('o', Fraction(0, 1)): Fraction(1, 2)}

@@ -54,7 +54,8 @@ class PhasePlane:
         in; let g(o) be the first best action of each row and b = (1 - epsilon) g + epsilon / |A|;
         solve d = mu + P_b^T d; then with D the sum of d and w(s, o) = d(s) omega(o|s)
 
-            flow of (o, a) = b(a|o) / D  sum_s w(s, o) [ R(s,a) + gamma sum_{o'} K(o'|s,a) v(o') - q(o,a) ]
+            flow of (o, a) = b(a|o) / D  sum_s w(s, o) [ R(s,a) + gamma sum_{o'} K(o'|s,a) v(o')
+                                         - q(o,a) ]
 
         v(o) = q(o, g(o)) for Q-learning, sum_a b(a|o) q(o,a) for Sarsa(0).
         """

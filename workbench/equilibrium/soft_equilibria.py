@@ -141,8 +141,15 @@ def soft_equilibria(
     seed : of the tables from which fixed points are looked for first.
 
     >>> from workbench.learning.learners import QLearning
-    >>> P = POMDP.from_functions(name="one step", A=[0, 1], p=lambda s, a: {("end", a): 1}, omega=lambda s: {"o": 1},
-    ...                          mu={"s": 1}, gamma=1, terminal={"end"})
+    >>> P = POMDP.from_functions(
+    ...     name="one step",
+    ...     A=[0, 1],
+    ...     p=lambda s, a: {("end", a): 1},
+    ...     omega=lambda s: {"o": 1},
+    ...     mu={"s": 1},
+    ...     gamma=1,
+    ...     terminal={"end"},
+    ... )
     >>> found = soft_equilibria(P, QLearning(), 1)
     >>> len(found), found.complete, found[0].policy.prob.floats.round(3).tolist()
     (1, True, [[0.269, 0.731]])

@@ -147,8 +147,15 @@ def subdivide(
     P, learner : as for `equilibria`; P may hold symbols.
     epsilon, gamma : instead of the learner's and the POMDP's own: a symbol or an exact number.
 
-    >>> P = POMDP.from_functions(name="one step", A=[0, 1], p=lambda s, a: {("end", a): 1}, omega=lambda s: {"o": 1},
-    ...                          mu={"s": 1}, gamma=1, terminal={"end"})
+    >>> P = POMDP.from_functions(
+    ...     name="one step",
+    ...     A=[0, 1],
+    ...     p=lambda s, a: {("end", a): 1},
+    ...     omega=lambda s: {"o": 1},
+    ...     mu={"s": 1},
+    ...     gamma=1,
+    ...     terminal={"end"},
+    ... )
     >>> from workbench.learning.learners import QLearning
     >>> found = subdivide(P, QLearning(), epsilon=sympy.Symbol("epsilon"))
     >>> [found.policies[i].row("o") for i in found[0].settled], found.refuted
@@ -183,9 +190,18 @@ def refute_everywhere(
     1) are: q(o, a) > q(o, policy(o)) on the whole open square. None if no one pair does.
 
     >>> from workbench.learning.learners import QLearning
-    >>> P = POMDP.from_functions(name="one step", A=[0, 1], p=lambda s, a: {("end", a): 1}, omega=lambda s: {"o": 1},
-    ...                          mu={"s": 1}, gamma=1, terminal={"end"})
-    >>> refute_everywhere(P, QLearning(), Policy.deterministic(P, {"o": 0}), sympy.Symbol("epsilon"))
+    >>> P = POMDP.from_functions(
+    ...     name="one step",
+    ...     A=[0, 1],
+    ...     p=lambda s, a: {("end", a): 1},
+    ...     omega=lambda s: {"o": 1},
+    ...     mu={"s": 1},
+    ...     gamma=1,
+    ...     terminal={"end"},
+    ... )
+    >>> refute_everywhere(
+    ...     P, QLearning(), Policy.deterministic(P, {"o": 0}), sympy.Symbol("epsilon")
+    ... )
     ('o', 1)
     """
     epsilon = check_epsilon(epsilon)

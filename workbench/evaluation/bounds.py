@@ -1,7 +1,7 @@
 """Values and visits of a chain in floats, with bounds on their errors that hold.
 
     v = r + gamma P v           |v - computed|        <= error[s]
-    d = mu + gamma P^T d        |d - computed| / d    <= error[s]          relative: P(s|o) is a ratio
+    d = mu + gamma P^T d        |d - computed| / d    <= error[s]        relative: P(s|o) is a ratio
 
 A solution is judged by its residual, which is computed in pairs of floats (`pair_kernels`) from the
 numbers of the model as they were written, so that the rounding of fractions to floats is part of

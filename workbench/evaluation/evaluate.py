@@ -3,12 +3,14 @@
     v_pi    = r_pi + gamma P_pi v_pi
     q_pi(s,a) = R(s,a) + gamma sum_{s'} p(s'|s,a) v_pi(s')
     d_pi    = mu + P_pi^T d_pi                                  expected visits per episode
-    P_pi(s|o) = d_pi(s) omega(o|s) / sum_{s'} d_pi(s') omega(o|s')     over the states that are not terminal
+    P_pi(s|o) = d_pi(s) omega(o|s) / sum_{s'} d_pi(s') omega(o|s')     over the states that are not
+                                                                       terminal
     q_pi(o,a) = sum_s P_pi(s|o) q_pi(s,a)
 
 The paper does not say which weights P_pi(s|o) uses. `weights` chooses:
 
-    "visits"       undiscounted expected visits: what every-visit Monte Carlo and Lemma C.1 mean (the default)
+    "visits"       undiscounted expected visits: what every-visit Monte Carlo and Lemma C.1 mean
+                   (the default)
     "discounted"   d = mu + gamma P^T d, the occupancy of the policy-gradient theorem
     "stationary"   the long-run share of time, episodes following one another
 
@@ -22,8 +24,15 @@ and, with "visits", of observations that a policy which may not end goes on seei
 
 >>> from workbench.model.policy import uniform
 >>> from workbench.model.pomdp import POMDP
->>> P = POMDP.from_functions(name="two coins", A=[0, 1], p=lambda s, a: {(s + 1, a): 1}, omega=lambda s: {"o": 1},
-...                          mu={0: 1}, gamma=1, terminal={2})
+>>> P = POMDP.from_functions(
+...     name="two coins",
+...     A=[0, 1],
+...     p=lambda s, a: {(s + 1, a): 1},
+...     omega=lambda s: {"o": 1},
+...     mu={0: 1},
+...     gamma=1,
+...     terminal={2},
+... )
 >>> evaluate(P, uniform(P), exact=True).q["o", 1]
 Fraction(5, 4)
 """

@@ -4,7 +4,7 @@ Every algorithm of the workbench is written once, on numpy arrays: float64, or o
 elements belong to one of the exact fields. Which one is chosen at the edge:
 
     FLOATS                 float64; linear systems by sparse direct or Krylov methods (`linear`)
-    RATIONALS              flint rationals; linear systems block by block, dense flint solves inside a block
+    RATIONALS      flint rationals; linear systems block by block, dense flint solves inside a block
     RationalFunctions(..)  quotients of flint polynomials in the symbols of the model and the policy
 
 A field turns `Numbers` into an array (`enter`), turns results back into Fractions or sympy

@@ -1,15 +1,15 @@
 """Average reward: the gain g and the bias h of a policy on a task that goes on for ever.
 
-    g = P g,        g + h = r + P h,        P* h = 0            P* the long-run shares of time from each state
+    g = P g,        g + h = r + P h,        P* h = 0  P* the long-run shares of time from each state
     q(s,a) = R(s,a) - g(s) + sum_{s'} p(s'|s,a) h(s')           the differential value of an action
-    P(s|o) ~ d(s) omega(o|s),   q(o,a) = sum_s P(s|o) q(s,a)    d the long-run shares of time from mu
+    P(s|o) ~ d(s) omega(o|s),   q(o,a) = sum_s P(s|o) q(s,a)   d the long-run shares of time from mu
 
 (Puterman 1994, Section 8.2; Jaakkola, Singh and Jordan 1995 for observations.) A chain may have
 several recurrent classes, each with a gain of its own; a state from which several are reached has
 the mixture. One state of each class is its reference. With P' the chain without the ways into
 references, and all sums until the first of them,
 
-    T = 1 + P' T,     x = r + P' x,     g(reference) = x / T,     g = P' g + (P - P') g,     y = (r - g) + P' y
+    T = 1 + P' T,   x = r + P' x,  g(reference) = x / T,  g = P' g + (P - P') g,  y = (r - g) + P' y
 
 and h = y - (the mean of y over the class that is reached). Where classes differ in gain, an action
 that leads from one to another changes the average itself: its q(s,a) is infinite, so undefined.

@@ -31,8 +31,15 @@ def gradient(P: POMDP, pi: Policy, exact: bool = False) -> Table:
     exact : rationals instead of floats; symbols anywhere give rational functions in any case.
 
     >>> from workbench.model.policy import uniform
-    >>> P = POMDP.from_functions(name="two coins", A=[0, 1], p=lambda s, a: {(s + 1, a): 1}, omega=lambda s: {"o": 1},
-    ...                          mu={0: 1}, gamma=1, terminal={2})
+    >>> P = POMDP.from_functions(
+    ...     name="two coins",
+    ...     A=[0, 1],
+    ...     p=lambda s, a: {(s + 1, a): 1},
+    ...     omega=lambda s: {"o": 1},
+    ...     mu={0: 1},
+    ...     gamma=1,
+    ...     terminal={2},
+    ... )
     >>> gradient(P, uniform(P), exact=True)["o", 1]
     Fraction(5, 2)
     """

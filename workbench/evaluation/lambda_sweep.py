@@ -79,8 +79,15 @@ def sweep_lambda(
 
     >>> from fractions import Fraction
     >>> from workbench.model.policy import uniform
-    >>> P = POMDP.from_functions(name="two coins", A=[0, 1], p=lambda s, a: {(s + 1, s * a): 1}, omega=lambda s: {"o": 1},
-    ...                          mu={0: 1}, gamma=Fraction(1, 2), terminal={2})
+    >>> P = POMDP.from_functions(
+    ...     name="two coins",
+    ...     A=[0, 1],
+    ...     p=lambda s, a: {(s + 1, s * a): 1},
+    ...     omega=lambda s: {"o": 1},
+    ...     mu={0: 1},
+    ...     gamma=Fraction(1, 2),
+    ...     terminal={2},
+    ... )
     >>> sweep = sweep_lambda(P, uniform(P), points=3)
     >>> sweep.q[:, 0, 1].round(4).tolist(), sweep.crossings
     ([0.5833, 0.6071, 0.625], ())

@@ -74,11 +74,21 @@ def shortcuts(P: POMDP, pi: Policy, exact: bool = False, weights: str = "visits"
     weights : which P_pi(s|o), as for `evaluate`.
 
     >>> from fractions import Fraction
-    >>> next_room = {"start": {"walk": "corridor", "jump": "pit"}, "corridor": {"walk": "hall", "jump": "hall"}}
+    >>> next_room = {
+    ...     "start": {"walk": "corridor", "jump": "pit"},
+    ...     "corridor": {"walk": "hall", "jump": "hall"},
+    ... }
     >>> P = POMDP.from_functions(
-    ...     name="dark rooms", A=["walk", "jump"], mu={"start": 1}, gamma=Fraction(1, 2), terminal={"end"},
-    ...     p=lambda s, a: {(next_room[s][a], 0) if s in next_room else ("end", int(s == "hall")): 1},
-    ...     omega=lambda s: {"dark" if s in ("hall", "pit") else s: 1})
+    ...     name="dark rooms",
+    ...     A=["walk", "jump"],
+    ...     mu={"start": 1},
+    ...     gamma=Fraction(1, 2),
+    ...     terminal={"end"},
+    ...     p=lambda s, a: {
+    ...         (next_room[s][a], 0) if s in next_room else ("end", int(s == "hall")): 1
+    ...     },
+    ...     omega=lambda s: {"dark" if s in ("hall", "pit") else s: 1},
+    ... )
     >>> pi = Policy.deterministic(P, {}, otherwise="walk")
     >>> for shortcut in shortcuts(P, pi, exact=True):
     ...     print(shortcut)

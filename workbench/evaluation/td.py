@@ -10,9 +10,10 @@ and action a there:
 and its fixed point is the q that equals its own expected target under the states that pi meets
 behind o:
 
-    q(o,a) = sum_s P_pi(s|o) [ R(s,a) + gamma sum_{s'} p(s'|s,a) w(s') ],    v(o) = sum_a pi(a|o) q(o,a)
+    q(o,a) = sum_s P_pi(s|o) [ R(s,a) + gamma sum_{s'} p(s'|s,a) w(s') ]
+    v(o)   = sum_a pi(a|o) q(o,a)
 
-    u(s)  = sum_o omega(o|s) v(o),  0 in terminal states                        what is bootstrapped from
+    u(s)  = sum_o omega(o|s) v(o),  0 in terminal states                   what is bootstrapped from
     n     : w = w_{n-1},  w_0 = u,  w_{k+1} = r_pi + gamma P_pi w_k
     lambda: w = (1 - lambda) u + lambda (r_pi + gamma P_pi w)
 
@@ -23,9 +24,19 @@ probability an observation that is never visited.
 >>> from fractions import Fraction
 >>> from workbench.model.policy import uniform
 >>> from workbench.model.pomdp import POMDP
->>> P = POMDP.from_functions(name="two coins", A=[0, 1], p=lambda s, a: {(s + 1, s * a): 1}, omega=lambda s: {"o": 1},
-...                          mu={0: 1}, gamma=Fraction(1, 2), terminal={2})
->>> [td_values(P, uniform(P), exact=True, **how).q["o", 1] for how in ({"n": 1}, {"n": 2}, {"lam": Fraction(1, 2)})]
+>>> P = POMDP.from_functions(
+...     name="two coins",
+...     A=[0, 1],
+...     p=lambda s, a: {(s + 1, s * a): 1},
+...     omega=lambda s: {"o": 1},
+...     mu={0: 1},
+...     gamma=Fraction(1, 2),
+...     terminal={2},
+... )
+>>> [
+...     td_values(P, uniform(P), exact=True, **how).q["o", 1]
+...     for how in ({"n": 1}, {"n": 2}, {"lam": Fraction(1, 2)})
+... ]
 [Fraction(7, 12), Fraction(5, 8), Fraction(17, 28)]
 """
 
@@ -180,15 +191,23 @@ def lambda_discrepancy(
     The norm runs over the pairs (o, a) that pi meets, each with its share of the visits, rho(o)
     pi(a|o), where rho is the normalised weight of the observations in the sense of `weights`:
 
-        norm 1: sum rho pi |difference|      norm 2: sqrt(sum rho pi difference^2)      norm inf: the largest |difference|
+        norm 1: sum rho pi |difference|      norm 2: sqrt(sum rho pi difference^2) 
+        norm inf: the largest |difference|
 
     In exact arithmetic a norm that is not rational is a sympy expression. Where P(s|o) is not
     defined, neither is the norm: `NeverEnds` says which weights are.
 
     >>> from workbench.model.pomdp import POMDP
     >>> from workbench.model.policy import uniform
-    >>> P = POMDP.from_functions(name="count", A=["go"], p=lambda s, a: {(s + 1, s): 1}, omega=lambda s: {"o": 1},
-    ...                          mu={0: 1}, gamma=1, terminal={3})
+    >>> P = POMDP.from_functions(
+    ...     name="count",
+    ...     A=["go"],
+    ...     p=lambda s, a: {(s + 1, s): 1},
+    ...     omega=lambda s: {"o": 1},
+    ...     mu={0: 1},
+    ...     gamma=1,
+    ...     terminal={3},
+    ... )
     >>> lambda_discrepancy(P, uniform(P), exact=True, norm=1)
     Fraction(1, 3)
     """
@@ -218,8 +237,15 @@ def discrepancy_loss(
 
     >>> from workbench.model.pomdp import POMDP
     >>> from workbench.model.policy import uniform
-    >>> P = POMDP.from_functions(name="count", A=["go"], p=lambda s, a: {(s + 1, s): 1}, omega=lambda s: {"o": 1},
-    ...                          mu={0: 1}, gamma=1, terminal={3})
+    >>> P = POMDP.from_functions(
+    ...     name="count",
+    ...     A=["go"],
+    ...     p=lambda s, a: {(s + 1, s): 1},
+    ...     omega=lambda s: {"o": 1},
+    ...     mu={0: 1},
+    ...     gamma=1,
+    ...     terminal={3},
+    ... )
     >>> discrepancy_loss(P, uniform(P), exact=True)
     Fraction(1, 9)
     """

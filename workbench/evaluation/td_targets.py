@@ -5,7 +5,8 @@ With `begin` = gamma sum_s P(s|o) sum_a pi(a|o) p(s'|s,a), the first step from a
 `step` = gamma P_pi,
 
     n steps       v = b + (begin step^(n-1) omega) v                  a system over observations
-    TD(lambda)    w = lambda r + lambda step w + (1 - lambda) omega v,  v = b + begin w       one over both, sparse
+    TD(lambda)    w = lambda r + lambda step w + (1 - lambda) omega v,  v = b + begin w
+                  one over both, sparse
 
 Both matrices are substochastic: a fixed point fails to exist only where gamma is 1 and nothing ever
 ends.

@@ -79,8 +79,18 @@ def transition_diagram(
     shortcuts : those of pi.
 
     >>> from workbench.model.augment import augment
-    >>> P = augment(POMDP.from_functions(name="guess", A=[0, 1], p=lambda s, a: {("end", a): 1}, omega=lambda s: {"o": 1},
-    ...                                  mu={"s": 1}, gamma=1, terminal={"end"}), "B1")
+    >>> P = augment(
+    ...     POMDP.from_functions(
+    ...         name="guess",
+    ...         A=[0, 1],
+    ...         p=lambda s, a: {("end", a): 1},
+    ...         omega=lambda s: {"o": 1},
+    ...         mu={"s": 1},
+    ...         gamma=1,
+    ...         terminal={"end"},
+    ...     ),
+    ...     "B1",
+    ... )
     >>> pi = Policy.deterministic(P, {("0", "o"): (1, "1")})
     >>> transition_diagram(P, pi).edges[0]
     DiagramEdge(start=('0', 'o'), end=('1', 'o'), actions=((1, '1'),), kind='policy', ends=True)
@@ -163,10 +173,21 @@ def action_label(P: POMDP, action: Label) -> str:
     bits.
 
     >>> from workbench.model.augment import augment
-    >>> P = POMDP.from_functions(name="guess", A=[0, 1], p=lambda s, a: {("end", a): 1}, omega=lambda s: {"o": 1},
-    ...                          mu={"s": 1}, gamma=1, terminal={"end"})
+    >>> P = POMDP.from_functions(
+    ...     name="guess",
+    ...     A=[0, 1],
+    ...     p=lambda s, a: {("end", a): 1},
+    ...     omega=lambda s: {"o": 1},
+    ...     mu={"s": 1},
+    ...     gamma=1,
+    ...     terminal={"end"},
+    ... )
     >>> E = augment(P, "OA1")
-    >>> action_label(E, (1, "push")), action_label(E, (1, "keep")), action_label(augment(P, "B2"), (0, "01"))
+    >>> (
+    ...     action_label(E, (1, "push")),
+    ...     action_label(E, (1, "keep")),
+    ...     action_label(augment(P, "B2"), (0, "01")),
+    ... )
     ('1T', '1F', '0:01')
     """
     a, w = action

@@ -3,7 +3,7 @@
 visits        d = mu + P_pi^T d               expected visits per episode
 discounted    d = mu + gamma P_pi^T d         the occupancy of the policy-gradient theorem
 stationary    the long-run share of time, episodes following one another
-P(s | o)      = d(s) omega(o|s) / sum_{s'} d(s') omega(o|s')     over the states that are not terminal
+P(s | o)      = d(s) omega(o|s) / sum_{s'} d(s') omega(o|s')   over the states that are not terminal
 q(o, a)       = sum_s P(s | o) q(s, a)
 """
 

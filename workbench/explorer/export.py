@@ -75,8 +75,15 @@ class _Numbering:
 def export_model(P: POMDP) -> dict[str, Any]:
     """The JSON object of a POMDP.
 
-    >>> coin = POMDP.from_functions(name="coin", A=["heads", "tails"], p=lambda s, a: {("end", int(s == a)): 1},
-    ...                             omega=lambda s: {"a coin": 1}, mu={"heads": 1}, gamma=1, terminal={"end"})
+    >>> coin = POMDP.from_functions(
+    ...     name="coin",
+    ...     A=["heads", "tails"],
+    ...     p=lambda s, a: {("end", int(s == a)): 1},
+    ...     omega=lambda s: {"a coin": 1},
+    ...     mu={"heads": 1},
+    ...     gamma=1,
+    ...     terminal={"end"},
+    ... )
     >>> export_model(coin)["p"]
     {'ptr': [0, 1, 2, 2, 2], 'next': [1, 1], 'r': [1, 0], 'prob': [1, 1]}
     """

@@ -17,10 +17,10 @@ axes.
 | `oracle_values`, `greedy_values`, `greedy_raster` | values of the oracle loop, and of greedy policies while learning |
 
 Results come from elsewhere (`transition_diagram`, `evaluate`, `sweep_lambda`, `policy_slice`,
-`phase_plane`, `reachable_beliefs`, `controller_of`, `frontier`, `learn`, `improve`); nothing is computed here but means and
-standard deviations over seeds. Without `axes` a function makes a new pyplot figure, which Jupyter
-shows. A memory has the same look everywhere (`memory_style`); what a colour tells, a line style,
-marker, hatch or frame tells too.
+`phase_plane`, `reachable_beliefs`, `controller_of`, `frontier`, `learn`, `improve`); nothing is
+computed here but means and standard deviations over seeds. Without `axes` a function makes a new
+pyplot figure, which Jupyter shows. A memory has the same look everywhere (`memory_style`); what a
+colour tells, a line style, marker, hatch or frame tells too.
 """
 
 from workbench.figures.belief_graph import belief_graph

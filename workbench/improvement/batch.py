@@ -472,7 +472,8 @@ def stuck(
 def _settled(
     rewards: NDArray[np.float64], memory: Memory | Family | str, step: float, ties: str, budget: int
 ) -> tuple[tuple[float, float], tuple[int, int, int, bool]]:
-    """What `improve` says of one task: (value, amplitude), and (ended, sequence, iterates, unsure)."""
+    """What `improve` says of one task: (value, amplitude), and (ended, sequence, iterates,
+    unsure)."""
     exact = np.vectorize(Fraction, otypes=[object])(rewards)
     E = augment(sequence_task(exact.tolist()), memory)
     run = improve(E, uniform(E), step=step, ties=ties, budget=budget)

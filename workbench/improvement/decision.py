@@ -3,9 +3,10 @@
 A row is *open* if two of its q-values are closer than their error bounds (`model.ties`). If the
 model, the start and the steps are exact, so is pi_n (`Trail`), and the question has an answer:
 
-    residues    q(o, a) - q(o, b) modulo two random primes: not both zero means different (`evaluation.residues`)
+    residues    q(o, a) - q(o, b) modulo two random primes: not both zero means different
+                (`evaluation.residues`)
     balls       with enough bits balls tell the sign of what is not zero (`evaluation.balls`)
-    fractions   what has residues zero is compared as it is, unless it is too long to be written down
+    fractions  what has residues zero is compared as it is, unless it is too long to be written down
 
 Equal actions are often equal for a reason that outlives the iterate. q(o, a) - q(o, b) is a
 rational function on the policies pi_n + sum_i c_i (tau_i - pi_n) that greedy policies tau_i seen of
@@ -56,7 +57,8 @@ _BITS = (128, 256, 512, 1024, 2048, 4096)
 _PRIMES = 2
 
 _LONGEST, _LONGEST_SOLVED = 2e5, 1e5
-"""Bits of the policy's numbers times states up to which fractions are asked; where states come back,
+"""Bits of the policy's numbers times states up to which fractions are asked; where states come
+back,
 so that there are equations to solve, times states again."""
 
 EQUAL, RESIDUES, ROUNDING = "equal", "equal modulo two primes", "within rounding"
@@ -245,7 +247,8 @@ class Decision:
         return found
 
     def _confirmed(self, table_of: TableOf, tied: dict[int, Actions]) -> dict[int, Answer]:
-        """Answers on actions whose residues are equal, by fractions where these are not too long."""
+        """Answers on actions whose residues are equal, by fractions where these are not too
+        long."""
         if not tied:
             return {}
         table = table_of(RATIONALS)

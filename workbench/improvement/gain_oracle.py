@@ -1,6 +1,6 @@
 """The oracle of the loop for average reward (Jaakkola, Singh and Jordan 1995).
 
-    q(o,a) = sum_s P(s|o) q(s,a),     q(s,a) the differential value, P(s|o) by long-run shares of time
+    q(o,a) = sum_s P(s|o) q(s,a),   q(s,a) the differential value, P(s|o) by long-run shares of time
 
 A small step towards greedy on these raises the average reward: its derivative towards another
 policy is sum_o d(o) sum_a (pi'(a|o) - pi(a|o)) q(o,a). That holds where the average does not depend

@@ -2,13 +2,15 @@
 q-values exact at every step.
 
     pi_0      the start, as a rule uniform
-    tau_n     greedy on q_{pi_n}(o, a), ties broken as told; on rows that pi_n does not visit, pi_n itself
+    tau_n     greedy on q_{pi_n}(o, a), ties broken as told; on rows that pi_n does not visit, pi_n
+              itself
     pi_{n+1}  = (1 - eps_n) pi_n + eps_n tau_n
 
 `iterates` is the stream, `improve` collects it and says how it ended:
 
     fixed         pi tends to a deterministic policy, which is greedy on all of the way that is left
-    limit cycle   greedy repeats itself with some period, and pi with it: chattering around a stochastic point
+    limit cycle   greedy repeats itself with some period, and pi with it: chattering around a
+                  stochastic point
     budget        neither was seen within the iterates allowed
     interrupted   Ctrl-C
 
@@ -84,8 +86,15 @@ def iterates(
     """The oracle loop as a stream without end; arguments as for `improve`.
 
     >>> from workbench.model.policy import uniform
-    >>> P = POMDP.from_functions(name="one step", A=[0, 1], p=lambda s, a: {("end", a): 1}, omega=lambda s: {"o": 1},
-    ...                          mu={"s": 1}, gamma=1, terminal={"end"})
+    >>> P = POMDP.from_functions(
+    ...     name="one step",
+    ...     A=[0, 1],
+    ...     p=lambda s, a: {("end", a): 1},
+    ...     omega=lambda s: {"o": 1},
+    ...     mu={"s": 1},
+    ...     gamma=1,
+    ...     terminal={"end"},
+    ... )
     >>> stream = iterates(P, uniform(P), step=Fraction(1, 2), exact=True)
     >>> [next(stream).value for _ in range(3)]
     [Fraction(1, 2), Fraction(3, 4), Fraction(7, 8)]
@@ -201,8 +210,15 @@ def improve(
         average depends on where it starts is refused (`Multichain`).
 
     >>> from workbench.model.policy import uniform
-    >>> P = POMDP.from_functions(name="one step", A=[0, 1], p=lambda s, a: {("end", a): 1}, omega=lambda s: {"o": 1},
-    ...                          mu={"s": 1}, gamma=1, terminal={"end"})
+    >>> P = POMDP.from_functions(
+    ...     name="one step",
+    ...     A=[0, 1],
+    ...     p=lambda s, a: {("end", a): 1},
+    ...     omega=lambda s: {"o": 1},
+    ...     mu={"s": 1},
+    ...     gamma=1,
+    ...     terminal={"end"},
+    ... )
     >>> run = improve(P, uniform(P), step=0.02)
     >>> run.value, run.ended, run.limit_value
     (1.0, 'fixed', Fraction(1, 1))
@@ -231,8 +247,14 @@ def weights_for(P: POMDP, pi: Policy) -> str:
     that it visits, else "discounted", or "stationary" where there is no discount.
 
     >>> from workbench.model.policy import uniform
-    >>> P = POMDP.from_functions(name="round", A=[0], p=lambda s, a: {("s", 1): 1}, omega=lambda s: {"o": 1},
-    ...                          mu={"s": 1}, gamma=Fraction(1, 2))
+    >>> P = POMDP.from_functions(
+    ...     name="round",
+    ...     A=[0],
+    ...     p=lambda s, a: {("s", 1): 1},
+    ...     omega=lambda s: {"o": 1},
+    ...     mu={"s": 1},
+    ...     gamma=Fraction(1, 2),
+    ... )
     >>> weights_for(P, uniform(P))
     'discounted'
     """

@@ -4,7 +4,7 @@ All that no policy changes is computed once. Besides `loop_kernels`, which serve
 horizon, there are two:
 
     any field     `evaluation`, over rationals, balls or residues
-    floats        P_pi on a fixed pattern; v and the visits by BiCGSTAB, v starting from the last policy's
+    floats  P_pi on a fixed pattern; v and the visits by BiCGSTAB, v starting from the last policy's
 
 Floats come with a bound on the error of each row of q. I - gamma P has an inverse without negative
 entries, so residuals bound errors:

@@ -6,7 +6,8 @@ the other actions of the two rows share what is left in the proportions that the
 (equally, if they have nothing). With o1 = o2 the slice is the triangle x + y <= 1. At each point of
 a grid
 
-    flow    (tau(a1|o1) - x, tau(a2|o2) - y),  tau greedy on q_pi: the way the loop sets out, seen in the slice
+    flow    (tau(a1|o1) - x, tau(a2|o2) - y),  tau greedy on q_pi: the way the loop sets out, seen
+                                               in the slice
     end     where the loop started there ends; it leaves the slice, since all rows move
 
 Points whose loops end alike form a basin of attraction. Limits are alike if they are worth the
@@ -96,9 +97,19 @@ def policy_slice(
     step, ties : as for `improve`.
 
     >>> from workbench.model.policy import uniform
-    >>> P = POMDP.from_functions(name="meet", A=["left", "right"], p=lambda s, a: {((*s, a), 0): 1} if not s else
-    ...                          {("end", {"left": 2, "right": 1}[a] if a == s[0] else 0): 1},
-    ...                          omega=lambda s: {len(s) if s != "end" else 2: 1}, mu={(): 1}, gamma=1, terminal={"end"})
+    >>> P = POMDP.from_functions(
+    ...     name="meet",
+    ...     A=["left", "right"],
+    ...     p=lambda s, a: (
+    ...         {((*s, a), 0): 1}
+    ...         if not s
+    ...         else {("end", {"left": 2, "right": 1}[a] if a == s[0] else 0): 1}
+    ...     ),
+    ...     omega=lambda s: {len(s) if s != "end" else 2: 1},
+    ...     mu={(): 1},
+    ...     gamma=1,
+    ...     terminal={"end"},
+    ... )
     >>> found = policy_slice(P, uniform(P), x=(0, "right"), y=(1, "right"), points=4, step=0.05)
     >>> [str(end) for end in found.ends]
     ['2', '1']

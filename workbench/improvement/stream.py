@@ -6,8 +6,8 @@
 
 A `Loop` keeps pi and moves it. Three ways, chosen by `loop_for`:
 
-    finite horizon, floats    states in topological order; the whole loop is compiled (`loop_kernels`)
-    otherwise, floats         an oracle that starts from what it knows about the last policy (`oracle`)
+    finite horizon, floats  states in topological order; the whole loop is compiled (`loop_kernels`)
+    otherwise, floats      an oracle that starts from what it knows about the last policy (`oracle`)
     exact                     `evaluation` over the rationals
     average reward            `gain_oracle`, in floats or rationals
 

@@ -7,9 +7,9 @@
 | `storm` | a scheduler with memory, state by state | updates by r or by chance; a random start |
 
 PAYNT and Storm read the task as `export_drn` writes it, so observations, states and actions have
-the numbers and names of that file. What a form cannot say is refused when it is written. A scheduler
-may look at the state; one that does so is refused when it is read, with the two states that it
-tells apart.
+the numbers and names of that file. What a form cannot say is refused when it is written. A
+scheduler may look at the state; one that does so is refused when it is read, with the two states
+that it tells apart.
 """
 
 from __future__ import annotations

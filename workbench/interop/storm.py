@@ -3,11 +3,13 @@
 `export_drn` writes a model in Storm's explicit DRN format: a POMDP as it is, or the Markov chain
 that a policy makes of it.
 
-    states        in the order of P.S; then `done`, where a discounted episode stops; then `start`, if mu is not one state
-    discount      gamma < 1 becomes a probability 1 - gamma of going to `done` instead, so that the undiscounted reward up to
-                  `done` is the discounted return
+    states        in the order of P.S; then `done`, where a discounted episode stops; then `start`,
+                  if mu is not one state
+    discount      gamma < 1 becomes a probability 1 - gamma of going to `done` instead, so that the
+                  undiscounted reward up to `done` is the discounted return
     rewards       R(s, a), or r_pi(s) for a chain: the format has no rewards of single outcomes
-    observations  places in P.O; terminal states, `done` and `start`, where nothing is decided, have observations of their own
+    observations  places in P.O; terminal states, `done` and `start`, where nothing is decided, have
+                  observations of their own
     labels        `init`, and `done` on terminal states too
 
 Where a state has several observations the POMDP is written over pairs (s, o). Exact numbers are
@@ -47,8 +49,15 @@ def export_drn(P: POMDP, policy: Policy | None = None) -> str:
 
     >>> from fractions import Fraction
     >>> third = Fraction(1, 3)
-    >>> P = POMDP.from_functions(name="try again", A=["try"], p=lambda s, a: {("end", 1): third, (s, 0): 1 - third},
-    ...                          omega=lambda s: {"o": 1}, mu={"s": 1}, gamma=1, terminal={"end"})
+    >>> P = POMDP.from_functions(
+    ...     name="try again",
+    ...     A=["try"],
+    ...     p=lambda s, a: {("end", 1): third, (s, 0): 1 - third},
+    ...     omega=lambda s: {"o": 1},
+    ...     mu={"s": 1},
+    ...     gamma=1,
+    ...     terminal={"end"},
+    ... )
     >>> print(export_drn(P).split("@model")[1].strip())
     state 0 {0} [0] init
         action try [1/3]
@@ -100,8 +109,15 @@ def storm_value(P: POMDP, pi: Policy, exact: bool = False) -> Number:
         symbols the result is a rational function in any case.
 
     >>> from workbench.model.policy import uniform
-    >>> P = POMDP.from_functions(name="try again", A=["try"], p=lambda s, a: {("end", 1): 1}, omega=lambda s: {"o": 1},
-    ...                          mu={"s": 1}, gamma=1, terminal={"end"})
+    >>> P = POMDP.from_functions(
+    ...     name="try again",
+    ...     A=["try"],
+    ...     p=lambda s, a: {("end", 1): 1},
+    ...     omega=lambda s: {"o": 1},
+    ...     mu={"s": 1},
+    ...     gamma=1,
+    ...     terminal={"end"},
+    ... )
     >>> storm_value(P, uniform(P), exact=True)  # doctest: +SKIP
     Fraction(1, 1)
     """

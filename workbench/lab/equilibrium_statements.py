@@ -1,7 +1,7 @@
 """Statements on where a greedy learner can settle (`workbench.equilibrium`), for searches.
 
     no-fixed-point           no greedy policy is greedy on the table that it leads to
-    only-worst-fixed-point   there are fixed points, and all are worth what the worst policy is worth
+    only-worst-fixed-point  there are fixed points, and all are worth what the worst policy is worth
     several-fixed-points     two fixed points are worth different amounts
 
 In floats a task is judged by the mismatch d(g) = max [ q_g(o,a) - q_g(o, g(o)) ] of its greedy
@@ -37,7 +37,8 @@ MOST_LISTED = 5_000
 """Certificates list so many greedy policies, at most."""
 
 _CLEARLY = 1e-9
-"""What a score has to be at least, as a share of the largest reward. Scores only say which tasks are
+"""What a score has to be at least, as a share of the largest reward. Scores only say which tasks
+are
 worth the exact look that decides (`exactly`); a find never rests on them."""
 
 LEARNERS: dict[str, Any] = {"qlearning": QLearning, "sarsa": Sarsa}

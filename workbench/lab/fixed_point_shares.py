@@ -75,7 +75,9 @@ def settle_tables(
     memory : by name, such as "OA1".
     learner : of one-step targets; Q-learning by default.
 
-    >>> settle_tables(np.array([[[0, 1], [1, 0]], [[1, 0], [0, 2]]]), "none").shares["no-fixed-point"]
+    >>> settle_tables(np.array([[[0, 1], [1, 0]], [[1, 0], [0, 2]]]), "none").shares[
+    ...     "no-fixed-point"
+    ... ]
     50.0% [1.3%, 98.7%]
     """
     r = np.asarray(rewards, dtype=float)

@@ -1,7 +1,8 @@
 """A statement on local optima of the return, for searches: more memory, more local optima?
 
-    more-memory-more-local-optima    without memory the return has one strict local maximum and no other
-                                     local optimum; with the memory it has a strict one that is worse
+    more-memory-more-local-optima    without memory the return has one strict local maximum and no
+                                     other local optimum; with the memory it has a strict one that
+                                     is worse
 
 Mueller and Montufar (2022) bound the number of critical points by degrees that grow with the states
 that look alike; a memory tells more states apart, yet makes the polytope of policies larger. Both

@@ -2,7 +2,7 @@
 
     exhaustive   every class of the space, in order; "none" then speaks of the whole space
     random       tasks drawn from the space
-    climb        from random tasks uphill along the statement's score, one digit of the code at a time
+    climb      from random tasks uphill along the statement's score, one digit of the code at a time
 
 The work is cut into pieces that do not depend on one another: a range of codes, or draws from a
 generator of their own, made from the seed and the number of the piece. Their results are taken in
@@ -193,11 +193,13 @@ def search(
     merge : symmetries to merge, if not all that leave the statement's answer alone for certain.
 
     >>> from workbench.lab.sequences import SequenceTasks
-    >>> found = search("oracle-stuck", SequenceTasks(2, 2, lowest=0, highest=2), memory="B1", but_not=["OA1"])
+    >>> found = search(
+    ...     "oracle-stuck", SequenceTasks(2, 2, lowest=0, highest=2), memory="B1", but_not=["OA1"]
+    ... )
     >>> found
-    From uniform the oracle loop with B1 ends below the best memoryless value, and with OA1 it does not.
-    no find among sequence tasks of length 2, 2 actions, rewards 0, 1, 2, gamma 1: all 81 tasks (51 modulo scale, shift),
-    judged in floats and the finds exactly; 1 undecided.
+    From uniform the oracle loop with B1 ends below the best memoryless value, and with OA1 it does
+    not. no find among sequence tasks of length 2, 2 actions, rewards 0, 1, 2, gamma 1: all 81 tasks
+    (51 modulo scale, shift), judged in floats and the finds exactly; 1 undecided.
     """
     one = as_statement(statement, **parameters)
     if not isinstance(over, TaskSpace):

@@ -1,7 +1,7 @@
 """Sequence tasks: a fixed number of steps in the dark, and a reward for what was done (Appendices B
 and C).
 
-    S    the actions taken so far, and "end"      O    the one observation "o"      A    0, 1, ..., n - 1
+    S    the actions taken so far, and "end"      O    the one observation "o"   A  0, 1, ..., n - 1
     r    r[a_1]...[a_L], paid with the last action; 0 before
 
 The paper's 4-action recall task is one of length 2, its variant of recall one of length 3. A space

@@ -13,7 +13,9 @@ more the task is *locally minimal*. Sequence tasks stay sequence tasks.
 
 >>> from workbench.improvement.batch import sequence_task
 >>> from workbench.lab.statements import as_statement
->>> shrink(sequence_task([[0, 3, 1], [2, 5, 0], [0, 0, 7]]), as_statement("expressive-not-by-bound")).rewards
+>>> shrink(
+...     sequence_task([[0, 3, 1], [2, 5, 0], [0, 0, 7]]), as_statement("expressive-not-by-bound")
+... ).rewards
 [[0, 0], [0, 0]]
 """
 

@@ -4,8 +4,8 @@ random observations.
 States are 0, ..., n - 1 and "end", observations 0, 1, ..., actions 0, 1, .... A code has a digit
 for
 
-    each (s, a)   the successor distribution: some states, "end" among them if episodes end, with probabilities that are
-                  multiples of 1/parts
+    each (s, a)   the successor distribution: some states, "end" among them if episodes end, with
+                  probabilities that are multiples of 1/parts
     each (s, a)   the reward
     each s        the observations, a distribution likewise
     once          mu, a distribution likewise
@@ -385,7 +385,8 @@ class Automata(SparsePOMDPs):
     drawn, in parts of `noise`.
 
     >>> Automata(states=2, actions=2, observations=2, noise=4)
-    automata, observations in 4 parts, up to 2 states, 2 actions, 2 observations, rewards -1 to 1, gamma 9/10
+    automata, observations in 4 parts, up to 2 states, 2 actions, 2 observations, rewards -1 to 1,
+    gamma 9/10
     """
 
     parts: int = 1

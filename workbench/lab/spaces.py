@@ -23,7 +23,12 @@ them.
 
 >>> from workbench.lab.sequences import SequenceTasks
 >>> space = SequenceTasks(length=2, actions=2, lowest=0, highest=1)
->>> space.size, space.count(()), space.count(("actions",)), space.count(("actions", "scale", "shift"))
+>>> (
+...     space.size,
+...     space.count(()),
+...     space.count(("actions",)),
+...     space.count(("actions", "scale", "shift")),
+... )
 (16, 16, 10, 9)
 >>> [space.table(code).tolist() for code in space.classes(("actions", "scale", "shift"))][1]
 [[0, 0], [0, 1]]

@@ -11,10 +11,16 @@ of one's own is a Python function of the task, or of the task with a memory and 
 
 >>> from workbench.lab.sequences import SequenceTasks
 >>> from workbench.lab.search import search
->>> def needs_two_actions(P, E, pi):        # the task, the task with the memory, the uniform policy of it
+>>> def needs_two_actions(P, E, pi):  # the task, the task with the memory, the uniform policy of it
 ...     from workbench import best_memoryless
+...
 ...     return best_memoryless(E, exact=True).value > best_memoryless(P, exact=True).value
->>> search(needs_two_actions, over=SequenceTasks(length=2, actions=2, lowest=0, highest=1), memory="B1", keep=1)[0].rewards
+>>> search(
+...     needs_two_actions,
+...     over=SequenceTasks(length=2, actions=2, lowest=0, highest=1),
+...     memory="B1",
+...     keep=1,
+... )[0].rewards
 [[0, 0], [1, 0]]
 """
 
@@ -215,7 +221,8 @@ def as_statement(what: Any, **parameters: Any) -> Statement:
     """The statement that a name, a function or a statement stands for.
 
     >>> print(as_statement("oracle-stuck", memory="B1", but_not=["OA1"]))
-    From uniform the oracle loop with B1 ends below the best memoryless value, and with OA1 it does not.
+    From uniform the oracle loop with B1 ends below the best memoryless value, and with OA1 it does
+    not.
     """
     if isinstance(what, Statement):
         if parameters:
@@ -271,7 +278,10 @@ def parameters_of(kind: type[Statement]) -> dict[str, str]:
 def parse_parameters(statement: str, pairs: Iterable[tuple[str, str]]) -> dict[str, Any]:
     """Parameters of a statement from text; one that is named again becomes a tuple.
 
-    >>> parse_parameters("oracle-stuck", [("memory", "B1"), ("memory", "B2"), ("step", "1/10"), ("any_order", "yes")])
+    >>> parse_parameters(
+    ...     "oracle-stuck",
+    ...     [("memory", "B1"), ("memory", "B2"), ("step", "1/10"), ("any_order", "yes")],
+    ... )
     {'memory': ('B1', 'B2'), 'step': Fraction(1, 10), 'any_order': True}
     """
     known = statements()

@@ -1,10 +1,12 @@
 """Statements about values, steps and beliefs: TD against Monte Carlo, a step towards greedy, what a
 memory is good for.
 
-    td-greedy-leaves-optimum         greedy on one-step TD values leaves the optimal policies (Section 5.1)
+    td-greedy-leaves-optimum  greedy on one-step TD values leaves the optimal policies (Section 5.1)
     greedy-lowers                    a small step towards greedy lowers the return (Section 5.2)
-    zero-discrepancy-memory-helps    TD and Monte Carlo agree, as if observations were states, and yet memory helps
-    expressive-not-by-bound          B(k) is sufficiently expressive for a k that Proposition A.2 (1) does not promise
+    zero-discrepancy-memory-helps    TD and Monte Carlo agree, as if observations were states, and
+                                     yet memory helps
+    expressive-not-by-bound          B(k) is sufficiently expressive for a k that Proposition A.2
+                                     (1) does not promise
     bound-not-expressive             B(k) is not sufficiently expressive for the k that it promises
 
 None of them depends on how anything is called, so all relabellings may be merged.
@@ -41,7 +43,8 @@ from workbench.optima.shortcut_count import ShortcutCount, count_shortcuts
 from workbench.sufficiency.expressive import is_sufficiently_expressive
 
 _CLEARLY = 1e-9
-"""What a score has to be at least, as a share of the largest reward. Scores only say which tasks are
+"""What a score has to be at least, as a share of the largest reward. Scores only say which tasks
+are
 worth the exact look that decides (`exactly`); a find never rests on them."""
 
 

@@ -3,7 +3,7 @@
 
 pi(a|o) is the softmax of preferences h(o, a). An update of a visited pair (o, a) is
 
-    G      = r_1 + gamma r_2 + ... + gamma^(k-1) r_k + gamma^k v(o_k)           (no last term after the end)
+    G      = r_1 + gamma r_2 + ... + gamma^(k-1) r_k + gamma^k v(o_k)   (no last term after the end)
     delta  = G - v(o)
     v(o)  += value_step delta
     h(o,b) += policy_step delta ( [b = a] - pi(b|o) )      for all b

@@ -250,7 +250,8 @@ class ActorCritic(Learner):
         seen.
 
     >>> ActorCritic(n=20, update="batch", v=1)
-    ActorCritic(n=20, policy_step=0.1, value_step=0.001, gamma=None, v=1, max_episode_steps=None, update='batch')
+    ActorCritic(n=20, policy_step=0.1, value_step=0.001, gamma=None, v=1, max_episode_steps=None,
+    update='batch')
     """
 
     n: int = 5
@@ -284,7 +285,8 @@ def learner_by_name(name: str, **settings: Any) -> Learner:
     """A learner by its name on the command line, with some settings changed.
 
     >>> learner_by_name("sarsa", lam=0)
-    Sarsa(lam=0, epsilon=0.01, step=0.1, gamma=None, initial=1.0, max_episode_steps=None, trace_cutoff=1e-08)
+    Sarsa(lam=0, epsilon=0.01, step=0.1, gamma=None, initial=1.0, max_episode_steps=None,
+    trace_cutoff=1e-08)
     """
     if name not in LEARNERS:
         meant = did_you_mean(name, LEARNERS)

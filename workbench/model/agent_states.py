@@ -195,8 +195,11 @@ def reward_machine(
     events : `events(o, a, r, o_next)` names what happened.
     start : its first state.
 
-    >>> machine = reward_machine({("closed", "pressed"): "open"},
-    ...                          lambda o, a, r, o_next: "pressed" if a == "press" else None, "closed")
+    >>> machine = reward_machine(
+    ...     {("closed", "pressed"): "open"},
+    ...     lambda o, a, r, o_next: "pressed" if a == "press" else None,
+    ...     "closed",
+    ... )
     >>> machine
     reward machine
     """

@@ -119,8 +119,15 @@ def augment(P: POMDP, memory: Memory | Family | str) -> POMDP:
     memory : a `Memory`, a family such as `memories.OA(1)`, or its name "OA1".
 
     >>> from workbench.model.pomdp import POMDP
-    >>> P = POMDP.from_functions(name="guess", A=[0, 1], p=lambda s, a: {("end", a): 1}, omega=lambda s: {"o": 1},
-    ...                          mu={"s": 1}, gamma=1, terminal={"end"})
+    >>> P = POMDP.from_functions(
+    ...     name="guess",
+    ...     A=[0, 1],
+    ...     p=lambda s, a: {("end", a): 1},
+    ...     omega=lambda s: {"o": 1},
+    ...     mu={"s": 1},
+    ...     gamma=1,
+    ...     terminal={"end"},
+    ... )
     >>> E = augment(P, "B1")
     >>> E
     POMDP guess×B1: 3 states (2 terminal), 2 observations, 4 actions, 4 outcomes, gamma 1

@@ -396,8 +396,13 @@ def reachable_beliefs(P: POMDP, limit: int = LIMIT, ended: bool = False) -> Beli
 
     >>> from fractions import Fraction
     >>> P = POMDP.from_functions(
-    ...     name="two doors", A=["listen"], p=lambda s, a: {(s, 0): 1}, mu={"left": Fraction(1, 2), "right": Fraction(1, 2)},
-    ...     omega=lambda s: {"quiet": Fraction(1, 2), s: Fraction(1, 2)}, gamma=Fraction(9, 10))
+    ...     name="two doors",
+    ...     A=["listen"],
+    ...     p=lambda s, a: {(s, 0): 1},
+    ...     mu={"left": Fraction(1, 2), "right": Fraction(1, 2)},
+    ...     omega=lambda s: {"quiet": Fraction(1, 2), s: Fraction(1, 2)},
+    ...     gamma=Fraction(9, 10),
+    ... )
     >>> graph = reachable_beliefs(P)
     >>> graph
     BeliefGraph of two doors: 5 nodes (o, b), at most 3 with the same observation
@@ -417,8 +422,15 @@ def reachable_beliefs(P: POMDP, limit: int = LIMIT, ended: bool = False) -> Beli
 def belief(P: POMDP, history: Sequence[Label], ended: bool = False) -> Belief:
     """b(H) of a history o_0, a_0, o_1, ..., o_t.
 
-    >>> P = POMDP.from_functions(name="two steps", A=[0, 1], p=lambda s, a: {(("start", a) if s == "start" else "end", 0): 1},
-    ...                          omega=lambda s: {"o": 1}, mu={"start": 1}, gamma=1, terminal={"end"})
+    >>> P = POMDP.from_functions(
+    ...     name="two steps",
+    ...     A=[0, 1],
+    ...     p=lambda s, a: {(("start", a) if s == "start" else "end", 0): 1},
+    ...     omega=lambda s: {"o": 1},
+    ...     mu={"start": 1},
+    ...     gamma=1,
+    ...     terminal={"end"},
+    ... )
     >>> belief(P, ("o", 1, "o"))
     {(start, 1): 1}
     """

@@ -7,7 +7,8 @@ nodes are the memory states that it meets, act is pi without the writes, and the
 out of Gamma:
 
     act(a | m, o)                 = sum_w pi(a, w | m, o)
-    after(m' | m, o, a, r, o')    = sum_w pi(a, w | m, o) / act(a | m, o) Gamma(m' | m, w, o, a, r, o')
+    after(m' | m, o, a, r, o')    = sum_w pi(a, w | m, o) / act(a | m, o)
+                                      Gamma(m' | m, w, o, a, r, o')
 
 Back again: `controller.memory` is a memory without writes (W = {-}) and `controller.policy` a
 memoryless policy of `controller.product` = <P, controller.memory>. Task and controller make the
@@ -328,8 +329,14 @@ def controller_of(P: POMDP, memory: Memory | MemoryFamily | str, policy: Policy)
     policy : a memoryless policy of `augment(P, memory)`, without symbols.
 
     >>> from workbench.model.policy import uniform
-    >>> P = POMDP.from_functions(name="guess", A=[0, 1], p=lambda s, a: {(s, a): 1},
-    ...                          omega=lambda s: {"o": 1}, mu={"s": 1}, gamma=Fraction(1, 2))
+    >>> P = POMDP.from_functions(
+    ...     name="guess",
+    ...     A=[0, 1],
+    ...     p=lambda s, a: {(s, a): 1},
+    ...     omega=lambda s: {"o": 1},
+    ...     mu={"s": 1},
+    ...     gamma=Fraction(1, 2),
+    ... )
     >>> controller = controller_of(P, "B1", uniform(augment(P, "B1")))
     >>> controller, controller.minimised()
     (controller of 2 nodes for guess, controller of 1 node for guess)

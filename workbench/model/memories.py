@@ -18,8 +18,15 @@ the higher one. A family becomes a `Memory` when it meets a POMDP, since O and A
 POMDP:
 
 >>> from workbench.model.pomdp import POMDP
->>> P = POMDP.from_functions(name="one step", A=[1, 2], p=lambda s, a: {("end", a): 1}, omega=lambda s: {"o": 1},
-...                          mu={"s": 1}, gamma=1, terminal={"end"})
+>>> P = POMDP.from_functions(
+...     name="one step",
+...     A=[1, 2],
+...     p=lambda s, a: {("end", a): 1},
+...     omega=lambda s: {"o": 1},
+...     mu={"s": 1},
+...     gamma=1,
+...     terminal={"end"},
+... )
 >>> memory = OA(1).on(P)
 >>> memory.M, memory.W
 ({∅, o 1, o 2} (3), {keep, push} (2))
@@ -28,7 +35,13 @@ POMDP:
 
 A memory of one's own is four arguments, for instance one bit that flips when a reward arrives:
 
->>> flip = Memory("flip", M=[0, 1], W=["-"], Gamma=lambda m, w, o, a, r, o_next: {(m + (r > 0)) % 2: 1}, eta={0: 1})
+>>> flip = Memory(
+...     "flip",
+...     M=[0, 1],
+...     W=["-"],
+...     Gamma=lambda m, w, o, a, r, o_next: {(m + (r > 0)) % 2: 1},
+...     eta={0: 1},
+... )
 """
 
 from __future__ import annotations
@@ -278,7 +291,12 @@ SIZED = {
 def parse_memory(text: str) -> MemoryFamily:
     """The family that a name such as "OA2", "none", "trace2/3" or "clock2*OA1" stands for.
 
-    >>> parse_memory("OA2"), parse_memory("None"), parse_memory("clock2*OA1"), parse_memory("trace1/2")
+    >>> (
+    ...     parse_memory("OA2"),
+    ...     parse_memory("None"),
+    ...     parse_memory("clock2*OA1"),
+    ...     parse_memory("trace1/2"),
+    ... )
     (OA2, none, clock2*OA1, trace1/2)
     """
     if not isinstance(text, str):

@@ -100,9 +100,18 @@ class Memory:
         limit : more memory states than this are refused.
 
         >>> from workbench.model.pomdp import POMDP
-        >>> P = POMDP.from_functions(name="three steps", A=["go"], p=lambda s, a: {(s + 1, 0): 1},
-        ...                          omega=lambda s: {"o": 1}, mu={0: 1}, gamma=1, terminal={3})
-        >>> steps = Memory.discovered("steps", ["-"], lambda m, w, o, a, r, o_next: {m + 1: 1}, {0: 1})
+        >>> P = POMDP.from_functions(
+        ...     name="three steps",
+        ...     A=["go"],
+        ...     p=lambda s, a: {(s + 1, 0): 1},
+        ...     omega=lambda s: {"o": 1},
+        ...     mu={0: 1},
+        ...     gamma=1,
+        ...     terminal={3},
+        ... )
+        >>> steps = Memory.discovered(
+        ...     "steps", ["-"], lambda m, w, o, a, r, o_next: {m + 1: 1}, {0: 1}
+        ... )
         >>> steps.on(P).M
         {0, 1, 2, 3} (4)
         """

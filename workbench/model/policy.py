@@ -6,8 +6,15 @@ a is (a, w), so a memoryless policy there decides what to do and what to remembe
 floats, Fractions or symbols.
 
 >>> from workbench.model.pomdp import POMDP
->>> P = POMDP.from_functions(name="one step", A=["left", "right"], p=lambda s, a: {("end", a == "right"): 1},
-...                          omega=lambda s: {"o": 1}, mu={"s": 1}, gamma=1, terminal={"end"})
+>>> P = POMDP.from_functions(
+...     name="one step",
+...     A=["left", "right"],
+...     p=lambda s, a: {("end", a == "right"): 1},
+...     omega=lambda s: {"o": 1},
+...     mu={"s": 1},
+...     gamma=1,
+...     terminal={"end"},
+... )
 >>> pi = uniform(P).toward(Policy.deterministic(P, {"o": "right"}), Fraction(1, 2))
 >>> pi["o", "right"]
 Fraction(3, 4)

@@ -1,6 +1,7 @@
 """The POMDP <S, O, A, R, p, omega, gamma, mu> of Section 2, as labelled sparse tables.
 
-    p(s', r | s, a)     jointly over the successor and the reward, as the paper writes it, because a memory may read r
+    p(s', r | s, a)     jointly over the successor and the reward, as the paper writes it, because a
+                        memory may read r
     omega(o | s)        stochastic in general
     mu(s)               where episodes start
 
@@ -14,10 +15,14 @@ The parts of a POMDP answer in labels: `P.p(s, a)`, `P.omega(s)` and `P.mu` are 
 
 >>> from fractions import Fraction
 >>> coin = POMDP.from_functions(
-...     name="coin", A=["heads", "tails"],
+...     name="coin",
+...     A=["heads", "tails"],
 ...     p=lambda s, a: {("end", int(s == a)): 1},
 ...     omega=lambda s: {"a coin": 1},
-...     mu={"heads": Fraction(1, 2), "tails": Fraction(1, 2)}, gamma=1, terminal={"end"})
+...     mu={"heads": Fraction(1, 2), "tails": Fraction(1, 2)},
+...     gamma=1,
+...     terminal={"end"},
+... )
 >>> coin
 POMDP coin: 3 states (1 terminal), 1 observation, 2 actions, 4 outcomes, gamma 1
 >>> coin.p("heads", "tails")
@@ -230,8 +235,14 @@ class POMDP:
         max_states : refuse to discover more states than this.
 
         >>> corridor = POMDP.from_functions(
-        ...     name="two rooms", A=["go"], p=lambda s, a: {(s + 1, 1): 1}, omega=lambda s: {"dark": 1},
-        ...     mu={0: 1}, gamma=1, terminal={2})
+        ...     name="two rooms",
+        ...     A=["go"],
+        ...     p=lambda s, a: {(s + 1, 1): 1},
+        ...     omega=lambda s: {"dark": 1},
+        ...     mu={0: 1},
+        ...     gamma=1,
+        ...     terminal={2},
+        ... )
         >>> corridor.S
         {0, 1, 2} (3)
         """
@@ -245,8 +256,14 @@ class POMDP:
         the keywords.
 
         >>> import numpy as np
-        >>> P = POMDP.from_arrays(p=np.array([[[0.5, 0.5]], [[0.0, 0.0]]]), r=np.array([[1.0], [0.0]]),
-        ...                       omega=np.ones((2, 1)), mu=[1, 0], gamma=0.9, terminal=[1])
+        >>> P = POMDP.from_arrays(
+        ...     p=np.array([[[0.5, 0.5]], [[0.0, 0.0]]]),
+        ...     r=np.array([[1.0], [0.0]]),
+        ...     omega=np.ones((2, 1)),
+        ...     mu=[1, 0],
+        ...     gamma=0.9,
+        ...     terminal=[1],
+        ... )
         >>> P
         POMDP unnamed: 2 states (1 terminal), 1 observation, 1 action, 2 outcomes, gamma 0.9
         """

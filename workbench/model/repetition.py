@@ -1,6 +1,7 @@
 """Episodes that follow one another without end: a task that ends as a continuing one.
 
-    p'(s', r | s, a) = p(s', r | s, a) + sum_{e terminal} p(e, r | s, a) mu(s')       S' = S without its terminal states
+    p'(s', r | s, a) = p(s', r | s, a) + sum_{e terminal} p(e, r | s, a) mu(s')       S' = S without
+    its terminal states
 
 The step that would end an episode leads to the start of the next one, so that terminal states take
 no time. The average reward of the result is what an episode pays divided by how long it lasts, and
@@ -24,8 +25,15 @@ def repeat_episodes(P: POMDP) -> POMDP:
     """The continuing task in which each episode of P is followed by the next; P itself if it has no
     terminal state.
 
-    >>> once = POMDP.from_functions(name="once", A=["go"], p=lambda s, a: {("end", 1): 1}, omega=lambda s: {"o": 1},
-    ...                             mu={"s": 1}, gamma=1, terminal={"end"})
+    >>> once = POMDP.from_functions(
+    ...     name="once",
+    ...     A=["go"],
+    ...     p=lambda s, a: {("end", 1): 1},
+    ...     omega=lambda s: {"o": 1},
+    ...     mu={"s": 1},
+    ...     gamma=1,
+    ...     terminal={"end"},
+    ... )
     >>> repeat_episodes(once).p("s", "go")
     {('s', Fraction(1, 1)): Fraction(1, 1)}
     """

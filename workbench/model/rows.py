@@ -5,7 +5,11 @@ Row i of a table has its entries at the places row_ptr[i], ..., row_ptr[i+1] - 1
 measured, added up, picked and thinned; kernels read them as they are.
 
 >>> row_ptr = point_rows(np.array([2, 0, 1]))
->>> row_ptr.tolist(), own_rows(row_ptr).tolist(), add_rows(row_ptr, np.array([1.0, 2.0, 4.0])).tolist()
+>>> (
+...     row_ptr.tolist(),
+...     own_rows(row_ptr).tolist(),
+...     add_rows(row_ptr, np.array([1.0, 2.0, 4.0])).tolist(),
+... )
 ([0, 2, 2, 3], [0, 0, 2], [3.0, 0.0, 4.0])
 >>> pick_rows(row_ptr, np.array([2, 0]))[1].tolist()
 [2, 0, 1]

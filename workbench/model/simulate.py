@@ -119,8 +119,15 @@ def simulate(
     max_steps : an episode that lasts longer raises an error.
 
     >>> from workbench.model.policy import uniform
-    >>> P = POMDP.from_functions(name="one step", A=["go"], p=lambda s, a: {("end", 1): 1}, omega=lambda s: {"o": 1},
-    ...                          mu={"s": 1}, gamma=1, terminal={"end"})
+    >>> P = POMDP.from_functions(
+    ...     name="one step",
+    ...     A=["go"],
+    ...     p=lambda s, a: {("end", 1): 1},
+    ...     omega=lambda s: {"o": 1},
+    ...     mu={"s": 1},
+    ...     gamma=1,
+    ...     terminal={"end"},
+    ... )
     >>> [(t.o, t.a, int(t.r)) for t in simulate(P, uniform(P), seed=0)[0]]
     [('o', 'go', 1)]
     """

@@ -1,7 +1,8 @@
 """Episodes of at most T steps: a POMDP whose states also count the steps taken.
 
     S' = S x {0, ..., T}     (s, T) is terminal, as is (s, t) when s is
-    p'((s', t+1), r | (s, t), a) = p(s', r | s, a)     omega'(o | (s, t)) = omega(o | s)     mu'(s, 0) = mu(s)
+    p'((s', t+1), r | (s, t), a) = p(s', r | s, a)     omega'(o | (s, t)) = omega(o | s)
+    mu'(s, 0) = mu(s)
 
 The agent does not see the count. Only the states that can be reached at each count are built. A
 reward may depend on the count, as it does in MiniGrid, where success at step t of at most T pays 1
@@ -34,8 +35,14 @@ def with_step_limit(
     T : the largest number of steps of an episode.
     reward : `reward(r, t)` is paid instead of r by the t-th step, t = 1, ..., T.
 
-    >>> clock = POMDP.from_functions(name="clock", A=["tick"], p=lambda s, a: {("on", 1): 1}, omega=lambda s: {"o": 1},
-    ...                              mu={"on": 1}, gamma=1)
+    >>> clock = POMDP.from_functions(
+    ...     name="clock",
+    ...     A=["tick"],
+    ...     p=lambda s, a: {("on", 1): 1},
+    ...     omega=lambda s: {"o": 1},
+    ...     mu={"on": 1},
+    ...     gamma=1,
+    ... )
     >>> with_step_limit(clock, 3)
     POMDP clock, 3 steps: 4 states (1 terminal), 1 observation, 1 action, 3 outcomes, gamma 1
     """

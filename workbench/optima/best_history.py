@@ -51,8 +51,15 @@ def best_history(
         finitely many; else between the best memoryless policy found and full information.
 
     >>> from workbench.model.pomdp import POMDP
-    >>> P = POMDP.from_functions(name="twice", A=[0, 1], p=lambda s, a: {(s + (a,) if not s else "end", 0 if not s else
-    ...                          int(s != (a,))): 1}, omega=lambda s: {"o": 1}, mu={(): 1}, gamma=1, terminal={"end"})
+    >>> P = POMDP.from_functions(
+    ...     name="twice",
+    ...     A=[0, 1],
+    ...     p=lambda s, a: {(s + (a,) if not s else "end", 0 if not s else int(s != (a,))): 1},
+    ...     omega=lambda s: {"o": 1},
+    ...     mu={(): 1},
+    ...     gamma=1,
+    ...     terminal={"end"},
+    ... )
     >>> best_history(P)
     best history-based value of twice: 1 (policy iteration in rationals over 3 beliefs)
     """

@@ -19,8 +19,15 @@ def best_informed(P: POMDP, exact: bool = False) -> Number:
     """The best value if the agent saw the state: no history and no memory gives more.
 
     >>> from workbench.model.pomdp import POMDP
-    >>> P = POMDP.from_functions(name="coin", A=["heads", "tails"], p=lambda s, a: {("end", int(s == a)): 1}, gamma=1,
-    ...                          omega=lambda s: {"o": 1}, mu={"heads": 0.5, "tails": 0.5}, terminal={"end"})
+    >>> P = POMDP.from_functions(
+    ...     name="coin",
+    ...     A=["heads", "tails"],
+    ...     p=lambda s, a: {("end", int(s == a)): 1},
+    ...     gamma=1,
+    ...     omega=lambda s: {"o": 1},
+    ...     mu={"heads": 0.5, "tails": 0.5},
+    ...     terminal={"end"},
+    ... )
     >>> best_informed(P)
     1.0
     """

@@ -153,8 +153,15 @@ def critical_points(
     max_boxes : for each face; what is not decided then is counted in `undecided`.
 
     >>> from workbench.model.pomdp import POMDP
-    >>> P = POMDP.from_functions(name="twice", A=[0, 1], p=lambda s, a: {(s + (a,) if not s else "end", 0 if not s else
-    ...                          int(s != (a,))): 1}, omega=lambda s: {"o": 1}, mu={(): 1}, gamma=1, terminal={"end"})
+    >>> P = POMDP.from_functions(
+    ...     name="twice",
+    ...     A=[0, 1],
+    ...     p=lambda s, a: {(s + (a,) if not s else "end", 0 if not s else int(s != (a,))): 1},
+    ...     omega=lambda s: {"o": 1},
+    ...     mu={(): 1},
+    ...     gamma=1,
+    ...     terminal={"end"},
+    ... )
     >>> critical_points(P)
     Kuhn-Tucker points of twice: 1 maximum (all; 3 faces, at most 3 isolated)
     """

@@ -8,7 +8,8 @@ writes into the larger one's, such that
 Then a memoryless policy pi of <P, smaller> lifts: pi'((m, o)) does what pi does at (f(m), o), with
 the write i(w); both see the same and are worth the same. Among the paper's families:
 
-    none in everything     K(j) in K(k), O(k), OA(k)     O(j) in O(k), OA(k)     OA(j) in OA(k)     B(j) in B(k),     j <= k
+    none in everything     K(j) in K(k), O(k), OA(k)     O(j) in O(k), OA(k)     OA(j) in OA(k)
+    B(j) in B(k),     j <= k
 
 f keeps the last j cells of a buffer, and of a cell the observation alone where the smaller memory
 stores no actions; of a binary memory it keeps the last j bits.

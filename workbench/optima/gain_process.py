@@ -5,7 +5,8 @@ for ever. The maximal ones are found by taking out actions that leave a strongly
 Alfaro 1997). Within one, all states can be reached from each other, so the best gain is one number,
 and for any vector h
 
-    gain <= u = max_{i, a} [ R(i,a) + sum_j p(j|i,a) h(j) - h(i) ]            over its states and actions (Odoni 1969).
+    gain <= u = max_{i, a} [ R(i,a) + sum_j p(j|i,a) h(j) - h(i) ]            over its states and
+    actions (Odoni 1969).
 
 Howard's policy iteration for several recurrent classes (Puterman 1994, Section 9.2) finds the h for
 which this is tight. What is left is to get to a good component: the process in which each maximal

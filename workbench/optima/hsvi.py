@@ -8,14 +8,15 @@ Below: V(b) >= max_k b . alpha_k for vectors alpha_k that are the state values o
 "do a, then follow a memoryless policy", and what backups make of them. Above: the fast informed
 bound of Hauskrecht (2000),
 
-    Q(s,a) = R(s,a) + gamma sum_o max_{a'} sum_{s'} p(s'|s,a) omega(o|s') Q(s',a'),    V(b) <= max_a b . Q(., a),
+    Q(s,a) = R(s,a) + gamma sum_o max_{a'} sum_{s'} p(s'|s,a) omega(o|s') Q(s',a'),    V(b) <= max_a
+    b . Q(., a),
 
 and a sawtooth over points (b_i, v_i), v_i >= V(b_i). A point remembers by which teeth its v_i was
 found: once those come down, v_i follows without looking at a single belief again, so that sweeps
-over all points carry every gain to the start at next to no cost. Heuristic search (HSVI, Smith and Simmons
-2004) decides where to back both up: from the start follow the action with the best upper bound and
-the observation that contributes most to the gap, as long as the gap at the belief is worth closing.
-Every bound on the way is valid, so it can stop at any time.
+over all points carry every gain to the start at next to no cost. Heuristic search (HSVI, Smith and
+Simmons 2004) decides where to back both up: from the start follow the action with the best upper
+bound and the observation that contributes most to the gap, as long as the gap at the belief is
+worth closing. Every bound on the way is valid, so it can stop at any time.
 
 Floats; the bounds are widened by more than what rounding can have done to them.
 """

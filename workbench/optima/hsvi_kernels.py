@@ -13,8 +13,8 @@ def sawtooth(corner, Q, points, informed, values_at, active, beliefs, values, wh
     """The upper bound at each belief, `which` point's tooth it is (-1 if none), and its ratio.
 
     With ratio = min_{s : b_i(s) > 0} b(s) / b_i(s), a point b_i of value v_i leaves x = b - ratio
-    b_i >= 0, and since V is convex V(b) <= ratio v_i + V(x) <= ratio v_i + min(corner . x, max_a x .
-    Q(., a)). `informed[i, a]` is b_i . Q(., a).
+    b_i >= 0, and since V is convex V(b) <= ratio v_i + V(x) <= ratio v_i + min(corner . x, max_a x
+    . Q(., a)). `informed[i, a]` is b_i . Q(., a).
     """
     n, nA = Q.shape
     f = np.empty(nA)

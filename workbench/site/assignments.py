@@ -25,8 +25,14 @@ SCHEMA = 3
 def assignment(notebook: dict[str, Any]) -> dict[str, Any]:
     """A notebook with its exercises marked for nbgrader.
 
-    >>> cell = {"cell_type": "code", "id": "c", "metadata": {}, "execution_count": 1, "outputs": [],
-    ...         "source": 'answer = ...  # a pair\\ncheck("4.1", answer)'}
+    >>> cell = {
+    ...     "cell_type": "code",
+    ...     "id": "c",
+    ...     "metadata": {},
+    ...     "execution_count": 1,
+    ...     "outputs": [],
+    ...     "source": 'answer = ...  # a pair\\ncheck("4.1", answer)',
+    ... }
     >>> [c["source"] for c in assignment({"cells": [cell], "metadata": {}})["cells"]]
     ['answer = ...  # a pair', 'assert check("4.1", answer).right, check("4.1", answer)']
     """

@@ -107,7 +107,8 @@ _EXERCISE = re.compile(r"^\d+\.\d+$")
 
 
 def _fold_exercises(app: Any, doctree: Any) -> None:
-    """Put each exercise of a notebook, from its number to the next, into an element that unfolds."""
+    """Put each exercise of a notebook, from its number to the next, into an element that
+    unfolds."""
     from docutils import nodes
 
     if not app.env.docname.startswith("notebooks/"):

@@ -108,11 +108,18 @@ def can_encode_optimal(
     limit : with more reachable beliefs than this, bounds are compared instead.
     budget : the most decisions of the search.
 
-    >>> P = POMDP.from_functions(name="twice", A=[0, 1], p=lambda s, a: {(s + (a,) if not s else "end", 0 if not s else
-    ...                          int(s != (a,))): 1}, omega=lambda s: {"o": 1}, mu={(): 1}, gamma=1, terminal={"end"})
+    >>> P = POMDP.from_functions(
+    ...     name="twice",
+    ...     A=[0, 1],
+    ...     p=lambda s, a: {(s + (a,) if not s else "end", 0 if not s else int(s != (a,))): 1},
+    ...     omega=lambda s: {"o": 1},
+    ...     mu={(): 1},
+    ...     gamma=1,
+    ...     terminal={"end"},
+    ... )
     >>> can_encode_optimal(P, "none")
-    none cannot encode an optimal policy for twice: no memoryless policy keeps to the optimal actions (1 decision, 2
-    conflicts), which the best value 1 needs
+    none cannot encode an optimal policy for twice: no memoryless policy keeps to the optimal
+    actions (1 decision, 2 conflicts), which the best value 1 needs
     >>> can_encode_optimal(P, "O1").choice
     {((None,), 'o'): (0, 'push'), (('o',), 'o'): (1, 'push')}
     """

@@ -105,10 +105,22 @@ def count_task(P: POMDP, source: str = "", seconds: float = 10.0) -> CensusRow:
     ----------
     seconds : of each search.
 
-    >>> P = POMDP.from_functions(name="twice", A=[0, 1], p=lambda s, a: {(s + (a,) if not s else "end", 0 if not s else
-    ...                          int(s != (a,))): 1}, omega=lambda s: {"o": 1}, mu={(): 1}, gamma=1, terminal={"end"})
+    >>> P = POMDP.from_functions(
+    ...     name="twice",
+    ...     A=[0, 1],
+    ...     p=lambda s, a: {(s + (a,) if not s else "end", 0 if not s else int(s != (a,))): 1},
+    ...     omega=lambda s: {"o": 1},
+    ...     mu={(): 1},
+    ...     gamma=1,
+    ...     terminal={"end"},
+    ... )
     >>> row = count_task(P, seconds=1)
-    >>> row.value["history"], row.value["deterministic"], round(row.value["stochastic"], 6), row.needs_memory
+    >>> (
+    ...     row.value["history"],
+    ...     row.value["deterministic"],
+    ...     round(row.value["stochastic"], 6),
+    ...     row.needs_memory,
+    ... )
     (1.0, 0.0, 0.5, True)
     """
     began = time.monotonic()

@@ -2,9 +2,10 @@
 what misleads TD.
 
 For each memory: the size of the augmented POMDP; the best value of a deterministic memoryless
-policy (what the memory is good for); where the oracle loop of Section 5.2 ends from the uniform policy; how many non-Markovian
-shortcuts the optimal deterministic policies have (Section 5.1); whether the memory is sufficiently
-expressive (Definition A.2). What a limit of size or time leaves undecided is None.
+policy (what the memory is good for); where the oracle loop of Section 5.2 ends from the uniform
+policy; how many non-Markovian shortcuts the optimal deterministic policies have (Section 5.1);
+whether the memory is sufficiently expressive (Definition A.2). What a limit of size or time leaves
+undecided is None.
 """
 
 from __future__ import annotations
@@ -58,8 +59,15 @@ def compare(
     max_nodes : of the branch and bound for the best memoryless policy.
 
     >>> from workbench.model.pomdp import POMDP
-    >>> P = POMDP.from_functions(name="two steps", A=[0, 1], p=lambda s, a: {(("s", a) if s == "start" else "end", a): 1},
-    ...                          omega=lambda s: {"o": 1}, mu={"start": 1}, gamma=1, terminal={"end"})
+    >>> P = POMDP.from_functions(
+    ...     name="two steps",
+    ...     A=[0, 1],
+    ...     p=lambda s, a: {(("s", a) if s == "start" else "end", a): 1},
+    ...     omega=lambda s: {"o": 1},
+    ...     mu={"start": 1},
+    ...     gamma=1,
+    ...     terminal={"end"},
+    ... )
     >>> [(row.memory, row.best.value, row.expressive) for row in compare(P, ["none", "OA1"])]
     [('none', 2.0, False), ('OA1', 2.0, True)]
     """

@@ -17,8 +17,14 @@ def decodable_after(P: POMDP) -> int | None:
     """The smallest L such that P is L-step decodable; None if it is for no L.
 
     >>> from workbench.model.pomdp import POMDP
-    >>> P = POMDP.from_functions(name="ring", A=["on"], p=lambda s, a: {((s + 1) % 3, 0): 1},
-    ...                          omega=lambda s: {"x" if s else "y": 1}, mu={0: 1}, gamma=0.5)
+    >>> P = POMDP.from_functions(
+    ...     name="ring",
+    ...     A=["on"],
+    ...     p=lambda s, a: {((s + 1) % 3, 0): 1},
+    ...     omega=lambda s: {"x" if s else "y": 1},
+    ...     mu={0: 1},
+    ...     gamma=0.5,
+    ... )
     >>> decodable_after(P)
     2
     """

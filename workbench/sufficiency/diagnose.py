@@ -182,9 +182,15 @@ def diagnose(
     max_beliefs : with more, beliefs count as too many to list.
     max_seconds : of the search for the best policy.
 
-    >>> P = POMDP.from_functions(name="twice", A=[0, 1], p=lambda s, a: {(s + (a,) if not s else "end", 0 if not s else
-    ...                          int(s != (a,))): 1}, omega=lambda s: {"o": 1}, mu={(): 1},
-    ...                          gamma=Fraction(1, 2), terminal={"end"})
+    >>> P = POMDP.from_functions(
+    ...     name="twice",
+    ...     A=[0, 1],
+    ...     p=lambda s, a: {(s + (a,) if not s else "end", 0 if not s else int(s != (a,))): 1},
+    ...     omega=lambda s: {"o": 1},
+    ...     mu={(): 1},
+    ...     gamma=Fraction(1, 2),
+    ...     terminal={"end"},
+    ... )
     >>> diagnose(P), diagnose(P, "window1")
     (diagnosis of twice with none: gap 1/2, diagnosis of twice with window1: gap 0)
     """

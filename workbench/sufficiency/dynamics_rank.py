@@ -74,8 +74,14 @@ def dynamics_rank(P: POMDP) -> int:
     """The rank of the system dynamics matrix: the size of the smallest linear PSR.
 
     >>> from workbench.model.pomdp import POMDP
-    >>> P = POMDP.from_functions(name="coin", A=["toss"], p=lambda s, a: {(t, 0): Fraction(1, 2) for t in "ht"},
-    ...                          omega=lambda s: {s: 1}, mu={"h": 1}, gamma=Fraction(1, 2))
+    >>> P = POMDP.from_functions(
+    ...     name="coin",
+    ...     A=["toss"],
+    ...     p=lambda s, a: {(t, 0): Fraction(1, 2) for t in "ht"},
+    ...     omega=lambda s: {s: 1},
+    ...     mu={"h": 1},
+    ...     gamma=Fraction(1, 2),
+    ... )
     >>> dynamics_rank(P)
     1
     """

@@ -111,11 +111,18 @@ def is_sufficiently_expressive(
     solver : "own", or "z3" for a second opinion (the package z3-solver).
 
     >>> from workbench.model.pomdp import POMDP
-    >>> P = POMDP.from_functions(name="two steps", A=[0, 1], p=lambda s, a: {(("s", a) if s == "start" else "end", 0): 1},
-    ...                          omega=lambda s: {"o": 1}, mu={"start": 1}, gamma=1, terminal={"end"})
+    >>> P = POMDP.from_functions(
+    ...     name="two steps",
+    ...     A=[0, 1],
+    ...     p=lambda s, a: {(("s", a) if s == "start" else "end", 0): 1},
+    ...     omega=lambda s: {"o": 1},
+    ...     mu={"start": 1},
+    ...     gamma=1,
+    ...     terminal={"end"},
+    ... )
     >>> is_sufficiently_expressive(P, "B1")
-    B1 is not sufficiently expressive for two steps: 3 beliefs share the last observation o, but only 2 memory states are
-    possible there
+    B1 is not sufficiently expressive for two steps: 3 beliefs share the last observation o, but
+    only 2 memory states are possible there
     >>> is_sufficiently_expressive(P, "OA1").f
     {((None,), 'o', 0): 'push', ((None,), 'o', 1): 'push'}
     """

@@ -25,8 +25,14 @@ def filter_rate(P: POMDP) -> Fraction | None:
     """alpha, the rate at which the filter forgets its prior; None for tasks that end.
 
     >>> from workbench.model.pomdp import POMDP
-    >>> P = POMDP.from_functions(name="ears", A=["listen"], p=lambda s, a: {(t, 0): Fraction(1, 2) for t in "lr"},
-    ...                          omega=lambda s: {s: 1}, mu={"l": 1}, gamma=Fraction(1, 2))
+    >>> P = POMDP.from_functions(
+    ...     name="ears",
+    ...     A=["listen"],
+    ...     p=lambda s, a: {(t, 0): Fraction(1, 2) for t in "lr"},
+    ...     omega=lambda s: {s: 1},
+    ...     mu={"l": 1},
+    ...     gamma=Fraction(1, 2),
+    ... )
     >>> filter_rate(P)
     Fraction(0, 1)
     """

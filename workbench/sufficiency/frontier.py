@@ -121,8 +121,15 @@ def frontier(
     families : of those that have a size, such as "K" or "clock".
     max_seconds : of each search.
 
-    >>> P = POMDP.from_functions(name="twice", A=[0, 1], p=lambda s, a: {(s + (a,) if not s else "end", 0 if not s else
-    ...                          int(s != (a,))): 1}, omega=lambda s: {"o": 1}, mu={(): 1}, gamma=1, terminal={"end"})
+    >>> P = POMDP.from_functions(
+    ...     name="twice",
+    ...     A=[0, 1],
+    ...     p=lambda s, a: {(s + (a,) if not s else "end", 0 if not s else int(s != (a,))): 1},
+    ...     omega=lambda s: {"o": 1},
+    ...     mu={(): 1},
+    ...     gamma=1,
+    ...     terminal={"end"},
+    ... )
     >>> frontier(P, 2)
     frontier of twice by nodes: 1: 0, 2: 1; histories 1
     """

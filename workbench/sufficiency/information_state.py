@@ -12,7 +12,7 @@ loses at most 2 (spread/2) / (1 - gamma) after every history (Singh and Yee 1994
 **Approximate information states** (Subramanian et al. 2022): with a reward r^(z,a) and a law
 P^(z' | z,a) of one's choice,
 
-    eps   = max_{h,a} |E[r | h,a] - r^(z,a)|          delta = max_{h,a} |P(z' | h,a) - P^(z' | z,a)|_1
+    eps   = max_{h,a} |E[r | h,a] - r^(z,a)|        delta = max_{h,a} |P(z' | h,a) - P^(z' | z,a)|_1
 
 the policy that is optimal for the decision process (r^, P^) over z loses at most
 

@@ -1,11 +1,12 @@
 """Does a task need memory, and how much? The best memoryless value against the best history-based
 one (Appendix A.2).
 
-    memory is needed          no memoryless policy pi(a | o) is worth V*, the best value of a policy of the whole history
+    memory is needed          no memoryless policy pi(a | o) is worth V*, the best value of a policy
+                              of the whole history
     a memory closes the gap   some memoryless policy of <P, memory> is worth V*
 
-`gap.GapCloser` decides the second for one memory, exactly or by bounds; "none" among the memories is
-the first. Here memories of growing size are tried, family by family.
+`gap.GapCloser` decides the second for one memory, exactly or by bounds; "none" among the memories
+is the first. Here memories of growing size are tried, family by family.
 """
 
 from __future__ import annotations
@@ -179,8 +180,15 @@ def needs_memory(
 
     Ctrl-C ends the search with what was found.
 
-    >>> P = POMDP.from_functions(name="twice", A=[0, 1], p=lambda s, a: {(s + (a,) if not s else "end", 0 if not s else
-    ...                          int(s != (a,))): 1}, omega=lambda s: {"o": 1}, mu={(): 1}, gamma=1, terminal={"end"})
+    >>> P = POMDP.from_functions(
+    ...     name="twice",
+    ...     A=[0, 1],
+    ...     p=lambda s, a: {(s + (a,) if not s else "end", 0 if not s else int(s != (a,))): 1},
+    ...     omega=lambda s: {"o": 1},
+    ...     mu={(): 1},
+    ...     gamma=1,
+    ...     terminal={"end"},
+    ... )
     >>> needs_memory(P)
     twice needs memory: yes; best history-based value 1; smallest k: K 1, B 1, O 1, OA 1
     """

@@ -28,9 +28,14 @@ def observability(P: POMDP) -> Fraction:
     """The largest g for which P is g-observable, over the states that can be reached.
 
     >>> from workbench.model.pomdp import POMDP
-    >>> P = POMDP.from_functions(name="ears", A=["listen"], p=lambda s, a: {(s, 0): 1},
-    ...                          omega=lambda s: {o: Fraction(17 if o == s else 3, 20) for o in "lr"},
-    ...                          mu={"l": Fraction(1, 2), "r": Fraction(1, 2)}, gamma=Fraction(1, 2))
+    >>> P = POMDP.from_functions(
+    ...     name="ears",
+    ...     A=["listen"],
+    ...     p=lambda s, a: {(s, 0): 1},
+    ...     omega=lambda s: {o: Fraction(17 if o == s else 3, 20) for o in "lr"},
+    ...     mu={"l": Fraction(1, 2), "r": Fraction(1, 2)},
+    ...     gamma=Fraction(1, 2),
+    ... )
     >>> observability(P)
     Fraction(7, 10)
     """

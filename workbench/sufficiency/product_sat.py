@@ -7,7 +7,7 @@ memory state m:
     R(m,q)                                       for every start
     R(m,q) -> OR_w x(m,o,a,w)                    for every action that leads on
     R(m,q) and x(m,o,a,w) -> R(m',q')            for every m' that Gamma allows
-    not (R(m,q1) and R(m,q2))                    if q1, q2 have the same observation and different beliefs
+    not (R(m,q1) and R(m,q2))              if q1, q2 have the same observation and different beliefs
 
 Any model gives an f (of several writes true at once, any will do, since R holds for all of them).
 z3 (package z3-solver) decides whether there is one.

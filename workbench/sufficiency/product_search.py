@@ -4,10 +4,11 @@ beliefs and memory.
 Two questions of Appendix A.2 have one shape. A pair (m, n) of a memory state and a node (o, b) of
 the belief graph is reached or not, depending on what is chosen:
 
-    separate    choose w = f(m, o, a) for every (m, o, a) reached, such that no two nodes with the same o but different b
-                are reached with the same m: Definition A.2
-    joint       choose (a, w) for every (m, o) reached, such that a is among the actions allowed at every node reached with
-                m and o: a deterministic memoryless policy that never takes an action that is not optimal
+    separate    choose w = f(m, o, a) for every (m, o, a) reached, such that no two nodes with the
+                same o but different b are reached with the same m: Definition A.2
+    joint       choose (a, w) for every (m, o) reached, such that a is among the actions allowed at
+                every node reached with m and o: a deterministic memoryless policy that never takes
+                an action that is not optimal
 
 What is chosen at a *slot* matters only if the slot is reached, so slots open as the search goes:
 (m, o) for an action, if `joint`, and (m, o, a) for a write. Every conclusion carries the set of

@@ -1,6 +1,6 @@
 """A linear program in rationals: how close two mixtures of distributions can come.
 
-    min  (1/2) |sum_{i in left} x_i row_i - sum_{j not in left} y_j row_j|_1,      x, y distributions
+    min  (1/2) |sum_{i in left} x_i row_i - sum_{j not in left} y_j row_j|_1,     x, y distributions
 
 With u, v >= 0 for the positive and the negative part of the difference this is a linear program in
 standard form with a vertex at hand (x and y certain), from which the simplex method goes on with

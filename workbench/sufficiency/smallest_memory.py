@@ -73,8 +73,15 @@ def smallest_k(P: POMDP, kind: str, predicate: str = "expressive", most: int = 5
     most : the largest k to try.
 
     >>> from workbench.model.pomdp import POMDP
-    >>> P = POMDP.from_functions(name="two steps", A=[0, 1], p=lambda s, a: {(("s", a) if s == "start" else "end", 0): 1},
-    ...                          omega=lambda s: {"o": 1}, mu={"start": 1}, gamma=1, terminal={"end"})
+    >>> P = POMDP.from_functions(
+    ...     name="two steps",
+    ...     A=[0, 1],
+    ...     p=lambda s, a: {(("s", a) if s == "start" else "end", 0): 1},
+    ...     omega=lambda s: {"o": 1},
+    ...     mu={"start": 1},
+    ...     gamma=1,
+    ...     terminal={"end"},
+    ... )
     >>> smallest_k(P, "B")
     two steps: the smallest B(k) that is sufficiently expressive has k = 2
     >>> smallest_k(P, "O")
@@ -114,8 +121,15 @@ def enough_bits(P: POMDP) -> int:
     """The k of Proposition A.2(1) with a code for the start.
 
     >>> from workbench.model.pomdp import POMDP
-    >>> P = POMDP.from_functions(name="two steps", A=[0, 1], p=lambda s, a: {(("s", a) if s == "start" else "end", 0): 1},
-    ...                          omega=lambda s: {"o": 1}, mu={"start": 1}, gamma=1, terminal={"end"})
+    >>> P = POMDP.from_functions(
+    ...     name="two steps",
+    ...     A=[0, 1],
+    ...     p=lambda s, a: {(("s", a) if s == "start" else "end", 0): 1},
+    ...     omega=lambda s: {"o": 1},
+    ...     mu={"start": 1},
+    ...     gamma=1,
+    ...     terminal={"end"},
+    ... )
     >>> printed_bits(P), enough_bits(P)
     (3, 3)
     """

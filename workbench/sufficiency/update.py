@@ -77,8 +77,15 @@ def verify_f(
     is a collision.
 
     >>> from workbench.model.pomdp import POMDP
-    >>> P = POMDP.from_functions(name="two steps", A=[0, 1], p=lambda s, a: {(("s", a) if s == "start" else "end", 0): 1},
-    ...                          omega=lambda s: {"o": 1}, mu={"start": 1}, gamma=1, terminal={"end"})
+    >>> P = POMDP.from_functions(
+    ...     name="two steps",
+    ...     A=[0, 1],
+    ...     p=lambda s, a: {(("s", a) if s == "start" else "end", 0): 1},
+    ...     omega=lambda s: {"o": 1},
+    ...     mu={"start": 1},
+    ...     gamma=1,
+    ...     terminal={"end"},
+    ... )
     >>> bool(verify_f(P, "OA1", lambda m, o, a: "push"))
     True
     >>> print(verify_f(P, "O1", lambda m, o, a: "push").collision)
@@ -137,8 +144,14 @@ def reachable_memory(
     impossible.
 
     >>> from workbench.model.pomdp import POMDP
-    >>> P = POMDP.from_functions(name="walk", A=["go"], p=lambda s, a: {(s, 0): 1}, omega=lambda s: {"o": 1}, mu={"s": 1},
-    ...                          gamma=0)
+    >>> P = POMDP.from_functions(
+    ...     name="walk",
+    ...     A=["go"],
+    ...     p=lambda s, a: {(s, 0): 1},
+    ...     omega=lambda s: {"o": 1},
+    ...     mu={"s": 1},
+    ...     gamma=0,
+    ... )
     >>> reachable_memory(P, "O2", lambda m, o, a: "push", ("o", "go", "o"))
     frozenset({(None, 'o')})
     """

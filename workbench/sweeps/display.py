@@ -26,7 +26,10 @@ def progress_display(console: Console | None = None) -> Iterator[Report]:
 def describe(now: Progress, seconds: float) -> str:
     """The state of a run in a line that leaves room for a bar in 80 columns.
 
-    >>> describe(Progress(cells=12, cells_done=3, steps=40_000_000, steps_done=8_000_000, reused=4), seconds=2.0)
+    >>> describe(
+    ...     Progress(cells=12, cells_done=3, steps=40_000_000, steps_done=8_000_000, reused=4),
+    ...     seconds=2.0,
+    ... )
     '3 of 12 cells, 8 of 40 M steps, 4.0/s'
     """
     speed = now.steps_done / seconds if seconds > 0 else 0.0

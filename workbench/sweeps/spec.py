@@ -8,10 +8,10 @@ combinations are run.
     task = ["recall", "gravity"]                every list is an axis of the grid
     memory = ["lists.small", "OA2"]
     learner = "sarsa"
-    lam = [0.0, 0.5, 1.0]                       any setting of the learner; layers as hidden = "64,64"
+    lam = [0.0, 0.5, 1.0]                     any setting of the learner; layers as hidden = "64,64"
     seeds = 30                                  0, 1, ..., 29; or a list of seeds
     steps = 1_000_000
-    every = 10_000                              steps of a block; a hundredth of the steps if left out
+    every = 10_000                            steps of a block; a hundredth of the steps if left out
     measure = "final"                           "rewards", "final" or "values"
 
     [budget]                                    the next run continues
@@ -132,8 +132,11 @@ def read_spec(path: Path, check_task: Callable[[str], object]) -> Sweep:
 def parse_spec(text: str, check_task: Callable[[str], object]) -> Sweep:
     """The sweep that a text describes.
 
-    >>> sweep = parse_spec('[grid]\\ntask = "recall"\\nmemory = ["B1", "OA1"]\\nlearner = "sarsa"\\nlam = [0, 1]\\n'
-    ...                    'seeds = 10\\nsteps = 1000', check_task=lambda name: None)
+    >>> sweep = parse_spec(
+    ...     '[grid]\\ntask = "recall"\\nmemory = ["B1", "OA1"]\\nlearner = "sarsa"\\nlam = [0, 1]\\n'
+    ...     "seeds = 10\\nsteps = 1000",
+    ...     check_task=lambda name: None,
+    ... )
     >>> len(sweep.cells), sweep.cells[0].memory, sweep.cells[0].seeds
     (8, 'B1', (0, 1, 2, 3, 4))
     """

@@ -7,8 +7,8 @@ the next branch at the last fork, and so on through the whole tree. A run's prob
 product of the probabilities of its branches.
 
     integers, choice, shuffle, permutation   a fork over the finitely many results
-    random, uniform                          a number that is not fixed until it is compared: u < 1/4 is a fork with
-                                             probabilities 1/4 and 3/4, after which u is uniform on that side
+    random, uniform          a number that is not fixed until it is compared: u < 1/4 is a fork with
+                             probabilities 1/4 and 3/4, after which u is uniform on that side
 
 >>> def two_dice(generator):
 ...     return int(generator.integers(1, 7) + generator.integers(1, 7))

@@ -36,8 +36,15 @@ def to_gymnasium(P: POMDP, render_mode: str | None = None) -> POMDPEnv:
     P : for instance `augment(gravity(), "OA1")`.
     render_mode : "ansi" for a line of text per step from `render()`.
 
-    >>> P = POMDP.from_functions(name="guess", A=["heads", "tails"], p=lambda s, a: {("end", int(s == a)): 1},
-    ...                          omega=lambda s: {"a coin": 1}, mu={"heads": 1}, gamma=1, terminal={"end"})
+    >>> P = POMDP.from_functions(
+    ...     name="guess",
+    ...     A=["heads", "tails"],
+    ...     p=lambda s, a: {("end", int(s == a)): 1},
+    ...     omega=lambda s: {"a coin": 1},
+    ...     mu={"heads": 1},
+    ...     gamma=1,
+    ...     terminal={"end"},
+    ... )
     >>> env = to_gymnasium(P, render_mode="ansi")
     >>> env.reset(seed=0)
     (0, {'o': 'a coin'})

@@ -306,7 +306,10 @@ def every_member(space: Any, what: str) -> list[Any]:
     """All members of a finite space, in order.
 
     >>> from gymnasium.spaces import Discrete, Tuple
-    >>> [tuple(map(int, pair)) for pair in every_member(Tuple([Discrete(2), Discrete(2, start=5)]), "it")]
+    >>> [
+    ...     tuple(map(int, pair))
+    ...     for pair in every_member(Tuple([Discrete(2), Discrete(2, start=5)]), "it")
+    ... ]
     [(0, 5), (0, 6), (1, 5), (1, 6)]
     """
     spaces = need("gymnasium.spaces")

@@ -150,8 +150,15 @@ def save_pomdp(P: POMDP, path: str | PathLike[str]) -> None:
     >>> import tempfile, pathlib
     >>> from fractions import Fraction
     >>> third = Fraction(1, 3)
-    >>> P = POMDP.from_functions(name="a third", A=["go"], p=lambda s, a: {("end", 1): third, (0, 0): 1 - third},
-    ...                          omega=lambda s: {"o": 1}, mu={0: 1}, gamma=1, terminal={"end"})
+    >>> P = POMDP.from_functions(
+    ...     name="a third",
+    ...     A=["go"],
+    ...     p=lambda s, a: {("end", 1): third, (0, 0): 1 - third},
+    ...     omega=lambda s: {"o": 1},
+    ...     mu={0: 1},
+    ...     gamma=1,
+    ...     terminal={"end"},
+    ... )
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "third.POMDP"
     >>> save_pomdp(P, path)
     >>> load_pomdp(path)

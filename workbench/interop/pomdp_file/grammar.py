@@ -14,13 +14,13 @@
               | "R" ":" action ":" state ":" state (number x |O|)
               | "R" ":" action ":" state (number x |S||O|)
 
-An action, state or observation is a name, a number counted from 0, or `*` for all of them. Line breaks mean nothing.
-The five header lines come before the first T, O or R; `start` may stand anywhere after `states`. A file without
-`observations` is an MDP: R then ends at the second state (or at `: *` after it), and `R: action` may be followed by
-|S||S| numbers.
-The format is that of `pomdp-solve` (A. Cassandra, pomdp.org, "POMDP file format"); accepted beyond it are numbers such
-as `.5` and `5.`, names with dots and apostrophes, `T: a reset`, `O: a identity` where |O| = |S|, `values: rewards`, and
-several states after `start:`, which mean the same as after `start include:`.
+An action, state or observation is a name, a number counted from 0, or `*` for all of them. Line
+breaks mean nothing. The five header lines come before the first T, O or R; `start` may stand
+anywhere after `states`. A file without `observations` is an MDP: R then ends at the second state
+(or at `: *` after it), and `R: action` may be followed by |S||S| numbers. The format is that of
+`pomdp-solve` (A. Cassandra, pomdp.org, "POMDP file format"); accepted beyond it are numbers such as
+`.5` and `5.`, names with dots and apostrophes, `T: a reset`, `O: a identity` where |O| = |S|,
+`values: rewards`, and several states after `start:`, which mean the same as after `start include:`.
 """
 
 from __future__ import annotations

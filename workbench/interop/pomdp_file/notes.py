@@ -2,11 +2,14 @@
 them.
 
     #@workbench name: "gravity"                     the POMDP's name
-    #@workbench states: [[[0, 0], "on"], ...]       labels that are no names of the format; a tuple is a JSON array
+    #@workbench states: [[[0, 0], "on"], ...]       labels that are no names of the format; a tuple
+                                                    is a JSON array
     #@workbench observations: [...]                 likewise, and `actions`
-    #@workbench terminal: [4, 7]                    states, by number, that end an episode; T keeps them where they are
-    #@workbench copies: [2, 2]                      the last states of the file are copies of state 2 (and 2 again)
-    #@workbench exact: {"0.3333333333333333": "1/3"}    read decimals as rationals, and this spelling as that number
+    #@workbench terminal: [4, 7]                    states, by number, that end an episode; T keeps
+                                                    them where they are
+    #@workbench copies: [2, 2]       the last states of the file are copies of state 2 (and 2 again)
+    #@workbench exact: {"0.3333333333333333": "1/3"}    read decimals as rationals, and this
+                                                        spelling as that number
 
 A file may hold any of them, or none. Copies exist because the format knows one reward for each (a,
 s, s', o): where a POMDP has two rewards for the same (s, a, s'), the file has two states that
