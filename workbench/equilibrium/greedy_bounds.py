@@ -8,7 +8,7 @@ with g(o) in D(o), and a learner of one-step targets at a fixed point has
 (Sarsa: v(o) = (1 - epsilon) max_a q(o,a) + epsilon mean_a q(o,a)). Everything is bounded over all
 these b, and over the larger set of those that choose in each state by itself, which is an MDP:
 
-    shares    the largest P_b(s|o) is the least x with  max_b sum_{s'} d_b(s') omega(o|s') 
+    shares    the largest P_b(s|o) is the least x with  max_b sum_{s'} d_b(s') omega(o|s')
                                                         (1{s' = s} - x) <= 0
     values    v_low <= v <= v_high by repeated backups, the worst and the best shares in each
     actions   a in D(o) cannot be greedy if some a' is better: with delta(s) the least lead of a'

@@ -191,7 +191,7 @@ def lambda_discrepancy(
     The norm runs over the pairs (o, a) that pi meets, each with its share of the visits, rho(o)
     pi(a|o), where rho is the normalised weight of the observations in the sense of `weights`:
 
-        norm 1: sum rho pi |difference|      norm 2: sqrt(sum rho pi difference^2) 
+        norm 1: sum rho pi |difference|      norm 2: sqrt(sum rho pi difference^2)
         norm inf: the largest |difference|
 
     In exact arithmetic a norm that is not rational is a sympy expression. Where P(s|o) is not

@@ -3,8 +3,9 @@
 control, R-learning.
 
     Q-learning           q(o,a) += step [ r + gamma max_b q(o',b) - q(o,a) ]
-    Double Q-learning    a fair coin says which of two tables learns: 
-                         q1(o,a) += step [ r + gamma q2(o', b) - q1(o,a) ] with b greedy in q1(o', .), or the same with the
+    Double Q-learning    a fair coin says which of two tables learns:
+                         q1(o,a) += step [ r + gamma q2(o', b) - q1(o,a) ] with b greedy in
+                         q1(o', .), or the same with the
                          tables exchanged; actions by q1 + q2
     Monte Carlo          at the end of an episode, from its last step to its first:
                          G = r + gamma G;  q(o,a) += step [ G - q(o,a) ]            (every visit)

@@ -9,7 +9,7 @@ other, worth the mixture from mu.
 Stochastic policies. If there is a state that every policy comes back to, the process is a sequence
 of cycles, and for every c
 
-    gain(pi) = E[reward of a cycle] / E[length],        gain(pi) <= c + max(0, W_c) / 
+    gain(pi) = E[reward of a cycle] / E[length],        gain(pi) <= c + max(0, W_c) /
                                                         (shortest E[length]),
     W_c = max_pi E[ sum over a cycle of (r - c) ],
 
