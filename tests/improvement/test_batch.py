@@ -123,7 +123,7 @@ def test_columns_alike_at_the_start_are_those_with_equal_q_values_whatever_the_r
 
 def test_rows_that_the_limit_does_not_visit_may_change_for_ever():
     """With OA1 the row of an action that is given up chatters; the others have long settled."""
-    table = np.random.default_rng(2).normal(size=(40, 2, 2, 2))
+    table = np.random.default_rng(2).normal(size=(12, 2, 2, 2))
     found = stuck(table, "OA1")
     E = [augment(sequence_task(np.vectorize(Fraction)(t).tolist()), "OA1") for t in table]
     runs = [improve(P, uniform(P), step=0.02) for P in E]

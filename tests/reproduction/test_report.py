@@ -146,7 +146,7 @@ def test_greedy_traces_stand_over_the_block_they_end():
     axes = figures.greedy_values(
         np.array([10, 20]), np.array([0.0, 1.0]), "B2", Figure().add_subplot(), optimum=1.0
     )
-    assert axes.lines[0].get_xdata().tolist() == [0.0, 1e-5, 2e-5]
+    assert axes.lines[0].get_xdata().tolist() == [0.0, 10.0, 20.0]
     assert axes.lines[0].get_ydata().tolist() == [0.0, 0.0, 1.0]
     raster = figures.greedy_raster(
         np.array([10, 20]), np.array([[0.0, 1.0]]), Figure().add_subplot()
