@@ -24,7 +24,7 @@ settings.register_profile(
 )
 settings.load_profile("workbench")
 
-DAILY_EXAMPLES = 10
+DAILY_EXAMPLES = 6
 
 
 @pytest.hookimpl(tryfirst=True)

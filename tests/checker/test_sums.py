@@ -7,7 +7,7 @@ import pytest
 from certified import CERTIFICATES
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from judging import entry
+from judging import certificates_of
 from reference_sums import follows_in_models, random_model, value_of_sum
 
 from proofs.ledger.theory import Interpretation, Theory, trouble_in
@@ -149,7 +149,7 @@ def test_what_the_ledger_shows_for_all_sizes_holds_in_small_models():
     """Certificates whose definitions are not circular have models that are made at random."""
     seen = 0
     for name in ("S4.ignore", "A1.equivalent", "S51.variance*", "S4.imagine", "T.clock"):
-        for one in entry(name).certificates:
+        for one in certificates_of(name):
             if one["kind"] == "sum-claim":
                 assert follows_in_models(one, 3), (name, one["what"])
                 seen += any(random_model(one, seed) is not None for seed in range(3))

@@ -185,6 +185,7 @@ def test_what_is_not_known_to_be_optimal_is_not_counted():
         count_shortcuts(augment(recall(), "B1"), most=3)  # worth 0, whatever it does
 
 
+@pytest.mark.slow
 def test_gravity_without_memory_has_one_optimal_deterministic_policy():
     count = count_shortcuts(gravity())
     assert count.policies == 1

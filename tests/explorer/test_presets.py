@@ -15,6 +15,8 @@ from workbench.explorer.html_page import part, write_explorer_page
 
 pytest.importorskip("websocket", reason="needs websocket-client: extra test")
 
+pytestmark = pytest.mark.slow  # a browser; what the scripts compute is tested daily without one
+
 PRESETS = dict(re.findall(r'data-try="([^"]*)">([^<]*)<', part("page.html")))
 
 
@@ -49,6 +51,8 @@ def press(page, name):
     link = next(link for link, words in PRESETS.items() if words == name)
     page.click(f"[data-try={json.dumps(link.replace('&amp;', '&'))}]")
     page.until(f"location.hash.length > 1 && {json.dumps(link)}.includes(memory.value)")
+    if "at=" in link:
+        page.until("!document.querySelector('#verdict').textContent.startsWith('Press Run')")
 
 
 def drawn(page):

@@ -286,6 +286,7 @@ def test_the_stepper_walks_through_the_simulated_episode():
     assert "step 0 of" in stepper.text.value
 
 
+@pytest.mark.slow
 def test_a_task_on_a_grid_is_drawn_on_it():
     drawing = TASKS["gravity"].drawing
     stepper = episode_stepper(gravity(), "B1", seed=3, drawing=drawing)

@@ -100,6 +100,7 @@ def test_recalls():
     assert critical_points(recall4())[0].value == pytest.approx(9 / 16)
 
 
+@pytest.mark.slow
 def test_load_unload_has_a_stochastic_maximum_and_a_saddle_below_it():
     found = critical_points(load_unload())
     best = best_memoryless(load_unload(), deterministic=False)

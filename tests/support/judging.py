@@ -22,11 +22,11 @@ def entry(name: str) -> Entry:
 
 def first(name: str, kind: str) -> dict[str, Any]:
     """A copy, to be spoiled, of a claim's first certificate of a kind."""
-    return copy.deepcopy(next(c for c in _certificates(name) if c["kind"] == kind))
+    return copy.deepcopy(next(c for c in certificates_of(name) if c["kind"] == kind))
 
 
 @cache
-def _certificates(name: str) -> tuple[dict[str, Any], ...]:
+def certificates_of(name: str) -> tuple[dict[str, Any], ...]:
     """What a claim certifies; its twins are not judged here."""
     return tuple(load()[name].attempt()[0].certificates)
 
