@@ -300,3 +300,14 @@ def test_the_checker_runs_without_anything_else_of_the_package(made, tmp_path):
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+
+
+def test_a_write_twice_and_an_action_without_a_write_are_refused(made):
+    good = made["same-sequences"]
+    writes = good["memory"]["W"]
+    with pytest.raises(Spoiled, match="twice"):
+        recheck({**good, "memory": {**good["memory"], "W": [*writes, writes[0]]}})
+    bad = copy.deepcopy(good)
+    bad["policy"][0][1][0][0] = "alone"
+    with pytest.raises(Spoiled, match="does not have"):
+        recheck(bad)

@@ -34,7 +34,6 @@ from workbench.explorer.html_page import CALCULATING, explorer_page, part, style
 from workbench.figures import memory_style
 from workbench.improvement.improve import iterates
 from workbench.model.policy import tie_order
-from workbench.model.ties import greedy_actions
 from workbench.text import show
 
 py_mini_racer = pytest.importorskip(
@@ -132,6 +131,18 @@ def same(found, expected, length=1.0):
     np.testing.assert_allclose(found, expected, rtol=max(1e-9, 1e-14 * length), atol=1e-11 * size)
 
 
+def greedy_in_the_page(q, order):
+    """The first action, in the order in which ties are broken, that is within 1e-10 of the largest,
+    as a share of the largest size in the table: floats of two programs agree no further."""
+    close = 1e-10 * np.nanmax(np.abs(q), initial=0.0)
+    return [
+        -1
+        if np.isnan(row).all()
+        else next(a for a in order.tolist() if row[a] >= np.nanmax(row) - close)
+        for row in q
+    ]
+
+
 def compare(js, E, pi, lam, weights):
     try:
         expected, td = evaluate(E, pi, weights=weights), td_values(E, pi, lam=lam, weights=weights)
@@ -155,7 +166,7 @@ def compare(js, E, pi, lam, weights):
     assert found["reached"] == expected.reached.raw.astype(int).tolist()
     if length > 1e5:
         return  # values differ by more than what greedy counts as a tie
-    assert found["greedy"] == greedy_actions(expected.q.array, tie_order(E.A)).tolist()
+    assert found["greedy"] == greedy_in_the_page(expected.q.array, tie_order(E.A))
     undefined = np.isnan(
         expected.v_given_o.array[expected.reached.raw]
     ).all()  # the page marks none then

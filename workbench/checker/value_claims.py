@@ -255,6 +255,8 @@ def check_same_sequences(certificate: dict[str, Any]) -> str:
         "eta",
     )
     writes = [read_label(w) for w in field(memory, "W", list)]
+    if len(set(writes)) < len(writes):
+        raise Spoiled("the writes of the memory hold a label twice")
     Gamma: dict[PlainLabel, dict[PlainLabel, Fraction]] = {}
     for m, w, o, a, r, o_next, row in read_entries(field(memory, "Gamma", list), 7, "Gamma"):
         key = (*map(read_label, (m, w, o, a)), read_fraction(r), read_label(o_next))
@@ -270,7 +272,8 @@ def check_same_sequences(certificate: dict[str, Any]) -> str:
         if (seen := read_label(o)) in rows:
             raise Spoiled(f"the policy has two rows for {seen!r}")
         rows[seen] = distribution(pairs, f"the policy at {seen!r}")
-    if any(a not in task.A or w not in writes for row in rows.values() for a, w in row):
+    pairs_known = {(a, w) for a in task.A for w in writes}
+    if any(action not in pairs_known for row in rows.values() for action in row):
         raise Spoiled("the policy takes actions that the task or the memory does not have")
 
     def pair_step(
