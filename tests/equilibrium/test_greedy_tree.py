@@ -13,7 +13,7 @@ from workbench import QLearning, Sarsa, augment, equilibria
 from workbench.equilibrium import greedy_tree
 from workbench.equilibrium.greedy_bounds import GreedyBounds, extreme
 from workbench.equilibrium.greedy_cells import DenseTask
-from workbench.equilibrium.greedy_tree import GreedyTree, size
+from workbench.equilibrium.greedy_tree import GreedyTree, count_choices
 from workbench.equilibrium.learned_values import target_of
 from workbench.errors import WorkbenchError
 from workbench.learning.learners import MonteCarlo
@@ -129,7 +129,7 @@ def test_with_symmetry_one_branch_stands_for_the_others_and_all_are_counted():
     (root,) = tree.waiting
     children = tree._branches(root.domains, root)
     assert len(children) < task.nA
-    assert sum(node.copies * size(node.domains) for node in children) == tree.cells
+    assert sum(node.copies * count_choices(node.domains) for node in children) == tree.cells
     branched = equilibria(P, learner, exact=True, branch=True)
     listed = equilibria(P, learner, exact=True)
     assert branched.complete

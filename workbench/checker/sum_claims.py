@@ -61,7 +61,7 @@ class SumFormula:
         return SumFormula(left, right, self.is_equation)
 
 
-def read_formula(text: Any, reader: SumReader) -> SumFormula:
+def read_sum_formula(text: Any, reader: SumReader) -> SumFormula:
     """A formula from its text."""
     if not isinstance(text, str):
         raise Spoiled("a formula is a text")
@@ -92,8 +92,8 @@ class _Derivation:
     def __init__(self, certificate: dict[str, Any]):
         reader = SumReader()
         self.fixed = frozenset(map(str, field(certificate, "fixed", list)))
-        self.given = [read_formula(text, reader) for text in field(certificate, "given", list)]
-        self.goal = read_formula(field(certificate, "goal", str), reader)
+        self.given = [read_sum_formula(text, reader) for text in field(certificate, "given", list)]
+        self.goal = read_sum_formula(field(certificate, "goal", str), reader)
         self.reader = reader
         self.rules: Distributions = NO_DISTRIBUTIONS
         for formula in self.given:

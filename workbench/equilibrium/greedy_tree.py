@@ -59,7 +59,7 @@ class GreedyTree:
 
     @property
     def open(self) -> int:
-        return sum(node.copies * size(node.domains) for node in self.waiting)
+        return sum(node.copies * count_choices(node.domains) for node in self.waiting)
 
     def lists(self, most_nodes: int) -> Iterator[NDArray[np.int64]]:
         """Go through so many nodes, and yield the greedy actions `[cell, row]` of small branches:
@@ -70,7 +70,7 @@ class GreedyTree:
             domains = self.bounds.narrow(node.domains)
             if domains is None:
                 continue
-            if size(domains) <= MOST_LISTED_AT_ONCE:
+            if count_choices(domains) <= MOST_LISTED_AT_ONCE:
                 yield np.array(list(product(*map(np.flatnonzero, domains))), dtype=np.int64)
                 continue
             self.waiting += self._branches(domains, node)
@@ -132,6 +132,6 @@ class GreedyTree:
         return int(np.where(domains.sum(axis=1) > 1, total[0], -1.0).argmax())
 
 
-def size(domains: Domains) -> int:
+def count_choices(domains: Domains) -> int:
     """How many greedy policies there are with these actions."""
     return math.prod(domains.sum(axis=1).tolist())

@@ -26,7 +26,7 @@ from workbench.learning.random_kernels import TWO53
 from workbench.learning.sarsa_kernels import sarsa
 from workbench.learning.steps import Decreasing, PerVisit
 from workbench.learning.value_kernels import (
-    Step,
+    StepRule,
     double_q_learning,
     monte_carlo,
     q_learning,
@@ -80,14 +80,14 @@ class KernelCall:
         """Make room after a kernel stopped for lack of it."""
         raise NotImplementedError
 
-    def step(self, workspace: Workspace) -> Step:
+    def step(self, workspace: Workspace) -> StepRule:
         """The step as kernels take it."""
         step = self.learner.step
         if isinstance(step, Decreasing):
-            return Step(float(step.first), float(step.halving), None, None)
+            return StepRule(float(step.first), float(step.halving), None, None)
         if isinstance(step, PerVisit):
-            return Step(float(step.first), None, workspace["updates"], float(step.power))
-        return Step(float(step), None, None, None)
+            return StepRule(float(step.first), None, workspace["updates"], float(step.power))
+        return StepRule(float(step), None, None, None)
 
     def counters(self) -> Workspace:
         """The part of a workspace that counts the updates of each entry, if the step asks."""
@@ -216,9 +216,9 @@ class PredictionCall(SarsaCall):
         )
         return behaviour, np.uint64(0)
 
-    def step(self, workspace: Workspace) -> Step:
+    def step(self, workspace: Workspace) -> StepRule:
         halving = None if self.learner.halving is None else float(self.learner.halving)
-        return Step(float(self.learner.step), halving, None, None)
+        return StepRule(float(self.learner.step), halving, None, None)
 
 
 class ActorCriticCall(KernelCall):

@@ -49,7 +49,7 @@ from workbench.learning.table_kernels import (
 )
 
 
-class Step(NamedTuple):
+class StepRule(NamedTuple):
     """A step size as kernels take it; what its schedule does not use is None.
 
     Given `updates`, which counts the updates of each entry, first / n^power at the n-th; given
