@@ -12,9 +12,11 @@ import pytest
 nbformat = pytest.importorskip("nbformat", reason="the extra `notebooks` is not installed")
 pytest.importorskip("nbclient", reason="the extra `notebooks` is not installed")
 
-from build_notebooks import FOLDER, WIDGET, cleaned, complaints  # noqa: E402
+from build_notebooks import FOLDER, WIDGET, cleaned, complaints, repository  # noqa: E402
 from nbclient import NotebookClient  # noqa: E402
 from nbclient.exceptions import CellExecutionError  # noqa: E402
+
+from workbench.site.hosted_notebook import install_cell, without_install_cell  # noqa: E402
 
 NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
 
@@ -30,7 +32,9 @@ def test_what_is_committed_was_run_whole_and_shows_no_warning_and_no_path(path: 
     notebook = nbformat.read(path, as_version=4)
     nbformat.validate(notebook)
     assert complaints(notebook) == []
-    counts = [cell.execution_count for cell in notebook.cells if cell.cell_type == "code"]
+    assert notebook.cells[1] == install_cell(repository())
+    cells = without_install_cell(notebook)["cells"]
+    counts = [cell.execution_count for cell in cells if cell.cell_type == "code"]
     assert counts == list(range(1, len(counts) + 1))
 
 

@@ -32,6 +32,13 @@ from workbench.site.claim_pages import paper_of, slug, write_certificates, write
 from workbench.site.docstrings import docstring_rst
 from workbench.site.formulas import block_tex, formula_tex, is_formula
 from workbench.site.gallery_pages import write_finds, write_gallery_pages
+from workbench.site.hosted_notebook import (
+    INSTALL_ID,
+    checked_address,
+    hosted_links,
+    install_cell,
+    with_install_cell,
+)
 from workbench.site.material import Material
 from workbench.site.mathml import BadFormula, Katex
 from workbench.site.notebook_pages import SETTINGS, notebook_source, write_notebook_pages
@@ -303,7 +310,8 @@ def test_notebooks_get_their_explorer_and_keep_every_output(tmp_path):
     for name in pages:
         before = json.loads((ROOT / "notebooks" / f"{name}.ipynb").read_text())["cells"]
         after = json.loads((tmp_path / "notebooks" / f"{name}.ipynb").read_text())["cells"]
-        assert after[:1] + after[2:] == before
+        assert [cell for cell in before if cell["id"] == INSTALL_ID] == before[1:2]
+        assert after[:1] + after[2:] == before[:1] + before[2:]
         assert (SETTINGS.get(name[:2], "none of it") in "".join(after[1]["source"])) == (
             name[:2] in SETTINGS
         )
@@ -323,6 +331,85 @@ def test_a_notebook_without_a_setting_only_gets_its_download():
     text = json.dumps({"cells": [{"cell_type": "markdown", "source": ["# Ten"]}]})
     assert "iframe" not in notebook_source(text, "10-ten.ipynb")
     assert "iframe" in notebook_source(text, "04-four.ipynb")
+
+
+def test_a_notebook_can_be_opened_where_its_repository_can_be_reached(tmp_path):
+    address = "https://github.com/me/lab"
+    pages = write_notebook_pages(ROOT, tmp_path, address)
+    for name in pages:
+        page = (tmp_path / "notebooks" / f"{name}.ipynb").read_text()
+        for link in hosted_links(address, f"notebooks/{name}.ipynb").values():
+            assert f"]({link})" in page
+        assert "git clone" not in page
+        offered = json.loads((tmp_path / "originals" / f"{name}.ipynb").read_text())
+        assert offered["cells"][1] == install_cell(address)
+    assert "mybinder" not in notebook_source(json.dumps(offered), f"{name}.ipynb")
+
+
+def test_binder_installs_what_the_notebooks_need():
+    assert (ROOT / ".binder" / "runtime.txt").read_text().startswith("python-3.")
+    post = ROOT / ".binder" / "postBuild"
+    assert post.stat().st_mode & 0o111
+    assert "pip install --no-cache-dir '.[notebooks]'" in post.read_text()
+
+
+class Shell:
+    """What a cell finds as its shell; it writes down what it is asked to do."""
+
+    def __init__(self, name):
+        self.name, self.asked = name, []
+
+    def __str__(self):
+        return self.name
+
+    def system(self, line):
+        self.asked.append(line)
+
+    def run_line_magic(self, name, line):
+        self.asked.append(f"{name} {line}")
+
+
+def run_cell(cell, shell, typed=""):
+    from IPython.core.inputtransformer2 import TransformerManager
+
+    # A shell expands {repository} by itself; here the names of the cell are looked up afterwards.
+    names = {"get_ipython": lambda: shell, "input": lambda words: typed}
+    exec(TransformerManager().transform_cell(cell["source"]), names)
+    return [line.replace("{repository}", names["repository"]) for line in shell.asked]
+
+
+def test_the_cell_that_installs_does_so_on_colab_and_nothing_elsewhere():
+    pytest.importorskip("IPython", reason="needs ipykernel: extra test")
+    colab, jupyter = "<google.colab._shell.Shell object>", "<ipykernel.zmqshell object>"
+    cell = install_cell("https://github.com/me/lab")
+    assert run_cell(cell, Shell(jupyter)) == []
+    expected = [
+        "git clone --quiet --depth 1 https://github.com/me/lab workbench-repository",
+        'pip install --quiet "./workbench-repository[proofs,gym,cluster]"',
+        "cd -q workbench-repository/notebooks",
+    ]
+    assert run_cell(cell, Shell(colab)) == expected
+    assert run_cell(install_cell(), Shell(colab), "https://github.com/me/lab") == expected
+    once = with_install_cell({"cells": [{"id": "a"}, {"id": "b"}]}, "https://github.com/me/lab")
+    assert with_install_cell(once, "https://github.com/me/lab") == once
+    assert [one["id"] for one in once["cells"]] == ["a", INSTALL_ID, "b"]
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "github.com/me/lab",
+        "http://github.com/me/lab",
+        "https://github.com/me",
+        'https://github.com/me/lab";rm -r *;"',
+        "https://github.com/me/lab?x=<script>",
+        "https://me:secret@github.com/me/lab",
+        "git@github.com:me/lab.git",
+    ],
+)
+def test_what_is_no_address_of_a_repository_is_refused(address):
+    with pytest.raises(WorkbenchError, match="is no address of a repository"):
+        checked_address(address)
 
 
 def test_links_to_what_the_site_has_not_become_words():

@@ -4,7 +4,9 @@ tests/support/build_notebooks.py [notebook ...]`.
 Each notebook runs from its first cell to its last in a fresh kernel, in the folder `notebooks`.
 Times and versions of the machine are taken out of the metadata, progress bars out of the outputs.
 Nothing is written if a cell fails, or if an output holds a warning or a path of this machine
-(`complaints`), so that what is in the folder is always whole.
+(`complaints`), so that what is in the folder is always whole. The cell that installs on Colab is
+put in front of the others; its address is that of `Repository` under `[project.urls]`, if there is
+one. `--cells` does that alone, and runs nothing.
 """
 
 from __future__ import annotations
@@ -12,11 +14,14 @@ from __future__ import annotations
 import re
 import sys
 import time
+import tomllib
 from pathlib import Path
 from typing import Any
 
 import nbformat
 from nbclient import NotebookClient
+
+from workbench.site.hosted_notebook import INSTALL_ID, with_install_cell, without_install_cell
 
 FOLDER = Path(__file__).parents[2] / "notebooks"
 
@@ -38,7 +43,7 @@ WIDGET = "application/vnd.jupyter.widget-view+json"
 
 def build(path: Path) -> None:
     """Run a notebook and write it back, cleaned."""
-    notebook = nbformat.read(path, as_version=4)
+    notebook = nbformat.from_dict(without_install_cell(nbformat.read(path, as_version=4)))
     began = time.monotonic()
     NotebookClient(
         notebook,
@@ -50,11 +55,24 @@ def build(path: Path) -> None:
     cleaned(notebook)
     if found := complaints(notebook):
         raise SystemExit(f"{path.name} is left as it was:\n" + "\n".join(found))
+    write(notebook, path)
+    print(f"{path.name}: {time.monotonic() - began:.0f} seconds")
+
+
+def write(notebook: Any, path: Path) -> None:
+    """Write a notebook, with the cell that installs."""
+    notebook = nbformat.from_dict(with_install_cell(notebook, repository()))
     nbformat.validate(notebook)
     part = path.with_name(path.name + ".part")
     nbformat.write(notebook, part)
     part.replace(path)
-    print(f"{path.name}: {time.monotonic() - began:.0f} seconds")
+
+
+def repository() -> str:
+    """The address of the repository, as pyproject.toml has it; empty if it has none."""
+    project = tomllib.loads((FOLDER.parent / "pyproject.toml").read_text(encoding="utf-8"))
+    found: str = project["project"].get("urls", {}).get("Repository", "")
+    return found
 
 
 def cleaned(notebook: Any) -> None:
@@ -92,7 +110,7 @@ def complaints(notebook: Any) -> list[str]:
         lines = cell.source.splitlines()
         if len(lines) > MOST_LINES:
             found.append(f"cell {i} has {len(lines)} lines, more than {MOST_LINES}")
-        if cell.execution_count is None:
+        if cell.execution_count is None and cell.get("id") != INSTALL_ID:
             found.append(f"cell {i} was not run")
         for output in cell.outputs:
             if output.output_type == "error" or output.get("name") == "stderr":
@@ -113,5 +131,9 @@ def complaints(notebook: Any) -> list[str]:
 
 
 if __name__ == "__main__":
-    for path in [Path(name) for name in sys.argv[1:]] or sorted(FOLDER.glob("*.ipynb")):
-        build(path)
+    names = [name for name in sys.argv[1:] if name != "--cells"]
+    for path in [Path(name) for name in names] or sorted(FOLDER.glob("*.ipynb")):
+        if "--cells" in sys.argv:
+            write(nbformat.read(path, as_version=4), path)
+        else:
+            build(path)

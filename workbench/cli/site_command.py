@@ -29,6 +29,14 @@ def site_command(
     solutions: Annotated[
         bool, typer.Option("--solutions", help="Add the sheet for instructors, with solutions.")
     ] = False,
+    repository: Annotated[
+        str,
+        typer.Option(
+            metavar="URL",
+            help="The address of the project's git repository: notebooks get links that open them "
+            "on Binder, and on Colab if it is on GitHub.",
+        ),
+    ] = "",
     open_: Annotated[bool, typer.Option("--open", help="Open it in the browser.")] = False,
 ) -> None:
     """Write the site: lessons, explorer, ledger, counterexamples, figures, reference, as static
@@ -40,16 +48,19 @@ def site_command(
     Example: workbench site -o site --open
     """
     import time
+    from dataclasses import replace
 
     from rich.console import Console
 
     from workbench.site.build_site import build_site, check_target
+    from workbench.site.hosted_notebook import checked_address
 
     began = time.monotonic()
     console = Console()
     check_target(out)
+    address = checked_address(repository)
     built = build_site(
-        gather_material(ledger, jobs, console, solutions),
+        replace(gather_material(ledger, jobs, console, solutions), repository=address),
         out,
         lambda text: console.print(text, highlight=False),
     )

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.errors import WorkbenchError
+from workbench.site.hosted_notebook import without_install_cell
 
 _CHECK = re.compile(r'check\("(\d+\.\d+)", answer\)')
 
@@ -37,7 +38,7 @@ def assignment(notebook: dict[str, Any]) -> dict[str, Any]:
     ['answer = ...  # a pair', 'assert check("4.1", answer).right, check("4.1", answer)']
     """
     cells: list[dict[str, Any]] = []
-    for cell in notebook["cells"]:
+    for cell in without_install_cell(notebook)["cells"]:
         source = "".join(cell["source"])
         found = _CHECK.search(source) if cell["cell_type"] == "code" else None
         if found is None:

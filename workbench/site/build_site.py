@@ -41,7 +41,7 @@ class Built:
 
 def write_sources(material: Material, source: Path) -> None:
     """Write everything that Sphinx reads."""
-    notebooks = write_notebook_pages(material.root, source)
+    notebooks = write_notebook_pages(material.root, source, material.repository)
     write_text_pages(material, source, notebooks)
     write_claim_pages(material, source)
     write_gallery_pages(material, source)

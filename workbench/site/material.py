@@ -51,6 +51,7 @@ class Material:
     tasks : the tasks of the collection.
     commands : the help of each command.
     sentence : makes HTML of a sentence of the ledger, formulas set.
+    repository : the address from which notebooks are opened on Binder and Colab; empty without.
     solutions, judge : for the sheet of instructors: answers by notebook, and what judges them.
     """
 
@@ -65,5 +66,6 @@ class Material:
     tasks: list[TaskNote] = field(default_factory=list)
     commands: Mapping[str, str] = field(default_factory=dict)
     sentence: Callable[[Any], str] = plain_sentence
+    repository: str = ""
     solutions: Mapping[str, Any] = field(default_factory=dict)
     judge: Any = None

@@ -7,6 +7,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+from workbench.site.hosted_notebook import hosted_links, with_install_cell, without_install_cell
+
 SETTINGS = {
     "00": "task=recall&m=OA1",
     "01": "task=t_maze&m=none",
@@ -36,11 +38,14 @@ def embedded_explorer(setting: str) -> str:
     )
 
 
-def notebook_source(text: str, name: str) -> str:
-    """The notebook that Sphinx reads: as it is, with the explorer and the download after its first
-    words."""
-    notebook: dict[str, Any] = json.loads(text)
+def notebook_source(text: str, name: str, repository: str = "") -> str:
+    """The notebook that Sphinx reads: as it is, with the explorer, the download and links to where
+    it can be run after its first words; what installs it elsewhere is left out."""
+    notebook: dict[str, Any] = without_install_cell(json.loads(text))
     words = f"{{download}}`This notebook <../originals/{name}>`, with its outputs as stored."
+    links = hosted_links(repository, f"notebooks/{name}")
+    if links:
+        words += f" Run it on {' or '.join(f'[{place}]({to})' for place, to in links.items())}."
     setting = SETTINGS.get(name[:2])
     if setting is not None:
         words += f"\n\n{embedded_explorer(setting)}"
@@ -49,15 +54,29 @@ def notebook_source(text: str, name: str) -> str:
     return json.dumps(notebook, ensure_ascii=False)
 
 
-def write_notebook_pages(root: Path, source: Path) -> list[str]:
-    """Write the sources of all notebooks; the names of the pages, in order."""
+def write_notebook_pages(root: Path, source: Path, repository: str = "") -> list[str]:
+    """Write the sources of all notebooks; the names of the pages, in order.
+
+    Parameters
+    ----------
+    repository : the address from which Binder and Colab take the notebooks, and which the cell that
+        installs has in the notebooks to download; without one there are no such links.
+    """
     pages = []
     (source / "notebooks").mkdir(parents=True)
     (source / "originals").mkdir()
     for path in sorted((root / "notebooks").glob("*.ipynb")):
         text = path.read_text(encoding="utf-8")
-        (source / "originals" / path.name).write_text(text, encoding="utf-8")
-        page = notebook_source(text, path.name)
+        (source / "originals" / path.name).write_text(
+            _stored(text, repository) if repository else text, encoding="utf-8"
+        )
+        page = notebook_source(text, path.name, repository)
         (source / "notebooks" / path.name).write_text(page, encoding="utf-8")
         pages.append(path.stem)
     return pages
+
+
+def _stored(text: str, repository: str) -> str:
+    """A notebook as Jupyter stores it, which installs from an address."""
+    made = with_install_cell(json.loads(text), repository)
+    return json.dumps(made, indent=1, ensure_ascii=False) + "\n"
