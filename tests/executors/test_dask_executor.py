@@ -66,7 +66,7 @@ def threads_of_this_process():
         processes=False,
         protocol="tcp",
         host="127.0.0.1",
-        dashboard_address=None,
+        dashboard_address="127.0.0.1:0",  # None still takes port 8787, which may be taken
         silence_logs=50,
     ) as cluster:
         yield cluster.scheduler_address
@@ -78,7 +78,7 @@ def processes_of_a_cluster(folder):
     from distributed import Client
 
     place = folder / "scheduler.json"
-    local = ("--host", "127.0.0.1", "--no-dashboard")
+    local = ("--host", "127.0.0.1", "--dashboard-address", "127.0.0.1:0")
     with (folder / "log").open("w") as log, Processes() as started:
 
         def dask(*arguments):

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from pomdps import recall
-from workbench import augment, figures, uniform
+from workbench import augment, evaluate, figures, uniform
 from workbench.errors import WrongType
 
 E = augment(recall(), "OA1")
@@ -22,7 +22,7 @@ E = augment(recall(), "OA1")
         (figures.q_table, "evaluate(E, pi) or td_values(E, pi)"),
         (figures.learning_curves, "learn(E, learner)"),
         (figures.oracle_values, "improve(E, pi)"),
-        (lambda x: figures.grid_policy(x, None), "evaluate(E, pi)"),
+        (figures.grid_policy, "evaluate(E, pi)"),
     ],
 )
 def test_a_pomdp_is_no_result(figure, call):
@@ -35,3 +35,8 @@ def test_a_policy_is_no_evaluation():
         figures.q_table(uniform(E))
     with pytest.raises(WrongType, match="improve"):
         figures.oracle_values({"OA1": E})
+
+
+def test_a_policy_on_a_grid_asks_for_the_grid():
+    with pytest.raises(WrongType, match=r"recall×OA1 on a grid: give its drawing.*TASKS"):
+        figures.grid_policy(evaluate(E, uniform(E)))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.errors import UnknownLabel, WorkbenchError
+from workbench.errors import UnknownLabel, WorkbenchError, WrongType
 from workbench.evaluation.evaluate import Evaluation
 from workbench.figures.argument import require_result
 from workbench.model.augment import ActionsAndWrites, memory_states
@@ -80,7 +80,7 @@ class TaskDrawing(Protocol):
 
 def grid_policy(
     evaluation: Evaluation,
-    grid: GridDrawing | TaskDrawing,
+    grid: GridDrawing | TaskDrawing | None = None,
     axes: Any = None,
     place: Place | None = None,
     moves: Mapping[Label, Cell] | None = None,
@@ -105,6 +105,11 @@ def grid_policy(
     """
     require_result("grid_policy", evaluation, ("visits", "reached"), "evaluate(E, pi)")
     P, key = evaluation.P, ""
+    if grid is None:
+        raise WrongType(
+            f"grid_policy draws {P.name} on a grid: give its drawing, such as TASKS['gravity'].drawing "
+            "of pomdps, or a Grid"
+        )
     if not hasattr(grid, "signs"):
         drawing, key = grid, grid.key
         grid, place, moves = drawing.grid, place or drawing.place, moves or drawing.moves
