@@ -40,9 +40,9 @@ def short_corridor_value(p: Any) -> Any:
 
 @task(
     title="The tiger problem: two doors, a tiger behind one of them",
-    text="Listen or open a door. Listening costs 1 and hears the right side with probability 17/20; "
-    "opening pays 10, or -100 at the tiger's door, and then the tiger is placed anew. A state is "
-    "(where the tiger is, what was heard last).",
+    text="Listen or open a door. Listening costs 1 and hears the right side with probability "
+    "17/20; opening pays 10, or -100 at the tiger's door, and then the tiger is placed anew. A "
+    "state is (where the tiger is, what was heard last).",
     source="Kaelbling, Littman and Cassandra 1998, Section 5.1; tiger.95.POMDP of pomdp-solve",
     known={
         "states": 6,  # two tigers, each with the three last observations

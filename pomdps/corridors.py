@@ -18,8 +18,8 @@ _EAST_WEST = {"EAST": COMPASS["E"], "WEST": COMPASS["W"]}
 
 @task(
     title="Four cells in a row, the third of them the goal",
-    text="EAST and WEST succeed with probability 0.9 and go the other way otherwise; a blocked move "
-    "stays. Only the goal is seen. A state is a cell, 0 to 3.",
+    text="EAST and WEST succeed with probability 0.9 and go the other way otherwise; a blocked "
+    "move stays. Only the goal is seen. A state is a cell, 0 to 3.",
     source="Kaelbling, Littman and Cassandra 1998, Section 3.3",
     known={"states": 4, "observations": 2, "actions": 2},
     drawing=Drawing("..G.", "G: the goal", Grid.of_blocks("..G."), lambda s, o: (s, 0), _EAST_WEST),

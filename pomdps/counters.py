@@ -15,9 +15,9 @@ _HALF = Fraction(1, 2)
 
 @task(
     title="A chain in the dark whose right action changes ever more rarely",
-    text="States 1, 2, 3, ...; the right action pays 1 and moves on, the wrong one pays -1 and leads "
-    "back to 1. It is 0 in the states n(n+1)/2 + 1, n = 0, 1, 2, ..., and 1 elsewhere. The last "
-    "state moves on to itself.",
+    text="States 1, 2, 3, ...; the right action pays 1 and moves on, the wrong one pays -1 and "
+    "leads back to 1. It is 0 in the states n(n+1)/2 + 1, n = 0, 1, 2, ..., and 1 elsewhere. The "
+    "last state moves on to itself.",
     source="Sinha, Geist and Mahajan 2024, Example 1",
     known={"states": 60, "observations": 1, "actions": 2, "best": 10},
 )
@@ -48,8 +48,8 @@ def periodic_counter(n: int = 60, gamma: Number = Fraction(9, 10)) -> POMDP:
 
 @task(
     title="Two coins are shown one after the other; then say whether they agree",
-    text="Each coin is shown for one step, whatever is done; at the junction up pays 1 if the coins "
-    "agree and -1 if not, down the other way round. A state is the step with both coins.",
+    text="Each coin is shown for one step, whatever is done; at the junction up pays 1 if the "
+    "coins agree and -1 if not, down the other way round. A state is the step with both coins.",
     source="Allen et al. 2024",
     known={"states": 13, "observations": 6, "actions": 2, "best": Fraction(81, 100)},
 )
@@ -95,9 +95,9 @@ def parity_check(gamma: Number = Fraction(9, 10), zero: Number = _HALF) -> POMDP
 
 @task(
     title="Float and reset: no window of observations tells the state",
-    text="Five cells. Float drifts one cell to either side with probability 1/2, the ends hold, and "
-    "shows 0. Reset goes to the right end and shows, and pays, 1 if it was there already. A state is "
-    "the cell with what was shown last.",
+    text="Five cells. Float drifts one cell to either side with probability 1/2, the ends hold, "
+    "and shows 0. Reset goes to the right end and shows, and pays, 1 if it was there already. A "
+    "state is the cell with what was shown last.",
     source="Littman, Sutton and Singh 2001; the reward is ours",
     known={"states": 6, "observations": 2, "actions": 2, "best": 10},
 )

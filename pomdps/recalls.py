@@ -123,8 +123,8 @@ def recall_variant(
 
 @task(
     title="The 4-action recall task",
-    text="Two steps of four actions; reward r[a1][a2] at the end, by the table of Figure 7. A state "
-    "is s* or s with the first action.",
+    text="Two steps of four actions; reward r[a1][a2] at the end, by the table of Figure 7. A "
+    "state is s* or s with the first action.",
     source="Appendix C, Figure 7",
     known={
         "states": 6,

@@ -38,8 +38,8 @@ def neighbours(cell: tuple[int, int]) -> str:
 
 @task(
     title="Sutton's grid, of which only the eight neighbours are seen",
-    text="46 cells look like 30; each step costs 1, and episodes start in every cell alike. A state "
-    "is a cell, an observation the walls around it, row by row from above.",
+    text="46 cells look like 30; each step costs 1, and episodes start in every cell alike. A "
+    "state is a cell, an observation the walls around it, row by row from above.",
     source="Sutton 1990; Littman 1994; Loch and Singh 1998",
     known={
         "states": 47,

@@ -21,9 +21,9 @@ Outcomes = dict[tuple[Any, Number], Number]
 
 @task(
     title="A sample is shown, then a delay, then a probe: does it match?",
-    text="The sample A or B is shown for one step, then nothing for the delay, then a probe A or B. "
-    "Saying same or different at the probe ends the episode and pays 1 if that is right. With match "
-    "= False the answer is the other way round.",
+    text="The sample A or B is shown for one step, then nothing for the delay, then a probe A or "
+    "B. Saying same or different at the probe ends the episode and pays 1 if that is right. With "
+    "match = False the answer is the other way round.",
     source="delayed match to sample, as in Zilli and Hasselmo 2008",
     known={"states": 11, "observations": 6, "actions": 2, "best": Fraction(729, 1000)},
 )
@@ -95,8 +95,8 @@ def alternation(gamma: Number = _GAMMA) -> POMDP:
 
 @task(
     title="Two sequences that share their middle: where does this one go?",
-    text="A sequence begins with A or B and goes on with the same letters; at its end left is right "
-    "after A, and right after B. Actions matter at the end only, where they pay 1 or 0.",
+    text="A sequence begins with A or B and goes on with the same letters; at its end left is "
+    "right after A, and right after B. Actions matter at the end only, where they pay 1 or 0.",
     source="sequence disambiguation, as in Zilli and Hasselmo 2008",
     known={"states": 9, "observations": 6, "actions": 2, "best": Fraction(729, 1000)},
 )

@@ -150,9 +150,9 @@ def as_printed(
         "apart.",
         "Nothing smaller breaks it: with one state, or one action, a memoryless policy is optimal.",
         "What is meant is plain: the update that the paper gives for later beliefs is Bayes' rule, "
-        "and for the first one it is b_0(s) proportional to mu(s) omega(o_0|s). Under that reading, "
-        "which A4.bk is judged under as well, the proposition is A2.optimal*. That a memory which "
-        "reads rewards may even do better than every history is A2.rewards.",
+        "and for the first one it is b_0(s) proportional to mu(s) omega(o_0|s). Under that "
+        "reading, which A4.bk is judged under as well, the proposition is A2.optimal*. That a "
+        "memory which reads rewards may even do better than every history is A2.rewards.",
     )
     return misprint(
         "b_0 without mu; meant: mu(s) omega(o|s)",

@@ -170,10 +170,10 @@ def every_binary_memory(
         "three: 0, others (K-2 of them, K = 2^k) and last. There the evaluator returns the "
         "q-values as functions of x and K. Up to ties that go to the higher write:",
         *("  " + line for line in region.lines),
-        "Each of them is positive for all 0 < x <= 1 and all real K >= 2, from its coefficients, so "
-        "greedy is pi_l at every iterate, for every k. The classes are not taken on trust: a class "
-        "is written as often as its members together, and for k = 1, 2, 3, 4 the evaluator run on "
-        "B(k) itself, with a symbol for x, returns the same functions.",
+        "Each of them is positive for all 0 < x <= 1 and all real K >= 2, from its coefficients, "
+        "so greedy is pi_l at every iterate, for every k. The classes are not taken on trust: a "
+        "class is written as often as its members together, and for k = 1, 2, 3, 4 the evaluator "
+        "run on B(k) itself, with a symbol for x, returns the same functions.",
         f"The return is {value}, which tends to {end} as x -> 0: any constant step in (0,1], or "
         "any steps whose product of 1 - eps tends to 0. '0, then 2' is worth "
         f"{better}. With a step of 1 the second iterate is pi_l; the other memory states are then "

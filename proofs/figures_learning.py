@@ -213,8 +213,8 @@ FIGURE_3_AGAIN = (Again("fig3", QLearning(), "OA1", 0), Again("fig3", QLearning(
 WHY_THEY_JUMP = text(
     "Why runs do not stay: no policy that earns anything is a fixed point of Q-learning, for any "
     "epsilon and gamma (S5.settle-worth). The only fixed point with OA1 earns nothing and leads by "
-    "too little to hold a run whose steps are 0.1; with B2 there is none (S5.settle). How often a run "
-    "is where at such steps is what the seeds measure.",
+    "too little to hold a run whose steps are 0.1; with B2 there is none (S5.settle). How often a "
+    "run is where at such steps is what the seeds measure.",
 )
 
 

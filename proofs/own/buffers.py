@@ -349,10 +349,10 @@ def clocks_encode(
         "worth no less than any mixture, by induction on the steps that are left; and what it does "
         "after the history that the observations y and its own actions make is worth the same when "
         "it is read off y. Both by sums over histories, however many.",
-        "So whatever O(k), OA(k) or B(k) can represent on T steps, K(T-1) can, without any write to "
-        "choose. Definition A.2 does not see this, because it asks for beliefs under every policy "
-        "(S4.ok-actions). What a buffer of pairs adds is that rows of different histories are "
-        "apart while the policy is still random: T.oa1.",
+        "So whatever O(k), OA(k) or B(k) can represent on T steps, K(T-1) can, without any write "
+        "to choose. Definition A.2 does not see this, because it asks for beliefs under every "
+        "policy (S4.ok-actions). What a buffer of pairs adds is that rows of different histories "
+        "are apart while the policy is still random: T.oa1.",
     )
     return proved("the buffer is the history, every T", argument, certificates)
 

@@ -31,8 +31,8 @@ LENGTHS = (2, 3, 4)
     "P.eberhard2025.traces",
     place=PAPER.place,
     statement="On T-mazes with corridors of n = 2, 3, 4 cells, over after n + 2 steps: the memory "
-    "trace with lambda = 2/3 is worth as much as all histories, the window K(n+1) too, and K(n) half "
-    "of it.",
+    "trace with lambda = 2/3 is worth as much as all histories, the window K(n+1) too, and K(n) "
+    "half of it.",
     verdict="checked",
     steps=(
         machine("trace", "the best policy of the trace is worth the best of all histories"),

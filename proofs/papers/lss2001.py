@@ -92,8 +92,8 @@ def windows(
     return proved(
         "rank 5; predictions after 2j floats fall strictly",
         text(
-            "T is symmetric, so its powers are and its eigenvalues are real; a polynomial with real "
-            "roots whose coefficients alternate in sign has no negative one."
+            "T is symmetric, so its powers are and its eigenvalues are real; a polynomial with "
+            "real roots whose coefficients alternate in sign has no negative one."
         ),
     )
 

@@ -31,9 +31,9 @@ PAPER = Paper(
 @claim(
     "P.perkins2002.switches",
     place=PAPER.place,
-    statement="On the 4-action recall task with B1, B2 and B3 no switch at a single (m, o) improves "
-    "the policy pi_l of Lemma C.2, worth 3/4: it is a local optimum of MCESP, though the best policy "
-    "is worth 1.",
+    statement="On the 4-action recall task with B1, B2 and B3 no switch at a single (m, o) "
+    "improves the policy pi_l of Lemma C.2, worth 3/4: it is a local optimum of MCESP, though the "
+    "best policy is worth 1.",
     verdict="checked",
     steps=(
         machine("worth", "pi_l is worth 3/4 with each memory"),
@@ -59,8 +59,8 @@ def switches(
     return checked(
         f"{tried} switches, none better",
         text(
-            "pi_l does <1, last> in memory 0 and <3, last> elsewhere. A switch changes both steps of "
-            "an episode where the memory is the same in both."
+            "pi_l does <1, last> in memory 0 and <3, last> elsewhere. A switch changes both steps "
+            "of an episode where the memory is the same in both."
         ),
     )
 

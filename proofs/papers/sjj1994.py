@@ -97,8 +97,8 @@ def stochastic(
         text(
             "From either state with probability 1/2 the first step is worth 0 for every policy. A "
             "deterministic policy is wrong in all that follow, the coin in half of them, the "
-            "alternating one in none: after a right action the other one is right, and after a wrong "
-            "one too."
+            "alternating one in none: after a right action the other one is right, and after a "
+            "wrong one too."
         ),
         decided.certificates,
     )

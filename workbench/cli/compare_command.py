@@ -72,8 +72,8 @@ def compare_command(
         "only a bound is known; stochastic ones may be worth more). oracle loop: where it ends "
         f"from uniform with step {step}, P(s|o) by "
         f"{' or '.join(dict.fromkeys(weights)) or 'visits'} (~ if it goes on moving there). "
-        "shortcuts: strict + weak, over the optimal policies. ?: not decided within the limits, or no such "
-        "policy ends.",
+        "shortcuts: strict + weak, over the optimal policies. ?: not decided within the limits, or "
+        "no such policy ends.",
         highlight=False,
     )
 

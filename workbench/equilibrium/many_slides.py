@@ -168,8 +168,8 @@ class SlideSystem:
         self.count = prod(len(acts) for _, acts in self.mixed)
         if self.count > MOST_POLICIES:
             raise TooLarge(
-                f"{self.count} greedy policies would be mixed; up to {MOST_POLICIES} are. Tie fewer "
-                "actions"
+                f"{self.count} greedy policies would be mixed; up to {MOST_POLICIES} are. Tie "
+                "fewer actions"
             )
         self.size = sum(len(acts) - 1 for _, acts in self.mixed)
         self.fixed = policy.actions.copy()

@@ -85,8 +85,8 @@ def _check_weights(
     if unclear.any():
         o = P.O[int(D.entry_o[np.flatnonzero(unclear)[0]])]
         raise WorkbenchError(
-            f"P(s|o) is not defined for o={P.O.text(o)} with weights={weights!r}: the behaviour goes "
-            "on seeing it for ever; take weights='stationary' or 'discounted'"
+            f"P(s|o) is not defined for o={P.O.text(o)} with weights={weights!r}: the behaviour "
+            "goes on seeing it for ever; take weights='stationary' or 'discounted'"
         )
 
 
@@ -97,9 +97,9 @@ def _check_successors(
     if strange.size:
         o, a = divmod(int(row[strange[0]]), len(P.A))
         raise WorkbenchError(
-            f"o={P.O.text(P.O[o])}, a={P.A.text(P.A[a])} leads to o={P.O.text(P.O[int(o_next[strange[0]])])}, "
-            "which the behaviour never sees, so that P(s|o) is not defined there; give a "
-            "behaviour that takes every action"
+            f"o={P.O.text(P.O[o])}, a={P.A.text(P.A[a])} leads to "
+            f"o={P.O.text(P.O[int(o_next[strange[0]])])}, which the behaviour never sees, so that "
+            "P(s|o) is not defined there; give a behaviour that takes every action"
         )
 
 

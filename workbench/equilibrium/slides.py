@@ -94,8 +94,8 @@ class Slide:
         first, second = map(self.P.A.text, self.actions)
         pull = {True: "attracting", False: "repelling", None: "neither"}[self.attracts]
         return (
-            f"sliding equilibrium of {self.P.name} at o={self.P.O.text(self.o)}: {second} for a share "
-            f"{self.share:.6g} of the time, {first} else; {pull}"
+            f"sliding equilibrium of {self.P.name} at o={self.P.O.text(self.o)}: {second} for a "
+            f"share {self.share:.6g} of the time, {first} else; {pull}"
         )
 
 

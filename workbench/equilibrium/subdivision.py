@@ -122,9 +122,9 @@ class Subdivision(Sequence[SquareCell]):
     def __repr__(self) -> str:
         names = ", ".join(map(str, self.symbols))
         lines = [
-            f"{self.learner.kind} on {self.P.name}, {names} in (0, 1): {counted(len(self.parts), 'cell')}, "
-            f"{counted(len(self.curves), 'curve')}; {self.refuted:,} of {self.looked_at:,} greedy policies "
-            "refuted everywhere"
+            f"{self.learner.kind} on {self.P.name}, {names} in (0, 1): "
+            f"{counted(len(self.parts), 'cell')}, {counted(len(self.curves), 'curve')}; "
+            f"{self.refuted:,} of {self.looked_at:,} greedy policies refuted everywhere"
         ]
         rows, O, A = deciding_rows(self.P), self.P.O, self.P.A
         for i, (pi, value) in enumerate(zip(self.policies, self.values, strict=True)):

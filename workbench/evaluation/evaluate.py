@@ -343,8 +343,8 @@ def state_values(chain: Chain) -> tuple[NDArray[Any], NDArray[np.bool_], Solutio
     if not is_symbolic(D.P.gamma) and D.P.gamma == 1 and chain.may_not_end.any():
         if (lost := np.flatnonzero(chain.visited & chain.stuck)).size:
             raise NeverEnds(
-                f"gamma is 1 and the policy never ends from s={D.P.S.text(D.P.S[int(lost[0])])}, which "
-                "it visits, so its return "
+                f"gamma is 1 and the policy never ends from s={D.P.S.text(D.P.S[int(lost[0])])}, "
+                "which it visits, so its return "
                 "is not defined; give a gamma below 1, or a policy that ends"
             )
         undefined = chain.may_not_end
@@ -383,8 +383,8 @@ def _note(chain: Chain, weights: str, doubtful: NDArray[np.bool_]) -> str:
     if weights == "visits" and (chain.visited & chain.stuck).any():
         s = chain.D.P.S[int(np.flatnonzero(chain.visited & chain.stuck)[0])]
         notes.append(
-            f"The policy never ends from s={chain.D.P.S.text(s)}, which it visits: expected visits are "
-            "infinite there and q(o, a) is undefined where such states are seen; "
+            f"The policy never ends from s={chain.D.P.S.text(s)}, which it visits: expected visits "
+            "are infinite there and q(o, a) is undefined where such states are seen; "
             'weights="discounted" and "stationary" are defined.'
         )
     if doubtful.any():

@@ -58,8 +58,8 @@ class Shortcut:
 
     def __str__(self) -> str:
         return (
-            f"{self.words or f'{show(self.o)}, {show(self.a)}'}: TD {shown(self.td)} against {shown(self.v_td)}, "
-            f"truly {shown(self.q)} against {shown(self.v)} ({self.kind})"
+            f"{self.words or f'{show(self.o)}, {show(self.a)}'}: TD {shown(self.td)} against "
+            f"{shown(self.v_td)}, truly {shown(self.q)} against {shown(self.v)} ({self.kind})"
         )
 
 

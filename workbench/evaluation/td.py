@@ -282,8 +282,8 @@ def _gap(
     if any(x is None or (isinstance(x, float) and np.isnan(x)) for row in gap for x in row):
         others = [x for x in ("discounted", "stationary") if x != weights]
         raise NeverEnds(
-            f"the lambda-discrepancy of {P.name} is not defined: P(s|o) by {weights} does not exist "
-            f"where the policy goes, since it never ends; pass weights={others[0]!r}"
+            f"the lambda-discrepancy of {P.name} is not defined: P(s|o) by {weights} does not "
+            f"exist where the policy goes, since it never ends; pass weights={others[0]!r}"
             + (f" or {others[1]!r}" if len(others) > 1 else "")
         )
     return gap
@@ -311,8 +311,8 @@ def _note(P: POMDP, doubtful: NDArray[np.bool_]) -> str:
         return ""
     rows = np.flatnonzero(doubtful.any(axis=1))
     return (
-        f"The fixed point at {counted(len(rows), 'observation')} (o={P.O.text(P.O[int(rows[0])])} is "
-        "one) could not be found to any accuracy in floats: q(o, a) is undefined there."
+        f"The fixed point at {counted(len(rows), 'observation')} (o={P.O.text(P.O[int(rows[0])])} "
+        "is one) could not be found to any accuracy in floats: q(o, a) is undefined there."
     )
 
 

@@ -292,8 +292,8 @@ def _solve(
 
 def _no_fixed_point(seen: Seen, o: int) -> NeverEnds:
     return NeverEnds(
-        f"gamma is 1 and no episode ends after o={seen.P.O.text(seen.P.O[o])}, so that its value is not "
-        "determined; give a gamma below 1, or a policy that ends"
+        f"gamma is 1 and no episode ends after o={seen.P.O.text(seen.P.O[o])}, so that its value "
+        "is not determined; give a gamma below 1, or a policy that ends"
     )
 
 

@@ -387,9 +387,9 @@ def _td_text(true: TDValues, td: TDValues, found: list[Shortcut]) -> str:
             )
         rows += f"<tr><th>{escape_html(P.O.text(o))}</th>{cells}</tr>"
     caption = (
-        f"{escape_html(P.name)}, discount {P.gamma}: in each cell TD({_short(td.lam)}) above, the true "
-        f"value below; bold: the policy, worth {shown(true.value)}, the best deterministic one; "
-        f"frames: shortcuts. {_legend(P)}"
+        f"{escape_html(P.name)}, discount {P.gamma}: in each cell TD({_short(td.lam)}) above, the "
+        f"true value below; bold: the policy, worth {shown(true.value)}, the best deterministic "
+        f"one; frames: shortcuts. {_legend(P)}"
     )
     return f"<table><caption>{caption}</caption><tr><th></th>{head}</tr>{rows}</table>"
 

@@ -107,8 +107,8 @@ def grid_policy(
     P, key = evaluation.P, ""
     if grid is None:
         raise WrongType(
-            f"grid_policy draws {P.name} on a grid: give its drawing, such as TASKS['gravity'].drawing "
-            "of pomdps, or a Grid"
+            f"grid_policy draws {P.name} on a grid: give its drawing, such as "
+            "TASKS['gravity'].drawing of pomdps, or a Grid"
         )
     if not hasattr(grid, "signs"):
         drawing, key = grid, grid.key

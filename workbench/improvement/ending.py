@@ -251,8 +251,8 @@ class LoopRun:
             if not tied:
                 return None
             note = (
-                f"At the limit itself actions tie on o={self.P.O.text(self.P.O[o])}, and greedy prefers "
-                "another one."
+                f"At the limit itself actions tie on o={self.P.O.text(self.P.O[o])}, and greedy "
+                "prefers another one."
             )
         for o, answer in end.ties.items():
             if not note and len(answer.tied) > 1:

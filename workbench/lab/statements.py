@@ -234,8 +234,8 @@ def as_statement(what: Any, **parameters: Any) -> Statement:
         known = statements()
         if what not in known:
             raise UnknownLabel(
-                f"unknown statement {what!r}{did_you_mean(what, known)}: one of {', '.join(known)}, "
-                "or a Python function"
+                f"unknown statement {what!r}{did_you_mean(what, known)}: one of "
+                f"{', '.join(known)}, or a Python function"
             )
         make: Any = known[what]
         _check_parameters(known[what], parameters)

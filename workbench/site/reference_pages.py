@@ -81,8 +81,8 @@ def _tasks(material: Material) -> str:
         for note in material.tasks
     ]
     return (
-        "# Tasks\n\n`from pomdps import NAME`; every command knows them by name, and `workbench show "
-        "NAME` draws them.\n\n" + "\n\n".join(rows) + "\n"
+        "# Tasks\n\n`from pomdps import NAME`; every command knows them by name, and `workbench "
+        "show NAME` draws them.\n\n" + "\n\n".join(rows) + "\n"
     )
 
 
