@@ -115,10 +115,13 @@ def write_json(entries: list[Entry], path: Path) -> None:
 
 
 _STYLE = """
-body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; color: #222 }
-table { border-collapse: collapse; width: 100% } td, th { text-align: left; vertical-align: top; padding: .3rem .6rem;
-border-bottom: 1px solid #ddd } pre { background: #f6f6f6; padding: .8rem; overflow-x: auto; font-size: 13px }
-.proved { color: #1a7f37 } .checked { color: #0b7285 } .supported { color: #1c4fbf } .refuted { color: #a0228c }
+body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem;
+  color: #222 }
+table { border-collapse: collapse; width: 100% }
+td, th { text-align: left; vertical-align: top; padding: .3rem .6rem;
+pre { background: #f6f6f6; padding: .8rem; overflow-x: auto; font-size: 13px }
+.proved { color: #1a7f37 } .checked { color: #0b7285 } .supported { color: #1c4fbf }
+.refuted { color: #a0228c }
 .open { color: #946200 } .argued { color: #4d7f1a } .misprint { color: #a0528c }
 """
 
@@ -126,7 +129,8 @@ border-bottom: 1px solid #ddd } pre { background: #f6f6f6; padding: .8rem; overf
 def write_html(entries: list[Entry], path: Path) -> None:
     """A page without anything outside it."""
     rows = "".join(
-        f'<tr><td><a href="#{escape_html(e.id)}">{escape_html(e.id)}</a></td><td>{escape_html(e.place)}</td>'
+        f'<tr><td><a href="#{escape_html(e.id)}">{escape_html(e.id)}</a></td>'
+        f"<td>{escape_html(e.place)}</td>"
         f"<td>{inline_math(e.statement)}</td>"
         f'<td class="{e.verdict}">{e.verdict}</td><td>{inline_math(e.evidence)}</td></tr>'
         for e in entries
@@ -184,8 +188,8 @@ shows the whole argument of a claim, its numbered steps and its twins. Verdicts:
 - **argued** by a written proof, some of whose steps are human, instances checked;
 - **checked** on every case of a stated finite list;
 - **supported** by statistics;
-- **misprint**: wrong as printed, clear what is meant; **refuted** by a counterexample (in both cases
-  the statement that holds carries a star);
+- **misprint**: wrong as printed, clear what is meant; **refuted** by a counterexample (in both
+  cases the statement that holds carries a star);
 - **open**.
 
 *n steps, all needed*: for each step there is a false statement that this step alone catches.

@@ -4,9 +4,9 @@ Every-visit Monte Carlo averages, over all visits to (o, a) in many independent 
 return G that followed. By the strong law its limit is a quotient of two means over one episode, and
 by the Markov property
 
-    E[ sum of G over the visits to (o,a) ]     sum_s d_pi(s) omega(o|s) pi(a|o) q_pi(s,a)
-    --------------------------------------  =  ------------------------------------------  =  q_pi(o,a)
-    E[ number of visits to (o,a) ]             sum_s d_pi(s) omega(o|s) pi(a|o)
+    E[ sum of G over the visits to (o,a) ]   sum_s d_pi(s) omega(o|s) pi(a|o) q_pi(s,a)
+    -------------------------------------- = ------------------------------------------ = q_pi(o,a)
+    E[ number of visits to (o,a) ]           sum_s d_pi(s) omega(o|s) pi(a|o)
 
 with d_pi the expected visits. So P_pi(s|o) is to be read with visits as weights, and the law needs
 episodes that end with probability one and a pair that pi takes. First-visit Monte Carlo, and
@@ -17,7 +17,8 @@ steps it is the return itself, and the fixed point is q_pi. In general, with v_n
 |v_pi(o) - v_pi(s)| over the s seen behind o and rho_n = gamma^n max_s P_pi(the episode goes on n
 steps after s),
 
-    |v_n(o) - v_pi(o)|  <=  rho_n (max |v_n - v_pi| + D),     so    max |v_n - v_pi|  <=  rho_n D / (1 - rho_n),      (2)
+    |v_n(o) - v_pi(o)|  <=  rho_n (max |v_n - v_pi| + D),     so
+    max |v_n - v_pi|    <=  rho_n D / (1 - rho_n),                                            (2)
 
 which tends to 0 if gamma < 1 or if episodes end with probability one.
 """

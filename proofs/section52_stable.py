@@ -305,7 +305,8 @@ def optimum_is_greedy(
         "  J + gamma^n sum_s alpha_n(s) omega(o|s) (q_pi(s,a) - sum_b pi(b|o) q_pi(s,b))",
         "and no more than V*. If J = V* each of these sums is <= 0. Added up over n, as they are "
         "or times gamma^n, they are the visits of o times q_pi(o,a) - v_pi(o). So no action is "
-        "better than pi's mean, and pi takes only best ones. Every line is a certificate for tasks of any size.",
+        "better than pi's mean, and pi takes only best ones. Every line is a certificate "
+        "for tasks of any size.",
         "Greedy then is pi itself on every visited observation where its action is the rule's "
         "choice among the best ones, rows "
         "without visits stay as they are, and (1-eps) pi + eps pi = pi.",

@@ -29,7 +29,11 @@ def draw(word):
     return chance(word)
 '''
 
-DRAW = "import numpy as np; from workbench.learning.draw_kernels import draw; print(draw(np.uint64(1 << 20)))"
+DRAW = """
+import numpy as np
+from workbench.learning.draw_kernels import draw
+print(draw(np.uint64(1 << 20)))
+"""
 
 LEARN = """
 from workbench.learning.learn import learn
@@ -41,7 +45,8 @@ P = POMDP.from_functions(name="one step", A=[0, 1], p=lambda s, a: {("end", a): 
                          omega=lambda s: {"o": 1}, mu={"s": 1}, gamma=1, terminal={"end"})
 learner = QLearning(epsilon=0.3)
 cell = Cell("one step", "none", learner, "rewards", (0,), 1000, 100)
-print(key_of(cell.content(fingerprint(P))), learn(P, learner, steps=1000, seeds=1, every=100).rewards)
+run = learn(P, learner, steps=1000, seeds=1, every=100)
+print(key_of(cell.content(fingerprint(P))), run.rewards)
 """
 
 

@@ -127,7 +127,8 @@ def write_claim(
     Path(path).write_text(
         f'"""{find.statement.sentence()}\n\n{figure7(find.task)}\n"""\n\n'
         "from __future__ import annotations\n\nimport json\nfrom typing import Any\n\n"
-        "from proofs.ledger.from_gallery import judged\nfrom proofs.ledger import Evidence, claim\n\n"
+        "from proofs.ledger.from_gallery import judged\n"
+        "from proofs.ledger import Evidence, claim\n\n"
         f"RECORD: dict[str, Any] = json.loads(\n    {json.dumps(json.dumps(record))}\n)\n\n\n"
         f'@claim({json.dumps(id)}, place="lab", '
         f'statement={json.dumps(find.statement.sentence())}, verdict="proved")\n'

@@ -28,8 +28,8 @@ def certificate_of(P, memory, learner):
 def test_that_there_is_none_is_derived_again():
     said = recheck(certificate_of(recall4(), "B1", QLearning(epsilon=TENTH)))
     assert (
-        said
-        == "Q-learning with epsilon 1/10 on recall4 with B1: no fixed point, among 64 greedy policies"
+        said == "Q-learning with epsilon 1/10 on recall4 with B1: no fixed point, "
+        "among 64 greedy policies"
     )
 
 

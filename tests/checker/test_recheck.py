@@ -291,7 +291,8 @@ def test_the_checker_runs_without_anything_else_of_the_package(made, tmp_path):
     path.write_text(json.dumps(made["q-values"]))
     code = (
         "import sys\n"
-        "for name in ('numpy', 'sympy', 'scipy', 'numba', 'z3', 'flint'): sys.modules[name] = None\n"
+        "for name in ('numpy', 'sympy', 'scipy', 'numba', 'z3', 'flint'):\n"
+        "    sys.modules[name] = None\n"
         "from workbench.checker.__main__ import check_file\n"
         f"status = check_file([{str(path)!r}])\n"
         "own = {m for m in sys.modules if m.startswith('workbench.')}\n"

@@ -19,7 +19,8 @@ def shown(*arguments: str) -> str:
 
 def test_a_best_policy_is_shown_written_drawn_and_read_again(tmp_path):
     file, picture = tmp_path / "c.json", tmp_path / "c.png"
-    text = shown("t_maze", "-m", "O1", "--save", str(file), "--form", "paynt", "--diagram", str(picture))  # fmt: skip
+    files = ("--save", str(file), "--form", "paynt", "--diagram", str(picture))
+    text = shown("t_maze", "-m", "O1", *files)
     assert "controller of 2 nodes for t-maze 5, optimal with O1" in text
     assert "│ goal up │ junction │ up │ ends │" in text
     assert "value 531441/250000" in text

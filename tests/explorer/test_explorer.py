@@ -43,11 +43,14 @@ py_mini_racer = pytest.importorskip(
 HELPERS = """
 const plain = (value) => JSON.stringify(value, (key, x) =>
   x instanceof Float64Array ? Array.from(x, (y) => (Number.isFinite(y) ? y : String(y))) :
-  ArrayBuffer.isView(x) ? Array.from(x) : typeof x === "number" && !Number.isFinite(x) ? String(x) : x);
+  ArrayBuffer.isView(x) ? Array.from(x)
+    : typeof x === "number" && !Number.isFinite(x) ? String(x) : x);
 let P;
 function measure(pi, lambda, weights) {
-  const e = Workbench.evaluate(P, pi, weights), td = Workbench.td(P, pi, lambda, e), one = Workbench.td(P, pi, 0, e);
-  return { value: e.value, v: e.v, q: e.q, vGivenO: e.vGivenO, visits: e.visits, reached: e.reached, td: td.q, vTd: td.v,
+  const e = Workbench.evaluate(P, pi, weights), td = Workbench.td(P, pi, lambda, e);
+  const one = Workbench.td(P, pi, 0, e);
+  return { value: e.value, v: e.v, q: e.q, vGivenO: e.vGivenO, visits: e.visits,
+           reached: e.reached, td: td.q, vTd: td.v,
            greedy: Workbench.greedyActions(P, e.q), shortcuts: Workbench.shortcuts(P, pi, e, one) };
 }
 """
@@ -436,7 +439,8 @@ def test_the_mean_return_of_episodes_is_the_value(js):
     P = all_entries()["tiger"].P
     js.load(P, "B1")
     E = augment(P, "B1")
-    script = """Array.from({length: 4000}, (_, seed) => Workbench.sample(P, Workbench.uniform(P), seed + 1).steps
+    script = """Array.from({length: 4000}, (_, seed) =>
+        Workbench.sample(P, Workbench.uniform(P), seed + 1).steps
         .reduce((total, step, t) => total + P.gamma ** t * step.r, 0))"""
     returns = np.array(js(script))
     expected = evaluate(E, uniform(E)).value

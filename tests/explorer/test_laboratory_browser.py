@@ -84,8 +84,8 @@ def entry_of(id):
 def give_file(page, text, name):
     """Hand a file to the page as a person would choose it."""
     page.run(
-        f"(() => {{ const files = new DataTransfer(); files.items.add(new File([{json.dumps(text)}], "
-        f"{json.dumps(name)})); const input = document.getElementById('file'); "
+        "(() => { const files = new DataTransfer(); "
+        f"files.items.add(new File([{json.dumps(text)}], {json.dumps(name)})); const input = document.getElementById('file'); "
         "input.files = files.files; input.dispatchEvent(new Event('change', {bubbles: true})); })()"
     )
 
@@ -250,7 +250,8 @@ def test_beliefs_follow_the_episode(page):
         "[p.P.o[s.s], Math.floor(s.a / p.P.memory.nW)]); })()"
     )
     found = page.run(
-        "(() => { const p = Workbench.page, seen = p.episode.steps.slice(0, 3).map((s) => p.P.o[s.s]), "
+        "(() => { const p = Workbench.page, "
+        "seen = p.episode.steps.slice(0, 3).map((s) => p.P.o[s.s]), "
         "done = p.episode.steps.slice(0, 2).map((s) => Math.floor(s.a / p.P.memory.nW)); "
         "return Array.from(Workbench.beliefsAlong(p.P.base, seen, done)[seen.length - 1]); })()"
     )

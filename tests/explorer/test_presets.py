@@ -58,7 +58,8 @@ def press(page, name):
 def drawn(page):
     """How many points of the value curve there are."""
     return page.run(
-        "document.querySelector('#chart polyline').getAttribute('points').trim().split(/\\s+/).length"
+        "document.querySelector('#chart polyline')"
+        ".getAttribute('points').trim().split(/\\s+/).length"
     )
 
 

@@ -446,7 +446,8 @@ def test_a_file_of_three_megabytes_with_a_thousand_states_is_read():
     assert len(parse_pomdp(text).S) == 1600
 
 
-SIZES = {  # states, observations, actions of the continuing reading; goals of the episodic one, where there are any
+SIZES = {
+    # states, observations, actions of the continuing reading; goals of the episodic one if any
     "1d.POMDP": (4, 2, 2, {"goal"}),
     "4x3.95.POMDP": (11, 6, 4, {"end"}),
     "bridge-repair.POMDP": (22, 6, 12, None),

@@ -168,7 +168,7 @@ def test_an_endless_greedy_policy_has_no_undiscounted_value():
     assert np.isfinite(run.values()).all()
 
 
-def test_the_greedy_policy_of_two_tables_is_that_of_their_sum_and_of_actor_critic_that_of_its_preferences():
+def test_greedy_is_of_the_sum_of_two_tables_and_of_the_preferences_of_actor_critic():
     double = learn(RECALL, DoubleQLearning(), steps=5000, seeds=1)
     assert (
         double.policy(0).actions.tolist()

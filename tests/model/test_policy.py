@@ -108,7 +108,8 @@ def test_greedy_takes_a_best_action_and_keeps_rows_without_values(P, family, dat
         ([[float("nan"), 0.5, 0.5]], r"pi\(1 \| o=o\) holds the probability nan"),
         (
             [[0.5, 0.5]],
-            r"has 1 rows \(observations\) and 3 columns \(actions\); this table has the shape \(1, 2\)",
+            r"has 1 rows \(observations\) and 3 columns \(actions\); this table has the shape "
+            r"\(1, 2\)",
         ),
         ([0.2, 0.3, 0.5], r"the shape \(3,\)"),
     ],

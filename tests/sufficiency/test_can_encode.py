@@ -267,7 +267,7 @@ def test_without_discount_a_mixture_may_be_optimal_where_no_deterministic_policy
     assert not can_encode_optimal(corridor(Fraction(9, 10)), "none")
 
 
-def test_without_discount_a_policy_that_puts_the_reward_off_for_ever_is_not_taken_for_an_optimal_one():
+def test_without_discount_a_policy_that_puts_the_reward_off_for_ever_is_not_optimal():
     found = can_encode_optimal(corridor(1), "B2")
     assert found.method == "beliefs"
     assert value_of(corridor(1), "B2", found) == 1

@@ -52,7 +52,7 @@ def test_a_t_maze_needs_as_many_observations_of_the_past_as_there_are_steps_to_t
         assert found.families[0].k == found.families[0].at_least == n + 1
 
 
-def test_the_short_corridor_has_no_deterministic_memoryless_policy_and_a_stochastic_one_worth_minus_11_66():
+def test_the_short_corridor_is_solved_by_chance_alone():
     """Sutton and Barto, Example 13.1: the best probability of right is 2 - sqrt 2, worth -(6 + 4
     sqrt 2)."""
     found = needs_memory(pomdps.short_corridor(), ["B"], limits=QUICK)

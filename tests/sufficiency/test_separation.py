@@ -218,9 +218,7 @@ def test_short_histories_break_proposition_a2_3_unless_they_are_meant_too():
 
 
 @given(pointed(actions=1) | pointed() | crisp(), st.integers(1, 2), st.sampled_from(["K", "O"]))
-def test_o_and_k_are_enough_if_the_belief_of_every_history_depends_on_its_last_k_and_current_observations(
-    P, k, kind
-):
+def test_o_and_k_are_enough_if_beliefs_depend_on_the_last_k_and_current_observations(P, k, kind):
     """The current observation need not be among the k. Pushing always, K and O hold what the belief
     depends on."""
     clash = verify_f(P, f"{kind}{k}", push).collision

@@ -84,7 +84,7 @@ def cleaned(notebook: Any) -> None:
         if cell.cell_type == "code":
             cell.outputs = [output for output in cell.outputs if not _is_progress(output)]
             for output in cell.outputs:
-                # A widget without its kernel shows nothing; what it shows is stored as HTML beside it.
+                # A widget without its kernel shows nothing; what it shows is stored beside it.
                 if "text/html" in output.get("data", {}):
                     output["data"].pop(WIDGET, None)
 

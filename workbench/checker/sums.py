@@ -1,7 +1,8 @@
 """Sums over index sets of any size, and their normal form.
 
     term    ::=  number | name | name(index, ..., index) | sum[index, ..., index](term)
-              |  term + term | term - term | term * term | term ** whole number | term / whole number
+              |  term + term | term - term | term * term | term ** whole number
+              |  term / whole number
     index   ::=  letters with or without digits, such as s, s1, o      (its letters are its sort)
               |  0 | n | n+1                                           (a time)
 

@@ -10,7 +10,8 @@ A block of cells is a batch of dense linear systems. Each d(g) comes with a boun
 that d(g) > bound refutes a cell for certain: with the residual rho of d = mu + P_b^T d and h the
 expected number of steps to the end,
 
-    |d - computed|_1 <= |rho|_1 max h,      |P(.|o) - computed|_1 <= 2 delta / (weight of o - delta) = eta
+    |d - computed|_1 <= |rho|_1 max h
+    |P(.|o) - computed|_1 <= 2 delta / (weight of o - delta) = eta
     |v - computed|   <= |(I - gamma K)^-1| ( |residual| + eta (max |R| + gamma max |v|) )
 
 and rounding of every sum is added as (its length) times the unit of floats times its absolute sum.

@@ -169,7 +169,8 @@ def observation_errors(
     With weights w instead of the computed u, sum_s u(s) = 1, and e(s) the relative errors,
 
         q - computed = sum_s w(s) (q(s) - computed) / sum_s w(s)
-        |q - computed| <= [ sum_s u(s) e(s) |q(s) - computed| + sum_s u(s) error of q(s) ] / (1 - sum_s u(s) e(s))
+        |q - computed| <= [ sum_s u(s) e(s) |q(s) - computed| + sum_s u(s) error of q(s) ]
+                          / (1 - sum_s u(s) e(s))
 
     plus rounding. It is infinite where the weights cannot be told from zero.
     """

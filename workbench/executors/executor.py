@@ -11,9 +11,9 @@ depends on the executor: it only decides where.
 
 | executor | what runs the work | for |
 |---|---|---|
-| `threads` | `ThreadPoolExecutor` | compiled kernels, which hold no interpreter lock: nothing to start |
-| `local` | `ProcessPoolExecutor`, workers forked from a clean server process | plain Python on all cores of a machine |
-| `dask` | `dask.distributed`: a cluster by its scheduler's address, or one of its own on this machine | many machines |
+| `threads` | `ThreadPoolExecutor` | compiled kernels, which hold no interpreter lock |
+| `local` | `ProcessPoolExecutor`, workers forked from a clean server | plain Python on all cores |
+| `dask` | `dask.distributed`: a cluster by its address, or one of its own here | many machines |
 
 The processes are those of the standard library rather than joblib's: nothing more to install, and a
 fork from a server that has imported the work's module costs milliseconds, so that replacing a lost

@@ -11,7 +11,7 @@ through and edited.
 | `evaluator.js` | values, TD fixed points, shortcuts |
 | `policies.js` | greedy, the oracle loop's step, the best deterministic policy, episodes |
 | `loop.js` | the oracle loop and how it ends |
-| `learners.js`, `worker.js` | Q-learning, Sarsa and actor-critic, bit for bit the package's, in a worker |
+| `learners.js`, `worker.js` | the learners, bit for bit the package's, in a worker |
 | `inquiries.js` | fixed points of learning, beliefs, slices of the policy space |
 | `reader.js` | tasks from `.POMDP` and JSON files |
 | `links.js` | policies and tasks as text for links; Python that rebuilds what is shown |

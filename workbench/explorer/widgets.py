@@ -286,7 +286,8 @@ def _policy_html(E: POMDP, pi: Policy) -> str:
         cells = ""
         for x in table[i].tolist():
             shade = f"rgb({255 - round(247 * x)},{255 - round(207 * x)},{255 - round(148 * x)})"
-            cells += f'<td style="background:{shade};color:{"white" if x > 0.5 else "black"}">{_short(x)}</td>'
+            ink = "white" if x > 0.5 else "black"
+            cells += f'<td style="background:{shade};color:{ink}">{_short(x)}</td>'
         rows += f"<tr><th>{escape_html(pi.O.text(o))}</th>{cells}</tr>"
     caption = f"<caption>π(a | o), the probability of an action; {_legend(E)}</caption>"
     return f"<table>{caption}<tr><th>π(a | o)</th>{head}</tr>{rows}</table>"

@@ -3,18 +3,18 @@ axes.
 
 | function | picture |
 |---|---|
-| `memory_diagram` | how a policy moves through the memory states, and where shortcuts leave it (Figure 3) |
+| `memory_diagram` | how a policy moves through the memory, where shortcuts leave it (Figure 3) |
 | `grid_policy` | a policy on its grid, one panel for each memory state that it reaches (Figure 2) |
 | `grid_walk` | an agent on its grid, and where it has been |
-| `policy_table`, `q_table` | a policy, q-values or TD values as heat maps with the numbers in the cells |
+| `policy_table`, `q_table` | a policy, q-values or TD values as heat maps with their numbers |
 | `lambda_sweep` | TD(lambda) values for lambda from 0 to 1, and where greedy changes |
-| `policy_flow` | the oracle loop on a slice of the policy simplex: its flow and its basins of attraction |
-| `phase_portrait` | a learner's greedy policies, mean field, fixed points and runs on a plane of tables |
+| `policy_flow` | the oracle loop on a slice of the policy simplex: its flow and its basins |
+| `phase_portrait` | a learner's greedy policies, mean field, fixed points and runs on a plane |
 | `belief_graph` | the reachable beliefs, step by step |
 | `controller_graph` | a finite-state controller: its nodes, and what leads from one to another |
 | `frontier_plot` | best values against numbers of memory states |
 | `learning_curves` | reward while learning, mean and band, by memory (Figures 2, 4, 11) |
-| `oracle_values`, `greedy_values`, `greedy_raster` | values of the oracle loop, and of greedy policies while learning |
+| `oracle_values`, `greedy_values`, `greedy_raster` | values along the loop and along learning |
 
 Results come from elsewhere (`transition_diagram`, `evaluate`, `sweep_lambda`, `policy_slice`,
 `phase_plane`, `reachable_beliefs`, `controller_of`, `frontier`, `learn`, `improve`); nothing is

@@ -112,4 +112,6 @@ def _label(graph: BeliefGraph, o: int, actions: list[int]) -> str:
         return named
     if len(named) + len(P.O.text(P.O[o])) <= _LINE:
         return f"{named} / {P.O.text(P.O[o])}"
-    return f"{named if len(named) <= _LINE else named.replace(', ', f',{chr(10)}')}\n/ {P.O.text(P.O[o])}"
+    if len(named) > _LINE:
+        named = named.replace(", ", ",\n")
+    return f"{named}\n/ {P.O.text(P.O[o])}"

@@ -3,7 +3,7 @@
 | form | what it is | what it cannot say |
 |---|---|---|
 | `json` | start, act and after with labels and fractions | nothing |
-| `paynt` | action and update for each node and observation | updates by a, r or o'; a random start |
+| `paynt` | action and update by node and observation | updates by a, r or o'; a random start |
 | `storm` | a scheduler with memory, state by state | updates by r or by chance; a random start |
 
 PAYNT and Storm read the task as `export_drn` writes it, so observations, states and actions have

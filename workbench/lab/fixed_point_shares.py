@@ -92,7 +92,8 @@ def settle_tables(
     task = DenseTask(E, target, float(epsilon))
     if task.cells > MOST_JUDGED_CELLS:
         raise TooLarge(
-            f"{E.name} has {task.cells:,} greedy policies; up to {MOST_JUDGED_CELLS:,} are looked at"
+            f"{E.name} has {task.cells:,} greedy policies; "
+            f"up to {MOST_JUDGED_CELLS:,} are looked at"
         )
     paid = _paid(task, flat.shape[1])
     scale = np.maximum(np.abs(flat).max(axis=1), 1e-300)

@@ -14,7 +14,8 @@ from workbench.sweeps.store import write_whole
 from workbench.text import counted, escape_html
 
 _STYLE = """
-body { font: 15px/1.45 system-ui, sans-serif; max-width: 62rem; margin: 2rem auto; padding: 0 1rem; color: #1f2937; }
+body { font: 15px/1.45 system-ui, sans-serif; max-width: 62rem; margin: 2rem auto;
+  padding: 0 1rem; color: #1f2937; }
 article { border-top: 2px solid #1f2937; margin-top: 2rem; padding-top: .5rem; }
 .side { display: flex; flex-wrap: wrap; gap: 2rem; align-items: flex-start; }
 table { border-collapse: collapse; margin: .5rem 0; }
@@ -23,8 +24,10 @@ thead tr, tbody { border-bottom: 1px solid #1f2937; }
 table.figure7 td.r, table.figure7 th { text-align: right; }
 table.figure7 td.s, table.figure7 th:nth-child(3) { border-left: 3px double #1f2937; }
 dl { display: grid; grid-template-columns: max-content auto; gap: .1rem .8rem; margin: .5rem 0; }
-dt { color: #4b5563; } dd { margin: 0; overflow-wrap: anywhere; } code { font-size: .9em; } svg { max-width: 100%; height: auto; }
-details { margin: .5rem 0; } pre { overflow-x: auto; background: #f3f4f6; padding: .5rem; font-size: .8rem; }
+dt { color: #4b5563; } dd { margin: 0; overflow-wrap: anywhere; } code { font-size: .9em; }
+svg { max-width: 100%; height: auto; }
+details { margin: .5rem 0; }
+pre { overflow-x: auto; background: #f3f4f6; padding: .5rem; font-size: .8rem; }
 """
 
 
@@ -69,8 +72,10 @@ def _article(entry: GalleryEntry) -> str:
     )
     source = escape_html(json.dumps(entry.record["task"], indent=1))
     return (
-        f"<article id='{_id(entry)}'><h2>{escape_html(entry.name)}</h2><p>{escape_html(find.statement.sentence())}</p>"
-        f"<div class='side'><div>{figure7_html(find.task)}{facts}</div><div>{diagram(find.task)}</div></div>"
+        f"<article id='{_id(entry)}'><h2>{escape_html(entry.name)}</h2>"
+        f"<p>{escape_html(find.statement.sentence())}</p>"
+        f"<div class='side'><div>{figure7_html(find.task)}{facts}</div>"
+        f"<div>{diagram(find.task)}</div></div>"
         f"{_list(origin)}<details><summary>The task as "
         f"data</summary><pre>{source}</pre></details></article>"
     )

@@ -4,8 +4,8 @@
 |---|---|---|
 | `clock(L)` | the time modulo L | Sinha, Geist and Mahajan 2024: periodic policies |
 | `counter(n)` | the number of steps, at most n | |
-| `trace(lam)` | z' = lam z + (1 - lam) e_o, e_o the unit vector of o | Eberhard, Muehlebach and Vernade 2025 |
-| `belief_memory()` | P(s \\| history), before the current observation | Kaelbling, Littman and Cassandra 1998 |
+| `trace(lam)` | z' = lam z + (1 - lam) e_o, e_o the unit vector of o | Eberhard et al. 2025 |
+| `belief_memory()` | P(s \\| history), before the current observation | Kaelbling et al. 1998 |
 | `function(f)` | whatever f makes of it | agent states in general: m' = f(m, o, a, r, o') |
 | `reward_machine(...)` | the state of an automaton that reads events | Toro Icarte et al. 2018 |
 

@@ -29,11 +29,16 @@ if TYPE_CHECKING:
 _DPI = 150
 
 _STYLE = """
-body { font: 16px/1.45 system-ui, sans-serif; max-width: 62rem; margin: 2rem auto; padding: 0 1rem; color: #1b1b1b; }
-h1 { font-size: 1.6rem; } h2 { font-size: 1.25rem; margin-top: 2.6rem; border-top: 1px solid #ccc; padding-top: 1rem; }
-img { max-width: 100%; } blockquote { margin: .8rem 0; padding: .1rem 1rem; border-left: 4px solid #999; background: #f6f6f6; }
+body { font: 16px/1.45 system-ui, sans-serif; max-width: 62rem; margin: 2rem auto;
+  padding: 0 1rem; color: #1b1b1b; }
+h1 { font-size: 1.6rem; }
+h2 { font-size: 1.25rem; margin-top: 2.6rem; border-top: 1px solid #ccc; padding-top: 1rem; }
+img { max-width: 100%; }
+blockquote { margin: .8rem 0; padding: .1rem 1rem; border-left: 4px solid #999;
+  background: #f6f6f6; }
 table { border-collapse: collapse; font-size: .86rem; margin: .6rem 0 1.2rem; }
-th, td { text-align: left; padding: .22rem .6rem; border-bottom: 1px solid #ddd; vertical-align: top; }
+th, td { text-align: left; padding: .22rem .6rem; border-bottom: 1px solid #ddd;
+  vertical-align: top; }
 td.number { white-space: nowrap; font-variant-numeric: tabular-nums; }
 .yes { color: #00563d; font-weight: 600; } .no { color: #a03c00; font-weight: 600; }
 .quick { background: #fff3cd; border: 1px solid #d9b84a; padding: .5rem 1rem; }
@@ -254,10 +259,12 @@ def _row(finding: Finding, verdict: str) -> str:
     if e.interval == "deterministic":
         interval = "no chance"
     return (
-        f"<tr><td>{escape_html(finding.what)}</td><td class='number'>{escape_html(finding.under)}</td>"
+        f"<tr><td>{escape_html(finding.what)}</td>"
+        f"<td class='number'>{escape_html(finding.under)}</td>"
         f"<td>{escape_html(finding.measured)}</td>"
         f"<td class='number'>{e.effect:.3f}</td><td class='number'>{escape_html(interval)}</td>"
-        f"<td class='number'>{escape_html(finding.criterion)}</td><td>{_coloured(verdict)}</td></tr>"
+        f"<td class='number'>{escape_html(finding.criterion)}</td>"
+        f"<td>{_coloured(verdict)}</td></tr>"
     )
 
 

@@ -6,7 +6,7 @@
 | is Q* uniform on z | <P, memory> | `information_state` (Majeed and Hutter) |
 | is z an (approximate) information state | <P, memory> | `information_state` (Subramanian et al.) |
 | does z determine the state | <P, memory> | no two states behind one z |
-| does TD(0) agree with Monte Carlo | <P, memory> | `lambda_discrepancy`, uniformly and for all policies (Allen et al.) |
+| does TD(0) agree with Monte Carlo | <P, memory> | `lambda_discrepancy` (Allen et al.) |
 | how long a window determines the state | P | `decodability` (Efroni et al.) |
 | how much an observation tells | P | `observability` (Golowich et al.) |
 | how fast the filter forgets | P | `filter_stability` (Kara and Yueksel) |

@@ -133,7 +133,8 @@ def parse_spec(text: str, check_task: Callable[[str], object]) -> Sweep:
     """The sweep that a text describes.
 
     >>> sweep = parse_spec(
-    ...     '[grid]\\ntask = "recall"\\nmemory = ["B1", "OA1"]\\nlearner = "sarsa"\\nlam = [0, 1]\\n'
+    ...     '[grid]\\ntask = "recall"\\nmemory = ["B1", "OA1"]\\n'
+    ...     'learner = "sarsa"\\nlam = [0, 1]\\n'
     ...     "seeds = 10\\nsteps = 1000",
     ...     check_task=lambda name: None,
     ... )

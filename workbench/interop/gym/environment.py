@@ -70,7 +70,8 @@ class POMDPEnv(gymnasium.Env):  # type: ignore[name-defined]
         self.render_mode = render_mode
         self.observation_space = gymnasium.spaces.Discrete(len(P.O))
         self.action_space = gymnasium.spaces.Discrete(len(P.A))
-        self.spec = gymnasium.envs.registration.EnvSpec(  # so that it can be made anew, with another render mode for instance
+        # A spec lets it be made anew, with another render mode for instance.
+        self.spec = gymnasium.envs.registration.EnvSpec(
             id=f"workbench/{re.sub(r'[^A-Za-z0-9]+', '-', P.name).strip('-') or 'task'}-v0",
             entry_point=lambda **arguments: POMDPEnv(P, **arguments),
         )

@@ -118,7 +118,10 @@ def from_gymnasium(
             note = how
             if rollouts:
                 played = found.played(without_limits(env), given)
-                note += f"; {compare_with_rollouts(played, found.mu, found.rows, rollouts, waiting.tell)}"
+                compared = compare_with_rollouts(
+                    played, found.mu, found.rows, rollouts, waiting.tell
+                )
+                note += f"; {compared}"
             return found.model(name, list(offered), gamma, note)
 
         law = law_of(subject.env) if is_plain else None

@@ -73,7 +73,8 @@ def load_pomdp(
     >>> import tempfile, pathlib
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "coin.POMDP"
     >>> _ = path.write_text('''
-    ... discount: 0.9   values: reward   states: heads tails   actions: look toss   observations: h t
+    ... discount: 0.9   values: reward   states: heads tails   actions: look toss
+    ... observations: h t
     ... start: heads
     ... T: look identity
     ... T: toss uniform
