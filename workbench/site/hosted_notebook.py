@@ -60,7 +60,9 @@ def with_install_cell(notebook: dict[str, Any], repository: str = "") -> dict[st
 def hosted_links(repository: str, path: str) -> dict[str, str]:
     """Where a file of a repository can be opened and run, by the name of the place.
 
-    >>> for place, link in hosted_links("https://github.com/me/lab.git", "notebooks/1.ipynb").items():
+    >>> for place, link in hosted_links(
+    ...     "https://github.com/me/lab.git", "notebooks/1.ipynb"
+    ... ).items():
     ...     print(place, link)
     Binder https://mybinder.org/v2/gh/me/lab/HEAD?labpath=notebooks%2F1.ipynb
     Colab https://colab.research.google.com/github/me/lab/blob/HEAD/notebooks/1.ipynb
