@@ -14,6 +14,7 @@ from workbench import (
     Policy,
     QLearning,
     augment,
+    equilibria,
     evaluate,
     improve,
     learn,
@@ -21,6 +22,7 @@ from workbench import (
     uniform,
 )
 from workbench.cli.explore_command import entries
+from workbench.equilibrium.phase_plane import phase_plane, run_path
 from workbench.explorer.export import offered
 from workbench.explorer.html_page import write_explorer_page
 from workbench.lab.sequences import discounted_sequence_task
@@ -210,8 +212,10 @@ def test_files_that_are_no_task_say_so_and_nothing_in_them_runs(page):
         page.click("#last")
         page.run("document.getElementById('plane-card').open = true")
         page.run("document.getElementById('lambda-card').open = true")
+        page.run("document.getElementById('portrait-card').open = true")
         page.click("#draw-plane")
         page.click("#settle")
+        page.until("document.querySelectorAll('#portrait svg').length === 1")
     assert page.run("document.querySelectorAll('main img').length") == 0
     assert page.run("window.hacked === undefined")
     give_file(page, "states: 5000\n", "large.POMDP")
@@ -238,6 +242,98 @@ def test_the_plane_and_the_lines_are_drawn(page):
     assert page.run("document.querySelectorAll('#plane rect').length") == 169
     page.run("document.getElementById('lambda-card').open = true")
     page.until("document.querySelectorAll('#lambda-chart polyline').length === 8")
+
+
+PORTRAIT = "Workbench.exported().portrait"
+
+
+def check_portrait(page, id, memory, learner):
+    """The plane on show, its fixed points and where its policies lead are the package's."""
+    E = augment(entry_of(id).P, memory)
+    if learner.gamma is not None:
+        E = E.with_gamma(learner.gamma)
+    shown = page.run(PORTRAIT)
+    base = np.array(shown["base"]).reshape(len(E.O), len(E.A))
+    places = page.run("Workbench.portraitCard.watched()")
+    x, y = ((E.O[i // len(E.A)], E.A[i % len(E.A)]) for i in places)
+    width, height = ((shown[name][0], shown[name][-1]) for name in ("x", "y"))
+    expected = phase_plane(E, learner, x, y, base, width, height, points=len(shown["x"]))
+    # floats of the grid's points may differ in their last digit: on a border, the greedy action too
+    assert (np.array(shown["region"]) == expected.region).mean() > 0.97
+    same = np.array(shown["region"]) == expected.region
+    np.testing.assert_allclose(
+        np.array(shown["flow"])[same], expected.flow[same], rtol=1e-6, atol=1e-8
+    )
+    found = equilibria(E, learner)
+    wanted = [(e.kind, *(float(e.q.raw.ravel()[i]) for i in places)) for e in found]
+    fixed = [(one["kind"], *one["at"]) for one in shown["fixed"]]
+    assert len(fixed) == len(wanted)
+    for one, other in zip(sorted(fixed), sorted(wanted), strict=True):
+        assert one[0] == other[0]
+        assert one[1:] == pytest.approx(other[1:], abs=1e-9)
+    return shown, places
+
+
+def test_the_phase_portrait_is_live_and_is_the_packages(page):
+    show(page, "task=recall&m=OA1&alpha=0.05&steps=4096&lseed=3")
+    page.run("document.querySelector('#portrait-card summary').focus()")
+    page.press("Enter", 13)  # the keyboard opens it
+    page.until("document.querySelectorAll('#portrait svg').length === 1")
+    assert "portrait=1" in page.run("location.hash")
+    check_portrait(page, "recall", "OA1", QLearning(epsilon=0.1))
+    page.click("#learn")
+    page.until("document.getElementById('learner-said').textContent.startsWith('4,096 steps')")
+    page.until("document.getElementById('learn').textContent === 'Learn'")
+    learner = QLearning(epsilon=0.1, step=0.05)
+    shown, places = check_portrait(page, "recall", "OA1", learner)
+    E = augment(entry_of("recall").P, "OA1")
+    path = np.array(shown["path"]).reshape(-1, 2)
+    expected = run_path(E, learner, 4096, seed=3, points=len(path) - 1)
+    assert np.array_equal(path, expected.reshape(len(path), -1)[:, places])
+    assert shown["base"] == expected[-1].ravel().tolist()
+    # other axes: the same run, seen from another side
+    page.choose("#portrait-x", "1.3")
+    page.until(f"{PORTRAIT}.path.length > 2")
+    shown, places = check_portrait(page, "recall", "OA1", learner)
+    assert places[0] == len(E.A) + 3
+    turned = np.array(shown["path"]).reshape(-1, 2)
+    assert np.array_equal(turned, expected.reshape(len(path), -1)[:, places])
+    # epsilon and gamma, task and memory: the picture follows
+    for change, id, memory, learner in (
+        (("#epsilon", 0.4), "recall", "OA1", QLearning(epsilon=0.4)),
+        (("#learner-gamma", 0.5), "recall", "OA1", QLearning(epsilon=0.4, gamma=0.5)),
+        (("#memory", "O1"), "recall", "O1", QLearning(epsilon=0.4, gamma=0.5)),
+        (("#task", "recall_variant"), "recall_variant", "O1", QLearning(epsilon=0.4, gamma=0.5)),
+    ):
+        before = page.run(f"JSON.stringify({PORTRAIT})")
+        page.choose(*change)
+        page.until(f"JSON.stringify({PORTRAIT}) !== {json.dumps(before)}")
+        shown, _ = check_portrait(page, id, memory, learner)
+        assert shown["path"] == []  # another setting, another run
+    rows = page.run("document.querySelectorAll('#portrait-regions tbody tr').length")
+    assert rows == len(shown["policies"])
+    label = page.run("document.querySelector('#portrait svg').getAttribute('aria-label')")
+    assert f"{rows} regions of greedy policies" in label
+
+
+def test_a_link_opens_the_portrait_at_its_axes_and_what_has_none_says_why(page):
+    show(page, "task=recall4&m=none&portrait=1&px=0.1&py=0.3&pbase=start")
+    assert page.run("document.getElementById('portrait-card').open")
+    assert page.run("Workbench.portraitCard.watched()") == [1, 3]
+    page.choose("#portrait-x", "0.3")
+    page.until("document.querySelectorAll('#portrait svg').length === 0")
+    assert page.text("#portrait-said") == "No portrait: choose two different entries."
+    page.choose("#portrait-x", "0.1")
+    page.choose("#learner", "actor-critic")
+    assert "no greedy policies" in page.text("#portrait-said")
+    page.choose("#learner", "sarsa")
+    page.until("document.querySelectorAll('#portrait svg').length === 1")
+    page.choose("#epsilon", 0)
+    assert "never updated" in page.text("#portrait-said")
+    show(page, "task=load_unload&m=none&portrait=1")
+    assert "tasks whose episodes end" in page.text("#portrait-said")
+    page.choose("#learner-gamma", "1.5")  # no discount: what was there stays
+    assert page.run("Workbench.page.state.extra.lgamma") == ""
 
 
 def test_beliefs_follow_the_episode(page):
@@ -286,7 +382,7 @@ def test_two_memories_end_side_by_side_where_the_package_says(page):
 def test_every_control_of_the_laboratory_has_a_name_and_fits_a_phone(page):
     for width, dark in ((390, False), (390, True), (1280, True)):
         page.look(width, 800, dark)
-        show(page, "task=gravity&m=B1&with=O1")
+        show(page, "task=gravity&m=B1&with=O1&portrait=1")
         assert page.run("document.documentElement.scrollWidth") <= width
     nameless = page.run(
         "Array.from(document.querySelectorAll('button, select, input, summary')).filter((e) => "
@@ -313,4 +409,5 @@ def test_axe_finds_nothing(page, dark):
     page.run("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
     page.click("#draw-plane")
     page.click("#settle")
+    page.until("document.querySelectorAll('#portrait svg').length === 1")
     assert page.violations() == []

@@ -30,10 +30,12 @@ SCRIPTS = (
     "learners.js",
     "reader.js",
     "inquiries.js",
+    "portrait.js",
     "links.js",
     "worker.js",
     "views.js",
     "explorer.js",
+    "portrait_card.js",
     "laboratory.js",
 )
 """In this order; those before `views.js` work without a document, and in a worker."""

@@ -14,7 +14,7 @@ var Workbench = Workbench || {};
   /** The fixed points of Q-learning or Sarsa(lambda) with a constant epsilon: every greedy policy is looked at.
    *
    * Q-learning's table for a greedy policy g is one-step TD's with the weights of the epsilon-greedy behaviour and v(o) = q(o, g(o)).
-   * Returns {fixed: [{actions, value, strict}], policies}; throws if there are too many or an episode may never end.
+   * Returns {fixed: [{actions, q, value, strict}], policies}; throws if there are too many or an episode may never end.
    */
   function settling(P, learner, epsilon, lambda = 0) {
     const rows = decidingRows(P), count = P.nA ** rows.length;
@@ -28,11 +28,21 @@ var Workbench = Workbench || {};
     return { fixed, policies: count };
   }
 
-  function looked(P, rows, choice, learner, epsilon, lambda) {
+  /** The table that a greedy policy leads to, while the behaviour stays epsilon-greedy on it. */
+  function learnedTable(P, choice, learner, epsilon, lambda) {
     const g = new Float64Array(P.nO * P.nA), b = new Float64Array(P.nO * P.nA).fill(epsilon / P.nA);
     choice.forEach((a, o) => { g[o * P.nA + a] = 1; b[o * P.nA + a] += 1 - epsilon; });
     const under = W.evaluate(P, b, "visits");
-    const q = learner === "sarsa" ? W.td(P, b, lambda, under).q : W.td(P, g, 0, under).q;
+    return learner === "sarsa" ? W.td(P, b, lambda, under).q : W.td(P, g, 0, under).q;
+  }
+
+  function looked(P, rows, choice, learner, epsilon, lambda) {
+    const q = learnedTable(P, choice, learner, epsilon, lambda), strict = isGreedyOn(P, rows, choice, q);
+    return strict === null ? null : { actions: Int32Array.from(choice), q, value: W.greedyValue(P, choice), strict };
+  }
+
+  /** Whether a policy is strictly greedy on a table (true), with ties (false), or not greedy (null). */
+  function isGreedyOn(P, rows, choice, q) {
     let strict = true;
     const near = 1e-9 * Math.max(1, ...Array.from(q, (x) => (Number.isNaN(x) ? 0 : Math.abs(x))));
     for (const o of rows) {
@@ -43,7 +53,7 @@ var Workbench = Workbench || {};
         if (over >= -near) strict = false;
       }
     }
-    return { actions: Int32Array.from(choice), value: W.greedyValue(P, choice), strict };
+    return strict;
   }
 
   /** b(s) of the task (not of the product) at each time of an episode, given what was seen and done and that it goes on. */
@@ -107,5 +117,5 @@ var Workbench = Workbench || {};
     return found;
   }
 
-  Object.assign(W, { decidingRows, settling, beliefsAlong, onSlice, sliceFlow });
+  Object.assign(W, { MOST_GREEDY, decidingRows, settling, learnedTable, isGreedyOn, beliefsAlong, onSlice, sliceFlow });
 })(Workbench);

@@ -3,7 +3,7 @@
 "use strict";
 (function (W) {
   const page = W.page, $ = (id) => document.getElementById(id), { state } = page;
-  page.keepInAddress({ exact: "", with: "", learner: "qlearning", epsilon: "0.1", alpha: "0.1", lam: "0.5", lseed: "0", steps: "1000000" });
+  page.keepInAddress({ exact: "", with: "", learner: "qlearning", epsilon: "0.1", alpha: "0.1", lam: "0.5", lgamma: "", lseed: "0", steps: "1000000", portrait: "", px: "", py: "", pbase: "" });
 
   // ------------------------------------------------------------------ fractions
 
@@ -82,14 +82,17 @@
 
   // ------------------------------------------------------------------ learners
 
-  let worker = null, curve = [], latest = null, wanted = 0, since = null;
+  let worker = null, curve = [], latest = null, wanted = 0;
 
   /** The model that the worker is to make again. */
   const modelForWorker = () => (state.rewards ? { rewards: state.rewards } : page.shownTask().model);
 
+  /** The discount of the learner: its own, or the task's. */
+  const learnerGamma = () => (state.extra.lgamma === "" ? page.P.gamma : Number(state.extra.lgamma));
+
   function learnerSettings() {
     const x = state.extra, epsilon = Number(x.epsilon), step = Number(x.alpha), lambda = Number(x.lam);
-    const common = { gamma: page.P.gamma };
+    const common = { gamma: learnerGamma() };
     return x.learner === "actor-critic" ? { ...common, policyStep: step } : { ...common, epsilon, step, lambda };
   }
 
@@ -100,23 +103,21 @@
     curve = [];
     latest = null;
     worker.onmessage = ({ data }) => {
-      const now = performance.now();
-      if (latest && data.going && since) data.speed = (data.steps - latest.steps) / ((now - since) / 1000);
-      else data.speed = latest ? latest.speed : undefined;
-      since = now;
       latest = data;
       curve.push([data.steps, data.value]);
       if (curve.length > 800) curve = curve.filter((_, i) => i % 2 === 0);
       drawLearner();
     };
     worker.onerror = (event) => { $("learner-said").textContent = `The learner stopped: ${event.message}`; };
-    worker.postMessage({ make: { model: modelForWorker(), memory: state.memory, name: state.extra.learner, settings: learnerSettings(), seed: Number(state.extra.lseed) } });
+    worker.postMessage({ watch: W.portraitCard.watched(), make: { model: modelForWorker(), memory: state.memory, name: state.extra.learner, settings: learnerSettings(), seed: Number(state.extra.lseed) } });
   }
 
   function drawLearner() {
-    for (const [id, name] of Object.entries({ learner: "learner", epsilon: "epsilon", alpha: "alpha", lam: "lam", "learner-seed": "lseed", "learner-steps": "steps" })) {
+    for (const [id, name] of Object.entries({ learner: "learner", epsilon: "epsilon", alpha: "alpha", lam: "lam", "learner-gamma": "lgamma", "learner-seed": "lseed", "learner-steps": "steps" })) {
       if (document.activeElement !== $(id)) $(id).value = state.extra[name];
     }
+    $("learner-gamma").placeholder = W.shown(page.P.gamma);
+    W.portraitCard.draw(latest);
     const kind = state.extra.learner;
     const why = !latest || latest.steps === 0 ? "nothing has been learned yet" : latest.going ? "the learner is running; pause it" : "";
     page.drawGreyed("learner-why", {
@@ -133,13 +134,12 @@
     $("learner-chart").innerHTML = chart.replace(">iterate<", `>time, to step ${latest.steps.toLocaleString("en")}<`).replace("value of the policy over", "exact value of the greedy policy over");
   }
 
-  const learnerKey = () => [state.task, JSON.stringify(state.rewards), state.memory, ...["learner", "epsilon", "alpha", "lam", "lseed"].map((name) => state.extra[name])].join();
+  const learnerKey = () => [state.task, JSON.stringify(state.rewards), state.memory, ...["learner", "epsilon", "alpha", "lam", "lgamma", "lseed"].map((name) => state.extra[name])].join();
 
   function learn() {
     if (latest && latest.going) { worker.postMessage({ pause: true }); return; }
     if (!worker || learn.key !== learnerKey()) { makeWorker(); learn.key = learnerKey(); wanted = 0; }
     wanted += Number(state.extra.steps);
-    since = null;
     worker.postMessage({ until: wanted });
   }
 
@@ -241,7 +241,8 @@
     const { P } = page, kind = state.extra.learner === "sarsa" ? "sarsa" : "qlearning";
     const name = kind === "sarsa" ? `Sarsa(${state.extra.lam})` : "Q-learning";
     try {
-      const { fixed, policies } = W.settling(P, kind, Number(state.extra.epsilon), Number(state.extra.lam));
+      const { fixed, policies } = W.settling(W.withGamma(P, learnerGamma()), kind, Number(state.extra.epsilon), Number(state.extra.lam));
+      W.portraitCard.takeFixed(fixed);
       const rows = fixed.slice(0, 200).map(({ actions, value, strict }) => {
         const does = W.decidingRows(P).map((o) => { const { m, o: seen } = W.rowLabels(P, o); return `${[m, seen].filter((x) => x !== null).join(", ")}: ${W.actionLabel(P, actions[o])}`; }).join("; ");
         return `<tr><td>${W.shown(value)}</td><td>${strict ? "strict" : "tied"}</td><td>${W.escape(does)}</td></tr>`;
@@ -319,7 +320,7 @@
     return {
       task: state.task, memory: state.memory, step: state.step, lambda: state.lambda, weights: state.weights, model,
       rows: Array.from({ length: P.nO }, (_, o) => [P.memory.label(P.rowM[o]), P.base.O[P.rowO[o]]]), actions: Array.from({ length: P.nA }, (_, a) => W.actionLabel(P, a)),
-      policy: table(loop.pi), value: loop.now ? loop.now.value : null, q: table(loop.now && loop.now.q), td: table(page.bootstrapped && page.bootstrapped.q), values: loop.values.map(number),
+      policy: table(loop.pi), value: loop.now ? loop.now.value : null, q: table(loop.now && loop.now.q), td: table(page.bootstrapped && page.bootstrapped.q), values: loop.values.map(number), portrait: W.portraitCard.exported(),
     };
   }
 
@@ -364,6 +365,11 @@
   range("epsilon", "epsilon", 0, 1);
   range("alpha", "alpha", 0, 1);
   range("lam", "lam", 0, 1);
+  on("learner-gamma", "change", (e) => {
+    const x = Number(e.target.value);
+    if (e.target.validity.valid && x >= 0 && x <= 1) keep("lgamma", e.target.value);
+    else e.target.value = state.extra.lgamma;
+  });
   range("learner-seed", "lseed", 0, 2 ** 53);
   range("learner-steps", "steps", 1, 1e9);
   on("learn", "click", learn);
@@ -373,6 +379,14 @@
   on("lambda-row", "change", drawLambda);
   on("lambda-card", "toggle", drawLambda);
   on("settle", "click", settle);
+  on("portrait-card", "toggle", (e) => { if (e.target.open !== (state.extra.portrait === "1")) keep("portrait", e.target.open ? "1" : ""); });
+  for (const [id, name] of [["portrait-x", "px"], ["portrait-y", "py"]]) {
+    on(id, "change", (e) => {
+      keep(name, e.target.value);
+      if (worker) worker.postMessage({ watch: W.portraitCard.watched() });
+    });
+  }
+  on("portrait-base", "change", (e) => keep("pbase", e.target.value));
   on("file", "change", (e) => { if (e.target.files.length) readFile(e.target.files[0]); e.target.value = ""; });
   on("save-svg", "click", () => save("loop.svg", new Blob([chartSvg()], { type: "image/svg+xml" })));
   on("save-png", "click", async () => save("loop.png", await chartPng()));

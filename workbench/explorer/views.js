@@ -157,5 +157,5 @@ var Workbench = Workbench || {};
     return `<svg class="plan" viewBox="0 0 ${width * size + 12} ${height * size + 12}" role="img" aria-label="${escape(words)}">${text}</svg>`;
   }
 
-  Object.assign(W, { escape, shown, brief, probability, rowLabels, actionLabel, table, rowHeat, chart, grid });
+  Object.assign(W, { escape, shown, brief, probability, rowLabels, actionLabel, table, rowHeat, chart, niceTicks, grid });
 })(Workbench);
