@@ -58,6 +58,17 @@ def test_a_certificate_is_written_and_holds(tmp_path):
     assert "Sarsa(0) with epsilon 1/10" in recheck(json.loads(path.read_text()))
 
 
+def test_where_there_are_too_many_policies_to_list_sets_of_them_are_certified(
+    tmp_path, monkeypatch
+):
+    monkeypatch.setattr("workbench.certificates.fixed_points.MOST_LISTED", 1_000)
+    path = tmp_path / "sets.json"
+    shown("recall", "-m", "OA1", "--certificate", str(path))
+    written = json.loads(path.read_text())
+    assert written["kind"] == "fixed-point-bounds"
+    assert "among 6^4 greedy policies" in recheck(written)
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

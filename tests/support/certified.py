@@ -41,6 +41,7 @@ from workbench.certificates.cycle import certify_cycle
 from workbench.certificates.every_k import limit_for_every_k
 from workbench.certificates.fixed_points import fixed_points_certificate
 from workbench.certificates.loop import certify
+from workbench.certificates.set_bounds import set_bounds_certificate
 from workbench.certificates.values import (
     bits_certificates,
     clique_certificate,
@@ -233,6 +234,9 @@ CERTIFICATES: dict[str, Callable[[], Certificate]] = {
         returning(), "none", critical_points(augment(returning(), "none"))
     ),
     "fixed-points": lambda: fixed_points_certificate(returning(), "none", _settled(returning())),
+    "fixed-point-bounds": lambda: set_bounds_certificate(
+        returning(), "none", QLearning(epsilon=Fraction(1, 10))
+    ),
     "sum-claim": _fading,
 }  # fmt: skip
 
@@ -468,5 +472,6 @@ TRUTH: dict[str, Callable[[Certificate], bool]] = {
     "greedy-family": _is_family,
     "critical-points": _are_critical_points,
     "fixed-points": _are_fixed_points,
+    "fixed-point-bounds": _are_fixed_points,
     "sum-claim": follows_in_models,
 }

@@ -18,6 +18,10 @@ from workbench.errors import WorkbenchError
 from workbench.model.json import encode, model_json
 from workbench.model.pomdp import POMDP
 
+MOST_LISTED = 100_000
+"""The checker looks at no more policies one by one; beyond, sets of them are refuted
+(`set_bounds`)."""
+
 
 def fixed_points_certificate(P: POMDP, memory: str, found: Equilibria) -> dict[str, Any]:
     """The certificate of a complete search without symmetry, in rationals.

@@ -10,6 +10,7 @@ polynomials      in one variable: signs on an interval (Bernstein, Sturm), linea
 expressions      polynomials and quotients in several names, from text
 positivity       signs on a box from coefficients; conditions that exclude one another
 ledger_file      what each claim of a ledger has to certify
-loop_claims, every_k_claims, value_claims, memory_claims, algebra_claims, fixed_point_claims
+loop_claims, every_k_claims, value_claims, memory_claims, algebra_claims, fixed_point_claims,
+greedy_set_claims, critical_claims, sum_claims
                  the kinds
 """

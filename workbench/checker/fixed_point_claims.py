@@ -15,13 +15,13 @@ of its action in the list of actions is a digit, the first row's first.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from fractions import Fraction
-from typing import Any
+from typing import Any, Self
 
 from workbench.checker.place_graph import MemoryPlace, PlaceGraph, last_first, solved, worth
 from workbench.checker.polynomials import ZERO
 from workbench.checker.reader import (
+    MemoryRule,
     PlainLabel,
     count,
     done_label,
@@ -39,13 +39,24 @@ from workbench.checker.spoiled import Spoiled
 MOST_GREEDY_POLICIES = 100_000
 
 
-class _Cells:
+Greedy = tuple[int, ...]
+"""A greedy policy: the place of its action, row by row."""
+
+
+class GreedyTables:
     """The greedy policies of a task with a memory, and the tables that they lead to."""
 
     def __init__(
-        self, E: PlaceGraph, rows: list[PlainLabel], actions: list[PlainLabel], greedy_target: bool
+        self,
+        E: PlaceGraph,
+        memory: MemoryRule,
+        rows: list[PlainLabel],
+        actions: list[PlainLabel],
+        learner: str,
+        epsilon: Fraction,
     ):
-        self.E, self.rows, self.actions, self.greedy_target = E, rows, actions, greedy_target
+        self.E, self.memory, self.rows, self.actions = E, memory, rows, actions
+        self.learner, self.greedy_target, self.epsilon = learner, learner == "Q-learning", epsilon
         index = {place: i for i, place in enumerate(E.places)}
         forth: list[dict[int, Any]] = [{} for _ in E.places]
         for place in E.places:
@@ -60,9 +71,33 @@ class _Cells:
         for place in E.places:
             self.behind[place[1:]].append(place)
 
-    def table(self, g: list[int], epsilon: Fraction) -> list[list[Fraction]]:
+    @classmethod
+    def read(cls, certificate: dict[str, Any]) -> Self:
+        """The task, the memory, the learner and the names of rows and actions."""
+        task = read_task(field(certificate, "model", dict))
+        memory = read_memory(field(certificate, "memory"))
+        if memory.name == "B(k)":
+            raise Spoiled("fixed points are about one memory, not about all B(k)")
+        learner = field(certificate, "learner", str)
+        if learner not in ("Q-learning", "Sarsa(0)"):
+            raise Spoiled(f"unknown learner {learner!r}")
+        epsilon = read_fraction(field(certificate, "epsilon"))
+        if not 0 < epsilon <= 1:
+            raise Spoiled(f"epsilon {epsilon} does not lie in (0, 1]")
+        E = PlaceGraph(task, memory)
+        rows = [seen_label(task, memory, read_label(o)) for o in field(certificate, "rows", list)]
+        actions = [
+            done_label(task, memory, read_label(a)) for a in field(certificate, "actions", list)
+        ]
+        for what, named, there in (("rows", rows, E.rows), ("actions", actions, E.actions)):
+            if len(named) != len(there) or set(named) != set(there):
+                raise Spoiled(f"the {what} are not those that the task has")
+        return cls(E, memory, rows, actions, learner, epsilon)
+
+    def table(self, g: Greedy) -> list[list[Fraction]]:
         """q of the greedy policy with the actions g[row]."""
-        E, n, share = self.E, len(self.actions), epsilon / len(self.actions)
+        E, n, epsilon = self.E, len(self.actions), self.epsilon
+        share = epsilon / n
         behaviour = {
             o: {a: share + (1 - epsilon if j == g[i] else 0) for j, a in enumerate(self.actions)}
             for i, o in enumerate(self.rows)
@@ -106,72 +141,65 @@ class _Cells:
         ]
 
 
+def check_fixed_point(cells: GreedyTables, g: Greedy, strict: Any, value: Fraction) -> None:
+    """g is greedy on the table that it leads to, and is worth what is said."""
+    if not isinstance(strict, bool):
+        raise Spoiled("a fixed point is strict or not")
+    q = cells.table(g)
+    others = [q[i][d] - x for i, d in enumerate(g) for j, x in enumerate(q[i]) if j != d]
+    if any(x < 0 for x in others):
+        raise Spoiled(f"policy {list(g)} is no fixed point")
+    if strict != all(x > 0 for x in others):
+        raise Spoiled(f"policy {list(g)} is{'' if strict else ' not'} said to be strict")
+    pi = {o: {cells.actions[d]: Fraction(1)} for o, d in zip(cells.rows, g, strict=True)}
+    if worth(cells.E, pi) != value:
+        raise Spoiled(f"policy {list(g)} is not worth {value}")
+
+
+def check_refuted(cells: GreedyTables, g: Greedy, row: Any, action: Any) -> None:
+    """In this row that action is better than g's on the table that g leads to."""
+    i, j = count(row, 0, len(cells.rows) - 1), count(action, 0, len(cells.actions) - 1)
+    q = cells.table(g)
+    if not q[i][j] > q[i][g[i]]:
+        raise Spoiled(f"policy {list(g)} is not refuted by row {i}, action {j}")
+
+
+def told_values(fixed: list[tuple[bool, Fraction]]) -> str:
+    """What the fixed points are worth, in words."""
+    if not fixed:
+        return "no fixed point"
+    times: dict[str, int] = {}
+    for strict, value in fixed:
+        shown = f"{value} ({'strict' if strict else 'tied'})"
+        times[shown] = times.get(shown, 0) + 1
+    values = [f"{shown} {n:,} times" if n > 1 else shown for shown, n in times.items()]
+    return f"fixed points worth {', '.join(values)}"
+
+
 def check_fixed_points(certificate: dict[str, Any]) -> str:
     """Every greedy policy is a fixed point that is listed, or is refuted by a pair (o, a)."""
-    task = read_task(field(certificate, "model", dict))
-    memory = read_memory(field(certificate, "memory"))
-    if memory.name == "B(k)":
-        raise Spoiled("fixed points are about one memory, not about all B(k)")
-    learner = field(certificate, "learner", str)
-    if learner not in ("Q-learning", "Sarsa(0)"):
-        raise Spoiled(f"unknown learner {learner!r}")
-    epsilon = read_fraction(field(certificate, "epsilon"))
-    if not 0 < epsilon <= 1:
-        raise Spoiled(f"epsilon {epsilon} does not lie in (0, 1]")
-    E = PlaceGraph(task, memory)
-    rows = [seen_label(task, memory, read_label(o)) for o in field(certificate, "rows", list)]
-    actions = [done_label(task, memory, read_label(a)) for a in field(certificate, "actions", list)]
-    for what, named, there in (("rows", rows, E.rows), ("actions", actions, E.actions)):
-        if len(named) != len(there) or set(named) != set(there):
-            raise Spoiled(f"the {what} are not those that the task has")
-    total = len(actions) ** len(rows)
+    cells = GreedyTables.read(certificate)
+    rows, base = len(cells.rows), len(cells.actions)
+    total = base**rows
     if total > MOST_GREEDY_POLICIES:
         raise Spoiled(f"{total:,} greedy policies are more than {MOST_GREEDY_POLICIES:,}")
-    cells = _Cells(E, rows, actions, learner == "Q-learning")
     seen: set[int] = set()
-    values = []
-    for g, strict, value in _fixed(certificate, total, rows, actions):
-        _new(g, seen)
-        digits = _digits(g, len(rows), len(actions))
-        q = cells.table(digits, epsilon)
-        others = [
-            q[i][digits[i]] - x
-            for i in range(len(rows))
-            for j, x in enumerate(q[i])
-            if j != digits[i]
-        ]
-        if any(x < 0 for x in others):
-            raise Spoiled(f"policy {g} is no fixed point")
-        if strict != all(x > 0 for x in others):
-            raise Spoiled(f"policy {g} is{'' if strict else ' not'} said to be strict")
-        pi = {o: {actions[d]: Fraction(1)} for o, d in zip(rows, digits, strict=True)}
-        if worth(E, pi) != value:
-            raise Spoiled(f"policy {g} is not worth {value}")
-        values.append(f"{value} ({'strict' if strict else 'tied'})")
+    fixed = []
+    for g, strict, shown in read_entries(field(certificate, "fixed", list), 3, "fixed"):
+        _new(count(g, 0, total - 1), seen)
+        value = read_fraction(shown)
+        check_fixed_point(cells, _digits(g, rows, base), strict, value)
+        fixed.append((strict, value))
     for g, row, action in read_entries(field(certificate, "refuted", list), 3, "refuted"):
-        count(g, 0, total - 1)
-        _new(g, seen)
-        digits = _digits(g, len(rows), len(actions))
-        i, j = count(row, 0, len(rows) - 1), count(action, 0, len(actions) - 1)
-        q = cells.table(digits, epsilon)
-        if not q[i][j] > q[i][digits[i]]:
-            raise Spoiled(f"policy {g} is not refuted by row {i}, action {j}")
+        _new(count(g, 0, total - 1), seen)
+        check_refuted(cells, _digits(g, rows, base), row, action)
     if len(seen) < total:
         raise Spoiled(f"{total - len(seen):,} of {total:,} greedy policies are not spoken of")
-    told = f"fixed points worth {', '.join(values)}" if values else "no fixed point"
     return (
-        f"{learner} with epsilon {epsilon} on {shown_task(task, memory)}: {told}, among "
-        f"{total:,} greedy policies"
+        f"{cells.learner} with epsilon {cells.epsilon} on "
+        f"{shown_task(cells.E.task, cells.memory)}: {told_values(fixed)}, among {total:,} greedy "
+        "policies"
     )
-
-
-def _fixed(
-    certificate: dict[str, Any], total: int, rows: list[PlainLabel], actions: list[PlainLabel]
-) -> Iterator[tuple[int, bool, Fraction]]:
-    for g, strict, value in read_entries(field(certificate, "fixed", list), 3, "fixed"):
-        if not isinstance(strict, bool):
-            raise Spoiled("a fixed point is strict or not")
-        yield count(g, 0, total - 1), strict, read_fraction(value)
 
 
 def _new(g: int, seen: set[int]) -> None:
@@ -180,9 +208,9 @@ def _new(g: int, seen: set[int]) -> None:
     seen.add(g)
 
 
-def _digits(g: int, rows: int, base: int) -> list[int]:
+def _digits(g: int, rows: int, base: int) -> Greedy:
     found = []
     for _ in range(rows):
         g, digit = divmod(g, base)
         found.append(digit)
-    return found
+    return tuple(found)

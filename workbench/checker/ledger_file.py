@@ -26,6 +26,7 @@ EVIDENCE = {
     "oracle-loop": {"phases", "bound", "better"},
     "oracle-cycle": {"before", "cycle", "better"},
     "fixed-points": {"refuted"},
+    "fixed-point-bounds": {"places", "unit", "sets"},
     "sum-claim": {"steps", "base"},
     "every-k": {"argument", "first", "phases", "from_k", "below"},
 }

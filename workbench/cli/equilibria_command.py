@@ -83,7 +83,7 @@ def equilibria_command(
         else:
             found = _listed(console, E, record, most, nodes, certificate is None)
             if certificate is not None:
-                _certify(P, name, found, certificate)
+                _certify(P, name, found, certificate, nodes)
 
 
 def _fraction(option: str, shown: str) -> Any:
@@ -189,10 +189,15 @@ def _subdivided(console: Any, E: POMDP, record: Any) -> None:
         console.print(f"  {who}: {parts} around {at}", markup=False)
 
 
-def _certify(P: POMDP, memory: str, found: Equilibria, path: str) -> None:
+def _certify(P: POMDP, memory: str, found: Equilibria, path: str, sets: int) -> None:
     import json
     from pathlib import Path
 
-    from workbench.certificates.fixed_points import fixed_points_certificate
+    from workbench.certificates.fixed_points import MOST_LISTED, fixed_points_certificate
+    from workbench.certificates.set_bounds import set_bounds_certificate
 
-    Path(path).write_text(json.dumps(fixed_points_certificate(P, memory, found)) + "\n")
+    if found.cells <= MOST_LISTED:
+        certificate = fixed_points_certificate(P, memory, found)
+    else:
+        certificate = set_bounds_certificate(P, memory, found.learner, sets=sets)
+    Path(path).write_text(json.dumps(certificate) + "\n")

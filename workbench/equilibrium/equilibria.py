@@ -316,7 +316,7 @@ def equilibria(
     field: Field = RATIONALS if exact else FLOATS
     if exact:
         _require_exact(P, epsilon, target)
-    return _Search(P, learner, target, epsilon, field, most, symmetry).run(branch, nodes)
+    return GreedySearch(P, learner, target, epsilon, field, most, symmetry).run(branch, nodes)
 
 
 def _require_exact(P: POMDP, epsilon: Number, target: Target) -> None:
@@ -326,8 +326,13 @@ def _require_exact(P: POMDP, epsilon: Number, target: Target) -> None:
             raise NotExact(f"exact arithmetic needs an exact {name}, not {x!r}: use a Fraction")
 
 
-class _Search:
-    """One call of `equilibria`."""
+class GreedySearch:
+    """One call of `equilibria`.
+
+    Attributes
+    ----------
+    found : the fixed points so far; refuted : (greedy actions by row, the row, the better action).
+    """
 
     def __init__(
         self,
@@ -375,7 +380,7 @@ class _Search:
             if self.looked_at + len(actions) > self.most:
                 actions, complete = actions[: self.most - self.looked_at], False
             if in_blocks:
-                self._decide_block(task, actions)
+                self.decide_block(task, actions)
             else:
                 for row in actions:
                     self._decide(row)
@@ -397,7 +402,7 @@ class _Search:
                 given_up = len(actions)
                 break
             for k in range(0, len(actions), task.block_size()):
-                self._decide_block(task, actions[k : k + task.block_size()])
+                self.decide_block(task, actions[k : k + task.block_size()])
             self.looked_at += len(actions)
             waiting.report(
                 min(1.0, max(tree.nodes / nodes, 1 - tree.open / tree.cells)),
@@ -407,7 +412,8 @@ class _Search:
         left = tree.open + given_up
         return self._result(left == 0, covered=self.cells - left, nodes=tree.nodes)
 
-    def _decide_block(self, task: DenseTask, actions: NDArray[np.int64]) -> None:
+    def decide_block(self, task: DenseTask, actions: NDArray[np.int64]) -> None:
+        """Decide the greedy policies `actions[cell, row]`: each joins `found` or `refuted`."""
         block = task.look_at(actions)
         scale = np.maximum(1.0, np.abs(np.where(np.isnan(block.q), 0.0, block.q)).max(axis=(1, 2)))
         sure = block.bound if self.field.is_exact else TOLERANCE * scale

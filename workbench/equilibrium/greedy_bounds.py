@@ -62,7 +62,7 @@ class GreedyBounds:
                 "bounds over many policies need episodes that end and an epsilon above 0"
             )
         self.task = task
-        kept = _reached(task)
+        self.kept = kept = _reached(task)
         self.T = np.ascontiguousarray(task.T[kept][:, :, kept])
         self.R, self.W, self.mu = task.R[kept], task.W[kept], task.mu[kept]
         self.n, self.nA = self.R.shape
@@ -83,8 +83,8 @@ class GreedyBounds:
     def steps(self) -> Floats:
         """More than the expected number of steps from each state, under every behaviour."""
         everything = np.ones((self.W.shape[1], self.nA), dtype=bool)
-        h = self._iterated(np.ones((1, self.n)), everything)
-        slack = h - self._backed_up(h, everything)
+        h = self.iterate(np.ones((1, self.n)), everything)
+        slack = h - self.backed_up(h, everything)
         if not slack.min() > 0.5:
             return np.full(self.n, np.inf)
         return 2 * h[0]
@@ -95,8 +95,8 @@ class GreedyBounds:
         size = max(1, _NUMBERS_AT_ONCE // self.n**2)
         for k in range(0, len(r), size):
             part = r[k : k + size]
-            U = self._iterated(part, domains)
-            left = (part + self._backed_up(U, domains) - U).max(axis=1)
+            U = self.iterate(part, domains)
+            left = (part + self.backed_up(U, domains) - U).max(axis=1)
             off = np.maximum(left, 0) + self.unit * (np.abs(part) + np.abs(U)).max(axis=1)
             found[k : k + size] = U @ self.mu + off * float(self.steps @ self.mu)
             found[k : k + size] += self.unit * (np.abs(U) @ self.mu)
@@ -107,7 +107,7 @@ class GreedyBounds:
         then = np.einsum("sat,kt->ksa", self.T, U, optimize=True)
         return then, np.where(domains[self.pair_o], then[:, self.pair_s], -np.inf)
 
-    def _backed_up(self, U: Floats, domains: Domains) -> Floats:
+    def backed_up(self, U: Floats, domains: Domains) -> Floats:
         """max over the behaviours of P_b U."""
         then, allowed = self._lead(U, domains)
         mixed = self.epsilon * then.mean(axis=2) * self.W.sum(axis=1)
@@ -129,7 +129,7 @@ class GreedyBounds:
         np.add.at(step.transpose(1, 0, 2), self.pair_s, chosen.transpose(1, 0, 2))
         return step
 
-    def _iterated(self, r: Floats, domains: Domains) -> Floats:
+    def iterate(self, r: Floats, domains: Domains) -> Floats:
         """Policy iteration, a batch of rewards at once: values of good behaviours, `[k, s]`."""
         choice = np.broadcast_to(
             domains.argmax(axis=1)[self.pair_o], (len(r), len(self.pair_s))
@@ -196,7 +196,7 @@ class GreedyBounds:
         size = max(1, _NUMBERS_AT_ONCE // self.n**2)
         for k in range(0, len(r), size):
             part = r[k : k + size]
-            U = self._iterated(part, domains)
+            U = self.iterate(part, domains)
             step = self._chain(self._lead(U, domains)[1].argmax(axis=2))
             back = np.eye(self.n) - step.transpose(0, 2, 1)
             start = np.broadcast_to(self.mu[:, None], (len(part), self.n, 1))
@@ -212,9 +212,9 @@ class GreedyBounds:
         v = ValueBounds(np.full(rows, bottom), np.full(rows, top))
         if not np.isfinite([bottom, top]).all():
             return v
-        shares = self._by_row(low), self._by_row(high)
+        shares = self.by_row(low), self.by_row(high)
         for sweep in range(_MOST_SWEEPS):
-            up, down = self._backups(domains, *shares, v)
+            up, down = self.backups(domains, *shares, v)
             wide = self.unit * (np.abs(self.R).max() + np.abs(up) + np.abs(down))
             new = ValueBounds(np.maximum(v.low, down - wide), np.minimum(v.high, up + wide))
             moved = max((v.high - new.high).max(), (new.low - v.low).max())
@@ -223,13 +223,14 @@ class GreedyBounds:
                 break
         return v
 
-    def _by_row(self, x: Floats) -> Floats:
+    def by_row(self, x: Floats) -> Floats:
         """x[s, row] as [row, k] over the states behind each row, 0 where there are fewer."""
         return np.where(self.is_behind, x[self.behind, np.arange(len(self.behind))[:, None]], 0.0)
 
-    def _backups(
+    def backups(
         self, domains: Domains, low: Floats, high: Floats, v: ValueBounds
     ) -> tuple[Floats, Floats]:
+        """Upper and lower bounds on v after one step from bounds on it; shares by row."""
         ceiling = (self.R + self.gamma * self.K @ v.high)[self.behind]
         floor = (self.R + self.gamma * self.K @ v.low)[self.behind]
         most, least = extreme(ceiling, low, high), -extreme(-floor, low, high)
@@ -274,7 +275,7 @@ class GreedyBounds:
         leave open."""
         waiting: list[tuple[int, int, Floats]] = []
         R, K = self.R[self.behind], self.K[self.behind]  # [row, k, a], [row, k, a, row']
-        low, high = self._by_row(low), self._by_row(high)
+        low, high = self.by_row(low), self.by_row(high)
         blur = self.unit * (np.abs(self.R).max() + np.abs(v.low).max() + np.abs(v.high).max())
         refuted = np.zeros_like(domains)
         for a in range(self.nA):

@@ -83,6 +83,7 @@ class DenseTask:
         np.add.at(R, outcome, P.p.prob.floats * P.p.r.floats)
         W = np.zeros((nS, len(P.O)))
         W[own_rows(P.omega.row_ptr), P.omega.o] = P.omega.prob.floats
+        self.states = alive
         self.T = np.ascontiguousarray(T.reshape(nS, nA, nS)[alive][:, :, alive])
         self.R, self.W = R.reshape(nS, nA)[alive], W[alive][:, self.rows]
         self.mu = P.mu.prob.floats[alive]

@@ -76,7 +76,7 @@ class GreedyTree:
             self.waiting += self._branches(domains, node)
 
     def _branches(self, domains: Domains, node: _Node) -> list[_Node]:
-        row = self._row(domains)
+        row = branching_row(self.task, domains)
         o = int(self.task.rows[row])
         possible = np.flatnonzero(domains[row])
         copies = dict.fromkeys(possible.tolist(), 1)
@@ -123,13 +123,14 @@ class GreedyTree:
             or (written == m).any()
         )
 
-    def _row(self, domains: Domains) -> int:
-        """The row to decide: of those with several actions the one that is visited most under the
-        behaviour that takes what is left."""
-        b = domains / domains.sum(axis=1, keepdims=True)
-        b = (1 - self.task.epsilon) * b + self.task.epsilon / self.task.nA
-        _, total, _ = self.task.shares(b[None])
-        return int(np.where(domains.sum(axis=1) > 1, total[0], -1.0).argmax())
+
+def branching_row(task: DenseTask, domains: Domains) -> int:
+    """The row to decide: of those with several actions the one that is visited most under the
+    behaviour that takes what is left."""
+    b = domains / domains.sum(axis=1, keepdims=True)
+    b = (1 - task.epsilon) * b + task.epsilon / task.nA
+    _, total, _ = task.shares(b[None])
+    return int(np.where(domains.sum(axis=1) > 1, total[0], -1.0).argmax())
 
 
 def count_choices(domains: Domains) -> int:

@@ -22,7 +22,8 @@ var Workbench = Workbench || {};
       path.run(Math.min(piece, before - learner.steps));
       piece = Math.min(2 * piece, 200000);
     }
-    speed = (1000 * (learner.steps - from)) / Math.max(performance.now() - began, 1e-3);
+    // the first piece is slow: nothing is compiled yet, and its path takes every table
+    if (from > 0) speed = (1000 * (learner.steps - from)) / Math.max(performance.now() - began, 1e-3);
     if (learner.steps >= before) going = false;
     tell();
     setTimeout(work, 0);
