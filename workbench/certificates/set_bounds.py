@@ -196,7 +196,8 @@ class _Proofs:
 
     def narrowed(self, domains: Domains) -> tuple[Domains, list[_Round]]:
         """What is left of a set, and the rounds that show it."""
-        domains, rounds = domains.copy(), []
+        domains = domains.copy()
+        rounds: list[_Round] = []
         while True:
             one = self.bounded(domains)
             if one is None:
