@@ -31,6 +31,10 @@ WITHOUT_CERTIFICATE = {name for name in RECORD if "fig-" in name and name != "S5
 }
 """Statistics, counts and lists of cases are computed again, not certified."""
 
+STATISTICS = {"T.hurts-often"}
+"""Counts over thousands of tables; tests/proofs/test_own_theorems.py counts over a few every
+day."""
+
 TEN = {
     "S4.ignore",
     "S51.mc",
@@ -64,7 +68,10 @@ def test_every_proof_lists_its_steps():
         assert {step.key for step in one.steps if step.by == "machine"} == guarded, one.id
 
 
-@pytest.mark.parametrize("name", RECORD)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(x, marks=pytest.mark.slow) if x in STATISTICS else x for x in RECORD],
+)
 def test_a_claim_reaches_its_verdict_each_step_is_needed_and_its_certificates_are_required(name):
     found = entry(name)
     assert found.complaint == ""

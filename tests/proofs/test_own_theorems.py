@@ -8,10 +8,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from proofs.own import shares
 from proofs.own.bits import predicted
 from proofs.own.buffers import gap_to_best, two_step_task
 from proofs.own.tables import limits, small_tables, table_task
 from workbench import augment, evaluate, improve, uniform
+from workbench.improvement.batch import sequence_task
+from workbench.lab.frequencies import random_tables
 
 REWARDS = st.lists(st.integers(0, 9), min_size=4, max_size=4)
 
@@ -73,3 +76,29 @@ def _is_first_region(table, K):
 def test_oa1_reaches_the_best_value_on_two_steps(seed):
     P = two_step_task(seed)
     assert gap_to_best(P, "OA1") == pytest.approx(0, abs=1e-6)
+
+
+@pytest.fixture
+def few_tables(monkeypatch):
+    """Shares of twelve tables instead of a thousand."""
+    monkeypatch.setattr(shares, "COUNT", 12)
+    for counted in (shares.against_none, shares.ends):
+        counted.cache_clear()
+    yield 12
+    for counted in (shares.against_none, shares.ends):
+        counted.cache_clear()
+
+
+@pytest.mark.parametrize(("memory", "length"), [("B1", 2), ("K1", 3)])
+def test_shares_count_where_the_loop_ends_lower_and_higher_than_without_memory(
+    few_tables, memory, length
+):
+    lower, higher = shares.against_none(memory, length)
+    tables = random_tables("normal", 2, length, few_tables, seed=shares.SEED + length)
+    ends = {}
+    for name in ("none", memory):
+        tasks = [augment(sequence_task(table.tolist()), name) for table in tables]
+        ends[name] = np.array([float(improve(E, uniform(E), step=0.02).value) for E in tasks])
+    difference = ends[memory] - ends["none"]
+    assert lower.hits == (difference < -1e-3).sum()
+    assert higher.hits == (difference > 1e-3).sum() > 0
