@@ -106,6 +106,8 @@ class Drawing:
     grid : its cells, walls and marks.
     place : the cell of a state s that shows o; None where it is nowhere on the grid.
     moves : where actions point.
+    heading : the way an agent in s looks, if actions are told from there: then the move (1, 0) is
+        ahead and (0, 1) to its left.
     """
 
     text: str
@@ -113,6 +115,7 @@ class Drawing:
     grid: Grid
     place: Callable[[Any, Any], Cell | None]
     moves: Mapping[Any, Cell] = field(default_factory=lambda: dict(ARROWS))
+    heading: Callable[[Any], Cell] | None = None
 
     def __str__(self) -> str:
         return f"{self.text.strip(chr(10))}\n{self.key}"

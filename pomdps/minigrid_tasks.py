@@ -20,10 +20,34 @@ from collections.abc import Sequence
 from fractions import Fraction
 from functools import lru_cache
 
+from pomdps.drawing import Drawing, Grid
 from pomdps.task import task
 from workbench.model.numbers import Number
 from workbench.model.pomdp import POMDP
 from workbench.model.step_limit import with_step_limit
+
+HEADINGS = {"right": (1, 0), "down": (0, -1), "left": (-1, 0), "up": (0, 1)}
+
+_TURNS = {
+    "forward": (1, 0),
+    "left": (0, 1),
+    "right": (0, -1),
+    **dict.fromkeys(("pickup", "drop", "toggle", "done"), (0, 0)),
+}
+
+
+def _drawing(text: str, key: str) -> Drawing:
+    """Rooms drawn with one character for each cell; the package counts rows from above."""
+    top = len(text.strip("\n").split("\n")) - 1
+    return Drawing(
+        text,
+        f"{key} arrows: where it goes or turns",
+        Grid.of_blocks(text),
+        lambda s, o: None if s[0] == "end" else (s[0][0], top - s[0][1]),
+        _TURNS,
+        lambda s: HEADINGS[s[1]],
+    )
+
 
 SMALL_DOORS = {
     "states": 3_168,
@@ -45,6 +69,10 @@ SMALL_DOORS = {
     # cells with it open, 18 cells outside with it closed again: 36 * 4 * (36 + 55 + 18) = 15,696,
     # and 2 terminal states.
     known={"states": 15_768, "terminal": 72, "actions": 7, "steps": 1280},
+    drawing=_drawing(
+        "############\n" + 6 * "#...R......B\n" + "############",
+        "R, B: one of these cells holds the red, the blue door;",
+    ),
     extra="gym",
 )
 def red_blue_doors(
@@ -88,6 +116,18 @@ def red_blue_doors(
         "best with full information": 0.965496,
         "best": 0.929794,  # history-based
     },
+    drawing=_drawing(
+        """
+#######
+#####b#
+#a..#.#
+#.....#
+#...#.#
+#####b#
+#######
+""",
+        "a: the object to remember; b: the objects to choose from;",
+    ),
     extra="gym",
 )
 def memory_s7(

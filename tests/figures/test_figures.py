@@ -10,6 +10,7 @@ import pytest
 from drawn import EMPTY, best, blue, diagram_of, meet_slice, texts
 
 from pomdps import gravity, recall, recall4, recall_variant
+from pomdps.drawing import Drawing
 from pomdps.grids import FIGURE, Grid
 from pomdps.mazes import t_maze
 from workbench import (
@@ -298,6 +299,35 @@ def test_of_many_memory_states_the_most_visited_are_shown():
         f"memory {memory_states(E).text(m)}" for m in top
     }
     assert "the 3 most visited of" in axes.ravel()[0].get_figure()._supxlabel.get_text()
+
+
+def test_arrows_turn_with_an_agent_that_has_a_heading():
+    """Two cells; whoever looks east goes ahead, whoever looks north turns left."""
+
+    def p(s, a):
+        x, heading = s
+        return {((1, heading) if x == 0 and a == "ahead" else "end", 0): 1}
+
+    P = POMDP.from_functions(
+        name="two ways",
+        A=["ahead", "left"],
+        p=p,
+        omega=lambda s: {s if s == "end" else s[1]: 1},
+        mu={(0, "east"): 0.5, (0, "north"): 0.5},
+        gamma=0.5,
+        terminal={"end"},
+    )
+    drawing = Drawing(
+        "..",
+        "",
+        Grid.of_blocks(".."),
+        lambda s, o: None if s == "end" else (s[0], 0),
+        {"ahead": (1, 0), "left": (0, 1)},
+        lambda s: (1, 0) if s[1] == "east" else (0, 1),
+    )
+    pi = Policy(P, {"east": "ahead", "north": "left", "end": "ahead"})
+    (axes,) = figures.grid_policy(evaluate(P, pi, weights="discounted"), drawing).ravel()
+    assert set(drawn_arrows(axes)[0, 0]) == {(1, 0), (-1, 0)}
 
 
 def test_walls_and_marks_are_drawn():

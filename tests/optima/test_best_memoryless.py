@@ -417,6 +417,14 @@ def test_a_time_limit_is_kept():
     assert "stopped after 0.05 seconds" in found.how
 
 
+def test_where_time_is_over_before_the_first_policy_there_is_one_all_the_same():
+    found = best_memoryless(gravity(), max_seconds=1e-9)
+    assert gravity().gamma < 1
+    assert found.value == pytest.approx(evaluate(gravity(), found.policy).value)
+    assert not found.certified
+    assert "stopped after 1e-09 seconds" in found.how
+
+
 def test_too_many_optimal_policies_are_an_error_with_the_limit_in_it():
     with pytest.raises(TooLarge, match="more than 5 optimal"):
         best_memoryless(augment(recall(), "B1"), all_optimal=True, max_optimal=5)

@@ -77,6 +77,9 @@ class TaskDrawing(Protocol):
     @property
     def moves(self) -> Mapping[Label, Cell]: ...
 
+    @property
+    def heading(self) -> Callable[[Label], Cell] | None: ...
+
 
 def grid_policy(
     evaluation: Evaluation,
@@ -104,14 +107,14 @@ def grid_policy(
     most : panels; of more memory states the most visited are shown.
     """
     require_result("grid_policy", evaluation, ("visits", "reached"), "evaluate(E, pi)")
-    P, key = evaluation.P, ""
+    P, key, heading = evaluation.P, "", None
     if grid is None:
         raise WrongType(
             f"grid_policy draws {P.name} on a grid: give its drawing, such as "
             "TASKS['gravity'].drawing of pomdps, or a Grid"
         )
     if not hasattr(grid, "signs"):
-        drawing, key = grid, grid.key
+        drawing, key, heading = grid, grid.key, grid.heading
         grid, place, moves = drawing.grid, place or drawing.place, moves or drawing.moves
     grid = cast("GridDrawing", grid)
     place, moves = place or (lambda s, o: o), MOVES if moves is None else moves
@@ -124,7 +127,7 @@ def grid_policy(
             f"no direction is given for the action {show(missing[0])}: give moves={{action: (dx, "
             "dy)}"
         )
-    rows = _rows_by_memory(evaluation, place)
+    rows = _rows_by_memory(evaluation, place, heading or (lambda s: (1, 0)))
     if not rows:
         raise WorkbenchError(f"{P.name}: no cell is reached")
     time_in = {m: sum(sum(row.values()) for row in by_cell.values()) for m, by_cell in rows.items()}
@@ -136,7 +139,7 @@ def grid_policy(
         _draw_grid(one, grid)
         for cell, row in rows[m].items():
             total = sum(row.values())
-            _draw_cell(one, cell, m, {a: x / total for a, x in row.items()}, moves)
+            _draw_cell(one, cell, m, {way: x / total for way, x in row.items()}, moves)
         title = P.name if m is _NO_MEMORY else f"memory {memory_states(P).text(m)}"
         one.set_title(title, fontsize=9)
     for one in axes.ravel()[len(panels) :]:
@@ -178,18 +181,22 @@ def grid_walk(drawing: TaskDrawing, cells: Sequence[Cell | None], axes: Axes | N
 _NO_MEMORY = object()
 
 
+Ways = dict[tuple[Label, Cell], float]
+"""How often an action is taken by an agent that looks some way."""
+
+
 def _rows_by_memory(
-    evaluation: Evaluation, place: Place
-) -> dict[Any, dict[Cell, dict[Label, float]]]:
+    evaluation: Evaluation, place: Place, heading: Callable[[Label], Cell]
+) -> dict[Any, dict[Cell, Ways]]:
     """For each memory state that is reached, in the order of O, and each cell: how often the policy
-    takes which action there.
+    takes which action there, and looking where.
 
     Where visits are not finite, what is seen in a cell counts alike.
     """
     P, pi = evaluation.P, evaluation.pi
     with_memory = isinstance(P.A, ActionsAndWrites)
     reached = [o for i, o in enumerate(P.O) if evaluation.reached.raw[i]]
-    found: dict[Any, dict[Cell, dict[Label, float]]] = {
+    found: dict[Any, dict[Cell, Ways]] = {
         m: {} for m in ([m for m, _ in reached] if with_memory else [_NO_MEMORY])
     }
     numbers = [
@@ -207,8 +214,9 @@ def _rows_by_memory(
             if cell is None:
                 continue
             row = found[m].setdefault(cell, {})
+            ahead = heading(s[0] if with_memory else s)
             for a, x in pi.row(o).items():
-                row[a] = row.get(a, 0.0) + (numbers[i] or 1.0) * float(prob) * float(x)
+                row[a, ahead] = row.get((a, ahead), 0.0) + (numbers[i] or 1.0) * float(prob * x)
     return {m: by_cell for m, by_cell in found.items() if by_cell}
 
 
@@ -281,20 +289,19 @@ _SIDES: dict[Cell, tuple[Cell, Cell]] = {
 }
 
 
-def _draw_cell(
-    axes: Axes, cell: Cell, m: Any, row: Mapping[Any, Any], moves: Mapping[Label, Cell]
-) -> None:
-    go: dict[Label, float] = {}
+def _draw_cell(axes: Axes, cell: Cell, m: Any, row: Ways, moves: Mapping[Label, Cell]) -> None:
+    go: dict[Cell, float] = {}
     write: dict[Label, float] = {}
-    for action, prob in row.items():
+    for (action, (east, north)), prob in row.items():
         a, w = (action, None) if m is _NO_MEMORY else action
-        go[a] = go.get(a, 0.0) + float(prob)
+        ahead, left = moves[a]
+        way = (ahead * east - left * north, ahead * north + left * east)
+        go[way] = go.get(way, 0.0) + float(prob)
         if w is not None and w not in ("keep", "-", m):
             write[w] = write.get(w, 0.0) + float(prob)
     x, y = cell[0] + 0.5, cell[1] + 0.5
-    for a, prob in go.items():
-        if prob >= _SEEN:
-            dx, dy = moves[a]
+    for (dx, dy), prob in go.items():
+        if prob >= _SEEN and (dx or dy):
             axes.annotate(
                 "",
                 (x + dx * _ARROW * prob, y + dy * _ARROW * prob),

@@ -143,6 +143,8 @@ def deterministic_optimum(
     search, before, ended = _run(
         P, search, limits, exact, information == "auto", absolute, began, help_
     )
+    if search.best is None and M.gamma < 1:  # out of time before the first; any policy has a value
+        search.offer(np.zeros(len(P.O), dtype=np.int64), climb=False)
     if search.best is None:
         raise NeverEnds(
             f"gamma is 1 and no deterministic memoryless policy of {P.name} "
