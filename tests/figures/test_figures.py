@@ -325,7 +325,7 @@ def test_arrows_turn_with_an_agent_that_has_a_heading():
         {"ahead": (1, 0), "left": (0, 1)},
         lambda s: (1, 0) if s[1] == "east" else (0, 1),
     )
-    pi = Policy(P, {"east": "ahead", "north": "left", "end": "ahead"})
+    pi = Policy.from_mapping(P, {"east": {"ahead": 1}, "north": {"left": 1}})
     (axes,) = figures.grid_policy(evaluate(P, pi, weights="discounted"), drawing).ravel()
     assert set(drawn_arrows(axes)[0, 0]) == {(1, 0), (-1, 0)}
 
