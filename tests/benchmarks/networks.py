@@ -1,12 +1,16 @@
-"""How fast networks learn: `python tests/benchmarks/networks.py [speed] [table1] [--repeats 3]`.
+"""How fast networks learn: `python tests/benchmarks/networks.py [speed] [table1] [atari]`.
 
-    speed   training steps a second of PPO, LSTM and DDQN by network and number of environments, and
-              the time to compile
-    table1  Table 1 of the paper: the speed with each memory relative to an LSTM, the paper's column
-              beside it
+    speed   training steps a second of PPO, LSTM and DDQN by network and number of environments,
+              beside stable-baselines3 on the same task with the same settings, and the time to
+              compile
+    table1  Table 1 of the paper: the speed with each memory relative to an LSTM, with
+              stable-baselines3 and sb3-contrib through `MemoryWrapper`, with ours, and the paper's
+              column beside them
+    atari   the same for Pong and Seaquest, with stable-baselines3
 
-Repeats are interleaved, so that what else the machine does falls on all alike; the spread is that
-of the repeats. The paper's numbers are of another implementation on 16 cores.
+Repeats are interleaved, so that what else the machine does falls on all alike; a ratio is one of
+neighbours in time, and the spread is that of the repeats. Each agent does one update before its
+clock runs. The paper's numbers are of OpenAI baselines on 16 cores, 200,000 steps each.
 
 Nothing here passes or fails; numbers move with what else the machine does, hence the load is shown.
 """
@@ -15,6 +19,10 @@ from __future__ import annotations
 
 import argparse
 import os
+import time
+from collections.abc import Callable
+from functools import partial
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -22,13 +30,15 @@ from rich.console import Console
 from rich.table import Table
 
 from pomdps import hallway_cookie, hallway_keys, memory_s7, red_blue_doors
-from workbench import DDQN, PPO, MemoryPair, RecurrentPPO, learn
+from workbench import DDQN, PPO, MemoryPair, MemoryWrapper, RecurrentPPO, learn, to_gymnasium
 
 PAPER = {
     "cookie": {"none": 10.87, "K6": 8.63, "B6": 10.13, "O6": 9.85, "OA6": 8.24},
     "keys": {"none": 7.40, "K6": 5.13, "B6": 5.86, "O6": 5.37, "OA6": 4.32},
     "doors": {"none": 2.99, "K3": 2.26, "B3": 2.90, "O3": 2.18, "OA3": 2.48},
     "memory": {"none": 2.91, "K3": 2.73, "B3": 3.01, "O3": 2.80, "OA3": 2.40},
+    "Pong": {"none": 1.51, "K3": 1.31, "B3": 1.33, "O3": 1.51, "OA3": 0.57},
+    "Seaquest": {"none": 1.40, "K3": 1.26, "B3": 1.19, "O3": 1.06, "OA3": 0.21},
 }
 """Table 1, the column of CPUs."""
 
@@ -39,6 +49,11 @@ DOMAINS = {
     "memory": memory_s7,
 }
 
+HAS_PEERS = all(find_spec(name) is not None for name in ("stable_baselines3", "sb3_contrib"))
+
+Trial = Callable[[int], tuple[float, float]]
+"""From a repeat to steps a second, and the seconds before the first."""
+
 
 def jax_speed(pair: MemoryPair, learner: Any, steps: int, seed: int) -> tuple[float, float]:
     """Training steps a second, and the seconds to compile."""
@@ -46,57 +61,159 @@ def jax_speed(pair: MemoryPair, learner: Any, steps: int, seed: int) -> tuple[fl
     return run.steps / run.seconds["training"], run.seconds["compiling"]
 
 
-def speed(console: Console, repeats: int, steps: int) -> None:
-    with_memory, without = MemoryPair(memory_s7(), "O3"), MemoryPair(memory_s7(), "none")
-    cases: list[tuple[str, MemoryPair, Any, int]] = [
-        ("PPO 2x64, 32 environments", with_memory, PPO.tuned(), 4 * steps),
-        ("PPO 2x64, 128 environments", with_memory, PPO.tuned(environments=128), 4 * steps),
-        ("PPO 5x128, 16 environments", with_memory, PPO(), steps),
-        ("LSTM 64 + 64, 32 environments", without, RecurrentPPO.tuned(), steps),
-        ("LSTM 5x128 + 128, 16 environments", without, RecurrentPPO(), steps // 4),
-        ("DDQN 2x64, 16 environments", with_memory, DDQN.tuned(), steps),
-        ("DDQN 6x128, 1 environment", with_memory, DDQN(), max(2000, steps // 20)),
-    ]
-    found: dict[str, list[float]] = {name: [] for name, *_ in cases}
-    compiled: dict[str, float] = {}
+def peer_speed(make: Callable[[int], Any], steps: int, seed: int) -> tuple[float, float]:
+    """The same of an agent of stable-baselines3, after a first update."""
+    began = time.perf_counter()
+    agent = make(seed)
+    per_update = agent.n_steps * agent.n_envs if hasattr(agent, "n_epochs") else 1_000
+    agent.learn(per_update)
+    ready = time.perf_counter()
+    agent.learn(max(per_update, steps), reset_num_timesteps=False)
+    done = agent.num_timesteps - per_update
+    return done / (time.perf_counter() - ready), ready - began
+
+
+def make_peer(P: Any, memory: str, learner: Any, seed: int) -> Any:
+    """An agent of stable-baselines3 with the settings of one of ours."""
+    import torch
+    from stable_baselines3.common.vec_env import DummyVecEnv
+
+    from workbench.interop.gym.peers import make_double_dqn, make_lstm_ppo, make_ppo
+
+    torch.set_num_threads(int(os.environ.get("OMP_NUM_THREADS", os.cpu_count() or 1)))
+    env = DummyVecEnv(
+        [lambda: MemoryWrapper(to_gymnasium(P), memory, flat=True)] * learner.environments
+    )
+    make: Any = {PPO: make_ppo, RecurrentPPO: make_lstm_ppo, DDQN: make_double_dqn}[type(learner)]
+    return make(env, learner, seed)
+
+
+def interleave(trials: dict[str, Trial], repeats: int) -> dict[str, list[tuple[float, float]]]:
+    """What each trial finds, one after the other, again and again."""
+    found: dict[str, list[tuple[float, float]]] = {name: [] for name in trials}
     for repeat in range(repeats):
-        for name, pair, learner, count in cases:
-            rate, seconds = jax_speed(pair, learner, count, repeat)
-            found[name].append(rate)
-            compiled.setdefault(name, seconds)
-    table = Table("memory_s7", "steps/s", "least", "most", "compiling", title=_load())
-    for name, rates in found.items():
-        shown = (f"{x:,.0f}" for x in (np.median(rates), min(rates), max(rates)))
-        table.add_row(name, *shown, f"{compiled[name]:.1f} s")
+        for name, trial in trials.items():
+            found[name].append(trial(repeat))
+    return found
+
+
+def speed(console: Console, repeats: int, steps: int) -> None:
+    P = memory_s7()
+    cases: list[tuple[str, str, Any, int]] = [
+        ("PPO 2x64, 32 environments", "O3", PPO.tuned(), 4 * steps),
+        ("PPO 2x64, 128 environments", "O3", PPO.tuned(environments=128), 4 * steps),
+        ("PPO 5x128, 16 environments", "O3", PPO(), steps),
+        ("PPO 5x128, 64 environments", "O3", PPO(environments=64), steps),
+        ("LSTM 64 + 64, 32 environments", "none", RecurrentPPO.tuned(), steps),
+        ("LSTM 5x128 + 128, 16 environments", "none", RecurrentPPO(), steps // 4),
+        ("DDQN 2x64, 16 environments", "O3", DDQN.tuned(), steps),
+        ("DDQN 6x128, 1 environment", "O3", DDQN(), max(2000, steps // 20)),
+    ]
+    trials: dict[str, Trial] = {}
+    for name, memory, learner, count in cases:
+        trials[name] = partial(jax_speed, MemoryPair(P, memory), learner, count)
+        if HAS_PEERS:
+            make = partial(make_peer, P, memory, learner)
+            trials[f"peer {name}"] = partial(peer_speed, make, max(1_000, count // 50))
+    found = interleave(trials, repeats)
+    table = Table(
+        "memory_s7", "steps/s", "least", "most", "compiling", "sb3 steps/s", "ratio", title=_load()
+    )
+    for name, *_ in cases:
+        rates = np.array(found[name])
+        shown = [f"{x:,.0f}" for x in (np.median(rates[:, 0]), *_ends(rates[:, 0]))]
+        shown.append(f"{rates[0, 1]:.1f} s")
+        if HAS_PEERS:
+            theirs = np.array(found[f"peer {name}"])[:, 0]
+            shown += [f"{np.median(theirs):,.0f}", f"{np.median(rates[:, 0] / theirs):.0f}"]
+        table.add_row(name, *shown)
     console.print(table)
 
 
-def table1(console: Console, repeats: int, steps: int, domains: list[str]) -> None:
-    table = Table("domain", "memory", "paper", "jax", "spread", title=_load())
+def table1(console: Console, repeats: int, steps: int, domains: list[str], small: bool) -> None:
+    columns = ["domain", "memory", "paper", "sb3", "spread", "ours", "spread"]
+    table = Table(*columns, title=_load())
     for domain in domains:
         P = DOMAINS[domain]()
-        wide = domain in ("cookie", "keys")
-        hidden = (64, 64)
-        rates: dict[str, list[float]] = {name: [] for name in (*PAPER[domain], "LSTM")}
-        for repeat in range(repeats):
-            for name in rates:
-                lstm = name == "LSTM"
-                pair = MemoryPair(P, "none" if lstm else name)
-                learner = (
-                    RecurrentPPO.tuned(hidden=hidden, n=128 if wide else 64)
-                    if lstm
-                    else PPO.tuned(hidden=hidden, n=128 if wide else 64)
-                )
-                rates[name].append(jax_speed(pair, learner, steps, repeat)[0])
-        for name in PAPER[domain]:
-            table.add_row(domain, name, f"{PAPER[domain][name]:.2f}", *_ratio(rates, name))
+        fast, slow = _settings(domain, small)
+        trials: dict[str, Trial] = {}
+        for name in (*PAPER[domain], "LSTM"):
+            memory, learner = ("none", slow) if name == "LSTM" else (name, fast)
+            trials[f"ours {name}"] = partial(jax_speed, MemoryPair(P, memory), learner, steps)
+            if HAS_PEERS:
+                make = partial(make_peer, P, memory, learner)
+                trials[f"sb3 {name}"] = partial(peer_speed, make, max(1, steps // 20))
+        found = interleave(trials, repeats)
+        for name, theirs in PAPER[domain].items():
+            row = [domain, name, f"{theirs:.2f}"]
+            row += _ratio(found, "sb3", name) if HAS_PEERS else ["-", "-"]
+            table.add_row(*row, *_ratio(found, "ours", name))
+            console.print(*row, *_ratio(found, "ours", name))
+        rates = {
+            who: f"{np.median(np.array(found[f'{who} LSTM'])[:, 0]):,.0f}"
+            for who in ("sb3", "ours")
+            if f"{who} LSTM" in found
+        }
+        table.add_row(
+            domain,
+            "LSTM",
+            "1.00",
+            "1.00",
+            f"{rates.get('sb3', '-')}/s",
+            "1.00",
+            f"{rates['ours']}/s",
+        )
+        table.add_section()
     console.print(table)
 
 
-def _ratio(rates: dict[str, list[float]], name: str) -> tuple[str, str]:
+def _settings(domain: str, small: bool) -> tuple[PPO, RecurrentPPO]:
+    """The paper's settings for a domain, without and with an LSTM; a small network of each kind."""
+    hall = domain in ("cookie", "keys")
+    if small:
+        return PPO.tuned(environments=16), RecurrentPPO.tuned(environments=16)
+    if not hall:
+        return PPO(), RecurrentPPO()
+    # the paper's n of 2048 with one environment, so that an update is no longer than a trial
+    fast = PPO.hallway(environments=1)
+    return fast, RecurrentPPO.hallway(environments=16)
+
+
+def atari_table(console: Console, repeats: int, steps: int, games: list[str]) -> None:
+    from workbench.interop.gym.atari import make_agent
+
+    table = Table("game", "memory", "paper", "sb3", "spread", title=_load())
+    for game in games:
+        trials: dict[str, Trial] = {}
+        for name in (*PAPER[game], "LSTM"):
+            learner, memory = ("lstm-ppo", "none") if name == "LSTM" else ("ppo", name)
+            make = partial(_atari_agent, make_agent, learner, game, memory)
+            trials[f"sb3 {name}"] = partial(peer_speed, make, steps)
+        found = interleave(trials, repeats)
+        for name, theirs in PAPER[game].items():
+            table.add_row(game, name, f"{theirs:.2f}", *_ratio(found, "sb3", name))
+        rate = np.median(np.array(found["sb3 LSTM"])[:, 0])
+        table.add_row(game, "LSTM", "1.00", "1.00", f"{rate:,.0f}/s")
+        table.add_section()
+    console.print(table)
+
+
+def _atari_agent(make: Any, learner: str, game: str, memory: str, seed: int) -> Any:
+    import torch
+
+    torch.set_num_threads(int(os.environ.get("OMP_NUM_THREADS", os.cpu_count() or 1)))
+    return make(learner, game, memory, seed, "cpu")
+
+
+def _ends(rates: Any) -> tuple[float, float]:
+    return float(rates.min()), float(rates.max())
+
+
+def _ratio(found: dict[str, list[tuple[float, float]]], who: str, name: str) -> tuple[str, str]:
     """The speed relative to the LSTM's of the same repeat: the median, and from least to most."""
-    found = np.array(rates[name]) / np.array(rates["LSTM"])
-    return f"{np.median(found):.2f}", f"{found.min():.2f} to {found.max():.2f}"
+    ours, lstm = (np.array(found[f"{who} {one}"])[:, 0] for one in (name, "LSTM"))
+    low, high = _ends(ours / lstm)
+    return f"{np.median(ours / lstm):.2f}", f"{low:.2f} to {high:.2f}"
 
 
 def _load() -> str:
@@ -109,12 +226,16 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--steps", type=int, default=100_000)
     parser.add_argument("--domains", nargs="*", default=list(DOMAINS))
+    parser.add_argument("--games", nargs="*", default=["Pong", "Seaquest"])
+    parser.add_argument("--small", action="store_true", help="table1 with networks of 64 units")
     given = parser.parse_args()
     console = Console(width=110)
     if "speed" in given.parts:
         speed(console, given.repeats, given.steps)
     if "table1" in given.parts:
-        table1(console, given.repeats, given.steps, given.domains)
+        table1(console, given.repeats, given.steps, given.domains, given.small)
+    if "atari" in given.parts:
+        atari_table(console, given.repeats, given.steps // 100, given.games)
 
 
 if __name__ == "__main__":

@@ -58,14 +58,29 @@ _RANGES: dict[str, tuple[float, float, bool]] = {
 
 @dataclass(frozen=True)
 class Neural(Learner):
-    """What neural learners share."""
+    """What neural learners share.
+
+    Parameters
+    ----------
+    hidden : the widths of the layers.
+    learning_rate : of Adam.
+    environments : copies of the model that are stepped beside each other.
+    max_gradient : the norm at which gradients are cut.
+    gamma : the discount; None for the POMDP's own.
+    max_episode_steps : cut episodes off after this many steps, and go on from the value there.
+    """
 
     runs_itself = True
     seeds_of_a_cell = 1
     module: ClassVar[str]
     """Where the algorithm is."""
 
-    hidden: tuple[int, ...]
+    hidden: tuple[int, ...] = (128,) * 5
+    learning_rate: float = 1e-5
+    environments: int = 16
+    max_gradient: float = 0.5
+    gamma: float | None = None
+    max_episode_steps: int | None = None
 
     def check(self) -> None:
         super().check()
@@ -108,36 +123,25 @@ class PPO(Neural):
 
     Parameters
     ----------
-    hidden : the widths of the layers.
-    learning_rate : of Adam.
     n : steps of each environment between two updates.
-    environments : copies of the model that are stepped beside each other.
     minibatches, epochs : of an update.
     clip : of the probability ratio, and of the change of the value.
     lam : lambda of generalised advantage estimation.
     entropy, value_weight : weights in the loss.
-    max_gradient : the norm at which gradients are cut.
-    gamma : the discount; None for the POMDP's own.
-    max_episode_steps : cut episodes off after this many steps, and go on from the value there.
+    others : as in `Neural`.
 
     >>> PPO(hidden=(64, 64), learning_rate=1e-3).n
     128
     """
 
     module = "workbench.deep.ppo"
-    hidden: tuple[int, ...] = (128,) * 5
-    learning_rate: float = 1e-5
     n: int = 128
-    environments: int = 16
     minibatches: int = 8
     epochs: int = 4
     clip: float = 0.2
     lam: float = 0.95
     entropy: float = 0.0
     value_weight: float = 0.5
-    max_gradient: float = 0.5
-    gamma: float | None = None
-    max_episode_steps: int | None = None
 
     def check(self) -> None:
         super().check()
@@ -241,18 +245,16 @@ class DDQN(Neural):
 
     Parameters
     ----------
-    hidden, learning_rate, gamma, max_episode_steps, max_gradient : as in `PPO`.
     batch : experiences of an update; there is one update for each step of the environments.
     capacity : experiences kept.
     epsilon : the probability of a uniformly random action.
     target_every : updates after which the target network becomes the learned one.
     learn_after : steps before the first update.
-    environments : copies of the model that are stepped beside each other.
+    others : as in `Neural`.
     """
 
     module = "workbench.deep.ddqn"
     hidden: tuple[int, ...] = (128,) * 6
-    learning_rate: float = 1e-5
     batch: int = 64
     capacity: int = 100_000
     epsilon: float = 0.1
@@ -260,8 +262,6 @@ class DDQN(Neural):
     learn_after: int = 1_000
     environments: int = 1
     max_gradient: float = 10.0
-    gamma: float | None = None
-    max_episode_steps: int | None = None
 
     def check(self) -> None:
         super().check()

@@ -110,10 +110,9 @@ class _Work:
         check_countable(pair.P)
         self.views = views_of(P) if isinstance(P, POMDP) else None
         _check_room(pair, learner, len(seeds), 0 if self.views is None else len(self.views))
-        gamma = getattr(learner, "gamma", None)
-        layout, self.tables = layout_of(pair, getattr(learner, "max_episode_steps", None))
+        layout, self.tables = layout_of(pair, learner.max_episode_steps)
         self.algorithm = _algorithm(
-            learner, layout, to_float(_discount(P) if gamma is None else gamma)
+            learner, layout, to_float(_discount(P) if learner.gamma is None else learner.gamma)
         )
         self.keeps = policies and self.views is not None and bool(self.algorithm.heads)
         self.rewards = np.zeros((len(seeds), self.blocks))
