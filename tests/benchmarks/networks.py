@@ -18,11 +18,13 @@ Nothing here passes or fails; numbers move with what else the machine does, henc
 from __future__ import annotations
 
 import argparse
+import csv
 import os
 import time
 from collections.abc import Callable
 from functools import partial
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -88,16 +90,34 @@ def make_peer(P: Any, memory: str, learner: Any, seed: int) -> Any:
     return make(env, learner, seed)
 
 
-def interleave(trials: dict[str, Trial], repeats: int) -> dict[str, list[tuple[float, float]]]:
-    """What each trial finds, one after the other, again and again."""
+def interleave(
+    part: str, trials: dict[str, Trial], repeats: int, kept: Path | None
+) -> dict[str, list[tuple[float, float]]]:
+    """What each trial finds, one after the other, again and again.
+
+    Parameters
+    ----------
+    kept : a file that every rate is written to at once, and from which an earlier call's are read.
+    """
+    known: dict[tuple[str, str, int], tuple[float, float]] = {}
+    if kept is not None and kept.exists():
+        with kept.open(newline="") as file:
+            for of, name, repeat, rate, first in csv.reader(file):
+                known[of, name, int(repeat)] = float(rate), float(first)
     found: dict[str, list[tuple[float, float]]] = {name: [] for name in trials}
     for repeat in range(repeats):
         for name, trial in trials.items():
-            found[name].append(trial(repeat))
+            at = (part, name, repeat)
+            if at not in known:
+                known[at] = trial(repeat)
+                if kept is not None:
+                    with kept.open("a", newline="") as file:
+                        csv.writer(file, lineterminator="\n").writerow([*at, *known[at]])
+            found[name].append(known[at])
     return found
 
 
-def speed(console: Console, repeats: int, steps: int) -> None:
+def speed(console: Console, repeats: int, steps: int, kept: Path | None) -> None:
     P = memory_s7()
     cases: list[tuple[str, str, Any, int]] = [
         ("PPO 2x64, 32 environments", "O3", PPO.tuned(), 4 * steps),
@@ -115,7 +135,7 @@ def speed(console: Console, repeats: int, steps: int) -> None:
         if HAS_PEERS:
             make = partial(make_peer, P, memory, learner)
             trials[f"peer {name}"] = partial(peer_speed, make, max(1_000, count // 50))
-    found = interleave(trials, repeats)
+    found = interleave("speed", trials, repeats, kept)
     table = Table(
         "memory_s7", "steps/s", "least", "most", "compiling", "sb3 steps/s", "ratio", title=_load()
     )
@@ -130,7 +150,9 @@ def speed(console: Console, repeats: int, steps: int) -> None:
     console.print(table)
 
 
-def table1(console: Console, repeats: int, steps: int, domains: list[str], small: bool) -> None:
+def table1(
+    console: Console, repeats: int, steps: int, domains: list[str], small: bool, kept: Path | None
+) -> None:
     columns = ["domain", "memory", "paper", "sb3", "spread", "ours", "spread"]
     table = Table(*columns, title=_load())
     for domain in domains:
@@ -142,13 +164,12 @@ def table1(console: Console, repeats: int, steps: int, domains: list[str], small
             trials[f"ours {name}"] = partial(jax_speed, MemoryPair(P, memory), learner, steps)
             if HAS_PEERS:
                 make = partial(make_peer, P, memory, learner)
-                trials[f"sb3 {name}"] = partial(peer_speed, make, max(1, steps // 20))
-        found = interleave(trials, repeats)
+                trials[f"sb3 {name}"] = partial(peer_speed, make, max(1, steps // 5))
+        found = interleave(f"{domain} small" if small else domain, trials, repeats, kept)
         for name, theirs in PAPER[domain].items():
             row = [domain, name, f"{theirs:.2f}"]
             row += _ratio(found, "sb3", name) if HAS_PEERS else ["-", "-"]
             table.add_row(*row, *_ratio(found, "ours", name))
-            console.print(*row, *_ratio(found, "ours", name))
         rates = {
             who: f"{np.median(np.array(found[f'{who} LSTM'])[:, 0]):,.0f}"
             for who in ("sb3", "ours")
@@ -179,7 +200,9 @@ def _settings(domain: str, small: bool) -> tuple[PPO, RecurrentPPO]:
     return fast, RecurrentPPO.hallway(environments=16)
 
 
-def atari_table(console: Console, repeats: int, steps: int, games: list[str]) -> None:
+def atari_table(
+    console: Console, repeats: int, steps: int, games: list[str], kept: Path | None
+) -> None:
     from workbench.interop.gym.atari import make_agent
 
     table = Table("game", "memory", "paper", "sb3", "spread", title=_load())
@@ -189,7 +212,7 @@ def atari_table(console: Console, repeats: int, steps: int, games: list[str]) ->
             learner, memory = ("lstm-ppo", "none") if name == "LSTM" else ("ppo", name)
             make = partial(_atari_agent, make_agent, learner, game, memory)
             trials[f"sb3 {name}"] = partial(peer_speed, make, steps)
-        found = interleave(trials, repeats)
+        found = interleave(game, trials, repeats, kept)
         for name, theirs in PAPER[game].items():
             table.add_row(game, name, f"{theirs:.2f}", *_ratio(found, "sb3", name))
         rate = np.median(np.array(found["sb3 LSTM"])[:, 0])
@@ -228,14 +251,15 @@ def main() -> None:
     parser.add_argument("--domains", nargs="*", default=list(DOMAINS))
     parser.add_argument("--games", nargs="*", default=["Pong", "Seaquest"])
     parser.add_argument("--small", action="store_true", help="table1 with networks of 64 units")
+    parser.add_argument("--keep", type=Path, help="a file of rates, to go on with later")
     given = parser.parse_args()
     console = Console(width=110)
     if "speed" in given.parts:
-        speed(console, given.repeats, given.steps)
+        speed(console, given.repeats, given.steps, given.keep)
     if "table1" in given.parts:
-        table1(console, given.repeats, given.steps, given.domains, given.small)
+        table1(console, given.repeats, given.steps, given.domains, given.small, given.keep)
     if "atari" in given.parts:
-        atari_table(console, given.repeats, given.steps // 100, given.games)
+        atari_table(console, given.repeats, given.steps // 100, given.games, given.keep)
 
 
 if __name__ == "__main__":
