@@ -46,6 +46,8 @@ _HOMES = {
     "QLearning": "workbench.learning.learners",
     "RLearning": "workbench.learning.learners",
     "Sarsa": "workbench.learning.learners",
+    "SoftQLearning": "workbench.learning.learners",
+    "SoftSarsa": "workbench.learning.learners",
     "ActorCritic": "workbench.learning.learners",
     "PPO": "workbench.deep.settings",
     "RecurrentPPO": "workbench.deep.settings",

@@ -11,7 +11,18 @@ from reference_equilibrium import soft_distance, soft_run
 from strategies import families, pomdps
 
 from pomdps import recall, recall4, recall_variant
-from workbench import POMDP, QLearning, Sarsa, augment, soft_equilibria
+from workbench import (
+    POMDP,
+    QLearning,
+    Sarsa,
+    SoftQLearning,
+    SoftSarsa,
+    augment,
+    equilibria,
+    learn,
+    per_visit,
+    soft_equilibria,
+)
 from workbench.equilibrium.greedy_cells import DenseTask
 from workbench.equilibrium.learned_values import target_of
 from workbench.equilibrium.soft_equilibria import SoftSystem
@@ -100,6 +111,48 @@ def test_runs_go_to_the_fixed_point():
         seen = np.array([q["o", a] for q in tables])
         error = seen.std(ddof=1) / np.sqrt(len(seen))
         assert abs(seen.mean() - e.q["o", a]) < 5 * error + 0.02
+
+
+def gaps(run, e):
+    """The distance of the mean table of some runs from a fixed point, by entry, in standard
+    errors (never below a thousandth of the largest value: the step is not 0)."""
+    seen = run.tables["q"]
+    rows = ~np.isnan(e.q.raw)
+    error = seen.std(axis=0, ddof=1) / np.sqrt(len(seen))
+    floor = 1e-3 * np.abs(e.q.raw[rows]).max()
+    return (np.abs(seen.mean(axis=0) - e.q.raw)[rows] / (error[rows] + floor)).max()
+
+
+@pytest.mark.parametrize(
+    ("task", "memory", "learner"),
+    [
+        (recall4, "none", SoftQLearning(temperature=1, step=per_visit(power=0.8))),
+        (recall4, "none", SoftSarsa(temperature=1, lam=0, step=per_visit(power=0.8))),
+    ],
+)
+def test_long_compiled_runs_with_falling_steps_end_at_the_fixed_point(task, memory, learner):
+    P = augment(task(), memory)
+    found = soft_equilibria(P, learner)
+    assert found.temperature == learner.temperature
+    assert len(found) == 1
+    assert found.complete
+    assert found[0].stable
+    run = learn(P, learner, steps=400_000, seeds=20)
+    assert gaps(run, found[0]) < 5
+    # the fixed point of another temperature is not where they end
+    other = soft_equilibria(P, learner, 3 * learner.temperature)
+    assert gaps(run, other[0]) > 20
+
+
+def test_a_soft_learner_has_its_own_temperature_and_no_greedy_policies():
+    with pytest.raises(WrongType, match="equilibria are those of a greedy learner"):
+        equilibria(recall4(), SoftQLearning())
+    with pytest.raises(OptionError, match="has no temperature: give one"):
+        soft_equilibria(recall4(), QLearning())
+    with pytest.raises(OptionError, match="cuts episodes off"):
+        soft_equilibria(recall4(), SoftQLearning(max_episode_steps=3))
+    with pytest.raises(WorkbenchError, match="lambda is 0"):
+        soft_equilibria(recall4(), SoftSarsa(lam=0.5))
 
 
 @given(st.data())

@@ -35,6 +35,8 @@ from workbench.learning.learners import (
     Prediction,
     QLearning,
     Sarsa,
+    SoftQLearning,
+    SoftSarsa,
     learner_by_name,
 )
 from workbench.learning.run import Run
@@ -44,6 +46,8 @@ from workbench.model.memories import attach
 ALL = [
     QLearning(),
     DoubleQLearning(),
+    SoftQLearning(),
+    SoftSarsa(),
     MonteCarlo(max_episode_steps=100),
     Sarsa(lam=0.7),
     ActorCritic(n=4),
@@ -366,6 +370,11 @@ def test_only_a_pomdp_can_be_learned():
         ),
         (lambda: DoubleQLearning(max_episode_steps=2.5), "must be an integer, not 2.5"),
         (lambda: Sarsa(lam=2), r"lam of Sarsa must lie in \[0, 1\], not 2"),
+        (
+            lambda: SoftQLearning(temperature=0),
+            r"temperature of SoftQLearning must lie in \(0, inf",
+        ),
+        (lambda: SoftSarsa(temperature=None), "temperature of SoftSarsa is a number, not None"),
         (lambda: Sarsa(trace_cutoff=-1), "trace_cutoff of Sarsa must lie in"),
         (lambda: ActorCritic(n=0), "n of ActorCritic must be at least 1, not 0"),
         (lambda: ActorCritic(n=True), "n of ActorCritic must be an integer, not True"),

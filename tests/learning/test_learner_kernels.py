@@ -24,6 +24,8 @@ from workbench.learning.learners import (
     QLearning,
     RLearning,
     Sarsa,
+    SoftQLearning,
+    SoftSarsa,
 )
 from workbench.learning.random_kernels import exp, next_word, seed_words
 from workbench.learning.sampling import SamplingTables
@@ -50,6 +52,10 @@ LEARNERS = [
     MonteCarlo(epsilon=0.2, step=per_visit(power=0.75), max_episode_steps=5000),
     Sarsa(lam=0.5, step=decreasing(0.3)),
     Sarsa(lam=0.5, step=per_visit(0.5, power=0.6)),
+    SoftQLearning(),
+    SoftQLearning(temperature=0.02, step=per_visit(power=0.7), initial=0, max_episode_steps=15),
+    SoftSarsa(temperature=0.3),
+    SoftSarsa(temperature=5, lam=0, step=decreasing(0.4, halving=100), gamma=0.8),
     ActorCritic(),
     ActorCritic(n=1, v=1),
     ActorCritic(n=20, v=0.5, policy_step=0.5, value_step=0.1, max_episode_steps=33),
@@ -117,6 +123,18 @@ settings_of[RLearning] = {
     "step": steps,
     "rate": numbers,
     "initial": st.floats(-2, 2),
+}
+settings_of[SoftQLearning] = {
+    "temperature": st.floats(1e-3, 10),
+    "step": steps,
+    "gamma": numbers,
+    "initial": st.floats(-2, 2),
+}
+settings_of[SoftSarsa] = {
+    "temperature": st.floats(1e-3, 10),
+    "lam": numbers,
+    "step": steps,
+    "trace_cutoff": st.sampled_from([0, 1e-8, 0.1, 1]),
 }
 settings_of[DoubleQLearning] = settings_of[MonteCarlo] = settings_of[QLearning]
 

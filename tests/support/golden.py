@@ -18,6 +18,8 @@ from workbench import (
     ActorCritic,
     QLearning,
     Sarsa,
+    SoftQLearning,
+    SoftSarsa,
     augment,
     best_history,
     best_memoryless,
@@ -93,7 +95,16 @@ def runs() -> Iterator[tuple[str, Any]]:
             )
 
 
-PARTS = {"products": products, "loops": loops, "runs": runs}
+def soft_runs() -> Iterator[tuple[str, Any]]:
+    """The same of learners that act by a softmax."""
+    for name, memory in (("recall", "OA1"), ("gravity", "O1"), ("recall4", "B1")):
+        E = augment(getattr(pomdps, name)(), memory)
+        for learner in (SoftQLearning(temperature=0.2), SoftSarsa(temperature=0.2)):
+            run = learn(E, learner, steps=50_000, seeds=2)
+            yield f"{learner.kind} {name} {memory}", digest(run.rewards, run.tables["q"])
+
+
+PARTS = {"products": products, "loops": loops, "runs": runs, "soft runs": soft_runs}
 
 
 if __name__ == "__main__":

@@ -281,6 +281,30 @@ class SarsaTwin(Trajectory):
                 yield r, ended
 
 
+class Soft:
+    """Actions from the softmax of a row instead of epsilon-greedily."""
+
+    def epsilon_greedy(self, row: list[float]) -> int:
+        weights = [exponential((x - max(row)) / self.L.temperature) for x in row]
+        total = 0.0
+        for x in weights:  # `sum` would mend its rounding
+            total += x
+        u, cumulative = self.rng.uniform() * total, 0.0
+        for a, x in enumerate(weights):
+            cumulative += x
+            if u < cumulative:
+                return a
+        return self.nA - 1
+
+
+class SoftQLearningTwin(Soft, QLearningTwin):
+    pass
+
+
+class SoftSarsaTwin(Soft, SarsaTwin):
+    pass
+
+
 class PredictionTwin(SarsaTwin):
     def choose(self, o: int) -> int:
         u = self.rng.word() >> 11
@@ -408,6 +432,8 @@ TWINS = {
     "MonteCarlo": MonteCarloTwin,
     "RLearning": RLearningTwin,
     "Sarsa": SarsaTwin,
+    "SoftQLearning": SoftQLearningTwin,
+    "SoftSarsa": SoftSarsaTwin,
     "Prediction": PredictionTwin,
     "ActorCritic": ActorCriticTwin,
 }

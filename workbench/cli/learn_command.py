@@ -37,8 +37,8 @@ def learn_command(
         typer.Option(
             "-l",
             "--learner",
-            help="qlearning, sarsa, actor-critic, monte-carlo, double-q or r-learning; with the "
-            "extra deep also ppo, lstm-ppo or ddqn.",
+            help="qlearning, sarsa, actor-critic, monte-carlo, double-q, r-learning, soft-q or "
+            "soft-sarsa; with the extra deep also ppo, lstm-ppo or ddqn.",
         ),
     ] = "qlearning",
     steps: Annotated[int, typer.Option(help="Steps of each seed.")] = 1_000_000,
@@ -52,6 +52,9 @@ def learn_command(
     ] = None,
     epsilon: Annotated[
         float | None, typer.Option(help="Probability of exploring.", show_default="0.01")
+    ] = None,
+    temperature: Annotated[
+        float | None, typer.Option(help="Of soft-q and soft-sarsa.", show_default="1")
     ] = None,
     step: Annotated[float | None, typer.Option(help="Step size of q.", show_default="0.1")] = None,
     policy_step: Annotated[
@@ -135,6 +138,7 @@ def learn_command(
         "lam": lam,
         "n": n,
         "epsilon": epsilon,
+        "temperature": temperature,
         "step": step,
         "policy_step": policy_step,
         "value_step": value_step,
@@ -259,6 +263,8 @@ def _described(settings: dict[str, Any]) -> str:
     name = settings["learner"]
     if name == "Sarsa":
         return f"Sarsa({settings['lam']:g})"
+    if name == "SoftSarsa":
+        return f"Sarsa({settings['lam']:g}) by a softmax"
     if name == "ActorCritic":
         return (
             f"{settings['n']}-step actor-critic ({settings['update']}), "
@@ -269,6 +275,7 @@ def _described(settings: dict[str, Any]) -> str:
         "DoubleQLearning": "Double Q-learning",
         "MonteCarlo": "Monte Carlo",
         "RLearning": "R-learning",
+        "SoftQLearning": "Q-learning by a softmax",
     }.get(name) or f"{name}, {'x'.join(map(str, settings['hidden']))},"
 
 

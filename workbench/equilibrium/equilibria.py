@@ -34,11 +34,10 @@ True)
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
-from typing import Any, overload
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,6 +57,7 @@ from workbench.evaluation.evaluate import evaluate
 from workbench.evaluation.fields import FLOATS, RATIONALS, Field
 from workbench.evaluation.visits import known
 from workbench.learning.learners import Learner, check_count
+from workbench.model.findings import Findings
 from workbench.model.numbers import Number, is_symbolic, to_float
 from workbench.model.policy import Policy
 from workbench.model.pomdp import POMDP
@@ -163,7 +163,7 @@ class Equilibrium:
 
 
 @dataclass(frozen=True, eq=False)
-class Equilibria(Sequence[Equilibrium]):
+class Equilibria(Findings[Equilibrium]):
     """The fixed points that were found, best first, and how far the search went.
 
     Attributes
@@ -196,19 +196,6 @@ class Equilibria(Sequence[Equilibrium]):
     refuted_action: NDArray[np.int64]
     tolerance: float
     exact: bool
-
-    @overload
-    def __getitem__(self, i: int) -> Equilibrium: ...
-    @overload
-    def __getitem__(self, i: slice) -> Sequence[Equilibrium]: ...
-    def __getitem__(self, i: int | slice) -> Equilibrium | Sequence[Equilibrium]:
-        return self.found[i]
-
-    def __len__(self) -> int:
-        return len(self.found)
-
-    def __iter__(self) -> Iterator[Equilibrium]:
-        return iter(self.found)
 
     @property
     def none_exists(self) -> bool:

@@ -17,11 +17,11 @@ at which rows tie.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, overload
+from typing import Any
 
 import flint
 import numpy as np
@@ -29,10 +29,19 @@ import numpy as np
 from workbench.equilibrium.enclosures import PRECISION, Box, ball, isolate
 from workbench.equilibrium.greedy_bounds import extreme, value_range
 from workbench.equilibrium.greedy_cells import DenseTask, Floats
-from workbench.equilibrium.learned_values import target_of
+from workbench.equilibrium.learned_values import Target, target_of
 from workbench.errors import TooLarge, WorkbenchError, WrongType
 from workbench.evaluation.evaluate import evaluate
-from workbench.learning.learners import Learner, OptionError, check_count
+from workbench.learning.learners import (
+    Learner,
+    OptionError,
+    QLearning,
+    Sarsa,
+    SoftQLearning,
+    SoftSarsa,
+    check_count,
+)
+from workbench.model.findings import Findings
 from workbench.model.numbers import number, to_float
 from workbench.model.policy import Policy
 from workbench.model.pomdp import POMDP
@@ -82,7 +91,7 @@ class SoftEquilibrium:
 
 
 @dataclass(frozen=True, eq=False)
-class SoftEquilibria(Sequence[SoftEquilibrium]):
+class SoftEquilibria(Findings[SoftEquilibrium]):
     """The fixed points that were found, best first.
 
     Attributes
@@ -99,19 +108,6 @@ class SoftEquilibria(Sequence[SoftEquilibrium]):
     looked_at: int
     left: int
 
-    @overload
-    def __getitem__(self, i: int) -> SoftEquilibrium: ...
-    @overload
-    def __getitem__(self, i: slice) -> Sequence[SoftEquilibrium]: ...
-    def __getitem__(self, i: int | slice) -> SoftEquilibrium | Sequence[SoftEquilibrium]:
-        return self.found[i]
-
-    def __len__(self) -> int:
-        return len(self.found)
-
-    def __iter__(self) -> Iterator[SoftEquilibrium]:
-        return iter(self.found)
-
     def __repr__(self) -> str:
         part = "all there are" if self.complete else f"{self.left:,} boxes of tables left open"
         head = (
@@ -124,7 +120,7 @@ class SoftEquilibria(Sequence[SoftEquilibrium]):
 def soft_equilibria(
     P: POMDP,
     learner: Learner,
-    temperature: Any,
+    temperature: Any = None,
     *,
     most: int = MOST_BOXES,
     seed: int = 0,
@@ -134,9 +130,10 @@ def soft_equilibria(
     Parameters
     ----------
     P : a POMDP in which every episode ends, without symbols.
-    learner : `QLearning(...)` or `Sarsa(lam=0, ...)`: what it learns towards; its epsilon is not
-        used.
-    temperature : tau, a positive number.
+    learner : `SoftQLearning(...)` or `SoftSarsa(lam=0, ...)`, whose long runs with small steps go
+        to what attracts here; or `QLearning(...)` or `Sarsa(lam=0, ...)`, which say what is learned
+        towards: their epsilon is not used.
+    temperature : tau, a positive number; by default the learner's own.
     most : look at so many boxes of tables at most; `complete` says whether it was enough.
     seed : of the tables from which fixed points are looked for first.
 
@@ -156,7 +153,11 @@ def soft_equilibria(
     """
     if not isinstance(P, POMDP):
         raise WrongType(f"soft_equilibria needs a POMDP, not {P!r}")
-    target = target_of(learner)
+    if temperature is None:
+        if not isinstance(learner, SoftQLearning | SoftSarsa):
+            raise OptionError(f"{learner!r} has no temperature: give one")
+        temperature = learner.temperature
+    target = soft_target_of(learner)
     if not target.is_one_step:
         raise WorkbenchError("softmax equilibria are those of one-step targets: lambda is 0 there")
     assert hasattr(learner, "gamma")
@@ -199,6 +200,15 @@ def soft_equilibria(
         looked_at=result.looked_at,
         left=len(result.left),
     )
+
+
+def soft_target_of(learner: Any) -> Target:
+    """What a learner that acts by a softmax learns towards."""
+    if isinstance(learner, SoftQLearning):
+        return target_of(QLearning(max_episode_steps=learner.max_episode_steps))
+    if isinstance(learner, SoftSarsa):
+        return target_of(Sarsa(learner.lam, max_episode_steps=learner.max_episode_steps))
+    return target_of(learner)
 
 
 class SoftSystem:

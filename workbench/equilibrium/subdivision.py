@@ -15,10 +15,9 @@ Cells of one and the same answer are listed one by one; `regions` puts them toge
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, overload
+from typing import Any
 
 import flint
 import numpy as np
@@ -38,6 +37,7 @@ from workbench.errors import TooLarge, WorkbenchError, WrongType
 from workbench.evaluation.evaluate import evaluate
 from workbench.evaluation.fields import RationalFunctions
 from workbench.learning.learners import Learner
+from workbench.model.findings import Findings
 from workbench.model.numbers import Number, is_symbolic, number
 from workbench.model.policy import Policy
 from workbench.model.pomdp import POMDP
@@ -66,7 +66,7 @@ class SquareCell:
 
 
 @dataclass(frozen=True, eq=False)
-class Subdivision(Sequence[SquareCell]):
+class Subdivision(Findings[SquareCell]):
     """Which greedy policies are fixed points where.
 
     Attributes
@@ -78,7 +78,7 @@ class Subdivision(Sequence[SquareCell]):
     curves : the polynomials whose zeros part the cells.
     cells : how many greedy policies there are; looked_at : after symmetry.
     refuted : how many were refuted on the whole square by one inequality.
-    parts : the cells.
+    found : the cells.
     """
 
     P: POMDP
@@ -91,26 +91,13 @@ class Subdivision(Sequence[SquareCell]):
     cells: int
     looked_at: int
     refuted: int
-    parts: tuple[SquareCell, ...]
-
-    @overload
-    def __getitem__(self, i: int) -> SquareCell: ...
-    @overload
-    def __getitem__(self, i: slice) -> Sequence[SquareCell]: ...
-    def __getitem__(self, i: int | slice) -> SquareCell | Sequence[SquareCell]:
-        return self.parts[i]
-
-    def __len__(self) -> int:
-        return len(self.parts)
-
-    def __iter__(self) -> Iterator[SquareCell]:
-        return iter(self.parts)
+    found: tuple[SquareCell, ...]
 
     @property
     def regions(self) -> dict[tuple[int, ...], list[SquareCell]]:
         """The cells by their answer."""
         found: dict[tuple[int, ...], list[SquareCell]] = {}
-        for cell in self.parts:
+        for cell in self.found:
             found.setdefault(cell.settled, []).append(cell)
         return found
 
@@ -123,7 +110,7 @@ class Subdivision(Sequence[SquareCell]):
         names = ", ".join(map(str, self.symbols))
         lines = [
             f"{self.learner.kind} on {self.P.name}, {names} in (0, 1): "
-            f"{counted(len(self.parts), 'cell')}, {counted(len(self.curves), 'curve')}; "
+            f"{counted(len(self.found), 'cell')}, {counted(len(self.curves), 'curve')}; "
             f"{self.refuted:,} of {self.looked_at:,} greedy policies refuted everywhere"
         ]
         rows, O, A = deciding_rows(self.P), self.P.O, self.P.A
@@ -273,7 +260,7 @@ class _Subdividing:
             cells=self.cells,
             looked_at=len(actions),
             refuted=refuted,
-            parts=tuple(
+            found=tuple(
                 SquareCell(
                     dict(zip(self.symbols, point, strict=True)),
                     tuple(number_of[i] for i in answer),

@@ -21,6 +21,8 @@ from workbench.learning.learners import (
     QLearning,
     RLearning,
     Sarsa,
+    SoftQLearning,
+    SoftSarsa,
 )
 from workbench.learning.random_kernels import TWO53
 from workbench.learning.sarsa_kernels import sarsa
@@ -109,7 +111,24 @@ class QLearningCall(KernelCall):
             self.step(workspace),
             self.gamma,
             self.limit,
+            None,
+            None,
         )
+
+
+class SoftQLearningCall(KernelCall):
+    kernel = staticmethod(q_learning)
+
+    def workspace(self) -> Workspace:
+        return {"weights": np.empty(self.nA), **self.counters()}
+
+    def workspace_bytes(self) -> int:
+        return 8 * self.nA + super().workspace_bytes()
+
+    def arguments(self, tables: Tables, workspace: Workspace) -> tuple[Any, ...]:
+        step, temperature = self.step(workspace), float(self.learner.temperature)
+        numbers = (self.thresholds(0.0), step, self.gamma, self.limit, temperature)
+        return (tables["q"].reshape(-1), *numbers, workspace["weights"])
 
 
 class DoubleQLearningCall(KernelCall):
@@ -203,7 +222,25 @@ class SarsaCall(KernelCall):
         behaviour, epsilon = self.choice()
         numbers = (self.gamma, float(L.lam), float(L.trace_cutoff), self.limit)
         chosen = (behaviour, epsilon, self.step(workspace))
-        return (tables["q"].reshape(-1), *traces, *chosen, *numbers)
+        return (tables["q"].reshape(-1), *traces, *chosen, *numbers, *self.softness(workspace))
+
+    def softness(self, workspace: Workspace) -> tuple[Any, Any]:
+        """The temperature of a softmax, and room for its weights."""
+        return None, None
+
+
+class SoftSarsaCall(SarsaCall):
+    def workspace(self) -> Workspace:
+        return {"weights": np.empty(self.nA), **super().workspace()}
+
+    def workspace_bytes(self) -> int:
+        return 8 * self.nA + super().workspace_bytes()
+
+    def choice(self) -> tuple[Any, np.uint64]:
+        return None, self.thresholds(0.0)
+
+    def softness(self, workspace: Workspace) -> tuple[Any, Any]:
+        return float(self.learner.temperature), workspace["weights"]
 
 
 class PredictionCall(SarsaCall):
@@ -274,6 +311,8 @@ KERNEL_CALLS: dict[type[Learner], type[KernelCall]] = {
     MonteCarlo: MonteCarloCall,
     RLearning: RLearningCall,
     Sarsa: SarsaCall,
+    SoftQLearning: SoftQLearningCall,
+    SoftSarsa: SoftSarsaCall,
     Prediction: PredictionCall,
     ActorCritic: ActorCriticCall,
 }

@@ -105,6 +105,7 @@ _RANGES: dict[str, tuple[float, float, bool]] = {
     "v": (-math.inf, math.inf, False),
     "trace_cutoff": (0, 1, False),
     "halving": (0, math.inf, True),
+    "temperature": (0, math.inf, True),
     "power": (0, 1, True),
 }
 """Range of each setting, and whether its lower end is excluded."""
@@ -174,6 +175,48 @@ class Sarsa(Learner):
     may_decrease = True
     lam: float = 0.5
     epsilon: float = 0.01
+    step: float | Schedule = 0.1
+    gamma: float | None = None
+    initial: float = 1.0
+    max_episode_steps: int | None = None
+    trace_cutoff: float = 1e-8
+
+
+@dataclass(frozen=True)
+class SoftQLearning(Learner):
+    """Q-learning that acts by a softmax of its table, pi(a|o) proportional to
+    exp(q(o, a) / temperature).
+
+    Parameters
+    ----------
+    temperature : how much worse actions are still taken: a positive number.
+    step, gamma, initial, max_episode_steps : as in `QLearning`.
+
+    >>> SoftQLearning(temperature=0.5)
+    SoftQLearning(temperature=0.5, step=0.1, gamma=None, initial=1.0, max_episode_steps=None)
+    """
+
+    may_decrease = True
+    temperature: float = 1.0
+    step: float | Schedule = 0.1
+    gamma: float | None = None
+    initial: float = 1.0
+    max_episode_steps: int | None = None
+
+
+@dataclass(frozen=True)
+class SoftSarsa(Learner):
+    """True online Sarsa(lambda) that acts by a softmax of its table, as `SoftQLearning` does.
+
+    Parameters
+    ----------
+    temperature : as in `SoftQLearning`.
+    lam, step, gamma, initial, max_episode_steps, trace_cutoff : as in `Sarsa`.
+    """
+
+    may_decrease = True
+    temperature: float = 1.0
+    lam: float = 0.5
     step: float | Schedule = 0.1
     gamma: float | None = None
     initial: float = 1.0
@@ -277,6 +320,8 @@ LEARNERS: dict[str, type[Learner]] = {
     "monte-carlo": MonteCarlo,
     "double-q": DoubleQLearning,
     "r-learning": RLearning,
+    "soft-q": SoftQLearning,
+    "soft-sarsa": SoftSarsa,
 }
 """The learners by the names that the command line uses."""
 

@@ -18,13 +18,13 @@ if it is not there. A trace that falls to `cutoff` or below is 0. An episode cut
 steps is updated with q(i') as if it went on; then its traces go.
 
 The same kernel predicts: given `behaviour`, the cumulative thresholds of a policy pi(a | o),
-actions are drawn from it instead of epsilon-greedily; without it (None) the compiler leaves this
-part out. The step is constant or falls, as `step_size` says.
+actions are drawn from it instead of epsilon-greedily; given a temperature, from the softmax of q.
+What is None the compiler leaves out. The step is constant or falls, as `step_size` says.
 
 Random words, in this order: at the start of an episode, its start (if there are several), then its
 first action; at each step the outcome (if there are several), then the next action, unless the
 episode is over. An action takes one word for whether to explore, then one for the action, or with
-several greedy actions one for which; drawn from a policy, it takes exactly one word.
+several greedy actions one for which; drawn from a policy or a softmax, it takes exactly one word.
 """
 
 from __future__ import annotations
@@ -42,12 +42,20 @@ from workbench.learning.table_kernels import (
     suspend,
     take_action,
 )
-from workbench.learning.value_kernels import explore_or_greedy, greedy, keep_greedy, step_size
+from workbench.learning.value_kernels import (
+    explore_or_greedy,
+    greedy,
+    keep_greedy,
+    soft_action,
+    step_size,
+)
 
 
 @inline_kernel
-def choose_action(q, o, nA, behaviour, epsilon, g0, g1):
+def choose_action(q, o, nA, behaviour, temperature, weights, epsilon, g0, g1):
     """The generator's words and the next action."""
+    if temperature is not None:
+        return soft_action(q, o * nA, nA, temperature, weights, g0, g1)
     if behaviour is None:
         best, first, ties = greedy(q, o * nA, nA)
         return explore_or_greedy(q, o * nA, nA, best, first, ties, epsilon, g0, g1)
@@ -103,6 +111,8 @@ def sarsa(
     lam,
     cutoff,
     limit,
+    temperature,
+    weights,
 ):
     """Run Sarsa(lambda) from step t to step t_stop and say where it stopped."""
     nA = uint64(len(world.actions))
@@ -112,7 +122,7 @@ def sarsa(
     a = paused[0].a
     q_old = q_old_at[0]
     if fresh:
-        g0, g1, a = choose_action(q, o, nA, behaviour, epsilon, g0, g1)
+        g0, g1, a = choose_action(q, o, nA, behaviour, temperature, weights, epsilon, g0, g1)
         q_old = q[o * nA + a]
     while t < t_stop:
         block, total, pause = open_block(curve, t, t_stop)
@@ -127,7 +137,9 @@ def sarsa(
                 age = limit
             else:
                 o = uint64(o_next)
-                g0, g1, a = choose_action(q, o, nA, behaviour, epsilon, g0, g1)
+                g0, g1, a = choose_action(
+                    q, o, nA, behaviour, temperature, weights, epsilon, g0, g1
+                )
                 q_next = q[o * nA + a]
             here = uint64(place[i])
             if here == uint64(0):
@@ -149,7 +161,9 @@ def sarsa(
                 age = uint64(0)
                 curve.episodes[block] += 1
                 g0, g1, s, o = begin(world.starts, g0, g1)
-                g0, g1, a = choose_action(q, o, nA, behaviour, epsilon, g0, g1)
+                g0, g1, a = choose_action(
+                    q, o, nA, behaviour, temperature, weights, epsilon, g0, g1
+                )
                 q_old = q[o * nA + a]
             else:
                 smallest = 1.0

@@ -1,6 +1,6 @@
 # mypy: disallow-untyped-defs=False
-"""Learners that act epsilon-greedily on a table q[o, a]: Q-learning, Double Q-learning, Monte Carlo
-control, R-learning.
+"""Learners that act on a table q[o, a], epsilon-greedily or by its softmax: Q-learning, Double
+Q-learning, Monte Carlo control, R-learning.
 
     Q-learning           q(o,a) += step [ r + gamma max_b q(o',b) - q(o,a) ]
     Double Q-learning    a fair coin says which of two tables learns:
@@ -20,7 +20,8 @@ nothing after the cut.
 Random words, in this order: at the start of an episode, its start (if there are several); at each
 step whether to explore; then, exploring, the action, or, with several greedy actions, which of
 them; then the outcome (if there are several). Double Q-learning draws the coin after the outcome
-and then, with several greedy b, which.
+and then, with several greedy b, which. Given a temperature, Q-learning draws its actions from
+exp(q(o, .) / temperature), one word each; without one (None) the compiler leaves this part out.
 
 The step is constant, or falls with time or with the updates of an entry: see `step_size`.
 
@@ -37,7 +38,7 @@ from typing import Any, NamedTuple
 from numba import uint64
 
 from workbench.kernels import compile_kernel, inline_kernel
-from workbench.learning.random_kernels import chance, next_word, one_of
+from workbench.learning.random_kernels import TWO53, chance, exp, next_word, one_of
 from workbench.learning.table_kernels import (
     END,
     begin,
@@ -124,6 +125,28 @@ def explore_or_greedy(q, base, nA, best, first, ties, epsilon, g0, g1):
 
 
 @inline_kernel
+def soft_action(q, base, nA, temperature, weights, g0, g1):
+    """The generator's words and an action drawn from the softmax of a row; `weights` is room for
+    |A| numbers."""
+    most = q[base]
+    for a in range(uint64(1), nA):
+        most = max(most, q[base + a])
+    for a in range(nA):
+        weights[a] = exp((q[base + a] - most) / temperature)
+    total = 0.0
+    for a in range(nA):
+        total += weights[a]
+    g0, g1, word = next_word(g0, g1)
+    u = chance(word) / TWO53 * total
+    a = uint64(0)
+    cumulative = weights[0]
+    while a + uint64(1) < nA and u >= cumulative:
+        a += uint64(1)
+        cumulative += weights[a]
+    return g0, g1, a
+
+
+@inline_kernel
 def keep_greedy(q, nA, kept):
     """Record the greedy action of every observation, the first among equals."""
     for o in range(len(kept)):
@@ -142,6 +165,8 @@ def q_learning(
     step,
     gamma,
     limit,
+    temperature,
+    weights,
 ):
     """Run Q-learning from step t to step t_stop and say where it stopped."""
     nA = uint64(len(world.actions))
@@ -150,7 +175,10 @@ def q_learning(
     while t < t_stop:
         block, total, pause = open_block(curve, t, t_stop)
         for now in range(t, pause):
-            g0, g1, a = explore_or_greedy(q, o * nA, nA, best, first, ties, epsilon, g0, g1)
+            if temperature is None:
+                g0, g1, a = explore_or_greedy(q, o * nA, nA, best, first, ties, epsilon, g0, g1)
+            else:
+                g0, g1, a = soft_action(q, o * nA, nA, temperature, weights, g0, g1)
             i = o * nA + a
             g0, g1, s, o_next, r = take_action(world.rows, world.outcomes, s * nA + a, g0, g1)
             total += r
