@@ -15,6 +15,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from workbench.errors import WorkbenchError, WrongType
@@ -179,14 +180,15 @@ def sequences(process: Process, pi: Policy, horizon: int) -> dict[tuple[Any, ...
     """
     found: dict[tuple[Any, ...], Number] = {}
     alive = _add((((process.seen(state),), state), x) for state, x in process.start.items())
+    row, step = cache(pi.row), cache(process.step)  # many pasts lead to one state
     for _ in range(horizon):
         moved: dict[tuple[tuple[Any, ...], State], Number] = {}
         for (past, state), x in alive.items():
             if process.ended(state):
                 found[past] = found.get(past, 0) + x
                 continue
-            for a, y in pi.row(process.seen(state)).items():
-                for (state_next, r), z in process.step(state, a).items():
+            for a, y in row(process.seen(state)).items():
+                for (state_next, r), z in step(state, a).items():
                     key = ((*past, a, r, process.seen(state_next)), state_next)
                     moved[key] = moved.get(key, 0) + x * y * z
         alive = moved
