@@ -62,7 +62,7 @@ def _dense_extractor() -> Any:
     torch = need("torch", _EXTRA)
     layers = need("stable_baselines3.common.torch_layers", _EXTRA)
 
-    class DenseExtractor(layers.BaseFeaturesExtractor):  # type: ignore[misc, name-defined]
+    class DenseExtractor(layers.BaseFeaturesExtractor):  # type: ignore[name-defined]
         """Tanh layers on a vector."""
 
         def __init__(self, observation_space: Any, hidden: tuple[int, ...]):
@@ -120,7 +120,7 @@ def double_dqn_class() -> Any:
     torch = need("torch", _EXTRA)
     sb3 = need("stable_baselines3", _EXTRA)
 
-    class DoubleDQN(sb3.DQN):  # type: ignore[misc, name-defined]
+    class DoubleDQN(sb3.DQN):  # type: ignore[name-defined]
         """DQN whose next action is chosen by the learned network and judged by the other."""
 
         def targets(self, drawn: Any) -> Any:
