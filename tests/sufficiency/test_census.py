@@ -1,7 +1,9 @@
 """The census: its columns against the searches, its journal, its page and Parquet file."""
 
 import json
+import shutil
 from fractions import Fraction
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -23,6 +25,7 @@ from workbench.sufficiency.census import (
 )
 
 F = Fraction
+DATA = Path(__file__).parents[1] / "data"
 APP = typer.Typer()
 APP.command()(census_command)
 
@@ -112,5 +115,19 @@ def test_the_command_writes_a_page_and_a_parquet_file(tmp_path):
     page = (tmp_path / "census.md").read_text()
     assert "| t-maze 5 | 2.12576 | 2.12576 | 1.06288 |" in page
     assert pd.read_parquet(tmp_path / "census.parquet")["needs_memory"].tolist() == [True, True]
+    assert "known" not in result.output
     again = CliRunner(env={"COLUMNS": "100"}).invoke(APP, arguments, catch_exceptions=False)
     assert "recall4: known" in again.output
+
+
+def test_published_files_are_counted_beside_tasks(tmp_path):
+    published = tmp_path / "published"
+    published.mkdir()
+    shutil.copy(DATA / "tiger.aaai.POMDP", published)
+    (published / "notes.txt").write_text("no task")
+    arguments = ["recall4", "--files", str(published), "--seconds", "0.2", "-o", str(tmp_path)]
+    result = CliRunner(env={"COLUMNS": "100"}).invoke(APP, arguments, catch_exceptions=False)
+    assert result.exit_code == 0
+    frame = pd.read_parquet(tmp_path / "census.parquet")
+    assert frame["source"].tolist() == ["recall4", "tiger.aaai.POMDP"]
+    assert frame["deterministic"].tolist()[1] < frame["history"].tolist()[1]

@@ -27,6 +27,15 @@ def census_command(
     folder: Annotated[
         Path, typer.Option("-o", "--out", help="Where journal, page and Parquet file are kept.")
     ] = Path("census"),
+    files: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--files",
+            exists=True,
+            file_okay=False,
+            help="A folder whose .POMDP files are counted as well; may be repeated.",
+        ),
+    ] = None,
     seconds: Annotated[float, typer.Option(min=0.01, help="The time limit of each search.")] = 10.0,
 ) -> None:
     """Take a census: informed, history-based, memoryless and one-bit values of every task.
@@ -35,6 +44,8 @@ def census_command(
     second number are bounds: a policy reaches the first, and none exceeds the second.
 
     Example: workbench census t_maze tiger --seconds 2 --out census
+
+    Example: workbench census --files published --seconds 2
     """
     from rich.console import Console
     from rich.markup import escape
@@ -45,7 +56,7 @@ def census_command(
     console = Console()
     folder.mkdir(parents=True, exist_ok=True)
     rows: list[CensusRow] = []
-    for row, known in take_census(_tasks(task), folder / "journal.jsonl", seconds):
+    for row, known in take_census(_tasks(task, files), folder / "journal.jsonl", seconds):
         rows.append(row)
         how = "known" if known else f"{row.seconds:.1f} s"
         console.print(f"{row.task}: {how}", markup=False, highlight=False)
@@ -60,14 +71,20 @@ def census_command(
     console.print(f"written to {folder}", markup=False, soft_wrap=True)
 
 
-def _tasks(names: list[str] | None) -> list[tuple[str, Callable[[], POMDP]]]:
+def _tasks(
+    names: list[str] | None, folders: list[Path] | None
+) -> list[tuple[str, Callable[[], POMDP]]]:
     from pomdps import TASKS
     from workbench.cli.needs_memory_command import find_task_or_environment
 
     if names is None:
         gym = importlib.util.find_spec("minigrid") is not None
         names = [name for name, record in TASKS.items() if not record.extra or gym]
-    return [(name, partial(find_task_or_environment, name)) for name in names]
+    found = [(name, partial(find_task_or_environment, name)) for name in names]
+    for folder in folders or []:
+        published = sorted(p for p in folder.iterdir() if p.suffix.lower() == ".pomdp")
+        found += [(p.name, partial(find_task_or_environment, str(p))) for p in published]
+    return found
 
 
 def _cells(row: CensusRow) -> list[str]:

@@ -22,6 +22,7 @@ still tell from a policy that never ends.
 from __future__ import annotations
 
 import math
+import time
 from dataclasses import dataclass
 
 import numpy as np
@@ -142,18 +143,20 @@ def project(x: Table) -> Table:
     return np.asarray(projected / projected.sum(axis=1, keepdims=True))
 
 
-def ascend(M: MDP, pi: Table, aim: float, most: int) -> Climbed:
-    """Climb from a policy until `kkt` is at most `aim` times the size of the values, or `most`
-    policies were evaluated."""
+def ascend(M: MDP, pi: Table, aim: float, most: int, until: float = math.inf) -> Climbed:
+    """Climb from a policy until `kkt` is at most `aim` times the size of the values, `most`
+    policies were evaluated, or the clock (`time.monotonic`) passes `until`."""
     here = slope(M, pi)
     if here.value == -math.inf:
         return Climbed(pi, here.value, math.nan, 0)
     best = Climbed(pi, here.value, here.kkt(pi), 0)
     alpha, steps, spent = 1.0, 0, 0
     while best.kkt > aim * here.size and steps < best.steps + _IN_VAIN and spent < most:
+        if time.monotonic() > until:
+            break
         q = here.g / np.where(here.d > 0, here.d, 1.0)[:, None]
         direction = project(pi + alpha * q / here.size) - pi
-        there_pi, there, tried = _line_search(M, pi, direction, here, most - spent)
+        there_pi, there, tried = _line_search(M, pi, direction, here, most - spent, until)
         if there is None:
             break
         alpha = _next_alpha(there_pi - pi, there.g - here.g, here)
@@ -175,7 +178,7 @@ def _noise(here: Slope) -> float:
 
 
 def _line_search(
-    M: MDP, pi: Table, direction: Table, here: Slope, most: int
+    M: MDP, pi: Table, direction: Table, here: Slope, most: int, until: float
 ) -> tuple[Table, Slope | None, int]:
     """The first point on the way back from `direction` that gains enough, its slope (None: no such
     point), and the count."""
@@ -188,7 +191,7 @@ def _line_search(
         if there.value >= here.value + _ARMIJO * length * promised - _noise(here):
             return there_pi, there, tried
         length *= _SHRINK
-        if length < _SHORTEST:
+        if length < _SHORTEST or time.monotonic() > until:
             break
     return pi, None, tried
 

@@ -25,6 +25,7 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
@@ -73,6 +74,7 @@ class BranchSearch:
         if `exact`.
     exact : compare values and bounds as rationals.
     informed : the optimum of the process with nothing fixed, if it is known already.
+    until : no step is begun, in climbs as in branches, once the clock (`time.monotonic`) passes it.
 
     Attributes
     ----------
@@ -93,6 +95,7 @@ class BranchSearch:
         tolerance: float,
         exact: bool,
         informed: Optimum | None = None,
+        until: float = math.inf,
     ):
         self.M = M
         self._rational = rational
@@ -106,6 +109,7 @@ class BranchSearch:
         self.certified = True
         self.cap: Any = math.inf
         self._informed = informed
+        self.until = until
         self._begun = False
         self._root: Any = math.inf
         self._closed: Any = -math.inf
@@ -188,9 +192,8 @@ class BranchSearch:
             heapq.heappop(self._heap)
         return not self._heap
 
-    def run_one(self, until: float = math.inf) -> None:
-        """Branch the most promising node, unless the clock (`time.monotonic`) passes `until` on the
-        way.
+    def run_one(self) -> None:
+        """Branch the most promising node, unless the clock passes `until` on the way.
 
         To be called when not `finished`. The node stays open until all that may follow from it is
         bounded and kept, so that an interruption leaves a bound that holds.
@@ -204,7 +207,7 @@ class BranchSearch:
             tried = tried[self.symmetry.worth_trying(node.choice, node.branch)[tried]]
         children = []
         for a in tried.tolist():
-            if time.monotonic() > until:
+            if time.monotonic() > self.until:
                 return
             choice = node.choice.copy()
             choice[node.branch] = a
@@ -213,6 +216,11 @@ class BranchSearch:
         for child in children:
             heapq.heappush(self._heap, child)
         node.branched = True
+
+    def lower_cap(self, bound: Any) -> None:
+        """Take note of a number that no policy's value exceeds."""
+        if bound < self.cap:
+            self.cap = Fraction(bound) if self.exact else float(bound)
 
     def offer(self, choice: Actions, climb: bool = True) -> None:
         """A policy that may be better than the best so far; whether to climb from it, if it is."""
@@ -226,7 +234,7 @@ class BranchSearch:
         """Look for a better policy by local search from any policy, be it worse than the best."""
         value = follow(self.M, choice).value
         if value > -math.inf:
-            self._keep(*climb_deterministic(self.M, self.options, choice, value))
+            self._keep(*climb_deterministic(self.M, self.options, choice, value, self.until))
 
     def _keep(self, choice: Actions, value: float) -> None:
         if value == -math.inf:
@@ -337,7 +345,9 @@ class BranchSearch:
         better = followed.value > float(self.value)
         self._keep(candidate, followed.value)
         if better and not self._settles(self.cap):
-            self._keep(*climb_deterministic(self.M, self.options, candidate, followed.value))
+            self._keep(
+                *climb_deterministic(self.M, self.options, candidate, followed.value, self.until)
+            )
 
     def _conflicts(
         self, d: NDArray[np.float64], policy: Actions, choice: Actions
@@ -378,12 +388,18 @@ class BranchSearch:
 
 
 def search_over_states(
-    P: POMDP, M: MDP, tolerance: float, exact: bool, informed: Optimum | None = None
+    P: POMDP,
+    M: MDP,
+    tolerance: float,
+    exact: bool,
+    informed: Optimum | None = None,
+    until: float = math.inf,
 ) -> BranchSearch:
     """The search that lets open decisions depend on the state; M is the process over the states of
     P, in floats."""
     rational = (lambda: from_states(P, RATIONALS)) if P.is_exact else None
-    return BranchSearch(M, rational, len(P.O), interchangeable(P), tolerance, exact, informed)
+    symmetry = interchangeable(P)
+    return BranchSearch(M, rational, len(P.O), symmetry, tolerance, exact, informed, until)
 
 
 def forced(M: MDP, choice: Actions) -> NDArray[np.bool_]:

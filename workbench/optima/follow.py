@@ -9,6 +9,8 @@ here, and so is never chosen.
 
 from __future__ import annotations
 
+import math
+import time
 from dataclasses import dataclass
 from typing import Any
 
@@ -126,16 +128,22 @@ def _row_signatures(M: MDP) -> NDArray[np.int64]:
 
 
 def climb_deterministic(
-    M: MDP, options: list[NDArray[np.int64]], choice: Actions, value: float
+    M: MDP,
+    options: list[NDArray[np.int64]],
+    choice: Actions,
+    value: float,
+    until: float = math.inf,
 ) -> tuple[Actions, float]:
     """Change one observation's action at a time for a better value, until no promising change is
-    one.
+    one or the clock (`time.monotonic`) passes `until`.
 
     Promising are the changes whose first-order gain, sum_s d(s) (q(s,a) - v(s)) over the states
     that show o, is positive; each is tried by an exact evaluation.
     """
-    while True:
+    while time.monotonic() <= until:
         for o, a in _promising(M, options, choice):
+            if time.monotonic() > until:
+                return choice, value
             changed = choice.copy()
             changed[o] = a
             better = follow(M, changed).value
@@ -143,7 +151,8 @@ def climb_deterministic(
                 choice, value = changed, better
                 break
         else:
-            return choice, value
+            break
+    return choice, value
 
 
 def _promising(M: MDP, options: list[NDArray[np.int64]], choice: Actions) -> list[tuple[int, int]]:

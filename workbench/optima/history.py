@@ -236,11 +236,12 @@ def _bounds(
     many = f"more than {limits.beliefs:,} beliefs"
     if _since(began) >= limits.seconds / 2:
         many = f"too many beliefs to list in {limits.seconds / 2:g} seconds"
-    search = search_over_states(P, M, 1e-9 * visited_size(M, informed), exact=False)
     until = began + limits.seconds
+    size = visited_size(M, informed)
+    search = search_over_states(P, M, 1e-9 * size, exact=False, informed=informed, until=until)
     nodes = _START_NODES if M.undiscounted else _FEW_NODES
     while not search.finished and search.nodes < nodes and time.monotonic() <= until:
-        search.run_one(until)
+        search.run_one()
     above = superharmonic(M, informed)
     states, first = np.unique(M.behind, return_index=True)
     ways = _ways_to_go_on(P, states, search)
@@ -267,7 +268,7 @@ def _bounds(
         )
     model = BeliefModel(P, states)
     bounds = Bounds(model, above[first], np.concatenate([way.alphas for way in ways]))
-    gap, aim, interrupted = bounds.gap(), tolerance * visited_size(M, informed), False
+    gap, aim, interrupted = bounds.gap(), tolerance * size, False
     with Waiting(f"bounds for {P.name}") as waiting:
         try:
             while (

@@ -88,7 +88,7 @@ class SearchLimits:
 
 
 def _belief_search(
-    P: POMDP, tolerance: float, exact: bool, limit: int | None
+    P: POMDP, tolerance: float, exact: bool, limit: int | None, until: float
 ) -> BranchSearch | None:
     """The search with bounds over beliefs; None (if a limit is given) where they are too many."""
     rational = in_rationals(P)
@@ -99,7 +99,11 @@ def _belief_search(
                 "listed"
             )
         return None
-    graph = reachable_beliefs(rational) if limit is None else explore_beliefs(rational, limit)
+    graph = (
+        reachable_beliefs(rational)
+        if limit is None
+        else explore_beliefs(rational, limit, until=until)
+    )
     if not graph.complete:
         return None
     floats = belief_process(graph, FLOATS)
@@ -110,6 +114,7 @@ def _belief_search(
         interchangeable(P),
         tolerance,
         exact,
+        until=until,
     )
 
 
@@ -132,11 +137,14 @@ def deterministic_optimum(
         return MemorylessOptimum(P, pi, value, value, value, True, 0.0, 0, how, 0.0, optimal=only)
     informed = _informed(P, M)
     absolute = informed.noise if tolerance is None else tolerance * informed.size
-    search = _belief_search(P, absolute, exact, None) if information == "beliefs" else None
-    search = search or search_over_states(P, M, absolute, exact, informed.optimum)
+    until = began + limits.seconds
+    search = None
+    if information == "beliefs":
+        search = _belief_search(P, absolute, exact, None, until)
+    search = search or search_over_states(P, M, absolute, exact, informed.optimum, until)
+    search.lower_cap(informed.bound)
     if start is not None:
         search.offer(start.actions)
-    until = began + limits.seconds
     help_ = _Help(P, exact, until)
     if M.shape[0] * M.shape[1] > _LARGE:  # where one bound may take minutes, cheap help comes first
         help_.give(search)
@@ -185,10 +193,11 @@ def deterministic_optimum(
 @dataclass(frozen=True, eq=False)
 class _Informed:
     """What full information says: the size of the values that matter, what rounding leaves of
-    differences between them, and the optimum itself where it is that of the whole process."""
+    differences between them, a bound on every policy, and the optimum itself where it is that of the whole process."""
 
     size: float
     noise: float
+    bound: float
     optimum: Optimum | None
 
 
@@ -198,9 +207,10 @@ def _informed(P: POMDP, M: MDP) -> _Informed:
     found = optimal(process)
     require_end(P, found)
     size = visited_size(process, found)
-    lost = upper_bound(process, found) - found.value if np.isfinite(found.value) else math.inf
+    bound = upper_bound(process, found)
+    lost = bound - found.value if np.isfinite(found.value) else math.inf
     noise = _NOISE * size + (16 * lost if lost < math.inf else 0.0)
-    return _Informed(size, noise, found if process is M else None)
+    return _Informed(size, noise, bound, found if process is M else None)
 
 
 class _Help:
@@ -257,7 +267,7 @@ class _Help:
     def pass_on(self, search: BranchSearch) -> None:
         """Tell another search the cap that is known."""
         if self.cap is not None:
-            search.cap = Fraction(self.cap.upper) if self.exact else float(self.cap.upper)
+            search.lower_cap(self.cap.upper)
 
 
 def _run(
@@ -291,7 +301,7 @@ def _run(
                     continue
                 if look and spent >= _PATIENCE:
                     look = False
-                    tighter = _belief_search(P, absolute, exact, _FEW_BELIEFS)
+                    tighter = _belief_search(P, absolute, exact, _FEW_BELIEFS, until)
                     if tighter is not None and tighter.root < search.highest - (
                         0 if exact else absolute
                     ):
@@ -300,7 +310,7 @@ def _run(
                             tighter.offer(search.best)
                         before, search = spent, tighter
                         continue
-                search.run_one(until)
+                search.run_one()
                 low, high = float(search.value), float(search.highest)
                 root = float(search.root)
                 share = (root - high) / (root - low) if root > low > -math.inf else 0.0
@@ -348,7 +358,8 @@ def stochastic_optimum(
     informed = _informed(P, M)
     share = _ASCENT if tolerance is None else min(tolerance, _ASCENT)
     until = began + limits.seconds
-    search = search_over_states(P, M, informed.noise, False, informed.optimum)
+    search = search_over_states(P, M, informed.noise, False, informed.optimum, until)
+    search.lower_cap(informed.bound)
     help_ = _Help(P, False, until)
     rng = np.random.default_rng(seed)
     found: list[Climbed] = []
@@ -357,7 +368,7 @@ def stochastic_optimum(
         try:
             help_.give(search)
             while not search.finished and search.nodes < _START_NODES and help_.left > 0:
-                search.run_one(until)
+                search.run_one()
                 waiting.report(0.0, f"a deterministic start: {search.nodes:,} nodes")
             drawn = (rng.dirichlet(np.ones(nA), nO) for _ in range(starts))
             given = [] if start is None else [np.array(start.prob.floats)]
@@ -365,7 +376,7 @@ def stochastic_optimum(
                 # half of the time is for the bounds
                 if late := i > 0 and time.monotonic() > began + limits.seconds / 2:
                     break
-                found.append(ascend(M, pi, share, _EVALUATIONS))
+                found.append(ascend(M, pi, share, _EVALUATIONS, began + limits.seconds / 2))
                 highest = max(climbed.value for climbed in found)
                 waiting.report((i + 1) / (starts + 2), f"{i + 1} starts, best {highest:.6g}")
         except KeyboardInterrupt:
@@ -383,7 +394,7 @@ def stochastic_optimum(
     how = f"ascent along the exact gradient from {counted(len(found), 'start')}"
     report = BoxReport(bound, 0, 0, "")
     if M.dense is not None and bound > value + absolute and not interrupted:
-        boxes = BoxSearch(M, nO, lambda x: _climb(M, x, share), bound)
+        boxes = BoxSearch(M, nO, lambda x: _climb(M, x, share, until), bound)
         pi, value, report = boxes.run(pi, value, absolute, limits.nodes, until, P.name)
         bound = report.bound
         how += f", {report.boxes:,} boxes of policies bounded"
@@ -412,8 +423,10 @@ def stochastic_optimum(
     )
 
 
-def _climb(M: MDP, pi: NDArray[np.float64], share: float) -> tuple[NDArray[np.float64], float]:
-    climbed = ascend(M, pi, share, _EVALUATIONS)
+def _climb(
+    M: MDP, pi: NDArray[np.float64], share: float, until: float
+) -> tuple[NDArray[np.float64], float]:
+    climbed = ascend(M, pi, share, _EVALUATIONS, until)
     return climbed.pi, climbed.value
 
 

@@ -1,0 +1,74 @@
+"""Every step of a search looks at the clock: climbs and ascents as well as branches."""
+
+import math
+
+import numpy as np
+import pytest
+
+from pomdps import gravity, recall4, short_corridor
+from workbench import augment, best_memoryless, evaluate
+from workbench.errors import NeverEnds
+from workbench.evaluation.fields import FLOATS
+from workbench.optima import ascent, follow
+from workbench.optima.ascent import ascend
+from workbench.optima.best_informed import best_informed
+from workbench.optima.branch_and_bound import search_over_states
+from workbench.optima.follow import climb_deterministic
+from workbench.optima.mdp import from_states
+
+
+class Clock:
+    """A clock that shows how often it was looked at."""
+
+    def __init__(self):
+        self.looks = 0
+
+    def monotonic(self):
+        self.looks += 1
+        return float(self.looks)
+
+
+def climbing(P, until):
+    M = from_states(P, FLOATS)
+    options = search_over_states(P, M, 1e-9, False).options
+    choice = np.zeros(len(P.O), dtype=np.int64)
+    return climb_deterministic(M, options, choice, follow.follow(M, choice).value, until)
+
+
+def test_a_climb_takes_no_step_after_its_time(monkeypatch):
+    P = augment(recall4(), "OA1")
+    _, top = climbing(P, math.inf)
+    values = []
+    for until in range(12):
+        monkeypatch.setattr(follow, "time", clock := Clock())
+        values.append(climbing(P, until)[1])
+        assert clock.looks <= until + 1
+    assert values == sorted(values)
+    assert values[0] == values[1] == -5
+    assert -5 < values[-1] <= top
+
+
+def test_an_ascent_takes_no_step_after_its_time(monkeypatch):
+    M = from_states(gravity(), FLOATS)
+    even = np.full((len(gravity().O), 4), 0.25)
+    whole = ascend(M, even, 1e-9, 50)
+    steps = []
+    for until in range(5):
+        monkeypatch.setattr(ascent, "time", Clock())
+        steps.append(ascend(M, even, 1e-9, 50, until).steps)
+    assert steps[0] == 0
+    assert steps == sorted(steps)
+    assert steps[-1] < whole.steps
+
+
+def test_a_search_without_time_has_a_policy_and_a_bound_where_there_is_a_discount():
+    E = augment(gravity(), "K2")
+    found = best_memoryless(E, max_seconds=1e-9)
+    assert not found.certified
+    assert evaluate(E, found.policy).value == pytest.approx(found.value)
+    assert found.value <= found.bound <= best_informed(gravity()) + 1e-9
+
+
+def test_without_a_discount_a_search_without_time_says_that_none_was_found():
+    with pytest.raises(NeverEnds, match="no deterministic memoryless policy of short corridor"):
+        best_memoryless(short_corridor(), max_seconds=1e-9)
