@@ -26,6 +26,7 @@ from proofs.ledger.prose import text
 from proofs.section5_recall import PAPERS_GAMMA
 from workbench import POMDP, Policy, QLearning, augment, best_history, equilibria, subdivide
 from workbench.certificates.fixed_points import fixed_points_certificate
+from workbench.certificates.set_bounds import set_bounds_certificate
 from workbench.equilibrium.equilibria import Equilibria
 from workbench.equilibrium.learned_values import deciding_rows
 from workbench.equilibrium.subdivision import Subdivision, refute_everywhere
@@ -117,7 +118,10 @@ def settle(
         "So no optimal policy can be where Q-learning settles as its steps get small. With steps "
         "of 0.1, as in the figure, runs do not stay at the worthless one either (S5.fig-recall).",
     )
-    certificates = [certificate_at(P, "OA1", epsilon)]
+    certificates = [
+        certificate_at(P, "OA1", epsilon),
+        set_bounds_certificate(recall(), bits, QLearning(epsilon=bits_epsilon)),
+    ]
     return checked("OA1: one, worth 0; B2: none", lines(argument), certificates)
 
 

@@ -8,8 +8,16 @@ from fractions import Fraction
 import pytest
 from browsing import Page, find_browser
 
-from pomdps import gravity, recall, recall4
-from workbench import augment, best_memoryless, improve, shortcuts, uniform
+from pomdps import gravity, recall, recall4, recall_variant
+from workbench import (
+    QLearning,
+    augment,
+    best_memoryless,
+    equilibria,
+    improve,
+    shortcuts,
+    uniform,
+)
 from workbench.cli.explore_command import entries
 from workbench.explorer.html_page import part, write_explorer_page
 
@@ -113,9 +121,30 @@ def test_gravity_with_one_bit_shows_an_optimal_policy_that_writes_once(page):
     assert writes.count("1") == 1  # the bit is set in one cell: beside the button
 
 
+def test_learning_that_cannot_settle_is_a_portrait_without_a_fixed_point(page):
+    press(page, "learning that cannot settle")
+    page.until("document.querySelectorAll('#portrait svg').length === 1")
+    assert not len(
+        equilibria(augment(recall_variant(), "none"), QLearning(epsilon=Fraction(1, 10)))
+    )
+    assert "There is no fixed point" in page.text("#portrait-said")
+    leaves = page.run(
+        "Array.from(document.querySelectorAll('#portrait-regions tbody tr'), (e) => e.innerText)"
+    )
+    assert len(leaves) == 2
+    assert all("the table leaves" in one for one in leaves)
+    page.until(
+        "(() => { const { top } = document.querySelector('#portrait-card').getBoundingClientRect(); "
+        "return top > -50 && top < innerHeight / 2; })()"
+    )
+    page.click("#learn")
+    page.until("document.querySelectorAll('#portrait .path').length === 1")
+
+
 def test_every_suggestion_is_looked_at_here():
     assert sorted(PRESETS.values()) == [
         "gravity with one bit",
+        "learning that cannot settle",
         "shortcuts in recall",
         "stuck in B1",
         "stuck in OA1",

@@ -207,7 +207,10 @@
   function draw(latest) {
     last = latest;
     const card = $("portrait-card");
-    if (card.open !== (state.extra.portrait === "1")) card.open = state.extra.portrait === "1";
+    if (card.open !== (state.extra.portrait === "1")) { // a link asks for it, so it is brought into view
+      card.open = state.extra.portrait === "1";
+      if (card.open) requestAnimationFrame(() => card.scrollIntoView({ block: "start" }));
+    }
     if (!card.open) return;
     const wait = latest && latest.going ? drawnAt + 4 * took - performance.now() : 0;
     if (wait > 0) { if (later === null) later = setTimeout(drawNow, wait); return; }
