@@ -96,6 +96,18 @@ def test_sweeps_refuse_what_they_cannot_draw():
         )
 
 
+def test_panels_of_a_sweep_are_wide_enough_for_curves_and_names():
+    E = augment(recall(), "OA1")
+    pi = Policy.deterministic(E, {EMPTY: (1, "push"), ONE: (2, "push")}, otherwise=(3, "keep"))
+    axes = figures.lambda_sweep(sweep_lambda(E, pi, points=3))
+    figure = axes.ravel()[0].get_figure()
+    figure.canvas.draw()
+    for one in axes.ravel()[:3]:
+        assert one.get_position().width * figure.get_figwidth() > 1.2  # inches
+        inside = one.get_tightbbox().x1 / figure.dpi
+        assert inside <= figure.get_figwidth()
+
+
 def test_many_actions_with_one_curve_are_counted():
     E = augment(recall(), "B2")
     axes = figures.lambda_sweep(sweep_lambda(E, best(E), o=[("10", "o")], points=3)).ravel()[0]

@@ -20,6 +20,7 @@ from workbench.learning.learners import (
     ActorCritic,
     DoubleQLearning,
     MonteCarlo,
+    NStepSarsa,
     Prediction,
     QLearning,
     RLearning,
@@ -56,6 +57,11 @@ LEARNERS = [
     SoftQLearning(temperature=0.02, step=per_visit(power=0.7), initial=0, max_episode_steps=15),
     SoftSarsa(temperature=0.3),
     SoftSarsa(temperature=5, lam=0, step=decreasing(0.4, halving=100), gamma=0.8),
+    NStepSarsa(),
+    NStepSarsa(n=1, epsilon=0.2),
+    NStepSarsa(n=9, epsilon=0.2, step=0.3, initial=0, gamma=0.7, max_episode_steps=33),
+    NStepSarsa(n=3, epsilon=0.2, step=per_visit(0.5, power=0.6)),
+    NStepSarsa(n=3, epsilon=0.2, step=decreasing(0.3)),
     ActorCritic(),
     ActorCritic(n=1, v=1),
     ActorCritic(n=20, v=0.5, policy_step=0.5, value_step=0.1, max_episode_steps=33),
@@ -89,6 +95,17 @@ def test_a_kernel_and_its_twin_agree_to_the_last_bit_for_thousands_of_steps(E, l
     assert_same(E, learner)
 
 
+def test_one_step_sarsa_is_sarsa_0():
+    """Where nothing is chosen by the table: rounding, which differs, would decide ties."""
+    E = augment(gravity(), "B1")
+    one, other = (
+        learn(E, learner, steps=5000, seeds=2)
+        for learner in (NStepSarsa(n=1, epsilon=1), Sarsa(lam=0, epsilon=1))
+    )
+    assert np.allclose(one.tables["q"], other.tables["q"], rtol=0, atol=1e-12)
+    assert np.array_equal(one.rewards, other.rewards)
+
+
 @pytest.mark.parametrize("halving", [None, 500.0])
 def test_prediction_and_its_twin_agree_to_the_last_bit(halving):
     E = augment(recall_variant(), "B1")
@@ -118,6 +135,7 @@ settings_of = {
         "update": st.sampled_from(["window", "batch"]),
     },
 }
+settings_of[NStepSarsa] = {"n": st.integers(1, 6), **settings_of[QLearning]}
 settings_of[RLearning] = {
     "epsilon": numbers,
     "step": steps,

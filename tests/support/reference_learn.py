@@ -305,6 +305,33 @@ class SoftSarsaTwin(Soft, SarsaTwin):
     pass
 
 
+class NStepSarsaTwin(Trajectory):
+    """Every return is summed anew from the rewards of the whole episode."""
+
+    def run(self):
+        q, t, n = self.tables["q"], 0, self.L.n
+        while True:
+            o, episode, ended = self.world.begin(), [], False
+            a = self.epsilon_greedy(q[o])
+            while not ended:
+                r, o_next = self.world.act(a)
+                episode.append((o, a, r))
+                a_next = None if o_next is None else self.epsilon_greedy(q[o_next])
+                ended = o_next is None or len(episode) >= self.limit
+                last = len(episode) if ended else len(episode) - n + 1
+                for first in range(max(0, len(episode) - n), last):
+                    power, G = 1.0, 0.0
+                    for *_, r_t in episode[first:]:
+                        G += power * r_t
+                        power *= self.gamma
+                    if o_next is not None:
+                        G += power * q[o_next][a_next]
+                    o_t, a_t, _ = episode[first]
+                    q[o_t][a_t] += self.step_at(t, o_t, a_t) * (G - q[o_t][a_t])
+                o, a, t = o_next, a_next, t + 1
+                yield r, ended
+
+
 class PredictionTwin(SarsaTwin):
     def choose(self, o: int) -> int:
         u = self.rng.word() >> 11
@@ -432,6 +459,7 @@ TWINS = {
     "MonteCarlo": MonteCarloTwin,
     "RLearning": RLearningTwin,
     "Sarsa": SarsaTwin,
+    "NStepSarsa": NStepSarsaTwin,
     "SoftQLearning": SoftQLearningTwin,
     "SoftSarsa": SoftSarsaTwin,
     "Prediction": PredictionTwin,

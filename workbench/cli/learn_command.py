@@ -48,7 +48,7 @@ def learn_command(
     ] = None,
     lam: Annotated[float | None, typer.Option(help="lambda of sarsa.", show_default="0.5")] = None,
     n: Annotated[
-        int | None, typer.Option("-n", "--n", help="n of actor-critic.", show_default="5")
+        int | None, typer.Option("-n", "--n", help="n of actor-critic and n-step-sarsa.", show_default="5, 4")
     ] = None,
     epsilon: Annotated[
         float | None, typer.Option(help="Probability of exploring.", show_default="0.01")
@@ -265,6 +265,8 @@ def _described(settings: dict[str, Any]) -> str:
         return f"Sarsa({settings['lam']:g})"
     if name == "SoftSarsa":
         return f"Sarsa({settings['lam']:g}) by a softmax"
+    if name == "NStepSarsa":
+        return f"{settings['n']}-step Sarsa"
     if name == "ActorCritic":
         return (
             f"{settings['n']}-step actor-critic ({settings['update']}), "

@@ -34,6 +34,7 @@ from workbench.learning.learners import (
     DoubleQLearning,
     Learner,
     MonteCarlo,
+    NStepSarsa,
     OptionError,
     QLearning,
     Sarsa,
@@ -65,7 +66,8 @@ class Target:
 
 def target_of(learner: Any, n: int = 1) -> Target:
     """The target of a learner; `n` makes n-step Sarsa of Sarsa(lam=0)."""
-    if not isinstance(learner, Learner) or not isinstance(learner, QLearning | Sarsa):
+    known = QLearning | Sarsa | NStepSarsa
+    if not isinstance(learner, Learner) or not isinstance(learner, known):
         hint = "QLearning(...), Sarsa(...), MonteCarlo(...) or DoubleQLearning(...)"
         raise WrongType(f"equilibria are those of a greedy learner, {hint}; not of {learner!r}")
     if learner.max_episode_steps is not None:
@@ -80,6 +82,8 @@ def target_of(learner: Any, n: int = 1) -> Target:
         if n > 1 and lam != 0:
             raise WorkbenchError(f"give n={n} or Sarsa(lam={lam}), not both: n goes with lam=0")
         return Target(greedy=False, n=n, lam=lam)
+    if isinstance(learner, NStepSarsa) and n in (1, learner.n):
+        return Target(greedy=False, n=learner.n)
     if n > 1:
         raise WorkbenchError(f"n={n} goes with Sarsa(lam=0), not with {learner.kind}")
     if isinstance(learner, MonteCarlo):

@@ -33,7 +33,7 @@ def frontier_plot(result: Frontier, axes: Axes | None = None) -> Axes:
     from matplotlib import pyplot
 
     if axes is None:
-        axes = pyplot.subplots(figsize=(6.4, 3.8))[1]
+        axes = pyplot.figure(figsize=(6.4, 3.8), layout="constrained").add_subplot()
     steps = [x for x in result.steps if math.isfinite(x.value)]
     edges = [x.nodes for x in steps] + ([steps[-1].nodes + 1] if steps else [])
     axes.stairs(

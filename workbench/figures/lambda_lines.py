@@ -24,6 +24,9 @@ _NAMES = 4
 
 _FONT = 8.0
 
+_WIDTH, _CURVES, _LETTER = 7.0, 1.9, 0.062
+"""Inches: of a figure, of a panel without names, of a letter of a name."""
+
 
 def lambda_sweep(sweep: LambdaSweep, axes: Any = None) -> NDArray[Any]:
     """TD(lambda) values of each action against lambda, one panel for each observation.
@@ -39,7 +42,7 @@ def lambda_sweep(sweep: LambdaSweep, axes: Any = None) -> NDArray[Any]:
     axes : an array of as many axes as there are observations in the sweep.
     """
     require_result("lambda_sweep", sweep, ("lam", "crossings"), "sweep_lambda(E, pi)")
-    axes = _panels(len(sweep.o), axes)
+    axes = _panels(sweep, axes)
     for place, (o, one) in enumerate(zip(sweep.o, axes.ravel(), strict=False)):
         _draw(sweep, place, o, one)
     for one in axes.ravel()[len(sweep.o) :]:
@@ -47,7 +50,8 @@ def lambda_sweep(sweep: LambdaSweep, axes: Any = None) -> NDArray[Any]:
     return axes
 
 
-def _panels(count: int, axes: Any) -> NDArray[Any]:
+def _panels(sweep: LambdaSweep, axes: Any) -> NDArray[Any]:
+    count = len(sweep.o)
     if axes is not None:
         given = np.atleast_1d(np.asarray(axes, dtype=object))
         if given.size < count:
@@ -57,9 +61,15 @@ def _panels(count: int, axes: Any) -> NDArray[Any]:
         return given
     from matplotlib import pyplot
 
-    across = min(count, 3)
+    # Names stand beside their curves: as many panels in a row as leave the curves some width.
+    longest = max(
+        len(_names(sweep, members))
+        for place in range(count)
+        for members in _distinct(sweep.q[:, place, :]) or [[]]
+    )
+    across = max(1, min(count, 3, int(_WIDTH / (_CURVES + _LETTER * longest))))
     down = -(-count // across)
-    figure = pyplot.figure(figsize=(7.0, 2.7 * down), layout="constrained")
+    figure = pyplot.figure(figsize=(_WIDTH, 2.7 * down), layout="constrained")
     found: NDArray[Any] = figure.subplots(down, across, squeeze=False)
     return found
 

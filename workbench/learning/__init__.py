@@ -10,6 +10,7 @@
 | `MonteCarlo` | every-visit Monte Carlo control | `value_kernels` |
 | `RLearning` | R-learning, for average reward | `value_kernels` |
 | `Sarsa` | true online Sarsa(lambda) | `sarsa_kernels` |
+| `NStepSarsa` | n-step Sarsa | `window_kernels` |
 | `Prediction` | the same for a fixed policy | `sarsa_kernels` |
 | `ActorCritic` | n-step actor-critic with a sliding window | `actor_kernels` |
 

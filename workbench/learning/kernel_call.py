@@ -17,6 +17,7 @@ from workbench.learning.learners import (
     DoubleQLearning,
     Learner,
     MonteCarlo,
+    NStepSarsa,
     Prediction,
     QLearning,
     RLearning,
@@ -34,6 +35,7 @@ from workbench.learning.value_kernels import (
     q_learning,
     r_learning,
 )
+from workbench.learning.window_kernels import n_step_sarsa
 
 Tables = dict[str, NDArray[np.float64]]
 Workspace = dict[str, NDArray[Any]]
@@ -98,6 +100,14 @@ class KernelCall:
 
     def thresholds(self, probability: float) -> np.uint64:
         return np.uint64(math.floor(probability * TWO53))
+
+
+def powers_up_to(n: int, gamma: float) -> NDArray[np.float64]:
+    """gamma^0 to gamma^n, each made of the one before it."""
+    powers = np.ones(n + 1)
+    for k in range(n):
+        powers[k + 1] = powers[k] * gamma
+    return powers
 
 
 class QLearningCall(KernelCall):
@@ -243,6 +253,32 @@ class SoftSarsaCall(SarsaCall):
         return float(self.learner.temperature), workspace["weights"]
 
 
+class NStepSarsaCall(KernelCall):
+    kernel = staticmethod(n_step_sarsa)
+
+    def workspace(self) -> Workspace:
+        n = self.learner.n
+        return {
+            "i_at": np.empty(n, dtype=np.uint64),
+            "G_at": np.empty(n),
+            "powers": powers_up_to(n, self.gamma),
+            "oldest_at": np.zeros(1, dtype=np.uint64),
+            **self.counters(),
+        }
+
+    def workspace_bytes(self) -> int:
+        return 24 * self.learner.n + super().workspace_bytes()
+
+    def prepare(self, workspace: Workspace) -> None:
+        super().prepare(workspace)
+        workspace["oldest_at"].fill(0)
+
+    def arguments(self, tables: Tables, workspace: Workspace) -> tuple[Any, ...]:
+        window = tuple(workspace[name] for name in ("i_at", "G_at", "powers", "oldest_at"))
+        chosen = (self.thresholds(self.learner.epsilon), self.step(workspace), self.limit)
+        return (tables["q"].reshape(-1), *window, *chosen)
+
+
 class PredictionCall(SarsaCall):
     specialises = False
 
@@ -270,15 +306,12 @@ class ActorCriticCall(KernelCall):
 
     def workspace(self) -> Workspace:
         n = self.learner.n
-        powers = np.ones(n + 1)
-        for k in range(n):
-            powers[k + 1] = powers[k] * self.gamma
         return {
             "pi": np.empty(self.nO * self.nA),
             "o_at": np.empty(n, dtype=np.uint64),
             "a_at": np.empty(n, dtype=np.uint64),
             "G_at": np.empty(n),
-            "powers": powers,
+            "powers": powers_up_to(n, self.gamma),
             "oldest_at": np.zeros(1, dtype=np.uint64),
         }
 
@@ -311,6 +344,7 @@ KERNEL_CALLS: dict[type[Learner], type[KernelCall]] = {
     MonteCarlo: MonteCarloCall,
     RLearning: RLearningCall,
     Sarsa: SarsaCall,
+    NStepSarsa: NStepSarsaCall,
     SoftQLearning: SoftQLearningCall,
     SoftSarsa: SoftSarsaCall,
     Prediction: PredictionCall,

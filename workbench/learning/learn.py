@@ -61,7 +61,7 @@ def learn(
     Parameters
     ----------
     learner : `QLearning(...)`, `Sarsa(...)`, `ActorCritic(...)`, `MonteCarlo(...)`,
-        `DoubleQLearning(...)`, `RLearning(...)` or `Prediction(...)`; or, with the extra `deep`,
+        `NStepSarsa(...)`, `DoubleQLearning(...)`, `RLearning(...)` or `Prediction(...)`; or, with the extra `deep`,
         `PPO(...)`, `RecurrentPPO(...)` or `DDQN(...)`, which also take a `MemoryPair` that is
         not multiplied out.
     steps : how many steps each seed takes, over all its episodes.

@@ -225,6 +225,28 @@ class SoftSarsa(Learner):
 
 
 @dataclass(frozen=True)
+class NStepSarsa(Learner):
+    """n-step Sarsa (Sutton and Barto 2018, Section 7.2), epsilon-greedy, ties broken at random.
+
+    Parameters
+    ----------
+    n : how many rewards a return holds, at most, before q takes over; 1 is Sarsa(lam=0).
+    epsilon, step, gamma, initial, max_episode_steps : as in `QLearning`.
+
+    >>> NStepSarsa(n=8)
+    NStepSarsa(n=8, epsilon=0.01, step=0.1, gamma=None, initial=1.0, max_episode_steps=None)
+    """
+
+    may_decrease = True
+    n: int = 4
+    epsilon: float = 0.01
+    step: float | Schedule = 0.1
+    gamma: float | None = None
+    initial: float = 1.0
+    max_episode_steps: int | None = None
+
+
+@dataclass(frozen=True)
 class Prediction(Learner):
     """True online Sarsa(lambda) that follows a fixed policy: it learns q-values and does not act on
     them.
@@ -316,6 +338,7 @@ class ActorCritic(Learner):
 LEARNERS: dict[str, type[Learner]] = {
     "qlearning": QLearning,
     "sarsa": Sarsa,
+    "n-step-sarsa": NStepSarsa,
     "actor-critic": ActorCritic,
     "monte-carlo": MonteCarlo,
     "double-q": DoubleQLearning,

@@ -23,6 +23,7 @@ SETTINGS = {
     "11": "task=recall4&m=B2&r=3,2;0,4",
     "12": "task=recall&m=OA1&step=0.1",
     "13": "task=recall4&m=B2&r=3,2;0,4",
+    "14": "task=invisible_door&m=O1",
     "91": "task=tiger&m=K2",
 }
 """What the explorer shows beside each notebook, by its number."""

@@ -10,7 +10,7 @@ from workbench.explorer.html_page import part
 from workbench.site.material import Material
 from workbench.site.slide_decks import DECKS
 
-LESSONS = ("00", "01", "02", "03", "04", "05", "06", "07", "08", "09", "11", "12", "13")
+LESSONS = ("00", "01", "02", "03", "04", "05", "06", "07", "08", "09", "11", "12", "13", "14")
 
 _TRAP_NEEDS = (
     "fractions.js",
