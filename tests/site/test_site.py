@@ -1,9 +1,14 @@
 """The site's sources: formulas as TeX, docstrings as reStructuredText, pages of claims, notebooks
 and texts, with everything from a file escaped."""
 
+import csv
 import inspect
 import json
+import os
 import re
+import shutil
+import subprocess
+from dataclasses import replace
 from html.parser import HTMLParser
 from itertools import pairwise
 from pathlib import Path
@@ -28,6 +33,7 @@ from workbench.lab.exhibits import EXHIBITS, THEOREMS, exhibit
 from workbench.lab.gallery import check_entry
 from workbench.site.assignments import assignment, write_assignments
 from workbench.site.build_site import MARK, check_target
+from workbench.site.census_pages import STORED, read_census, write_census_page
 from workbench.site.claim_pages import paper_of, slug, write_certificates, write_claim_pages
 from workbench.site.docstrings import docstring_rst
 from workbench.site.formulas import block_tex, formula_tex, is_formula
@@ -39,10 +45,10 @@ from workbench.site.hosted_notebook import (
     install_cell,
     with_install_cell,
 )
-from workbench.site.material import Material
+from workbench.site.material import Material, TaskNote
 from workbench.site.mathml import BadFormula, Katex
 from workbench.site.notebook_pages import SETTINGS, notebook_source, write_notebook_pages
-from workbench.site.reference_pages import public_names
+from workbench.site.reference_pages import public_names, write_reference_pages
 from workbench.site.slide_decks import DECKS, deck_cells, write_slides
 from workbench.site.sphinx_setup import terms_of
 from workbench.site.teaching_pages import (
@@ -51,6 +57,8 @@ from workbench.site.teaching_pages import (
     write_instructor_sheet,
 )
 from workbench.site.text_pages import front_scripts, resource, without_dead_links
+from workbench.sufficiency.census import COLUMNS
+from workbench.text import UNDEFINED
 
 ROOT = Path(__file__).parents[2]
 
@@ -210,7 +218,9 @@ def test_the_ledgers_table_can_be_filtered_by_what_its_rows_say(tmp_path):
     text = (tmp_path / "ledger" / "index.md").read_text()
     assert 'data-verdict="refuted" data-section="Other papers" data-paper="Littman 1994"' in text
     assert text.count("<tr data-") == 2
-    assert '<option value="Littman 1994">' in text
+    assert '<a href="#paper=The+act+of+remembering">The paper\'s ledger</a>' in text
+    assert '<a href="#section=Other+papers">that of other papers</a>' in text
+    assert "<option value='Littman 1994'>" in text
     assert paper_of(claim(section="T"), material()) == "Theorems of our own"
 
 
@@ -228,6 +238,56 @@ def test_every_text_of_a_claim_is_escaped(tmp_path):
         assert found.tags.count("script") == (path.stem == "index")
         assert "b" not in found.tags
         assert any("<script>alert(1)" in words for words in found.words)
+
+
+def rendered(path):
+    """The tags and words of a source as MyST reads it."""
+    core = pytest.importorskip("docutils.core", reason="needs the extra `site`")
+    parser = pytest.importorskip("myst_parser.docutils_", reason="needs the extra `site`")
+    settings = {
+        "myst_enable_extensions": ["dollarmath", "amsmath", "deflist"],
+        "math_output": "MathML",
+        "report_level": 5,
+        "output_encoding": "unicode",
+    }
+    body = core.publish_parts(
+        path.read_text(), parser=parser.Parser(), writer="html5", settings_overrides=settings
+    )["body"]
+    return Tags(body)
+
+
+@pytest.mark.parametrize("text", [HOSTILE, f"one\n\n{HOSTILE}", f"$x$ {HOSTILE}"])
+def test_no_label_of_a_file_becomes_a_tag_on_any_page(tmp_path, text):
+    from proofs.inline_math import inline_math
+
+    fields = ("id", "place", "statement", "verdict", "evidence", "argument", "counterexample")
+    hostile = claim(
+        **dict.fromkeys((*fields, "module", "section"), text),
+        corrected_by=text,
+        steps=[{"number": 1, "key": text, "text": text, "by": text, "needed": True}],
+        twins=[[text, text]],
+        certificates=[{"kind": text}],
+    )
+    note = TaskNote("task", text, text, text, text)
+    entry = replace(exhibit("bits-are-stuck-where-pairs-are-not"), name=text.replace("\n", " "))
+    shown = material(
+        claims=[hostile],
+        verdicts=(text,),
+        sections={text: text},
+        tasks=[note],
+        gallery=[entry],
+        sentence=inline_math,
+    )
+    write_claim_pages(shown, tmp_path)
+    write_gallery_pages(shown, tmp_path)
+    write_reference_pages(shown, tmp_path)
+    pages = [*tmp_path.glob("ledger/*.md"), *tmp_path.glob("gallery/*.md")]
+    for path in [*pages, tmp_path / "reference" / "tasks.md"]:
+        found = rendered(path)
+        allowed = (path.parent.name, path.stem) == ("ledger", "index")
+        assert found.tags.count("script") == allowed, path
+        assert "b" not in found.tags, path
+        assert "alert(1)" in "".join(found.words), path
 
 
 def test_formulas_of_statements_are_set(tmp_path):
@@ -549,6 +609,36 @@ def test_the_graded_cell_fails_for_a_wrong_answer_and_passes_for_a_right_one():
         exec(graded, {**names, "answer": 2})
 
 
+@pytest.mark.slow
+def test_nbgrader_gives_a_point_for_each_right_answer(tmp_path):
+    program = shutil.which("nbgrader")
+    if program is None:
+        pytest.skip("nbgrader is not installed")
+    name, course = "04-why-does-binary-memory-get-stuck", tmp_path / "course"
+    write_assignments(ROOT, course)
+    home = {"HOME": str(tmp_path), "PYTHONPATH": str(ROOT)}
+
+    def nbgrader(*words):
+        command = [program, *words, "--CourseDirectory.course_id=course"]
+        subprocess.run(command, cwd=course, env={**os.environ, **home}, check=True)
+
+    nbgrader("generate_assignment", name)
+    known = read_solutions(ROOT, "04")["04"]
+    for student, second in (("ann", known.right), ("bob", known.wrong)):
+        folder = course / "submitted" / student / name
+        shutil.copytree(course / "release" / name, folder)
+        handed_in = json.loads((folder / f"{name}.ipynb").read_text())
+        for cell in handed_in["cells"]:
+            for i, answers in ((1, known.right), (2, second)):
+                if cell["id"] == f"exercise-4-{i}":
+                    cell["source"] = f"from fractions import Fraction\nanswer = {answers[i][0]!r}"
+        (folder / f"{name}.ipynb").write_text(json.dumps(handed_in))
+    nbgrader("autograde", name, "--create")
+    nbgrader("export")
+    rows = csv.DictReader((course / "grades.csv").open())
+    assert {row["student_id"]: float(row["score"]) for row in rows} == {"ann": 2, "bob": 1}
+
+
 def test_the_instructors_sheet_has_each_exercise_with_its_solution(tmp_path):
     root = tmp_path / "root"
     (root / "notebooks").mkdir(parents=True)
@@ -591,3 +681,80 @@ def test_the_lesson_plans_fill_ninety_minutes():
         assert all(first[1] == second[0] for first, second in pairwise(spans))
         for number in re.findall(r"exercises? (\d+)\.\d", text):
             assert (ROOT / "notebooks" / "exercises" / f"notebook_{int(number):02d}.py").is_file()
+
+
+# ---------------------------------------------------------------------- the census
+
+
+def census_root(tmp_path, **changes):
+    """A project that holds nothing but a stored census of two tasks."""
+    import pandas as pd
+
+    row = {
+        "task": "recall4",
+        "source": "recall4",
+        "states": 6,
+        "observations": 1,
+        "actions": 4,
+        "gamma": 1.0,
+        **{name: 1.0 for column in COLUMNS for name in (column, f"{column}_bound")},
+        "deterministic": 0.5,
+        "deterministic_bound": 0.75,
+        "one_bit": None,
+        "needs_memory": True,
+        "note": "",
+    }
+    other = {**row, "task": HOSTILE, "source": HOSTILE, "note": HOSTILE, "needs_memory": None}
+    (tmp_path / "docs").mkdir()
+    frame = pd.DataFrame([{**row, **changes}, other])
+    frame.to_parquet(tmp_path / "docs" / "census.parquet")
+    return tmp_path
+
+
+def test_the_census_is_a_table_to_filter_with_the_explorer_and_its_files(tmp_path):
+    source = tmp_path / "source"
+    (source / "docs").mkdir(parents=True)
+    shown = material(root=census_root(tmp_path), offered=frozenset({"recall4"}))
+    write_census_page(shown, source)
+    text = (source / "docs" / "census.md").read_text()
+    assert "<a href='../explorer.html#task=recall4'>recall4</a>" in text
+    assert "<td data-order='0.5'>0.5 to 0.75</td>" in text
+    assert (
+        f"<td data-order=''>{UNDEFINED}</td>" in text
+    )  # undefined is no number, and none in order
+    assert "<tr data-memory='yes'>" in text
+    assert "<tr data-memory='not decided'>" in text
+    assert "1 need memory, 1 are not decided" in text
+    for name in ("census.csv", "census.parquet"):
+        assert (source / "_static" / "census" / name).stat().st_size > 100
+    found = Tags(text)
+    assert found.tags.count("script") == 1
+    assert "b" not in found.tags
+    assert found.tags.count("a") == 3
+    assert any("<script>alert(1)" in words for words in found.words)
+
+
+def test_without_a_stored_census_there_is_no_page_and_what_is_none_is_refused(tmp_path):
+    import pandas as pd
+
+    (tmp_path / "docs").mkdir()
+    write_census_page(material(root=tmp_path), tmp_path)
+    assert list((tmp_path / "docs").iterdir()) == []
+    path = tmp_path / "docs" / "census.parquet"
+    path.write_text("no table")
+    with pytest.raises(WorkbenchError, match=r"census\.parquet is no table of a census"):
+        write_census_page(material(root=tmp_path), tmp_path)
+    pd.DataFrame({"task": ["recall"]}).to_parquet(path)
+    with pytest.raises(WorkbenchError, match="it has no column source"):
+        read_census(path)
+
+
+def test_the_stored_census_has_the_tasks_of_the_collection():
+    from pomdps import TASKS
+
+    stored = read_census(ROOT / STORED)
+    large = {"sutton_grid"}  # its searches take long
+    assert set(stored["source"]) >= {n for n, one in TASKS.items() if not one.extra} - large
+    for column in COLUMNS:
+        known = stored[[column, f"{column}_bound"]].dropna()
+        assert (known[column] <= known[f"{column}_bound"]).all()

@@ -20,6 +20,8 @@ for package in ("sphinx", "myst_nb", "furo", "sphinxcontrib.katex", "py_mini_rac
     pytest.importorskip(package, reason="needs the extra `site`")
 pytest.importorskip("websocket", reason="needs websocket-client: extra test")
 
+HOSTILE = "<img src=x onerror='window.hacked=1'><script>window.hacked=1</script> \"a\" `b<b>`"
+
 CLAIMS = ("S3.arbitrary", "S5.not-mdp", "S51.variance", "S51.variance*", "C4")
 
 
@@ -54,14 +56,25 @@ def site(tmp_path_factory):
     from proofs.ledger import load, run
     from workbench.cli.site_command import answer_judge, gather_material, read_solutions
     from workbench.site.build_site import build_site
+    from workbench.site.material import TaskNote
 
     folder = tmp_path_factory.mktemp("site")
     entries = [run(load()[id]).as_json() for id in CLAIMS]
+    texts = ("place", "statement", "evidence", "argument", "counterexample", "module")
+    entries.append({**entries[0], "id": f"S3.{HOSTILE}", **dict.fromkeys(texts, HOSTILE)})
     (folder / "ledger.json").write_text(json.dumps(entries, default=str))
     began = time.monotonic()
     material = gather_material(folder / "ledger.json", 1, Console(quiet=True))
     solutions, judge = read_solutions(material.root, "04"), answer_judge(material.root)
-    built = build_site(replace(material, solutions=solutions, judge=judge), folder / "site")
+    note = TaskNote("hostile", HOSTILE, HOSTILE, HOSTILE, HOSTILE)
+    more = replace(
+        material,
+        solutions=solutions,
+        judge=judge,
+        tasks=[*material.tasks, note],
+        repository="https://github.com/me/lab",
+    )
+    built = build_site(more, folder / "site")
     built_in = time.monotonic() - began
     assert built.warnings == ()
     assert built_in < 180
@@ -135,6 +148,7 @@ def test_pages_open_without_complaint_and_fit_the_window(page, site, width, dark
         "reference/evaluation.html",
         "reference/tasks.html",
         "docs/glossary.html",
+        "docs/census.html",
         "notebooks/04-why-does-binary-memory-get-stuck.html",
         "explorer.html",
     ):
@@ -156,6 +170,7 @@ def test_axe_finds_nothing(page, site, dark):
         "figures/index.html",
         "reference/evaluation.html",
         "docs/glossary.html",
+        "docs/census.html",
         "notebooks/04-why-does-binary-memory-get-stuck.html",
     ):
         page.open((site / name).as_uri())
@@ -185,14 +200,17 @@ def test_the_trap_ends_where_the_package_says(page, site):
 def test_the_ledger_is_filtered_and_its_address_keeps_the_filter(page, site):
     address = (site / "ledger" / "index.html").as_uri()
     page.open(address)
-    assert page.text("#claims-shown") == f"{len(CLAIMS)} of {len(CLAIMS)}"
+    rows = len(CLAIMS) + 1  # and the hostile one
+    assert page.text("#claims-shown") == f"{rows} of {rows}"
     page.choose("#by-verdict", "refuted")
-    assert page.text("#claims-shown") == f"1 of {len(CLAIMS)}"
+    assert page.text("#claims-shown") == f"1 of {rows}"
     hash = page.run("location.hash")
     page.open("about:blank")
     page.open(address + hash)
-    assert page.text("#claims-shown") == f"1 of {len(CLAIMS)}"
+    assert page.text("#claims-shown") == f"1 of {rows}"
     page.choose("#by-verdict", "")
+    page.run("document.querySelector('.ledgers a').click()")
+    page.until("document.querySelector('#by-paper').value === 'The act of remembering'")
     page.choose("#by-words", "lemma buffer")
     assert int(page.text("#claims-shown").split()[0]) < len(CLAIMS)
 
@@ -206,6 +224,42 @@ def test_certificates_can_be_downloaded_and_hold(site):
             assert recheck(certificate)
             checked += 1
     assert checked >= 2
+
+
+def test_labels_of_files_are_words_in_the_browser(page, site):
+    (claim,) = [path for path in (site / "ledger").glob("*.html") if "hacked" in path.name]
+    for path in (claim, site / "ledger" / "index.html", site / "reference" / "tasks.html"):
+        page.open(path.as_uri())
+        assert page.run("window.hacked") is None
+        assert "<img src=x onerror='window.hacked=1'>" in page.text("article")
+    page.open((site / "search.html").as_uri() + "?q=onerror")
+    page.until("document.querySelectorAll('#search-results li').length > 0", 60)
+    assert page.run("window.hacked") is None
+
+
+def test_the_census_is_filtered_sorted_and_opens_the_explorer(page, site):
+    page.open((site / "docs" / "census.html").as_uri())
+    rows = int(page.run("document.querySelectorAll('#census tbody tr').length"))
+    assert rows >= 20
+    page.choose("#by-memory", "no")
+    assert 0 < int(page.text("#census-shown").split()[0]) < rows
+    page.choose("#by-memory", "")
+    page.run("document.querySelectorAll('#census thead button')[2].click()")
+    order = page.run(
+        "Array.from(document.querySelectorAll('#census tbody tr'), (r) => r.cells[2].dataset.order)"
+    )
+    known = [float(x) for x in order if x]
+    assert known == sorted(known)
+    assert order[len(known) :] == [""] * (rows - len(known))
+    page.open(page.run("document.querySelector('#census a[href*=invisible_door]').href"))
+    page.until("document.querySelector('#task').value === 'invisible_door'")
+
+
+def test_a_notebook_has_links_to_where_it_runs(page, site):
+    page.open((site / "notebooks" / "14-who-finds-the-invisible-door.html").as_uri())
+    links = page.run("Array.from(document.querySelectorAll('article a'), (a) => a.href).join(' ')")
+    assert "mybinder.org/v2/gh/me/lab/HEAD?labpath=notebooks%2F14-who" in links
+    assert "colab.research.google.com/github/me/lab/blob/HEAD/notebooks/14-who" in links
 
 
 def test_exercises_unfold_and_the_explorer_has_the_pages_task(page, site):

@@ -121,6 +121,14 @@ def entries() -> list[ExplorerEntry]:
             pomdps.short_corridor(),
             code="pomdps.short_corridor()",
         ),
+        entry(
+            "invisible_door",
+            "Invisible door",
+            "A button at the left end of a corridor opens the door to the goal at the right end. "
+            "You see your cell, not whether the door is open.",
+            pomdps.invisible_door(),
+            code="pomdps.invisible_door()",
+        ),
     ]
 
 

@@ -48,7 +48,8 @@ def learn_command(
     ] = None,
     lam: Annotated[float | None, typer.Option(help="lambda of sarsa.", show_default="0.5")] = None,
     n: Annotated[
-        int | None, typer.Option("-n", "--n", help="n of actor-critic and n-step-sarsa.", show_default="5, 4")
+        int | None,
+        typer.Option("-n", "--n", help="n of actor-critic and n-step-sarsa.", show_default="5, 4"),
     ] = None,
     epsilon: Annotated[
         float | None, typer.Option(help="Probability of exploring.", show_default="0.01")

@@ -10,6 +10,7 @@ import typer
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from workbench.explorer.export import ExplorerEntry
     from workbench.reproduction.report import Section
     from workbench.site.material import TaskNote
 
@@ -90,6 +91,7 @@ def gather_material(
     from workbench.site.material import Material
 
     root = find_root()
+    shown = entries()
     claims = judged_claims(jobs, console) if ledger is None else read_claims(ledger)
     console.print("judging the counterexamples, drawing the figures", highlight=False)
     return Material(
@@ -100,13 +102,23 @@ def gather_material(
         verdicts=VERDICTS,
         gallery=[exhibit(name) for name, *_ in EXHIBITS],
         figures=figure_sections(),
-        explorer=explorer_page(entries(), RECALL4_REWARDS),
+        explorer=explorer_page(shown, RECALL4_REWARDS),
+        offered=frozenset(entry.id for entry in shown if _is_of_the_collection(entry)),
         tasks=task_notes(),
         commands=command_helps(),
         sentence=inline_math,
         solutions=read_solutions(root) if solutions else {},
         judge=answer_judge(root) if solutions else None,
     )
+
+
+def _is_of_the_collection(entry: ExplorerEntry) -> bool:
+    """Whether the explorer's task is the one that every command knows by that name: some are
+    shorter there, or end."""
+    from workbench.cli.task_name import find_task
+    from workbench.sufficiency.census import model_digest
+
+    return model_digest(entry.P, 0) == model_digest(find_task(entry.id), 0)
 
 
 def read_solutions(root: Path, number: str = "*") -> dict[str, Any]:

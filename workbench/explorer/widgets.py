@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import base64
 import io
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterator
 from fractions import Fraction
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -190,17 +190,18 @@ def oracle_explorer(
         "step": widgets.FloatSlider(value=0.05, min=0.01, max=0.5, step=0.01, description="step ε"),
         "iterate": widgets.IntSlider(value=_BUDGET, min=0, max=_BUDGET, description="iterate"),
     }
-    runs: dict[Hashable, tuple[POMDP, Improvement, MemorylessOptimum | None]] = {}
+    runs: dict[Hashable, tuple[POMDP, Improvement, MemorylessOptimum | None, _Path]] = {}
 
     def redraw(explorer: Explorer) -> None:
         chosen = tuple(controls[name].value for name in ("family", "k", "step"))
         if chosen not in runs:
             E = _augmented(P, controls)
             run = improve(E, uniform(E), step=chosen[2], budget=_BUDGET)
-            runs[chosen] = E, run, _best_deterministic(E)
-        E, run, best = runs[chosen]
+            path = _Path(iterate.pi for iterate in iterates(E, uniform(E), step=chosen[2]))
+            runs[chosen] = E, run, _best_deterministic(E), path
+        E, run, best, path = runs[chosen]
         n = _on_slider(controls["iterate"], run.iterates - 1)
-        pi = next(islice(iterates(E, uniform(E), step=chosen[2]), n, None)).pi
+        pi = path.at(n)
         text = (
             f"<p>{escape_html(repr(run))}</p><p>value at iterate {n}: "
             f"<b>{shown(run.values[n])}</b>{_best_words(best)}</p>"
@@ -210,6 +211,17 @@ def oracle_explorer(
         explorer.show(text, _loop_picture(E, run, n, best, pi, drawing))
 
     return Explorer(controls, redraw)
+
+
+class _Path:
+    """The policies of a loop, each made once, when it is first asked for."""
+
+    def __init__(self, stream: Iterator[Policy]):
+        self.stream, self.made = stream, list[Policy]()
+
+    def at(self, n: int) -> Policy:
+        self.made.extend(islice(self.stream, max(0, n + 1 - len(self.made))))
+        return self.made[n]
 
 
 def _on_slider(slider: Any, last: int) -> int:

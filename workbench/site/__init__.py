@@ -9,11 +9,12 @@ no network, by `workbench site`.
 | `formulas` | formulas as docstrings write them, as TeX |
 | `mathml` | TeX as MathML, by KaTeX from a package |
 | `docstrings` | docstrings as reStructuredText, formulas set |
-| `notebook_pages`, `claim_pages`, `figure_pages`, `gallery_pages`, `reference_pages`, `text_pages` | the pages |
+| `notebook_pages`, `claim_pages`, `figure_pages`, `gallery_pages`, `census_pages`, `reference_pages`, `text_pages` | the pages |
 | `hosted_notebook` | links that open a notebook on Binder or Colab, and the cell that installs there |
 | `slide_decks`, `teaching_pages`, `assignments` | slides of the lessons, the sheet for instructors, exercises for nbgrader |
 | `front.html`, `trap.js` | the two-step trap of the front page |
-| `claims.js`, `site.css` | filters of the ledger; looks |
+| `filter_bar`, `filters.js` | tables that can be filtered and put in order |
+| `site.css` | looks |
 
 Sphinx, MyST-NB and Furo make the pages (extra `site`); nothing is executed while they do.
 """

@@ -17,6 +17,7 @@ from pathlib import Path
 import workbench
 from workbench.errors import WorkbenchError
 from workbench.extras import need
+from workbench.site.census_pages import write_census_page
 from workbench.site.claim_pages import write_certificates, write_claim_pages
 from workbench.site.figure_pages import write_figure_pages
 from workbench.site.gallery_pages import write_finds, write_gallery_pages
@@ -46,11 +47,12 @@ def write_sources(material: Material, source: Path) -> None:
     write_claim_pages(material, source)
     write_gallery_pages(material, source)
     write_figure_pages(material, source)
+    write_census_page(material, source)
     write_reference_pages(material, source)
     static, extra = source / "_static", source / "_extra"
-    static.mkdir()
+    static.mkdir(exist_ok=True)
     extra.mkdir()
-    for name in ("site.css", "claims.js"):
+    for name in ("site.css", "filters.js"):
         (static / name).write_text(resource(name), encoding="utf-8")
     (static / "front.js").write_text(front_scripts(), encoding="utf-8")
     (static / "ledger.json").write_text(

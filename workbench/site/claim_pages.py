@@ -8,8 +8,10 @@ import re
 from collections import Counter
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
-from workbench.site.material import Material
+from workbench.site.filter_bar import SCRIPT, filter_bar
+from workbench.site.material import Material, plain_markdown
 from workbench.text import escape_html
 
 PAPER = "The act of remembering"
@@ -52,18 +54,13 @@ def write_certificates(material: Material, folder: Path) -> None:
             (folder / f"{slug(claim['id'])}.json").write_text(text + "\n", encoding="utf-8")
 
 
-def _options(values: list[str], every: str) -> str:
-    inner = "".join(f'<option value="{escape_html(v)}">{escape_html(v)}</option>' for v in values)
-    return f'<option value="">{every}</option>{inner}'
-
-
 _LEDGER_FILE = '<a href="../_static/ledger.json" download>ledger.json</a>'
 
 
 def _index(material: Material) -> str:
     claims = material.claims
     counts = Counter(claim["verdict"] for claim in claims)
-    told = ", ".join(f"{counts[v]} {v}" for v in material.verdicts if counts[v])
+    told = ", ".join(f"{counts[v]} {plain_markdown(v)}" for v in material.verdicts if counts[v])
     papers = list(dict.fromkeys(paper_of(claim, material) for claim in claims))
     used = {claim["section"] for claim in claims}
     sections = [title for key, title in material.sections.items() if key in used]
@@ -71,28 +68,37 @@ def _index(material: Material) -> str:
     heads = "".join(
         f'<th scope="col">{head}</th>' for head in ("id", "verdict", "statement", "evidence")
     )
-    controls = "".join(
-        f'<label>{name} <select id="by-{name}">{_options(values, "all")}</select></label>'
-        for name, values in (
-            ("verdict", [v for v in material.verdicts if counts[v]]),
-            ("paper", papers),
-            ("section", sections),
-        )
-    )
+    judged = [v for v in material.verdicts if counts[v]]
+    bar = filter_bar("claims", {"verdict": judged, "paper": papers, "section": sections})
     return f"""# The ledger
 
 Every statement, its verdict and the evidence: {len(claims)} claims, {told}. *proved* holds for all
 parameters, *argued* has written steps besides, *checked* holds on every case of a stated list,
 *supported* is statistics, *misprint* and *refuted* come with what holds instead.
 
-<div class="filters" role="search">{controls}<label>words <input id="by-words" type="search" size="14"></label>
-<output id="claims-shown" aria-live="polite"></output></div>
+{_ledgers(claims, material)}
+
+{bar}
 <div class="scroll" tabindex="0"><table id="claims"><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table></div>
-<script src="../_static/claims.js"></script>
+{SCRIPT}
 
 All of it as data: {_LEDGER_FILE}. `workbench verify` judges every claim again, and
 `workbench verify --recheck ledger.json` the certificates alone, with a program that shares nothing with the one that found them.
 """
+
+
+def _ledgers(claims: list[dict[str, Any]], material: Material) -> str:
+    """Links that show one ledger alone: the paper's, that of other papers, our own."""
+    used = {claim["section"] for claim in claims}
+    parts = [("paper", PAPER, "The paper's ledger")] if used - {"P", "T"} else []
+    for key, words in (("P", "that of other papers"), ("T", OWN.lower())):
+        if key in used:
+            parts.append(("section", material.sections.get(key, key), words))
+    links = [
+        f'<a href="#{escape_html(urlencode({name: value}))}">{words}</a>'
+        for name, value, words in parts
+    ]
+    return f'<p class="ledgers">{" · ".join(links)} · <a href="#">all</a></p>'
 
 
 def _row(claim: dict[str, Any], material: Material) -> str:
@@ -101,20 +107,24 @@ def _row(claim: dict[str, Any], material: Material) -> str:
         f'<tr data-verdict="{escape_html(claim["verdict"])}" data-section="{escape_html(section)}" '
         f'data-paper="{escape_html(paper_of(claim, material))}">'
         f'<th scope="row"><a href="{slug(claim["id"])}.html">{escape_html(claim["id"])}</a></th>'
-        f'<td><span class="verdict {claim["verdict"]}">{claim["verdict"]}</span></td>'
+        f"<td>{_verdict(claim)}</td>"
         f"<td>{material.sentence(claim['statement'])}</td><td>{material.sentence(claim['evidence'])}</td></tr>"
     )
 
 
+def _verdict(claim: dict[str, Any]) -> str:
+    word = escape_html(claim["verdict"])
+    return f'<span class="verdict {word}">{word}</span>'
+
+
 def _page(claim: dict[str, Any], material: Material) -> str:
-    title = claim["id"].replace("*", "\\*").replace("_", "\\_")
+    title = plain_markdown(claim["id"])
     section = material.sections.get(claim["section"], claim["section"])
     parts = [
         f'<p class="place">{escape_html(section)} · {escape_html(claim["place"])} · '
         f"{escape_html(paper_of(claim, material))}</p>",
         f'<p class="statement">{material.sentence(claim["statement"])}</p>',
-        f'<p><span class="verdict {claim["verdict"]}">{claim["verdict"]}</span> '
-        f"{material.sentence(claim['evidence'])}</p>",
+        f"<p>{_verdict(claim)} {material.sentence(claim['evidence'])}</p>",
     ]
     if other := claim["corrected_by"]:
         known = any(one["id"] == other for one in material.claims)
@@ -127,7 +137,7 @@ def _page(claim: dict[str, Any], material: Material) -> str:
     blocks = ["\n".join(parts)]
     if claim["steps"]:
         steps = "".join(
-            f'<li value="{step["number"]}"><span class="by">{escape_html(step["by"])}</span> '
+            f'<li value="{int(step["number"])}"><span class="by">{escape_html(step["by"])}</span> '
             f"{material.sentence(step['text'])}</li>"
             for step in claim["steps"]
         )

@@ -12,7 +12,7 @@ from workbench.lab.print import figure7_html
 from workbench.lab.sequences import table_of
 from workbench.lab.svg import diagram
 from workbench.site.claim_pages import slug
-from workbench.site.material import Material
+from workbench.site.material import Material, plain_markdown
 from workbench.text import escape_html
 
 
@@ -59,7 +59,7 @@ def _entry(entry: GalleryEntry, claims: set[str]) -> str:
         f"<a href='../_static/finds/{escape_html(entry.name)}.json' download>Task and certificates"
         f"</a>: <code>python -m workbench.checker {escape_html(entry.name)}.json</code></p>"
     )
-    title = entry.name.replace("-", " ")
+    title = plain_markdown(entry.name.replace("-", " "))
     return f"## {title[0].upper()}{title[1:]}\n\n" + html.replace("\n", " ")
 
 

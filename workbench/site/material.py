@@ -23,6 +23,17 @@ def plain_sentence(text: Any) -> str:
     return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape_html(text))
 
 
+def plain_markdown(text: str) -> str:
+    """A text in one line in which Markdown finds nothing.
+
+    >>> print(plain_markdown("`a` <b> *c*"))
+    \\`a\\` &lt;b&gt; \\*c\\*
+    """
+    line = " ".join(text.split()).replace("&", "&amp;")
+    marked = "".join(f"\\{c}" if c in "\\`*_[]|$#{}" else c for c in line)
+    return marked.replace("<", "&lt;").replace(">", "&gt;")
+
+
 @dataclass(frozen=True)
 class TaskNote:
     """What a reader wants to know about a task of the collection."""
@@ -48,6 +59,7 @@ class Material:
     gallery : finds of the counterexample lab.
     figures : the paper's figures with the judgements on them.
     explorer : the explorer's page.
+    offered : the names of the tasks of the collection that the explorer has.
     tasks : the tasks of the collection.
     commands : the help of each command.
     sentence : makes HTML of a sentence of the ledger, formulas set.
@@ -63,6 +75,7 @@ class Material:
     gallery: list[GalleryEntry]
     figures: list[Section]
     explorer: str
+    offered: frozenset[str] = frozenset()
     tasks: list[TaskNote] = field(default_factory=list)
     commands: Mapping[str, str] = field(default_factory=dict)
     sentence: Callable[[Any], str] = plain_sentence

@@ -9,7 +9,7 @@ from types import ModuleType
 from typing import Any
 
 import workbench
-from workbench.site.material import Material
+from workbench.site.material import Material, plain_markdown
 
 ROOMS = {
     "model": "What a task is",
@@ -76,19 +76,15 @@ def _directive(name: str) -> list[str]:
 
 def _tasks(material: Material) -> str:
     rows = [
-        f"`{note.name}`\n: **{_plain(note.title)}** {_plain(note.text)} *{_plain(note.size)}.* "
-        f"{_plain(note.source)}"
+        "`{}`\n: **{}** {} *{}.* {}".format(
+            note.name, *map(plain_markdown, (note.title, note.text, note.size, note.source))
+        )
         for note in material.tasks
     ]
     return (
         "# Tasks\n\n`from pomdps import NAME`; every command knows them by name, and `workbench "
         "show NAME` draws them.\n\n" + "\n\n".join(rows) + "\n"
     )
-
-
-def _plain(text: str) -> str:
-    """A text in which Markdown finds nothing."""
-    return "".join(f"\\{c}" if c in "\\*_[]<>|$#{}" else c for c in text)
 
 
 def _commands(material: Material) -> str:

@@ -43,7 +43,7 @@ def write_text_pages(material: Material, source: Path, notebooks: list[str]) -> 
         (docs / "idea.svg").write_bytes(picture.read_bytes())
     (source / "lessons.md").write_text(_LESSONS + _toctree(notebooks, "notebooks/", lessons))
     plans = [page for page in pages if page.startswith("lesson-")]
-    known = [page for page in pages if page != "glossary" and page not in plans]
+    known = [page for page in pages if page not in ("glossary", "census") and page not in plans]
     (source / "teaching.md").write_text(
         _TEACHING
         + "".join(
@@ -56,10 +56,11 @@ def write_text_pages(material: Material, source: Path, notebooks: list[str]) -> 
     (source / "howto.md").write_text(_HOWTO + _list(howtos))
     front = resource("front.html").replace("\n\n", "\n")
     glossary = ["docs/glossary"] if "glossary" in pages else []
-    listed = ["lessons", "teaching", "ledger/index", "gallery/index", "figures/index", "howto"]
+    census = ["docs/census"] if "census" in pages else []
+    listed = ["lessons", "teaching", "ledger/index", "gallery/index", "figures/index"]
     (source / "index.md").write_text(
         resource("front.md").replace("TRAP", front)
-        + _list([*listed, "reference/index", *glossary], hidden=True)
+        + _list([*listed, *census, "howto", "reference/index", *glossary], hidden=True)
     )
 
 
