@@ -45,9 +45,13 @@ def _svg(width: float, height: float, parts: list[str], title: str) -> str:
     )
 
 
+_HALO = "stroke='#fff' stroke-width='3' paint-order='stroke'"
+"""White around letters, which keeps lines from crossing them."""
+
+
 def _text(x: float, y: float, text: str, anchor: str = "middle", colour: str = _INK) -> str:
     return (
-        f"<text x='{x:.1f}' y='{y:.1f}' text-anchor='{anchor}' fill='{colour}' "
+        f"<text x='{x:.1f}' y='{y:.1f}' text-anchor='{anchor}' fill='{colour}' {_HALO} "
         f"{_FONT}>{escape_html(text)}</text>"
     )
 
