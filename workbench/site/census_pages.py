@@ -58,7 +58,7 @@ def write_census_page(material: Material, source: Path) -> None:
 
 
 def _page(table: pd.DataFrame, material: Material) -> str:
-    rows = table.to_dict("records")
+    rows = [{str(name): x for name, x in row.items()} for row in table.to_dict("records")]
     answers = [_verdict(row["needs_memory"]) for row in rows]
     counts = ", ".join(
         f"{answers.count(word)} {said}"

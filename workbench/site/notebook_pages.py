@@ -20,10 +20,12 @@ SETTINGS = {
     "07": "task=t_maze&m=O1",
     "08": "task=recall4&m=B1&r=5,4;0,6",
     "09": "task=load_unload&m=B1",
+    "10": "task=gravity&m=B1",
     "11": "task=recall4&m=B2&r=3,2;0,4",
     "12": "task=recall&m=OA1&step=0.1",
     "13": "task=recall4&m=B2&r=3,2;0,4",
     "14": "task=invisible_door&m=O1",
+    "90": "task=recall4&m=B1",
     "91": "task=tiger&m=K2",
 }
 """What the explorer shows beside each notebook, by its number."""
