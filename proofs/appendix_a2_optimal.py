@@ -31,6 +31,7 @@ from proofs.ledger import Evidence, Proof, argued, claim, human, machine, mispri
 from proofs.ledger.generic import symbol
 from proofs.ledger.inequalities import positive
 from proofs.ledger.prose import table_text, text
+from proofs.ledger.theory import Theory, trouble_in
 from workbench import (
     POMDP,
     Memory,
@@ -249,6 +250,98 @@ LISTED: tuple[tuple[Any, Any], ...] = (
 )
 
 
+ENCODED = Theory(
+    {
+        "U0": "U(0,s,m) == 0",
+        "U+": "U(n+1,s,m) == sum[a](G(m,a)*(R(s,a)"
+        " + gamma*sum[r,s1,o,m1](p(s,a,r,s1)*om(s1,o)*T(m,a,r,o,m1)*U(n,s1,m1))))",
+        "V0": "V(0,s,h) == 0",
+        "V+": "V(n+1,s,h) == sum[a](g(h,a)*(R(s,a)"
+        " + gamma*sum[r,s1,o,h1](p(s,a,r,s1)*om(s1,o)*on(h,a,o,h1)*V(n,s1,h1))))",
+        "act": "rel(h,m)*G(m,a) == rel(h,m)*g(h,a)",
+        "run": "rel(h,m)*g(h,a)*on(h,a,o,h1)*T(m,a,r,o,m1)"
+        " == rel(h,m)*g(h,a)*on(h,a,o,h1)*T(m,a,r,o,m1)*rel(h1,m1)",
+        "T": "sum[m1](T(m,a,r,o,m1)) == 1",
+        "on": "sum[h1](on(h,a,o,h1)) == 1",
+    }
+)
+"""n more steps: V(n,s,h) what pi* = g is worth in s after the history h, U(n,s,m) what the policy
+that is read off is worth where memory and observation are m. rel(h,m) = 1 if h makes m possible:
+then both do the same ("act"), and what follows is possible again ("run"), since the writes are
+those of f. T is Gamma, which may read the reward r, and on(h,a,o,h1) says that h1 is h, a, o."""
+
+
+def does_as_histories_do(theory: Theory) -> dict[str, Any]:
+    """Wherever h makes m possible the two are worth the same, for every n and s."""
+    later = "gamma*p(s,a,r,s1)*om(s1,o)"
+    return theory.shows(
+        "as pi* does",
+        "rel(h,m)*U(n,s,m) == rel(h,m)*V(n,s,h)",
+        [
+            ("unfold", "U+"),
+            ("unfold", "V+"),
+            (
+                "add",
+                "act",
+                "-(R(s,a) + gamma*sum[r,s1,o,m1](p(s,a,r,s1)*om(s1,o)*T(m,a,r,o,m1)*U(n,s1,m1)))",
+            ),
+            ("add", "run", f"-{later}*U(n,s1,m1)"),
+            (
+                "add",
+                "hypothesis",
+                f"-rel(h,m)*g(h,a)*on(h,a,o,h1)*T(m,a,r,o,m1)*{later}",
+                {"h": "h1", "m": "m1", "s": "s1"},
+            ),
+            ("add", "run", f"{later}*V(n,s1,h1)"),
+        ],
+        base=[("unfold", "U0"), ("unfold", "V0")],
+    )
+
+
+NO_MORE = Theory(
+    {
+        "U0": "U(0,s,m) == 0",
+        "U+": "U(n+1,s,m) == sum[a](G(m,a)*(R(s,a)"
+        " + gamma*sum[s1,o,m1](p(s,a,s1)*om(s1,o)*T(m,a,o,m1)*U(n,s1,m1))))",
+        "x": "on(h,a,o,h1)*x(h1,s1) == on(h,a,o,h1)*sum[s](x(h,s)*p(s,a,s1))*om(s1,o)",
+        "z": "on(h,a,o,h1)*z(h1,m1) == on(h,a,o,h1)*sum[m](z(h,m)*G(m,a)*T(m,a,o,m1))",
+        "r": "r(h,a) == sum[s](x(h,s)*R(s,a))",
+        "B0": "B(0,h) == 0",
+        "F": "F(n,h,a) == r(h,a) + gamma*sum[o,h1](on(h,a,o,h1)*B(n,h1))",
+        "most": "B(n+1,h) - F(n,h,a) >= 0",
+        "G": "sum[a](G(m,a)) == 1",
+        "G+": "G(m,a) >= 0",
+        "z+": "z(h,m) >= 0",
+        "T": "sum[m1](T(m,a,o,m1)) == 1",
+        "on": "sum[h1](on(h,a,o,h1)) == 1",
+        "on+": "on(h,a,o,h1) >= 0",
+        "gamma+": "gamma >= 0",
+    }
+)
+"""Any policy G of memory and observation, m; T is Gamma with what is written, and reads no reward.
+x(h,s) is the chance of s and the observations of h, given its actions, z(h,m) that of m and the
+actions; B(n,h) is the best that n more steps after h can be worth, times the chance of h."""
+
+
+def gains_nothing(theory: Theory) -> dict[str, Any]:
+    """A policy of memory and observation is worth no more than B after any h, for every n."""
+    return theory.shows(
+        "no more than histories",
+        "B(n,h)*sum[m](z(h,m)) - sum[s,m](x(h,s)*z(h,m)*U(n,s,m)) >= 0",
+        [
+            ("unfold", "U+"),
+            ("less", 1, (("z+", {}), ("G+", {}), ("most", {}))),
+            ("unfold", "F"),
+            ("unfold", "r"),
+            ("less", 1, (("gamma+", {}), ("on+", {}), ("hypothesis", {"h": "h1"}))),
+            ("add", "z", "gamma*B(n,h1)"),
+            ("add", "z", "-gamma*x(h1,s1)*U(n,s1,m1)"),
+            ("add", "x", "-gamma*sum[m](z(h,m)*G(m,a)*T(m,a,o,m1))*U(n,s1,m1)"),
+        ],
+        base=[("unfold", "B0"), ("unfold", "U0")],
+    )
+
+
 @claim(
     "A2.optimal*",
     place="App. A.2",
@@ -257,17 +350,33 @@ LISTED: tuple[tuple[Any, Any], ...] = (
     "history-based value; if Gamma reads no rewards, none is worth more.",
     verdict="argued",
     steps=(
-        human("belief", "all histories that make (m, o) possible have one belief beta(m, o)"),
-        human("policy", "do what is optimal at beta(m, o) and write f: by induction, as pi* does"),
+        human(
+            "belief",
+            "all histories that make (m, o) possible have one belief, so beliefs are finitely many "
+            "and some policy of beliefs, pi*, is best (textbook); values are limits of n steps",
+        ),
+        machine("policy", "do what pi* does there and write f: n steps are worth the same, any n"),
         machine("read off", "the policy read off f is worth the best history-based value"),
-        human("no more", "without rewards in Gamma m_t is chance given the history: no gain"),
+        machine(
+            "no more", "without rewards in Gamma n steps are worth no more than the best, any n"
+        ),
         machine("never more", "no memoryless policy of swap with B1 is worth more"),
     ),
 )
-def corrected(proof: Proof, cases: Any = LISTED, never_more: Any = ((swap, "B1"),)) -> Evidence:
+def corrected(
+    proof: Proof,
+    cases: Any = LISTED,
+    never_more: Any = ((swap, "B1"),),
+    encoded: Theory = ENCODED,
+    no_more: Theory = NO_MORE,
+) -> Evidence:
     """`cases`: where the policy read off is evaluated; `never_more`: where the best memoryless
     policy is looked for."""
-    lines, certificates = [], []
+    shown_same, shown_less = does_as_histories_do(encoded), gains_nothing(no_more)
+    proof.step("policy", trouble_in(shown_same))
+    proof.step("no more", trouble_in(shown_less))
+    lines: list[list[Any]] = []
+    certificates: list[dict[str, Any]] = [shown_same, shown_less]
     for task, name in cases:
         P = task()
         memory = attach(name, P)
@@ -319,12 +428,14 @@ def corrected(proof: Proof, cases: Any = LISTED, never_more: Any = ((swap, "B1")
         "The policy that the proof describes, built from the f found and evaluated in rationals:",
         table_text(["task", "memory", "pairs (m,o)", "value = best history"], lines),
     )
-    return argued("policy read off f; equal on 10 cases", argument, certificates)
+    return argued("as pi* does, any size; equal on 10 cases", argument, certificates)
 
 
 corrected.twin(
     "a memory that is not sufficiently expressive", guards="read off", cases=((recall, "B1"),)
 )
+corrected.twin("memories that f does not lead to", guards="policy", encoded=ENCODED.without("run"))
+corrected.twin("a B that is not the best", guards="no more", no_more=NO_MORE.without("most"))
 corrected.twin(
     "never more, although Gamma reads rewards",
     guards="never more",

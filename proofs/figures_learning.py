@@ -35,10 +35,10 @@ from workbench import augment
 from workbench.learning.learn import learn
 from workbench.learning.learners import QLearning, Sarsa
 from workbench.learning.run import Run
-from workbench.reproduction.full_runs import FRESH, differing_runs, fresh_run, recorded_results
-from workbench.reproduction.judge import STATEMENTS, Finding, Judgement, judge, jumps, unsteadiness
+from workbench.reproduction.fresh_seeds import fresh_difference
+from workbench.reproduction.full_runs import FRESH, differing_runs, recorded_results
+from workbench.reproduction.judge import STATEMENTS, Finding, Judgement, judge, jumps
 from workbench.reproduction.paper_figures import FIGURES, READINGS, Reading, paper_actor_critic
-from workbench.reproduction.statistics import difference
 from workbench.sweeps.experiment import GREEDY, Method
 from workbench.sweeps.results import Results
 
@@ -338,17 +338,10 @@ def fig_sarsa(proof: Proof, shift: int = 0, calm: str = "O1", **changes: Any) ->
     149 were run for that alone. `calm`: the one said to be the steadier."""
     proof.step("again", differs(FIGURE_11_AGAIN, shift), refutes=False)
     found = judge("D6.fig-sarsa", recorded_results("fig11"), **changes)
-    optimum = FIGURES["fig11"].optimum
     wild = "OA1" if calm == "O1" else "O1"
-    varies = {
-        one: unsteadiness(fresh_run("fig11", Sarsa(lam=0.5), one).per_100) / optimum
-        for one in ("O1", "OA1")
-    }
     asked = f"Sarsa(0.5) with {wild} is less steady than Sarsa(0.5) with {calm}"
     settled = next((f for f in found.findings if f.what == asked), found.findings[-1])
-    settled = replace(
-        settled, what=f"{asked} (fresh seeds)", estimate=difference(varies[wild], varies[calm])
-    )
+    settled = replace(settled, what=f"{asked} (fresh seeds)", estimate=fresh_difference(wild, calm))
     e = settled.estimate
     trouble = None if e.low > 0 else f"{asked}: {e.effect:.3f} [{e.low:.3f}, {e.high:.3f}]"
     proof.step("fresh", trouble, refutes=False)

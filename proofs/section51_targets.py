@@ -20,7 +20,8 @@ steps after s),
     |v_n(o) - v_pi(o)|  <=  rho_n (max |v_n - v_pi| + D),     so
     max |v_n - v_pi|    <=  rho_n D / (1 - rho_n),                                            (2)
 
-which tends to 0 if gamma < 1 or if episodes end with probability one.
+which tends to 0 if gamma < 1 or if episodes have a finite mean length from every state: n rho_n is
+at most the mean length, each step discounted.
 """
 
 from __future__ import annotations
@@ -374,11 +375,56 @@ def _close_limits(theory: Theory) -> list[dict[str, Any]]:
     ]
 
 
+FADES = Theory(
+    {
+        **CHANCES,
+        "rho0": LONG.given["rho0"],
+        "rho+": LONG.given["rho+"],
+        "f0": "f(0) == 0",
+        "f+": "f(n+1) == f(n) + 1",
+        "l": "l(s) == 1 + gamma*sum[o,a,s1](om(s,o)*pi(o,a)*p(s,a,s1)*l(s1))",
+        "l+": "l(s) >= 0",
+        "rho-": "1 - rho(n,s) >= 0",
+    }
+)
+"""l(s) is the mean length of an episode from s, each step discounted: at most 1/(1-gamma), and
+finite for gamma = 1 if the mean length is; f(n) = n. "rho-" is what is shown first."""
+
+
+def _fading(theory: Theory) -> list[dict[str, Any]]:
+    """n rho_n(s) <= l(s), so that rho_n tends to 0; by induction on n."""
+    goes_on: Factors = (("gamma+", {}), ("om+", {}), ("pi+", {}), ("p+", {}))
+    rest: list[Any] = [
+        ("less", 1, (("gamma+", {}), ("om+", {}), ("pi+", {}), ("leak", {}))),
+        ("less", 1, (("gamma-", {}),)),
+    ]
+    return [
+        theory.without("rho-").shows(
+            "at most one",
+            "1 - rho(n,s) >= 0",
+            [("unfold", "rho+"), ("less", 1, (*goes_on, ("hypothesis", {"s": "s1"}))), *rest],
+            base=[("unfold", "rho0")],
+        ),
+        theory.shows(
+            "n times rho",
+            "l(s) - f(n)*rho(n,s) >= 0",
+            [
+                *(("unfold", name) for name in ("f+", "rho+", "l")),
+                ("less", 1, (*goes_on, ("hypothesis", {"s": "s1"}))),
+                ("less", 1, (*goes_on, ("rho-", {"s": "s1"}))),
+                *rest,
+            ],
+            base=[("unfold", "f0"), ("less", 1, (("l+", {}),))],
+        ),
+    ]
+
+
 LONG_TARGETS = MappingProxyType(
     {
         "targets": (LONG, _close_targets),
         "rows": (ROWS, _close_rows),
         "limit": (CLOSE, _close_limits),
+        "fades": (FADES, _fading),
     }
 )
 """What carries each step of S51.nstep for all sizes."""
@@ -388,13 +434,14 @@ LONG_TARGETS = MappingProxyType(
     "S51.nstep",
     place="Sec. 5.1",
     statement="n-step TD values are q_pi for every policy if no episode lasts longer than n steps; "
-    "in general they converge to q_pi as n grows (gamma < 1, or episodes end with probability "
-    "one), so for n large enough no action that is worse looks better.",
+    "in general they converge to q_pi as n grows (gamma < 1, or episodes of finite mean length "
+    "from every state), so for n large enough no action that is worse looks better.",
     verdict="proved",
     steps=(
         machine("targets", "|target after (s, a) - q_pi(s,a)| <= E rho_n(s,a), by induction on n"),
         machine("rows", "means over what is behind o are as close, whatever the sizes"),
         machine("limit", "so max |v_n - v_pi| <= rho_n D / (1 - rho_n), and strict order is kept"),
+        machine("fades", "n rho_n <= l, the mean discounted length from any state: rho_n -> 0"),
         machine("identity", "two steps, every number a symbol: the 2-step TD values are q_pi"),
         machine("recall", "three steps, gamma a symbol: the 3-step TD values are q_pi"),
         machine("bound", "an endless task keeps to rho_n D / (1 - rho_n), and is never exact"),
@@ -447,8 +494,9 @@ def enough_steps(
         "D = max |v_pi(o) - v_pi(s)|. The n-step target replaces v_pi(s_n) by v_n(o_n) when the "
         "episode goes on, so",
         "  max |v_n - v_pi| <= rho_n (max |v_n - v_pi| + D) <= rho_n D / (1 - rho_n),",
-        "shown by induction on n as sums of any size, and rho_n tends to 0: it is at most gamma^n, "
-        "or the chance of n more steps. rho_n = 0 if no episode lasts that long. The q-values "
+        "shown by induction on n as sums of any size, and rho_n tends to 0: n rho_n is at most the "
+        "mean length of an episode from s, each step discounted, l(s) = 1 + gamma sum P l; that is "
+        "at most 1/(1-gamma). rho_n = 0 if no episode lasts that long. The q-values "
         "follow: q_n(o,a) reads the same v_n after n steps. So if q_pi(o,a) < v_pi(o), then "
         "q_n(o,a) < v_n(o) from some n on: no such pair is a shortcut any more.",
         "No n is exact in general. Smallest case: one step that pays nothing, then steps that pay "
@@ -469,6 +517,11 @@ enough_steps.twin(
     "rows that do not sum to one", guards="rows", theories={"rows": ROWS.without("pi")}
 )
 enough_steps.twin("a D that is too small", guards="limit", theories={"limit": CLOSE.without("D+")})
+enough_steps.twin(
+    "chances that sum to more than one",
+    guards="fades",
+    theories={"fades": FADES.without("leak")},
+)
 enough_steps.twin("one step in a task of two", guards="identity", task=one_then_nothing, n=1)
 enough_steps.twin("twenty steps in a task without a last one", guards="identity", task=stays, n=20)
 enough_steps.twin("two steps in recall", guards="recall", recall_steps=2)

@@ -19,10 +19,10 @@ import sympy
 
 from pomdps import recall4, recall_variant
 from proofs.ledger import Evidence, Proof, claim, machine, open_, proved, refuted
-from proofs.ledger.bellman import VALUES, interpret, mixed_policy, small_task
+from proofs.ledger.bellman import CHANCES, VALUES, interpret, mixed_policy, small_task
 from proofs.ledger.inequalities import Decided, impossible, lowest_terms
 from proofs.ledger.prose import table_text, text
-from proofs.ledger.theory import Theory, trouble_with
+from proofs.ledger.theory import Factors, Theory, trouble_with
 from proofs.section52_tiny import Tiny, returns_along_a_step, tiny_tasks
 from workbench import POMDP, Policy, augment, best_history, evaluate
 from workbench.certificates.values import step_certificate
@@ -205,7 +205,129 @@ def _visits(theory: Theory) -> list[dict[str, Any]]:
     ]
 
 
-SHOWN = MappingProxyType({"head": _heads, "switch": _switches, "visits": _visits})
+TAIL = Theory(
+    {
+        **CHANCES,
+        "b0": "beta(0,s) == mu(s)",
+        "b+": "beta(n+1,s1) == z*sum[s,o,a](beta(n,s)*om(s,o)*pi(o,a)*p(s,a,s1))",
+        "D0": "D(0,s) == 0",
+        "D+": "D(n+1,s) == D(n,s) + beta(n,s)",
+        "d": "d(s1) == mu(s1) + z*sum[s,o,a](d(s)*om(s,o)*pi(o,a)*p(s,a,s1))",
+        "l": "z*sum[o,a,s1](om(s,o)*pi(o,a)*p(s,a,s1)*l(s1)) == l(s) - 1",
+        "k": "z*sum[o,a,s1](om(s,o)*pi(o,a)*p(s,a,s1)*k(s1)) == k(s) - l(s)",
+        "K": "K == sum[s](mu(s)*k(s))",
+        "f0": "f(0) == 0",
+        "f+": "f(n+1) == f(n) + 1",
+        "mu+": "mu(s) >= 0",
+        "d+": "d(s) >= 0",
+        "k+": "k(s) >= 0",
+        "z+": "z >= 0",
+        "f>": "f(n) >= 0",
+        "A+": "A >= 0",
+        "X": "X(s) + A >= 0",
+        "so far": "sum[s](D(n,s)*X(s)) >= 0",
+        "flow": "D(n,s1) + beta(n,s1) == mu(s1) + z*sum[s,o,a](D(n,s)*om(s,o)*pi(o,a)*p(s,a,s1))",
+        "b>": "beta(n,s1) >= 0",
+        "e>": "d(s1) - D(n,s1) >= 0",
+        "left": "sum[s](d(s) - D(n,s)) == sum[s](beta(n,s)*l(s))",
+        "rare": "K - f(n)*sum[s](beta(n,s)*l(s)) - sum[s](beta(n,s)*k(s)) >= 0",
+    }
+)
+"""D(n,s) are the visits before time n, beta those at time n, d all of them; z = 1, or gamma if they
+are discounted. l(s) is the mean number of steps from s, k(s) that of the steps that are still to
+come, summed over all times; X(s) what a switch loses in s, at least -A. "so far" is what the step
+before shows; what follows it is shown here."""
+
+
+DERIVED = ("flow", "b>", "e>", "left", "rare")
+"""The formulas of `TAIL` that are shown, in this order."""
+
+
+def _tails(theory: Theory) -> list[dict[str, Any]]:
+    """n sum_s d(s) X(s) >= -A K for every n: so the sum itself is not negative."""
+    before: Factors = (
+        ("z+", {}),
+        ("om+", {}),
+        ("pi+", {}),
+        ("p+", {}),
+        ("hypothesis", {"s1": "s"}),
+    )
+    named = {"s1": "s"}
+    # each is shown from what is given and from what was shown before it
+    known = [theory.without(*DERIVED[i:]) for i in range(len(DERIVED) + 1)]
+    return [
+        known[0].shows(
+            "visits before a time",
+            theory.given["flow"],
+            [
+                ("unfold", "D+"),
+                ("unfold", "b+"),
+                ("add", "hypothesis", "-1"),
+            ],
+            base=[("unfold", "D0"), ("unfold", "b0")],
+        ),
+        known[1].shows(
+            "chances are not negative",
+            theory.given["b>"],
+            [("unfold", "b+"), ("less", 1, before)],
+            base=[("unfold", "b0"), ("less", 1, (("mu+", {"s": "s1"}),))],
+        ),
+        known[2].shows(
+            "visits to come are not negative",
+            theory.given["e>"],
+            [
+                ("unfold", "D+"),
+                ("add", "flow", "1"),
+                ("add", "d", "-1"),
+                ("less", 1, before),
+            ],
+            base=[("unfold", "D0"), ("less", 1, (("d+", {"s": "s1"}),))],
+        ),
+        known[3].shows(
+            "visits to come",
+            theory.given["left"],
+            [
+                ("add", "l", "-(d(s) - D(n,s))"),
+                ("add", "d", "-l(s1)"),
+                ("add", "flow", "l(s1)"),
+            ],
+        ),
+        known[4].shows(
+            "n times what is to come",
+            theory.given["rare"],
+            [
+                ("unfold", "f+"),
+                ("unfold", "b+"),
+                ("add", "l", "(f(n) + 1)*beta(n,s)"),
+                ("add", "k", "beta(n,s)"),
+                ("less", 1, (("hypothesis", {}),)),
+                ("less", 1, (("f>", {}), ("b>", named))),
+                ("less", 1, (("b>", named),)),
+            ],
+            base=[("unfold", "f0"), ("unfold", "b0"), ("unfold", "K")],
+        ),
+        known[5].shows(
+            "all visits",
+            "f(n)*sum[s](d(s)*X(s)) + A*K >= 0",
+            [
+                ("less", 1, (("f>", {}), ("so far", {}))),
+                ("less", 1, (("f>", {}), ("e>", named), ("X", {}))),
+                ("add", "left", "A*f(n)"),
+                ("less", 1, (("A+", {}), ("rare", {}))),
+                ("less", 1, (("A+", {}), ("b>", named), ("k+", {}))),
+            ],
+        ),
+    ]
+
+
+SHOWN = MappingProxyType(
+    {
+        "head": (SWITCHED, _heads),
+        "switch": (SWITCHED, _switches),
+        "visits": (SWITCHED, _visits),
+        "limit": (TAIL, _tails),
+    }
+)
 """What carries each step of S52.stable* for all sizes."""
 
 
@@ -260,7 +382,10 @@ def misread_switch(later: int = 0) -> str | None:
     steps=(
         machine("head", "J = what n steps pay + gamma^n sum_s alpha_n(s) v(s), by induction on n"),
         machine("switch", "to do a at time n on o, and else as pi, gains nothing if pi is best"),
-        machine("visits", "so q_pi(o,a) <= v_pi(o), with visits and discounted visits, any size"),
+        machine(
+            "visits", "so the losses over (discounted) visits before time n are >= 0, any size"
+        ),
+        machine("limit", "so over all visits: n times their sum is >= -A K, for every n"),
         machine("read", "the value of such a switch, by a clock in memory, is what is said"),
         machine("two steps", "all tasks of two steps that look alike, any rewards and gamma"),
         machine("listed", "all deterministic policies worth V* of three products are greedy"),
@@ -286,8 +411,8 @@ def optimum_is_greedy(
     theories : other formulas for a step.
     """
     certificates: list[dict[str, Any]] = []
-    for key, show in SHOWN.items():
-        shown = show(theories.get(key, SWITCHED))
+    for key, (theory, show) in SHOWN.items():
+        shown = show(theories.get(key, theory))
         proof.step(key, trouble_with(shown))
         certificates += shown
     proof.step("read", misread_switch(later))
@@ -304,9 +429,11 @@ def optimum_is_greedy(
         "but takes a at time n if it sees o is worth",
         "  J + gamma^n sum_s alpha_n(s) omega(o|s) (q_pi(s,a) - sum_b pi(b|o) q_pi(s,b))",
         "and no more than V*. If J = V* each of these sums is <= 0. Added up over n, as they are "
-        "or times gamma^n, they are the visits of o times q_pi(o,a) - v_pi(o). So no action is "
-        "better than pi's mean, and pi takes only best ones. Every line is a certificate "
-        "for tasks of any size.",
+        "or times gamma^n, they are the visits of o before time n times q_pi(o,a) - v_pi(o). What "
+        "is to come after time n is at most K/n visits, K the mean of the steps still to come, "
+        "summed over all times, which is finite as the mean length of an episode is, or as gamma "
+        "< 1; so the same holds of all visits. So no action is better than pi's mean, and pi takes "
+        "only best ones. Every line is a certificate for tasks of any size.",
         "Greedy then is pi itself on every visited observation where its action is the rule's "
         "choice among the best ones, rows "
         "without visits stay as they are, and (1-eps) pi + eps pi = pi.",
@@ -404,6 +531,9 @@ optimum_is_greedy.twin(
 )
 optimum_is_greedy.twin(
     "gains that may be positive", guards="visits", theories={"visits": SWITCHED.without("each")}
+)
+optimum_is_greedy.twin(
+    "losses without a bound", guards="limit", theories={"limit": TAIL.without("X")}
 )
 optimum_is_greedy.twin("the switch one step later", guards="read", later=1)
 optimum_is_greedy.twin("a policy worth a little less", guards="two steps", spoil=Fraction(1, 100))

@@ -105,7 +105,7 @@ def _trouble(text: str) -> str | None:
     try:
         recheck(certificate)
     except Spoiled as error:
-        return f"{certificate['what']}: {error}"
+        return f"{certificate.get('what', certificate['kind'])}: {error}"
     return None
 
 
@@ -161,7 +161,10 @@ class Interpretation:
         if isinstance(node, ast.UnaryOp):
             return -self._value(node.operand, at)
         if isinstance(node, ast.BinOp):
-            left, right = self._value(node.left, at), self._value(node.right, at)
+            left = self._value(node.left, at)
+            if left == 0 and isinstance(node.op, ast.Mult):
+                return left  # most terms of a sum over all indices are 0 by their first factors
+            right = self._value(node.right, at)
             if isinstance(node.op, ast.Add):
                 return left + right
             if isinstance(node.op, ast.Sub):
@@ -187,10 +190,9 @@ class Interpretation:
         )
 
     def _index(self, node: ast.AST, at: dict[str, Any]) -> Any:
-        text = ast.unparse(node).replace(" ", "")
-        if text == "0":
-            return 0
-        return at["n"] + 1 if text == "n+1" else at[text]
+        if isinstance(node, ast.Name):
+            return at[node.id]
+        return 0 if isinstance(node, ast.Constant) else at["n"] + 1
 
 
 def _names(formula: str) -> set[str]:

@@ -30,18 +30,26 @@ b + (c-b)^2/(4(c-d)). `T.bits-region` checks that there are no others.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 import numpy as np
 import sympy
 
-from proofs.ledger import Evidence, Proof, argued, checked, claim, human, machine, proved
+from proofs.appendix_c_every_k import segment_mismatch
+from proofs.appendix_c_setting import lumped_memory
+from proofs.ledger import Evidence, Proof, checked, claim, machine, proved
 from proofs.ledger.inequalities import identical
 from proofs.ledger.prose import table_text, text
+from proofs.ledger.theory import trouble_in, trouble_with
 from proofs.own.tables import limits, small_tables, table_task
 from workbench import POMDP, Policy, augment, evaluate, improve, uniform
-from workbench.certificates.values import identity_certificate
+from workbench.certificates.values import (
+    family_certificate,
+    identity_certificate,
+    value_certificate,
+)
 
 a, b, c, d, x, t, K = sympy.symbols("a b c d x t K")
 
@@ -53,12 +61,16 @@ F0 = 2 * a - b - d
 """The same in the limit."""
 
 
-def iterate(E: POMDP, size: int) -> Policy:
-    """The iterates of the loop, with symbols x and t."""
-    last, zero = E.O[size - 1][0], E.O[0][0]
-    share = x / (2 * size)
-    rows: dict[Any, dict[Any, Any]] = {o: dict.fromkeys(E.A, share) for o in E.O}
-    first = rows[zero, "o"]
+def iterate(E: POMDP, size: Any) -> Policy:
+    """The iterates of the loop, with symbols x and t, in the product with B(k), K = size, or with
+    the three classes of all B(k)."""
+    names = [o[0] for o in E.O]
+    zero, last = names[0], names[-1]
+    members = {"others": size - 2}
+    rows: dict[Any, dict[Any, Any]] = {
+        o: {(i, w): members.get(w, 1) * x / (2 * size) for i, w in E.A} for o in E.O
+    }
+    first = rows[E.O[0]]
     first[0, last] += x * t
     first[0, zero] += 1 - x - x * t
     for o in E.O[1:]:
@@ -77,10 +89,12 @@ GAPS = {
 bound on the step and 0 < x <= 1 make positive (the second one by (2) with a weak sign)."""
 
 
-def found_gaps(size: int) -> dict[str, Any]:
-    """The same differences from the evaluator, for B(k) with 2^k = size."""
-    E = augment(table_task([[a, b], [c, d]]), f"B{size.bit_length() - 1}")
-    pi = iterate(E, size)
+@cache
+def found_gaps(size: int | None) -> dict[str, Any]:
+    """The same differences from the evaluator, for B(k) with 2^k = size, or for all K at once."""
+    memory = lumped_memory() if size is None else f"B{size.bit_length() - 1}"
+    E = augment(table_task([[a, b], [c, d]]), memory)
+    pi = iterate(E, K if size is None else size)
     q = evaluate(E, pi).q
     names = [o[0] for o in E.O]
     zero, last = names[0], names[-1]
@@ -94,19 +108,129 @@ def found_gaps(size: int) -> dict[str, Any]:
         "0: 0 against 1 and stay": seen * (q[(zero, "o"), (0, zero)] - q[(zero, "o"), (1, zero)]),
         "last: 1 against 0": rows[last] * (q[(last, "o"), (1, last)] - q[(last, "o"), (0, last)]),
     }
-    if size > 2:
-        m = names[1]
-        found["m: 1 against 0"] = rows[m] * (q[(m, "o"), (1, last)] - q[(m, "o"), (0, last)])
+    if len(names) > 2:
+        m, number = names[1], K - 2 if size is None else 1
+        lead = q[(m, "o"), (1, last)] - q[(m, "o"), (0, last)]
+        found["m: 1 against 0"] = rows[m] * lead / number
     return found
 
 
-HYPOTHESES = (
-    ("a - b", a - b, F0 + (d - a)),
-    ("b - c", (K - 1) * (b - c), 2 * K * F1 + (K + 1) * (d - a)),
-    ("D", D, (b - c) + (d - a)),
-    ("d - c", d - c, (d - a) + (a - b) + (b - c)),
-)
-"""What else is positive, as a sum of what (1), (2), (3) say is."""
+# ---------------------------------------------------------------------- all k, tables and steps
+
+y, X, eps, alpha, beta, delta = sympy.symbols("y X eps alpha beta delta")
+"""y = 1/K; X = (1-eps)^(n-1); alpha, beta, delta: what is free, in (0, oo), [0, oo) and (0, oo)."""
+
+FREE = {"alpha": "(0, oo)", "beta": "[0, oo)", "delta": "(0, oo)", "y": "(0, 1/2]"}
+ALONG = {**FREE, "X": "(0, 1]", "eps": "(0, 1)"}
+
+
+@dataclass(frozen=True)
+class Family:
+    """Tables and steps that are polynomials in free numbers, and which free numbers they are.
+
+    Attributes
+    ----------
+    d_a, a_b, b_c : d - a, a - b and b - c, which with any c make a table.
+    free : alpha, beta, delta from a, b, c, d, y and eps: not negative where the theorem's
+        conditions hold.
+    """
+
+    d_a: Any
+    a_b: Any
+    b_c: Any
+    free: tuple[Any, Any, Any]
+
+    @property
+    def table(self) -> list[list[Any]]:
+        """The rewards, c a symbol."""
+        above = [c + self.b_c, c + self.b_c + self.a_b, c + self.b_c + self.a_b + self.d_a]
+        second, first, last = map(sympy.expand, above)
+        return [[first, second], [c, last]]
+
+    def certificates(self, what: str) -> list[dict[str, Any]]:
+        """That the free numbers give the differences of rewards back, as identities."""
+        values = dict(zip((alpha, beta, delta), self.free, strict=True))
+        made = {"d - a": self.d_a, "a - b": self.a_b, "b - c": self.b_c}
+        return [
+            identity_certificate(
+                f"{what}, {due}", str(formula.subs(values, simultaneous=True)), due
+            )
+            for due, formula in made.items()
+        ]
+
+
+def lead(plus: int = 1) -> Any:
+    """F1 with K + plus for K + 1, y = 1/K."""
+    return ((1 - y) * (b - c) - (1 + plus * y) * (d - a)) / 2
+
+
+def families(first: int, zero: int, rest: int, slack: Any) -> dict[str, Family]:
+    """The tables of the first step, those at memory 0 afterwards, and those at the others.
+
+    `first` and `zero`: K + 1 for 1; `rest`: D/(2K) for 2; `slack`: what (2) says is not negative.
+    """
+    t_ab = eps / (1 - eps) * (a - b)
+    shrunk = (1 - eps) * (1 - y)
+    low = (1 - eps) * y
+    small = (1 - y) * alpha + beta
+    return {
+        "first": Family(
+            (1 - y) * alpha,
+            (1 - y) * alpha + beta,
+            delta + (1 + first * y) * alpha,
+            ((d - a) / (1 - y), slack, 2 * lead(first) / (1 - y)),
+        ),
+        "zero": Family(
+            shrunk * alpha,
+            shrunk * (alpha + beta),
+            2 * eps * (alpha + beta) + delta + (1 + zero * y) * (1 - eps) * alpha,
+            ((d - a) / shrunk, slack / shrunk, 2 * (lead(zero) - t_ab) / (1 - y)),
+        ),
+        "rest": Family(
+            low * (1 - y) * alpha,
+            low * small,
+            rest * eps * small + delta - low * (1 - y) * alpha,
+            ((d - a) / (low * (1 - y)), slack / low, D - rest * t_ab / y),
+        ),
+    }
+
+
+SHARE = {"0": y, "others": 1 - 2 * y, "last": y}
+
+
+def first_choice(E: POMDP) -> dict[Any, Any]:
+    """What is greedy on the uniform policy: 0 at memory 0 and 1 elsewhere, the last write."""
+    return {(m, o): (0 if m == "0" else 1, "last") for m, o in E.O}
+
+
+def later_choice(E: POMDP) -> dict[Any, Any]:
+    """What is greedy then: at memory 0 to do 0 and stay, elsewhere as before."""
+    return {(m, o): (0, "0") if m == "0" else (1, "last") for m, o in E.O}
+
+
+def along(E: POMDP) -> Policy:
+    """X pi_1 + (1-X) tau, pi_1 the iterate after the first step and tau the later choice."""
+    rows: dict[Any, dict[Any, Any]] = {}
+    for o in E.O:
+        rows[o] = {(i, w): X * (1 - eps) * SHARE[w] / 2 for i, w in E.A}
+        rows[o][first_choice(E)[o]] += X * eps
+        rows[o][later_choice(E)[o]] += 1 - X
+    return Policy.from_mapping(
+        E, {o: {a: sympy.expand(x) for a, x in row.items()} for o, row in rows.items()}
+    )
+
+
+@cache
+def greedy_everywhere(step: str, one: Family) -> dict[str, Any]:
+    """The certificate that the choice of a step is greedy, for all K, tables and steps."""
+    P = table_task(one.table)
+    E = augment(P, lumped_memory())
+    if step == "first":
+        shares = {(i, w): SHARE[w] / 2 for i, w in E.A}
+        pi = Policy.from_mapping(E, dict.fromkeys(E.O, shares))
+        return family_certificate(P, "B(k)", pi, first_choice(E), FREE)
+    goal = {o: x for o, x in later_choice(E).items() if (o[0] == "0") == (step == "zero")}
+    return family_certificate(P, "B(k)", along(E), goal, ALONG)
 
 
 @claim(
@@ -114,88 +238,106 @@ HYPOTHESES = (
     place="Own, two steps",
     statement="B(k), K = 2^k, on two steps with rewards [[a,b],[c,d]]: if d > a, 2a >= b + d and "
     "(K-1)(b-c) > (K+1)(d-a), the loop from uniform ends at a < d, for every step eps with "
-    "eps/(1-eps) (a-b) < min(F1, D/(2K)).",
-    verdict="argued",
+    "eps/(1-eps) (a-b) < min(F1, D/(2K)), where F1 = ((K-1)(b-c) - (K+1)(d-a))/(2K) and "
+    "D = b + d - a - c.",
+    verdict="proved",
     steps=(
         machine(
-            "gaps",
-            "On the iterates the evaluator's differences of q-values are the five "
-            "sums, for B1 and B2 with a, b, c, d, x, t symbols.",
-        ),
-        human(
-            "every-k",
-            "q at memory m needs only pi(0,m), pi(1,m) and the marginals, so that K "
-            "enters through 1/(2K) and for K > 4 nothing is new.",
+            "cover",
+            "Every such table and step is one of three families, polynomials in numbers that "
+            "these conditions say are not negative.",
         ),
         machine(
             "first",
-            "At the uniform policy 0 leads by F1 at memory 0 and 1 by D/(2K) at the "
-            "others, and all writes tie: the first step is (0, last), (1, last).",
+            "At the uniform policy greedy is (0, last) at memory 0 and (1, last) elsewhere, for "
+            "all tables of the first family and all K.",
         ),
-        machine("signs", "a - b, b - c, D and d - c are sums of what (1), (2), (3) say."),
-        human("induction", "So greedy is (0, 0) and (1, last) at every later iterate: x -> 0."),
-        machine("limit", "At x = 0 the policy is worth a."),
+        machine("segment", "A step eps towards tau takes X pi_1 + (1-X) tau to X (1-eps)."),
+        machine(
+            "zero",
+            "At memory 0 greedy is (0, 0) on the whole way from there, for all tables and steps "
+            "of the second family and all K.",
+        ),
+        machine("rest", "Elsewhere greedy is (1, last) on that way: the third family, all K."),
+        machine(
+            "gaps",
+            "A second way: with B1, B2 and three classes for all K the evaluator's differences "
+            "are the five sums.",
+        ),
+        machine("limit", "At X = 0 the policy is worth a."),
     ),
 )
 def bits_are_stuck(
-    proof: Proof, gaps: Any = None, lead: Any = F1, signs: Any = HYPOTHESES, worth: Any = a
+    proof: Proof,
+    first: int = 1,
+    zero: int = 1,
+    rest: int = 2,
+    slack: Any = F0,
+    kept: Any = 1 - eps,
+    gaps: Any = None,
+    worth: Any = a,
 ) -> Evidence:
-    """All numbers symbols; B1 and B2 by the evaluator, K by the formula."""
+    """All numbers symbols; K as y = 1/K in the certificates, which the checker derives from the
+    task."""
+    made = families(first, zero, rest, slack)
+    certificates: list[dict[str, Any]] = []
+    for name, one in made.items():
+        back = one.certificates(name)
+        proof.step("cover", trouble_with(back))
+        certificates += back
+    for name, one in made.items():
+        found = greedy_everywhere(name, one)
+        proof.step(name, trouble_in(found))
+        certificates.append(found)
+    proof.step("segment", segment_mismatch(kept))
     said = GAPS if gaps is None else {**GAPS, **gaps}
-    certificates = []
-    for size in (2, 4):
+    for size in (2, 4, None):
         for name, gap in found_gaps(size).items():
-            due = said[name].subs(K, size)
+            due = said[name].subs(K, size) if size else said[name]
             same = identical(gap, due)
             proof.step("gaps", None if same else f"K = {size}, {name}: {sympy.factor(gap)}")
-            certificates.append(identity_certificate(f"K = {size}, {name}", str(gap), str(due)))
-        E = augment(table_task([[a, b], [c, d]]), f"B{size.bit_length() - 1}")
-        u = uniform(E)
-        q = evaluate(E, u).q
-        zero = E.O[0]
-        seen = 1 + sympy.Rational(1, size)
-        tied = all(q[o, (i, E.A[0][1])] == q[o, (i, w)] for o in E.O for i, w in E.A)
-        leads = identical(
-            seen * (q[zero, (0, zero[0])] - q[zero, (1, zero[0])]), lead.subs(K, size)
-        )
-        column = identical(q[E.O[1], E.A[-1]] - q[E.O[1], E.A[0]], D / 2)
-        proof.step("first", None if tied and leads and column else f"K = {size}: not so at uniform")
-    for name, left, right in signs:
-        proof.step("signs", None if identical(left, right) else f"{name} is not {right}")
-    E = augment(table_task([[a, b], [c, d]]), "B1")
+    P = table_task([[a, b], [c, d]])
+    E = augment(P, "B1")
     value = sympy.sympify(evaluate(E, iterate(E, 2)).value).subs(x, 0)
     proof.step("limit", None if identical(value, worth) else f"it is worth {value}")
-    lines = [[name, sympy.sstr(gap)] for name, gap in GAPS.items()]
+    stays = {o: (0, "0") if o[0] == "0" else (1, "1") for o in E.O}
+    certificates.append(value_certificate(P, "B1", Policy.deterministic(E, stays), value))
     argument = text(
-        "With F1 = ((K-1)(b-c) - (K+1)(d-a))/(2K), F0 = 2a - b - d >= 0, D = b + d - a - c, t = "
-        "eps/(1-eps), x = (1-eps)^n; differences of q-values times visits:",
-        *(f"  {name}:\n      {shown}" for name, shown in _readable(lines)),
-        "Each is positive for 0 < x <= 1 if t (a-b) < min(F1, D/(2K)). Without memory K = 1 and "
-        "(3) says d < a: no memory, not stuck (T.hurts). (K-1)/(K+1) grows: stuck with B(k), stuck "
-        "with B(k+1). Least whole numbers for one bit: [[5,4],[0,6]]; for two [[3,2],[0,4]].",
+        "With t = eps/(1-eps) the step's condition is t (a-b) < min(F1, D/(2K)); F0 = 2a - b - d. "
+        "The first step goes to (0, last) and (1, last): 0 leads by F1 > 0 at memory 0, 1 by "
+        "D/(2K) > 0 elsewhere, writes tie. From there greedy is tau, (0, 0) and (1, last), on the "
+        "whole way X pi_1 + (1-X) tau, 0 < X <= 1, so that all iterates lie on it and X -> 0. "
+        "Differences of q-values times visits, x = X (1-eps):",
+        *(f"  {name}:\n      {shown}" for name, shown in READABLE.items()),
+        "What the conditions say is not negative is taken for free numbers: d - a, F0 and F1 - t "
+        "(a-b), or D - 2K t (a-b), each over positive factors. In these the table and the "
+        "iterates are polynomials, and so are the differences; the checker derives them from the "
+        "task, with y = 1/K and all memory states but 0 and the last in one class, and finds them "
+        "positive on the whole box.",
+        "Without memory K = 1 and (3) says d < a: no memory, not stuck (T.hurts). (K-1)/(K+1) "
+        "grows: stuck with B(k), stuck with B(k+1). Least whole numbers for one bit: "
+        "[[5,4],[0,6]]; for two [[3,2],[0,4]].",
     )
-    return argued("ends at a < d; five sums, all k", argument, certificates)
+    return proved("every k, table and step: three families", argument, certificates)
 
 
-def _readable(lines: list[list[str]]) -> list[tuple[str, str]]:
-    short = {
-        "0: stay against another write": "(1-x)(a-b)",
-        "0: 0 against 1, another write": "x (F1 - t (a-b)) + (1-x) F0",
-        "0: 0 against 1 and stay": "x (F1 - t (a-b)) + (1-x) (F0 + d - c)",
-        "m: 1 against 0": "x D/(2K)",
-        "last: 1 against 0": "x (D/(2K) - t (a-b))",
-    }
-    return [(name, short[name]) for name, _ in lines]
+READABLE = {
+    "0: stay against another write": "(1-x)(a-b)",
+    "0: 0 against 1, another write": "x (F1 - t (a-b)) + (1-x) F0",
+    "0: 0 against 1 and stay": "x (F1 - t (a-b)) + (1-x) (F0 + d - c)",
+    "m: 1 against 0": "x D/(2K)",
+    "last: 1 against 0": "x (D/(2K) - t (a-b))",
+}
 
-
+bits_are_stuck.twin("2a - b for 2a - b - d", guards="cover", slack=2 * a - b)
+bits_are_stuck.twin("K for K+1 at the start", guards="first", first=0)
+bits_are_stuck.twin("K for K+1 afterwards", guards="zero", zero=0)
+bits_are_stuck.twin("D/K for D/(2K)", guards="rest", rest=1)
+bits_are_stuck.twin("a step that keeps 1 - eps^2 of X", guards="segment", kept=1 - eps**2)
 bits_are_stuck.twin(
     "3a in F0",
     guards="gaps",
     gaps={"0: 0 against 1, another write": x * (F1 - t * (a - b)) + (1 - x) * (3 * a - b - d)},
-)
-bits_are_stuck.twin("K+2 for K+1", guards="first", lead=F1 - (d - a) / (2 * K))
-bits_are_stuck.twin(
-    "a - b from (2) alone", guards="signs", signs=(("a - b", a - b, F0), *HYPOTHESES[1:])
 )
 bits_are_stuck.twin("worth d", guards="limit", worth=d)
 

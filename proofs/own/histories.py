@@ -10,7 +10,7 @@ towards greedy gives
     D_{i+1}(j+1)  <=  (1-eps) D_i(j+1) + eps D_i(j)          D_i(0) = 0
 
 so D_i(j) is at most D_0 times the chance that fewer than j of i coins show heads, each with chance
-eps: it tends to 0 for every eps in (0, 1], whatever the rule for ties.
+eps. That is at most j/(i eps): it tends to 0 for every eps in (0, 1], whatever the rule for ties.
 
 With fewer cells it need not: a buffer of observations alone, K(k), or of one pair on three steps.
 """
@@ -131,6 +131,53 @@ def coming_closer(theory: Theory) -> list[dict[str, Any]]:
     ]
 
 
+COINS = Theory(
+    {
+        "nx+": "nx(j,j1) >= 0",
+        "c+": "nx(j,j1)*c(n+1,j1) == nx(j,j1)*((1 - eps)*c(n,j1) + eps*c(n,j))",
+        "c-": "1 - c(n+1,j) >= 0",
+        "D+": "nx(j,j1)*((1 - eps)*D(n,j1) + eps*D(n,j) - D(n+1,j1)) >= 0",
+        "L": "nx(j,j1)*L(j1) == nx(j,j1)*(L(j) + 1)",
+        "f+": "f(n+1) == f(n) + 1",
+        "eps+": "eps >= 0",
+        "eps-": "1 - eps >= 0",
+        "under": "C*c(n,j) - D(n,j) >= 0",
+        "rare": "L(j) - eps*f(n)*c(n,j) >= 0",
+    }
+)
+"""c(n,j) is the chance that fewer than j of n coins show heads, by the last coin; D(n,j) the
+largest loss of the n-th iterate with j steps left. nx(j,j1) says that j1 is j + 1, L(j) is j as a
+number and f(n) is n. "under" and "rare" hold for n = 0 and for j = 0, and pass from n to n + 1."""
+
+
+def next_coin(theory: Theory) -> list[dict[str, Any]]:
+    """What passes from n and all j to n + 1 and all j + 1: D <= C c, and eps n c <= j."""
+    return [
+        theory.without("rare").shows(
+            "the chance bounds the loss",
+            "nx(j,j1)*(C*c(n+1,j1) - D(n+1,j1)) >= 0",
+            [
+                ("less", 1, (("D+", {}),)),
+                ("less", 1, (("eps-", {}), ("nx+", {}), ("under", {"j": "j1"}))),
+                ("less", 1, (("eps+", {}), ("nx+", {}), ("under", {}))),
+                ("add", "c+", "-C"),
+            ],
+        ),
+        theory.without("under").shows(
+            "few heads are rare",
+            "nx(j,j1)*(L(j1) - eps*f(n+1)*c(n+1,j1)) >= 0",
+            [
+                ("unfold", "f+"),
+                ("add", "c+", "eps*f(n)"),
+                ("less", 1, (("eps-", {}), ("nx+", {}), ("rare", {"j": "j1"}))),
+                ("less", 1, (("eps+", {}), ("nx+", {}), ("rare", {}))),
+                ("less", 1, (("eps+", {}), ("nx+", {}), ("c-", {"j": "j1"}))),
+                ("add", "L", "-eps"),
+            ],
+        ),
+    ]
+
+
 def few_heads(i: int, j: int, eps: Fraction) -> Fraction:
     """The chance that fewer than j of i coins show heads, each with chance eps.
 
@@ -215,15 +262,16 @@ def end_on_three_steps(memory: str) -> float:
     place="Own, any steps",
     statement="Buffers that must push are never stuck if they hold the history: on every task of "
     "at most T steps, with window(T-1), which pushes every pair, the loop from uniform is after i "
-    "steps eps within C P(fewer than T of i coins of chance eps show heads) of the best "
-    "history-based value, C what it lacks at first at most, whatever the rule for ties. With fewer "
-    "cells, or observations alone, it may be stuck on three steps.",
+    "steps eps within C P(fewer than T of i coins of chance eps show heads) <= C T/(i eps) of the "
+    "best history-based value, C what it lacks at first at most, whatever the rule for ties. With "
+    "fewer cells, or observations alone, it may be stuck on three steps.",
     verdict="proved",
     steps=(
         machine("buffer", "window(T-1) holds the whole history of t <= T - 1 steps, for every T."),
         machine("behind", "What is behind a history does not depend on the policy, any size."),
         machine("closer", "V - w <= (1-eps) D(j+1) + eps D(j) after a step, any size, any ties."),
-        machine("coins", "The chances of few heads follow this recursion."),
+        machine("coins", "The sums of binomials follow this recursion, eps = 1/3, up to 8 coins."),
+        machine("fades", "So D <= C c and i eps c <= j: from i to i + 1, for all i, j and eps."),
         machine("bound", "Four iterates of two tasks with chance keep to the bound, exactly."),
         machine("short", "window(1) and K(2) are stuck on three steps with rewards 0 and 1."),
     ),
@@ -236,6 +284,7 @@ def histories_are_never_stuck(
     less: int = 0,
     most: int = 27,
     short: Any = ("window1", "K2"),
+    chances: Theory = COINS,
 ) -> Evidence:
     """Sums of any size, the code of Gamma, and tasks of three steps, whose rewards lie between -3
     and 6: returns differ by no more than `most`."""
@@ -247,6 +296,8 @@ def histories_are_never_stuck(
     closer = coming_closer(tree)
     proof.step("closer", trouble_with(closer))
     proof.step("coins", recursion_fails(Fraction(1, 3), less))
+    faded = next_coin(chances)
+    proof.step("fades", trouble_with(faded))
     eps = Fraction(1, 3)
     for seed in (0, 1):
         for i, gap in enumerate(gaps(seed, "window2", eps, 4)):
@@ -264,15 +315,16 @@ def histories_are_never_stuck(
         "step, so pi' is worth at least (1-eps) v + eps (what greedy gains at once), and with D(j) "
         "the largest V - v with j steps left",
         "  V - v'  <=  (1-eps) D(j+1) + eps D(j),      D(0) = 0.",
-        "The chance that fewer than j of i coins show heads follows the same recursion and starts "
-        "at 1, so it bounds D_i(j)/C. It tends to 0 as i grows for every eps in (0, 1]. The rule "
+        "The chance c that fewer than j of i coins show heads follows the same recursion, by the "
+        "last coin, and starts at 1, so it bounds D_i(j)/C; and i eps c <= j passes from i to i + 1 "
+        "as well, so that it tends to 0 for every eps in (0, 1]. The rule "
         "for ties does not matter, and each line is a certificate for all sizes.",
         f"Sharp: {'; '.join(lines)}. There 1 is possible. On the table of T.eight, where all eight "
         "memories of sizes 1 and 2 are stuck, window1 and window2 reach the optimum: to push "
         "always is what saves them.",
     )
-    certificates = [*whole.certificates, first, *closer]
-    return proved("error <= C P(few heads), every T, eps", argument, certificates)
+    certificates = [*whole.certificates, first, *closer, *faded]
+    return proved("error <= C T/(i eps), every T, i, eps", argument, certificates)
 
 
 histories_are_never_stuck.twin("the last T pairs", guards="buffer", claimed=1)
@@ -285,5 +337,8 @@ histories_are_never_stuck.twin(
     "towards what is not greedy", guards="closer", tree=TREE.without("most")
 )
 histories_are_never_stuck.twin("one coin less", guards="coins", less=1)
+histories_are_never_stuck.twin(
+    "a loss that does not shrink", guards="fades", chances=COINS.without("D+")
+)
 histories_are_never_stuck.twin("a C of 1", guards="bound", most=1)
 histories_are_never_stuck.twin("window2 as well", guards="short", short=("window1", "window2"))

@@ -1,4 +1,5 @@
-"""Tasks of two steps: one observation, first action i, second action j, reward r[i][j] at the end.
+"""Tasks of two steps: random ones with chance (`two_step_task`), and tables: one observation, first
+action i, second action j, reward r[i][j] at the end.
 
 `limits` runs the oracle loop with B(k) on many tables of two actions at once, straight from the
 formulas (pi(i,w) at memory 0, the marginal of the second action at the others),
@@ -11,12 +12,14 @@ with m_w the marginal at memory w; for w = 0 that of pi itself. It shares no cod
 
 from __future__ import annotations
 
+import random
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench import POMDP
+from workbench import POMDP, augment, best_history, improve, uniform
 
 NEAR = 1e-12
 """Differences of q-values up to this are ties."""
@@ -41,6 +44,43 @@ def table_task(table: Any) -> POMDP:
         gamma=1,
         terminal={"end"},
     )
+
+
+def two_step_task(seed: int) -> POMDP:
+    """A random task of at most two steps: two or three observations, two or three actions, chance
+    in starts, observations, moves and early ends; a discount."""
+    dice = random.Random(seed)
+    A = tuple(range(dice.choice((2, 3))))
+    O = "xyz"[: dice.choice((2, 3))]
+
+    def spread(labels: Any) -> dict[Any, Fraction]:
+        weights = [dice.randint(0, 3) for _ in labels]
+        weights[dice.randrange(len(weights))] += 1
+        return {x: Fraction(w, sum(weights)) for x, w in zip(labels, weights, strict=True) if w}
+
+    first, second = ("s0", "s1"), ("t0", "t1", "t2")
+    omega = {s: spread(O) for s in (*first, *second)} | {"end": {O[0]: Fraction(1)}}
+    moves = {
+        (s, a): {(t, dice.randint(-3, 3)): x for t, x in spread((*second, "end")).items()}
+        for s in first
+        for a in A
+    } | {(t, a): {("end", dice.randint(-5, 5)): 1} for t in second for a in A}
+    return POMDP.from_functions(
+        name=f"two steps, seed {seed}",
+        A=A,
+        p=lambda s, a: moves[s, a],
+        omega=omega.__getitem__,
+        mu=spread(first),
+        gamma=dice.choice((Fraction(1), Fraction(19, 20), Fraction(1, 2))),
+        terminal={"end"},
+    )
+
+
+def gap_to_best(P: POMDP, memory: str, ties: str = "last") -> float:
+    """The best history-based value less where the loop ends."""
+    E = augment(P, memory)
+    run = improve(E, uniform(E), step=0.05, ties=ties)
+    return float(best_history(P).value) - run.value
 
 
 def limits(tables: NDArray[Any], K: int, step: float, iterates: int) -> NDArray[np.float64]:

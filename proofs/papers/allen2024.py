@@ -15,7 +15,8 @@ from pomdps import parity_check
 from proofs.ledger import Evidence, Proof, claim, machine, proved
 from proofs.ledger.prose import text
 from proofs.papers.paper import Paper
-from workbench import POMDP, Policy, augment, best_history, best_memoryless, td_values
+from workbench import POMDP, Policy, augment, best_history, best_memoryless, evaluate, td_values
+from workbench.certificates.values import value_certificate
 from workbench.model.numbers import Number
 
 PAPER = Paper(
@@ -46,7 +47,11 @@ def any_policy(P: POMDP) -> Policy:
     verdict="proved",
     steps=(
         machine("same", "q_TD(0) = q_pi as rational functions of the policy's probabilities"),
-        machine("none", "no deterministic memoryless policy is worth more than 0"),
+        machine(
+            "none",
+            "every memoryless policy, stochastic or not, is worth 0: its return as a "
+            "rational function, and no deterministic one is worth more",
+        ),
         machine("bit", "with one bit the best is the best value of all histories"),
     ),
 )
@@ -66,10 +71,17 @@ def parity(
     ]
     proof.step("same", different or None)
     P = parity_check()
+    worth = evaluate(P, any_policy(P)).value
+    proof.step("none", None if sympy.cancel(worth) == 0 else f"worth {worth}")
     without = best_memoryless(augment(P, memory), exact=True)
     proof.step("none", None if without.value == 0 else f"{memory}: worth {without.value}")
-    best, one = best_history(P).value, best_memoryless(augment(P, bit), exact=True).value
+    best, with_bit = best_history(P).value, best_memoryless(augment(P, bit), exact=True)
+    one = with_bit.value
     proof.step("bit", None if one == best else f"{bit}: worth {one}, histories {best}")
+    certificates = [
+        value_certificate(P, "none", any_policy(P), 0),
+        value_certificate(P, bit, with_bit.policy, one),
+    ]
     return proved(
         "an identity in the policy; 0 against 81/100",
         text(
@@ -77,6 +89,7 @@ def parity(
             "at the junction the coins agree with probability 1/2 whatever was seen last: v is 0 "
             "everywhere, bootstrapped or not."
         ),
+        certificates,
     )
 
 

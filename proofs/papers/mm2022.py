@@ -17,6 +17,7 @@ from proofs.ledger import Evidence, Proof, claim, machine, proved
 from proofs.ledger.prose import text
 from proofs.papers.paper import Paper
 from workbench import POMDP, Policy, evaluate
+from workbench.certificates.values import value_certificate
 from workbench.evaluation.gradient import gradient
 from workbench.model.numbers import Number
 
@@ -96,6 +97,10 @@ def degree(
             "Every observation is met under every policy, so a policy whose other actions all have "
             "smaller derivatives in their rows is a strict local maximum of the return."
         ),
+        [
+            value_certificate(P, "none", _choice(P, actions), _worth(P, actions))
+            for actions in ((0, 1, 0), (1, 1, 1))
+        ],
     )
 
 

@@ -131,6 +131,8 @@ def test_a_probability_of_two_and_a_negative_one_are_refused():
     for rows in ([["b", "2"]], [["a", "-1"], ["b", "2"]], [["b", "1/2"]], [["b", "1"], ["b", "0"]]):
         with pytest.raises(Spoiled, match=r"probability|sum to one|twice"):
             recheck(worth(P, [["o", rows]], "1"))
+    with pytest.raises(Spoiled, match="cannot be worked with"):  # too long to be written out
+        recheck(worth(P, [["o", [["b", "1" + "0" * 5_000]]]], "1"))
     for change in ("2", "-1", "1/2"):
         bad = copy.deepcopy(good)
         bad["model"]["p"][1][2][0][2] = change

@@ -1,19 +1,23 @@
 """The loop on tables that the theorems of our own are checked with, and random tables inside and
 outside the regions."""
 
+import json
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from proofs.ledger import LEDGER, load, section_of
+from proofs.ledger.places import NOTEBOOKS
 from proofs.own import shares
 from proofs.own.bits import predicted
-from proofs.own.buffers import gap_to_best, two_step_task
-from proofs.own.tables import limits, small_tables, table_task
+from proofs.own.tables import gap_to_best, limits, small_tables, table_task, two_step_task
 from workbench import augment, evaluate, improve, uniform
 from workbench.improvement.batch import sequence_task
+from workbench.lab.exhibits import THEOREMS
 from workbench.lab.frequencies import random_tables
 
 REWARDS = st.lists(st.integers(0, 9), min_size=4, max_size=4)
@@ -102,3 +106,27 @@ def test_shares_count_where_the_loop_ends_lower_and_higher_than_without_memory(
     difference = ends[memory] - ends["none"]
     assert lower.hits == (difference < -1e-3).sum()
     assert higher.hits == (difference > 1e-3).sum() > 0
+
+
+# ---------------------------------------------------------------------- shown as well as proved
+
+
+def own_theorems():
+    return [id for id in load() if id.startswith("T.")]
+
+
+@pytest.mark.parametrize("id", own_theorems())
+def test_every_own_theorem_has_steps_a_passage_of_its_notebook_and_an_exhibit(id):
+    """What the gallery's page and the notebook show is tied to the theorem by its id."""
+    claim = LEDGER[id]
+    assert claim.steps
+    assert claim.twins
+    assert id in THEOREMS.values()
+    path = Path("notebooks") / f"{NOTEBOOKS[section_of(id)]}.ipynb"
+    cells = json.loads((Path(__file__).parents[2] / path).read_text())["cells"]
+    texts = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown"]
+    assert any(f"`{id}`" in text for text in texts), f"{path} does not speak of {id}"
+
+
+def test_no_exhibit_belongs_to_a_theorem_that_is_not_there():
+    assert set(THEOREMS.values()) == set(own_theorems())

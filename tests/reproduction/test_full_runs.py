@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import pomdps
+from proofs.ledger import load
 from workbench import augment
 from workbench.errors import WorkbenchError
 from workbench.learning.learn import learn
@@ -14,6 +15,7 @@ from workbench.reproduction import full_runs
 from workbench.reproduction.full_runs import differing_runs, recorded_results, write_record
 from workbench.reproduction.judge import STATEMENTS, experiment_for, judge
 from workbench.reproduction.paper_figures import FIGURES, Reading, paper_actor_critic, quick
+from workbench.reproduction.report import Section
 from workbench.sweeps.experiment import GREEDY
 from workbench.sweeps.results import Results
 from workbench.sweeps.run_cells import run_experiment
@@ -149,6 +151,30 @@ def test_fresh_seeds_are_others_than_those_of_the_figure_and_can_be_made_again()
     assert len(differing_runs(again, [78])) == 1
     with pytest.raises(WorkbenchError, match="the record has no gravity; B1"):
         full_runs.fresh_run(figure, method, "B1")
+
+
+def test_the_report_of_full_runs_says_of_every_figure_what_the_ledger_says():
+    """30 seeds alone leave one comparison of Figure 11 undecided; fresh seeds decide it."""
+    results = recorded_results("fig11")
+    (judgement,) = Section.of(results).judgements
+    assert judgement.verdict == load()["D6.fig-sarsa"].documented == "supported"
+    alone = judge("D6.fig-sarsa", results)
+    assert alone.verdict == "undecided"
+    (asked,) = (f for f in alone.findings if f.verdict == "undecided")
+    told = {f.what: f.verdict for f in judgement.findings}
+    assert told[f"{asked.what} (120 fresh seeds)"] == "supported"
+
+
+def test_other_results_than_those_of_the_record_are_judged_by_their_own_seeds():
+    results = recorded_results("fig11")
+    pair = Sarsa(lam=0.5), "OA1"
+    rewards = results[pair].rewards.copy()
+    rewards[0, 0] += 1
+    other = Results(
+        results.experiment, {**results.outcomes, pair: replace(results[pair], rewards=rewards)}
+    )
+    (judgement,) = Section.of(other).judgements
+    assert judgement == judge("D6.fig-sarsa", other)
 
 
 @pytest.mark.slow

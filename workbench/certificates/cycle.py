@@ -33,7 +33,7 @@ from workbench.certificates.loop import (
     is_positive,
 )
 from workbench.evaluation.fields import RATIONALS
-from workbench.improvement.improve import improve
+from workbench.improvement.ending import LoopRun
 from workbench.improvement.oracle import exact_value
 from workbench.improvement.stream import loop_for, mixed
 from workbench.model.json import model_json
@@ -117,17 +117,17 @@ def certify_cycle(
 
 def _begins(E: POMDP, step: Fraction, ties: str) -> tuple[int, int] | None:
     """The iterate from which greedy repeats itself, in floats, and the period."""
-    run = improve(E, uniform(E), step=step, ties=ties, budget=LOOKED_AT)
-    if run.period is None or not 1 < run.period <= LONGEST:
+    loop = loop_for(E, uniform(E), ties, "visits", exact=False)
+    with Waiting(f"oracle loop on {E.name}") as waiting:
+        run = LoopRun(E, uniform(E), loop, lambda n: step, True, LOOKED_AT, waiting)
+        period = run.collect().get("period")
+    if period is None or not 1 < period <= LONGEST:
         return None
-    # Floats may leave the cycle again later: what is looked at ends where `improve` found it.
-    _, marks = loop_for(E, uniform(E), ties, "visits", exact=False).advance(
-        [float(step)] * run.iterates
-    )
-    start = run.iterates - run.period
-    while start > 0 and marks[start - 1] == marks[start - 1 + run.period]:
+    marks = np.concatenate(run.marks)
+    start = len(marks) - period
+    while start > 0 and marks[start - 1] == marks[start - 1 + period]:
         start -= 1
-    return (start, run.period) if start <= MOST_BEFORE else None
+    return (start, period) if start <= MOST_BEFORE else None
 
 
 def _cycle(
@@ -141,14 +141,16 @@ def _cycle(
 ) -> list[Table] | None:
     """The policies of the limit cycle, if greedy is what it was on all segments to them."""
     around = greedy[begin : begin + period]
-    if any((tau < 0).any() for tau in around) or all(
+    unseen = around[0] < 0
+    if any(((tau < 0) != unseen).any() for tau in around) or all(
         np.array_equal(tau, around[0]) for tau in around
     ):
-        return None  # a row that is not visited; or a limit, around which only floats go in circles
+        return None  # rows come and go; or a limit, around which only floats go in circles
     total = policies[begin] * 0
     for tau in around:
         total = mixed(total, tau, keep)
     goal = total / (1 - keep**period)
+    goal[unseen] = policies[begin][unseen]  # what uniform does not reach stays as it is
     goals = []
     for i, tau in enumerate(around):
         if not all(

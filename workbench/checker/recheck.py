@@ -100,5 +100,6 @@ def recheck(certificate: Any) -> str:
         raise Spoiled(f"unknown kind of certificate {str(kind)[:40]!r}")
     try:
         return check(certificate)
-    except (ArithmeticError, RecursionError, MemoryError) as error:
+    except (ArithmeticError, RecursionError, MemoryError, ValueError) as error:
+        # ValueError: numbers of more than 4,300 digits, which Python does not write out
         raise Spoiled(f"the certificate cannot be worked with: {error!r}") from None

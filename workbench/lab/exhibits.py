@@ -87,6 +87,36 @@ EXHIBITS: tuple[tuple[str, str, dict[str, Any], Any], ...] = (
         {"memory": ("K2",), "but_not": ("OA2",)},
         [[[1, 0], [1, 3]], [[2, -1], [-1, -1]]],
     ),
+    (
+        "chattering-at-a-saddle",
+        "oracle-chatters",
+        {"memory": ("K1", "B1", "O1")},
+        [[0, 1], [1, 0]],
+    ),
+    (
+        "one-bit-chatters-below-the-best",
+        "oracle-chatters",
+        {"memory": ("B1",), "step": Fraction(1, 25)},
+        [[0, 5], [4, 2]],
+    ),
+    (
+        "what-was-seen-is-enough-if-nothing-is-dropped",
+        "encodes-optimum",
+        {"memory": ("K2",), "but_not": ("K1",)},
+        [[[0, 1], [0, 0]], [[0, 0], [0, 0]]],
+    ),
+    (
+        "a-clock-hurts-on-three-steps",
+        "oracle-stuck",
+        {"memory": ("K1",), "but_not": ("none",)},
+        [[[1, 0], [0, 0]], [[1, 0], [0, 2]]],
+    ),
+    (
+        "a-third-action-leads-bits-astray",
+        "oracle-stuck",
+        {"memory": ("B1", "B2"), "but_not": ("OA1",)},
+        [[0, 0, 2], [1, 1, 0], [0, 1, 0]],
+    ),
 )
 """Each with a name, the statement, its parameters, and the rewards r[a_1]...[a_L]."""
 
@@ -97,6 +127,11 @@ THEOREMS = {
     "every-small-memory-hurts": "T.eight",
     "pairs-are-stuck-if-ties-go-to-keep": "T.oa1",
     "observations-that-must-be-pushed": "T.push",
+    "chattering-at-a-saddle": "T.saddle",
+    "one-bit-chatters-below-the-best": "T.bits-region",
+    "what-was-seen-is-enough-if-nothing-is-dropped": "T.clock",
+    "a-clock-hurts-on-three-steps": "T.hurts-often",
+    "a-third-action-leads-bits-astray": "T.grows",
 }
 """The claim of the ledger, among our own theorems, that an exhibit belongs to."""
 

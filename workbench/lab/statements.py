@@ -195,6 +195,8 @@ class Predicate(Statement):
 def statements() -> dict[str, type[Statement]]:
     """The statements that have a name."""
     from workbench.lab import (
+        chatter_statements,
+        encoding_statements,
         equilibrium_statements,
         loop_statements,
         optimum_statements,
@@ -204,6 +206,8 @@ def statements() -> dict[str, type[Statement]]:
     found: list[type[Statement]] = [
         loop_statements.OracleStuck,
         loop_statements.LargerDoesWorse,
+        chatter_statements.OracleChatters,
+        encoding_statements.EncodesOptimum,
         value_statements.TDGreedyLeaves,
         value_statements.GreedyLowers,
         value_statements.ZeroDiscrepancy,

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from workbench.reproduction.draw import draw
+from workbench.reproduction.fresh_seeds import with_fresh_seeds
 from workbench.reproduction.judge import Finding, Judgement, judge
 from workbench.sweeps.cell import code_version
 from workbench.sweeps.experiment import Experiment, Method, OracleLoop
@@ -56,7 +57,8 @@ class Section:
     @classmethod
     def of(cls, results: Results) -> Section:
         """Judge all statements that a figure bears on."""
-        return cls(results, tuple(judge(id, results) for id in results.experiment.statements))
+        judged = (judge(id, results) for id in results.experiment.statements)
+        return cls(results, tuple(with_fresh_seeds(found, results) for found in judged))
 
 
 def write_report(

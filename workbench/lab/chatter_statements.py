@@ -1,0 +1,124 @@
+"""A statement about loops that never end (Section 5.2): round and round below the best memoryless
+value.
+
+With a fixed step the oracle loop may tend to a limit cycle. Around a best point that is what small
+steps do: the cycle is below it by about the square of the step. The loop *chatters* if all policies
+of the cycle are worth less than the best memoryless one by a clear share of the largest reward. On
+[[0, 1], [1, 0]] it does with K1, B1 and O1, for every step: it stays at a saddle (claim T.saddle of
+the ledger). `certificates.cycle` proves where a loop goes for ever; the policy that is better is
+part of its certificate.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from workbench.certificates.cycle import certify_cycle
+from workbench.errors import NeverEnds, NotSolved, TooLarge, WorkbenchError
+from workbench.improvement.improve import improve
+from workbench.lab.spaces import TaskSpace
+from workbench.lab.statements import NO, Statement, Verdict
+from workbench.model.augment import augment
+from workbench.model.json import model_from_json, model_json
+from workbench.model.memories import parse_memory
+from workbench.model.policy import uniform
+from workbench.model.pomdp import POMDP
+from workbench.optima.best_memoryless import best_memoryless
+
+_BUDGET = 4_000
+
+
+@dataclass(frozen=True)
+class OracleChatters(Statement):
+    """The oracle loop goes round a limit cycle for ever, clearly below the best memoryless value,
+    with each of some memories.
+
+    Parameters
+    ----------
+    memory : a memory's name, or several.
+    step, ties : of the loop.
+    lost : how far below the whole cycle is at least, as a share of the largest reward.
+    """
+
+    memory: str | tuple[str, ...] = "B1"
+    step: Fraction = Fraction(1, 50)
+    ties: str = "last"
+    lost: Fraction = Fraction(1, 20)
+    name = "oracle-chatters"
+    about = "the oracle loop goes round for ever, clearly below the best memoryless value"
+
+    def __post_init__(self) -> None:
+        given = (self.memory,) if isinstance(self.memory, str) else tuple(self.memory)
+        object.__setattr__(self, "memory", given)
+        for key in ("step", "lost"):
+            object.__setattr__(self, key, Fraction(getattr(self, key)))
+        for each in given:
+            parse_memory(each)
+        if not given:
+            raise WorkbenchError("oracle-chatters needs a memory to chatter with")
+        if not self.lost > 0:
+            raise WorkbenchError(f"lost is a share above 0, not {self.lost}")
+
+    def sentence(self) -> str:
+        *others, last = self.memory
+        names = f"{', '.join(others)} and {last}" if others else last
+        return (
+            f"From uniform the oracle loop with {names}, step {self.step}, goes round for ever, "
+            f"below the best memoryless value by {self.lost} of the largest reward or more."
+        )
+
+    def symmetries(self, space: TaskSpace) -> tuple[str, ...]:
+        return "states", "observations", "scale"
+
+    def score(self, P: POMDP) -> float:
+        return min(self._score(P, memory) for memory in self.memory)
+
+    def _score(self, P: POMDP, memory: str) -> float:
+        E = augment(P, memory)
+        run = improve(E, uniform(E), float(self.step), ties=self.ties, budget=_BUDGET)
+        if run.ended != "limit cycle":
+            return NO
+        highest = float(np.max(run.values[-run.window :]))
+        below = float(best_memoryless(E).value) - highest
+        return below / float(largest_reward(P)) - float(self.lost)
+
+    def exactly(self, P: POMDP) -> Verdict:
+        facts: dict[str, str] = {}
+        certificates = []
+        for memory in self.memory:
+            found = cycle_certificate(P, memory, self.step, self.ties)
+            if found is None:
+                return Verdict(None, {**facts, memory: "no limit cycle is proved"})
+            low, high = Fraction(found["lowest"]), Fraction(found["highest"])
+            facts[f"{memory} goes round between"] = f"{low} and {high}"
+            better = found.get("better", {"value": str(high)})["value"]
+            facts[f"{memory} could reach"] = better
+            if Fraction(better) - high < self.lost * largest_reward(P):
+                # a better policy that is not known might still be as far above
+                return Verdict(None, facts)
+            certificates.append(found)
+        return Verdict(True, facts, tuple(certificates))
+
+
+def largest_reward(P: POMDP) -> Fraction:
+    """The largest reward of an exact task, signs left out; 1 where all of them are 0."""
+    return max(abs(Fraction(r)) for r in P.R) or Fraction(1)
+
+
+@lru_cache(maxsize=512)
+def _certified(model: str, memory: str, step: Fraction, ties: str) -> dict[str, Any] | None:
+    return certify_cycle(model_from_json(json.loads(model)), memory, step, ties)
+
+
+def cycle_certificate(P: POMDP, memory: str, step: Fraction, ties: str) -> dict[str, Any] | None:
+    """The certificate of the limit cycle that the loop tends to; None if none could be proved."""
+    try:
+        return _certified(json.dumps(model_json(P), sort_keys=True), memory, step, ties)
+    except (NeverEnds, TooLarge, NotSolved):
+        return None
