@@ -525,15 +525,20 @@ WORTH = (
 )
 """What the n-th iterate is worth from o, times the chance of o."""
 
-ROW_WISE = ("y", "k", "kk")
-"""Formulas of `ROWS` that give names to sums of a policy: nothing to compare them with."""
+NAMED = ("start", "next", "q0", "B", "H", "y", "k", "kk"), ("Q", "E")
+"""Formulas of `ROWS` and of `SHARES` that only give names to sums, by which these are computed."""
 
 
 @cache
 def broken_formula(seed: int, z: str = "1") -> str | None:
     """The first formula of the theories that does not hold along the loop on a random task."""
     read = loop_with_numbers(seed, z)
-    theories: Iterable[Theory] = (ROWS.without(*ROW_WISE), LOOP, SHARES, CLOSER)
+    theories: Iterable[Theory] = (
+        ROWS.without(*NAMED[0]),
+        LOOP,
+        SHARES.without(*NAMED[1]),
+        CLOSER,
+    )
     for theory in theories:
         if trouble := first_broken(theory, read):
             return trouble
