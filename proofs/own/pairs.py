@@ -435,6 +435,7 @@ def loop_with_numbers(seed: int, z: str = "1") -> Interpretation:
         pi = pi.toward(tau, eps)
     S = [s for s in P.S if s not in P.terminal]
     O, A, W, empty = list(P.O), list(P.A), list(memory.W), (None,)
+    read: Interpretation  # of which the functions below are part
 
     def done(policy: Policy, m: Any, o: Any, a: Any) -> Any:
         return sum((policy[(m, o), (a, w)] for w in W), start=zero)

@@ -66,7 +66,7 @@ class OracleChatters(Statement):
             raise WorkbenchError(f"lost is a share above 0, not {self.lost}")
 
     def sentence(self) -> str:
-        *others, last = self.memory
+        *others, last = list(self.memory)
         names = f"{', '.join(others)} and {last}" if others else last
         return (
             f"From uniform the oracle loop with {names}, step {self.step}, goes round for ever, "
