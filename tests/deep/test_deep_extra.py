@@ -1,7 +1,10 @@
 """Without the extra `deep` everything else works, and what needs it says so."""
 
+import csv
+import json
 import subprocess
 import sys
+from collections import defaultdict
 from pathlib import Path
 
 import pytest
@@ -13,6 +16,7 @@ from workbench.cli.main import app
 from workbench.deep.settings import neural_by_name, parse_widths
 from workbench.extras import MissingExtra
 from workbench.learning.learners import OptionError
+from workbench.reproduction.neural_figures import NEURAL_FIGURES
 from workbench.sweeps.cell import cells_of
 from workbench.sweeps.experiment import PER_100, Experiment, Length, Panel
 from workbench.sweeps.spec import SpecError, parse_spec
@@ -75,3 +79,19 @@ def test_a_sweep_names_networks_by_their_layers_and_has_a_cell_for_each_seed():
     panels = (Panel("PPO", PPO(), ("B1",)),)
     one = Experiment("x", "", "", "recall4", panels, 1, PER_100, 1.0, (), Length(3, 100, 10))
     assert [cell.seeds for cell in cells_of(one)] == [(0,), (1,), (2,)]
+
+
+def test_the_tuned_settings_are_the_best_of_the_recorded_search_on_seeds_of_its_own():
+    with (ROOT / "tests" / "benchmarks" / "tuning.csv").open(newline="") as file:
+        rows = [row for row in csv.DictReader(file) if row["learner"] == "ppo"]
+    scores, runs = defaultdict(float), defaultdict(set)
+    for row in rows:
+        scores[row["settings"]] += float(row["score"])
+        runs[row["settings"]].add((row["task"], int(row["seed"])))
+    tasks = ("recall4", "t_maze", "memory_s7")
+    everywhere = {(task, seed) for task in tasks for seed in (1000, 1001, 1002)}
+    assert set(map(frozenset, runs.values())) == {frozenset(everywhere)}  # each on all of them
+    chosen = json.loads(max(scores, key=scores.get))
+    assert chosen == {name: getattr(PPO.tuned(), name) for name in chosen}
+    seeds = {s for one in NEURAL_FIGURES.values() for cell in cells_of(one) for s in cell.seeds}
+    assert seeds.isdisjoint({1000, 1001, 1002})

@@ -24,6 +24,7 @@ from workbench import (
 )
 from workbench.errors import TooLarge, WorkbenchError
 from workbench.evaluation.lambda_sweep import sweep_lambda
+from workbench.figures.value_dots import value_dots
 from workbench.improvement.slice import PolicySlice, SliceEnd, _moved, policy_slice
 from workbench.model.beliefs import explore_beliefs
 
@@ -306,3 +307,17 @@ def test_costs_are_not_cut_off_and_rewards_stand_on_zero():
     assert below.get_ylim()[0] < -1
     for axes in (costs, rewards, below):
         pyplot.close(axes.get_figure())
+
+
+def test_exact_values_stand_by_their_memory_between_the_lines():
+    measured = {"none": [[0.2, 0.48], [0.1, 0.47]], "LSTM": [[np.nan, np.nan]]}
+    runs = {name: SimpleNamespace(measured=np.array(rows)) for name, rows in measured.items()}
+    _, axes = pyplot.subplots()
+    value_dots(runs, {"best": 0.93, "without": 0.4827}, axes)
+    dots, nothing, *lines = axes.get_lines()
+    assert dots.get_ydata().tolist() == [0.48, 0.47]
+    assert len(nothing.get_ydata()) == 0
+    assert [line.get_ydata()[0] for line in lines] == [0.93, 0.4827]
+    assert [text.get_text() for text in axes.texts] == ["no table", "best", "without"]
+    assert [label.get_text() for label in axes.get_xticklabels()] == ["None", "LSTM"]
+    pyplot.close(axes.get_figure())

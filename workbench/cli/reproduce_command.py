@@ -11,6 +11,8 @@ from workbench.cli.executor_options import ExecutorName, Scheduler, Workers, cho
 from workbench.errors import WorkbenchError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from workbench.executors.executor import Executor
     from workbench.reproduction.report import Section
     from workbench.sweeps.results import Results
@@ -147,6 +149,7 @@ def _reproduce_networks(names: list[str], quick: bool, out: Path, executor: Exec
     from workbench.extras import need
     from workbench.figures.run_plot import save_plot
     from workbench.reproduction.neural_figures import (
+        BEST_VALUES,
         EPISODIC,
         judge_neural,
         neural_figure,
@@ -167,12 +170,13 @@ def _reproduce_networks(names: list[str], quick: bool, out: Path, executor: Exec
             results = run_experiment(experiment, find_task, store, executor, report)
         length = experiment.length
         assert length is not None
+        lines = BEST_VALUES[experiment.task]
         unit = "episode" if experiment.task in EPISODIC else "100 steps"
         table = Table(
             title=f"{experiment.place}: {experiment.title}",
             caption=f"{length.seeds} seeds of {length.steps:,} steps. Reward per {unit} over "
             f"the last tenth (the best is {experiment.optimum:.3f}); values: exact, of the final "
-            "greedy policies.",
+            f"greedy policies{_lines_text(lines)}.",
         )
         for column in ("memory", "reward", "solved", "values", "known"):
             table.add_column(column)
@@ -183,5 +187,10 @@ def _reproduce_networks(names: list[str], quick: bool, out: Path, executor: Exec
             console.print(f"{verdict.verdict}: {verdict.sentence.text} ({verdict.budget})")
         path = out / f"{experiment.id}.png"
         best = None if experiment.task in EPISODIC else experiment.optimum
-        save_plot(path, runs_by_memory(results), experiment.title, best)
+        save_plot(path, runs_by_memory(results), experiment.title, best, lines)
         console.print(f"Learning curves: {path}", soft_wrap=True)
+
+
+def _lines_text(lines: Mapping[str, float]) -> str:
+    """What final values are to be compared with."""
+    return "".join(f"; {name} {value:.6f}" for name, value in lines.items())

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from workbench.errors import WorkbenchError
 from workbench.figures.curves import learning_curves
+from workbench.figures.value_dots import value_dots
 from workbench.learning.run import Run
 
 
@@ -27,19 +28,28 @@ def check_plot_file(path: Path) -> None:
 
 
 def save_plot(
-    path: Path, runs: Mapping[str, Run], title: str, optimum: float | None = None
+    path: Path,
+    runs: Mapping[str, Run],
+    title: str,
+    optimum: float | None = None,
+    lines: Mapping[str, float] | None = None,
 ) -> None:
     """Write the learning curves of several runs to a file; its ending chooses the format.
 
     Parameters
     ----------
     optimum : reward per 100 steps of a best deterministic policy, drawn as a line.
+    lines : values by name; with them the exact values that the runs end with are drawn beside the
+        curves, and these values as lines.
     """
     from matplotlib.figure import Figure
 
     check_plot_file(path)
-    figure = Figure(figsize=(7.0, 3.6), layout="constrained")
-    axes = learning_curves(runs, figure.add_subplot(), optimum, best="best deterministic")
+    figure = Figure(figsize=(7.0 if lines is None else 10.0, 3.6), layout="constrained")
+    parts = figure.subplots(1, 1 if lines is None else 2, squeeze=False)[0]
+    axes = learning_curves(runs, parts[0], optimum, best="best deterministic")
     axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1), fontsize=9, frameon=False)
     axes.set_title(title, fontsize=10)
+    if lines is not None:
+        value_dots(runs, lines, parts[1])
     figure.savefig(path)

@@ -1,0 +1,63 @@
+"""The exact values of the policies that learners end with, beside lines that bound them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.figures.curves import memory_style
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_DASHES = ("--", ":", "-.")
+
+
+class MeasuredRun(Protocol):
+    """What `value_dots` draws: a `Run` with measured values, for instance."""
+
+    @property
+    def measured(self) -> NDArray[np.float64] | None:
+        """`measured[seed, block]`, NaN where nothing is known."""
+
+
+def value_dots(runs: Mapping[str, MeasuredRun], lines: Mapping[str, float], axes: Axes) -> Axes:
+    """A dot for the last exact value of each seed, in a column for each memory, and a line for each
+    named value; a column without a known value says so.
+
+    Parameters
+    ----------
+    runs : by the name of the memory.
+    lines : values by what they are, drawn from side to side.
+    """
+    for place, (memory, run) in enumerate(runs.items()):
+        assert run.measured is not None
+        known = run.measured[:, -1]
+        known = known[np.isfinite(known)]
+        style = memory_style(memory)
+        shift = np.linspace(-0.2, 0.2, len(known)) if len(known) > 1 else np.zeros(len(known))
+        axes.plot(
+            place + shift, known, color=style["color"], marker=style["marker"], linestyle="none"
+        )
+        if not len(known):
+            axes.annotate(
+                "no table", (place, 0.02), xycoords=("data", "axes fraction"), ha="center", size=7
+            )
+    for i, (name, value) in enumerate(lines.items()):
+        axes.axhline(value, color="black", linewidth=1, linestyle=_DASHES[i % 3], zorder=0)
+        axes.annotate(
+            name,
+            (1.01, value),
+            xycoords=("axes fraction", "data"),
+            va="center",
+            size=8,
+            annotation_clip=False,
+        )
+    axes.set_xticks(range(len(runs)), [memory_style(memory)["label"] for memory in runs])
+    axes.set_xlim(-0.6, len(runs) - 0.4)
+    axes.margins(y=0.15)
+    axes.set_ylabel("exact value, greedy")
+    return axes
