@@ -97,6 +97,7 @@ IDS = (
     "t_maze",
     "load_unload",
     "short_corridor",
+    "invisible_door",
 )
 
 

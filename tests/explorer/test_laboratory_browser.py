@@ -43,6 +43,7 @@ TASKS = (
     "t_maze",
     "load_unload",
     "short_corridor",
+    "invisible_door",
 )
 
 
