@@ -52,6 +52,23 @@ def inline_kernel(function: Callable[..., Any]) -> Any:
     return njit(forceinline=True)(function)
 
 
+def paste_kernel(function: Callable[..., Any]) -> Any:
+    """Copy the statements of a function into each kernel that calls it, before anything is compiled.
+
+    A kernel is compiled with all that it calls, and so is each that calls it: code that lies n calls
+    deep is compiled n times. What is pasted is compiled once for each place that it is called from,
+    with its caller.
+    """
+    return njit(inline="always", nogil=True)(function)
+
+
+def inner_kernel(function: Callable[..., Any]) -> Any:
+    """Compile a function that kernels alone call: Python cannot, and no way in from there is made,
+    which would take longer than the function where arguments are many arrays. It is kept with its
+    callers."""
+    return njit(nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)(function)
+
+
 @contextmanager
 def _kept_in(directory: Path) -> Iterator[None]:
     """Numba decides where a function is kept when it decorates it; other packages' functions are

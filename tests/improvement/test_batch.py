@@ -22,7 +22,6 @@ from workbench.improvement.residue_kernels import (
     SYNCED,
     begin_asking,
     residue,
-    zero_coefficients,
 )
 from workbench.model.policy import tie_order
 
@@ -224,7 +223,7 @@ def test_where_greedy_first_leaves_along_a_cubic(coefficients, strict):
 
 @pytest.mark.parametrize("length", [2, 3, 4])
 def test_the_way_that_is_left_agrees_with_looking_at_it(length):
-    """`leaves` says where the greedy policy first changes; a walk over a fine grid finds the same
+    """`last_leaving` says where the greedy policy first changes; a walk over a fine grid finds the same
     place."""
     rng = np.random.default_rng(11)
     shape = structure(length, 2, "B1")
@@ -245,13 +244,9 @@ def test_the_way_that_is_left_agrees_with_looking_at_it(length):
             ask.pi[k] = [[residue(x, k) for x in row] for row in pi.tolist()]
             ask.rewards[k] = [residue(x, k) for x in r.tolist()]
         forms = shape.forms()
-        x, unknown = kernels.leaves(shape.tables, r, pi, tau, 1e-14, False, 2.0, shape.alike, forms)
-        if unknown:
-            zero_coefficients(shape.tables, r, tau, 0, ask)
-            known = ask.coefficients
-            x = kernels.last_change(
-                shape.tables, tau, 1e-14, False, shape.alike, forms, known, True
-            )[1]
+        x = kernels.last_leaving(
+            shape.tables, r, pi, tau, 0, 1e-14, False, 2.0, shape.alike, forms, ask
+        )
         grid = np.linspace(1, 0, 2_001)[1:-1]
         first = 0.0
         for share in grid:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from fractions import Fraction as F
 
@@ -61,7 +62,7 @@ def test_a_product_that_does_not_fit_is_refused_before_it_is_built(monkeypatch):
     monkeypatch.setattr(module, "free_bytes", lambda: room)
     assert len(augment(P, "O2").S) == len(fits.S)
     monkeypatch.setattr(module, "free_bytes", lambda: room - 1)
-    with pytest.raises(TooLarge, match=r"random 1×O2 has more than .* free memory are not enough"):
+    with pytest.raises(TooLarge, match=r"random 1×O2 has more than .* fit into .* free memory: "):
         augment(P, "O2")
 
     def Gamma(m, w, o, a, r, o_next):
@@ -70,3 +71,25 @@ def test_a_product_that_does_not_fit_is_refused_before_it_is_built(monkeypatch):
     monkeypatch.setattr(module, "free_bytes", lambda: module._BYTES_FOR_AN_OUTCOME)
     with pytest.raises(TooLarge, match="take a smaller memory"):
         augment(P, Memory("own", [0], ["w"], Gamma, {0: 1}))
+
+
+def test_a_refused_product_is_walked_no_further_than_needed_and_the_refusal_says_what_fits(
+    monkeypatch,
+):
+    module = sys.modules["workbench.model.augment"]
+    P = POMDP.random(1, states=6, observations=4)
+    whole = augment(P, "O3")
+
+    def refusal(outcomes: int) -> str:
+        monkeypatch.setattr(module, "free_bytes", lambda: outcomes * module._BYTES_FOR_AN_OUTCOME)
+        with pytest.raises(TooLarge) as found:
+            augment(P, "O3")
+        return str(found.value)
+
+    # states count as soon as they are met, so that few more are met than fit
+    said = refusal(len(whole.p.s_next) // 4)
+    met = int(re.search(r"more than ([\d,]+) states", said)[1].replace(",", ""))
+    assert len(whole.S) / 8 < met < len(whole.S) / 2
+    # 25 memory states with 41 outcomes and two writes each are at most 2,050
+    assert "one of 25 memory states, an entry less, fits" in refusal(2_050)
+    assert refusal(2_049).endswith("take a smaller memory")

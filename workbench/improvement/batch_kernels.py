@@ -40,11 +40,9 @@ from workbench.improvement.residue_kernels import (
     enlist,
     zero_coefficients,
 )
-from workbench.kernels import compile_kernel
+from workbench.kernels import compile_kernel, inline_kernel, inner_kernel, paste_kernel
 
 FIXED, CYCLE, BUDGET = 0, 1, 2
-
-_NOTHING = np.empty((0, 0, 0, 0), dtype=np.uint64)
 
 _PATIENCE = 3
 """Iterates with the same greedy policy before the rest of the way to it is looked at."""
@@ -85,7 +83,7 @@ class Room(NamedTuple):
 
 
 class Forms(NamedTuple):
-    """What `leaves` writes to: coefficients, by powers of x, of visits d, values v, weighted Q, its
+    """What `last_leaving` writes to: coefficients, by powers of x, of visits d, values v, weighted Q, its
     part of the last layer, weights, and one form more; and for each row the largest x at which
     greedy leaves it."""
 
@@ -219,20 +217,25 @@ def last_violation_of_cubic(c0, c1, c2, c3, strict, slack):
 
 
 @compile_kernel
-def leaves(tables, r, pi, tau, error, whole, near, alike, forms):
+def last_leaving(tables, r, pi, tau, n, error, whole, near, alike, forms, ask):
     """The largest share x of pi, x pi + (1-x) tau, at which greedy is not tau on a row that has
-    one, or more than that; and whether it is worth while to ask which coefficients are zero.
+    one, or more than that; pi is that of iterate n.
 
     A coefficient is off by at most `error` times that of the weight; one that may be zero counts as
-    the least that it may be. Zeros are worth knowing where greedy would otherwise stay tau down to
+    the least that it may be. Which are zero is asked where greedy would otherwise stay tau down to
     x = `near` at least. `whole`: rewards are whole numbers.
     """
     fill_forms(tables, r, pi, tau, forms)
-    sure, worst = last_change(tables, tau, error, whole, alike, forms, _NOTHING, False)
-    return worst, worst != sure and sure < near
+    asked = False
+    while True:
+        sure, worst = last_change(tables, tau, error, whole, alike, forms, ask.coefficients, asked)
+        if asked or worst == sure or sure >= near:
+            return worst
+        zero_coefficients(tables, r, tau, n, ask)
+        asked = True
 
 
-@compile_kernel
+@paste_kernel
 def fill_forms(tables, r, pi, tau, forms):
     """The coefficients of visits, values, weights and q(m, j) times weight on the way to tau."""
     layer, row, after, prefix, act = (
@@ -301,7 +304,7 @@ def fill_forms(tables, r, pi, tau, forms):
                     v[s, i] += v[after[s, tau[m]], i]
 
 
-@compile_kernel
+@inner_kernel
 def last_change(tables, tau, error, whole, alike, forms, coefficients, asked):
     """The largest x of the differences whose coefficients are all known, and of all of them; with
     `asked`, `coefficients` say which are zero."""
@@ -346,7 +349,7 @@ def last_change(tables, tau, error, whole, alike, forms, coefficients, asked):
     return sure, worst
 
 
-@compile_kernel
+@inline_kernel
 def _is_zero(c, m, best, j, i):
     return c[0, m, best, i] == c[0, m, j, i] and c[1, m, best, i] == c[1, m, j, i]
 
@@ -354,7 +357,7 @@ def _is_zero(c, m, best, j, i):
 # ---------------------------------------------------------------------- one run
 
 
-@compile_kernel
+@inner_kernel
 def reached(tables, tau):
     """The place in the table of rewards of the sequence that a deterministic policy makes; -1 if it
     comes to a row without an action."""
@@ -367,7 +370,7 @@ def reached(tables, tau):
     return tables.prefix[s] + tables.act[last] if last >= 0 else -1
 
 
-@compile_kernel
+@paste_kernel
 def settled_rows(since, n, plan, greedy, goal):
     """`goal[m]` becomes greedy on rows that have settled, -1 on others; whether there are both."""
     moving = 0
@@ -379,7 +382,7 @@ def settled_rows(since, n, plan, greedy, goal):
     return 0 < moving < len(goal)
 
 
-@compile_kernel
+@paste_kernel
 def run_one(tables, r, plan, room, forms, ask, places, marks, fail, out, row_out):
     """One loop from the uniform policy. Writes (value, amplitude) to `out` and (ended, sequence,
     iterates) to `row_out`; `places` is room for four numbers in each row of pi."""
@@ -437,14 +440,9 @@ def run_one(tables, r, plan, room, forms, ask, places, marks, fail, out, row_out
             low, high, total = min(low, value), max(high, value), total + value
         if closing != 1 and stays >= _PATIENCE and n >= next_analysis:
             end = reached(tables, greedy)
-            x, unknown = 1.0, False
+            x = 1.0
             if end >= 0:
-                x, unknown = leaves(tables, r, pi, greedy, error, whole, near, alike, forms)
-            if unknown:
-                zero_coefficients(tables, r, greedy, n, ask)
-                x = last_change(tables, greedy, error, whole, alike, forms, ask.coefficients, True)[
-                    1
-                ]
+                x = last_leaving(tables, r, pi, greedy, n, error, whole, near, alike, forms, ask)
             if x == 0.0:
                 row_out[0], row_out[1], row_out[2] = FIXED, end, n + 1
                 out[0], out[1] = r[end], 0.0
@@ -472,12 +470,7 @@ def run_one(tables, r, plan, room, forms, ask, places, marks, fail, out, row_out
                 end = reached(tables, goal)
                 if end < 0:
                     break
-                x, unknown = leaves(tables, r, pi, goal, error, whole, near, ask.always, forms)
-                if unknown:
-                    zero_coefficients(tables, r, goal, n, ask)
-                    x = last_change(
-                        tables, goal, error, whole, ask.always, forms, ask.coefficients, True
-                    )[1]
+                x = last_leaving(tables, r, pi, goal, n, error, whole, near, ask.always, forms, ask)
                 if x == 0.0:
                     row_out[0], row_out[1], row_out[2] = FIXED, end, n
                     out[0], out[1] = r[end], 0.0

@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.improvement.loop_kernels import mark_of
-from workbench.kernels import compile_kernel, inline_kernel
+from workbench.kernels import compile_kernel, inline_kernel, inner_kernel, paste_kernel
 
 PRIMES = (2_147_483_647, 2_147_483_629)
 """The two largest primes below 2^31; as constants, so that no division is needed to reduce."""
@@ -143,7 +143,7 @@ def residue(x, k):
     return _less(found + np.uint64(1), k) if x < 0 else found
 
 
-@compile_kernel
+@paste_kernel
 def begin_asking(ask):
     """Forget the last run."""
     ask.counts[:] = 0
@@ -152,14 +152,14 @@ def begin_asking(ask):
     _know_nothing(ask)
 
 
-@compile_kernel
+@inner_kernel
 def _know_nothing(ask):
     for m in range(ask.alike.shape[0]):
         for j in range(ask.alike.shape[1]):
             ask.alike[m, j] = ask.always[m, j]
 
 
-@compile_kernel
+@inner_kernel
 def enlist(ask, greedy, mark):
     """Put a greedy policy on the list; what was known is then known for fewer policies.
 
@@ -181,7 +181,7 @@ def enlist(ask, greedy, mark):
     _know_nothing(ask)
 
 
-@compile_kernel
+@inner_kernel
 def _replay(r, n, ask):
     """Bring `ask.pi` up to iterate n, and the rewards with it."""
     rows, columns = ask.pi.shape[1], ask.pi.shape[2]
@@ -212,7 +212,7 @@ def _replay(r, n, ask):
     ask.counts[SYNCED] = n
 
 
-@compile_kernel
+@inner_kernel
 def evaluate_residues(tables, k, ask):
     """q(m, j) times the weight of m for the policy `ask.point[k]`, in `ask.q[k]`."""
     layer, row, after = tables.layer, tables.row, tables.after
@@ -263,7 +263,7 @@ def evaluate_residues(tables, k, ask):
             q[k, m, j] = _reduced(q[k, m, j] + last[m, act[j]], k)
 
 
-@compile_kernel
+@inner_kernel
 def _towards(tau, x, k, ask):
     """`ask.point[k]` becomes x pi + (1 - x) tau; rows without tau stay."""
     rest = _less(x, k)
@@ -276,7 +276,7 @@ def _towards(tau, x, k, ask):
             ask.point[k, m, tau[m]] = _reduced(ask.point[k, m, tau[m]] + rest, k)
 
 
-@compile_kernel
+@paste_kernel
 def _to_a_random_point(ask):
     """`ask.point` becomes one of the policies that pi and those listed span."""
     count, rows, columns = ask.counts[LISTED], ask.pi.shape[1], ask.pi.shape[2]
@@ -299,7 +299,7 @@ def _to_a_random_point(ask):
                     ask.point[k, m, at] = _reduced(ask.point[k, m, at] + x, k)
 
 
-@compile_kernel
+@inner_kernel
 def _are_equal(m, enough, q, first, ask):
     """Whether all columns of a row that may be the largest have the residues of one of them."""
     for j in range(q.shape[1]):
@@ -310,7 +310,7 @@ def _are_equal(m, enough, q, first, ask):
     return True
 
 
-@compile_kernel
+@inner_kernel
 def _enough(m, q, weight, error):
     """What q times weight has to be at least to be the largest of a row, perhaps."""
     top = q[m, 0]
@@ -319,7 +319,7 @@ def _enough(m, q, weight, error):
     return top - 2.0 * error * weight[m]
 
 
-@compile_kernel
+@paste_kernel
 def break_ties(tables, r, q, weight, error, n, before, greedy, ask):
     """Decide the open rows of iterate n.
 
@@ -352,7 +352,7 @@ def break_ties(tables, r, q, weight, error, n, before, greedy, ask):
         _know_nothing(ask)
 
 
-@compile_kernel
+@inner_kernel
 def _first(m, q, enough):
     j = 0
     while q[m, j] < enough:
@@ -360,7 +360,7 @@ def _first(m, q, enough):
     return j
 
 
-@compile_kernel
+@paste_kernel
 def _remember(tables, q, weight, error, greedy, ask):
     """Remember the ties of open rows that hold on all that the listed policies span, greedy among
     them; whether all do."""
@@ -388,7 +388,7 @@ def _remember(tables, q, weight, error, greedy, ask):
     return all_hold
 
 
-@compile_kernel
+@paste_kernel
 def zero_coefficients(tables, r, tau, n, ask):
     """The coefficients of q(m, j) times weight along x pi_n + (1-x) tau, in `ask.coefficients`.
 

@@ -204,11 +204,22 @@ def _most_outcomes() -> int:
     return min(_MOST_OUTCOMES, free_bytes() // _BYTES_FOR_AN_OUTCOME)
 
 
-def _too_large(P: POMDP, memory: Memory, states: int, outcomes: int) -> TooLarge:
-    room = free_bytes() / 2**30
+def _too_large(
+    P: POMDP, memory: Memory, states: int, outcomes: int, most: int, base: int = 0
+) -> TooLarge:
+    """A refusal that says what would fit; `base` is by what the memory shrinks if it keeps one
+    entry less, 0 if that is not known."""
+    room = most * _BYTES_FOR_AN_OUTCOME / 2**30
+    fits = len(memory.M) // base if base > 1 else 0
+    # outcomes of all (s, o) with one memory state and one write
+    seen = np.concatenate(([0], np.cumsum(np.diff(P.omega.row_ptr)[P.p.s_next])))
+    once = int(np.diff(seen[P.p.row_ptr[:: len(P.A)]])[own_rows(P.omega.row_ptr)].sum())
+    advice = "take a smaller memory"
+    if fits > 0 and once * fits * len(memory.W) <= most:
+        advice += f": one of {fits:,} memory states, an entry less, fits"
     return TooLarge(
-        f"{P.name}×{memory.name} has more than {states:,} states and {outcomes:,} outcomes, for "
-        f"which {room:.1f} GB of free memory are not enough; take a smaller memory"
+        f"{P.name}×{memory.name} has more than {states:,} states and {outcomes:,} outcomes; "
+        f"{most:,} outcomes fit into {room:.1f} GB of free memory: {advice}"
     )
 
 
@@ -243,7 +254,8 @@ def _walk_compiled(
     most = _most_outcomes()
     codes, outcomes = discover_states(seen, starts, tables, most)
     if outcomes > most:
-        raise _too_large(P, memory, len(codes), outcomes)
+        base = 0 if rule.overwrite else rule.base
+        raise _too_large(P, memory, len(codes), outcomes, most, base)
     row_ptr = np.empty(len(codes) * len(P.A) * nW + 1, dtype=np.int64)
     s_next, k, e = (np.empty(outcomes, dtype=np.int32) for _ in range(3))
     fill_product_rows(seen, codes, row_ptr, s_next, k, e, tables)
@@ -298,7 +310,7 @@ def _walk_python(P: POMDP, memory: Memory, starts: NDArray[np.int64]) -> tuple[A
                             prob_out.append(x)
                 row_ptr.append(len(k_out))
         if len(k_out) > most:
-            raise _too_large(P, memory, len(codes), len(k_out))
+            raise _too_large(P, memory, len(codes), len(k_out), most)
     s_next_array, k_array, e_array = (
         np.array(x, dtype=np.int32) for x in (s_next_out, k_out, e_out)
     )

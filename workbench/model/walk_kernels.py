@@ -76,17 +76,23 @@ def discover_states(seen, starts, tables, most):
     """The codes of all states that can be met from some, in the order of a breadth-first walk; and
     how many outcomes their rows have. `seen` is filled with places, from 1.
 
-    The walk stops once there are more than `most` outcomes.
+    The rows of a state count from when it is met, not from when it is visited: the walk stops as
+    soon as the states met so far have more than `most` outcomes.
     """
     nA, nW, nM = tables.nA, tables.nW, tables.nM
     p_ptr, p_next, o_ptr = tables.p_ptr, tables.p_next, tables.o_ptr
+    width = np.zeros(len(o_ptr) - 1, dtype=np.int64)  # outcomes of all rows of a state
+    for s in range(len(width)):
+        for k in range(p_ptr[s * nA], p_ptr[s * nA + nA]):
+            width[s] += nW * (o_ptr[p_next[k] + 1] - o_ptr[p_next[k]])
     codes = np.empty(max(1024, 2 * len(starts)), dtype=np.int64)
     n = 0
+    outcomes = 0
     for code in starts:
         codes[n] = code
         n += 1
         seen[code] = n  # places from 1: 0 means not seen
-    outcomes = 0
+        outcomes += width[tables.owner[code // nM]]
     i = 0
     while i < n and outcomes <= most:
         code = codes[i]
@@ -95,10 +101,6 @@ def discover_states(seen, starts, tables, most):
         m = code % nM
         s = tables.owner[e]
         o = tables.o_col[e]
-        for a in range(nA):
-            for k in range(p_ptr[s * nA + a], p_ptr[s * nA + a + 1]):
-                s_next = p_next[k]
-                outcomes += nW * (o_ptr[s_next + 1] - o_ptr[s_next])
         for a in range(nA):
             for w in range(nW):
                 m_next = _m_next(tables, m, w, o, a)
@@ -109,11 +111,14 @@ def discover_states(seen, starts, tables, most):
                         if _place(seen, found) == 0:
                             if n == len(codes):
                                 larger = np.empty(2 * n, dtype=np.int64)
-                                larger[:n] = codes
+                                # one by one: numba compiles a whole slice for seconds
+                                for j in range(n):
+                                    larger[j] = codes[j]
                                 codes = larger
                             codes[n] = found
                             n += 1
                             seen[found] = n
+                            outcomes += width[s_next]
     return codes[:n].copy(), outcomes
 
 
