@@ -138,6 +138,15 @@ def test_the_twin_that_tries_everything_finds_the_same(data):
             assert e.q[o, a] == pytest.approx(x, abs=1e-6)
 
 
+@pytest.mark.parametrize("unit", [Fraction(1, 2**60), Fraction(2**60)])
+def test_what_ties_in_floats_does_not_depend_on_the_unit_of_reward(unit):
+    def answers(P):
+        found = equilibria(augment(P, "OA1"), QLearning(epsilon=Fraction(1, 10)))
+        return [(e.policy.actions.tolist(), e.kind, e.robust) for e in found]
+
+    assert answers(recall().scale_rewards(unit)) == answers(recall())
+
+
 @given(st.data())
 @settings(max_examples=25)
 def test_exact_and_float_answers_agree(data):

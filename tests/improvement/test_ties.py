@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import random
 from fractions import Fraction
-from itertools import islice
+from itertools import combinations, islice
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from odd_models import draw_model, draw_policy
 from strategies import policies, pomdps
 
 import pomdps as tasks
@@ -21,14 +22,17 @@ from workbench.evaluation.fields import RATIONALS
 from workbench.evaluation.residues import Residues
 from workbench.improvement.batch import sequence_task, stuck
 from workbench.improvement.decision import EQUAL, ROUNDING
-from workbench.improvement.horizon import same_actions
+from workbench.improvement.horizon import kinds_of_states, same_actions
 from workbench.improvement.improve import improve, iterates, weights_for
 from workbench.improvement.oracle import Oracle, SparseOracle
+from workbench.improvement.pair_oracle import PairOracle, PairPolicy
 from workbench.improvement.stream import loop_for
+from workbench.model.numbers import Numbers
 from workbench.model.ties import rank_actions, sign_of_difference
 
 HALF = Fraction(1, 2)
 DATA = "tests/data"
+SEEDS = st.integers(0, 10**9)
 
 
 def rewards(most: int = 3) -> st.SearchStrategy[np.ndarray]:
@@ -107,6 +111,82 @@ def test_actions_that_do_the_same_are_known():
     assert same[first, a] != same[first, b]
 
 
+@settings(max_examples=20, deadline=None)
+@given(SEEDS)
+def test_states_of_one_kind_are_worth_the_same_under_every_policy_with_these_twins(seed):
+    rng = random.Random(seed)
+    P = draw_model(rng)
+    if P is None or P.gamma == 1:
+        return
+    twins = np.array([rng.randint(0, o) for o in range(len(P.O))])
+    twins = twins[twins]
+    while (twins != twins[twins]).any():
+        twins = twins[twins]
+    rows = draw_policy(rng, P).prob.objects[twins]
+    pi = Policy(P, Numbers.of(rows))
+    found = evaluate(P, pi, exact=True, weights="discounted")
+    kind = kinds_of_states(P, twins)
+    for k in np.unique(kind):
+        assert len(set(found.v.array[kind == k].tolist())) == 1
+    equal = same_actions(P, kind)
+    for o in range(len(P.O)):
+        for a, b in combinations(range(len(P.A)), 2):
+            if equal[o, a] == equal[o, b]:
+                assert found.q.array[o, a] == found.q.array[o, b]
+
+
+def test_what_is_written_to_a_memory_that_no_row_looks_at_ties_until_rows_part():
+    E = augment(tasks.gravity(), "B1")
+    base = np.array([E.O.index(("0", o)) for _, o in E.O])
+    kind = kinds_of_states(E, base)
+    assert len(np.unique(kind[~E.terminal.mask])) < (~E.terminal.mask).sum()
+    equal = same_actions(E, kind)
+    left = [E.A.index(("left", m)) for m in "01"]
+    up = E.A.index(("up", "0"))
+    assert (equal[:, left[0]] == equal[:, left[1]]).all()
+    assert (equal[:, left[0]] != equal[:, up]).any()
+    own = same_actions(E, kinds_of_states(E, np.arange(len(E.O))))
+    assert (own[:, left[0]] != own[:, left[1]]).any()
+
+
+@settings(max_examples=20, deadline=None)
+@given(SEEDS, st.sampled_from(["visits", "discounted"]))
+def test_pairs_tell_the_largest_action_or_nothing(seed, weights):
+    rng = random.Random(seed)
+    P = draw_model(rng)
+    if P is None:
+        return
+    pi = draw_policy(rng, P)
+    oracle = PairOracle(P, weights)
+    rivals = {o: np.arange(len(P.A)) for o in range(len(P.O))}
+    pair = PairPolicy(pi.prob.floats, np.broadcast_to(pi.prob.tails, pi.prob.shape), 2.0**-100)
+    found = oracle.largest(pair, rivals) if oracle.can_answer else {}
+    q = evaluate(P, pi, exact=True, weights=weights).q.array if found else None
+    for o, a in found.items():
+        assert q is not None
+        if q[o, a] is not None:
+            assert all(b == a or q[o, b] < q[o, a] for b in range(len(P.A)))
+
+
+def test_pairs_tell_numbers_apart_that_floats_cannot():
+    def model(tiny: Fraction) -> POMDP:
+        return POMDP.from_functions(
+            name="nearly",
+            A=["one", "other"],
+            p=lambda s, a: {(s, 1): HALF, ("end", 1 + tiny * (a == "other")): HALF},
+            omega=lambda s: {"o": 1},
+            mu={0: 1},
+            gamma=Fraction(9, 10),
+            terminal={"end"},
+        )
+
+    for tiny, told in ((Fraction(1, 10**20), {0: 1}), (-Fraction(1, 10**20), {0: 0}), (0, {})):
+        P = model(Fraction(tiny))
+        pi = uniform(P).prob
+        pair = PairPolicy(pi.floats, np.zeros(pi.shape), 2.0**-100)
+        assert PairOracle(P, "visits").largest(pair, {0: np.array([0, 1])}) == told
+
+
 # ---------------------------------------------------------------------- the loop
 
 
@@ -181,8 +261,12 @@ def test_ties_are_told_and_how_they_are_known():
     (tie,) = improve(E, uniform(E), step=0.02).ties
     assert (tie.iterate, tie.o, tie.how) == (0, ("0", "o"), EQUAL)
     assert tie.actions == ((1, "1"), (1, "0"))
-    floats = Policy(E, np.full(E_shape(E), 1 / len(E.A)))
-    assert {tie.how for tie in improve(E, floats, step=0.02).ties} == {ROUNDING}
+    # rows that hold the same floats are equal, whatever these floats stand for
+    table = np.full(E_shape(E), 1 / len(E.A))
+    assert {tie.how for tie in improve(E, Policy(E, table), step=0.02).ties} == {EQUAL}
+    # what is written after the last step makes rows different and nothing else: floats cannot know
+    table[E.O.index(("1", "o"))] += [1 / 16 if w == "0" else -1 / 16 for _, w in E.A]
+    assert {tie.how for tie in improve(E, Policy(E, table), step=0.02).ties} == {ROUNDING}
     assert improve(E, uniform(E), step=Fraction(1, 4), exact=True).ties == ()
 
 

@@ -1,5 +1,9 @@
 """How often a memory adds local maxima."""
 
+from fractions import Fraction as F
+
+import pytest
+
 from workbench import augment, critical_points
 from workbench.lab.frequencies import small_tables
 from workbench.lab.optimum_frequencies import MEMORIES, count_maxima
@@ -47,3 +51,10 @@ def test_too_many_faces_are_not_judged():
     assert found["B1"].not_judged == 1
     assert found["none"].not_judged == 0
     assert set(MEMORIES) == {"none", "K1", "B1", "O1", "OA1"}
+
+
+@pytest.mark.parametrize("unit", [F(1, 2**40), F(2**40)])
+def test_counts_do_not_depend_on_the_unit_of_reward(unit):
+    table = [[2 * unit, 0], [0, unit]]
+    found = count_maxima([discounted_sequence_task(table)], ["none"])["none"]
+    assert (found.worse.hits, found.most) == (1, 2)

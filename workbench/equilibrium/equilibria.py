@@ -67,7 +67,8 @@ from workbench.progress import Waiting
 from workbench.text import brief, counted
 
 TOLERANCE = 1e-9
-"""In floats, q-values closer than this (relative to the largest, or to 1) count as tied."""
+"""In floats, q-values closer than this share of the largest of their table count as tied, whatever
+the unit of reward."""
 
 MOST_TIED = 1_024
 """So many choices among ties are tried to see whether they matter."""
@@ -125,7 +126,7 @@ class Equilibrium:
         is_exact = self.q.raw.dtype == object
         learned = Learned(self.P, self.target, self.epsilon, RATIONALS if is_exact else FLOATS)
         rows, q = deciding_rows(self.P), self.q.raw
-        near = 0 if is_exact else TOLERANCE * max(1.0, float(np.nanmax(np.abs(q))))
+        near = 0 if is_exact else TOLERANCE * float(np.nanmax(np.abs(q)))
         for choice in product(*self.ties.values()):
             actions = self.policy.actions.copy()
             for o, a in zip(self.ties, choice, strict=True):
@@ -402,7 +403,7 @@ class GreedySearch:
     def decide_block(self, task: DenseTask, actions: NDArray[np.int64]) -> None:
         """Decide the greedy policies `actions[cell, row]`: each joins `found` or `refuted`."""
         block = task.look_at(actions)
-        scale = np.maximum(1.0, np.abs(np.where(np.isnan(block.q), 0.0, block.q)).max(axis=(1, 2)))
+        scale = np.abs(np.where(np.isnan(block.q), 0.0, block.q)).max(axis=(1, 2))
         sure = block.bound if self.field.is_exact else TOLERANCE * scale
         out = block.worst > sure
         for i in np.flatnonzero(out).tolist():
@@ -436,7 +437,7 @@ class GreedySearch:
     def _near(self, table: NDArray[Any]) -> Any:
         if self.field.is_exact:
             return self.field.one(0)
-        return TOLERANCE * max(1.0, float(np.abs(table).max()))
+        return TOLERANCE * float(np.abs(table).max())
 
     def _equilibrium(
         self,

@@ -22,6 +22,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+import scipy.sparse.linalg as sla
 from numpy.typing import NDArray
 
 from workbench.errors import NotSolved
@@ -48,6 +49,8 @@ _SMALLEST = 1e-250
 """Visits below this are too few for floats: parts of their products underflow."""
 
 Floats = NDArray[np.float64]
+Residual = Callable[[Floats, Floats], tuple[Floats, Floats]]
+Solver = Callable[[Floats], Floats]
 
 
 class PairChain:
@@ -105,13 +108,18 @@ class PairChain:
         # floats whose row sums to more than one may leave nothing: then what leads elsewhere counts
         return np.where(found > 0, found, np.maximum(self.leave, np.finfo(float).tiny))
 
+    def solvers(self) -> tuple[Solver, Solver]:
+        """Functions that solve x = b + gamma P x and x = b + gamma P^T x, to some accuracy."""
+        if self.n <= MOST_ELIMINATED:
+            F = self.factors()
+            return (lambda y: substitute(F, y)), (lambda y: substitute_transposed(F, y))
+        system = sp.eye_array(self.n) - float(self.gamma[0]) * self.matrix
+        lu = sla.splu(sp.csc_array(system))
+        return lu.solve, (lambda y: lu.solve(y, "T"))
+
     def factors(self) -> Floats:
         found: Floats = eliminate(self.indptr, self.indices, self.P[0], self.gamma[0], self.leave)
         return found
-
-
-Residual = Callable[[Floats, Floats], tuple[Floats, Floats]]
-Solver = Callable[[Floats], Floats]
 
 
 def bounded_values(chain: PairChain, b: Floats) -> Solution:
@@ -183,6 +191,15 @@ def _shares_in_doubt(
 
 def _small(residual_of: Residual, solver: Solver, b: Floats, method: str) -> Solution:
     """A solution by factors, corrected by its residual, with a bound for each entry."""
+    x, error, size = enclose_solution(residual_of, solver, b)
+    return Solution(x[0], method, size, np.abs(x[1]) + error)
+
+
+def enclose_solution(
+    residual_of: Residual, solver: Solver, b: Floats
+) -> tuple[Floats, Floats, float]:
+    """A solution in pairs, a bound on the error of each entry, infinite if none was found, and the
+    largest residual; `solver` need only be a little right."""
     x, residual, bound = _refined(residual_of, solver, b, solver(b[0].copy()))
     # twice what is needed, and more than what underflows: the check below then has room for its own
     # rounding
@@ -190,11 +207,11 @@ def _small(residual_of: Residual, solver: Solver, b: Floats, method: str) -> Sol
     h = np.zeros_like(x)
     h[0] = solver(needed)
     if not np.isfinite(h[0]).all():
-        return Solution(x[0], method, float(np.max(needed)), np.full(len(needed), np.inf))
+        return x, np.full(len(needed), np.inf), float(np.max(needed))
     negative, rounding = residual_of(np.zeros((3, len(needed))), h)
     enough = float(np.min((-negative - rounding) / needed, initial=1.0))
-    error = np.abs(x[1]) + h[0] * (0.5 / enough) if enough > 0.25 else np.full(len(needed), np.inf)
-    return Solution(x[0], method, float(np.max(np.abs(residual), initial=0.0)), error)
+    error = h[0] * (0.5 / enough) if enough > 0.25 else np.full(len(needed), np.inf)
+    return x, error, float(np.max(np.abs(residual), initial=0.0))
 
 
 def _relative(found: Solution) -> Solution:

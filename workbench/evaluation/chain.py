@@ -62,7 +62,7 @@ class Dynamics:
     @cached_property
     def mu_pair(self) -> NDArray[np.float64]:
         """mu, what its floats leave out, and its size."""
-        both = _pair(self.P.mu.prob)
+        both = paired(self.P.mu.prob)
         return np.concatenate([both, both[:1]])
 
     @cached_property
@@ -148,7 +148,8 @@ class Dynamics:
         return Chain(self, self.acts(pi))
 
 
-def _pair(numbers: Numbers) -> NDArray[np.float64]:
+def paired(numbers: Numbers) -> NDArray[np.float64]:
+    """Numbers as floats, and what these leave out."""
     pair = np.zeros((2, *numbers.shape))
     pair[0], pair[1] = numbers.floats, numbers.tails
     return pair
@@ -346,7 +347,7 @@ class FloatChain(Chain):
             rest = tail if tail.size == 1 else tail[D.entry_o]
         else:
             acts, rest = np.zeros((nS, nA)), np.zeros((nS, nA))
-            both = _pair(omega.prob)
+            both = paired(omega.prob)
             tails = np.broadcast_to(tail, pi.shape)
             mix_rows(omega.row_ptr, omega.o, both[0], both[1], pi, tails, acts, rest)
         self.acts = acts
@@ -367,13 +368,13 @@ class FloatChain(Chain):
         r = self.r_pair
         if undefined.any():
             r = np.where(undefined, 0.0, r)
-        return bounded_values(self._pairs(undefined, self.D.gamma_pair), r)
+        return bounded_values(self.in_pairs(undefined, self.D.gamma_pair), r)
 
     def solve_visits(self, left_out: NDArray[np.bool_], discounted: bool) -> Solution:
-        gamma = self.D.gamma_pair if discounted else _ONE
-        return bounded_visits(self._pairs(left_out, gamma), self.D.mu_pair, self.visited)
+        gamma = self.D.gamma_pair if discounted else ONE_PAIR
+        return bounded_visits(self.in_pairs(left_out, gamma), self.D.mu_pair, self.visited)
 
-    def _pairs(self, dropped: NDArray[np.bool_], gamma: NDArray[np.float64]) -> PairChain:
+    def in_pairs(self, dropped: NDArray[np.bool_], gamma: NDArray[np.float64]) -> PairChain:
         """The chain with a discount, without the rows of some states."""
         P = self.P
         if dropped.any():
@@ -396,8 +397,8 @@ class FloatChain(Chain):
         indptr, indices = inner.indptr.astype(np.int64), inner.indices.astype(np.int32)
         whole = np.ones(len(members), dtype=bool)
         return bounded_visits(
-            PairChain(indptr, indices, P, _ONE, leave, self.excess, self.given), b, whole
+            PairChain(indptr, indices, P, ONE_PAIR, leave, self.excess, self.given), b, whole
         )
 
 
-_ONE = np.array([1.0, 0.0])
+ONE_PAIR = np.array([1.0, 0.0])

@@ -167,6 +167,40 @@ def add_correction(x, change):
 
 
 @compile_kernel
+def compare_actions(
+    entries, entry_s, omega, counted, d, d_error, row_ptr, s_next, p, r, gamma, v, v_error, nA, a, b
+):
+    """sum_s d(s) omega(o|s) (q(s,a) - q(s,b)) over the entries of an observation, and a bound on
+    its error, for visits d and values v in pairs that are off by at most `d_error`, `v_error`."""
+    hi = lo = size = error = 0.0
+    for e in entries:
+        s = entry_s[e]
+        if not counted[s]:
+            continue
+        d_hi = d_lo = q_size = q_error = 0.0
+        terms = 16
+        for sign, action in ((1.0, a), (-1.0, b)):
+            row = s * nA + action
+            terms += row_ptr[row + 1] - row_ptr[row]
+            for k in range(row_ptr[row], row_ptr[row + 1]):
+                j = s_next[k]
+                x_hi, x_lo = _times(gamma[0], gamma[1], v[0, j], v[1, j])
+                x_hi, x_lo = _add(x_hi, x_lo, r[0, k], r[1, k])
+                x_hi, x_lo = _times(sign * p[0, k], sign * p[1, k], x_hi, x_lo)
+                d_hi, d_lo = _add(d_hi, d_lo, x_hi, x_lo)
+                q_size += p[0, k] * (abs(r[0, k]) + gamma[0] * abs(v[0, j]))
+                q_error += p[0, k] * gamma[0] * v_error[j]
+        q_error += _ROUNDING * terms * q_size
+        w_hi, w_lo = _times(d[0, s], d[1, s], omega[0, e], omega[1, e])
+        w_error = d_error[s] * omega[0, e]
+        error += (w_hi + w_error) * q_error + w_error * abs(d_hi)
+        d_hi, d_lo = _times(w_hi, w_lo, d_hi, d_lo)
+        hi, lo = _add(hi, lo, d_hi, d_lo)
+        size += abs(d_hi)
+    return hi, (error + _ROUNDING * (len(entries) + 16) * size) * (1.0 + 1e-12) + _TINY
+
+
+@compile_kernel
 def action_values_with_errors(row_ptr, s_next, prob, r, gamma, v, v_error, q, q_error):
     """q(s,a) = sum p (r + gamma v(s')), and a bound on its error, for v off by at most `v_error`.
 

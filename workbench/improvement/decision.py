@@ -3,6 +3,9 @@
 A row is *open* if two of its q-values are closer than their error bounds (`model.ties`). If the
 model, the start and the steps are exact, so is pi_n (`Trail`), and the question has an answer:
 
+    reasons     actions that lead to states of the same kind with the same chances tie as long as
+                the same rows of the policy are equal (`horizon.kinds_of_states`)
+    pairs       twice the digits of a float tell most numbers apart (`pair_oracle`)
     residues    q(o, a) - q(o, b) modulo two random primes: not both zero means different
                 (`evaluation.residues`)
     balls       with enough bits balls tell the sign of what is not zero (`evaluation.balls`)
@@ -38,8 +41,9 @@ from workbench.evaluation.residues import Residues
 from workbench.evaluation.solve import Solution
 from workbench.evaluation.visits import known
 from workbench.improvement.gain_oracle import GainOracle
-from workbench.improvement.horizon import has_finite_horizon, same_actions
+from workbench.improvement.horizon import has_finite_horizon, kinds_of_states, same_actions
 from workbench.improvement.oracle import Oracle
+from workbench.improvement.pair_oracle import PairOracle, PairPolicy
 from workbench.model.policy import Policy
 from workbench.model.pomdp import POMDP
 from workbench.model.space import Label
@@ -146,6 +150,8 @@ class Decision:
         self._rationals: Oracle | None = None
         self._apart: set[tuple[int, ...]] = set()
         self._work = 0.0
+        self._pairs = PairOracle(P, "none" if criterion == "average" else weights)
+        self._equal_for: tuple[bytes, NDArray[np.int64]] | None = None
 
     @property
     def can_look(self) -> bool:
@@ -156,14 +162,60 @@ class Decision:
     def _cost(self) -> float:
         return float(_OVERHEAD + len(self.P.p.s_next) + 10 * len(self.P.S))
 
+    def equal_actions(self, twins: Actions) -> NDArray[np.int64]:
+        """`equal[o, a]`: actions with the same entry tie under every policy with these twins. The
+        last answer is kept."""
+        key = twins.tobytes()
+        if self._equal_for is None or self._equal_for[0] != key:
+            self._equal_for = key, same_actions(self.P, kinds_of_states(self.P, twins))
+        return self._equal_for[1]
+
     def settle(
+        self,
+        table_of: TableOf,
+        rivals: dict[int, Actions],
+        gap: float,
+        before: Actions,
+        twins: Actions,
+        pair: PairPolicy | None = None,
+    ) -> dict[int, Answer]:
+        """The greedy action of each open row of a policy with some twins, whose q-values floats
+        find `gap` apart; where nobody can tell, what was greedy before stays so if it may be.
+        `pair` is the policy in pairs of floats, where these are known."""
+        if not rivals:
+            return {}
+        equal = self.equal_actions(twins)
+        groups: dict[int, dict[int, list[int]]] = {}
+        before = before.copy()
+        for o, places in rivals.items():
+            groups[o] = {}
+            for a in self._distinct(o, places).tolist():
+                groups[o].setdefault(int(equal[o, a]), []).append(a)
+            if before[o] >= 0 and int(equal[o, before[o]]) in groups[o]:
+                before[o] = groups[o][int(equal[o, before[o]])][0]
+        # of actions that are equal for a reason one is enough to ask about
+        left = {o: np.array([g[0] for g in some.values()]) for o, some in groups.items()}
+        answers = {o: Answer(int(a[0]), a, EQUAL) for o, a in left.items() if len(a) == 1}
+        left = {o: a for o, a in left.items() if len(a) > 1}
+        if pair is not None and left and self._pairs.can_answer:
+            best = self._pairs.largest(pair, left)
+            answers |= {o: Answer(a, np.array([a]), EQUAL) for o, a in best.items()}
+            left = {o: a for o, a in left.items() if o not in best}
+            gap = 0.0  # what pairs cannot tell apart is equal as a rule
+        answers |= self._compared(table_of, left, gap, before)
+        found = {}
+        for o, answer in answers.items():
+            tied = [b for a in answer.tied.tolist() for b in groups[o][int(equal[o, a])]]
+            if answer.how != ROUNDING:
+                tied.sort(key=lambda a: self.rank[a])
+            found[o] = Answer(tied[0], np.array(tied, dtype=np.int64), answer.how)
+        return found
+
+    def _compared(
         self, table_of: TableOf, rivals: dict[int, Actions], gap: float, before: Actions
     ) -> dict[int, Answer]:
-        """The greedy action of each open row of a policy, whose q-values floats find `gap` apart;
-        where nobody can tell, what was greedy before stays so if it may be."""
         if not rivals or not self.can_look:
             return {o: _unsure(a, int(before[o])) for o, a in rivals.items()}
-        rivals = {o: self._distinct(o, places) for o, places in rivals.items()}
         # equal numbers mostly look equal, so balls, which tell others apart at once, come first
         # where floats differ at all, and where balls told the same actions apart before
         keys = {o: (o, *sorted(places.tolist())) for o, places in rivals.items()}
@@ -210,11 +262,12 @@ class Decision:
         """The first of each set of actions that do the same: these are equal, and no question."""
         kept: dict[int, int] = {}
         for a in sorted(places.tolist(), key=lambda a: self.rank[a]):
-            kept.setdefault(int(self._same[o, a]), a)
+            kept.setdefault(int(self.same[o, a]), a)
         return np.array([*kept.values()], dtype=np.int64)
 
     @cached_property
-    def _same(self) -> Actions:
+    def same(self) -> Actions:
+        """`same[o, a]`: actions with the same entry tie under every policy."""
         return same_actions(self.P)
 
     # ---------------------------------------------------------------- the three arithmetics

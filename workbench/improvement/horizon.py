@@ -116,26 +116,71 @@ def _distinct_rows(table: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDA
 # ---------------------------------------------------------------------- actions that do the same
 
 
-def same_actions(P: POMDP) -> NDArray[np.int64]:
+def same_actions(P: POMDP, kind: NDArray[np.int64] | None = None) -> NDArray[np.int64]:
     """`same[o, a]`: actions with the same entry have the same outcomes in every state behind o.
 
     Such actions tie under every policy: a write on the last step, a step into one of two walls.
     Outcomes that end are the same if they pay the same. Rows are compared by hashes of 64 bits.
+    With `kind[s]`, outcomes in states of the same kind are the same (`kinds_of_states`).
     """
-    nS, nA, nO = len(P.S), len(P.A), len(P.O)
-    ends = P.terminal.mask[P.p.s_next]
-    codes = (np.where(ends, nS, P.p.s_next), _codes(P.p.prob), _codes(P.p.r))
-    outcome = np.zeros(len(P.p.s_next), dtype=np.uint64)
-    for part in codes:
-        outcome = _scramble(outcome ^ part.astype(np.uint64))
-    # modulo 2^64, whatever the order of the outcomes
-    rows = add_rows(P.p.row_ptr, outcome, np.zeros(nS * nA, dtype=np.uint64)).reshape(nS, nA)
+    nA, nO = len(P.A), len(P.O)
+    rows = _Outcomes(P).rows(np.arange(len(P.S)) if kind is None else kind)
     entry_s = own_rows(P.omega.row_ptr)
     seen = np.flatnonzero(~P.terminal.mask[entry_s])
     found = np.zeros((nO, nA), dtype=np.uint64)
     state = _scramble(entry_s[seen].astype(np.uint64))[:, None]
     np.add.at(found, P.omega.o[seen], _scramble(rows[entry_s[seen]] ^ state))
     return found.view(np.int64)
+
+
+def kinds_of_states(P: POMDP, twin: NDArray[np.int64]) -> NDArray[np.int64]:
+    """`kind[s]`: states of the same kind have the same value under every policy whose rows are
+    equal where `twin[o]` is.
+
+    States are of one kind if they are seen through the same twins with the same chances, and each
+    action leads to the same kinds with the same chances and rewards: kinds are split until that
+    holds (Paige and Tarjan 1987; by hashes of 64 bits). A memory that a policy does not look at
+    makes no difference, for example, and what is written to it ties.
+    """
+    outcomes, entry_s = _Outcomes(P), own_rows(P.omega.row_ptr)
+    seen = _scramble(_codes(P.omega.prob).astype(np.uint64) ^ _scramble(_whole(twin[P.omega.o])))
+    looks = np.zeros(len(P.S), dtype=np.uint64)
+    np.add.at(looks, entry_s, seen)
+    columns = _scramble(np.arange(len(P.A), dtype=np.uint64))
+    kind, count = np.zeros(len(P.S), dtype=np.int64), 0
+    while True:
+        acts = _scramble(outcomes.rows(kind) ^ columns).sum(axis=1, dtype=np.uint64)
+        found = np.where(P.terminal.mask, np.uint64(0), _scramble(acts ^ looks))
+        # what was told apart stays apart: kinds are only ever split
+        found = _scramble(found ^ _scramble(_whole(kind)))
+        distinct, kind = np.unique(found, return_inverse=True)
+        if len(distinct) == count:
+            return np.asarray(kind.reshape(-1), dtype=np.int64)
+        count = len(distinct)
+
+
+class _Outcomes:
+    """The outcomes of each (s, a), to be compared."""
+
+    def __init__(self, P: POMDP):
+        self._s_next, self._row_ptr = P.p.s_next, P.p.row_ptr
+        self._shape = len(P.S), len(P.A)
+        self._ends = P.terminal.mask[P.p.s_next]
+        first = _scramble(_codes(P.p.prob).astype(np.uint64))
+        self._rest = _scramble(first ^ _codes(P.p.r).astype(np.uint64))
+
+    def rows(self, kind: NDArray[np.int64]) -> NDArray[np.uint64]:
+        """A hash of the outcomes of each `[s, a]`, whatever their order; those in states of the
+        same kind are the same."""
+        goal = np.where(self._ends, len(kind), kind[self._s_next])
+        outcome = _scramble(self._rest ^ _scramble(_whole(goal)))
+        nS, nA = self._shape
+        found = add_rows(self._row_ptr, outcome, np.zeros(nS * nA, dtype=np.uint64))
+        return found.reshape(nS, nA)
+
+
+def _whole(x: NDArray[Any]) -> NDArray[np.uint64]:
+    return x.astype(np.uint64)
 
 
 def _codes(numbers: Numbers) -> NDArray[Any]:

@@ -74,8 +74,9 @@ class LoopChoice(NamedTuple):
     ----------
     greedy, found : `greedy[o]` of the last iterate and of this one, -1 for unvisited rows.
     open, ask : `open[o]`, whether the bounds leave the row open; `ask[o]`, whether to stop then.
-    alike, always : `alike[o, a]`, actions with the same entry are equal: as long as greedy is one
-        of the policies marked in `allowed`; and for every policy.
+    alike, always, same : `alike[o, a]`, actions with the same entry are equal: as long as greedy is
+        one of the policies marked in `allowed`; as long as twins stay twins; and for every policy.
+    twins : `twins[o]`, the first row of pi that is equal to row o and has always been.
     changes, changed : rows (iterate, o, action) where greedy changed, and how many there are.
     """
 
@@ -85,6 +86,8 @@ class LoopChoice(NamedTuple):
     ask: NDArray[np.uint8]
     alike: NDArray[np.int64]
     always: NDArray[np.int64]
+    same: NDArray[np.int64]
+    twins: NDArray[np.int64]
     allowed: NDArray[np.uint64]
     changes: NDArray[np.int64]
     changed: NDArray[np.int64]
@@ -241,11 +244,20 @@ def take_step(state, choice, size, n, fresh):
                 choice.changes[at, 2] = found[o]
                 choice.changed[0] += 1
                 greedy[o] = found[o]
-        known = False
+        known, together = False, True
         for i in range(len(choice.allowed)):
             known = known or choice.allowed[i] == mark
-        if not known:  # pi leaves the policies for which `alike` was proved
-            choice.alike[:] = choice.always
+        for o in range(len(found)):
+            together = together and found[o] == found[choice.twins[o]]
+        for o in range(len(found)):
+            if not together:  # rows part that were equal: what rested on that is forgotten
+                choice.twins[o] = o
+            for a in range(pi.shape[1]):
+                if not together:
+                    choice.always[o, a] = choice.same[o, a]
+                # else pi may leave the policies for which `alike` was proved
+                if not (known and together):
+                    choice.alike[o, a] = choice.always[o, a]
     keep = 1.0 - size
     state.kept[0] *= keep
     for o in range(len(greedy)):

@@ -30,8 +30,9 @@ from workbench.evaluation.fields import FLOATS, RATIONALS, Field
 from workbench.improvement import loop_kernels as kernels
 from workbench.improvement.decision import ROUNDING, Answer, Decision, TableOf, Tie
 from workbench.improvement.gain_oracle import GainOracle
-from workbench.improvement.horizon import has_finite_horizon, same_actions, unroll
-from workbench.improvement.oracle import Oracle, SparseOracle
+from workbench.improvement.horizon import has_finite_horizon, unroll
+from workbench.improvement.oracle import UNIT, Oracle, SparseOracle
+from workbench.improvement.pair_oracle import PairPolicy
 from workbench.improvement.trail import Actions, Trail, exact_size
 from workbench.model.numbers import Number
 from workbench.model.policy import Policy, tie_order
@@ -81,6 +82,7 @@ class Loop:
         self.decision = Decision(P, weights, self.order, start, criterion)
         self._ties: dict[tuple[int, tuple[int, ...], str], Tie] = {}
         self._taus: list[Actions] = []
+        self._same = self.decision.same
 
     @property
     def pi(self) -> Table:
@@ -111,11 +113,19 @@ class Loop:
     # ---------------------------------------------------------------- open rows
 
     def _decided(
-        self, q: Table, rivals: dict[int, Actions], table_of: TableOf, n: int | None = None
+        self,
+        q: Table,
+        rivals: dict[int, Actions],
+        table_of: TableOf,
+        twins: Actions,
+        n: int | None = None,
+        pair: PairPolicy | None = None,
     ) -> dict[int, Answer]:
         """Answers on open rows; those of iterate n are kept as ties if they are."""
+        if not rivals:
+            return {}
         gaps = [float(np.ptp(q[o, places])) for o, places in rivals.items()]
-        answers = self.decision.settle(table_of, rivals, min(gaps, default=0.0), self.greedy)
+        answers = self.decision.settle(table_of, rivals, min(gaps), self.greedy, twins, pair)
         for o, answer in answers.items():
             key = o, tuple(answer.tied.tolist()), answer.how
             if n is not None and len(answer.tied) > 1 and key not in self._ties:
@@ -123,6 +133,26 @@ class Loop:
                 words = f"{self.P.O.text(self.P.O[o])}: {', '.join(map(self.P.A.text, actions))}"
                 self._ties[key] = Tie(n, self.P.O[o], actions, answer.how, words)
         return answers
+
+    def _join_for_good(
+        self, twins: Actions, answers: dict[int, Answer], *tables: NDArray[np.int64]
+    ) -> dict[int, Answer]:
+        """Join the entries of actions in some tables that tie as long as these twins stay twins;
+        the answers on other rows."""
+        equal, rest = self.decision.equal_actions(twins), {}
+        for o, answer in answers.items():
+            tied = answer.tied
+            if len(tied) > 1 and (equal[o, tied] == equal[o, tied[0]]).all():
+                self._join(o, tied, *tables)
+            else:
+                rest[o] = answer
+        return rest
+
+    def _join(self, o: int, tied: Actions, *tables: NDArray[np.int64]) -> None:
+        """Give actions that tie, and those that do the same, the same entry."""
+        joined = np.isin(self._same[o], self._same[o, tied])
+        for table in tables:
+            table[o, joined] = table[o, tied[0]]
 
     def _lasting(
         self, answers: dict[int, Answer], table_of: TableOf, tau: Actions, fresh: bool
@@ -132,6 +162,18 @@ class Loop:
             # Proofs that a tie lasts cost a solve for each policy: only the latest ones are kept.
             self._taus = [*self._taus, tau.copy()][-_MOST_TAUS:]
         return self.decision.lasting(table_of, self._taus, answers)
+
+
+def keeps_twins(greedy: Actions, twins: Actions) -> bool:
+    """Whether rows that are twins have the same greedy action, so that they stay equal."""
+    return bool(np.array_equal(greedy, greedy[twins]))
+
+
+def parted(twins: Actions, goal: Actions) -> Actions:
+    """The first of the twins of each row that have the same goal."""
+    both = np.stack([twins, goal])
+    _, first, inverse = np.unique(both, axis=1, return_index=True, return_inverse=True)
+    return np.asarray(first[inverse.reshape(-1)], dtype=np.int64)
 
 
 def mixed(pi: Table, greedy: Actions, x: Any) -> Table:
@@ -157,11 +199,13 @@ class Stepwise(Loop):
             if self.field.is_exact
             else np.broadcast_to(start.prob.tails, start.prob.shape).copy()
         )
+        self._is_paired = start.is_exact
         self.kept, self._last = 1.0, -1
         self.greedy = np.full(len(start.O), -1, dtype=np.int64)
-        self._always = None if self.field.is_exact else same_actions(oracle.P)
+        # what ties as long as twins stay twins, and what does as long as greedy is allowed
+        self._always = None if self.field.is_exact else self._same.copy()
         self._alike = None if self._always is None else self._always.copy()
-        self._allowed: set[int] = set()
+        self._twins, self._allowed = self.trail.twins, set[int]()
 
     @property
     def pi(self) -> Table:
@@ -170,16 +214,25 @@ class Stepwise(Loop):
     def restore(self, pi: Table, length: int) -> None:
         self._pi = pi
         self._low = None if self._low is None else np.zeros_like(pi)
+        self._is_paired = False  # the small parts belonged to another policy
         self.trail.cut(length)
+        self._twins = self.trail.twins
+        if self._always is not None:
+            self._always, self._alike = self._same.copy(), self._same.copy()
+            self._allowed = set()
 
     def look_ahead(self, goal: Actions, x: Fraction) -> Glance:
         found = self.oracle.look(mixed(self._pi, goal, self.field.one(x)), 4)
-        known = self._always
-        if x > 0 and int(kernels.mark_of(goal)) in self._allowed:  # ties that last until there
-            known = self._alike
+        known: NDArray[np.int64] | None = self._same
+        if x > 0 and keeps_twins(goal, self._twins):  # ties that last until there
+            allowed = int(kernels.mark_of(goal)) in self._allowed
+            known = self._alike if allowed else self._always
         ranking = rank_actions(found.q, self.order, found.error, known)
         greedy = ranking.best.copy()
-        ties = self._decided(found.q, ranking.rivals, _ahead(self.trail, goal, x))
+        twins = parted(self._twins, goal)
+        pair = self._pair(goal, 1 - x) if ranking.rivals else None
+        ahead = _ahead(self.trail, goal, x)
+        ties = self._decided(found.q, ranking.rivals, ahead, twins, pair=pair)
         for o, answer in ties.items():
             greedy[o] = answer.best
         return Glance(found.value, found.q, greedy, ties)
@@ -195,7 +248,9 @@ class Stepwise(Loop):
             ranking = rank_actions(q, self.order, error, self._alike)
             tau = ranking.best.copy()
             if ranking.rivals:
-                answers = self._decided(q, ranking.rivals, self.trail.table, n)
+                answers = self._decided(
+                    q, ranking.rivals, self.trail.table, self._twins, n, self._pair()
+                )
                 for o, answer in answers.items():
                     tau[o] = answer.best
                 self._learn(answers, tau)
@@ -209,6 +264,9 @@ class Stepwise(Loop):
                 for o in np.flatnonzero(tau != self.greedy).tolist():
                     self.trail.turn(n, o, int(tau[o]))
                 self.greedy = tau
+                if self._always is not None and not keeps_twins(tau, self._twins):
+                    self._always, self._alike = self._same.copy(), self._same.copy()
+                    self._twins, self._allowed = self.trail.twins, set()
             self._move(step)
             self.trail.extend([step])
             self.kept *= 1 - float(step)
@@ -222,33 +280,32 @@ class Stepwise(Loop):
         last bit after any number of steps."""
         if self._low is None:
             self._pi = mixed(self._pi, self.greedy, 1 - self.field.one(step))
-            return
-        size = exact_size(step)
-        (step_high, step_low), (keep_high, keep_low) = _twofold(size), _twofold(1 - size)
-        rows = np.flatnonzero(self.greedy >= 0)
-        # (pi + low) (keep_high + keep_low): the product of the small parts is below the last bit.
-        high, low = _exact_product(self._pi[rows], keep_high)
-        low += self._pi[rows] * keep_low + self._low[rows] * keep_high
-        at = np.arange(len(rows)), self.greedy[rows]
-        total = high[at] + step_high
-        # what the sum lost, by Knuth's two-sum
-        part = total - high[at]
-        low[at] += (high[at] - (total - part)) + (step_high - part) + step_low
-        high[at] = total
-        self._pi[rows] = high + low
-        self._low[rows] = (high - self._pi[rows]) + low
+        else:
+            _move_pair(self._pi, self._low, self.greedy, exact_size(step))
+
+    def _pair(self, goal: Actions | None = None, size: Fraction = Fraction(0)) -> PairPolicy | None:
+        """pi in pairs of floats, or the policy a step of some size from it towards a goal."""
+        if self._low is None or not self._is_paired:
+            return None
+        high, low = self._pi, self._low
+        if goal is not None:
+            high, low = high.copy(), low.copy()
+            _move_pair(high, low, goal, size)
+        # each step rounds at most 16 times below the last bit of the small parts
+        return PairPolicy(high, low, (self.trail.length + 2) * 16 * UNIT**2)
 
     def _learn(self, answers: dict[int, Answer], tau: Actions) -> None:
         assert self._alike is not None
         assert self._always is not None
+        answers = self._join_for_good(self._twins, answers, self._always, self._alike)
         mark = int(kernels.mark_of(tau))
         fresh = mark not in self._allowed
         if fresh:  # what was known is known for fewer policies
             self._alike = self._always.copy()
+        if not answers:  # nothing that would have to be proved to last
+            return
         for o in self._lasting(answers, self.trail.table, tau, fresh):
-            tied = answers[o].tied
-            joined = np.isin(self._always[o], self._always[o, tied])
-            self._alike[o, joined] = self._alike[o, tied[0]]
+            self._join(o, answers[o].tied, self._alike)
         self._allowed = {int(kernels.mark_of(t)) for t in self._taus}
 
     def _require_rows(self, lacking: Actions) -> None:
@@ -260,6 +317,23 @@ class Stepwise(Loop):
                 f"{self.P.name}: the policy may never end, so it sees o={o} infinitely often, and "
                 f"q(o, a) weighted by {self.weights} is not defined there: take weights={other!r}"
             )
+
+
+def _move_pair(pi: Table, pi_low: Table, greedy: Actions, size: Fraction) -> None:
+    """Move a policy in pairs of floats a step towards greedy, in place."""
+    (step_high, step_low), (keep_high, keep_low) = _twofold(size), _twofold(1 - size)
+    rows = np.flatnonzero(greedy >= 0)
+    # (pi + low) (keep_high + keep_low): the product of the small parts is below the last bit.
+    high, low = _exact_product(pi[rows], keep_high)
+    low += pi[rows] * keep_low + pi_low[rows] * keep_high
+    at = np.arange(len(rows)), greedy[rows]
+    total = high[at] + step_high
+    # what the sum lost, by Knuth's two-sum
+    part = total - high[at]
+    low[at] += (high[at] - (total - part)) + (step_high - part) + step_low
+    high[at] = total
+    pi[rows] = high + low
+    pi_low[rows] = (high - pi[rows]) + low
 
 
 def _twofold(x: Fraction) -> tuple[float, float]:
@@ -293,14 +367,17 @@ class FiniteHorizon(Loop):
         self._unrolled = unroll(P, self.order, weights)
         nS, nO, nA = len(self._unrolled.tables.mu), len(P.O), len(P.A)
         self._room = self._new_room(nS, nO, nA)
-        always = np.ascontiguousarray(same_actions(P)[:, self.order])
+        # the tables of what is alike have their columns in the order of ties, like pi
+        self._same = np.ascontiguousarray(self._same[:, self.order])
         self._choice = kernels.LoopChoice(
             greedy=np.full(nO, -1, dtype=np.int64),
             found=np.full(nO, -1, dtype=np.int64),
             open=np.zeros(nO, dtype=np.uint8),
             ask=np.ones(nO, dtype=np.uint8),
-            alike=always.copy(),
-            always=always,
+            alike=self._same.copy(),
+            always=self._same.copy(),
+            same=self._same,
+            twins=self.trail.twins,
             allowed=np.zeros(_MOST_TAUS, dtype=np.uint64),
             changes=np.empty((_CHANGES + nO, 3), dtype=np.int64),
             changed=np.zeros(1, dtype=np.int64),
@@ -325,6 +402,9 @@ class FiniteHorizon(Loop):
     def restore(self, pi: Table, length: int) -> None:
         self._state.pi[:] = pi[:, self.order]
         self.trail.cut(length)
+        choice = self._choice
+        choice.twins[:], choice.allowed[:] = self.trail.twins, 0
+        choice.always[:] = choice.alike[:] = self._same
 
     def _labelled(self, table: Table) -> Table:
         """Columns back in the order of A."""
@@ -352,16 +432,20 @@ class FiniteHorizon(Loop):
         value = kernels.evaluate_policy(self._unrolled.tables, pi, room)
         found, is_open = np.empty_like(self._choice.found), np.empty_like(self._choice.open)
         # The mixture rounds twice more than the policy it starts from.
-        bound, known = self._bound(self.trail.length + 2), self._choice.always
+        bound, known = self._bound(self.trail.length + 2), self._same
         place = np.argsort(self.order)
-        mark = kernels.mark_of(np.where(goal < 0, -1, place[goal]))
-        if x > 0 and mark in self._choice.allowed:  # ties that last until there
-            known = self._choice.alike
+        twins = self.trail.twins
+        if x > 0 and keeps_twins(goal, twins):  # ties that last until there
+            mark = kernels.mark_of(np.where(goal < 0, -1, place[goal]))
+            allowed = mark in self._choice.allowed
+            known = self._choice.alike if allowed else self._choice.always
         kernels.choose_greedy(
             room.q, room.weight, bound, known, self._choice.greedy, found, is_open
         )
         rivals = self._rivals(room, bound, found, is_open)
-        ties = self._decided(self._labelled(room.q), rivals, _ahead(self.trail, goal, x))
+        if rivals:
+            twins = parted(twins, goal)
+        ties = self._decided(self._labelled(room.q), rivals, _ahead(self.trail, goal, x), twins)
         greedy = self._named(found)
         for o, answer in ties.items():
             greedy[o] = answer.best
@@ -415,6 +499,9 @@ class FiniteHorizon(Loop):
                 break
         return values[:made], marks[:made]
 
+    def _join(self, o: int, tied: Actions, *tables: NDArray[np.int64]) -> None:
+        super()._join(o, np.argsort(self.order)[tied], *tables)
+
     def _note(self, steps: Sequence[Number]) -> None:
         """Move what the kernel noted to the trail."""
         count = int(self._choice.changed[0])
@@ -428,20 +515,22 @@ class FiniteHorizon(Loop):
         choice = self._choice
         rivals = self._rivals(self._room, self._bound(n), choice.found, choice.open)
         rivals = {o: a for o, a in rivals.items() if choice.ask[o]}
-        answers = self._decided(self._labelled(self._room.q), rivals, self.trail.table, n)
+        twins = choice.twins[:] = self.trail.twins
+        answers = self._decided(self._labelled(self._room.q), rivals, self.trail.table, twins, n)
         place = np.argsort(self.order)
         for o, answer in answers.items():
             choice.found[o] = place[answer.best]
             if answer.how == ROUNDING:
                 choice.ask[o] = 0  # nobody can tell, now or later
+        answers = self._join_for_good(twins, answers, choice.always, choice.alike)
         mark = kernels.mark_of(choice.found)
         fresh = mark not in choice.allowed
         if fresh:  # what was known is known for fewer policies
             choice.alike[:] = choice.always
+        if not answers:  # nothing that would have to be proved to last
+            return
         for o in self._lasting(answers, self.trail.table, self._named(choice.found), fresh):
-            tied = place[answers[o].tied]
-            joined = np.isin(choice.always[o], choice.always[o, tied])
-            choice.alike[o, joined] = choice.alike[o, tied[0]]
+            self._join(o, answers[o].tied, choice.alike)
         choice.allowed[:] = 0
         for i, tau in enumerate(self._taus):
             choice.allowed[i] = kernels.mark_of(np.where(tau < 0, -1, place[tau]))

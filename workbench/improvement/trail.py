@@ -36,10 +36,41 @@ class Trail:
         self._runs: list[tuple[int, Number]] = []  # (first iterate, size) of equal steps in a row
         self._turns: list[list[tuple[int, int]]] = [[] for _ in range(len(start.O))]
         self._tables: dict[Field, tuple[int, NDArray[Any]]] = {}
+        self._begin_twins()
+
+    def _begin_twins(self) -> None:
+        prob = self.start.prob
+        rows = prob.floats if prob.codes is None else prob.codes
+        rows = np.broadcast_to(rows, prob.shape)
+        self._twin: list[int] = np.unique(rows, axis=0, return_inverse=True)[1].reshape(-1).tolist()
+        self._latest: dict[tuple[int, int], int] = {}  # of the rows that turned at one iterate
+        self._latest_n, self._names = -1, len(self._twin)
+        self._twins: Actions | None = None
 
     def turn(self, n: int, o: int, action: int) -> None:
         """From iterate n on greedy takes an action on row o; -1 leaves the row as it is."""
         self._turns[o].append((n, action))
+        self._part(n, o, action)
+
+    def _part(self, n: int, o: int, action: int) -> None:
+        """Rows that turn otherwise, or at another iterate, are no longer twins."""
+        self._twins = None
+        if n != self._latest_n:
+            self._latest, self._latest_n = {}, n
+        key = self._twin[o], action
+        if key not in self._latest:
+            self._latest[key] = self._names
+            self._names += 1
+        self._twin[o] = self._latest[key]
+
+    @property
+    def twins(self) -> Actions:
+        """`twins[o]`, the first row that began like row o and turned as it did ever since: the two
+        are equal."""
+        if self._twins is None:
+            _, first, inverse = np.unique(self._twin, return_index=True, return_inverse=True)
+            self._twins = np.asarray(first[inverse.reshape(-1)], dtype=np.int64)
+        return self._twins.copy()
 
     def extend(self, steps: Iterable[Number]) -> None:
         """Steps of these sizes were made."""
@@ -57,6 +88,10 @@ class Trail:
         for row in self._turns:
             while row and row[-1][0] >= n:
                 row.pop()
+        self._begin_twins()
+        turns = [(first, o, action) for o, row in enumerate(self._turns) for first, action in row]
+        for first, o, action in sorted(turns):
+            self._part(first, o, action)
 
     def greedy(self) -> Actions:
         """The greedy actions of the last iterate."""

@@ -7,6 +7,11 @@ the same for r and c r + d, and among tables of whole numbers those with smalles
 common divisor stand for all (`small_tables`). Relabelling the actions is no such symmetry: ties
 between actions go to the lower one.
 
+Whether a loop is stuck is what the compiled batch says (`improvement.batch`): what floats leave
+open is equal if it is so modulo two fixed primes of 31 bits, and loops that this does not tell are
+counted as they ended. A share is therefore a count and no proof about any one of its tables; what a
+search or a claim reports about a table is proved by `exactly` of its statement, in fractions.
+
 Shares come with Clopper and Pearson's interval, which covers the true share with at least the
 probability asked for.
 """

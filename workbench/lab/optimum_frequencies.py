@@ -73,12 +73,13 @@ def count_maxima(
                 continue
             judged += 1
             maxima = points.of_kind("maximum")
-            below = _clearly_below(maxima)
+            room = CLEARLY * max(abs(float(r)) for r in P.R)
+            below = _clearly_below(maxima, room)
             strict = [point for point in below if point.strict]
             hits["worse"] += bool(below)
             hits["strict"] += bool(strict)
             hits["added"] += bool(strict) and memory != "none" and has_one_maximum(without) is True
-            most = max(most, len(_levels(maxima)))
+            most = max(most, len(_levels(maxima, room)))
         found[memory] = MaximaCount(
             memory=memory,
             worse=Share(hits["worse"], judged),
@@ -98,19 +99,18 @@ def _points(P: POMDP, memory: str, max_faces: int) -> CriticalPoints | None:
     return found if found.complete else None
 
 
-def _clearly_below(maxima: tuple[CriticalPoint, ...]) -> list[CriticalPoint]:
+def _clearly_below(maxima: tuple[CriticalPoint, ...], room: float) -> list[CriticalPoint]:
     if not maxima:
         return []
     best = float(maxima[0].value)
-    room = CLEARLY * max(1.0, abs(best))
     return [point for point in maxima if best - float(point.value) > room]
 
 
-def _levels(maxima: tuple[CriticalPoint, ...]) -> list[float]:
+def _levels(maxima: tuple[CriticalPoint, ...], room: float) -> list[float]:
     """The different values of local maxima."""
     levels: list[float] = []
     for point in maxima:
         value = float(point.value)
-        if all(abs(value - other) > CLEARLY * max(1.0, abs(other)) for other in levels):
+        if all(abs(value - other) > room for other in levels):
             levels.append(value)
     return levels
