@@ -33,6 +33,9 @@ _config: Any = _numba_config
 PACKAGE = Path(__file__).parent
 """The folder of the package, in which kernel modules are looked for."""
 
+_NO_WAY_IN: Any = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+"""Options that numba's own type hints leave out."""
+
 _KEPT = 4
 """How many directories of other sources are left when one is made for new sources."""
 
@@ -66,7 +69,7 @@ def inner_kernel(function: Callable[..., Any]) -> Any:
     """Compile a function that kernels alone call: Python cannot, and no way in from there is made,
     which would take longer than the function where arguments are many arrays. It is kept with its
     callers."""
-    return njit(nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)(function)
+    return njit(nogil=True, **_NO_WAY_IN)(function)
 
 
 @contextmanager

@@ -27,6 +27,7 @@ from workbench.improvement.improve import improve, iterates, weights_for
 from workbench.improvement.oracle import Oracle, SparseOracle
 from workbench.improvement.pair_oracle import PairOracle, PairPolicy
 from workbench.improvement.stream import loop_for
+from workbench.improvement.trail import exact_size
 from workbench.model.numbers import Numbers
 from workbench.model.ties import rank_actions, sign_of_difference
 
@@ -99,6 +100,11 @@ def test_the_trail_is_the_policy_of_the_exact_loop(table, memory):
     for here in islice(iterates(E, uniform(E), Fraction(1, 5), exact=True), 6):
         assert (RATIONALS.leave(loop.trail.table(RATIONALS)) == here.pi.prob.objects).all()
         loop.advance([Fraction(1, 5)])
+
+
+def test_a_float_step_is_the_decimal_that_it_is_printed_as():
+    assert exact_size(0.1) == Fraction(1, 10)
+    assert exact_size(Fraction(0.1)) == Fraction(0.1) != Fraction(1, 10)
 
 
 def test_actions_that_do_the_same_are_known():

@@ -60,6 +60,9 @@ _BITS = (128, 256, 512, 1024, 2048, 4096)
 
 _PRIMES = 2
 
+_MOST_KEPT = 4
+"""Partitions of rows into twins for which it is kept which actions are equal."""
+
 _LONGEST, _LONGEST_SOLVED = 2e5, 1e5
 """Bits of the policy's numbers times states up to which fractions are asked; where states come
 back,
@@ -151,7 +154,7 @@ class Decision:
         self._apart: set[tuple[int, ...]] = set()
         self._work = 0.0
         self._pairs = PairOracle(P, "none" if criterion == "average" else weights)
-        self._equal_for: tuple[bytes, NDArray[np.int64]] | None = None
+        self._equal_for: dict[bytes, NDArray[np.int64]] = {}
 
     @property
     def can_look(self) -> bool:
@@ -164,11 +167,13 @@ class Decision:
 
     def equal_actions(self, twins: Actions) -> NDArray[np.int64]:
         """`equal[o, a]`: actions with the same entry tie under every policy with these twins. The
-        last answer is kept."""
+        last answers are kept: on the way to a limit the same few are asked for again and again."""
         key = twins.tobytes()
-        if self._equal_for is None or self._equal_for[0] != key:
-            self._equal_for = key, same_actions(self.P, kinds_of_states(self.P, twins))
-        return self._equal_for[1]
+        if key not in self._equal_for:
+            if len(self._equal_for) == _MOST_KEPT:
+                del self._equal_for[next(iter(self._equal_for))]
+            self._equal_for[key] = same_actions(self.P, kinds_of_states(self.P, twins))
+        return self._equal_for[key]
 
     def settle(
         self,

@@ -20,6 +20,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -150,7 +151,7 @@ class Loop:
 
     def _join(self, o: int, tied: Actions, *tables: NDArray[np.int64]) -> None:
         """Give actions that tie, and those that do the same, the same entry."""
-        joined = np.isin(self._same[o], self._same[o, tied])
+        joined = (self._same[o][:, None] == self._same[o, tied]).any(axis=1)
         for table in tables:
             table[o, joined] = table[o, tied[0]]
 
@@ -336,6 +337,7 @@ def _move_pair(pi: Table, pi_low: Table, greedy: Actions, size: Fraction) -> Non
     pi_low[rows] = (high - pi[rows]) + low
 
 
+@lru_cache(maxsize=256)  # most steps are of one size
 def _twofold(x: Fraction) -> tuple[float, float]:
     """x as a sum of two floats."""
     high = float(x)
@@ -367,6 +369,8 @@ class FiniteHorizon(Loop):
         self._unrolled = unroll(P, self.order, weights)
         nS, nO, nA = len(self._unrolled.tables.mu), len(P.O), len(P.A)
         self._room = self._new_room(nS, nO, nA)
+        self._place = np.argsort(self.order)
+        self._until: tuple[tuple[int, bytes], NDArray[np.int64]] | None = None
         # the tables of what is alike have their columns in the order of ties, like pi
         self._same = np.ascontiguousarray(self._same[:, self.order])
         self._choice = kernels.LoopChoice(
@@ -402,7 +406,7 @@ class FiniteHorizon(Loop):
     def restore(self, pi: Table, length: int) -> None:
         self._state.pi[:] = pi[:, self.order]
         self.trail.cut(length)
-        choice = self._choice
+        choice, self._until = self._choice, None
         choice.twins[:], choice.allowed[:] = self.trail.twins, 0
         choice.always[:] = choice.alike[:] = self._same
 
@@ -432,26 +436,35 @@ class FiniteHorizon(Loop):
         value = kernels.evaluate_policy(self._unrolled.tables, pi, room)
         found, is_open = np.empty_like(self._choice.found), np.empty_like(self._choice.open)
         # The mixture rounds twice more than the policy it starts from.
-        bound, known = self._bound(self.trail.length + 2), self._same
-        place = np.argsort(self.order)
-        twins = self.trail.twins
-        if x > 0 and keeps_twins(goal, twins):  # ties that last until there
-            mark = kernels.mark_of(np.where(goal < 0, -1, place[goal]))
-            allowed = mark in self._choice.allowed
-            known = self._choice.alike if allowed else self._choice.always
+        bound = self._bound(self.trail.length + 2)
+        known = self._known_until(goal) if x > 0 else self._same
         kernels.choose_greedy(
             room.q, room.weight, bound, known, self._choice.greedy, found, is_open
         )
         rivals = self._rivals(room, bound, found, is_open)
+        ties: dict[int, Answer] = {}
         if rivals:
-            twins = parted(twins, goal)
-        ties = self._decided(self._labelled(room.q), rivals, _ahead(self.trail, goal, x), twins)
+            twins = parted(self.trail.twins, goal)
+            ties = self._decided(self._labelled(room.q), rivals, _ahead(self.trail, goal, x), twins)
         greedy = self._named(found)
         for o, answer in ties.items():
             greedy[o] = answer.best
         with np.errstate(divide="ignore", invalid="ignore"):
             q = np.where(room.weight[:, None] > 0, room.q / room.weight[:, None], np.nan)
         return Glance(value, self._labelled(q), greedy, ties)
+
+    def _known_until(self, goal: Actions) -> NDArray[np.int64]:
+        """Which actions are known to be alike on the way to a goal. It is looked at in many places:
+        the answer is kept until the loop moves on."""
+        key = self.trail.length, goal.tobytes()
+        if self._until is None or self._until[0] != key:
+            known = self._same
+            if keeps_twins(goal, self.trail.twins):
+                mark = kernels.mark_of(np.where(goal < 0, -1, self._place[goal]))
+                allowed = mark in self._choice.allowed
+                known = self._choice.alike if allowed else self._choice.always
+            self._until = key, known
+        return self._until[1]
 
     def _rivals(
         self, room: kernels.LoopRoom, bound: float, found: Actions, is_open: NDArray[np.uint8]
@@ -500,7 +513,7 @@ class FiniteHorizon(Loop):
         return values[:made], marks[:made]
 
     def _join(self, o: int, tied: Actions, *tables: NDArray[np.int64]) -> None:
-        super()._join(o, np.argsort(self.order)[tied], *tables)
+        super()._join(o, self._place[tied], *tables)
 
     def _note(self, steps: Sequence[Number]) -> None:
         """Move what the kernel noted to the trail."""
@@ -517,7 +530,7 @@ class FiniteHorizon(Loop):
         rivals = {o: a for o, a in rivals.items() if choice.ask[o]}
         twins = choice.twins[:] = self.trail.twins
         answers = self._decided(self._labelled(self._room.q), rivals, self.trail.table, twins, n)
-        place = np.argsort(self.order)
+        place = self._place
         for o, answer in answers.items():
             choice.found[o] = place[answer.best]
             if answer.how == ROUNDING:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import bisect
 from collections.abc import Iterable
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -159,6 +160,7 @@ def _since(turns: list[tuple[int, int]], done: int, end: int) -> list[tuple[int,
     return found[::-1]
 
 
+@lru_cache(maxsize=256, typed=True)  # 0.1 is 1/10, a fraction that equals the float is not
 def exact_size(size: Number) -> Fraction:
     """A step as a fraction: a float is the decimal that it is printed as, 0.02 is 1/50."""
     return read_decimal(size) if isinstance(size, float) else Fraction(size)

@@ -73,12 +73,12 @@ def rank_actions(
         least = np.where(np.isnan(ordered), -np.inf, filled - reach).max(axis=1, keepdims=True)
         possible = (filled + reach >= least) & ~np.isnan(ordered)
     best = np.where(undefined, -1, order[np.argmax(possible, axis=1)])
-    rivals = {}
-    for o in np.flatnonzero(~undefined & (possible.sum(axis=1) > 1)).tolist():
-        places = order[possible[o]]
-        open_row = (reach[o, possible[o]] > 0).any()
-        if open_row and (alike is None or len(set(alike[o, places].tolist())) > 1):
-            rivals[o] = places
+    is_open = ~undefined & (possible.sum(axis=1) > 1) & (possible & (reach > 0)).any(axis=1)
+    if alike is not None:
+        entries = alike[:, order]
+        taken = np.take_along_axis(entries, np.argmax(possible, axis=1)[:, None], axis=1)
+        is_open &= (possible & (entries != taken)).any(axis=1)
+    rivals = {o: order[possible[o]] for o in np.flatnonzero(is_open).tolist()}
     return Ranking(best, rivals)
 
 
