@@ -14,7 +14,9 @@ from strategies import pomdps
 from pomdps import recall, recall4, recall_variant
 from workbench import POMDP, QLearning, Sarsa, augment, equilibria
 from workbench.certificates.set_bounds import set_bounds_certificate
-from workbench.checker.reader import read_json
+from workbench.checker.greedy_set_claims import SetBounds
+from workbench.checker.place_graph import PlaceGraph
+from workbench.checker.reader import read_json, read_memory, read_task
 from workbench.checker.recheck import recheck
 from workbench.checker.spoiled import Spoiled
 from workbench.errors import NotExact, TooLarge, WorkbenchError
@@ -199,3 +201,35 @@ def test_what_cannot_be_certified_is_told():
         certificate_of(recall4(), "B1", QLearning(epsilon=0.1))
     with pytest.raises(WorkbenchError, match=r"Q-learning and Sarsa\(0\)"):
         certificate_of(recall4(), "B1", Sarsa(lam=Fraction(1, 2), epsilon=TENTH))
+
+
+def test_a_potential_holds_for_every_action_of_the_set_and_starts_below_zero(good):
+    # lifted by a constant it still bounds what follows, and shows nothing
+    lifted = copy.deepcopy(good)
+    U = first_round(lifted, "out")["out"][0][3]
+    U[:] = [x + 2**50 for x in U]
+    with pytest.raises(Spoiled, match="may be greedy in row"):
+        recheck(lifted)
+
+    def p(s, a):
+        return {("t", 0): 1} if (s, a) == ("s", "on") else {("end", 0): 1}
+
+    P = POMDP.from_functions(
+        name="on or off",
+        A=["on", "off"],
+        p=p,
+        omega=lambda s: {s: 1},
+        mu={"s": 1},
+        gamma=1,
+        terminal={"end"},
+    )
+    E = PlaceGraph(read_task(model_json(P)), read_memory("none"))
+    bounds = SetBounds(E, E.places, E.rows, E.actions, TENTH, greedy_target=True)
+    half, first = Fraction(1, 2), [place[0] for place in E.places].index("s")
+    r = {first: -half, 1 - first: Fraction(1)}  # on, t is met nearly always; off, nearly never
+    U = [Fraction(0), Fraction(0)]
+    U[1 - first], U[first] = Fraction(1), -half + TENTH / 2
+    on, off = (E.actions.index((a, "-")) for a in ("on", "off"))
+    assert bounds.is_shown(U, r, [(off,), (off,)], strict=True)
+    assert not bounds.is_shown(U, r, [(on, off), (on, off)], strict=True)
+    assert not bounds.is_shown(U, r, [(on,), (on,)], strict=True)
