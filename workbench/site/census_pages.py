@@ -84,8 +84,8 @@ def _page(table: pd.DataFrame, material: Material) -> str:
 
 What each of {len(rows)} tasks is worth to whom: to an agent that sees the state (*informed*), to one that remembers everything
 (*history*), to a *deterministic* and a *stochastic* policy without memory, and to a deterministic one with *one bit*. Two numbers
-are bounds: a policy reaches the first, and none exceeds the second. {counts}. The name of a task opens it in the explorer, a
-head of a column puts the table into its order.
+are bounds: a policy reaches the first, and none exceeds the second. {counts}. The size is that of states, observations and
+actions; a name that is a link opens the task in the explorer, and the head of a column puts the table into its order.
 
 {bar}
 <div class="scroll" tabindex="0"><table id="census" class="sortable"><thead><tr>{heads}</tr></thead>
