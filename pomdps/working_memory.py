@@ -1,7 +1,8 @@
 """Working-memory tasks of cognitive science as exact POMDPs: what has to be kept is known.
 
 Zilli and Hasselmo (2008) and Todd, Niv and Cohen (2009) ask of such tasks which memory an agent
-needs that learns what to remember.
+needs that learns what to remember. Their drawings lay time, or what is remembered, out on a grid;
+where actions are words, arrows stand for them.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
+from pomdps.drawing import ARROWS, Cell, Drawing, Grid
 from pomdps.task import task
 from workbench.errors import WorkbenchError
 from workbench.model.numbers import Number
@@ -18,6 +20,57 @@ _GAMMA = Fraction(9, 10)
 _HALF = Fraction(1, 2)
 Outcomes = dict[tuple[Any, Number], Number]
 
+_SAME = {"same": ARROWS["up"], "different": ARROWS["down"]}
+_SIDES = {name: ARROWS[name] for name in ("left", "right")}
+_SHOWN = ("1", "2", "A", "B", "X", "Y")
+
+
+def _lanes(blocks: str, key: str, moves: dict[str, Cell]) -> Drawing:
+    """Two lanes of time, the upper one after A, for states (first letter, time, ...)."""
+    grid = Grid.of_blocks(blocks)
+
+    def place(s: Any, o: Any) -> Cell | None:
+        if s == "end":
+            return None
+        cell = (s[1], int(s[0] == "A"))
+        return cell if cell in grid.cells else None
+
+    return Drawing(blocks, key, grid, place, moves)
+
+
+def _tree(n: int) -> Drawing:
+    """A column for each number of letters seen, a row for each word read as a binary number."""
+    rows = [
+        "".join("#" if y >= 2 ** (x + 1) else "AB"[y % 2] for x in range(n + 1))
+        for y in reversed(range(2 ** (n + 1)))
+    ]
+    blocks = "\n".join(rows)
+    grid = Grid.of_blocks(blocks)
+
+    def place(s: str, o: Any) -> Cell | None:
+        cell = (len(s) - 1, int(s.translate({65: "0", 66: "1"}), 2))
+        return cell if cell in grid.cells else None
+
+    text = "\n".join(row.replace("#", " ") for row in rows)
+    key = "columns: letters kept\nrows: the word they are\nup: same, down: different"
+    return Drawing(text, key, grid, place, _SAME)
+
+
+def _stream() -> Drawing:
+    """A row for each last digit and letter before it, a column for each sign shown."""
+    blocks = "\n".join(["".join(_SHOWN)] * 9)
+
+    def place(s: tuple[str, str, str], o: Any) -> Cell:
+        digit, before, now = s
+        return _SHOWN.index(now), 3 * "-12".index(digit) + "-AB".index(before)
+
+    key = (
+        "columns: the sign shown\nrows from below: no digit yet, 1, 2,\n"
+        "each after neither letter, A, B\nup: press, down: wait"
+    )
+    moves = {"press": ARROWS["up"], "wait": ARROWS["down"]}
+    return Drawing(blocks, key, Grid.of_blocks(blocks), place, moves)
+
 
 @task(
     title="A sample is shown, then a delay, then a probe: does it match?",
@@ -26,6 +79,11 @@ Outcomes = dict[tuple[Any, Number], Number]
     "match = False the answer is the other way round.",
     source="delayed match to sample, as in Zilli and Hasselmo 2008",
     known={"states": 11, "observations": 6, "actions": 2, "best": Fraction(729, 1000)},
+    drawing=_lanes(
+        "A..P\nB..P",
+        "A, B: the sample, then the delay, P: the probe; up: same, down: different",
+        _SAME,
+    ),
 )
 def delayed_match(delay: int = 2, match: bool = True, gamma: Number = _GAMMA) -> POMDP:
     """Delayed match (or non-match) to sample.
@@ -72,6 +130,13 @@ def delayed_match(delay: int = 2, match: bool = True, gamma: Number = _GAMMA) ->
     text="Left or right; it pays 1 to choose another side than the last time. Nothing is shown.",
     source="spatial alternation, as in Zilli and Hasselmo 2008",
     known={"states": 3, "observations": 1, "actions": 2, "best": 9},
+    drawing=Drawing(
+        "L.R",
+        "L, R: the side chosen last; in between the start",
+        Grid.of_blocks("L.R"),
+        lambda s, o: ({"left": 0, "start": 1, "right": 2}[s], 0),
+        _SIDES,
+    ),
 )
 def alternation(gamma: Number = _GAMMA) -> POMDP:
     """Spatial alternation: the first choice pays nothing.
@@ -99,6 +164,7 @@ def alternation(gamma: Number = _GAMMA) -> POMDP:
     "right after A, and right after B. Actions matter at the end only, where they pay 1 or 0.",
     source="sequence disambiguation, as in Zilli and Hasselmo 2008",
     known={"states": 9, "observations": 6, "actions": 2, "best": Fraction(729, 1000)},
+    drawing=_lanes("ACD?\nBCD?", "letters as they come; ?: the choice", _SIDES),
 )
 def sequence_disambiguation(shared: int = 2, gamma: Number = _GAMMA) -> POMDP:
     """Sequences with `shared` letters in common between their beginning and their end.
@@ -140,6 +206,7 @@ def sequence_disambiguation(shared: int = 2, gamma: Number = _GAMMA) -> POMDP:
     "that of n steps ago, and different if not; the first n answers pay nothing.",
     source="n-back, as in Todd, Niv and Cohen 2009",
     known={"states": 14, "observations": 2, "actions": 2, "best": Fraction(81, 10)},
+    drawing=_tree(2),
 )
 def n_back(n: int = 2, gamma: Number = _GAMMA) -> POMDP:
     """The n-back task with two letters; a state is the last n + 1 letters.
@@ -171,6 +238,7 @@ def n_back(n: int = 2, gamma: Number = _GAMMA) -> POMDP:
     "pays 1 to press on a target and -1 to press elsewhere.",
     source="O'Reilly and Frank 2006; Todd, Niv and Cohen 2009",
     known={"states": 54, "observations": 6, "actions": 2, "best": Fraction(3, 16)},
+    drawing=_stream(),
 )
 def one_two_ax(gamma: Number = _GAMMA) -> POMDP:
     """The 1-2-AX task; a state is the last digit, the letter before, and what is shown.
@@ -178,7 +246,6 @@ def one_two_ax(gamma: Number = _GAMMA) -> POMDP:
     >>> one_two_ax()
     POMDP 1-2-AX: 54 states, 6 observations, 2 actions, 648 outcomes, gamma 9/10
     """
-    shown = ("1", "2", "A", "B", "X", "Y")
     sixth = Fraction(1, 6)
 
     def p(s: tuple[str, str, str], a: str) -> Outcomes:
@@ -187,13 +254,13 @@ def one_two_ax(gamma: Number = _GAMMA) -> POMDP:
         paid = (1 if target else -1) if a == "press" else 0
         kept = now if now in "12" else digit
         last = now if now in "AB" else "-"
-        return {((kept, last, after), paid): sixth for after in shown}
+        return {((kept, last, after), paid): sixth for after in _SHOWN}
 
     return POMDP.from_functions(
         name="1-2-AX",
         A=("wait", "press"),
         p=p,
         omega=lambda s: {s[2]: 1},
-        mu={("-", "-", now): sixth for now in shown},
+        mu={("-", "-", now): sixth for now in _SHOWN},
         gamma=gamma,
     )

@@ -15,6 +15,7 @@ from proofs.ledger import Evidence, Proof, checked, claim, machine
 from proofs.ledger.prose import table_text, text
 from proofs.papers.paper import Paper
 from workbench import augment, best_history, best_memoryless
+from workbench.certificates.values import value_certificate
 from workbench.model.step_limit import with_step_limit
 
 PAPER = Paper(
@@ -48,18 +49,24 @@ def traces(
     shorter: int = 0,
 ) -> Evidence:
     """`trace`: the memory; `longer`, `shorter`: how much longer than n the two windows are."""
-    rows = []
+    rows, certificates = [], []
     for n in lengths:
         P = with_step_limit(t_maze(n), n + 2)
         best = best_history(P).value
         names = trace, f"K{n + longer}", f"K{n + shorter}"
-        kept, seen, lost = (best_memoryless(augment(P, m), exact=True).value for m in names)
+        found = [best_memoryless(augment(P, m), exact=True) for m in names]
+        kept, seen, lost = (x.value for x in found)
+        certificates += [
+            value_certificate(P, m, x.policy, x.value)
+            for m, x in zip(names[1:], found[1:], strict=True)
+        ]
         proof.step("trace", None if kept == best else f"n = {n}: {trace} {kept}, histories {best}")
         proof.step("long", None if seen == best else f"n = {n}: {names[1]} {seen}")
         proof.step("short", None if 2 * lost == best else f"n = {n}: {names[2]} {lost}")
         rows.append([str(n), str(best), str(kept), str(seen), str(lost)])
     table = table_text(["n", "histories", "trace 2/3", "K(n+1)", "K(n)"], rows)
-    return checked("traces and windows of n + 1 reach V*, windows of n half of it", text(table))
+    said = "traces and windows of n + 1 reach V*, windows of n half of it"
+    return checked(said, text(table), certificates)
 
 
 traces.twin("no trace at all", guards="trace", trace="none", lengths=(2,))

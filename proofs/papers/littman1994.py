@@ -1,18 +1,21 @@
 """Littman 1994: how good memoryless policies are on Sutton's grid, and what a little memory adds.
 
 A policy is judged by the total number of steps over the 46 starts. The number for the best
-memoryless policy is widely quoted; those with memories are ours, each with a bound that meets it.
+memoryless policy is widely quoted; those with memories and histories are ours, in rationals.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
+from functools import cache
 
 from pomdps import sutton_grid
 from proofs.ledger import Evidence, Proof, checked, claim, machine
 from proofs.ledger.prose import table_text, text
 from proofs.papers.paper import Paper
-from workbench import augment, best_memoryless
+from workbench import Policy, augment, best_history, best_memoryless, evaluate
+from workbench.certificates.values import value_certificate
+from workbench.model.numbers import Number
 from workbench.optima.best_informed import best_informed
 
 PAPER = Paper(
@@ -48,6 +51,7 @@ def grid(proof: Proof, seen: int = 404, memoryless: int = 416) -> Evidence:
     return checked(
         f"{informed} and {steps} steps",
         text(f"{best!r}. A policy that does not end from every start counts for nothing."),
+        [value_certificate(P, "none", best.policy, best.value)],
     )
 
 
@@ -55,32 +59,49 @@ grid.twin("one step fewer with the state seen", guards="seen", seen=403)
 grid.twin("one step fewer without", guards="memoryless", memoryless=415)
 
 
+MEMORIES = ("K1", "O1", "B1", "OA1")
+
+
+@cache
+def found_with(memory: str) -> tuple[Policy, Number]:
+    """A policy that branch and bound finds, and what it is worth exactly; kept, as twins ask for
+    the same."""
+    E = augment(sutton_grid(), memory)
+    pi = best_memoryless(E, max_seconds=60.0).policy
+    return pi, evaluate(E, pi, exact=True).value
+
+
 @claim(
     "P.littman1994.memory",
     place="our values",
-    statement="On Sutton's grid the best deterministic memoryless policies with K1 and O1 take 408 "
-    "steps over all 46 starts, and no policy of the whole history takes fewer than 407.999.",
+    statement="On Sutton's grid the best policy of the whole history takes 408 steps over all 46 "
+    "starts, and each of K1, O1, B1 and OA1 is enough for it.",
     verdict="checked",
     steps=(
-        machine("values", "policies with K1 and O1 take 408 steps"),
-        machine("bound", "bounds on all histories leave less than 1/1000 of a step"),
+        machine("history", "policy iteration in rationals over all beliefs gives 408"),
+        machine("values", "policies with each of them take 408 steps, evaluated in rationals"),
     ),
 )
-def memory(proof: Proof, values: Mapping[str, int] | None = None, slack: float = 1e-3) -> Evidence:
-    """`values`: the steps claimed for each memory; `slack`: what the bound may leave."""
+def memory(proof: Proof, steps: int = 408, memories: Sequence[str] = MEMORIES) -> Evidence:
+    """`steps`: what is claimed for histories; `memories`: what is claimed to be enough."""
     P = sutton_grid()
-    rows = []
-    for name, claimed in (values or {"K1": 408, "O1": 408}).items():
-        best = best_memoryless(augment(P, name), max_seconds=60.0)
-        steps, at_least = -best.value * STARTS, -best.bound * STARTS
-        rows.append([name, f"{steps:.6f}", f"{at_least:.6f}"])
-        off = abs(steps - claimed) > 1e-6
-        proof.step("values", f"{name}: {steps} steps, not {claimed}" if off else None)
-        left = steps - at_least >= slack
-        proof.step("bound", f"{name}: {steps - at_least} steps are left" if left else None)
-    table = table_text(["memory", "steps", "no history-based policy fewer than"], rows)
-    return checked("408 steps with one cell of memory", text(table))
+    best = best_history(P)
+    took = -best.value * STARTS
+    proof.step("history", None if best.exact and took == steps else f"{took} steps, not {steps}")
+    rows, certificates = [], []
+    for name in memories:
+        pi, value = found_with(name)
+        rows.append([name, str(-value * STARTS)])
+        off = -value * STARTS != 408
+        proof.step("values", f"{name}: {-value * STARTS} steps" if off else None)
+        certificates.append(value_certificate(P, name, pi, value))
+    table = table_text(["memory", "steps"], rows)
+    return checked(
+        "408 steps with each memory of size 1, as with all histories",
+        text(f"{best!r}.", table),
+        certificates,
+    )
 
 
-memory.twin("407 with O1", guards="values", values={"K1": 408, "O1": 407})
-memory.twin("a bound that is met to the last bit", guards="bound", slack=0.0)
+memory.twin("407 for histories", guards="history", steps=407)
+memory.twin("no memory at all", guards="values", memories=("K1", "none"))

@@ -16,6 +16,7 @@ from proofs.ledger import Evidence, Proof, checked, claim, machine
 from proofs.ledger.prose import text
 from proofs.papers.paper import Paper
 from workbench import POMDP, Policy, augment, best_memoryless, evaluate
+from workbench.certificates.values import value_certificate
 from workbench.evaluation.switch_values import improving_switches
 from workbench.model.numbers import Number
 
@@ -46,11 +47,12 @@ def switches(
 ) -> Evidence:
     """`worth`, `best`: the values claimed; `second`: what pi_l does in memory states but 0."""
     P = recall4()
-    tried = 0
+    tried, certificates = 0, []
     for k in (1, 2, 3):
         E = augment(P, f"B{k}")
         value = evaluate(E, _climbed(E, k, 3), exact=True).value
         proof.step("worth", None if value == worth else f"B{k}: worth {value}")
+        certificates.append(value_certificate(P, f"B{k}", _climbed(E, k, 3), value))
         better = improving_switches(E, _climbed(E, k, second))
         tried += len(E.O) * len(E.A)
         proof.step("local", f"B{k}: {better}" if better else None)
@@ -62,6 +64,7 @@ def switches(
             "pi_l does <1, last> in memory 0 and <3, last> elsewhere. A switch changes both steps "
             "of an episode where the memory is the same in both."
         ),
+        certificates,
     )
 
 

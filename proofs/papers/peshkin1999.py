@@ -14,6 +14,7 @@ from proofs.ledger import Evidence, Proof, checked, claim, machine
 from proofs.ledger.prose import table_text, text
 from proofs.papers.paper import Paper
 from workbench import augment, best_history, best_memoryless
+from workbench.certificates.values import value_certificate
 
 PAPER = Paper(
     "peshkin1999",
@@ -46,19 +47,21 @@ def solved(
     window: int = -3,
 ) -> Evidence:
     """`bit`, `nothing`: the memories; `window`: how much longer than the road the window is."""
-    rows = []
+    rows, certificates = [], []
     for n in lengths:
         P = load_unload(length=n)
         k = n + window
         names = bit, nothing, f"K{k}" if k else "none"
         best = best_history(P).value
-        one, without, seen = (best_memoryless(augment(P, m), exact=True).value for m in names)
+        found = [best_memoryless(augment(P, m), exact=True) for m in names]
+        one, without, seen = (x.value for x in found)
+        certificates.append(value_certificate(P, bit, found[0].policy, one))
         proof.step("bit", None if one == best else f"n = {n}: {bit} {float(one)}")
         proof.step("none", None if without < best else f"n = {n}: {nothing} {float(without)}")
         proof.step("window", None if seen < best else f"n = {n}: {names[2]} {float(seen)}")
         rows.append([str(n), *(f"{float(x):.6f}" for x in (best, one, without, seen))])
     table = table_text(["n", "histories", "B1", "none", "K(n-3)"], rows)
-    return checked("one bit reaches V*, windows of n - 3 do not", text(table))
+    return checked("one bit reaches V*, windows of n - 3 do not", text(table), certificates)
 
 
 solved.twin("no memory for the bit", guards="bit", bit="none", lengths=(3,))

@@ -12,6 +12,7 @@ either state alike:
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Any
 
 import sympy
 
@@ -20,7 +21,8 @@ from proofs.ledger.generic import GAMMA
 from proofs.ledger.inequalities import positive
 from proofs.ledger.prose import text
 from proofs.papers.paper import Paper
-from workbench import POMDP, Policy, augment, evaluate
+from workbench import POMDP, Policy, augment, evaluate, observation_mdp, td_values
+from workbench.certificates.values import identity_certificate, value_certificate
 from workbench.model.numbers import Number
 
 PAPER = Paper(
@@ -77,8 +79,13 @@ def stochastic(
     """`sign`: of the wrong action's reward; `bias`: of the coin; `top`: where gamma ends."""
     P = two_alike()
     worth = sympy.cancel(R * GAMMA / (1 - GAMMA))
+    instance, certificates = two_alike(Fraction(9, 10), 1), []
     for a in P.A:
         v = evaluate(P, Policy.deterministic(P, {"1": a})).value
+        pi = Policy.deterministic(instance, {"1": a})
+        certificates.append(
+            value_certificate(instance, "none", pi, evaluate(instance, pi, exact=True).value)
+        )
         off = sympy.cancel(v + sign * worth) != 0
         proof.step("deterministic", f"{a}: worth {v}" if off else None)
     tossed = Policy.from_mapping(P, {"1": {"A": bias, "B": 1 - bias}})
@@ -100,7 +107,7 @@ def stochastic(
             "alternating one in none: after a right action the other one is right, and after a "
             "wrong one too."
         ),
-        decided.certificates,
+        [*decided.certificates, *certificates],
     )
 
 
@@ -114,3 +121,217 @@ stochastic.twin("deterministic policies that gain", guards="deterministic", sign
 stochastic.twin("a coin with 2/3", guards="coin", bias=Fraction(2, 3))
 stochastic.twin("K1, which remembers no action", guards="memory", memory="K1")
 stochastic.twin("discounts above 1", guards="gap", top=2)
+
+
+# ---------------------------------------------------------------------- what learners converge to
+
+X = sympy.Symbol("x")
+
+
+@claim(
+    "P.sjj1994.limits",
+    place=PAPER.place,
+    statement="On two states that look alike, under a behaviour that takes A with probability x: "
+    "learners see an MDP of one state that pays R (1 - 2x) for A and R (2x - 1) for B. TD(0) "
+    "converges to its q-values, and for x < 1/2 Q-learning to q(A) = R (1 - 2x) / (1 - gamma), "
+    "q(B) = q(A) - 2 R (1 - 2x): the rarer action looks best, and always to take it is worth "
+    "-R gamma / (1 - gamma), the least of all memoryless policies.",
+    verdict="proved",
+    steps=(
+        machine("mdp", "the MDP over observations: its rewards, with weights of the long run"),
+        machine("td", "the fixed point of TD(0) is the q of that MDP"),
+        machine("optimality", "the two numbers solve q = r + gamma max q for x < 1/2"),
+        machine("rarer", "q(A) - q(B) is positive for x < 1/2"),
+        machine("worst", "the value of every policy exceeds that of always A"),
+    ),
+)
+def limits(
+    proof: Proof,
+    paid: int = 2,
+    lam: int = 0,
+    behind: int = 2,
+    top: Number = Fraction(1, 2),
+    least: int = 1,
+) -> Evidence:
+    """`paid`, `behind`: coefficients; `lam`: of TD; `top`: where x ends; `least`: how often R gamma
+    / (1 - gamma) always taking A loses."""
+    P = two_alike()
+    pi = Policy.from_mapping(P, {"1": {"A": X, "B": 1 - X}})
+    seen = observation_mdp(P, pi, weights="stationary")
+    r = {a: sum(p * x for (_, x), p in seen.p("1", a).items()) for a in P.A}
+    off = [a for a, sign in (("A", 1), ("B", -1)) if sympy.cancel(r[a] - sign * R * (1 - paid * X))]
+    proof.step("mdp", f"{off[0]} pays {r[off[0]]}" if off else None)
+    learned = td_values(P, pi, lam=lam, weights="stationary")
+    believed = evaluate(seen, pi, weights="stationary").q
+    differ = [a for a in P.A if sympy.cancel(learned.q["1", a] - believed["1", a]) != 0]
+    proof.step("td", f"q of {differ[0]}: {learned.q['1', differ[0]]}" if differ else None)
+    best = R * (1 - 2 * X) / (1 - GAMMA)
+    q = {"A": best, "B": best - behind * R * (1 - 2 * X)}
+    wrong = [a for a in P.A if sympy.cancel(r[a] + GAMMA * best - q[a]) != 0]
+    proof.step("optimality", f"not at {wrong[0]}" if wrong else None)
+    box = {X: sympy.Interval.open(0, top), R: sympy.Interval.open(0, sympy.oo)}
+    rarer = positive(2 * R * (1 - 2 * X), box)
+    proof.step("rarer", None if rarer.holds else f"not at {rarer.witness}")
+    # every policy x is worth R gamma (4x(1 - x) - 1) / (1 - gamma)
+    gain = sympy.cancel(evaluate(P, pi).value + least * R * GAMMA / (1 - GAMMA))
+    inside = {
+        X: sympy.Interval.open(0, 1),
+        R: sympy.Interval.open(0, sympy.oo),
+        GAMMA: sympy.Interval.open(0, 1),
+    }
+    above = positive(gain, inside)
+    proof.step("worst", None if above.holds else f"not at {above.witness}")
+    return proved(
+        "the rarer action looks best; taking it always is worst",
+        text(
+            "The chain spends the share 1 - x of its time in 1a. For x < 1/2 the greater of the two "
+            "q is q(A), so the equation with max is the one that is checked; x > 1/2 is the same "
+            "with names exchanged, since the task is."
+        ),
+        [
+            *rarer.certificates,
+            *above.certificates,
+            identity_certificate("what A pays", r["A"], R * (1 - 2 * X)),
+        ],
+    )
+
+
+limits.twin("R (1 - 3x)", guards="mdp", paid=3)
+limits.twin("TD(1) for TD(0)", guards="td", lam=1)
+limits.twin("q(B) = q(A) - R (1 - 2x)", guards="optimality", behind=1)
+limits.twin("x up to 3/4", guards="rarer", top=Fraction(3, 4))
+limits.twin("always A is worth 0", guards="worst", least=0)
+
+
+# ---------------------------------------------------------------------- discount against average
+
+
+def two_ways(first: Number = Fraction(1, 2), gamma: Number = GAMMA) -> POMDP:
+    """Two looks, x and y, that lead to one: A pays 1 after x, and B after y; then it is x with
+    probability `first`, or y."""
+
+    def p(s: str, a: str) -> dict[tuple[str, int], Number]:
+        if s in ("x", "y"):
+            return {(f"after {s}", 0): 1}
+        paid = int((s == "after x") == (a == "A"))
+        return {("x", paid): first, ("y", paid): 1 - first}
+
+    return POMDP.from_functions(
+        name="two ways",
+        A=("A", "B"),
+        p=p,
+        omega=lambda s: {s if s in ("x", "y") else "z": 1},
+        mu={"x": first, "y": 1 - first},
+        gamma=gamma,
+    )
+
+
+def _from_each(P: POMDP, criterion: str = "return") -> tuple[Any, Any]:
+    """What x and y are worth if A is taken with probability x wherever that matters."""
+    rows: dict[str, dict[str, Number]] = {o: {"A": 1, "B": 0} for o in ("x", "y")}
+    pi = Policy.from_mapping(P, {**rows, "z": {"A": X, "B": 1 - X}})
+    found = evaluate(P, pi, criterion=criterion)
+    worth = found.v if criterion == "return" else found.gain
+    assert worth is not None
+    return worth["x"], worth["y"]
+
+
+@claim(
+    "P.sjj1994.no_best",
+    place=PAPER.place,
+    statement="On two ways into one look there is, for no discount in (0, 1), a memoryless policy "
+    "that is best at every observation: the value of x rises and that of y falls with the "
+    "probability of A. The average reward is the same from both, 1/4 for every policy.",
+    verdict="proved",
+    steps=(
+        machine("rises", "the derivative of v(x) is positive for all discounts"),
+        machine("falls", "that of v(y) is negative"),
+        machine("average", "the average reward from x and from y is 1/4"),
+    ),
+)
+def no_best(
+    proof: Proof, up: str = "x", first: Number = Fraction(1, 2), worth: Number = Fraction(1, 4)
+) -> Evidence:
+    """`up`: whose value rises; `first`: how often x comes first; `worth`: the average reward."""
+    inside = {X: sympy.Interval(0, 1), GAMMA: sympy.Interval.open(0, 1)}
+    v = dict(zip(("x", "y"), _from_each(two_ways()), strict=True))
+    rises = positive(sympy.cancel(sympy.diff(v[up], X)), inside)
+    proof.step("rises", None if rises.holds else f"not at {rises.witness}")
+    low = _from_each(two_ways(first))[1]
+    falls = positive(sympy.cancel(-sympy.diff(low, X)), inside)
+    proof.step("falls", None if falls.holds else f"not at {falls.witness}")
+    averages = _from_each(two_ways(), "average")
+    off = [g for g in averages if sympy.cancel(g - worth) != 0]
+    proof.step("average", f"it is {off[0]}" if off else None)
+    return proved(
+        "v(x) rises, v(y) falls; the average is 1/4 from both",
+        text("A policy best at x takes A for certain, and one best at y takes B."),
+        [*rises.certificates, *falls.certificates],
+    )
+
+
+no_best.twin("y's value rises", guards="rises", up="y")
+no_best.twin("x nine times out of ten", guards="falls", first=Fraction(9, 10))
+no_best.twin("1/3 on average", guards="average", worth=Fraction(1, 3))
+
+
+@claim(
+    "P.sjj1994.average",
+    place=PAPER.place,
+    statement="In average reward the two states that look alike give -R (1 - 2x)^2 to the policy "
+    "that takes A with probability x: -R to both deterministic ones, 0 to the fair coin; the last "
+    "action remembered gives R. On two ways where x comes two times out of three the average is "
+    "(1 + p)/6 from both, best for p = 1, though for gamma^2 < 3/4 the discounted value of y falls "
+    "with p: averages have a policy that is best from everywhere where discounted values have none.",
+    verdict="proved",
+    steps=(
+        machine("alike", "-R (1 - 2x)^2 as an identity"),
+        machine("memory", "the alternating policy has R"),
+        machine("ways", "(1 + p)/6 from both"),
+        machine("falls", "the discounted value of y falls while 3 - 4 gamma^2 is positive"),
+    ),
+)
+def average(
+    proof: Proof,
+    power: int = 2,
+    memory: str = "window1",
+    share: Number = Fraction(2, 3),
+    three: int = 3,
+) -> Evidence:
+    """`power`: of 1 - 2x; `memory`: of the alternating policy; `share`: how often x comes;
+    `three`: the 3 of 3 - 4 gamma^2."""
+    P = two_alike()
+    pi = Policy.from_mapping(P, {"1": {"A": X, "B": 1 - X}})
+    gain = evaluate(P, pi, criterion="average").value
+    off = sympy.cancel(gain + R * (1 - 2 * X) ** power) != 0
+    proof.step("alike", f"it is {sympy.factor(gain)}" if off else None)
+    E = augment(P, memory)
+    other = {"A": "B", "B": "A"}
+    alternate = Policy.deterministic(E, {o: (_alternating(o[0], other), E.A[0][1]) for o in E.O})
+    kept = evaluate(E, alternate, criterion="average").value
+    proof.step("memory", None if sympy.cancel(kept - R) == 0 else f"{memory}: {kept}")
+    averages = _from_each(two_ways(share), "average")
+    wrong = [g for g in averages if sympy.cancel(g - (1 + X) / 6) != 0]
+    proof.step("ways", f"it is {wrong[0]}" if wrong else None)
+    low = _from_each(two_ways(Fraction(2, 3)))[1]
+    falling = sympy.cancel(-sympy.diff(low, X) * 3 * (1 - GAMMA**2) / GAMMA)
+    same = sympy.cancel(falling - (three - 4 * GAMMA**2)) == 0
+    proof.step("falls", None if same else f"it is {falling}")
+    return proved(
+        "-R (1-2x)^2 and R; (1+p)/6 from both where discounts disagree",
+        text(
+            "The derivative of the discounted value of y is -(3 - 4 gamma^2) gamma / (3 (1 - "
+            "gamma^2)). For gamma^2 > 3/4 it is positive: with patience the two agree."
+        ),
+        [
+            identity_certificate("average of two alike", gain, -R * (1 - 2 * X) ** 2),
+            identity_certificate("average of two ways", averages[0], (1 + X) / 6),
+            identity_certificate("fall of y", falling, 3 - 4 * GAMMA**2),
+        ],
+    )
+
+
+average.twin("-R (1 - 2x)", guards="alike", power=1)
+average.twin("K1, which remembers no action", guards="memory", memory="K1")
+average.twin("x three times out of four", guards="ways", share=Fraction(3, 4))
+average.twin("4 - 4 gamma^2", guards="falls", three=4)

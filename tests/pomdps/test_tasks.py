@@ -239,6 +239,9 @@ def test_the_variant_and_recall4_with_other_rewards():
 
 DRAWN = [name for name, record in TASKS.items() if record.drawing is not None]
 
+REMEMBERED = {"alternation", "n_back", "one_two_ax"}
+"""Drawn by what has to be remembered, which changes as a whole."""
+
 
 @pytest.mark.parametrize("name", DRAWN)
 def test_moves_of_a_task_are_steps_on_its_drawing(name):
@@ -271,7 +274,7 @@ def test_moves_of_a_task_are_steps_on_its_drawing(name):
     beside = {
         (x + dx, y + dy) for x, y in marks for dx, dy in ((0, 0), (1, 0), (-1, 0), (0, 1), (0, -1))
     }
-    assert leaps <= beside
+    assert leaps <= beside or name in REMEMBERED
     assert set(P.A) <= set(drawing.moves)
     assert str(drawing).endswith(drawing.key)
 

@@ -83,3 +83,27 @@ def test_alternation_is_solved_by_the_last_action_and_not_by_the_last_observatio
 def test_wrong_sizes_are_refused(make):
     with pytest.raises(WorkbenchError):
         make()
+
+
+@pytest.mark.parametrize("name", ["alternation", "n_back", "one_two_ax"])
+def test_a_drawing_of_what_is_remembered_has_a_cell_for_each_state(name):
+    record = TASKS[name]
+    P = record.make()
+    cells = [record.drawing.place(s, next(iter(P.omega(s)))) for s in P.S]
+    assert sorted(cells) == sorted(record.drawing.grid.cells)
+    marks = {cell: sign for sign, cell in record.drawing.grid.signs}
+    if name != "alternation":
+        assert all(
+            marks[cell] == next(iter(P.omega(s))) for s, cell in zip(P.S, cells, strict=True)
+        )
+
+
+@pytest.mark.parametrize("name", ["delayed_match", "sequence_disambiguation"])
+def test_time_runs_along_the_lanes_of_a_drawing(name):
+    record = TASKS[name]
+    P = record.make()
+    for s in P.S:
+        if s not in P.terminal:
+            assert record.drawing.place(s, None) == (s[1], int(s[0] == "A"))
+    longer = record.make(5)  # beyond the drawing
+    assert record.drawing.place(longer.S[-2], None) is None

@@ -23,7 +23,7 @@ from workbench.model.beliefs import explore_beliefs
 from workbench.sufficiency.decodability import decodable_after
 from workbench.sufficiency.diagnose import has_no_discrepancy
 from workbench.sufficiency.dynamics_rank import dynamics_rank, states_that_go_on
-from workbench.sufficiency.filter_stability import filter_rate, window_bound
+from workbench.sufficiency.filter_stability import READING, filter_rate, window_bound
 from workbench.sufficiency.information_state import (
     distance,
     facts_of_beliefs,
@@ -127,6 +127,9 @@ def test_the_filter_of_a_task_that_forgets():
     assert filter_rate(t_maze(2)) is None
     assert window_bound(P, F(1, 2), 3) == 4 * F(1, 8) / (1 - F(1, 2)) ** 2
     assert window_bound(P, F(1), 3) is None
+    assert list(diagnose(P).notes()) == [READING]
+    assert "our reading" in READING
+    assert list(diagnose(t_maze(2)).notes()) == []
     assert window_bound(P.with_gamma(1), F(1, 2), 3) is None
 
 

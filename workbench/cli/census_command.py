@@ -80,7 +80,9 @@ def _tasks(
     if names is None:
         gym = importlib.util.find_spec("minigrid") is not None
         names = [name for name, record in TASKS.items() if not record.extra or gym]
-    found = [(name, partial(find_task_or_environment, name)) for name in names]
+    found: list[tuple[str, Callable[[], POMDP]]] = [
+        (name, partial(find_task_or_environment, name)) for name in names
+    ]
     for folder in folders or []:
         published = sorted(p for p in folder.iterdir() if p.suffix.lower() == ".pomdp")
         found += [(p.name, partial(find_task_or_environment, str(p))) for p in published]
@@ -90,7 +92,7 @@ def _tasks(
 def _cells(row: CensusRow) -> list[str]:
     from workbench.sufficiency.census import COLUMNS
     from workbench.sufficiency.needs_memory import between, verdict
-    from workbench.text import UNDEFINED
+    from workbench.text import UNDEFINED, brief
 
     found = [row.task]
     for column in COLUMNS:
@@ -98,7 +100,9 @@ def _cells(row: CensusRow) -> list[str]:
         if value is None or bound is None:
             found.append(UNDEFINED)
         else:
-            found.append(between(value, bound, 1e-6 * max(1.0, abs(value))))
+            same = brief(value) == brief(bound)  # to the digits that are shown
+            margin = 1e-6 * max(1.0, abs(value))
+            found.append(brief(value) if same else between(value, bound, margin))
     return [*found, verdict(row.needs_memory)]
 
 

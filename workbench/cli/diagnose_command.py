@@ -46,3 +46,5 @@ def diagnose_command(
         for line in found.lines():
             table.add_row(*map(escape, line))
         console.print(table)
+        for note in found.notes():
+            console.print(f"Note: {note}.", highlight=False, markup=False)

@@ -8,7 +8,7 @@
 
 Each is a pair (value, bound): a policy reaches the value, and none exceeds the bound; equal where
 the answer is exact. A task is resumed where it was left: rows are kept one by one in a journal, and
-a row is done again only if the task or the time limit has changed.
+a row is done again only if the task, the time limit or the way it is found has changed.
 """
 
 from __future__ import annotations
@@ -39,6 +39,9 @@ COLUMNS = ("informed", "history", "deterministic", "stochastic", "one_bit")
 MOST_OUTCOMES = 200_000
 """Larger tasks are listed without values."""
 
+_METHOD = 2
+"""Raised when rows are found in another way, so that a journal's older ones are done again."""
+
 _ROUNDING = 1e-9
 _CLOSE = 1e-6
 """Values that differ by less than this share count as equal."""
@@ -51,7 +54,7 @@ class CensusRow:
     Attributes
     ----------
     task, source : its name and where it comes from.
-    digest : of the model and the time limit, by which a row is known to be up to date.
+    digest : of the model, the time limit and the method: whether a row is up to date.
     states, observations, actions, gamma : its sizes.
     value, bound : by column: what a policy reaches, and what none exceeds.
     seconds : what the row took.
@@ -88,13 +91,13 @@ class CensusRow:
 
 
 def model_digest(P: POMDP, seconds: float) -> str:
-    """A digest of the numbers of a model and of a time limit."""
+    """A digest of the numbers of a model, of a time limit, and of the way rows are found."""
     found = hashlib.sha256()
     for part in (P.p.row_ptr, P.p.s_next, P.omega.row_ptr, P.omega.o, P.terminal.mask):
         found.update(np.ascontiguousarray(part).tobytes())
     for numbers in (P.p.prob, P.p.r, P.omega.prob, P.mu.prob):
         found.update(np.ascontiguousarray(numbers.floats).tobytes())
-    found.update(f"{to_float(P.gamma)!r} {seconds!r}".encode())
+    found.update(f"{to_float(P.gamma)!r} {seconds!r} {_METHOD}".encode())
     return found.hexdigest()[:16]
 
 

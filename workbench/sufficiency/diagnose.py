@@ -43,7 +43,7 @@ from workbench.optima.history import in_rationals
 from workbench.optima.optimum import MemorylessOptimum
 from workbench.sufficiency.decodability import decodable_after
 from workbench.sufficiency.dynamics_rank import dynamics_rank
-from workbench.sufficiency.filter_stability import filter_rate, window_bound
+from workbench.sufficiency.filter_stability import READING, filter_rate, window_bound
 from workbench.sufficiency.information_state import (
     InformationState,
     Uniformity,
@@ -140,6 +140,11 @@ class Diagnosis:
         bound = _loss(self.window_bound) if self.window_bound is not None else ""
         yield "rate of the filter", shown(self.filter_rate), bound, gap if bound else ""
         yield "rank of the dynamics", shown(self.rank), "", ""
+
+    def notes(self) -> Iterator[str]:
+        """What has to be said of the rows: which theorems are used in a reading of ours."""
+        if self.window_bound is not None:
+            yield READING
 
     def __repr__(self) -> str:
         gap = "no policy ends" if self.gap is None else f"gap {_range(*self.gap)}"

@@ -5,7 +5,7 @@ with
 
 It is zero exactly if the rows of omega are linearly dependent. Otherwise b and b' may be taken to
 have disjoint supports, and each way to divide the states between them is a linear program, solved
-in rationals.
+in rationals. The definition is widely quoted, and was not read again in the paper.
 """
 
 from __future__ import annotations
