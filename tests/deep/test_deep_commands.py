@@ -61,6 +61,7 @@ def test_ctrl_c_shows_what_is_there(monkeypatch):
     assert "Stopped after 4,096 steps" in shown.stderr
     rows = [line for line in shown.stdout.splitlines() if line.startswith("│")]
     assert len(rows) == 1  # the second memory was not begun
+    assert "20,480 steps, OA1 stopped after 4,096." in " ".join(shown.stdout.split())
 
 
 def test_cells_of_networks_are_stored_and_found_again(tmp_path):

@@ -43,6 +43,10 @@ SHORT = ("00", "90")
 call most of the library."""
 
 
+NEEDS = {"15": "jax"}
+"""Packages beyond the extra `notebooks`, by the numbers of the notebooks that need them."""
+
+
 def execute(path: Path) -> None:
     """Run a notebook in a fresh kernel; the first cell that fails raises."""
     NotebookClient(
@@ -62,6 +66,8 @@ def test_a_short_notebook_runs_from_top_to_bottom(number):
 @pytest.mark.slow
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.name)
 def test_every_notebook_runs_from_top_to_bottom(path: Path):
+    if path.name[:2] in NEEDS:
+        pytest.importorskip(NEEDS[path.name[:2]])
     execute(path)
 
 

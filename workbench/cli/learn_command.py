@@ -185,6 +185,8 @@ def learn_command(
                 runs[name], stopped = _trained(E, record, steps, seeds, block, values)
                 _add_row(table, name, E, runs[name])
                 if stopped:
+                    told = f"{name} stopped after {runs[name].steps:,}"
+                    table.caption = str(table.caption).replace(" steps.", f" steps, {told}.", 1)
                     break
                 continue
             wanted = len(E.S) <= _MOST_STATES_EVALUATED if values is None else values
