@@ -144,6 +144,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except KeyboardInterrupt:
         print("Stopped; what is there is kept.")
     agent.save(folder / "network")
+    agent.logger.close()
+    agent.get_env().close()
     seconds = time.perf_counter() - began
     scores = [episode["r"] for episode in agent.ep_info_buffer or ()]
     mean = f"{sum(scores) / len(scores):.2f} in the last {len(scores)}" if scores else "none ended"
