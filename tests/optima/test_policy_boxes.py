@@ -14,7 +14,15 @@ from hypothesis import strategies as st
 from strategies import pomdps
 from test_best_memoryless import wandering
 
-from pomdps import load_unload, recall, recall4, recall_variant, short_corridor, tiger
+from pomdps import (
+    four_by_three,
+    load_unload,
+    recall,
+    recall4,
+    recall_variant,
+    short_corridor,
+    tiger,
+)
 from workbench import POMDP, Policy, augment, evaluate, uniform
 from workbench.errors import NeverEnds, WorkbenchError
 from workbench.evaluation.fields import FLOATS
@@ -22,8 +30,16 @@ from workbench.model.numbers import Numbers
 from workbench.optima import policy_boxes
 from workbench.optima.algebraic import find_algebraic
 from workbench.optima.best_memoryless import best_memoryless
-from workbench.optima.box_kernels import bound_box, centre, tighten
+from workbench.optima.box_kernels import (
+    _informed_visits,
+    bound_box,
+    centre,
+    cut_traps,
+    informed_bound,
+    tighten,
+)
 from workbench.optima.mdp import from_states
+from workbench.optima.occupancy_program import OccupancyProgram
 from workbench.optima.policy_boxes import BoxSearch
 
 F = Fraction
@@ -32,6 +48,15 @@ F = Fraction
 def tables(P: POMDP):
     M = from_states(P, FLOATS)
     return BoxSearch(M, len(P.O), lambda pi: (pi, -math.inf), math.inf)._tables
+
+
+def bounded(P: POMDP, low, high, target: float = -math.inf):
+    """Bound, value at the centre, place to split, and what no optimal policy of the box does."""
+    useless = np.zeros(low.shape, dtype=bool)
+    T = tables(P)
+    n = len(T[4])
+    found = bound_box(*T, low, high, target, useless, np.empty(n), np.empty(n))
+    return (*found, useless)
 
 
 @st.composite
@@ -65,7 +90,7 @@ def boxes(draw: st.DrawFn, P: POMDP):
 @given(st.one_of(pomdps(most_observations=3, most_actions=3), wandering()), st.data())
 def test_no_policy_of_a_box_is_worth_more_than_its_bound(P, data):
     low, high, inside = data.draw(boxes(P))
-    bound, value, o, a = bound_box(*tables(P), low, high)
+    bound, value, o, a, useless = bounded(P, low, high)
     assert 0 <= o < len(P.O)
     assert 0 <= a < len(P.A)
     for rows in inside:
@@ -74,16 +99,101 @@ def test_no_policy_of_a_box_is_worth_more_than_its_bound(P, data):
         except NeverEnds:
             continue
         assert worth.value <= bound
+        for i, b in np.argwhere(useless):  # another action of the row has the steeper slope
+            q = worth.q.raw[i]
+            assert max(q) > q[b]
     if value > -math.inf and P.gamma < 1:
         assert value <= bound + 1e-9 * max(1.0, abs(value))
 
 
-def test_the_bound_of_a_small_box_is_second_order():
-    """Around the best policy of recall: ten times narrower, a hundred times closer."""
-    T = tables(recall())
+def test_the_bound_of_a_small_box_is_third_order():
+    """Around the best policy of recall: ten times narrower, a thousand times closer."""
     pi = np.full((1, 3), 1 / 3)
-    wide, narrow = (bound_box(*T, pi - w, pi + w)[0] - 0.9025 / 27 for w in (1e-2, 1e-3))
-    assert wide / narrow == pytest.approx(100, rel=0.02)
+    wide, narrow = (bounded(recall(), pi - w, pi + w)[0] - 0.9025 / 27 for w in (1e-1, 1e-2))
+    assert wide / narrow == pytest.approx(1000, rel=0.02)
+
+
+def test_what_a_better_action_beats_all_over_a_box_is_useless():
+    """Near the best policy of the 4x3 world, the actions that it does not take."""
+    P = four_by_three()
+    best = best_memoryless(P, deterministic=False, max_boxes=0, starts=2).policy.prob.floats
+    low, high = np.maximum(best - 1e-3, 0), np.minimum(best + 1e-3, 1)
+    useless = bounded(P, low, high)[4]
+    assert np.array_equal(useless[:4], best[:4] < 1e-6)
+    whole = bounded(P, np.zeros_like(best), np.ones_like(best))[4]
+    assert not whole.any()
+
+
+@settings(max_examples=100)
+@given(pomdps(most_observations=3, most_actions=3), st.data())
+def test_no_policy_of_a_box_is_worth_more_than_its_program_allows(P, data):
+    low, high, inside = data.draw(boxes(P))
+    T, R, _, gamma, start, seen = tables(P)
+    least, most = np.zeros(len(start)), np.full(len(start), np.inf)
+    pi = centre(low, high)
+    assert _informed_visits(T, gamma, start, seen, low, high, pi, least, most)
+    found = [
+        evaluate(P, Policy(P, Numbers.of(np.array(rows, dtype=object))), exact=True).value
+        for rows in inside
+    ]
+    target = float(min(found))
+    said = OccupancyProgram(T, R, gamma, start, seen, len(P.O)).solve(
+        low, high, least, most, target
+    )
+    assert said is not None
+    for rows, value in zip(inside, found, strict=True):
+        assert value <= said.bound
+        if value > F(target) + F(1, 10**9):  # what is better than asked for is not cut off
+            table = np.array([[float(x) for x in row] for row in rows])
+            assert (said.low <= table + 1e-12).all()
+            assert (table <= said.high + 1e-12).all()
+
+
+def test_the_program_sees_that_states_share_a_row():
+    """Full information knows what to repeat in recall; one row for all states does not."""
+    P = recall()
+    T, R, sizes, gamma, start, seen = tables(P)
+    low, high = np.zeros((1, 3)), np.ones((1, 3))
+    pi = centre(low, high)
+    least, most = np.zeros(len(start)), np.full(len(start), np.inf)
+    _informed_visits(T, gamma, start, seen, low, high, pi, least, most)
+    said = OccupancyProgram(T, R, gamma, start, seen, 1).solve(low, high, least, most, 0.0)
+    assert said is not None
+    assert said.bound < informed_bound(T, R, sizes, gamma, start, seen, low, high, pi) - 0.1
+
+
+def test_boxes_in_which_no_policy_ends_are_dropped():
+    """In the short corridor "right" alone never ends, nor does "left" alone."""
+    P = short_corridor()
+    M = from_states(P, FLOATS)
+    T, _, _, _, start, seen = tables(P)
+    for a in (0, 1):
+        only = np.zeros((1, 2))
+        only[0, a] = 1.0
+        assert not cut_traps(T, M.ends, start, seen, only.copy(), only.copy())
+    low, high = np.zeros((1, 2)), np.ones((1, 2))
+    assert cut_traps(T, M.ends, start, seen, low, high)
+    assert (low == 0).all()
+    assert (high == 1).all()
+
+
+def test_an_action_into_a_trap_has_probability_zero():
+    P = POMDP.from_functions(
+        name="trap",
+        A=["wait", "leave"],
+        mu={"s": 1},
+        gamma=1,
+        terminal={"end"},
+        omega=lambda s: {s: 1},
+        p=lambda s, a: {("end" if a == "leave" else "pit", 0): 1} if s == "s" else {("pit", 0): 1},
+    )
+    M = from_states(P, FLOATS)
+    T, _, _, _, start, seen = tables(P)
+    low, high = np.zeros((len(P.O), 2)), np.ones((len(P.O), 2))
+    assert cut_traps(T, M.ends, start, seen, low, high)
+    o = P.O.index("s")
+    assert high[o].tolist() == [0.0, 1.0]
+    assert low[o].tolist() == [0.0, 1.0]
 
 
 def test_tightening_keeps_the_policies_and_loses_the_rest():
@@ -99,12 +209,11 @@ def test_tightening_keeps_the_policies_and_loses_the_rest():
 
 @pytest.mark.parametrize(
     "make",
-    [short_corridor, recall, recall_variant, recall4, tiger, load_unload],
+    [short_corridor, recall, recall_variant, recall4, tiger, load_unload, four_by_three],
     ids=lambda make: make.__name__,
 )
 def test_the_gap_closes_on_tasks_with_few_rows(make):
     P = make()
-    assert int(P.decides.sum()) <= 4
     found = best_memoryless(P, deterministic=False, max_seconds=60)
     assert found.certified
     assert found.gap < 1e-6

@@ -10,12 +10,17 @@ simplex.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from workbench.kernels import compile_kernel
+from workbench.optima.curvature_kernels import best_in_row, curve_box
 
 _EPS = 2.220446049250313e-16
 
+_FEW = 40
+"""States up to which the occupancy of each is bounded by itself."""
 
-@njit(cache=True, nogil=True)
+
+@compile_kernel
 def _solve(A, b):
     """Gaussian elimination with partial pivoting, in place; False if a pivot vanishes."""
     n = len(b)
@@ -44,7 +49,7 @@ def _solve(A, b):
     return True
 
 
-@njit(cache=True, nogil=True)
+@compile_kernel
 def tighten(low, high):
     """Cut a box down to what the simplex leaves of it, row by row, in place."""
     for o in range(low.shape[0]):
@@ -56,7 +61,47 @@ def tighten(low, high):
                 high[o, a] = max(high[o, a], low[o, a])
 
 
-@njit(cache=True, nogil=True)
+@compile_kernel
+def cut_traps(T, ends, start, seen, low, high):
+    """Cut off, in place, what has no value without a discount: policies that may come to where no
+    policy of the box ends. False if none of the box is left.
+
+    A state is a trap if no action that the box allows leads on to the end. An action that may lead
+    into one from a state that every policy of the box may come to has probability zero.
+    """
+    n, nA = T.shape[0], T.shape[1]
+    for _ in range(low.size + 1):
+        safe, met = np.zeros(n, dtype=np.bool_), start > 0.0
+        for _ in range(n):
+            for i in range(n):
+                for a in range(nA):
+                    if high[seen[i], a] > 0.0 and not safe[i]:
+                        safe[i] = ends[i, a]
+                        for j in range(n):
+                            safe[i] = safe[i] or (T[i, a, j] > 0.0 and safe[j])
+                    if low[seen[i], a] > 0.0 and met[i]:
+                        for j in range(n):
+                            met[j] = met[j] or T[i, a, j] > 0.0
+        changed = False
+        for i in range(n):
+            if not met[i]:
+                continue
+            if not safe[i]:
+                return False
+            for a in range(nA):
+                for j in range(n):
+                    if T[i, a, j] > 0.0 and not safe[j] and high[seen[i], a] > 0.0:
+                        if low[seen[i], a] > 0.0:
+                            return False
+                        high[seen[i], a] = 0.0
+                        changed = True
+        if not changed:
+            return True
+        tighten(low, high)
+    return True
+
+
+@compile_kernel
 def centre(low, high):
     """A point of the box whose rows sum to one."""
     pi = low.copy()
@@ -68,28 +113,7 @@ def centre(low, high):
     return pi
 
 
-@njit(cache=True, nogil=True)
-def _best_in_row(weight, low, high, x):
-    """max of sum_a x_a weight_a over a row of the box, by filling up the largest weights first; x
-    is where it is attained."""
-    left = 1.0
-    total = 0.0
-    nA = len(weight)
-    for a in range(nA):
-        x[a] = low[a]
-        left -= low[a]
-    order = np.argsort(-weight)
-    for k in range(nA):
-        a = order[k]
-        more = min(high[a] - low[a], max(left, 0.0))
-        x[a] += more
-        left -= more
-    for a in range(nA):
-        total += x[a] * weight[a]
-    return total
-
-
-@njit(cache=True, nogil=True)
+@compile_kernel
 def _chain(T, R, gamma, acts):
     n, nA = R.shape
     A = np.zeros((n, n))
@@ -104,7 +128,7 @@ def _chain(T, R, gamma, acts):
     return A, r
 
 
-@njit(cache=True, nogil=True)
+@compile_kernel
 def _magnitudes(T, sizes, gamma, v):
     n, nA = sizes.shape
     found = np.empty(n)
@@ -119,7 +143,7 @@ def _magnitudes(T, sizes, gamma, v):
     return found
 
 
-@njit(cache=True, nogil=True)
+@compile_kernel
 def _iterate(T, R, gamma, seen, low, high, acts, v):
     """Policy iteration where every state chooses for itself within the box: v and `acts`, in place;
     False if a policy on the way has no value."""
@@ -139,7 +163,7 @@ def _iterate(T, R, gamma, seen, low, high, acts, v):
                     total += gamma * T[i, a, j] * v[j]
                 weight[a] = total
                 old += acts[i, a] * total
-            new = _best_in_row(weight, low[seen[i]], high[seen[i]], x)
+            new = best_in_row(weight, low[seen[i]], high[seen[i]], x)
             if new > old + 1e-12 * (abs(new) + abs(old)):
                 changed = True
                 acts[i] = x
@@ -148,49 +172,89 @@ def _iterate(T, R, gamma, seen, low, high, acts, v):
     return True  # not yet the best, which the check of what follows from it decides
 
 
-@njit(cache=True, nogil=True)
-def informed_bound(T, R, sizes, gamma, start, seen, low, high, pi):
-    """No policy of the box is worth more: every state chooses for itself within the box; infinite
-    if that cannot be certified."""
+@compile_kernel
+def _informed_values(T, R, sizes, gamma, seen, low, high, pi, v):
+    """No policy of the box is worth more than v from anywhere, if every state may choose for itself
+    within the box; False if that cannot be certified."""
     n, nA = R.shape
     acts = np.empty((n, nA))
     for i in range(n):
         acts[i] = pi[seen[i]]
+    units = 8.0 * (n + nA + 8) * _EPS
+    if not _iterate(T, R, gamma, seen, low, high, acts, v):
+        return False
+    if gamma < 1.0:
+        worst = _excess(T, R, sizes, gamma, seen, low, high, v)
+        if worst > 0.0:
+            v += worst / (1.0 - gamma) * (1.0 + 1e-9)
+        return True
+    # raise the rewards by more than rounding does to them, and solve again; where episodes are
+    # long, by more than the iteration can tell apart
+    size = _magnitudes(T, sizes, gamma, v)
+    for share in (4.0, 1e4, 1e8):
+        moved = R.copy()
+        for i in range(n):
+            moved[i] += share * units * size[i]
+        if not _iterate(T, moved, gamma, seen, low, high, acts, v):
+            return False
+        if _excess(T, R, sizes, gamma, seen, low, high, v) <= 0.0:
+            return True
+    return False
+
+
+@compile_kernel
+def _excess(T, R, sizes, gamma, seen, low, high, v):
+    """max of T v - v over the states, with room for rounding; v is a bound if it is not positive,
+    and the process is discounted or v is the value of a policy that ends."""
+    n, nA = R.shape
     weight, x = np.empty(nA), np.empty(nA)
     units = 8.0 * (n + nA + 8) * _EPS
-    v = np.zeros(n)
-    if not _iterate(T, R, gamma, seen, low, high, acts, v):
-        return np.inf
-    if gamma >= 1.0:  # raise the rewards by more than rounding does to them, and solve again
-        moved = R.copy()
-        size = _magnitudes(T, sizes, gamma, v)
-        for i in range(n):
-            moved[i] += 4.0 * units * size[i]
-        if not _iterate(T, moved, gamma, seen, low, high, acts, v):
-            return np.inf
     size = _magnitudes(T, sizes, gamma, v)
-    worst = 0.0
+    worst = -np.inf
     for i in range(n):
         for a in range(nA):
             total = R[i, a]
             for j in range(n):
                 total += gamma * T[i, a, j] * v[j]
             weight[a] = total
-        worst = max(
-            worst, _best_in_row(weight, low[seen[i]], high[seen[i]], x) + units * size[i] - v[i]
-        )
-    if worst > 0.0:
-        if gamma >= 1.0:
-            return np.inf
-        worst = worst / (1.0 - gamma) * (1.0 + 1e-9)
+        here = best_in_row(weight, low[seen[i]], high[seen[i]], x) + units * size[i] - v[i]
+        worst = max(worst, here)
+    return worst
+
+
+@compile_kernel
+def informed_bound(T, R, sizes, gamma, start, seen, low, high, pi):
+    """No policy of the box is worth more: every state chooses for itself within the box; infinite
+    if that cannot be certified."""
+    n, nA = R.shape
+    v = np.zeros(n)
+    if not _informed_values(T, R, sizes, gamma, seen, low, high, pi, v):
+        return np.inf
     value, much = 0.0, 0.0
     for i in range(n):
         value += start[i] * v[i]
         much += start[i] * abs(v[i])
-    return value + worst + units * much
+    return value + 8.0 * (n + nA + 8) * _EPS * much
 
 
-@njit(cache=True, nogil=True)
+@compile_kernel
+def _informed_visits(T, gamma, start, seen, low, high, pi, least, most):
+    """Enclose the occupancies of all policies of the box, state by state: that of s is a return,
+    with reward 1 in s. Tighter than `_visit_bounds` in wide boxes."""
+    n, nA = T.shape[0], T.shape[1]
+    R, sizes = np.zeros((n, nA)), np.zeros((n, nA))
+    for s in range(n):
+        R[s], sizes[s] = 1.0, 1.0
+        most[s] = min(most[s], informed_bound(T, R, sizes, gamma, start, seen, low, high, pi))
+        R[s] = -1.0
+        least[s] = max(
+            least[s], -informed_bound(T, R, sizes, gamma, start, seen, low, high, pi), 0.0
+        )
+        R[s], sizes[s] = 0.0, 0.0
+    return bool(np.isfinite(most).all())
+
+
+@compile_kernel
 def _visit_bounds(T, gamma, start, seen, low, high, least, most):
     """Enclose the occupancies of all policies of the box; whether there is an upper bound.
 
@@ -208,10 +272,10 @@ def _visit_bounds(T, gamma, start, seen, low, high, least, most):
                 weight[a] = T[i, a, j]
                 any_way = any_way or weight[a] != 0.0
             if any_way:
-                up[i, j] = _best_in_row(weight, low[o], high[o], x)
+                up[i, j] = best_in_row(weight, low[o], high[o], x)
                 for a in range(nA):
                     weight[a] = -weight[a]
-                down[i, j] = max(0.0, -_best_in_row(weight, low[o], high[o], x))
+                down[i, j] = max(0.0, -best_in_row(weight, low[o], high[o], x))
     units = 8.0 * (n + nA + 8) * _EPS
     if not _shifted(down, gamma, start, -4.0 * units, least):
         least[:] = 0.0
@@ -233,7 +297,7 @@ def _visit_bounds(T, gamma, start, seen, low, high, least, most):
     return True
 
 
-@njit(cache=True, nogil=True)
+@compile_kernel
 def _shifted(P, gamma, start, share, found):
     """d = start + shift + gamma d P, with a shift that leaves room for rounding when this is
     checked; no entry is negative. False if there is no such d."""
@@ -256,18 +320,53 @@ def _shifted(P, gamma, start, share, found):
     return True
 
 
-@njit(cache=True, nogil=True)
-def bound_box(T, R, sizes, gamma, start, seen, low, high):
+@compile_kernel
+def _value_errors(T, gamma, seen, low, high, pi, B, size, error):
+    """error >= |v_x - v| for all policies x of the box; infinite where there is no such bound.
+
+    v_x - v is the return of x with the rewards b; they are raised by what rounding may have done to
+    them.
+    """
+    n, nA = B.shape
+    units = 8.0 * (n + nA + 8) * _EPS
+    sizes = np.empty((n, nA))
+    v = np.zeros(n)
+    error[:] = 0.0
+    for sign in (1.0, -1.0):
+        R = np.empty((n, nA))
+        for i in range(n):
+            for a in range(nA):
+                R[i, a] = sign * B[i, a] + units * size[i]
+                sizes[i, a] = abs(R[i, a])
+        v[:] = 0.0
+        if not _informed_values(T, R, sizes, gamma, seen, low, high, pi, v):
+            error[:] = np.inf
+            return
+        for i in range(n):
+            error[i] = max(error[i], v[i])
+
+
+@compile_kernel
+def bound_box(T, R, sizes, gamma, start, seen, low, high, target, useless, least, most):
     """(bound, value at the centre, row to split, action to split by); the bound is infinite if none
-    was found, the value minus infinity if it is not defined."""
+    was found, the value minus infinity if it is not defined.
+
+    A bound below `target` is good enough. Otherwise slope and curvature come in (`curve_box`), and
+    `useless[o, a]` says which actions no optimal policy in the box takes. least <= d <= most then
+    enclose the occupancies; most is infinite if nothing is known.
+    """
     n, nA = R.shape
     nO = low.shape[0]
+    useless[:] = False
+    least[:] = 0.0
+    most[:] = np.inf
     pi = centre(low, high)
     acts = np.empty((n, nA))
     for i in range(n):
         acts[i] = pi[seen[i]]
     bound = informed_bound(T, R, sizes, gamma, start, seen, low, high, pi)
     A, v = _chain(T, R, gamma, acts)
+    kept = A.copy()
     At = A.T.copy()
     d = start.copy()
     fine = _solve(A, v) and _solve(At, d)
@@ -290,25 +389,56 @@ def bound_box(T, R, sizes, gamma, start, seen, low, high):
             B[i, a] = total
             o = seen[i]
             score[o, a] += (abs(d[i]) + 1e-9) * abs(total) * (high[o, a] - low[o, a])
-    least, most = np.empty(n), np.empty(n)
-    if _visit_bounds(T, gamma, start, seen, low, high, least, most):
-        units = 8.0 * (n + nA + 8) * _EPS
-        size = _magnitudes(T, sizes, gamma, v)
-        total = value + units * much
-        x = np.empty(nA)
-        G = np.zeros((nO, nA))
-        for i in range(n):
-            middle, radius = 0.5 * (least[i] + most[i]), 0.5 * (most[i] - least[i])
-            o = seen[i]
-            for a in range(nA):
-                G[o, a] += middle * B[i, a]
-            if most[i] > 0.0:
-                up = _best_in_row(B[i], low[o], high[o], x)
-                down = -_best_in_row(-B[i], low[o], high[o], x)
-                total += radius * (1.0 + units) * max(abs(up), abs(down))
-                total += most[i] * units * (size[i] + abs(up) + abs(down))
-        for o in range(nO):
-            total += _best_in_row(G[o], low[o], high[o], x)
-        bound = min(bound, total)
     best = np.argmax(score)
+    if not bound > target:
+        return bound, value, best // nA, best % nA
+    finite = _visit_bounds(T, gamma, start, seen, low, high, least, most)
+    if not finite:
+        most[:] = np.inf
+    if n <= _FEW:
+        finite = _informed_visits(T, gamma, start, seen, low, high, pi, least, most)
+    if not finite:
+        return bound, value, best // nA, best % nA
+    units = 8.0 * (n + nA + 8) * _EPS
+    size = _magnitudes(T, sizes, gamma, v)
+    above = value + units * much
+    total = above
+    x = np.empty(nA)
+    G = np.zeros((nO, nA))
+    for i in range(n):
+        middle, radius = 0.5 * (least[i] + most[i]), 0.5 * (most[i] - least[i])
+        o = seen[i]
+        for a in range(nA):
+            G[o, a] += middle * B[i, a]
+        up = best_in_row(B[i], low[o], high[o], x)
+        down = -best_in_row(-B[i], low[o], high[o], x)
+        if most[i] > 0.0:
+            total += radius * (1.0 + units) * max(abs(up), abs(down))
+            total += most[i] * units * (size[i] + abs(up) + abs(down))
+    for o in range(nO):
+        total += best_in_row(G[o], low[o], high[o], x)
+    bound = min(bound, total)
+    if bound > target:
+        error = np.empty(n)
+        _value_errors(T, gamma, seen, low, high, pi, B, size, error)
+        curved = curve_box(
+            T,
+            gamma,
+            start,
+            seen,
+            low,
+            high,
+            pi,
+            kept,
+            above,
+            v,
+            size,
+            B,
+            d,
+            least,
+            most,
+            error,
+            useless,
+        )
+        bound = min(bound, curved)
     return bound, value, best // nA, best % nA

@@ -43,7 +43,7 @@ from workbench.optima.mdp import (
     visited_size,
 )
 from workbench.optima.optimum import MemorylessOptimum, StochasticOptimum
-from workbench.optima.policy_boxes import BoxReport, BoxSearch
+from workbench.optima.policy_boxes import BoxReport, BoxSearch, is_boxable
 from workbench.optima.symmetry import interchangeable
 from workbench.progress import Waiting
 from workbench.text import counted
@@ -393,7 +393,7 @@ def stochastic_optimum(
     absolute = (_BOX_GAP if tolerance is None else tolerance) * max(informed.size, abs(value))
     how = f"ascent along the exact gradient from {counted(len(found), 'start')}"
     report = BoxReport(bound, 0, 0, "")
-    if M.dense is not None and bound > value + absolute and not interrupted:
+    if is_boxable(M) and bound > value + absolute and not interrupted:
         boxes = BoxSearch(M, nO, lambda x: _climb(M, x, share, until), bound)
         pi, value, report = boxes.run(pi, value, absolute, limits.nodes, until, P.name)
         bound = report.bound

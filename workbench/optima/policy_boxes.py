@@ -1,7 +1,7 @@
 """The best stochastic memoryless policy, certified: branch and bound over boxes of policies.
 
-A box holds the policies with low(o,a) <= pi(a|o) <= high(o,a). Two bounds on the return J over it,
-of which the smaller counts:
+A box holds the policies with low(o,a) <= pi(a|o) <= high(o,a). Four bounds on the return J over it,
+of which the smallest counts:
 
 1.  Every state chooses for itself within the box: u >= T u with T u(s) = max_{x in box(o)} sum_a
     x_a q_u(s,a). As good as full information on the whole simplex, and exact on a point; the error
@@ -20,8 +20,19 @@ of which the smaller counts:
     d the mean of d- and d+. The error shrinks with the square of the width, which keeps the boxes
     around a maximum from multiplying as their width goes down.
 
+3.  Slope and curvature at the centre, with an error of third order (`curvature_kernels`), which
+    ends the boxes around a maximum.
+4.  A linear program over occupancies with one row for all states that show o (`occupancy_program`),
+    the tightest in wide boxes.
+
+Three things make a box smaller. An action that another one of its row beats all over the box has
+probability zero in an optimal policy (`curvature_kernels`). The multipliers of the linear program
+say where in the box nothing better than what is known can be. With gamma = 1 an action that may
+lead to where no policy of the box ends has probability zero in every policy that has a value.
+
 d+ is any vector with d+ >= start + gamma d+ P for the entrywise largest P of the box: then every
-partial sum of start (gamma P_pi)^t stays below it. d- likewise. What was computed in floats is
+partial sum of start (gamma P_pi)^t stays below it. d- likewise. In processes of few states the
+occupancy of each is bounded as a return of its own besides. What was computed in floats is
 checked with room for rounding, so the bounds hold for certain; no box is dropped otherwise.
 
 Boxes are split where the policy's advantage times the occupancy spreads most; actions that do the
@@ -34,23 +45,65 @@ import heapq
 import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.optima.box_kernels import bound_box, centre, tighten
+from workbench.model.rows import own_rows
+from workbench.optima.box_kernels import bound_box, centre, cut_traps, tighten
 from workbench.optima.follow import alternatives
 from workbench.optima.mdp import MDP
+from workbench.optima.occupancy_program import OccupancyProgram
 from workbench.progress import Waiting
 
 Table = NDArray[np.float64]
 
-_Box = tuple[float, int, Table, Table, int, int]
-"""Minus the bound, a number to break ties by, low, high, and the row and action to split at."""
+_CUTS = 8
+"""How often a box is bounded again without the parts in which there is no optimum."""
+
+_WORTH = 0.9
+"""A cut that leaves less than this share of the widths is followed by another bound."""
+
+_HELPS = 0.02
+"""The linear program is worth its time in the halves of a box where it took off this share of what
+the bound was too large by."""
+
+_WIDE = 0.25
+"""Above this width it is always tried."""
+
+_FEW = 40
+"""States up to which it is tried."""
+
+_DENSE = 400_000
+"""Entries of the transitions, dense, up to which boxes are bounded at all."""
 
 _THINNEST = 1e-12
 """A box no side of which is wider is not split: floats cannot tell its policies apart."""
+
+
+@dataclass(frozen=True, order=True)
+class _Box:
+    """A box, the largest bound first.
+
+    Attributes
+    ----------
+    rank : minus the bound, and a number to break ties by.
+    o, a, at : the row, the action and the probability to split at; programmed : whether the linear
+        program is worth its time in the halves.
+    """
+
+    rank: tuple[float, int]
+    low: Table = field(compare=False)
+    high: Table = field(compare=False)
+    o: int = field(compare=False)
+    a: int = field(compare=False)
+    at: float = field(compare=False)
+    programmed: bool = field(compare=False)
+
+    @property
+    def bound(self) -> float:
+        return -self.rank[0]
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,6 +115,12 @@ class BoxReport:
     boxes: int
     left: int
     ended: str
+
+
+def is_boxable(M: MDP) -> bool:
+    """Whether a process is small enough for its policies to be bounded box by box."""
+    n, nA = M.shape
+    return n * nA * n <= _DENSE
 
 
 class BoxSearch:
@@ -82,18 +141,21 @@ class BoxSearch:
         improve: Callable[[Table], tuple[Table, float]],
         ceiling: float,
     ):
-        assert M.dense is not None
+        n, nA = M.shape
+        assert is_boxable(M)
         self.M = M
         self._improve = improve
+        T = np.zeros((n * nA, n))
+        np.add.at(T, (own_rows(M.row_ptr), M.successors), M.prob)
         self._tables = (
-            np.ascontiguousarray(M.dense),
+            T.reshape(n, nA, n),
             np.ascontiguousarray(M.R, dtype=np.float64),
             np.ascontiguousarray(M.sizes),
             float(M.gamma),
             np.ascontiguousarray(M.start, dtype=np.float64),
             M.seen,
         )
-        low = np.zeros((observations, M.shape[1]))
+        low = np.zeros((observations, nA))
         high = np.zeros_like(low)
         for o, actions in enumerate(alternatives(M, observations)):
             high[o, actions if len(actions) else [0]] = 1.0
@@ -101,6 +163,10 @@ class BoxSearch:
         self._closed = -math.inf
         self._heap: list[_Box] = []
         self._root = low, high, ceiling
+        self._program: OccupancyProgram | None = None
+        if n <= _FEW:
+            dense, R, _, gamma, start, seen = self._tables
+            self._program = OccupancyProgram(dense, R, gamma, start, seen, observations)
 
     def run(
         self, best: Table, value: float, aim: float, most: float, until: float, name: str
@@ -112,10 +178,11 @@ class BoxSearch:
         low, high, ceiling = self._root
         ended = ""
         if not self._heap:
-            self._heap.append(self._bound(low, high, ceiling)[0])
+            whole = self._bound(low, high, ceiling, value, aim, self._program is not None)[0]
+            self._heap.append(whole)
         with Waiting(f"boxes of policies of {name}") as waiting:
             try:
-                while self._heap and -self._heap[0][0] > value + aim and not ended:
+                while self._heap and self._heap[0].bound > value + aim and not ended:
                     if self.boxes >= most:
                         ended = f"stopped at {self.boxes:,} boxes"
                     elif time.monotonic() > until:
@@ -123,15 +190,15 @@ class BoxSearch:
                     else:
                         best, value = self._split(best, value, aim)
                         text = (
-                            f"{self.boxes:,} boxes, {value:.6g} to {-self._heap[0][0]:.6g}"
+                            f"{self.boxes:,} boxes, {value:.6g} to {self._heap[0].bound:.6g}"
                             if self._heap
                             else ""
                         )
                         waiting.report(0.0, text)
             except KeyboardInterrupt:
                 ended = "interrupted"
-        left = sum(-box[0] > value + aim for box in self._heap)
-        bound = max([value, self._closed, *(-box[0] for box in self._heap[:1])])
+        left = sum(box.bound > value + aim for box in self._heap)
+        bound = max([value, self._closed, *(box.bound for box in self._heap[:1])])
         return best, value, BoxReport(bound, self.boxes, left, ended)
 
     def _split(self, best: Table, value: float, aim: float) -> tuple[Table, float]:
@@ -140,33 +207,81 @@ class BoxSearch:
         The box stays on the heap until both halves are, so that an interruption leaves a bound that
         holds.
         """
-        parent, _, low, high, o, a = self._heap[0]
-        if high[o, a] - low[o, a] < _THINNEST:
-            self._closed = max(self._closed, -parent)
+        parent = self._heap[0]
+        o, a = parent.o, parent.a
+        if parent.high[o, a] - parent.low[o, a] < _THINNEST:
+            self._closed = max(self._closed, parent.bound)
             heapq.heappop(self._heap)
             return best, value
-        middle = 0.5 * (low[o, a] + high[o, a])
         kept = []
         for side in (0, 1):
-            low_half, high_half = low.copy(), high.copy()
-            (high_half if side == 0 else low_half)[o, a] = middle
-            tighten(low_half, high_half)
-            box, there = self._bound(low_half, high_half, -parent)
+            low, high = parent.low.copy(), parent.high.copy()
+            (high if side == 0 else low)[o, a] = parent.at
+            tighten(low, high)
+            box, there = self._bound(low, high, parent.bound, value, aim, parent.programmed)
             kept.append(box)
             if there > value:  # a start in a basin that no climb had reached
-                climbed, worth = self._improve(centre(low_half, high_half))
+                climbed, worth = self._improve(centre(low, high))
                 if worth > value:
                     best, value = climbed, worth
         heapq.heappop(self._heap)
         for box in kept:
-            if -box[0] <= value + aim:
-                self._closed = max(self._closed, -box[0])
+            if box.bound <= value + aim:
+                self._closed = max(self._closed, box.bound)
             else:
                 heapq.heappush(self._heap, box)
         return best, value
 
-    def _bound(self, low: Table, high: Table, ceiling: float) -> tuple[_Box, float]:
-        """A box with its bound, and the value at its centre."""
-        self.boxes += 1
-        bound, value, o, a = bound_box(*self._tables, low, high)
-        return (-min(float(bound), ceiling), self.boxes, low, high, int(o), int(a)), float(value)
+    def _bound(
+        self, low: Table, high: Table, ceiling: float, value: float, aim: float, programmed: bool
+    ) -> tuple[_Box, float]:
+        """A box with its bound, and the value at its centre; what holds nothing better than `value`
+        is cut off."""
+        n = self.M.shape[0]
+        bound, worth = ceiling, -math.inf
+        useless = np.zeros(low.shape, dtype=bool)
+        least, most = np.empty(n), np.empty(n)
+        T, _, _, _, start, seen = self._tables
+        if self.M.undiscounted:
+            low, high = low.copy(), high.copy()
+            if not cut_traps(T, self.M.ends, start, seen, low, high):
+                self.boxes += 1
+                return _Box((math.inf, self.boxes), low, high, 0, 0, 0.0, False), worth
+        for _ in range(_CUTS):
+            self.boxes += 1
+            found, there, o, a = bound_box(
+                *self._tables, low, high, value + aim, useless, least, most
+            )
+            at = 0.5 * (low[o, a] + high[o, a])
+            bound, worth = min(bound, float(found)), max(worth, float(there))
+            if bound <= value + aim:
+                break
+            if useless.any():
+                if (low[useless] > 0).any():  # a policy that gains by a change is not optimal
+                    bound = -math.inf
+                    break
+                high = np.where(useless, 0.0, high)
+                tighten(low, high)
+                continue
+            if not programmed or self._program is None or not np.isfinite(most).all():
+                break
+            said = self._program.solve(low, high, least, most, value + 0.5 * aim)
+            if said is None:
+                break
+            off = float(found) - value
+            programmed = (high - low).max() > _WIDE or float(found) - said.bound > _HELPS * off
+            if said.bound >= bound:
+                break
+            bound = said.bound
+            if bound <= value + aim:
+                break
+            before = (high - low).sum()
+            if not (np.array_equal(said.low, low) and np.array_equal(said.high, high)):
+                # what is cut off is worth no more than this
+                self._closed = max(self._closed, value + 0.5 * aim)
+                low, high = said.low, said.high
+                tighten(low, high)
+            if (high - low).sum() > _WORTH * before:
+                break
+        box = _Box((-bound, self.boxes), low, high, int(o), int(a), float(at), programmed)
+        return box, worth
