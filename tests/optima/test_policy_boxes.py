@@ -15,6 +15,7 @@ from strategies import pomdps
 from test_best_memoryless import wandering
 
 from pomdps import (
+    belief_corridor,
     four_by_three,
     load_unload,
     recall,
@@ -40,7 +41,7 @@ from workbench.optima.box_kernels import (
 )
 from workbench.optima.mdp import from_states
 from workbench.optima.occupancy_program import OccupancyProgram
-from workbench.optima.policy_boxes import BoxSearch
+from workbench.optima.policy_boxes import BoxSearch, is_empty
 
 F = Fraction
 
@@ -160,6 +161,23 @@ def test_the_program_sees_that_states_share_a_row():
     said = OccupancyProgram(T, R, gamma, start, seen, 1).solve(low, high, least, most, 0.0)
     assert said is not None
     assert said.bound < informed_bound(T, R, sizes, gamma, start, seen, low, high, pi) - 0.1
+
+
+def test_a_box_without_a_policy_is_empty():
+    low, high = np.array([[0.0, 0.2]]), np.array([[0.5, 0.6]])
+    assert not is_empty(low, high)
+    assert is_empty(low, np.array([[0.3, 0.6]]))
+    assert is_empty(np.array([[0.5, 0.6]]), np.array([[1.0, 1.0]]))
+    assert is_empty(np.array([[0.5, 0.2]]), np.array([[0.4, 0.9]]))
+
+
+def test_what_the_program_cuts_off_leaves_policies_or_nothing():
+    """With few boxes on the way, cuts empty some of them; a policy always sums to one."""
+    P = augment(belief_corridor(), "B1")
+    found = best_memoryless(P, deterministic=False, max_boxes=4_000, starts=2)
+    assert found.policy.prob.floats.sum(axis=1) == pytest.approx(1, abs=1e-12)
+    assert found.value == pytest.approx(evaluate(P, found.policy).value, abs=1e-12)
+    assert found.value <= 0.92227011 <= found.bound + 1e-7
 
 
 def test_boxes_in_which_no_policy_ends_are_dropped():

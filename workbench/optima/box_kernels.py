@@ -97,6 +97,9 @@ def cut_traps(T, ends, start, seen, low, high):
                         changed = True
         if not changed:
             return True
+        for o in range(high.shape[0]):
+            if high[o].sum() < 1.0 - 1e-12:
+                return False
         tighten(low, high)
     return True
 

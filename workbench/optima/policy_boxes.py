@@ -123,6 +123,16 @@ def is_boxable(M: MDP) -> bool:
     return n * nA * n <= _DENSE
 
 
+def is_empty(low: Table, high: Table) -> bool:
+    """Whether no policy is in a box: probabilities of a row cannot sum to one."""
+    rounding = 1e-12
+    return bool(
+        (low > high).any()
+        or (low.sum(axis=1) > 1 + rounding).any()
+        or (high.sum(axis=1) < 1 - rounding).any()
+    )
+
+
 class BoxSearch:
     """Branch and bound over boxes of policies.
 
@@ -252,7 +262,6 @@ class BoxSearch:
             found, there, o, a = bound_box(
                 *self._tables, low, high, value + aim, useless, least, most
             )
-            at = 0.5 * (low[o, a] + high[o, a])
             bound, worth = min(bound, float(found)), max(worth, float(there))
             if bound <= value + aim:
                 break
@@ -261,6 +270,9 @@ class BoxSearch:
                     bound = -math.inf
                     break
                 high = np.where(useless, 0.0, high)
+                if is_empty(low, high):
+                    bound = -math.inf
+                    break
                 tighten(low, high)
                 continue
             if not programmed or self._program is None or not np.isfinite(most).all():
@@ -280,8 +292,14 @@ class BoxSearch:
                 # what is cut off is worth no more than this
                 self._closed = max(self._closed, value + 0.5 * aim)
                 low, high = said.low, said.high
+                if is_empty(low, high):
+                    bound = -math.inf
+                    break
                 tighten(low, high)
             if (high - low).sum() > _WORTH * before:
                 break
-        box = _Box((-bound, self.boxes), low, high, int(o), int(a), float(at), programmed)
+        if high[o, a] - low[o, a] < _THINNEST:  # cut off meanwhile
+            o, a = divmod(int(np.argmax(high - low)), low.shape[1])
+        at = 0.5 * float(low[o, a] + high[o, a])
+        box = _Box((-bound, self.boxes), low, high, int(o), int(a), at, programmed)
         return box, worth
