@@ -56,10 +56,11 @@ def inline_kernel(function: Callable[..., Any]) -> Any:
 
 
 def paste_kernel(function: Callable[..., Any]) -> Any:
-    """Copy the statements of a function into each kernel that calls it, before anything is compiled.
+    """Copy the statements of a function into each kernel that calls it, before anything is
+    compiled.
 
-    A kernel is compiled with all that it calls, and so is each that calls it: code that lies n calls
-    deep is compiled n times. What is pasted is compiled once for each place that it is called from,
+    A kernel is compiled with all that it calls, and so is each that calls it: code that lies n
+    calls deep is compiled n times. What is pasted is compiled once for each place that it is called from,
     with its caller.
     """
     return njit(inline="always", nogil=True)(function)

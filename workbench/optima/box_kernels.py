@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from workbench.kernels import compile_kernel
+from workbench.kernels import compile_kernel, inner_kernel, paste_kernel
 from workbench.optima.curvature_kernels import best_in_row, curve_box
 
 _EPS = 2.220446049250313e-16
@@ -20,7 +20,30 @@ _FEW = 40
 """States up to which the occupancy of each is bounded by itself."""
 
 
-@compile_kernel
+@inner_kernel
+def _fill(found, x):
+    """Put x everywhere into a vector; an assignment to a slice takes seconds to compile."""
+    for i in range(len(found)):
+        found[i] = x
+
+
+@inner_kernel
+def _copy_to(found, x):
+    """Copy a vector onto another."""
+    for i in range(len(found)):
+        found[i] = x[i]
+
+
+@inner_kernel
+def _sum_of(x):
+    """The sum of a vector, from left to right."""
+    total = 0.0
+    for i in range(len(x)):
+        total += x[i]
+    return total
+
+
+@inner_kernel
 def _solve(A, b):
     """Gaussian elimination with partial pivoting, in place; False if a pivot vanishes."""
     n = len(b)
@@ -54,7 +77,7 @@ def tighten(low, high):
     """Cut a box down to what the simplex leaves of it, row by row, in place."""
     for o in range(low.shape[0]):
         for _ in range(2):
-            below, above = low[o].sum(), high[o].sum()
+            below, above = _sum_of(low[o]), _sum_of(high[o])
             for a in range(low.shape[1]):
                 high[o, a] = min(high[o, a], 1.0 - (below - low[o, a]))
                 low[o, a] = max(low[o, a], 1.0 - (above - high[o, a]), 0.0)
@@ -98,7 +121,7 @@ def cut_traps(T, ends, start, seen, low, high):
         if not changed:
             return True
         for o in range(high.shape[0]):
-            if high[o].sum() < 1.0 - 1e-12:
+            if _sum_of(high[o]) < 1.0 - 1e-12:
                 return False
         tighten(low, high)
     return True
@@ -109,14 +132,17 @@ def centre(low, high):
     """A point of the box whose rows sum to one."""
     pi = low.copy()
     for o in range(low.shape[0]):
-        room = (high[o] - low[o]).sum()
-        left = 1.0 - low[o].sum()
+        room = 0.0
+        for a in range(low.shape[1]):
+            room += high[o, a] - low[o, a]
+        left = 1.0 - _sum_of(low[o])
         if room > 0:
-            pi[o] += (high[o] - low[o]) * (left / room)
+            for a in range(low.shape[1]):
+                pi[o, a] += (high[o, a] - low[o, a]) * (left / room)
     return pi
 
 
-@compile_kernel
+@paste_kernel
 def _chain(T, R, gamma, acts):
     n, nA = R.shape
     A = np.zeros((n, n))
@@ -131,7 +157,7 @@ def _chain(T, R, gamma, acts):
     return A, r
 
 
-@compile_kernel
+@paste_kernel
 def _magnitudes(T, sizes, gamma, v):
     n, nA = sizes.shape
     found = np.empty(n)
@@ -146,7 +172,7 @@ def _magnitudes(T, sizes, gamma, v):
     return found
 
 
-@compile_kernel
+@inner_kernel
 def _iterate(T, R, gamma, seen, low, high, acts, v):
     """Policy iteration where every state chooses for itself within the box: v and `acts`, in place;
     False if a policy on the way has no value."""
@@ -156,7 +182,7 @@ def _iterate(T, R, gamma, seen, low, high, acts, v):
         A, r = _chain(T, R, gamma, acts)
         if not _solve(A, r):
             return False
-        v[:] = r
+        _copy_to(v, r)
         changed = False
         for i in range(n):
             old = 0.0
@@ -169,27 +195,28 @@ def _iterate(T, R, gamma, seen, low, high, acts, v):
             new = best_in_row(weight, low[seen[i]], high[seen[i]], x)
             if new > old + 1e-12 * (abs(new) + abs(old)):
                 changed = True
-                acts[i] = x
+                _copy_to(acts[i], x)
         if not changed:
             return True
     return True  # not yet the best, which the check of what follows from it decides
 
 
-@compile_kernel
+@inner_kernel
 def _informed_values(T, R, sizes, gamma, seen, low, high, pi, v):
     """No policy of the box is worth more than v from anywhere, if every state may choose for itself
     within the box; False if that cannot be certified."""
     n, nA = R.shape
     acts = np.empty((n, nA))
     for i in range(n):
-        acts[i] = pi[seen[i]]
+        _copy_to(acts[i], pi[seen[i]])
     units = 8.0 * (n + nA + 8) * _EPS
     if not _iterate(T, R, gamma, seen, low, high, acts, v):
         return False
     if gamma < 1.0:
         worst = _excess(T, R, sizes, gamma, seen, low, high, v)
         if worst > 0.0:
-            v += worst / (1.0 - gamma) * (1.0 + 1e-9)
+            for i in range(n):
+                v[i] += worst / (1.0 - gamma) * (1.0 + 1e-9)
         return True
     # raise the rewards by more than rounding does to them, and solve again; where episodes are
     # long, by more than the iteration can tell apart
@@ -197,7 +224,8 @@ def _informed_values(T, R, sizes, gamma, seen, low, high, pi, v):
     for share in (4.0, 1e4, 1e8):
         moved = R.copy()
         for i in range(n):
-            moved[i] += share * units * size[i]
+            for a in range(nA):
+                moved[i, a] += share * units * size[i]
         if not _iterate(T, moved, gamma, seen, low, high, acts, v):
             return False
         if _excess(T, R, sizes, gamma, seen, low, high, v) <= 0.0:
@@ -205,7 +233,7 @@ def _informed_values(T, R, sizes, gamma, seen, low, high, pi, v):
     return False
 
 
-@compile_kernel
+@inner_kernel
 def _excess(T, R, sizes, gamma, seen, low, high, v):
     """max of T v - v over the states, with room for rounding; v is a bound if it is not positive,
     and the process is discounted or v is the value of a policy that ends."""
@@ -257,7 +285,7 @@ def _informed_visits(T, gamma, start, seen, low, high, pi, least, most):
     return bool(np.isfinite(most).all())
 
 
-@compile_kernel
+@paste_kernel
 def _visit_bounds(T, gamma, start, seen, low, high, least, most):
     """Enclose the occupancies of all policies of the box; whether there is an upper bound.
 
@@ -281,13 +309,14 @@ def _visit_bounds(T, gamma, start, seen, low, high, least, most):
                 down[i, j] = max(0.0, -best_in_row(weight, low[o], high[o], x))
     units = 8.0 * (n + nA + 8) * _EPS
     if not _shifted(down, gamma, start, -4.0 * units, least):
-        least[:] = 0.0
+        _fill(least, 0.0)
     for i in range(n):
         total = start[i]
         for j in range(n):
             total += gamma * down[j, i] * least[j]
         if least[i] > total * (1.0 - units):
-            least[:] = start * (1.0 - units)  # an occupancy is at least that of the first step
+            for i in range(n):  # an occupancy is at least that of the first step
+                least[i] = start[i] * (1.0 - units)
             break
     if not _shifted(up, gamma, start, 4.0 * units, most):
         return False
@@ -300,7 +329,7 @@ def _visit_bounds(T, gamma, start, seen, low, high, least, most):
     return True
 
 
-@compile_kernel
+@inner_kernel
 def _shifted(P, gamma, start, share, found):
     """d = start + shift + gamma d P, with a shift that leaves room for rounding when this is
     checked; no entry is negative. False if there is no such d."""
@@ -311,7 +340,7 @@ def _shifted(P, gamma, start, share, found):
         for j in range(n):
             A[i, j] -= gamma * P[j, i]
     again = A.copy()
-    found[:] = start
+    _copy_to(found, start)
     more = np.ones(n)
     if not (_solve(A, found) and _solve(again, more)):
         return False
@@ -323,7 +352,7 @@ def _shifted(P, gamma, start, share, found):
     return True
 
 
-@compile_kernel
+@paste_kernel
 def _value_errors(T, gamma, seen, low, high, pi, B, size, error):
     """error >= |v_x - v| for all policies x of the box; infinite where there is no such bound.
 
@@ -334,16 +363,16 @@ def _value_errors(T, gamma, seen, low, high, pi, B, size, error):
     units = 8.0 * (n + nA + 8) * _EPS
     sizes = np.empty((n, nA))
     v = np.zeros(n)
-    error[:] = 0.0
+    _fill(error, 0.0)
     for sign in (1.0, -1.0):
         R = np.empty((n, nA))
         for i in range(n):
             for a in range(nA):
                 R[i, a] = sign * B[i, a] + units * size[i]
                 sizes[i, a] = abs(R[i, a])
-        v[:] = 0.0
+        _fill(v, 0.0)
         if not _informed_values(T, R, sizes, gamma, seen, low, high, pi, v):
-            error[:] = np.inf
+            _fill(error, np.inf)
             return
         for i in range(n):
             error[i] = max(error[i], v[i])
@@ -360,13 +389,14 @@ def bound_box(T, R, sizes, gamma, start, seen, low, high, target, useless, least
     """
     n, nA = R.shape
     nO = low.shape[0]
-    useless[:] = False
-    least[:] = 0.0
-    most[:] = np.inf
+    for o in range(nO):
+        _fill(useless[o], False)
+    _fill(least, 0.0)
+    _fill(most, np.inf)
     pi = centre(low, high)
     acts = np.empty((n, nA))
     for i in range(n):
-        acts[i] = pi[seen[i]]
+        _copy_to(acts[i], pi[seen[i]])
     bound = informed_bound(T, R, sizes, gamma, start, seen, low, high, pi)
     A, v = _chain(T, R, gamma, acts)
     kept = A.copy()
@@ -397,7 +427,7 @@ def bound_box(T, R, sizes, gamma, start, seen, low, high, target, useless, least
         return bound, value, best // nA, best % nA
     finite = _visit_bounds(T, gamma, start, seen, low, high, least, most)
     if not finite:
-        most[:] = np.inf
+        _fill(most, np.inf)
     if n <= _FEW:
         finite = _informed_visits(T, gamma, start, seen, low, high, pi, least, most)
     if not finite:

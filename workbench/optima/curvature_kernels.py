@@ -33,7 +33,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from workbench.kernels import compile_kernel
+from workbench.kernels import inner_kernel, paste_kernel
 
 _EPS = 2.220446049250313e-16
 
@@ -42,7 +42,7 @@ _MOST_STEPS = 400
 bound."""
 
 
-@compile_kernel
+@inner_kernel
 def _times(A, B):
     """A B, for matrices."""
     found = np.zeros((A.shape[0], B.shape[1]))
@@ -54,7 +54,47 @@ def _times(A, B):
     return found
 
 
-@compile_kernel
+@inner_kernel
+def _largest(A):
+    """The largest |A[i, j]|. Loops are compiled in a fraction of the time of array expressions."""
+    found = 0.0
+    for i in range(A.shape[0]):
+        for j in range(A.shape[1]):
+            found = max(found, abs(A[i, j]))
+    return found
+
+
+@inner_kernel
+def _sum_of(A):
+    """The sum of all A[i, j]."""
+    found = 0.0
+    for i in range(A.shape[0]):
+        for j in range(A.shape[1]):
+            found += A[i, j]
+    return found
+
+
+@inner_kernel
+def _added(A, factor, B):
+    """A + factor B."""
+    found = np.empty(A.shape)
+    for i in range(A.shape[0]):
+        for j in range(A.shape[1]):
+            found[i, j] = A[i, j] + factor * B[i, j]
+    return found
+
+
+@inner_kernel
+def _made_symmetric(H):
+    """(H + H') / 2."""
+    found = np.empty(H.shape)
+    for i in range(H.shape[0]):
+        for j in range(H.shape[1]):
+            found[i, j] = 0.5 * (H[i, j] + H[j, i])
+    return found
+
+
+@inner_kernel
 def _eliminate(A, B):
     """The X with A X = B, by Gaussian elimination with partial pivoting; A and B are lost. NaN
     where a pivot vanishes."""
@@ -65,7 +105,9 @@ def _eliminate(A, B):
             if abs(A[j, i]) > abs(A[pivot, i]):
                 pivot = j
         if abs(A[pivot, i]) < 1e-300:
-            B[:] = np.nan
+            for j in range(n):
+                for k in range(B.shape[1]):
+                    B[j, k] = np.nan
             return B
         if pivot != i:
             for k in range(n):
@@ -85,7 +127,7 @@ def _eliminate(A, B):
     return B
 
 
-@compile_kernel
+@inner_kernel
 def best_in_row(weight, low, high, x):
     """max of sum_a x_a weight_a over a row of the box, by filling up the largest weights first; x
     is where it is attained."""
@@ -107,26 +149,30 @@ def best_in_row(weight, low, high, x):
     return total
 
 
-@compile_kernel
+@inner_kernel
 def _over_rows(weight, low, high, pi):
     """max of sum_oa (x - pi)(o,a) weight(o,a) over the policies x of the box."""
     nO, nA = low.shape
     x = np.empty(nA)
+    moved = np.empty(nA)
     total = 0.0
     for o in range(nO):
         free = False
         for a in range(nA):
             free = free or high[o, a] > low[o, a]
         if free:
-            shift = weight[o].mean()  # a constant in a row does not matter, and rounding does
-            moved = weight[o] - shift
+            shift = 0.0  # a constant in a row does not matter, and rounding does
+            for a in range(nA):
+                shift += weight[o, a] / nA
+            for a in range(nA):
+                moved[a] = weight[o, a] - shift
             total += best_in_row(moved, low[o], high[o], x)
             for a in range(nA):
                 total -= pi[o, a] * moved[a]
     return total
 
 
-@compile_kernel
+@paste_kernel
 def _concave_top(g, S, low, high, pi):
     """An upper bound on max of g . delta + delta' S delta over the box, for a symmetric S without
     positive eigenvalues on differences of policies: the tangent at a point next to the top.
@@ -170,21 +216,25 @@ def _concave_top(g, S, low, high, pi):
             for a in range(nA):
                 k = o * nA + a
                 slope[o, a] += 2.0 * step * (S[k, i] - S[k, j])
-        if gain <= 1e-15 * (np.abs(g).max() + 1e-300):
+        if gain <= 1e-15 * (_largest(g) + 1e-300):
             break
     height = 0.0
-    flat = delta.copy().reshape(-1)
-    bent = _times(S, flat.copy().reshape(nO * nA, 1))[:, 0]
+    tangent = np.empty((nO, nA))
     for k in range(nO * nA):
-        height += flat[k] * (g[k // nA, k % nA] + bent[k])
-    return height + _over_rows(g + 2.0 * bent.copy().reshape(nO, nA), low, high, pi + delta)
+        o, a = k // nA, k % nA
+        bent = 0.0
+        for j in range(nO * nA):
+            bent += S[k, j] * delta[j // nA, j % nA]
+        height += delta[o, a] * (g[o, a] + bent)
+        tangent[o, a] = g[o, a] + 2.0 * bent
+    return height + _over_rows(tangent, low, high, _added(pi, 1.0, delta))
 
 
-@compile_kernel
+@paste_kernel
 def _quadratic_top(g, H, low, high, pi, reach):
     """An upper bound on max of g . delta + delta' H delta over the box; `reach` bounds |delta|."""
     nO, nA = low.shape
-    S = 0.5 * (H + H.T)
+    S = _made_symmetric(H)
     for o in range(nO):  # onto differences of policies: rows of delta sum to zero
         count = 0
         for a in range(nA):
@@ -207,35 +257,40 @@ def _quadratic_top(g, H, low, high, pi, reach):
                 S[o * nA + a, k] -= total / count
     for k in range(nO * nA):
         if reach[k // nA, k % nA] <= 0.0:
-            S[k, :] = 0.0
-            S[:, k] = 0.0
-    S = 0.5 * (S + S.T)
+            for j in range(nO * nA):
+                S[k, j] = 0.0
+                S[j, k] = 0.0
+    S = _made_symmetric(S)
     values, vectors = np.linalg.eigh(S)
     chord = np.zeros((nO, nA))
     constant = 0.0
     left = S.copy()
+    u = np.empty((nO, nA))
+    back = np.empty((nO, nA))
     for k in range(nO * nA):
         if values[k] > 0.0:
-            u = vectors[:, k].copy().reshape(nO, nA)
+            for j in range(nO * nA):
+                u[j // nA, j % nA] = vectors[j, k]
+                back[j // nA, j % nA] = -vectors[j, k]
             most = _over_rows(u, low, high, pi)
-            least = -_over_rows(-u, low, high, pi)
+            least = -_over_rows(back, low, high, pi)
             # t^2 <= (most + least) t - most least between least and most
-            chord += values[k] * (most + least) * u
+            chord = _added(chord, values[k] * (most + least), u)
             constant -= values[k] * most * least
             for i in range(nO * nA):
                 for j in range(nO * nA):
                     left[i, j] -= values[k] * vectors[i, k] * vectors[j, k]
     units = 16.0 * (nO * nA + 8) ** 2 * _EPS
-    size = np.abs(H).max() * reach.sum()
+    size = _largest(H) * _sum_of(reach)
     return (
-        _concave_top(g + chord, left, low, high, pi)
+        _concave_top(_added(g, 1.0, chord), left, low, high, pi)
         + constant
-        + units * (np.abs(g).max() + np.abs(chord).max() + size) * reach.sum()
+        + units * (_largest(g) + _largest(chord) + size) * _sum_of(reach)
         + units * nA * size
     )
 
 
-@compile_kernel
+@paste_kernel
 def curve_box(
     T, gamma, start, seen, low, high, pi, A, value, v, size, B, d, least, most, error, useless
 ):
@@ -260,31 +315,40 @@ def curve_box(
             if reach[seen[i], a] > 0.0:
                 columns[i, seen[i] * nA + a] = B[i, a]
     W = _eliminate(A.copy(), columns.copy())
-    if not np.isfinite(W).all():
-        return np.inf
     widest = np.zeros(nO * nA)
     for k in range(nO * nA):
-        widest[k] = np.abs(W[:, k]).max()
+        for i in range(n):
+            if not np.isfinite(W[i, k]):
+                return np.inf
+            widest[k] = max(widest[k], abs(W[i, k]))
     span = 0.0
     for k in range(nO * nA):
         span += widest[k] * reach[k // nA, k % nA]
     # what W and d leave of their equations
-    residue = columns - _times(A, W)
+    residue = _added(columns, -1.0, _times(A, W))
     open_ = np.zeros((n, nO * nA))
     for i in range(n):
         for k in range(nO * nA):
             open_[i, k] = abs(residue[i, k]) + units * (abs(columns[i, k]) + 3.0 * widest[k])
-    loose = start - _times(d.copy().reshape(1, n), A)[0]
-    for i in range(n):
-        loose[i] = abs(loose[i]) + units * (start[i] + 2.0 * abs(d[i]))
+    loose = np.empty(n)
+    for j in range(n):
+        went = 0.0
+        for i in range(n):
+            went += d[i] * A[i, j]
+        loose[j] = abs(start[j] - went) + units * (start[j] + 2.0 * abs(d[j]))
     for i in range(n):  # gamma d P is of the size of d where it comes from
         for j in range(n):
             loose[j] += units * abs(d[i] * A[i, j])
     away = np.empty(n)
     for i in range(n):
         away[i] = max(most[i] - d[i], d[i] - least[i], 0.0) * (1.0 + units)
-    flat = np.ascontiguousarray(T).reshape(n * nA, n)
-    K = (gamma * _times(flat, W)).reshape(n, nA, nO * nA)
+    K = np.zeros((n, nA, nO * nA))
+    for i in range(n):
+        for a in range(nA):
+            for j in range(n):
+                if T[i, a, j] != 0.0:
+                    for k in range(nO * nA):
+                        K[i, a, k] += gamma * T[i, a, j] * W[j, k]
     # the mean over the actions of a row does not matter, since delta sums to zero there
     H = np.zeros((nO * nA, nO * nA))
     g = np.zeros((nO, nA))
@@ -352,7 +416,7 @@ def curve_box(
     return bound
 
 
-@compile_kernel
+@inner_kernel
 def _spread(weight, reach):
     """A bound on |sum delta weight|: of each row, half the range is enough, for delta sums to
     zero."""
@@ -372,7 +436,7 @@ def _spread(weight, reach):
     return total
 
 
-@compile_kernel
+@paste_kernel
 def _find_useless(
     T,
     gamma,
@@ -399,7 +463,9 @@ def _find_useless(
     """Mark the actions that another one of their row beats all over the box."""
     n, nA = T.shape[0], T.shape[1]
     nO = low.shape[0]
-    useless[:] = False
+    for o in range(nO):
+        for a in range(nA):
+            useless[o, a] = False
     for i in range(n):
         if not error[i] < np.inf:
             return
@@ -420,8 +486,13 @@ def _find_useless(
             left += open_[i, k] * reach[k // nA, k % nA]
         right[i] += left
     # more than enough, so that the check leaves room for rounding
-    enough = right * (1.0 + units) + 1e-6 * right.max()
-    second = _eliminate(A.copy(), enough.reshape(n, 1))[:, 0]
+    enough = np.empty((n, 1))
+    largest = 0.0
+    for i in range(n):
+        largest = max(largest, right[i])
+    for i in range(n):
+        enough[i, 0] = right[i] * (1.0 + units) + 1e-6 * largest
+    second = _eliminate(A.copy(), enough)[:, 0]
     for i in range(n):
         total = second[i]
         much = abs(second[i])
@@ -475,8 +546,11 @@ def _find_useless(
                             least -= gap * (abs(d[i]) * second[j] + away[i] * error[j])
                             least -= units * gap * (abs(d[i]) + away[i]) * error[j]
             slack = 0.0
+            mass = 0.0
+            for i in range(n):
+                mass += abs(d[i])
             for k in range(nO * nA):
                 slack += (widest[i_best] + widest[i_b] + widest[k]) * reach[k // nA, k % nA]
-            least -= units * np.abs(d).sum() * slack
+            least -= units * mass * slack
             if least > 0.0:
                 useless[o, b] = True
