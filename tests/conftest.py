@@ -30,6 +30,20 @@ settings.load_profile("workbench")
 
 DAILY_EXAMPLES = 6
 
+WORKERS = {
+    **dict.fromkeys(("certificates", "improvement", "lab", "proofs"), "loops"),
+    **dict.fromkeys(("optima", "sufficiency", "pomdps"), "searches"),
+    **dict.fromkeys(("learning", "sweeps", "reproduction", "cli"), "learners"),
+}
+"""Rooms whose tests call the same large kernels run in one process of `--dist loadgroup`, so that
+each kernel is compiled once."""
+
+
+def pytest_itemcollected(item):
+    """Say which process runs a test, before processes are dealt out."""
+    if (room := item.path.parent.name) in WORKERS:
+        item.add_marker(pytest.mark.xdist_group(WORKERS[room]))
+
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config, items):

@@ -104,6 +104,7 @@ def test_a_step_changes_the_phases_and_both_are_verified():
         recheck(certificate)
 
 
+@pytest.mark.slow
 def test_the_limit_cycle_of_the_variant_with_oa1_is_proved_to_stay_at_25_16_or_below():
     certificate = through_json(certify_cycle(recall_variant(), "OA1", Fraction(1, 10)))
     assert (certificate["status"], certificate["claim"], certificate["better"]["value"]) == (

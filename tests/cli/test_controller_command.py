@@ -28,6 +28,7 @@ def test_a_best_policy_is_shown_written_drawn_and_read_again(tmp_path):
     assert "value 531441/250000" in shown("t_maze", "--load", str(file))
 
 
+@pytest.mark.slow
 def test_nodes_that_were_merged_are_counted():
     assert "8 nodes merged to 5" in shown("tiger", "-m", "K2")
 

@@ -123,6 +123,7 @@ def gaps(run, e):
     return (np.abs(seen.mean(axis=0) - e.q.raw)[rows] / (error[rows] + floor)).max()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("task", "memory", "learner"),
     [

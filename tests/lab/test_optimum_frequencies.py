@@ -15,6 +15,7 @@ ONE = discounted_sequence_task([[0, 1], [2, 1]])
 """The first has a maximum at each action; the second has one in all."""
 
 
+@pytest.mark.slow
 def test_counts_are_those_of_the_points_themselves():
     found = count_maxima([TWO, ONE], ["none", "K1", "OA1"])
     for memory, count in found.items():

@@ -38,9 +38,8 @@ def test_what_is_committed_was_run_whole_and_shows_no_warning_and_no_path(path: 
     assert counts == list(range(1, len(counts) + 1))
 
 
-SHORT = ("00", "90")
-"""The numbers of the notebooks that the daily tests run: letters, and recipes, which
-call most of the library."""
+SHORT = ("90",)
+"""The notebooks that the daily tests run: recipes, which call most of the library."""
 
 
 NEEDS = {"15": "jax"}

@@ -260,6 +260,7 @@ def access_control() -> POMDP:
     )
 
 
+@pytest.mark.slow
 def test_r_learning_learns_the_best_average_of_a_continuing_task():
     P = access_control()
     best = best_memoryless(P, exact=True, criterion="average")

@@ -39,9 +39,9 @@ WITHOUT_CERTIFICATE = {name for name in RECORD if "fig-" in name and name != "S5
 }
 """Statistics, counts and lists of cases are computed again, not certified."""
 
-STATISTICS = {"T.hurts-often"}
-"""Counts over thousands of tables; tests/proofs/test_own_theorems.py counts over a few every
-day."""
+STATISTICS = {"T.hurts-often", "T.bits-region", "P.loch_singh1998.traces"}
+"""Counts over thousands of tables or runs; tests/proofs/test_own_theorems.py counts over a few
+every day."""
 
 TEN = {
     "S4.ignore",

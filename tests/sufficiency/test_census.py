@@ -120,6 +120,7 @@ def test_the_command_writes_a_page_and_a_parquet_file(tmp_path):
     assert "recall4: known" in again.output
 
 
+@pytest.mark.slow
 def test_published_files_are_counted_beside_tasks(tmp_path):
     published = tmp_path / "published"
     published.mkdir()

@@ -17,6 +17,7 @@ from workbench.errors import WorkbenchError, WrongType
 F = Fraction
 
 
+@pytest.mark.slow
 @given(pomdps(most_states=3, most_observations=1))
 @settings(max_examples=4)
 def test_steps_are_the_best_of_all_controllers(P):

@@ -60,7 +60,7 @@ BEST_VALUES: dict[str, dict[str, float]] = {
 """Exact values, at the task's own discount, of the best history-based policy (no memory allows
 more) and of the best memoryless policy of (m, o) with no memory (each memory allows as much); a
 policy with a memory lies between the two lines if it is a best one. The others are not computed:
-cookie without memory, and RedBlueDoors, whose 15,768 states have too many beliefs."""
+cookie without memory, and RedBlueDoors, for which no search has ended."""
 
 EPISODIC = ("memory_s7", "red_blue_doors")
 """Tasks whose episodes end, and whose reward is counted by episode."""
