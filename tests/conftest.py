@@ -17,6 +17,11 @@ import pytest
 from hypothesis import HealthCheck, settings
 from processes import Processes
 
+from pomdps import recall4
+from workbench import augment, improve, uniform
+from workbench.improvement.batch import stuck
+from workbench.optima.best_memoryless import best_memoryless
+
 settings.register_profile(
     "explore",
     deadline=None,
@@ -29,20 +34,6 @@ settings.register_profile(
 settings.load_profile("workbench")
 
 DAILY_EXAMPLES = 6
-
-WORKERS = {
-    **dict.fromkeys(("certificates", "improvement", "lab", "proofs"), "loops"),
-    **dict.fromkeys(("optima", "sufficiency", "pomdps"), "searches"),
-    **dict.fromkeys(("learning", "sweeps", "reproduction", "cli"), "learners"),
-}
-"""Rooms whose tests call the same large kernels run in one process of `--dist loadgroup`, so that
-each kernel is compiled once."""
-
-
-def pytest_itemcollected(item):
-    """Say which process runs a test, before processes are dealt out."""
-    if (room := item.path.parent.name) in WORKERS:
-        item.add_marker(pytest.mark.xdist_group(WORKERS[room]))
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -75,6 +66,19 @@ def pytest_configure(config):
 
 
 os.environ.setdefault("MPLBACKEND", "agg")  # pictures are drawn without a screen
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _large_kernels_are_compiled_once():
+    """Two processes that share the tests start with one half each of the kernels that take longest
+    to compile, so that neither waits for what the other does as well."""
+    match os.environ.get("PYTEST_XDIST_WORKER"):
+        case "gw0":
+            stuck([[[5, 4], [0, 6]]], "B1")
+            E = augment(recall4(), "B1")
+            improve(E, uniform(E), step=0.1)
+        case "gw1":
+            best_memoryless(recall4(), deterministic=False)
 
 
 @pytest.fixture(autouse=True)
