@@ -52,6 +52,7 @@ def _solve(A, b):
         for j in range(i + 1, n):
             if abs(A[j, i]) > abs(A[pivot, i]):
                 pivot = j
+        # a nearly singular matrix may pass: what is found is checked, never trusted
         if abs(A[pivot, i]) < 1e-300:
             return False
         if pivot != i:
@@ -76,6 +77,7 @@ def _solve(A, b):
 def tighten(low, high):
     """Cut a box down to what the simplex leaves of it, row by row, in place."""
     for o in range(low.shape[0]):
+        # the first turn moves sides by which the second may move others
         for _ in range(2):
             below, above = _sum_of(low[o]), _sum_of(high[o])
             for a in range(low.shape[1]):
@@ -102,6 +104,7 @@ def cut_traps(T, ends, start, seen, low, high):
                         safe[i] = ends[i, a]
                         for j in range(n):
                             safe[i] = safe[i] or (T[i, a, j] > 0.0 and safe[j])
+                    # met by every policy: by actions that none of the box can avoid
                     if low[seen[i], a] > 0.0 and met[i]:
                         for j in range(n):
                             met[j] = met[j] or T[i, a, j] > 0.0
@@ -114,6 +117,7 @@ def cut_traps(T, ends, start, seen, low, high):
             for a in range(nA):
                 for j in range(n):
                     if T[i, a, j] > 0.0 and not safe[j] and high[seen[i], a] > 0.0:
+                        # every policy of the box takes it, and none has a value
                         if low[seen[i], a] > 0.0:
                             return False
                         high[seen[i], a] = 0.0
@@ -212,6 +216,7 @@ def _informed_values(T, R, sizes, gamma, seen, low, high, pi, v):
     units = 8.0 * (n + nA + 8) * _EPS
     if not _iterate(T, R, gamma, seen, low, high, acts, v):
         return False
+    # u + c is an upper solution if c (1 - gamma) is at least the excess of u
     if gamma < 1.0:
         worst = _excess(T, R, sizes, gamma, seen, low, high, v)
         if worst > 0.0:
@@ -307,6 +312,7 @@ def _visit_bounds(T, gamma, start, seen, low, high, least, most):
                 for a in range(nA):
                     weight[a] = -weight[a]
                 down[i, j] = max(0.0, -best_in_row(weight, low[o], high[o], x))
+    # sums of n + nA terms in any order, and room for the few operations around them
     units = 8.0 * (n + nA + 8) * _EPS
     if not _shifted(down, gamma, start, -4.0 * units, least):
         _fill(least, 0.0)
@@ -339,6 +345,7 @@ def _shifted(P, gamma, start, share, found):
         A[i, i] = 1.0
         for j in range(n):
             A[i, j] -= gamma * P[j, i]
+    # elimination destroys its matrix, and two right-hand sides are solved
     again = A.copy()
     _copy_to(found, start)
     more = np.ones(n)
@@ -364,6 +371,7 @@ def _value_errors(T, gamma, seen, low, high, pi, B, size, error):
     sizes = np.empty((n, nA))
     v = np.zeros(n)
     _fill(error, 0.0)
+    # the largest and the smallest of v_x - v are two returns: of b and of -b
     for sign in (1.0, -1.0):
         R = np.empty((n, nA))
         for i in range(n):
@@ -397,6 +405,7 @@ def bound_box(T, R, sizes, gamma, start, seen, low, high, target, useless, least
     acts = np.empty((n, nA))
     for i in range(n):
         _copy_to(acts[i], pi[seen[i]])
+    # the cheapest bound goes first: most boxes of a search end here
     bound = informed_bound(T, R, sizes, gamma, start, seen, low, high, pi)
     A, v = _chain(T, R, gamma, acts)
     kept = A.copy()
@@ -421,6 +430,8 @@ def bound_box(T, R, sizes, gamma, start, seen, low, high, target, useless, least
                 total += gamma * T[i, a, j] * v[j]
             B[i, a] = total
             o = seen[i]
+            # split where width, visits and advantage leave most of the bound open; the small
+            # term keeps rows alive that the centre does not visit
             score[o, a] += (abs(d[i]) + 1e-9) * abs(total) * (high[o, a] - low[o, a])
     best = np.argmax(score)
     if not bound > target:

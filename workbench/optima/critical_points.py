@@ -171,6 +171,7 @@ def critical_points(
     M = from_states(P, FLOATS)
     options = [tuple(row.tolist()) or (0,) for row in alternatives(M, len(P.O))]
     shown = np.bincount(M.seen, minlength=len(P.O))
+    # rows that no state shows change nothing; one choice stands for all
     options = [row if shown[o] else (0,) for o, row in enumerate(options)]
     faces = list(itertools.islice(_faces(M, options), max_faces + 1))
     if len(faces) > max_faces:
@@ -229,6 +230,7 @@ def _faces(M: MDP, options: list[tuple[int, ...]]) -> Iterator[_Face]:
     while stack:
         chosen = stack.pop()
         reached, states = _reach(M, chosen)
+        # choose only rows that are met: supports elsewhere would list the same policies again
         fresh = next((o for o in reached if o not in chosen), None)
         if fresh is not None:
             row = options[fresh]
@@ -238,6 +240,7 @@ def _faces(M: MDP, options: list[tuple[int, ...]]) -> Iterator[_Face]:
             continue
         if M.undiscounted and not _surely_ends(M, chosen, states):
             continue
+        # the return does not depend on rows never met: inside their simplex no point is isolated
         idle = [o for o in range(len(options)) if o not in chosen]
         for rest in itertools.product(*(options[o] for o in idle)):
             whole = {**chosen, **{o: (a,) for o, a in zip(idle, rest, strict=True)}}
@@ -363,6 +366,7 @@ def _look_at(surface: _Surface, face: _Face, most: int) -> _Looked | None:
         for a in surface.options[o]
         if a not in face.supports[o]
     ]
+    # an equation that says nothing leaves a curve of solutions
     if any(equation.is_zero for equation in equations):
         return None
     rim = _rim(variables, symbols)
@@ -372,6 +376,7 @@ def _look_at(surface: _Surface, face: _Face, most: int) -> _Looked | None:
     undecided = boxes = 0
     if equations:
         system = PolynomialSystem([_plain(equation) for equation in system_of])
+        # a little beyond the cube, so that a root on the rim is isolated and then left to its face
         looked = find_roots(system, -_EDGE, 1 + _EDGE, most)
         roots, undecided, boxes = looked.found, looked.undecided, looked.boxes
     points = []
@@ -381,6 +386,7 @@ def _look_at(surface: _Surface, face: _Face, most: int) -> _Looked | None:
         gains = [evaluate_terms(_terms(poly), root or [flint.arb(0)]) for poly in outside]
         if any(gain > 0 for gain in gains):
             continue
+        # a gain of exactly zero outside: neither a strict maximum nor excluded
         flat = any(not gain < 0 for gain in gains)
         kind = "degenerate" if flat else _kind(surface, face, equations, root)
         points.append(_point(surface, face, variables, root, kind))
@@ -463,6 +469,7 @@ def _point(
         value = evaluate(P, policy, exact=True).value
         return CriticalPoint(policy, value, kind, strict, 0, 0.0)
     for (o, a), x in zip(variables, root, strict=True):
+        # rows must sum to one exactly; the radius says how far the point may be
         near = Fraction(float(x.mid()))
         table[o, a] = near
         table[o, face.supports[o][-1]] -= near

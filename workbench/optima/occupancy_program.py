@@ -126,14 +126,17 @@ class OccupancyProgram:
         indptr = np.concatenate([self._equal.indptr, ends]).astype(np.int32)
         z_low = np.concatenate([np.zeros(pairs), least, low.reshape(-1)])
         z_high = np.concatenate([sides[1] * visits[1], most, high.reshape(-1)])
+        # the product of two upper sides is rounded, and must not cut off what it stands for
         z_high[:pairs] *= 1.0 + 4.0 * _EPS
         found = self._run(lower, upper, indptr, indices, data, z_low, z_high)
         if found is None:
             return None
         dual = found
+        # a multiplier with the wrong sign, from the solver's tolerance, would make the bound false
         dual[len(self._sides) :] = np.minimum(dual[len(self._sides) :], 0.0)
         A = sp.csr_array((data, indices, indptr), shape=(len(upper), len(z_low)))
         reduced = self._cost - A.T @ dual
+        # what the multipliers leave of a variable counts at the worse of its sides
         worst = np.minimum(reduced * z_low, reduced * z_high)
         largest = np.maximum(np.abs(z_low), np.abs(z_high))
         magnitude = np.abs(dual) @ (np.abs(upper) + abs(A) @ largest) + np.abs(self._cost) @ largest
@@ -165,6 +168,7 @@ class OccupancyProgram:
         program.a_matrix_.start_, program.a_matrix_.index_ = indptr, indices
         program.a_matrix_.value_ = data
         self._solver.passModel(program)
+        # neighbouring boxes have neighbouring optima: the last basis saves most of the pivots
         if self._basis is not None:
             self._solver.setBasis(self._basis)
         self._solver.run()

@@ -219,6 +219,7 @@ class BoxSearch:
         """
         parent = self._heap[0]
         o, a = parent.o, parent.a
+        # floats cannot halve it any more; its bound stays in the answer
         if parent.high[o, a] - parent.low[o, a] < _THINNEST:
             self._closed = max(self._closed, parent.bound)
             heapq.heappop(self._heap)
@@ -263,6 +264,7 @@ class BoxSearch:
                 *self._tables, low, high, value + aim, useless, least, most
             )
             bound, worth = min(bound, float(found)), max(worth, float(there))
+            # nothing here is worth looking for; a tighter bound would not be used
             if bound <= value + aim:
                 break
             if useless.any():
@@ -281,6 +283,7 @@ class BoxSearch:
             if said is None:
                 break
             off = float(found) - value
+            # a program takes as long as many boxes: halves inherit whether it was worth that
             programmed = (high - low).max() > _WIDE or float(found) - said.bound > _HELPS * off
             if said.bound >= bound:
                 break
@@ -296,6 +299,7 @@ class BoxSearch:
                     bound = -math.inf
                     break
                 tighten(low, high)
+            # another turn pays only if the box became clearly smaller
             if (high - low).sum() > _WORTH * before:
                 break
         if high[o, a] - low[o, a] < _THINNEST:  # cut off meanwhile

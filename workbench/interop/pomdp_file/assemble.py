@@ -70,6 +70,7 @@ def assemble(
     terminal : which states of the file are terminal.
     """
     n, nA, nO, exact = len(copies.key), model.nA, len(model.O), copies.mu.dtype == object
+    # a state of the POMDP is (state of the file, what it shows): 0 is the start, 1 plain, 2 + o
     code = outcomes.s_next * (nO + 2) + np.where(outcomes.o < 0, 1, 2 + outcomes.o)
     target = np.searchsorted(copies.key, code)
     row, target, prob, r = _with_endings(outcomes, target, endings, n, exact)
@@ -81,9 +82,11 @@ def assemble(
 
     rows = (copies.owner[:, None] * nA + np.arange(nA)).ravel()
     total = int(counts[rows].sum())
+    # copies share the rows of their state, which multiplies them: count before they are written
     if total > limit:
         raise TooMany(total)
     row_ptr, entries = pick_rows(ptr, rows)
+    # the added end has no outcomes, hence empty rows
     row_ptr = np.append(row_ptr, np.full(nA if endings else 0, total))
     shown = _emissions(model, copies, bool(endings), exact)
     extra = [_fresh("end", model.S)] if endings else []
@@ -168,6 +171,7 @@ def _emissions(model: FileTables, copies: Copies, with_end: bool, exact: bool) -
         )
     )
     value = np.concatenate((model.omega.value[places], full(len(fixed) + len(end), one)))
+    # plain states, fixed ones and the end were put together in this order, rows are by state
     order = np.lexsort((column, state))
     counts = np.bincount(state, minlength=len(copies.key) + len(end))
     return Rows(
@@ -196,12 +200,14 @@ def merge_copies(P: POMDP, notes: Notes, source: Source) -> POMDP:
     owner = np.concatenate((np.arange(kept), np.array(notes.copies, dtype=np.int64)))
     S = Space(P.S[:kept])
     for i, original in enumerate(notes.copies, start=kept):
+        # a note is a claim about the file, which others may have edited since
         if _behaviour(P, i, owner) != _behaviour(P, original, owner):
             raise wrong(
                 f"state number {i} differs from state number {original} in more than the reward "
                 "of entering it"
             )
     last = int(P.p.row_ptr[kept * len(P.A)])
+    # outcomes of kept states come first in compressed rows, so that a slice is all of them
     mu: list[Any] = [P.mu.prob[i] for i in range(kept)]
     for i, original in enumerate(notes.copies, start=kept):
         mu[original] += P.mu.prob[i]

@@ -98,11 +98,14 @@ def resolve(
     base = pool.rows(content)
     places, numbers = table.cell_arrays(exact)
     key, value, when = _spread(places, numbers, nS, nA, width, limit)
+    # a block that comes after a single entry fills its whole row anew
     later = when > at[key // width]
     key, value, when = key[later], value[later], when[later]
+    # an error about the row's sum points to the line that changed it last, entry or block
     np.maximum.at(at, key // width, when)
     resets[key // width] = False
     base_key = base.row * width + base.column
+    # an entry overrides by its place, a zero as well: zeros go only after that
     kept = ~np.isin(base_key, key)
     all_keys = np.concatenate((base_key[kept], key))
     all_values = np.concatenate((base.value[kept], value))
@@ -194,6 +197,7 @@ def _last_blocks(
         a: int | slice = slice(None) if block.a == EVERY else block.a
         if _done(block, at, state_done, action_done):
             continue
+        # we go from the last block to the first: what is filled already has been overridden
         free = np.atleast_1d(at[s, a] < 0)
         rows = np.atleast_1d(_pool_rows(block, nS, pool, mu))
         if block.s == EVERY and block.a == EVERY:
@@ -203,6 +207,7 @@ def _last_blocks(
         resets[s, a] = np.where(free, block.kind == "reset", resets[s, a]).reshape(
             np.shape(resets[s, a])
         )
+        # counting rows would cost |S||A| for each line; these two say it of whole rows and columns
         if block.a == EVERY:
             state_done[s] = True
         if block.s == EVERY:
@@ -256,6 +261,8 @@ def _spread(
         )
         a, s, column = (places[chosen, k] for k in range(3))
         own = ((np.where(every_s, 0, s) * nA) + np.where(every_a, 0, a)) * width + column
+        # repeated lines of one pattern go before they are spread: a file that sets the same entry
+        # for every state a thousand times costs no more than one that does so once
         last = _last_of_each(own, places[chosen, 3])
         chosen, own = chosen[last], own[last]
         steps = (
@@ -266,6 +273,7 @@ def _spread(
             raise TooMany(total)
         keys.append((own[:, None] + steps).ravel())
         picks.append(np.repeat(chosen, len(steps)))
+    # lines of different patterns may still meet at one place
     key, pick = np.concatenate(keys), np.concatenate(picks)
     last = _last_of_each(key, places[pick, 3])
     return key[last], numbers[pick[last]], places[pick[last], 3]
@@ -318,12 +326,14 @@ class RewardTable:
         best = np.full(len(asked), -1, dtype=np.int64)
         when = np.full(len(asked), -1, dtype=np.int64)
         for named, chosen in self._patterns:
+            # asked without o, only lines that name one count
             if not columns[3] and not named[3]:
                 continue
             used = named & columns
             lines, places = _ranked(self._places[chosen][:, used], asked[:, used])
             last = _last_of_each(lines, self._when[chosen])
             index = np.searchsorted(lines[last], places)
+            # beyond the end there is no such line; any place will do, since it is compared below
             index[index == len(last)] = 0
             pick = chosen[last[index]]
             better = (lines[last[index]] == places) & (self._when[pick] > when)
@@ -343,6 +353,7 @@ def _ranked(lines: Ints, places: Ints) -> tuple[Ints, Ints]:
         index = np.searchsorted(distinct, places[:, k])
         index[index == len(distinct)] = 0
         known = distinct[index] == places[:, k]
+        # ranks are packed anew after each column: products of four sizes would overflow 64 bits
         joined, line_key = np.unique(line_key * len(distinct) + rank, return_inverse=True)
         wanted = place_key * len(distinct) + index
         found = np.searchsorted(joined, wanted)

@@ -68,6 +68,7 @@ def tables_of(record: Record, notes: Notes, source: Source, reading: FileReading
     mu = _start(record, tolerance, refuse)
     T, resets = resolve(record.T, nS, nA, mu, exact, limit)
     T = scaled(T, tolerance, refuse.of("T", T))
+    # a file without observations is an MDP: every state shows itself
     if record.O is None:
         shown = np.repeat(np.arange(nS), nA)
         one: Value = Fraction(1) if exact else 1.0
@@ -83,6 +84,7 @@ def tables_of(record: Record, notes: Notes, source: Source, reading: FileReading
     )
     O = (
         _labels("observations", observations, notes, source)
+        # an MDP has one space for both, so that labels of states are labels of observations
         if record.observations is not None
         else S
     )
@@ -117,6 +119,7 @@ class _Refusal:
 
         def refuse(row: int, total: Value) -> PomdpFileError:
             what = f"{letter}: {record.actions.label(row % nA)} : {record.states.label(row // nA)}"
+            # no line to point to: the error is at the end of the file, where the line is missing
             if rows.at[row] < 0:
                 return self.source.error(
                     len(self.source.tokens), f"a line for {what}, which no line gives a probability"
