@@ -12,7 +12,8 @@ Repeats are interleaved, so that what else the machine does falls on all alike; 
 neighbours in time, and the spread is that of the repeats. Each agent does one update before its
 clock runs. The paper's numbers are of OpenAI baselines on 16 cores, 200,000 steps each.
 
-Nothing here passes or fails; numbers move with what else the machine does, hence the load is shown.
+Nothing here passes or fails; numbers move with what else the machine does, hence the load is shown,
+and beside steps a second those in a second of processor time, which moves less.
 """
 
 from __future__ import annotations
@@ -53,26 +54,44 @@ DOMAINS = {
 
 HAS_PEERS = all(find_spec(name) is not None for name in ("stable_baselines3", "sb3_contrib"))
 
-Trial = Callable[[int], tuple[float, float]]
-"""From a repeat to steps a second, and the seconds before the first."""
+Rates = tuple[float, float, float]
+"""Steps a second, the seconds before the first, and steps in a second of processor time (NaN in
+records from before it was measured)."""
+
+Trial = Callable[[int], Rates]
+"""From a repeat to what it finds."""
 
 
-def jax_speed(pair: MemoryPair, learner: Any, steps: int, seed: int) -> tuple[float, float]:
-    """Training steps a second, and the seconds to compile."""
-    run: Any = learn(pair, learner, steps=steps, seeds=[seed], every=steps, policies=False)
-    return run.steps / run.seconds["training"], run.seconds["compiling"]
+def timed(steps: int, work: Callable[[], Any]) -> tuple[float, float]:
+    """Steps in a second that work takes, and in a second of its processor time."""
+    began, used = time.perf_counter(), time.process_time()
+    work()
+    return steps / (time.perf_counter() - began), steps / (time.process_time() - used)
 
 
-def peer_speed(make: Callable[[int], Any], steps: int, seed: int) -> tuple[float, float]:
+def jax_speed(pair: MemoryPair, learner: Any, steps: int, seed: int) -> Rates:
+    """The rates of ours; the seconds before the first step are those to compile."""
+    one = learner.quantum
+    run: Any = learn(pair, learner, steps=one, seeds=[seed], every=one, policies=False)
+    whole = -(-steps // one) * one
+    options = {"steps": whole, "seeds": [seed], "every": whole, "policies": False}
+    rate, by_processor = timed(whole, lambda: learn(pair, learner, **options))
+    return rate, run.seconds["compiling"], by_processor
+
+
+def peer_speed(make: Callable[[int], Any], steps: int, seed: int) -> Rates:
     """The same of an agent of stable-baselines3, after a first update."""
     began = time.perf_counter()
     agent = make(seed)
     per_update = agent.n_steps * agent.n_envs if hasattr(agent, "n_epochs") else 1_000
     agent.learn(per_update)
-    ready = time.perf_counter()
-    agent.learn(max(per_update, steps), reset_num_timesteps=False)
-    done = agent.num_timesteps - per_update
-    return done / (time.perf_counter() - ready), ready - began
+    first = time.perf_counter() - began
+    before = agent.num_timesteps
+    wall, processor = timed(
+        1, lambda: agent.learn(max(per_update, steps), reset_num_timesteps=False)
+    )
+    done = agent.num_timesteps - before
+    return done * wall, first, done * processor
 
 
 def make_peer(P: Any, memory: str, learner: Any, seed: int) -> Any:
@@ -92,19 +111,20 @@ def make_peer(P: Any, memory: str, learner: Any, seed: int) -> Any:
 
 def interleave(
     part: str, trials: dict[str, Trial], repeats: int, kept: Path | None
-) -> dict[str, list[tuple[float, float]]]:
+) -> dict[str, list[Rates]]:
     """What each trial finds, one after the other, again and again.
 
     Parameters
     ----------
     kept : a file that every rate is written to at once, and from which an earlier call's are read.
     """
-    known: dict[tuple[str, str, int], tuple[float, float]] = {}
+    known: dict[tuple[str, str, int], Rates] = {}
     if kept is not None and kept.exists():
         with kept.open(newline="") as file:
-            for of, name, repeat, rate, first in csv.reader(file):
-                known[of, name, int(repeat)] = float(rate), float(first)
-    found: dict[str, list[tuple[float, float]]] = {name: [] for name in trials}
+            for of, name, repeat, rate, first, *rest in csv.reader(file):
+                by_processor = float(rest[0]) if rest else np.nan
+                known[of, name, int(repeat)] = float(rate), float(first), by_processor
+    found: dict[str, list[Rates]] = {name: [] for name in trials}
     for repeat in range(repeats):
         for name, trial in trials.items():
             at = (part, name, repeat)
@@ -136,16 +156,16 @@ def speed(console: Console, repeats: int, steps: int, kept: Path | None) -> None
             make = partial(make_peer, P, memory, learner)
             trials[f"peer {name}"] = partial(peer_speed, make, max(1_000, count // 50))
     found = interleave("speed", trials, repeats, kept)
-    table = Table(
-        "memory_s7", "steps/s", "least", "most", "compiling", "sb3 steps/s", "ratio", title=_load()
-    )
+    columns = ["memory_s7", "steps/s", "least", "most", "by cpu", "compiling"]
+    table = Table(*columns, "sb3", "by cpu", "ratio", title=_load())
     for name, *_ in cases:
         rates = np.array(found[name])
         shown = [f"{x:,.0f}" for x in (np.median(rates[:, 0]), *_ends(rates[:, 0]))]
-        shown.append(f"{rates[0, 1]:.1f} s")
+        shown += [f"{np.median(rates[:, 2]):,.0f}", f"{rates[0, 1]:.1f} s"]
         if HAS_PEERS:
-            theirs = np.array(found[f"peer {name}"])[:, 0]
-            shown += [f"{np.median(theirs):,.0f}", f"{np.median(rates[:, 0] / theirs):.0f}"]
+            theirs = np.array(found[f"peer {name}"])
+            shown += [f"{np.median(theirs[:, i]):,.0f}" for i in (0, 2)]
+            shown.append(f"{np.median(rates[:, 2] / theirs[:, 2]):.0f}")
         table.add_row(name, *shown)
     console.print(table)
 
@@ -232,7 +252,7 @@ def _ends(rates: Any) -> tuple[float, float]:
     return float(rates.min()), float(rates.max())
 
 
-def _ratio(found: dict[str, list[tuple[float, float]]], who: str, name: str) -> tuple[str, str]:
+def _ratio(found: dict[str, list[Rates]], who: str, name: str) -> tuple[str, str]:
     """The speed relative to the LSTM's of the same repeat: the median, and from least to most."""
     ours, lstm = (np.array(found[f"{who} {one}"])[:, 0] for one in (name, "LSTM"))
     low, high = _ends(ours / lstm)

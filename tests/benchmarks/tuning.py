@@ -53,12 +53,12 @@ TRIED: dict[str, dict[str, tuple[Any, ...]]] = {
         "lam": (0.95, 0.8, 1.0),
         "clip": (0.2, 0.1),
     },
-    "lstm-ppo": {"learning_rate": (1e-3, 3e-3), "entropy": (0.01, 0.03)},
+    "lstm-ppo": {"learning_rate": (1e-3, 3e-3), "entropy": (0.01,)},
     "ddqn": {
         "learning_rate": (1e-3, 3e-4),
         "batch": (128, 32),
         "epsilon": (0.1, 0.2),
-        "target_every": (100, 500),
+        "target_every": (100,),
     },
 }
 """The values of each setting, the first being where the search starts."""

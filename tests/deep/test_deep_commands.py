@@ -9,12 +9,14 @@ pytest.importorskip("jax", reason="jax is not installed: pip install -e '.[deep]
 pytest.importorskip("optax", reason="optax is not installed: pip install -e '.[deep]'")
 
 from pomdps import TASKS
-from workbench import PPO, MemoryPair
+from workbench import DDQN, PPO, MemoryPair
 from workbench.cli.learn_command import learn_command
 from workbench.deep import train as training
+from workbench.errors import TooLarge
+from workbench.learning import size
 from workbench.sweeps.cell import Cell, code_version, fingerprint
 from workbench.sweeps.experiment import FINAL, PER_100
-from workbench.sweeps.run_cells import run_cells
+from workbench.sweeps.run_cells import CellError, run_cells
 from workbench.sweeps.store import Store
 from workbench.sweeps.worker import products
 
@@ -38,8 +40,14 @@ def test_a_network_learns_on_the_command_line():
     assert float(row[-1]) <= 1.0
 
 
-def test_a_product_too_large_to_multiply_out_is_learned_all_the_same():
-    shown = shown_by("hallway_cookie", "-m", "O6", *SMALL, "--steps", "4000", "--seeds", "1")
+@pytest.mark.parametrize(
+    "values", ["--no-values", pytest.param("--values", marks=pytest.mark.slow)]
+)
+def test_a_product_too_large_to_multiply_out_is_learned_all_the_same(values):
+    """With values the greedy policy is followed to up to 200,000 places."""
+    shown = shown_by(
+        "hallway_cookie", "-m", "O6", *SMALL, "--steps", "2048", "--seeds", "1", values
+    )
     assert shown.exit_code == 0, shown.output
     (row,) = [line.split("│") for line in shown.output.splitlines() if line.startswith("│")]
     assert [part.strip() for part in row[1:4]] == ["O6", "-", "-"]
@@ -64,6 +72,34 @@ def test_ctrl_c_shows_what_is_there(monkeypatch):
     assert "20,480 steps, OA1 stopped after 4,096." in " ".join(shown.stdout.split())
 
 
+WILD = ("--learner", "ddqn", "--settings", "tuned", "--hidden", "8", "--learning-rate", "1e38")
+
+
+def test_a_network_that_diverges_later_shows_what_was_there():
+    """DDQN begins to learn after 1,000 steps, and this one is infinite two updates later."""
+    shown = shown_by("recall4", "-m", "OA1", *WILD, "--steps", "4096", "--seeds", "1")
+    assert shown.exit_code == 0, shown.output
+    assert "weights of DDQN on recall4×OA1 are no longer finite (seed 0" in shown.stderr
+    (row,) = [line for line in shown.stdout.splitlines() if line.startswith("│")]
+    assert "OA1" in row
+    assert "4,096 steps, OA1 stopped after 1,008." in " ".join(shown.stdout.split())
+
+
+def test_a_cell_that_diverges_is_named_with_its_settings(tmp_path):
+    wild = DDQN.tuned(hidden=(8,), learning_rate=1e38)
+    cell = Cell("recall4", "OA1", wild, PER_100, (0,), 2048, 512)
+    with pytest.raises(CellError, match=r"(?s)1 cell failed.*learning_rate=1e\+38.*longer finite"):
+        run_cells([cell], lambda _: TASKS["recall4"].make(), Store(tmp_path))
+
+
+def test_a_network_too_large_for_memory_is_refused_on_the_command_line(monkeypatch):
+    monkeypatch.setattr(size, "available_bytes", lambda: 10**9)
+    wide = ("--learner", "ppo", "--hidden", "10000,10000")
+    shown = shown_by("recall4", "-m", "OA1", *wide, "--seeds", "2")
+    assert isinstance(shown.exception, TooLarge)
+    assert "networks of 2 seeds" in str(shown.exception)
+
+
 def test_cells_of_networks_are_stored_and_found_again(tmp_path):
     P = TASKS["recall4"].make()
     learner = PPO.tuned(hidden=(8,))
@@ -79,7 +115,7 @@ def test_cells_of_networks_are_stored_and_found_again(tmp_path):
 
 
 def test_the_version_of_a_network_s_cells_is_that_of_its_own_algorithm():
-    from workbench import DDQN, QLearning
+    from workbench import QLearning
 
     versions = {
         code_version(learner, measure)

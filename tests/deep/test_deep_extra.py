@@ -24,12 +24,15 @@ from workbench.sweeps.spec import SpecError, parse_spec
 ROOT = Path(__file__).parent.parent.parent
 
 
-def test_a_missing_extra_is_named(monkeypatch):
-    monkeypatch.setitem(sys.modules, "jax", None)
-    with pytest.raises(MissingExtra, match=r"jax is not installed.*\[deep\]"):
+@pytest.mark.parametrize("package", ["jax", "optax"])
+def test_a_missing_extra_is_named(monkeypatch, package):
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(MissingExtra, match=rf"{package} is not installed.*\[deep\]"):
         learn(augment(recall4(), "B1"), PPO(), steps=100, seeds=1)
-    shown = CliRunner().invoke(app, ["learn", "recall4", "--learner", "ppo"])
-    assert isinstance(shown.exception, MissingExtra)
+    for command in (["learn", "recall4", "--learner", "ppo"], ["reproduce", "fig6-memory"]):
+        shown = CliRunner().invoke(app, command)
+        assert isinstance(shown.exception, MissingExtra), shown.output
+        assert package in str(shown.exception)
 
 
 def test_the_base_install_never_imports_jax():
@@ -81,9 +84,10 @@ def test_a_sweep_names_networks_by_their_layers_and_has_a_cell_for_each_seed():
     assert [cell.seeds for cell in cells_of(one)] == [(0,), (1,), (2,)]
 
 
-def test_the_tuned_settings_are_the_best_of_the_recorded_search_on_seeds_of_its_own():
+@pytest.mark.parametrize("name", ["ppo", "lstm-ppo", "ddqn"])
+def test_the_tuned_settings_are_the_best_of_the_recorded_search_on_seeds_of_its_own(name):
     with (ROOT / "tests" / "benchmarks" / "tuning.csv").open(newline="") as file:
-        rows = [row for row in csv.DictReader(file) if row["learner"] == "ppo"]
+        rows = [row for row in csv.DictReader(file) if row["learner"] == name]
     scores, runs = defaultdict(float), defaultdict(set)
     for row in rows:
         scores[row["settings"]] += float(row["score"])
@@ -91,7 +95,9 @@ def test_the_tuned_settings_are_the_best_of_the_recorded_search_on_seeds_of_its_
     tasks = ("recall4", "t_maze", "memory_s7")
     everywhere = {(task, seed) for task in tasks for seed in (1000, 1001, 1002)}
     assert set(map(frozenset, runs.values())) == {frozenset(everywhere)}  # each on all of them
+    assert len(scores) > 1
+    tuned = neural_by_name(name, "tuned")
     chosen = json.loads(max(scores, key=scores.get))
-    assert chosen == {name: getattr(PPO.tuned(), name) for name in chosen}
+    assert chosen == {setting: getattr(tuned, setting) for setting in chosen}
     seeds = {s for one in NEURAL_FIGURES.values() for cell in cells_of(one) for s in cell.seeds}
     assert seeds.isdisjoint({1000, 1001, 1002})

@@ -164,6 +164,22 @@ def test_weights_that_are_not_finite_stop_the_run_and_what_was_there_is_kept(pro
     assert np.isfinite(told.value.run.tables["h"]).all()
 
 
+WILD_LATER = replace(SMALL_Q, learning_rate=1e38, max_gradient=1e30, learn_after=6_000)
+"""Its first update, after 6,000 steps, makes the weights infinite."""
+
+
+def test_nan_later_in_training_stops_the_run_and_what_was_there_is_kept(product):
+    with pytest.raises(Diverged, match=r"DDQN on .*seed 0, after 6,000 steps.*is kept") as told:
+        learn(product, WILD_LATER, steps=20_000, seeds=2, every=2_000)
+    kept = told.value.run
+    assert (kept.steps, kept.seeds, kept.rewards.shape) == (6_000, (0, 1), (2, 3))
+    whole = learn(product, WILD_LATER, steps=6_000, seeds=2, every=2_000)
+    assert np.array_equal(kept.tables["q"], whole.tables["q"])
+    assert np.array_equal(kept.rewards, whole.rewards)
+    assert np.isfinite(kept.final_values()).all()
+
+
+@pytest.mark.slow
 def test_nan_is_noticed(product):
     wild = replace(SMALL, learning_rate=1e38, max_gradient=1e30)
     with pytest.raises(Diverged, match="no longer finite") as told:
@@ -179,9 +195,19 @@ def test_ddqn_solves_the_same_task(product):
     assert best == pytest.approx(1.0, abs=0.1)
 
 
+def test_a_network_that_needs_the_history_has_no_policy_of_what_it_sees(run):
+    assert training.ALGORITHMS[RecurrentPPO].heads == ()
+    blind = replace(run, says=None, tables={}, P=None)  # what a run without heads holds
+    assert np.isnan(blind.final_values()).all()
+    with pytest.raises(WorkbenchError, match="depends on the whole history"):
+        blind.closed_loop(0)
+
+
+@pytest.mark.slow
 def test_an_lstm_solves_it_without_a_memory_and_has_no_policy_of_what_it_sees():
     run = learn(GUESS, SMALL_LSTM, steps=20_000, seeds=1, every=5_000)
     assert run.late()[0] > 45
+    assert run.tables == {}
     assert np.isnan(run.final_values()).all()
     with pytest.raises(WorkbenchError, match="depends on the whole history"):
         run.closed_loop(0)
@@ -193,6 +219,16 @@ def test_networks_too_large_for_memory_are_refused_with_their_size(product, monk
     monkeypatch.setattr(size, "available_bytes", lambda: 10**9)
     with pytest.raises(TooLarge, match=r"needs 3\.2 GB, most of it for the networks of 2 seeds"):
         learn(product, replace(SMALL, hidden=(10_000, 10_000)), steps=1000, seeds=2)
+
+
+def test_updates_too_large_for_memory_are_refused_with_their_size(product, monkeypatch):
+    monkeypatch.setattr(size, "available_bytes", lambda: 10**9)
+    many = replace(SMALL, environments=2**20)
+    with pytest.raises(TooLarge, match=r"most of it for an update of 16,777,216 steps \(2\.0 GB\)"):
+        learn(product, many, steps=1000, seeds=2)
+    big = replace(SMALL_Q, batch=2**24)
+    with pytest.raises(TooLarge, match=r"most of it for an update of 16 steps \(2\.1 GB\)"):
+        learn(product, big, steps=1000, seeds=2)
 
 
 @pytest.mark.parametrize(

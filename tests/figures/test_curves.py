@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from drawn import EMPTY, ONE, TWO, arrows, best, meet, meet_slice, texts
 from matplotlib import pyplot
+from matplotlib.collections import LineCollection
 
 from pomdps import recall, recall4, recall_variant
 from pomdps.classics import tiger
@@ -309,6 +310,17 @@ def test_costs_are_not_cut_off_and_rewards_stand_on_zero():
         pyplot.close(axes.get_figure())
 
 
+def test_rewards_are_counted_by_episode_over_the_seeds_that_ended_one():
+    rewards, episodes = np.array([[1.0, 2, 6], [3, 4, 8]]), np.array([[2, 0, 0], [3, 2, 0]])
+    ends = np.array([100, 200, 300])
+    run = SimpleNamespace(ends=ends, per_100=rewards, rewards=rewards, episodes=episodes)
+    axes = figures.learning_curves({"none": run}, optimum=1.0, by_episode=True)
+    assert axes.get_lines()[0].get_ydata()[:2].tolist() == [0.75, 2.0]
+    assert np.isnan(axes.get_lines()[0].get_ydata()[2])
+    assert axes.get_ylabel() == "reward per episode"
+    pyplot.close(axes.get_figure())
+
+
 def test_exact_values_stand_by_their_memory_between_the_lines():
     measured = {"none": [[0.2, 0.48], [0.1, 0.47]], "LSTM": [[np.nan, np.nan]]}
     runs = {name: SimpleNamespace(measured=np.array(rows)) for name, rows in measured.items()}
@@ -318,6 +330,22 @@ def test_exact_values_stand_by_their_memory_between_the_lines():
     assert dots.get_ydata().tolist() == [0.48, 0.47]
     assert len(nothing.get_ydata()) == 0
     assert [line.get_ydata()[0] for line in lines] == [0.93, 0.4827]
-    assert [text.get_text() for text in axes.texts] == ["no table", "best", "without"]
+    assert [text.get_text() for text in axes.texts] == ["no value", "best", "without"]
     assert [label.get_text() for label in axes.get_xticklabels()] == ["None", "LSTM"]
+    pyplot.close(axes.get_figure())
+
+
+def test_the_best_with_a_memory_is_a_line_across_its_column_or_a_bar_between_bounds():
+    measured = {"none": [[0.48]], "K3": [[0.46]], "LSTM": [[np.nan]]}
+    runs = {name: SimpleNamespace(measured=np.array(rows)) for name, rows in measured.items()}
+    _, axes = pyplot.subplots()
+    value_dots(runs, {}, axes, {"none": (0.48, 0.48), "K3": (0.6, 0.93)})
+    found = [c for c in axes.collections if isinstance(c, LineCollection)]
+    lines = [[part.tolist() for part in c.get_segments()] for c in found]
+    assert [[y for (_, y), _ in part] for part in lines] == [[0.48], [0.6, 0.93]]
+    (left, _), (right, _) = lines[1][0]
+    assert 0.5 < left < 1 < right < 1.5  # the second column, and no other
+    (bar,) = [c for c in axes.collections if c not in found]
+    _, low, _, high = bar.get_datalim(axes.transData).extents
+    assert (low, high) == pytest.approx((0.6, 0.93))
     pyplot.close(axes.get_figure())

@@ -9,26 +9,39 @@ import pytest
 
 from pomdps import hallway_cookie, hallway_keys
 from pomdps.task import TASKS
-from workbench import DDQN, PPO, RecurrentPPO
+from workbench import DDQN, PPO, MemoryPair, RecurrentPPO, augment
+from workbench.deep.closed_loop import close_loop
 from workbench.errors import UnknownLabel
+from workbench.evaluation.fields import FLOATS
 from workbench.learning.run import Run
+from workbench.model.beliefs import explore_beliefs
+from workbench.model.memories import attach, parse_memory
+from workbench.optima.embedding import smaller_families
+from workbench.optima.history import belief_process
+from workbench.optima.mdp import optimal
 from workbench.reproduction import neural_figures
 from workbench.reproduction.neural_figures import (
     BEST_VALUES,
+    BETWEEN,
     COOKIE_PACE,
     KEYS_PACE,
     LSTM,
     NEURAL_FIGURES,
+    REACHING,
     SENTENCES,
     Standing,
+    best_between,
     earned,
+    earned_at_random,
     judge_neural,
     neural_figure,
     read_neural_record,
     runs_by_memory,
+    standings,
     table_rows,
     write_neural_record,
 )
+from workbench.sufficiency.product_search import WriteSearch
 from workbench.sweeps.cell import cells_of
 from workbench.sweeps.experiment import Length
 from workbench.sweeps.results import Results
@@ -76,6 +89,14 @@ def test_the_figures_have_the_memories_of_the_paper():
         neural_figure("fig6")
 
 
+def test_random_play_earns_by_step_in_the_hallway_and_by_episode_in_minigrid():
+    assert 100 / earned_at_random(hallway_cookie(), "hallway_cookie") == pytest.approx(
+        3416.48, abs=0.01
+    )
+    pytest.importorskip("minigrid")
+    assert earned_at_random(TASKS["memory_s7"].make(), "memory_s7") == pytest.approx(0.5)
+
+
 def test_the_best_rewards_are_those_of_the_tasks():
     assert pytest.approx(100 / TASKS["hallway_cookie"].known["steps per cookie"]) == COOKIE_PACE
     assert pytest.approx(100 / TASKS["hallway_keys"].known["steps per coffee"]) == KEYS_PACE
@@ -89,6 +110,67 @@ def test_the_best_values_are_those_of_the_tasks():
         best = BEST_VALUES[task]["best by history"]
         assert best == pytest.approx(TASKS[task].known["best"], abs=1e-6)
         assert BEST_VALUES[task].get("best without memory", 0) < best
+
+
+def best_of_beliefs(P, memory):
+    """A policy {(m, o): (a, w)} that takes a best action at each belief that it gets to."""
+    attached, graph = attach(memory, P), explore_beliefs(P)
+    M = belief_process(graph, FLOATS)
+    best = optimal(M)
+    q = M.q(best.v)
+    good = best.allowed & (q >= best.v[:, None] - 1e-9)
+    good[~best.alive] = False
+    allowed = [set(np.flatnonzero(row)) for row in good]
+    search = WriteSearch(graph, attached, allowed, interchangeable=attached.rule.overwrite)
+    return search.run(60_000, "a best policy").chosen
+
+
+@pytest.mark.parametrize("task", [task for task in REACHING if REACHING[task]])
+@pytest.mark.parametrize("memory", ["B3", "O1"])
+def test_one_observation_and_three_bits_reach_the_best_by_history(task, memory):
+    """All memories in REACHING can do what one of these two can (`optima.embedding`)."""
+    pytest.importorskip("minigrid")
+    P = TASKS[task].make()
+    pair = MemoryPair(P, memory)
+    nW = len(pair.memory.W)
+    chosen = best_of_beliefs(P, memory)
+
+    def choose(views):
+        m = [pair.memory.M.index(pair.label(view)[0]) for view in views]
+        # nothing is chosen at the end
+        taken = [chosen.get((m, int(o)), (0, 0)) for m, o in zip(m, views[:, 0], strict=True)]
+        return np.array([a * nW + w for a, w in taken])
+
+    found = close_loop(pair, choose).value
+    assert found == pytest.approx(BEST_VALUES[task]["best by history"], abs=1e-6)
+    for larger in REACHING[task]:
+        family = parse_memory(larger)
+        assert family.name == "B3" or {"B3", "O1"} & {x.name for x in smaller_families(family)}
+
+
+def test_what_the_best_with_a_memory_lies_between():
+    for task, lines in BEST_VALUES.items():
+        for memory in ("none", "K6", "B6", "O6", "OA6", LSTM):
+            least, most = best_between(task, memory)
+            assert 0 <= least <= most <= max(lines.values())
+    without = BEST_VALUES["memory_s7"]["best without memory"]
+    assert best_between("memory_s7", "none") == (without, without)
+    assert best_between("memory_s7", LSTM) == best_between("memory_s7", "OA3")
+    assert best_between("red_blue_doors", "O3") == (0.387521, 0.844265)
+    k3 = runs_by_memory(read_neural_record()["fig6-memory"])["K3"].measured[:, -1].max()
+    assert best_between("memory_s7", "K3")[0] == pytest.approx(k3, abs=1e-6)  # a network has it
+
+
+@pytest.mark.slow
+def test_searches_that_do_not_end_bound_the_best_without_memory():
+    pytest.importorskip("minigrid")
+    from workbench import best_memoryless
+
+    for task in ("hallway_cookie", "red_blue_doors"):
+        found = best_memoryless(augment(TASKS[task].make(), "none"), max_seconds=25)
+        least, most = BETWEEN[task]["none"]
+        assert float(found.value) <= most + 1e-6  # no search contradicts what another one found
+        assert float(found.bound) >= least - 1e-6
 
 
 @pytest.mark.slow
@@ -184,19 +266,38 @@ def test_a_record_is_read_as_it_was_written(tmp_path, monkeypatch):
 
 
 def test_the_record_is_of_the_figures_as_they_are():
-    results = read_neural_record()["fig6-memory"]
-    assert results.experiment == neural_figure("fig6-memory", quick=True)
-    for run in runs_by_memory(results).values():
-        assert run.seeds == (0, 1, 2)
-        assert run.steps == 600_064  # whole updates
     with np.load(neural_figures.NEURAL_RECORD) as file:
         about = json.loads(str(file["about"]))
-    methods = [panel.method.settings() for panel in results.experiment.panels]
-    assert about["figures"]["fig6-memory"]["methods"] == methods
     assert set(about["versions"]) == {"python", "jax", "jaxlib", "optax", "numpy"}
+    record = read_neural_record()
+    assert {"fig6-memory", "fig6-cookie", "fig12-cookie"} <= set(record) == set(about["figures"])
+    for id, results in record.items():
+        assert results.experiment == neural_figure(id, quick=True)
+        for run in runs_by_memory(results).values():
+            assert run.seeds == (0, 1, 2)
+            assert run.steps in (600_000, 600_064)  # whole updates
+        methods = [panel.method.settings() for panel in results.experiment.panels]
+        assert about["figures"][id]["methods"] == methods
+
+
+def test_no_recorded_policy_is_worth_more_than_its_memory_allows():
+    for results in read_neural_record().values():
+        task = results.experiment.task
+        for memory, run in runs_by_memory(results).items():
+            values = run.measured[:, -1]
+            assert (values[np.isfinite(values)] <= best_between(task, memory)[1] + 1e-6).all()
+
+
+def test_what_the_docs_say_about_the_record():
+    results = read_neural_record()["fig6-memory"]
     # no network without memory is above the best of them, and no network above the best of all
     lines = BEST_VALUES["memory_s7"]
     values = {name: run.measured[:, -1] for name, run in runs_by_memory(results).items()}
     assert max(values["none"]) == pytest.approx(lines["best without memory"], abs=1e-6)
     assert np.nanmax(np.concatenate(list(values.values()))) < lines["best by history"]
     assert max(values["K3"]) > lines["best without memory"] + 0.3  # one of them remembers
+    assert standings(results)[LSTM].solved == pytest.approx(2 / 3)
+    at_random = 600_000 * earned_at_random(hallway_cookie(), "hallway_cookie") / 100
+    for id in ("fig6-cookie", "fig12-cookie"):
+        for run in runs_by_memory(read_neural_record()[id]).values():
+            assert run.rewards.sum(axis=1).max() < at_random  # learning makes cookies rarer

@@ -154,6 +154,7 @@ def learn_command(
     chosen = {name: value for name, value in given.items() if value is not None}
     if learner in NEURAL_LEARNERS:
         need("jax", "deep")
+        need("optax", "deep")
         record: Learner = neural_by_name(learner, settings or "paper", **chosen)
     else:
         if settings is not None:
@@ -177,6 +178,7 @@ def learn_command(
     title = f"{_described(record.settings())} on {P.name}"
     table = _new_table(title, steps, seeds)
     runs: dict[str, Run] = {}
+    shorter = ""
     tables = fingerprint(P)
     with chosen_executor(executor, workers, scheduler) as used, progress_display() as report:
         for name in names:
@@ -184,9 +186,9 @@ def learn_command(
             if isinstance(record, Neural):
                 runs[name], stopped = _trained(E, record, steps, seeds, block, values)
                 _add_row(table, name, E, runs[name])
+                if runs[name].steps < steps:  # by Ctrl-C, or because it diverged
+                    shorter += f", {name} stopped after {runs[name].steps:,}"
                 if stopped:
-                    told = f"{name} stopped after {runs[name].steps:,}"
-                    table.caption = str(table.caption).replace(" steps.", f" steps, {told}.", 1)
                     break
                 continue
             wanted = len(E.S) <= _MOST_STATES_EVALUATED if values is None else values
@@ -198,6 +200,7 @@ def learn_command(
             parts = [computed[cell] for cell in cells]
             runs[name] = Run.join([part for part in parts if isinstance(part, Run)])
             _add_row(table, name, E, runs[name])
+    table.caption = str(table.caption).replace(" steps.", f" steps{shorter}.", 1)
     Console().print(table)
     if plot is not None:
         products_made = [products.take(P, tables, name, record) for name in runs]

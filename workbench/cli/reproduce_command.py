@@ -151,6 +151,8 @@ def _reproduce_networks(names: list[str], quick: bool, out: Path, executor: Exec
     from workbench.reproduction.neural_figures import (
         BEST_VALUES,
         EPISODIC,
+        best_between,
+        earned_at_random,
         judge_neural,
         neural_figure,
         runs_by_memory,
@@ -162,6 +164,7 @@ def _reproduce_networks(names: list[str], quick: bool, out: Path, executor: Exec
 
     chosen = [neural_figure(name, quick) for name in names]
     need("jax", "deep")
+    need("optax", "deep")
     console = Console()
     check_folder(out)
     store = Store(out / "cells")
@@ -171,26 +174,39 @@ def _reproduce_networks(names: list[str], quick: bool, out: Path, executor: Exec
         length = experiment.length
         assert length is not None
         lines = BEST_VALUES[experiment.task]
+        runs = runs_by_memory(results)
+        reach = {name: best_between(experiment.task, name) for name in runs}
+        random = earned_at_random(find_task(experiment.task), experiment.task)
         unit = "episode" if experiment.task in EPISODIC else "100 steps"
         table = Table(
             title=f"{experiment.place}: {experiment.title}",
             caption=f"{length.seeds} seeds of {length.steps:,} steps. Reward per {unit} over "
-            f"the last tenth (the best is {experiment.optimum:.3f}); values: exact, of the final "
-            f"greedy policies{_lines_text(lines)}.",
+            f"the last tenth (the best is {experiment.optimum:.3f}, at random it is "
+            f"{random:.3f}); values: exact, of the final greedy policies{_lines_text(lines)}.",
         )
-        for column in ("memory", "reward", "solved", "values", "known"):
+        for column in ("memory", "reward", "solved", "values", "known", "best with it"):
             table.add_column(column)
         for row in table_rows(results):
-            table.add_row(*row)
+            table.add_row(*row, _interval_text(reach[row[0]]))
         console.print(table)
         for verdict in judge_neural(results):
             console.print(f"{verdict.verdict}: {verdict.sentence.text} ({verdict.budget})")
         path = out / f"{experiment.id}.png"
-        best = None if experiment.task in EPISODIC else experiment.optimum
-        save_plot(path, runs_by_memory(results), experiment.title, best, lines)
+        episodes = experiment.task in EPISODIC
+        save_plot(path, runs, experiment.title, experiment.optimum, lines, reach, episodes)
         console.print(f"Learning curves: {path}", soft_wrap=True)
 
 
 def _lines_text(lines: Mapping[str, float]) -> str:
     """What final values are to be compared with."""
     return "".join(f"; {name} {value:.6f}" for name, value in lines.items())
+
+
+def _interval_text(ends: tuple[float, float]) -> str:
+    """A value that is known, or between which two it lies.
+
+    >>> _interval_text((0.5, 0.5)), _interval_text((0.25, 1))
+    ('0.500', '0.250 to 1.000')
+    """
+    least, most = ends
+    return f"{least:.3f}" if least == most else f"{least:.3f} to {most:.3f}"

@@ -238,9 +238,13 @@ def _check_room(pair: MemoryPair, learner: Neural, seeds: int, observations: int
     hidden: tuple[int, ...] = learner.hidden
     weights = count_weights(widths, hidden, pair.actions + 1, getattr(learner, "cells", 0))
     slots = 4 * (2 * pair.slots + 3)
+    # what is dealt into minibatches is there twice, and a minibatch's layers forward and backward
+    at_once: int = getattr(learner, "batch", learner.quantum // getattr(learner, "minibatches", 1))
+    layers = 8 * (sum(hidden) + 8 * getattr(learner, "cells", 0)) * at_once
     parts = {
         f"the networks of {seeds} seeds, {weights:,} weights each": 16 * weights * seeds,
         "what is kept for replay": slots * getattr(learner, "capacity", 0) * seeds,
+        f"an update of {learner.quantum:,} steps": 2 * slots * learner.quantum + layers,
         "the tables of the policies": 8 * observations * (pair.actions + 1) * seeds,
     }
     refuse_too_large(

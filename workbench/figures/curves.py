@@ -71,6 +71,7 @@ def learning_curves(
     axes: Axes | None = None,
     optimum: float | None = None,
     best: str = "optimum",
+    by_episode: bool = False,
 ) -> Axes:
     """Average reward per 100 steps by memory: the mean over seeds, and half a standard deviation on
     either side.
@@ -79,6 +80,7 @@ def learning_curves(
     ----------
     runs : by the name of the memory.
     optimum : drawn as a horizontal line; best : what it is the best of, for the legend.
+    by_episode : the reward per episode instead, over the seeds that ended one in a block.
     """
     require_results("learning_curves", runs, ("per_100", "ends"), "learn(E, learner)")
     new, axes = axes is None, _axes(axes)
@@ -86,19 +88,38 @@ def learning_curves(
     size, words = _unit(max((int(run.ends[-1]) for run in runs.values()), default=0))
     for place, (memory, run) in enumerate(runs.items()):
         x = run.ends / size
-        mean, half = run.per_100.mean(axis=0), run.per_100.std(axis=0) / 2
+        mean, half = _mean_and_half(_per_episode(run) if by_episode else run.per_100)
         style = memory_style(memory)
         axes.fill_between(x, mean - half, mean + half, color=style["color"], alpha=0.2, linewidth=0)
         axes.plot(x, mean, markevery=_marks(len(x), place, len(runs)), **style)
-        furthest, lowest = max(furthest, float(x[-1])), min(lowest, float((mean - half).min()))
+        furthest, lowest = max(furthest, float(x[-1])), min(lowest, float(np.nanmin(mean - half)))
         axes.set_xlim(0, furthest)
     _optimum(axes, optimum, best)
     if lowest >= 0:  # costs lie below zero and are not cut off
         axes.set_ylim(bottom=0)
     axes.set_xlabel(words)
-    axes.set_ylabel("reward per 100 steps")
+    axes.set_ylabel("reward per episode" if by_episode else "reward per 100 steps")
     _legend(axes, new)
     return axes
+
+
+def _per_episode(run: Any) -> NDArray[np.float64]:
+    """`[seed, block]`: the reward of the steps of a block for each episode that ended in it; NaN
+    where none did."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.where(run.episodes > 0, run.rewards / run.episodes, np.nan)
+
+
+def _mean_and_half(
+    curves: NDArray[np.float64],
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The mean over the seeds that have a value, and half their standard deviation; NaN where none
+    has one."""
+    known = np.isfinite(curves)
+    with np.errstate(invalid="ignore"):
+        mean = np.where(known, curves, 0).sum(axis=0) / known.sum(axis=0)
+        square = np.where(known, (curves - mean) ** 2, 0).sum(axis=0) / known.sum(axis=0)
+    return mean, np.sqrt(square) / 2
 
 
 def greedy_values(

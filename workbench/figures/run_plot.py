@@ -33,23 +33,28 @@ def save_plot(
     title: str,
     optimum: float | None = None,
     lines: Mapping[str, float] | None = None,
+    reach: Mapping[str, tuple[float, float]] | None = None,
+    by_episode: bool = False,
 ) -> None:
     """Write the learning curves of several runs to a file; its ending chooses the format.
 
     Parameters
     ----------
-    optimum : reward per 100 steps of a best deterministic policy, drawn as a line.
+    optimum : reward per 100 steps, or per episode, of a best policy, drawn as a line.
+    by_episode : count rewards by episode.
     lines : values by name; with them the exact values that the runs end with are drawn beside the
         curves, and these values as lines.
+    reach : with `lines`, what the best with each memory lies between (`value_dots`).
     """
     from matplotlib.figure import Figure
 
     check_plot_file(path)
     figure = Figure(figsize=(7.0 if lines is None else 10.0, 3.6), layout="constrained")
     parts = figure.subplots(1, 1 if lines is None else 2, squeeze=False)[0]
-    axes = learning_curves(runs, parts[0], optimum, best="best deterministic")
+    best = "best deterministic" if lines is None else "best"
+    axes = learning_curves(runs, parts[0], optimum, best, by_episode)
     axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1), fontsize=9, frameon=False)
     axes.set_title(title, fontsize=10)
     if lines is not None:
-        value_dots(runs, lines, parts[1])
+        value_dots(runs, lines, parts[1], reach)
     figure.savefig(path)

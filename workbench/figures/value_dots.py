@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _DASHES = ("--", ":", "-.")
+_HALF_COLUMN = 0.36
 
 
 class MeasuredRun(Protocol):
@@ -24,7 +25,12 @@ class MeasuredRun(Protocol):
         """`measured[seed, block]`, NaN where nothing is known."""
 
 
-def value_dots(runs: Mapping[str, MeasuredRun], lines: Mapping[str, float], axes: Axes) -> Axes:
+def value_dots(
+    runs: Mapping[str, MeasuredRun],
+    lines: Mapping[str, float],
+    axes: Axes,
+    reach: Mapping[str, tuple[float, float]] | None = None,
+) -> Axes:
     """A dot for the last exact value of each seed, in a column for each memory, and a line for each
     named value; a column without a known value says so.
 
@@ -32,9 +38,17 @@ def value_dots(runs: Mapping[str, MeasuredRun], lines: Mapping[str, float], axes
     ----------
     runs : by the name of the memory.
     lines : values by what they are, drawn from side to side.
+    reach : between which two values the best with a memory lies: a line across its column where
+        they are one, a bar from one to the other where they are not.
     """
     for place, (memory, run) in enumerate(runs.items()):
         assert run.measured is not None
+        if reach is not None and memory in reach:
+            least, most = reach[memory]
+            ends = [place - _HALF_COLUMN, place + _HALF_COLUMN]
+            if most > least:
+                axes.fill_between(ends, least, most, color="0.88", linewidth=0, zorder=-1)
+            axes.hlines(sorted({least, most}), *ends, color="0.45", linewidth=2, zorder=0)
         known = run.measured[:, -1]
         known = known[np.isfinite(known)]
         style = memory_style(memory)
@@ -44,7 +58,7 @@ def value_dots(runs: Mapping[str, MeasuredRun], lines: Mapping[str, float], axes
         )
         if not len(known):
             axes.annotate(
-                "no table", (place, 0.02), xycoords=("data", "axes fraction"), ha="center", size=7
+                "no value", (place, 0.02), xycoords=("data", "axes fraction"), ha="center", size=7
             )
     for i, (name, value) in enumerate(lines.items()):
         axes.axhline(value, color="black", linewidth=1, linestyle=_DASHES[i % 3], zorder=0)

@@ -29,8 +29,11 @@ from numpy.typing import NDArray
 
 from workbench.deep.settings import DDQN, PPO, RecurrentPPO
 from workbench.errors import UnknownLabel
+from workbench.evaluation.evaluate import evaluate
 from workbench.learning.learners import Learner
 from workbench.learning.run import Run
+from workbench.model.policy import uniform
+from workbench.model.pomdp import POMDP
 from workbench.sweeps.experiment import FINAL, Experiment, Length, Panel
 from workbench.sweeps.results import Results
 from workbench.sweeps.store import write_whole
@@ -55,12 +58,28 @@ BEST_VALUES: dict[str, dict[str, float]] = {
     "hallway_cookie": {"best by history": 1.911209},
     "hallway_keys": {"best by history": 1.071766, "best without memory": 0.216632},
     "memory_s7": {"best by history": 0.929794, "best without memory": 0.482748},
-    "red_blue_doors": {},
+    "red_blue_doors": {"at most by history": 0.844265},
 }
 """Exact values, at the task's own discount, of the best history-based policy (no memory allows
-more) and of the best memoryless policy of (m, o) with no memory (each memory allows as much); a
-policy with a memory lies between the two lines if it is a best one. The others are not computed:
-cookie without memory, and RedBlueDoors, for which no search has ended."""
+more) and of the best memoryless policy of (m, o) with no memory (each memory allows as much). For
+cookie without memory and for RedBlueDoors the searches end with bounds."""
+
+REACHING: dict[str, tuple[str, ...]] = {
+    "hallway_cookie": ("B3", "B6", "O3", "O6", "OA3", "OA6"),
+    "hallway_keys": ("B6", "O6", "OA6"),
+    "memory_s7": ("B3", "O3", "OA3"),
+    "red_blue_doors": (),
+}
+"""The memories of the figures with which some policy of (m, o) is as good as the best by history:
+one that always takes an action that is best at its belief is found for B3 and for O1, of which the
+larger memories can do all."""
+
+BETWEEN: dict[str, dict[str, tuple[float, float]]] = {
+    "hallway_cookie": {"none": (0.000235, 0.131790)},
+    "memory_s7": {"K3": (0.787634, 0.929794)},
+    "red_blue_doors": {"none": (0.387521, 0.844265)},
+}
+"""What else `best_memoryless` and networks find: the value of a policy, and a bound on all."""
 
 EPISODIC = ("memory_s7", "red_blue_doors")
 """Tasks whose episodes end, and whose reward is counted by episode."""
@@ -297,6 +316,37 @@ def earned(run: Run, experiment: Experiment) -> NDArray[np.float64]:
     ended = run.episodes[:, -blocks:].sum(axis=1)
     with np.errstate(invalid="ignore"):
         return np.asarray(run.rewards[:, -blocks:].sum(axis=1) / ended)
+
+
+def earned_at_random(P: POMDP, task: str) -> float:
+    """What uniformly random actions earn, exactly, in the unit of `earned`."""
+    if task not in EPISODIC:
+        return 100 * float(evaluate(P, uniform(P), weights="stationary").average_reward)
+    whole = P.with_gamma(1)
+    return float(evaluate(whole, uniform(whole)).value)
+
+
+def best_between(task: str, memory: str) -> tuple[float, float]:
+    """Two values between which that of the best deterministic policy of (m, o) with a memory lies,
+    one number twice where it is known.
+
+    The best by history bounds it, and is reached with an LSTM, which sees the history, and with the
+    memories in `REACHING`; what no memory allows is allowed with each of them.
+
+    >>> best_between("memory_s7", "O3"), best_between("hallway_keys", "K6")
+    ((0.929794, 0.929794), (0.216632, 1.071766))
+    """
+    known, found = BEST_VALUES[task], BETWEEN.get(task, {})
+    if "best by history" in known and (memory == LSTM or memory in REACHING[task]):
+        return known["best by history"], known["best by history"]
+    least = known.get("best without memory")
+    if memory == "none" and least is not None:
+        return least, least
+    if memory in found:
+        return found[memory]
+    most = known.get("best by history", known.get("at most by history"))
+    assert most is not None
+    return found["none"][0] if least is None else least, most
 
 
 def runs_by_memory(results: Results) -> dict[str, Run]:

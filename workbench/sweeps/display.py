@@ -31,9 +31,12 @@ def describe(now: Progress, seconds: float) -> str:
     ...     seconds=2.0,
     ... )
     '3 of 12 cells, 8 of 40 M steps, 4.0/s'
+    >>> describe(Progress(12, 3, 9_000_000, 2_000_000, 0), seconds=80.0)
+    '3 of 12 cells, 2 of 9 M steps, 0.025/s'
     """
     speed = now.steps_done / seconds if seconds > 0 else 0.0
+    digits = 1 if speed >= 1e5 else 3  # networks do a few ten thousand
     return (
         f"{now.cells_done} of {now.cells} cells, {now.steps_done / 1e6:.0f} of "
-        f"{now.steps / 1e6:.0f} M steps, {speed / 1e6:.1f}/s"
+        f"{now.steps / 1e6:.0f} M steps, {speed / 1e6:.{digits}f}/s"
     )
