@@ -45,10 +45,10 @@ def value_dots(
         assert run.measured is not None
         if reach is not None and memory in reach:
             least, most = reach[memory]
-            ends = [place - _HALF_COLUMN, place + _HALF_COLUMN]
+            left, right = place - _HALF_COLUMN, place + _HALF_COLUMN
             if most > least:
-                axes.fill_between(ends, least, most, color="0.88", linewidth=0, zorder=-1)
-            axes.hlines(sorted({least, most}), *ends, color="0.45", linewidth=2, zorder=0)
+                axes.fill_between([left, right], least, most, color="0.88", linewidth=0, zorder=-1)
+            axes.hlines(sorted({least, most}), left, right, color="0.45", linewidth=2, zorder=0)
         known = run.measured[:, -1]
         known = known[np.isfinite(known)]
         style = memory_style(memory)
