@@ -11,9 +11,11 @@ pytest.importorskip("optax", reason="optax is not installed: pip install -e '.[d
 from pomdps import TASKS
 from workbench import DDQN, PPO, MemoryPair
 from workbench.cli.learn_command import learn_command
+from workbench.cli.reproduce_command import reproduce_command
 from workbench.deep import train as training
 from workbench.errors import TooLarge
 from workbench.learning import size
+from workbench.reproduction.neural_figures import read_neural_record
 from workbench.sweeps.cell import Cell, code_version, fingerprint
 from workbench.sweeps.experiment import FINAL, PER_100
 from workbench.sweeps.run_cells import CellError, run_cells
@@ -125,3 +127,33 @@ def test_the_version_of_a_network_s_cells_is_that_of_its_own_algorithm():
     assert len(versions) == 6
     P = TASKS["hallway_cookie"].make()
     assert isinstance(products.take(P, fingerprint(P), "O6", PPO()), MemoryPair)
+
+
+def test_a_figure_shows_rewards_exact_values_and_what_each_memory_allows(tmp_path, monkeypatch):
+    pytest.importorskip("minigrid")
+    recorded = read_neural_record()
+    monkeypatch.setattr(
+        "workbench.sweeps.run_cells.run_experiment",
+        lambda experiment, *arguments: recorded[experiment.id],  # what was run, not run again
+    )
+    reproduce = typer.Typer(rich_markup_mode=None)
+    reproduce.command()(reproduce_command)
+    for id in ("fig6-memory", "fig12-cookie"):
+        arguments = [id, "--quick", "--out", str(tmp_path / id), "--workers", "1"]
+        shown = CliRunner().invoke(reproduce, arguments, env={"COLUMNS": "80"})
+        assert shown.exit_code == 0, shown.output
+        lines = shown.output.splitlines()
+        assert max(len(line) for line in lines if "Learning curves" not in line) <= 80
+        assert (tmp_path / id / f"{id}.png").stat().st_size > 10_000
+        words = " ".join(shown.output.split())
+        rows = {line.split()[1]: line for line in lines if line.startswith("│")}
+        if id == "fig6-memory":
+            assert "the best is 1.000, at random it is 0.500" in words
+            assert "0.788 to 0.930" in rows["K3"]
+            assert rows["O3"].split()[-2] == "0.930"
+            assert "supported: In MiniGrid about half of the LSTM's runs" in words
+        else:
+            assert "the best is 2.204, at random it is 0.029" in words
+            assert rows["O3"].split()[-2] == "1.911"
+            assert "0.000 (1 of 3)" in rows["OA3"]  # the others get to too many places
+            assert "undecided: With DDQN" in words

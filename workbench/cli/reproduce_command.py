@@ -169,14 +169,15 @@ def _reproduce_networks(names: list[str], quick: bool, out: Path, executor: Exec
     check_folder(out)
     store = Store(out / "cells")
     for experiment in chosen:
+        P = find_task(experiment.task)
         with progress_display() as report:
-            results = run_experiment(experiment, find_task, store, executor, report)
+            results = run_experiment(experiment, lambda _, P=P: P, store, executor, report)
         length = experiment.length
         assert length is not None
         lines = BEST_VALUES[experiment.task]
         runs = runs_by_memory(results)
         reach = {name: best_between(experiment.task, name) for name in runs}
-        random = earned_at_random(find_task(experiment.task), experiment.task)
+        random = earned_at_random(P, experiment.task)
         unit = "episode" if experiment.task in EPISODIC else "100 steps"
         table = Table(
             title=f"{experiment.place}: {experiment.title}",
@@ -184,10 +185,12 @@ def _reproduce_networks(names: list[str], quick: bool, out: Path, executor: Exec
             f"the last tenth (the best is {experiment.optimum:.3f}, at random it is "
             f"{random:.3f}); values: exact, of the final greedy policies{_lines_text(lines)}.",
         )
-        for column in ("memory", "reward", "solved", "values", "known", "best with it"):
+        for column in ("memory", "reward", "solved", "values", "best with it"):
             table.add_column(column)
-        for row in table_rows(results):
-            table.add_row(*row, _interval_text(reach[row[0]]))
+        for name, got, solved, values, known in table_rows(results):
+            whole = known == f"{length.seeds} of {length.seeds}"
+            shown = values if whole or values == "-" else f"{values} ({known})"
+            table.add_row(name, got, solved, shown, _interval_text(reach[name]))
         console.print(table)
         for verdict in judge_neural(results):
             console.print(f"{verdict.verdict}: {verdict.sentence.text} ({verdict.budget})")
