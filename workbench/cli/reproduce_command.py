@@ -170,8 +170,9 @@ def _reproduce_networks(names: list[str], quick: bool, out: Path, executor: Exec
     store = Store(out / "cells")
     for experiment in chosen:
         P = find_task(experiment.task)
+        made = {experiment.task: P}
         with progress_display() as report:
-            results = run_experiment(experiment, lambda _, P=P: P, store, executor, report)
+            results = run_experiment(experiment, made.__getitem__, store, executor, report)
         length = experiment.length
         assert length is not None
         lines = BEST_VALUES[experiment.task]
