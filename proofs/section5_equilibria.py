@@ -5,7 +5,8 @@ A greedy learner can settle, as its steps get small, only at a policy that is gr
 which its own epsilon-greedy behaviour leads to (`workbench.equilibrium`). Here these policies are
 found: with the paper's numbers by exact arithmetic on every greedy policy, and elsewhere with
 epsilon and gamma as symbols, as a subdivision of the open square (0, 1) x (0, 1) whose every cell
-is decided at a rational point.
+is decided at a rational point. The certificates of the subdivisions hold every policy and every
+cell (`fixed-point-regions`).
 """
 
 from __future__ import annotations
@@ -24,8 +25,18 @@ from proofs.ledger import Evidence, Proof, checked, claim, machine, proved
 from proofs.ledger.generic import GAMMA
 from proofs.ledger.prose import text
 from proofs.section5_recall import PAPERS_GAMMA
-from workbench import POMDP, Policy, QLearning, augment, best_history, equilibria, subdivide
+from workbench import (
+    POMDP,
+    Policy,
+    QLearning,
+    augment,
+    best_history,
+    equilibria,
+    evaluate,
+    subdivide,
+)
 from workbench.certificates.fixed_points import fixed_points_certificate
+from workbench.certificates.fixed_regions import fixed_regions_certificate
 from workbench.certificates.set_bounds import set_bounds_certificate
 from workbench.equilibrium.equilibria import Equilibria
 from workbench.equilibrium.learned_values import deciding_rows
@@ -44,12 +55,31 @@ def found_on(P: POMDP, memory: str, epsilon: Fraction, symmetry: bool = True) ->
 
 
 @cache
+def settling_points(memory: str, sequence: tuple[int, ...], epsilon: Fraction) -> Equilibria:
+    """The fixed points of Q-learning on recall with the paper's discount; each search is made
+    once."""
+    return found_on(recall(PAPERS_GAMMA, sequence), memory, epsilon)
+
+
+@cache
 def cells_of(task: str, memory: str, scale: int = 1, gamma: bool = True) -> Subdivision:
     """The square of epsilon and gamma, cut where the fixed points of Q-learning change; each cut is
     made once. Without `gamma` the discount of the task stays a number."""
+    P = _scaled(task, scale, gamma)
+    E = P if memory == "none" else augment(P, memory)
+    return subdivide(E, QLearning(), epsilon=EPSILON, symmetry=False)
+
+
+def cells_certificate(task: str, memory: str, gamma: bool = True) -> dict[str, Any]:
+    """The certificate of what `cells_of` found: every policy on the whole square, cell by cell."""
+    return fixed_regions_certificate(
+        _scaled(task, 1, gamma), memory, cells_of(task, memory, gamma=gamma)
+    )
+
+
+def _scaled(task: str, scale: int, gamma: bool) -> POMDP:
     made = {"recall": recall, "variant": recall_variant, "recall4": recall4, "ones": _ones}[task]()
-    P = (made.with_gamma(GAMMA) if gamma else made).scale_rewards(scale)
-    return subdivide(P if memory == "none" else augment(P, memory), QLearning(), epsilon=EPSILON)
+    return (made.with_gamma(GAMMA) if gamma else made).scale_rewards(scale)
 
 
 def _ones() -> POMDP:
@@ -98,7 +128,8 @@ def settle(
     is explored with it.
     """
     P = recall(PAPERS_GAMMA, sequence)
-    buffer, binary = found_on(P, "OA1", epsilon), found_on(recall(), bits, bits_epsilon)
+    buffer = settling_points("OA1", sequence, epsilon)
+    binary = settling_points(bits, (1, 2, 3), bits_epsilon)
     looked = buffer.complete and not buffer.undefined
     one = looked and [(e.value, e.strict) for e in buffer] == [(0, True)]
     proof.step("OA1", None if one else repr(buffer))
@@ -116,7 +147,7 @@ def settle(
         f"  {bits}: none of {binary.cells:,}, {binary.looked_at:,} looked at, the others by "
         "exchanging memory states",
         "So no optimal policy can be where Q-learning settles as its steps get small. With steps "
-        "of 0.1, as in the figure, runs do not stay at the worthless one either (S5.fig-recall).",
+        "of 0.1, as in the figure, runs do not stay at the worthless one either (S5.fig-jumps).",
     )
     certificates = [
         certificate_at(P, "OA1", epsilon),
@@ -258,6 +289,77 @@ settle_worth.twin("a way to the second step", guards="shortcut", last=1)
 
 
 @claim(
+    "S5.fig-recall",
+    place="Sec. 5, Fig. 3",
+    statement="Q-learning on recall cannot converge to an optimal policy with OA1 or B2: for all "
+    "epsilon and gamma in (0, 1) every policy at which it can settle is worth 0 (by the shortcuts "
+    "of S5.settle-worth). With the paper's epsilon 1/100 and gamma 19/20 there is one such policy "
+    "with OA1 and none with B2 (S5.settle). That runs jump is measured: S5.fig-jumps.",
+    verdict="proved",
+    steps=(
+        machine("earning", "each policy that earns is refuted on the whole square, OA1 and B2"),
+        machine("values", "every other one is worth 0: a policy earns gamma^2 or nothing"),
+        machine("OA1", "at the paper's numbers one policy is a fixed point, strict and worth 0"),
+        machine("bits", "with B2 none is"),
+    ),
+)
+def fig_recall(
+    proof: Proof,
+    sequence: tuple[int, ...] = (1, 2, 3),
+    earned: Any = GAMMA**2,
+    strict: bool = True,
+    bits: str = "B2",
+    bits_epsilon: Fraction = PAPERS_EPSILON,
+) -> Evidence:
+    """What S5.settle-worth and S5.settle find, put together; a fixed point of a greedy learner is
+    where it settles as its steps get small.
+
+    `sequence`: what is paid with symbols; `earned`: what a policy that earns is worth; `strict`:
+    whether the fixed point with OA1 is; `bits`, `bits_epsilon`: as in S5.settle.
+    """
+    for memory in ("OA1", "B2"):
+        E, found = refuted_on(memory, sequence)
+        path, better = found[-1]
+        kept = better is None
+        proof.step("earning", f"not refuted everywhere with {memory}: {path}" if kept else None)
+        worth = {
+            evaluate(E, Policy.deterministic(E, path, otherwise=E.A[0]), exact=True).value
+            for path in first_of_each(E, paying(E))
+        }
+        other = next((x for x in worth if sympy.expand(x - earned) != 0), None)
+        proof.step("values", None if other is None else f"a policy is worth {other}")
+    one = settling_points("OA1", (1, 2, 3), PAPERS_EPSILON)
+    told = one.complete and [(e.value, e.strict) for e in one] == [(0, strict)]
+    proof.step("OA1", None if told else repr(one))
+    none = settling_points(bits, (1, 2, 3), bits_epsilon)
+    proof.step("bits", None if none.complete and not len(none) else repr(none))
+    if proof.failed:
+        return proved("")
+    argument = text(
+        "A learner that acts epsilon-greedily and whose steps get small can converge only where "
+        "its policy g is greedy on the table to which its own behaviour leads. Of the policies "
+        "that earn anything none is, whatever epsilon and gamma: S5.settle-worth names the "
+        "shortcut that is better in its table. All others are worth 0, as a deterministic policy "
+        "does 1, 2, 3 or earns nothing. At the paper's numbers every greedy policy was looked at:",
+        f"  OA1: {len(one)} of {one.cells:,}, {bits}: {len(none)} of {none.cells:,}",
+        "S5.settle-b1 has the same with one bit, with the border of where there is one.",
+    )
+    certificates = [
+        certificate_at(recall(PAPERS_GAMMA), "OA1", PAPERS_EPSILON),
+        cells_certificate("recall", "B1"),
+    ]
+    return proved("every fixed point is worth 0", lines(argument), certificates)
+
+
+fig_recall.twin("1, 1, 1 in the place of 1, 2, 3", guards="earning", sequence=(1, 1, 1))
+fig_recall.twin("a policy that earns gamma", guards="values", earned=GAMMA)
+fig_recall.twin("a tied fixed point with OA1", guards="OA1", strict=False)
+fig_recall.twin(
+    "B1, exploring nearly always", guards="bits", bits="B1", bits_epsilon=Fraction(99, 100)
+)
+
+
+@claim(
     "S5.settle-b1",
     place="Sec. 5",
     statement="Q-learning on recall with B1, for all epsilon and gamma in (0, 1): no greedy policy "
@@ -280,10 +382,9 @@ def settle_b1(
         worth = [found.values[i] for i in cell.settled]
         shown = f"at {cell.sample}: fixed points worth {worth}"
         proof.step("cells", None if worth == ([above_worth] if above else []) else shown)
-    points = [{EPSILON: Fraction(1, 10)}, {EPSILON: Fraction(99, 100)}]
-    certificates = [
-        certificate_at(recall(PAPERS_GAMMA, sequence), "B1", point[EPSILON]) for point in points
-    ]
+    if proof.failed:
+        return proved("")
+    certificates = [cells_certificate("recall", "B1")]
     return proved("border epsilon (2 - gamma) = 1", lines(found), certificates)
 
 
@@ -353,9 +454,7 @@ def settle_variant(
         f"leave {len(found)} cells, and in each of them the answer is the same:",
         f"  {found.policies[0].row(('0', 'o'))} on 0, {found.policies[0].row(('1', 'o'))} on 1",
     )
-    P1 = recall_variant(gamma=PAPERS_GAMMA)
-    tenth = Fraction(1, 10)
-    certificates = [certificate_at(P1, name, tenth) for name in ("none", "B1")]
+    certificates = [cells_certificate("variant", name) for name in ("none", "B1")]
     return proved("none; with B1 -10 gamma^2, tied", lines(argument), certificates)
 
 
@@ -399,10 +498,10 @@ def settle_recall4(
         worth = {found.values[i] for i in cell.settled}
         told = worth == ({above_worth} if _at(border, cell.sample) > 0 else set())
         proof.step("cells", None if told else f"at {cell.sample}: fixed points worth {worth}")
-    tenth = Fraction(1, 10)
-    return proved(
-        "none if gamma = 1, for any epsilon", lines(found), [certificate_at(recall4(), "B1", tenth)]
-    )
+    if proof.failed:
+        return proved("")
+    certificates = [cells_certificate("recall4", "B1", gamma) for gamma in (False, True)]
+    return proved("none if gamma = 1, for any epsilon", lines(found), certificates)
 
 
 settle_recall4.twin("15 in the place of 16", guards="border", linear=15)

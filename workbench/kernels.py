@@ -60,8 +60,8 @@ def paste_kernel(function: Callable[..., Any]) -> Any:
     compiled.
 
     A kernel is compiled with all that it calls, and so is each that calls it: code that lies n
-    calls deep is compiled n times. What is pasted is compiled once for each place that it is called from,
-    with its caller.
+    calls deep is compiled n times. What is pasted is compiled once for each place that it is called
+    from, with its caller.
     """
     return njit(inline="always", nogil=True)(function)
 

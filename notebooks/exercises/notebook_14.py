@@ -1,5 +1,5 @@
-"""The exercises of notebook 14: a policy with a selective buffer for the invisible door, and a shortcut of the
-last observation. [Section 4]"""
+"""The exercises of notebook 14: a policy with a selective buffer for the invisible door, and a
+shortcut of the last observation. [Section 4]"""
 
 from __future__ import annotations
 

@@ -24,6 +24,8 @@ ORDER = (
     "S5.fig-diagrams",
     "S5.b2-smallest",
     "S5.fig-recall",
+    "S5.fig-jumps",
+    "S5.small-steps",
     "S5.settle",
     "S5.settle-worth",
     "S5.settle-b1",

@@ -316,8 +316,8 @@ def histories_are_never_stuck(
         "the largest V - v with j steps left",
         "  V - v'  <=  (1-eps) D(j+1) + eps D(j),      D(0) = 0.",
         "The chance c that fewer than j of i coins show heads follows the same recursion, by the "
-        "last coin, and starts at 1, so it bounds D_i(j)/C; and i eps c <= j passes from i to i + 1 "
-        "as well, so that it tends to 0 for every eps in (0, 1]. The rule "
+        "last coin, and starts at 1, so it bounds D_i(j)/C; and i eps c <= j passes from i to i + "
+        "1 as well, so that it tends to 0 for every eps in (0, 1]. The rule "
         "for ties does not matter, and each line is a certificate for all sizes.",
         f"Sharp: {'; '.join(lines)}. There 1 is possible. On the table of T.eight, where all eight "
         "memories of sizes 1 and 2 are stuck, window1 and window2 reach the optimum: to push "

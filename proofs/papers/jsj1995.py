@@ -41,10 +41,10 @@ PAPER = Paper(
 @claim(
     "P.jsj1995.gradient",
     place=PAPER.place,
-    statement="On the task of two states, for every stochastic policy, the derivative of the average "
-    "reward in a row is the long-run share of its observation times the difference of differential "
-    "values. On two states that look alike it is 4 R (1 - 2x): small steps rest at the fair coin "
-    "alone, whose average 0 exceeds the -R of both deterministic policies.",
+    statement="On the task of two states, for every stochastic policy, the derivative of the "
+    "average reward in a row is the long-run share of its observation times the difference of "
+    "differential values. On two states that look alike it is 4 R (1 - 2x): small steps rest at "
+    "the fair coin alone, whose average 0 exceeds the -R of both deterministic policies.",
     verdict="proved",
     steps=(
         machine("rows", "three identities of rational functions in the policy"),
@@ -105,8 +105,8 @@ climbs.twin("1 for the coin", guards="coin", coin=1)
     "P.jsj1995.local",
     place=PAPER.place,
     statement="The average reward of the task of two states has two strict local maxima, the "
-    "deterministic policies (0, 1, 0) with 277/355, the best of all deterministic ones, and (1, 1, 1) "
-    "with 7/10. Small greedy steps of 1/50 lead from the uniform policy to the first, and from "
+    "deterministic policies (0, 1, 0) with 277/355, the best of all deterministic ones, and (1, 1, "
+    "1) with 7/10. Small greedy steps of 1/50 lead from the uniform policy to the first, and from "
     "(1, 1, 1) mixed with a tenth of uniform back to the second.",
     verdict="checked",
     steps=(

@@ -184,9 +184,9 @@ def limits(
     return proved(
         "the rarer action looks best; taking it always is worst",
         text(
-            "The chain spends the share 1 - x of its time in 1a. For x < 1/2 the greater of the two "
-            "q is q(A), so the equation with max is the one that is checked; x > 1/2 is the same "
-            "with names exchanged, since the task is."
+            "The chain spends the share 1 - x of its time in 1a. For x < 1/2 the greater of the "
+            "two q is q(A), so the equation with max is the one that is checked; x > 1/2 is the "
+            "same with names exchanged, since the task is."
         ),
         [
             *rarer.certificates,
@@ -282,7 +282,8 @@ no_best.twin("1/3 on average", guards="average", worth=Fraction(1, 3))
     "that takes A with probability x: -R to both deterministic ones, 0 to the fair coin; the last "
     "action remembered gives R. On two ways where x comes two times out of three the average is "
     "(1 + p)/6 from both, best for p = 1, though for gamma^2 < 3/4 the discounted value of y falls "
-    "with p: averages have a policy that is best from everywhere where discounted values have none.",
+    "with p: averages have a policy that is best from everywhere where discounted values have "
+    "none.",
     verdict="proved",
     steps=(
         machine("alike", "-R (1 - 2x)^2 as an identity"),

@@ -34,7 +34,8 @@ CASES = {
         "λ of TD",
     ),
     "episode_stepper, time": (
-        "from pomdps import TASKS, gravity\nfrom workbench.explorer.widgets import episode_stepper\n"
+        "from pomdps import TASKS, gravity\n"
+        "from workbench.explorer.widgets import episode_stepper\n"
         "episode_stepper(gravity(), 'B1', drawing=TASKS['gravity'].drawing)",
         "steps done",
     ),
@@ -42,14 +43,19 @@ CASES = {
 
 WATCH = """
 window.moved = null; window.answers = [];
-document.addEventListener('pointermove', () => { if (window.moved === null) window.moved = performance.now(); }, true);
+document.addEventListener('pointermove', () => {
+  if (window.moved === null) window.moved = performance.now();
+}, true);
 new MutationObserver(() => {
-  const text = Array.from(document.querySelectorAll('.jp-OutputArea .widget-html-content'), (one) => one.textContent).join();
+  const parts = document.querySelectorAll('.jp-OutputArea .widget-html-content');
+  const text = Array.from(parts, (one) => one.textContent).join();
   if (window.moved === null || text === window.before) return;
   window.answers.push(performance.now() - window.moved);
   window.moved = null;
   window.before = text;
-}).observe(document.querySelector('.jp-OutputArea'), {subtree: true, childList: true, characterData: true});
+}).observe(document.querySelector('.jp-OutputArea'), {
+  subtree: true, childList: true, characterData: true
+});
 0
 """
 

@@ -52,6 +52,14 @@ def test_with_symbols_the_borders_are_written_out():
     assert "no fixed point: 1 cell around epsilon = " in text
 
 
+def test_with_symbols_a_certificate_holds_for_the_whole_square(tmp_path):
+    path = tmp_path / "square.json"
+    shown("recall", "-m", "B1", "--symbolic", "--certificate", str(path))
+    said = recheck(json.loads(path.read_text()))
+    assert "for all epsilon and gamma in (0, 1), off the curves" in said
+    assert "among 36 greedy policies" in said
+
+
 def test_a_certificate_is_written_and_holds(tmp_path):
     path = tmp_path / "none.json"
     shown("recall", "-m", "B1", "--learner", "sarsa", "--gamma", "1/2", "--certificate", str(path))

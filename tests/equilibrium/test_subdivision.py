@@ -90,6 +90,30 @@ def test_a_model_may_hold_the_symbol_itself():
     assert found.values[found[1].settled[0]] == 2 * x
 
 
+def paying(first, second):
+    return POMDP.from_functions(
+        name="one step",
+        A=["l", "r"],
+        p=lambda s, a: {("end", first if a == "l" else second): 1},
+        omega=lambda s: {"o": 1},
+        mu={"s": 1},
+        gamma=1,
+        terminal={"end"},
+    )
+
+
+@pytest.mark.parametrize("shift", [Fraction(-1, 2), Fraction(1, 2), Fraction(1, 3)], ids=str)
+def test_a_curve_may_enter_the_square_through_a_side(shift):
+    """x against y + shift: the line passes through the side x = 0 or x = 1 and nothing else marks
+    the place, but both answers have a cell."""
+    x, y = sympy.symbols("x y")
+    shifted = y + sympy.Rational(shift.numerator, shift.denominator)
+    found = subdivide(paying(x, shifted), QLearning(epsilon=Fraction(1, 10)))
+    answers = {cell.sample[x] > cell.sample[y] + shift: cell.settled for cell in found}
+    assert set(answers) == {False, True}
+    assert answers[True] != answers[False]
+
+
 # ---------------------------------------------------------------------- signs
 
 

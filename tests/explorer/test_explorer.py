@@ -98,6 +98,7 @@ IDS = (
     "load_unload",
     "short_corridor",
     "invisible_door",
+    "sutton_grid",
 )
 
 

@@ -92,6 +92,7 @@ SETTINGS = [
     "task=t_maze&m=OA1&lambda=0.5",
     "task=load_unload&m=O1",
     "task=short_corridor&m=none&step=1",
+    "task=sutton_grid&m=K1",
 ]
 
 

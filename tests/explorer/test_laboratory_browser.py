@@ -44,6 +44,7 @@ TASKS = (
     "load_unload",
     "short_corridor",
     "invisible_door",
+    "sutton_grid",
 )
 
 
@@ -88,7 +89,8 @@ def give_file(page, text, name):
     """Hand a file to the page as a person would choose it."""
     page.run(
         "(() => { const files = new DataTransfer(); "
-        f"files.items.add(new File([{json.dumps(text)}], {json.dumps(name)})); const input = document.getElementById('file'); "
+        f"files.items.add(new File([{json.dumps(text)}], {json.dumps(name)})); "
+        "const input = document.getElementById('file'); "
         "input.files = files.files; input.dispatchEvent(new Event('change', {bubbles: true})); })()"
     )
 

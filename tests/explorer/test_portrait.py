@@ -1,4 +1,4 @@
-"""The phase portrait of the explorer's page: its regions, its arrows and its runs are the package's."""
+"""The phase portrait of the explorer's page: its regions, arrows and runs are the package's."""
 
 import json
 

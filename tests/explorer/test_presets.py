@@ -134,7 +134,8 @@ def test_learning_that_cannot_settle_is_a_portrait_without_a_fixed_point(page):
     assert len(leaves) == 2
     assert all("the table leaves" in one for one in leaves)
     page.until(
-        "(() => { const { top } = document.querySelector('#portrait-card').getBoundingClientRect(); "
+        "(() => { const card = document.querySelector('#portrait-card'); "
+        "const { top } = card.getBoundingClientRect(); "
         "return top > -50 && top < innerHeight / 2; })()"
     )
     page.click("#learn")

@@ -5,6 +5,8 @@ import re
 from itertools import islice
 
 import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
 
 pytest.importorskip("ipywidgets")
 
@@ -18,6 +20,7 @@ from workbench.explorer.widgets import (
     td_explorer,
 )
 from workbench.extras import MissingExtra
+from workbench.figures import grid_policy
 from workbench.improvement.improve import iterates
 from workbench.model.augment import memory_states
 from workbench.model.simulate import pair, simulate
@@ -123,6 +126,59 @@ def test_the_iterate_slider_shows_that_policy_and_its_value(n):
         n,
         pytest.approx(float(evaluate(E, pi).value)),
     )
+
+
+def drawn(monkeypatch):
+    """How often a whole figure is drawn, counted from now on."""
+    times, draw = [], FigureCanvasAgg.draw
+
+    def counted(canvas):
+        times.append(canvas)
+        return draw(canvas)
+
+    monkeypatch.setattr(FigureCanvasAgg, "draw", counted)
+    return times
+
+
+def test_a_dragged_iterate_moves_the_mark_and_draws_nothing_else_again(monkeypatch):
+    explorer = oracle_explorer(recall4())
+    times = drawn(monkeypatch)
+    for n in (3, 9, 0, 5):
+        explorer.controls["iterate"].value = n
+    assert times == []
+    fresh = oracle_explorer(recall4())
+    fresh.controls["iterate"].value = 5
+    assert fresh.picture == explorer.picture
+    assert len(times) == 1
+    fresh.controls["step"].value = 0.2
+    assert len(times) == 2
+
+
+@pytest.mark.slow
+def test_on_a_grid_a_dragged_iterate_moves_its_arrows_alone(monkeypatch):
+    drawing = TASKS["gravity"].drawing
+    explorer = oracle_explorer(gravity(), "B", 1, drawing=drawing)
+    explorer.controls["iterate"].value = 0
+    times = drawn(monkeypatch)
+    for n in (30, 2, 12):
+        explorer.controls["iterate"].value = n
+    assert times == []
+    E = augment(gravity(), "B1")
+    pi = uniform(E)
+    for _ in range(12):
+        pi = pi.toward(pi.greedy(evaluate(E, pi).q.raw), 0.05)
+    _, *grids = explorer.figure.axes
+    expected = grid_policy(evaluate(E, pi), drawing, Figure().subplots(1, 2)).ravel()
+    for mine, theirs in zip(grids, expected, strict=True):
+        ends = [
+            sorted(
+                (round(x.xy[0], 9), round(x.xy[1], 9)) for x in axes.texts if x.get_gid() == "arrow"
+            )
+            for axes in (mine, theirs)
+        ]
+        assert ends[0] == ends[1]
+        walls = [sum(x.get_gid() == "wall" for x in axes.lines) for axes in (mine, theirs)]
+        assert walls[0] == walls[1]
 
 
 def test_probable_cells_are_dark():

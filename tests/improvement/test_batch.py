@@ -223,8 +223,8 @@ def test_where_greedy_first_leaves_along_a_cubic(coefficients, strict):
 
 @pytest.mark.parametrize("length", [2, 3, 4])
 def test_the_way_that_is_left_agrees_with_looking_at_it(length):
-    """`last_leaving` says where the greedy policy first changes; a walk over a fine grid finds the same
-    place."""
+    """`last_leaving` says where the greedy policy first changes; a walk over a fine grid finds the
+    same place."""
     rng = np.random.default_rng(11)
     shape = structure(length, 2, "B1")
     room, greedy = shape.room(), np.empty(shape.shape[0], dtype=np.int64)

@@ -1,8 +1,10 @@
 """The claims about learning curves say what they rest on, and their ids have one home."""
 
+import pytest
 from judging import entry
 
 from proofs.ledger import load
+from proofs.section5_small_steps import SEEDS, counts_of, recorded_counts
 from workbench.reproduction.judge import STATEMENTS
 
 READINGS = ("window V=0", "window V=1", "batch V=0", "batch V=1")
@@ -17,7 +19,28 @@ def test_the_argument_names_seeds_readings_effects_and_intervals():
 
 
 def test_the_summary_counts_the_seeds_that_jump():
-    assert entry("S5.fig-recall").evidence == "seeds jump: OA1 27 of 30, B2 30 of 30"
+    assert entry("S5.fig-jumps").evidence == "seeds jump: OA1 27 of 30, B2 30 of 30"
+
+
+def test_what_runs_do_is_supported_and_where_they_can_settle_is_proved():
+    assert load()["S5.fig-jumps"].verdict == "supported"
+    assert load()["S5.fig-recall"].verdict == "proved"
+    assert "S5.fig-jumps" in load()["S5.fig-recall"].statement
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        0.1,
+        0.01,
+        pytest.param(0.001, marks=pytest.mark.slow),
+        pytest.param(0.0001, marks=pytest.mark.slow),
+    ],
+)
+def test_the_record_of_smaller_steps_is_what_its_seeds_give(step):
+    seeds = [3, 8] if step > 0.001 else SEEDS
+    assert (counts_of(step, seeds) == recorded_counts()[step][list(seeds)]).all()
+    assert len(recorded_counts()[step]) == len(SEEDS) == 30
 
 
 def test_no_pair_is_left_out():

@@ -27,12 +27,14 @@ from workbench import (
     Memory,
     Policy,
     QLearning,
+    Sarsa,
     augment,
     best_history,
     critical_points,
     equilibria,
     evaluate,
     is_sufficiently_expressive,
+    subdivide,
     td_values,
     uniform,
 )
@@ -40,6 +42,7 @@ from workbench.certificates.critical import critical_certificate
 from workbench.certificates.cycle import certify_cycle
 from workbench.certificates.every_k import limit_for_every_k
 from workbench.certificates.fixed_points import fixed_points_certificate
+from workbench.certificates.fixed_regions import fixed_regions_certificate
 from workbench.certificates.loop import certify
 from workbench.certificates.set_bounds import set_bounds_certificate
 from workbench.certificates.values import (
@@ -54,9 +57,11 @@ from workbench.certificates.values import (
     td_certificate,
     value_certificate,
 )
+from workbench.equilibrium.subdivision import _put, _substituted
 from workbench.improvement.batch import sequence_task
 from workbench.lab.small_models import DeterministicPOMDPs
 from workbench.model.json import decode, encode, model_from_json, model_json, policy_from_json
+from workbench.model.numbers import number
 from workbench.model.policy import tie_order
 from workbench.model.simulate import alone, pair, sequences
 from workbench.sufficiency.update import verify_f
@@ -82,6 +87,31 @@ def returning() -> POMDP:
         gamma=Fraction(9, 10),
         terminal={"end"},
     )
+
+
+def paid_at_once(second: list[list[int]], gamma: Any = HALF) -> POMDP:
+    """Two steps without a sight: x for the first action 0, then `second[a_1][a_2]`."""
+    x = sympy.Symbol("x")
+    return POMDP.from_functions(
+        name="paid at once",
+        A=(0, 1),
+        p=lambda s, a: (
+            {(f"s{a}", 0 if a else x): 1} if s == "s*" else {("end", second[int(s[1])][a]): 1}
+        ),
+        omega=lambda s: {"o": 1},
+        mu={"s*": 1},
+        gamma=gamma,
+        terminal={"end"},
+    )
+
+
+def regions_of(
+    P: POMDP, memory: str = "none", learner: Any = None, epsilon: Any = None
+) -> Certificate:
+    """The certificate of a subdivision, by default of Q-learning with a symbol for epsilon."""
+    epsilon = sympy.Symbol("epsilon") if epsilon is None else epsilon
+    found = subdivide(augment(P, memory), learner or QLearning(), epsilon=epsilon, symmetry=False)
+    return fixed_regions_certificate(P, memory, found)
 
 
 def falling() -> POMDP:
@@ -237,6 +267,7 @@ CERTIFICATES: dict[str, Callable[[], Certificate]] = {
     "fixed-point-bounds": lambda: set_bounds_certificate(
         returning(), "none", QLearning(epsilon=Fraction(1, 10))
     ),
+    "fixed-point-regions": lambda: regions_of(paid_at_once([[0, 2], [0, 0]])),
     "sum-claim": _fading,
 }  # fmt: skip
 
@@ -451,6 +482,74 @@ def _are_fixed_points(c: Certificate) -> bool:
     return given == sorted((e.value, e.strict) for e in found)
 
 
+def _formula(shown: str) -> Any:
+    """A formula in text; `gamma` is a symbol there and no function."""
+    return sympy.sympify(shown, locals={"gamma": sympy.Symbol("gamma")})
+
+
+def _symbolic_model(data: Any) -> POMDP:
+    """A model from JSON whose rewards and discount may be formulas."""
+    p = {
+        (decode(s), decode(a)): {(decode(t), number(_formula(r))): Fraction(x) for t, r, x in row}
+        for s, a, row in data["p"]
+    }
+    omega = {decode(s): {decode(o): Fraction(x) for o, x in row} for s, row in data["omega"]}
+    return POMDP.from_functions(
+        name=data["name"],
+        A=[decode(a) for a in data["actions"]],
+        p=lambda s, a: p[s, a],
+        omega=lambda s: omega[s],
+        mu={decode(s): Fraction(x) for s, x in data["mu"]},
+        gamma=number(_formula(data["gamma"])),
+        terminal={decode(s) for s in data["terminal"]},
+    )
+
+
+def are_regions(c: Certificate) -> bool:
+    """Every cell that the workbench finds has a sample point with the same signs of the curves, and
+    there the same policies are fixed points, worth the same; in rationals so is every sample."""
+    P = _symbolic_model(c["model"])
+    names = sympy.symbols(c["names"])
+    learner = QLearning() if c["learner"] == "Q-learning" else Sarsa(lam=0)
+    epsilon = _formula(c["epsilon"])
+    E = augment(P, c["memory"])
+    rows = [E.O.index(_seen(E, decode(o))) for o in c["rows"]]
+    actions = [E.A.index(_done(E, decode(a))) for a in c["actions"]]
+    curves = [_formula(f) for f in c["curves"]]
+
+    def digits(g: int) -> tuple[int, ...]:
+        return tuple(actions[g // len(actions) ** i % len(actions)] for i in range(len(rows)))
+
+    def signs(point: dict[Any, Any]) -> tuple[bool, ...]:
+        return tuple(bool(f.subs(point) > 0) for f in curves)
+
+    told: dict[tuple[bool, ...], set[tuple[int, ...]]] = {}
+    for shown, settled in c["cells"]:
+        point = {s: sympy.Rational(x) for s, x in zip(names, shown, strict=True)}
+        here = {digits(c["fixed"][k][0]) for k in settled}
+        if told.setdefault(signs(point), here) != here:
+            return False
+        at = {s: Fraction(int(x.p), int(x.q)) for s, x in point.items()}
+        numbers = equilibria(
+            _substituted(E, at), learner, epsilon=_put(number(epsilon), at), exact=True,
+            symmetry=False,
+        )  # fmt: skip
+        if {tuple(e.policy.actions[rows].tolist()) for e in numbers} != here:
+            return False
+        for e in numbers:
+            _, strict, value = next(
+                f for f in c["fixed"] if digits(f[0]) == tuple(e.policy.actions[rows].tolist())
+            )
+            if e.strict != strict or _formula(value).subs(point) != e.value:
+                return False
+    found = subdivide(E, learner, epsilon=number(epsilon), symmetry=False)
+    return all(
+        told.get(signs(cell.sample))
+        == {tuple(found.policies[k].actions[rows].tolist()) for k in cell.settled}
+        for cell in found
+    )
+
+
 TRUTH: dict[str, Callable[[Certificate], bool]] = {
     "oracle-loop": _is_loop,
     "oracle-cycle": _is_cycle,
@@ -473,5 +572,6 @@ TRUTH: dict[str, Callable[[Certificate], bool]] = {
     "critical-points": _are_critical_points,
     "fixed-points": _are_fixed_points,
     "fixed-point-bounds": _are_fixed_points,
+    "fixed-point-regions": are_regions,
     "sum-claim": follows_in_models,
 }

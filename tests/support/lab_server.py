@@ -104,13 +104,15 @@ def slider(page: Page, name: str) -> dict:
     """The places of a slider, by its description: of its handle, its two ends, and its number."""
     found = page.run(
         f"""(() => {{
-          const box = Array.from(document.querySelectorAll('.jp-OutputArea .widget-slider')).find((one) =>
+          const sliders = document.querySelectorAll('.jp-OutputArea .widget-slider');
+          const box = Array.from(sliders).find((one) =>
             one.querySelector('.widget-label').textContent.trim() === {json.dumps(name)});
           box.scrollIntoView({{block: 'center'}});
           const track = box.querySelector('.noUi-base').getBoundingClientRect();
           const handle = box.querySelector('.noUi-handle').getBoundingClientRect();
           return {{left: track.left, right: track.right, x: handle.x + handle.width / 2,
-                   y: handle.y + handle.height / 2, shown: box.querySelector('.widget-readout').textContent}};
+                   y: handle.y + handle.height / 2,
+                   shown: box.querySelector('.widget-readout').textContent}};
         }})()"""
     )
     return dict(found)

@@ -9,8 +9,8 @@ for each place s, with
 
 which shows  sum_s d_b(s) r(s) <= 0  for all of them (`checker.greedy_set_claims` says what r is).
 A potential is found by policy iteration, lifted by a small multiple of h, h >= 1 + P_b h, and
-written in whole multiples of a unit; bounds on v are given a little room, eta for each step, so that
-lifting and rounding do not touch what is shown.
+written in whole multiples of a unit; bounds on v are given a little room, eta for each step, so
+that lifting and rounding do not touch what is shown.
 """
 
 from __future__ import annotations

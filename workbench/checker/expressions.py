@@ -167,6 +167,13 @@ def renew_budget() -> None:
     _Budget.left = MOST_PRODUCTS
 
 
+def spend_products(products: int) -> None:
+    """Take products of terms from what the certificate may still need; too many are refused."""
+    _Budget.left -= products
+    if _Budget.left < 0:
+        raise Spoiled("a formula multiplies out to too many terms")
+
+
 class Polynomial:
     """A polynomial with rational coefficients; mixes with ints and Fractions."""
 
@@ -207,9 +214,8 @@ class Polynomial:
 
     def __mul__(self, other: Any) -> Polynomial:
         other = Polynomial.of(other)
-        _Budget.left -= len(self.terms) * len(other.terms)
-        if _Budget.left < 0 or max(len(self.terms), len(other.terms)) > MOST_TERMS:
-            raise Spoiled("a formula multiplies out to too many terms")
+        many = max(len(self.terms), len(other.terms)) > MOST_TERMS
+        spend_products(MOST_PRODUCTS + 1 if many else len(self.terms) * len(other.terms))
         total: dict[Exponents, Fraction] = {}
         for (e, c), (f, d) in product(self.terms.items(), other.terms.items()):
             powers = dict(e)

@@ -22,6 +22,7 @@ from workbench.checker.place_graph import MemoryPlace, PlaceGraph, last_first, s
 from workbench.checker.polynomials import ZERO
 from workbench.checker.reader import (
     MemoryRule,
+    NumberReader,
     PlainLabel,
     count,
     done_label,
@@ -53,7 +54,7 @@ class GreedyTables:
         rows: list[PlainLabel],
         actions: list[PlainLabel],
         learner: str,
-        epsilon: Fraction,
+        epsilon: Any,
     ):
         self.E, self.memory, self.rows, self.actions = E, memory, rows, actions
         self.learner, self.greedy_target, self.epsilon = learner, learner == "Q-learning", epsilon
@@ -72,17 +73,18 @@ class GreedyTables:
             self.behind[place[1:]].append(place)
 
     @classmethod
-    def read(cls, certificate: dict[str, Any]) -> Self:
-        """The task, the memory, the learner and the names of rows and actions."""
-        task = read_task(field(certificate, "model", dict))
+    def read(cls, certificate: dict[str, Any], number: NumberReader = read_fraction) -> Self:
+        """The task, the memory, the learner and the names of rows and actions; numbers, epsilon
+        among them, are read with `number`."""
+        task = read_task(field(certificate, "model", dict), number)
         memory = read_memory(field(certificate, "memory"))
         if memory.name == "B(k)":
             raise Spoiled("fixed points are about one memory, not about all B(k)")
         learner = field(certificate, "learner", str)
         if learner not in ("Q-learning", "Sarsa(0)"):
             raise Spoiled(f"unknown learner {learner!r}")
-        epsilon = read_fraction(field(certificate, "epsilon"))
-        if not 0 < epsilon <= 1:
+        epsilon = number(field(certificate, "epsilon"))
+        if isinstance(epsilon, Fraction) and not 0 < epsilon <= 1:
             raise Spoiled(f"epsilon {epsilon} does not lie in (0, 1]")
         E = PlaceGraph(task, memory)
         rows = [seen_label(task, memory, read_label(o)) for o in field(certificate, "rows", list)]
@@ -164,7 +166,7 @@ def check_refuted(cells: GreedyTables, g: Greedy, row: Any, action: Any) -> None
         raise Spoiled(f"policy {list(g)} is not refuted by row {i}, action {j}")
 
 
-def told_values(fixed: list[tuple[bool, Fraction]]) -> str:
+def told_values(fixed: list[tuple[bool, Any]]) -> str:
     """What the fixed points are worth, in words."""
     if not fixed:
         return "no fixed point"
@@ -186,13 +188,13 @@ def check_fixed_points(certificate: dict[str, Any]) -> str:
     seen: set[int] = set()
     fixed = []
     for g, strict, shown in read_entries(field(certificate, "fixed", list), 3, "fixed"):
-        _new(count(g, 0, total - 1), seen)
+        note_policy(count(g, 0, total - 1), seen)
         value = read_fraction(shown)
-        check_fixed_point(cells, _digits(g, rows, base), strict, value)
+        check_fixed_point(cells, greedy_policy(g, rows, base), strict, value)
         fixed.append((strict, value))
     for g, row, action in read_entries(field(certificate, "refuted", list), 3, "refuted"):
-        _new(count(g, 0, total - 1), seen)
-        check_refuted(cells, _digits(g, rows, base), row, action)
+        note_policy(count(g, 0, total - 1), seen)
+        check_refuted(cells, greedy_policy(g, rows, base), row, action)
     if len(seen) < total:
         raise Spoiled(f"{total - len(seen):,} of {total:,} greedy policies are not spoken of")
     return (
@@ -202,13 +204,19 @@ def check_fixed_points(certificate: dict[str, Any]) -> str:
     )
 
 
-def _new(g: int, seen: set[int]) -> None:
+def note_policy(g: int, seen: set[int]) -> None:
+    """Add the number of a policy to those that were spoken of; twice is refused."""
     if g in seen:
         raise Spoiled(f"policy {g} is spoken of twice")
     seen.add(g)
 
 
-def _digits(g: int, rows: int, base: int) -> Greedy:
+def greedy_policy(g: int, rows: int, base: int) -> Greedy:
+    """The greedy policy of a number, its digits in base |A|.
+
+    >>> greedy_policy(7, rows=3, base=2)
+    (1, 1, 1)
+    """
     found = []
     for _ in range(rows):
         g, digit = divmod(g, base)

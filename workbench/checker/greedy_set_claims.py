@@ -18,8 +18,8 @@ and mu . U <= 0; episodes end, so that the sum over an episode of what is left i
     out     r = the most that B_a(s; v) - B_a'(s; v) can be for low <= v <= high, and mu . U < 0:
             then q(o,a') > q(o,a), so a is not greedy in o and leaves D(o)
 
-v is a fixed point of an operator that is monotone and, where gamma < 1 or no place is met twice, has
-a spectral radius below 1, so that the first two are bounds indeed. Sarsa(0) takes
+v is a fixed point of an operator that is monotone and, where gamma < 1 or no place is met twice,
+has a spectral radius below 1, so that the first two are bounds indeed. Sarsa(0) takes
 (1 - epsilon) B_a + epsilon mean_a B_a in place of B_a in the first two.
 
 Sets are met in the order of a walk: each ends refuted (a row without actions), is divided by the

@@ -27,6 +27,7 @@ EVIDENCE = {
     "oracle-cycle": {"before", "cycle", "better"},
     "fixed-points": {"refuted"},
     "fixed-point-bounds": {"places", "unit", "sets"},
+    "fixed-point-regions": {"refuted"},
     "sum-claim": {"steps", "base"},
     "every-k": {"argument", "first", "phases", "from_k", "below"},
 }

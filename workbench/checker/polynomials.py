@@ -13,6 +13,7 @@ from fractions import Fraction
 from itertools import pairwise
 from math import comb
 
+from workbench.checker.expressions import spend_products
 from workbench.checker.spoiled import Spoiled
 
 MOST_HALVINGS = 60
@@ -154,7 +155,7 @@ def keeps_sign(
     for multiplicity, part in enumerate(_square_free(p), start=1):
         if strict or multiplicity % 2:
             factor = times(factor, part)
-    if _roots_inside(factor, low, high):
+    if RootCounter(factor).count(low, high):
         return False
     middle = (low + high) / 2
     while at(p, middle) == 0:  # at a root of even multiplicity; there are finitely many
@@ -172,8 +173,12 @@ def _remainder(p: PowerCoefficients, q: PowerCoefficients) -> PowerCoefficients:
     return rest
 
 
-def _common(p: PowerCoefficients, q: PowerCoefficients) -> PowerCoefficients:
-    """The greatest common divisor, with leading coefficient 1."""
+def common_divisor(p: PowerCoefficients, q: PowerCoefficients) -> PowerCoefficients:
+    """The greatest common divisor, with leading coefficient 1.
+
+    >>> common_divisor([ZERO, -ONE, ONE], [ZERO, ONE]) == [ZERO, ONE]
+    True
+    """
     while q:
         p, q = q, _remainder(p, q)
     return [x / p[-1] for x in p]
@@ -186,35 +191,68 @@ def _slope(p: PowerCoefficients) -> PowerCoefficients:
 def _square_free(p: PowerCoefficients) -> list[PowerCoefficients]:
     """Polynomials f1, f2, ... without double roots, p a multiple of f1 f2^2 f3^3 ... (Yun)."""
     found = []
-    both = _common(p, _slope(p)) if len(p) > 1 else [ONE]
+    both = common_divisor(p, _slope(p)) if len(p) > 1 else [ONE]
     rest = divided(p, both)
     while len(rest) > 1:
-        shared = _common(rest, both) if len(both) > 1 else [ONE]
+        shared = common_divisor(rest, both) if len(both) > 1 else [ONE]
         found.append(divided(rest, shared))
         rest, both = shared, divided(both, shared)
     return found
 
 
-def _roots_inside(p: PowerCoefficients, low: Fraction, high: Fraction) -> int:
-    """How many roots a polynomial without double roots has strictly between low and high."""
-    for end in (low, high):
-        if len(p) > 1 and at(p, end) == 0:
-            p = divided(p, [-end, ONE])
-    chain = [p, _slope(p)]
-    while len(chain[-1]) > 1:
-        rest = _remainder(chain[-2], chain[-1])
-        if not rest:
-            break
-        chain.append([-x for x in rest])
+class RootCounter:
+    """The different real roots of a polynomial other than 0, counted on intervals (Sturm)."""
 
-    def changes(x: Fraction) -> int:
-        signs = [y > 0 for y in (at(f, x) for f in chain) if y != 0]
+    def __init__(self, p: PowerCoefficients):
+        if len(p) > 1:
+            p = divided(p, common_divisor(p, _slope(p)))
+        self._chain = [p, _slope(p)]
+        while len(self._chain[-1]) > 1:
+            rest = _remainder(self._chain[-2], self._chain[-1])
+            self._chain.append([-x / abs(rest[-1]) for x in rest])  # short numbers, same signs
+
+    def count(self, low: Fraction, high: Fraction) -> int:
+        """How many lie strictly between two numbers.
+
+        >>> RootCounter([ONE, -4 * ONE, 4 * ONE]).count(ZERO, ONE)  # (1 - 2x)^2
+        1
+        >>> RootCounter([ZERO, -ONE, ONE]).count(ZERO, ONE)  # x (x - 1)
+        0
+        """
+        # without double roots the changes of sign count the roots in (low, high]
+        at_high = len(self._chain[0]) > 1 and at(self._chain[0], high) == 0
+        return self._changes(low) - self._changes(high) - at_high
+
+    def _changes(self, x: Fraction) -> int:
+        signs = [y > 0 for y in (at(f, x) for f in self._chain) if y != 0]
         return sum(a != b for a, b in pairwise(signs))
-
-    return changes(low) - changes(high)
 
 
 # ---------------------------------------------------------------------- linear systems
+
+
+def determinant(matrix: list[list[PowerCoefficients]]) -> PowerCoefficients:
+    """The determinant of a matrix of polynomials (Bareiss).
+
+    >>> determinant([[[ZERO, ONE], [ONE]], [[ONE], [ZERO, ONE]]]) == [-ONE, ZERO, ONE]
+    True
+    """
+    rows = [list(row) for row in matrix]
+    before, sign = [ONE], ONE
+    for k in range(len(rows) - 1):
+        pivot = next((i for i in range(k, len(rows)) if rows[i][k]), None)
+        if pivot is None:
+            return []
+        if pivot != k:
+            rows[k], rows[pivot], sign = rows[pivot], rows[k], -sign
+        for i in range(k + 1, len(rows)):
+            for j in range(k + 1, len(rows)):
+                first, second = (rows[i][j], rows[k][k]), (rows[i][k], rows[k][j])
+                spend_products(sum(len(p) * len(q) for p, q in (first, second)))
+                x = plus(times(*first), times(*second), -ONE)
+                rows[i][j] = divided(x, before)
+        before = rows[k][k]
+    return plus([], rows[-1][-1], sign) if rows else [ONE]
 
 
 def eliminated(

@@ -20,6 +20,7 @@ from workbench.checker.algebra_claims import (
 from workbench.checker.critical_claims import check_critical_points
 from workbench.checker.expressions import renew_budget
 from workbench.checker.fixed_point_claims import check_fixed_points
+from workbench.checker.fixed_region_claims import check_fixed_regions
 from workbench.checker.greedy_set_claims import check_set_bounds
 from workbench.checker.loop_claims import check_all_bits, check_cycle, check_loop
 from workbench.checker.memory_claims import (
@@ -62,6 +63,7 @@ CHECKS: dict[str, Callable[[dict[str, Any]], str]] = {
     "greedy-family": check_greedy_family,
     "fixed-points": check_fixed_points,
     "fixed-point-bounds": check_set_bounds,
+    "fixed-point-regions": check_fixed_regions,
     "critical-points": check_critical_points,
     "sum-claim": check_sum_claim,
 }

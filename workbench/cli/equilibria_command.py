@@ -8,6 +8,7 @@ import typer
 
 if TYPE_CHECKING:
     from workbench.equilibrium.equilibria import Equilibria
+    from workbench.equilibrium.subdivision import Subdivision
     from workbench.model.pomdp import POMDP
 
 _MOST_SHOWN = 12
@@ -79,7 +80,9 @@ def equilibria_command(
         if softmax is not None:
             _softly(console, E, record, _fraction("--softmax", softmax), nodes)
         elif symbolic:
-            _subdivided(console, E, record)
+            whole = _subdivided(console, E, record, certificate is None)
+            if certificate is not None:
+                _certify_regions(P, name, whole, certificate)
         else:
             found = _listed(console, E, record, most, nodes, certificate is None)
             if certificate is not None:
@@ -159,14 +162,14 @@ def _softly(console: Any, E: POMDP, record: Any, temperature: Any, nodes: int) -
     console.print(table)
 
 
-def _subdivided(console: Any, E: POMDP, record: Any) -> None:
+def _subdivided(console: Any, E: POMDP, record: Any, symmetry: bool) -> Subdivision:
     import sympy
 
     from workbench.equilibrium.learned_values import deciding_rows
     from workbench.equilibrium.subdivision import subdivide
 
     epsilon, gamma = sympy.symbols("epsilon gamma")
-    found = subdivide(E, record, epsilon=epsilon, gamma=gamma)
+    found = subdivide(E, record, epsilon=epsilon, gamma=gamma, symmetry=symmetry)
     console.print(
         f"{record.kind} on {E.name}, epsilon and gamma in (0, 1): {found.refuted:,} of "
         f"{found.looked_at:,} greedy policies are refuted everywhere.",
@@ -187,6 +190,16 @@ def _subdivided(console: Any, E: POMDP, record: Any) -> None:
         at = ", ".join(f"{s} = {x}" for s, x in cells[0].sample.items())
         parts = "1 cell" if len(cells) == 1 else f"{len(cells)} cells, one of them"
         console.print(f"  {who}: {parts} around {at}", markup=False)
+    return found
+
+
+def _certify_regions(P: POMDP, memory: str, found: Subdivision, path: str) -> None:
+    import json
+    from pathlib import Path
+
+    from workbench.certificates.fixed_regions import fixed_regions_certificate
+
+    Path(path).write_text(json.dumps(fixed_regions_certificate(P, memory, found)) + "\n")
 
 
 def _certify(P: POMDP, memory: str, found: Equilibria, path: str, sets: int) -> None:

@@ -129,6 +129,15 @@ def entries() -> list[ExplorerEntry]:
             pomdps.invisible_door(),
             code="pomdps.invisible_door()",
         ),
+        entry(
+            "sutton_grid",
+            "Sutton's grid",
+            "6 x 9 cells, 46 starts, each step costs 1 until the goal. You see which of the eight "
+            "cells around you are walls, and some cells look alike.",
+            pomdps.sutton_grid(),
+            code="pomdps.sutton_grid()",
+            known=False,  # its beliefs are many, and bounds on them take long
+        ),
     ]
 
 

@@ -6,9 +6,10 @@ each greedy policy g, and g is a fixed point where none of these is negative. So
     refuted    one difference is negative on the whole open square (Bernstein coefficients): g is
                never a fixed point
     the rest   the factors of their numerators and denominators cut the square into cells: the
-               resultants and discriminants of the factors give the values of the last symbol where
-               curves meet or turn, between two of them the curves are ordered; a rational point of
-               each cell, exactly evaluated, decides for the whole cell (no factor vanishes in it)
+               resultants and discriminants of the factors, and their values on two sides of the
+               square, give the values of the last symbol where curves meet, turn, enter or leave;
+               between two of them the curves are ordered; a rational point of each cell, exactly
+               evaluated, decides for the whole cell (no factor vanishes in it)
 
 Cells of one and the same answer are listed one by one; `regions` puts them together.
 """
@@ -71,6 +72,7 @@ class Subdivision(Findings[SquareCell]):
 
     Attributes
     ----------
+    epsilon : how much is explored, a number or a symbol.
     symbols : the symbols, each between 0 and 1.
     policies : the greedy policies that are a fixed point in some cell; values : what they are
         worth.
@@ -78,11 +80,14 @@ class Subdivision(Findings[SquareCell]):
     curves : the polynomials whose zeros part the cells.
     cells : how many greedy policies there are; looked_at : after symmetry.
     refuted : how many were refuted on the whole square by one inequality.
+    refutations : of each of these the actions in the deciding rows, and the row and the action of
+        the inequality, both as places.
     found : the cells.
     """
 
     P: POMDP
     learner: Learner
+    epsilon: Number
     symbols: tuple[sympy.Symbol, ...]
     policies: tuple[Policy, ...]
     values: tuple[Number, ...]
@@ -91,6 +96,7 @@ class Subdivision(Findings[SquareCell]):
     cells: int
     looked_at: int
     refuted: int
+    refutations: tuple[tuple[tuple[int, ...], int, int], ...]
     found: tuple[SquareCell, ...]
 
     @property
@@ -125,7 +131,11 @@ class Subdivision(Findings[SquareCell]):
 
 
 def subdivide(
-    P: POMDP, learner: Learner, epsilon: Number | None = None, gamma: Number | None = None
+    P: POMDP,
+    learner: Learner,
+    epsilon: Number | None = None,
+    gamma: Number | None = None,
+    symmetry: bool = True,
 ) -> Subdivision:
     """Find the fixed points of a learner for all values of one or two symbols between 0 and 1.
 
@@ -133,6 +143,7 @@ def subdivide(
     ----------
     P, learner : as for `equilibria`; P may hold symbols.
     epsilon, gamma : instead of the learner's and the POMDP's own: a symbol or an exact number.
+    symmetry : whether, of policies that differ by the names of memory states, one is looked at.
 
     >>> P = POMDP.from_functions(
     ...     name="one step",
@@ -167,7 +178,7 @@ def subdivide(
             f"a subdivision is over one or two symbols, not {len(found)}; `equilibria` answers "
             "for numbers"
         )
-    return _Subdividing(P, learner, target, epsilon, RationalFunctions(found)).run()
+    return _Subdividing(P, learner, target, epsilon, RationalFunctions(found)).run(symmetry)
 
 
 def refute_everywhere(
@@ -226,15 +237,17 @@ class _Subdividing:
                 "numbers, or a smaller memory"
             )
 
-    def run(self) -> Subdivision:
-        actions = np.concatenate(list(blocks(self.P, self.rows, 4096)))
+    def run(self, symmetry: bool) -> Subdivision:
+        actions = np.concatenate(list(blocks(self.P, self.rows, 4096, symmetry)))
         always = self._violated_everywhere(actions)
-        kept, refuted = [], 0
+        kept: list[tuple[NDArray[np.int64], list[Any]]] = []
+        refutations: list[tuple[tuple[int, ...], int, int]] = []
         with Waiting(f"fixed points on {self.P.name}, with symbols") as waiting:
             for i, row in enumerate(actions):
                 q = self.learned.q(self._policy(row))[self.rows]
-                if self._is_refuted(q, row, always[i]):
-                    refuted += 1
+                pair = self._refuting(q, row, always[i])
+                if pair is not None:
+                    refutations.append((tuple(row.tolist()), *pair))
                 else:
                     kept.append((row, self._differences(q, row)))
                 waiting.report(i / len(actions), f"{i:,} of {len(actions):,}")
@@ -250,6 +263,7 @@ class _Subdividing:
         return Subdivision(
             P=self.P,
             learner=self.learner,
+            epsilon=self.epsilon,
             symbols=self.symbols,
             policies=tuple(policies),
             values=tuple(
@@ -259,7 +273,8 @@ class _Subdividing:
             curves=tuple(self.field._expression(c) for c in curves),
             cells=self.cells,
             looked_at=len(actions),
-            refuted=refuted,
+            refuted=len(refutations),
+            refutations=tuple(refutations),
             found=tuple(
                 SquareCell(
                     dict(zip(self.symbols, point, strict=True)),
@@ -295,20 +310,20 @@ class _Subdividing:
                 least[k : k + size] = np.minimum(least[k : k + size], over)
         return least
 
-    def _is_refuted(
+    def _refuting(
         self, q: NDArray[Any], actions: NDArray[np.int64], least: NDArray[np.float64]
-    ) -> bool:
-        """Whether one difference is negative on the whole open square."""
+    ) -> tuple[int, int] | None:
+        """A row and an action whose difference is negative on the whole open square."""
         for place in np.argsort(-least.ravel())[:4].tolist():
             o, a = divmod(place, least.shape[1])
             if not least[o, a] > 0:
-                return False
+                return None
             d = q[o, a] - q[o, actions[o]]
             n = len(self.symbols)
             over, under = (sign_inside(coefficients(x, n)) for x in (d.num, d.den))
             if over is not None and under is not None and over * under > 0:
-                return True
-        return False
+                return o, a
+        return None
 
     def _differences(self, q: NDArray[Any], actions: NDArray[np.int64]) -> list[Any]:
         return [
@@ -368,13 +383,15 @@ def _points(curves: list[Any], n: int) -> list[tuple[Fraction, ...]]:
     """A rational point in each open cell of (0, 1)^n that the curves leave."""
     if n == 1:
         return [(x,) for x in _between(_roots([_univariate(c, 0) for c in curves]))]
-    # where, on the last axis, two curves cross or one turns or leaves: there the order changes
+    # where, on the last axis, two curves cross, or one turns, goes to infinity, or passes a side of
+    # the square: there the order changes
     special: list[Any] = []
     for i, c in enumerate(curves):
         if int(c.degrees()[0]) == 0:
             special.append(_univariate(c, 1))
             continue
         special.append(_univariate(_leading(c), 1))
+        special += [_univariate(c.subs({0: side}), 1) for side in (0, 1)]
         if int(c.degrees()[0]) > 1:
             special.append(_univariate(c.discriminant(0), 1))
         for other in curves[:i]:

@@ -13,7 +13,7 @@ through and edited.
 | `loop.js` | the oracle loop and how it ends |
 | `learners.js`, `worker.js` | the learners, bit for bit the package's, in a worker |
 | `inquiries.js` | fixed points of learning, beliefs, slices of the policy space |
-| `portrait.js`, `portrait_card.js` | the phase portrait of a learner: regions, mean field, a run's path; its card |
+| `portrait.js`, `portrait_card.js` | the phase portrait of a learner: regions, mean field, a run |
 | `reader.js` | tasks from `.POMDP` and JSON files |
 | `links.js` | policies and tasks as text for links; Python that rebuilds what is shown |
 | `views.js` | tables, chart and grid as HTML and SVG |

@@ -18,9 +18,11 @@ from fractions import Fraction
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from workbench import memories
 from workbench.errors import NeverEnds, TooLarge, WorkbenchError
-from workbench.evaluation.evaluate import evaluate
+from workbench.evaluation.evaluate import Evaluation, evaluate
 from workbench.evaluation.shortcuts import Shortcut, kind_of, words_of
 from workbench.evaluation.td import TDValues, td_values
 from workbench.evaluation.transition_diagram import transition_diagram
@@ -37,6 +39,7 @@ from workbench.optima.optimum import MemorylessOptimum
 from workbench.text import escape_html, shown
 
 if TYPE_CHECKING:
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
     from workbench.figures.grid_policy import TaskDrawing
@@ -191,6 +194,7 @@ def oracle_explorer(
         "iterate": widgets.IntSlider(value=_BUDGET, min=0, max=_BUDGET, description="iterate"),
     }
     runs: dict[Hashable, tuple[POMDP, Improvement, MemorylessOptimum | None, _Path]] = {}
+    films: list[_LoopFilm] = []
 
     def redraw(explorer: Explorer) -> None:
         chosen = tuple(controls[name].value for name in ("family", "k", "step"))
@@ -208,7 +212,9 @@ def oracle_explorer(
         )
         if drawing is None:
             text += _policy_html(E, pi)
-        explorer.show(text, _loop_picture(E, run, n, best, pi, drawing))
+        evaluation = None if drawing is None else evaluate(E, pi)
+        films[:] = [film for film in films if film.run is run] or [_LoopFilm(E, run, best, drawing)]
+        explorer.show(text, *films[0].at(n, evaluation))
 
     return Explorer(controls, redraw)
 
@@ -248,39 +254,109 @@ def _best_words(best: MemorylessOptimum | None) -> str:
     return f"; the best deterministic memoryless policy is worth <b>{shown(best.value)}</b>{sure}"
 
 
-def _loop_picture(
-    E: POMDP,
-    run: Improvement,
-    n: int,
-    best: MemorylessOptimum | None,
-    pi: Policy,
-    drawing: TaskDrawing | None,
-) -> Figure:
-    """The values of the loop, and on a grid the policy below."""
-    from matplotlib.figure import Figure
+class _LoopFilm:
+    """The values of a loop, and on a grid its policies below: what stays the same from iterate to
+    iterate is laid out and drawn once, so that a slider can be dragged.
 
-    from workbench.figures import grid_policy, oracle_values
+    Attributes
+    ----------
+    run : the loop.
+    figure : the matplotlib figure with the iterate that was asked for last.
+    """
 
-    figure = Figure(figsize=(7.0, 2.2 if drawing is None else 5.4), layout="constrained")
-    parts: Any = [figure]
-    if drawing is not None:
-        parts = figure.subfigures(2, height_ratios=(2, 3))
-    axes = parts[0].add_subplot()
-    optimum = None if best is None else float(best.value)
-    words = "best deterministic" if best and best.certified else "best found"
-    oracle_values({E.name.rpartition("×")[2]: run}, axes, optimum, words)
-    axes.axvline(n, color="black", linewidth=1, linestyle=":")
-    axes.plot(
-        [n], [float(run.values[n])], "o", color="black", gid="now", clip_on=False, label="now"
-    )
-    axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1), fontsize=9, frameon=False)
-    if drawing is not None:
-        evaluation = evaluate(E, pi)
-        states = len({m for (m, _), met in zip(E.O, evaluation.reached.raw, strict=True) if met})
-        panels = parts[1].subplots(1, min(states, _MOST_PANELS), squeeze=False)
-        grid_policy(evaluation, drawing, panels, most=_MOST_PANELS)
-        parts[1].supxlabel(f"the policy at iterate {n}; {drawing.key}; {_DOTS}", fontsize=8)
-    return figure
+    def __init__(
+        self,
+        E: POMDP,
+        run: Improvement,
+        best: MemorylessOptimum | None,
+        drawing: TaskDrawing | None,
+    ):
+        self.E, self.run, self.best, self.drawing = E, run, best, drawing
+        self.panels: Any = None
+        self.figure: Figure | None = None
+        self._moving: list[Any] = []
+
+    def at(self, n: int, evaluation: Evaluation | None) -> tuple[Figure, bytes]:
+        """The picture of an iterate; the evaluation of its policy is drawn on the grid."""
+        if self.figure is None or not self._fits(evaluation):
+            self._prepare(n, evaluation)
+        else:
+            for artist in self._moving:
+                artist.remove()
+            self._draw(n, evaluation, ground=False)
+            if self._titles() != self._told:  # other memory states are the most visited ones
+                self._prepare(n, evaluation)
+        assert self.figure is not None
+        canvas = self._canvas
+        canvas.restore_region(self._ground)
+        for artist in self._moving:
+            artist.axes.draw_artist(artist)
+        return self.figure, _coded(canvas)
+
+    def _fits(self, evaluation: Evaluation | None) -> bool:
+        return evaluation is None or self.panels.size == self._count(evaluation)
+
+    def _count(self, evaluation: Evaluation) -> int:
+        reached = zip(self.E.O, evaluation.reached.raw, strict=True)
+        return min(len({m for (m, _), met in reached if met}), _MOST_PANELS)
+
+    def _prepare(self, n: int, evaluation: Evaluation | None) -> None:
+        """Lay everything out and keep what does not move as pixels."""
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.figure import Figure
+
+        from workbench.figures import oracle_values
+
+        height = 2.2 if evaluation is None else 5.4
+        figure = Figure(figsize=(7.0, height), dpi=100, layout="constrained")
+        parts: Any = [figure]
+        if evaluation is not None:
+            parts = figure.subfigures(2, height_ratios=(2, 3))
+        self.axes = parts[0].add_subplot()
+        best = self.best
+        optimum = None if best is None else float(best.value)
+        words = "best deterministic" if best and best.certified else "best found"
+        oracle_values({self.E.name.rpartition("×")[2]: self.run}, self.axes, optimum, words)
+        if evaluation is not None:
+            assert self.drawing is not None
+            self.panels = parts[1].subplots(1, self._count(evaluation), squeeze=False)
+            note = f"the policy at this iterate; {self.drawing.key}; {_DOTS}"
+            parts[1].supxlabel(note, fontsize=8)
+        self._draw(n, evaluation, ground=True)
+        self.axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1), fontsize=9, frameon=False)
+        self.figure, self._told = figure, self._titles()
+        self._canvas = FigureCanvasAgg(figure)
+        self._canvas.draw()
+        figure.set_layout_engine("none")  # what moves must not move the rest
+        self._ground = self._canvas.copy_from_bbox(figure.bbox)
+
+    def _draw(self, n: int, evaluation: Evaluation | None, ground: bool) -> None:
+        """Put on the axes what belongs to one iterate."""
+        from workbench.figures import grid_policy
+
+        now = {"color": "black", "animated": True}
+        line = self.axes.axvline(n, linewidth=1, linestyle=":", **now)
+        value = float(self.run.values[n])
+        (mark,) = self.axes.plot([n], [value], "o", gid="now", clip_on=False, label="now", **now)
+        self._moving = [line, mark]
+        if evaluation is not None:
+            grid_policy(evaluation, self.drawing, self.panels, most=_MOST_PANELS, ground=ground)
+            for artist in (x for one in self.panels.ravel() for x in (*one.lines, *one.texts)):
+                if artist.get_gid() in ("arrow", "write"):
+                    artist.set_animated(True)
+                    self._moving.append(artist)
+
+    def _titles(self) -> list[str]:
+        return [] if self.panels is None else [one.get_title() for one in self.panels.ravel()]
+
+
+def _coded(canvas: FigureCanvasAgg) -> bytes:
+    """What a canvas shows as PNG, packed lightly: a slider that is dragged waits for it."""
+    from PIL import Image
+
+    stored = io.BytesIO()
+    Image.fromarray(np.asarray(canvas.buffer_rgba())).save(stored, "png", compress_level=1)
+    return stored.getvalue()
 
 
 _MOST_PANELS = 4

@@ -88,6 +88,7 @@ def grid_policy(
     place: Place | None = None,
     moves: Mapping[Label, Cell] | None = None,
     most: int = 12,
+    ground: bool = True,
 ) -> NDArray[Any]:
     """A policy on its grid: arrows as long as their probabilities, a panel for each memory state
     that is reached.
@@ -105,6 +106,7 @@ def grid_policy(
     place : the cell of a state s (without memory) that shows o; o itself by default.
     moves : where actions point.
     most : panels; of more memory states the most visited are shown.
+    ground : whether cells, marks and walls are drawn; without, they are on the axes already.
     """
     require_result("grid_policy", evaluation, ("visits", "reached"), "evaluate(E, pi)")
     P, key, heading = evaluation.P, "", None
@@ -136,7 +138,8 @@ def grid_policy(
     new = axes is None
     axes = _panels(len(panels), grid, axes)
     for one, m in zip(axes.ravel(), panels, strict=False):
-        _draw_grid(one, grid)
+        if ground:
+            _draw_grid(one, grid)
         for cell, row in rows[m].items():
             total = sum(row.values())
             _draw_cell(one, cell, m, {way: x / total for way, x in row.items()}, moves)
@@ -307,6 +310,7 @@ def _draw_cell(axes: Axes, cell: Cell, m: Any, row: Ways, moves: Mapping[Label, 
                 (x + dx * _ARROW * prob, y + dy * _ARROW * prob),
                 (x, y),
                 gid="arrow",
+                annotation_clip=False,  # every cell lies inside; to look costs as much as to draw
                 arrowprops={
                     "arrowstyle": "-|>",
                     "color": _BLUE,

@@ -83,9 +83,9 @@ class Room(NamedTuple):
 
 
 class Forms(NamedTuple):
-    """What `last_leaving` writes to: coefficients, by powers of x, of visits d, values v, weighted Q, its
-    part of the last layer, weights, and one form more; and for each row the largest x at which
-    greedy leaves it."""
+    """What `last_leaving` writes to: coefficients, by powers of x, of visits d, values v, weighted
+    Q, its part of the last layer, weights, and one form more; and for each row the largest x at
+    which greedy leaves it."""
 
     d: NDArray[Any]
     v: NDArray[Any]

@@ -44,7 +44,8 @@ def gallery_page(entries: list[GalleryEntry], title: str = "Gallery of counterex
         "<!DOCTYPE html><html lang='en'><head><meta "
         f"charset='utf-8'><title>{escape_html(title)}</title>"
         "<meta name='viewport' content='width=device-width, initial-scale=1'>"
-        f"<style>{_STYLE}</style></head><body><h1>{escape_html(title)}</h1><p>{many}</p><ol>{contents}</ol>{body}</body></html>\n"
+        f"<style>{_STYLE}</style></head><body><h1>{escape_html(title)}</h1>"
+        f"<p>{many}</p><ol>{contents}</ol>{body}</body></html>\n"
     )
 
 

@@ -61,9 +61,9 @@ def learn(
     Parameters
     ----------
     learner : `QLearning(...)`, `Sarsa(...)`, `ActorCritic(...)`, `MonteCarlo(...)`,
-        `NStepSarsa(...)`, `DoubleQLearning(...)`, `RLearning(...)` or `Prediction(...)`; or, with the extra `deep`,
-        `PPO(...)`, `RecurrentPPO(...)` or `DDQN(...)`, which also take a `MemoryPair` that is
-        not multiplied out.
+        `NStepSarsa(...)`, `DoubleQLearning(...)`, `RLearning(...)` or `Prediction(...)`; or, with
+        the extra `deep`, `PPO(...)`, `RecurrentPPO(...)` or `DDQN(...)`, which also take a
+        `MemoryPair` that is not multiplied out.
     steps : how many steps each seed takes, over all its episodes.
     seeds : a number of seeds, 0, 1, 2, ..., or the seeds themselves.
     every : the length of a block: rewards are summed over blocks, and the greedy policy is kept at

@@ -1,4 +1,4 @@
-"""Results that are sequences: what a search found, in an order, beside what it tells about itself."""
+"""Results that are sequences: what a search found, in order, beside what it tells about itself."""
 
 from __future__ import annotations
 

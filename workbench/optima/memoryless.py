@@ -193,7 +193,8 @@ def deterministic_optimum(
 @dataclass(frozen=True, eq=False)
 class _Informed:
     """What full information says: the size of the values that matter, what rounding leaves of
-    differences between them, a bound on every policy, and the optimum itself where it is that of the whole process."""
+    differences between them, a bound on every policy, and the optimum itself where it is that of
+    the whole process."""
 
     size: float
     noise: float

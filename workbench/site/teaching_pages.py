@@ -84,7 +84,8 @@ def _answer(answer: Any) -> str:
 
 _HEAD = """# For instructors
 
-Solutions of all exercises, one of several where there are several, with answers that are nearly right and what the
-exercise says to them. In the notebook `check("4.1", answer)` judges any answer; `workbench exercises -o course`
-writes the notebooks as assignments for nbgrader. The lessons: [Do I need memory?](docs/lesson-do-i-need-memory.md),
+Solutions of all exercises, one of several where there are several, with answers that are nearly
+right and what the exercise says to them. In the notebook `check("4.1", answer)` judges any answer;
+`workbench exercises -o course` writes the notebooks as assignments for nbgrader. The lessons:
+[Do I need memory?](docs/lesson-do-i-need-memory.md),
 [Why does learning get stuck?](docs/lesson-why-does-learning-get-stuck.md)."""

@@ -96,15 +96,16 @@ def _toctree(notebooks: list[str], folder: str, chosen: list[str]) -> str:
 
 _LESSONS = """# Lessons
 
-Each asks one question, answers it on the smallest case, asserts the answer, and finds it a second way. Exercises unfold at the
-end of a page; in the notebook they say right or wrong.
+Each asks one question, answers it on the smallest case, asserts the answer, and finds it a second
+way. Exercises unfold at the end of a page; in the notebook they say right or wrong.
 """
 
 _TEACHING = """# Teaching
 
 Two lessons of 90 minutes with their timing, the mistakes to expect, and slides made from the
-notebooks; arrow keys turn them, and `f` fills the screen. `workbench exercises` writes the exercises
-as assignments for nbgrader, and `workbench site --solutions` adds a sheet with the solutions.
+notebooks; arrow keys turn them, and `f` fills the screen. `workbench exercises` writes the
+exercises as assignments for nbgrader, and `workbench site --solutions` adds a sheet with the
+solutions.
 """
 
 _HOWTO = """# How-tos

@@ -1,5 +1,5 @@
-"""Pong and Seaquest with the paper's memories (Section 6, Appendix D.4): one frame at a time, sticky
-actions, agents of stable-baselines3.
+"""Pong and Seaquest with the paper's memories (Section 6, Appendix D.4): one frame at a time,
+sticky actions, agents of stable-baselines3.
 
     python -m workbench.interop.gym.atari Pong -m O3 --learner ppo --steps 10000000 --device cuda
 
@@ -151,8 +151,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     mean = f"{sum(scores) / len(scores):.2f} in the last {len(scores)}" if scores else "none ended"
     done = agent.num_timesteps
     print(
-        f"{given.learner} on {given.game} with {given.memory}: {done:,} steps, {done / seconds:,.0f} "
-        f"a second, reward per episode {mean}; network and curve in {folder}"
+        f"{given.learner} on {given.game} with {given.memory}: {done:,} steps, "
+        f"{done / seconds:,.0f} a second, reward per episode {mean}; network and curve in {folder}"
     )
 
 
