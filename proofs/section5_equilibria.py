@@ -410,9 +410,9 @@ def _other_border(found: Subdivision, border: Any) -> str:
 @claim(
     "B.settle",
     place="App. B",
-    statement="Q-learning on the variation of recall, for all epsilon and gamma in (0, 1): without "
-    "memory no policy is a fixed point; with B1 the only one is worth -10 gamma^2 and tied, and 3 "
-    "gamma^2 is the optimum.",
+    statement="Q-learning on the variation of recall: without memory no policy is a fixed point, "
+    "for all epsilon and gamma in (0, 1); with B1, off three curves in their square, the only one "
+    "is worth -10 gamma^2 and tied, and 3 gamma^2 is the optimum.",
     verdict="proved",
     steps=(
         machine("alone", "without memory no policy is a fixed point, on the whole square"),
@@ -472,7 +472,8 @@ settle_variant.twin("a best reward of 2", guards="best", best=2)
     place="App. C",
     statement="Q-learning on 4-action recall with B1 (gamma = 1 as in the paper): no greedy policy "
     "is a fixed point, for any epsilon in (0, 1). With gamma in (0, 1) there are fixed points, "
-    "worth gamma/2, exactly where epsilon^2 + 7 epsilon gamma - 8 epsilon - 16 gamma + 16 > 0.",
+    "worth gamma/2, where epsilon^2 + 7 epsilon gamma - 8 epsilon - 16 gamma + 16 > 0, and none "
+    "where it is < 0.",
     verdict="proved",
     steps=(
         machine("none", "gamma = 1: no greedy policy is a fixed point, for any epsilon"),
