@@ -130,14 +130,15 @@ class SquareTables:
                     visits[to] = plane_sum(visits[to], moved, x)
         matrix: list[list[PlanePolynomial]] = []
         right: list[PlanePolynomial] = []
-        for i, d in enumerate(g):
-            mix = {d: {(0, 0): ONE}} if tables.greedy_target else dict(enumerate(behaviour[i]))
+        for i, taken in enumerate(g):
+            one: dict[int, PlanePolynomial] = {taken: {(0, 0): ONE}}
+            mix = one if tables.greedy_target else dict(enumerate(behaviour[i]))
             row: list[PlanePolynomial] = [{} for _ in g]
             row[i], side = W[i], PlanePolynomial()
-            for j, x in mix.items():
-                side = plane_sum(side, plane_product(x, R[i][j]))
+            for j, share in mix.items():
+                side = plane_sum(side, plane_product(share, R[i][j]))
                 for o, y in K[i][j].items():
-                    later = plane_product(self.gamma, plane_product(x, y))
+                    later = plane_product(self.gamma, plane_product(share, y))
                     row[o] = plane_sum(row[o], later, -1)
             matrix.append(row)
             right.append(side)
@@ -149,14 +150,14 @@ class SquareTables:
             for k in range(len(g))
         ]
         found = []
-        for i, d in enumerate(g):
+        for i, taken in enumerate(g):
             worth = []
             for j in range(n):
                 later = PlanePolynomial()
                 for o, y in K[i][j].items():
                     later = plane_sum(later, plane_product(y, N[o]))
                 worth.append(plane_sum(plane_product(R[i][j], D), plane_product(self.gamma, later)))
-            found.append([plane_sum(worth[d], x, -1) for x in worth])
+            found.append([plane_sum(worth[taken], f, -1) for f in worth])
         return found
 
     def sign(self, f: PlanePolynomial) -> int:
