@@ -273,7 +273,7 @@ def test_the_record_is_of_the_figures_as_they_are():
         about = json.loads(str(file["about"]))
     assert set(about["versions"]) == {"python", "jax", "jaxlib", "optax", "numpy"}
     record = read_neural_record()
-    assert set(record) == set(about["figures"]) >= {"fig6-memory", "fig6-cookie", "fig6-doors"}
+    assert set(record) == set(about["figures"]) == set(NEURAL_FIGURES) - {"fig12-doors"}
     for id, results in record.items():
         assert results.experiment == neural_figure(id, quick=True)
         for run in runs_by_memory(results).values():
