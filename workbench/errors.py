@@ -51,6 +51,10 @@ class NeverEnds(WorkbenchError):
     """gamma = 1 and a policy that may go on for ever: its return is not defined."""
 
 
+class Unbounded(WorkbenchError):
+    """gamma = 1 and a loop that pays: returns have no bound, so there is no best policy."""
+
+
 class NotWeighted(WorkbenchError):
     """P(s|o) is not defined on an observation that the policy sees: it sees it infinitely often."""
 

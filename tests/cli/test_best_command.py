@@ -5,7 +5,7 @@ import typer
 from typer.testing import CliRunner
 
 from workbench.cli.best_command import best_command
-from workbench.errors import WorkbenchError
+from workbench.errors import NeverEnds, WorkbenchError
 
 APP = typer.Typer()
 APP.command()(best_command)
@@ -46,3 +46,25 @@ def test_what_does_not_go_together_is_refused():
         shown("recall4", "--stochastic", "--exact")
     with pytest.raises(WorkbenchError, match="criterion must be one of"):
         shown("recall4", "--criterion", "mean")
+
+
+NEVER_ENDS = """discount: 1.0
+values: reward
+states: 2
+actions: a b
+observations: 1
+start: 1.0 0.0
+T: * identity
+O: *
+uniform
+R: * : * : * : * 1
+"""
+
+
+def test_a_file_whose_policies_never_end_is_refused_in_one_sentence(tmp_path):
+    path = tmp_path / "ring.POMDP"
+    path.write_text(NEVER_ENDS)
+    for more in ([], ["--stochastic"]):
+        with pytest.raises(NeverEnds, match=r"no policy of ring.* ends .* give a gamma below 1"):
+            shown(str(path), *more)
+    assert "│ none │ 1 │ 1 │" in shown(str(path), "--criterion", "average")

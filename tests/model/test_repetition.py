@@ -72,5 +72,7 @@ def test_episodes_that_take_no_time_are_refused():
         gamma=1,
         terminal={"end"},
     )
-    with pytest.raises(WorkbenchError, match="take no time"):
+    with pytest.raises(
+        WorkbenchError, match="start in the terminal state end, and such an episode takes no time"
+    ):
         repeat_episodes(P)

@@ -27,7 +27,12 @@ from workbench import (
 from workbench.errors import TooLarge, WorkbenchError
 from workbench.evaluation.fields import FLOATS, RATIONALS
 from workbench.model.repetition import repeat_episodes
-from workbench.optima.gain_process import continue_process, end_components, optimal_gain
+from workbench.optima.gain_process import (
+    bound_gain_below,
+    continue_process,
+    end_components,
+    optimal_gain,
+)
 from workbench.optima.gain_search import cut_at, find_return_state, pay_less
 from workbench.optima.mdp import from_states
 
@@ -187,8 +192,51 @@ def test_histories_of_episodes_are_worth_no_less_than_memory(P):
     worth = evaluate(controller.product, controller.policy, exact=True, criterion="average").value
     assert worth == found.value
     floats = best_history(P, False, criterion="average", max_beliefs=60)
-    assert floats.lower <= float(found.value) <= floats.upper
-    assert floats.gap < 1e-8
+    assert F(floats.lower) <= found.value <= F(floats.upper)
+    assert floats.gap < 1e-11
+
+
+@pytest.mark.parametrize("ends", [False, True])
+@given(st.integers(1, 9), st.integers(1, 9), st.integers(3, 10))
+@settings(max_examples=10)
+def test_bounds_in_floats_hold_where_differences_are_rounded_away(ends, i, j, digits):
+    """Two states that are left once in 10^digits steps, or a task that ends as seldom: 1 - p keeps
+    few digits of p, and so do shares of time."""
+    leave, back = F(i, 10**digits), F(j, 10**digits)
+
+    def p(s, a):
+        if s == "good":
+            return {("good", 1): 1 - leave, ("bad", 0): leave}
+        return {("bad", 0): 1 - back, ("end" if ends else "good", 0): back}
+
+    P = POMDP.from_functions(
+        name="slow",
+        A=["wait"],
+        p=p,
+        omega=lambda s: {s: 1},
+        mu={"good": 1},
+        gamma=F(1, 2),
+        terminal={"end"} if ends else (),
+    )
+    truth = best_history(P, criterion="average").value
+    assert truth == (1 - leave) * back / (leave + back)
+    found = best_history(P, False, criterion="average")
+    assert not found.exact
+    assert F(found.lower) <= truth <= F(found.upper)
+    assert found.lower <= found.value <= found.upper
+    assert found.gap <= 10.0 ** (digits - 13)
+
+
+@given(both_kinds())
+@settings(max_examples=30)
+def test_the_gain_of_a_policy_is_bounded_from_below(P):
+    pi = next(every_policy(P))
+    exact = average(P, pi)
+    M = continue_process(from_states(P, FLOATS))
+    low = bound_gain_below(M, pi.actions[M.seen])
+    assert exact - F(1, 10**9) <= F(float(low)) <= exact
+    rational = continue_process(from_states(P, RATIONALS))
+    assert RATIONALS.back(bound_gain_below(rational, pi.actions[rational.seen])) == exact
 
 
 def test_recall4_with_its_history_pays_its_return_by_its_length():

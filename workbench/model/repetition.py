@@ -21,6 +21,18 @@ from workbench.model.rows import add_groups, own_rows, pick_rows, pick_spans, po
 from workbench.model.space import Subset
 
 
+def require_time(P: POMDP) -> None:
+    """Raise an error if an episode may be over before its first step: such episodes cannot follow
+    one another, and an average over no time is not defined."""
+    over = P.mu.support[P.terminal.mask[P.mu.support]]
+    if over.size:
+        raise WorkbenchError(
+            f"{P.name} may start in the terminal state {P.S.text(P.S[int(over[0])])}, and such an "
+            "episode takes no time: episodes cannot follow one another, and rewards per step are "
+            "not defined. Let mu start elsewhere"
+        )
+
+
 def repeat_episodes(P: POMDP) -> POMDP:
     """The continuing task in which each episode of P is followed by the next; P itself if it has no
     terminal state.
@@ -40,11 +52,7 @@ def repeat_episodes(P: POMDP) -> POMDP:
     ended = P.terminal.mask
     if not ended.any():
         return P
-    if ended[P.mu.support].any():
-        raise WorkbenchError(
-            f"{P.name} may start in a terminal state, and such episodes take no time: they cannot "
-            "follow one another"
-        )
+    require_time(P)
     nA, starts = len(P.A), P.mu.support
     kept = np.flatnonzero(~ended)
     place = np.cumsum(~ended) - 1

@@ -35,7 +35,7 @@ import numpy as np
 import sympy
 from numpy.typing import NDArray
 
-from workbench.errors import TooLarge
+from workbench.errors import NeverEnds, TooLarge
 from workbench.evaluation.evaluate import evaluate
 from workbench.evaluation.fields import FLOATS
 from workbench.model.numbers import Number, Numbers
@@ -45,6 +45,7 @@ from workbench.optima.arguments import require_real_numbers, whole_number
 from workbench.optima.follow import alternatives
 from workbench.optima.mdp import MDP, from_states
 from workbench.optima.root_boxes import Ball, PolynomialSystem, Terms, evaluate_terms, find_roots
+from workbench.optima.surface import ReturnSurface, plain_terms
 from workbench.text import counted
 
 MAX_FACES = 2_000
@@ -181,8 +182,14 @@ def critical_points(
             f"{max(map(len, options))} actions; four rows of two actions have 81. Take a smaller "
             "memory, or a larger max_faces"
         )
+    if not faces:
+        raise NeverEnds(
+            f"gamma is 1 and no memoryless policy of {P.name} ends with probability one, so its "
+            "return has no critical points; give a gamma below 1"
+        )
+    _require_ending(P, M, options)
     with flint.ctx.workprec(_PRECISION):
-        surface = _Surface(P, options)
+        surface = ReturnSurface(P, options)
         found: list[CriticalPoint] = []
         undecided = boxes = bezout = flat = 0
         for face in faces:
@@ -267,6 +274,11 @@ def _reach(M: MDP, chosen: dict[int, tuple[int, ...]]) -> tuple[list[int], list[
 
 def _surely_ends(M: MDP, chosen: dict[int, tuple[int, ...]], states: list[int]) -> bool:
     """Whether an end can be reached from every state met: then it is, with probability one."""
+    return len(_ending_states(M, chosen, states)) == len(states)
+
+
+def _ending_states(M: MDP, chosen: dict[int, tuple[int, ...]], states: list[int]) -> set[int]:
+    """The states met from which an end can be reached."""
     good: set[int] = set()
     while True:
         more = {
@@ -284,47 +296,29 @@ def _surely_ends(M: MDP, chosen: dict[int, tuple[int, ...]], states: list[int]) 
             )
         }
         if not more:
-            return len(good) == len(states)
+            return good
         good |= more
 
 
-# ---------------------------------------------------------------------- the return as a function
+def _require_ending(P: POMDP, M: MDP, options: list[tuple[int, ...]]) -> None:
+    """Raise an error if policies inside the polytope may never end: the return is a function on
+    some of its faces only."""
+    if not M.undiscounted:
+        return
+    everything = dict(enumerate(options))
+    _, states = _reach(M, everything)
+    if _surely_ends(M, everything, states):
+        return
+    ending = _ending_states(M, everything, states)
+    lost = next(i for i in states if i not in ending)
+    raise NeverEnds(
+        f"gamma is 1 and policies of {P.name} that take every action never end from "
+        f"s={P.S.text(P.S[int(M.behind[lost])])}, so that the return is defined on a part of the "
+        "policies only; give a gamma below 1, or leave out the actions that lead there"
+    )
 
 
-class _Surface:
-    """J = n / d as polynomials in the probabilities, and the numerators of its derivatives."""
-
-    def __init__(self, P: POMDP, options: list[tuple[int, ...]]):
-        self.P, self.options = P, options
-        self.x: dict[tuple[int, int], sympy.Symbol] = {}
-        table = np.full((len(P.O), len(P.A)), Fraction(0), dtype=object)
-        for o, row in enumerate(options):
-            *free, last = row
-            for a in free:
-                self.x[o, a] = table[o, a] = sympy.Symbol(f"x_{o}_{a}")
-            table[o, last] = 1 - sum((self.x[o, a] for a in free), sympy.Integer(0)) if free else 1
-        J = evaluate(P, Policy(P, Numbers.of(table)), exact=True).value
-        top, bottom = sympy.fraction(sympy.together(sympy.sympify(J)))
-        gens = list(self.x.values()) or [sympy.Symbol("x_none")]
-        self.top, self.bottom = sympy.Poly(top, *gens), sympy.Poly(bottom, *gens)
-        # the sign of d is that of a policy that has a value, and the same all over the polytope
-        self.slopes = {
-            key: self.top.diff(x) * self.bottom - self.top * self.bottom.diff(x)
-            for key, x in self.x.items()
-        }
-        self.degrees = tuple(
-            max((self._degree(poly, o) for poly in (self.top, self.bottom)), default=0)
-            for o in range(len(options))
-        )
-
-    def _degree(self, poly: sympy.Poly, o: int) -> int:
-        places = [i for i, key in enumerate(self.x) if key[0] == o]
-        return max((sum(powers[i] for i in places) for powers in poly.monoms()), default=0)
-
-    def slope(self, o: int, a: int) -> sympy.Poly | None:
-        """The numerator of the derivative towards action a and away from the row's last; None if a
-        is the last."""
-        return self.slopes.get((o, a))
+# ---------------------------------------------------------------------- what a face holds
 
 
 @dataclass(frozen=True, eq=False)
@@ -337,7 +331,7 @@ class _Looked:
     bezout: int
 
 
-def _look_at(surface: _Surface, face: _Face, most: int) -> _Looked | None:
+def _look_at(surface: ReturnSurface, face: _Face, most: int) -> _Looked | None:
     """The Kuhn-Tucker points inside a face; None if the return does not change along some direction
     of it, so that no point is isolated."""
     variables: list[tuple[int, int]] = [
@@ -375,7 +369,7 @@ def _look_at(surface: _Surface, face: _Face, most: int) -> _Looked | None:
     roots: list[Ball] = [[]]
     undecided = boxes = 0
     if equations:
-        system = PolynomialSystem([_plain(equation) for equation in system_of])
+        system = PolynomialSystem([plain_terms(equation) for equation in system_of])
         # a little beyond the cube, so that a root on the rim is isolated and then left to its face
         looked = find_roots(system, -_EDGE, 1 + _EDGE, most)
         roots, undecided, boxes = looked.found, looked.undecided, looked.boxes
@@ -413,12 +407,8 @@ def _strip(poly: sympy.Poly, rim: list[sympy.Poly]) -> sympy.Poly:
     return poly
 
 
-def _plain(poly: sympy.Poly) -> list[tuple[tuple[int, ...], tuple[int, int]]]:
-    return [(powers, (int(c.p), int(c.q))) for powers, c in poly.terms()]
-
-
 def _terms(poly: sympy.Poly) -> Terms:
-    return [(powers, flint.arb(flint.fmpq(*c))) for powers, c in _plain(poly)]
+    return [(powers, flint.arb(flint.fmpq(*c))) for powers, c in plain_terms(poly)]
 
 
 def _is_inside(face: _Face, variables: list[tuple[int, int]], root: Ball) -> bool:
@@ -432,7 +422,7 @@ def _is_inside(face: _Face, variables: list[tuple[int, int]], root: Ball) -> boo
     return all(x > _ON_THE_RIM for x in left.values())
 
 
-def _kind(surface: _Surface, face: _Face, equations: list[sympy.Poly], root: Ball) -> str:
+def _kind(surface: ReturnSurface, face: _Face, equations: list[sympy.Poly], root: Ball) -> str:
     """The kind of a point whose outside gains are negative, by the definiteness of the Hessian
     (Sylvester: the signs of its leading minors)."""
     k = len(equations)
@@ -451,7 +441,7 @@ def _kind(surface: _Surface, face: _Face, equations: list[sympy.Poly], root: Bal
 
 
 def _point(
-    surface: _Surface,
+    surface: ReturnSurface,
     face: _Face,
     variables: list[tuple[int, int]],
     root: Ball,

@@ -11,11 +11,13 @@ and for any vector h
 Howard's policy iteration for several recurrent classes (Puterman 1994, Section 9.2) finds the h for
 which this is tight. What is left is to get to a good component: the process in which each maximal
 component is one state, where one may stop and be paid u, or leave by an action that leaves. It
-surely ends, and its optimum with gamma = 1 (`mdp`) is the bound. Floats or rationals.
+surely ends, and its optimum with gamma = 1 (`mdp`) is the bound. Floats or rationals; in floats each
+step adds a bound on its own rounding errors, so that what is returned holds.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from types import SimpleNamespace
 from typing import Any, cast
@@ -30,7 +32,15 @@ from workbench.evaluation.fields import FLOATS
 from workbench.evaluation.gain import Differential, differential_values
 from workbench.model.rows import pick_rows, pick_spans, point_rows
 from workbench.model.walk_kernels import reachable, strong_components
-from workbench.optima.mdp import MDP, Actions, Mask, optimal, round_up, upper_bound
+from workbench.optima.mdp import (
+    MDP,
+    Actions,
+    Mask,
+    optimal,
+    relative_rounding,
+    round_up,
+    upper_bound,
+)
 
 _STRICT = 1e-12
 """A float gain counts as one above this share of the numbers at hand."""
@@ -61,7 +71,14 @@ def continue_process(M: MDP) -> MDP:
     _, new = pick_spans(row_ptr[:-1] + np.diff(M.row_ptr), extra)
     successors[new] = np.tile(starts, len(rows))
     prob[new] = np.tile(M.start[starts], len(rows)) * np.repeat(left[rows], len(starts))
-    return replace(M, row_ptr=row_ptr, successors=successors, prob=prob, ends=np.zeros_like(M.ends))
+    return replace(
+        M,
+        row_ptr=row_ptr,
+        successors=successors,
+        prob=prob,
+        ends=np.zeros_like(M.ends),
+        remainders=M.ends,
+    )
 
 
 class PolicyChain(Chain):
@@ -143,6 +160,17 @@ def optimal_gain(M: MDP, allowed: Mask | None = None) -> GainOptimum:
     return _reach(M, allowed, part, staying, levels, policy)
 
 
+def bound_gain_below(M: MDP, policy: Actions) -> Any:
+    """A number that the gain of a deterministic policy from the start is not below; exact over
+    rationals.
+
+    What no policy loses more than, where that policy is the only one.
+    """
+    only = np.zeros(M.shape, dtype=bool)
+    only[np.arange(M.shape[0]), policy] = True
+    return -optimal_gain(replace(M, R=-M.R), only).bound
+
+
 def without_rewards(M: MDP) -> MDP:
     """The same process, paying nothing: its q is the mean of what follows."""
     return replace(M, R=M.field.zeros(M.shape), sizes=np.zeros(M.shape))
@@ -199,12 +227,20 @@ def _levels(M: MDP, part: NDArray[np.int64], staying: Mask, h: NDArray[Any]) -> 
     """u of each maximal end component."""
     slack = M.q(h) - h[:, None]
     if M.field is FLOATS:
-        slack = slack + round_up(M, h)
+        slack = slack + round_up(M, h) + _rounded_remainders(M, h[M.starts])[:, None]
     levels: list[Any] = []
     for c in range(int(part.max(initial=-1)) + 1):
         i, a = np.nonzero(staying & (part == c)[:, None])
         levels.append(max(slack[i, a].tolist()))
     return levels
+
+
+def _rounded_remainders(M: MDP, v: NDArray[np.float64]) -> NDArray[np.float64]:
+    """For each state, more than what the rounding of remainders changes in a mean of v after it."""
+    if M.remainders is None:
+        return np.zeros(M.shape[0])
+    size = relative_rounding(M.longest_row) * float(np.max(np.abs(v), initial=0.0))
+    return np.asarray(size * M.remainders.any(axis=1))
 
 
 def _reach(
@@ -231,14 +267,17 @@ def _reach(
         for slot in range(nA):
             if slot < len(out):
                 i, a = out[slot]
-                merged: dict[int, Any] = {}
+                merged: dict[int, list[Any]] = {}
                 span = slice(
                     int(M.row_ptr[i * M.shape[1] + a]), int(M.row_ptr[i * M.shape[1] + a + 1])
                 )
                 for j, x in zip(M.successors[span].tolist(), M.prob[span], strict=True):
-                    merged[int(node[j])] = merged[int(node[j])] + x if node[j] in merged else x
+                    merged.setdefault(int(node[j]), []).append(x)
                 successors += list(merged)
-                prob += list(merged.values())
+                # rounded once, however many are merged
+                prob += [
+                    math.fsum(x) if field is FLOATS else sum(x[1:], x[0]) for x in merged.values()
+                ]
                 open_[k, slot] = True
             elif slot == nA - 1 and k < len(levels):  # stop here
                 ends[k, slot], R[k, slot], open_[k, slot] = True, levels[k], True
@@ -262,7 +301,10 @@ def _reach(
         sizes=np.abs(np.array([[float(x) for x in row] for row in R])).reshape(ends.shape),
     )
     found = optimal(Q, open_)
-    bound = found.value if field is not FLOATS else upper_bound(Q, found)
+    bound = found.value
+    if field is FLOATS:
+        slack = float(np.max(_rounded_remainders(M, np.array(levels)), initial=0.0))
+        bound = upper_bound(Q, found, slack)
     if field is FLOATS and not np.isfinite(bound):
         bound = max(levels)
     whole = policy.copy()

@@ -38,11 +38,12 @@ from workbench.model.beliefs import explore_beliefs
 from workbench.model.numbers import Number
 from workbench.model.policy import Policy, uniform
 from workbench.model.pomdp import POMDP
-from workbench.model.repetition import repeat_episodes
+from workbench.model.repetition import repeat_episodes, require_time
 from workbench.optima.branch_and_bound import OPEN, forced
 from workbench.optima.controller import follow_beliefs, follow_memoryless
 from workbench.optima.follow import alternatives
 from workbench.optima.gain_process import (
+    bound_gain_below,
     continue_process,
     end_components,
     optimal_gain,
@@ -201,6 +202,7 @@ def best_average_deterministic(
 ) -> MemorylessOptimum:
     """`best_memoryless(P, criterion="average")`, its arguments checked."""
     began = time.monotonic()
+    require_time(P)
     search = GainSearch(P, exact, tolerance)
     if start is not None:
         search.offer(start.actions)
@@ -446,6 +448,7 @@ def best_average_history(P: POMDP, exact: bool | None, limits: HistoryLimits) ->
     information: no algorithm closes that gap for every task (Madani, Hanks and Condon 2003).
     """
     began = time.monotonic()
+    require_time(P)
     rational = in_rationals(P)
     graph = None
     if rational is not None:
@@ -462,7 +465,8 @@ def best_average_history(P: POMDP, exact: bool | None, limits: HistoryLimits) ->
         if wants_exact:
             assert reached == found.bound
         else:
-            low = value - _NOISE * max(float(np.max(M.sizes, initial=0.0)), 1e-300)
+            low = float(bound_gain_below(M, found.policy))
+            value = max(float(reached), low)
             high = max(float(found.bound), value)
         return HistoryOptimum(
             P=P,

@@ -77,6 +77,8 @@ class MDP:
     R : `R[i, a]`, the expected reward; gamma; start : the distribution of the first state.
     sizes : `sizes[i, a]`, the expected |r|: where rewards cancel, R is rounded at their size and
         not at its own.
+    remainders : `[i, a]`, whether some of the probabilities are what others leave of 1, so that
+        floats round them at the size of 1 and not at their own; None if none are.
     """
 
     field: Field
@@ -90,6 +92,7 @@ class MDP:
     gamma: Any
     start: NDArray[Any]
     sizes: NDArray[np.float64]
+    remainders: Mask | None = None
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -438,18 +441,18 @@ def visited_size(M: MDP, found: Optimum) -> float:
     return float(max(np.max(paid, initial=0.0), np.max(np.abs(found.v[met]), initial=0.0)))
 
 
-def _units(terms: int) -> float:
+def relative_rounding(terms: int) -> float:
     """More than the relative error of a sum of so many products of rounded numbers."""
     return 4 * (terms + 4) * sys.float_info.epsilon
 
 
 def round_up(M: MDP, v: NDArray[np.float64]) -> NDArray[np.float64]:
     """`[i, a]`: more than the rounding error of q(i, a) - v(i)."""
-    return np.asarray(_units(M.longest_row) * (M.magnitude(v) + np.abs(v)[:, None]))
+    return np.asarray(relative_rounding(M.longest_row) * (M.magnitude(v) + np.abs(v)[:, None]))
 
 
 def _rounding_at_start(M: MDP, u: NDArray[np.float64]) -> float:
-    return _units(len(M.starts)) * float(M.start @ np.abs(u))
+    return relative_rounding(len(M.starts)) * float(M.start @ np.abs(u))
 
 
 def _certificate(M: MDP, found: Optimum, slack: float, sign: int) -> NDArray[np.float64] | None:
@@ -457,7 +460,7 @@ def _certificate(M: MDP, found: Optimum, slack: float, sign: int) -> NDArray[np.
     rounding included."""
     if M.undiscounted:
         return _raised_certificate(M, found, slack, sign)
-    error = _units(M.longest_row) * M.magnitude(found.v) + slack
+    error = relative_rounding(M.longest_row) * M.magnitude(found.v) + slack
     step = np.where(found.allowed, sign * (M.q(found.v) - found.v[:, None]) + error, -np.inf)
     off = max(0.0, float(step.max(initial=0.0))) / (1 - M.gamma) * (1 + 1e-9)
     if off <= _ROUGH * float(M.start @ np.abs(found.v)) or M.dense is None:
@@ -473,9 +476,9 @@ def _absorbed(M: MDP, found: Optimum, step: NDArray[np.float64]) -> NDArray[np.f
         M, R=np.where(found.allowed, step, -1.0), sizes=np.abs(np.where(found.allowed, step, 0.0))
     )
     w = np.maximum(optimal(paying, found.allowed, found.policy).v, 0.0) * (1 + 1e-6)
-    w += _units(M.longest_row) * np.abs(found.v)  # room for the check itself to round
+    w += relative_rounding(M.longest_row) * np.abs(found.v)  # room for the check itself to round
     needed = np.where(found.allowed, paying.q(w), -np.inf).max(axis=1)
-    return w if (w >= needed + _units(M.longest_row) * np.abs(needed)).all() else None
+    return w if (w >= needed + relative_rounding(M.longest_row) * np.abs(needed)).all() else None
 
 
 def _raised_certificate(
@@ -493,7 +496,9 @@ def _raised_certificate(
         if not np.isfinite(u.value):
             return None
         best = np.where(
-            u.allowed, M.q(u.v) + sign * _units(M.longest_row) * M.magnitude(u.v), -np.inf
+            u.allowed,
+            M.q(u.v) + sign * relative_rounding(M.longest_row) * M.magnitude(u.v),
+            -np.inf,
         )
         room = sign * (u.v - best.max(axis=1))[u.alive]
         if float(room.min(initial=np.inf)) >= slack:

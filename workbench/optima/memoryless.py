@@ -31,6 +31,7 @@ from workbench.optima.all_optimal import optimal_behaviours
 from workbench.optima.ascent import Climbed, ascend, slope
 from workbench.optima.branch_and_bound import BranchSearch, search_over_states
 from workbench.optima.cap import Cap, history_cap
+from workbench.optima.divergence import require_bound
 from workbench.optima.embedding import family_of, lift, smaller_families
 from workbench.optima.history import belief_process, in_rationals
 from workbench.optima.mdp import (
@@ -43,7 +44,7 @@ from workbench.optima.mdp import (
     visited_size,
 )
 from workbench.optima.optimum import MemorylessOptimum, StochasticOptimum
-from workbench.optima.policy_boxes import BoxReport, BoxSearch, is_boxable
+from workbench.optima.policy_boxes import BoxReport, BoxSearch, is_boxable, too_large_for_boxes
 from workbench.optima.symmetry import interchangeable
 from workbench.progress import Waiting
 from workbench.text import counted
@@ -378,6 +379,8 @@ def stochastic_optimum(
                 if late := i > 0 and time.monotonic() > began + limits.seconds / 2:
                     break
                 found.append(ascend(M, pi, share, _EVALUATIONS, began + limits.seconds / 2))
+                if informed.bound == math.inf:
+                    require_bound(P, found[-1].pi)
                 highest = max(climbed.value for climbed in found)
                 waiting.report((i + 1) / (starts + 2), f"{i + 1} starts, best {highest:.6g}")
         except KeyboardInterrupt:
@@ -387,7 +390,7 @@ def stochastic_optimum(
     if not found:
         raise NeverEnds(
             f"gamma is 1 and none of the starts is a policy of {P.name} that ends with "
-            "probability one"
+            "probability one; give a gamma below 1, or a start that ends"
         )
     pi, value = found[0].pi, found[0].value
     bound = max(value, float(min(search.root, search.cap)))
@@ -400,6 +403,8 @@ def stochastic_optimum(
         bound = report.bound
         how += f", {report.boxes:,} boxes of policies bounded"
         interrupted = report.ended == "interrupted"
+    elif not is_boxable(M) and bound > value + absolute:
+        how += f"; {too_large_for_boxes(M)}"
     ended = report.ended or (f"stopped after {limits.seconds:g} seconds" if late else "")
     if interrupted or ended:
         how += f", {'interrupted' if interrupted else ended}"

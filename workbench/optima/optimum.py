@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
 
+from workbench.errors import NotExact, NotSolved, TooLarge
 from workbench.model.numbers import Number
 from workbench.model.policy import Policy
 from workbench.model.pomdp import POMDP
@@ -125,6 +126,14 @@ class StochasticOptimum(MemorylessOptimum):
 
     @cached_property
     def algebraic(self) -> AlgebraicOptimum | None:
-        """The optimum in exact numbers, if the model is exact and one probability at most is free;
-        else None."""
-        return find_algebraic(self.P, self.policy, float(self.value))
+        """The optimum in exact numbers; None where there is no small critical system to solve, and
+        `require_algebraic` says why."""
+        try:
+            return self.require_algebraic()
+        except (NotExact, NotSolved, TooLarge):
+            return None
+
+    def require_algebraic(self) -> AlgebraicOptimum:
+        """The optimum in exact numbers, or an error that says why it cannot be had: the model holds
+        floats, too many probabilities are free, or no isolated critical point is there."""
+        return find_algebraic(self.P, self.policy, float(self.value), self.criterion)

@@ -123,6 +123,16 @@ def is_boxable(M: MDP) -> bool:
     return n * nA * n <= _DENSE
 
 
+def too_large_for_boxes(M: MDP) -> str:
+    """What is too large about a process whose policies cannot be bounded box by box, and what
+    would fit."""
+    n, nA = M.shape
+    return (
+        f"{n:,} states are too many to bound policies box by box: with {nA} actions up to "
+        f"{math.isqrt(_DENSE // nA):,} fit"
+    )
+
+
 def is_empty(low: Table, high: Table) -> bool:
     """Whether no policy is in a box: probabilities of a row cannot sum to one."""
     rounding = 1e-12

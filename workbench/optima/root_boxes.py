@@ -27,6 +27,9 @@ _SMALLEST = 1e-5
 
 _REFINED = 1e-30
 
+_NEWTON, _RADII = 12, (1e-6, 1e-10, 1e-16, 1e-24)
+"""Newton's steps towards a root whose place is known, and the boxes around it that are tried."""
+
 
 @dataclass(frozen=True, eq=False)
 class Roots:
@@ -112,6 +115,25 @@ def find_roots(system: PolynomialSystem, low: float, high: float, most: int) -> 
     return Roots(found, undecided, boxes)
 
 
+def isolate_near(system: PolynomialSystem, near: list[float], least: float) -> Ball | None:
+    """The one root next to a point, enclosed to within `least`; None if no simple root is certain
+    to be there."""
+    x = [flint.arb(value) for value in near]
+    for _ in range(_NEWTON):
+        try:
+            step = flint.arb_mat(system.jacobian(x)).solve(flint.arb_mat(system.k, 1, system.at(x)))
+        except ZeroDivisionError:
+            return None
+        x = [(value - step[i, 0]).mid() for i, value in enumerate(x)]
+    for radius in _RADII:
+        X = [flint.arb(value, radius) for value in x]
+        verdict = _krawczyk(system, X)
+        if verdict is not None and verdict[1]:
+            root = _refine(system, verdict[0], least)
+            return root if max(float(value.rad()) for value in root) <= least else None
+    return None
+
+
 def _krawczyk(system: PolynomialSystem, X: Ball) -> tuple[Ball, bool] | None:
     """K(X) cut down to X, and whether it lies inside; None if there is no root in X."""
     k = system.k
@@ -138,9 +160,9 @@ def _krawczyk(system: PolynomialSystem, X: Ball) -> tuple[Ball, bool] | None:
     return K if inside else X, inside
 
 
-def _refine(system: PolynomialSystem, X: Ball) -> Ball:
+def _refine(system: PolynomialSystem, X: Ball, least: float = _REFINED) -> Ball:
     for _ in range(40):
-        if max(float(x.rad()) for x in X) < _REFINED:
+        if max(float(x.rad()) for x in X) < least:
             break
         verdict = _krawczyk(system, X)
         if verdict is None or not verdict[1]:

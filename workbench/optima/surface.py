@@ -1,0 +1,75 @@
+"""The return, or the average reward, as a rational function of the free probabilities of a policy.
+
+On the face of the policy polytope where row o takes the actions S(o), write x(o,a) for the
+probabilities of all of them but the last, whose probability is 1 - sum_a x(o,a). Then
+
+    J(x) = n(x) / d(x),        dJ / dx(o,a) = [ n' d - n d' ] / d^2,
+
+n and d polynomials with rational coefficients: the linear system of v_pi has entries that are
+linear in x. Inside a face on which every policy has a value d does not vanish, so the derivative
+vanishes where its numerator does.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import sympy
+
+from workbench.evaluation.evaluate import evaluate
+from workbench.model.numbers import Numbers
+from workbench.model.policy import Policy
+from workbench.model.pomdp import POMDP
+
+PlainTerms = list[tuple[tuple[int, ...], tuple[int, int]]]
+"""A polynomial: exponents, and numerator and denominator of each coefficient."""
+
+
+class ReturnSurface:
+    """J = n / d as polynomials in the probabilities, and the numerators of its derivatives.
+
+    Attributes
+    ----------
+    options : for each observation, the actions that its row may take; the first ones are free.
+    x : the symbol of each free probability, by (o, a).
+    top, bottom : n and d; slopes : the numerators of the derivatives, by (o, a).
+    degrees : of J in each row.
+    """
+
+    def __init__(self, P: POMDP, options: list[tuple[int, ...]], criterion: str = "return"):
+        self.P, self.options = P, options
+        self.x: dict[tuple[int, int], sympy.Symbol] = {}
+        table = np.full((len(P.O), len(P.A)), Fraction(0), dtype=object)
+        for o, row in enumerate(options):
+            *free, last = row
+            for a in free:
+                self.x[o, a] = table[o, a] = sympy.Symbol(f"x_{o}_{a}")
+            table[o, last] = 1 - sum((self.x[o, a] for a in free), sympy.Integer(0)) if free else 1
+        J = evaluate(P, Policy(P, Numbers.of(table)), exact=True, criterion=criterion).value
+        top, bottom = sympy.fraction(sympy.together(sympy.sympify(J)))
+        gens = list(self.x.values()) or [sympy.Symbol("x_none")]
+        self.top, self.bottom = sympy.Poly(top, *gens), sympy.Poly(bottom, *gens)
+        # the sign of d is that of a policy that has a value, and the same all over the polytope
+        self.slopes = {
+            key: self.top.diff(x) * self.bottom - self.top * self.bottom.diff(x)
+            for key, x in self.x.items()
+        }
+        self.degrees = tuple(
+            max((self._degree(poly, o) for poly in (self.top, self.bottom)), default=0)
+            for o in range(len(options))
+        )
+
+    def _degree(self, poly: sympy.Poly, o: int) -> int:
+        places = [i for i, key in enumerate(self.x) if key[0] == o]
+        return max((sum(powers[i] for i in places) for powers in poly.monoms()), default=0)
+
+    def slope(self, o: int, a: int) -> sympy.Poly | None:
+        """The numerator of the derivative towards action a and away from the row's last; None if a
+        is the last."""
+        return self.slopes.get((o, a))
+
+
+def plain_terms(poly: sympy.Poly) -> PlainTerms:
+    """A polynomial with rational coefficients as pairs of whole numbers."""
+    return [(powers, (int(c.p), int(c.q))) for powers, c in poly.terms()]
