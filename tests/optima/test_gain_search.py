@@ -263,6 +263,18 @@ def test_limits_and_interruptions_leave_a_bound():
     assert "average reward" in repr(found)
 
 
+def test_time_that_is_up_leaves_a_bound_that_holds():
+    """The iteration stops at once: its bound is that of the first policy's bias, and not tight."""
+    M = continue_process(from_states(access_control(), FLOATS))
+    tight, early = optimal_gain(M), optimal_gain(M, until=0.0)
+    assert early.bound > tight.bound + 0.1
+    P = access_control()
+    found = best_memoryless(P, criterion="average", max_seconds=1e-9)
+    assert "stopped after" in found.how
+    assert not found.certified
+    assert found.bound >= best_memoryless(P, criterion="average").value >= found.value
+
+
 def test_a_start_is_never_lost():
     P = augment(recall4(), memories.B(1))
     best = best_memoryless(P, exact=True, criterion="average")

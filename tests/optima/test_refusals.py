@@ -184,3 +184,6 @@ def test_a_process_too_large_for_boxes_says_what_fits():
     assert not found.certified
     assert "with 2 actions up to 447 fit" in found.how
     assert found.bound >= found.value
+    averaged = best_memoryless(P, deterministic=False, criterion="average", max_seconds=2)
+    assert "full information: 460 states are too many" in averaged.how
+    assert averaged.bound >= averaged.value

@@ -24,6 +24,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import flint
 import numpy as np
@@ -54,7 +55,7 @@ _PRECISION, _LEAST = 700, 1e-150
 high degree may be close to each other."""
 
 MOST_FREE = 4
-MOST_DEGREE = 60
+MOST_DEGREE = 24
 
 _LONG = 60
 """Letters of a polynomial that is shown."""
@@ -309,7 +310,7 @@ class _Elimination:
             coefficients = [0] * (factor.total_degree() + 1)
             for powers, c in factor.to_dict().items():
                 coefficients[powers[target]] = int(c)
-            roots = flint.fmpz_poly(coefficients).complex_roots()
+            roots: Any = flint.fmpz_poly(coefficients).complex_roots()
             # flint tells real roots apart: their imaginary parts are zero, not next to it
             real = sorted((r.real for r, _ in roots if r.imag == 0), key=lambda r: float(r.mid()))
             there = [j for j, r in enumerate(real) if r.overlaps(here)]

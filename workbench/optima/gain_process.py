@@ -18,6 +18,7 @@ step adds a bound on its own rounding errors, so that what is returned holds.
 from __future__ import annotations
 
 import math
+import time
 from dataclasses import dataclass, replace
 from types import SimpleNamespace
 from typing import Any, cast
@@ -145,15 +146,19 @@ class GainOptimum:
     policy: Actions
 
 
-def optimal_gain(M: MDP, allowed: Mask | None = None) -> GainOptimum:
-    """The best gain of a process made by `continue_process`, with some actions forbidden."""
+def optimal_gain(M: MDP, allowed: Mask | None = None, until: float = math.inf) -> GainOptimum:
+    """The best gain of a process made by `continue_process`, with some actions forbidden.
+
+    The bound holds for any h, so that the iteration may stop when the clock (`time.monotonic`)
+    passes `until`; it is then not tight.
+    """
     n, nA = M.shape
     allowed = np.ones((n, nA), dtype=bool) if allowed is None else allowed
     part, staying = end_components(M, allowed)
     inside = part >= 0
     first = np.zeros((n, nA), dtype=bool)
     first[np.arange(n), np.argmax(allowed, axis=1)] = True
-    policy, h = _iterate(M, np.where(inside[:, None], staying, first))
+    policy, h = _iterate(M, np.where(inside[:, None], staying, first), until)
     levels = _levels(M, part, staying, h)
     if len(levels) == 1 and inside.all():
         return GainOptimum(levels[0], policy)
@@ -176,8 +181,9 @@ def without_rewards(M: MDP) -> MDP:
     return replace(M, R=M.field.zeros(M.shape), sizes=np.zeros(M.shape))
 
 
-def _iterate(M: MDP, allowed: Mask) -> tuple[Actions, NDArray[Any]]:
-    """Howard's iteration: a policy with the best gain from every state, and its bias."""
+def _iterate(M: MDP, allowed: Mask, until: float) -> tuple[Actions, NDArray[Any]]:
+    """Howard's iteration: a policy with the best gain from every state, and its bias; the last one
+    that was looked at, if time is up."""
     everyone = np.arange(M.shape[0])
     policy = np.argmax(allowed, axis=1)
     tried: set[bytes] = set()
@@ -185,6 +191,8 @@ def _iterate(M: MDP, allowed: Mask) -> tuple[Actions, NDArray[Any]]:
     for _ in range(_MOST_ITERATIONS):
         found = policy_gain(M, policy)
         tried.add(policy.tobytes())
+        if time.monotonic() > until:
+            return policy, found.bias
         far, near = still.q(found.gain), M.q(found.bias)
         if exact:
             better = _switched(far, policy, allowed)

@@ -49,10 +49,17 @@ from workbench.optima.gain_process import (
     optimal_gain,
     policy_gain,
 )
-from workbench.optima.history import HistoryLimits, belief_process, in_rationals
+from workbench.optima.history import (
+    MOST_EXACT,
+    HistoryLimits,
+    belief_process,
+    in_rationals,
+    largest_part,
+)
 from workbench.optima.mdp import Actions, from_states, optimal, visited_size
 from workbench.optima.memoryless import SearchLimits, stochastic_optimum
 from workbench.optima.optimum import HistoryOptimum, MemorylessOptimum, StochasticOptimum
+from workbench.optima.policy_boxes import is_boxable, too_large_for_boxes
 from workbench.progress import Waiting
 from workbench.text import counted
 
@@ -86,8 +93,10 @@ class GainSearch:
     best, value : the best policy so far and its gain; root : the bound with nothing fixed.
     """
 
-    def __init__(self, P: POMDP, exact: bool, tolerance: float | None):
-        self.P, self.exact = P, exact
+    def __init__(
+        self, P: POMDP, exact: bool, tolerance: float | None, until: float = math.inf
+    ) -> None:
+        self.P, self.exact, self.until = P, exact, until
         self.M = continue_process(from_states(P, RATIONALS if exact else FLOATS))
         self.observations = len(P.O)
         size = float(np.max(self.M.sizes, initial=0.0))
@@ -138,6 +147,8 @@ class GainSearch:
     def _neighbour(self, choice: Actions, value: Any) -> tuple[Actions, Any] | None:
         """The first better policy among those that differ in one row, the most promising first."""
         for o, a in self._promising(choice):
+            if time.monotonic() > self.until:
+                return None
             changed = choice.copy()
             changed[o] = a
             worth = self._worth(changed)
@@ -169,7 +180,7 @@ class GainSearch:
     def _look(self, choice: Actions) -> None:
         """Bound a partial policy; keep it if it may hold something better."""
         self.nodes += 1
-        found = optimal_gain(self.M, forced(self.M, choice))
+        found = optimal_gain(self.M, forced(self.M, choice), self.until)
         if self._settles(found.bound):
             self._closed = max(self._closed, found.bound)
             return
@@ -203,7 +214,7 @@ def best_average_deterministic(
     """`best_memoryless(P, criterion="average")`, its arguments checked."""
     began = time.monotonic()
     require_time(P)
-    search = GainSearch(P, exact, tolerance)
+    search = GainSearch(P, exact, tolerance, began + limits.seconds)
     if start is not None:
         search.offer(start.actions)
     ended = _run(search, limits, began)
@@ -213,6 +224,8 @@ def best_average_deterministic(
     bound = RATIONALS.back(search.bound) if exact else max(float(search.bound), float(value))
     gap = bound - value
     room = float(search.room) + found.error
+    if not ended and gap > room and time.monotonic() - began >= limits.seconds:
+        ended = f"stopped after {limits.seconds:g} seconds"  # within the first bound
     how = f"branch and bound over end components, {counted(search.nodes, 'node')}"
     return MemorylessOptimum(
         P=P,
@@ -309,7 +322,7 @@ def best_average_stochastic(
     """`best_memoryless(P, deterministic=False, criterion="average")`, its arguments checked."""
     began = time.monotonic()
     R = repeat_episodes(P)
-    search = GainSearch(P, False, None)
+    search = GainSearch(P, False, None, began + limits.seconds / 4)
     _run(search, SearchLimits(64, limits.seconds / 4, None), began)
     pi = Policy.from_actions(P, search.best)
     value = float(evaluate(P, pi, criterion="average").value)
@@ -322,8 +335,11 @@ def best_average_stochastic(
     cycle = _cycles(P, R)
     how, boxes, left, ended = "", 0, 0, ""
     if cycle is None:
-        how = "ascent, and full information: no state is one that every policy comes back to"
-        climbed, worth = _climb_average(P, uniform(P))
+        why = "no state is one that every policy comes back to"
+        if not is_boxable(search.M):
+            why = too_large_for_boxes(search.M)
+        how = f"ascent, and full information: {why}"
+        climbed, worth = _climb_average(P, uniform(P), began + limits.seconds)
         pi, value = (climbed, worth) if worth > value else (pi, value)
         bound = max(ceiling, value)
     else:
@@ -395,6 +411,8 @@ def _cycles(P: POMDP, R: POMDP) -> POMDP | None:
         part, _ = end_components(M, ~M.ends)
         if (part < 0).all():
             return P.with_gamma(1)
+    if not is_boxable(from_states(R, FLOATS)):
+        return None  # cycles would be found in quadratic time, and not be bounded
     s = find_return_state(R)
     return None if s is None else cut_at(R, s)
 
@@ -405,8 +423,9 @@ def _inner_size(cycle: POMDP, c: Number) -> float:
     return visited_size(M, optimal(M))
 
 
-def _climb_average(P: POMDP, pi: Policy) -> tuple[Policy, float]:
-    """Steps towards greedy on differential values, each halved until it pays."""
+def _climb_average(P: POMDP, pi: Policy, until: float) -> tuple[Policy, float]:
+    """Steps towards greedy on differential values, each halved until it pays; none after the clock
+    (`time.monotonic`) passes `until`."""
     here = evaluate(P, pi, criterion="average")
     for _ in range(_STEPS):
         q = here.q.raw
@@ -418,6 +437,8 @@ def _climb_average(P: POMDP, pi: Policy) -> tuple[Policy, float]:
         goal[rows] = 0.0
         goal[rows, np.argmax(q[rows], axis=1)] = 1.0
         for halving in range(_HALVINGS):
+            if time.monotonic() > until:
+                return pi, float(here.value)
             # no full step: a vertex may have several recurrent classes, and rows without q-values
             moved = Policy(P, table + 0.5 ** (halving + 2) * (goal - table))
             there = evaluate(P, moved, criterion="average")
@@ -454,8 +475,10 @@ def best_average_history(P: POMDP, exact: bool | None, limits: HistoryLimits) ->
     if rational is not None:
         graph = explore_beliefs(rational, limits.beliefs, until=began + limits.seconds / 2)
     if graph is not None and graph.complete:
-        wants_exact = exact or (exact is None and P.is_exact)
-        M = continue_process(belief_process(graph, RATIONALS if wants_exact else FLOATS))
+        M = continue_process(belief_process(graph, FLOATS))
+        wants_exact = exact or (exact is None and P.is_exact and largest_part(M) <= MOST_EXACT)
+        if wants_exact:
+            M = continue_process(belief_process(graph, RATIONALS))
         found = optimal_gain(M)
         reached = policy_gain(M, found.policy).value
         policy = follow_beliefs(P, graph, found.policy)
