@@ -218,6 +218,7 @@ class Bounds:
         # for each point b . Q(., a), then corner . b and max_a b . Q(., a)
         self._informed = np.zeros((64, model.shape[1] + 2))
         self._values = np.zeros(64)
+        self._supports = _Supports()
         self._links = _Links(model.shape[1])
         self._active = np.zeros(0, dtype=np.int64)
         self._count = 0
@@ -257,7 +258,9 @@ class Bounds:
         sawtooth(
             self.corner,
             self.Q,
-            self._points,
+            self._supports.row_ptr,
+            self._supports.places,
+            self._supports.weights,
             self._informed,
             self._values,
             self._active if active is None else active,
@@ -376,6 +379,7 @@ class Bounds:
             self._informed = np.vstack([self._informed, np.zeros_like(self._informed)])
         i = self._count
         self._points[i], self._values[i] = b, value
+        self._supports.add(b)
         self._informed[i, :-2] = b @ self.Q
         self._informed[i, -2:] = self.corner @ b, self._informed[i, :-2].max()
         self._links.add(b @ self.model.R, self._parts(found))
@@ -442,6 +446,30 @@ class _Teeth:
     values: Vector
     which: NDArray[np.int64]
     ratios: Vector
+
+
+class _Supports:
+    """Points without their zeros, in compressed rows that grow; the largest entries first, since
+    those are where other beliefs are most likely to have too little."""
+
+    def __init__(self) -> None:
+        self.row_ptr = np.zeros(65, dtype=np.int64)
+        self.places, self.weights = np.zeros(1024, dtype=np.int64), np.zeros(1024)
+        self._rows = 0
+
+    def add(self, b: Vector) -> None:
+        """Add one point."""
+        if self._rows + 1 == len(self.row_ptr):
+            self.row_ptr = np.concatenate([self.row_ptr, np.zeros_like(self.row_ptr)])
+        order = np.argsort(-b, kind="stable")[: np.count_nonzero(b)]
+        end = int(self.row_ptr[self._rows])
+        while end + len(order) > len(self.places):
+            self.places = np.concatenate([self.places, np.zeros_like(self.places)])
+            self.weights = np.concatenate([self.weights, np.zeros_like(self.weights)])
+        self.places[end : end + len(order)] = order
+        self.weights[end : end + len(order)] = b[order]
+        self._rows += 1
+        self.row_ptr[self._rows] = end + len(order)
 
 
 class _Links:

@@ -9,8 +9,12 @@ from workbench.kernels import compile_kernel
 
 
 @compile_kernel
-def sawtooth(corner, Q, points, informed, values_at, active, beliefs, values, which, ratios):
+def sawtooth(
+    corner, Q, row_ptr, places, weights, informed, values_at, active, beliefs, values, which, ratios
+):
     """The upper bound at each belief, `which` point's tooth it is (-1 if none), and its ratio.
+
+    Points are given by their supports, in compressed rows: `places` and `weights`.
 
     With ratio = min_{s : b_i(s) > 0} b(s) / b_i(s), a point b_i of value v_i leaves x = b - ratio
     b_i >= 0, and since V is convex V(b) <= ratio v_i + V(x) <= ratio v_i + min(corner . x, max_a x
@@ -37,14 +41,13 @@ def sawtooth(corner, Q, points, informed, values_at, active, beliefs, values, wh
         for i in active:
             over, under = informed[i, nA] - values_at[i], informed[i, nA + 1] - values_at[i]
             ratio = np.inf
-            for s in range(n):
-                if points[i, s] > 0:
-                    x = beliefs[k, s] / points[i, s]
-                    if x < ratio:
-                        ratio = x
-                        # neither kind of tooth can reach below the best so far
-                        if plane - ratio * over >= best and top - ratio * under >= best:
-                            break
+            for j in range(row_ptr[i], row_ptr[i + 1]):
+                x = beliefs[k, places[j]] / weights[j]
+                if x < ratio:
+                    ratio = x
+                    # neither kind of tooth can reach below the best so far
+                    if plane - ratio * over >= best and top - ratio * under >= best:
+                        break
             if not (plane - ratio * over >= best and top - ratio * under >= best):
                 rest = f[0] - ratio * informed[i, 0]
                 for a in range(1, nA):
