@@ -15,6 +15,7 @@ from workbench.evaluation.fields import FLOATS
 from workbench.optima.divergence import require_bound
 from workbench.optima.mdp import from_states
 from workbench.optima.policy_boxes import is_boxable, too_large_for_boxes
+from workbench.sufficiency.census import count_task
 
 F = Fraction
 
@@ -187,3 +188,8 @@ def test_a_process_too_large_for_boxes_says_what_fits():
     averaged = best_memoryless(P, deterministic=False, criterion="average", max_seconds=2)
     assert "full information: 460 states are too many" in averaged.how
     assert averaged.bound >= averaged.value
+
+
+def test_a_census_notes_what_has_no_bound():
+    row = count_task(paying(), seconds=2)
+    assert "stochastic: gamma is 1 and the return of paying has no bound" in row.note

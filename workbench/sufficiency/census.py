@@ -23,7 +23,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from workbench.errors import NeverEnds, NotExact, NotSolved, TooLarge, WorkbenchError
+from workbench.errors import (
+    NeverEnds,
+    NotExact,
+    NotSolved,
+    TooLarge,
+    Unbounded,
+    WorkbenchError,
+)
 from workbench.model.augment import augment
 from workbench.model.numbers import to_float
 from workbench.model.pomdp import POMDP
@@ -134,7 +141,7 @@ def count_task(P: POMDP, source: str = "", seconds: float = 10.0) -> CensusRow:
     def enter(column: str, find: Callable[[], tuple[float, float]]) -> None:
         try:
             value[column], bound[column] = find()
-        except (NeverEnds, NotExact, NotSolved, TooLarge) as error:
+        except (NeverEnds, NotExact, NotSolved, TooLarge, Unbounded) as error:
             notes.append(f"{column}: {error}")
 
     if len(P.p.s_next) > MOST_OUTCOMES:
