@@ -1,5 +1,5 @@
-"""What has no best policy, or is too large for one to be certified, is refused or said by name, with
-what would fit."""
+"""What has no best policy, or is too large for one to be certified, is refused or said by name,
+with what would fit."""
 
 from __future__ import annotations
 

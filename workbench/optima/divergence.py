@@ -52,8 +52,8 @@ def require_bound(P: POMDP, pi: NDArray[np.float64]) -> None:
 def _find_paying_loop(
     chain: Chain, met: NDArray[np.bool_], terminal: NDArray[np.bool_]
 ) -> tuple[int, float] | None:
-    """A state of a class that is reached, and its gain, if all classes that some policy meets surely
-    pay."""
+    """A state of a class that is reached, and its gain, if all classes that some policy meets
+    surely pay."""
     classes, _ = find_classes(chain)
     found = None
     for members in classes:

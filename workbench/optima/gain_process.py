@@ -11,8 +11,8 @@ and for any vector h
 Howard's policy iteration for several recurrent classes (Puterman 1994, Section 9.2) finds the h for
 which this is tight. What is left is to get to a good component: the process in which each maximal
 component is one state, where one may stop and be paid u, or leave by an action that leaves. It
-surely ends, and its optimum with gamma = 1 (`mdp`) is the bound. Floats or rationals; in floats each
-step adds a bound on its own rounding errors, so that what is returned holds.
+surely ends, and its optimum with gamma = 1 (`mdp`) is the bound. Floats or rationals; in floats
+each step adds a bound on its own rounding errors, so that what is returned holds.
 """
 
 from __future__ import annotations
