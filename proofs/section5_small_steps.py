@@ -124,8 +124,9 @@ def small_steps(
         for step, length in LENGTHS.items()
     ]
     argument = text(
-        "Shares of the second half of 30 runs, means with 95% intervals:",
-        table_text(["step", "million steps", "worth 0", "fixed point", "optimal"], rows),
+        "Steps, how many millions of them, and shares of the second half of 30 runs, means with "
+        "95% intervals:",
+        table_text(["step", "10^6", "worth 0", "fixed point", "optimal"], rows),
         "Fixed point: policies that do what that of S5.settle does, in the rows that it comes to.",
     )
     first, last = (mean(at_zero[step]).effect for step in (0.1, 0.0001))
