@@ -36,3 +36,20 @@ def test_nodes_that_were_merged_are_counted():
 def test_a_picture_needs_a_known_ending(tmp_path):
     with pytest.raises(WorkbenchError, match="a picture ends in"):
         shown("recall4", "--diagram", str(tmp_path / "c.gif"))
+
+
+def test_a_controller_of_another_task_is_refused_by_the_label(tmp_path):
+    file = tmp_path / "c.json"
+    shown("t_maze", "-m", "O1", "--save", str(file))
+    with pytest.raises(WorkbenchError, match="does not fit recall4: goal up is no observation"):
+        shown("recall4", "--load", str(file))
+
+
+def test_a_product_of_memories_too_large_is_refused_at_once():
+    with pytest.raises(WorkbenchError, match=r"OA3\*OA3\*B5 has more than .* fits$"):
+        shown("t_maze", "-m", "OA3*OA3*B5")
+
+
+def test_a_memory_that_does_not_close_is_refused_by_name_and_limit():
+    with pytest.raises(WorkbenchError, match="belief does not close on tiger: more than 2,000"):
+        shown("tiger", "-m", "belief")

@@ -199,6 +199,77 @@ def test_what_is_no_controller_is_refused(data, message):
         controller_from_data(recall4(), data)
 
 
+def own(**changes):
+    """Our own form of a controller that does 0 in recall4 for ever, with some parts changed."""
+    written = {
+        "nodes": ["only"],
+        "start": [[0, "1"]],
+        "act": [[0, "o", [[0, "1"]]]],
+        "after": [[0, "o", 0, "0", "o", [[0, "1"]]]],
+    }
+    return written | changes
+
+
+def paynt(**changes):
+    written = {
+        "num_nodes": 1,
+        "num_observations": 1,
+        "action_function": [[0]],
+        "update_function": [[0]],
+    }
+    return written | changes
+
+
+def storm(labels=("0",), after=0, m=0):
+    """A scheduler for recall4: the first state and those that look like it."""
+    return [
+        {
+            "s": s,
+            "m": m,
+            "c": [{"labels": list(labels), "memory-updates": [{"s'": 1, "m'": after}]}],
+        }
+        for s in range(5)
+    ]
+
+
+@pytest.mark.parametrize("data", [own(), paynt(), storm()])
+def test_what_is_spoiled_below_fits_as_it_stands(data):
+    assert len(controller_from_data(recall4(), data)) == 1
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (own(act=[[0, "dark", [[0, "1"]]]]), "dark is no observation of the task"),
+        (own(act=[[0, "o", [[7, "1"]]]]), "7 is no action of the task"),
+        (own(act=[]), "takes no action at node only where o=o is seen"),
+        (own(act=[[3, "o", [[0, "1"]]]]), "3 is no node of the controller"),
+        (own(start=[[2, "1"]]), "2 is no node of the controller"),
+        (own(start=[["only", "1"]]), "only is no node of the controller"),
+        (own(after=[[0, "o", 0, "0", "o", [[4, "1"]]]]), "4 is no node of the controller"),
+        (own(after=[[0, "o", 0, "0", "dark", [[0, "1"]]]]), "dark is no observation of the task"),
+        (own(after=[[0, "o", 9, "0", "o", [[0, "1"]]]]), "9 is no action of the task"),
+        (own(after=[]), "goes nowhere from node only after o=o, a=0, r=0, o'=o"),
+        (paynt(action_function=[[9]]), "no action of number 9, which stands at node 0 where o is"),
+        (paynt(action_function=[[-1]]), "no action of number -1"),
+        (paynt(update_function=[[2]]), "no node of number 2, which stands at node 0 where o is"),
+        (paynt(update_function=[[None]]), "goes nowhere from node 0 where o is seen"),
+        (paynt(update_function=[[]]), "goes nowhere from node 0 where o is seen"),
+        (paynt(action_function=[[None]]), "takes no action at node 0 where o=o is seen"),
+        (paynt(num_observations=3), "it has 3 observations without labels, the task has 1"),
+        (paynt(num_nodes=2), "action_function has 1 row for 2 nodes"),
+        (paynt(action_function=[[0], [0]], num_nodes=2), "update_function has 1 row for 2 nodes"),
+        (storm(labels=("fly",)), "fly is no action of the task"),
+        (storm(labels=()), r"names no action in state 0 \(s\*\), memory state 0"),
+        (storm(after=3), "does not say what it does in memory state 3, where it goes from 0 after"),
+        (storm(m=1), "takes no action at node 0 where o=o is seen"),
+    ],
+)
+def test_a_controller_that_does_not_fit_is_refused_with_the_label_at_fault(data, message):
+    with pytest.raises((Unreadable, PolicyError), match=message):
+        controller_from_data(recall4(), data)
+
+
 def test_a_controller_for_another_task_is_refused(tmp_path):
     path = tmp_path / "c.json"
     save_controller(best_controller(t_maze(2), "O1"), path)

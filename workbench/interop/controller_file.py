@@ -28,7 +28,7 @@ from workbench.model.json import Unreadable, decode, encode, parse_json, read_ra
 from workbench.model.numbers import Number
 from workbench.model.pomdp import POMDP
 from workbench.model.space import Label
-from workbench.text import show
+from workbench.text import counted, show
 
 Data = dict[str, Any]
 
@@ -137,16 +137,23 @@ def _from_own(P: POMDP, data: Data) -> Controller:
         r = read_rational(text)
         return float(r) if float_rewards else r
 
-    act = {
-        (n, _known(P.O.__contains__, decode(o), "observation", P)): _read_row(row, decode)
-        for n, o, row in data["act"]
-    }
+    names = tuple(map(str, data["nodes"]))
+
+    def node(n: Any) -> Node:
+        return _known(lambda k: isinstance(k, int) and 0 <= k < len(names), n, "node", P)
+
+    def seen(o: Any) -> Label:
+        return _known(P.O.__contains__, decode(o), "observation", P)
+
+    def done(a: Any) -> Label:
+        return _known(P.A.__contains__, decode(a), "action", P)
+
+    act = {(node(n), seen(o)): _read_row(row, done) for n, o, row in data["act"]}
     after = {
-        (n, decode(o), decode(a), reward(r), decode(o_next)): _read_row(row, lambda k: k)
+        (node(n), seen(o), done(a), reward(r), seen(o_next)): _read_row(row, node)
         for n, o, a, r, o_next, row in data["after"]
     }
-    names = tuple(map(str, data["nodes"]))
-    return Controller(P, names, _read_row(data["start"], lambda k: k), act, after)
+    return Controller(P, names, _read_row(data["start"], node), act, after)
 
 
 def _row(row: Mapping[Any, Number], name: Callable[[Any], Any]) -> list[list[Any]]:
@@ -164,8 +171,9 @@ def _exact(x: Number) -> Fraction:
 
 def _known(known: Callable[[Any], bool], label: Any, word: str, P: POMDP) -> Any:
     if not known(label):
+        whose = "controller" if word == "node" else "task"
         raise PolicyError(
-            f"the controller does not fit {P.name}: {show(label)} is no {word} of the task"
+            f"the controller does not fit {P.name}: {show(label)} is no {word} of the {whose}"
         )
     return label
 
@@ -227,22 +235,46 @@ def _from_paynt(P: POMDP, data: Data) -> Controller:
             raise PolicyError(
                 f"the controller does not fit {P.name}: it knows no observation {missing[0]}"
             )
+    elif (told := int(data.get("num_observations", len(seen)))) != len(seen):
+        raise PolicyError(
+            f"the controller does not fit {P.name}: it has {counted(told, 'observation')} without "
+            f"labels, the task has {len(seen)}"
+        )
+    for table in ("action_function", "update_function"):
+        if len(data[table]) != nodes:
+            raise Unreadable(
+                f"no controller: {table} has {counted(len(data[table]), 'row')} for "
+                f"{counted(nodes, 'node')}"
+            )
     act: dict[Entry, dict[Label, Number]] = {}
     update: dict[Entry, dict[Node, Number]] = {}
     for n in range(nodes):
         acting, going = data["action_function"][n], data["update_function"][n]
         for z, o in enumerate(seen[: len(acting)]):
             if o is not None and acting[z] is not None:
-                row = _from_entry(acting[z])
+                where = f"node {n} where {P.O.text(o)} is seen"
+                row = _from_entry(acting[z], len(actions), "action", where)
                 act[n, o] = {actions[a]: x for a, x in row.items()}
-                update[n, o] = _from_entry(going[z])
+                if z >= len(going) or going[z] is None:
+                    raise PolicyError(f"the controller goes nowhere from {where}")
+                update[n, o] = _from_entry(going[z], nodes, "node", where)
     return _with_updates(P, tuple(map(str, range(nodes))), act, update)
 
 
-def _from_entry(entry: Any) -> dict[int, Number]:
-    if not isinstance(entry, dict):
-        return {int(entry): 1}
-    return {int(key): _decimal(x) for key, x in entry.items()}
+def _from_entry(entry: Any, count: int, word: str, where: str) -> dict[int, Number]:
+    """The numbers of the actions or nodes that an entry names, below `count`."""
+    found = (
+        {int(key): _decimal(x) for key, x in entry.items()}
+        if isinstance(entry, dict)
+        else {int(entry): Fraction(1)}
+    )
+    for number in found:
+        if not 0 <= number < count:
+            raise PolicyError(
+                f"the controller has no {word} of number {number}, which stands at {where}: there "
+                f"are {count}, from 0"
+            )
+    return found
 
 
 def _decimal(x: Any) -> Fraction:
@@ -355,6 +387,11 @@ def _from_storm(P: POMDP, data: list[Data]) -> Controller:
             continue
         o, row = written.shows(E.S[s]), {}
         for choice in state["c"]:
+            if not choice.get("labels"):
+                raise PolicyError(
+                    f"the scheduler names no action in state {s} ({E.S.text(E.S[s])}), memory "
+                    f"state {n}"
+                )
             name = choice["labels"][0]
             a = ours[_known(ours.__contains__, name, "action", P)]
             row[a] = _decimal(choice.get("prob", 1))
@@ -364,6 +401,12 @@ def _from_storm(P: POMDP, data: list[Data]) -> Controller:
                     _agree(moves, key, int(move["m'"]), told, s, E)
         _agree(act, (n, o), row, told, s, E)
     nodes = 1 + max((n for n, _ in act), default=0)
+    for (n, o, a, _), k in moves.items():
+        if not 0 <= k < nodes:
+            raise PolicyError(
+                f"the scheduler does not say what it does in memory state {k}, where it goes from "
+                f"{n} after o={show(o)}, a={show(a)}"
+            )
     after: dict[Event, dict[Node, Number]] = {}
     for s_label in P.S:
         if s_label in P.terminal:

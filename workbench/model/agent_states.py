@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from workbench.errors import WorkbenchError, WrongType
@@ -30,6 +31,9 @@ if TYPE_CHECKING:
 
 _SILENT = ("-",)
 """W of a memory that leaves nothing to choose."""
+
+MOST_BELIEFS = 2_000
+"""Beliefs that do not close have ever longer fractions: they are refused earlier than others."""
 
 Update = Callable[[Label, Label, Label, Number, Label], Label]
 """f(m, o, a, r, o_next): what is kept next."""
@@ -81,7 +85,11 @@ def _counting(kind: str, n: int, after: Callable[[int, int], int]) -> AgentState
 
 
 def function(
-    f: Update, start: Label = None, name: str = "function", limit: int = MOST_DISCOVERED
+    f: Update,
+    start: Label = None,
+    name: str = "function",
+    limit: int = MOST_DISCOVERED,
+    advice: str | None = None,
 ) -> AgentState:
     """An agent state m' = f(m, o, a, r, o_next) from a given start; M is discovered.
 
@@ -90,6 +98,7 @@ def function(
     f : what is kept next; any hashable value.
     start : what is kept at first.
     limit : more different values than this are refused.
+    advice : what the refusal proposes; to give a larger limit if None.
 
     >>> function(lambda m, o, a, r, o_next: m or r > 0, start=False, name="won before")
     won before
@@ -102,7 +111,7 @@ def function(
     ) -> dict[Label, Number]:
         return {f(m, o, a, r, o_next): 1}
 
-    found = Memory.discovered(name, _SILENT, Gamma, {start: 1}, limit)
+    found = Memory.discovered(name, _SILENT, Gamma, {start: 1}, limit, advice)
     return AgentState(name, found.on)
 
 
@@ -123,22 +132,33 @@ def trace(lam: Number, precision: int | None = None, limit: int = MOST_DISCOVERE
         raise WorkbenchError(f"lam of a trace lies in [0, 1), not {lam}")
     if precision is not None and precision < 1:
         raise WorkbenchError(f"the precision of a trace is at least one decimal, not {precision}")
-    name = f"trace{share}" + ("" if precision is None else f"@{precision}")
+    name = _traced(share, precision)
 
     def make(P: POMDP) -> Memory:
         def kept(z: Fraction) -> Fraction:
             return z if precision is None else round(z, precision)
 
-        def f(z: Label, o: Label, a: Label, r: Number, o_next: Label) -> Label:
+        @cache  # asked again for every a, r and o'
+        def after(z: tuple[Fraction, ...], o: Label) -> tuple[Fraction, ...]:
             seen = P.O.index(o)
             return tuple(kept(share * x + (i == seen) * (1 - share)) for i, x in enumerate(z))
 
-        return function(f, (Fraction(0),) * len(P.O), name, limit).on(P)
+        def f(z: Label, o: Label, a: Label, r: Number, o_next: Label) -> Label:
+            return after(z, o)
+
+        start = (Fraction(0),) * len(P.O)
+        advice = f"round it, such as {_traced(share, 2)}" if precision is None else None
+        return function(f, start, name, limit, advice).on(P)
 
     return AgentState(name, make)
 
 
-def belief_memory(depth: int | None = None, limit: int = MOST_DISCOVERED) -> AgentState:
+def _traced(share: Fraction, precision: int | None) -> str:
+    """The name of a trace, which `parse_memory` reads."""
+    return f"trace{share}" + ("" if precision is None else f"@{precision}")
+
+
+def belief_memory(depth: int | None = None, limit: int = MOST_BELIEFS) -> AgentState:
     """The belief about the state, before the current observation: with that, b(H).
 
     Parameters
@@ -164,6 +184,7 @@ def belief_memory(depth: int | None = None, limit: int = MOST_DISCOVERED) -> Age
         inside: dict[Belief, Any] = {}
         start = labelled(dynamics.mu)
 
+        @cache  # asked again for every r and o'
         def after(b: Belief, o: Label, a: Label) -> Belief:
             seen = dynamics.observed(dict(inside[b]), P.O.index(o))
             moved = dynamics.moved(canonical_weights(seen), P.A.index(a))
@@ -176,7 +197,9 @@ def belief_memory(depth: int | None = None, limit: int = MOST_DISCOVERED) -> Age
             t, b = m
             return (t + 1, after(b, o, a)) if t < depth else m
 
-        return function(f, start if depth is None else (0, start), name, limit).on(P)
+        first = start if depth is None else (0, start)
+        advice = f"keep the first few alone, such as {name}3" if depth is None else None
+        return function(f, first, name, limit, advice).on(P)
 
     return AgentState(name, make)
 

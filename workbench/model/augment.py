@@ -8,41 +8,50 @@
 Only the reachable part is built, states and observations in the order in which a breadth-first walk
 from mu' meets them; (s, m, o) is terminal when s is. For the paper's families the walk is compiled
 and works on places alone: a pair (s, o) is a row `e` of omega's table, a state of S' is the code `e
-|M| + m`. A memory given as a Python function is asked once for each argument that occurs.
+|M| + m`. A memory given as a Python function is asked once for each argument that occurs, and the
+walk goes level by level (`gamma_walk`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.errors import TooLarge, WrongType, ask
-from workbench.model.memories import Family, IndexRule, Memory, attach, check_distribution
-from workbench.model.numbers import Number, Numbers, frozen
+from workbench.errors import TooLarge, WrongType
+from workbench.model.gamma_walk import GammaWalk, split_levels
+from workbench.model.memories import Family, IndexRule, Memory, attach
+from workbench.model.numbers import Numbers, frozen, join_numbers
 from workbench.model.origin import Origin
 from workbench.model.pomdp import POMDP, Distribution, Emissions, StateSet, Transitions
-from workbench.model.room import free_bytes
-from workbench.model.rows import own_rows, row_places
-from workbench.model.space import Bits, Label, Product, Space, Subset
-from workbench.model.walk_kernels import (
-    ProductTables,
-    discover_states,
-    empty_map,
-    fill_product_rows,
+from workbench.model.product_size import (
+    ProductSize,
+    compiled_tables,
+    largest_fitting,
+    least_size,
+    start_codes,
+    state_outcomes,
 )
-from workbench.text import show
-
-_DENSE_CODES = 1 << 28
-"""Up to this many codes the walk looks states up in an array (pages that stay untouched cost
-nothing), then in a map."""
+from workbench.model.room import free_bytes
+from workbench.model.rows import own_rows, point_rows
+from workbench.model.space import Bits, Label, Product, Space, Subset
+from workbench.model.walk_kernels import discover_states, fill_product_rows
+from workbench.progress import Waiting
 
 _MOST_OUTCOMES = 1 << 31
 _BYTES_FOR_AN_OUTCOME = 64
 """What an outcome of the product takes while it is built, its share of rows and states included."""
+
+_MOST_ASKED = 10_000_000
+"""Outcomes of a product whose Gamma is a Python function: more would take minutes."""
+
+_BYTES_ASKED = 128
+"""What an outcome of such a product takes while it is built."""
+
+_PIECE = 1 << 20
+"""Outcomes of a level that are looked at together."""
 
 
 class _Joint(Product):
@@ -110,13 +119,15 @@ def memory_states(E: POMDP) -> Space:
     return parent.factors[0]
 
 
-def augment(P: POMDP, memory: Memory | Family | str) -> POMDP:
+def augment(P: POMDP, memory: Memory | Family | str, most: int | None = None) -> POMDP:
     """The memory-augmented environment <P, memory> as a POMDP.
 
     Parameters
     ----------
     P : the sub-environment.
     memory : a `Memory`, a family such as `memories.OA(1)`, or its name "OA1".
+    most : a product with more outcomes is refused; what fits into the free memory if None, and for
+        a memory that is a Python function, or a product of several, ten million.
 
     >>> from workbench.model.pomdp import POMDP
     >>> P = POMDP.from_functions(
@@ -142,13 +153,15 @@ def augment(P: POMDP, memory: Memory | Family | str) -> POMDP:
         raise TooLarge(
             f"S x M x O of {P.name} and {memory.name} has {len(P.S) * nM * nO:.1e} members"
         )
-    starts = _starts(P, memory)
-    start_codes = np.array(list(starts), dtype=np.int64)
+    starts = start_codes(P, memory)
+    first = np.array(list(starts), dtype=np.int64)
     if memory.rule is not None:
-        codes, row_ptr, s_next, k, e = _walk_compiled(P, memory, memory.rule, start_codes)
+        room = _Room(_BYTES_FOR_AN_OUTCOME, _MOST_OUTCOMES, most)
+        codes, row_ptr, s_next, k, e = _walk_compiled(P, memory, memory.rule, first, room)
         written = None
     else:
-        codes, row_ptr, s_next, k, e, written = _walk_python(P, memory, start_codes)
+        room = _Room(_BYTES_ASKED, _MOST_ASKED, most)
+        codes, row_ptr, s_next, k, e, written = _walk_python(P, memory, first, room)
 
     entry, m = codes // nM, codes % nM
     o = P.omega.o[entry].astype(np.int64)
@@ -177,19 +190,6 @@ def augment(P: POMDP, memory: Memory | Family | str) -> POMDP:
     return product
 
 
-def _starts(P: POMDP, memory: Memory) -> dict[int, Number]:
-    """mu' by code, in the order s, m, o."""
-    nM = len(memory.M)
-    found: dict[int, Number] = {}
-    for s in P.mu.support.tolist():
-        for m, x in memory.eta.items():
-            for e in row_places(P.omega.row_ptr, s):
-                prob = P.mu.prob[s] * x * P.omega.prob[e]
-                if prob != 0:
-                    found[e * nM + memory.M.index(m)] = prob
-    return found
-
-
 def _observed(parent: Product, places: NDArray[np.int64]) -> tuple[Subset, NDArray[np.int32]]:
     """O' in order of first appearance, and the place in it of each state's observation."""
     distinct, first, inverse = np.unique(places, return_index=True, return_inverse=True)
@@ -199,63 +199,52 @@ def _observed(parent: Product, places: NDArray[np.int64]) -> tuple[Subset, NDArr
     return Subset(parent, distinct[order]), rank[inverse.ravel()]
 
 
-def _most_outcomes() -> int:
-    """How many outcomes of a product fit into the memory that is left."""
-    return min(_MOST_OUTCOMES, free_bytes() // _BYTES_FOR_AN_OUTCOME)
+class _Room:
+    """How many outcomes a product may have, and in words why: what is wanted, what takes a
+    reasonable time, and what fits into the memory that is left."""
 
+    def __init__(self, each: int, limit: int, wanted: int | None):
+        free = free_bytes()
+        limit = limit if wanted is None else wanted
+        self.most = min(limit, free // each)
+        self.why = f"{self.most:,} outcomes "
+        if self.most < limit:
+            self.why += f"fit into {free / 2**30:.1f} GB of free memory"
+        else:
+            self.why += "are its limit"
 
-def _too_large(
-    P: POMDP, memory: Memory, states: int, outcomes: int, most: int, base: int = 0
-) -> TooLarge:
-    """A refusal that says what would fit; `base` is by what the memory shrinks if it keeps one
-    entry less, 0 if that is not known."""
-    room = most * _BYTES_FOR_AN_OUTCOME / 2**30
-    fits = len(memory.M) // base if base > 1 else 0
-    # outcomes of all (s, o) with one memory state and one write
-    seen = np.concatenate(([0], np.cumsum(np.diff(P.omega.row_ptr)[P.p.s_next])))
-    once = int(np.diff(seen[P.p.row_ptr[:: len(P.A)]])[own_rows(P.omega.row_ptr)].sum())
-    advice = "take a smaller memory"
-    if fits > 0 and once * fits * len(memory.W) <= most:
-        advice += f": one of {fits:,} memory states, an entry less, fits"
-    return TooLarge(
-        f"{P.name}×{memory.name} has more than {states:,} states and {outcomes:,} outcomes; "
-        f"{most:,} outcomes fit into {room:.1f} GB of free memory: {advice}"
-    )
+    def refuse(self, P: POMDP, memory: Memory, size: ProductSize, base: int = 0) -> TooLarge:
+        """A refusal that says what would fit; `base` is by what the memory shrinks if it keeps one
+        entry less, 0 if that is not known."""
+        advice = "take a smaller memory"
+        if base > 1:
+            fits = len(memory.M) // base
+            once = int(state_outcomes(P)[own_rows(P.omega.row_ptr)].sum())
+            if fits > 0 and once * fits * len(memory.W) <= self.most:
+                advice += f": one of {fits:,} memory states, an entry less, fits"
+        elif len(memory.parts) > 1:
+            named = largest_fitting(P, memory, self.most)
+            advice += "" if named is None else f": {named} fits"
+        return TooLarge(
+            f"{P.name}×{memory.name} has more than {size.states:,} states and {size.outcomes:,} "
+            f"outcomes; {self.why}: {advice}"
+        )
 
 
 # ---------------------------------------------------------------------- the compiled walk
 
 
 def _walk_compiled(
-    P: POMDP, memory: Memory, rule: IndexRule, starts: NDArray[np.int64]
+    P: POMDP, memory: Memory, rule: IndexRule, starts: NDArray[np.int64], room: _Room
 ) -> tuple[Any, ...]:
     """Codes of the states in discovery order; rows; and for each outcome its state, its outcome k
     of p, its row e of omega."""
-    nM, nW = len(memory.M), len(memory.W)
-    tables = ProductTables(
-        P.p.row_ptr,
-        P.p.s_next,
-        P.omega.row_ptr,
-        P.omega.o,
-        own_rows(P.omega.row_ptr),
-        len(P.A),
-        nW,
-        nM,
-        rule.overwrite,
-        rule.keep_modulus,
-        rule.base,
-        rule.entry,
-        rule.pushes,
-    )
-    if len(P.omega.o) * nM <= _DENSE_CODES:
-        seen: Any = np.zeros(len(P.omega.o) * nM, dtype=np.int32)
-    else:
-        seen = empty_map()
-    most = _most_outcomes()
-    codes, outcomes = discover_states(seen, starts, tables, most)
-    if outcomes > most:
+    nW = len(memory.W)
+    tables, seen = compiled_tables(P, memory)
+    codes, outcomes = discover_states(seen, starts, tables, room.most)
+    if outcomes > room.most:
         base = 0 if rule.overwrite else rule.base
-        raise _too_large(P, memory, len(codes), outcomes, most, base)
+        raise room.refuse(P, memory, ProductSize(len(codes), outcomes), base)
     row_ptr = np.empty(len(codes) * len(P.A) * nW + 1, dtype=np.int64)
     s_next, k, e = (np.empty(outcomes, dtype=np.int32) for _ in range(3))
     fill_product_rows(seen, codes, row_ptr, s_next, k, e, tables)
@@ -266,52 +255,54 @@ def _walk_compiled(
 # Gamma
 
 
-def _walk_python(P: POMDP, memory: Memory, starts: NDArray[np.int64]) -> tuple[Any, ...]:
+def _walk_python(
+    P: POMDP, memory: Memory, starts: NDArray[np.int64], room: _Room
+) -> tuple[Any, ...]:
     """As `_walk_compiled`, and for each outcome the probability that Gamma gave."""
-    nM, nA, nW = len(memory.M), len(P.A), len(memory.W)
-    owner = own_rows(P.omega.row_ptr)
-    gamma_rows: dict[tuple[Any, ...], list[tuple[int, Number]]] = {}
+    if len(memory.parts) > 1:
+        least = least_size(P, memory, room.most)
+        if least.outcomes > room.most:
+            raise room.refuse(P, memory, least)
+    with Waiting(f"product of {P.name} and {memory.name}") as waiting:
+        return _asked(P, memory, starts, room, waiting)
 
-    def write(m: int, w: int, o: int, a: int, r: Number, o_next: int) -> list[tuple[int, Number]]:
-        key = (m, w, o, a, r, o_next)
-        if key not in gamma_rows:
-            labels = (memory.M[m], memory.W[w], P.O[o], P.A[a], r, P.O[o_next])
-            named = ", ".join(
-                f"{n}={show(x)}"
-                for n, x in zip(("m", "w", "o", "a", "r", "o_next"), labels, strict=True)
-            )
-            where = f"Gamma(. | {named}) of {memory.name}"
-            found: Mapping[Any, Number] = check_distribution(
-                ask(where, memory.Gamma, *labels), memory.M, where
-            )
-            gamma_rows[key] = [(memory.M.index(m_next), x) for m_next, x in found.items() if x != 0]
-        return gamma_rows[key]
 
-    most = _most_outcomes()
-    codes = starts.tolist()
-    places = {code: i for i, code in enumerate(codes)}
-    row_ptr, s_next_out, k_out, e_out, prob_out = [0], [], [], [], []
-    for code in codes:  # grows while we walk
-        e, m = divmod(code, nM)
-        s, o = int(owner[e]), int(P.omega.o[e])
-        for a in range(nA):
-            for w in range(nW):
-                for k in row_places(P.p.row_ptr, s * nA + a):
-                    s_next, r = int(P.p.s_next[k]), P.p.r[k]
-                    for e_next in row_places(P.omega.row_ptr, s_next):
-                        for m_next, x in write(m, w, o, a, r, int(P.omega.o[e_next])):
-                            found_code = e_next * nM + m_next
-                            if found_code not in places:
-                                places[found_code] = len(codes)
-                                codes.append(found_code)
-                            s_next_out.append(places[found_code])
-                            k_out.append(k)
-                            e_out.append(e_next)
-                            prob_out.append(x)
-                row_ptr.append(len(k_out))
-        if len(k_out) > most:
-            raise _too_large(P, memory, len(codes), len(k_out), most)
-    s_next_array, k_array, e_array = (
-        np.array(x, dtype=np.int32) for x in (s_next_out, k_out, e_out)
+def _asked(
+    P: POMDP, memory: Memory, starts: NDArray[np.int64], room: _Room, waiting: Waiting
+) -> tuple[Any, ...]:
+    nM, each = len(memory.M), len(P.A) * len(memory.W)
+    width = state_outcomes(P)[own_rows(P.omega.row_ptr)] * len(memory.W)
+    walk = GammaWalk(P, memory)
+    places = {code: i for i, code in enumerate(starts.tolist())}
+    # Rows count from when a state is met, as in the compiled walk; Gammas left to chance add more.
+    met, built = int(width[starts // nM].sum()), 0
+    levels, reached = [], []
+    waiting_codes = [starts]
+    for level in waiting_codes:  # grows while we walk
+        for piece in split_levels(level, max(1, _PIECE // each)):
+            found = walk.expand(piece)
+            built += len(found.codes)
+            distinct, first, inverse = np.unique(
+                found.codes, return_index=True, return_inverse=True
+            )
+            order = np.argsort(first)
+            new = [code for code in distinct[order].tolist() if code not in places]
+            places.update(zip(new, range(len(places), len(places) + len(new)), strict=True))
+            if new:
+                waiting_codes.append(np.array(new, dtype=np.int64))
+                met += int(width[waiting_codes[-1] // nM].sum())
+            if max(met, built) > room.most:
+                raise room.refuse(P, memory, ProductSize(len(places), max(met, built)))
+            at = np.array([places[code] for code in distinct.tolist()], dtype=np.int32)
+            reached.append(at[inverse.ravel()])
+            levels.append(found)
+            waiting.tell(f"{len(places):,} states met")
+    counts, k, e = (np.concatenate([x[i] for x in levels]) for i in (0, 2, 3))
+    return (
+        np.array(list(places), dtype=np.int64),
+        point_rows(counts),
+        np.concatenate(reached),
+        k.astype(np.int32),
+        e.astype(np.int32),
+        join_numbers([x.written for x in levels]),
     )
-    return np.array(codes), np.array(row_ptr), s_next_array, k_array, e_array, Numbers.of(prob_out)

@@ -77,8 +77,12 @@ class Belief(Mapping[Label, Fraction]):
     def __len__(self) -> int:
         return len(self._b)
 
-    def __hash__(self) -> int:
+    @cached_property
+    def _hash(self) -> int:
         return hash(frozenset(self._b.items()))
+
+    def __hash__(self) -> int:
+        return self._hash  # of long fractions, and asked for often
 
     def __repr__(self) -> str:
         return "{" + ", ".join(f"{show(s)}: {x}" for s, x in self._b.items()) + "}"

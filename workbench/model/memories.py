@@ -306,8 +306,8 @@ def parse_memory(text: str) -> MemoryFamily:
         return parse_memory(first.strip()) * parse_memory(rest.strip())
     if text.lower() == "none":
         return none
-    if text == "belief":
-        return belief()
+    if match := re.fullmatch(r"belief([1-9]\d{0,2})?", text):
+        return belief(None if match[1] is None else int(match[1]))
     if match := re.fullmatch(r"trace(\d+(?:/\d+|\.\d+)?)(?:@(\d+))?", text):
         return trace(Fraction(match[1]), None if match[2] is None else int(match[2]))
     if (match := re.fullmatch(r"([A-Za-z]+?)(\d{1,3})", text)) and match[1] in SIZED:
@@ -317,7 +317,7 @@ def parse_memory(text: str) -> MemoryFamily:
 
 _HOW_TO_NAME = (
     "write none, or K, B, O, OA with a size, such as OA2; or F3, clock2, counter5, window2, "
-    "trace1/2, belief; or a product of two, such as clock2*OA1"
+    "trace1/2, trace1/2@3, belief, belief5; or a product of two, such as clock2*OA1"
 )
 
 

@@ -25,13 +25,18 @@ from workbench.errors import ModelError, TooLarge, UnknownLabel, WrongType
 from workbench.model.check import check_rows
 from workbench.model.numbers import Number, Numbers
 from workbench.model.space import Label, Product, Space
+from workbench.progress import Waiting
 from workbench.text import show
 
 if TYPE_CHECKING:
     from workbench.model.pomdp import POMDP
 
-MOST_DISCOVERED = 100_000
-"""A memory whose states are discovered is refused when it has more of them than this."""
+MOST_DISCOVERED = 10_000
+"""A memory whose states are discovered is refused when it has more of them than this, unless it is
+given another limit."""
+
+_LONGEST = 60
+"""Characters of a memory state in an error; exact beliefs have thousands."""
 
 Gamma = Callable[[Label, Label, Label, Label, Number, Label], Mapping[Label, Number]]
 
@@ -61,6 +66,8 @@ class Memory:
     M, W : labels of the memory states and of the writes, lower writes first.
     Gamma : `Gamma(m, w, o, a, r, o_next)` returns {m_next: probability}.
     eta : {m: probability}, where the memory starts.
+    rule : Gamma in places, of the families that are walked at compiled speed.
+    parts : the memories that this one is a product of; itself alone if empty.
     """
 
     def __init__(
@@ -71,6 +78,7 @@ class Memory:
         Gamma: Gamma,
         eta: Mapping[Label, Number],
         rule: IndexRule | None = None,
+        parts: tuple[Memory, ...] = (),
     ):
         self.name = name
         self.M = M if isinstance(M, Space) else Space(M)
@@ -82,6 +90,7 @@ class Memory:
         self.Gamma = Gamma
         self.eta = dict(check_distribution(eta, self.M, f"eta of {name}"))
         self.rule = rule
+        self.parts = parts or (self,)
 
     @classmethod
     def discovered(
@@ -91,6 +100,7 @@ class Memory:
         Gamma: Gamma,
         eta: Mapping[Label, Number],
         limit: int = MOST_DISCOVERED,
+        advice: str | None = None,
     ) -> Discovered:
         """A memory whose states are not listed, but discovered when it meets a POMDP.
 
@@ -98,6 +108,7 @@ class Memory:
         ----------
         W, Gamma, eta : as for a memory whose states are listed.
         limit : more memory states than this are refused.
+        advice : what the refusal proposes; to give a larger limit if None.
 
         >>> from workbench.model.pomdp import POMDP
         >>> P = POMDP.from_functions(
@@ -115,7 +126,10 @@ class Memory:
         >>> steps.on(P).M
         {0, 1, 2, 3} (4)
         """
-        return Discovered(name, tuple(W), Gamma, dict(eta), limit)
+        if isinstance(limit, bool) or not isinstance(limit, int) or limit < 1:
+            raise WrongType(f"the limit of {name} is a positive integer, not {limit!r}")
+        given = () if advice is None else (advice,)
+        return Discovered(name, tuple(W), Gamma, dict(eta), limit, *given)
 
     def on(self, P: POMDP) -> Memory:
         """Itself: a memory that is already attached."""
@@ -137,6 +151,8 @@ def check_distribution(found: Any, space: Space, where: str) -> Mapping[Label, N
     for label in found:
         if label not in space:
             raise UnknownLabel(f"{where}: {space._unknown(label)}")
+    if len(found) == 1 and next(iter(found.values())) == 1:
+        return found  # most are certain, and this is asked for every argument of a Gamma
     check_rows(np.array([0, len(found)]), Numbers.of(list(found.values())), lambda _: where)
     return found
 
@@ -169,52 +185,115 @@ class Discovered(MemoryFamily):
     update: Gamma
     eta: Mapping[Label, Number]
     limit: int = MOST_DISCOVERED
+    advice: str = "give a larger limit if it is finite"
 
     @property
     def name(self) -> str:
         return self.called
 
     def on(self, P: POMDP) -> Memory:
-        found: dict[Label, None] = dict.fromkeys(self.eta)
-        answers: dict[tuple[Label, ...], Mapping[Label, Number]] = {}
+        with Waiting(f"memory states of {self.name} on {P.name}") as waiting:
+            return _Discovery(self, P).walked(waiting)
 
-        def ask(*given: Any) -> Mapping[Label, Number]:
-            # Asked again by `augment`, which walks the product of what is found here.
-            if given not in answers:
-                answers[given] = self.update(*given)
-            return answers[given]
 
+class _Discovery:
+    """The walk that finds the memory states, on places: memory states may be vectors of long
+    fractions, and rewards are fractions, whose hashes take longer than the walk."""
+
+    def __init__(self, family: Discovered, P: POMDP):
+        self.family, self.P = family, P
+        self.places = {m: i for i, m in enumerate(family.eta)}
+        self.labels = list(self.places)
+        self.writes = {w: i for i, w in enumerate(family.W)}
+        self.events: dict[tuple[Label, Label, Number, Label], int] = {}
+        self.answers: dict[tuple[int, int, int], tuple[Mapping[Label, Number], list[int]]] = {}
+        self._moves: dict[tuple[int, int], list[tuple[int, int, int]]] = {}
+
+    def walked(self, waiting: Waiting) -> Memory:
+        P, family = self.P, self.family
         pairs = dict.fromkeys(
-            (s, o, m) for s in P.mu for o, x in P.omega(s).items() if x != 0 for m in self.eta
+            (P.S.index(s), P.O.index(o), m)
+            for s in P.mu
+            for o, x in P.omega(s).items()
+            if x != 0
+            for m in range(len(self.labels))
         )
-        waiting = list(pairs)
-        for s, o, m in waiting:  # grows while we walk
-            if s in P.terminal:
+        queue = list(pairs)
+        ended = P.terminal.mask
+        for count, (s, o, m) in enumerate(queue):  # grows while we walk
+            if not count % 64:
+                waiting.tell(f"{len(self.labels):,} of at most {family.limit:,}")
+            if ended[s]:
                 continue
-            for reached in self._after(P, ask, s, o, m):
-                if reached not in pairs:
-                    pairs[reached] = None
-                    waiting.append(reached)
-                    found[reached[2]] = None
-                    if len(found) > self.limit:
-                        raise TooLarge(
-                            f"the memory {self.name} does not close on {P.name}: more than "
-                            f"{self.limit:,} memory states, the last one {show(reached[2])}"
-                        )
-        return Memory(self.name, list(found), self.W, ask, self.eta)
+            for event, s_next, o_next in self._moves_of(s, o):
+                for w in range(len(family.W)):
+                    for m_next in self._asked(m, w, event):
+                        reached = s_next, o_next, m_next
+                        if reached not in pairs:
+                            pairs[reached] = None
+                            queue.append(reached)
+        return Memory(family.name, self.labels, family.W, self._gamma, family.eta)
 
-    def _after(
-        self, P: POMDP, ask: Gamma, s: Label, o: Label, m: Label
-    ) -> Iterable[tuple[Label, Label, Label]]:
-        """The (s', o', m') that follow (s, o, m) with probability above zero."""
-        for a in P.A:
-            for (s_next, r), x in P.p(s, a).items():
-                seen = [o_next for o_next, y in P.omega(s_next).items() if x * y != 0]
-                for o_next in seen:
-                    for w in self.W:
-                        for m_next, z in ask(m, w, o, a, r, o_next).items():
-                            if z != 0:
-                                yield s_next, o_next, m_next
+    def _moves_of(self, s: int, o: int) -> list[tuple[int, int, int]]:
+        """What follows (s, o) with probability above zero: the place of (o, a, r, o'), s' and
+        o'."""
+        if (s, o) not in self._moves:
+            P, events = self.P, self.events
+            self._moves[s, o] = [
+                (
+                    events.setdefault((P.O[o], a, r, o_next), len(events)),
+                    P.S.index(s_next),
+                    P.O.index(o_next),
+                )
+                for a in P.A
+                for (s_next, r), x in P.p(P.S[s], a).items()
+                for o_next, y in P.omega(s_next).items()
+                if x * y != 0
+            ]
+            self.shown = list(events)
+        return self._moves[s, o]
+
+    def _asked(self, m: int, w: int, event: int) -> list[int]:
+        """The places of the m' with Gamma(m'|m, w, o, a, r, o') > 0."""
+        key = m, w, event
+        if key not in self.answers:
+            row = self.family.update(self.labels[m], self.family.W[w], *self.shown[event])
+            self.answers[key] = row, [self._place(m_next) for m_next, x in row.items() if x != 0]
+        return self.answers[key][1]
+
+    def _place(self, m: Label) -> int:
+        place = self.places.setdefault(m, len(self.labels))
+        if place == len(self.labels):
+            self.labels.append(m)
+            if len(self.labels) > self.family.limit:
+                raise self._open_ended(m)
+        return place
+
+    def _open_ended(self, last: Label) -> TooLarge:
+        family = self.family
+        return TooLarge(
+            f"the memory {family.name} does not close on {self.P.name}: more than "
+            f"{family.limit:,} memory states, which is its limit, the last one "
+            f"{_shortened(last)}: {family.advice}"
+        )
+
+    def _gamma(
+        self, m: Label, w: Label, o: Label, a: Label, r: Number, o_next: Label
+    ) -> Mapping[Label, Number]:
+        """Gamma, with what was asked during the walk remembered: `augment` asks it all again."""
+        event = self.events.get((o, a, r, o_next), -1)
+        known = self.answers.get((self.places.get(m, -1), self.writes.get(w, -1), event))
+        return self.family.update(m, w, o, a, r, o_next) if known is None else known[0]
+
+
+def _shortened(m: Label) -> str:
+    """A memory state in an error: exact beliefs have thousands of digits, which Python does not
+    write."""
+    try:
+        text = show(m)
+    except ValueError:
+        return f"of very long numbers ({type(m).__name__})"
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -245,4 +324,5 @@ class Both(MemoryFamily):
             }
 
         eta = {(x, y): p * q for x, p in one.eta.items() for y, q in two.eta.items()}
-        return Memory(self.name, Product(one.M, two.M), Product(one.W, two.W), Gamma, eta)
+        both = Product(one.M, two.M), Product(one.W, two.W)
+        return Memory(self.name, *both, Gamma, eta, parts=one.parts + two.parts)

@@ -15,7 +15,7 @@ False
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
@@ -252,6 +252,20 @@ class Numbers:
                 self.shape
             )
         )
+
+
+def join_numbers(pieces: Sequence[Numbers]) -> Numbers:
+    """Several arrays one after the other; exact if all of them are.
+
+    >>> join_numbers([Numbers.of([1, 2]), Numbers.of([2])]).objects.tolist()
+    [1, 2, 2]
+    """
+    if any(piece.codes is None for piece in pieces):
+        return Numbers(floats=np.concatenate([piece.floats for piece in pieces]))
+    values = [x for piece in pieces for x in piece.values]
+    offsets = np.cumsum([0, *(len(piece.values) for piece in pieces)])
+    codes = [p.codes.astype(np.int64) + i for p, i in zip(pieces, offsets, strict=False)]
+    return Numbers.of(values).take(np.concatenate(codes))
 
 
 def _tail(x: Number) -> float:
