@@ -38,6 +38,9 @@ def main() -> None:
         listed = seconds(lambda P=P, family=family: augment(P, family))
         found = seconds(lambda P=P, family=family: discovered(P, family))
         print(f"{P.name} x {family.name}: listed {listed:.3f} s, discovered {found:.3f} s")
+    for name in ("OA2*B3", "clock3*OA2"):
+        took = seconds(lambda name=name: augment(t_maze(8), name))
+        print(f"t-maze 8 x {name}, a product of memories: {took:.2f} s")
 
 
 if __name__ == "__main__":

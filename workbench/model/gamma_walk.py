@@ -54,7 +54,8 @@ class GammaWalk:
         """For each outcome the place of its (o, a, r, o'), and those as labels."""
         P, row = self.P, own_rows(self.row_ptr)
         rewards: dict[Number, int] = {}
-        r = np.array([rewards.setdefault(x, len(rewards)) for x in P.p.r], dtype=np.int64)
+        paid = (P.p.r[k] for k in range(len(P.p.r)))
+        r = np.array([rewards.setdefault(x, len(rewards)) for x in paid], dtype=np.int64)
         o, a, o_next = P.omega.o[row // self.nA], row % self.nA, P.omega.o[self.e_next]
         columns = np.stack([o, a, r[self.k], o_next], axis=1).astype(np.int64)
         distinct, event = np.unique(columns, axis=0, return_inverse=True)

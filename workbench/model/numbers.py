@@ -264,7 +264,11 @@ def join_numbers(pieces: Sequence[Numbers]) -> Numbers:
         return Numbers(floats=np.concatenate([piece.floats for piece in pieces]))
     values = [x for piece in pieces for x in piece.values]
     offsets = np.cumsum([0, *(len(piece.values) for piece in pieces)])
-    codes = [p.codes.astype(np.int64) + i for p, i in zip(pieces, offsets, strict=False)]
+    codes = [
+        piece.codes.astype(np.int64) + i
+        for piece, i in zip(pieces, offsets[:-1], strict=True)
+        if piece.codes is not None
+    ]
     return Numbers.of(values).take(np.concatenate(codes))
 
 
