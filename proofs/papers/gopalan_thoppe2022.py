@@ -23,7 +23,6 @@ from proofs.ledger.inequalities import positive
 from proofs.ledger.prose import text
 from proofs.papers.paper import Paper
 from workbench import POMDP, Policy, QLearning, equilibria, evaluate, observation_mdp
-from workbench.certificates.fixed_points import fixed_points_certificate
 from workbench.certificates.values import identity_certificate, value_certificate
 from workbench.model.numbers import Number
 
@@ -108,8 +107,10 @@ def worst(
         identity_certificate("q(take) - q(give) is 1", ahead, 1),
         identity_certificate("the long run pays 2 - x", run, 2 - X),
         *decided.certificates,
-        fixed_points_certificate(instance, "none", found),
-        value_certificate(P, "none", pi, v),
+        *(
+            value_certificate(take_or_give(), "none", taking(take_or_give(), x), worth)
+            for x, worth in ((0, 19), (1, 11))
+        ),
     ]
     return proved(
         "take is valued 1 higher and earns 1 less",

@@ -24,7 +24,6 @@ from proofs.ledger.prose import text
 from proofs.papers.paper import Paper
 from proofs.papers.sjj1994 import R, two_alike
 from workbench import Policy, QLearning, Sarsa, equilibria, observation_mdp
-from workbench.certificates.fixed_points import fixed_points_certificate
 from workbench.certificates.values import identity_certificate
 from workbench.model.numbers import Number
 
@@ -94,8 +93,6 @@ def none(
         all_of = equilibria(P, learner, epsilon=Fraction(1, 10), exact=True, symmetry=False)
         empty = all_of.complete and not all_of.undefined and not len(all_of)
         proof.step("exact", None if empty else repr(all_of))
-        if not proof.failed:
-            certificates.append(fixed_points_certificate(P, "none", all_of))
     return proved(
         "the action that is done more looks worse by 2R(2x - 1)",
         text(

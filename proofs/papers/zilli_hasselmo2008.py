@@ -16,7 +16,9 @@ from proofs.ledger import Evidence, Proof, checked, claim, machine
 from proofs.ledger.prose import text
 from proofs.papers.paper import Paper
 from workbench import POMDP, augment, best_history, best_memoryless
+from workbench.certificates.values import value_certificate
 from workbench.model.numbers import Number
+from workbench.optima.optimum import MemorylessOptimum
 
 PAPER = Paper(
     "zilli_hasselmo2008",
@@ -32,9 +34,13 @@ Make = tuple[Callable[..., POMDP], *tuple[int, ...]]
 
 
 @cache
-def worth(make: Make, memory: str) -> Number:
+def best(make: Make, memory: str) -> MemorylessOptimum:
     """The best deterministic policy with a memory, exactly; kept for the twins."""
-    return best_memoryless(augment(made(make), memory), exact=True).value
+    return best_memoryless(augment(made(make), memory), exact=True)
+
+
+def worth(make: Make, memory: str) -> Number:
+    return best(make, memory).value
 
 
 def made(make: Make) -> POMDP:
@@ -43,9 +49,9 @@ def made(make: Make) -> POMDP:
 
 def fails(make: Make, enough: Sequence[str], short: Sequence[str]) -> str:
     """Which of the memories is not enough though it should be, or is though it should not."""
-    best = best_history(made(make)).value
-    wrong = [f"{m} is worth {x}" for m in enough if (x := worth(make, m)) != best]
-    return "; ".join(wrong + [f"{m} is enough" for m in short if worth(make, m) == best])
+    most = best_history(made(make)).value
+    wrong = [f"{m} is worth {x}" for m in enough if (x := worth(make, m)) != most]
+    return "; ".join(wrong + [f"{m} is enough" for m in short if worth(make, m) == most])
 
 
 @claim(
@@ -87,12 +93,23 @@ def needs(
     one = fails((n_back, 1), ["K1", "F2"], ["none"])
     two = fails((n_back, 2), ["K2", f"F{nodes}"], ["K1", f"F{nodes - 1}"])
     proof.step("back", one or two or None)
+    solved: list[tuple[Make, str]] = [
+        ((alternation,), "B1"),
+        ((n_back, 1), "K1"),
+        ((n_back, 2), "K2"),
+    ]
+    solved += [((delayed_match, d, match), "B1") for d in delays for match in (True, False)]
+    solved += [((sequence_disambiguation, d), "B1") for d in delays]
     stream = (one_two_ax,)
     values = best_history(made(stream)).value, worth(stream, "none"), worth(stream, "K1")
     proof.step("ax", None if values == (ax, 0, 0) else f"worth {values}")
     return checked(
         "one bit, d + 1 cells, four nodes; 3/16 for 1-2-AX",
         text("2-back needs the last two letters, which four nodes hold and three do not."),
+        [
+            value_certificate(made(make), memory, best(make, memory).policy, worth(make, memory))
+            for make, memory in solved
+        ],
     )
 
 

@@ -173,7 +173,10 @@ def test_formulas_that_hide_a_number_are_seen_through():
 
 @settings(max_examples=20)
 @given(
-    pomdps(most_states=3), st.sampled_from(["none", "B1", "O1", "OA1"]), st.booleans(), st.data()
+    pomdps(most_states=3),
+    st.sampled_from(["none", "B1", "O1", "OA1", "window1"]),
+    st.booleans(),
+    st.data(),
 )
 def test_values_and_q_values_are_those_of_the_workbench(P, memory, discounted, data):
     E = augment(P, memory)

@@ -38,7 +38,6 @@ WITHOUT_CERTIFICATE = {name for name in RECORD if "fig-" in name} - CERTIFIED_FI
     "P.lss2001.float_reset",
     "P.pasql2024.limits",
     "P.pasql2024.periods",
-    "P.zilli_hasselmo2008.needs",
 }
 """Statistics, counts and lists of cases are computed again, not certified."""
 

@@ -302,14 +302,14 @@ under policies that treat them alike, taken together."""
 
 def read_memory(name: Any) -> MemoryRule:
     """The memory of a name, from Definitions 4.3, 4.4, A.3 and A.4: "none", "B2", "K1", "O1",
-    "OA1"; or "B(k)"."""
+    "OA1"; or "B(k)"; or "window1", an OA1 that has to push."""
     if name == "none":
         return MemoryRule("none", "-", ["-"], lambda m, w, o, a: m)
     if name == "B(k)":
         return MemoryRule("B(k)", CLASSES[0], CLASSES, lambda m, w, o, a: w)
-    match = re.fullmatch(r"(B|K|O|OA)([1-9]\d?)", name) if isinstance(name, str) else None
+    match = re.fullmatch(r"(B|K|O|OA|window)([1-9]\d?)", name) if isinstance(name, str) else None
     if match is None:
-        raise Spoiled(f"{name!r} is not one of the paper's memories")
+        raise Spoiled(f"{name!r} is not one of the paper's memories, and no window")
     kind, k = match.group(1), int(match.group(2))
     if k > (LARGEST_BITS if kind == "B" else LARGEST_BUFFER):
         raise Spoiled(f"{name} is too large to be looked at here")
@@ -318,9 +318,9 @@ def read_memory(name: Any) -> MemoryRule:
         return MemoryRule(name, words[0], words, lambda m, w, o, a: w)
 
     def after(m: PlainLabel, w: PlainLabel, o: PlainLabel, a: PlainLabel) -> PlainLabel:
-        return m if w == "keep" else (*m[1:], (o, a) if kind == "OA" else o)
+        return m if w == "keep" else (*m[1:], (o, a) if kind in ("OA", "window") else o)
 
-    writes = ["push"] if kind == "K" else ["keep", "push"]
+    writes = ["push"] if kind in ("K", "window") else ["keep", "push"]
     return MemoryRule(name, (None,) * k, writes, after)
 
 
