@@ -1,5 +1,5 @@
-"""Perkins and Pendrith 2002: with epsilon-greedy behaviour Q-learning and Sarsa need not have a fixed
-point; with behaviour that is continuous in the values they have one.
+"""Perkins and Pendrith 2002: with epsilon-greedy behaviour Q-learning and Sarsa need not have a
+fixed point; with behaviour that is continuous in the values they have one.
 
 On the two states that look alike of Singh, Jaakkola and Jordan, A being done with probability x,
 the process is in 1a a share 1 - x of the time, so that
