@@ -7,8 +7,8 @@ A task with one observation: what was done last decides how well one is off. `ta
     q(take) - q(give) = 1        for every x        and the long run pays 2 - x a step:
 
 the only greedy policy that is a fixed point is the worst of all memoryless policies, for every
-epsilon and discount. The phenomenon is read in the paper, whose examples have features; this task
-is ours.
+epsilon and discount. The phenomenon is quoted from the paper, whose examples have features;
+this task is ours.
 """
 
 from __future__ import annotations
