@@ -31,6 +31,10 @@ QUESTIONS = {
     "improve recall4 x B1": "improve(RB1, uniform(RB1), step=0.02)",
     "improve recall4 x OA1": "improve(ROA1, uniform(ROA1), step=0.02)",
     "improve gravity x B1": "improve(GB1, uniform(GB1), step=0.1)",
+    "batch recall4 x B1, normal rewards": "batch('normal', 2, 4, 4_000, 'B1')",
+    "batch recall4 x B1, rewards 0 to 3": "batch('whole', 2, 4, 4_000, 'B1')",
+    "batch 3 x 3 x 3 x B1, normal rewards": "batch('normal', 3, 3, 500, 'B1')",
+    "batch 3 x 3 x 3 x B1, rewards 0 to 3": "batch('whole', 3, 3, 500, 'B1')",
     "learn Q gravity x O1, 1e6": "learn(GO1, QLearning(), steps=10**6, seeds=1)",
     "learn Sarsa gravity x O1, 1e6": "learn(GO1, Sarsa(lam=0.5), steps=10**6, seeds=1)",
     "learn actor-critic gravity x O1, 1e6": "learn(GO1, ActorCritic(), steps=10**6, seeds=1)",
@@ -47,6 +51,21 @@ from workbench import (ActorCritic, QLearning, Sarsa, augment, best_history, bes
                        td_values, uniform)
 GOA1, GO1, GB1 = (augment(gravity(), m) for m in ("OA1", "O1", "B1"))
 RB1, ROA1 = (augment(recall4(), m) for m in ("B1", "OA1"))
+
+import inspect
+import numpy as np
+try:
+    from workbench.improvement.batch import stuck
+except ImportError:  # older trees
+    from workbench.lab.batch import stuck
+# what floats cannot tell is settled elsewhere, in trees that know that there is such a thing
+in_floats = {"settle": False} if "settle" in inspect.signature(stuck).parameters else {}
+
+
+def batch(kind, steps, actions, count, memory):
+    rng, shape = np.random.default_rng(0), (count, *(actions,) * steps)
+    rewards = rng.normal(size=shape) if kind == "normal" else rng.integers(0, 4, shape)
+    return stuck(rewards, memory, workers=1, **in_floats)
 """
 
 SERVER = f"""

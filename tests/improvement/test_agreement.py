@@ -60,7 +60,7 @@ def check_evaluation(P: POMDP, pi: Policy, weights: str) -> None:
 def check_loop(rng: random.Random, P: POMDP, pi: Policy) -> None:
     options: dict[str, Any] = {
         "step": rng.choice([F(1, 2), F(1, 4), F(1, 10), F(1)]),
-        "weights": rng.choice(["visits", "discounted"]),
+        "weights": rng.choice(["visits", "discounted", "stationary"]),
         "ties": rng.choice(["first", "last"]),
         "budget": rng.choice([6, 12]),
     }
@@ -80,7 +80,7 @@ def check_a_model(seed: int) -> None:
     if (P := draw_model(rng)) is None:
         return
     pi = draw_policy(rng, P)
-    for weights in ("visits", "discounted"):
+    for weights in ("visits", "discounted", "stationary"):
         check_evaluation(P, pi, weights)
     check_loop(rng, P, pi)
 

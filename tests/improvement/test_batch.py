@@ -143,6 +143,15 @@ def test_actions_that_tie_at_the_limit_do_not_mislead_the_batch():
     assert stuck([np.array(table, dtype=float)], "K2").value == [0.5]
 
 
+def test_a_loop_that_floats_cannot_follow_ends_soon_and_says_so():
+    """It does not go on until the budget: what comes is no longer known to be the loop."""
+    tables = np.random.default_rng(0).integers(0, 4, (300, 2, 2, 2))
+    found = stuck(tables, "B1", budget=20_000, settle=False)
+    assert 0 < found.unsure.sum() < 30
+    assert found.iterates[found.unsure].max() < 6_000
+    assert set(found.ended[~found.unsure].tolist()) <= {"fixed", "limit cycle"}
+
+
 def test_tasks_do_not_depend_on_their_neighbours_or_on_the_number_of_threads():
     tables = np.random.default_rng(3).integers(-2, 3, (4_100, 3, 3))
     together = stuck(tables, "B1", workers=2, settle=False)

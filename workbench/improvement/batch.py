@@ -158,8 +158,12 @@ class Structure:
             last=np.empty((rows, self.actions)),
         )
 
-    def plan(self, step: float, budget: int) -> BatchPlan:
-        """What the loops of a batch have in common; error bounds as in `horizon`."""
+    def plan(self, step: float, budget: int, settle: bool) -> BatchPlan:
+        """What the loops of a batch have in common; error bounds as in `horizon`.
+
+        A loop that is run again by `improve` (`settle`) ends where floats cannot tell. Another goes
+        on for as long as it takes to forget what was before: what it does then is what it does.
+        """
         after, L = self.tables.after, self.length
         final = int(self.tables.layer[-2])
         into = np.bincount(after[:final].ravel(), minlength=1).max(initial=0)
@@ -171,6 +175,7 @@ class Structure:
             window=min(WINDOW, max(1, budget // 2)),
             first_look=FIRST_LOOK_FOR_CYCLES,
             settle=settling_time(step),
+            unsure_for=1 if settle else settling_time(step),
             error=(2 * L * (sums + 8) + 2 * sums) * UNIT,
             growth=6 * L * UNIT,
             alike=self.alike,
@@ -418,7 +423,7 @@ def stuck(
     budget : the most iterates of a run.
     workers : threads; None takes one for each core.
     settle : run loops again by `improve` in which numbers came closer than floats can tell without
-        being equal; else they are left as they are, and `unsure` says so.
+        being equal; else these end soon after, within the budget, and `unsure` says so.
 
     >>> recall4 = [[-5, 0.5, 1, 0.5], [0, 0.5, -0.5, 0.75], [0, 0.5, -5, 0.5], [0, 0.5, -5, 0.5]]
     >>> [stuck([recall4], memory).value.item() for memory in ("B1", "B2", "OA1")]
@@ -431,7 +436,7 @@ def stuck(
     shape = structure(table.ndim - 1, table.shape[1], memory, ties)
     flat = np.ascontiguousarray(table.reshape(len(table), math.prod(table.shape[1:])))
     found, how = np.empty((len(flat), 2)), np.empty((len(flat), 4), dtype=np.int64)
-    plan = shape.plan(step, budget)
+    plan = shape.plan(step, budget, settle)
 
     def some(part: slice) -> None:
         kernels.run_many(

@@ -410,17 +410,26 @@ def run_one(tables, r, plan, room, forms, ask, places, marks, fail, out, row_out
     since[:] = 0
     begin_asking(ask)
     while True:
-        value = evaluate_sequence(tables, r, pi, room)
         error = size * (plan.error + plan.growth * n)
         known = plan.at_start if n == 0 else alike
-        if n == 0 and whole:  # q times a power of the number of columns, in whole numbers
+        exactly = n == 0 and whole  # q times a power of the number of columns, in whole numbers
+        if exactly:
             pi[:] = 1.0
-            evaluate_sequence(tables, r, pi, room)
-            pi[:] = 1.0 / pi.shape[1]
             error = 0.0
+        value = evaluate_sequence(tables, r, pi, room)  # of no use at the start
+        if exactly:
+            pi[:] = 1.0 / pi.shape[1]
         undecided = choose_greedy(q, weight, error, known, greedy, found, ask.open)
-        if undecided > 0 and counts[UNSURE] == 0:  # else another loop will have to tell
+        # whole numbers that are equal are a tie, of which the first is greedy; a loop that is unsure
+        # already will have to be run again
+        if undecided > 0 and error > 0.0 and counts[UNSURE] == 0:
             break_ties(tables, r, q, weight, error, n, greedy, found, ask)
+            if counts[UNSURE] > 0:  # a look or two at where it goes
+                budget = min(budget, n + 1 + plan.unsure_for)
+                if closing == 0:
+                    until = max(n + 1, budget - plan.window)
+                elif closing == 2:
+                    until = budget
         before, mark = mark, mark_of(found)
         if mark == before:
             stays += 1

@@ -45,6 +45,7 @@ class BatchPlan(NamedTuple):
     Attributes
     ----------
     step, budget, window, first_look, settle : of the loop, and of the search for its end.
+    unsure_for : how many iterates, at least 1, a loop goes on after floats could not tell.
     error, growth : with rewards up to 1, q after n steps is off by at most error + n growth.
     alike, at_start : `alike[m, j]`, columns with the same entry do the same; and those that have
         equal q-values under the uniform policy, whatever the rewards.
@@ -57,6 +58,7 @@ class BatchPlan(NamedTuple):
     window: int
     first_look: int
     settle: int
+    unsure_for: int
     error: float
     growth: float
     alike: NDArray[np.int64]
