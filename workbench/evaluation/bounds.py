@@ -143,7 +143,8 @@ def bounded_visits(chain: PairChain, start: Floats, visited: NDArray[np.bool_]) 
     """
     if chain.n <= MOST_ELIMINATED:
         return _eliminated_visits(chain, start)
-    back = Backwards(chain.indptr, chain.indices, chain.P[0], float(chain.gamma[0]), chain.moving)
+    gamma = float(chain.gamma[0])
+    back = Backwards(chain.indptr, chain.indices, chain.P[0], gamma, chain.moving, chain.leave)
     d, method = back.visits(start[0])
     error = _shares_in_doubt(chain, back, start, visited, d)
     if chain.n <= _LAST_RESORT and np.isinf(error[visited]).all():
