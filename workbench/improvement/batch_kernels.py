@@ -420,8 +420,8 @@ def run_one(tables, r, plan, room, forms, ask, places, marks, fail, out, row_out
         if exactly:
             pi[:] = 1.0 / pi.shape[1]
         undecided = choose_greedy(q, weight, error, known, greedy, found, ask.open)
-        # whole numbers that are equal are a tie, of which the first is greedy; a loop that is unsure
-        # already will have to be run again
+        # whole numbers that are equal are a tie, of which the first is greedy; a loop that is
+        # unsure already will have to be run again
         if undecided > 0 and error > 0.0 and counts[UNSURE] == 0:
             break_ties(tables, r, q, weight, error, n, greedy, found, ask)
             if counts[UNSURE] > 0:  # a look or two at where it goes
