@@ -96,7 +96,7 @@ class Aggregation:
             place = np.full(len(rows), len(kept))
             place[apart] = where
             self.levels.append(_Level(indptr, indices, rows, group, count, place, len(kept)))
-            flow = np.bincount(where, flow[apart], minlength=len(kept))
+            flow = _sums(where, flow[apart], len(kept))
             # of the type of the first level: kernels are compiled for one
             indptr = np.searchsorted(kept, np.arange(count + 1) * count).astype(indptr.dtype)
             indices, n = (kept % count).astype(indices.dtype), count
@@ -107,7 +107,7 @@ class Aggregation:
 
     def _cycle(self, at: int, F: Floats, leave: Floats, b: Floats, d: Floats) -> float:
         level, n = self.levels[at], len(b)
-        c = leave + np.bincount(level.indices, F, minlength=n)
+        c = leave + _sums(level.indices, F, n)
         c[c == 0] = 1.0  # nobody is there, and nothing comes
         T, right = F / c[level.rows], b / c
         if level.count == 0:
@@ -118,15 +118,19 @@ class Aggregation:
         _sweep(level, T, right, d, True)
         change = 0.0
         for _ in range(2 if at > 0 and n <= _TWICE else 1):
-            flows = np.bincount(level.place, F * d[level.indices], minlength=level.size + 1)
+            flows = _sums(level.place, F * d[level.indices], level.size + 1)
             y = np.ones(level.count)
-            leaving = np.bincount(level.group, leave * d, minlength=level.count)
-            starts = np.bincount(level.group, b, minlength=level.count)
+            leaving = _sums(level.group, leave * d, level.count)
+            starts = _sums(level.group, b, level.count)
             self._cycle(at + 1, flows[: level.size], leaving, starts, y)
             d *= y[level.group]
             _sweep(level, T, right, d, False)
             change = _sweep(level, T, right, d, True)
         return change
+
+
+def _sums(places: Places, x: Floats, count: int) -> Floats:
+    return np.asarray(np.bincount(places, x, minlength=count), dtype=np.float64)
 
 
 def _sweep(level: _Level, T: Floats, right: Floats, d: Floats, upwards: bool) -> float:
