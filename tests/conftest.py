@@ -18,7 +18,7 @@ from hypothesis import HealthCheck, settings
 from processes import Processes
 
 from pomdps import recall4
-from workbench import augment, improve, uniform
+from workbench import ActorCritic, QLearning, Sarsa, augment, improve, learn, uniform
 from workbench.improvement.batch import stuck
 from workbench.optima.best_memoryless import best_memoryless
 
@@ -77,6 +77,8 @@ def _large_kernels_are_compiled_once():
             stuck([[[5, 4], [0, 6]]], "B1")
             E = augment(recall4(), "B1")
             improve(E, uniform(E), step=0.1)
+            for learner in (QLearning(), Sarsa(), ActorCritic()):
+                learn(E, learner, steps=10, seeds=1)
         case "gw1":
             best_memoryless(recall4(), deterministic=False)
 

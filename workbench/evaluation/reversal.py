@@ -130,7 +130,7 @@ class Backwards:
         T, changes = self.T, [np.inf]
         for i in range(_CYCLES):
             most = _MOST_JOINED[i % len(_MOST_JOINED)]
-            if i < regrouped:
+            if i < regrouped or most not in self.groups:
                 self.groups[most] = Aggregation(T.indptr, T.indices, self.F, self.leave, d, most)
             changes.append(self.groups[most].improve(b, d))
             before = min(changes[:-_PATIENCE], default=np.inf)
