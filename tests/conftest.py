@@ -33,7 +33,7 @@ settings.register_profile(
 )
 settings.load_profile("workbench")
 
-DAILY_EXAMPLES = 6
+DAILY_EXAMPLES = 4
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -13,6 +13,7 @@ from judging import entry
 from proofs.ledger import load
 from proofs.report import read_record, readme_row, recorded
 from workbench.checker.ledger_file import check_claim
+from workbench.checker.recheck import recheck
 
 RECORD = read_record()
 """What `workbench verify --readme` has written down, under version control."""
@@ -44,6 +45,19 @@ WITHOUT_CERTIFICATE = {name for name in RECORD if "fig-" in name} - CERTIFIED_FI
 STATISTICS = {"T.hurts-often", "T.bits-region", "P.loch_singh1998.traces"}
 """Counts over thousands of tables or runs; tests/proofs/test_own_theorems.py counts over a few
 every day."""
+
+LONG = {
+    "S4.gravity-none",
+    "S4.gravity-bit",
+    "S52.fig-variant",
+    "A1.equivalent",
+    "A2.optimal*",
+    "B.why",
+    "C.fig",
+    "C5",
+    "P.perkins2002.switches",
+}
+"""Claims whose twins take more than a second: every day they are judged without them."""
 
 TEN = {
     "S4.ignore",
@@ -80,7 +94,7 @@ def test_every_proof_lists_its_steps():
 
 @pytest.mark.parametrize(
     "name",
-    [pytest.param(x, marks=pytest.mark.slow) if x in STATISTICS else x for x in RECORD],
+    [pytest.param(x, marks=pytest.mark.slow) if x in STATISTICS | LONG else x for x in RECORD],
 )
 def test_a_claim_reaches_its_verdict_each_step_is_needed_and_its_certificates_are_required(name):
     found = entry(name)
@@ -93,3 +107,15 @@ def test_a_claim_reaches_its_verdict_each_step_is_needed_and_its_certificates_ar
     said, wrong = check_claim(json.loads(json.dumps(found.as_json(), default=str)), RECORD)
     assert wrong == []
     assert bool(said) is (name not in WITHOUT_CERTIFICATE)
+
+
+@pytest.mark.parametrize("name", sorted(LONG))
+def test_a_long_claim_reaches_its_verdict_and_its_certificates_hold(name):
+    claim = load()[name]
+    found, proof = claim.attempt()
+    assert found.verdict == claim.documented
+    assert not proof.failed
+    assert not proof.missing
+    assert bool(found.certificates) is (name not in WITHOUT_CERTIFICATE)
+    for certificate in found.certificates:
+        recheck(json.loads(json.dumps(certificate, default=str)))
