@@ -36,6 +36,7 @@ def test_points_are_found_again_in_fractions(P, memory, said):
     assert said in recheck(certificate_of(P, memory))
 
 
+@pytest.mark.slow
 @given(pomdps(most_states=3))
 @settings(max_examples=15)
 def test_certificates_of_random_tasks_hold(P):

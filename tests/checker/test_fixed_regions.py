@@ -189,6 +189,7 @@ def test_roots_are_counted_as_sympy_counts_them(p):
 CURVES = ["x + y - 1", "x - y + 1/2", "x*x + y*y - 1/4", "4*x*y - 1", "2*y - 1", "3*x - 1"]
 
 
+@pytest.mark.slow
 @given(st.lists(st.sampled_from(CURVES), max_size=2, unique=True).map(lambda c: ["x - y", *c]))
 @settings(max_examples=10)
 def test_the_cells_of_a_subdivision_are_all_of_them_and_none_can_be_left_out(shown):

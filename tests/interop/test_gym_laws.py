@@ -89,6 +89,7 @@ def test_the_law_of_blackjack_is_that_of_the_environment(rules, player, dealer):
         assert found == law.outcomes(state, action)
 
 
+@pytest.mark.slow
 def test_blackjack_is_a_task_of_a_few_thousand_states():
     P = from_gymnasium("Blackjack-v1", gamma=1, max_states=6_000)
     assert "agrees with 1,000 steps" in P.note

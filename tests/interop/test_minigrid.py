@@ -114,7 +114,7 @@ def compare(env_id, compass, episodes, steps, first_seed=0):
     return ended
 
 
-@pytest.mark.parametrize("env_id", [MEMORY, SMALL])
+@pytest.mark.parametrize("env_id", [MEMORY, pytest.param(SMALL, marks=pytest.mark.slow)])
 def test_rollouts_of_the_package_follow_the_compiled_model(env_id):
     ended = compare(env_id, compass=True, episodes=60 if env_id == MEMORY else 30, steps=40)
     assert ended > 0

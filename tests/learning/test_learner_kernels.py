@@ -89,7 +89,9 @@ def assert_same(P, learner, seed=5, steps=3001, every=700):
 
 @pytest.mark.parametrize("learner", LEARNERS, ids=str)
 @pytest.mark.parametrize(
-    "E", [augment(recall(), "OA1"), augment(gravity(), "B1")], ids=lambda E: E.name
+    "E",
+    [augment(recall(), "OA1"), pytest.param(augment(gravity(), "B1"), marks=pytest.mark.slow)],
+    ids=lambda E: E.name,
 )
 def test_a_kernel_and_its_twin_agree_to_the_last_bit_for_thousands_of_steps(E, learner):
     assert_same(E, learner)

@@ -160,6 +160,7 @@ def test_a_memory_is_solved_like_a_task():
     assert exact.value == -6 - 2 * sympy.sqrt(6)
 
 
+@pytest.mark.slow
 @settings(max_examples=5)
 @given(
     st.tuples(st.integers(3, 6), st.integers(3, 6)),

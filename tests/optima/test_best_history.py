@@ -371,6 +371,7 @@ def test_the_controller_of_alpha_vectors_is_worth_the_lower_bound(P, backups):
     assert worth <= float(found.upper) + 1e-9
 
 
+@pytest.mark.slow
 def test_the_tigers_controller_listens_and_then_opens():
     found = best_history(tiger(F(19, 20)), max_beliefs=50)
     policy = found.policy

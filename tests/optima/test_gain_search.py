@@ -168,6 +168,7 @@ def test_a_cycle_pays_what_is_left_of_its_rewards():
     assert find_return_state(tiger()) is None  # listening for ever stays with one door
 
 
+@pytest.mark.slow
 def test_where_no_state_is_always_come_back_to_the_bound_is_full_information():
     P = augment(tiger(), memories.O(1))
     found = best_memoryless(P, deterministic=False, criterion="average", max_seconds=5)

@@ -171,6 +171,7 @@ def test_a_box_without_a_policy_is_empty():
     assert is_empty(np.array([[0.5, 0.2]]), np.array([[0.4, 0.9]]))
 
 
+@pytest.mark.slow
 def test_what_the_program_cuts_off_leaves_policies_or_nothing():
     """With few boxes on the way, cuts empty some of them; a policy always sums to one."""
     P = augment(belief_corridor(), "B1")

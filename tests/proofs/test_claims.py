@@ -54,10 +54,17 @@ LONG = {
     "A2.optimal*",
     "B.why",
     "C.fig",
+    "C3",
     "C5",
+    "S4.ignore",
+    "T.bits",
+    "T.oa1",
+    "P.jsj1995.local",
+    "P.littman1994.memory",
+    "P.pasql2024.periods",
     "P.perkins2002.switches",
 }
-"""Claims whose twins take more than a second: every day they are judged without them."""
+"""Claims whose twins take longest: every day they are judged without them."""
 
 TEN = {
     "S4.ignore",

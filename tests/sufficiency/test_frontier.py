@@ -46,6 +46,7 @@ def test_one_bit_is_enough_for_the_t_maze():
     assert repr(found) == "frontier of t-maze 3 by nodes: 1: 1.3122, 2: 2.6244; histories 2.6244"
 
 
+@pytest.mark.slow
 def test_what_is_not_certified_is_bounded():
     found = frontier(tiger(), 2, ["window"], max_seconds=1)
     assert found.enough is None
