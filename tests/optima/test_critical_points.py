@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from types import SimpleNamespace
 
 import flint
 import numpy as np
@@ -21,6 +22,7 @@ from workbench.lab.basins import find_basins
 from workbench.model.numbers import Numbers
 from workbench.optima.ascent import ascend
 from workbench.optima.best_memoryless import best_memoryless
+from workbench.optima.critical_points import _kind
 from workbench.optima.mdp import from_states
 from workbench.optima.root_boxes import PolynomialSystem, find_roots
 
@@ -233,3 +235,29 @@ def test_a_memory_adds_points():
     table = Numbers.of(found[0].policy.prob.objects)
     assert table.is_exact
     assert np.allclose(table.floats.sum(axis=1), 1)
+
+
+X = sympy.symbols("x y z")
+
+
+@pytest.mark.parametrize(
+    ("J", "whole", "kind"),
+    [
+        (-(X[0] ** 2) - X[1] ** 2 + X[0] * X[1], True, "maximum"),
+        (X[0] ** 2 + X[1] ** 2, True, "minimum"),
+        (X[0] ** 2 + X[1] ** 2, False, "saddle"),
+        (X[0] * X[1], True, "saddle"),
+        (X[0] * X[2] - X[1] ** 2, True, "saddle"),
+        (X[0] ** 2 - X[1] ** 2 + X[2] ** 2, True, "saddle"),
+        (-((X[0] - X[1]) ** 2), True, "degenerate"),
+        ((X[0] - X[1]) ** 2, True, "degenerate"),
+    ],
+    ids=str,
+)
+def test_a_kind_is_said_only_where_signs_are_certain(J, whole, kind):
+    """At 0, where the Hessian is that of J; leading minors that vanish do not make a saddle."""
+    gens = sorted(J.free_symbols, key=str)
+    equations = [sympy.Poly(J.diff(y), *gens) for y in gens]
+    face = SimpleNamespace(supports=((0, 1),) * len(gens))
+    surface = SimpleNamespace(options=[(0, 1) if whole else (0, 1, 2)] * len(gens))
+    assert _kind(surface, face, equations, [flint.arb(0)] * len(gens)) == kind

@@ -14,8 +14,8 @@ Hessian, which are certain as well:
 
     maximum      outside gains negative, Hessian on the face negative definite
     minimum      the face is the whole polytope, Hessian positive definite
-    saddle       outside gains negative or none, Hessian neither
-    degenerate   an outside gain is zero: first and second order do not tell
+    saddle       up in a direction of the face, down in another of the polytope
+    degenerate   an outside gain is zero, or a sign is not certain: orders one and two do not tell
 
 Observations that a policy never reaches do not matter to J; their rows are listed at each vertex,
 and a maximum with such rows is not strict. Numbers must be exact.
@@ -436,8 +436,16 @@ def _kind(surface: ReturnSurface, face: _Face, equations: list[sympy.Poly], root
     ]
     if all(minor < 0 if m % 2 == 0 else minor > 0 for m, minor in enumerate(minors)):
         return "maximum"
+    # some curvature upwards and some downwards, seen in a minor of the wrong sign for either
+    pairs = [H[i][i] * H[j][j] - H[i][j] * H[j][i] for i in range(k) for j in range(i)]
+    both = any(pair < 0 for pair in pairs)
+    rises = both or any(H[i][i] > 0 for i in range(k))
+    rises |= any(minor > 0 if m % 2 == 0 else minor < 0 for m, minor in enumerate(minors))
+    falls = both or any(H[i][i] < 0 for i in range(k)) or any(minor < 0 for minor in minors)
     whole = all(len(face.supports[o]) == len(surface.options[o]) for o in range(len(face.supports)))
-    return "minimum" if whole and all(minor > 0 for minor in minors) else "saddle"
+    if whole and all(minor > 0 for minor in minors):
+        return "minimum"
+    return "saddle" if rises and (falls or not whole) else "degenerate"
 
 
 def _point(
