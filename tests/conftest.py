@@ -5,6 +5,7 @@ The examples of a property follow from its code, so that a run can be repeated;
 tries all.
 """
 
+import gc
 import os
 import sys
 import time
@@ -66,6 +67,7 @@ def pytest_configure(config):
 
 
 os.environ.setdefault("MPLBACKEND", "agg")  # pictures are drawn without a screen
+gc.set_threshold(100_000, 50, 50)  # numba compiles in a fifth less time
 
 
 @pytest.fixture(autouse=True, scope="session")
