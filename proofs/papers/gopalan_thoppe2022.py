@@ -22,6 +22,7 @@ from proofs.ledger.generic import GAMMA
 from proofs.ledger.inequalities import positive
 from proofs.ledger.prose import text
 from proofs.papers.paper import Paper
+from proofs.papers.sjj1994 import paid_at
 from workbench import POMDP, Policy, QLearning, equilibria, evaluate, observation_mdp
 from workbench.certificates.values import identity_certificate, value_certificate
 from workbench.model.numbers import Number
@@ -87,8 +88,8 @@ def worst(
     P = take_or_give(GAMMA)
     pi = taking(P, X)
     M = observation_mdp(P, pi, weights="stationary")
-    q = {a: sum(r * x for (_, r), x in M.p("o", a).items()) for a in P.A}
-    ahead = sympy.cancel(q["take"] - q["give"])
+    paid = paid_at(M, "o")
+    ahead = sympy.cancel(paid["take"] - paid["give"])
     alone = {t for a in P.A for t, _ in M.p("o", a)} == {"o"}
     proof.step("lead", None if alone and ahead == lead else f"take leads by {ahead}")
     run = sympy.cancel(evaluate(P, pi, criterion="average").value)

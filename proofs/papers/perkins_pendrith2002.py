@@ -22,7 +22,7 @@ from proofs.ledger import Evidence, Proof, claim, machine, proved
 from proofs.ledger.inequalities import positive
 from proofs.ledger.prose import text
 from proofs.papers.paper import Paper
-from proofs.papers.sjj1994 import R, two_alike
+from proofs.papers.sjj1994 import R, paid_at, two_alike
 from workbench import Policy, QLearning, Sarsa, equilibria, observation_mdp
 from workbench.certificates.values import identity_certificate
 from workbench.model.numbers import Number
@@ -43,7 +43,7 @@ def lead(symbol: Any = X) -> Any:
     P = two_alike()
     behaviour = Policy.from_mapping(P, {"1": {"A": symbol, "B": 1 - symbol}})
     M = observation_mdp(P, behaviour, weights="stationary")
-    paid = {a: sum(r * x for (_, r), x in M.p("1", a).items()) for a in P.A}
+    paid = paid_at(M, "1")
     return sympy.factor(sympy.cancel(paid["B"] - paid["A"]))
 
 

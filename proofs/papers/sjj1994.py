@@ -24,6 +24,7 @@ from proofs.papers.paper import Paper
 from workbench import POMDP, Policy, augment, evaluate, observation_mdp, td_values
 from workbench.certificates.values import identity_certificate, value_certificate
 from workbench.model.numbers import Number
+from workbench.model.space import Label
 
 PAPER = Paper(
     "sjj1994",
@@ -128,6 +129,11 @@ stochastic.twin("discounts above 1", guards="gap", top=2)
 X = sympy.Symbol("x")
 
 
+def paid_at(P: POMDP, s: Label) -> dict[Label, Any]:
+    """What each action is paid in a state, expected."""
+    return {a: sum(prob * r for (_, r), prob in P.p(s, a).items()) for a in P.A}
+
+
 @claim(
     "P.sjj1994.limits",
     place=PAPER.place,
@@ -158,7 +164,7 @@ def limits(
     P = two_alike()
     pi = Policy.from_mapping(P, {"1": {"A": X, "B": 1 - X}})
     seen = observation_mdp(P, pi, weights="stationary")
-    r = {a: sum(p * x for (_, x), p in seen.p("1", a).items()) for a in P.A}
+    r = paid_at(seen, "1")
     off = [a for a, sign in (("A", 1), ("B", -1)) if sympy.cancel(r[a] - sign * R * (1 - paid * X))]
     proof.step("mdp", f"{off[0]} pays {r[off[0]]}" if off else None)
     learned = td_values(P, pi, lam=lam, weights="stationary")

@@ -1,7 +1,10 @@
 """Executors: the same results everywhere, nothing left running, and workers that may be lost."""
 
+import os
+import random
 import signal
 import subprocess
+from contextlib import suppress
 from functools import partial
 from itertools import count
 
@@ -16,7 +19,7 @@ from executor_work import (
     wait_long,
     workers_in,
 )
-from processes import HANGS, alive, until
+from processes import HANGS, alive, children, until
 
 from workbench.errors import WorkbenchError
 from workbench.executors.executor import ExecutorError, cores, make_executor, pulse
@@ -66,14 +69,35 @@ def test_an_error_that_cannot_be_sent_is_told_in_words():
         list(e.run(third_fails_badly, range(5)))
 
 
-def test_a_killed_worker_costs_only_what_was_in_flight(tmp_path):
+def test_a_killed_worker_costs_only_what_it_was_computing(tmp_path):
     with make_executor("local", workers=2) as e:
         assert sorted(e.run(partial(die_once, tmp_path), range(20))) == [
             (i, i * i) for i in range(20)
         ]
     times = {int(path.name): path.stat().st_size for path in tmp_path.iterdir()}
-    assert times[3] == 2
-    assert sum(times.values()) <= 20 + 4  # two workers, two items each in flight
+    assert times == {i: 2 if i == 3 else 1 for i in range(20)}
+
+
+def test_workers_may_be_killed_at_any_moment():
+    """While they start, wait, compute or answer: the others go on, and nothing is lost."""
+    generator, killed = random.Random(0), []
+
+    def workers():
+        return {worker for server in children(os.getpid()) for worker in children(server)}
+
+    others = workers()
+    with make_executor("local", workers=2) as e:
+        results = {}
+        for place, result in e.run(square, range(100)):
+            results[place] = result
+            victims = sorted(workers() - others) if len(killed) < 12 else []
+            if victims:
+                killed.append(generator.choice(victims))
+                with suppress(ProcessLookupError):
+                    os.kill(killed[-1], signal.SIGKILL)
+    assert results == {i: i * i for i in range(100)}
+    assert len(killed) == 12
+    until(lambda: not any(alive(pid) for pid in killed))
 
 
 def test_an_item_that_kills_every_worker_is_given_up():

@@ -8,14 +8,17 @@ what it is worth, or as refuted, with a row and an action that is better there.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
 from workbench.equilibrium.equilibria import Equilibria
-from workbench.equilibrium.learned_values import target_of
+from workbench.equilibrium.learned_values import Target, target_of
 from workbench.errors import WorkbenchError
+from workbench.learning.learners import Learner
 from workbench.model.json import encode, model_json
+from workbench.model.numbers import Number
 from workbench.model.pomdp import POMDP
 
 MOST_LISTED = 100_000
@@ -34,27 +37,43 @@ def fixed_points_certificate(P: POMDP, memory: str, found: Equilibria) -> dict[s
         raise WorkbenchError("only a complete search in rationals, nothing undefined, is certain")
     if found.looked_at < found.cells:
         raise WorkbenchError("a certificate lists every policy: search with symmetry=False")
-    target = target_of(found.learner)
-    if not target.is_one_step:
-        raise WorkbenchError("certificates are about Q-learning and Sarsa(0)")
+    target = one_step_target(found.learner)
     base = len(found.P.A)
-    powers = [base**i for i in range(len(found.rows))]
-
-    def number_of(actions: Any) -> int:
-        return sum(int(a) * power for a, power in zip(actions, powers, strict=True))
-
     refuted = zip(found.refuted, found.refuted_row, found.refuted_action, strict=True)
     return {
         "kind": "fixed-points",
-        "model": model_json(P.with_gamma(found.P.gamma)),
-        "memory": memory,
-        "learner": "Q-learning" if target.greedy else "Sarsa(0)",
-        "epsilon": str(found.epsilon),
-        "rows": [encode(found.P.O[int(o)]) for o in found.rows],
-        "actions": [encode(a) for a in found.P.A],
+        **learning_fields(P, memory, found.P, target, found.epsilon, found.rows),
         "fixed": [
-            [number_of(e.policy.actions[np.asarray(found.rows)]), e.strict, str(e.value)]
+            [number_policy(e.policy.actions[np.asarray(found.rows)], base), e.strict, str(e.value)]
             for e in found
         ],
-        "refuted": [[number_of(g), int(o), int(a)] for g, o, a in refuted],
+        "refuted": [[number_policy(g, base), int(o), int(a)] for g, o, a in refuted],
     }
+
+
+def one_step_target(learner: Learner) -> Target:
+    """What a learner moves towards; certificates are about one step."""
+    target = target_of(learner)
+    if not target.is_one_step:
+        raise WorkbenchError("certificates are about Q-learning and Sarsa(0)")
+    return target
+
+
+def learning_fields(
+    P: POMDP, memory: str, E: POMDP, target: Target, epsilon: Number, rows: Iterable[Any]
+) -> dict[str, Any]:
+    """The fields that say which learner learns what: E is P with the memory of this name, `rows`
+    the places of the observations at which a greedy policy has a choice."""
+    return {
+        "model": model_json(P.with_gamma(E.gamma)),
+        "memory": memory,
+        "learner": "Q-learning" if target.greedy else "Sarsa(0)",
+        "epsilon": str(epsilon),
+        "rows": [encode(E.O[int(o)]) for o in rows],
+        "actions": [encode(a) for a in E.A],
+    }
+
+
+def number_policy(actions: Iterable[Any], base: int) -> int:
+    """The number whose digits, in this base, are the actions, the first row's first."""
+    return sum(int(a) * base**i for i, a in enumerate(actions))

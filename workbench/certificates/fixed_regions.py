@@ -12,10 +12,10 @@ from typing import Any
 
 import sympy
 
-from workbench.equilibrium.learned_values import deciding_rows, target_of
+from workbench.certificates.fixed_points import learning_fields, number_policy, one_step_target
+from workbench.equilibrium.learned_values import deciding_rows
 from workbench.equilibrium.subdivision import Subdivision
 from workbench.errors import TooLarge, WorkbenchError
-from workbench.model.json import encode, model_json
 from workbench.model.pomdp import POMDP
 
 MOST_IN_REGIONS = 2_000
@@ -46,9 +46,7 @@ def fixed_regions_certificate(P: POMDP, memory: str, found: Subdivision) -> dict
     >>> made["fixed"], made["refuted"], made["cells"]
     ([[1, True, '1']], [[0, 0, 1]], [[['1/2'], [0]]])
     """
-    target = target_of(found.learner)
-    if not target.is_one_step:
-        raise WorkbenchError("certificates are about Q-learning and Sarsa(0)")
+    target = one_step_target(found.learner)
     if found.looked_at < found.cells:
         raise WorkbenchError("a certificate lists every policy: subdivide with symmetry=False")
     if found.cells > MOST_IN_REGIONS:
@@ -57,25 +55,16 @@ def fixed_regions_certificate(P: POMDP, memory: str, found: Subdivision) -> dict
             f"{MOST_IN_REGIONS:,} at most"
         )
     rows, base = deciding_rows(found.P), len(found.P.A)
-    powers = [base**i for i in range(len(rows))]
-
-    def number_of(actions: Any) -> int:
-        return sum(int(a) * power for a, power in zip(actions, powers, strict=True))
-
     policies = zip(found.policies, found.always_tied, found.values, strict=True)
     return {
         "kind": "fixed-point-regions",
-        "model": model_json(P.with_gamma(found.P.gamma)),
-        "memory": memory,
-        "learner": "Q-learning" if target.greedy else "Sarsa(0)",
-        "epsilon": str(found.epsilon),
+        **learning_fields(P, memory, found.P, target, found.epsilon, rows),
         "names": [str(s) for s in found.symbols],
-        "rows": [encode(found.P.O[int(o)]) for o in rows],
-        "actions": [encode(a) for a in found.P.A],
         "fixed": [
-            [number_of(pi.actions[rows]), not tied, _shown(value)] for pi, tied, value in policies
+            [number_policy(pi.actions[rows], base), not tied, _shown(value)]
+            for pi, tied, value in policies
         ],
-        "refuted": [[number_of(g), o, a] for g, o, a in found.refutations],
+        "refuted": [[number_policy(g, base), o, a] for g, o, a in found.refutations],
         "curves": [_shown(c) for c in found.curves],
         "cells": [
             [[str(x) for x in cell.sample.values()], list(cell.settled)] for cell in found.found

@@ -23,16 +23,17 @@ from typing import Any
 
 import numpy as np
 
+from workbench.certificates.fixed_points import learning_fields, one_step_target
 from workbench.equilibrium.equilibria import MOST_BRANCHED, GreedySearch
 from workbench.equilibrium.greedy_bounds import Domains, GreedyBounds, ValueBounds, value_range
 from workbench.equilibrium.greedy_cells import DenseTask, Floats
 from workbench.equilibrium.greedy_tree import branching_row, count_choices
-from workbench.equilibrium.learned_values import check_epsilon, target_of
+from workbench.equilibrium.learned_values import check_epsilon
 from workbench.errors import NotExact, TooLarge, WorkbenchError
 from workbench.evaluation.fields import RATIONALS
 from workbench.learning.learners import Learner, check_count
 from workbench.model.augment import augment
-from workbench.model.json import encode, model_json
+from workbench.model.json import encode
 from workbench.model.numbers import to_float
 from workbench.model.pomdp import POMDP
 
@@ -260,9 +261,7 @@ def set_bounds_certificate(
     [[[1], True, '1']]
     """
     check_count("sets", sets)
-    target = target_of(learner)
-    if not target.is_one_step:
-        raise WorkbenchError("certificates are about Q-learning and Sarsa(0)")
+    target = one_step_target(learner)
     assert hasattr(learner, "epsilon")
     assert hasattr(learner, "gamma")
     epsilon = check_epsilon(learner.epsilon)
@@ -303,12 +302,7 @@ def set_bounds_certificate(
         nodes.append(node)
     return {
         "kind": "fixed-point-bounds",
-        "model": model_json(P),
-        "memory": memory,
-        "learner": "Q-learning" if target.greedy else "Sarsa(0)",
-        "epsilon": str(epsilon),
-        "rows": [encode(E.O[int(o)]) for o in task.rows],
-        "actions": [encode(a) for a in E.A],
+        **learning_fields(P, memory, E, target, epsilon, task.rows),
         "fixed": [
             [e.policy.actions[task.rows].tolist(), e.strict, str(e.value)] for e in search.found
         ],

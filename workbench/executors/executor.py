@@ -12,17 +12,13 @@ depends on the executor: it only decides where.
 | executor | what runs the work | for |
 |---|---|---|
 | `threads` | `ThreadPoolExecutor` | compiled kernels, which hold no interpreter lock |
-| `local` | `ProcessPoolExecutor`, workers forked from a clean server | plain Python on all cores |
+| `local` | processes forked from a clean server, a pipe for each | plain Python on all cores |
 | `dask` | `dask.distributed`: a cluster by its address, or one of its own here | many machines |
 
-The processes are those of the standard library rather than joblib's: nothing more to install, and a
-fork from a server that has imported the work's module costs milliseconds, so that replacing a lost
-worker is cheap too.
-
 Ctrl-C, or any error, cancels what has not begun and ends what has: processes at once, threads and
-Dask tasks at their next `pulse`. A process that is killed costs the items that were in flight; they
-are computed again, by new processes. On a cluster, Dask does the same. An item that is in flight
-each time a worker is lost is given up with an `ExecutorError`.
+Dask tasks at their next `pulse`. A process that is killed costs the item that it was computing,
+which is computed again by a new one. On a cluster, Dask does the same. An item whose worker is lost
+each time is given up with an `ExecutorError`.
 """
 
 from __future__ import annotations
@@ -30,15 +26,9 @@ from __future__ import annotations
 import contextlib
 import os
 import pickle
-import signal
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Executor as Pool
-from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
-from functools import partial
-from multiprocessing import get_context
-from multiprocessing.connection import Connection
+from concurrent.futures import ThreadPoolExecutor
 from queue import Empty, SimpleQueue
 from types import TracebackType
 from typing import Any, Self, TypeVar
@@ -63,6 +53,10 @@ class ExecutorError(WorkbenchError):
     """An executor cannot be started, or has lost its workers."""
 
 
+class WorkerLost(Exception):
+    """The process that computed an item is gone; another one may compute it."""
+
+
 class Cancelled(Exception):
     """Raised by `pulse` in work whose result nobody waits for any more."""
 
@@ -84,7 +78,6 @@ def make_executor(
     ...     sorted(e.run(abs, [-3, 2, -1]))
     [(0, 3), (1, 2), (2, 1)]
     """
-    kinds: dict[str, type[Executor]] = {"threads": _Threads, "local": _Processes}
     if name not in EXECUTORS:
         raise ExecutorError(f"unknown executor {name!r}: choose one of {', '.join(EXECUTORS)}")
     if workers is not None and workers < 1:
@@ -101,7 +94,11 @@ def make_executor(
         raise ExecutorError(
             f"a scheduler ({scheduler}) belongs to the executor dask, not to {name}"
         )
-    return kinds[name](workers or cores())
+    if name == "threads":
+        return _Threads(workers or cores())
+    from workbench.executors.process_executor import ProcessExecutor
+
+    return ProcessExecutor(workers or cores())
 
 
 def cores() -> int:
@@ -135,7 +132,6 @@ class Executor:
 
     def __init__(self, workers: int):
         self.workers = workers
-        self.in_flight: dict[int, Any] = {}
 
     def run(
         self, work: Callable[[Item], Result], items: Iterable[Item], tick: Tick | None = None
@@ -149,44 +145,42 @@ class Executor:
         """
         finished: SimpleQueue[tuple[int, Any]] = SimpleQueue()
         waiting = enumerate(items)
-        given: dict[
-            int, tuple[Item, int]
-        ] = {}  # the item at a place, and how often its worker was lost
+        in_flight: dict[int, tuple[Item, int, Any]] = {}
+        """At a place: the item, how often its worker was lost, and the future of its result."""
 
-        def submit(place: int) -> None:
-            future = self.in_flight[place] = self._submit(work, place, given[place][0])
+        def submit(place: int, item: Item, losses: int) -> None:
+            future = self._submit(work, place, item)
+            in_flight[place] = item, losses, future
             future.add_done_callback(lambda future: finished.put((place, future)))
 
         more = True
         try:
-            while more or given:
-                while more and len(given) < self._room():
+            while more or in_flight:
+                while more and len(in_flight) < self._room():
                     taken = next(waiting, None)
                     if taken is None:
                         more = False
                         break
-                    given[taken[0]] = taken[1], 0
-                    submit(taken[0])
+                    submit(*taken, 0)
                 if tick is not None:
                     tick()
-                if not given:
+                if not in_flight:
                     break
                 for place, result in self._results(_all(finished)):
-                    item, losses = given[place]
-                    if not isinstance(result, BrokenProcessPool):
-                        del given[place], self.in_flight[place]
+                    item, losses, _ = in_flight[place]
+                    if not isinstance(result, WorkerLost):
+                        del in_flight[place]
                         yield place, result
                     elif losses < _LOSSES:
-                        given[place] = item, losses + 1
-                        submit(place)
+                        submit(place, item, losses + 1)
                     else:
                         raise ExecutorError(
                             f"a worker process was lost {losses + 1} times while this was in "
-                            f"flight: {_short(item)}. "
+                            f"flight: {shorten(repr(item), 200)}. "
                             "Was it killed, or is there too little memory for so many workers?"
                         )
         finally:
-            self._cancel([self.in_flight[place] for place in given if place in self.in_flight])
+            self._cancel([future for _, _, future in in_flight.values()])
 
     @property
     def within(self) -> int:
@@ -207,7 +201,7 @@ class Executor:
         for place, future in finished:
             try:
                 result = future.result()
-            except BrokenProcessPool as lost:
+            except WorkerLost as lost:
                 result = lost
             yield place, result
 
@@ -239,10 +233,6 @@ def _all(finished: SimpleQueue[tuple[int, Any]]) -> list[tuple[int, Any]]:
         while True:
             found.append(finished.get_nowait())
     return found
-
-
-def _short(item: Any) -> str:
-    return shorten(repr(item), 200)
 
 
 # ---------------------------------------------------------------------- threads
@@ -280,68 +270,7 @@ class _Threads(Executor):
         self.executor.shutdown(cancel_futures=True)
 
 
-# ---------------------------------------------------------------------- processes
-
-
-class _Processes(Executor):
-    """A pool of processes that hold one end of a pipe, the lifeline: when the other end goes, so do
-    they.
-
-    The kernel closes that end when this process is killed, so that no worker outlives it.
-    """
-
-    def __init__(self, workers: int):
-        super().__init__(workers)
-        self.executor: Pool | None = None
-        self.lifeline: Connection | None = None
-
-    def _submit(self, work: Callable[[Any], Any], place: int, item: Any) -> Any:
-        if self.executor is not None:
-            with contextlib.suppress(BrokenProcessPool):
-                return self.executor.submit(call, work, item)
-            self._close()
-        return self._start(work).submit(call, work, item)
-
-    def _start(self, work: Callable[[Any], Any]) -> Pool:
-        context = get_context("forkserver")
-        context.set_forkserver_preload([_module(work)])
-        held, self.lifeline = context.Pipe(duplex=False)
-        self.executor = ProcessPoolExecutor(
-            self.workers, context, initializer=_hold_on, initargs=(held,)
-        )
-        return self.executor
-
-    def _close(self) -> None:
-        if self.executor is None or self.lifeline is None:
-            return
-        if self.in_flight:  # nobody waits for these: the workers end with their lifeline
-            self.lifeline.close()
-        self.executor.shutdown()
-        self.lifeline.close()
-        self.executor = self.lifeline = None
-
-    def _cancel(self, futures: list[Any]) -> None:
-        """Nothing: what is in flight ends with the processes, and a pool that loses them trips over
-        cancelled futures."""
-
-
-def _module(work: Any) -> str:
-    while isinstance(work, partial):
-        work = work.func
-    return str(work.__module__)
-
-
-def _hold_on(lifeline: Connection) -> None:
-    """In a worker: leave Ctrl-C to the process that started it, and end when that process is gone
-    or lets go."""
-
-    def watch() -> None:
-        with contextlib.suppress(EOFError, OSError):
-            lifeline.recv_bytes()
-        os._exit(1)
-
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=watch, name="lifeline", daemon=True).start()
+# ---------------------------------------------------------------------- elsewhere
 
 
 def call(work: Callable[[Any], Any], item: Any) -> Any:
