@@ -119,36 +119,33 @@ def _claims_of(paper: str, names: list[str]) -> list[str]:
 
 
 def judge_claims(ids: list[str], jobs: int, console: Any) -> list[Any]:
-    """Every claim in a process of a small pool, with progress; in the order of the ledger."""
-    import multiprocessing
-    from concurrent.futures import ProcessPoolExecutor, as_completed
-
+    """Every claim in one of a few processes, with progress; in the order of the ledger."""
     from rich.progress import Progress, TextColumn, TimeElapsedColumn
+
+    from workbench.executors.executor import make_executor
 
     if jobs == 1 or len(ids) == 1:
         return [_judge(name) for name in ids]
-    done: dict[str, Any] = {}
+    done: dict[int, Any] = {}
     columns = (
         TextColumn("{task.completed} of {task.total} claims"),
         TimeElapsedColumn(),
         TextColumn("{task.description}"),
     )
-    pool = ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("spawn"))
-    try:
-        with Progress(*columns, console=console, transient=True) as progress:
-            bar = progress.add_task("", total=len(ids))
-            futures = {pool.submit(_judge, name): name for name in ids}
-            for future in as_completed(futures):
-                done[futures[future]] = future.result()
-                waiting = [name for name in ids if name not in done]
-                progress.update(
-                    bar,
-                    advance=1,
-                    description="waiting for " + ", ".join(waiting[:3]) if waiting else "",
-                )
-    finally:
-        pool.shutdown(wait=False, cancel_futures=True)
-    return [done[name] for name in ids]
+    with (
+        make_executor("local", workers=jobs) as executor,
+        Progress(*columns, console=console, transient=True) as progress,
+    ):
+        bar = progress.add_task("", total=len(ids))
+        for place, entry in executor.run(_judge, ids):
+            done[place] = entry
+            waiting = [name for i, name in enumerate(ids) if i not in done]
+            progress.update(
+                bar,
+                advance=1,
+                description="waiting for " + ", ".join(waiting[:3]) if waiting else "",
+            )
+    return [done[place] for place in range(len(ids))]
 
 
 def _judge(name: str) -> Any:
