@@ -10,6 +10,7 @@ import signal
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from executor_work import die_once, square, third_fails, third_fails_badly, wait_long
@@ -287,3 +288,17 @@ def test_a_cluster_of_its_own(tmp_path):
         assert sorted(e.run(partial(die_once, tmp_path), range(20))) == [
             (i, i * i) for i in range(20)
         ]
+
+
+def test_results_of_a_worker_that_is_lost_while_they_are_fetched_come_once():
+    """Dask calls such a result pending again, although it has been fetched."""
+    done = [SimpleNamespace(status="finished", result=lambda: "again") for _ in range(3)]
+
+    def gather(futures):
+        for future in futures:
+            future.status = "pending"
+        return list(range(len(futures)))
+
+    executor = dask_executor.DaskExecutor(1, None)
+    executor.client = SimpleNamespace(gather=gather)
+    assert list(executor._results(list(enumerate(done)))) == [(0, 0), (1, 1), (2, 2)]

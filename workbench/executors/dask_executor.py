@@ -90,13 +90,14 @@ class DaskExecutor(Executor):
     def _results(self, finished: list[tuple[int, Any]]) -> Iterator[tuple[int, Any]]:
         """All at once, as asking for one costs as much as asking for many; errors last, as they end
         the run."""
-        well = [(place, future) for place, future in finished if future.status == "finished"]
+        well, other = list[tuple[int, Any]](), list[tuple[int, Any]]()
+        for place, future in finished:  # asked once: a lost worker's results are pending again
+            (well if future.status == "finished" else other).append((place, future))
         try:
             found = self.client.gather([future for _, future in well])
             yield from zip((place for place, _ in well), found, strict=True)
-            for place, future in finished:
-                if future.status != "finished":
-                    yield place, future.result()
+            for place, future in other:
+                yield place, future.result()
         except self.distributed.KilledWorker as error:
             raise ExecutorError(
                 f"workers of the cluster were lost again and again: {error}"
