@@ -1,12 +1,16 @@
 """Widgets without a browser: set a control, look at what is on show."""
 
 import base64
+import io
 import re
 from itertools import islice
 
+import numpy as np
 import pytest
+from drawn import grid_arrows
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from PIL import Image
 
 pytest.importorskip("ipywidgets")
 
@@ -128,6 +132,10 @@ def test_the_iterate_slider_shows_that_policy_and_its_value(n):
     )
 
 
+def pixels(png):
+    return np.asarray(Image.open(io.BytesIO(png)))
+
+
 def drawn(monkeypatch):
     """How often a whole figure is drawn, counted from now on."""
     times, draw = [], FigureCanvasAgg.draw
@@ -150,8 +158,53 @@ def test_a_dragged_iterate_moves_the_mark_and_draws_nothing_else_again(monkeypat
     fresh.controls["iterate"].value = 5
     assert fresh.picture == explorer.picture
     assert len(times) == 1
-    fresh.controls["step"].value = 0.2
-    assert len(times) == 2
+
+
+def test_a_dragged_step_draws_its_values_and_lays_nothing_out_again(monkeypatch):
+    explorer = oracle_explorer(recall4())
+    times = drawn(monkeypatch)
+    for step in (0.2, 0.03, 0.5, 0.1):
+        explorer.controls["step"].value = step
+        (line,) = (x for x in explorer.figure.axes[0].lines if x.get_label() == "B1")
+        E = augment(recall4(), "B1")
+        assert line.get_ydata() == pytest.approx(improve(E, uniform(E), step=step).values)
+    assert times == []
+    points = pixels(explorer.picture)
+    explorer.controls["step"].value = 0.2
+    assert (pixels(explorer.picture) != points).any()
+    explorer.controls["step"].value = 0.1
+    assert (pixels(explorer.picture) == points).all()
+    labels = [text.get_text() for text in explorer.figure.axes[0].get_legend().get_texts()]
+    assert labels == ["B1", "best deterministic", "now"]
+
+
+def test_the_best_policy_is_looked_for_once_for_each_memory(monkeypatch):
+    asked = []
+    search = widgets.best_memoryless
+    monkeypatch.setattr(
+        widgets, "best_memoryless", lambda E, **how: asked.append(E) or search(E, **how)
+    )
+    explorer = oracle_explorer(recall4())
+    for step in (0.2, 0.03):
+        explorer.controls["step"].value = step
+    assert len(asked) == 1
+    explorer.controls["family"].value = "OA"
+    assert len(asked) == 2
+
+
+def test_while_a_loop_runs_the_first_line_says_so(monkeypatch):
+    explorer = oracle_explorer(recall4())
+    table = explorer.text.value.partition("</p>")[2]
+    seen = []
+
+    def watched(*given, **how):
+        seen.append(explorer.text.value)
+        return improve(*given, **how)
+
+    monkeypatch.setattr(widgets, "improve", watched)
+    explorer.controls["step"].value = 0.2
+    assert seen == [f"<p>step 0.2: the loop runs from the uniform policy …</p>{table}"]
+    assert "the loop runs" not in explorer.text.value
 
 
 @pytest.mark.slow
@@ -170,13 +223,8 @@ def test_on_a_grid_a_dragged_iterate_moves_its_arrows_alone(monkeypatch):
     _, *grids = explorer.figure.axes
     expected = grid_policy(evaluate(E, pi), drawing, Figure().subplots(1, 2)).ravel()
     for mine, theirs in zip(grids, expected, strict=True):
-        ends = [
-            sorted(
-                (round(x.xy[0], 9), round(x.xy[1], 9)) for x in axes.texts if x.get_gid() == "arrow"
-            )
-            for axes in (mine, theirs)
-        ]
-        assert ends[0] == ends[1]
+        assert len(grid_arrows(mine)) > 20
+        assert np.allclose(sorted(grid_arrows(mine)), sorted(grid_arrows(theirs)), atol=1e-9)
         walls = [sum(x.get_gid() == "wall" for x in axes.lines) for axes in (mine, theirs)]
         assert walls[0] == walls[1]
 
@@ -363,7 +411,22 @@ def test_a_task_on_a_grid_is_drawn_on_it():
     assert "<table>" not in loop.text.value
     _, *grids = loop.figure.axes
     assert [axes.get_title() for axes in grids] == ["memory 0", "memory 1"]
-    assert sum(x.get_gid() == "arrow" for axes in grids for x in axes.texts) > 20
+    assert sum(len(grid_arrows(axes)) for axes in grids) > 20
+
+
+@pytest.mark.slow
+def test_a_dragged_time_moves_the_agent_and_draws_nothing_else_again(monkeypatch):
+    drawing = TASKS["gravity"].drawing
+    stepper = episode_stepper(gravity(), "B1", seed=3, drawing=drawing)
+    times = drawn(monkeypatch)
+    for t in (9, 2, 12, 5):
+        stepper.controls["time"].value = t
+    assert times == []
+    fresh = episode_stepper(gravity(), "B1", seed=3, drawing=drawing)
+    fresh.controls["time"].value = 5
+    assert fresh.picture == stepper.picture
+    (note,) = (x for x in stepper.figure.texts if "after" in x.get_text())
+    assert note.get_text().endswith("the agent after 5 steps")
 
 
 def test_a_greyed_button_says_why():

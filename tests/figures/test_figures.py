@@ -7,7 +7,7 @@ from itertools import combinations
 import matplotlib
 import numpy as np
 import pytest
-from drawn import EMPTY, best, blue, diagram_of, meet_slice, texts
+from drawn import EMPTY, best, blue, diagram_of, grid_arrows, grid_dots, meet_slice, texts
 
 from pomdps import gravity, recall, recall4, recall_variant
 from pomdps.drawing import Drawing
@@ -216,12 +216,10 @@ def test_numbers_stand_out_from_their_cell():
 def drawn_arrows(axes):
     """{(x, y) of the cell: {(dx, dy): length}}."""
     found = {}
-    for text in axes.texts:
-        if text.get_gid() == "arrow":
-            (x0, y0), (x1, y1) = text.get_position(), text.xy
-            length = np.hypot(x1 - x0, y1 - y0)
-            direction = (round((x1 - x0) / length), round((y1 - y0) / length))
-            found.setdefault((int(x0), int(y0)), {})[direction] = length / 0.44
+    for x, y, dx, dy in grid_arrows(axes):
+        length = np.hypot(dx, dy)
+        direction = (round(dx / length), round(dy / length))
+        found.setdefault((int(x), int(y)), {})[direction] = length / 0.44
     return found
 
 
@@ -254,18 +252,13 @@ def test_panels_are_the_memory_states_that_are_reached():
         assert drawn_arrows(one) == {
             cell: {MOVES[a]: pytest.approx(1)} for cell, (a, _) in cells.items()
         }
-        dots = {
-            (int(x.get_xdata()[0]), int(x.get_ydata()[0]))
-            for x in one.lines
-            if x.get_gid() == "write"
-        }
-        assert dots == {cell for cell, (_, w) in cells.items() if w != m}
+        assert set(grid_dots(one)) == {cell for cell, (_, w) in cells.items() if w != m}
         assert set(texts(one, "write")) <= {"1" if m == "0" else "0"}
     keep = augment(gravity(), "O1")
     stays = Policy.deterministic(keep, {}, otherwise=("right", "keep"))
     axes = figures.grid_policy(evaluate(keep, stays), Grid(FIGURE)).ravel()
     assert [one.get_title() for one in axes] == ["memory ∅"]
-    assert not [x for x in axes[0].lines if x.get_gid() == "write"]
+    assert grid_dots(axes[0]) == {}
 
 
 def test_dots_have_the_area_of_the_probability_of_a_write():
@@ -278,12 +271,8 @@ def test_dots_have_the_area_of_the_probability_of_a_write():
     table[start, [E.A.index(("right", "push")), E.A.index(("right", "keep"))]] = 1 / 4, 3 / 4
     axes = figures.grid_policy(evaluate(E, Policy(E, table)), Grid(FIGURE)).ravel()
     (first,) = (one for one in axes if one.get_title() == "memory ∅")
-    size = {
-        (int(x.get_xdata()[0]), int(x.get_ydata()[0])): x.get_markersize()
-        for x in first.lines
-        if x.get_gid() == "write"
-    }
-    assert size[0, 0] / size[1, 0] == pytest.approx(1 / 2)
+    area = grid_dots(first)
+    assert area[0, 0] / area[1, 0] == pytest.approx(1 / 4)
 
 
 def test_of_many_memory_states_the_most_visited_are_shown():

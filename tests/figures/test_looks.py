@@ -34,6 +34,7 @@ from workbench import (
 )
 from workbench.equilibrium.phase_plane import phase_plane, run_path
 from workbench.evaluation.lambda_sweep import sweep_lambda
+from workbench.figures.style import SMALL, WORDS
 from workbench.improvement.slice import policy_slice
 from workbench.model.fsc import controller_of
 
@@ -58,9 +59,7 @@ def draw_oracle_values():
     for memory in ("none", "B1", "OA1"):
         E = augment(recall4(), memory)
         runs[memory] = improve(E, uniform(E), step=0.05)
-    axes = figures.oracle_values(runs, optimum=1)
-    axes.legend()
-    return axes
+    return figures.oracle_values(runs, optimum=1)
 
 
 def draw_memory_diagram():
@@ -124,9 +123,7 @@ def draw_learning_curves():
         memory: SimpleNamespace(ends=ENDS, per_100=wave(5, phase))
         for phase, memory in enumerate(("none", "K1", "B1", "O1", "OA1"))
     }
-    axes = figures.learning_curves(runs, optimum=12)
-    axes.legend()
-    return axes
+    return figures.learning_curves(runs, optimum=12)
 
 
 def draw_greedy_values():
@@ -184,6 +181,36 @@ def test_every_figure_looks_as_it_did(name):
 def test_every_public_figure_is_looked_at():
     assert set(FIGURES) == set(figures.__all__) - {"memory_style"}
     assert {path.stem for path in KEPT.glob("*.png")} == set(FIGURES)
+
+
+SCALED = (
+    "frontier_plot",
+    "greedy_raster",
+    "greedy_values",
+    "lambda_sweep",
+    "learning_curves",
+    "oracle_values",
+    "phase_portrait",
+    "policy_flow",
+)
+"""Those with scales."""
+
+PLANES = ("greedy_raster", "phase_portrait", "policy_flow")
+"""Those of them that are planes or images, and have a frame."""
+
+
+@pytest.mark.parametrize("name", SCALED)
+def test_scales_have_one_style(name):
+    plt.close("all")
+    axes = np.ravel(FIGURES[name]())[0]
+    assert {axes.xaxis.label.get_size(), axes.yaxis.label.get_size()} == {WORDS}
+    assert axes.title.get_size() == WORDS or not axes.get_title()
+    ticks = [*axes.get_xticklabels(), *axes.get_yticklabels()]
+    assert {text.get_size() for text in ticks} == {SMALL}
+    sides = [axes.spines[side].get_visible() for side in ("top", "right")]
+    assert sides == [name in PLANES] * 2
+    assert axes.get_figure(root=True).get_figwidth() == 7
+    plt.close("all")
 
 
 def test_a_line_or_a_label_that_is_missing_is_seen():

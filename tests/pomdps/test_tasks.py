@@ -5,6 +5,7 @@ from fractions import Fraction
 from itertools import product
 
 import pytest
+from drawn import grid_arrows
 
 import pomdps
 from pomdps import TASKS, gravity, recall, recall4, recall_variant
@@ -292,11 +293,7 @@ def test_every_drawn_task_has_a_picture_of_a_policy(name, memory):
     E = P if memory == "none" else augment(P, memory)
     found = evaluate(E, uniform(E), weights="visits" if len(P.terminal) else "discounted")
     axes = figures.grid_policy(found, record.drawing).ravel()
-    cells = {
-        tuple(int(x) for x in text.get_position())
-        for text in axes[0].texts
-        if text.get_gid() == "arrow"
-    }
+    cells = {(int(x), int(y)) for x, y, _, _ in grid_arrows(axes[0])}
     visited = {
         record.drawing.place(s, next(iter(P.omega(s)))) for s in P.S if s not in P.terminal
     } - {None}

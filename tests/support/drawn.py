@@ -39,6 +39,26 @@ def arrows(axes, kind):
     return [x for x in axes.patches if isinstance(x, FancyArrowPatch) and x.get_gid() == kind]
 
 
+def grid_arrows(axes):
+    """The arrows of a policy on its grid: (x, y, dx, dy) of each."""
+    return [
+        (float(x), float(y), float(dx), float(dy))
+        for one in axes.collections
+        if one.get_gid() == "arrow"
+        for (x, y), dx, dy in zip(one.XY, one.U, one.V, strict=True)
+    ]
+
+
+def grid_dots(axes):
+    """The dots of a policy on its grid: {cell: area}."""
+    return {
+        (int(x), int(y)): float(area)
+        for one in axes.collections
+        if one.get_gid() == "write"
+        for (x, y), area in zip(one.get_offsets(), one.get_sizes(), strict=True)
+    }
+
+
 def meet():
     """Two steps: 2 for left and left, 1 for right and right, else nothing; the second step sees
     only that it is second."""

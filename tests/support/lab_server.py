@@ -90,6 +90,7 @@ class Lab:
         page.until("document.activeElement.closest('.jp-Notebook') !== null")
         page.run("jupyterapp.commands.execute('notebook:run-all-cells').then(() => 0)")
         page.until("!!document.querySelector('.jp-OutputArea .noUi-handle')", 120)
+        page.complaints.clear()  # JupyterLab names parts of its own that start slowly
 
     def close(self) -> None:
         self.process.terminate()

@@ -104,6 +104,12 @@ class Explorer:
         finally:
             self._busy = False
 
+    def announce(self, words: str) -> None:
+        """Say in the first line what is being computed; the rest stays until that is done."""
+        _, end, rest = self.text.value.partition("</p>")
+        if end:
+            self.text.value = f"<p>{escape_html(words)} …</p>{rest}"
+
     def show(self, text: str, figure: Figure | None = None, png: bytes | None = None) -> None:
         """Put a text (HTML) and a picture on show; `png` is the figure as drawn before."""
         self.text.value, self.figure = text, figure
@@ -193,28 +199,32 @@ def oracle_explorer(
         "step": widgets.FloatSlider(value=0.05, min=0.01, max=0.5, step=0.01, description="step ε"),
         "iterate": widgets.IntSlider(value=_BUDGET, min=0, max=_BUDGET, description="iterate"),
     }
-    runs: dict[Hashable, tuple[POMDP, Improvement, MemorylessOptimum | None, _Path]] = {}
+    tasks: dict[Hashable, tuple[POMDP, MemorylessOptimum | None]] = {}
+    runs: dict[Hashable, tuple[Improvement, _Path]] = {}
     films: list[_LoopFilm] = []
 
     def redraw(explorer: Explorer) -> None:
-        chosen = tuple(controls[name].value for name in ("family", "k", "step"))
-        if chosen not in runs:
+        *memory, step = (controls[name].value for name in ("family", "k", "step"))
+        if tuple(memory) not in tasks:
             E = _augmented(P, controls)
-            run = improve(E, uniform(E), step=chosen[2], budget=_BUDGET)
-            path = _Path(iterate.pi for iterate in iterates(E, uniform(E), step=chosen[2]))
-            runs[chosen] = E, run, _best_deterministic(E), path
-        E, run, best, path = runs[chosen]
+            tasks[tuple(memory)] = E, _best_deterministic(E)
+        E, best = tasks[tuple(memory)]
+        if (E, step) not in runs:
+            explorer.announce(f"step {step:g}: the loop runs from the uniform policy")
+            run = improve(E, uniform(E), step=step, budget=_BUDGET)
+            runs[E, step] = run, _Path(it.pi for it in iterates(E, uniform(E), step=step))
+        run, path = runs[E, step]
         n = _on_slider(controls["iterate"], run.iterates - 1)
-        pi = path.at(n)
         text = (
             f"<p>{escape_html(repr(run))}</p><p>value at iterate {n}: "
             f"<b>{shown(run.values[n])}</b>{_best_words(best)}</p>"
         )
+        pi = path.at(n)
         if drawing is None:
             text += _policy_html(E, pi)
         evaluation = None if drawing is None else evaluate(E, pi)
-        films[:] = [film for film in films if film.run is run] or [_LoopFilm(E, run, best, drawing)]
-        explorer.show(text, *films[0].at(n, evaluation))
+        films[:] = [film for film in films if film.E is E] or [_LoopFilm(E, best, drawing)]
+        explorer.show(text, *films[0].at(run, n, evaluation))
 
     return Explorer(controls, redraw)
 
@@ -256,42 +266,39 @@ def _best_words(best: MemorylessOptimum | None) -> str:
 
 class _LoopFilm:
     """The values of a loop, and on a grid its policies below: what stays the same from iterate to
-    iterate is laid out and drawn once, so that a slider can be dragged.
+    iterate, and from run to run, is laid out and drawn once, so that sliders can be dragged.
 
     Attributes
     ----------
-    run : the loop.
+    E : the task with its memory.
     figure : the matplotlib figure with the iterate that was asked for last.
     """
 
-    def __init__(
-        self,
-        E: POMDP,
-        run: Improvement,
-        best: MemorylessOptimum | None,
-        drawing: TaskDrawing | None,
-    ):
-        self.E, self.run, self.best, self.drawing = E, run, best, drawing
+    def __init__(self, E: POMDP, best: MemorylessOptimum | None, drawing: TaskDrawing | None):
+        self.E, self.best, self.drawing = E, best, drawing
         self.panels: Any = None
         self.figure: Figure | None = None
+        self.run: Improvement | None = None
         self._moving: list[Any] = []
 
-    def at(self, n: int, evaluation: Evaluation | None) -> tuple[Figure, bytes]:
+    def at(self, run: Improvement, n: int, evaluation: Evaluation | None) -> tuple[Figure, bytes]:
         """The picture of an iterate; the evaluation of its policy is drawn on the grid."""
         if self.figure is None or not self._fits(evaluation):
-            self._prepare(n, evaluation)
+            self._prepare(run, n, evaluation)
         else:
             for artist in self._moving:
                 artist.remove()
+            if run is not self.run:
+                self._draw_values(run)
+                self._keep_values()
             self._draw(n, evaluation, ground=False)
             if self._titles() != self._told:  # other memory states are the most visited ones
-                self._prepare(n, evaluation)
+                self._prepare(run, n, evaluation)
         assert self.figure is not None
-        canvas = self._canvas
-        canvas.restore_region(self._ground)
+        self._canvas.restore_region(self._ground)
         for artist in self._moving:
             artist.axes.draw_artist(artist)
-        return self.figure, _coded(canvas)
+        return self.figure, _coded(self._canvas)
 
     def _fits(self, evaluation: Evaluation | None) -> bool:
         return evaluation is None or self.panels.size == self._count(evaluation)
@@ -300,12 +307,10 @@ class _LoopFilm:
         reached = zip(self.E.O, evaluation.reached.raw, strict=True)
         return min(len({m for (m, _), met in reached if met}), _MOST_PANELS)
 
-    def _prepare(self, n: int, evaluation: Evaluation | None) -> None:
+    def _prepare(self, run: Improvement, n: int, evaluation: Evaluation | None) -> None:
         """Lay everything out and keep what does not move as pixels."""
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
-
-        from workbench.figures import oracle_values
 
         height = 2.2 if evaluation is None else 5.4
         figure = Figure(figsize=(7.0, height), dpi=100, layout="constrained")
@@ -313,41 +318,69 @@ class _LoopFilm:
         if evaluation is not None:
             parts = figure.subfigures(2, height_ratios=(2, 3))
         self.axes = parts[0].add_subplot()
-        best = self.best
-        optimum = None if best is None else float(best.value)
-        words = "best deterministic" if best and best.certified else "best found"
-        oracle_values({self.E.name.rpartition("×")[2]: self.run}, self.axes, optimum, words)
+        self._draw_values(run)
         if evaluation is not None:
             assert self.drawing is not None
             self.panels = parts[1].subplots(1, self._count(evaluation), squeeze=False)
             note = f"the policy at this iterate; {self.drawing.key}; {_DOTS}"
             parts[1].supxlabel(note, fontsize=8)
         self._draw(n, evaluation, ground=True)
-        self.axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1), fontsize=9, frameon=False)
         self.figure, self._told = figure, self._titles()
         self._canvas = FigureCanvasAgg(figure)
+        _lay_out(figure)
+        self.axes.set_visible(False)
         self._canvas.draw()
-        figure.set_layout_engine("none")  # what moves must not move the rest
-        self._ground = self._canvas.copy_from_bbox(figure.bbox)
+        self.axes.set_visible(True)
+        self._base = self._canvas.copy_from_bbox(figure.bbox)
+        self._keep_values()
+
+    def _draw_values(self, run: Improvement) -> None:
+        """Put the values of a run on their axes, and nothing else."""
+        from workbench.figures import oracle_values
+
+        self.run = run
+        self.axes.clear()
+        optimum = None if self.best is None else float(self.best.value)
+        words = "best deterministic" if self.best and self.best.certified else "best found"
+        oracle_values({self.E.name.rpartition("×")[2]: run}, self.axes, optimum, words)
+        self.axes.plot([], [], "o", color="black", label="now")
+        self.axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1), fontsize=9, frameon=False)
+
+    def _keep_values(self) -> None:
+        """Keep the pixels of the values beside those of the rest."""
+        assert self.figure is not None
+        self._canvas.restore_region(self._base)
+        self.axes.draw(self._canvas.get_renderer())
+        self._ground = self._canvas.copy_from_bbox(self.figure.bbox)
 
     def _draw(self, n: int, evaluation: Evaluation | None, ground: bool) -> None:
         """Put on the axes what belongs to one iterate."""
         from workbench.figures import grid_policy
 
+        assert self.run is not None
         now = {"color": "black", "animated": True}
         line = self.axes.axvline(n, linewidth=1, linestyle=":", **now)
         value = float(self.run.values[n])
-        (mark,) = self.axes.plot([n], [value], "o", gid="now", clip_on=False, label="now", **now)
+        (mark,) = self.axes.plot([n], [value], "o", gid="now", clip_on=False, **now)
         self._moving = [line, mark]
         if evaluation is not None:
             grid_policy(evaluation, self.drawing, self.panels, most=_MOST_PANELS, ground=ground)
-            for artist in (x for one in self.panels.ravel() for x in (*one.lines, *one.texts)):
+            drawn = (x for one in self.panels.ravel() for x in (*one.collections, *one.texts))
+            for artist in drawn:
                 if artist.get_gid() in ("arrow", "write"):
                     artist.set_animated(True)
                     self._moving.append(artist)
 
     def _titles(self) -> list[str]:
         return [] if self.panels is None else [one.get_title() for one in self.panels.ravel()]
+
+
+def _lay_out(figure: Figure) -> None:
+    """Lay a figure out for good: what moves later must not move the rest."""
+    engine = figure.get_layout_engine()
+    assert engine is not None
+    engine.execute(figure)
+    figure.set_layout_engine("none")
 
 
 def _coded(canvas: FigureCanvasAgg) -> bytes:
@@ -521,6 +554,7 @@ def episode_stepper(
         "time": widgets.IntSlider(value=0, min=0, max=max_steps, description="steps done"),
     }
     episode: list[Step] = []
+    films: list[_WalkFilm] = []
 
     def redraw(explorer: Explorer) -> None:
         if not episode:
@@ -536,12 +570,13 @@ def episode_stepper(
             for name in names:
                 controls[name].disabled = is_idle
                 controls[name].tooltip = why if is_idle else ""
+        if drawing is not None and not films:
+            films.append(_WalkFilm(drawing, episode))
         if not explorer.still:
             explorer.still = _episode_text(P, attached, episode, len(episode))
-            if drawing is not None:
-                explorer.still_picture = _png(_walk_picture(drawing, episode, len(episode)))
-        picture = None if drawing is None else _walk_picture(drawing, episode, done)
-        explorer.show(_episode_text(P, attached, episode, done), picture)
+            explorer.still_picture = films[0].at(len(episode))[1] if films else b""
+        picture = films[0].at(done) if films else ()
+        explorer.show(_episode_text(P, attached, episode, done), *picture)
 
     explorer = Explorer(controls, redraw)
 
@@ -558,17 +593,43 @@ def episode_stepper(
     return explorer
 
 
-def _walk_picture(drawing: TaskDrawing, episode: list[Step], done: int) -> Figure:
-    from matplotlib.figure import Figure
+class _WalkFilm:
+    """An agent on its grid: the grid is drawn once, so that the slider can be dragged."""
 
-    from workbench.figures import grid_walk
+    def __init__(self, drawing: TaskDrawing, episode: list[Step]):
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.figure import Figure
 
-    states = [step.state for step in episode[:done]]
-    states.append(episode[done].state if done < len(episode) else episode[-1].state_next)
-    figure = Figure(figsize=(3.0, 3.3), layout="constrained")
-    grid_walk(drawing, [drawing.place(s, o) for s, _, o in states], figure.add_subplot())
-    figure.supxlabel(f"{drawing.key}; the agent after {done} steps", fontsize=8, wrap=True)
-    return figure
+        from workbench.figures import grid_walk
+
+        states = [step.state for step in episode]
+        if episode:
+            states.append(episode[-1].state_next)
+        self.cells = [drawing.place(s, o) for s, _, o in states]
+        self.figure = Figure(figsize=(3.0, 3.3), dpi=100, layout="constrained")
+        self.axes = self.figure.add_subplot()
+        grid_walk(drawing, [], self.axes)
+        self.words = f"{drawing.key}; the agent after {{}} steps"
+        self.note = self.figure.supxlabel(self.words.format(len(episode)), fontsize=8, wrap=True)
+        self.canvas = FigureCanvasAgg(self.figure)
+        _lay_out(self.figure)
+        self.note.set_animated(True)
+        self.canvas.draw()
+        self.ground = self.canvas.copy_from_bbox(self.figure.bbox)
+
+    def at(self, done: int) -> tuple[Figure, bytes]:
+        """The picture after so many steps."""
+        from workbench.figures.grid_policy import draw_walk
+
+        for line in [x for x in self.axes.lines if x.get_gid() in ("walk", "now")]:
+            line.remove()
+        drawn = draw_walk(self.axes, self.cells[: done + 1])
+        self.note.set_text(self.words.format(done))
+        self.canvas.restore_region(self.ground)
+        for line in drawn:
+            self.axes.draw_artist(line)
+        self.note.draw(self.canvas.get_renderer())
+        return self.figure, _coded(self.canvas)
 
 
 _COLUMNS = ("t", "state", "memory", "observation", "action", "write", "reward")

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.figures.argument import require_results
+from workbench.figures.style import SMALL, style_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -99,6 +100,7 @@ def learning_curves(
         axes.set_ylim(bottom=0)
     axes.set_xlabel(words)
     axes.set_ylabel("reward per episode" if by_episode else "reward per 100 steps")
+    style_axes(axes)
     _legend(axes, new)
     return axes
 
@@ -148,6 +150,7 @@ def greedy_values(
     axes.set_ylim(-0.06, 1.12 * max(1.0, optimum or 0.0))
     axes.set_xlabel(words)
     axes.set_ylabel("value")
+    style_axes(axes)
     return axes
 
 
@@ -174,6 +177,7 @@ def greedy_raster(
     )
     axes.set_xlabel(words)
     axes.set_ylabel("seed")
+    style_axes(axes, closed=True)
     return axes
 
 
@@ -196,6 +200,7 @@ def oracle_values(
     _optimum(axes, optimum, best)
     axes.set_xlabel("iterate")
     axes.set_ylabel("value")
+    style_axes(axes)
     _legend(axes, new)
     return axes
 
@@ -219,7 +224,11 @@ def _legend(axes: Axes, new: bool) -> None:
     """Beside the axes of a new figure; who brings axes places the legend."""
     if new:
         axes.legend(
-            loc="upper left", bbox_to_anchor=(1.01, 1), fontsize=9, frameon=False, handlelength=3
+            loc="upper left",
+            bbox_to_anchor=(1.01, 1),
+            fontsize=SMALL,
+            frameon=False,
+            handlelength=3,
         )
 
 

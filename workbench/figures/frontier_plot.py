@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from workbench.figures.argument import require_result
 from workbench.figures.curves import memory_style
+from workbench.figures.style import SMALL, style_axes
 from workbench.sufficiency.frontier import Frontier, FrontierPoint
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ def frontier_plot(result: Frontier, axes: Axes | None = None) -> Axes:
     from matplotlib import pyplot
 
     if axes is None:
-        axes = pyplot.figure(figsize=(6.4, 3.8), layout="constrained").add_subplot()
+        axes = pyplot.figure(figsize=(7.0, 3.6), layout="constrained").add_subplot()
     steps = [x for x in result.steps if math.isfinite(x.value)]
     edges = [x.nodes for x in steps] + ([steps[-1].nodes + 1] if steps else [])
     axes.stairs(
@@ -85,6 +86,6 @@ def frontier_plot(result: Frontier, axes: Axes | None = None) -> Axes:
     axes.margins(y=0.12)
     axes.set_xlabel("memory states (nodes)")
     axes.set_ylabel("best value")
-    axes.set_title(result.P.name)
-    axes.legend(fontsize=8, frameon=False)
+    style_axes(axes, result.P.name)
+    axes.legend(fontsize=SMALL, frameon=False)
     return axes

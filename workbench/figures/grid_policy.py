@@ -12,12 +12,14 @@ from numpy.typing import NDArray
 from workbench.errors import UnknownLabel, WorkbenchError, WrongType
 from workbench.evaluation.evaluate import Evaluation
 from workbench.figures.argument import require_result
+from workbench.figures.style import SMALL, WORDS
 from workbench.model.augment import ActionsAndWrites, memory_states
 from workbench.model.space import Label
 from workbench.text import show
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.lines import Line2D
 
 Cell = tuple[int, int]
 
@@ -140,22 +142,20 @@ def grid_policy(
     for one, m in zip(axes.ravel(), panels, strict=False):
         if ground:
             _draw_grid(one, grid)
-        for cell, row in rows[m].items():
-            total = sum(row.values())
-            _draw_cell(one, cell, m, {way: x / total for way, x in row.items()}, moves)
+        _draw_rows(one, m, {cell: _normal(row) for cell, row in rows[m].items()}, moves)
         title = P.name if m is _NO_MEMORY else f"memory {memory_states(P).text(m)}"
-        one.set_title(title, fontsize=9)
+        one.set_title(title, fontsize=WORDS)
     for one in axes.ravel()[len(panels) :]:
         one.set_axis_off()
     notes = [key] if key else []
     if any(x.get_gid() == "write" for y in axes.ravel() for x in y.texts):
         notes.append("a dot: writes the bits beside it")
-    elif any(x.get_gid() == "write" for y in axes.ravel() for x in y.lines):
+    elif any(x.get_gid() == "write" for y in axes.ravel() for x in y.collections):
         notes.append("a dot: pushes into the memory")
     if len(panels) < len(time_in):
         notes.append(f"the {len(panels)} most visited of {len(time_in)} memory states")
     if new and notes:
-        axes.ravel()[0].get_figure().supxlabel("; ".join(notes), fontsize=8)
+        axes.ravel()[0].get_figure().supxlabel("; ".join(notes), fontsize=SMALL)
     return axes
 
 
@@ -172,13 +172,21 @@ def grid_walk(drawing: TaskDrawing, cells: Sequence[Cell | None], axes: Axes | N
 
         axes = pyplot.figure(figsize=(3.0, 3.2), layout="constrained").add_subplot()
     _draw_grid(axes, drawing.grid)
+    draw_walk(axes, cells)
+    return axes
+
+
+def draw_walk(axes: Axes, cells: Sequence[Cell | None]) -> list[Line2D]:
+    """Draw what `grid_walk` puts on a grid that is there already; the lines that were drawn."""
+    drawn = []
     places = [(x + 0.5, y + 0.5) for x, y in (cell for cell in cells if cell is not None)]
     if places:
         x, y = zip(*places, strict=True)
-        axes.plot(x, y, color=_BLUE, linewidth=1.3, alpha=0.6, gid="walk")
+        drawn += axes.plot(x, y, color=_BLUE, linewidth=1.3, alpha=0.6, gid="walk")
     if cells and cells[-1] is not None:
-        axes.plot(*places[-1], "o", color=_BLUE, markeredgecolor="black", markersize=11, gid="now")
-    return axes
+        look = {"color": _BLUE, "markeredgecolor": "black", "markersize": 11}
+        drawn += axes.plot(*places[-1], "o", gid="now", **look)
+    return drawn
 
 
 _NO_MEMORY = object()
@@ -292,46 +300,24 @@ _SIDES: dict[Cell, tuple[Cell, Cell]] = {
 }
 
 
-def _draw_cell(axes: Axes, cell: Cell, m: Any, row: Ways, moves: Mapping[Label, Cell]) -> None:
-    go: dict[Cell, float] = {}
-    write: dict[Label, float] = {}
-    for (action, (east, north)), prob in row.items():
-        a, w = (action, None) if m is _NO_MEMORY else action
-        ahead, left = moves[a]
-        way = (ahead * east - left * north, ahead * north + left * east)
-        go[way] = go.get(way, 0.0) + float(prob)
-        if w is not None and w not in ("keep", "-", m):
-            write[w] = write.get(w, 0.0) + float(prob)
-    x, y = cell[0] + 0.5, cell[1] + 0.5
-    for (dx, dy), prob in go.items():
-        if prob >= _SEEN and (dx or dy):
-            axes.annotate(
-                "",
-                (x + dx * _ARROW * prob, y + dy * _ARROW * prob),
-                (x, y),
-                gid="arrow",
-                annotation_clip=False,  # every cell lies inside; to look costs as much as to draw
-                arrowprops={
-                    "arrowstyle": "-|>",
-                    "color": _BLUE,
-                    "linewidth": 1.3,
-                    "shrinkA": 0,
-                    "shrinkB": 0,
-                    "mutation_scale": 4 + 5 * prob,
-                },
-            )
-    if (total := sum(write.values())) >= _SEEN:
-        axes.plot(
-            [cell[0] + 0.17],
-            [cell[1] + 0.17],
-            "o",
-            color=_ORANGE,
-            markeredgecolor="black",
-            markeredgewidth=0.5,
-            markersize=5.5 * np.sqrt(total),
-            gid="write",
-            zorder=4,
-        )
+def _draw_rows(axes: Axes, m: Any, rows: Mapping[Cell, Ways], moves: Mapping[Label, Cell]) -> None:
+    """Draw the arrows, the dots and the writes of one memory state.
+
+    All arrows are one artist and all dots another, which is several times as fast as one for each.
+    """
+    arrows: list[tuple[float, float, float, float]] = []
+    dots: list[tuple[float, float, float]] = []
+    for cell, row in rows.items():
+        go, write = _shares(m, row, moves)
+        x, y = cell[0] + 0.5, cell[1] + 0.5
+        arrows += [
+            (x, y, dx * _ARROW * prob, dy * _ARROW * prob)
+            for (dx, dy), prob in go.items()
+            if prob >= _SEEN and (dx or dy)
+        ]
+        if (total := sum(write.values())) < _SEEN:
+            continue
+        dots.append((cell[0] + 0.17, cell[1] + 0.17, 5.5**2 * total))
         best = max(write, key=lambda w: write[w])
         if best != "push":
             axes.text(
@@ -343,3 +329,47 @@ def _draw_cell(axes: Axes, cell: Cell, m: Any, row: Ways, moves: Mapping[Label, 
                 va="bottom",
                 gid="write",
             )
+    if arrows:
+        axes.quiver(*zip(*arrows, strict=True), gid="arrow", color=_BLUE, **_ARROWS)
+    if dots:
+        x_of, y_of, sizes = zip(*dots, strict=True)
+        axes.scatter(
+            x_of, y_of, sizes, _ORANGE, edgecolors="black", linewidths=0.5, gid="write", zorder=4
+        )
+
+
+_ARROWS: dict[str, Any] = {
+    "angles": "xy",
+    "scale_units": "xy",
+    "scale": 1,  # lengths are in cells
+    "units": "inches",
+    "width": 1.3 / 72,
+    "headwidth": 3.8,
+    "headlength": 4.2,
+    "headaxislength": 4.2,
+    "minshaft": 2,
+    "minlength": 0,
+    "zorder": 3,
+}
+"""Arrows with full heads; short ones are smaller throughout."""
+
+
+def _normal(row: Ways) -> Ways:
+    total = sum(row.values())
+    return {way: x / total for way, x in row.items()}
+
+
+def _shares(
+    m: Any, row: Ways, moves: Mapping[Label, Cell]
+) -> tuple[dict[Cell, float], dict[Label, float]]:
+    """How probable each direction is, and each write that changes the memory."""
+    go: dict[Cell, float] = {}
+    write: dict[Label, float] = {}
+    for (action, (east, north)), prob in row.items():
+        a, w = (action, None) if m is _NO_MEMORY else action
+        ahead, left = moves[a]
+        way = (ahead * east - left * north, ahead * north + left * east)
+        go[way] = go.get(way, 0.0) + float(prob)
+        if w is not None and w not in ("keep", "-", m):
+            write[w] = write.get(w, 0.0) + float(prob)
+    return go, write

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from workbench.errors import WorkbenchError
 from workbench.evaluation.lambda_sweep import LambdaSweep
 from workbench.figures.argument import require_result
+from workbench.figures.style import style_axes
 from workbench.model.space import Label
 
 if TYPE_CHECKING:
@@ -116,10 +117,8 @@ def _draw(sweep: LambdaSweep, place: int, o: Label, axes: Axes) -> None:
     _label_ends(axes, ends)
     axes.set_xlim(0, 1)
     axes.set_xticks([0, 0.5, 1], ["0\nTD", "0.5", "1\nMC"])
-    axes.set_xlabel("λ", fontsize=_FONT, labelpad=-6)
-    axes.tick_params(labelsize=_FONT)
-    axes.set_title(f"q at {P.O.text(o)}", fontsize=9)
-    axes.spines[["top", "right"]].set_visible(False)
+    axes.set_xlabel("λ", labelpad=-6)
+    style_axes(axes, f"q at {P.O.text(o)}")
 
 
 def _distinct(q: NDArray[np.float64]) -> list[list[int]]:

@@ -11,6 +11,7 @@ import numpy as np
 from workbench.equilibrium.phase_plane import Pair, PhasePlane
 from workbench.errors import WorkbenchError
 from workbench.figures.argument import require_result
+from workbench.figures.style import SMALL, style_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -84,17 +85,17 @@ def phase_portrait(
         handles.append(dot)
     axes.set_xlim(plane.at_x[0], plane.at_x[-1])
     axes.set_ylim(plane.at_y[0], plane.at_y[-1])
-    axes.set_xlabel(_entry_text(plane, plane.x), fontsize=9)
-    axes.set_ylabel(_entry_text(plane, plane.y), fontsize=9)
-    axes.tick_params(labelsize=8)
+    axes.set_xlabel(_entry_text(plane, plane.x))
+    axes.set_ylabel(_entry_text(plane, plane.y))
+    style_axes(axes, closed=True)
     axes.legend(
         handles=handles,
         title="greedy policy",
         alignment="left",
         loc="upper left",
         bbox_to_anchor=(0.0, -0.14),
-        fontsize=8,
-        title_fontsize=8,
+        fontsize=SMALL,
+        title_fontsize=SMALL,
         frameon=False,
         handlelength=2.2,
     )

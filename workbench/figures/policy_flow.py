@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from workbench.figures.argument import require_result
+from workbench.figures.style import SMALL, style_axes
 from workbench.improvement.slice import Pair, PolicySlice
 
 if TYPE_CHECKING:
@@ -78,9 +79,9 @@ def policy_flow(found: PolicySlice, axes: Axes | None = None) -> Axes:
     axes.set_xlim(0, 1)
     axes.set_ylim(0, 1)
     axes.set_aspect("equal")
-    axes.set_xlabel(_name(found, found.x), fontsize=9)
-    axes.set_ylabel(_name(found, found.y), fontsize=9)
-    axes.tick_params(labelsize=8)
+    axes.set_xlabel(_name(found, found.x))
+    axes.set_ylabel(_name(found, found.y))
+    style_axes(axes, closed=True)
     handles = [
         Patch(
             facecolor=_LOOKS[k % len(_LOOKS)][0],
@@ -95,8 +96,8 @@ def policy_flow(found: PolicySlice, axes: Axes | None = None) -> Axes:
         title="the loop ends at",
         loc="upper left",
         bbox_to_anchor=(1.02, 1),
-        fontsize=8,
-        title_fontsize=8,
+        fontsize=SMALL,
+        title_fontsize=SMALL,
         frameon=False,
         handlelength=2.4,
         handleheight=1.4,

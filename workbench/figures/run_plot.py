@@ -8,6 +8,7 @@ from pathlib import Path
 
 from workbench.errors import WorkbenchError
 from workbench.figures.curves import learning_curves
+from workbench.figures.style import SMALL, WORDS
 from workbench.figures.value_dots import value_dots
 from workbench.learning.run import Run
 
@@ -53,8 +54,8 @@ def save_plot(
     parts = figure.subplots(1, 1 if lines is None else 2, squeeze=False)[0]
     best = "best deterministic" if lines is None else "best"
     axes = learning_curves(runs, parts[0], optimum, best, by_episode)
-    axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1), fontsize=9, frameon=False)
-    axes.set_title(title, fontsize=10)
+    axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1), fontsize=SMALL, frameon=False)
+    axes.set_title(title, fontsize=WORDS)
     if lines is not None:
         value_dots(runs, lines, parts[1], reach)
     figure.savefig(path)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.figures.curves import memory_style
+from workbench.figures.style import style_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -74,4 +75,5 @@ def value_dots(
     axes.set_xlim(-0.6, len(runs) - 0.4)
     axes.margins(y=0.15)
     axes.set_ylabel("exact value, greedy")
+    style_axes(axes)
     return axes
