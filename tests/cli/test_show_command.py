@@ -80,6 +80,12 @@ def test_a_product_that_is_too_large_is_not_built():
     assert "too many to build here" in shown("hallway_keys", "-m", "OA2")
 
 
+def test_a_word_that_only_one_task_has_in_its_name_is_enough():
+    assert shown("heaven") == shown("heaven_hell")
+    with pytest.raises(UnknownLabel, match="unknown task 'hallway'"):  # there are two
+        shown("hallway")
+
+
 def test_unknown_tasks_and_memories_are_named():
     with pytest.raises(UnknownLabel, match="unknown task 'recal' \\(did you mean recall"):
         shown("recal")

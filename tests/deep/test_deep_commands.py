@@ -15,7 +15,8 @@ from workbench.cli.reproduce_command import reproduce_command
 from workbench.deep import train as training
 from workbench.errors import TooLarge
 from workbench.learning import size
-from workbench.reproduction.neural_figures import read_neural_record
+from workbench.reproduction import neural_figures
+from workbench.reproduction.neural_figures import read_neural_record, table_rows
 from workbench.sweeps.cell import Cell, code_version, fingerprint
 from workbench.sweeps.experiment import FINAL, PER_100
 from workbench.sweeps.run_cells import CellError, run_cells
@@ -47,9 +48,7 @@ def test_a_network_learns_on_the_command_line():
 )
 def test_a_product_too_large_to_multiply_out_is_learned_all_the_same(values):
     """With values the greedy policy is followed to up to 200,000 places."""
-    shown = shown_by(
-        "hallway_cookie", "-m", "O6", *SMALL, "--steps", "2048", "--seeds", "1", values
-    )
+    shown = shown_by("cookie", "-m", "O6", *SMALL, "--steps", "2048", "--seeds", "1", values)
     assert shown.exit_code == 0, shown.output
     (row,) = [line.split("│") for line in shown.output.splitlines() if line.startswith("│")]
     assert [part.strip() for part in row[1:4]] == ["O6", "-", "-"]
@@ -138,8 +137,9 @@ def test_a_figure_shows_rewards_exact_values_and_what_each_memory_allows(tmp_pat
     )
     reproduce = typer.Typer(rich_markup_mode=None)
     reproduce.command()(reproduce_command)
+    monkeypatch.setattr(neural_figures, "NEURAL_RECORD", tmp_path / "runs.npz")
     for id in ("fig6-memory", "fig12-cookie"):
-        arguments = [id, "--quick", "--out", str(tmp_path / id), "--workers", "1"]
+        arguments = [id, "--quick", "--out", str(tmp_path / id), "--workers", "1", "--record"]
         shown = CliRunner().invoke(reproduce, arguments, env={"COLUMNS": "80"})
         assert shown.exit_code == 0, shown.output
         lines = shown.output.splitlines()
@@ -157,3 +157,6 @@ def test_a_figure_shows_rewards_exact_values_and_what_each_memory_allows(tmp_pat
             assert rows["O3"].split()[-2] == "1.911"
             assert "0.000 (1 of 3)" in rows["OA3"]  # the others get to too many places
             assert "undecided: With DDQN" in words
+    anew = read_neural_record()
+    assert list(anew) == ["fig6-memory", "fig12-cookie"]
+    assert all(table_rows(anew[id]) == table_rows(recorded[id]) for id in anew)

@@ -1,25 +1,21 @@
 """Without the extra `deep` everything else works, and what needs it says so."""
 
-import csv
-import json
 import subprocess
 import sys
-from collections import defaultdict
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
 from pomdps import recall4
-from workbench import DDQN, PPO, augment, learn
+from workbench import PPO, augment, learn
 from workbench.cli.main import app
-from workbench.deep.settings import neural_by_name, parse_widths
 from workbench.extras import MissingExtra
-from workbench.learning.learners import OptionError
-from workbench.reproduction.neural_figures import NEURAL_FIGURES
+from workbench.reproduction.neural_figures import neural_figure
 from workbench.sweeps.cell import cells_of
 from workbench.sweeps.experiment import PER_100, Experiment, Length, Panel
 from workbench.sweeps.spec import SpecError, parse_spec
+from workbench.sweeps.worker import batched
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -51,17 +47,6 @@ def test_the_base_install_never_imports_jax():
     assert shown.stdout.strip() == "(64, 64)"
 
 
-def test_settings_by_name():
-    assert neural_by_name("ppo", "hallway", learning_rate=1e-4) == PPO.hallway(learning_rate=1e-4)
-    assert neural_by_name("ddqn") == DDQN()
-    with pytest.raises(OptionError, match="settings of ppo are paper or hallway or tuned"):
-        neural_by_name("ppo", "doors")
-    with pytest.raises(OptionError, match="ddqn has no setting 'clip'"):
-        neural_by_name("ddqn", clip=1)
-    with pytest.raises(OptionError, match="such as 64,64, not '64x64'"):
-        parse_widths("64x64")
-
-
 SPEC = """
 [grid]
 task = "recall4"
@@ -86,20 +71,6 @@ def test_a_sweep_names_networks_by_their_layers_and_has_a_cell_for_each_seed():
     assert [cell.seeds for cell in cells_of(one)] == [(0,), (1,), (2,)]
 
 
-@pytest.mark.parametrize("name", ["ppo", "lstm-ppo", "ddqn"])
-def test_the_tuned_settings_are_the_best_of_the_recorded_search_on_seeds_of_its_own(name):
-    with (ROOT / "tests" / "benchmarks" / "tuning.csv").open(newline="") as file:
-        rows = [row for row in csv.DictReader(file) if row["learner"] == name]
-    scores, runs = defaultdict(float), defaultdict(set)
-    for row in rows:
-        scores[row["settings"]] += float(row["score"])
-        runs[row["settings"]].add((row["task"], int(row["seed"])))
-    tasks = ("recall4", "t_maze", "memory_s7")
-    everywhere = {(task, seed) for task in tasks for seed in (1000, 1001, 1002)}
-    assert set(map(frozenset, runs.values())) == {frozenset(everywhere)}  # each on all of them
-    assert len(scores) > 1
-    tuned = neural_by_name(name, "tuned")
-    chosen = json.loads(max(scores, key=scores.get))
-    assert chosen == {setting: getattr(tuned, setting) for setting in chosen}
-    seeds = {s for one in NEURAL_FIGURES.values() for cell in cells_of(one) for s in cell.seeds}
-    assert seeds.isdisjoint({1000, 1001, 1002})
+def test_each_seed_of_a_network_is_kept_as_soon_as_it_is_finished():
+    cells = cells_of(neural_figure("fig6-memory", quick=True))
+    assert [len(batch) for batch in batched(cells, workers=1)] == [1] * 18

@@ -23,7 +23,8 @@ def reproduce_command(
         list[str] | None,
         typer.Argument(
             help="fig2, fig3, fig4, fig5, fig7, fig11; with the extra deep also fig6-cookie, "
-            "fig6-keys, fig6-doors, fig6-memory, fig12-cookie, fig12-doors.",
+            "fig6-keys, fig6-doors, fig6-memory, fig12-cookie, fig12-doors, fig12-keys, "
+            "fig12-memory.",
             metavar="FIGURE",
             show_default="all tabular ones",
         ),
@@ -66,7 +67,7 @@ def reproduce_command(
     console = Console()
     if figure and any("-" in name for name in figure):
         with chosen_executor(executor, workers, scheduler) as used:
-            _reproduce_networks(figure, quick, out, used)
+            _reproduce_networks(figure, quick, out, used, record)
         return
     chosen = records.figures_by_name(figure or ())
     if record and (quick or figure):
@@ -140,8 +141,13 @@ def _table(sections: list[Section], quick: bool) -> object:
     return table
 
 
-def _reproduce_networks(names: list[str], quick: bool, out: Path, executor: Executor) -> None:
+def _reproduce_networks(
+    names: list[str], quick: bool, out: Path, executor: Executor, record: bool
+) -> None:
     """Figures 6 and 12: curves, exact values and verdicts at the budget that is run."""
+    import platform
+    from importlib.metadata import version
+
     from rich.console import Console
     from rich.table import Table
 
@@ -157,6 +163,7 @@ def _reproduce_networks(names: list[str], quick: bool, out: Path, executor: Exec
         neural_figure,
         runs_by_memory,
         table_rows,
+        write_neural_record,
     )
     from workbench.sweeps.display import progress_display
     from workbench.sweeps.run_cells import run_experiment
@@ -199,6 +206,9 @@ def _reproduce_networks(names: list[str], quick: bool, out: Path, executor: Exec
         episodes = experiment.task in EPISODIC
         save_plot(path, runs, experiment.title, experiment.optimum, lines, reach, episodes)
         console.print(f"Learning curves: {path}", soft_wrap=True)
+        if record:
+            versions = {name: version(name) for name in ("jax", "jaxlib", "optax", "numpy")}
+            write_neural_record([results], {"python": platform.python_version(), **versions})
 
 
 def _lines_text(lines: Mapping[str, float]) -> str:

@@ -50,11 +50,12 @@ def show_command(
     from rich.text import Text
 
     from pomdps import TASKS
-    from workbench.cli.task_name import find_task
+    from workbench.cli.task_name import find_task, whole_name
     from workbench.model.memories import attach
     from workbench.model.summary import facts
 
     console = Console()
+    task = whole_name(task)
     P = find_task(task)
     attached = attach(memory, P) if memory else None
     console.print(Text(P.name, "bold"))

@@ -8,8 +8,22 @@ if TYPE_CHECKING:
     from workbench.model.pomdp import POMDP
 
 
+def whole_name(name: str) -> str:
+    """The name of the only task that has this word in its name; else the name as it is.
+
+    >>> whole_name("cookie"), whole_name("maze"), whole_name("recall")
+    ('hallway_cookie', 'maze', 'recall')
+    """
+    from pomdps import TASKS
+
+    meant = [task for task in TASKS if name in task.split("_")]
+    return meant[0] if name not in TASKS and len(meant) == 1 else name
+
+
 def find_task(name: str) -> POMDP:
     """The task that a name on the command line means: one of `pomdps`, or a file ending in .POMDP.
+
+    A word that only one task has in its name is enough (`whole_name`).
 
     >>> find_task("recall")
     POMDP recall: 6 states (1 terminal), 1 observation, 3 actions, 15 outcomes, gamma 19/20
@@ -25,6 +39,7 @@ def find_task(name: str) -> POMDP:
             return load_pomdp(name)
         except OSError as error:
             raise WorkbenchError(f"cannot read {name}: {error.strerror}") from None
+    name = whole_name(name)
     if name not in TASKS:
         raise UnknownLabel(
             f"unknown task {name!r}{did_you_mean(name, TASKS)}; known are {', '.join(TASKS)}, or a "

@@ -157,12 +157,20 @@ def shown_progress(progress: Progress | bool, what: str) -> Iterator[Progress]:
         with Waiting(what, steady=True) as waiting:
 
             def report(done: int, total: int) -> None:
-                speed = done / max(waiting.seconds, 1e-9) / 1e6
-                waiting.report(done / total, f"{speed:.1f} M steps/s")
+                waiting.report(done / total, _speed(done / max(waiting.seconds, 1e-9)))
 
             yield report
     else:
         yield lambda done, total: None
+
+
+def _speed(steps: float) -> str:
+    """Steps a second in few characters; networks do a few ten thousand.
+
+    >>> _speed(12_345_678.9), _speed(9_876.5)
+    ('12.3 M steps/s', '9.9 k steps/s')
+    """
+    return f"{steps / 1e6:.1f} M steps/s" if steps >= 1e5 else f"{steps / 1e3:.1f} k steps/s"
 
 
 class _Batch:

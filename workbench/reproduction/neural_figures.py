@@ -2,7 +2,8 @@
 
     Fig. 6     PPO with each memory, and PPO with an LSTM: hallway cookie and keys (size 6),
                RedBlueDoors and MemoryS7 (size 3)
-    Fig. 12    DDQN with each memory: cookie, RedBlueDoors
+    Fig. 12    DDQN with each memory (size 3): cookie, RedBlueDoors; and, which the paper does not
+               show, keys and MemoryS7
 
 The two Atari games are no exact models and are not here. The paper trains for tens of millions of
 steps, 30 seeds (3 for DDQN), with a learning rate of 1e-5; a night on two cores allows a few
@@ -12,7 +13,9 @@ budget*: a task that nobody learns in it decides nothing.
 What a run earns is its reward per 100 steps in the hallway, which never ends, and its reward per
 episode in MiniGrid, as in the paper (per step, a quick guess would look as good as a detour that is
 sure), over its last tenth. It counts as *solved* when that is at least `SOLVED_SHARE` of what the
-best history-based policy earns.
+best history-based policy earns. Runs have *learned* something when they earn, on average, what is
+`LEARNED_SHARE` of the way from uniformly random actions to the best; those that have not win no
+comparison.
 """
 
 from __future__ import annotations
@@ -41,6 +44,9 @@ from workbench.sweeps.store import write_whole
 SOLVED_SHARE = 0.8
 """The share of the best from which a run counts as solved."""
 
+LEARNED_SHARE = 0.1
+"""The share of the way from random actions to the best from which runs have learned something."""
+
 _SIZE_6 = ("none", "K6", "B6", "O6", "OA6")
 _SIZE_3 = ("none", "K3", "B3", "O3", "OA3")
 
@@ -54,6 +60,14 @@ KEYS_PACE = 100 / 66.184441
 PER_EPISODE = 1.0
 """In MiniGrid a policy that remembers what it has seen succeeds always."""
 
+AT_RANDOM: dict[str, float] = {
+    "hallway_cookie": 0.029270,
+    "hallway_keys": 0.021566,
+    "memory_s7": 0.5,
+    "red_blue_doors": 0.339416,
+}
+"""What uniformly random actions earn (`earned_at_random`), per 100 steps or per episode."""
+
 BEST_VALUES: dict[str, dict[str, float]] = {
     "hallway_cookie": {"best by history": 1.911209},
     "hallway_keys": {"best by history": 1.071766, "best without memory": 0.216632},
@@ -66,7 +80,7 @@ cookie without memory and for RedBlueDoors the searches end with bounds."""
 
 REACHING: dict[str, tuple[str, ...]] = {
     "hallway_cookie": ("B3", "B6", "O3", "O6", "OA3", "OA6"),
-    "hallway_keys": ("B6", "O6", "OA6"),
+    "hallway_keys": ("B3", "B6", "O3", "O6", "OA3", "OA6"),
     "memory_s7": ("B3", "O3", "OA3"),
     "red_blue_doors": (),
 }
@@ -89,6 +103,11 @@ EPISODIC = ("memory_s7", "red_blue_doors")
 """Tasks whose episodes end, and whose reward is counted by episode."""
 
 
+_ABOUT_PPO = ("S1.efficient", "S7.outperform")
+_ABOUT_DDQN = ("D6.ddqn", "D6.td")
+"""Sentences about all figures of a learner."""
+
+
 def _figure(
     id: str,
     title: str,
@@ -96,6 +115,7 @@ def _figure(
     memories: tuple[str, ...],
     pace: float,
     statements: tuple[str, ...],
+    place: str = "",
 ) -> Experiment:
     ddqn = id.startswith("fig12")
     panels = (
@@ -106,7 +126,7 @@ def _figure(
             Panel("PPO with an LSTM", RecurrentPPO.tuned(), ("none",)),
         )
     )
-    place = "Fig. 12" if ddqn else "Fig. 6"
+    place = place or ("Fig. 12" if ddqn else "Fig. 6")
     length = Length(seeds=5, steps=5_000_000, every=100_000)
     return Experiment(id, place, title, task, panels, 2, FINAL, pace, statements, length)
 
@@ -120,7 +140,7 @@ NEURAL_FIGURES = {
             "hallway_cookie",
             _SIZE_6,
             COOKIE_PACE,
-            ("S6.hallway-lstm", "S6.hallway-solved"),
+            ("S6.hallway-lstm", "S6.hallway-solved", *_ABOUT_PPO),
         ),
         _figure(
             "fig6-keys",
@@ -128,7 +148,7 @@ NEURAL_FIGURES = {
             "hallway_keys",
             _SIZE_6,
             KEYS_PACE,
-            ("S6.hallway-lstm", "S6.hallway-solved"),
+            ("S6.hallway-lstm", "S6.hallway-solved", *_ABOUT_PPO),
         ),
         _figure(
             "fig6-doors",
@@ -136,7 +156,7 @@ NEURAL_FIGURES = {
             "red_blue_doors",
             _SIZE_3,
             PER_EPISODE,
-            ("S6.minigrid-best", "S6.minigrid-lstm"),
+            ("S6.minigrid-best", "S6.minigrid-lstm", *_ABOUT_PPO),
         ),
         _figure(
             "fig6-memory",
@@ -144,7 +164,7 @@ NEURAL_FIGURES = {
             "memory_s7",
             _SIZE_3,
             PER_EPISODE,
-            ("S6.minigrid-best", "S6.minigrid-lstm"),
+            ("S6.minigrid-best", "S6.minigrid-lstm", *_ABOUT_PPO),
         ),
         _figure(
             "fig12-cookie",
@@ -152,7 +172,7 @@ NEURAL_FIGURES = {
             "hallway_cookie",
             _SIZE_3,
             COOKIE_PACE,
-            ("D6.ddqn",),
+            _ABOUT_DDQN,
         ),
         _figure(
             "fig12-doors",
@@ -160,7 +180,25 @@ NEURAL_FIGURES = {
             "red_blue_doors",
             _SIZE_3,
             PER_EPISODE,
-            ("D6.ddqn",),
+            _ABOUT_DDQN,
+        ),
+        _figure(
+            "fig12-keys",
+            "Hallway keys, DDQN",
+            "hallway_keys",
+            _SIZE_3,
+            KEYS_PACE,
+            _ABOUT_DDQN,
+            "Beside Fig. 12",
+        ),
+        _figure(
+            "fig12-memory",
+            "MemoryS7, DDQN",
+            "memory_s7",
+            _SIZE_3,
+            PER_EPISODE,
+            _ABOUT_DDQN,
+            "Beside Fig. 12",
         ),
     )
 }
@@ -188,8 +226,7 @@ class Sentence:
 
     Attributes
     ----------
-    judge : from the share of solved runs, and the mean reward as a share of the best, of each
-        memory: True, False or None for undecided.
+    judge : from how the runs of each memory stand: True, False or None for undecided.
     """
 
     id: str
@@ -200,39 +237,68 @@ class Sentence:
 
 @dataclass(frozen=True)
 class Standing:
-    """How the runs of one memory stand: the share that is solved, the mean of what they earn as a
-    share of the best, and that of the worst and of the best run."""
+    """How the runs of one memory stand.
+
+    Attributes
+    ----------
+    solved : the share that is solved.
+    mean, worst, best : what they earn in the end as a share of the best: the mean over runs, the
+        worst run, the best run.
+    overall : what each of them earns over all its steps, likewise.
+    random : what random actions earn, likewise.
+    """
 
     solved: float
     mean: float
     worst: float
     best: float
+    overall: tuple[float, ...]
+    random: float
+
+    @property
+    def learned(self) -> bool:
+        """Whether the runs have learned something."""
+        return self.mean >= self.random + LEARNED_SHARE * (1 - self.random)
 
     @classmethod
     def of(cls, run: Run, experiment: Experiment) -> Standing:
-        share = earned(run, experiment) / experiment.optimum
+        share, overall = (  # a run none of whose episodes end earns nothing
+            np.nan_to_num(earned(run, experiment, over) / experiment.optimum) for over in (0.1, 1.0)
+        )
         return cls(
             float((share >= SOLVED_SHARE).mean()),
             float(share.mean()),
             float(share.min()),
             float(share.max()),
+            tuple(overall.tolist()),
+            AT_RANDOM[experiment.task] / experiment.optimum,
         )
 
 
+_Rewards = Callable[[Standing], tuple[float, ...]]
+"""Of runs, to compare them by."""
+
+
 def _lstm_fails(found: Mapping[str, Standing]) -> bool | None:
-    """Contradicted by one solved run; never supported, as a longer run might succeed."""
-    return False if LSTM in found and found[LSTM].solved else None
+    """Contradicted if its runs have learned something; supported if they earn no more than random
+    actions while another memory solves the task every time: else a longer run might succeed."""
+    if LSTM not in found:
+        return None
+    lstm = found[LSTM]
+    if lstm.learned:
+        return False
+    solvable = any(one.solved == 1 for one in found.values())
+    return True if solvable and lstm.mean <= lstm.random else None
 
 
 def _o_and_oa_solve(found: Mapping[str, Standing]) -> bool | None:
-    both = [one for name, one in found.items() if name.startswith("O")]
-    return True if all(one.solved == 1 for one in both) else None
+    return True if all(one.solved == 1 for one in _o_and_oa(found)) else None
 
 
 def _o_and_oa_best(found: Mapping[str, Standing]) -> bool | None:
     """Supported if both solve every seed and no other does; contradicted if another memory solves
     every seed and one of them none."""
-    both = [one for name, one in found.items() if name.startswith("O")]
+    both = _o_and_oa(found)
     others = [one for name, one in found.items() if not name.startswith("O")]
     if all(one.solved == 1 for one in both) and all(one.solved < 1 for one in others):
         return True
@@ -246,12 +312,44 @@ def _lstm_unreliable(found: Mapping[str, Standing]) -> bool | None:
     return True if LSTM in found and 0 < found[LSTM].solved < 1 else None
 
 
-def _o_beats_others(found: Mapping[str, Standing]) -> bool | None:
-    (o,) = (one for name, one in found.items() if name[0] == "O" and name[1] != "A")
-    others = [one for name, one in found.items() if name[0] != "O"]
-    if all(o.worst > one.best for one in others):
+def _in_the_end(one: Standing) -> tuple[float, ...]:
+    return one.worst, one.best
+
+
+def _over_the_run(one: Standing) -> tuple[float, ...]:
+    return one.overall
+
+
+def _all_beat(winners: list[Standing], losers: list[Standing], of: _Rewards) -> bool:
+    """Whether all of the first have learned something, and each run of theirs beats every run of
+    the second."""
+    least = min(min(of(one)) for one in winners)
+    return all(one.learned for one in winners) and least > max(max(of(one)) for one in losers)
+
+
+def _compared(
+    ours: list[Standing], others: list[Standing], of: _Rewards = _in_the_end
+) -> bool | None:
+    """Supported if every run of ours beats every other run; contradicted if every run of one of the
+    others beats every run of ours."""
+    if not others:
+        return None
+    if _all_beat(ours, others, of):
         return True
-    return False if any(one.worst > o.best for one in others) else None
+    return False if any(_all_beat([one], ours, of) for one in others) else None
+
+
+def _o_and_oa(found: Mapping[str, Standing]) -> list[Standing]:
+    return [one for name, one in found.items() if name.startswith("O")]
+
+
+def _of_lstm(found: Mapping[str, Standing]) -> list[Standing]:
+    return [found[LSTM]] if LSTM in found else []
+
+
+def _o_beats_others(found: Mapping[str, Standing]) -> bool | None:
+    (o,) = (name for name in found if name[0] == "O" and name[1] != "A")
+    return _compared([found[o]], [one for name, one in found.items() if name != o])
 
 
 SENTENCES = {
@@ -282,10 +380,28 @@ SENTENCES = {
             _lstm_unreliable,
         ),
         Sentence(
+            "S1.efficient",
+            "Section 1",
+            "O(k) and OA(k) are more sample efficient than an LSTM.",
+            lambda found: _compared(_o_and_oa(found), _of_lstm(found), _over_the_run),
+        ),
+        Sentence(
+            "S7.outperform",
+            "Section 7",
+            "With the same learner O(k) and OA(k) outperform an LSTM.",
+            lambda found: _compared(_o_and_oa(found), _of_lstm(found)),
+        ),
+        Sentence(
             "D6.ddqn",
             "Appendix D.6.2",
             "With DDQN, O(k) outperforms the other memories.",
             _o_beats_others,
+        ),
+        Sentence(
+            "D6.td",
+            "Appendix D.6",
+            "Temporal-difference methods can take advantage of O(k) and OA(k).",
+            lambda found: _compared(_o_and_oa(found), [found["none"]]),
         ),
     )
 }
@@ -310,13 +426,13 @@ def _shown_name(panel: Panel, memory: str) -> str:
     return LSTM if isinstance(panel.method, RecurrentPPO) else memory
 
 
-def earned(run: Run, experiment: Experiment) -> NDArray[np.float64]:
-    """What each seed earns over its last tenth: per episode where episodes end, per 100 steps
-    elsewhere; NaN if no episode ended."""
+def earned(run: Run, experiment: Experiment, over: float = 0.1) -> NDArray[np.float64]:
+    """What each seed earns over its last tenth, or another share of its steps: per episode where
+    episodes end, per 100 steps elsewhere; NaN if no episode ended."""
     if experiment.task not in EPISODIC:
-        return run.late()
+        return run.late(over)
     assert run.episodes is not None
-    blocks = max(1, round(0.1 * run.rewards.shape[1]))
+    blocks = max(1, round(over * run.rewards.shape[1]))
     ended = run.episodes[:, -blocks:].sum(axis=1)
     with np.errstate(invalid="ignore"):
         return np.asarray(run.rewards[:, -blocks:].sum(axis=1) / ended)
@@ -408,16 +524,22 @@ NEURAL_RECORD = Path(__file__).with_name("neural_runs.npz")
 
 
 def write_neural_record(all_results: Iterable[Results], versions: Mapping[str, str]) -> None:
-    """Write the package's record anew."""
-    arrays: dict[str, Any] = {}
-    about: dict[str, Any] = {"versions": dict(versions), "figures": {}}
+    """Put results into the package's record, in place of earlier ones of the same figures.
+
+    Parameters
+    ----------
+    versions : of the packages that they were computed with.
+    """
+    arrays, about = _recorded()
     for results in all_results:
         one = results.experiment
         assert one.length is not None
-        about["figures"][one.id] = {
+        about[one.id] = {
             "length": [one.length.seeds, one.length.steps, one.length.every],
             "methods": [panel.method.settings() for panel in one.panels],
+            "versions": dict(versions),
         }
+        arrays = {name: x for name, x in arrays.items() if not name.startswith(f"{one.id}/")}
         for name, run in runs_by_memory(results).items():
             assert run.measured is not None
             ends = [run.steps, run.every, *run.seeds]
@@ -426,19 +548,27 @@ def write_neural_record(all_results: Iterable[Results], versions: Mapping[str, s
                 arrays[f"{one.id}/{name}/episodes"] = run.episodes.astype(np.int32)
             arrays[f"{one.id}/{name}/values"] = run.measured[:, -1]
             arrays[f"{one.id}/{name}/length"] = np.array(ends)
+    ordered = {id: about[id] for id in NEURAL_FIGURES if id in about}
     sink = io.BytesIO()
-    np.savez_compressed(sink, about=np.array(json.dumps(about)), **arrays)
+    np.savez_compressed(sink, about=np.array(json.dumps({"figures": ordered})), **arrays)
     write_whole(NEURAL_RECORD, sink.getvalue())
+
+
+def _recorded() -> tuple[dict[str, Any], dict[str, Any]]:
+    """The arrays of the record, and what it says of each figure; nothing if there is none."""
+    if not NEURAL_RECORD.exists():
+        return {}, {}
+    with np.load(NEURAL_RECORD, allow_pickle=False) as file:
+        held = {name: file[name] for name in file.files}
+    return held, json.loads(str(held.pop("about")))["figures"]
 
 
 def read_neural_record() -> dict[str, Results]:
     """The recorded results by the id of their figure; their experiment has the length and the
     panels that were run."""
-    with np.load(NEURAL_RECORD, allow_pickle=False) as file:
-        held = {name: file[name] for name in file.files}
-    about = json.loads(str(held.pop("about")))
+    held, about = _recorded()
     found = {}
-    for id, told in about["figures"].items():
+    for id, told in about.items():
         one = replace(NEURAL_FIGURES[id], length=Length(*told["length"]))
         outcomes: dict[Any, Any] = {}
         kept = [p for p in one.panels if f"{id}/{_shown_name(p, p.memories[0])}/length" in held]

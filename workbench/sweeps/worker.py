@@ -36,8 +36,9 @@ so many cells."""
 _BATCHES_OF_A_WORKER = 4
 """Every worker should get so many batches at least, so that all end at about the same time."""
 
-_LOOP_STEPS = _STEPS_OF_A_BATCH
-"""What a cell of the oracle loop counts for: it is a batch of its own."""
+_ALONE = _STEPS_OF_A_BATCH
+"""What a cell of the oracle loop or of a network counts for: it is a batch of its own, kept as soon
+as it is finished."""
 
 _VALUES = {GREEDY: EACH_BLOCK, FINAL: AT_THE_END}
 
@@ -124,7 +125,7 @@ def batched(cells: Iterable[Cell], workers: int) -> Iterator[list[Cell]]:
         batch: list[Cell] = []
         steps = 0
         for cell in group:
-            work = _LOOP_STEPS if isinstance(cell.method, OracleLoop) else cell.work
+            work = _ALONE if isinstance(cell.method, OracleLoop | Neural) else cell.work
             if batch and (len(batch) == most or steps + work > _STEPS_OF_A_BATCH):
                 yield batch
                 batch, steps = [], 0
