@@ -15,8 +15,9 @@ from workbench.cli.reproduce_command import reproduce_command
 from workbench.deep import train as training
 from workbench.errors import TooLarge
 from workbench.learning import size
-from workbench.reproduction import neural_figures
-from workbench.reproduction.neural_figures import read_neural_record, table_rows
+from workbench.reproduction import neural_record
+from workbench.reproduction.neural_judge import table_rows
+from workbench.reproduction.neural_record import read_neural_record
 from workbench.sweeps.cell import Cell, code_version, fingerprint
 from workbench.sweeps.experiment import FINAL, PER_100
 from workbench.sweeps.run_cells import CellError, run_cells
@@ -137,7 +138,7 @@ def test_a_figure_shows_rewards_exact_values_and_what_each_memory_allows(tmp_pat
     )
     reproduce = typer.Typer(rich_markup_mode=None)
     reproduce.command()(reproduce_command)
-    monkeypatch.setattr(neural_figures, "NEURAL_RECORD", tmp_path / "runs.npz")
+    monkeypatch.setattr(neural_record, "NEURAL_RECORD", tmp_path / "runs.npz")
     for id in ("fig6-memory", "fig12-cookie"):
         arguments = [id, "--quick", "--out", str(tmp_path / id), "--workers", "1", "--record"]
         shown = CliRunner().invoke(reproduce, arguments, env={"COLUMNS": "80"})

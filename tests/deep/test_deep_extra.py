@@ -71,6 +71,18 @@ def test_a_sweep_names_networks_by_their_layers_and_has_a_cell_for_each_seed():
     assert [cell.seeds for cell in cells_of(one)] == [(0,), (1,), (2,)]
 
 
+def test_a_sweep_takes_sets_of_settings_by_name():
+    text = SPEC.replace("learning_rate = 0.001", 'settings = ["tuned", "paper"]')
+    methods = [cell.method for cell in parse_spec(text, lambda name: None).cells[::3]]
+    widths = ((8, 8), (16,))
+    assert methods == [make(hidden=hidden) for make in (PPO.tuned, PPO) for hidden in widths]
+    with pytest.raises(SpecError, match=r'grid.settings = "doors".*paper or hallway or tuned'):
+        parse_spec(text.replace("tuned", "doors"), lambda name: None)
+    both = text.replace('"ppo"', '["qlearning", "ppo"]').replace('hidden = ["8,8", "16"]', "")
+    with pytest.raises(SpecError, match=r'grid.settings = "tuned".*qlearning is no network'):
+        parse_spec(both, lambda name: None)
+
+
 def test_each_seed_of_a_network_is_kept_as_soon_as_it_is_finished():
     cells = cells_of(neural_figure("fig6-memory", quick=True))
     assert [len(batch) for batch in batched(cells, workers=1)] == [1] * 18

@@ -9,7 +9,17 @@ import pytest
 
 from pomdps import hallway_cookie, hallway_keys
 from pomdps.task import TASKS
-from workbench import DDQN, PPO, MemoryPair, RecurrentPPO, augment
+from workbench import (
+    DDQN,
+    PPO,
+    MemoryPair,
+    Policy,
+    RecurrentPPO,
+    augment,
+    evaluate,
+    td_values,
+    uniform,
+)
 from workbench.deep.closed_loop import close_loop
 from workbench.errors import UnknownLabel
 from workbench.evaluation.fields import FLOATS
@@ -19,7 +29,7 @@ from workbench.model.memories import attach, parse_memory
 from workbench.optima.embedding import smaller_families
 from workbench.optima.history import belief_process
 from workbench.optima.mdp import optimal
-from workbench.reproduction import neural_figures
+from workbench.reproduction import neural_record
 from workbench.reproduction.neural_figures import (
     AT_RANDOM,
     BEST_VALUES,
@@ -29,19 +39,20 @@ from workbench.reproduction.neural_figures import (
     LSTM,
     NEURAL_FIGURES,
     REACHING,
+    best_between,
+    neural_figure,
+)
+from workbench.reproduction.neural_judge import (
     SENTENCES,
     Standing,
-    best_between,
     earned,
     earned_at_random,
     judge_neural,
-    neural_figure,
-    read_neural_record,
     runs_by_memory,
     standings,
     table_rows,
-    write_neural_record,
 )
+from workbench.reproduction.neural_record import read_neural_record, write_neural_record
 from workbench.sufficiency.product_search import WriteSearch
 from workbench.sweeps.cell import cells_of
 from workbench.sweeps.experiment import Length
@@ -261,7 +272,7 @@ def test_a_figure_without_the_lstm_s_runs_decides_nothing_about_it(tmp_path, mon
     assert {one.sentence.id: one.verdict for one in judge_neural(kept)}["S6.minigrid-lstm"] == (
         "undecided"
     )
-    monkeypatch.setattr(neural_figures, "NEURAL_RECORD", tmp_path / "runs.npz")
+    monkeypatch.setattr(neural_record, "NEURAL_RECORD", tmp_path / "runs.npz")
     write_neural_record([kept], {})
     assert read_neural_record()["fig6-memory"].experiment == ppo_only
 
@@ -304,7 +315,7 @@ def test_minigrid_counts_by_episode_and_the_hallway_by_step():
 
 
 def test_a_record_is_read_as_it_was_written(tmp_path, monkeypatch):
-    monkeypatch.setattr(neural_figures, "NEURAL_RECORD", tmp_path / "runs.npz")
+    monkeypatch.setattr(neural_record, "NEURAL_RECORD", tmp_path / "runs.npz")
     results = results_of("fig12-cookie", {"none": [0.5, 0.5], "O3": [1.0, 0.5]})
     write_neural_record([results], {"jax": "1"})
     (read,) = read_neural_record().values()
@@ -313,10 +324,22 @@ def test_a_record_is_read_as_it_was_written(tmp_path, monkeypatch):
     assert [v.verdict for v in judge_neural(read)] == [v.verdict for v in judge_neural(results)]
 
 
+@pytest.mark.slow
+def test_bootstrapping_misleads_on_red_blue_doors():
+    """What the docs say of DDQN: greedy in the exact values of random play, and of TD's."""
+    pytest.importorskip("minigrid")
+    P = TASKS["red_blue_doors"].make()
+    worth = []
+    for q in (evaluate(P, uniform(P)).q, td_values(P, uniform(P)).q):
+        greedy = {o: max(P.A, key=lambda a: -1 if np.isnan(q[o, a]) else q[o, a]) for o in P.O}
+        worth.append(float(evaluate(P, Policy.deterministic(P, greedy)).value))
+    assert worth == pytest.approx([0.079437, 0], abs=1e-6)
+
+
 def test_a_figure_is_put_into_the_record_beside_the_others_and_in_place_of_itself(
     tmp_path, monkeypatch
 ):
-    monkeypatch.setattr(neural_figures, "NEURAL_RECORD", tmp_path / "runs.npz")
+    monkeypatch.setattr(neural_record, "NEURAL_RECORD", tmp_path / "runs.npz")
     first = results_of("fig12-cookie", {"none": [0.5, 0.5], "O3": [1.0, 0.5]})
     write_neural_record([first], {"jax": "1"})
     write_neural_record([results_of("fig6-memory", {"none": [0.5], "O3": [1.0]})], {"jax": "2"})
@@ -330,7 +353,7 @@ def test_a_figure_is_put_into_the_record_beside_the_others_and_in_place_of_itsel
 
 
 def test_the_record_is_of_the_figures_as_they_are():
-    with np.load(neural_figures.NEURAL_RECORD) as file:
+    with np.load(neural_record.NEURAL_RECORD) as file:
         about = json.loads(str(file["about"]))["figures"]
     record = read_neural_record()
     assert list(record) == list(about) == [id for id in NEURAL_FIGURES if id in record]

@@ -62,10 +62,14 @@ def learners() -> list[CatalogueLine]:
 
 
 def figures() -> list[CatalogueLine]:
-    """The figures that `workbench reproduce` makes."""
+    """The figures that `workbench reproduce` makes: the tabular ones, and those of networks."""
+    from workbench.reproduction.neural_figures import NEURAL_FIGURES
     from workbench.reproduction.paper_figures import FIGURES
 
-    return [CatalogueLine(one.id, one.place, one.title) for one in FIGURES.values()]
+    return [
+        CatalogueLine(one.id, one.place, one.title)
+        for one in (*FIGURES.values(), *NEURAL_FIGURES.values())
+    ]
 
 
 def claims() -> list[CatalogueLine]:

@@ -158,13 +158,15 @@ def _reproduce_networks(
         BEST_VALUES,
         EPISODIC,
         best_between,
+        neural_figure,
+    )
+    from workbench.reproduction.neural_judge import (
         earned_at_random,
         judge_neural,
-        neural_figure,
         runs_by_memory,
         table_rows,
-        write_neural_record,
     )
+    from workbench.reproduction.neural_record import write_neural_record
     from workbench.sweeps.display import progress_display
     from workbench.sweeps.run_cells import run_experiment
     from workbench.sweeps.store import Store, check_folder

@@ -9,6 +9,7 @@ combinations are run.
     memory = ["lists.small", "OA2"]
     learner = "sarsa"
     lam = [0.0, 0.5, 1.0]                     any setting of the learner; layers as hidden = "64,64"
+    settings = "tuned"                        of networks, where no others are given; else "paper"
     seeds = 30                                  0, 1, ..., 29; or a list of seeds
     steps = 1_000_000
     every = 10_000                            steps of a block; a hundredth of the steps if left out
@@ -40,7 +41,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from workbench.deep.settings import NEURAL_LEARNERS, parse_widths
+from workbench.deep.settings import NEURAL_LEARNERS, neural_by_name, parse_widths
 from workbench.errors import WorkbenchError
 from workbench.learning.learners import LEARNERS, check_count
 from workbench.model.memories import parse_memory
@@ -92,6 +93,9 @@ curve."""
 _METHODS: dict[str, type[Any]] = {**LEARNERS, **NEURAL_LEARNERS, "oracle": OracleLoop}
 _SHARED = ("task", "memory", "learner")
 _LENGTH = ("seeds", "steps", "every", "measure")
+_VARIANT = "settings"
+"""The key for a whole set of a network's settings."""
+
 _MEMORIES = (
     "none",
     *(f"{family}{size}" for family in ("K", "B", "O", "OA") for size in range(1, 6)),
@@ -228,6 +232,8 @@ class _Grid:
             for learner in self.learners
         }
         length = () if self.oracle else _LENGTH
+        if any(learner in NEURAL_LEARNERS for learner in self.learners):
+            length = (*length, _VARIANT)
         every = dict.fromkeys(setting for settings in known.values() for setting in settings)
         _check_keys(name, table, (*_SHARED, *length, *every))
         self.settings = [key for key in table if key not in (*_SHARED, *length)]
@@ -241,12 +247,20 @@ class _Grid:
                     raise self._wrong(key, why)
         self.tasks = self._axis("task", lambda value: _task(value, check_task))
         self.memories = self._axis("memory", _memory)
+        self.variants = self._axis(_VARIANT, self._variant) if _VARIANT in table else ["paper"]
         self.axes = {learner: self._setting_axes(_METHODS[learner]) for learner in self.learners}
         self.seeds = [()] if self.oracle else self._seeds()
         self.lengths = [(0, 0)] if self.oracle else self._lengths()
         self.measures = [ORACLE] if self.oracle else self._measures()
         methods = sum(math.prod(len(axis) for axis in axes) for axes in self.axes.values())
-        others = (self.tasks, self.memories, self.measures, self.lengths, self.seeds)
+        others = (
+            self.tasks,
+            self.memories,
+            self.variants,
+            self.measures,
+            self.lengths,
+            self.seeds,
+        )
         self.count = methods * math.prod(len(part) for part in others)
 
     def cells(self) -> Iterable[Cell]:
@@ -295,10 +309,24 @@ class _Grid:
         types = {field.name: str(field.type) for field in fields(kind)}
         return [self._axis(key, partial(_setting, kind, key, types[key])) for key in self.settings]
 
+    def _variant(self, value: Any) -> str:
+        """The name of a set of settings that every learner of the grid has."""
+        for learner in self.learners:
+            if learner not in NEURAL_LEARNERS:
+                raise WorkbenchError(
+                    f"{learner} is no network: give networks a [[grid]] of their own"
+                )
+            neural_by_name(learner, value)
+        return str(value)
+
     def _methods(self) -> Iterable[Method]:
-        for learner, axes in self.axes.items():
+        for (learner, axes), variant in product(self.axes.items(), self.variants):
             for values in product(*axes):
-                yield _METHODS[learner](**dict(zip(self.settings, values, strict=True)))
+                chosen = dict(zip(self.settings, values, strict=True))
+                if learner in NEURAL_LEARNERS:
+                    yield neural_by_name(learner, variant, **chosen)
+                else:
+                    yield _METHODS[learner](**chosen)
 
     def _seeds(self) -> list[tuple[int, ...]]:
         given = self._needed("seeds")
