@@ -46,7 +46,7 @@ from workbench.site.hosted_notebook import (
     with_install_cell,
 )
 from workbench.site.material import Material, TaskNote
-from workbench.site.mathml import BadFormula, Katex
+from workbench.site.mathml import BadFormula, Katex, set_formulas
 from workbench.site.notebook_pages import SETTINGS, notebook_source, write_notebook_pages
 from workbench.site.reference_pages import public_names, write_reference_pages
 from workbench.site.slide_decks import DECKS, deck_cells, write_slides
@@ -150,6 +150,22 @@ def test_every_formula_of_the_public_docstrings_is_taken_by_katex():
         with pytest.raises(BadFormula, match="KaTeX"):
             katex.mathml(r"\begin{array}")
     assert found >= 13
+
+
+def test_formulas_between_dollar_signs_are_set_where_there_is_text():
+    pytest.importorskip("sphinxcontrib.katex", reason="needs the extra `site`")
+    complaints = []
+    code = "<pre>a $b$</pre><script>if (a<b) '$x$'</script>"
+    page = f'<p title="$t$">$\\gamma &lt; 1$ and</p>{code}<td>$$x^2$$</td><td>$\\begin{{$ 5 $</td>'
+    with Katex() as katex:
+        found = set_formulas(page, katex, complaints.append)
+    assert found.startswith('<p title="$t$"><span class="katex"><math')
+    assert "\\gamma &lt; 1</annotation>" in found
+    assert code in found
+    assert found.count("<math") == 2
+    assert 'display="block"' in found
+    assert found.endswith("<td>$\\begin{$ 5 $</td>")
+    assert len(complaints) == 1
 
 
 @given(st.text(alphabet="abq_^(){}|=<> '\\$%&#~,.0123λ", max_size=30))
@@ -573,6 +589,7 @@ def test_slides_load_nothing_but_what_lies_beside_them(tmp_path):
         for target in found:
             assert target.startswith("data:") or (tmp_path / target).is_file()
         assert "require(" not in text
+        assert r"\n', '" not in text  # lines of an output are one text
         assert text.count("<section") > 30
         assert f"<title>{deck.title}</title>" in text
 

@@ -184,7 +184,7 @@ def draw_walk(axes: Axes, cells: Sequence[Cell | None]) -> list[Line2D]:
         x, y = zip(*places, strict=True)
         drawn += axes.plot(x, y, color=_BLUE, linewidth=1.3, alpha=0.6, gid="walk")
     if cells and cells[-1] is not None:
-        look = {"color": _BLUE, "markeredgecolor": "black", "markersize": 11}
+        look: dict[str, Any] = {"color": _BLUE, "markeredgecolor": "black", "markersize": 11}
         drawn += axes.plot(*places[-1], "o", gid="now", **look)
     return drawn
 

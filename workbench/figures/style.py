@@ -19,8 +19,8 @@ def style_axes(axes: Axes, title: str = "", closed: bool = False) -> None:
     title : above them; none if empty.
     closed : a plane or an image has a frame; lines over a scale have two sides.
     """
-    axes.xaxis.label.set_size(WORDS)
-    axes.yaxis.label.set_size(WORDS)
+    axes.xaxis.label.set_fontsize(WORDS)
+    axes.yaxis.label.set_fontsize(WORDS)
     axes.tick_params(labelsize=SMALL)
     if title:
         axes.set_title(title, fontsize=WORDS)

@@ -22,7 +22,7 @@ from workbench.site.claim_pages import write_certificates, write_claim_pages
 from workbench.site.figure_pages import write_figure_pages
 from workbench.site.gallery_pages import write_finds, write_gallery_pages
 from workbench.site.material import Material
-from workbench.site.mathml import Katex
+from workbench.site.mathml import Katex, set_formulas
 from workbench.site.notebook_pages import write_notebook_pages
 from workbench.site.reference_pages import write_reference_pages
 from workbench.site.slide_decks import write_slides
@@ -86,7 +86,11 @@ def build_site(
         report("writing the sources of the pages")
         write_sources(material, source)
         report("making the pages")
-        complaints = _run_sphinx(source, made, trees)
+        with Katex() as katex:
+            complaints = _run_sphinx(source, made, trees, katex)
+            for page in (*made.glob("notebooks/*.html"), *made.glob("slides/*.html")):
+                text = page.read_text(encoding="utf-8")
+                page.write_text(set_formulas(text, katex, complaints.append), encoding="utf-8")
         for left in (".buildinfo", "objects.inv"):
             (made / left).unlink(missing_ok=True)
         for page in made.rglob("*.html"):
@@ -97,7 +101,7 @@ def build_site(
         shutil.copytree(made, out)
     files = [path for path in out.rglob("*") if path.is_file()]
     pages = sum(path.suffix == ".html" for path in files)
-    return Built(pages, sum(path.stat().st_size for path in files), complaints)
+    return Built(pages, sum(path.stat().st_size for path in files), tuple(complaints))
 
 
 def accessible(page: str) -> str:
@@ -124,7 +128,7 @@ def check_target(out: Path) -> None:
         raise WorkbenchError(f"{out} holds something else than a site: name another folder")
 
 
-def _run_sphinx(source: Path, made: Path, trees: Path) -> tuple[str, ...]:
+def _run_sphinx(source: Path, made: Path, trees: Path, katex: Katex) -> list[str]:
     from sphinx.application import Sphinx
     from sphinx.util.docutils import docutils_namespace, patch_docutils
 
@@ -133,7 +137,6 @@ def _run_sphinx(source: Path, made: Path, trees: Path) -> tuple[str, ...]:
     settings = configuration(version("memory-workbench"))
     complaints = io.StringIO()
     with (
-        Katex() as katex,
         patch_docutils(str(source)),
         docutils_namespace(),
         warnings.catch_warnings(),
@@ -160,4 +163,4 @@ def _run_sphinx(source: Path, made: Path, trees: Path) -> tuple[str, ...]:
         app.config.html_math_renderer = settings["html_math_renderer"]
         app.build(force_all=True)
     lines = re.sub(r"\x1b\[[0-9;]*m", "", complaints.getvalue()).splitlines()
-    return tuple(line.replace(f"{source}/", "") for line in lines if line.strip())
+    return [line.replace(f"{source}/", "") for line in lines if line.strip()]

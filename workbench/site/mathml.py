@@ -6,8 +6,11 @@ mini-racer, while pages are built.
 
 from __future__ import annotations
 
+import html
 import importlib.util
 import json
+import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Self
 
@@ -55,6 +58,40 @@ class Katex:
                 raise BadFormula(f"{tex!r}: {found[4:]}")
             self._known[tex, display] = found
         return self._known[tex, display]
+
+
+_KEPT = re.compile(r"(<(script|style|pre|code|math|title|textarea)\b.*?</\2>)", re.DOTALL)
+"""What is no text to set formulas in."""
+
+_FORMULA = re.compile(r"\$\$(.+?)\$\$|\$([^$\n]+)\$", re.DOTALL)
+
+
+def set_formulas(page: str, katex: Katex, report: Callable[[str], None]) -> str:
+    """A page whose formulas between dollar signs are set: those of notebooks stand like this in
+    tables that they show, and on slides.
+
+    Parameters
+    ----------
+    report : told what KaTeX does not take; that is left as it was.
+    """
+
+    def one(found: re.Match[str]) -> str:
+        tex = html.unescape(found[1] or found[2])
+        try:
+            return katex.mathml(tex, display=found[1] is not None)
+        except BadFormula as error:
+            report(str(error))
+            return found[0]
+
+    def text(part: str) -> str:
+        pieces = re.split(r"(<[^>]*>)", part)
+        pieces[::2] = [_FORMULA.sub(one, piece) for piece in pieces[::2]]
+        return "".join(pieces)
+
+    parts = _KEPT.split(page)  # text, what is kept, its tag, text, ...
+    return "".join(
+        text(part) + kept for part, kept in zip(parts[::3], [*parts[1::3], ""], strict=True)
+    )
 
 
 _SET = (

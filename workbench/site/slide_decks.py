@@ -9,7 +9,6 @@ exercises, which belong to the sheet.
 from __future__ import annotations
 
 import importlib.util
-import json
 import re
 import shutil
 from dataclasses import dataclass
@@ -89,7 +88,7 @@ def write_slides(root: Path, folder: Path) -> None:
     exporter.exclude_anchor_links = True
     for deck in DECKS:
         found = [
-            json.loads(next((root / "notebooks").glob(f"{n}-*.ipynb")).read_text(encoding="utf-8"))
+            nbformat.read(next((root / "notebooks").glob(f"{n}-*.ipynb")), as_version=4)
             for n in deck.notebooks
         ]
         cells = deck_cells(found, deck.title)
@@ -131,6 +130,14 @@ _START = """<script src="reveal.js"></script>
 Reveal.initialize({
   controls: true, progress: true, hash: true, slideNumber: true, width: 1180, height: 720
 });
+// What does not fit on a slide is shown smaller.
+const fit = ({currentSlide: slide}) => {
+  for (let size = 95; size >= 50 && slide.scrollHeight > slide.clientHeight; size -= 5) {
+    for (const part of slide.children) part.style.zoom = `${size}%`;
+  }
+};
+Reveal.on("ready", fit);
+Reveal.on("slidechanged", fit);
 </script>
 </body>
 </html>
