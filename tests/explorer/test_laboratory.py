@@ -413,7 +413,13 @@ def test_a_small_file_is_read(js):
         ("states: h t", "states:", "line 3: states has no names"),
         ("R: l : h", "R: l : x", "line 9: there is no state “x”"),
         ("T: * identity", "T: * : h 0.5 x", "line 7: expected a number, found “x”"),
-        ("T: * identity", "T: * : h 0.5 0.2", r"T(. | s=h, a=l) sums to 0.7, not to 1"),
+        ("T: * identity", "T: * : h 0.5 0.2", "line 7: T(. | s=h, a=l) sums to 0.7, not to 1"),
+        ("T: * identity", "T: *\n1 0\n0.5 0.6", "line 9: T(. | s=t, a=l) sums to 1.1, not to 1"),
+        ("T: * identity", "T: * : h : t 0.5", "line 7: T(. | s=h, a=l) sums to 0.5, not to 1"),
+        ("T: * identity", "T: * : * 1.5 -0.5", "line 7: T(. | s=h, a=l) has a probability below 0"),
+        ("T: * identity", "", "line 9: the file ends, and T(. | s=h, a=l) is not given"),
+        ("O: * uniform", "", "line 9: the file ends, and O(. | s'=h, a=l) is not given"),
+        ("start: h", "start: 0.5 0.4", "line 6: start sums to 0.9, not to 1"),
         ("discount: 0.5", "", "the file has no discount"),
         ("values: reward", "values: money", "line 2: values are reward or cost, not “money”"),
         ("O: * uniform", "what is this", "line 8: expected one of"),
@@ -429,7 +435,12 @@ def test_what_is_wrong_with_a_file_is_said_with_its_line(js, old, new, said):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("{\n\n oops", "not JSON"),
+        ("{\n\n oops", "line 3: not JSON from “oops” on"),
+        ('{\n "S": [1, 2,\n}', "line 3: not JSON from “}” on"),
+        ('{"p": [1, 2],\n', "line 2: not JSON from the end of the file on"),
+        ('{"p": "a\nb"}', 'line 1: not JSON from “"a” on'),
+        ('{"p": 01}', "line 1: not JSON from “1}” on"),
+        ("[]\n[]", "line 2: not JSON from “[]” on"),
         ("{}", 'it has no field "actions"'),
         ("[]", 'it has no field "actions"'),
         (

@@ -130,8 +130,7 @@
     $("learner-said").textContent = `${latest.steps.toLocaleString("en")} steps${speed}, ${latest.episodes.toLocaleString("en")} episodes, ` +
       `${latest.steps ? W.shown((100 * latest.rewards) / latest.steps) : "–"} reward per 100 steps. The greedy policy is worth ${W.shown(latest.value, 6)}.`;
     const levels = page.best && Number.isFinite(page.best.value) ? [{ value: page.best.value, text: `best deterministic ${W.shown(page.best.value)}` }] : [];
-    const chart = W.chart(curve.map(([, value]) => value), levels, page.data.styles[state.memory]);
-    $("learner-chart").innerHTML = chart.replace(">iterate<", `>time, to step ${latest.steps.toLocaleString("en")}<`).replace("value of the policy over", "exact value of the greedy policy over");
+    $("learner-chart").innerHTML = W.chart(curve.map(([, value]) => value), levels, page.data.styles[state.memory], curve.map(([steps]) => steps));
   }
 
   const learnerKey = () => [state.task, JSON.stringify(state.rewards), state.memory, ...["learner", "epsilon", "alpha", "lam", "lgamma", "lseed"].map((name) => state.extra[name])].join();

@@ -55,13 +55,35 @@ var Workbench = Workbench || {};
     throw new FileError(`no label: ${JSON.stringify(x)}`);
   };
 
+  /** Where a text stops being JSON: browsers say so in different words, and not always where. */
+  function jsonTrouble(text) {
+    let at = 0;
+    const next = (pattern) => {
+      pattern.lastIndex = at;
+      const found = pattern.exec(text);
+      if (found) at = pattern.lastIndex;
+      return Boolean(found);
+    };
+    const blank = () => next(/[ \t\r\n]*/y), sign = (x) => { blank(); return text[at] === x && Boolean((at += 1)); };
+    const string = () => { blank(); return next(/"(?:[^"\\\u0000-\u001f]|\\(?:["\\/bfnrt]|u[\da-fA-F]{4}))*"/y); };
+    const list = (end, item) => sign(end) || (() => { do if (!item()) return false; while (sign(",")); return sign(end); })();
+    const value = () => {
+      if (sign("{")) return list("}", () => string() && sign(":") && value());
+      if (sign("[")) return list("]", value);
+      return string() || next(/-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null/y);
+    };
+    value();
+    blank();
+    return at;
+  }
+
   function readJson(text) {
     let data;
     try {
       data = JSON.parse(text);
     } catch (error) {
-      const at = /position (\d+)/.exec(error.message);
-      throw new FileError(`not JSON: ${error.message}`, at ? text.slice(0, Number(at[1])).split("\n").length : 0);
+      const at = jsonTrouble(text), found = at < text.length ? `“${text.slice(at, at + 12).split(/\s/)[0]}”` : "the end of the file";
+      throw new FileError(`not JSON from ${found} on`, text.slice(0, at).split("\n").length);
     }
     if (data && data.task && data.task.p) data = data.task; // a find of the gallery
     for (const key of ["actions", "mu", "gamma", "terminal", "omega", "p"]) {
@@ -163,6 +185,8 @@ var Workbench = Workbench || {};
       const nS = head.states.length, nA = head.actions.length, nO = head.observations.length;
       T = Array.from({ length: nA * nS }, () => new Float64Array(nS));
       Z = Array.from({ length: nA * nS }, () => new Float64Array(nO));
+      T.lines = new Int32Array(nA * nS); // where each row was written last, 0 if nowhere
+      Z.lines = new Int32Array(nA * nS);
       R = [];
     };
     const which = (labels, what) => {
@@ -181,28 +205,36 @@ var Workbench = Workbench || {};
     /** T or O: matrices, rows or entries, for the actions and states named. */
     const table = (target, columns, what) => {
       const { states, actions } = head;
-      const as = which(actions, "action");
+      let line = tokens.line;
+      const as = which(actions, "action"), put = (a, s, row) => { target[a * states.length + s] = row; target.lines[a * states.length + s] = line; };
       if (!more()) {
         if (tokens.word === "identity" && columns === states) {
           tokens.at += 1;
-          for (const a of as) states.forEach((_, s) => { target[a * states.length + s] = Float64Array.from(columns, (_, i) => Number(i === s)); });
+          for (const a of as) states.forEach((_, s) => put(a, s, Float64Array.from(columns, (_, i) => Number(i === s))));
           return;
         }
         const uniform = tokens.word === "uniform";
         if (uniform) tokens.at += 1;
-        const matrix = states.map(() => (uniform ? new Float64Array(columns.length).fill(1 / columns.length) : vector(columns.length, false)));
-        for (const a of as) matrix.forEach((row, s) => { target[a * states.length + s] = Float64Array.from(row); });
+        states.forEach((_, s) => {
+          line = tokens.line;
+          const row = uniform ? new Float64Array(columns.length).fill(1 / columns.length) : vector(columns.length, false);
+          for (const a of as) put(a, s, Float64Array.from(row));
+        });
         return;
       }
       const ss = which(states, "state");
       if (!more()) {
         if (tokens.word === "reset") throw new FileError("rows written “reset” are read by load_pomdp, not by this page", tokens.line);
         const row = vector(columns.length, true);
-        for (const a of as) for (const s of ss) target[a * states.length + s] = Float64Array.from(row);
+        for (const a of as) for (const s of ss) put(a, s, Float64Array.from(row));
         return;
       }
       const cs = which(columns, what), x = tokens.number();
-      for (const a of as) for (const s of ss) for (const c of cs) target[a * states.length + s][c] = x;
+      for (const a of as) for (const s of ss) {
+        const row = target[a * states.length + s];
+        for (const c of cs) row[c] = x;
+        put(a, s, row);
+      }
     };
     while (tokens.word !== null) {
       const line = tokens.line;
@@ -244,13 +276,14 @@ var Workbench = Workbench || {};
     }
     ready();
     if (head.discount === null) throw new FileError("the file has no discount");
-    return assembled(head, T, Z, R, name);
+    return assembled({ ...head, last: tokens.line }, T, Z, R, name);
   }
 
   /** Rows that sum to one within the tolerance, divided by their sum. */
-  function normalised(row, named) {
+  function normalised(row, named, line) {
     const total = row.reduce((x, y) => x + y, 0);
-    if (Math.abs(total - 1) > NEAR_ONE || row.some((x) => x < 0)) throw new FileError(`${named()} sums to ${Number(total.toPrecision(6))}, not to 1`);
+    if (row.some((x) => x < 0)) throw new FileError(`${named()} has a probability below 0`, line);
+    if (Math.abs(total - 1) > NEAR_ONE) throw new FileError(`${named()} sums to ${Number(total.toPrecision(6))}, not to 1`, line);
     return total === 1 ? row : row.map((x) => x / total);
   }
 
@@ -261,8 +294,12 @@ var Workbench = Workbench || {};
       if (as.length * ss.length * ns.length * os.length > 5e6) throw new FileError("too large for the browser: its rewards are more than five million numbers");
       for (const a of as) for (const s of ss) for (const next of ns) for (const o of os) rewards.set(key(a, s, next, o), r);
     }
-    const shown = Z.map((row, i) => normalised(row, () => `O(. | s'=${states[i % nS]}, a=${actions[Math.floor(i / nS)]})`));
-    const moves = T.map((row, i) => normalised(row, () => `T(. | s=${states[i % nS]}, a=${actions[Math.floor(i / nS)]})`));
+    const checked = (table, word, from) => table.map((row, i) => {
+      const named = () => `${word}(. | ${from}=${states[i % nS]}, a=${actions[Math.floor(i / nS)]})`;
+      if (table.lines[i] === 0) throw new FileError(`the file ends, and ${named()} is not given`, head.last);
+      return normalised(row, named, table.lines[i]);
+    });
+    const moves = checked(T, "T", "s"), shown = checked(Z, "O", "s'");
     const reward = (a, s, next, o) => rewards.get(key(a, s, next, o)) || 0;
     const same = (one, other) => one.every((x, o) => x === other[o]);
     const start = startOf(head);
@@ -332,7 +369,7 @@ var Workbench = Workbench || {};
     const row = normalised(words.map((word) => {
       if (!Number.isFinite(Number(word))) throw new FileError(`expected a number, found “${word}”`, line);
       return Number(word);
-    }), () => "start");
+    }), () => "start", line);
     return Array.from(row, (x, s) => [s, String(x)]).filter(([, x]) => x !== "0");
   }
 

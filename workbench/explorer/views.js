@@ -87,8 +87,9 @@ var Workbench = Workbench || {};
 
   const CHART = { width: 640, height: 250, left: 56, right: 14, top: 20, bottom: 46 };
 
-  /** The value of each iterate as a line; `lines` are dashed levels [{value, text}]; `style` has color and dash. */
-  function chart(values, lines, style) {
+  /** The value of each iterate as a line; `lines` are dashed levels [{value, text}]; `style` has color and dash.
+   *  With `steps`, those that a learner had done at each value, these are the values of its greedy policy. */
+  function chart(values, lines, style, steps = null) {
     const { width, height, left, right, top, bottom } = CHART;
     const finite = values.filter(Number.isFinite), levels = lines.map((line) => line.value);
     let low = Math.min(...finite, ...levels), high = Math.max(...finite, ...levels);
@@ -96,22 +97,21 @@ var Workbench = Workbench || {};
     const margin = 0.08 * (high - low);
     low -= margin;
     high += margin;
-    const count = Math.max(values.length - 1, 10);
+    const last = values.length - 1, places = steps || values.map((_, n) => n), count = steps ? steps[last] || 1 : Math.max(last, 10);
     const x = (n) => left + ((width - left - right) * n) / count;
     const y = (value) => top + ((height - top - bottom) * (high - value)) / (high - low);
-    const points = values.map((value, n) => (Number.isFinite(value) ? `${x(n).toFixed(1)},${y(value).toFixed(1)}` : "")).join(" ");
+    const points = values.map((value, n) => (Number.isFinite(value) ? `${x(places[n]).toFixed(1)},${y(value).toFixed(1)}` : "")).join(" ");
     const ticks = niceTicks(low, high).map((value) =>
       `<line class="grid" x1="${left}" x2="${width - right}" y1="${y(value)}" y2="${y(value)}"/>` +
       `<text x="${left - 6}" y="${y(value) + 4}" text-anchor="end">${String(Number(value.toPrecision(3))).replace("-", "−")}</text>`).join("");
-    const steps = [0, Math.round(count / 2), count].map((n) =>
-      `<text x="${x(n)}" y="${height - bottom + 20}" text-anchor="${n === count ? "end" : "middle"}">${n}</text>`).join("");
+    const below = [0, Math.round(count / 2), count].map((n) =>
+      `<text x="${x(n)}" y="${height - bottom + 20}" text-anchor="${n === count ? "end" : "middle"}">${n.toLocaleString("en")}</text>`).join("");
     const marks = lines.map((line, i) =>
       `<line class="level" x1="${left}" x2="${width - right}" y1="${y(line.value)}" y2="${y(line.value)}"/>` +
       `<text class="level" x="${i % 2 ? left + 6 : width - right - 4}" y="${y(line.value) - 6}" text-anchor="${i % 2 ? "start" : "end"}">${escape(line.text)}</text>`).join("");
-    const last = values.length - 1;
-    const end = Number.isFinite(values[last]) ? `<circle cx="${x(last)}" cy="${y(values[last])}" r="4" fill="${style.color}"/>` : "";
-    return `<svg viewBox="0 0 ${width} ${height}" role="img" aria-label="value of the policy over ${last} iterates, now ${shown(values[last])}">` +
-      `${ticks}${marks}${steps}<text x="${(left + width - right) / 2}" y="${height - 5}" text-anchor="middle">iterate</text>` +
+    const end = Number.isFinite(values[last]) ? `<circle cx="${x(places[last])}" cy="${y(values[last])}" r="4" fill="${style.color}"/>` : "";
+    return `<svg viewBox="0 0 ${width} ${height}" role="img" aria-label="${steps ? "exact value of the greedy policy" : "value of the policy"} over ${places[last]} ${steps ? "steps" : "iterates"}, now ${shown(values[last])}">` +
+      `${ticks}${marks}${below}<text x="${(left + width - right) / 2}" y="${height - 5}" text-anchor="middle">${steps ? "steps" : "iterate"}</text>` +
       `<polyline points="${points}" fill="none" stroke="${style.color}" stroke-width="2.2" stroke-dasharray="${style.dash}"/>${end}</svg>`;
   }
 
