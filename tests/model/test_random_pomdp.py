@@ -13,6 +13,7 @@ from reference import same_model
 
 from workbench import POMDP, Memory, augment, evaluate, uniform
 from workbench.errors import TooLarge, WorkbenchError
+from workbench.model.product_size import ProductSize
 from workbench.model.room import free_bytes
 
 
@@ -79,6 +80,8 @@ def test_a_refused_product_is_walked_no_further_than_needed_and_the_refusal_says
     module = sys.modules["workbench.model.augment"]
     P = POMDP.random(1, states=6, observations=4)
     whole = augment(P, "O3")
+    # without what is known before the walk, which refuses most of these
+    monkeypatch.setattr(module, "least_buffered_size", lambda *_: ProductSize(0, 0))
 
     def refusal(outcomes: int) -> str:
         monkeypatch.setattr(module, "free_bytes", lambda: outcomes * module._BYTES_FOR_AN_OUTCOME)

@@ -30,6 +30,7 @@ from workbench.model.product_size import (
     ProductSize,
     compiled_tables,
     largest_fitting,
+    least_buffered_size,
     least_size,
     start_codes,
     state_outcomes,
@@ -239,11 +240,13 @@ def _walk_compiled(
 ) -> tuple[Any, ...]:
     """Codes of the states in discovery order; rows; and for each outcome its state, its outcome k
     of p, its row e of omega."""
-    nW = len(memory.W)
+    nW, base = len(memory.W), 0 if rule.overwrite else rule.base
+    least = least_buffered_size(P, memory)
+    if least.outcomes > room.most:
+        raise room.refuse(P, memory, least, base)
     tables, seen = compiled_tables(P, memory)
     codes, outcomes = discover_states(seen, starts, tables, room.most)
     if outcomes > room.most:
-        base = 0 if rule.overwrite else rule.base
         raise room.refuse(P, memory, ProductSize(len(codes), outcomes), base)
     row_ptr = np.empty(len(codes) * len(P.A) * nW + 1, dtype=np.int64)
     s_next, k, e = (np.empty(outcomes, dtype=np.int32) for _ in range(3))

@@ -8,7 +8,15 @@ that are met after at least one step,
     |S'| >= N_i  prod_{j != i, overwritten} |M_j|        and each has    prod_{j != i} |W_j|
 
 times as many outcomes as in <P, M_i>. The N_i of compiled memories are counted by a walk over P and
-one part alone. The other way round no product has more outcomes than |M| |W| times those of all (s,
+one part alone.
+
+A buffer that may keep or push can be filled with anything that is seen in a strongly connected
+component C of P: go to the first thing, push it, go to the next while keeping, and in the end go
+anywhere in C. With B the entries (o, a) of states of C from which a may stay in C, and k cells,
+
+    |S'| > |entries (s, o) of C|  B^k.
+
+The other way round no product has more outcomes than |M| |W| times those of all (s,
 o): a memory that keeps this below the limit fits for certain.
 """
 
@@ -26,7 +34,13 @@ from workbench.model.memories import Family, Memory, parse_memory
 from workbench.model.numbers import Number
 from workbench.model.pomdp import POMDP
 from workbench.model.rows import own_rows, row_places
-from workbench.model.walk_kernels import ProductTables, discover_states, empty_map
+from workbench.model.walk_kernels import (
+    ProductTables,
+    discover_states,
+    empty_map,
+    reachable,
+    strong_components,
+)
 
 _DENSE_CODES = 1 << 28
 """Up to this many codes the walk looks states up in an array (pages that stay untouched cost
@@ -109,6 +123,33 @@ def least_size(P: POMDP, memory: Memory, most: int) -> ProductSize:
             key=lambda size: size.outcomes,
         )
     return found
+
+
+def least_buffered_size(P: POMDP, memory: Memory) -> ProductSize:
+    """A lower bound of the size of the product with a buffer that may keep or push, from P alone;
+    (0, 0) for other memories."""
+    rule, nA = memory.rule, len(P.A)
+    if rule is None or rule.overwrite or rule.base < 2 or rule.pushes.all():
+        return ProductSize(0, 0)
+    row_ptr, s_next = P.p.row_ptr, P.p.s_next
+    whole = np.ascontiguousarray(row_ptr[::nA])
+    count, component = strong_components(whole, s_next)
+    met = reachable(whole, s_next, P.mu.support)
+    rows = own_rows(row_ptr)
+    stays = np.zeros(len(row_ptr) - 1, dtype=bool)
+    stays[rows[component[rows // nA] == component[s_next]]] = True
+    owner = own_rows(P.omega.row_ptr)
+    cells = round(math.log(len(memory.M), rule.base))
+    width = state_outcomes(P) * len(memory.W)
+    most = ProductSize(0, 0)
+    inside = np.bincount(component[owner], minlength=count)
+    for c in np.intersect1d(np.flatnonzero(inside), component[met]):
+        here = np.flatnonzero(component[owner] == c)
+        e, a = np.nonzero(stays.reshape(-1, nA)[owner[here]])
+        fills = len(np.unique(rule.entry[P.omega.o[here[e]], a])) ** cells
+        size = ProductSize(len(here) * fills, int(width[owner[here]].sum()) * fills)
+        most = max(most, size, key=lambda found: found.outcomes)
+    return most
 
 
 def largest_fitting(P: POMDP, memory: Memory, most: int) -> str | None:
