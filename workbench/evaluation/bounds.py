@@ -41,8 +41,8 @@ _LAST_RESORT = 2_000
 _ROUNDS = 4
 """Corrections of a solution by its own residual, at most."""
 
-_AGE_AIMS = (0.5, 0.9, 0.99)
-"""How much of what is asked of ages they have in floats, until they have some of it in pairs."""
+_AGE_AIMS = (0.1, 1e-3, 1e-6)
+"""How well ages are solved for, until the inequality that is asked of them holds."""
 
 _UNDERFLOW = 1e-280
 _SMALLEST = 1e-250
@@ -176,7 +176,7 @@ def _shares_in_doubt(
     needed[visited] = np.where(few, np.maximum(share, usual), usual)
     g = None
     for aim in _AGE_AIMS:
-        g = back.ages(x[0], needed, aim, g)
+        g = back.ages(x[0], needed, aim * usual, g)
         h = np.zeros_like(x)
         h[0] = x[0] * g
         if not np.isfinite(h[0]).all():
