@@ -36,6 +36,11 @@ PACKAGE = Path(__file__).parent
 _NO_WAY_IN: Any = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 """Options that numba's own type hints leave out."""
 
+_LEAN: Any = {"nogil": True, "_nrt": False, "error_model": "numpy"}
+"""Nobody counts who holds an array, which takes two locked additions for each one that is handed
+over: more than it takes to compute with the numbers of a small task. Such a kernel can make no
+arrays; the caller holds those that it is given. A division by zero gives inf or nan."""
+
 _KEPT = 4
 """How many directories of other sources are left when one is made for new sources."""
 
@@ -71,6 +76,21 @@ def inner_kernel(function: Callable[..., Any]) -> Any:
     which would take longer than the function where arguments are many arrays. It is kept with its
     callers."""
     return njit(nogil=True, **_NO_WAY_IN)(function)
+
+
+def lean_kernel(function: Callable[..., Any]) -> Any:
+    """Compile a function that kernels alone call, thousands of times on a few numbers; what it is
+    given are arrays that `lean_entry` was given, or parts of these."""
+    return njit(**_LEAN, **_NO_WAY_IN)(function)
+
+
+def lean_entry(function: Callable[..., Any]) -> Any:
+    """Compile a function by which Python comes to lean kernels; it is kept on disk."""
+    directory = cache_directory()
+    if directory is None:
+        return njit(**_LEAN)(function)
+    with _kept_in(directory):
+        return njit(cache=True, **_LEAN)(function)
 
 
 @contextmanager

@@ -17,10 +17,12 @@ from workbench.certificates.loop import certify
 from workbench.errors import WorkbenchError, WrongType
 from workbench.improvement import batch_kernels as kernels
 from workbench.improvement.batch import best_values, sequence_task, structure, stuck
+from workbench.improvement.loop_kernels import choose_greedy
 from workbench.improvement.residue_kernels import (
-    PRIMES,
+    PRIME,
     SYNCED,
     begin_asking,
+    power,
     residue,
 )
 from workbench.model.policy import tie_order
@@ -97,10 +99,15 @@ def test_the_batch_ends_as_improve_does(rewards, memory, step, ties):
     assert fast.amplitude.item() == pytest.approx(slow.amplitude, abs=1e-6 + 0.2 * slow.amplitude)
 
 
-@given(st.floats(-1e6, 1e6), st.sampled_from([0, 1]))
-def test_a_residue_is_that_of_the_fraction(x, k):
-    p, exact = PRIMES[k], Fraction(x)
-    assert int(residue(x, k)) == exact.numerator * pow(exact.denominator, -1, p) % p
+@given(st.floats(allow_nan=False, allow_infinity=False))
+def test_a_residue_is_that_of_the_fraction(x):
+    exact = Fraction(x)
+    assert int(residue(x)) == exact.numerator * pow(exact.denominator, -1, PRIME) % PRIME
+
+
+@given(st.integers(0, PRIME - 1), st.integers(0, 2**40))
+def test_a_power_is_that_of_whole_numbers(x, n):
+    assert int(power(np.uint64(x), n)) == pow(x, n, PRIME)
 
 
 @given(reward_tables(), st.sampled_from(MEMORIES))
@@ -244,16 +251,15 @@ def test_the_way_that_is_left_agrees_with_looking_at_it(length):
         share = np.ones(shape.shape[1]) / shape.shape[1]
         pi = rng.multinomial(1024, share, shape.shape[0]) / 1024  # floats that sum to one exactly
         kernels.evaluate_sequence(shape.tables, r, pi, room)
-        kernels.choose_greedy(room.q, room.weight, 1e-14, shape.alike, none, greedy, is_open)
+        choose_greedy(room.q, room.weight, 1e-14, shape.alike, none, greedy, is_open)
         tau = greedy.copy()
         ask = shape.ask(0.1, 10)
         begin_asking(ask)
         ask.counts[SYNCED] = 0
-        for k in range(len(PRIMES)):  # as if the loop had come to pi
-            ask.pi[k] = [[residue(x, k) for x in row] for row in pi.tolist()]
-            ask.rewards[k] = [residue(x, k) for x in r.tolist()]
+        ask.pi[:] = [[residue(x) for x in row] for row in pi.tolist()]  # as if the loop came to pi
+        ask.rewards[:] = [residue(x) for x in r.tolist()]
         forms = shape.forms()
-        x = kernels.last_leaving(
+        x, _ = kernels.last_leaving(
             shape.tables, r, pi, tau, 0, 1e-14, False, 2.0, shape.alike, forms, ask
         )
         grid = np.linspace(1, 0, 2_001)[1:-1]
@@ -262,7 +268,7 @@ def test_the_way_that_is_left_agrees_with_looking_at_it(length):
             there = pi.copy()
             kernels.mix(there, tau, share)
             kernels.evaluate_sequence(shape.tables, r, there, room)
-            kernels.choose_greedy(room.q, room.weight, 1e-14, shape.alike, none, greedy, is_open)
+            choose_greedy(room.q, room.weight, 1e-14, shape.alike, none, greedy, is_open)
             if not np.array_equal(greedy, tau):
                 first = share
                 break

@@ -47,7 +47,7 @@ from workbench.improvement.ending import (
 from workbench.improvement.horizon import same_actions
 from workbench.improvement.improve import BUDGET, improve
 from workbench.improvement.oracle import UNIT
-from workbench.improvement.residue_kernels import MOST_LISTED, PRIMES, BatchAsk, BatchPlan
+from workbench.improvement.residue_kernels import MOST_LISTED, PRIME, BatchAsk, BatchPlan
 from workbench.model.augment import augment
 from workbench.model.memories import Family, Memory
 from workbench.model.numbers import Number, read_decimal
@@ -205,19 +205,19 @@ class Structure:
 
     def ask(self, step: float, budget: int) -> BatchAsk:
         """Room to decide what floats leave open."""
-        (rows, columns), L, two = self.shape, self.length, len(PRIMES)
+        (rows, columns), L = self.shape, self.length
         keep = 1 - read_decimal(step)
 
         def room(*shape: int) -> NDArray[np.uint64]:
             return np.zeros(shape, dtype=np.uint64)
 
         def residues(x: Any) -> NDArray[np.uint64]:
-            return np.array([x(p) for p in PRIMES], dtype=np.uint64)
+            return np.array(x, dtype=np.uint64)
 
         return BatchAsk(
-            keep=residues(lambda p: _residue(keep, p)),
-            share=residues(lambda p: _residue(Fraction(1, columns), p)),
-            inverse=residues(lambda p: _interpolation(L, p)),
+            keep=residues([_residue(keep)]),
+            share=residues([_residue(Fraction(1, columns))]),
+            inverse=residues(_interpolation(L)),
             counts=np.zeros(5, dtype=np.int64),
             turn_n=np.empty(budget + 1, dtype=np.int64),
             turn_greedy=np.empty((budget + 1, rows), dtype=np.int64),
@@ -227,15 +227,34 @@ class Structure:
             alike=self.alike.copy(),
             always=self.alike,
             open=np.zeros(rows, dtype=np.uint8),
-            pi=room(two, rows, columns),
-            point=room(two, rows, columns),
-            rewards=room(two, self.actions**L),
+            pi=room(rows, columns),
+            point=room(rows, columns),
+            scale=room(rows),
+            rewards=room(self.actions**L),
             d=room(self.states),
             v=room(self.states),
             marginal=room(rows, self.actions),
             last=room(rows, self.actions),
-            q=room(two, rows, columns),
-            coefficients=room(two, rows, columns, L),
+            q=room(rows, columns),
+            coefficients=room(rows, columns, L),
+        )
+
+    def progress(self, budget: int) -> kernels.Progress:
+        """Make room for where one run is."""
+
+        def places(count: int) -> NDArray[np.int64]:
+            return np.empty(count, dtype=np.int64)
+
+        rows = self.shape[0]
+        return kernels.Progress(
+            greedy=places(rows),
+            found=places(rows),
+            since=places(rows),
+            goal=places(rows),
+            places=places(5),
+            tally=np.empty(4),
+            mark=np.empty(1, dtype=np.uint64),
+            marks=np.empty(budget, dtype=np.uint64),
         )
 
     def forms(self) -> kernels.Forms:
@@ -245,11 +264,13 @@ class Structure:
         return kernels.Forms(
             d=np.empty((n, most + 1)),
             v=np.empty((n, most + 1)),
-            Q=np.empty((rows, columns, most)),
-            last=np.empty((rows, self.actions, most)),
+            Q=np.empty((rows, most, columns)),
+            last=np.empty((rows, most, self.actions)),
             weight=np.empty((rows, most)),
             part=np.empty(most + 1),
             leaving=np.empty(rows),
+            bound=np.empty(most),
+            top=np.empty(most),
         )
 
 
@@ -324,19 +345,20 @@ def _walked(length: int, actions: int, memory: Memory | str, ties: str) -> Struc
     )
 
 
-def _residue(x: Fraction, p: int) -> int:
-    return x.numerator * pow(x.denominator, -1, p) % p
+def _residue(x: Fraction) -> int:
+    return x.numerator * pow(x.denominator, -1, PRIME) % PRIME
 
 
-def _interpolation(L: int, p: int) -> list[list[int]]:
+@lru_cache(maxsize=len(LENGTHS))
+def _interpolation(L: int) -> tuple[tuple[int, ...], ...]:
     """`inverse[i][h]`: c_i from the values of sum_i c_i x^i (1-x)^(L-1-i) at x = h, modulo p."""
     places = flint.fmpq_mat(
         [[h**i * (1 - h) ** (L - 1 - i) for i in range(L)] for h in range(L)]
     ).inv()
-    return [
-        [_residue(Fraction(int(x.p), int(x.q)), p) for x in (places[i, h] for h in range(L))]
+    return tuple(
+        tuple(_residue(Fraction(int(x.p), int(x.q))) for x in (places[i, h] for h in range(L)))
         for i in range(L)
-    ]
+    )
 
 
 # ---------------------------------------------------------------------- the batch
@@ -446,8 +468,7 @@ def stuck(
             shape.room(),
             shape.forms(),
             shape.ask(step, budget),
-            np.empty((4, shape.shape[0]), dtype=np.int64),
-            np.empty(budget, dtype=np.uint64),
+            shape.progress(budget),
             np.empty(budget + 2, dtype=np.int64),
             found[part],
             how[part],
@@ -457,6 +478,7 @@ def stuck(
     for i in np.flatnonzero(how[:, 3]).tolist() if settle else []:
         found[i], how[i] = _settled(table[i], memory, step, ties, budget)
     best, exact = best_values(flat, shape, workers)
+    low, high = flat.min(axis=1), flat.max(axis=1)
     return BatchResult(
         memory=shape.memory,
         step=step,
@@ -469,8 +491,8 @@ def stuck(
         iterates=how[:, 2],
         unsure=how[:, 3] > 0,
         amplitude=found[:, 1],
-        scale=np.abs(flat).max(axis=1, initial=0.0),
-        spread=np.ptp(flat, axis=1) if len(flat) else np.empty(0),
+        scale=np.maximum(np.abs(low), np.abs(high)),
+        spread=high - low,
     )
 
 

@@ -30,7 +30,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.improvement.loop_kernels import choose_greedy, mark_of, period_of
+from workbench.improvement.loop_kernels import choose_here, mark_here, period_of
 from workbench.improvement.residue_kernels import (
     LISTED,
     TURNS,
@@ -38,9 +38,9 @@ from workbench.improvement.residue_kernels import (
     begin_asking,
     break_ties,
     enlist,
-    zero_coefficients,
+    find_coefficients,
 )
-from workbench.kernels import compile_kernel, inline_kernel, inner_kernel, paste_kernel
+from workbench.kernels import compile_kernel, inline_kernel, lean_entry, lean_kernel, paste_kernel
 
 FIXED, CYCLE, BUDGET = 0, 1, 2
 
@@ -84,8 +84,9 @@ class Room(NamedTuple):
 
 class Forms(NamedTuple):
     """What `last_leaving` writes to: coefficients, by powers of x, of visits d, values v, weighted
-    Q, its part of the last layer, weights, and one form more; and for each row the largest x at
-    which greedy leaves it."""
+    Q, its part of the last layer, weights, and one form more; for each row the largest x at which
+    greedy leaves it; bounds on the errors of a row's coefficients, and those of the greedy
+    column."""
 
     d: NDArray[Any]
     v: NDArray[Any]
@@ -94,11 +95,23 @@ class Forms(NamedTuple):
     weight: NDArray[Any]
     part: NDArray[Any]
     leaving: NDArray[Any]
+    bound: NDArray[Any]
+    top: NDArray[Any]
 
 
 @compile_kernel
 def evaluate_sequence(tables, r, pi, room):
     """The value of pi; everything else about it is written to the room given."""
+    return evaluate_here(tables, r, pi, room)
+
+
+@inline_kernel
+def evaluate_here(tables, r, pi, room):
+    """The same, written into the kernel that asks.
+
+    There are a few dozen numbers in a small task: a call, an array that is filled at once, or a
+    look at whether places are counted from the end cost as much as they do.
+    """
     layer, row, after, prefix, act = (
         tables.layer,
         tables.row,
@@ -108,44 +121,46 @@ def evaluate_sequence(tables, r, pi, room):
     )
     d, v, q, weight = room.d, room.v, room.q, room.weight
     marginal, last, nA = room.marginal, room.last, tables.actions
-    final, columns = layer[len(layer) - 2], pi.shape[1]
-    d[:] = 0.0
-    q[:] = 0.0
-    weight[:] = 0.0
-    marginal[:] = 0.0
-    last[:] = 0.0
-    for m in range(pi.shape[0]):
+    final, rows, columns = layer[len(layer) - 2], pi.shape[0], pi.shape[1]
+    for s in range(1, len(d)):
+        d[s] = 0.0
+    for m in range(rows):
+        weight[m] = 0.0
+        for a in range(nA):
+            marginal[m, a] = 0.0
+            last[m, a] = 0.0
         for j in range(columns):
-            marginal[m, act[j]] += pi[m, j]
+            q[m, j] = 0.0
+            marginal[m, np.uint64(act[j])] += pi[m, j]
     d[0] = 1.0
     for s in range(final):
-        m = row[s]
-        weight[m] += d[s]
+        m, visits = np.uint64(row[s]), d[s]
+        weight[m] += visits
         for j in range(columns):
-            d[after[s, j]] += d[s] * pi[m, j]
+            d[np.uint64(after[s, j])] += visits * pi[m, j]
     for s in range(final, len(row)):
-        m, first = row[s], prefix[s]
-        weight[m] += d[s]
+        m, first, visits = np.uint64(row[s]), prefix[s], d[s]
+        weight[m] += visits
         total = 0.0
         for a in range(nA):
             total += marginal[m, a] * r[first + a]
-            last[m, a] += d[s] * r[first + a]
+            last[m, a] += visits * r[first + a]
         v[s] = total
     for s in range(final - 1, -1, -1):
-        m = row[s]
+        m, visits = np.uint64(row[s]), d[s]
         total = 0.0
         for j in range(columns):
-            x = v[after[s, j]]
+            x = v[np.uint64(after[s, j])]
             total += pi[m, j] * x
-            q[m, j] += d[s] * x
+            q[m, j] += visits * x
         v[s] = total
-    for m in range(pi.shape[0]):
+    for m in range(rows):
         for j in range(columns):
-            q[m, j] += last[m, act[j]]
+            q[m, j] += last[m, np.uint64(act[j])]
     return v[0]
 
 
-@compile_kernel
+@inline_kernel
 def mix(pi, greedy, keep):
     """pi becomes keep pi + (1 - keep) greedy on the rows that have a greedy column."""
     for m in range(len(greedy)):
@@ -158,7 +173,7 @@ def mix(pi, greedy, keep):
 # ---------------------------------------------------------------------- the rest of the way
 
 
-@compile_kernel
+@paste_kernel
 def last_violation(c0, c1, c2, strict, slack):
     """The largest z > 0 with c0 + c1 z + c2 z^2 < 0 (strict: <= 0) as a limit from above; 0 if
     there is none.
@@ -182,7 +197,7 @@ def last_violation(c0, c1, c2, strict, slack):
     return max(root, 0.0)
 
 
-@compile_kernel
+@paste_kernel
 def last_violation_of_cubic(c0, c1, c2, c3, strict, slack):
     """The same for c0 + c1 z + c2 z^2 + c3 z^3, c3 not 0, by the two places where it turns; a
     coefficient may be off by `slack`."""
@@ -216,23 +231,35 @@ def last_violation_of_cubic(c0, c1, c2, c3, strict, slack):
     return end
 
 
-@compile_kernel
+@paste_kernel
 def last_leaving(tables, r, pi, tau, n, error, whole, near, alike, forms, ask):
     """The largest share x of pi, x pi + (1-x) tau, at which greedy is not tau on a row that has
-    one, or more than that; pi is that of iterate n.
+    one, or more than that, and whether it was asked which coefficients are zero; pi is that of
+    iterate n.
 
     A coefficient is off by at most `error` times that of the weight; one that may be zero counts as
     the least that it may be. Which are zero is asked where greedy would otherwise stay tau down to
     x = `near` at least. `whole`: rewards are whole numbers.
     """
-    fill_forms(tables, r, pi, tau, forms)
-    asked = False
-    while True:
-        sure, worst = last_change(tables, tau, error, whole, alike, forms, ask.coefficients, asked)
-        if asked or worst == sure or sure >= near:
-            return worst
-        zero_coefficients(tables, r, tau, n, ask)
-        asked = True
+    is_open, coefficients = ask.open, ask.coefficients
+    sure, worst = look_along(
+        tables, r, pi, tau, error, whole, alike, forms, is_open, coefficients, False
+    )
+    asks = worst != sure and sure < near
+    if asks:
+        find_coefficients(tables, r, tau, n, ask)
+        sure, worst = look_along(
+            tables, r, pi, tau, error, whole, alike, forms, is_open, coefficients, True
+        )
+    return worst, asks
+
+
+@lean_kernel
+def look_along(tables, r, pi, tau, error, whole, alike, forms, is_open, coefficients, asked):
+    """`last_change` on the way from pi to tau; with `asked` its forms are there."""
+    if not asked:
+        fill_forms(tables, r, pi, tau, forms)
+    return last_change(tables, tau, error, whole, alike, forms, is_open, coefficients, asked)
 
 
 @paste_kernel
@@ -247,19 +274,25 @@ def fill_forms(tables, r, pi, tau, forms):
     )
     d, v, Q, last, weight = forms.d, forms.v, forms.Q, forms.last, forms.weight
     part, nA = forms.part, tables.actions
-    L, columns = len(layer) - 1, pi.shape[1]
-    d[:] = 0.0
-    v[:] = 0.0
-    Q[:] = 0.0
-    last[:] = 0.0
-    weight[:] = 0.0
+    L, (rows, columns) = len(layer) - 1, pi.shape
+    for s in range(len(row)):
+        for i in range(L + 1):
+            d[s, i] = 0.0
+            v[s, i] = 0.0
+    for m in range(rows):
+        for i in range(L):
+            weight[m, i] = 0.0
+            for a in range(nA):
+                last[m, i, a] = 0.0
+            for j in range(columns):
+                Q[m, i, j] = 0.0
     d[0, 0] = 1.0
     for t in range(L):
         for s in range(layer[t], layer[t + 1]):
-            m = row[s]
-            part[:] = 0.0
-            for i in range(t + 1):
-                part[i] = d[s, i]
+            m = np.uint64(row[s])
+            best = tau[m]
+            for i in range(L):
+                part[i] = d[s, i] if i <= t else 0.0
             for degree in range(t, L - 1):  # times x + y
                 for i in range(degree + 1, 0, -1):
                     part[i] += part[i - 1]
@@ -271,70 +304,86 @@ def fill_forms(tables, r, pi, tau, forms):
                 for j in range(columns):
                     total += pi[m, j] * r[first + act[j]]
                 v[s, 1] = total
-                v[s, 0] = r[first + act[tau[m]]] if tau[m] >= 0 else total
-                for a in range(nA):
-                    for i in range(L):
-                        last[m, a, i] += d[s, i] * r[first + a]
+                v[s, 0] = r[first + act[best]] if best >= 0 else total
+                for i in range(L):
+                    x = d[s, i]
+                    if x != 0.0:  # tau alone leads to few states
+                        for a in range(nA):
+                            last[m, i, a] += x * r[first + a]
                 continue
-            for j in range(columns):
-                s_next = after[s, j]
-                for i in range(t + 1):
-                    x = d[s, i] * pi[m, j]
+            for i in range(t + 1):
+                y = d[s, i]
+                if y == 0.0:
+                    continue
+                for j in range(columns):
+                    s_next = np.uint64(after[s, j])
+                    x = y * pi[m, j]
                     d[s_next, i + 1] += x
-                    if tau[m] < 0:
+                    if best < 0:
                         d[s_next, i] += x
-            if tau[m] >= 0:
-                for i in range(t + 1):
-                    d[after[s, tau[m]], i] += d[s, i]
+                if best >= 0:
+                    d[after[s, best], i] += y
     for t in range(L - 2, -1, -1):
         for s in range(layer[t], layer[t + 1]):
-            m = row[s]
-            for j in range(columns):
-                s_next = after[s, j]
-                for i in range(L - t):
-                    x = pi[m, j] * v[s_next, i]
-                    v[s, i + 1] += x
-                    if tau[m] < 0:
-                        v[s, i] += x
-                    for h in range(t + 1):
-                        if h + i < L:
-                            Q[m, j, h + i] += d[s, h] * v[s_next, i]
-            if tau[m] >= 0:
-                for i in range(L - t):
-                    v[s, i] += v[after[s, tau[m]], i]
+            m = np.uint64(row[s])
+            best = tau[m]
+            for i in range(L - t):
+                into, here = 0.0, 0.0
+                for j in range(columns):
+                    into += pi[m, j] * v[np.uint64(after[s, j]), i]
+                here = v[after[s, best], i] if best >= 0 else into
+                v[s, i + 1] += into
+                v[s, i] += here
+                for h in range(t + 1):
+                    x = d[s, h]
+                    if x != 0.0:
+                        for j in range(columns):
+                            Q[m, h + i, j] += x * v[np.uint64(after[s, j]), i]
 
 
-@inner_kernel
-def last_change(tables, tau, error, whole, alike, forms, coefficients, asked):
+@paste_kernel
+def last_change(tables, tau, error, whole, alike, forms, is_open, coefficients, asked):
     """The largest x of the differences whose coefficients are all known, and of all of them; with
-    `asked`, `coefficients` say which are zero."""
+    `asked`, `coefficients` say which are zero, else rows with others are marked as open."""
     Q, last, weight, part, act = forms.Q, forms.last, forms.weight, forms.part, tables.act
-    leaving = forms.leaving
-    L, columns = len(tables.layer) - 1, Q.shape[1]
+    leaving, bound, top = forms.leaving, forms.bound, forms.top
+    L, columns = len(tables.layer) - 1, Q.shape[2]
     sure, worst = 0.0, 0.0
     for m in range(len(tau)):
         best = tau[m]
         leaving[m] = 0.0
+        if not asked:
+            is_open[m] = 0
         if best < 0:
             continue
+        for i in range(L):
+            # tau alone makes sums of a few rewards, and whole numbers are added as they are
+            bound[i] = 0.0 if whole and i == 0 else 2.0 * error * weight[m, i]
+            top[i] = Q[m, i, best] + last[m, i, act[best]]
         for j in range(columns):
             if j == best or alike[m, j] == alike[m, best]:
                 continue
-            part[:] = 0.0
+            stays = True
+            for i in range(L):
+                stays = stays and top[i] - Q[m, i, j] - last[m, i, np.uint64(act[j])] > bound[i]
+            if stays:  # as a rule all coefficients are positive, and there is nothing to look for
+                continue
+            for i in range(4):
+                part[i] = 0.0
             off, is_sure = 0.0, True
             for i in range(L):
-                x = Q[m, best, i] + last[m, act[best], i] - Q[m, j, i] - last[m, act[j], i]
+                x = top[i] - Q[m, i, j] - last[m, i, act[j]]
                 if weight[m, i] == 0.0:
                     continue
-                # tau alone makes sums of a few rewards, and whole numbers are added as they are
-                bound = 0.0 if whole and i == 0 else 2.0 * error * weight[m, i]
-                if abs(x) > bound:
+                if abs(x) > bound[i]:
                     part[i] = x
-                    off = max(off, bound)
-                elif bound > 0.0 and not (asked and _is_zero(coefficients, m, best, j, i)):
-                    part[i] = -bound
-                    off = max(off, bound)
+                    off = max(off, bound[i])
+                elif bound[i] > 0.0 and not (asked and _is_zero(coefficients, m, best, j, i)):
+                    part[i] = -bound[i]
+                    off = max(off, bound[i])
                     is_sure = False
+                    if not asked:
+                        is_open[m] = 1
             if part[3] == 0.0:
                 # how far the discriminant may be off
                 slack = 2.0 * off * (abs(part[1]) + 2.0 * abs(part[0]) + 2.0 * abs(part[2]) + off)
@@ -351,23 +400,144 @@ def last_change(tables, tau, error, whole, alike, forms, coefficients, asked):
 
 @inline_kernel
 def _is_zero(c, m, best, j, i):
-    return c[0, m, best, i] == c[0, m, j, i] and c[1, m, best, i] == c[1, m, j, i]
+    return c[m, best, i] == c[m, j, i]
 
 
 # ---------------------------------------------------------------------- one run
 
 
-@inner_kernel
+@lean_kernel
 def reached(tables, tau):
     """The place in the table of rewards of the sequence that a deterministic policy makes; -1 if it
     comes to a row without an action."""
-    s = 0
+    s, action = 0, tau[tables.row[0]]
     for _ in range(len(tables.layer) - 2):
-        if tau[tables.row[s]] < 0:
-            return -1
-        s = tables.after[s, tau[tables.row[s]]]
-    last = tau[tables.row[s]]
-    return tables.prefix[s] + tables.act[last] if last >= 0 else -1
+        if action >= 0:
+            s = tables.after[s, action]
+            action = tau[tables.row[s]]
+    return tables.prefix[s] + tables.act[action] if action >= 0 else -1
+
+
+EVALUATE, ACCEPT, STEP = range(3)
+"""What comes next in an iterate: its q-values; what is greedy on them is in `found`; the step."""
+
+OPEN, LOOK, STOPPED = range(3)
+"""Why `follow` came back: rows are open; the rest of the way is to be looked at; it was told to."""
+
+_N, _STAYS, _STOP, _NEXT, _CLOSING = range(5)
+_VALUE, _LOW, _HIGH, _TOTAL = range(4)
+
+
+class Progress(NamedTuple):
+    """Where a run is.
+
+    Attributes
+    ----------
+    greedy, found, since, goal : for each row its greedy column, that of the iterate at hand, the
+        iterate at which it changed last, and the end of the way that is looked at.
+    places : the iterate; for how long greedy has been the same; the iterate to stop at, and the
+        first at which the way that is left is looked at; what the run is `closing` with: 0, 1 once
+        a period has been seen, 2 in the last window.
+    tally : the value; when closing, the least and the largest, and the sum.
+    mark : of greedy; marks : of greedy at all iterates.
+    """
+
+    greedy: NDArray[Any]
+    found: NDArray[Any]
+    since: NDArray[Any]
+    goal: NDArray[Any]
+    places: NDArray[Any]
+    tally: NDArray[Any]
+    mark: NDArray[Any]
+    marks: NDArray[Any]
+
+
+@lean_kernel
+def follow(tables, r, plan, size, room, ask, now, phase):
+    """Iterate after iterate, from some phase of the present one, until somebody has to look."""
+    pi, q, weight, alike, is_open, counts = (
+        room.pi,
+        room.q,
+        room.weight,
+        ask.alike,
+        ask.open,
+        ask.counts,
+    )
+    greedy, found, since, places, tally = now.greedy, now.found, now.since, now.places, now.tally
+    marks, last, keep = now.marks, now.mark, 1.0 - plan.step
+    n, why = places[_N], -1
+    while why < 0:
+        if phase == EVALUATE:
+            tally[_VALUE] = evaluate_here(tables, r, pi, room)
+            error = size * (plan.error + plan.growth * n)
+            undecided = choose_here(q, weight, error, alike, greedy, found, is_open)
+            # a loop that is unsure already will have to be run again
+            if undecided > 0 and error > 0.0 and counts[UNSURE] == 0:
+                why = OPEN
+        if why < 0 and phase <= ACCEPT:
+            mark = mark_here(found)
+            if mark == last[0]:
+                places[_STAYS] += 1
+            else:
+                last[0] = mark
+                places[_STAYS] = 0
+                at = counts[TURNS]
+                ask.turn_n[at] = n
+                for m in range(len(greedy)):
+                    if greedy[m] != found[m]:
+                        greedy[m], since[m] = found[m], n
+                    ask.turn_greedy[at, m] = found[m]
+                counts[TURNS] = at + 1
+                if counts[LISTED] > 0:
+                    enlist(ask, greedy, mark)
+            closing = places[_CLOSING]
+            if closing > 0:
+                tally[_LOW] = min(tally[_LOW], tally[_VALUE])
+                tally[_HIGH] = max(tally[_HIGH], tally[_VALUE])
+                tally[_TOTAL] += tally[_VALUE]
+            if closing != 1 and places[_STAYS] >= _PATIENCE and n >= places[_NEXT]:
+                why = LOOK
+        if why < 0:
+            if n < len(marks):
+                marks[n] = last[0]
+            mix(pi, greedy, keep)
+            n += 1
+            phase = EVALUATE
+            if n == places[_STOP]:
+                why = STOPPED
+    places[_N] = n
+    return why
+
+
+@lean_kernel
+def begin(tables, r, plan, room, ask, now):
+    """Choose greedy at the uniform policy: the largest reward, whether the rewards are whole
+    numbers, and whether rows are open."""
+    pi, columns = room.pi, room.pi.shape[1]
+    size, whole = 0.0, True
+    for i in range(len(r)):
+        size = max(size, abs(r[i]))
+        whole = whole and r[i] == math.floor(r[i])
+    # so small that sums over all ways through the task are not rounded
+    whole = whole and size * float(columns) ** (len(tables.layer) - 1) < 2.0**53
+    begin_asking(ask)
+    for m in range(len(now.greedy)):
+        now.greedy[m] = -1
+        now.since[m] = 0
+        for j in range(columns):
+            # q times a power of the number of columns, in whole numbers
+            pi[m, j] = 1.0 if whole else 1.0 / columns
+    now.mark[0] = np.uint64(0)
+    now.tally[_VALUE] = evaluate_here(tables, r, pi, room)
+    error = 0.0 if whole else size * plan.error
+    undecided = choose_here(
+        room.q, room.weight, error, plan.at_start, now.greedy, now.found, ask.open
+    )
+    for m in range(len(now.greedy)):
+        for j in range(columns):
+            pi[m, j] = 1.0 / columns
+    # whole numbers that are equal are a tie, of which the first is greedy
+    return size, whole, undecided > 0 and error > 0.0
 
 
 @paste_kernel
@@ -383,75 +553,45 @@ def settled_rows(since, n, plan, greedy, goal):
 
 
 @paste_kernel
-def run_one(tables, r, plan, room, forms, ask, places, marks, fail, out, row_out):
+def run_one(tables, r, plan, room, forms, ask, now, fail, out, row_out):
     """One loop from the uniform policy. Writes (value, amplitude) to `out` and (ended, sequence,
-    iterates) to `row_out`; `places` is room for four numbers in each row of pi."""
-    pi, q, weight = room.pi, room.q, room.weight
-    greedy, found, since, goal = places[0], places[1], places[2], places[3]
-    step, budget = plan.step, plan.budget
-    pi[:] = 1.0 / pi.shape[1]
+    iterates) to `row_out`."""
+    pi, q, weight, counts, alike = room.pi, room.q, room.weight, ask.counts, ask.alike
+    greedy, found, goal, places, tally = now.greedy, now.found, now.goal, now.places, now.tally
+    step, budget, window = plan.step, plan.budget, plan.window
     keep = 1.0 - step
     near = keep ** (4 * _PATIENCE)
-    counts, turn_n, turn_greedy, alike = ask.counts, ask.turn_n, ask.turn_greedy, ask.alike
-    n = np.int64(0)  # a plain 0 would have kernels compiled for it alone
-    look_for_cycles, next_analysis, stays, mark = plan.first_look, 0, 0, np.uint64(0)
-    low, high, value, total, period = math.inf, -math.inf, 0.0, 0.0, 0
-    closing, until = (
-        0,
-        budget - plan.window,
-    )  # closing: 1 once a period has been seen, 2 in the last window
-    size, whole = 0.0, True
-    for i in range(len(r)):
-        size = max(size, abs(r[i]))
-        whole = whole and r[i] == math.floor(r[i])
-    # so small that at the start sums over all ways through the task are not rounded
-    whole = whole and size * float(pi.shape[1]) ** (len(tables.layer) - 1) < 2.0**53
-    greedy[:] = -1
-    since[:] = 0
-    begin_asking(ask)
+    look_for_cycles, until, period, vain = plan.first_look, budget - window, 0, 0
+    places[:] = 0
+    tally[_LOW], tally[_HIGH], tally[_TOTAL] = math.inf, -math.inf, 0.0
+    size, whole, is_open = begin(tables, r, plan, room, ask, now)
+    why, phase = OPEN if is_open else -1, ACCEPT
     while True:
+        if why < 0:
+            closing = places[_CLOSING]
+            places[_STOP] = min(until, budget)
+            if closing == 0:
+                places[_STOP] = min(places[_STOP], look_for_cycles)
+            why = follow(tables, r, plan, size, room, ask, now, phase)
+        n, closing = places[_N], places[_CLOSING]
         error = size * (plan.error + plan.growth * n)
-        known = plan.at_start if n == 0 else alike
-        exactly = n == 0 and whole  # q times a power of the number of columns, in whole numbers
-        if exactly:
-            pi[:] = 1.0
-            error = 0.0
-        value = evaluate_sequence(tables, r, pi, room)  # of no use at the start
-        if exactly:
-            pi[:] = 1.0 / pi.shape[1]
-        undecided = choose_greedy(q, weight, error, known, greedy, found, ask.open)
-        # whole numbers that are equal are a tie, of which the first is greedy; a loop that is
-        # unsure already will have to be run again
-        if undecided > 0 and error > 0.0 and counts[UNSURE] == 0:
+        if why == OPEN:
             break_ties(tables, r, q, weight, error, n, greedy, found, ask)
             if counts[UNSURE] > 0:  # a look or two at where it goes
                 budget = min(budget, n + 1 + plan.unsure_for)
                 if closing == 0:
-                    until = max(n + 1, budget - plan.window)
+                    until = max(n + 1, budget - window)
                 elif closing == 2:
                     until = budget
-        before, mark = mark, mark_of(found)
-        if mark == before:
-            stays += 1
-        else:
-            for m in range(len(greedy)):
-                if greedy[m] != found[m]:
-                    greedy[m], since[m] = found[m], n
-            stays = 0
-            at = counts[TURNS]
-            turn_n[at] = n
-            for m in range(len(greedy)):
-                turn_greedy[at, m] = greedy[m]
-            counts[TURNS] = at + 1
-            if counts[LISTED] > 0:
-                enlist(ask, greedy, mark)
-        if closing > 0:
-            low, high, total = min(low, value), max(high, value), total + value
-        if closing != 1 and stays >= _PATIENCE and n >= next_analysis:
+            why, phase = -1, ACCEPT
+        elif why == LOOK:
+            why, phase = -1, STEP
             end = reached(tables, greedy)
-            x = 1.0
+            x, asked = 1.0, False
             if end >= 0:
-                x = last_leaving(tables, r, pi, greedy, n, error, whole, near, alike, forms, ask)
+                x, asked = last_leaving(
+                    tables, r, pi, greedy, n, error, whole, near, alike, forms, ask
+                )
             if x == 0.0:
                 row_out[0], row_out[1], row_out[2] = FIXED, end, n + 1
                 out[0], out[1] = r[end], 0.0
@@ -463,51 +603,53 @@ def run_one(tables, r, plan, room, forms, ask, places, marks, fail, out, row_out
                 )
             if safe > 0:  # greedy at these iterates without looking
                 mix(pi, greedy, keep**safe)
-                marks[n : n + safe] = mark
+                for i in range(n, n + safe):
+                    now.marks[i] = now.mark[0]
                 n += safe
-            next_analysis = n + 2 * _PATIENCE
-            if safe > 0:
-                continue
-        if n < len(marks):
-            marks[n] = mark
-        mix(pi, greedy, keep)
-        n += 1
-        look = closing == 0 and n == look_for_cycles
-        if (look or n == budget) and settled_rows(since, n, plan, greedy, goal):
-            error = size * (plan.error + plan.growth * n)
-            for _ in range(plan.most_looks):
-                end = reached(tables, goal)
-                if end < 0:
-                    break
-                x = last_leaving(tables, r, pi, goal, n, error, whole, near, ask.always, forms, ask)
-                if x == 0.0:
-                    row_out[0], row_out[1], row_out[2] = FIXED, end, n
-                    out[0], out[1] = r[end], 0.0
+                places[_N] = n
+                phase = EVALUATE
+            # what was asked in vain is asked again later and later
+            vain = min(vain + 1, 6) if asked and safe <= 0 else 0
+            places[_NEXT] = n + (2 * _PATIENCE << vain)
+        else:
+            why, phase = -1, EVALUATE
+            look = closing == 0 and n == look_for_cycles
+            if (look or n == budget) and settled_rows(now.since, n, plan, greedy, goal):
+                for _ in range(plan.most_looks):
+                    end = reached(tables, goal)
+                    if end < 0:
+                        break
+                    x, asked = last_leaving(
+                        tables, r, pi, goal, n, error, whole, near, ask.always, forms, ask
+                    )
+                    if x == 0.0:
+                        row_out[0], row_out[1], row_out[2] = FIXED, end, n
+                        out[0], out[1] = r[end], 0.0
+                        return
+                    for m in range(len(goal)):  # the rows that leave first count as changing
+                        if goal[m] >= 0 and forms.leaving[m] == x:
+                            goal[m] = -1
+            if look:
+                look_for_cycles = look_for_cycles * 3 // 2
+                period = period_of(now.marks[:n], plan.settle, fail)
+                if period > 0 and n + period <= budget:
+                    places[_CLOSING], until = 1, n + period
+            if n == until:
+                if closing == 0 and places[_CLOSING] == 0:
+                    places[_CLOSING], until = 2, budget
+                elif closing > 0:
+                    row_out[0], row_out[1], row_out[2] = (CYCLE if closing == 1 else BUDGET), -1, n
+                    out[0] = tally[_TOTAL] / period if closing == 1 else tally[_VALUE]
+                    out[1] = tally[_HIGH] - tally[_LOW]
                     return
-                for m in range(len(goal)):  # the rows that leave first count as changing
-                    if goal[m] >= 0 and forms.leaving[m] == x:
-                        goal[m] = -1
-        if look:
-            look_for_cycles = look_for_cycles * 3 // 2
-            period = period_of(marks[:n], plan.settle, fail)
-            if period > 0 and n + period <= budget:
-                closing, until = 1, n + period
-        if n == until:
-            if closing == 0:
-                closing, until = 2, budget
-            else:
-                row_out[0], row_out[1], row_out[2] = (CYCLE if closing == 1 else BUDGET), -1, n
-                out[0] = total / period if closing == 1 else value
-                out[1] = high - low
-                return
 
 
-@compile_kernel
-def run_many(tables, rewards, plan, room, forms, ask, places, marks, fail, out, how):
+@lean_entry
+def run_many(tables, rewards, plan, room, forms, ask, now, fail, out, how):
     """`run_one` for each row of `rewards`; `how` also gets whether a row was decided by what was
     greedy before."""
     for i in range(len(rewards)):
-        run_one(tables, rewards[i], plan, room, forms, ask, places, marks, fail, out[i], how[i])
+        run_one(tables, rewards[i], plan, room, forms, ask, now, fail, out[i], how[i])
         how[i, 3] = ask.counts[UNSURE]
 
 
@@ -521,7 +663,7 @@ def climb(tables, r, pi, steps, room):
     q = room.q
     value = -math.inf
     for _ in range(steps):
-        now = evaluate_sequence(tables, r, pi, room)
+        now = evaluate_here(tables, r, pi, room)
         if now <= value + 1e-11 * abs(now):
             return now
         value = now

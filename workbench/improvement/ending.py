@@ -196,10 +196,12 @@ class LoopRun:
         """The rows on which `goal` does not stay greedy on the rest of the way: those of the first
         place on it where there are any."""
         rows = goal >= 0
-        for x in _GRID:
-            leaving = rows & (self.loop.look_ahead(goal, x).greedy != goal)
+        at = 0
+        while (at := self.loop.first_doubt(goal, _GRID, at)) < len(_GRID):
+            leaving = rows & (self.loop.look_ahead(goal, _GRID[at]).greedy != goal)
             if leaving.any():
                 return np.flatnonzero(leaving)
+            at += 1
         return np.empty(0, dtype=np.int64)
 
     def _seen_at(self, goal: Actions) -> NDArray[np.int64]:

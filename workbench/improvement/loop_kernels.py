@@ -185,6 +185,12 @@ def evaluate_policy(tables, pi, room):
 
 @compile_kernel
 def choose_greedy(q, weight, error, alike, before, greedy, is_open):
+    """`choose_here` for Python."""
+    return choose_here(q, weight, error, alike, before, greedy, is_open)
+
+
+@inline_kernel
+def choose_here(q, weight, error, alike, before, greedy, is_open):
     """The greedy action of each row, -1 where there is no weight, and how many rows are open.
 
     q is off by at most error * weight. The first action that may be the largest is taken; the row
@@ -219,6 +225,12 @@ def choose_greedy(q, weight, error, alike, before, greedy, is_open):
 
 @compile_kernel
 def mark_of(greedy):
+    """`mark_here` for Python."""
+    return mark_here(greedy)
+
+
+@inline_kernel
+def mark_here(greedy):
     """A number that tells greedy policies apart (FNV-1a)."""
     mark = np.uint64(14695981039346656037)
     for o in range(len(greedy)):
@@ -231,7 +243,7 @@ def take_step(state, choice, size, n, fresh):
     """Go from iterate n to the next, towards `choice.found`."""
     pi, greedy, found = state.pi, choice.greedy, choice.found
     # Most steps go where the last one went: one comparison of marks instead of one for each row.
-    mark = mark_of(found)
+    mark = mark_here(found)
     if mark != state.mark[0]:
         state.mark[0] = mark
         state.kept[0] = 1.0
@@ -284,7 +296,7 @@ def run_loop(tables, state, choice, room, steps, begin, age, error, growth, fres
         values[i] = evaluate_policy(tables, state.pi, room)
         # pi has been rounded once for each iterate made since the start.
         bound = error + growth * (age + i)
-        undecided = choose_greedy(
+        undecided = choose_here(
             room.q, room.weight, bound, choice.alike, choice.greedy, choice.found, choice.open
         )
         if undecided > 0:
@@ -295,6 +307,29 @@ def run_loop(tables, state, choice, room, steps, begin, age, error, growth, fres
         if state.kept[0] <= state.settled[0]:
             return i + 1, SETTLED
     return len(steps), MADE
+
+
+@compile_kernel
+def first_doubt(tables, pi, goal, shares, begin, error, alike, before, there, room, found, is_open):
+    """The first place from `begin` on at which x pi + (1 - x) goal, x one of the shares, has open
+    rows, or a greedy action that is not the goal of its row; `there` is room for a policy."""
+    at = begin
+    while at < len(shares):
+        x = shares[at]
+        for o in range(len(goal)):
+            share = x if goal[o] >= 0 else 1.0
+            for a in range(pi.shape[1]):
+                there[o, a] = pi[o, a] * share
+            if goal[o] >= 0:
+                there[o, goal[o]] += 1.0 - x
+        evaluate_policy(tables, there, room)
+        doubtful = choose_here(room.q, room.weight, error, alike, before, found, is_open) > 0
+        for o in range(len(goal)):
+            doubtful = doubtful or (goal[o] >= 0 and found[o] != goal[o])
+        if doubtful:
+            break
+        at += 1
+    return at
 
 
 @compile_kernel

@@ -112,11 +112,17 @@ class SparseOracle(Oracle):
         indptr = np.searchsorted(places, np.arange(nS + 1) * nS)
         self._pattern = sp.csr_array((np.arange(len(places)), places % nS, indptr), shape=(nS, nS))
         self._turned = sp.csr_array(self._pattern.T)
+        # matrices whose numbers are replaced at each look: to make one takes longer than to use it
+        self._matrix = self._pattern.astype(np.float64)
         alive = np.flatnonzero(~P.terminal.mask[self.D.entry_s])
         self._seen = alive[
             np.argsort(self.D.entry_o[alive], kind="stable")
         ]  # entries (s, o) of omega, by o
         self._seen_ptr = np.searchsorted(self.D.entry_o[self._seen], np.arange(len(P.O) + 1))
+        self._behind = sp.csr_array(
+            (self.D.omega[self._seen], self.D.entry_s[self._seen], self._seen_ptr),
+            shape=(len(P.O), nS),
+        )
         self._carry = self.D.gamma if weights == "discounted" else 1.0
         self._support: NDArray[np.bool_] | None = None
         self._plain, self._visited = False, np.empty(0, dtype=bool)
@@ -174,8 +180,8 @@ class SparseOracle(Oracle):
         """A bound on |v - v_pi|: the residual, what rounding hides of it, and h."""
         v, gamma = self._v, self.D.gamma
         size = np.abs(v).max(initial=0.0)
-        P = sp.csr_array((data, self._pattern.indices, self._pattern.indptr), self._pattern.shape)
-        seen = np.abs(r - v + gamma * (P @ v)).max(initial=0.0)
+        self._matrix.data = data
+        seen = np.abs(r - v + gamma * (self._matrix @ v)).max(initial=0.0)
         rewards = (acts * self._R_abs).sum(axis=1).max(initial=0.0)
         residual = seen + (self._sums * 2 * UNIT + drift) * (2 * size + rewards)
         if gamma < 1:
@@ -245,11 +251,10 @@ class SparseOracle(Oracle):
     def _averaged(self, d: NDArray[Any], q_state: Table) -> Table:
         """q(o,a) = sum_s d(s) omega(o|s) q(s,a) / sum_s d(s) omega(o|s)."""
         s = self.D.entry_s[self._seen]
-        weight = d[s] * self.D.omega[self._seen]
-        behind = sp.csr_array((weight, s, self._seen_ptr), shape=(len(self.P.O), len(self.P.S)))
-        total = np.asarray(behind.sum(axis=1))[:, None]
+        self._behind.data = d[s] * self.D.omega[self._seen]
+        total = np.asarray(self._behind.sum(axis=1))[:, None]
         return np.divide(
-            behind @ q_state,
+            self._behind @ q_state,
             total,
             out=np.full((len(total), len(self.P.A)), np.nan),
             where=total > 0,

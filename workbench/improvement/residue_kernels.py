@@ -1,36 +1,48 @@
 # mypy: disallow-untyped-defs=False
-"""The oracle loop on sequence tasks modulo two primes, compiled: which q-values are equal, and
-which coefficients are zero.
+"""The oracle loop on sequence tasks modulo a prime of 58 bits, compiled: which q-values are equal,
+and which coefficients are zero.
 
 Rewards are floats, and so whole numbers times powers of two; the step is a fraction, and pi_n comes
 from the turns of greedy: all have residues. Numbers with different residues are different: that is
 a proof. Numbers with equal residues are taken to be equal. Times columns^(L-1) and a power of two
-their difference is a whole number N at the start, so that |N| < p_1 p_2 = 2^62 makes this a proof
-there; later N is long, and two primes of 31 bits divide one that is not zero about once in 10^18
-times. `decision` asks fractions as well.
+their difference is a whole number N at the start, so that |N| < p makes this a proof there; later N
+is long, and p divides one that is not zero about three times in 10^18. `decision` asks fractions as
+well.
 
 A tie outlives its iterate if it holds on all policies pi_n + sum_i c_i (tau_i - pi_n) that the
 greedy policies tau_i of late span, to which the loop keeps as long as greedy is one of them. A
 point of these is (1-x_1) ... (1-x_h) pi_n + ... + x_h tau_h, and the difference a polynomial of
-degree (L-1) h at most in the x_i; if it is not zero, it vanishes at random x_i modulo both primes
-with probability ((L-1) h)^2 / 2^62 (Schwartz and Zippel).
+degree (L-1) h at most in the x_i; if it is not zero, it vanishes at random x_i modulo p with
+probability (L-1) h / 2^58 (Schwartz and Zippel).
+
+p = 2^58 - 27: modulo p a bit from 2^58 on counts 27 times as many places below, which is cheaper
+than a division, and unlike those of a Mersenne prime the powers of two, of which floats are made,
+do not come back to 1 soon.
 """
 
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from workbench.improvement.loop_kernels import mark_of
-from workbench.kernels import compile_kernel, inline_kernel, inner_kernel, paste_kernel
+from workbench.improvement.loop_kernels import mark_here
+from workbench.kernels import inline_kernel, lean_kernel, paste_kernel
 
-PRIMES = (2_147_483_647, 2_147_483_629)
-"""The two largest primes below 2^31; as constants, so that no division is needed to reduce."""
+PRIME = 2**58 - 27
 
-_ONE, _TWO = np.uint64(PRIMES[0]), np.uint64(PRIMES[1])
+_P, _BITS, _MASK, _REST = np.uint64(PRIME), np.uint64(58), np.uint64(2**58 - 1), np.uint64(27)
+
+_ZERO, _ONE = np.uint64(0), np.uint64(1)
+
+_LEAST_POWER = -1126
+_POWERS = np.array([pow(2, e, PRIME) for e in range(_LEAST_POWER, 972)], dtype=np.uint64)
+"""The powers of two that 53 bits of a float are multiplied by, from `_LEAST_POWER` on."""
 
 TURNS, SYNCED, PLACE, LISTED, UNSURE = range(5)
 """Places in `BatchAsk.counts`."""
@@ -68,19 +80,20 @@ class BatchPlan(NamedTuple):
 
 
 class BatchAsk(NamedTuple):
-    """Room to decide what floats leave open. Residues are in arrays `x[k, ...]`, k the prime.
+    """Room to decide what floats leave open.
 
     Attributes
     ----------
     keep, share : residues of 1 - step and of 1 / columns.
-    inverse : `inverse[k, i, h]`, from values at the places 0, ..., L - 1 to coefficients.
+    inverse : `inverse[i, h]`, from values at the places 0, ..., L - 1 to coefficients.
     counts : how often greedy changed; the iterate of `pi`, -1 if there is none, and the turn that
         comes next; how many greedy policies are listed; whether a row was decided by what was
         greedy before.
     turn_n, turn_greedy : when greedy changed, and to what.
     marks, taus : the greedy policies listed. draw : the state of a random generator.
     alike, always : columns known to be equal as long as greedy is listed, and for ever.
-    pi, point : the loop's policy, and the one in question.
+    open : the rows in question. pi, point : the loop's policy, and the one in question.
+    scale : what is left of each row of a policy. q, coefficients : of the rows in question.
     """
 
     keep: NDArray[np.uint64]
@@ -97,6 +110,7 @@ class BatchAsk(NamedTuple):
     open: NDArray[np.uint8]
     pi: NDArray[np.uint64]
     point: NDArray[np.uint64]
+    scale: NDArray[np.uint64]
     rewards: NDArray[np.uint64]
     d: NDArray[np.uint64]
     v: NDArray[np.uint64]
@@ -106,43 +120,62 @@ class BatchAsk(NamedTuple):
     coefficients: NDArray[np.uint64]
 
 
-@inline_kernel
-def _reduced(x, k):
-    return x % _ONE if k == 0 else x % _TWO
+@intrinsic
+def _upper_part(_: Any, x: Any, y: Any) -> Any:
+    """x y without its last 58 bits: numba itself keeps the last 64 bits of a product alone."""
+
+    def build(_: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        wide, word = ir.IntType(128), ir.IntType(64)
+        a, b = (builder.zext(argument, wide) for argument in arguments)
+        return builder.trunc(builder.lshr(builder.mul(a, b), wide(58)), word)
+
+    return types.uint64(types.uint64, types.uint64), build
 
 
 @inline_kernel
-def _less(x, k):
+def _times(x, y):
+    """x y modulo p, for x, y < p."""
+    # below 2^58 + 27 2^58 < 2^63, and then below 2^58 + 27 2^5
+    found = ((x * y) & _MASK) + _REST * _upper_part(x, y)
+    found = (found & _MASK) + _REST * (found >> _BITS)
+    return found - _P if found >= _P else found
+
+
+@inline_kernel
+def _plus(x, y):
+    found = x + y
+    return found - _P if found >= _P else found
+
+
+@inline_kernel
+def _less(x):
     """1 - x."""
-    return _reduced((_ONE if k == 0 else _TWO) + np.uint64(1) - x, k)
+    return _plus(_ONE, _P - x) if x > _ZERO else _ONE
 
 
-@compile_kernel
-def power(x, n, k):
-    """x^n modulo prime k."""
-    found = np.uint64(1)
+@inline_kernel
+def power(x, n):
+    """x^n modulo p."""
+    found = _ONE
     while n > 0:
         if n & 1:
-            found = _reduced(found * x, k)
-        x = _reduced(x * x, k)
+            found = _times(found, x)
+        x = _times(x, x)
         n >>= 1
     return found
 
 
-@compile_kernel
-def residue(x, k):
-    """A float modulo prime k: its 53 bits, times a power of two."""
+@inline_kernel
+def residue(x):
+    """A float modulo p: its 53 bits, times a power of two."""
     size = abs(x)
     if size < 9007199254740992.0 and size == math.floor(size):
-        found = _reduced(np.uint64(size), k)
+        found = np.uint64(size)
     else:
         mantissa, exponent = math.frexp(size)
-        whole = _reduced(np.uint64(mantissa * 9007199254740992.0), k)
-        exponent -= 53
-        prime = _ONE if k == 0 else _TWO
-        two = np.uint64(2) if exponent >= 0 else (prime + np.uint64(1)) // np.uint64(2)
-        found = _reduced(whole * power(two, np.int64(abs(exponent)), k), k)
-    return _less(found + np.uint64(1), k) if x < 0 else found
+        whole = np.uint64(mantissa * 9007199254740992.0)
+        found = _times(whole, _POWERS[exponent - 53 - _LEAST_POWER])
+    return _P - found if x < 0 and found > _ZERO else found
 
 
 @paste_kernel
@@ -154,72 +187,83 @@ def begin_asking(ask):
     _know_nothing(ask)
 
 
-@inner_kernel
+@inline_kernel
 def _know_nothing(ask):
     for m in range(ask.alike.shape[0]):
         for j in range(ask.alike.shape[1]):
             ask.alike[m, j] = ask.always[m, j]
 
 
-@inner_kernel
+@inline_kernel
 def enlist(ask, greedy, mark):
     """Put a greedy policy on the list; what was known is then known for fewer policies.
 
     Rows that are not visited do not move with the others: all policies of a list have the same.
     """
-    count = ask.counts[LISTED]
+    count, is_new = ask.counts[LISTED], True
     for i in range(count):
-        if ask.marks[i] == mark:
-            return
-    if count == MOST_LISTED:
-        count = 0
-    for m in range(len(greedy)):
-        if count > 0 and (greedy[m] < 0) != (ask.taus[0, m] < 0):
+        is_new = is_new and ask.marks[i] != mark
+    if is_new:
+        if count == MOST_LISTED:
             count = 0
-    for m in range(len(greedy)):
-        ask.taus[count, m] = greedy[m]
-    ask.marks[count] = mark
-    ask.counts[LISTED] = count + 1
-    _know_nothing(ask)
+        for m in range(len(greedy)):
+            if count > 0 and (greedy[m] < 0) != (ask.taus[0, m] < 0):
+                count = 0
+        for m in range(len(greedy)):
+            ask.taus[count, m] = greedy[m]
+        ask.marks[count] = mark
+        ask.counts[LISTED] = count + 1
+        _know_nothing(ask)
 
 
-@inner_kernel
+@paste_kernel
 def _replay(r, n, ask):
     """Bring `ask.pi` up to iterate n, and the rewards with it."""
-    rows, columns = ask.pi.shape[1], ask.pi.shape[2]
-    if ask.counts[SYNCED] < 0:
-        for k in range(2):
-            for m in range(rows):
-                for j in range(columns):
-                    ask.pi[k, m, j] = ask.share[k]
-            for i in range(len(r)):
-                ask.rewards[k, i] = residue(r[i], k)
-        ask.counts[SYNCED] = 0
-    t, turns = ask.counts[PLACE], ask.counts[TURNS]
-    while t < turns:
-        first = max(ask.turn_n[t], ask.counts[SYNCED])
-        end = ask.turn_n[t + 1] if t + 1 < turns else n
-        for k in range(2):
-            x = power(ask.keep[k], end - first, k)
-            for m in range(rows):
-                g = ask.turn_greedy[t, m]
-                if g >= 0:
-                    for j in range(columns):
-                        ask.pi[k, m, j] = _reduced(ask.pi[k, m, j] * x, k)
-                    ask.pi[k, m, g] = _reduced(ask.pi[k, m, g] + _less(x, k), k)
-        if t + 1 == turns:
-            break
-        t += 1
-    ask.counts[PLACE] = t
-    ask.counts[SYNCED] = n
+    pi, added, scale, counts = ask.pi, ask.point, ask.scale, ask.counts
+    rows, columns = pi.shape
+    if counts[SYNCED] < 0:
+        for m in range(rows):
+            for j in range(columns):
+                pi[m, j] = ask.share[0]
+        for i in range(len(r)):
+            ask.rewards[i] = residue(r[i])
+        counts[SYNCED] = 0
+    for m in range(rows):
+        scale[m] = _ONE
+        for j in range(columns):
+            added[m, j] = _ZERO
+    # From the last turn back it is known what later ones leave of an earlier one's step: all but
+    # the column that a turn goes to are multiplied once, and not once for each turn.
+    end = n
+    for t in range(counts[TURNS] - 1, counts[PLACE] - 1, -1):
+        first = max(ask.turn_n[t], counts[SYNCED])
+        x = power(ask.keep[0], end - first)
+        rest = _less(x)
+        for m in range(rows):
+            g = ask.turn_greedy[t, m]
+            if g >= 0:
+                added[m, g] = _plus(added[m, g], _times(scale[m], rest))
+                scale[m] = _times(scale[m], x)
+        end = first
+    _spread(pi, scale, added, pi)
+    counts[PLACE] = max(counts[TURNS] - 1, 0)
+    counts[SYNCED] = n
 
 
-@inner_kernel
-def evaluate_residues(tables, k, ask):
-    """q(m, j) times the weight of m for the policy `ask.point[k]`, in `ask.q[k]`."""
+@inline_kernel
+def _spread(pi, scale, added, found):
+    """`found` becomes scale pi + added."""
+    for m in range(pi.shape[0]):
+        for j in range(pi.shape[1]):
+            found[m, j] = _plus(_times(pi[m, j], scale[m]), added[m, j])
+
+
+@lean_kernel
+def evaluate_residues(tables, ask):
+    """q(m, j) times the weight of m for the policy `ask.point` on open rows, in `ask.q`."""
     layer, row, after = tables.layer, tables.row, tables.after
     prefix, act, nA = tables.prefix, tables.act, tables.actions
-    pi, r, d, v, q, last, marginal = (
+    pi, r, d, v, q, last, marginal, is_open = (
         ask.point,
         ask.rewards,
         ask.d,
@@ -227,92 +271,96 @@ def evaluate_residues(tables, k, ask):
         ask.q,
         ask.last,
         ask.marginal,
+        ask.open,
     )
-    final, rows, columns = layer[len(layer) - 2], pi.shape[1], pi.shape[2]
-    d[:] = np.uint64(0)
+    final, (rows, columns) = layer[len(layer) - 2], pi.shape
+    for s in range(len(row)):
+        d[s] = _ZERO
     for m in range(rows):
         for a in range(nA):
-            marginal[m, a] = np.uint64(0)
-            last[m, a] = np.uint64(0)
+            marginal[m, a] = _ZERO
+            last[m, a] = _ZERO
         for j in range(columns):
-            q[k, m, j] = np.uint64(0)
-            marginal[m, act[j]] += pi[k, m, j]
-        for a in range(nA):
-            marginal[m, a] = _reduced(marginal[m, a], k)
-    d[0] = np.uint64(1)
+            marginal[m, act[j]] = _plus(marginal[m, act[j]], pi[m, j])
+            q[m, j] = _ZERO
+    d[0] = _ONE
     for s in range(final):
         m = row[s]
         for j in range(columns):
             s_next = after[s, j]
-            d[s_next] = _reduced(d[s_next] + d[s] * pi[k, m, j], k)
+            d[s_next] = _plus(d[s_next], _times(d[s], pi[m, j]))
     for s in range(final, len(row)):
         m, first = row[s], prefix[s]
-        total = np.uint64(0)
+        total = _ZERO
         for a in range(nA):
-            total = _reduced(total + marginal[m, a] * r[k, first + a], k)
-            last[m, a] = _reduced(last[m, a] + d[s] * r[k, first + a], k)
+            total = _plus(total, _times(marginal[m, a], r[first + a]))
         v[s] = total
+        if is_open[m]:
+            for a in range(nA):
+                last[m, a] = _plus(last[m, a], _times(d[s], r[first + a]))
     for s in range(final - 1, -1, -1):
         m = row[s]
-        total = np.uint64(0)
+        total = _ZERO
         for j in range(columns):
-            x = v[after[s, j]]
-            total = _reduced(total + pi[k, m, j] * x, k)
-            q[k, m, j] = _reduced(q[k, m, j] + d[s] * x, k)
+            total = _plus(total, _times(pi[m, j], v[after[s, j]]))
         v[s] = total
+        if is_open[m]:
+            for j in range(columns):
+                q[m, j] = _plus(q[m, j], _times(d[s], v[after[s, j]]))
     for m in range(rows):
-        for j in range(columns):
-            q[k, m, j] = _reduced(q[k, m, j] + last[m, act[j]], k)
+        if is_open[m]:
+            for j in range(columns):
+                q[m, j] = _plus(q[m, j], last[m, act[j]])
 
 
-@inner_kernel
-def _towards(tau, x, k, ask):
-    """`ask.point[k]` becomes x pi + (1 - x) tau; rows without tau stay."""
-    rest = _less(x, k)
+@lean_kernel
+def _towards(r, n, tau, h, ask):
+    """`ask.point` becomes x pi_n + (1 - x) tau with x = h; rows without tau stay."""
+    if h == 0:
+        _replay(r, n, ask)
+    x = np.uint64(h)
+    rest = _less(x)
     for m in range(len(tau)):
-        for j in range(ask.pi.shape[2]):
-            ask.point[k, m, j] = ask.pi[k, m, j]
-            if tau[m] >= 0:
-                ask.point[k, m, j] = _reduced(ask.pi[k, m, j] * x, k)
+        share = x if tau[m] >= 0 else _ONE
+        for j in range(ask.pi.shape[1]):
+            ask.point[m, j] = _times(ask.pi[m, j], share)
         if tau[m] >= 0:
-            ask.point[k, m, tau[m]] = _reduced(ask.point[k, m, tau[m]] + rest, k)
+            ask.point[m, tau[m]] = _plus(ask.point[m, tau[m]], rest)
 
 
 @paste_kernel
 def _to_a_random_point(ask):
     """`ask.point` becomes one of the policies that pi and those listed span."""
-    count, rows, columns = ask.counts[LISTED], ask.pi.shape[1], ask.pi.shape[2]
-    for k in range(2):
+    point, taus = ask.point, ask.taus
+    rows, columns = point.shape
+    for m in range(rows):
+        for j in range(columns):
+            point[m, j] = _ZERO
+    left = _ONE
+    for i in range(ask.counts[LISTED]):
+        # a linear congruential generator (Knuth's MMIX), of which the upper bits are taken
+        ask.draw[0] = ask.draw[0] * np.uint64(6364136223846793005) + np.uint64(1442695040888963407)
+        x = (ask.draw[0] >> np.uint64(6)) % _P
+        share = _times(left, x)
+        left = _times(left, _less(x))
         for m in range(rows):
-            for j in range(columns):
-                ask.point[k, m, j] = ask.pi[k, m, j]
-        for i in range(count):
-            # a linear congruential generator (Knuth's MMIX), of which the upper bits are taken
-            ask.draw[0] = ask.draw[0] * np.uint64(6364136223846793005) + np.uint64(
-                1442695040888963407
-            )
-            x = _reduced(ask.draw[0] >> np.uint64(20), k)
-            rest = _less(x, k)
-            for m in range(rows):
-                if ask.taus[i, m] >= 0:
-                    for j in range(columns):
-                        ask.point[k, m, j] = _reduced(ask.point[k, m, j] * rest, k)
-                    at = ask.taus[i, m]
-                    ask.point[k, m, at] = _reduced(ask.point[k, m, at] + x, k)
+            if taus[i, m] >= 0:
+                point[m, taus[i, m]] = _plus(point[m, taus[i, m]], share)
+    for m in range(rows):
+        ask.scale[m] = left if taus[0, m] >= 0 else _ONE
+    _spread(ask.pi, ask.scale, point, point)
 
 
-@inner_kernel
+@inline_kernel
 def _are_equal(m, enough, q, first, ask):
-    """Whether all columns of a row that may be the largest have the residues of one of them."""
+    """Whether all columns of a row that may be the largest have the residue of one of them."""
+    equal = True
     for j in range(q.shape[1]):
-        if q[m, j] >= enough:
-            for k in range(2):
-                if ask.q[k, m, j] != ask.q[k, m, first]:
-                    return False
-    return True
+        equal = equal and (q[m, j] < enough or ask.q[m, j] == ask.q[m, first])
+    return equal
 
 
-@inner_kernel
+@inline_kernel
 def _enough(m, q, weight, error):
     """What q times weight has to be at least to be the largest of a row, perhaps."""
     top = q[m, 0]
@@ -330,17 +378,44 @@ def break_ties(tables, r, q, weight, error, n, before, greedy, ask):
     listed policies span, pi among them, are remembered; as a rule all do, and pi itself need not be
     looked at.
     """
+    _go_there(r, q, weight, error, n, greedy, ask)
+    evaluate_residues(tables, ask)
+    if not _remember(q, weight, error, greedy, ask):
+        _to_pi(ask)
+        evaluate_residues(tables, ask)
+        _keep_what_differs(q, weight, error, before, greedy, ask)
+
+
+@lean_kernel
+def _go_there(r, q, weight, error, n, greedy, ask):
+    """List greedy, and go to a random policy of those that are spanned then."""
     _replay(r, n, ask)
+    _take_first(q, weight, error, greedy, ask)
+    _to_a_random_point(ask)
+
+
+@paste_kernel
+def _take_first(q, weight, error, greedy, ask):
+    """The first column that may be the largest is greedy on open rows, and greedy is listed."""
     for m in range(len(greedy)):
         if ask.open[m]:
-            greedy[m] = _first(m, q, _enough(m, q, weight, error))
-    if _remember(tables, q, weight, error, greedy, ask):
-        return
-    for k in range(2):
-        for m in range(len(greedy)):
-            for j in range(q.shape[1]):
-                ask.point[k, m, j] = ask.pi[k, m, j]
-        evaluate_residues(tables, k, ask)
+            enough, j = _enough(m, q, weight, error), 0
+            while q[m, j] < enough:
+                j += 1
+            greedy[m] = j
+    enlist(ask, greedy, mark_here(greedy))
+
+
+@lean_kernel
+def _to_pi(ask):
+    for m in range(ask.pi.shape[0]):
+        for j in range(ask.pi.shape[1]):
+            ask.point[m, j] = ask.pi[m, j]
+
+
+@lean_kernel
+def _keep_what_differs(q, weight, error, before, greedy, ask):
+    """Open rows whose columns are not all equal keep what was greedy before, if it may be."""
     differs = False
     for m in range(len(greedy)):
         if ask.open[m]:
@@ -354,22 +429,10 @@ def break_ties(tables, r, q, weight, error, n, before, greedy, ask):
         _know_nothing(ask)
 
 
-@inner_kernel
-def _first(m, q, enough):
-    j = 0
-    while q[m, j] < enough:
-        j += 1
-    return j
-
-
-@paste_kernel
-def _remember(tables, q, weight, error, greedy, ask):
-    """Remember the ties of open rows that hold on all that the listed policies span, greedy among
-    them; whether all do."""
-    enlist(ask, greedy, mark_of(greedy))
-    _to_a_random_point(ask)
-    for k in range(2):
-        evaluate_residues(tables, k, ask)
+@lean_kernel
+def _remember(q, weight, error, greedy, ask):
+    """Remember the ties of open rows that hold at a random point of what the listed policies span,
+    greedy among them; whether all do."""
     all_hold = True
     for m in range(len(greedy)):
         if ask.open[m]:
@@ -385,27 +448,33 @@ def _remember(tables, q, weight, error, greedy, ask):
         # were found hold all the more
         for m in range(len(greedy)):
             ask.taus[0, m] = greedy[m]
-        ask.marks[0] = mark_of(greedy)
+        ask.marks[0] = mark_here(greedy)
         ask.counts[LISTED] = 1
     return all_hold
 
 
 @paste_kernel
-def zero_coefficients(tables, r, tau, n, ask):
-    """The coefficients of q(m, j) times weight along x pi_n + (1-x) tau, in `ask.coefficients`.
+def find_coefficients(tables, r, tau, n, ask):
+    """The coefficients of q(m, j) times weight along x pi_n + (1-x) tau on open rows, in
+    `ask.coefficients`.
 
     q = sum_i c_i x^i (1-x)^(L-1-i), so its values at x = 0, ..., L - 1 say what the c_i are.
     """
-    L = ask.inverse.shape[1]
-    _replay(r, n, ask)
-    for k in range(2):
-        for h in range(L):
-            _towards(tau, np.uint64(h), k, ask)
-            evaluate_residues(tables, k, ask)
-            for m in range(ask.q.shape[1]):
-                for j in range(ask.q.shape[2]):
-                    for i in range(L):
-                        part = ask.inverse[k, i, h] * ask.q[k, m, j]
-                        if h > 0:
-                            part += ask.coefficients[k, m, j, i]
-                        ask.coefficients[k, m, j, i] = _reduced(part, k)
+    for h in range(len(tables.layer) - 1):
+        _towards(r, n, tau, h, ask)
+        evaluate_residues(tables, ask)
+        _add_place(h, ask)
+
+
+@lean_kernel
+def _add_place(h, ask):
+    """Add what the values at x = h say to the coefficients."""
+    q, coefficients, inverse = ask.q, ask.coefficients, ask.inverse
+    for m in range(q.shape[0]):
+        if ask.open[m]:
+            for j in range(q.shape[1]):
+                for i in range(len(inverse)):
+                    part = _times(inverse[i, h], q[m, j])
+                    if h > 0:
+                        part = _plus(part, coefficients[m, j, i])
+                    coefficients[m, j, i] = part

@@ -107,6 +107,11 @@ class Loop:
         """What x pi + (1 - x) goal is like, a policy on the way to `goal`."""
         raise NotImplementedError
 
+    def first_doubt(self, goal: Actions, shares: Sequence[Fraction], begin: int) -> int:
+        """The first of some places x pi + (1 - x) goal, from one on, that has to be looked at: at
+        those before it `goal` is greedy for certain on the rows that have one."""
+        return begin
+
     def restore(self, pi: Table, length: int) -> None:
         """Go back to the policy that the loop had after so many steps."""
         raise NotImplementedError
@@ -452,6 +457,26 @@ class FiniteHorizon(Loop):
         with np.errstate(divide="ignore", invalid="ignore"):
             q = np.where(room.weight[:, None] > 0, room.q / room.weight[:, None], np.nan)
         return Glance(value, self._labelled(q), greedy, ties)
+
+    def first_doubt(self, goal: Actions, shares: Sequence[Fraction], begin: int) -> int:
+        places = np.where(goal < 0, -1, self._place[goal])
+        choice = self._choice
+        return int(
+            kernels.first_doubt(
+                self._unrolled.tables,
+                self._state.pi,
+                places,
+                np.array([float(x) for x in shares]),
+                begin,
+                self._bound(self.trail.length + 2),
+                self._known_until(goal),
+                choice.greedy,
+                np.empty_like(self._state.pi),
+                self._new_room(len(self._room.d), *self._room.q.shape),
+                np.empty_like(choice.found),
+                np.empty_like(choice.open),
+            )
+        )
 
     def _known_until(self, goal: Actions) -> NDArray[np.int64]:
         """Which actions are known to be alike on the way to a goal. It is looked at in many places:
