@@ -12,7 +12,7 @@ Their coefficients (by powers of x) are sums of products without cancellation. W
 difference of two actions is a polynomial in z of degree L - 1 <= 3, and where greedy first leaves
 tau on the way from pi (z infinite) to tau (z = 0) is a root of it.
 
-Floats decide by their error bounds. What these leave open is compared modulo two primes
+Floats decide by their error bounds. What these leave open is compared modulo a prime
 (`residue_kernels`), where pi is replayed from the turns of greedy: equal residues are a tie, and a
 coefficient without residue is zero. Where numbers differ by less than floats can tell, what was
 greedy before stays so, and the run is marked as unsure: `batch` then asks `improve`.
