@@ -18,6 +18,7 @@ from pomdps import gravity, recall, recall4, recall_variant
 from workbench import POMDP, Policy, augment, evaluate, uniform
 from workbench.errors import NeverEnds, NotExact, PolicyError, WorkbenchError, WrongType
 from workbench.evaluation.fields import RATIONALS
+from workbench.improvement import ending
 from workbench.improvement import oracle as oracles_module
 from workbench.improvement.horizon import has_finite_horizon
 from workbench.improvement.improve import improve, iterates, shrinking_steps
@@ -555,3 +556,27 @@ def test_the_command_describes_chattering_and_takes_options(monkeypatch):
     assert "Step 0.1, decreasing, ties first, P(s|o) by discounted." in " ".join(
         result.output.split()
     )
+
+
+@pytest.mark.parametrize("memory", ["none", "B1", "OA1"])
+def test_no_place_is_passed_over_at_which_a_goal_is_left(memory):
+    """Places before the first doubt are those at which the full look finds the goal greedy."""
+    E = augment(recall4(), memory)
+    rng = np.random.default_rng(0)
+    left, passed = 0, 0
+    for steps in range(6):
+        loop = loop_for(E, uniform(E), "last", "visits", exact=False)
+        loop.advance([Fraction(1, 10)] * (5 * steps + 1))
+        goal = loop.greedy.copy()
+        if steps % 2:  # somewhere it is not greedy
+            goal[rng.integers(len(goal))] = rng.integers(len(E.A))
+        rows = goal >= 0
+        doubt = loop.first_doubt(goal, ending._GRID, 0)
+        passed += doubt
+        for at, x in enumerate(ending._GRID):
+            if (rows & (loop.look_ahead(goal, x).greedy != goal)).any():
+                left += 1
+                assert doubt <= at
+                break
+    assert left > 0
+    assert passed > 0
