@@ -239,14 +239,14 @@ class Structure:
             coefficients=room(rows, columns, L),
         )
 
-    def progress(self, budget: int) -> kernels.Progress:
+    def progress(self, budget: int) -> kernels.SequenceProgress:
         """Make room for where one run is."""
 
         def places(count: int) -> NDArray[np.int64]:
             return np.empty(count, dtype=np.int64)
 
         rows = self.shape[0]
-        return kernels.Progress(
+        return kernels.SequenceProgress(
             greedy=places(rows),
             found=places(rows),
             since=places(rows),

@@ -422,13 +422,14 @@ EVALUATE, ACCEPT, STEP = range(3)
 """What comes next in an iterate: its q-values; what is greedy on them is in `found`; the step."""
 
 OPEN, LOOK, STOPPED = range(3)
-"""Why `follow` came back: rows are open; the rest of the way is to be looked at; it was told to."""
+"""Why `follow_sequence` came back: rows are open; the rest of the way is to be looked at; it was
+told to."""
 
 _N, _STAYS, _STOP, _NEXT, _CLOSING = range(5)
 _VALUE, _LOW, _HIGH, _TOTAL = range(4)
 
 
-class Progress(NamedTuple):
+class SequenceProgress(NamedTuple):
     """Where a run is.
 
     Attributes
@@ -453,7 +454,7 @@ class Progress(NamedTuple):
 
 
 @lean_kernel
-def follow(tables, r, plan, size, room, ask, now, phase):
+def follow_sequence(tables, r, plan, size, room, ask, now, phase):
     """Iterate after iterate, from some phase of the present one, until somebody has to look."""
     pi, q, weight, alike, is_open, counts = (
         room.pi,
@@ -510,7 +511,7 @@ def follow(tables, r, plan, size, room, ask, now, phase):
 
 
 @lean_kernel
-def begin(tables, r, plan, room, ask, now):
+def begin_sequence(tables, r, plan, room, ask, now):
     """Choose greedy at the uniform policy: the largest reward, whether the rewards are whole
     numbers, and whether rows are open."""
     pi, columns = room.pi, room.pi.shape[1]
@@ -564,7 +565,7 @@ def run_one(tables, r, plan, room, forms, ask, now, fail, out, row_out):
     look_for_cycles, until, period, vain = plan.first_look, budget - window, 0, 0
     places[:] = 0
     tally[_LOW], tally[_HIGH], tally[_TOTAL] = math.inf, -math.inf, 0.0
-    size, whole, is_open = begin(tables, r, plan, room, ask, now)
+    size, whole, is_open = begin_sequence(tables, r, plan, room, ask, now)
     why, phase = OPEN if is_open else -1, ACCEPT
     while True:
         if why < 0:
@@ -572,7 +573,7 @@ def run_one(tables, r, plan, room, forms, ask, now, fail, out, row_out):
             places[_STOP] = min(until, budget)
             if closing == 0:
                 places[_STOP] = min(places[_STOP], look_for_cycles)
-            why = follow(tables, r, plan, size, room, ask, now, phase)
+            why = follow_sequence(tables, r, plan, size, room, ask, now, phase)
         n, closing = places[_N], places[_CLOSING]
         error = size * (plan.error + plan.growth * n)
         if why == OPEN:
