@@ -4,10 +4,17 @@ The examples of a property follow from its code, so that a run can be repeated;
 `--hypothesis-profile=explore` draws others. The daily tests try the first few of them, `-m slow`
 tries all.
 """
+# ruff: noqa: E402
 
-import gc
 import os
 import sys
+
+# The tests start many processes: each imports what another has compiled, wherever bytecode is
+# switched off as well.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+import gc
 import time
 from importlib import import_module
 from importlib.util import find_spec

@@ -2,11 +2,11 @@
 show is that of the slider's last place, with the package's numbers."""
 
 import pytest
+from extras import skip_without
 
 pytestmark = pytest.mark.slow
-for package in ("jupyterlab", "ipywidgets", "nbformat"):
-    pytest.importorskip(package, reason="needs the extra `notebooks`")
-pytest.importorskip("websocket", reason="needs websocket-client: extra test")
+skip_without("jupyterlab", "ipywidgets", "nbformat", reason="needs the extra `notebooks`")
+skip_without("websocket", reason="needs websocket-client: extra test")
 
 from browsing import Page, find_browser  # noqa: E402
 from lab_server import Lab, drag, slider  # noqa: E402

@@ -11,14 +11,21 @@ from urllib.parse import unquote, urldefrag, urlsplit
 
 import pytest
 from browsing import Page, find_browser
+from extras import skip_without
 
 from workbench import augment, improve, uniform
 from workbench.lab.sequences import discounted_sequence_task
 
 pytestmark = pytest.mark.slow
-for package in ("sphinx", "myst_nb", "furo", "sphinxcontrib.katex", "py_mini_racer"):
-    pytest.importorskip(package, reason="needs the extra `site`")
-pytest.importorskip("websocket", reason="needs websocket-client: extra test")
+skip_without(
+    "sphinx",
+    "myst_nb",
+    "furo",
+    "sphinxcontrib.katex",
+    "py_mini_racer",
+    reason="needs the extra `site`",
+)
+skip_without("websocket", reason="needs websocket-client: extra test")
 
 HOSTILE = "<img src=x onerror='window.hacked=1'><script>window.hacked=1</script> \"a\" `b<b>`"
 

@@ -32,9 +32,9 @@ from workbench.certificates.loop import (
     differences,
     is_positive,
 )
+from workbench.evaluation.exact_value import exact_value
 from workbench.evaluation.fields import RATIONALS
 from workbench.improvement.ending import LoopRun
-from workbench.improvement.oracle import exact_value
 from workbench.improvement.stream import loop_for, mixed
 from workbench.model.json import model_json
 from workbench.model.memories import Family

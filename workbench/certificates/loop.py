@@ -33,10 +33,11 @@ from numpy.typing import NDArray
 
 from workbench.errors import NotExact, TooLarge, WorkbenchError, WrongType
 from workbench.evaluation.evaluate import evaluate
+from workbench.evaluation.exact_value import exact_value
 from workbench.evaluation.fields import FLOATS, RATIONALS, RationalFunctions
 from workbench.improvement.ending import completed
 from workbench.improvement.horizon import has_finite_horizon
-from workbench.improvement.oracle import Oracle, exact_value
+from workbench.improvement.oracle import Oracle
 from workbench.improvement.stream import loop_for, mixed
 from workbench.model.augment import augment
 from workbench.model.json import encode, model_json, policy_json

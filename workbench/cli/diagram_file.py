@@ -72,7 +72,7 @@ def _policy(E: POMDP) -> tuple[Policy, str]:
         if best.certified
         else f"the best that was found in {_SECONDS} seconds"
     )
-    calm = reduce_writes(E, best.policy, float(best.value), max_seconds=_SECONDS)
+    calm = reduce_writes(E, best.policy, max_seconds=_SECONDS)
     words = "" if calm is None else " with the fewest writes"
     return calm or best.policy, f"the policy drawn is {kind}{words}, worth {shown(best.value)}"
 

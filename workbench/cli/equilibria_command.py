@@ -109,12 +109,12 @@ def _listed(
     from workbench.text import brief
 
     found = equilibria(E, record, exact=E.is_exact, most=most, symmetry=symmetry, nodes=nodes)
-    how = "exactly" if found.exact else f"ties within {found.tolerance:.0e}"
     count = f"{len(found)} fixed point{'' if len(found) == 1 else 's'}"
     if not found.complete:
         count += " so far"
     console.print(
-        f"{record.kind}, epsilon {found.epsilon}, on {E.name}: {count} ({how}; {found.searched}).",
+        f"{record.kind}, epsilon {found.epsilon}, on {E.name}: {count} ({found.arithmetic}; "
+        f"{found.searched}).",
         markup=False,
     )
     if found.none_exists:

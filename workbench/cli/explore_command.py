@@ -150,7 +150,7 @@ def _best_choice(P: POMDP, memory: str) -> list[int]:
 
     E = augment(P, memory)
     best = best_memoryless(E)
-    pi = reduce_writes(E, best.policy, float(best.value)) or best.policy
+    pi = reduce_writes(E, best.policy) or best.policy
     reached = evaluate(E, pi).reached.raw
     return [int(a) if met else -1 for a, met in zip(pi.actions, reached, strict=True)]
 

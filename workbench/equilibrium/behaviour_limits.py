@@ -82,7 +82,7 @@ def _improved(q: NDArray[Any], actions: NDArray[np.int64], exact: bool) -> NDArr
     for o in np.flatnonzero(known(q).all(axis=1)).tolist():
         row = list(q[o])
         best = max(range(len(row)), key=lambda a: row[a])
-        near = 0 if exact else 1e-12 * (1 + max(abs(x) for x in row))
+        near = 0 if exact else 1e-12 * max(abs(x) for x in row)  # floats might go round
         if row[best] > row[int(actions[o])] + near:
             better[o] = best
     return better

@@ -34,6 +34,7 @@ True)
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
@@ -45,7 +46,7 @@ from numpy.typing import NDArray
 from workbench.equilibrium.greedy_cells import MOST_DENSE, DenseTask, blocks
 from workbench.equilibrium.greedy_tree import GreedyTree
 from workbench.equilibrium.learned_values import (
-    Learned,
+    Decided,
     Target,
     check_epsilon,
     deciding_rows,
@@ -65,10 +66,6 @@ from workbench.model.space import Label
 from workbench.model.table import Table
 from workbench.progress import Waiting
 from workbench.text import brief, counted
-
-TOLERANCE = 1e-9
-"""In floats, q-values closer than this share of the largest of their table count as tied, whatever
-the unit of reward."""
 
 MOST_TIED = 1_024
 """So many choices among ties are tried to see whether they matter."""
@@ -100,6 +97,8 @@ class Equilibrium:
     strict : whether every row has one best action.
     gap : the smallest lead of a greedy action over the next best of its row.
     ties : {o: the best actions} for the rows that have several.
+    sure : whether all of that is known; False where balls of many digits could not tell actions of
+        a large task, or of one given in floats, apart.
     """
 
     P: POMDP
@@ -112,6 +111,7 @@ class Equilibrium:
     strict: bool
     gap: Number
     ties: dict[Label, tuple[Label, ...]]
+    sure: bool
 
     @property
     def kind(self) -> str:
@@ -123,16 +123,15 @@ class Equilibrium:
         choices to tell."""
         if math.prod(len(best) for best in self.ties.values()) > MOST_TIED:
             return None
-        is_exact = self.q.raw.dtype == object
-        learned = Learned(self.P, self.target, self.epsilon, RATIONALS if is_exact else FLOATS)
-        rows, q = deciding_rows(self.P), self.q.raw
-        near = 0 if is_exact else TOLERANCE * float(np.nanmax(np.abs(q)))
+        learned = Decided(self.P, self.target, self.epsilon)
+        rows, q = deciding_rows(self.P), learned.q(self.policy)
         for choice in product(*self.ties.values()):
             actions = self.policy.actions.copy()
             for o, a in zip(self.ties, choice, strict=True):
                 actions[self.P.O.index(o)] = self.P.A.index(a)
             other = learned.q(Policy.from_actions(self.P, actions))
-            if any(abs(x - y) > near for x, y in zip(q[rows].flat, other[rows].flat, strict=True)):
+            both = zip(q[rows].flat, other[rows].flat, strict=True)
+            if any(x < y or x > y for x, y in both):  # balls that overlap are neither
                 return False
         return True
 
@@ -178,7 +177,8 @@ class Equilibria(Findings[Equilibrium]):
     undefined : how many have no table: a row is never visited (epsilon 0), or nothing ever ends.
     refuted : `refuted[i]`, the greedy actions by row of each policy that is no fixed point, with
         `rows`, `refuted_row[i]` and `refuted_action[i]`: there that action is better.
-    tolerance : how close counts as tied; 0 in exact arithmetic.
+    exact : whether tables and values are rationals. In floats too a cell is decided by bounds on
+        their errors, and by rationals or balls where these leave it open.
     """
 
     P: POMDP
@@ -195,7 +195,6 @@ class Equilibria(Findings[Equilibrium]):
     refuted: NDArray[np.int64]
     refuted_row: NDArray[np.int64]
     refuted_action: NDArray[np.int64]
-    tolerance: float
     exact: bool
 
     @property
@@ -204,10 +203,9 @@ class Equilibria(Findings[Equilibrium]):
         return self.complete and not self.found and not self.undefined
 
     def __repr__(self) -> str:
-        how = "exactly" if self.exact else f"in floats, ties within {self.tolerance:.0e}"
         lines = [
             f"{self.learner.kind} with epsilon {self.epsilon} on {self.P.name}: "
-            f"{counted(len(self), 'fixed point')} ({how}); {self.searched}"
+            f"{counted(len(self), 'fixed point')} ({self.arithmetic}); {self.searched}"
         ]
         legend = f"{self.P.O.legend or 'observation'}: {self.P.A.legend or 'action'}"
         return "\n".join(
@@ -216,6 +214,14 @@ class Equilibria(Findings[Equilibrium]):
                 *(f"  {e}" for e in self.found[:20]),
                 *([f"  ({legend})"] if self.found else []),
             ]
+        )
+
+    @property
+    def arithmetic(self) -> str:
+        """In what numbers, and whether they told all."""
+        unsure = sum(not e.sure for e in self.found)
+        return ("exactly" if self.exact else "in floats") + (
+            f", {counted(unsure, 'tie')} within rounding" if unsure else ""
         )
 
     @property
@@ -337,7 +343,9 @@ class GreedySearch:
         self.epsilon, self.field, self.most = epsilon, field, most
         self.rows = deciding_rows(P)
         self.cells = len(P.A) ** len(self.rows)
-        self.learned = Learned(P, target, epsilon, field)
+        self.learned = Decided(P, target, epsilon)
+        if field.is_exact:
+            self.learned.field = field
         self.found: list[Equilibrium] = []
         self.refuted: list[tuple[NDArray[np.int64], int, int]] = []
         self.undefined = 0
@@ -403,9 +411,7 @@ class GreedySearch:
     def decide_block(self, task: DenseTask, actions: NDArray[np.int64]) -> None:
         """Decide the greedy policies `actions[cell, row]`: each joins `found` or `refuted`."""
         block = task.look_at(actions)
-        scale = np.abs(np.where(np.isnan(block.q), 0.0, block.q)).max(axis=(1, 2))
-        sure = block.bound if self.field.is_exact else TOLERANCE * scale
-        out = block.worst > sure
+        out = block.worst > block.bound
         for i in np.flatnonzero(out).tolist():
             self.refuted.append((actions[i], int(block.row[i]), int(block.better[i])))
         for i in np.flatnonzero(~out).tolist():
@@ -427,17 +433,11 @@ class GreedySearch:
         table = q[self.rows]
         own = table[np.arange(len(actions)), actions]
         over = table - own[:, None]
-        near = self._near(table)
-        better = np.argwhere(np.asarray(over > near, dtype=bool))
+        better = np.argwhere(_where(over, lambda x: x > 0))
         if len(better):
             self.refuted.append((actions, int(better[0][0]), int(better[0][1])))
             return
-        self.found.append(self._equilibrium(greedy, q, actions, over, near))
-
-    def _near(self, table: NDArray[Any]) -> Any:
-        if self.field.is_exact:
-            return self.field.one(0)
-        return TOLERANCE * float(np.abs(table).max())
+        self.found.append(self._equilibrium(greedy, q, actions, over))
 
     def _equilibrium(
         self,
@@ -445,31 +445,34 @@ class GreedySearch:
         q: NDArray[Any],
         actions: NDArray[np.int64],
         over: NDArray[Any],
-        near: Any,
     ) -> Equilibrium:
-        P = self.P
+        P, learned = self.P, self.learned
+        tied = ~_where(over, lambda x: x < 0)
         others = np.ones(over.shape, dtype=bool)
         others[np.arange(len(actions)), actions] = False
         ties: dict[Label, tuple[Label, ...]] = {}
-        for i in range(len(actions)):
-            best = [P.A[j] for j in range(len(P.A)) if not over[i, j] < -near]
-            if len(best) > 1:
-                ties[P.O[int(self.rows[i])]] = tuple(best)
-        exact = self.field.is_exact
-        gap = min((-x for x in over[others]), default=None)
-        if gap is not None:
-            gap = self.field.back(gap)
+        for i in np.flatnonzero((tied & others).any(axis=1)).tolist():
+            ties[P.O[int(self.rows[i])]] = tuple(P.A[j] for j in np.flatnonzero(tied[i]).tolist())
+        leads = -over[others]
+        if self.field.is_exact:
+            gap = min(map(self.field.back, leads), default=None)
+            shown = Table(q, P.O, P.A, self.field, "q(o, a)")
+        else:
+            gap = min(map(learned.in_floats, leads), default=None)
+            floats = np.array([learned.in_floats(x) for x in q.flat]).reshape(q.shape)
+            shown = Table(floats, P.O, P.A, None, "q(o, a)")
         return Equilibrium(
             P=P,
             target=self.target,
             epsilon=self.epsilon,
             policy=greedy,
-            q=Table(q, P.O, P.A, self.field if exact else None, "q(o, a)"),
+            q=shown,
             value=self._value(greedy),
             behaviour_value=self._value(exploring(P, greedy, self.epsilon)),
             strict=not ties,
             gap=gap,
             ties=ties,
+            sure=not ties or learned.field is RATIONALS,
         )
 
     def _value(self, pi: Policy) -> Number:
@@ -498,6 +501,9 @@ class GreedySearch:
             refuted=np.array(refuted, dtype=np.int64).reshape(len(refuted), len(self.rows)),
             refuted_row=np.array(row, dtype=np.int64),
             refuted_action=np.array(action, dtype=np.int64),
-            tolerance=0.0 if self.field.is_exact else TOLERANCE,
             exact=self.field.is_exact,
         )
+
+
+def _where(x: NDArray[Any], is_so: Callable[[Any], Any]) -> NDArray[np.bool_]:
+    return np.array([bool(is_so(y)) for y in x.flat], dtype=bool).reshape(x.shape)

@@ -153,15 +153,13 @@ class DenseTask:
         return share, total, eta
 
     def values(self, g: Floats) -> tuple[Floats, Floats]:
-        """q `[cell, row, a]` of the (mixtures of) greedy policies `g[cell, row, a]`, and the bound.
-
-        The bound is infinite for targets of more than one step: exact arithmetic decides there.
-        """
+        """q `[cell, row, a]` of the (mixtures of) greedy policies `g[cell, row, a]`, and the
+        bound."""
         b = (1 - self.epsilon) * g + self.epsilon / self.nA
         share, _, eta = self.shares(b)
         target = g if self.target.greedy else b
         if not self.target.is_one_step:
-            return self._long_values(b, share), np.full(len(g), np.inf)
+            return self._long_values(b, share, eta.max(axis=1))
         R = np.einsum("cso,sa->coa", share, self.R)
         into = np.einsum("sat,tp->sap", self.T, self.W)
         K = np.einsum("cso,sap->coap", share, into)
@@ -225,19 +223,53 @@ class DenseTask:
         A = rate.ravel()[:, None] * (toward @ mix - np.eye(nO * nA))
         return A, rate.ravel() * fixed
 
-    def _long_values(self, b: Floats, share: Floats) -> Floats:
-        """q of n-step and lambda targets under b."""
+    def _long_values(self, b: Floats, share: Floats, eta: Floats) -> tuple[Floats, Floats]:
+        """q of n-step and lambda targets under b, and the bound.
+
+        v = first + begin w, and w, what a target counts after its first step, is a sum of rewards
+        and of v with weights of at most one together. With w off by `blur` for the computed v,
+
+            |v - computed| <= |(I - begin through)^-1| ( |residual| + eta size + gamma blur )
+        """
         nO = b.shape[1]
         begin = self.gamma * np.einsum("cso,coa,sat->cot", share, b, self.T)
         first = np.einsum("cso,coa,sa->co", share, b, self.R)
-        alone, through = self.after(b)
-        v = _solved(
-            np.eye(nO) - begin @ through,
-            (first + np.einsum("cos,cs->co", begin, alone))[:, :, None],
-        )[:, :, 0]
-        w = alone + np.einsum("cso,co->cs", through, v)
-        state = self.R + self.gamma * np.einsum("sat,ct->csa", self.T, w)
-        return np.einsum("cso,csa->coa", share, state)
+        with np.errstate(all="ignore"):
+            alone, through = self.after(b)
+            M = begin @ through
+            right = first + np.einsum("cos,cs->co", begin, alone)
+            v, h = np.moveaxis(
+                _solved(np.eye(nO) - M, np.stack([right, np.ones_like(right)], axis=2)), 2, 0
+            )
+            w = alone + np.einsum("cso,co->cs", through, v)
+            state = self.R + self.gamma * np.einsum("sat,ct->csa", self.T, w)
+            q = np.einsum("cso,csa->coa", share, state)
+            unit = 4 * (len(self.mu) + self.nA + nO) * np.finfo(float).eps
+            size = np.abs(w).max(axis=1) + np.abs(v).max(axis=1) + np.abs(alone).max(axis=1)
+            size += self.target.n * np.abs(self.R).max()  # what the terms of any sum add up to
+            blur = self._blur(b, v, w, unit * size)
+            left = np.abs(first + np.einsum("cos,cs->co", begin, w) - v).max(axis=1)
+            slack = (h - np.einsum("cop,cp->co", M, h)).min(axis=1)
+            inverse = np.where((slack > 0.5) & (h.min(axis=1) > 0), 2 * h.max(axis=1), np.inf)
+            missed = eta * size + unit * size + self.gamma * blur
+            bound = 2 * (missed + self.gamma * inverse * (left + missed))
+        return q, np.where(np.isfinite(bound), bound, np.inf)
+
+    def _blur(self, b: Floats, v: Floats, w: Floats, rounding: Floats) -> Floats:
+        """How far w may be from what v leads to."""
+        acts = np.einsum("so,coa->csa", self.W, b)
+        step = self.gamma * np.einsum("csa,sat->cst", acts, self.T)
+        if self.target.n > 1:  # so many sums of what was rounded before, with weights below one
+            return self.target.n * rounding
+        lam, ones = to_float(self.target.lam), np.ones((*w.shape, 1))
+        r = np.einsum("csa,sa->cs", acts, self.R)
+        seen = np.einsum("so,co->cs", self.W, v)
+        left = lam * r + (1 - lam) * seen + lam * np.einsum("cst,ct->cs", step, w) - w
+        h = _solved(np.eye(w.shape[1]) - lam * step, ones)[:, :, 0]
+        slack = (h - lam * np.einsum("cst,ct->cs", step, h)).min(axis=1)
+        steps = np.where((slack > 0.5) & (h.min(axis=1) > 0), 2 * h.max(axis=1), np.inf)
+        found: Floats = steps * (np.abs(left).max(axis=1) + rounding)
+        return found
 
 
 def _solved(system: Floats, right: Floats) -> Floats:

@@ -20,14 +20,15 @@ expected visits.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.errors import WorkbenchError, WrongType
-from workbench.evaluation.fields import Field
+from workbench.errors import NotSolved, WorkbenchError, WrongType
+from workbench.evaluation.balls import Balls, precision
+from workbench.evaluation.fields import RATIONALS, Field
 from workbench.evaluation.td_targets import Found, Seen, mixture, monte_carlo_values, n_step
 from workbench.evaluation.td_targets import q_values as target_values
 from workbench.learning.learners import (
@@ -39,10 +40,16 @@ from workbench.learning.learners import (
     QLearning,
     Sarsa,
 )
-from workbench.model.numbers import Number, is_symbolic, number
+from workbench.model.numbers import Number, is_symbolic, number, read_decimal
 from workbench.model.policy import Policy, uniform
 from workbench.model.pomdp import POMDP
 from workbench.model.rows import keep_entries, merge_rows, own_rows
+
+MOST_RATIONAL = 300
+"""States of the largest models that tables are compared for in rationals."""
+
+BITS = 192
+"""Of the balls that serve larger ones."""
 
 
 @dataclass(frozen=True)
@@ -135,6 +142,35 @@ class Learned:
         """
         seen = self.seen(greedy)
         return target_values(seen, self.found(seen))
+
+
+class Decided(Learned):
+    """Tables whose entries are compared with certainty: in rationals where the model is exact and
+    small (a float epsilon or lambda is the decimal that it is printed as), else in balls."""
+
+    def __init__(self, P: POMDP, target: Target, epsilon: Number):
+        if P.is_exact:
+            epsilon = _decimal(epsilon)
+            target = replace(target, lam=_decimal(target.lam))
+        is_small = P.is_exact and len(P.S) <= MOST_RATIONAL
+        super().__init__(P, target, epsilon, RATIONALS if is_small else Balls())
+
+    def q(self, greedy: Policy) -> NDArray[Any]:
+        with precision(BITS):
+            try:
+                return super().q(greedy)
+            except NotSolved:
+                if not self.P.is_exact:
+                    raise
+                self.field = RATIONALS
+                return super().q(greedy)
+
+    def in_floats(self, x: Any) -> float:
+        return np.nan if x is None else float(self.field.back(x))
+
+
+def _decimal(x: Number) -> Number:
+    return read_decimal(x) if isinstance(x, float) else x
 
 
 def deciding_rows(P: POMDP) -> NDArray[np.int64]:

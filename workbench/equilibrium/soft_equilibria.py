@@ -237,14 +237,14 @@ class SoftSystem:
         """The table after many small steps towards what it leads to."""
         for k in range(_STEPS):
             move = self.drift(q)
-            if not np.abs(move).max() > 1e-9:
+            if not np.abs(move).max() > 1e-9 * self.tau:
                 break
             q = q + move * (0.5 if k < _STEPS // 4 else 0.05)
         return q
 
     def rate(self, q: Floats) -> float:
         """The largest real part of an eigenvalue of the mean field dq/dt = d b (T q - q)."""
-        size = 1e-6 * (1 + np.abs(q).max())
+        size = 1e-6 * (self.tau + np.abs(q).max())
         b = _softmax(q.reshape(self.shape) / self.tau)
         _, total, _ = self.task.shares(b[None])
         rates = ((total[0] / total[0].sum())[:, None] * b).reshape(-1)

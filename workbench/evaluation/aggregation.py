@@ -1,5 +1,5 @@
 """Visits of a chain that stays in some sets of its states for a very long time: aggregation and
-disaggregation on many levels.
+disaggregation on many levels, and a Krylov method on top of it.
 
     c(s) d(s) = b(s) + sum_{s'} F(s,s') d(s'),        c(s) = leave(s) + sum_{s'} F(s',s),
 
@@ -12,8 +12,10 @@ are joined to groups, whose visits d(I) y(I) solve the same equation (Koury, McA
     F(I,J) = sum_{s in I, s' in J} F(s,s') d(s'),     leave(J) = sum_{s' in J} leave(s') d(s'),
 
 in turn by sweeps and groups of groups, and in the end by elimination. c is never formed as a
-difference, nothing is subtracted anywhere, and at the solution y = 1: visits stay positive, and
-each has a small relative error, however few they are.
+difference. For one d all of this is a linear map of what the equation is still missed by, which
+GMRES (Saad and Schultz 1986) takes as its preconditioner: quick, but it subtracts, so that rounding
+times the length of a stay is left. `settle` then solves for the visits themselves on every level
+and subtracts nowhere: each visit ends with a small relative error, however few they are.
 """
 
 from __future__ import annotations
@@ -24,11 +26,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.evaluation.aggregation_kernels import join_states
+from workbench.evaluation.aggregation_kernels import (
+    add_columns,
+    divide_rows,
+    flow_through,
+    join_flows,
+    join_states,
+    missing_flow,
+    subtract_rows,
+)
 from workbench.evaluation.elimination_kernels import eliminate, substitute_transposed
 from workbench.evaluation.krylov_kernels import sweep
 
-_COARSEST = 100
+_COARSEST = 300
 """So many groups are solved for by elimination."""
 
 _SWEEPS = 10
@@ -46,102 +56,174 @@ Places = NDArray[Any]
 
 @dataclass(frozen=True)
 class _Level:
-    """The rows of F on one level, and the groups of its states.
+    """The system x = r + T x of one level, and the groups of its states.
 
     Attributes
     ----------
-    indptr, indices, rows : which entries F has.
+    indptr, indices, T : the rows.
+    c : what each row was divided by.
     group, count : the group of each state, and how many there are; on the last level none.
-    place : of each entry of F, where it is added to the groups' F; those within a group are all
-        added at `size`, which has no place there.
+    weight : c of each state as a share of its group's.
+    factors : of the last level, if it is small.
     """
 
     indptr: Places
     indices: Places
-    rows: Places
+    T: Floats
+    c: Floats
     group: Places
     count: int
-    place: Places
-    size: int
+    weight: Floats
+    factors: Floats | None
 
 
 class Aggregation:
-    """Groups of the states of a chain, groups of groups, and so on.
+    """Groups of the states of a chain, groups of groups, and so on, for some visits d.
 
     Parameters
     ----------
-    indptr, indices, F : rows of F, without a diagonal: what comes to each state.
-    leave : the probability of ending from each state.
-    d : about the visits, on which it depends what belongs together.
-    most : how many states a group has at most.
+    indptr, indices, T : rows of F, without a diagonal, divided by `moving`.
+    scaled : rows of what comes to each state as a share of all that does, for visits d.
+    moving, leave : the probabilities of leaving each state, and of ending from it.
+    d : about the visits.
     """
 
     def __init__(
-        self, indptr: Places, indices: Places, F: Floats, leave: Floats, d: Floats, most: int
+        self,
+        indptr: Places,
+        indices: Places,
+        T: Floats,
+        scaled: Floats,
+        moving: Floats,
+        leave: Floats,
+        d: Floats,
     ):
-        self.F, self.leave = F, leave
         self.levels: list[_Level] = []
-        flow, n = F * d[indices], len(indptr) - 1
+        flow, none = np.empty_like(T), np.empty(0)
+        flow_through(indptr, indices, T, moving, d, flow)
+        c, leave, rows = _without_zeros(moving * d), leave * d, scaled
         while True:
-            rows = np.repeat(np.arange(n), np.diff(indptr))
-            group = np.empty(n, dtype=np.int64)
-            count = join_states(indptr, indices, flow, most, group)
-            if n <= _COARSEST or count > _LEAST_GAIN * n:
-                none = np.empty(0, dtype=np.int64)
-                self.levels.append(_Level(indptr, indices, rows, none, 0, none, 0))
+            n = len(c)
+            group = np.empty(n, dtype=np.int32)
+            count = n if n <= _COARSEST else join_states(indptr, indices, flow, group)
+            if count > _LEAST_GAIN * n:
+                factors = None
+                if n <= _COARSEST:
+                    factors = _factors(indptr, indices, flow / c[indices], leave / c)
+                if rows is flow:
+                    divide_rows(indptr, flow, c)
+                last = _Level(indptr, indices, rows, c, none, 0, none, factors)
+                self.levels.append(last)
                 return
-            pairs = group[rows] * count + group[indices]
-            apart = np.flatnonzero(group[rows] != group[indices])
-            kept, where = np.unique(pairs[apart], return_inverse=True)
-            place = np.full(len(rows), len(kept))
-            place[apart] = where
-            self.levels.append(_Level(indptr, indices, rows, group, count, place, len(kept)))
-            flow = _sums(where, flow[apart], len(kept))
-            # of the type of the first level: kernels are compiled for one
-            indptr = np.searchsorted(kept, np.arange(count + 1) * count).astype(indptr.dtype)
-            indices, n = (kept % count).astype(indices.dtype), count
+            joined = join_flows(indptr, indices, flow, group, count)
+            leaving = _sums(group, leave, count)
+            total = leaving.copy()
+            add_columns(joined[1], joined[2], total)
+            total = _without_zeros(total)
+            if rows is flow:
+                divide_rows(indptr, flow, c)
+            weight = c / total[group]
+            self.levels.append(_Level(indptr, indices, rows, c, group, count, weight, None))
+            (indptr, indices, flow), c, leave = joined, total, leaving
+            rows = flow
 
-    def improve(self, b: Floats, d: Floats) -> float:
-        """Make d better in place, for a start b; the largest relative change of the last sweep."""
-        return self._cycle(0, self.F, self.leave, b, d)
+    def correct(self, r: Floats) -> Floats:
+        """About x with x = r + T x, T the `scaled` rows."""
+        return self._cycle(0, r)
 
-    def _cycle(self, at: int, F: Floats, leave: Floats, b: Floats, d: Floats) -> float:
-        level, n = self.levels[at], len(b)
-        c = leave + _sums(level.indices, F, n)
-        c[c == 0] = 1.0  # nobody is there, and nothing comes
-        T, right = F / c[level.rows], b / c
+    def improve(self, b: Floats, x: Floats, aim: float, iterations: int) -> float:
+        """Make x better in place as a solution of x = b + T x, by GMRES, until what it is missed by
+        is about `aim` (the root of the sum of squares); how much that is about."""
+        top = self.levels[0]
+        r = np.empty(len(b))
+        subtract_rows(top.indptr, top.indices, top.T, x, r)
+        r = b - r
+        size = float(np.linalg.norm(r))
+        if not size > aim or not np.isfinite(size):
+            return size
+        V = np.empty((iterations + 1, len(b)))
+        V[0] = r / size
+        H = np.zeros((iterations + 1, iterations))
+        first = np.zeros(iterations + 1)
+        first[0] = left = size
+        taken = 0
+        while taken < iterations and left > aim:
+            w = V[taken + 1]
+            subtract_rows(top.indptr, top.indices, top.T, self.correct(V[taken]), w)
+            for i in range(taken + 1):
+                H[i, taken] = w @ V[i]
+                w -= H[i, taken] * V[i]
+            length = H[taken + 1, taken] = float(np.linalg.norm(w))
+            if not np.isfinite(length):
+                break
+            taken += 1
+            inner = H[: taken + 1, :taken]
+            share = np.linalg.lstsq(inner, first[: taken + 1], rcond=None)[0]
+            left = float(np.linalg.norm(first[: taken + 1] - inner @ share))
+            if length == 0.0:
+                break
+            w /= length
+        if taken:
+            x += self.correct(share @ V[:taken])
+        return left
+
+    def settle(self, b: Floats) -> Floats:
+        """About x with x = b + T x, from the last level upwards by sums, products and quotients of
+        what is not negative: where d is nearly right, x is 1 but for a small part of what d is
+        off, and rounding does not add to it, however long an episode stays in a group."""
+        rights = [b]
+        for level in self.levels[:-1]:
+            rights.append(_sums(level.group, level.weight * rights[-1], level.count))
+        x = np.ones(len(rights[-1]))
+        for level, r in zip(reversed(self.levels), reversed(rights), strict=True):
+            if level.factors is not None:
+                x = substitute_transposed(level.factors, r * level.c) / level.c
+                continue
+            if level.count:
+                x = x[level.group]
+            for i in range(2 if level.count else _SWEEPS):
+                _sweep(level, r, x, i % 2 == 1)
+        return x
+
+    def _cycle(self, at: int, r: Floats) -> Floats:
+        level, x = self.levels[at], np.zeros(len(r))
+        if level.factors is not None:
+            found: Floats = substitute_transposed(level.factors, r * level.c) / level.c
+            return found
+        _sweep(level, r, x, True)
         if level.count == 0:
-            if n <= _COARSEST:
-                d[:] = _eliminated(level, F / c[level.indices], leave / c, b) / c
-                return 0.0
-            return max(_sweep(level, T, right, d, i % 2 == 0) for i in range(_SWEEPS))
-        _sweep(level, T, right, d, True)
-        change = 0.0
-        for _ in range(2 if at > 0 and n <= _TWICE else 1):
-            flows = _sums(level.place, F * d[level.indices], level.size + 1)
-            y = np.ones(level.count)
-            leaving = _sums(level.group, leave * d, level.count)
-            starts = _sums(level.group, b, level.count)
-            self._cycle(at + 1, flows[: level.size], leaving, starts, y)
-            d *= y[level.group]
-            _sweep(level, T, right, d, False)
-            change = _sweep(level, T, right, d, True)
-        return change
+            for i in range(_SWEEPS):
+                _sweep(level, r, x, i % 2 == 1)
+            return x
+        missed = np.empty(level.count)
+        for _ in range(2 if at > 0 and len(r) <= _TWICE else 1):
+            missing_flow(
+                level.indptr, level.indices, level.T, r, x, level.weight, level.group, missed
+            )
+            x += self._cycle(at + 1, missed)[level.group]
+            _sweep(level, r, x, False)
+            _sweep(level, r, x, True)
+        return x
 
 
 def _sums(places: Places, x: Floats, count: int) -> Floats:
     return np.asarray(np.bincount(places, x, minlength=count), dtype=np.float64)
 
 
-def _sweep(level: _Level, T: Floats, right: Floats, d: Floats, upwards: bool) -> float:
-    return float(sweep(level.indptr, level.indices, T, right, d, upwards))
+def _without_zeros(c: Floats) -> Floats:
+    c[c == 0] = 1.0  # nobody is there, and nothing comes
+    return c
 
 
-def _eliminated(level: _Level, Q: Floats, leave: Floats, b: Floats) -> Floats:
-    """z = b + Q z, Q in rows of what comes to each state."""
-    turned = np.argsort(level.indices, kind="stable")
-    counts = np.bincount(level.indices, minlength=len(b))
-    indptr = np.concatenate([[0], np.cumsum(counts)])
-    F = eliminate(indptr, level.rows[turned].astype(np.int32), Q[turned], 1.0, leave)
-    found: Floats = substitute_transposed(F, b)
+def _sweep(level: _Level, r: Floats, x: Floats, upwards: bool) -> None:
+    sweep(level.indptr, level.indices, level.T, r, x, upwards)
+
+
+def _factors(indptr: Places, indices: Places, Q: Floats, leave: Floats) -> Floats:
+    """Of z = b + Q z, Q in rows of what comes to each state."""
+    rows = np.repeat(np.arange(len(leave), dtype=np.int32), np.diff(indptr))
+    turned = np.argsort(indices, kind="stable")
+    counts = np.bincount(indices, minlength=len(leave))
+    starts = np.concatenate([[0], np.cumsum(counts)])
+    found: Floats = eliminate(starts, rows[turned], Q[turned], 1.0, leave)
     return found

@@ -1,6 +1,5 @@
 # mypy: disallow-untyped-defs=False
-"""Which states of a chain belong together, compiled: each joins the one that it mostly comes
-from."""
+"""Which states of a chain belong together, and what flows between groups of them, compiled."""
 
 from __future__ import annotations
 
@@ -10,32 +9,110 @@ from workbench.kernels import compile_kernel
 
 
 @compile_kernel
-def join_states(indptr, indices, flow, most, group):
-    """Put each state into a group of at most `most`; how many groups there are.
+def join_states(indptr, indices, flow, group):
+    """Put each state into a group; how many groups there are.
 
     `flow[k]` comes to the state of row i from state indices[k]. A state joins the group of the one
-    from which most comes to it, or makes one with it; groups are numbered as they are begun.
+    from which most comes to it, or makes one with it; groups are numbered as they are begun. A loop
+    that is seldom left is thus never cut in two.
     """
     n = len(indptr) - 1
     group[:] = -1
-    size = np.zeros(n, dtype=np.int64)
     count = 0
     for i in range(n):
         if group[i] >= 0:
             continue
         best, largest = -1, 0.0
         for k in range(indptr[i], indptr[i + 1]):
-            j = indices[k]
-            if flow[k] > largest and (group[j] < 0 or size[group[j]] < most):
-                best, largest = j, flow[k]
+            if flow[k] > largest:
+                best, largest = indices[k], flow[k]
         if best >= 0 and group[best] >= 0:
             group[i] = group[best]
-            size[group[i]] += 1
             continue
         group[i] = count
-        size[count] = 1
         if best >= 0:
             group[best] = count
-            size[count] = 2
         count += 1
     return count
+
+
+@compile_kernel
+def flow_through(indptr, indices, T, leaving, d, flow):
+    """`flow` = what comes to each state from each other one, for rows T of shares of `leaving`."""
+    for i in range(len(indptr) - 1):
+        for k in range(indptr[i], indptr[i + 1]):
+            flow[k] = T[k] * leaving[i] * d[indices[k]]
+
+
+@compile_kernel
+def join_flows(indptr, indices, flow, group, count):
+    """What comes to each group from each other one, in compressed rows."""
+    n = len(group)
+    first = np.zeros(count + 1, dtype=np.int64)
+    for g in group:
+        first[g + 1] += 1
+    for g in range(count):
+        first[g + 1] += first[g]
+    at = first[:-1].copy()
+    members = np.empty(n, dtype=np.int32)
+    for i in range(n):
+        members[at[group[i]]] = i
+        at[group[i]] += 1
+    place = np.full(count, -1, dtype=np.int64)  # of the latest entry from each group
+    joined_ptr = np.zeros(count + 1, dtype=indptr.dtype)
+    joined = np.empty(len(indices), dtype=indices.dtype)
+    joined_flow = np.empty(len(indices))
+    m = 0
+    for g in range(count):
+        begin = m
+        for t in range(first[g], first[g + 1]):
+            i = members[t]
+            for k in range(indptr[i], indptr[i + 1]):
+                h = group[indices[k]]
+                if h == g:
+                    continue
+                if place[h] < begin:
+                    place[h] = m
+                    joined[m] = h
+                    joined_flow[m] = flow[k]
+                    m += 1
+                else:
+                    joined_flow[place[h]] += flow[k]
+        joined_ptr[g + 1] = m
+    return joined_ptr, joined[:m].copy(), joined_flow[:m].copy()
+
+
+@compile_kernel
+def add_columns(indices, flow, total):
+    """Add what leaves each state to `total`, in place."""
+    for k in range(len(indices)):
+        total[indices[k]] += flow[k]
+
+
+@compile_kernel
+def divide_rows(indptr, flow, c):
+    """Divide each row by a number, in place."""
+    for i in range(len(indptr) - 1):
+        for k in range(indptr[i], indptr[i + 1]):
+            flow[k] /= c[i]
+
+
+@compile_kernel
+def missing_flow(indptr, indices, T, r, x, weight, group, found):
+    """`found` = what x misses of x = r + T x, weighted and summed over each group."""
+    found[:] = 0.0
+    for i in range(len(x)):
+        total = r[i] - x[i]
+        for k in range(indptr[i], indptr[i + 1]):
+            total += T[k] * x[indices[k]]
+        found[group[i]] += weight[i] * total
+
+
+@compile_kernel
+def subtract_rows(indptr, indices, T, x, y):
+    """y = x - T x."""
+    for i in range(len(x)):
+        total = x[i]
+        for k in range(indptr[i], indptr[i + 1]):
+            total -= T[k] * x[indices[k]]
+        y[i] = total

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from workbench.errors import NotSolved
 from workbench.evaluation.fields import Field
 from workbench.evaluation.solve import Solution
-from workbench.model.numbers import Number, number
+from workbench.model.numbers import Number, Numbers, number
 
 _BITS_A_ROUND = 30
 """A correction by LU in floats is expected to give at least so many bits."""
@@ -46,7 +46,16 @@ class Balls(Field):
 
     def one(self, x: Number) -> Any:
         q = number(x)
-        return flint.arb(flint.fmpq(q.numerator, q.denominator))
+        return flint.arb(q if isinstance(q, float) else flint.fmpq(q.numerator, q.denominator))
+
+    def enter(self, numbers: Numbers) -> NDArray[Any]:
+        """Floats are the numbers that they are."""
+        if numbers.codes is not None:
+            return super().enter(numbers)
+        flat = numbers.floats.ravel().tolist()
+        found = np.empty(len(flat), dtype=object)
+        found[:] = [flint.arb(x) for x in flat]
+        return found.reshape(numbers.shape)
 
     def back(self, x: Any) -> Number:
         return float(x)

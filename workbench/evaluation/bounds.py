@@ -41,8 +41,8 @@ _LAST_RESORT = 2_000
 _ROUNDS = 4
 """Corrections of a solution by its own residual, at most."""
 
-_AGE_AIMS = (0.1, 1e-3, 1e-6)
-"""How well ages are solved for, until the inequality that is asked of them holds."""
+_AGE_AIMS = (0.5, 0.9, 0.99)
+"""How much of what is asked of ages they have in floats, until they have some of it in pairs."""
 
 _UNDERFLOW = 1e-280
 _SMALLEST = 1e-250
@@ -100,14 +100,6 @@ class PairChain:
         )
         return found, bound
 
-    @property
-    def moving(self) -> Floats:
-        """1 - gamma P(s,s)."""
-        found = np.empty(self.n)
-        pairs.moving_share(self.indptr, self.indices, self.P, self.gamma, found)
-        # floats whose row sums to more than one may leave nothing: then what leads elsewhere counts
-        return np.where(found > 0, found, np.maximum(self.leave, np.finfo(float).tiny))
-
     def solvers(self) -> tuple[Solver, Solver]:
         """Functions that solve x = b + gamma P x and x = b + gamma P^T x, to some accuracy."""
         if self.n <= MOST_ELIMINATED:
@@ -144,7 +136,7 @@ def bounded_visits(chain: PairChain, start: Floats, visited: NDArray[np.bool_]) 
     if chain.n <= MOST_ELIMINATED:
         return _eliminated_visits(chain, start)
     gamma = float(chain.gamma[0])
-    back = Backwards(chain.indptr, chain.indices, chain.P[0], gamma, chain.moving, chain.leave)
+    back = Backwards(chain.indptr, chain.indices, chain.P[0], gamma, chain.leave)
     d, method = back.visits(start[0])
     error = _shares_in_doubt(chain, back, start, visited, d)
     if chain.n <= _LAST_RESORT and np.isinf(error[visited]).all():
@@ -176,7 +168,7 @@ def _shares_in_doubt(
     needed[visited] = np.where(few, np.maximum(share, usual), usual)
     g = None
     for aim in _AGE_AIMS:
-        g = back.ages(x[0], needed, aim * usual, g)
+        g = back.ages(x[0], needed, aim, g)
         h = np.zeros_like(x)
         h[0] = x[0] * g
         if not np.isfinite(h[0]).all():

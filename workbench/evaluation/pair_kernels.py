@@ -148,18 +148,6 @@ def residual_backward(indptr, indices, P, gamma, b, x, given, found, bound):
 
 
 @compile_kernel
-def moving_share(indptr, indices, P, gamma, found):
-    """1 - gamma P(i,i) for each state: in pairs, since it may be a tiny difference."""
-    for i in range(len(indptr) - 1):
-        hi = lo = 0.0
-        for k in range(indptr[i], indptr[i + 1]):
-            if indices[k] == i:
-                hi, lo = _add(hi, lo, P[0, k], P[1, k])
-        hi, lo = _times(hi, lo, gamma[0], gamma[1])
-        found[i], lo = _add(1.0, 0.0, -hi, -lo)
-
-
-@compile_kernel
 def add_correction(x, change):
     """x + change, x in pairs, in place."""
     for i in range(len(change)):

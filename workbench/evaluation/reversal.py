@@ -13,45 +13,62 @@ expected *age*, the number of steps taken so far. d is not known, but a rough on
 of Gauss and Seidel from zero, which add and multiply non-negative numbers only, give every state
 its order of magnitude. BiCGSTAB on the scaled system, each of whose steps is a sweep, gives the
 rest; sweeps polish what it leaves in rare states; and so on, with a better D, until nothing gets
-better. Where that takes long, because episodes stay among a few states for long, groups of states
-(`aggregation`) come first. Sweeps go upwards: states are numbered as they are discovered from mu,
-and episodes come from there.
+better. Where that gets on slowly, because episodes stay among a few states for long, groups of
+states (`aggregation`) take over. In the end groups take away what subtractions left. Sweeps go
+upwards: states are numbered as they are discovered from mu, and episodes come from there.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from workbench.evaluation.aggregation import Aggregation
+from workbench.evaluation.aggregation_kernels import subtract_rows
 from workbench.evaluation.krylov_kernels import bicgstab_on_sweeps, scale_rows, sweep
+from workbench.evaluation.reversal_kernels import add_departures, turn_rows
 
 _FIRST_SWEEPS, _POLISH = 20, 3
 _ROUNDS = 12
-_ITERATIONS, _TRIAL = 400, 60
-"""Of BiCGSTAB in one round: a better scaling helps more than patience. A first round is short: most
-chains need no more, and groups do more for the others."""
+_TRIAL, _GETTING_ON = 20, 0.1
+"""Iterations of BiCGSTAB in one round, and how much smaller each has to make a sweep's change: a
+better scaling helps more than patience, and groups more than either."""
 
-_MOST_JOINED = (8, 1_000)
-"""Sizes of groups, in turn: what one way of grouping misses, another does not."""
+_ROUGH = 0.1
+"""As long as sweeps change visits by more than this share, groups are asked once for each d."""
 
-_CYCLES, _REGROUPED = 90, 4
-"""Cycles at most; in the first few, states are grouped anew, as visits become known."""
-
-_PATIENCE, _GAIN = 10, 0.1
-"""So many cycles have to make a sweep's change so much smaller."""
+_CYCLES = 12
+"""Steps of GMRES for one d, at most."""
 
 _AIM = 4e-15
 """The relative change in a sweep at which visits are as good as floats allow."""
 
 _ENOUGH = 4e-14
-"""That at which nothing else is tried once groups no longer help: long sums leave as much."""
+"""That at which an iteration has done what it can: long sums leave as much."""
+
+_SETTLINGS = 90
+"""Rounds of sums and products at the end, at most."""
+
+_PATIENCE, _GAIN = 10, 0.1
+"""So many of them have to make what a round changes so much smaller."""
+
+_RETURNS, _FINE = 4, 1e-10
+"""So often groups and Krylov methods take turns, while a round changes more than the second."""
+
+_AGE_STEPS, _AGE_ROUNDS = 10, 40
+"""Iterations between two looks at the inequality that is asked of ages, and how many of these."""
 
 Floats = NDArray[np.float64]
+
+
+class _Rows(NamedTuple):
+    """A sparse matrix in compressed rows."""
+
+    indptr: NDArray[np.int64]
+    indices: NDArray[np.int32]
+    data: Floats
 
 
 class Backwards:
@@ -60,8 +77,10 @@ class Backwards:
     Parameters
     ----------
     indptr, indices, data, gamma : the chain, in compressed rows.
-    moving : 1 - gamma P(s,s), to full relative accuracy; positive.
     leave : the probability of ending from each state, which 1 - gamma is a part of.
+
+    1 - gamma P(s,s) is what leads elsewhere, a sum: so it has a small relative error, and is the
+    same on all levels of groups where rows sum to one up to rounding only.
     """
 
     def __init__(
@@ -70,19 +89,14 @@ class Backwards:
         indices: NDArray[Any],
         data: Floats,
         gamma: float,
-        moving: Floats,
         leave: Floats,
     ):
-        n = len(indptr) - 1
-        rows = np.repeat(np.arange(n, dtype=np.int32), np.diff(indptr))
-        off = (rows != indices) & (data != 0)
-        if not off.all():
-            rows, indices, data = rows[off], indices[off], data[off]
-        self.T = sp.csr_array(sp.coo_array((gamma * data, (indices, rows)), shape=(n, n)))
-        self.F = self.T.data.copy()
-        self.T.data /= np.repeat(moving, np.diff(self.T.indptr))
+        moving = leave.copy()
+        add_departures(indptr, indices, data, gamma, moving)
+        moving[moving == 0] = 1.0  # nobody who is there comes elsewhere, and nothing asks
+        self.T = _Rows(*turn_rows(indptr, indices, data, gamma, moving))
         self.moving, self.leave = moving, leave
-        self.groups: dict[int, Aggregation] = {}
+        self.in_groups = False
 
     def visits(self, start: Floats) -> tuple[Floats, str]:
         """d, and how it was found; nothing is promised about its error."""
@@ -90,71 +104,101 @@ class Backwards:
         d = np.zeros(len(start))
         change = np.inf
         for i in range(_FIRST_SWEEPS):
-            change = sweep(T.indptr, T.indices, T.data, b, d, i % 2 == 0)
+            change = sweep(*T, b, d, i % 2 == 0)
             if change <= _AIM:
                 return d, "sweeps"
-        d, change = min((d, change), self._take_round(b, d, _TRIAL), key=lambda found: found[1])
-        if change <= _AIM:
-            return d, "bicgstab, backwards"
-        change = self._go_through_groups(start, d, lambda change: change <= _AIM, _REGROUPED)
-        if change <= _ENOUGH:
-            return d, "aggregation"
-        best, least, in_vain = d, change, 0
+        d = self._iterated(b, d, change)
+        for again in reversed(range(_RETURNS)):
+            d, off = self._settled(b, d, is_patient=again == 0)
+            if off <= _ENOUGH:
+                break
+            if again:  # from visits that are right to a digit Krylov methods get on
+                d = self._iterated(b, d, np.inf)
+        for i in range(_FIRST_SWEEPS):
+            if sweep(*T, b, d, i % 2 == 0) <= _AIM:
+                break
+        return d, "aggregation" if self.in_groups else "bicgstab, backwards"
+
+    def _iterated(self, b: Floats, d: Floats, change: float) -> Floats:
+        """Visits by rounds of Krylov methods, the best by the change of a sweep."""
+        best, least = d, change
         for _ in range(_ROUNDS):
-            d, change = self._take_round(b, d, _ITERATIONS)
-            in_vain = 0 if change < 0.5 * least else in_vain + 1
+            d, change = self._take_round(b, best)
+            gain = change / least
             if change < least:
                 best, least = d, change
-            if least <= _AIM or in_vain == 2:
+            # what is left is for the groups alone; they would answer a second time as they did
+            if least <= _ENOUGH or (self.in_groups and gain >= 1):
                 break
-        return best, "aggregation, bicgstab, backwards"
+            self.in_groups |= gain > _GETTING_ON
+        return best
 
-    def _take_round(self, b: Floats, d: Floats, iterations: int) -> tuple[Floats, float]:
-        """Better visits by BiCGSTAB on the system scaled by d, polished, and the largest relative
-        change of the last sweep."""
+    def _settled(self, b: Floats, d: Floats, is_patient: bool) -> tuple[Floats, float]:
+        """Visits without what the subtractions of Krylov methods left in them, a share of rounding
+        times the longest stay, which no sweep can see; and how much the last round changed them.
+
+        Unless it `is_patient` it comes back when it gets on slowly from visits that are no longer
+        rough."""
+        offs: list[float] = []
+        for _ in range(_SETTLINGS):
+            scaled, right = self._scaled(b, d)
+            x = Aggregation(*self.T, scaled, self.moving, self.leave, d).settle(right)
+            d = np.where(d > 0, d * x, d)
+            offs.append(float(np.max(np.abs(x - 1), where=d > 0, initial=0.0)))
+            before = min(offs[:-_PATIENCE], default=np.inf)
+            if offs[-1] <= _ENOUGH or offs[-1] > _GAIN * before:
+                break
+            is_slow = len(offs) > 1 and offs[-1] > _GETTING_ON * offs[-2]
+            if not is_patient and is_slow and _FINE < offs[-1] < _ROUGH:
+                break
+        return d, offs[-1]
+
+    def _take_round(self, b: Floats, d: Floats) -> tuple[Floats, float]:
+        """Better visits by the system scaled by d, polished, and the largest relative change of the
+        last sweep."""
         T, x = self.T, (d > 0).astype(float)
-        scaled, right = np.empty_like(T.data), np.zeros(len(d))
-        scale_rows(T.indptr, T.indices, T.data, b, d, scaled, right)
-        bicgstab_on_sweeps(T.indptr, T.indices, scaled, right, x, _AIM, iterations)
+        scaled, right = self._scaled(b, d)
+        if self.in_groups:
+            groups = Aggregation(*T, scaled, self.moving, self.leave, d)
+            self._ask_groups(groups, right, x)
+        else:
+            bicgstab_on_sweeps(T.indptr, T.indices, scaled, right, x, _AIM, _TRIAL)
         # where the iteration went astray the old value is the better one
         found: Floats = np.where((x > 0) & np.isfinite(x), x, 1.0) * d
         for i in range(_POLISH):
-            change = sweep(T.indptr, T.indices, T.data, b, found, i % 2 == 0)
+            change = sweep(*T, b, found, i % 2 == 0)
         return found, change
 
-    def _go_through_groups(
-        self, b: Floats, d: Floats, is_enough: Callable[[float], bool], regrouped: int
-    ) -> float:
-        """Make visits d for a start b better until that is enough, or goes slowly; the largest
-        relative change of the last sweep."""
-        T, changes = self.T, [np.inf]
-        for i in range(_CYCLES):
-            most = _MOST_JOINED[i % len(_MOST_JOINED)]
-            if i < regrouped or most not in self.groups:
-                self.groups[most] = Aggregation(T.indptr, T.indices, self.F, self.leave, d, most)
-            changes.append(self.groups[most].improve(b, d))
-            before = min(changes[:-_PATIENCE], default=np.inf)
-            if is_enough(changes[-1]) or changes[-1] > _GAIN * before:
-                break
-        return changes[-1]
+    def _ask_groups(self, groups: Aggregation, right: Floats, x: Floats) -> None:
+        missed = np.empty(len(x))
+        subtract_rows(self.T.indptr, self.T.indices, groups.levels[0].T, x, missed)
+        missed = right - missed
+        if float(np.max(np.abs(missed))) > _ROUGH:
+            x += groups.correct(missed)
+        else:
+            groups.improve(right, x, _AIM, _CYCLES)
+
+    def _scaled(self, b: Floats, d: Floats) -> tuple[Floats, Floats]:
+        scaled, right = np.empty_like(self.T.data), np.zeros(len(d))
+        scale_rows(*self.T, b, d, scaled, right)
+        return scaled, right
 
     def ages(self, d: Floats, weight: Floats, aim: float, first: Floats | None = None) -> Floats:
         """About the expected weight of the states before a visit of each state, that visit included
-        (its age, for a weight of 1): g with d g = d weight + gamma P^T (d g), to a residual of
-        `aim`."""
+        (its age, for a weight of 1): g with d g = d weight + gamma P^T (d g), or at least with a
+        share `aim` of the first term."""
         T = self.T
-        scaled, right = np.empty_like(T.data), np.zeros(len(d))
-        scale_rows(T.indptr, T.indices, T.data, d * weight / self.moving, d, scaled, right)
+        scaled, right = self._scaled(d * weight / self.moving, d)
         g: Floats = right.copy() if first is None else first.copy()
-        if self.groups:  # visits of episodes that start where these have been
-            y, seen = d * g, d > 0
-
-            def is_enough(change: float) -> bool:
-                return change * float(np.max(y[seen] / d[seen])) <= aim
-
-            change = self._go_through_groups(d * weight, y, is_enough, 0)
-            g[seen] = y[seen] / d[seen]
-            if is_enough(change):
-                return g
-        bicgstab_on_sweeps(T.indptr, T.indices, scaled, right, g, aim, 10 * _ITERATIONS)
+        groups = Aggregation(*T, scaled, self.moving, self.leave, d) if self.in_groups else None
+        kept, asked = np.empty(len(d)), right > 0
+        for _ in range(_AGE_ROUNDS):
+            if groups is not None:
+                # far beyond what is asked of the sum, so that it holds for each
+                left = groups.improve(right, g, 0.0, _CYCLES // 2)
+            else:
+                left, _ = bicgstab_on_sweeps(T.indptr, T.indices, scaled, right, g, 0.0, _AGE_STEPS)
+            subtract_rows(T.indptr, T.indices, scaled, g, kept)
+            if not np.isfinite(left) or np.all(kept[asked] >= aim * right[asked]):
+                break
         return g

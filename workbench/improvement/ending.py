@@ -30,11 +30,11 @@ from numpy.typing import NDArray
 from workbench.errors import Multichain, NeverEnds, NotSolved, NotWeighted, TooLarge
 from workbench.evaluation.chain import dynamics
 from workbench.evaluation.evaluate import evaluate
+from workbench.evaluation.exact_value import exact_value
 from workbench.evaluation.fields import FLOATS
 from workbench.evaluation.gain import find_classes
 from workbench.improvement.decision import ROUNDING
 from workbench.improvement.loop_kernels import period_of
-from workbench.improvement.oracle import exact_value
 from workbench.improvement.stream import Glance, Loop, mixed
 from workbench.improvement.trail import Actions
 from workbench.model.numbers import Number, Numbers, number
@@ -105,6 +105,7 @@ class LoopRun:
         try:
             while (left := self.budget - window - self.n) > 0:
                 seconds = self._advance(min(chunk, left, look_for_cycles - self.n))
+                # long chunks cost less per iterate, short ones let Ctrl-C and the display through
                 chunk = (
                     min(2 * chunk, 8192)
                     if seconds < 0.05
@@ -115,6 +116,7 @@ class LoopRun:
                 if self._is_settled() and (found := self._limit()) is not None:
                     return found
                 if self.n == look_for_cycles:
+                    # looks grow rarer as the run grows longer, so that they stay a share of it
                     look_for_cycles = look_for_cycles * 3 // 2
                     if (found := self._limit_where_it_matters()) is not None:
                         return found
@@ -174,6 +176,8 @@ class LoopRun:
 
     def _limit_where_it_matters(self) -> dict[str, Any] | None:
         """The end of the run, if rows that still change are none that the others lead to."""
+        # Rows that changed lately may be on a round without end: they stay where they are, and must
+        # not count.
         goal = self.loop.greedy
         moving = np.array([self.loop.trail.kept(o) > LONG_SINCE for o in range(len(goal))])
         if not moving.any() or moving.all():
@@ -184,7 +188,10 @@ class LoopRun:
                 seen = self._seen_at(goal)
                 if (goal[seen] < 0).any():
                     return None
-                restless = self._restless(goal)
+                # a row that leaves its goal and does not count is one more that goes on changing
+                counts = np.zeros(len(goal), dtype=bool)
+                counts[seen] = True
+                restless = self._restless(goal, counts)
                 if not len(restless):
                     return self._fixed(goal, _STILL_CHANGING)
                 goal[restless] = -1
@@ -192,17 +199,21 @@ class LoopRun:
             pass
         return None
 
-    def _restless(self, goal: Actions) -> NDArray[np.int64]:
-        """The rows on which `goal` does not stay greedy on the rest of the way: those of the first
-        place on it where there are any."""
-        rows = goal >= 0
+    def _restless(
+        self, goal: Actions, counts: NDArray[np.bool_] | None = None
+    ) -> NDArray[np.int64]:
+        """The rows on which `goal` does not stay greedy on the rest of the way, up to the first
+        place where one that counts, as a rule any, is among them; without that one, if others left
+        before: they may be the reason."""
+        rows, found = goal >= 0, np.zeros(len(goal), dtype=bool)
         at = 0
         while (at := self.loop.first_doubt(goal, _GRID, at)) < len(_GRID):
             leaving = rows & (self.loop.look_ahead(goal, _GRID[at]).greedy != goal)
-            if leaving.any():
-                return np.flatnonzero(leaving)
+            if (leaving if counts is None else leaving & counts).any():
+                return np.flatnonzero(found if found.any() else leaving)
+            found |= leaving
             at += 1
-        return np.empty(0, dtype=np.int64)
+        return np.flatnonzero(found)
 
     def _seen_at(self, goal: Actions) -> NDArray[np.int64]:
         """The observations that the policy at the end of the way sees."""
@@ -226,6 +237,7 @@ class LoopRun:
         if ties is None:
             return None
         limit = self.completed(goal)
+        # where it goes is known; the caller wants so many values all the same
         while self.n < self.least:
             self._advance(self.least - self.n)
         value, exact = self._worth(limit, goal)
@@ -246,6 +258,7 @@ class LoopRun:
         reached = np.flatnonzero((end.greedy >= 0) & (goal >= 0))
         for o in reached[end.greedy[reached] != goal[reached]].tolist():
             answer = end.ties.get(o)
+            # the limit may be greedy all the way and tie only at its very end
             if self.loop.field.is_exact:
                 tied = end.q[o, end.greedy[o]] == end.q[o, goal[o]]
             else:
@@ -286,6 +299,7 @@ class LoopRun:
 
     def completed(self, goal: Actions) -> Policy:
         """The policy that takes `goal`; rows without one are as they are in pi."""
+        # rows that were never moved are given as they were told, exact if the start is
         pi, field = self.loop.pi, self.loop.field
         kept = goal < 0
         untouched = np.array_equal(pi[kept], field.enter(self.start.prob)[kept])

@@ -12,6 +12,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from workbench.evaluation.evaluate import evaluate
+from workbench.evaluation.exact_value import exact_value
 from workbench.model.augment import memory_states
 from workbench.model.policy import Policy
 from workbench.model.pomdp import POMDP
@@ -24,13 +25,13 @@ _PRICE = 1e-5
 """Of a change of the memory, in units of the largest reward."""
 
 
-def reduce_writes(E: POMDP, pi: Policy, value: float, max_seconds: float = 10) -> Policy | None:
+def reduce_writes(E: POMDP, pi: Policy, max_seconds: float = 10) -> Policy | None:
     """Find a policy that is worth as much as `pi` and changes the memory as seldom as can be.
 
     Parameters
     ----------
     E : a task with a memory, as `augment` makes it.
-    pi, value : a best deterministic policy of it, and what it is worth.
+    pi : a best deterministic policy of it.
     max_seconds : for the search on the priced task, which then takes the best one so far.
 
     Returns
@@ -54,5 +55,9 @@ def reduce_writes(E: POMDP, pi: Policy, value: float, max_seconds: float = 10) -
     )
     found = best_memoryless(priced, max_seconds=max_seconds).policy
     calm = type(pi).from_mapping(E, {o: found.row(o) for o in priced.O})
-    same = abs(float(evaluate(E, calm).value) - value) <= 1e-9 * max(1.0, abs(value))
+    if E.is_exact:
+        same = exact_value(E, calm) == exact_value(E, pi)
+    else:  # as good as floats can tell
+        ours, theirs = evaluate(E, calm), evaluate(E, pi)
+        same = abs(ours.value - theirs.value) <= float(ours.error) + float(theirs.error)
     return calm if same else None
