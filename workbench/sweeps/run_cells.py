@@ -148,20 +148,20 @@ def finish_cells(
     store: Store | None = None,
     executor: Executor | None = None,
     report: Report | None = None,
-    budget: Budget = Budget(),  # noqa: B008
+    budget: Budget | None = None,
     read: bool = True,
 ) -> Iterator[Finished]:
     """The same, cell by cell as they are finished or fail.
 
     Parameters
     ----------
-    budget : when to begin no more.
+    budget : when to begin no more; without one, all are begun.
     read : whether to read the cells that are found.
     """
     wanted = sorted(set(cells), key=lambda cell: (cell.task, cell.memory, repr(cell)))
     tasks = {name: find(name) for name in dict.fromkeys(cell.task for cell in wanted)}
     with nullcontext(executor) if executor is not None else make_executor("threads") as used:
-        yield from _Work(wanted, tasks, store, used, report, budget, read).all()
+        yield from _Work(wanted, tasks, store, used, report, budget or Budget(), read).all()
 
 
 @dataclass
