@@ -154,7 +154,9 @@ def test_a_few_thousand_steps_of_atari(game, learner, memory, tmp_path, capsys, 
         )
     steps = "2048"
     torch.set_num_threads(1)
-    atari.main([game, "-m", memory, "--learner", learner, "--steps", steps, "--out", str(tmp_path)])
+    atari.train_from_command_line(
+        [game, "-m", memory, "--learner", learner, "--steps", steps, "--out", str(tmp_path)]
+    )
     shown = capsys.readouterr().out
     assert f"{learner} on {game} with {memory}: 2,048 steps" in shown
     (folder,) = tmp_path.iterdir()

@@ -19,13 +19,15 @@ from workbench.improvement import batch_kernels as kernels
 from workbench.improvement.batch import best_values, sequence_task, structure, stuck
 from workbench.improvement.loop_kernels import choose_greedy
 from workbench.improvement.residue_kernels import (
+    ASKED,
     PRIME,
     SYNCED,
     begin_asking,
     power,
     residue,
 )
-from workbench.model.policy import tie_order
+from workbench.model.numbers import Numbers
+from workbench.model.policy import Policy, tie_order
 
 MEMORIES = ("none", "K1", "K2", "B1", "B2", "O1", "O2", "OA1", "OA2")
 
@@ -125,6 +127,44 @@ def test_columns_alike_at_the_start_are_those_with_equal_q_values_whatever_the_r
         for i, j in combinations(range(len(E.A)), 2):
             if shape.alike_at_start[m, i] == shape.alike_at_start[m, j]:
                 assert q[o, order[i]] == q[o, order[j]]
+
+
+@pytest.mark.parametrize(
+    ("memory", "length", "most"), [("OA1", 2, 1), ("B1", 2, 1), ("B1", 3, 2), ("OA1", 3, 2)]
+)
+def test_columns_that_a_loop_calls_equal_for_ever_are_equal_whatever_the_policy(
+    memory, length, most
+):
+    shape, rng, budget = structure(length, 2, memory), np.random.default_rng(5), 400
+    plan, ask = shape.plan(0.1, budget, False), shape.ask(0.1, budget)
+    room = shape.room(), shape.forms(), ask, shape.progress(budget), np.empty(budget + 2, np.int64)
+    how_far = set()
+    for _ in range(25):
+        rewards = rng.integers(0, 3, (2,) * length)
+        flat, out = rewards.reshape(1, -1).astype(float), np.empty((1, 2))
+        kernels.run_many(shape.tables, flat, plan, *room, out, np.empty((1, 4), np.int64))
+        E = augment(sequence_task(rewards.tolist()), memory)
+        order = tie_order(E.A, "last").tolist()
+        rows = sorted({int(o) for s, o in enumerate(E.omega.o) if not E.terminal.mask[s]})
+        q = [evaluate(E, random_policy(E, rng), exact=True).q.array for _ in range(2)]
+        how_far.add(int(ask.counts[ASKED]))
+        for m, o in enumerate(rows):
+            for i, j in combinations(range(len(E.A)), 2):
+                equal = all(x[o, order[i]] == x[o, order[j]] for x in q)
+                if ask.always[m, i] == ask.always[m, j]:
+                    assert equal
+                elif ask.counts[ASKED] == 2 or (
+                    ask.counts[ASKED] == 1 and shape.tables.only[m] >= 0
+                ):
+                    assert not equal
+    assert {1, most} <= how_far
+    assert (shape.tables.only >= 0).any() == (memory == "OA1" and length == 2)
+
+
+def random_policy(E, rng):
+    table = rng.integers(1, 1_000, (len(E.O), len(E.A)))
+    shares = [[Fraction(int(x), int(row.sum())) for x in row] for row in table]
+    return Policy(E, Numbers.of(np.array(shares, dtype=object)))
 
 
 def test_rows_that_the_limit_does_not_visit_may_change_for_ever():

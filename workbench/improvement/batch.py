@@ -218,14 +218,15 @@ class Structure:
             keep=residues([_residue(keep)]),
             share=residues([_residue(Fraction(1, columns))]),
             inverse=residues(_interpolation(L)),
-            counts=np.zeros(5, dtype=np.int64),
+            counts=np.zeros(6, dtype=np.int64),
             turn_n=np.empty(budget + 1, dtype=np.int64),
             turn_greedy=np.empty((budget + 1, rows), dtype=np.int64),
             marks=room(MOST_LISTED),
             taus=np.zeros((MOST_LISTED, rows), dtype=np.int64),
             draw=room(1),
+            same=self.alike,
             alike=self.alike.copy(),
-            always=self.alike,
+            always=self.alike.copy(),
             open=np.zeros(rows, dtype=np.uint8),
             pi=room(rows, columns),
             point=room(rows, columns),
@@ -324,11 +325,13 @@ def _walked(length: int, actions: int, memory: Memory | str, ties: str) -> Struc
     prefix = np.full(len(states), -1)
     prefix[final:] = r[final:].min(axis=1)
     rows, row = np.unique(E.omega.o[E.omega.row_ptr[states]], return_inverse=True)
+    states_of = [np.flatnonzero(row == m) for m in range(len(rows))]
     tables = kernels.SequenceTables(
         layer=layer.astype(np.int64),
         row=row.astype(np.int64),
         after=np.ascontiguousarray(s_next).astype(np.int64),
         prefix=prefix.astype(np.int64),
+        only=np.array([s[0] if len(s) == 1 and s[0] >= final else -1 for s in states_of]),
         act=(order // writes).astype(np.int64),
         actions=actions,
     )

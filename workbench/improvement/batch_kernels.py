@@ -58,6 +58,7 @@ class SequenceTables(NamedTuple):
         layers but the last.
     prefix : for states of the last layer, the place of (prefix, first action) in the flat table of
         rewards.
+    only : the one state of each row of pi, if it is in the last layer, else -1.
     act, actions : the environment's action of column j, and how many there are.
     """
 
@@ -65,6 +66,7 @@ class SequenceTables(NamedTuple):
     row: NDArray[Any]
     after: NDArray[Any]
     prefix: NDArray[Any]
+    only: NDArray[Any]
     act: NDArray[Any]
     actions: int
 

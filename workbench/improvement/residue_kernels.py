@@ -44,7 +44,7 @@ _LEAST_POWER = -1126
 _POWERS = np.array([pow(2, e, PRIME) for e in range(_LEAST_POWER, 972)], dtype=np.uint64)
 """The powers of two that 53 bits of a float are multiplied by, from `_LEAST_POWER` on."""
 
-TURNS, SYNCED, PLACE, LISTED, UNSURE = range(5)
+TURNS, SYNCED, PLACE, LISTED, UNSURE, ASKED = range(6)
 """Places in `BatchAsk.counts`."""
 
 MOST_LISTED = 12
@@ -88,10 +88,11 @@ class BatchAsk(NamedTuple):
     inverse : `inverse[i, h]`, from values at the places 0, ..., L - 1 to coefficients.
     counts : how often greedy changed; the iterate of `pi`, -1 if there is none, and the turn that
         comes next; how many greedy policies are listed; whether a row was decided by what was
-        greedy before.
+        greedy before; how far it was asked which columns are equal for ever: 1 for rewards, 2.
     turn_n, turn_greedy : when greedy changed, and to what.
     marks, taus : the greedy policies listed. draw : the state of a random generator.
-    alike, always : columns known to be equal as long as greedy is listed, and for ever.
+    same : columns that are equal for ever whatever the rewards.
+    alike, always : those known to be equal as long as greedy is listed, and for ever.
     open : the rows in question. pi, point : the loop's policy, and the one in question.
     scale : what is left of each row of a policy. q, coefficients : of the rows in question.
     """
@@ -105,6 +106,7 @@ class BatchAsk(NamedTuple):
     marks: NDArray[np.uint64]
     taus: NDArray[np.int64]
     draw: NDArray[np.uint64]
+    same: NDArray[np.int64]
     alike: NDArray[np.int64]
     always: NDArray[np.int64]
     open: NDArray[np.uint8]
@@ -181,6 +183,10 @@ def residue(x):
 @paste_kernel
 def begin_asking(ask):
     """Forget the last run."""
+    if ask.counts[ASKED] > 0:
+        for m in range(ask.same.shape[0]):
+            for j in range(ask.same.shape[1]):
+                ask.always[m, j] = ask.same[m, j]
     ask.counts[:] = 0
     ask.counts[SYNCED] = -1
     ask.draw[0] = np.uint64(88172645463325252)
@@ -216,6 +222,19 @@ def enlist(ask, greedy, mark):
         _know_nothing(ask)
 
 
+@inline_kernel
+def _read_rewards(r, ask):
+    for i in range(len(r)):
+        ask.rewards[i] = residue(r[i])
+
+
+@inline_kernel
+def _draw(ask):
+    """A random residue: of a linear congruential generator (Knuth's MMIX) the upper bits."""
+    ask.draw[0] = ask.draw[0] * np.uint64(6364136223846793005) + np.uint64(1442695040888963407)
+    return (ask.draw[0] >> np.uint64(6)) % _P
+
+
 @paste_kernel
 def _replay(r, n, ask):
     """Bring `ask.pi` up to iterate n, and the rewards with it."""
@@ -225,8 +244,8 @@ def _replay(r, n, ask):
         for m in range(rows):
             for j in range(columns):
                 pi[m, j] = ask.share[0]
-        for i in range(len(r)):
-            ask.rewards[i] = residue(r[i])
+        if counts[ASKED] < 2:
+            _read_rewards(r, ask)
         counts[SYNCED] = 0
     for m in range(rows):
         scale[m] = _ONE
@@ -338,9 +357,7 @@ def _to_a_random_point(ask):
             point[m, j] = _ZERO
     left = _ONE
     for i in range(ask.counts[LISTED]):
-        # a linear congruential generator (Knuth's MMIX), of which the upper bits are taken
-        ask.draw[0] = ask.draw[0] * np.uint64(6364136223846793005) + np.uint64(1442695040888963407)
-        x = (ask.draw[0] >> np.uint64(6)) % _P
+        x = _draw(ask)
         share = _times(left, x)
         left = _times(left, _less(x))
         for m in range(rows):
@@ -376,14 +393,91 @@ def break_ties(tables, r, q, weight, error, n, before, greedy, ask):
     Equal columns are a tie, and the first is greedy. Among others what was greedy before stays so
     if it may be, else the first is; the loop is marked as unsure. Ties that hold on all that the
     listed policies span, pi among them, are remembered; as a rule all do, and pi itself need not be
-    looked at.
+    looked at. A loop that asks again is told which columns are equal for ever.
     """
+    if ask.counts[ASKED] == 0:
+        _join_rewards(tables, r, ask)
+    if _take_known(q, weight, error, greedy, ask):
+        return
+    if ask.counts[ASKED] == 1 and ask.counts[LISTED] > 0:  # most loops ask once
+        _to_any_policy(r, ask)
+        evaluate_residues(tables, ask)
+        _join_for_ever(ask)
+        if _take_known(q, weight, error, greedy, ask):
+            return
     _go_there(r, q, weight, error, n, greedy, ask)
     evaluate_residues(tables, ask)
     if not _remember(q, weight, error, greedy, ask):
         _to_pi(ask)
         evaluate_residues(tables, ask)
         _keep_what_differs(q, weight, error, before, greedy, ask)
+
+
+@lean_kernel
+def _join_rewards(tables, r, ask):
+    """Columns of a row that is seen in one last state only are equal for ever if their rewards
+    are."""
+    act, always, alike = tables.act, ask.always, ask.alike
+    for m in range(always.shape[0]):
+        if tables.only[m] >= 0:
+            first = tables.prefix[tables.only[m]]
+            for j in range(always.shape[1]):
+                k = 0
+                while r[first + act[k]] != r[first + act[j]]:
+                    k += 1
+                always[m, j] = always[m, k]
+                alike[m, j] = always[m, j]
+    ask.counts[ASKED] = 1
+
+
+@lean_kernel
+def _to_any_policy(r, ask):
+    """`ask.point` becomes a random policy, and all rows are in question."""
+    _read_rewards(r, ask)
+    point, last = ask.point, ask.point.shape[1] - 1
+    for m in range(point.shape[0]):
+        total = _ZERO
+        for j in range(last):
+            point[m, j] = _draw(ask)
+            total = _plus(total, point[m, j])
+        point[m, last] = _less(total)
+        ask.open[m] |= 2  # besides those that are open
+
+
+@lean_kernel
+def _join_for_ever(ask):
+    """Columns that are equal at a random policy are equal at all: their difference is a polynomial
+    of degree L - 1 at most in the probabilities (Schwartz and Zippel)."""
+    q, always, alike = ask.q, ask.always, ask.alike
+    for m in range(q.shape[0]):
+        ask.open[m] &= 1
+        for j in range(q.shape[1]):
+            k = 0
+            while q[m, k] != q[m, j]:
+                k += 1
+            always[m, j] = always[m, k]
+            alike[m, j] = always[m, j]
+    ask.counts[ASKED] = 2
+
+
+@lean_kernel
+def _take_known(q, weight, error, greedy, ask):
+    """Decide the open rows whose largest columns are known to be equal; whether these are all."""
+    all_known = True
+    for m in range(len(greedy)):
+        if ask.open[m]:
+            enough, first, known = _enough(m, q, weight, error), -1, True
+            for j in range(q.shape[1]):
+                if q[m, j] >= enough:
+                    if first < 0:
+                        first = j
+                    known = known and ask.alike[m, j] == ask.alike[m, first]
+            if known:
+                greedy[m] = first
+                ask.open[m] = 0
+            else:
+                all_known = False
+    return all_known
 
 
 @lean_kernel

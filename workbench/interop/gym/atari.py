@@ -117,7 +117,7 @@ def make_agent(
     return agent
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
+def train_from_command_line(arguments: Sequence[str] | None = None) -> None:
     """Train an agent, and keep its network and its curve."""
     parser = argparse.ArgumentParser(
         prog="python -m workbench.interop.gym.atari",
@@ -157,4 +157,4 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    train_from_command_line()
