@@ -14,6 +14,7 @@ from workbench.evaluation.aggregation_kernels import join_flows, join_states
 from workbench.evaluation.krylov_kernels import scale_rows
 from workbench.evaluation.reversal import Backwards
 from workbench.evaluation.reversal_kernels import turn_rows
+from workbench.model.walk_kernels import reverse_edges
 
 
 def chain_of_traps(seed, traps, size, escape):
@@ -122,7 +123,8 @@ def test_flows_between_groups_are_sums_of_flows_between_their_states(seed, count
     P, _ = chain_of_traps(seed, 4, 5, 0.01)
     T = sp.csr_array(P.T)
     group = np.random.default_rng(seed).integers(count, size=len(P)).astype(np.int32)
-    indptr, indices, flow = join_flows(T.indptr, T.indices, T.data, group, count)
+    members = reverse_edges(np.arange(len(P) + 1), group)
+    indptr, indices, flow = join_flows(T.indptr, T.indices, T.data, group, count, *members)
     found = sp.csr_array((flow, indices, indptr), shape=(count, count)).toarray()
     member = np.eye(count)[group]
     expected = member.T @ P.T @ member

@@ -37,6 +37,7 @@ from workbench.evaluation.aggregation_kernels import (
 )
 from workbench.evaluation.elimination_kernels import eliminate, substitute_transposed
 from workbench.evaluation.krylov_kernels import sweep
+from workbench.model.walk_kernels import reverse_edges
 
 _COARSEST = 300
 """So many groups are solved for by elimination."""
@@ -115,7 +116,8 @@ class Aggregation:
                 last = _Level(indptr, indices, rows, c, none, 0, none, factors)
                 self.levels.append(last)
                 return
-            joined = join_flows(indptr, indices, flow, group, count)
+            members = reverse_edges(np.arange(n + 1), group)  # each state leads to its group
+            joined = join_flows(indptr, indices, flow, group, count, *members)
             leaving = _sums(group, leave, count)
             total = leaving.copy()
             add_columns(joined[1], joined[2], total)

@@ -45,19 +45,9 @@ def flow_through(indptr, indices, T, leaving, d, flow):
 
 
 @compile_kernel
-def join_flows(indptr, indices, flow, group, count):
-    """What comes to each group from each other one, in compressed rows."""
-    n = len(group)
-    first = np.zeros(count + 1, dtype=np.int64)
-    for g in group:
-        first[g + 1] += 1
-    for g in range(count):
-        first[g + 1] += first[g]
-    at = first[:-1].copy()
-    members = np.empty(n, dtype=np.int32)
-    for i in range(n):
-        members[at[group[i]]] = i
-        at[group[i]] += 1
+def join_flows(indptr, indices, flow, group, count, first, members):
+    """What comes to each group from each other one, in compressed rows; group g has the members
+    from place first[g] to first[g + 1]."""
     place = np.full(count, -1, dtype=np.int64)  # of the latest entry from each group
     joined_ptr = np.zeros(count + 1, dtype=indptr.dtype)
     joined = np.empty(len(indices), dtype=indices.dtype)
