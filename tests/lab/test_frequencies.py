@@ -2,6 +2,7 @@
 by enumeration."""
 
 import json
+from dataclasses import replace
 from itertools import product
 from math import comb, gcd
 
@@ -13,6 +14,7 @@ from workbench.certificates.loop import certify
 from workbench.checker.recheck import recheck
 from workbench.errors import TooLarge, WorkbenchError
 from workbench.improvement.batch import sequence_task, stuck
+from workbench.lab import frequencies
 from workbench.lab.frequencies import (
     DISTRIBUTIONS,
     Share,
@@ -125,6 +127,28 @@ def test_a_larger_memory_can_do_worse():
     one, two = stuck(table, "B1"), stuck(table, "B2")
     assert worse_with_more(one, two).tolist() == [True, False]
     assert worse_with_more(two, one).tolist() == [False, False]
+
+
+def test_the_interval_holds_however_many_of_the_unsure_ones_are_hits():
+    share = Share(5, 40, unsure=7)
+    assert share.share == 5 / 40
+    assert share.interval == (Share(5, 40).interval[0], Share(12, 40).interval[1])
+    assert Share(5, 12, unsure=7).interval[1] == 1
+    assert repr(share).endswith("], 7 unsure")
+
+
+def test_loops_that_floats_cannot_tell_are_counted_apart(monkeypatch):
+    tables = random_tables("normal", 2, 3, 60, seed=1)
+    more, found = (stuck(tables, memory, settle=False) for memory in ("OA2", "OA1"))
+    better = worse_with_more(more, found)
+    assert found.unsure.any()
+    doubtful = replace(
+        found, unsure=found.unsure | (np.arange(60) == np.argmax(better & found.stuck))
+    )
+    monkeypatch.setattr(frequencies, "stuck", lambda *_, **__: doubtful)
+    share = how_common(tables, ["OA1"])["OA1"]
+    assert (share.hits, share.unsure) == (found.stuck.sum() - 1, found.unsure.sum() + 1)
+    assert worse_with_more(more, doubtful).sum() == better.sum() - 1
 
 
 def test_stuck_with_all_keeps_the_places_of_the_tables():

@@ -8,12 +8,12 @@ common divisor stand for all (`small_tables`). Relabelling the actions is no suc
 between actions go to the lower one.
 
 Whether a loop is stuck is what the compiled batch says (`improvement.batch`): what floats leave
-open is equal if it is so modulo two fixed primes of 31 bits, and loops that this does not tell are
-counted as they ended. A share is therefore a count and no proof about any one of its tables; what a
+open is equal if it is so modulo a prime of 58 bits, and loops that this does not tell are counted
+apart, as unsure. A share is therefore a count and no proof about any one of its tables; what a
 search or a claim reports about a table is proved by `exactly` of its statement, in fractions.
 
 Shares come with Clopper and Pearson's interval, which covers the true share with at least the
-probability asked for.
+probability asked for, whatever the unsure ones are.
 """
 
 from __future__ import annotations
@@ -36,15 +36,17 @@ DISTRIBUTIONS = ("normal", "uniform", "integers", "one reward", "signs")
 
 @dataclass(frozen=True)
 class Share:
-    """So many of so many, and an interval for the probability behind them.
+    """So many of so many for certain, and an interval for the probability behind them, which holds
+    however many of the `unsure` ones are hits.
 
-    >>> Share(5, 100)
-    5.0% [1.6%, 11.3%]
+    >>> Share(5, 100), Share(5, 100, unsure=2)
+    (5.0% [1.6%, 11.3%], 5.0% [1.6%, 13.9%], 2 unsure)
     """
 
     hits: int
     of: int
     confidence: float = 0.95
+    unsure: int = 0
 
     @property
     def share(self) -> float:
@@ -52,19 +54,16 @@ class Share:
 
     @property
     def interval(self) -> tuple[float, float]:
-        """Clopper and Pearson's."""
-        tail = (1 - self.confidence) / 2
+        """Clopper and Pearson's, from that of no unsure one to that of all."""
+        tail, most = (1 - self.confidence) / 2, self.hits + self.unsure
         low = float(betaincinv(self.hits, self.of - self.hits + 1, tail)) if self.hits else 0.0
-        high = (
-            float(betaincinv(self.hits + 1, self.of - self.hits, 1 - tail))
-            if self.hits < self.of
-            else 1.0
-        )
+        high = float(betaincinv(most + 1, self.of - most, 1 - tail)) if most < self.of else 1.0
         return low, high
 
     def __repr__(self) -> str:
         low, high = self.interval
-        return f"{self.share:.1%} [{low:.1%}, {high:.1%}]"
+        unsure = f", {self.unsure:,} unsure" if self.unsure else ""
+        return f"{self.share:.1%} [{low:.1%}, {high:.1%}]{unsure}"
 
 
 def random_tables(
@@ -126,15 +125,19 @@ def how_common(
     >>> how_common(small_tables(2, 2, 2), ["B1", "OA1"])
     {'B1': 2.0% [0.1%, 10.6%], 'OA1': 0.0% [0.0%, 7.1%]}
     """
-    return {
-        memory: Share(int(_is_stuck(rewards, memory, step, ties).sum()), len(rewards))
-        for memory in memories
-    }
+    shares = {}
+    for memory in memories:
+        found = _ended(rewards, memory, step, ties)
+        hits = int((found.stuck & ~found.unsure).sum())
+        shares[memory] = Share(hits, len(rewards), unsure=int(found.unsure.sum()))
+    return shares
 
 
 def worse_with_more(smaller: BatchResult, larger: BatchResult) -> NDArray[np.bool_]:
-    """Where both loops tend to a deterministic policy and the larger memory's is worth less."""
+    """Where both loops tend to a deterministic policy for certain and the larger memory's is worth
+    less."""
     settled = (smaller.ended == "fixed") & (larger.ended == "fixed")
+    settled &= ~(smaller.unsure | larger.unsure)
     # limits are worth one of the rewards: no rounding
     return np.asarray(settled & (larger.value < smaller.value))
 
@@ -149,13 +152,11 @@ def stuck_with_all(
     """
     left = np.arange(len(rewards))
     for memory in memories:
-        left = left[_is_stuck(rewards[left], memory, step, ties)] if len(left) else left
+        left = left[_ended(rewards[left], memory, step, ties).stuck] if len(left) else left
     return left
 
 
-def _is_stuck(
-    rewards: NDArray[np.float64], memory: str, step: float, ties: str
-) -> NDArray[np.bool_]:
-    """On which tables the loop is stuck, in floats: the few runs that floats cannot tell are not
-    run again, for shares are counted over so many tables that they would take most of the time."""
-    return stuck(rewards, memory, step, ties, settle=False).stuck
+def _ended(rewards: NDArray[np.float64], memory: str, step: float, ties: str) -> BatchResult:
+    """Where the loops end, in floats: the few runs that floats cannot tell are not run again, for
+    shares are counted over so many tables that they would take most of the time."""
+    return stuck(rewards, memory, step, ties, settle=False)
