@@ -123,7 +123,8 @@ class Equilibrium:
         choices to tell."""
         if math.prod(len(best) for best in self.ties.values()) > MOST_TIED:
             return None
-        learned = Decided(self.P, self.target, self.epsilon)
+        is_exact = self.q.raw.dtype == object
+        learned = Decided(self.P, self.target, self.epsilon, rational=is_exact)
         rows, q = deciding_rows(self.P), learned.q(self.policy)
         for choice in product(*self.ties.values()):
             actions = self.policy.actions.copy()
@@ -343,9 +344,7 @@ class GreedySearch:
         self.epsilon, self.field, self.most = epsilon, field, most
         self.rows = deciding_rows(P)
         self.cells = len(P.A) ** len(self.rows)
-        self.learned = Decided(P, target, epsilon)
-        if field.is_exact:
-            self.learned.field = field
+        self.learned = Decided(P, target, epsilon, rational=field.is_exact)
         self.found: list[Equilibrium] = []
         self.refuted: list[tuple[NDArray[np.int64], int, int]] = []
         self.undefined = 0

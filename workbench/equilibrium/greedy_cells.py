@@ -172,8 +172,7 @@ class DenseTask:
             v, h = np.moveaxis(_solved(system, both), 2, 0)
             q = R + self.gamma * np.einsum("coap,cp->coa", K, v)
             left = np.abs(r + np.einsum("cop,cp->co", M, v) - v).max(axis=1)
-            slack = (h - np.einsum("cop,cp->co", M, h)).min(axis=1)
-            inverse = np.where((slack > 0.5) & (h.min(axis=1) > 0), 2 * h.max(axis=1), np.inf)
+            inverse = _bound_inverse(M, h)
             size = np.abs(self.R).max() + self.gamma * np.abs(v).max(axis=1)
             unit = 4 * (len(self.mu) + self.nA + n) * np.finfo(float).eps
             blurred = eta.max(axis=1) * size + unit * (size + np.abs(v).max(axis=1))
@@ -249,27 +248,31 @@ class DenseTask:
             size += self.target.n * np.abs(self.R).max()  # what the terms of any sum add up to
             blur = self._blur(b, v, w, unit * size)
             left = np.abs(first + np.einsum("cos,cs->co", begin, w) - v).max(axis=1)
-            slack = (h - np.einsum("cop,cp->co", M, h)).min(axis=1)
-            inverse = np.where((slack > 0.5) & (h.min(axis=1) > 0), 2 * h.max(axis=1), np.inf)
+            inverse = _bound_inverse(M, h)
             missed = eta * size + unit * size + self.gamma * blur
             bound = 2 * (missed + self.gamma * inverse * (left + missed))
         return q, np.where(np.isfinite(bound), bound, np.inf)
 
     def _blur(self, b: Floats, v: Floats, w: Floats, rounding: Floats) -> Floats:
         """How far w may be from what v leads to."""
-        acts = np.einsum("so,coa->csa", self.W, b)
-        step = self.gamma * np.einsum("csa,sat->cst", acts, self.T)
         if self.target.n > 1:  # so many sums of what was rounded before, with weights below one
             return self.target.n * rounding
+        acts = np.einsum("so,coa->csa", self.W, b)
+        step = self.gamma * np.einsum("csa,sat->cst", acts, self.T)
         lam, ones = to_float(self.target.lam), np.ones((*w.shape, 1))
         r = np.einsum("csa,sa->cs", acts, self.R)
         seen = np.einsum("so,co->cs", self.W, v)
         left = lam * r + (1 - lam) * seen + lam * np.einsum("cst,ct->cs", step, w) - w
         h = _solved(np.eye(w.shape[1]) - lam * step, ones)[:, :, 0]
-        slack = (h - lam * np.einsum("cst,ct->cs", step, h)).min(axis=1)
-        steps = np.where((slack > 0.5) & (h.min(axis=1) > 0), 2 * h.max(axis=1), np.inf)
-        found: Floats = steps * (np.abs(left).max(axis=1) + rounding)
+        found: Floats = _bound_inverse(lam * step, h) * (np.abs(left).max(axis=1) + rounding)
         return found
+
+
+def _bound_inverse(M: Floats, h: Floats) -> Floats:
+    """A bound on the sums of rows of (I - M)^-1, M >= 0, from about h = (I - M)^-1 1; infinite
+    where h does not show one."""
+    slack = (h - np.einsum("cst,ct->cs", M, h)).min(axis=1)
+    return np.where((slack > 0.5) & (h.min(axis=1) > 0), 2 * h.max(axis=1), np.inf)
 
 
 def _solved(system: Floats, right: Floats) -> Floats:

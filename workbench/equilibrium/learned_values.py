@@ -146,14 +146,15 @@ class Learned:
 
 class Decided(Learned):
     """Tables whose entries are compared with certainty: in rationals where the model is exact and
-    small (a float epsilon or lambda is the decimal that it is printed as), else in balls."""
+    small (a float epsilon or lambda is the decimal that it is printed as) or `rational` asks for
+    them, else in balls."""
 
-    def __init__(self, P: POMDP, target: Target, epsilon: Number):
+    def __init__(self, P: POMDP, target: Target, epsilon: Number, rational: bool = False):
         if P.is_exact:
             epsilon = _decimal(epsilon)
             target = replace(target, lam=_decimal(target.lam))
-        is_small = P.is_exact and len(P.S) <= MOST_RATIONAL
-        super().__init__(P, target, epsilon, RATIONALS if is_small else Balls())
+        rational |= P.is_exact and len(P.S) <= MOST_RATIONAL
+        super().__init__(P, target, epsilon, RATIONALS if rational else Balls())
 
     def q(self, greedy: Policy) -> NDArray[Any]:
         with precision(BITS):

@@ -180,13 +180,18 @@ def residue(x):
     return _P - found if x < 0 and found > _ZERO else found
 
 
+@inline_kernel
+def _copy(table, found):
+    for m in range(table.shape[0]):
+        for j in range(table.shape[1]):
+            found[m, j] = table[m, j]
+
+
 @paste_kernel
 def begin_asking(ask):
     """Forget the last run."""
     if ask.counts[ASKED] > 0:
-        for m in range(ask.same.shape[0]):
-            for j in range(ask.same.shape[1]):
-                ask.always[m, j] = ask.same[m, j]
+        _copy(ask.same, ask.always)
     ask.counts[:] = 0
     ask.counts[SYNCED] = -1
     ask.draw[0] = np.uint64(88172645463325252)
@@ -195,9 +200,7 @@ def begin_asking(ask):
 
 @inline_kernel
 def _know_nothing(ask):
-    for m in range(ask.alike.shape[0]):
-        for j in range(ask.alike.shape[1]):
-            ask.alike[m, j] = ask.always[m, j]
+    _copy(ask.always, ask.alike)
 
 
 @inline_kernel
@@ -502,9 +505,7 @@ def _take_first(q, weight, error, greedy, ask):
 
 @lean_kernel
 def _to_pi(ask):
-    for m in range(ask.pi.shape[0]):
-        for j in range(ask.pi.shape[1]):
-            ask.point[m, j] = ask.pi[m, j]
+    _copy(ask.pi, ask.point)
 
 
 @lean_kernel
