@@ -14,9 +14,18 @@ import sys
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
+from importlib import import_module
+
+WORKER = os.environ.get("PYTEST_XDIST_WORKER")
+
+# Two processes that share the tests import the same packages. The second starts with these, the
+# first comes to them last: each finds compiled what the other has been through.
+if WORKER == "gw1":
+    for package in ("sympy", "pandas", "matplotlib.pyplot", "minigrid", "distributed"):
+        import_module(package)
+
 import gc
 import time
-from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from types import SimpleNamespace
@@ -24,11 +33,6 @@ from types import SimpleNamespace
 import pytest
 from hypothesis import HealthCheck, settings
 from processes import Processes
-
-from pomdps import recall4
-from workbench import ActorCritic, QLearning, Sarsa, augment, improve, learn, uniform
-from workbench.improvement.batch import stuck
-from workbench.optima.best_memoryless import best_memoryless
 
 settings.register_profile(
     "explore",
@@ -81,7 +85,15 @@ gc.set_threshold(100_000, 50, 50)  # numba compiles in a fifth less time
 def _large_kernels_are_compiled_once():
     """Two processes that share the tests start with one half each of the kernels that take longest
     to compile, so that neither waits for what the other does as well."""
-    match os.environ.get("PYTEST_XDIST_WORKER"):
+    if WORKER is None:
+        return
+    # not above: the process that hands out the tests imports nothing, and starts the two at once
+    from pomdps import recall4
+    from workbench import ActorCritic, QLearning, Sarsa, augment, improve, learn, uniform
+    from workbench.improvement.batch import stuck
+    from workbench.optima.best_memoryless import best_memoryless
+
+    match WORKER:
         case "gw0":
             stuck([[[5, 4], [0, 6]]], "B1")
             E = augment(recall4(), "B1")
@@ -90,6 +102,7 @@ def _large_kernels_are_compiled_once():
                 learn(E, learner, steps=10, seeds=1)
         case "gw1":
             best_memoryless(recall4(), deterministic=False)
+            stuck([[[5, 4], [0, 6]]], "none")
 
 
 @pytest.fixture(autouse=True)

@@ -278,6 +278,32 @@ def test_where_greedy_first_leaves_along_a_cubic(coefficients, strict):
 
 
 @pytest.mark.parametrize("length", [2, 3, 4])
+def test_iterates_that_are_passed_over_are_those_of_a_loop_that_looks_at_each(length):
+    """After 150 iterates the batch, which does not look at those where `last_leaving` says that
+    greedy stays, is where a loop is that evaluates all of them."""
+    rng = np.random.default_rng(11)
+    step, budget, passed_over = 0.01, 150, 0
+    shape = structure(length, 2, "B1")
+    room, greedy = shape.room(), np.empty(shape.shape[0], dtype=np.int64)
+    none, is_open = np.full(len(greedy), -1), np.empty(len(greedy), dtype=np.uint8)
+    tables = rng.normal(size=(100, *(2,) * length))
+    found = stuck(tables, "B1", step, budget=budget, settle=False)
+    for i in np.flatnonzero((found.ended == "budget") & ~found.unsure):
+        pi = np.full(shape.shape, 1 / shape.shape[1])
+        changes, value = [], np.nan
+        for n in range(budget):
+            before = greedy.copy()
+            value = kernels.evaluate_sequence(shape.tables, tables[i].ravel(), pi, room)
+            choose_greedy(room.q, room.weight, 1e-14, shape.alike, none, greedy, is_open)
+            changes += [n] * (not np.array_equal(before, greedy))
+            kernels.mix(pi, greedy, 1 - step)
+        assert found.value[i] == pytest.approx(value, rel=1e-11)
+        passed_over += max(np.diff(changes), default=0) > 10
+    assert passed_over > 5
+
+
+@pytest.mark.slow  # its twin above goes by a kernel that is compiled anyhow
+@pytest.mark.parametrize("length", [2, 3, 4])
 def test_the_way_that_is_left_agrees_with_looking_at_it(length):
     """`last_leaving` says where the greedy policy first changes; a walk over a fine grid finds the
     same place."""

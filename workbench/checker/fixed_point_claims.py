@@ -15,7 +15,9 @@ of its action in the list of actions is a digit, the first row's first.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
+from functools import cache
 from typing import Any, Self
 
 from workbench.checker.place_graph import MemoryPlace, PlaceGraph, last_first, solved, worth
@@ -68,6 +70,7 @@ class GreedyTables:
         turn = last_first(forth)
         self.turn = None if turn is None else turn[::-1]
         self.index = index
+        self.number_of = {o: i for i, o in enumerate(rows)}
         self.behind: dict[PlainLabel, list[MemoryPlace]] = {o: [] for o in rows}
         for place in E.places:
             self.behind[place[1:]].append(place)
@@ -96,59 +99,71 @@ class GreedyTables:
                 raise Spoiled(f"the {what} are not those that the task has")
         return cls(E, memory, rows, actions, learner, epsilon)
 
-    def table(self, g: Greedy) -> list[list[Fraction]]:
-        """q of the greedy policy with the actions g[row]."""
-        E, n, epsilon = self.E, len(self.actions), self.epsilon
+    def action_values(self, g: Greedy) -> Callable[[int, int], Any]:
+        """q of the greedy policy with the actions g[row], entry by entry as it is asked for: what
+        refutes a policy are two entries of many."""
+        E, n, epsilon, gamma = self.E, len(self.actions), self.epsilon, self.E.task.gamma
         share = epsilon / n
-        behaviour = {
-            o: {a: share + (1 - epsilon if j == g[i] else 0) for j, a in enumerate(self.actions)}
-            for i, o in enumerate(self.rows)
-        }
+        shares = [[share + (1 - epsilon if j == d else 0) for j in range(n)] for d in g]
+        weights = self._weights(shares)
+
+        @cache
+        def step(i: int, j: int) -> tuple[Any, dict[int, Any]]:
+            """Reward, and probabilities of the rows that follow, of action j in row i."""
+            a = self.actions[j]
+            reward: Any = ZERO
+            after: dict[int, Any] = {}
+            for place, weight in weights[i]:
+                reward += weight * E.R[place, a]
+                for there, y in E.steps[place, a].items():
+                    k = self.number_of[there[1:]]
+                    after[k] = after.get(k, ZERO) + weight * y
+            return reward, after
+
+        matrix: list[dict[int, Any]] = []
+        right: list[Any] = []
+        for i, d in enumerate(g):
+            row: dict[int, Any] = {}
+            total: Any = ZERO
+            for j, x in ((d, Fraction(1)),) if self.greedy_target else enumerate(shares[i]):
+                reward, after = step(i, j)
+                total += x * reward
+                for k, y in after.items():
+                    row[k] = row.get(k, ZERO) + gamma * x * y
+            matrix.append(row)
+            right.append(total)
+        v = solved(matrix, right, None)
+
+        def q(i: int, j: int) -> Any:
+            reward, after = step(i, j)
+            return reward + gamma * sum((y * v[k] for k, y in after.items()), ZERO)
+
+        return q
+
+    def _weights(self, shares: list[list[Any]]) -> list[list[tuple[MemoryPlace, Any]]]:
+        """The places behind each row with the shares of its visits, under the behaviour that takes
+        actions with these shares, row by row."""
+        E = self.E
         back: list[dict[int, Any]] = [{} for _ in E.places]
         for i, place in enumerate(E.places):
-            for a, x in behaviour[place[1:]].items():
+            for a, x in zip(self.actions, shares[self.number_of[place[1:]]], strict=True):
                 for there, y in E.steps[place, a].items():
                     j = self.index[there]
                     back[j][i] = back[j].get(i, ZERO) + x * y
         visits = solved(back, [E.start.get(place, ZERO) for place in E.places], self.turn)
-        number_of = {o: i for i, o in enumerate(self.rows)}
-        R = [[ZERO] * n for _ in self.rows]
-        K: list[list[dict[int, Fraction]]] = [[{} for _ in range(n)] for _ in self.rows]
-        for i, o in enumerate(self.rows):
+        found = []
+        for o in self.rows:
             total = sum((visits[self.index[place]] for place in self.behind[o]), ZERO)
-            for place in self.behind[o]:
-                weight = visits[self.index[place]] / total
-                for j, a in enumerate(self.actions):
-                    R[i][j] += weight * E.R[place, a]
-                    for there, y in E.steps[place, a].items():
-                        k = number_of[there[1:]]
-                        K[i][j][k] = K[i][j].get(k, ZERO) + weight * y
-        gamma = E.task.gamma
-        matrix: list[dict[int, Any]] = []
-        right: list[Any] = []
-        for i, o in enumerate(self.rows):
-            mix = {g[i]: Fraction(1)}
-            if not self.greedy_target:
-                mix = {j: behaviour[o][a] for j, a in enumerate(self.actions)}
-            row: dict[int, Any] = {}
-            for j, x in mix.items():
-                for k, y in K[i][j].items():
-                    row[k] = row.get(k, ZERO) + gamma * x * y
-            matrix.append(row)
-            right.append(sum((x * R[i][j] for j, x in mix.items()), ZERO))
-        v = solved(matrix, right, None)
-        return [
-            [R[i][j] + gamma * sum((y * v[k] for k, y in K[i][j].items()), ZERO) for j in range(n)]
-            for i in range(len(self.rows))
-        ]
+            found.append([(place, visits[self.index[place]] / total) for place in self.behind[o]])
+        return found
 
 
 def check_fixed_point(cells: GreedyTables, g: Greedy, strict: Any, value: Fraction) -> None:
     """g is greedy on the table that it leads to, and is worth what is said."""
     if not isinstance(strict, bool):
         raise Spoiled("a fixed point is strict or not")
-    q = cells.table(g)
-    others = [q[i][d] - x for i, d in enumerate(g) for j, x in enumerate(q[i]) if j != d]
+    q, n = cells.action_values(g), len(cells.actions)
+    others = [q(i, d) - q(i, j) for i, d in enumerate(g) for j in range(n) if j != d]
     if any(x < 0 for x in others):
         raise Spoiled(f"policy {list(g)} is no fixed point")
     if strict != all(x > 0 for x in others):
@@ -161,8 +176,8 @@ def check_fixed_point(cells: GreedyTables, g: Greedy, strict: Any, value: Fracti
 def check_refuted(cells: GreedyTables, g: Greedy, row: Any, action: Any) -> None:
     """In this row that action is better than g's on the table that g leads to."""
     i, j = count(row, 0, len(cells.rows) - 1), count(action, 0, len(cells.actions) - 1)
-    q = cells.table(g)
-    if not q[i][j] > q[i][g[i]]:
+    q = cells.action_values(g)
+    if not q(i, j) > q(i, g[i]):
         raise Spoiled(f"policy {list(g)} is not refuted by row {i}, action {j}")
 
 

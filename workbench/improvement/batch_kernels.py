@@ -244,15 +244,15 @@ def last_leaving(tables, r, pi, tau, n, error, whole, near, alike, forms, ask):
     x = `near` at least. `whole`: rewards are whole numbers.
     """
     is_open, coefficients = ask.open, ask.coefficients
-    sure, worst = look_along(
-        tables, r, pi, tau, error, whole, alike, forms, is_open, coefficients, False
-    )
-    asks = worst != sure and sure < near
-    if asks:
-        find_coefficients(tables, r, tau, n, ask)
+    asks, worst = False, 1.0
+    for _ in range(2):  # one call, for two with constants would be compiled as two kernels
         sure, worst = look_along(
-            tables, r, pi, tau, error, whole, alike, forms, is_open, coefficients, True
+            tables, r, pi, tau, error, whole, alike, forms, is_open, coefficients, asks
         )
+        if asks or worst == sure or sure >= near:
+            break
+        find_coefficients(tables, r, tau, n, ask)
+        asks = True
     return worst, asks
 
 
