@@ -62,7 +62,7 @@ def test_an_ascent_takes_no_step_after_its_time(monkeypatch):
 
 
 def test_a_search_without_time_has_a_policy_and_a_bound_where_there_is_a_discount():
-    E = augment(gravity(), "K2")
+    E = augment(gravity(), "K1")
     found = best_memoryless(E, max_seconds=1e-9)
     assert not found.certified
     assert evaluate(E, found.policy).value == pytest.approx(found.value)

@@ -181,11 +181,11 @@ def test_a_process_too_large_for_boxes_says_what_fits():
     )
     assert is_boxable(from_states(many(447), FLOATS))
     assert not is_boxable(from_states(many(448), FLOATS))
-    found = best_memoryless(P, deterministic=False, starts=0, max_seconds=5)
+    found = best_memoryless(P, deterministic=False, starts=0, max_seconds=0.2)
     assert not found.certified
     assert "with 2 actions up to 447 fit" in found.how
     assert found.bound >= found.value
-    averaged = best_memoryless(P, deterministic=False, criterion="average", max_seconds=2)
+    averaged = best_memoryless(P, deterministic=False, criterion="average", max_seconds=0.2)
     assert "full information: 460 states are too many" in averaged.how
     assert averaged.bound >= averaged.value
 

@@ -53,6 +53,15 @@ def test_columns_bound_each_other():
     assert row.needs_memory is True
 
 
+@pytest.mark.parametrize("unit", [2.0**-40, 2.0**40])
+def test_the_unit_of_reward_makes_no_difference(unit):
+    P = t_maze(2)
+    row, other = count_task(P, seconds=2), count_task(P.scale_rewards(unit), seconds=2)
+    assert other.needs_memory is True
+    for column in COLUMNS:
+        assert other.value[column] == pytest.approx(unit * row.value[column], rel=1e-9)
+
+
 def test_a_task_that_is_seen_needs_no_memory():
     P = POMDP.from_functions(
         name="seen", A=[0, 1], p=lambda s, a: {("end", int(a == s)): 1}, omega=lambda s: {s: 1},

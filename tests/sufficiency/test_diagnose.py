@@ -1,6 +1,7 @@
 """What theory says about agent states: each number against listing, each bound against the
 truth."""
 
+from dataclasses import replace
 from fractions import Fraction
 from math import isclose
 
@@ -271,3 +272,15 @@ def test_the_true_gap_is_that_of_the_searches():
     found = diagnose(P, "none")
     best = best_memoryless(P, exact=True)
     assert found.gap == (best_history(P).value - best.value,) * 2
+
+
+@pytest.mark.parametrize("unit", [F(1, 2**40), F(1), F(2**40)])
+def test_bounds_that_are_apart_are_shown_in_any_unit_of_reward(unit):
+    """However small rewards are, half of them is not called rounding."""
+    found = diagnose(recall4().scale_rewards(unit), "none")
+    assert found.gap == (unit / 2, unit / 2)
+    near = replace(found, lower=float(unit), upper=float(unit) * (1 + 1e-12))
+    assert " to " not in repr(near)
+    far = replace(found, lower=float(unit), upper=float(unit) * 1.5)
+    low, high = repr(far).rpartition("gap ")[2].split(" to ")
+    assert float(high) == pytest.approx(2 * float(low), rel=1e-4)

@@ -46,6 +46,17 @@ def test_one_bit_is_enough_for_the_t_maze():
     assert repr(found) == "frontier of t-maze 3 by nodes: 1: 1.3122, 2: 2.6244; histories 2.6244"
 
 
+@pytest.mark.parametrize("unit", [2.0**-40, 1.0, 2.0**40])
+def test_what_counts_as_equal_does_not_depend_on_the_unit_of_reward(unit):
+    """In floats no bound is quite reached: nearly is meant as a share of what is at stake."""
+    found = frontier(t_maze(3).scale_rewards(unit), 2, "O")
+    assert not found.P.is_exact
+    assert found.enough == 2
+    assert [x.certified for x in (*found.steps, *found.points)] == [True] * (2 + len(found.points))
+    values = [x.value / unit for x in found.steps]
+    assert values == pytest.approx([1.3122, 2.6244])
+
+
 @pytest.mark.slow
 def test_what_is_not_certified_is_bounded():
     found = frontier(tiger(), 2, ["window"], max_seconds=1)

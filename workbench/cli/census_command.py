@@ -90,7 +90,7 @@ def _tasks(
 
 
 def _cells(row: CensusRow) -> list[str]:
-    from workbench.sufficiency.census import COLUMNS
+    from workbench.sufficiency.census import CLOSE, COLUMNS
     from workbench.sufficiency.needs_memory import between, verdict
     from workbench.text import UNDEFINED, brief
 
@@ -101,8 +101,7 @@ def _cells(row: CensusRow) -> list[str]:
             found.append(UNDEFINED)
         else:
             same = brief(value) == brief(bound)  # to the digits that are shown
-            margin = 1e-6 * max(1.0, abs(value))
-            found.append(brief(value) if same else between(value, bound, margin))
+            found.append(brief(value) if same else between(value, bound, CLOSE * row.size))
     return [*found, verdict(row.needs_memory)]
 
 

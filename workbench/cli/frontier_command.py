@@ -61,7 +61,7 @@ def frontier_command(
         value = brief(step.value) if step.by else "none found"
         table.add_row(who, "", str(step.nodes), value, brief(step.bound))
     console.print(table)
-    value = between(found.history.lower, found.history.upper, 1e-9)
+    value = between(found.history.lower, found.history.upper, float(found.margin))
     reached = "not reached" if found.enough is None else f"reached with {found.enough} nodes"
     console.print(f"best of all histories: {value}, {reached}", highlight=False)
     for name, why in found.left_out:

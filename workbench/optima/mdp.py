@@ -212,6 +212,13 @@ class MDP:
         return d
 
 
+def size_of_values(P: POMDP) -> float:
+    """The size of rewards, and of values with full information: what is small in one unit of reward
+    is large in another, so margins are shares of it."""
+    M = from_states(P, FLOATS)
+    return M.scale(optimal(M).v) if M.shape[0] else 0.0
+
+
 def from_states(P: POMDP, field: Field) -> MDP:
     """The process over the pairs (s, o) that some policy reaches."""
     D, nA = dynamics(P, field), len(P.A)

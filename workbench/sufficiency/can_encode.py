@@ -47,7 +47,7 @@ from workbench.model.space import Label
 from workbench.optima.best_history import best_history
 from workbench.optima.best_memoryless import best_memoryless
 from workbench.optima.history import MOST_EXACT, belief_process, largest_part
-from workbench.optima.mdp import MDP, from_states, optimal
+from workbench.optima.mdp import MDP, from_states, optimal, size_of_values
 from workbench.sufficiency.belief_product import Supports, places
 from workbench.sufficiency.product_search import Choice, Outcome, Slot, WriteSearch
 
@@ -56,7 +56,7 @@ BUDGET = 1_000_000
 
 TOLERANCE = 1e-9
 """Floats never prove that two best values are equal. A policy that reaches the bound on V* up to
-this share of it is said to, and the reason says so; that none does rests on bounds alone."""
+this share of the size of rewards and values is said to, and the reason says so; that none does rests on bounds alone."""
 
 
 @dataclass(frozen=True)
@@ -245,7 +245,7 @@ def _by_bounds(P: POMDP, memory: Memory) -> Encoding:
     history = best_history(P)
     exact = bool(history.exact and E.is_exact)
     best = history.value if history.exact else None
-    margin = 0 if exact else TOLERANCE * abs(float(history.upper))
+    margin = 0 if exact else TOLERANCE * size_of_values(P)
     within = "" if exact else f" within {margin:.0e}"
     # a mixture can be worth V* where no deterministic policy is, if it is not the best policy of E
     # or if it may not end

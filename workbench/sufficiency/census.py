@@ -50,8 +50,8 @@ _METHOD = 2
 """Raised when rows are found in another way, so that a journal's older ones are done again."""
 
 _ROUNDING = 1e-9
-_CLOSE = 1e-6
-"""Values that differ by less than this share count as equal."""
+CLOSE = 1e-6
+"""Values that differ by less than this share of the largest count as equal."""
 
 
 @dataclass(frozen=True)
@@ -81,13 +81,21 @@ class CensusRow:
     note: str = ""
 
     @property
+    def size(self) -> float:
+        """The largest of its values and bounds, which those that count as equal are a share of."""
+        return max(
+            (abs(x) for x in (*self.value.values(), *self.bound.values()) if x is not None),
+            default=0.0,
+        )
+
+    @property
     def needs_memory(self) -> bool | None:
         """Whether every memoryless policy is worth less than some history-based one; None if the
         numbers do not tell."""
         best, most = self.value["history"], self.bound["stochastic"]
         if best is None or most is None:
             return None
-        margin = _CLOSE * max(1.0, abs(best))
+        margin = CLOSE * self.size
         if most < best - margin:
             return True
         reached = [self.value[c] for c in ("stochastic", "deterministic")]
@@ -186,7 +194,7 @@ def _tighten(value: dict[str, float | None], bound: dict[str, float | None]) -> 
     for less, more in _MORE:
         x, y = value[less], value[more]
         # A column that is exact is not moved by the rounding of another.
-        if x is not None and y is not None and x > y + _ROUNDING * max(1.0, abs(x)):
+        if x is not None and y is not None and x > y + _ROUNDING * max(abs(x), abs(y)):
             value[more] = x
     for less, more in reversed(_MORE):
         x, y, reached = bound[less], bound[more], value[less]

@@ -22,6 +22,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import TypeVar
 
 import numpy as np
@@ -40,6 +41,7 @@ from workbench.model.space import Label
 from workbench.optima.best_history import best_history
 from workbench.optima.best_memoryless import best_memoryless
 from workbench.optima.history import in_rationals
+from workbench.optima.mdp import size_of_values
 from workbench.optima.optimum import MemorylessOptimum
 from workbench.sufficiency.decodability import decodable_after
 from workbench.sufficiency.dynamics_rank import dynamics_rank
@@ -58,6 +60,9 @@ from workbench.text import brief, counted, shown
 MAX_BELIEFS = 2_000
 _MOST_SYMBOLS = 8
 """Free probabilities of a policy up to which an identity in it is proved by algebra."""
+
+_NEARLY = 1e-9
+"""Bounds this close, as a share of the size of rewards and values, are shown as one number."""
 
 _DRAWS = 4
 """Random policies at which a discrepancy is looked for."""
@@ -110,9 +115,9 @@ class Diagnosis:
 
     def lines(self) -> Iterator[tuple[str, str, str, str]]:
         """Rows of a table: question, answer, what theory bounds the loss by, the true loss."""
-        gap = "none ends" if self.gap is None else _range(*self.gap)
-        yield "best of all histories", _range(self.lower, self.upper), "", ""
-        best = "none ends" if self.best is None else _range(self.best.value, self.best.bound)
+        gap = "none ends" if self.gap is None else self._range(*self.gap)
+        yield "best of all histories", self._range(self.lower, self.upper), "", ""
+        best = "none ends" if self.best is None else self._range(self.best.value, self.best.bound)
         yield "best of (m, o)", best, "", gap
         u = self.uniformity
         if u is None:
@@ -127,7 +132,7 @@ class Diagnosis:
         i = self.information
         most = "" if i.exact else "at most "
         answer = _yes(i.holds, f"{most}eps {shown(i.eps)}, delta {shown(i.delta)}")
-        loss = "-" if i.value is None else _range(self.lower - i.value, self.upper - i.value)
+        loss = "-" if i.value is None else self._range(self.lower - i.value, self.upper - i.value)
         yield "information state", answer, _loss(i.bound), loss
         behind = _yes(self.states_behind == 1, f"up to {counted(self.states_behind, 'state')}")
         yield "(m, o) tells the state", behind, "", ""
@@ -147,13 +152,18 @@ class Diagnosis:
             yield READING
 
     def __repr__(self) -> str:
-        gap = "no policy ends" if self.gap is None else f"gap {_range(*self.gap)}"
+        gap = "no policy ends" if self.gap is None else f"gap {self._range(*self.gap)}"
         return f"diagnosis of {self.P.name} with {self.memory.name}: {gap}"
 
+    def _range(self, lower: Number, upper: Number) -> str:
+        """A number if its bounds are nearly equal, for a task with such rewards and values."""
+        noise = _NEARLY * self._size
+        close = abs(upper - lower) <= noise
+        return shown(upper, noise=noise) if close else f"{brief(lower)} to {brief(upper)}"
 
-def _range(lower: Number, upper: Number) -> str:
-    close = abs(upper - lower) <= 1e-9 * max(1, abs(upper))
-    return shown(upper, noise=1e-9) if close else f"{brief(lower)} to {brief(upper)}"
+    @cached_property
+    def _size(self) -> float:
+        return size_of_values(self.P)
 
 
 def _yes(holds: bool, otherwise: str) -> str:

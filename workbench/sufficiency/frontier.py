@@ -25,12 +25,16 @@ from workbench.model.numbers import Number
 from workbench.model.pomdp import POMDP
 from workbench.optima.best_history import best_history
 from workbench.optima.best_memoryless import best_memoryless
+from workbench.optima.mdp import size_of_values
 from workbench.optima.optimum import HistoryOptimum
 from workbench.text import brief
 
 FAMILIES = ("K", "B", "O", "OA")
 _MOST_STATES = 20_000
 """Larger products are not searched."""
+
+_NEARLY = 1e-9
+"""Floats this close, as a share of the size of rewards and values, count as equal."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,16 +62,13 @@ class FrontierPoint:
 @dataclass(frozen=True, eq=False)
 class FrontierStep:
     """All deterministic controllers of n nodes: a value that one reaches, a bound that none
-    exceeds, and who reached it."""
+    exceeds, whether they are equal (in floats: nearly), and who reached it."""
 
     nodes: int
     value: Number
     bound: Number
+    certified: bool
     by: str
-
-    @property
-    def certified(self) -> bool:
-        return bool(self.bound - self.value <= 1e-9 * max(1, abs(self.value)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,6 +81,8 @@ class Frontier:
     steps : all controllers of 1, 2, ... nodes.
     history : V*, or bounds on it.
     left_out : memories that were not searched, and why.
+    margin : values this close count as equal: none in rationals, otherwise a small share of the
+        size of rewards and values.
     """
 
     P: POMDP
@@ -87,14 +90,13 @@ class Frontier:
     steps: tuple[FrontierStep, ...]
     history: HistoryOptimum
     left_out: tuple[tuple[str, str], ...]
+    margin: Number
 
     @property
     def enough(self) -> int | None:
         """The fewest nodes with which V* is reached, as far as was looked; None if none do."""
-        upper = self.history.upper
-        return next(
-            (x.nodes for x in self.steps if upper - x.value <= 1e-9 * max(1, abs(upper))), None
-        )
+        least = self.history.upper - self.margin
+        return next((x.nodes for x in self.steps if x.value >= least), None)
 
     def __repr__(self) -> str:
         values = ", ".join(
@@ -144,7 +146,9 @@ def frontier(
     for name in ["none", *_names(kinds, P, up_to)]:
         search.add(name)
     steps = [search.step(n) for n in range(1, up_to + 1)]
-    return Frontier(P, tuple(search.points), tuple(steps), history, tuple(search.left_out))
+    margin: Number = 0 if history.exact and search.exact else _NEARLY * size_of_values(P)
+    points, left_out = tuple(search.points), tuple(search.left_out)
+    return Frontier(P, points, tuple(steps), history, left_out, margin)
 
 
 def _names(kinds: list[str], P: POMDP, up_to: int) -> list[str]:
@@ -172,6 +176,7 @@ class _Search:
     def __init__(self, P: POMDP, history: HistoryOptimum, seconds: float):
         self.P, self.history, self.seconds = P, history, seconds
         self.exact = P.is_exact and not P.symbols
+        self.margin = 0.0 if self.exact else _NEARLY * size_of_values(P)
         self.points: list[FrontierPoint] = []
         self.left_out: list[tuple[str, str]] = []
         self.controllers: list[tuple[Number, Controller, str]] = []
@@ -198,7 +203,12 @@ class _Search:
             controller = controller_of(self.P, memory, best.policy).minimised()
             bound = min(best.bound, max(self.history.upper, best.value))
             found = FrontierPoint(
-                name, states, best.value, bound, len(controller), bool(bound == best.value)
+                name,
+                states,
+                best.value,
+                bound,
+                len(controller),
+                bool(bound - best.value <= self.margin),
             )
             if controller.is_deterministic and not {"r", "o'"} & set(controller.reads):
                 self.controllers.append((best.value, controller, name))
@@ -213,6 +223,8 @@ class _Search:
             (value, name) for value, controller, name in self.controllers if len(controller) <= n
         ]
         if not known:
-            return FrontierStep(n, float("-inf"), bound, "")
+            return FrontierStep(n, float("-inf"), bound, False, "")
         value = max(value for value, _ in known)
-        return FrontierStep(n, value, max(bound, value), next(x for v, x in known if v == value))
+        by = next(x for v, x in known if v == value)
+        bound = max(bound, value)
+        return FrontierStep(n, value, bound, bool(bound - value <= self.margin), by)

@@ -40,7 +40,7 @@ from workbench.model.pomdp import POMDP
 from workbench.optima.ascent import Climbed, ascend
 from workbench.optima.best_memoryless import best_memoryless
 from workbench.optima.history import MOST_EXACT, belief_process, in_rationals, largest_part
-from workbench.optima.mdp import from_states, optimal
+from workbench.optima.mdp import from_states, optimal, size_of_values
 from workbench.optima.optimum import HistoryOptimum, MemorylessOptimum
 from workbench.progress import Waiting
 from workbench.sufficiency.can_encode import Encoding, can_encode_optimal
@@ -106,7 +106,7 @@ class GapCloser:
         self.P, self.history, self.limits = P, history, limits
         self.lower = history.lower
         M = from_states(P, FLOATS)
-        self.margin = limits.tolerance * (M.scale(optimal(M).v) if M.shape[0] else 0.0)
+        self.margin = limits.tolerance * size_of_values(P)
         self.mixing = P.gamma == 1 and not M.is_acyclic
         rational = None if history.beliefs is None else in_rationals(P)
         graph = None if rational is None else explore_beliefs(rational, limits.max_beliefs)
