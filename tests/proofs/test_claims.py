@@ -56,6 +56,7 @@ LONG = {
     "S5.settle-worth",
     "S51.b-general",
     "S51.b2-more",
+    "S51.bigger",
     "S51.nstep",
     "S52.fig-variant",
     "S52.local*",

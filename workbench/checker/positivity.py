@@ -131,37 +131,41 @@ def _length(one: BoxInterval) -> float:
 
 def _spread(
     f: Polynomial, box: dict[str, BoxInterval]
-) -> tuple[dict[tuple[int, ...], Fraction], list[str]]:
+) -> tuple[dict[tuple[int, ...], int], list[str]]:
     """PowerCoefficients by the exponents of t, one for each name; the exponent of s is what is
-    missing to the degree."""
+    missing to the degree. All are multiplied by one positive number that makes them whole."""
     names = sorted(box)
     degree = {v: max((dict(e).get(v, 0) for e in f.terms), default=0) for v in names}
-    total: dict[tuple[int, ...], Fraction] = {}
+    columns = {
+        v: [_expanded(box[v], power, degree[v]) for power in range(degree[v] + 1)] for v in names
+    }
+    common = math.lcm(*(c.denominator for c in f.terms.values()))
+    total: dict[tuple[int, ...], int] = {}
     for e, c in f.terms.items():
         powers = dict(e)
-        columns = [_expanded(box[v], powers.get(v, 0), degree[v]) for v in names]
-        for choice in product(*(range(len(column)) for column in columns)):
-            x = c
-            for column, k in zip(columns, choice, strict=True):
-                x *= column[k]
-            total[choice] = total.get(choice, Fraction(0)) + x
+        parts: dict[tuple[int, ...], int] = {(): c.numerator * (common // c.denominator)}
+        for v in names:
+            column = columns[v][powers.get(v, 0)]
+            parts = {(*k, i): x * y for k, x in parts.items() for i, y in enumerate(column)}
+        for k, x in parts.items():
+            total[k] = total.get(k, 0) + x
     return total, names
 
 
-def _expanded(one: BoxInterval, power: int, degree: int) -> list[Fraction]:
-    """(l s + h t)^power (s + t)^(degree - power) by powers of t; for no high end (l + t)^power."""
+def _expanded(one: BoxInterval, power: int, degree: int) -> list[int]:
+    """(l s + h t)^power (s + t)^(degree - power) by powers of t, times q^degree, q the denominator
+    of both ends; for no high end (l + t)^power likewise."""
     _, low, high, _ = one
+    q = math.lcm(low.denominator, 1 if high is None else high.denominator)
+    l, rest = low.numerator * (q // low.denominator), degree - power
     if high is None:
-        return [math.comb(power, k) * low ** (power - k) for k in range(power + 1)] + [
-            Fraction(0)
-        ] * (degree - power)
-    first = [math.comb(power, k) * low ** (power - k) * high**k for k in range(power + 1)]
-    second = [math.comb(degree - power, k) for k in range(degree - power + 1)]
+        first = [math.comb(power, k) * l ** (power - k) * q**k for k in range(power + 1)]
+        return [x * q**rest for x in first] + [0] * rest
+    h = high.numerator * (q // high.denominator)
+    first = [math.comb(power, k) * l ** (power - k) * h**k for k in range(power + 1)]
+    second = [math.comb(rest, k) * q**rest for k in range(rest + 1)]
     return [
-        sum(
-            (first[i] * second[k - i] for i in range(len(first)) if 0 <= k - i < len(second)),
-            Fraction(0),
-        )
+        sum(first[i] * second[k - i] for i in range(len(first)) if 0 <= k - i < len(second))
         for k in range(degree + 1)
     ]
 
@@ -176,7 +180,7 @@ def _faces(box: dict[str, BoxInterval], names: list[str]) -> Iterator[tuple[str,
 
 
 def _supported(
-    coefficients: dict[tuple[int, ...], Fraction], names: list[str], face: tuple[str, ...]
+    coefficients: dict[tuple[int, ...], int], names: list[str], face: tuple[str, ...]
 ) -> bool:
     """Whether some product with a positive coefficient does not vanish on the face."""
     top = [max(e[i] for e in coefficients) for i in range(len(names))] if coefficients else []

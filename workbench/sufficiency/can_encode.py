@@ -56,7 +56,8 @@ BUDGET = 1_000_000
 
 TOLERANCE = 1e-9
 """Floats never prove that two best values are equal. A policy that reaches the bound on V* up to
-this share of the size of rewards and values is said to, and the reason says so; that none does rests on bounds alone."""
+this share of the size of rewards and values is said to, and the reason says so; that none does
+rests on bounds alone."""
 
 
 @dataclass(frozen=True)
