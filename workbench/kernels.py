@@ -84,6 +84,12 @@ def lean_kernel(function: Callable[..., Any]) -> Any:
     return njit(**_LEAN, **_NO_WAY_IN)(function)
 
 
+def lean_inline_kernel(function: Callable[..., Any]) -> Any:
+    """Compile a lean function into the kernel that calls it: where arguments are tuples of many
+    arrays, a call copies hundreds of words."""
+    return njit(forceinline=True, **_LEAN, **_NO_WAY_IN)(function)
+
+
 def lean_entry(function: Callable[..., Any]) -> Any:
     """Compile a function by which Python comes to lean kernels; it is kept on disk."""
     directory = cache_directory()

@@ -40,7 +40,14 @@ from workbench.improvement.residue_kernels import (
     enlist,
     find_coefficients,
 )
-from workbench.kernels import compile_kernel, inline_kernel, lean_entry, lean_kernel, paste_kernel
+from workbench.kernels import (
+    compile_kernel,
+    inline_kernel,
+    lean_entry,
+    lean_inline_kernel,
+    lean_kernel,
+    paste_kernel,
+)
 
 FIXED, CYCLE, BUDGET = 0, 1, 2
 
@@ -455,7 +462,7 @@ class SequenceProgress(NamedTuple):
     marks: NDArray[Any]
 
 
-@lean_kernel
+@lean_inline_kernel
 def follow_sequence(tables, r, plan, size, room, ask, now, phase):
     """Iterate after iterate, from some phase of the present one, until somebody has to look."""
     pi, q, weight, alike, is_open, counts = (
@@ -512,7 +519,7 @@ def follow_sequence(tables, r, plan, size, room, ask, now, phase):
     return why
 
 
-@lean_kernel
+@lean_inline_kernel
 def begin_sequence(tables, r, plan, room, ask, now):
     """Choose greedy at the uniform policy: the largest reward, whether the rewards are whole
     numbers, and whether rows are open."""

@@ -398,15 +398,14 @@ def break_ties(tables, r, q, weight, error, n, before, greedy, ask):
     listed policies span, pi among them, are remembered; as a rule all do, and pi itself need not be
     looked at. A loop that asks again is told which columns are equal for ever.
     """
-    if ask.counts[ASKED] == 0:
-        _join_rewards(tables, r, ask)
-    if _take_known(q, weight, error, greedy, ask):
+    ask.counts[ASKED] = max(ask.counts[ASKED], 1)
+    if _take_known(tables, r, q, weight, error, greedy, ask):
         return
     if ask.counts[ASKED] == 1 and ask.counts[LISTED] > 0:  # most loops ask once
         _to_any_policy(r, ask)
         evaluate_residues(tables, ask)
         _join_for_ever(ask)
-        if _take_known(q, weight, error, greedy, ask):
+        if _take_known(tables, r, q, weight, error, greedy, ask):
             return
     _go_there(r, q, weight, error, n, greedy, ask)
     evaluate_residues(tables, ask)
@@ -414,23 +413,6 @@ def break_ties(tables, r, q, weight, error, n, before, greedy, ask):
         _to_pi(ask)
         evaluate_residues(tables, ask)
         _keep_what_differs(q, weight, error, before, greedy, ask)
-
-
-@lean_kernel
-def _join_rewards(tables, r, ask):
-    """Columns of a row that is seen in one last state only are equal for ever if their rewards
-    are."""
-    act, always, alike = tables.act, ask.always, ask.alike
-    for m in range(always.shape[0]):
-        if tables.only[m] >= 0:
-            first = tables.prefix[tables.only[m]]
-            for j in range(always.shape[1]):
-                k = 0
-                while r[first + act[k]] != r[first + act[j]]:
-                    k += 1
-                always[m, j] = always[m, k]
-                alike[m, j] = always[m, j]
-    ask.counts[ASKED] = 1
 
 
 @lean_kernel
@@ -464,8 +446,12 @@ def _join_for_ever(ask):
 
 
 @lean_kernel
-def _take_known(q, weight, error, greedy, ask):
-    """Decide the open rows whose largest columns are known to be equal; whether these are all."""
+def _take_known(tables, r, q, weight, error, greedy, ask):
+    """Decide the open rows whose largest columns are known to be equal; whether these are all.
+
+    Columns of a row that is seen in one last state only are equal for ever if their rewards are.
+    """
+    always, alike, act = ask.always, ask.alike, tables.act
     all_known = True
     for m in range(len(greedy)):
         if ask.open[m]:
@@ -474,7 +460,13 @@ def _take_known(q, weight, error, greedy, ask):
                 if q[m, j] >= enough:
                     if first < 0:
                         first = j
-                    known = known and ask.alike[m, j] == ask.alike[m, first]
+                    if alike[m, j] != alike[m, first]:
+                        pays = tables.prefix[tables.only[m]]
+                        if tables.only[m] >= 0 and r[pays + act[j]] == r[pays + act[first]]:
+                            always[m, j] = always[m, first]
+                            alike[m, j] = alike[m, first]
+                        else:
+                            known = False
             if known:
                 greedy[m] = first
                 ask.open[m] = 0
