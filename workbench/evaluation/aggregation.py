@@ -36,7 +36,7 @@ from workbench.evaluation.aggregation_kernels import (
     subtract_rows,
 )
 from workbench.evaluation.elimination_kernels import eliminate, substitute_transposed
-from workbench.evaluation.krylov_kernels import sweep
+from workbench.evaluation.krylov_kernels import combine_rows, orthogonalize, sweep
 from workbench.model.walk_kernels import reverse_edges
 
 _COARSEST = 300
@@ -137,14 +137,14 @@ class Aggregation:
         """Make x better in place as a solution of x = b + T x, by GMRES, until what it is missed by
         is about `aim` (the root of the sum of squares); how much that is about."""
         top = self.levels[0]
-        r = np.empty(len(b))
+        V, along = np.empty((iterations + 1, len(b))), np.zeros(iterations + 1)
+        r = V[0]
         subtract_rows(top.indptr, top.indices, top.T, x, r)
-        r = b - r
-        size = float(np.linalg.norm(r))
+        np.subtract(b, r, out=r)
+        size = float(orthogonalize(V, 0, r, along))
         if not size > aim or not np.isfinite(size):
             return size
-        V = np.empty((iterations + 1, len(b)))
-        V[0] = r / size
+        r /= size
         H = np.zeros((iterations + 1, iterations))
         first = np.zeros(iterations + 1)
         first[0] = left = size
@@ -152,10 +152,8 @@ class Aggregation:
         while taken < iterations and left > aim:
             w = V[taken + 1]
             subtract_rows(top.indptr, top.indices, top.T, self.correct(V[taken]), w)
-            for i in range(taken + 1):
-                H[i, taken] = w @ V[i]
-                w -= H[i, taken] * V[i]
-            length = H[taken + 1, taken] = float(np.linalg.norm(w))
+            length = float(orthogonalize(V, taken + 1, w, along))
+            H[: taken + 1, taken], H[taken + 1, taken] = along[: taken + 1], length
             if not np.isfinite(length):
                 break
             taken += 1
@@ -166,7 +164,9 @@ class Aggregation:
                 break
             w /= length
         if taken:
-            x += self.correct(share @ V[:taken])
+            combined = np.empty(len(b))
+            combine_rows(V, share, combined)
+            x += self.correct(combined)
         return left
 
     def settle(self, b: Floats) -> Floats:

@@ -13,6 +13,9 @@ import numpy as np
 
 from workbench.kernels import compile_kernel
 
+PLAIN, UPWARDS, DOWNWARDS = range(3)
+"""What BiCGSTAB iterates: products, or sweeps that go through the states in one direction."""
+
 
 @compile_kernel
 def _apply(indptr, indices, data, gamma, x, y):
@@ -45,6 +48,31 @@ def _dot(x, y):
 
 
 @compile_kernel
+def orthogonalize(V, count, w, along):
+    """Take from w its parts along the first rows of V, whose lengths go to `along`; the length of
+    what is left.
+
+    Here and not by BLAS, which shares vectors of any size among all cores, and waits for each of
+    them where others work as well.
+    """
+    for i in range(count):
+        v = V[i]
+        along[i] = _dot(w, v)
+        for j in range(len(w)):
+            w[j] -= along[i] * v[j]
+    return np.sqrt(_dot(w, w))
+
+
+@compile_kernel
+def combine_rows(V, shares, found):
+    """found = the sum of `shares[i]` V[i]."""
+    found[:] = 0.0
+    for i in range(len(shares)):
+        for j in range(len(found)):
+            found[j] += shares[i] * V[i, j]
+
+
+@compile_kernel
 def sweep(indptr, indices, data, b, x, upwards):
     """One sweep of Gauss and Seidel for x = b + P x, P without a diagonal and nothing negative; the
     largest relative change."""
@@ -72,55 +100,79 @@ def scale_rows(indptr, indices, data, b, d, scaled, right):
 
 
 @compile_kernel
-def _missed_by_sweep(indptr, indices, data, x, y):
-    """y = x - G x, where G x is what an upward sweep makes of x with b = 0.
+def _sweep_upwards(indptr, indices, data, gamma, x, y):
+    """y = what an upward sweep makes of x for x = y + gamma P x, which is left as it is.
 
-    It costs one product: with P = L + U, G = (I - L)^-1 U, and each entry of G x is found from
-    entries of G x before it and of x after it.
+    It costs one product: with P = L + U, y becomes (I - gamma L)^-1 (y + gamma U x), and each entry
+    is found from entries of y before it and of x from there on.
     """
     for i in range(len(x)):
         total = 0.0
         for k in range(indptr[i], indptr[i + 1]):
             j = indices[k]
             total += data[k] * (y[j] if j < i else x[j])
-        y[i] = total
+        y[i] += gamma * total
+
+
+@compile_kernel
+def _sweep_downwards(indptr, indices, data, gamma, x, y):
+    """`_sweep_upwards` from the last entry to the first."""
+    for i in range(len(x) - 1, -1, -1):
+        total = 0.0
+        for k in range(indptr[i], indptr[i + 1]):
+            j = indices[k]
+            total += data[k] * (y[j] if j > i else x[j])
+        y[i] += gamma * total
+
+
+@compile_kernel
+def _missed(indptr, indices, data, gamma, x, y, how):
+    """y = (I - gamma P) x, or what an upward or downward sweep with b = 0 takes from x."""
+    if how == PLAIN:
+        _apply(indptr, indices, data, gamma, x, y)
+        return
+    y[:] = 0.0
+    if how == UPWARDS:
+        _sweep_upwards(indptr, indices, data, gamma, x, y)
+    else:
+        _sweep_downwards(indptr, indices, data, gamma, x, y)
     for i in range(len(x)):
         y[i] = x[i] - y[i]
 
 
 @compile_kernel
-def _missed(indptr, indices, data, gamma, x, y, on_sweeps):
-    """y = (I - gamma P) x, or y = (I - G) x with the G of `_missed_by_sweep`."""
-    if on_sweeps:
-        _missed_by_sweep(indptr, indices, data, x, y)
-    else:
-        _apply(indptr, indices, data, gamma, x, y)
-
-
-@compile_kernel
-def _residual(indptr, indices, data, gamma, b, x, r, on_sweeps):
-    """r = b - (I - gamma P) x, or what an upward sweep adds to x."""
-    if on_sweeps:
-        r[:] = x
-        sweep(indptr, indices, data, b, r, True)
-        for i in range(len(x)):
-            r[i] -= x[i]
-    else:
+def _residual(indptr, indices, data, gamma, b, x, r, how):
+    """r = b - (I - gamma P) x, or what a sweep adds to x."""
+    if how == PLAIN:
         _apply(indptr, indices, data, gamma, x, r)
         for i in range(len(x)):
             r[i] = b[i] - r[i]
+        return
+    r[:] = b
+    if how == UPWARDS:
+        _sweep_upwards(indptr, indices, data, gamma, x, r)
+    else:
+        _sweep_downwards(indptr, indices, data, gamma, x, r)
+    for i in range(len(x)):
+        r[i] -= x[i]
 
 
 @compile_kernel
-def _bicgstab(indptr, indices, data, gamma, b, x, aim, largest, iterations, on_sweeps):
-    """`bicgstab`, or `bicgstab_on_sweeps`."""
+def bicgstab(indptr, indices, data, gamma, b, x, aim, largest, iterations, how):
+    """Improve x in place until the residual is at most `aim`; returns the residual and the
+    iterations taken.
+
+    On sweeps the residual is what a sweep changes: BiCGSTAB then looks for the fixed point of
+    sweeps, in about half the iterations. Sweeps are to go against the direction in which entries
+    depend on each other.
+    """
     n = len(b)
     r, shadow, p, v, t = np.empty(n), np.empty(n), np.empty(n), np.empty(n), np.empty(n)
     taken = 0
     best = np.inf
     in_vain = 0
     while taken < iterations:
-        _residual(indptr, indices, data, gamma, b, x, r, on_sweeps)
+        _residual(indptr, indices, data, gamma, b, x, r, how)
         shadow[:] = r
         p[:] = r
         size = _size(r, largest)
@@ -132,7 +184,7 @@ def _bicgstab(indptr, indices, data, gamma, b, x, aim, largest, iterations, on_s
         rho = _dot(shadow, r)
         while taken < iterations:
             taken += 1
-            _missed(indptr, indices, data, gamma, p, v, on_sweeps)
+            _missed(indptr, indices, data, gamma, p, v, how)
             along = _dot(shadow, v)
             # r has become orthogonal to its shadow: no step length exists in this direction.
             if along == 0.0 or rho == 0.0:
@@ -140,7 +192,7 @@ def _bicgstab(indptr, indices, data, gamma, b, x, aim, largest, iterations, on_s
             alpha = rho / along
             for i in range(n):
                 r[i] -= alpha * v[i]
-            _missed(indptr, indices, data, gamma, r, t, on_sweeps)
+            _missed(indptr, indices, data, gamma, r, t, how)
             tt = _dot(t, t)
             omega = _dot(t, r) / tt if tt > 0.0 else 0.0
             for i in range(n):
@@ -158,23 +210,5 @@ def _bicgstab(indptr, indices, data, gamma, b, x, aim, largest, iterations, on_s
             for i in range(n):
                 p[i] = r[i] + beta * (p[i] - omega * v[i])
     # r was updated along the way and has drifted from the residual of x: measure it anew.
-    _residual(indptr, indices, data, gamma, b, x, r, on_sweeps)
+    _residual(indptr, indices, data, gamma, b, x, r, how)
     return _size(r, largest), taken
-
-
-@compile_kernel
-def bicgstab(indptr, indices, data, gamma, b, x, aim, largest, iterations):
-    """Improve x in place until the residual is at most `aim`; returns the residual and the
-    iterations taken."""
-    return _bicgstab(indptr, indices, data, gamma, b, x, aim, largest, iterations, False)
-
-
-@compile_kernel
-def bicgstab_on_sweeps(indptr, indices, data, b, x, aim, iterations):
-    """BiCGSTAB for the fixed point of upward sweeps, x = c + G x, which is the one of x = b + P x;
-    P without a diagonal.
-
-    Improve x in place until the largest change that a sweep would make is at most `aim`; returns it
-    and the iterations taken.
-    """
-    return _bicgstab(indptr, indices, data, 1.0, b, x, aim, True, iterations, True)

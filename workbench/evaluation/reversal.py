@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from workbench.evaluation.aggregation import Aggregation
 from workbench.evaluation.aggregation_kernels import subtract_rows
-from workbench.evaluation.krylov_kernels import bicgstab_on_sweeps, scale_rows, sweep
+from workbench.evaluation.krylov_kernels import UPWARDS, bicgstab, scale_rows, sweep
 from workbench.evaluation.reversal_kernels import add_departures, turn_rows
 
 _FIRST_SWEEPS, _POLISH = 20, 3
@@ -107,7 +107,8 @@ class Backwards:
             change = sweep(*T, b, d, i % 2 == 0)
             if change <= _AIM:
                 return d, "sweeps"
-        d = self._iterated(b, d, change)
+        # what a sweep changes on the way up from zero says nothing about how far it is
+        d = self._iterated(b, d, np.inf)
         for again in reversed(range(_RETURNS)):
             d, off = self._settled(b, d, is_patient=again == 0)
             if off <= _ENOUGH:
@@ -162,7 +163,7 @@ class Backwards:
             groups = Aggregation(*T, scaled, self.moving, self.leave, d)
             self._ask_groups(groups, right, x)
         else:
-            bicgstab_on_sweeps(T.indptr, T.indices, scaled, right, x, _AIM, _TRIAL)
+            bicgstab(T.indptr, T.indices, scaled, 1.0, right, x, _AIM, True, _TRIAL, UPWARDS)
         # where the iteration went astray the old value is the better one
         found: Floats = np.where((x > 0) & np.isfinite(x), x, 1.0) * d
         for i in range(_POLISH):
@@ -197,7 +198,9 @@ class Backwards:
                 # far beyond what is asked of the sum, so that it holds for each
                 left = groups.improve(right, g, 0.0, _CYCLES // 2)
             else:
-                left, _ = bicgstab_on_sweeps(T.indptr, T.indices, scaled, right, g, 0.0, _AGE_STEPS)
+                left, _ = bicgstab(
+                    T.indptr, T.indices, scaled, 1.0, right, g, 0.0, True, _AGE_STEPS, UPWARDS
+                )
             subtract_rows(T.indptr, T.indices, scaled, g, kept)
             if not np.isfinite(left) or np.all(kept[asked] >= aim * right[asked]):
                 break

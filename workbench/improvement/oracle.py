@@ -30,7 +30,7 @@ from workbench.evaluation import solve as linear
 from workbench.evaluation.chain import Chain, Dynamics, dynamics
 from workbench.evaluation.evaluate import evaluate, state_values
 from workbench.evaluation.fields import FLOATS, Field
-from workbench.evaluation.krylov_kernels import bicgstab
+from workbench.evaluation.krylov_kernels import PLAIN, bicgstab
 from workbench.evaluation.visits import given_observation, known, observation_values, occupancy
 from workbench.improvement import loop_kernels as kernels
 from workbench.model.policy import Policy
@@ -287,6 +287,7 @@ class SparseOracle(Oracle):
             _AIM * size,
             norm == np.inf,
             _ITERATIONS,
+            PLAIN,
         )
         if residual <= linear.TOLERANCE * size:
             return x
