@@ -68,7 +68,7 @@ def forgets_the_reward(P: POMDP, memory: Memory) -> POMDP:
     return augment(P, wrong)
 
 
-def differences(P: POMDP, memory: Memory, E: POMDP) -> list[str]:
+def product_differences(P: POMDP, memory: Memory, E: POMDP) -> list[str]:
     """Where the compiled POMDP and the pair differ: the start, what is seen, the end, one step."""
     process = pair(P, memory)
     found = []
@@ -223,7 +223,7 @@ def equivalent(
     certificates: list[dict[str, Any]] = []
     for P, memory in cases:
         E = compile_small(P, memory)
-        pi = mixed(E)
+        pi = uneven_policy(E)
         one, other = (sequences(process, pi, 2) for process in (alone(E), pair(P, memory)))
         differs = [H for H in {**one, **other} if one.get(H) != other.get(H)]
         other_chance = f"{P.name} with {memory.name}: {differs[:1]} has another probability"
@@ -232,7 +232,7 @@ def equivalent(
             certificates.append(sequences_certificate(P, memory, E, pi, 2))
     P, memory = generic_task(), generic_memory()
     E = compile_(P, memory)
-    wrong = differences(P, memory, E)
+    wrong = product_differences(P, memory, E)
     proof.step("kernel", "; ".join(wrong[:3]))
     discount = E.gamma if gamma is None else gamma
     proof.step("gamma", None if discount == P.gamma else f"{discount}, not {P.gamma}")
@@ -262,7 +262,7 @@ def equivalent(
     return proved("kernels equal; sums of any size", argument, [*certificates, shown])
 
 
-def mixed(E: POMDP) -> Policy:
+def uneven_policy(E: POMDP) -> Policy:
     """A policy that gives every action another probability, the same ones in every row."""
     total = sum(range(1, len(E.A) + 1))
     row: dict[Label, Fraction] = {a: Fraction(i + 1, total) for i, a in enumerate(E.A)}

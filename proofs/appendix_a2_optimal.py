@@ -29,7 +29,7 @@ from sympy import Interval
 from pomdps import gravity, recall, recall4, recall_variant
 from proofs.ledger import Evidence, Proof, argued, claim, human, machine, misprint
 from proofs.ledger.generic import symbol
-from proofs.ledger.inequalities import positive
+from proofs.ledger.inequalities import prove_positive
 from proofs.ledger.prose import table_text, text
 from proofs.ledger.theory import Theory, trouble_in
 from workbench import (
@@ -131,7 +131,7 @@ def as_printed(
     history = best_history(P, exact=True).value
     x = symbol("x")
     value = evaluate(P, Policy.from_mapping(P, {"o": {"a": x, "b": 1 - x}})).value
-    below = positive((best_is or history) - value, {x: Interval(0, 1)})
+    below = prove_positive((best_is or history) - value, {x: Interval(0, 1)})
     proof.step("below", None if below.holds else f"x = {below.witness}")
     best = best_memoryless(P, exact=True)
     E = augment(P, "B1")

@@ -157,7 +157,7 @@ observation_in_the_state.twin("with chance 1/4", guards="without", chance=Fracti
 # ---------------------------------------------------------------------- lambda
 
 
-def alike() -> POMDP:
+def symbolic_two_steps() -> POMDP:
     """Two steps of two actions with one observation; rewards after both steps, all symbols."""
 
     def p(s: str, a: str) -> dict[tuple[str, Any], int]:
@@ -248,7 +248,7 @@ def ends_of_lambda(
         for sign, bound in (("-", "up"), ("+", "low"))
     ]  # fmt: skip
     proof.step("unique", trouble_with(few))
-    P = alike()
+    P = symbolic_two_steps()
     pi = generic_policy(P)
     true, one = evaluate(P, pi), td_values(P, pi, n=1)
     at = {lam: td_values(P, pi, lam=lam) for lam in {low, high}}

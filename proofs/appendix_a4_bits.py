@@ -31,6 +31,7 @@ from typing import Any
 
 from pomdps import gravity, recall, recall4, recall_variant
 from proofs.appendix_a2_optimal import swap
+from proofs.appendix_c_setting import words
 from proofs.ledger import Evidence, Proof, argued, checked, claim, human, machine, refuted
 from proofs.ledger.prose import table_text, text
 from workbench import POMDP, is_sufficiently_expressive, reachable_beliefs
@@ -166,11 +167,6 @@ as_printed.twin("one more bit", guards="words", extra=1)
 
 
 # ---------------------------------------------------------------------- as it holds
-
-
-def words(k: int) -> list[str]:
-    """The memory states of B(k), 0^k first."""
-    return ["".join(bits) for bits in product("01", repeat=k)]
 
 
 def by_triples(P: POMDP, k: int) -> dict[tuple[str, Label, Label], str]:

@@ -32,7 +32,7 @@ import sympy
 from pomdps import recall, recall4, recall_variant
 from proofs.ledger import Evidence, Proof, claim, machine, proved
 from proofs.ledger.cells import k, keeps_the_last, t
-from proofs.ledger.inequalities import Decided, impossible
+from proofs.ledger.inequalities import DecidedInequality, impossible
 from proofs.ledger.prose import table_text, text
 from workbench import POMDP, is_sufficiently_expressive, reachable_beliefs
 from workbench.certificates.values import update_certificate
@@ -142,7 +142,7 @@ CELL = k - t - 1
 
 
 @cache
-def _lengths(apart: int) -> tuple[Decided, ...]:
+def _lengths(apart: int) -> tuple[DecidedInequality, ...]:
     other = sympy.Symbol("t1")
     return (
         impossible([t <= k - 1, CELL < 0]),
@@ -176,7 +176,7 @@ PAIRS: tuple[Case, ...] = (
 OBSERVATIONS: tuple[Case, ...] = ((last_coins(1), 1), (last_coins(2), 2), (last_coins(3), 3))
 
 
-def judged(
+def judged_cases(
     cases: tuple[Case, ...],
     kinds: tuple[str, ...],
     readings: tuple[str, ...],
@@ -239,7 +239,7 @@ def buffers_of_pairs(
     much longer the other history is at least."""
     proof.step("buffer", keeps_the_last("OA", recall(), claimed))
     lengths = same_lengths(proof, apart)
-    rows, certificates = judged(cases, ("OA",), ("pairs",), smaller, any_history, proof)
+    rows, certificates = judged_cases(cases, ("OA",), ("pairs",), smaller, any_history, proof)
     argument = text(
         "Let f always push. The buffer then holds the last k pairs, with empty cells in front if "
         "there have been fewer. Let H1 and H2 end with the same observation and the same buffer. "
@@ -290,7 +290,7 @@ def buffers_of_observations(
         proof.step("buffer", keeps_the_last(kind, recall(), claimed))
     lengths = same_lengths(proof, apart)
     readings = ("besides", "counted") if any_history and not smaller else ("besides",)
-    rows, certificates = judged(cases, ("O", "K"), readings, smaller, any_history, proof)
+    rows, certificates = judged_cases(cases, ("O", "K"), readings, smaller, any_history, proof)
     weak = early_choice()
     assert depends_only_on(weak, 2, "besides", any_history=False) is None
     H1, H2 = depends_only_on(weak, 2, "besides") or ((), ())

@@ -32,7 +32,7 @@ from proofs.ledger.inequalities import (
     impossible,
     lowest_terms,
     relation_text,
-    solve,
+    solve_conditions,
 )
 from workbench import POMDP, Policy, augment, evaluate
 from workbench.evaluation.evaluate import Evaluation
@@ -72,7 +72,7 @@ def gap(row: Any, a: Any, b: Any) -> Any:
 
 
 @dataclass
-class Chain:
+class StatementChain:
     """Statements put to the solver one after the other; the first that fails is kept."""
 
     failure: str | None = None
@@ -107,14 +107,14 @@ class Chain:
 
 def _can_hold(conditions: list[Any]) -> bool:
     """Whether the solver finds numbers that satisfy all conditions."""
-    return solve([relation_text(c) for c in conditions]) is not None
+    return solve_conditions([relation_text(c) for c in conditions]) is not None
 
 
 @cache
-def stays_in_the_family(largest: Fraction) -> Chain:
+def stays_in_the_family(largest: Fraction) -> StatementChain:
     """With all steps <= largest: row 1 always prefers <1,push>, and the loop stays in the
     family."""
-    chain = Chain()
+    chain = StatementChain()
     at_start = {x: 1, c: 0, y: 0, u: 0}
     if any(sympy.sympify(p).subs(at_start) != Rational(1, 4) for p in family()[1].pi.prob.values):
         chain.failure = "x = 1 is not the uniform policy"
@@ -143,7 +143,7 @@ def stays_in_the_family(largest: Fraction) -> Chain:
     return chain
 
 
-def _phase_1(chain: Chain, largest: Fraction) -> None:
+def _phase_1(chain: StatementChain, largest: Fraction) -> None:
     """While y = 0 and u = 1-x: c is bounded, so row 0 turns to <0,push> before x gets small."""
     here = [x > 0, x <= 1, c >= 0, c <= 1 - x]
     small = [*STEP, e <= Rational(largest)]
@@ -184,10 +184,10 @@ def _phase_1(chain: Chain, largest: Fraction) -> None:
 
 
 @cache
-def ends_at_the_stochastic_point(largest: Fraction, limit: Fraction) -> Chain:
+def ends_at_the_stochastic_point(largest: Fraction, limit: Fraction) -> StatementChain:
     """In phase 2, with steps <= largest: c -> 0, y -> 3/8 up to the step, and the return tends to
     `limit` or less."""
-    chain = Chain()
+    chain = StatementChain()
     value = family()[1].value.subs({x: 0, u: 0})
     if not identical(value, (1 - c) * (1 - y) * (1 + 2 * c + 4 * y)):
         chain.failure = f"the return at x = u = 0 is {value}"

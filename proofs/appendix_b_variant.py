@@ -23,13 +23,13 @@ from proofs.appendix_b_oa1 import (
     PUSH1,
     ROW0,
     ROW1,
-    Chain,
+    StatementChain,
     ends_at_the_stochastic_point,
     family,
     stays_in_the_family,
     variant,
 )
-from proofs.appendix_c_setting import lumped_memory, lumped_uniform, mixed, rows_of
+from proofs.appendix_c_setting import lumped_memory, lumped_uniform, mixed_rows, policy_rows
 from proofs.ledger import Evidence, Proof, claim, machine, proved
 from proofs.ledger.greedy_region import Region, stays_greedy
 from proofs.ledger.inequalities import Interval
@@ -159,9 +159,11 @@ def binary_reaches_optimum(penalty: int = -100) -> Region:
     some = {K: Interval(2, 32), e: Interval.Lopen(0, Rational(1, 2)), y: Interval.Lopen(0, 1)}
     about = variant(penalty), "B(k)"
     region = stays_greedy(E, evaluate(E, Policy.from_mapping(E, start)), g0, some, about=about)
-    after_first = rows_of(mixed(E, start, first, 1 - e))
+    after_first = policy_rows(mixed_rows(E, start, first, 1 - e))
     parts = [
-        lambda: stays_greedy(E, evaluate(E, mixed(E, after_first, then, y)), g1, some, about=about),
+        lambda: stays_greedy(
+            E, evaluate(E, mixed_rows(E, after_first, then, y)), g1, some, about=about
+        ),
         # after a later step of 1 the others are not visited any more
         lambda: stays_greedy(
             E, evaluate(E, then, exact=True), g1, some, rows=[rows[0], rows[2]], about=about
@@ -184,7 +186,7 @@ def oa2_reaches_optimum(penalty: int = -100) -> tuple[Region, Policy]:
         for held in best
     }
     pi = Policy.deterministic(E, goal)
-    along = evaluate(E, mixed(E, rows_of(uniform(E)), pi, x))
+    along = evaluate(E, mixed_rows(E, policy_rows(uniform(E)), pi, x))
     about = variant(penalty), "OA2"
     region = stays_greedy(E, along, goal, {x: Interval.Lopen(0, 1)}, about=about)
     if region.holds:
@@ -254,7 +256,7 @@ def figure_5(
     proof.step("runs", table if elsewhere else None)
     chains = [stays_in_the_family(largest), ends_at_the_stochastic_point(SMALLER, limit)]
     regions = [binary_reaches_optimum(bits_penalty), oa2_reaches_optimum(oa2_penalty)[0]]
-    parts: list[Chain | Region] = [*chains, *regions]
+    parts: list[StatementChain | Region] = [*chains, *regions]
     for key, part in zip(("family", "point", "bits", "OA2"), parts, strict=True):
         proof.step(key, part.failure)
     P = variant()

@@ -26,14 +26,14 @@ from proofs.appendix_c_setting import (
     local_optimum,
     lumped_memory,
     lumped_uniform,
-    mixed,
-    rows_of,
-    task,
+    mixed_rows,
+    policy_rows,
+    recall4_task,
     words,
 )
 from proofs.appendix_c_task import separating_update
 from proofs.ledger import Evidence, Proof, claim, machine, proved
-from proofs.ledger.greedy_region import Region, choices, stays_greedy
+from proofs.ledger.greedy_region import Region, actions_taken, stays_greedy
 from proofs.ledger.inequalities import Interval, identical
 from proofs.ledger.prose import text
 from workbench import Policy, augment, evaluate, uniform
@@ -48,9 +48,9 @@ EVERY_K = {x: Interval.Lopen(0, 1), K: Interval(2, sympy.oo), scale: Interval.op
 def all_iterates(rewards: Rewards, scale: Any = 1) -> tuple[Any, Evaluation, dict[Any, Any]]:
     """The lumped product, the evaluation of x pi_u + (1-x) pi_l in it for all x and K, and the
     actions of pi_l."""
-    E = augment(task(rewards, scale), lumped_memory())
+    E = augment(recall4_task(rewards, scale), lumped_memory())
     pi_l = local_optimum(E)
-    return E, evaluate(E, mixed(E, lumped_uniform(E, K), pi_l, x)), choices(E, pi_l)
+    return E, evaluate(E, mixed_rows(E, lumped_uniform(E, K), pi_l, x)), actions_taken(E, pi_l)
 
 
 @cache
@@ -58,7 +58,7 @@ def every_k(rewards: Rewards, ties: str = "last", scale: Any = 1) -> Region:
     """Whether pi_l is greedy on the q-values of all iterates of all B(k), and on its own where it
     visits."""
     E, found, goal = all_iterates(rewards, scale)
-    about = task(rewards, scale), "B(k)"
+    about = recall4_task(rewards, scale), "B(k)"
     region = stays_greedy(E, found, goal, EVERY_K, ties, about=about)
     if region.holds:
         seen = [("0", "o"), ("last", "o")]
@@ -96,8 +96,8 @@ def lumping_mismatch(members: Any = K - 2, most: int = 4) -> str | None:
         if not identical(found.pi[o, (a, w)], number[w] * member):
             return f"the class {w} is written with {found.pi[o, (a, w)]}"
     for k in range(1, most + 1):
-        E = augment(task(), f"B{k}")
-        here = evaluate(E, mixed(E, rows_of(uniform(E)), local_optimum(E), x))
+        E = augment(recall4_task(), f"B{k}")
+        here = evaluate(E, mixed_rows(E, policy_rows(uniform(E)), local_optimum(E), x))
         classes = {
             w: "0" if i == 0 else "last" if i == 2**k - 1 else "others"
             for i, w in enumerate(words(k))
@@ -152,7 +152,7 @@ def every_binary_memory(
     proof.step("greedy", region.failure)
     _, found, _ = all_iterates(rewards)
     value = sympy.expand(found.value)
-    P = task(rewards)
+    P = recall4_task(rewards)
     E2 = augment(P, "B2")
     end = _limit(P, 2)
     ends = value.subs(x, 0) == end == limit
@@ -161,7 +161,7 @@ def every_binary_memory(
     better = evaluate(E2, best, exact=True).value
     proof.step("better", None if better > end else f"0, then 2 is worth {better}, pi_l {end}")
     second = q_certificate(
-        P, "B2", evaluate(E2, mixed(E2, rows_of(uniform(E2)), local_optimum(E2), x))
+        P, "B2", evaluate(E2, mixed_rows(E2, policy_rows(uniform(E2)), local_optimum(E2), x))
     )
     argument = text(
         "pi_l: <1,last> in memory 0, <3,last> in every other one. If greedy was pi_l so far, the "
@@ -238,7 +238,7 @@ def expressive_memory_is_not_enough(
     proof: Proof, k: int = 3, rewards: Rewards = RECALL4_REWARDS
 ) -> Evidence:
     """A separating f for B(k), the loop's limit, and a better memoryless policy."""
-    P = task(rewards)
+    P = recall4_task(rewards)
     f, why_not = separating_update(P, k)
     proof.step("expressive", None if f is not None else why_not)
     region = every_k(rewards)
@@ -301,7 +301,7 @@ def any_scale(proof: Proof, gap: Fraction = Fraction(1, 4), sign: int = 1) -> Ev
     a = sign * scale
     region = every_k(RECALL4_REWARDS, scale=a)
     proof.step("loop", region.failure)
-    P = task(RECALL4_REWARDS, a)
+    P = recall4_task(RECALL4_REWARDS, a)
     E = augment(P, "B3")
     best = _zero_then_two(E, 3)
     end, best_value = evaluate(E, local_optimum(E)).value, evaluate(E, best).value

@@ -21,7 +21,7 @@ import sympy
 
 from pomdps.recalls import RECALL4_REWARDS
 from proofs.appendix_c_every_k import every_k
-from proofs.appendix_c_setting import A, Rewards, changed_rewards, local_optimum, task
+from proofs.appendix_c_setting import A, Rewards, changed_rewards, local_optimum, recall4_task
 from proofs.ledger import Evidence, Proof, claim, machine, proved
 from proofs.ledger.greedy_region import stays_greedy
 from proofs.ledger.inequalities import Interval
@@ -88,7 +88,7 @@ def two_memories(
     """
     binary = every_k(b5_rewards or rewards)
     proof.step("B5", binary.failure)
-    P = task(rewards)
+    P = recall4_task(rewards)
     B5, E = augment(P, "B5"), augment(P, "OA1")
     best = {i: min(A, key=lambda j: (-rewards[i][j], j)) for i in A}
     found = evaluate(E, _family(E, best, x, t))

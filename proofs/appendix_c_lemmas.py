@@ -24,13 +24,13 @@ from proofs.appendix_c_setting import (
     changed_rewards,
     closed_form,
     local_optimum,
-    mixed,
-    rows_of,
+    mixed_rows,
+    policy_rows,
+    recall4_task,
     symbolic_rewards,
-    task,
 )
 from proofs.ledger import Evidence, Proof, claim, machine, proved
-from proofs.ledger.greedy_region import choices, stays_greedy
+from proofs.ledger.greedy_region import actions_taken, stays_greedy
 from proofs.ledger.inequalities import Interval, identical
 from proofs.ledger.prose import table_text, text
 from workbench import POMDP, Policy, augment, evaluate, uniform
@@ -55,7 +55,7 @@ PRINTED = {
 def any_evaluation() -> tuple[list[list[sympy.Symbol]], POMDP, Evaluation]:
     """Symbols for the rewards, the task that has them, and any policy of it with B1, evaluated."""
     r = symbolic_rewards()
-    P = task(r)
+    P = recall4_task(r)
     E = augment(P, "B1")
     return r, P, evaluate(E, any_policy(E))
 
@@ -133,7 +133,7 @@ def local_optimum_is_greedy(
     proof: Proof, rewards: Rewards = RECALL4_REWARDS, ties: str = "last"
 ) -> Evidence:
     """The q-values of one policy, exactly."""
-    P = task(rewards)
+    P = recall4_task(rewards)
     E = augment(P, "B1")
     pi_l = local_optimum(E)
     found = evaluate(E, pi_l, exact=True)
@@ -142,7 +142,7 @@ def local_optimum_is_greedy(
         for a, w in product(A, W)
     ]
     shown = table_text(["(a,w)", "m=0", "m=1"], lines)
-    region = stays_greedy(E, found, choices(E, pi_l), {}, ties, about=(P, "B1"))
+    region = stays_greedy(E, found, actions_taken(E, pi_l), {}, ties, about=(P, "B1"))
     proof.step("greedy", region.failure)
     certificate = q_certificate(P, "B1", found)
     argument = text(
@@ -196,7 +196,7 @@ def loop_from_uniform(
     `kept`: what a step leaves of x; `other`: the actions of the better policy; `end_ties`: the rule
     for ties once the loop has arrived.
     """
-    P = task(rewards)
+    P = recall4_task(rewards)
     E = augment(P, "B1")
     pi_l, x = local_optimum(E), sympy.Symbol("x")
     start = evaluate(E, uniform(E), exact=True)
@@ -208,8 +208,8 @@ def loop_from_uniform(
     if rewards is not RECALL4_REWARDS:
         proof.step("table")  # the table is about the paper's rewards
     proof.step("segment", segment_mismatch(kept))
-    along = evaluate(E, mixed(E, rows_of(uniform(E)), pi_l, x))
-    goal, about = choices(E, pi_l), (P, "B1")
+    along = evaluate(E, mixed_rows(E, policy_rows(uniform(E)), pi_l, x))
+    goal, about = actions_taken(E, pi_l), (P, "B1")
     region = stays_greedy(E, along, goal, {x: Interval.Lopen(0, 1)}, about=about)
     proof.step("greedy", region.failure)
     at_end = evaluate(E, pi_l, exact=True)

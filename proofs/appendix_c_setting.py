@@ -16,6 +16,7 @@ Lemma C.1 is written down once here, for any number of memory states:
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import product
 from typing import Any
 
 import sympy
@@ -30,7 +31,7 @@ Rewards = Sequence[Sequence[Any]]
 Row = Mapping[tuple[int, str], Any]
 
 
-def task(rewards: Rewards = RECALL4_REWARDS, scale: Any = 1) -> POMDP:
+def recall4_task(rewards: Rewards = RECALL4_REWARDS, scale: Any = 1) -> POMDP:
     """The 4-action recall task with any table of rewards, numbers or symbols."""
     return recall4(scale, rewards=rewards)
 
@@ -49,8 +50,8 @@ def symbolic_rewards() -> list[list[sympy.Symbol]]:
 
 
 def words(k: int) -> list[str]:
-    """The memory states of B(k)."""
-    return [format(i, f"0{k}b") for i in range(2**k)]
+    """The memory states of B(k), 0^k first."""
+    return ["".join(bits) for bits in product("01", repeat=k)]
 
 
 def any_policy(E: POMDP) -> Policy:
@@ -111,12 +112,12 @@ def lumped_uniform(E: POMDP, K: Any) -> dict[Any, dict[Any, Any]]:
     }
 
 
-def mixed(E: POMDP, start: Mapping[Any, Mapping[Any, Any]], goal: Policy, x: Any) -> Policy:
+def mixed_rows(E: POMDP, start: Mapping[Any, Mapping[Any, Any]], goal: Policy, x: Any) -> Policy:
     """x start + (1 - x) goal."""
     return Policy.from_mapping(
         E, {o: {a: x * start[o][a] + (1 - x) * goal[o, a] for a in E.A} for o in E.O}
     )
 
 
-def rows_of(pi: Policy) -> dict[Any, dict[Any, Any]]:
+def policy_rows(pi: Policy) -> dict[Any, dict[Any, Any]]:
     return {o: {a: pi[o, a] for a in pi.A} for o in pi.O}

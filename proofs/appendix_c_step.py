@@ -21,13 +21,13 @@ from proofs.appendix_c_setting import (
     any_policy,
     changed_rewards,
     local_optimum,
-    mixed,
-    rows_of,
+    mixed_rows,
+    policy_rows,
+    recall4_task,
     symbolic_rewards,
-    task,
 )
 from proofs.ledger import Evidence, Proof, claim, machine, proved
-from proofs.ledger.inequalities import Decided, identical, impossible
+from proofs.ledger.inequalities import DecidedInequality, identical, impossible
 from proofs.ledger.prose import text
 from workbench import augment, evaluate
 from workbench.certificates.values import identity_certificate
@@ -139,13 +139,13 @@ def step_identities(
 def any_step() -> tuple[Any, Evaluation, Evaluation, sympy.Symbol]:
     """Symbols for rewards, any policy evaluated, and the same after a step eps towards pi_l."""
     r, eps = symbolic_rewards(), sympy.Symbol("eps")
-    E = augment(task(r), "B1")
+    E = augment(recall4_task(r), "B1")
     pi = any_policy(E)
-    after = evaluate(E, mixed(E, rows_of(pi), local_optimum(E), 1 - eps))
+    after = evaluate(E, mixed_rows(E, policy_rows(pi), local_optimum(E), 1 - eps))
     return r, evaluate(E, pi), after, eps
 
 
-def _memory_state_0(rewards: Rewards, largest: int) -> list[Decided]:
+def _memory_state_0(rewards: Rewards, largest: int) -> list[DecidedInequality]:
     """From Q with <1,1> greedy to Q~ with another action greedy; Q~ times 1 + (1-eps) S, which is
     positive."""
     eps, S = sympy.symbols("eps S")
@@ -158,7 +158,7 @@ def _memory_state_0(rewards: Rewards, largest: int) -> list[Decided]:
     return _another_is_greedy((1, "1"), Q, moved, [eps >= 0, eps <= largest, S >= 0, S <= 1])
 
 
-def _memory_state_1(rewards: Rewards, largest: int) -> list[Decided]:
+def _memory_state_1(rewards: Rewards, largest: int) -> list[DecidedInequality]:
     """The q-values do not depend on the write; Q~ times (1-eps) T + eps, which is positive."""
     eps, T = sympy.symbols("eps T")
     Q = {(a, w): sympy.Symbol(f"Q{a}") for a, w in product(A, W)}
@@ -166,7 +166,7 @@ def _memory_state_1(rewards: Rewards, largest: int) -> list[Decided]:
     return _another_is_greedy((3, "1"), Q, moved, [eps >= 0, eps <= largest, T > 0, T <= 1])
 
 
-def _unseen_1(rewards: Rewards) -> list[Decided]:
+def _unseen_1(rewards: Rewards) -> list[DecidedInequality]:
     """Q~^1_aw = r_1a if memory 1 was not seen before a step eps > 0."""
     eps = sympy.Symbol("eps")
     moved = {(a, w): eps * sympy.sympify(rewards[1][a]) for a, w in product(A, W)}
@@ -175,7 +175,7 @@ def _unseen_1(rewards: Rewards) -> list[Decided]:
 
 def _another_is_greedy(
     best: Any, Q: dict[Any, Any], moved: dict[Any, Any], given: list[Any]
-) -> list[Decided]:
+) -> list[DecidedInequality]:
     """For each other action: can greedy on `moved` prefer it, although `best` is greedy on Q?"""
     order = [(a, w) for w in ("1", "0") for a in A]  # the higher write first, then the lower action
     rank = {action: i for i, action in enumerate(order)}

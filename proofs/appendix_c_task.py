@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 from pomdps.recalls import RECALL4_REWARDS
-from proofs.appendix_c_setting import A, Rewards, changed_rewards, task, words
+from proofs.appendix_c_setting import A, Rewards, changed_rewards, recall4_task, words
 from proofs.ledger import Evidence, Proof, claim, machine, proved, refuted
 from proofs.ledger.prose import table_text, text
 from workbench import (
@@ -41,7 +41,7 @@ from workbench.checker.recheck import recheck
 )
 def optimum(proof: Proof, rewards: Rewards = RECALL4_REWARDS) -> Evidence:
     """All sixteen ways to act, each as a policy of the task with OA1."""
-    P = task(rewards)
+    P = recall4_task(rewards)
     E = augment(P, "OA1")
     worth, certificates = {}, []
     for i in A:
@@ -108,7 +108,7 @@ def pigeons(P: POMDP, k: int) -> dict[str, Any]:
 )
 def b2_is_expressive(proof: Proof, k: int = 2) -> Evidence:
     """Five beliefs share the only observation; B(k) has 2^k memory states."""
-    P = task()
+    P = recall4_task()
     f, why = separating_update(P, k)
     if not proof.step("pigeons", None if f is None else f"f for B{k}: {why}"):
         return proved(f"f for B{k}", why)
@@ -152,7 +152,7 @@ def what_b2_and_b3_can_do(
 ) -> Evidence:
     """`enough`: a k said to be sufficiently expressive; `too_few`: the largest said not to be;
     `encodes`: the smallest with an optimal policy."""
-    P = task()
+    P = recall4_task()
     certificates = []
     f, why = separating_update(P, enough)
     proof.step("separates", None if f is not None else why)

@@ -44,7 +44,7 @@ from workbench.sweeps.results import Results
 
 
 @dataclass(frozen=True)
-class Again:
+class RepeatedRun:
     """A recorded run that is made again: its figure, method, memory and seed."""
 
     figure: str
@@ -54,7 +54,7 @@ class Again:
 
 
 @cache
-def run_again(one: Again) -> Results:
+def run_again(one: RepeatedRun) -> Results:
     """The run at the figure's full length."""
     experiment = FIGURES[one.figure]
     length = experiment.length
@@ -74,7 +74,7 @@ def run_again(one: Again) -> Results:
     return Results(experiment, {pair: run})
 
 
-def differs(runs: Iterable[Again], shift: int = 0) -> str | None:
+def differs(runs: Iterable[RepeatedRun], shift: int = 0) -> str | None:
     """Which of the runs is not what the record has for its seed (`shift`: for another seed)."""
     for one in runs:
         if found := differing_runs(run_again(one), [one.seed + shift]):
@@ -88,7 +88,7 @@ STEPS = (
 )
 
 
-def grid(judgements: Sequence[Judgement]) -> str:
+def judgement_grid(judgements: Sequence[Judgement]) -> str:
     """Each sentence under each reading."""
     lines = []
     for j in judgements:
@@ -106,7 +106,7 @@ def grid(judgements: Sequence[Judgement]) -> str:
 def argument_of(judgements: Sequence[Judgement], runs: str) -> str:
     """The grid, then each finding with its effect and interval."""
     shown = "yes: supported, no: contradicted, ?: undecided (95% intervals)"
-    lines = [runs, "", grid(judgements), f"  {shown}", ""]
+    lines = [runs, "", judgement_grid(judgements), f"  {shown}", ""]
     for f in (f for j in judgements for f in j.findings):
         under = f" [{f.under}]" if f.under else ""
         lines += [
@@ -156,7 +156,7 @@ def _first_against(judgement: Judgement) -> str:
 def figure_claim(
     id: str,
     figure: str,
-    again: tuple[Again, ...],
+    again: tuple[RepeatedRun, ...],
     summary: Callable[[Judgement], str] = lambda judgement: "",
 ) -> Claim:
     """Register the claim that a statement about a figure is supported by the record of its runs.
@@ -193,8 +193,8 @@ BATCH_1 = Reading("batch", 1)
 WINDOW_0 = Reading("window", 0)
 
 FIGURE_2_AGAIN = (
-    Again("fig2", paper_actor_critic(5, BATCH_1), "K1", 3),
-    Again("fig2", QLearning(), "O1", 0),
+    RepeatedRun("fig2", paper_actor_critic(5, BATCH_1), "K1", 3),
+    RepeatedRun("fig2", QLearning(), "O1", 0),
 )
 
 fig_gravity = figure_claim("S4.fig-gravity", "fig2", FIGURE_2_AGAIN)
@@ -207,7 +207,10 @@ fig_better.twin("B1 better than O1", guards="findings", above=("B1",), below=("O
 
 # ---------------------------------------------------------------------- Figure 3
 
-FIGURE_3_AGAIN = (Again("fig3", QLearning(), "OA1", 0), Again("fig3", QLearning(), "B2", 7))
+FIGURE_3_AGAIN = (
+    RepeatedRun("fig3", QLearning(), "OA1", 0),
+    RepeatedRun("fig3", QLearning(), "B2", 7),
+)
 
 
 WHY_THEY_JUMP = text(
@@ -269,8 +272,8 @@ b2_is_less_stable.twin("OA1 less stable than B2", guards="findings", less="B2", 
 # ---------------------------------------------------------------------- Figure 4
 
 FIGURE_4_AGAIN = (
-    Again("fig4", paper_actor_critic(20, BATCH_1), "B1", 1),
-    Again("fig4", paper_actor_critic(5, WINDOW_0), "O2", 2),
+    RepeatedRun("fig4", paper_actor_critic(20, BATCH_1), "B1", 1),
+    RepeatedRun("fig4", paper_actor_critic(5, WINDOW_0), "O2", 2),
 )
 
 fig_gravity2 = figure_claim("S51.fig-gravity2", "fig4", FIGURE_4_AGAIN)
@@ -319,9 +322,9 @@ fig_shared.twin("Figure 2 alone", guards="contradicted", only="S51.fig-gravity2"
 # ---------------------------------------------------------------------- Figure 11
 
 FIGURE_11_AGAIN = (
-    Again("fig11", Sarsa(lam=0.5), "O1", 0),
-    Again("fig11", Sarsa(lam=1.0), "B1", 4),
-    Again("fig11", Sarsa(lam=0.5), "OA1", FRESH[0]),
+    RepeatedRun("fig11", Sarsa(lam=0.5), "O1", 0),
+    RepeatedRun("fig11", Sarsa(lam=1.0), "B1", 4),
+    RepeatedRun("fig11", Sarsa(lam=0.5), "OA1", FRESH[0]),
 )
 
 

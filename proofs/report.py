@@ -15,7 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from proofs.inline_math import inline_math
-from proofs.ledger import SECTIONS, VERDICTS, Entry, section_of
+from proofs.ledger import SECTIONS, VERDICTS, LedgerEntry, section_of
 from proofs.ledger.places import NOTEBOOKS, REQUIRED
 from workbench.checker.ledger_file import requirements_of
 from workbench.errors import WorkbenchError
@@ -32,7 +32,7 @@ COLOURS = {
 }
 
 
-def ledger(entries: list[Entry], console: Console) -> None:
+def ledger(entries: list[LedgerEntry], console: Console) -> None:
     """Section by section: the verdict on each claim, its statement, and the evidence in
     brackets."""
     titles, section = dict(SECTIONS), ""
@@ -55,7 +55,7 @@ def ledger(entries: list[Entry], console: Console) -> None:
         console.print(line)
 
 
-def summary(entries: list[Entry]) -> str:
+def summary(entries: list[LedgerEntry]) -> str:
     """One line: how many of each verdict, and whether all is as documented."""
     counts = Counter(entry.verdict for entry in entries)
     parts = [f"{counts[verdict]} {verdict}" for verdict in VERDICTS if counts[verdict]]
@@ -70,7 +70,7 @@ def summary(entries: list[Entry]) -> str:
     return f"{', '.join(parts)}; {ending}"
 
 
-def in_full(entry: Entry, console: Console) -> None:
+def in_full(entry: LedgerEntry, console: Console) -> None:
     """The whole argument of one claim."""
     console.rule(f"{entry.id} · {entry.place}", style="dim")
     console.print(entry.statement, markup=False, highlight=False)
@@ -97,7 +97,7 @@ def in_full(entry: Entry, console: Console) -> None:
     console.print()
 
 
-def step_lines(entry: Entry) -> list[str]:
+def step_lines(entry: LedgerEntry) -> list[str]:
     """The numbered steps of a proof, each with who carries it, and how many are needed."""
     lines = [
         f"  {step.number}. [{step.by}] {step.text}"
@@ -107,7 +107,7 @@ def step_lines(entry: Entry) -> list[str]:
     return [f"Steps ({entry.shown_steps}):", *lines] if lines else []
 
 
-def write_json(entries: list[Entry], path: Path) -> None:
+def write_json(entries: list[LedgerEntry], path: Path) -> None:
     """Everything, for other programs and for `workbench verify --recheck`."""
     path.write_text(
         json.dumps([entry.as_json() for entry in entries], indent=1, default=str) + "\n"
@@ -126,7 +126,7 @@ pre { background: #f6f6f6; padding: .8rem; overflow-x: auto; font-size: 13px }
 """
 
 
-def write_html(entries: list[Entry], path: Path) -> None:
+def write_html(entries: list[LedgerEntry], path: Path) -> None:
     """A page without anything outside it."""
     rows = "".join(
         f'<tr><td><a href="#{escape_html(e.id)}">{escape_html(e.id)}</a></td>'
@@ -145,7 +145,7 @@ def write_html(entries: list[Entry], path: Path) -> None:
     )
 
 
-def _section(e: Entry) -> str:
+def _section(e: LedgerEntry) -> str:
     twins = "".join(
         f"<li>{inline_math(what)}: {escape_html(verdict)}</li>" for what, verdict in e.twins
     )
@@ -198,7 +198,7 @@ package; [required.json](ledger/required.json) names what each claim has to cert
 """
 
 
-def readme_row(entry: Entry) -> str:
+def readme_row(entry: LedgerEntry) -> str:
     """The row of a claim in `proofs/README.md`, without timings: it changes only when a claim
     does."""
     evidence = entry.evidence + (
@@ -222,7 +222,7 @@ def readme_row(entry: Entry) -> str:
     return "| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in cells) + " |"
 
 
-def recorded(entry: Entry) -> dict[str, Any]:
+def recorded(entry: LedgerEntry) -> dict[str, Any]:
     """What is kept of a claim in `proofs/ledger/required.json`: what it has to certify, and its row
     of the README."""
     required: dict[str, Any] = requirements_of([entry.as_json()])[entry.id]
@@ -259,7 +259,7 @@ def readme(record: dict[str, Any]) -> str:
     return "\n".join([*lines, recorded_summary(record) + ".", ""])
 
 
-def write_generated(entries: list[Entry], folder: Path, known: Iterable[str]) -> None:
+def write_generated(entries: list[LedgerEntry], folder: Path, known: Iterable[str]) -> None:
     """Write the record of claims and `proofs/README.md` anew; claims that were not judged this time
     stay as they are recorded.
 

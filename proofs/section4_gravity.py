@@ -33,7 +33,7 @@ from pomdps import gravity
 from pomdps.grids import FIGURE, Grid
 from proofs.ledger import Evidence, Proof, claim, machine, proved
 from proofs.ledger.generic import GAMMA
-from proofs.ledger.inequalities import Decided, positive
+from proofs.ledger.inequalities import DecidedInequality, prove_positive
 from proofs.ledger.prose import text
 from workbench import (
     POMDP,
@@ -87,7 +87,7 @@ def above(large_gamma: bool) -> dict[Any, Any]:
     return v | {(BUTTON, "on"): g**8}
 
 
-def gaps(P: POMDP, v: Mapping[Any, Any]) -> dict[tuple[Any, str], Any]:
+def promise_gaps(P: POMDP, v: Mapping[Any, Any]) -> dict[tuple[Any, str], Any]:
     """v(s) minus what an action promises, for all s and a."""
     return {
         (s, a): v[s]
@@ -115,13 +115,13 @@ def settles(
     v = above(large_gamma)
     needed: dict[Any, bool] = {}
     for press in PRESSES:
-        for (s, a), f in gaps(gravity(press, p_down, GAMMA), v).items():
+        for (s, a), f in promise_gaps(gravity(press, p_down, GAMMA), v).items():
             needed[f] = needed.get(f, False) or must_be_strict(s, a)
     certificates: list[dict[str, Any]] = []
     for f, strict in needed.items():
         if sympy.cancel(f) == 0 and not strict:
             continue
-        decided: Decided = positive(f, {GAMMA: where}, strict)
+        decided: DecidedInequality = prove_positive(f, {GAMMA: where}, strict)
         if not decided.holds:
             return [], f"{sympy.cancel(f)} at {decided.witness}"
         certificates += decided.certificates

@@ -17,7 +17,7 @@ import sympy
 
 import pomdps
 from proofs.ledger import Evidence, Proof, checked, claim, machine, proved
-from proofs.ledger.cells import Cells, Item, Length, after_push, k, t
+from proofs.ledger.cells import CellCount, Cells, TimedEntry, after_push, k, t
 from proofs.ledger.inequalities import identical
 from proofs.ledger.prose import table_text, text
 from proofs.ledger.theory import Theory, trouble_in
@@ -236,13 +236,13 @@ def buffers_do_not_imagine(
 ) -> Evidence:
     """The code of Gamma, run on a buffer whose length is a symbol; then counted."""
     P = _plain_task()
-    begins = Cells.run(0, k) if full else empty_buffer(Length(k))  # type: ignore[arg-type]
+    begins = Cells.run(0, k) if full else empty_buffer(CellCount(k))  # type: ignore[arg-type]
     proof.step("start", None if begins == Cells.run(-k, k) else f"it starts with {begins}")
     m = Cells.run(t - k, k)  # any cells: all that matters is which of them are kept
     old = m[1:]
     for w in attach(f"{kind}1", P).W:
         found = after_push(kind, P, m, w, t + 1)  # an entry that does not go on with the run
-        grown = found == m or (found.first == old.first and found.rest == (Item("o", t + 1),))
+        grown = found == m or (found.first == old.first and found.rest == (TimedEntry("o", t + 1),))
         proof.step("step", None if grown else f"{kind}(k), {w}: {found}")
     counted = theory.shows(
         "entries were observed",

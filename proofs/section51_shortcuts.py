@@ -33,7 +33,7 @@ from sympy import Interval
 from pomdps import recall
 from proofs.ledger import Evidence, Proof, argued, claim, human, machine
 from proofs.ledger.generic import GAMMA
-from proofs.ledger.inequalities import positive
+from proofs.ledger.inequalities import prove_positive
 from proofs.ledger.prose import table_text, text
 from proofs.section5_recall import behaviours
 from proofs.section51_td import BETWEEN
@@ -62,12 +62,14 @@ def sign(f: Any, where: Interval) -> int:
     if f == 0:
         return 0
     for candidate in (1, -1):
-        if positive(candidate * f, {GAMMA: where}).holds:
+        if prove_positive(candidate * f, {GAMMA: where}).holds:
             return candidate
     raise NoSign(f"{f} has no one sign on {where}")
 
 
-def count(E: POMDP, path: tuple[tuple[Label, Label], ...], where: Interval) -> tuple[int, int, Any]:
+def count_along(
+    E: POMDP, path: tuple[tuple[Label, Label], ...], where: Interval
+) -> tuple[int, int, Any]:
     """The strict and the weak shortcuts of all policies that behave like `path`, for every gamma of
     the range; and TD values."""
     pi = Policy.from_mapping(E, {o: {a: 1} for o, a in path})
@@ -94,7 +96,7 @@ def optimal_paths(E: POMDP, memory: str) -> list[tuple[tuple[Label, Label], ...]
 
 
 @cache
-def counted(
+def counted_pairs(
     memory: str, where: Any = BETWEEN
 ) -> tuple[frozenset[tuple[int, int]], int, tuple[dict[str, Any], ...]]:
     """The pairs (strict, weak) that occur in recall, how many behaviours there are, and
@@ -104,7 +106,7 @@ def counted(
     paths = optimal_paths(E, memory)
     found, certificates = set(), []
     for path in paths:
-        strict, weak, td = count(E, path, where)
+        strict, weak, td = count_along(E, path, where)
         found.add((strict, weak))
         certificates.append(td_certificate(P, memory, td))
     return frozenset(found), len(paths), tuple(certificates)
@@ -137,12 +139,12 @@ def b2_has_more(
     counted with OA1, and with B2."""
     fewer, more = "OA1", "B2"
     try:
-        few, few_paths, first = counted(fewer, where)
-        many, many_paths, second = counted(more, where)
+        few, few_paths, first = counted_pairs(fewer, where)
+        many, many_paths, second = counted_pairs(more, where)
     except NoSign as trouble:
         proof.step("signs", str(trouble))
-        few, few_paths, first = counted(fewer)
-        many, many_paths, second = counted(more)
+        few, few_paths, first = counted_pairs(fewer)
+        many, many_paths, second = counted_pairs(more)
     proof.step("signs")
     shown = f"{more}: {sorted(many)}, {fewer}: {sorted(few)} (strict, weak)"
     proof.step("OA1", None if {s for s, _ in few} == {fewer_count} else shown)
@@ -251,7 +253,7 @@ def larger_buffers_remove_it(
     lines: list[list[Any]] = []
     certificates: list[dict[str, Any]] = []
     for memory, number in expected.items():
-        found, paths, parts = counted(memory)
+        found, paths, parts = counted_pairs(memory)
         lines.append([memory, paths, *_spans(found)])
         same = {strict for strict, _ in found} == {number}
         shown = f"{memory}: {_spans(found)[0]} strict shortcuts"

@@ -158,7 +158,7 @@ monte_carlo_converges.twin("discounted weights", guards="identity", weights="dis
 # ---------------------------------------------------------------------- n steps
 
 
-def stays() -> POMDP:
+def staying_task() -> POMDP:
     """A step that pays nothing, then steps that pay 1 and go on with probability 1/2; all look
     alike."""
 
@@ -244,7 +244,7 @@ def recalled(n: int) -> tuple[tuple[str, str, bool], ...]:
 @cache
 def endless() -> dict[int, tuple[Any, Any]]:
     """By n, the error on the task that stays, and its bound."""
-    S = stays()
+    S = staying_task()
     return {n: error_and_bound(S, uniform(S), n) for n in (1, 2, 5, 10, 20)}
 
 
@@ -523,6 +523,8 @@ enough_steps.twin(
     theories={"fades": FADES.without("leak")},
 )
 enough_steps.twin("one step in a task of two", guards="identity", task=one_then_nothing, n=1)
-enough_steps.twin("twenty steps in a task without a last one", guards="identity", task=stays, n=20)
+enough_steps.twin(
+    "twenty steps in a task without a last one", guards="identity", task=staying_task, n=20
+)
 enough_steps.twin("two steps in recall", guards="recall", recall_steps=2)
 enough_steps.twin("a bound of a tenth", guards="bound", half=10)

@@ -22,7 +22,7 @@ from sympy import Interval
 from pomdps import recall
 from proofs.ledger import Evidence, Proof, claim, machine, proved
 from proofs.ledger.generic import GAMMA
-from proofs.ledger.inequalities import positive
+from proofs.ledger.inequalities import prove_positive
 from proofs.ledger.prose import table_text, text
 from proofs.section5_recall import blue
 from workbench import POMDP, Policy, augment, evaluate, td_values, uniform
@@ -84,7 +84,7 @@ def td_misleads(
     certificates = [q_certificate(P, memory, true), td_certificate(P, memory, td)]
     others = {a: td.q[start, a] for a in E.A if a != RED and td.q[start, a] is not None}
     for a, x in others.items():
-        decided = positive(GAMMA - x, {GAMMA: where})
+        decided = prove_positive(GAMMA - x, {GAMMA: where})
         shown = f"gamma = {decided.witness}: q_TD of 2 push is no more than {x}, {E.A.text(a)}"
         proof.step("largest", None if decided.holds else shown)
         certificates += decided.certificates

@@ -38,7 +38,7 @@ from workbench.evaluation.fields import Field, exact_field
 S, A, O = ("s", "t"), ("a", "b"), ("x", "y")
 
 
-def generic_task(numbers: Mapping[str, Fraction]) -> POMDP:
+def symbol_task(numbers: Mapping[str, Fraction]) -> POMDP:
     """Two states and an end, two observations, two actions, and a symbol for every number that is
     not given."""
 
@@ -59,7 +59,7 @@ def generic_task(numbers: Mapping[str, Fraction]) -> POMDP:
     )
 
 
-def generic_policy(P: POMDP, name: str, numbers: Mapping[str, Fraction]) -> Policy:
+def symbol_policy(P: POMDP, name: str, numbers: Mapping[str, Fraction]) -> Policy:
     chances = {o: numbers.get(f"{name}{o}", sympy.Symbol(f"{name}{o}")) for o in O}
     return Policy.from_mapping(P, {o: {"a": c, "b": 1 - c} for o, c in chances.items()})
 
@@ -88,8 +88,8 @@ def difference_identity(occupancy_of: str = "new", weights: str = "discounted") 
     function otherwise.
     """
     for numbers in (some_numbers(), {}):
-        P = generic_task(numbers)
-        pi, pi_new = generic_policy(P, "u", numbers), generic_policy(P, "v", numbers)
+        P = symbol_task(numbers)
+        pi, pi_new = symbol_policy(P, "u", numbers), symbol_policy(P, "v", numbers)
         old, new = (evaluate(P, each, exact=True, weights=weights) for each in (pi, pi_new))
         field = exact_field(P.symbols | pi.prob.symbols | pi_new.prob.symbols)
         left = field.one(new.value) - field.one(old.value)
@@ -216,8 +216,8 @@ def _certified_identity() -> dict[str, Any]:
     """The identity on the generic task with numbers for its chances, and symbols for rewards, gamma
     and policies."""
     numbers = {name: value for name, value in some_numbers().items() if name[0] in "pwm"}
-    P = generic_task(numbers)
-    pi, pi_new = generic_policy(P, "u", {}), generic_policy(P, "v", {})
+    P = symbol_task(numbers)
+    pi, pi_new = symbol_policy(P, "u", {}), symbol_policy(P, "v", {})
     old, new = (evaluate(P, each, weights="discounted") for each in (pi, pi_new))
     right = sum(
         new.visits[s] * w * (pi_new[o, a] - pi[o, a]) * old.q_state[s, a]

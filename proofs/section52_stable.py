@@ -20,7 +20,7 @@ import sympy
 from pomdps import recall4, recall_variant
 from proofs.ledger import Evidence, Proof, claim, machine, open_, proved, refuted
 from proofs.ledger.bellman import CHANCES, VALUES, interpret, mixed_policy, small_task
-from proofs.ledger.inequalities import Decided, impossible, lowest_terms
+from proofs.ledger.inequalities import DecidedInequality, impossible, lowest_terms
 from proofs.ledger.prose import table_text, text
 from proofs.ledger.theory import Factors, Theory, trouble_with
 from proofs.section52_tiny import Tiny, returns_along_a_step, tiny_tasks
@@ -455,7 +455,7 @@ def optimum_is_greedy(
 
 
 @cache
-def _two_step_tasks(reaches: str, spoil: Fraction) -> tuple[Decided, ...]:
+def _two_step_tasks(reaches: str, spoil: Fraction) -> tuple[DecidedInequality, ...]:
     """All rewards r_i, r_ij, all pi(1) = p and gamma: can a policy worth V* prefer the action that
     it does not take?"""
     p, gamma = sympy.symbols("p gamma")

@@ -25,10 +25,10 @@ from sympy import Interval, Rational
 
 from pomdps import recall_variant
 from proofs.appendix_b_oa1 import variant
-from proofs.appendix_c_setting import lumped_memory, lumped_uniform, mixed, rows_of
+from proofs.appendix_c_setting import lumped_memory, lumped_uniform, mixed_rows, policy_rows
 from proofs.ledger import Evidence, Proof, claim, machine, proved
 from proofs.ledger.cells import drops_nothing
-from proofs.ledger.greedy_region import Region, choices, stays_greedy
+from proofs.ledger.greedy_region import Region, actions_taken, stays_greedy
 from proofs.ledger.prose import table_text, text
 from workbench import POMDP, Memory, Policy, augment, evaluate, improve, uniform
 
@@ -73,8 +73,8 @@ def first_iterates(E: POMDP, start: Policy) -> tuple[Policy, Policy, Policy]:
     """The uniform policy and the two that follow it."""
     g0, g1, _ = phases(E)
     kept = Fraction(49, 50)
-    one = mixed(E, rows_of(start), g0, kept)
-    return start, one, mixed(E, rows_of(one), g1, kept)
+    one = mixed_rows(E, policy_rows(start), g0, kept)
+    return start, one, mixed_rows(E, policy_rows(one), g1, kept)
 
 
 @cache
@@ -89,11 +89,11 @@ def many_bits(where: Any = MANY) -> Region:
     box = {K: where, **ALONG}
     for pi, goal in zip(early, phases(E), strict=False):
         if region.holds:
-            region = _both(region, stays_greedy(E, evaluate(E, pi), choices(E, goal), box))
+            region = _both(region, stays_greedy(E, evaluate(E, pi), actions_taken(E, goal), box))
     last = phases(E)[2]
     if region.holds:
-        along = evaluate(E, mixed(E, rows_of(third), last, x))
-        region = _both(region, stays_greedy(E, along, choices(E, last), box))
+        along = evaluate(E, mixed_rows(E, policy_rows(third), last, x))
+        region = _both(region, stays_greedy(E, along, actions_taken(E, last), box))
     return region
 
 
@@ -107,16 +107,18 @@ def few_bits(where: Any = FEW) -> Region:
     start = lumped_uniform(E, K)
     box, about = {K: where, **ALONG}, (variant(), "B(k)")
     region = stays_greedy(
-        E, evaluate(E, Policy.from_mapping(E, start)), choices(E, g0), box, about=about
+        E, evaluate(E, Policy.from_mapping(E, start)), actions_taken(E, g0), box, about=about
     )
     if region.holds:
-        after = rows_of(mixed(E, start, g0, Rational(49, 50)))
-        along = evaluate(E, mixed(E, after, g1, x))
-        region = _both(region, stays_greedy(E, along, choices(E, g1), box, about=about))
+        after = policy_rows(mixed_rows(E, start, g0, Rational(49, 50)))
+        along = evaluate(E, mixed_rows(E, after, g1, x))
+        region = _both(region, stays_greedy(E, along, actions_taken(E, g1), box, about=about))
     if region.holds:
         end = evaluate(E, g1, exact=True)
         seen = [o for o in E.O if end.reached[o]]
-        region = _both(region, stays_greedy(E, end, choices(E, g1), box, rows=seen, about=about))
+        region = _both(
+            region, stays_greedy(E, end, actions_taken(E, g1), box, rows=seen, about=about)
+        )
     return region
 
 
@@ -173,12 +175,12 @@ def buffers_reach_it(memory: str) -> tuple[str | None, Any, tuple[dict[str, Any]
     E = augment(variant(), memory)
     start = uniform(E)
     g = start.greedy(evaluate(E, start, exact=True).q.array)
-    along = evaluate(E, mixed(E, rows_of(start), g, x))
-    region = stays_greedy(E, along, choices(E, g), ALONG, about=(variant(), memory))
+    along = evaluate(E, mixed_rows(E, policy_rows(start), g, x))
+    region = stays_greedy(E, along, actions_taken(E, g), ALONG, about=(variant(), memory))
     end = evaluate(E, g, exact=True)
     if region.holds:
         seen = [o for o in E.O if end.reached[o]]
-        region = _both(region, stays_greedy(E, end, choices(E, g), {}, rows=seen))
+        region = _both(region, stays_greedy(E, end, actions_taken(E, g), {}, rows=seen))
     return region.failure, end.value, tuple(region.certificates)
 
 

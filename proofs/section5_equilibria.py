@@ -62,7 +62,7 @@ def settling_points(memory: str, sequence: tuple[int, ...], epsilon: Fraction) -
 
 
 @cache
-def cells_of(task: str, memory: str, scale: int = 1, gamma: bool = True) -> Subdivision:
+def region_cells(task: str, memory: str, scale: int = 1, gamma: bool = True) -> Subdivision:
     """The square of epsilon and gamma, cut where the fixed points of Q-learning change; each cut is
     made once. Without `gamma` the discount of the task stays a number."""
     P = _scaled(task, scale, gamma)
@@ -71,9 +71,9 @@ def cells_of(task: str, memory: str, scale: int = 1, gamma: bool = True) -> Subd
 
 
 def cells_certificate(task: str, memory: str, gamma: bool = True) -> dict[str, Any]:
-    """The certificate of what `cells_of` found: every policy on the whole square, cell by cell."""
+    """The certificate of what `region_cells` found: every policy on the whole square, by cells."""
     return fixed_regions_certificate(
-        _scaled(task, 1, gamma), memory, cells_of(task, memory, gamma=gamma)
+        _scaled(task, 1, gamma), memory, region_cells(task, memory, gamma=gamma)
     )
 
 
@@ -375,7 +375,7 @@ def settle_b1(
 ) -> Evidence:
     """epsilon and gamma are symbols; `constant`: the 2 of the border, `above_worth`: the value
     above it."""
-    found = cells_of("recall" if sequence == (1, 2, 3) else "ones", "B1")
+    found = region_cells("recall" if sequence == (1, 2, 3) else "ones", "B1")
     proof.step("border", _other_border(found, EPSILON * (constant - GAMMA) - 1))
     for cell in found:
         above = _at(EPSILON * (2 - GAMMA) - 1, cell.sample) > 0
@@ -434,9 +434,9 @@ def settle_variant(
     fixed point is said to be tied; `best`: the best reward.
     """
     P = recall_variant(gamma=GAMMA).scale_rewards(factor)
-    alone = cells_of("variant", "none", alone_factor)
+    alone = region_cells("variant", "none", alone_factor)
     proof.step("alone", None if alone.none_exists else repr(alone))
-    found = cells_of("variant", "B1", factor)
+    found = region_cells("variant", "B1", factor)
     only = set(found.regions) == {(0,)}
     told = only and sympy.expand(found.values[0] + 10 * GAMMA**2) == 0
     proof.step("bit", None if told else f"values {found.values}, {len(set(found.regions))} answers")
@@ -489,9 +489,9 @@ def settle_recall4(
     `linear`: the 16 of the border; `scale` multiplies the rewards where gamma = 1; `above_worth`:
     the value on the other side.
     """
-    undiscounted = cells_of("recall4", "B1", scale, gamma=False)
+    undiscounted = region_cells("recall4", "B1", scale, gamma=False)
     proof.step("none", None if undiscounted.none_exists else repr(undiscounted))
-    found = cells_of("recall4", "B1")
+    found = region_cells("recall4", "B1")
     curve = EPSILON**2 + 7 * EPSILON * GAMMA - 8 * EPSILON
     proof.step("border", _other_border(found, curve - linear * GAMMA + linear))
     border = curve - 16 * GAMMA + 16

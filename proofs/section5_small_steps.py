@@ -145,7 +145,7 @@ small_steps.twin("below 1/1,000 with steps of 1/10", guards="first", below=1 / 1
 small_steps.twin("above 99 of 100 with steps of 1/10,000", guards="last", above=0.99)
 
 
-def write_record() -> None:
+def record_small_steps() -> None:
     """Make all runs and write the record."""
     found = {str(step): counts_of(step, SEEDS).tolist() for step in LENGTHS}
     RECORD.write_text(json.dumps(found) + "\n", encoding="utf-8")

@@ -4,6 +4,7 @@ import ast
 import re
 import subprocess
 import sys
+from collections import Counter
 from functools import cache
 from pathlib import Path
 
@@ -45,6 +46,17 @@ MODULES = sorted(ROOT.glob("workbench/**/*.py"))
 @cache
 def tree_of(path: Path) -> ast.Module:
     return ast.parse(path.read_text())
+
+
+def public_definitions(path: Path) -> set[str]:
+    """Functions and classes of a module; a claim is found by its id, and named for its own page."""
+    return {
+        node.name
+        for node in tree_of(path).body
+        if isinstance(node, ast.FunctionDef | ast.ClassDef)
+        and not node.name.startswith("_")
+        and not any(ast.unparse(x).startswith("claim(") for x in node.decorator_list)
+    }
 
 
 @cache
@@ -127,6 +139,12 @@ def test_the_checker_imports_nothing_but_the_standard_library():
         own = {name for name in imports(path) if name.startswith("workbench")}
         assert all(name.startswith("workbench.checker") for name in own)
         assert {name.split(".")[0] for name in imports(path) - own} <= sys.stdlib_module_names
+
+
+def test_every_public_name_has_one_home():
+    paths = [*MODULES, *ROOT.glob("pomdps/**/*.py"), *ROOT.glob("proofs/**/*.py")]
+    names = Counter(name for path in paths for name in public_definitions(path))
+    assert {name for name, homes in names.items() if homes > 1} == set()
 
 
 def test_no_file_name_occurs_twice_and_no_folder_hides_a_function():

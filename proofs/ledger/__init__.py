@@ -50,7 +50,7 @@ spoiled certificates are refused. A test compares it with what the code finds, c
 
 Modules
 -------
-claim          Claim, Proof, Step, Evidence: the types, and the register
+claim          Claim, Proof, ProofStep, Evidence: the types, and the register
 run            a claim judged, each of its steps left out in turn, its twins
 places         the order of the paper, its sections, the notebook of each
 inequalities   polynomials that are positive on a box, or conditions that exclude one another
@@ -66,7 +66,7 @@ from proofs.ledger.claim import (
     Claim,
     Evidence,
     Proof,
-    Step,
+    ProofStep,
     argued,
     checked,
     claim,
@@ -79,7 +79,7 @@ from proofs.ledger.claim import (
     supported,
 )
 from proofs.ledger.places import ORDER, SECTIONS, section_of
-from proofs.ledger.run import Entry, load, run
+from proofs.ledger.run import LedgerEntry, load, run
 
 __all__ = [
     "LEDGER",
@@ -87,10 +87,10 @@ __all__ = [
     "SECTIONS",
     "VERDICTS",
     "Claim",
-    "Entry",
     "Evidence",
+    "LedgerEntry",
     "Proof",
-    "Step",
+    "ProofStep",
     "argued",
     "checked",
     "claim",

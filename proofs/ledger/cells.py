@@ -1,16 +1,16 @@
 """A buffer of any length: k cells, k a symbol, on which the memories' own code is run.
 
-A history is a sequence of entries e_0, e_1, ...; what would be before it is nothing. `Run(i, n)`
-stands for the n cells e_i, ..., e_{i+n-1}, where i and n are formulas, and an empty cell wherever
-the index is negative. `push_onto` and `empty_buffer` of `workbench.model.memories`, and so Gamma
-and eta of K(k), O(k), OA(k), use nothing of a buffer but `m[1:]`, `+` and `(None,) * k`: given a
-`Cells` they return one.
+A history is a sequence of entries e_0, e_1, ...; what would be before it is nothing. A
+`CellRun(i, n)` stands for the n cells e_i, ..., e_{i+n-1}, where i and n are formulas, and an empty
+cell wherever the index is negative. `push_onto` and `empty_buffer` of `workbench.model.memories`,
+and so Gamma and eta of K(k), O(k), OA(k), use nothing of a buffer but `m[1:]`, `+` and `(None,) *
+k`: given a `Cells` they return one.
 
 >>> from workbench.model.memories import push_onto
 >>> k, t = sympy.symbols("k t")
->>> empty_buffer(Length(k)) == Cells.run(-k, k)
+>>> empty_buffer(CellCount(k)) == Cells.run(-k, k)
 True
->>> push_onto(Cells.run(t - k, k), Item("o", t)) == Cells.run(t + 1 - k, k)
+>>> push_onto(Cells.run(t - k, k), TimedEntry("o", t)) == Cells.run(t + 1 - k, k)
 True
 """
 
@@ -25,10 +25,10 @@ from workbench.model.memories import attach, empty_buffer
 from workbench.model.pomdp import POMDP
 
 __all__ = [
+    "CellCount",
+    "CellRun",
     "Cells",
-    "Item",
-    "Length",
-    "Run",
+    "TimedEntry",
     "after_push",
     "drops_nothing",
     "k",
@@ -41,7 +41,7 @@ k, t = sympy.symbols("k t")
 
 
 @dataclass(frozen=True)
-class Item:
+class TimedEntry:
     """What was seen ("o") or done ("a") at a time; the time is a formula."""
 
     what: str
@@ -52,7 +52,7 @@ class Item:
 
 
 @dataclass(frozen=True)
-class Run:
+class CellRun:
     """The cells with the entries of the times start, ..., start + length - 1."""
 
     start: sympy.Expr
@@ -67,41 +67,41 @@ class Run:
     def next(self) -> Any:
         """The entry that would make the run longer."""
         end = self.start + self.length
-        return (Item("o", end), Item("a", end)) if self.pairs else Item("o", end)
+        return (TimedEntry("o", end), TimedEntry("a", end)) if self.pairs else TimedEntry("o", end)
 
 
 @dataclass(frozen=True)
 class Cells:
     """A buffer as a run and what was appended to it."""
 
-    first: Run
+    first: CellRun
     rest: tuple[Any, ...] = ()
 
     @classmethod
     def run(cls, start: Any, length: Any, pairs: bool = False) -> Cells:
-        return cls(Run(sympy.sympify(start), sympy.sympify(length), pairs))
+        return cls(CellRun(sympy.sympify(start), sympy.sympify(length), pairs))
 
     def __getitem__(self, which: slice) -> Cells:
         """All cells but the oldest, of a buffer whose run is not over."""
         if which != slice(1, None, None):
             raise TypeError("only m[1:] is known without the length")
         run = self.first
-        return Cells(Run(run.start + 1, run.length - 1, run.pairs), self.rest)
+        return Cells(CellRun(run.start + 1, run.length - 1, run.pairs), self.rest)
 
     def __add__(self, entries: tuple[Any, ...]) -> Cells:
         """The cells with others after them; an entry that goes on with the run belongs to it."""
         run, rest = self.first, self.rest
         for entry in entries:
             if not rest and entry == run.next:
-                run = Run(run.start, run.length + 1, run.pairs)
+                run = CellRun(run.start, run.length + 1, run.pairs)
             else:
                 rest = (*rest, entry)
         return Cells(run, rest)
 
 
 @dataclass(frozen=True)
-class Length:
-    """A number of cells that is a formula: `(None,) * Length(k)` is a buffer with nothing in it."""
+class CellCount:
+    """A number of cells that is a formula: `(None,) * CellCount(k)` is an empty buffer."""
 
     k: sympy.Expr
 
@@ -115,7 +115,7 @@ def after_push(kind: str, P: POMDP, m: Cells, write: str = "push", time: Any = t
     """What Gamma of a family makes of a buffer of any length at a time: `Gamma` reads no k."""
     memory = attach(f"{kind}1", P)
     ((m_next, chance),) = memory.Gamma(
-        m, write, Item("o", time), Item("a", time), 0, Item("o", time + 1)
+        m, write, TimedEntry("o", time), TimedEntry("a", time), 0, TimedEntry("o", time + 1)
     ).items()
     return m_next if chance == 1 else None
 
@@ -131,7 +131,7 @@ def keeps_the_last(kind: str, P: POMDP, extra: int = 0) -> str | None:
     True
     """
     pairs = kind in ("OA", "window")
-    start = empty_buffer(Length(k))  # type: ignore[arg-type]
+    start = empty_buffer(CellCount(k))  # type: ignore[arg-type]
     if start != Cells.run(-k - extra, k + extra):
         return f"at the start {kind}(k) holds {start}"
     due = Cells.run(t + 1 - k - extra, k + extra, pairs)
@@ -157,7 +157,10 @@ def drops_nothing(kind: str, P: POMDP, pushes: int) -> str | None:
         if "keep" in attach(f"{kind}1", P).W and after_push(kind, P, m, "keep", time) != m:
             return f"keep changes {m}"
         m = after_push(kind, P, m, "push", time)
-        due = (*due, (Item("o", time), Item("a", time)) if pairs else Item("o", time))
-        if m != Cells(Run(-k + j + 1, k - j - 1, pairs), due):
+        due = (
+            *due,
+            (TimedEntry("o", time), TimedEntry("a", time)) if pairs else TimedEntry("o", time),
+        )
+        if m != Cells(CellRun(-k + j + 1, k - j - 1, pairs), due):
             return f"after {j + 1} pushes it holds {m}"
     return None

@@ -89,7 +89,7 @@ def open_(summary: str, argument: str = "") -> Evidence:
 
 
 @dataclass(frozen=True)
-class Step:
+class ProofStep:
     """A numbered step of a proof: what it says, and whether a machine or a human carries it."""
 
     key: str
@@ -97,21 +97,21 @@ class Step:
     by: str
 
 
-def machine(key: str, text: str) -> Step:
+def machine(key: str, text: str) -> ProofStep:
     """A step that the claim's code carries out."""
-    return Step(key, text, "machine")
+    return ProofStep(key, text, "machine")
 
 
-def human(key: str, text: str) -> Step:
+def human(key: str, text: str) -> ProofStep:
     """A step that a reader has to follow."""
-    return Step(key, text, "human")
+    return ProofStep(key, text, "human")
 
 
 @dataclass
 class Proof:
     """The steps of one run of a claim's code: which were carried out, and which of them failed."""
 
-    steps: tuple[Step, ...] = ()
+    steps: tuple[ProofStep, ...] = ()
     done: dict[str, str | None] = field(default_factory=dict)
     inconclusive: set[str] = field(default_factory=set)
 
@@ -159,7 +159,7 @@ class Claim:
     establish: Callable[..., Evidence]
     corrected_by: str | None = None
     deep: bool = False
-    steps: tuple[Step, ...] = ()
+    steps: tuple[ProofStep, ...] = ()
     twins: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
     guards: dict[str, str] = field(default_factory=dict)
 
@@ -221,7 +221,7 @@ def claim(
     place: str,
     statement: str,
     verdict: str,
-    steps: Iterable[Step] = (),
+    steps: Iterable[ProofStep] = (),
     corrected_by: str | None = None,
     deep: bool = False,
 ) -> Callable[[Callable[..., Evidence]], Claim]:

@@ -54,14 +54,14 @@ def claim_from(find: Find | str, id: str = "", folder: str | Path | None = None)
         place="lab",
         statement=f"There is a task on which this holds: {find.statement.sentence()}",
         documented="proved",
-        establish=lambda task=record["task"]: judged(record, task),
+        establish=lambda task=record["task"]: record_holds(record, task),
     )
     if (spoiled := spoiled_task(find)) is not None:
         one.twin("a simpler task", task=spoiled)
     return one
 
 
-def judged(record: dict[str, Any], task: dict[str, Any]) -> Evidence:
+def record_holds(record: dict[str, Any], task: dict[str, Any]) -> Evidence:
     """Whether the statement of a record holds for a task, both as JSON: certificates first, then
     the statement itself."""
     statement, P = (

@@ -28,7 +28,7 @@ from typing import Any
 
 import sympy
 
-from proofs.ledger.inequalities import Box, interval_text, positive
+from proofs.ledger.inequalities import Box, interval_text, prove_positive
 from workbench import POMDP, Policy
 from workbench.certificates.values import family_certificate
 from workbench.checker.recheck import recheck
@@ -97,11 +97,11 @@ def stays_greedy(
             strict = rank[a] < rank[best]
             if str(gap) in strict_ones or (not strict and (gap == 0 or str(gap) in weak_ones)):
                 continue
-            decided = positive(gap, box)
+            decided = prove_positive(gap, box)
             if decided.holds:
                 strict_ones.add(str(gap))
             elif not strict:
-                decided = positive(gap, box, strict=False)
+                decided = prove_positive(gap, box, strict=False)
                 weak_ones.add(str(gap))
             region.polynomials += decided.certificates
             shown = (
@@ -151,6 +151,6 @@ def _inverse(interval: Any) -> str:
     return f"{low}, {1 / interval.start}]"
 
 
-def choices(E: POMDP, pi: Policy) -> dict[Label, Label]:
+def actions_taken(E: POMDP, pi: Policy) -> dict[Label, Label]:
     """The actions of a deterministic policy, on the observations at which one is taken."""
     return {o: E.A[int(pi.actions[i])] for i, o in enumerate(E.O) if E.decides[i]}

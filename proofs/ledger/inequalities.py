@@ -12,10 +12,10 @@ decides polynomial arithmetic over the reals, is asked as well: it finds numbers
 statement, and no statement is accepted on its word alone.
 
 >>> x, K = sympy.symbols("x K")
->>> found = positive(1 / x + K - 2, {x: Interval.Lopen(0, 1), K: Interval(2, sympy.oo)})
+>>> found = prove_positive(1 / x + K - 2, {x: Interval.Lopen(0, 1), K: Interval(2, sympy.oo)})
 >>> found.holds, found.certificates[0]["polynomial"]
 (True, 'x')
->>> positive(x - x**2 - sympy.Rational(1, 8), {x: Interval(0, 1)}).witness
+>>> prove_positive(x - x**2 - sympy.Rational(1, 8), {x: Interval(0, 1)}).witness
 {'x': '0'}
 """
 
@@ -47,7 +47,7 @@ class Undecided(WorkbenchError):
 
 
 @dataclass(frozen=True)
-class Decided:
+class DecidedInequality:
     """What was found about an inequality.
 
     Attributes
@@ -62,7 +62,7 @@ class Decided:
     certificates: tuple[dict[str, Any], ...] = ()
 
 
-def positive(f: Any, box: Box, strict: bool = True) -> Decided:
+def prove_positive(f: Any, box: Box, strict: bool = True) -> DecidedInequality:
     """Whether f > 0 (or f >= 0) on the whole box: its denominator is shown to be positive, then its
     numerator."""
     num, den = lowest_terms(f)
@@ -78,12 +78,12 @@ def positive(f: Any, box: Box, strict: bool = True) -> Decided:
     elif den < 0:
         num = -num
     above = _on_box(num, box, strict)
-    return Decided(above.holds, above.witness, (*certificates, *above.certificates))
+    return DecidedInequality(above.holds, above.witness, (*certificates, *above.certificates))
 
 
-def _on_box(polynomial: sympy.Expr, box: Box, strict: bool) -> Decided:
+def _on_box(polynomial: sympy.Expr, box: Box, strict: bool) -> DecidedInequality:
     inside = {str(v): interval_text(box[v]) for v in sorted(polynomial.free_symbols, key=str)}
-    shown = text(polynomial)
+    shown = polynomial_text(polynomial)
     renew_budget()
     if is_positive_on_box(shown, inside, strict):
         certificate = {
@@ -92,26 +92,26 @@ def _on_box(polynomial: sympy.Expr, box: Box, strict: bool) -> Decided:
             "box": inside,
             "strict": strict,
         }
-        return Decided(True, None, (certificate,))
-    witness = solve([*box_conditions(inside), f"{shown} {'<=' if strict else '<'} 0"])
+        return DecidedInequality(True, None, (certificate,))
+    witness = solve_conditions([*box_conditions(inside), f"{shown} {'<=' if strict else '<'} 0"])
     if witness is None:
         raise Undecided(f"{shown} is positive on {inside}, says z3; there is no certificate")
-    return Decided(False, witness)
+    return DecidedInequality(False, witness)
 
 
-def impossible(conditions: Iterable[Any], squares: Iterable[Any] = ()) -> Decided:
+def impossible(conditions: Iterable[Any], squares: Iterable[Any] = ()) -> DecidedInequality:
     """Whether no real numbers satisfy all conditions, given as sympy relations between polynomials.
 
     `squares` are polynomials whose squares may help in the certificate.
     """
     shown = tuple(relation_text(c) for c in conditions)
-    witness = solve(shown)
+    witness = solve_conditions(shown)
     if witness is not None:
-        return Decided(False, witness)
-    certificate = _excluded(shown, tuple(text(f) for f in squares))
+        return DecidedInequality(False, witness)
+    certificate = _excluded(shown, tuple(polynomial_text(f) for f in squares))
     if certificate is None:
         raise Undecided(f"{list(shown)} have no common point, says z3; there is no certificate")
-    return Decided(True, None, (certificate,))
+    return DecidedInequality(True, None, (certificate,))
 
 
 @cache
@@ -149,14 +149,14 @@ def identical(left: Any, right: Any) -> bool:
 # ---------------------------------------------------------------------- text
 
 
-def text(polynomial: Any) -> str:
+def polynomial_text(polynomial: Any) -> str:
     """A polynomial as text: integers, names, + - * / ** and brackets."""
     return str(sympy.expand(sympy.sympify(polynomial)))
 
 
 def relation_text(condition: Any) -> str:
     """A relation as text: a polynomial, one of > >= < <= == !=, and 0."""
-    return f"{text(condition.lhs - condition.rhs)} {condition.rel_op} 0"
+    return f"{polynomial_text(condition.lhs - condition.rhs)} {condition.rel_op} 0"
 
 
 def interval_text(interval: Any) -> str:
@@ -181,7 +181,7 @@ def box_conditions(box: Mapping[str, str]) -> list[str]:
 # ---------------------------------------------------------------------- the solver
 
 
-def solve(conditions: Iterable[str]) -> dict[str, str] | None:
+def solve_conditions(conditions: Iterable[str]) -> dict[str, str] | None:
     """Real numbers, by name, that satisfy all conditions given as text; None if there are none."""
     z3 = need("z3", "proofs")
     solver = z3.Solver()

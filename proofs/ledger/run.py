@@ -30,7 +30,7 @@ class StepEntry:
 
 
 @dataclass(frozen=True)
-class Entry:
+class LedgerEntry:
     """A line of the ledger after its code has run."""
 
     id: str
@@ -104,7 +104,7 @@ class Entry:
         return {**asdict(self), "ok": self.ok}
 
 
-def run(one: Claim) -> Entry:
+def run(one: Claim) -> LedgerEntry:
     """Judge a claim, each of its steps left out, and its spoiled twins."""
     start = time.perf_counter()
     found, proof = one.attempt()
@@ -130,7 +130,7 @@ def run(one: Claim) -> Entry:
         )
         for i, step in enumerate(one.steps)
     )
-    return Entry(
+    return LedgerEntry(
         id=one.id,
         place=one.place,
         section=section_of(one.id),

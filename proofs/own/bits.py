@@ -43,7 +43,7 @@ from proofs.ledger import Evidence, Proof, checked, claim, machine, proved
 from proofs.ledger.inequalities import identical
 from proofs.ledger.prose import table_text, text
 from proofs.ledger.theory import trouble_in, trouble_with
-from proofs.own.tables import limits, small_tables, table_task
+from proofs.own.tables import loop_limits, table_task, tables_up_to
 from workbench import POMDP, Policy, augment, evaluate, improve, uniform
 from workbench.certificates.values import (
     family_certificate,
@@ -125,7 +125,7 @@ ALONG = {**FREE, "X": "(0, 1]", "eps": "(0, 1)"}
 
 
 @dataclass(frozen=True)
-class Family:
+class TableFamily:
     """Tables and steps that are polynomials in free numbers, and which free numbers they are.
 
     Attributes
@@ -159,12 +159,12 @@ class Family:
         ]
 
 
-def lead(plus: int = 1) -> Any:
+def lead_of_bits(plus: int = 1) -> Any:
     """F1 with K + plus for K + 1, y = 1/K."""
     return ((1 - y) * (b - c) - (1 + plus * y) * (d - a)) / 2
 
 
-def families(first: int, zero: int, rest: int, slack: Any) -> dict[str, Family]:
+def families(first: int, zero: int, rest: int, slack: Any) -> dict[str, TableFamily]:
     """The tables of the first step, those at memory 0 afterwards, and those at the others.
 
     `first` and `zero`: K + 1 for 1; `rest`: D/(2K) for 2; `slack`: what (2) says is not negative.
@@ -174,19 +174,19 @@ def families(first: int, zero: int, rest: int, slack: Any) -> dict[str, Family]:
     low = (1 - eps) * y
     small = (1 - y) * alpha + beta
     return {
-        "first": Family(
+        "first": TableFamily(
             (1 - y) * alpha,
             (1 - y) * alpha + beta,
             delta + (1 + first * y) * alpha,
-            ((d - a) / (1 - y), slack, 2 * lead(first) / (1 - y)),
+            ((d - a) / (1 - y), slack, 2 * lead_of_bits(first) / (1 - y)),
         ),
-        "zero": Family(
+        "zero": TableFamily(
             shrunk * alpha,
             shrunk * (alpha + beta),
             2 * eps * (alpha + beta) + delta + (1 + zero * y) * (1 - eps) * alpha,
-            ((d - a) / shrunk, slack / shrunk, 2 * (lead(zero) - t_ab) / (1 - y)),
+            ((d - a) / shrunk, slack / shrunk, 2 * (lead_of_bits(zero) - t_ab) / (1 - y)),
         ),
-        "rest": Family(
+        "rest": TableFamily(
             low * (1 - y) * alpha,
             low * small,
             rest * eps * small + delta - low * (1 - y) * alpha,
@@ -221,7 +221,7 @@ def along(E: POMDP) -> Policy:
 
 
 @cache
-def greedy_everywhere(step: str, one: Family) -> dict[str, Any]:
+def greedy_everywhere(step: str, one: TableFamily) -> dict[str, Any]:
     """The certificate that the choice of a step is greedy, for all K, tables and steps."""
     P = table_task(one.table)
     E = augment(P, lumped_memory())
@@ -371,7 +371,7 @@ TABLES = {2: 936, 4: 944, 8: 958}
 @cache
 def found_limits(largest: int, size: int) -> Any:
     """Where the loop with step 1/100 is after 1,200 iterates, on every table."""
-    return limits(small_tables(largest), size, 1 / 100, 1200)
+    return loop_limits(tables_up_to(largest), size, 1 / 100, 1200)
 
 
 @claim(
@@ -389,7 +389,7 @@ def found_limits(largest: int, size: int) -> Any:
 )
 def region_is_exact(proof: Proof, shrink: int = 0, second: int = 2, largest: int = 7) -> Evidence:
     """The loop from the formulas, on all tables at once; `shrink`: a stricter (2)."""
-    tables = small_tables(largest)
+    tables = tables_up_to(largest)
     lines = []
     for size in (2, 4, 8):
         due = [predicted(table, size) for table in tables]

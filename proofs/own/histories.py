@@ -230,7 +230,7 @@ def three_step_task(seed: int) -> POMDP:
 
 
 @cache
-def gaps(seed: int, memory: str, eps: Fraction, iterates: int) -> tuple[Fraction, ...]:
+def history_gaps(seed: int, memory: str, eps: Fraction, iterates: int) -> tuple[Fraction, ...]:
     """The best history-based value less that of the first iterates, in rationals."""
     P = three_step_task(seed)
     E = augment(P, memory)
@@ -300,7 +300,7 @@ def histories_are_never_stuck(
     proof.step("fades", trouble_with(faded))
     eps = Fraction(1, 3)
     for seed in (0, 1):
-        for i, gap in enumerate(gaps(seed, "window2", eps, 4)):
+        for i, gap in enumerate(history_gaps(seed, "window2", eps, 4)):
             due = most * few_heads(i, 3, eps)
             proof.step("bound", None if 0 <= gap <= due else f"seed {seed}, {i}: {gap} > {due}")
     lines = []

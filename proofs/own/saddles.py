@@ -23,7 +23,7 @@ import sympy
 from sympy import Interval
 
 from proofs.ledger import Evidence, Proof, claim, machine, proved, refuted
-from proofs.ledger.inequalities import Box, identical, positive
+from proofs.ledger.inequalities import Box, identical, prove_positive
 from proofs.ledger.prose import text
 from proofs.own.tables import table_task
 from workbench import POMDP, Policy, augment, evaluate
@@ -36,7 +36,7 @@ OTHER = ((0, 1), (1, 0))
 UNIT: Box = {x: Interval.Lopen(0, 1)}
 
 
-def alike(E: POMDP) -> Policy:
+def line_policy(E: POMDP) -> Policy:
     """Every row plays 1 with probability p; the lower of two writes has x/4 for each action."""
     writes = list(dict.fromkeys(w for _, w in E.A))
     rows = {}
@@ -82,7 +82,7 @@ def stays_at_the_saddle(
     certificates: list[dict[str, Any]] = []
     for memory in memories:
         E = augment(P, memory)
-        found = evaluate(E, alike(E))
+        found = evaluate(E, line_policy(E))
         proof.step("rows", _moves_alike(E, found.q, certificates))
         same = identical(found.value, worth)
         proof.step("value", None if same else f"{memory} is worth {sympy.factor(found.value)}")
@@ -95,7 +95,7 @@ def stays_at_the_saddle(
         (1 - eps) * low + eps - (HALF - band * eps),
         HALF + band * eps - ((1 - eps) * low + eps),
     ):
-        decided = positive(sympy.expand(gap), s01, strict=False)
+        decided = prove_positive(sympy.expand(gap), s01, strict=False)
         certificates += decided.certificates
         proof.step("stays", None if decided.holds else f"{gap} is negative at {decided.witness}")
     for memory in best:
@@ -122,7 +122,7 @@ def _moves_alike(E: POMDP, q: Any, certificates: list[dict[str, Any]]) -> str | 
             for w_other in writes:
                 gap = sympy.sympify(q[o, (1, w)] - q[o, (0, w_other)])
                 g = sympy.cancel(gap / (1 - 2 * p))
-                if p in g.free_symbols or not positive(g, UNIT).holds:
+                if p in g.free_symbols or not prove_positive(g, UNIT).holds:
                     return f"{E.name}, {o}: {sympy.factor(gap)}"
                 certificates.append(
                     identity_certificate(f"{E.name}, {o}", str(gap), str(g * (1 - 2 * p)))
@@ -164,7 +164,7 @@ def converges_to_local_optima(
     """A saddle is a limit of the loop, and no local optimum."""
     P = table_task(OTHER)
     E = augment(P, memory)
-    proof.step("stays", _moves_alike(E, evaluate(E, alike(E)).q, []))
+    proof.step("stays", _moves_alike(E, evaluate(E, line_policy(E)).q, []))
     u = {o: {a: sympy.Rational(1, len(E.A)) for a in E.A} for o in E.O}
     goal = zero_then_one(E)
     rows = {

@@ -15,9 +15,9 @@ from typing import Any
 import sympy
 from sympy import Interval
 
-from proofs.appendix_c_setting import mixed, rows_of
+from proofs.appendix_c_setting import mixed_rows, policy_rows
 from proofs.ledger import Evidence, Proof, claim, machine, proved, supported
-from proofs.ledger.greedy_region import choices, stays_greedy
+from proofs.ledger.greedy_region import actions_taken, stays_greedy
 from proofs.ledger.prose import table_text, text
 from workbench import Policy, evaluate, uniform
 from workbench.certificates.loop import certify
@@ -66,9 +66,9 @@ def eight_memories_hurt(
     P = sequence_task(EIGHT)
     x = sympy.Symbol("x")
     pi = Policy.deterministic(P, {"o": greedy})
-    along = evaluate(P, mixed(P, rows_of(uniform(P)), pi, x))
+    along = evaluate(P, mixed_rows(P, policy_rows(uniform(P)), pi, x))
     box = {x: Interval(0, 1)}
-    region = stays_greedy(P, along, choices(P, pi), box, about=(P, "none"))
+    region = stays_greedy(P, along, actions_taken(P, pi), box, about=(P, "none"))
     proof.step("none", region.failure)
     worth = evaluate(P, Policy.deterministic(P, {"o": 0}), exact=True).value
     most = max(r for first in EIGHT for second in first for r in second)

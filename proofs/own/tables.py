@@ -1,8 +1,8 @@
 """Tasks of two steps: random ones with chance (`two_step_task`), and tables: one observation, first
 action i, second action j, reward r[i][j] at the end.
 
-`limits` runs the oracle loop with B(k) on many tables of two actions at once, straight from the
-formulas (pi(i,w) at memory 0, the marginal of the second action at the others),
+`loop_limits` runs the oracle loop with B(k) on many tables of two actions at once, straight from
+the formulas (pi(i,w) at memory 0, the marginal of the second action at the others),
 
     q(0; i,w) (1 + p_0)  =  sum_j m_w(j) r[i][j]  +  sum_i' pi(i',0) r[i'][i]    p_0 = sum_i pi(i,0)
     q(m; j)              =  sum_i pi(i,m) r[i][j] / p_m
@@ -83,11 +83,11 @@ def gap_to_best(P: POMDP, memory: str, ties: str = "last") -> float:
     return float(best_history(P).value) - run.value
 
 
-def limits(tables: NDArray[Any], K: int, step: float, iterates: int) -> NDArray[np.float64]:
+def loop_limits(tables: NDArray[Any], K: int, step: float, iterates: int) -> NDArray[np.float64]:
     """The values of the loop's last iterates: `tables[n, i, j]`, K memory states, ties to the
     higher write and then to the lower action.
 
-    >>> limits(np.array([[[5, 4], [0, 6]]]), 2, 0.01, 500).round(1).tolist()
+    >>> loop_limits(np.array([[[5, 4], [0, 6]]]), 2, 0.01, 500).round(1).tolist()
     [5.0]
     """
     r = np.asarray(tables, dtype=float)
@@ -116,7 +116,7 @@ def limits(tables: NDArray[Any], K: int, step: float, iterates: int) -> NDArray[
     return np.einsum("niw,nij,nwj->n", pi, r, second)
 
 
-def small_tables(largest: int) -> NDArray[np.int64]:
+def tables_up_to(largest: int) -> NDArray[np.int64]:
     """All tables of two actions with entries 0, ..., largest, one of them 0."""
     grid = np.indices((largest + 1,) * 4).reshape(4, -1).T
     return grid[grid.min(axis=1) == 0].reshape(-1, 2, 2)

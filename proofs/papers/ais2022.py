@@ -90,7 +90,7 @@ def bound(
     certificates = []
     for (task, memory), claimed in errors.items():
         P = MAKE[task]()
-        found, best = judged(task, memory)
+        found, best = judged_state(task, memory)
         own = found.eps, found.delta, found.kappa
         proof.step("errors", None if own == claimed else f"{task} with {memory}: {own}")
         assert found.value is not None
@@ -112,7 +112,7 @@ def bound(
 
 
 @cache  # for the twins too
-def judged(task: str, memory: str) -> tuple[InformationState, Number]:
+def judged_state(task: str, memory: str) -> tuple[InformationState, Number]:
     """(m, o) as an information state of a task with a memory, and the best value of histories."""
     E = augment(MAKE[task](), memory)
     graph = explore_beliefs(E, 500)

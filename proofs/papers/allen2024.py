@@ -33,7 +33,7 @@ PAPER = Paper(
 )
 
 
-def any_policy(P: POMDP) -> Policy:
+def any_up_policy(P: POMDP) -> Policy:
     """The policy whose probability of `up` is a symbol at every observation."""
     rows = {}
     for i, o in enumerate(P.O):
@@ -66,7 +66,7 @@ def parity(
     """`zero`: how often a coin shows 0 where TD is compared; `memory`, `bit`: what the agent
     has."""
     tossed = parity_check(zero=zero)
-    pi = any_policy(tossed)
+    pi = any_up_policy(tossed)
     low, high = td_values(tossed, pi, lam=0), td_values(tossed, pi, lam=1)
     different = [
         (o, a)
@@ -76,7 +76,7 @@ def parity(
     ]
     proof.step("same", different or None)
     P = parity_check()
-    worth = evaluate(P, any_policy(P)).value
+    worth = evaluate(P, any_up_policy(P)).value
     proof.step("none", None if sympy.cancel(worth) == 0 else f"worth {worth}")
     without = best_memoryless(augment(P, memory), exact=True)
     proof.step("none", None if without.value == 0 else f"{memory}: worth {without.value}")
@@ -85,7 +85,7 @@ def parity(
     proof.step("bit", None if one == best else f"{bit}: worth {one}, histories {best}")
     certificates = [
         td_certificate(tossed, "none", td_values(tossed, pi, n=1)),
-        value_certificate(P, "none", any_policy(P), 0),
+        value_certificate(P, "none", any_up_policy(P), 0),
         value_certificate(P, bit, with_bit.policy, one),
     ]
     return proved(

@@ -19,7 +19,7 @@ import sympy
 
 from proofs.ledger import Evidence, Proof, claim, machine, proved
 from proofs.ledger.generic import GAMMA
-from proofs.ledger.inequalities import positive
+from proofs.ledger.inequalities import prove_positive
 from proofs.ledger.prose import text
 from proofs.papers.paper import Paper
 from proofs.papers.sjj1994 import paid_at
@@ -96,7 +96,7 @@ def worst(
     proof.step("run", None if sympy.cancel(run - earned + X) == 0 else f"it pays {run}")
     v = sympy.cancel(evaluate(P, pi, weights="discounted").value)
     falls = sympy.cancel(-sympy.diff(v, X))
-    decided = positive(falls, {GAMMA: sympy.Interval.open(least, 1)})
+    decided = prove_positive(falls, {GAMMA: sympy.Interval.open(least, 1)})
     proof.step("falls", None if decided.holds else f"{falls} at gamma = {decided.witness}")
     instance = take_or_give(bonus=bonus)
     found = equilibria(instance, QLearning(), epsilon=Fraction(1, 10), exact=True, symmetry=False)

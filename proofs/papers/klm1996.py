@@ -14,7 +14,7 @@ import sympy
 
 from pomdps import short_corridor
 from proofs.ledger import Evidence, Proof, claim, machine, proved
-from proofs.ledger.inequalities import positive
+from proofs.ledger.inequalities import prove_positive
 from proofs.ledger.prose import text
 from proofs.papers.paper import Paper
 from workbench import Policy, evaluate
@@ -52,7 +52,7 @@ def irrational(
     proof.step("value", None if sympy.cancel(v - claimed) == 0 else f"v(x) = {sympy.factor(v)}")
     quadratic = X**2 + linear * X + 2
     rest = sympy.cancel(sympy.diff(v, X) / (X**2 - 4 * X + 2))
-    decided = positive(rest, {X: sympy.Interval.open(0, inside)})
+    decided = prove_positive(rest, {X: sympy.Interval.open(0, inside)})
     proof.step("slope", None if decided.holds else f"the rest is {rest}")
     # Descartes: the quadratic is 2 at 0 and negative at 1, and its other root lies beyond 1.
     best = 2 - sympy.sqrt(2)

@@ -38,7 +38,7 @@ MOST = 9 * len(SEEDS) // 10
 
 
 @cache
-def solved(learner: Learner, steps: int) -> int:
+def solved_seeds(learner: Learner, steps: int) -> int:
     """How many seeds end with a greedy policy of 416 steps; kept, as twins ask for the same."""
     run = learn(sutton_grid(), learner, steps=steps, seeds=SEEDS, every=steps)
     total = -STARTS * np.asarray(run.final_values(gamma=1), dtype=float)
@@ -63,15 +63,15 @@ def traces(
 ) -> Evidence:
     """`lam`, `without`: lambda of the two; `off_policy`: Q-learning, or Sarsa(0.9) in its place."""
     steps = 1_000_000
-    found = solved(_sarsa(lam), steps)
+    found = solved_seeds(_sarsa(lam), steps)
     proof.step("traces", None if found >= MOST else f"Sarsa({lam}): {found} of {len(SEEDS)}")
     with_traces = found
-    found = solved(_sarsa(without), steps)
+    found = solved_seeds(_sarsa(without), steps)
     proof.step("none", None if found == 0 else f"Sarsa({without}): {found} of {len(SEEDS)}")
     other = (
         QLearning(epsilon=0.1, step=0.01, initial=0.0, gamma=0.999) if off_policy else _sarsa(0.9)
     )
-    found = solved(other, steps)
+    found = solved_seeds(other, steps)
     proof.step("greedy", None if found == 0 else f"{other.kind}: {found} of {len(SEEDS)}")
     return supported(
         f"{with_traces} of {len(SEEDS)} seeds with traces, none without",

@@ -31,7 +31,7 @@ PAPER = Paper(
 )
 
 
-def walk(P: POMDP) -> tuple[sympy.Matrix, sympy.Matrix]:
+def float_walk(P: POMDP) -> tuple[sympy.Matrix, sympy.Matrix]:
     """T of the float over the cells (what was shown last summed out), and the right end."""
     cells = sorted({s[0] for s in P.S})
     T = sympy.zeros(len(cells), len(cells))
@@ -71,11 +71,11 @@ def windows(
     P = float_reset()
     found = dynamics_rank(P)
     proof.step("rank", None if found == rank else f"rank {found}")
-    T, e = walk(P)
+    T, e = float_walk(P)
     pushed = T.copy()
     pushed[0, 1] += drift
     proof.step("symmetric", None if pushed == pushed.T else f"T = {pushed}")
-    other, _ = walk(float_reset(n=cells)) if cells != 5 else (T, e)
+    other, _ = float_walk(float_reset(n=cells)) if cells != 5 else (T, e)
     proof.step("undone", None if other.det() != 0 else f"det T = 0 with {cells} cells")
     x = sympy.Symbol("x")
     gone = sympy.eye(5) - T**2 if power == 2 else T - sympy.eye(5)

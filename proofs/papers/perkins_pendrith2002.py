@@ -19,7 +19,7 @@ from typing import Any
 import sympy
 
 from proofs.ledger import Evidence, Proof, claim, machine, proved
-from proofs.ledger.inequalities import positive
+from proofs.ledger.inequalities import prove_positive
 from proofs.ledger.prose import text
 from proofs.papers.paper import Paper
 from proofs.papers.sjj1994 import R, paid_at, two_alike
@@ -84,7 +84,7 @@ def none(
     ahead = sympy.cancel(-found.subs(X, EPSILON / 2) / R)
     certificates = [identity_certificate("q(B) - q(A) is 2 R (2 x - 1)", found, claimed)]
     for key, left, high in (("A", behind, most), ("B", ahead, farthest)):
-        decided = positive(left, {EPSILON: sympy.Interval.open(0, high)})
+        decided = prove_positive(left, {EPSILON: sympy.Interval.open(0, high)})
         proof.step(key, None if decided.holds else f"{left} at epsilon = {decided.witness}")
         certificates += decided.certificates
     equal = sympy.solve(found, X)

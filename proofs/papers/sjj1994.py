@@ -18,7 +18,7 @@ import sympy
 
 from proofs.ledger import Evidence, Proof, claim, machine, proved
 from proofs.ledger.generic import GAMMA
-from proofs.ledger.inequalities import positive
+from proofs.ledger.inequalities import prove_positive
 from proofs.ledger.prose import text
 from proofs.papers.paper import Paper
 from workbench import POMDP, Policy, augment, evaluate, observation_mdp, td_values
@@ -98,7 +98,7 @@ def stochastic(
     v = evaluate(E, Policy.deterministic(E, {o: (a, E.A[0][1]) for o, a in choice.items()})).value
     proof.step("memory", None if sympy.cancel(v - worth) == 0 else f"worth {v}")
     interval = sympy.Interval.open(0, top)
-    decided = positive(GAMMA / (1 - GAMMA), {GAMMA: interval})
+    decided = prove_positive(GAMMA / (1 - GAMMA), {GAMMA: interval})
     proof.step("gap", None if decided.holds else f"not positive at gamma = {decided.witness}")
     return proved(
         "-R gamma/(1-gamma), 0, R gamma/(1-gamma)",
@@ -176,7 +176,7 @@ def limits(
     wrong = [a for a in P.A if sympy.cancel(r[a] + GAMMA * best - q[a]) != 0]
     proof.step("optimality", f"not at {wrong[0]}" if wrong else None)
     box = {X: sympy.Interval.open(0, top), R: sympy.Interval.open(0, sympy.oo)}
-    rarer = positive(2 * R * (1 - 2 * X), box)
+    rarer = prove_positive(2 * R * (1 - 2 * X), box)
     proof.step("rarer", None if rarer.holds else f"not at {rarer.witness}")
     # every policy x is worth R gamma (4x(1 - x) - 1) / (1 - gamma)
     gain = sympy.cancel(evaluate(P, pi).value + least * R * GAMMA / (1 - GAMMA))
@@ -185,7 +185,7 @@ def limits(
         R: sympy.Interval.open(0, sympy.oo),
         GAMMA: sympy.Interval.open(0, 1),
     }
-    above = positive(gain, inside)
+    above = prove_positive(gain, inside)
     proof.step("worst", None if above.holds else f"not at {above.witness}")
     return proved(
         "the rarer action looks best; taking it always is worst",
@@ -261,10 +261,10 @@ def no_best(
     """`up`: whose value rises; `first`: how often x comes first; `worth`: the average reward."""
     inside = {X: sympy.Interval(0, 1), GAMMA: sympy.Interval.open(0, 1)}
     v = dict(zip(("x", "y"), _from_each(two_ways()), strict=True))
-    rises = positive(sympy.cancel(sympy.diff(v[up], X)), inside)
+    rises = prove_positive(sympy.cancel(sympy.diff(v[up], X)), inside)
     proof.step("rises", None if rises.holds else f"not at {rises.witness}")
     low = _from_each(two_ways(first))[1]
-    falls = positive(sympy.cancel(-sympy.diff(low, X)), inside)
+    falls = prove_positive(sympy.cancel(-sympy.diff(low, X)), inside)
     proof.step("falls", None if falls.holds else f"not at {falls.witness}")
     averages = _from_each(two_ways(), "average")
     off = [g for g in averages if sympy.cancel(g - worth) != 0]

@@ -39,7 +39,7 @@ def best(make: Make, memory: str) -> MemorylessOptimum:
     return best_memoryless(augment(made(make), memory), exact=True)
 
 
-def worth(make: Make, memory: str) -> Number:
+def best_worth(make: Make, memory: str) -> Number:
     return best(make, memory).value
 
 
@@ -50,8 +50,8 @@ def made(make: Make) -> POMDP:
 def fails(make: Make, enough: Sequence[str], short: Sequence[str]) -> str:
     """Which of the memories is not enough though it should be, or is though it should not."""
     most = best_history(made(make)).value
-    wrong = [f"{m} is worth {x}" for m in enough if (x := worth(make, m)) != most]
-    return "; ".join(wrong + [f"{m} is enough" for m in short if worth(make, m) == most])
+    wrong = [f"{m} is worth {x}" for m in enough if (x := best_worth(make, m)) != most]
+    return "; ".join(wrong + [f"{m} is enough" for m in short if best_worth(make, m) == most])
 
 
 @claim(
@@ -101,13 +101,15 @@ def needs(
     solved += [((delayed_match, d, match), "B1") for d in delays for match in (True, False)]
     solved += [((sequence_disambiguation, d), "B1") for d in delays]
     stream = (one_two_ax,)
-    values = best_history(made(stream)).value, worth(stream, "none"), worth(stream, "K1")
+    values = best_history(made(stream)).value, best_worth(stream, "none"), best_worth(stream, "K1")
     proof.step("ax", None if values == (ax, 0, 0) else f"worth {values}")
     return checked(
         "one bit, d + 1 cells, four nodes; 3/16 for 1-2-AX",
         text("2-back needs the last two letters, which four nodes hold and three do not."),
         [
-            value_certificate(made(make), memory, best(make, memory).policy, worth(make, memory))
+            value_certificate(
+                made(make), memory, best(make, memory).policy, best_worth(make, memory)
+            )
             for make, memory in solved
         ],
     )

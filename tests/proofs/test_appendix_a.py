@@ -13,7 +13,7 @@ from judging import first, rejected
 from strategies import families, policies, pomdps, strange_memories
 from strategies_beliefs import crisp, small_memories
 
-from proofs.appendix_a1_product import differences, toy
+from proofs.appendix_a1_product import product_differences, toy
 from proofs.appendix_a2_optimal import coin, read_off, reads_reward, swap, without_mu
 from proofs.appendix_a4_bits import (
     by_maps,
@@ -92,14 +92,14 @@ def test_the_compiled_product_and_the_pair_are_the_same_process(data):
     P = data.draw(pomdps(most_states=3))
     memory = attach(data.draw(families() | strange_memories()), P)
     E = augment(P, memory)
-    assert differences(P, memory, E) == []
+    assert product_differences(P, memory, E) == []
     pi = data.draw(policies(E, deterministic=len(E.A) > 8))
     assert sequences(alone(E), pi, 2) == sequences(pair(P, memory), pi, 2)
 
 
 def test_a_difference_is_named():
     P, memory = toy()
-    assert differences(P, memory, augment(P, memories.O(1)))[-1].startswith("p'(. | ")
+    assert product_differences(P, memory, augment(P, memories.O(1)))[-1].startswith("p'(. | ")
 
 
 # ---------------------------------------------------------------------- Appendix A.2

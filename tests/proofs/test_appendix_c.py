@@ -18,8 +18,22 @@ from proofs import (  # noqa: F401
     appendix_c_step,
     appendix_c_task,
 )
-from proofs.appendix_c_setting import A, closed_form, local_optimum, mixed, rows_of, task, words
-from proofs.ledger.inequalities import Interval, identical, impossible, positive, relation_text
+from proofs.appendix_c_setting import (
+    A,
+    closed_form,
+    local_optimum,
+    mixed_rows,
+    policy_rows,
+    recall4_task,
+    words,
+)
+from proofs.ledger.inequalities import (
+    Interval,
+    identical,
+    impossible,
+    prove_positive,
+    relation_text,
+)
 from workbench import (
     Policy,
     augment,
@@ -53,7 +67,7 @@ REWARDS = st.lists(
 @given(st.data())
 def test_the_closed_form_of_lemma_c1_and_its_analogue_equal_the_evaluator(k, data):
     rewards = data.draw(REWARDS)
-    E = augment(task(rewards), f"B{k}")
+    E = augment(recall4_task(rewards), f"B{k}")
     pi = data.draw(sparse_policies(E))
     found = evaluate(E, pi, exact=True)
     for m in words(k):
@@ -76,7 +90,7 @@ def test_a_step_towards_pi_l_leaves_pi_l_greedy(data):
 
     def is_pi_l(policy):
         chosen = policy.greedy(evaluate(E, policy, exact=True).q.array)
-        return rows_of(chosen) == rows_of(goal)
+        return policy_rows(chosen) == policy_rows(goal)
 
     assert list(order[:2]) == [1, 3]  # <0,1>, <1,1>: the higher write first, then the lower action
     if is_pi_l(pi):
@@ -98,7 +112,7 @@ def test_figure_7_as_run(memory, value):
 
 
 def test_the_setting_is_the_task_and_its_optimum_is_one():
-    assert model_json(task()) == model_json(recall4())
+    assert model_json(recall4_task()) == model_json(recall4())
     assert best_history(recall4()).value == 1
     assert [bool(is_sufficiently_expressive(recall4(), f"B{k}")) for k in (1, 2, 3)] == [
         False,
@@ -117,9 +131,9 @@ x, y = sympy.symbols("x y")
 
 
 def test_the_solver_finds_what_breaks_an_inequality():
-    found = positive((x - sympy.Rational(1, 2)) ** 2, {x: Interval(0, 1)})
+    found = prove_positive((x - sympy.Rational(1, 2)) ** 2, {x: Interval(0, 1)})
     assert (found.holds, found.witness) == (False, {"x": "1/2"})
-    assert positive((x - sympy.Rational(1, 2)) ** 2, {x: Interval(0, 1)}, strict=False).holds
+    assert prove_positive((x - sympy.Rational(1, 2)) ** 2, {x: Interval(0, 1)}, strict=False).holds
     assert impossible([x > 1, x < 1]).holds
     assert relation_text(x > y) == "x - y > 0"
 
@@ -212,7 +226,7 @@ def test_lumped_memory_states_make_the_same_episodes():
     """The three classes of Lemma C.5 against B(3) itself, at a point of the segment, in
     rationals."""
     E = augment(recall4(), "B3")
-    pi = mixed(E, rows_of(uniform(E)), local_optimum(E), Fraction(2, 7))
+    pi = mixed_rows(E, policy_rows(uniform(E)), local_optimum(E), Fraction(2, 7))
     found = evaluate(E, pi, exact=True)
     _, lumped, _ = appendix_c_every_k.all_iterates(appendix_c_lemmas.RECALL4_REWARDS)
     at = {appendix_c_every_k.x: sympy.Rational(2, 7), appendix_c_every_k.K: 8}

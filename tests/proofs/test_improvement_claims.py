@@ -19,7 +19,7 @@ from proofs import (  # noqa: F401
     section52_stable,
 )
 from proofs.appendix_b_oa1 import EMPTY, KEEP0, KEEP1, PUSH0, PUSH1, ROW0, ROW1, variant
-from proofs.appendix_c_setting import lumped_memory, lumped_uniform, mixed, rows_of
+from proofs.appendix_c_setting import lumped_memory, lumped_uniform, mixed_rows, policy_rows
 from proofs.section52_gradient import weighted_advantage
 from proofs.section52_tiny import returns_along_a_step, tiny_tasks
 from workbench import Policy, augment, best_history, evaluate, improve, uniform
@@ -205,10 +205,12 @@ def test_lumped_memory_states_make_the_same_episodes_in_the_variant():
         g0 = Policy.deterministic(model, {(first, "o"): (0, last)}, otherwise=(1, last))
         g1 = Policy.deterministic(model, {(first, "o"): (0, last)}, otherwise=(1, first))
         return evaluate(
-            model, mixed(model, rows_of(mixed(model, start, g0, 1 - e)), g1, y), exact=True
+            model,
+            mixed_rows(model, policy_rows(mixed_rows(model, start, g0, 1 - e)), g1, y),
+            exact=True,
         )
 
-    here = iterate(E, rows_of(uniform(E)), "000", "111")
+    here = iterate(E, policy_rows(uniform(E)), "000", "111")
     there = iterate(L, lumped_uniform(L, F(8)), "0", "last")
     classes = {"000": "0", "010": "others", "110": "others", "111": "last"}
     assert here.value == there.value

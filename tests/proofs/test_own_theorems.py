@@ -14,7 +14,7 @@ from proofs.ledger import LEDGER, load, section_of
 from proofs.ledger.places import NOTEBOOKS
 from proofs.own import shares
 from proofs.own.bits import predicted
-from proofs.own.tables import gap_to_best, limits, small_tables, table_task, two_step_task
+from proofs.own.tables import gap_to_best, loop_limits, table_task, tables_up_to, two_step_task
 from workbench import augment, evaluate, improve, uniform
 from workbench.improvement.batch import sequence_task
 from workbench.lab.exhibits import THEOREMS
@@ -31,7 +31,7 @@ def test_the_loop_from_the_formulas_takes_the_steps_of_improve(numbers, k, step)
     run = improve(E, uniform(E), step=step, budget=12)
     slow = np.asarray(run.values)
     for n in range(min(len(slow), 8)):
-        fast = limits(table[None], 2**k, step, n).item()
+        fast = loop_limits(table[None], 2**k, step, n).item()
         assert fast == pytest.approx(slow[n], abs=1e-9)
 
 
@@ -55,17 +55,17 @@ def test_a_table_of_the_region_is_stuck_and_without_memory_it_is_not(loss, room,
     step = Fraction(1, 40 * d_a)
     assert step / (1 - step) * d_a < Fraction(room, 4)  # the bound of T.bits on the step
     slow = exact_end(table, 1, step, 12)
-    assert slow == pytest.approx(limits(np.array([table]), 2, float(step), 12).item())
-    end = limits(np.array([table]), 2, float(step), 200 * d_a).item()
+    assert slow == pytest.approx(loop_limits(np.array([table]), 2, float(step), 12).item())
+    end = loop_limits(np.array([table]), 2, float(step), 200 * d_a).item()
     assert end < a + d_a - 0.5
     E = augment(table_task(table), "none")
     assert improve(E, uniform(E), step=0.1).value == pytest.approx(a + d_a)
 
 
 def test_the_smallest_tables_of_the_corollaries():
-    stuck = [t.tolist() for t in small_tables(6) if predicted(t, 2)[0] == 5 == t.max() - 1]
+    stuck = [t.tolist() for t in tables_up_to(6) if predicted(t, 2)[0] == 5 == t.max() - 1]
     assert [[5, 4], [0, 6]] in stuck
-    smaller = [t for t in small_tables(5) if _is_first_region(t, 2)]
+    smaller = [t for t in tables_up_to(5) if _is_first_region(t, 2)]
     assert smaller == []
     assert not _is_first_region(np.array([[3, 2], [0, 4]]), 2)
     assert _is_first_region(np.array([[3, 2], [0, 4]]), 4)

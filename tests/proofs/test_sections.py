@@ -14,10 +14,10 @@ from strategies import distributions, families, policies, pomdps, strange_memori
 from strategies_beliefs import timed
 
 from pomdps import gravity, recall
-from proofs.section4_gravity import above, gaps
+from proofs.section4_gravity import above, promise_gaps
 from proofs.section4_ignore import ignoring
 from proofs.section5_recall import behaviours, blue, rewards_by_history
-from proofs.section51_shortcuts import counted, optimal_paths
+from proofs.section51_shortcuts import counted_pairs, optimal_paths
 from proofs.section51_targets import (
     episodes,
     error_and_bound,
@@ -131,7 +131,7 @@ def test_the_function_above_all_values_is_above_them(gamma, press):
     P = gravity(press=press, gamma=gamma)
     for large in {gamma >= Fraction(3, 5), gamma > Fraction(7, 10)}:
         v = {s: Fraction(str(f.subs("gamma", Fraction(gamma)))) for s, f in above(large).items()}
-        assert min(gaps(P, v).values()) >= 0
+        assert min(promise_gaps(P, v).values()) >= 0
         assert v[(0, 0), "on"] == gamma**11
 
 
@@ -235,7 +235,7 @@ def test_the_representatives_are_the_optimal_behaviours_up_to_names():
     assert set(optimal_paths(E, "B2")) == {
         p for p in optimal if (p[0][1][1], p[1][1][1]) == ("01", "10")
     }
-    assert counted("OA1")[0] == {(1, 0)}
+    assert counted_pairs("OA1")[0] == {(1, 0)}
 
 
 @given(timed(), st.data())

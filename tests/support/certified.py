@@ -16,10 +16,10 @@ import sympy
 from reference_sums import follows_in_models
 
 from pomdps import recall, recall4
-from proofs.appendix_a1_product import mixed, sequences_certificate, toy
+from proofs.appendix_a1_product import sequences_certificate, toy, uneven_policy
 from proofs.appendix_c_setting import local_optimum
 from proofs.ledger.exclusion import exclusion_certificate
-from proofs.ledger.inequalities import box_conditions, solve
+from proofs.ledger.inequalities import box_conditions, solve_conditions
 from proofs.ledger.theory import Theory
 from proofs.section5_recall import RED, blue, rewards_by_history
 from workbench import (
@@ -177,7 +177,7 @@ def _histories() -> Certificate:
 def _sequences() -> Certificate:
     P, memory = toy()
     E = augment(P, memory)
-    return sequences_certificate(P, memory, E, mixed(E), 1)
+    return sequences_certificate(P, memory, E, uneven_policy(E), 1)
 
 
 def _step() -> Certificate:
@@ -403,7 +403,7 @@ def _is_identity(c: Certificate) -> bool:
 
 def _is_positive(c: Certificate) -> bool:
     sign = "<=" if c["strict"] else "<"
-    return solve([*box_conditions(c["box"]), f"{c['polynomial']} {sign} 0"]) is None
+    return solve_conditions([*box_conditions(c["box"]), f"{c['polynomial']} {sign} 0"]) is None
 
 
 def _is_family(c: Certificate) -> bool:
@@ -567,7 +567,7 @@ TRUTH: dict[str, Callable[[Certificate], bool]] = {
     "history-dependence": _depends,
     "identity": _is_identity,
     "polynomial-positive": _is_positive,
-    "excluded": lambda c: solve(c["conditions"]) is None,
+    "excluded": lambda c: solve_conditions(c["conditions"]) is None,
     "greedy-family": _is_family,
     "critical-points": _are_critical_points,
     "fixed-points": _are_fixed_points,

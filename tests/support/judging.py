@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from proofs.ledger import Entry, load, run
+from proofs.ledger import LedgerEntry, load, run
 from workbench.checker.recheck import recheck
 from workbench.checker.spoiled import Spoiled
 
 
 @cache
-def entry(name: str) -> Entry:
+def entry(name: str) -> LedgerEntry:
     """A claim after its code has run."""
     return run(load()[name])
 
