@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-Cell = tuple[int, int]
+GridCell = tuple[int, int]
 
 COMPASS = {"N": (0, 1), "S": (0, -1), "E": (1, 0), "W": (-1, 0)}
 ARROWS = {"up": (0, 1), "down": (0, -1), "left": (-1, 0), "right": (1, 0)}
@@ -32,9 +32,9 @@ class Grid:
         lines = drawing.strip("\n").split("\n")
         self.width = (len(lines[0]) - 1) // 4
         self.height = (len(lines) - 1) // 2
-        self.cells: list[Cell] = [(x, y) for y in range(self.height) for x in range(self.width)]
-        self.signs: list[tuple[str, Cell]] = []
-        self._walls: set[tuple[Cell, Cell]] = set()
+        self.cells: list[GridCell] = [(x, y) for y in range(self.height) for x in range(self.width)]
+        self.signs: list[tuple[str, GridCell]] = []
+        self._walls: set[tuple[GridCell, GridCell]] = set()
         for x, y in self.cells:
             row, column = 2 * (self.height - 1 - y) + 1, 4 * x + 2
             if (mark := lines[row][column]) != " ":
@@ -79,19 +79,19 @@ class Grid:
                     grid._wall((x, y), (x + dx, y + dy))
         return grid
 
-    def _wall(self, one: Cell, other: Cell) -> None:
+    def _wall(self, one: GridCell, other: GridCell) -> None:
         self._walls |= {(one, other), (other, one)}
 
     @property
-    def marks(self) -> dict[str, Cell]:
+    def marks(self) -> dict[str, GridCell]:
         """The marked cells by their letters; the last one of a letter that occurs twice."""
         return dict(self.signs)
 
-    def has_wall(self, cell: Cell, move: Cell) -> bool:
+    def has_wall(self, cell: GridCell, move: GridCell) -> bool:
         """Whether a wall stands between a cell and its neighbour."""
         return (cell, (cell[0] + move[0], cell[1] + move[1])) in self._walls
 
-    def go(self, cell: Cell, move: Cell) -> Cell:
+    def go(self, cell: GridCell, move: GridCell) -> GridCell:
         """Where a move leads: a blocked one stays."""
         return cell if self.has_wall(cell, move) else (cell[0] + move[0], cell[1] + move[1])
 
@@ -113,9 +113,9 @@ class Drawing:
     text: str
     key: str
     grid: Grid
-    place: Callable[[Any, Any], Cell | None]
-    moves: Mapping[Any, Cell] = field(default_factory=lambda: dict(ARROWS))
-    heading: Callable[[Any], Cell] | None = None
+    place: Callable[[Any, Any], GridCell | None]
+    moves: Mapping[Any, GridCell] = field(default_factory=lambda: dict(ARROWS))
+    heading: Callable[[Any], GridCell] | None = None
 
     def __str__(self) -> str:
         return f"{self.text.strip(chr(10))}\n{self.key}"

@@ -31,7 +31,7 @@ from workbench.errors import WorkbenchError
 from workbench.model.numbers import Number, is_symbolic, number
 from workbench.model.pomdp import POMDP
 
-Cell = tuple[int, int]
+GridCell = tuple[int, int]
 
 ROOMS = """
 ###############
@@ -110,24 +110,24 @@ class Plan:
 
     def __init__(self, drawing: str):
         self.rooms = {cell: mark for cell, mark in _marks(ROOMS) if mark != "#"}
-        self.sites: dict[str, list[Cell]] = {}
-        self.free: set[Cell] = set()
+        self.sites: dict[str, list[GridCell]] = {}
+        self.free: set[GridCell] = set()
         for cell, mark in _marks(drawing):
             if mark != "#":
                 self.free.add(cell)
                 self.sites.setdefault(mark, []).append(cell)
 
-    def go(self, cell: Cell, move: str) -> Cell:
+    def go(self, cell: GridCell, move: str) -> GridCell:
         """Where a move leads: a blocked one stays."""
         there = (cell[0] + MOVES[move][0], cell[1] + MOVES[move][1])
         return there if there in self.free else cell
 
-    def seen(self, cell: Cell, things: tuple[Cell, ...]) -> tuple[Cell, ...]:
+    def seen(self, cell: GridCell, things: tuple[GridCell, ...]) -> tuple[GridCell, ...]:
         """Those of the things that lie in the room of a cell."""
         return tuple(thing for thing in things if self.rooms[thing] == self.rooms[cell])
 
 
-def _marks(drawing: str) -> Iterator[tuple[Cell, str]]:
+def _marks(drawing: str) -> Iterator[tuple[GridCell, str]]:
     for row, line in enumerate(drawing.strip("\n").split("\n")):
         for column, mark in enumerate(line):
             yield (row, column), mark
@@ -202,7 +202,7 @@ def hallway_cookie(slip: Number = Fraction(1, 20), gamma: Number = Fraction(99, 
     plan = Plan(COOKIE)
     (start,), (button,), sites = plan.sites["A"], plan.sites["B"], plan.sites["c"]
 
-    def arrive(s: tuple[Cell, Cell | None], move: str) -> dict[tuple[Any, int], Number]:
+    def arrive(s: tuple[GridCell, GridCell | None], move: str) -> dict[tuple[Any, int], Number]:
         cell, cookie = s
         left = None if cookie == cell else cookie
         there = plan.go(cell, move)
@@ -210,7 +210,7 @@ def hallway_cookie(slip: Number = Fraction(1, 20), gamma: Number = Fraction(99, 
             return {((there, site), 0): Fraction(1, len(sites)) for site in sites}
         return {((there, left), int(there == left)): 1}
 
-    def seen(s: tuple[Cell, Cell | None]) -> tuple[Cell, Cell | None]:
+    def seen(s: tuple[GridCell, GridCell | None]) -> tuple[GridCell, GridCell | None]:
         cell, cookie = s
         return cell, cookie if cookie is not None and plan.seen(cell, (cookie,)) else None
 
@@ -271,14 +271,14 @@ def hallway_keys(
     plan = Plan(KEYS)
     (start,), (coffee,), sites, doors = (plan.sites[mark] for mark in "AGkD")
     north, south = (tuple(site for site in sites if plan.rooms[site] == room) for room in "ns")
-    layouts: dict[tuple[Cell, ...], Number] = {north: Fraction(1, 3), south: Fraction(1, 3)}
+    layouts: dict[tuple[GridCell, ...], Number] = {north: Fraction(1, 3), south: Fraction(1, 3)}
     layouts |= {
         (one, other): Fraction(1, 3 * len(north) * len(south)) for one in north for other in south
     }
     begin = {(start, "-", keys, tuple(doors)): x for keys, x in layouts.items()}
 
     def arrive(
-        s: tuple[Cell, str, tuple[Cell, ...], tuple[Cell, ...]], move: str
+        s: tuple[GridCell, str, tuple[GridCell, ...], tuple[GridCell, ...]], move: str
     ) -> dict[tuple[Any, int], Number]:
         cell, carried, keys, closed = s
         there = plan.go(cell, move)
@@ -292,7 +292,7 @@ def hallway_keys(
             return {(anew, 1): x for anew, x in begin.items()}
         return {((there, carried, keys, closed), int(there == coffee)): 1}
 
-    def seen(s: tuple[Cell, str, tuple[Cell, ...], tuple[Cell, ...]]) -> Any:
+    def seen(s: tuple[GridCell, str, tuple[GridCell, ...], tuple[GridCell, ...]]) -> Any:
         cell, carried, keys, closed = s
         return cell, carried, plan.seen(cell, keys), plan.seen(cell, closed)
 

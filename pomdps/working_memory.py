@@ -10,7 +10,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
-from pomdps.drawing import ARROWS, Cell, Drawing, Grid
+from pomdps.drawing import ARROWS, Drawing, Grid, GridCell
 from pomdps.task import task
 from workbench.errors import WorkbenchError
 from workbench.model.numbers import Number
@@ -18,18 +18,18 @@ from workbench.model.pomdp import POMDP
 
 _GAMMA = Fraction(9, 10)
 _HALF = Fraction(1, 2)
-Outcomes = dict[tuple[Any, Number], Number]
+StepOutcomes = dict[tuple[Any, Number], Number]
 
 _SAME = {"same": ARROWS["up"], "different": ARROWS["down"]}
 _SIDES = {name: ARROWS[name] for name in ("left", "right")}
 _SHOWN = ("1", "2", "A", "B", "X", "Y")
 
 
-def _lanes(blocks: str, key: str, moves: dict[str, Cell]) -> Drawing:
+def _lanes(blocks: str, key: str, moves: dict[str, GridCell]) -> Drawing:
     """Two lanes of time, the upper one after A, for states (first letter, time, ...)."""
     grid = Grid.of_blocks(blocks)
 
-    def place(s: Any, o: Any) -> Cell | None:
+    def place(s: Any, o: Any) -> GridCell | None:
         if s == "end":
             return None
         cell = (s[1], int(s[0] == "A"))
@@ -47,7 +47,7 @@ def _tree(n: int) -> Drawing:
     blocks = "\n".join(rows)
     grid = Grid.of_blocks(blocks)
 
-    def place(s: str, o: Any) -> Cell | None:
+    def place(s: str, o: Any) -> GridCell | None:
         cell = (len(s) - 1, int(s.translate({65: "0", 66: "1"}), 2))
         return cell if cell in grid.cells else None
 
@@ -60,7 +60,7 @@ def _stream() -> Drawing:
     """A row for each last digit and letter before it, a column for each sign shown."""
     blocks = "\n".join(["".join(_SHOWN)] * 9)
 
-    def place(s: tuple[str, str, str], o: Any) -> Cell:
+    def place(s: tuple[str, str, str], o: Any) -> GridCell:
         digit, before, now = s
         return _SHOWN.index(now), 3 * "-12".index(digit) + "-AB".index(before)
 
@@ -99,7 +99,7 @@ def delayed_match(delay: int = 2, match: bool = True, gamma: Number = _GAMMA) ->
     if delay < 0:
         raise WorkbenchError(f"a delay has at least 0 steps, not {delay}")
 
-    def p(s: Any, a: str) -> Outcomes:
+    def p(s: Any, a: str) -> StepOutcomes:
         sample, t, probe = s
         if probe is not None:
             right = (probe == sample) == match
@@ -145,7 +145,7 @@ def alternation(gamma: Number = _GAMMA) -> POMDP:
     POMDP alternation: 3 states, 1 observation, 2 actions, 6 outcomes, gamma 9/10
     """
 
-    def p(s: str, a: str) -> Outcomes:
+    def p(s: str, a: str) -> StepOutcomes:
         return {(a, int(s not in ("start", a))): 1}
 
     return POMDP.from_functions(
@@ -177,7 +177,7 @@ def sequence_disambiguation(shared: int = 2, gamma: Number = _GAMMA) -> POMDP:
         raise WorkbenchError(f"sequences share 0 to 20 letters here, not {shared}")
     middle = "CDEFGHIJKLMNOPQRSTUV"[:shared]
 
-    def p(s: Any, a: str) -> Outcomes:
+    def p(s: Any, a: str) -> StepOutcomes:
         first, t = s
         if t <= shared:
             return {((first, t + 1), 0): 1}
@@ -217,7 +217,7 @@ def n_back(n: int = 2, gamma: Number = _GAMMA) -> POMDP:
     if not 1 <= n <= 12:
         raise WorkbenchError(f"letters are asked for 1 to 12 steps back here, not {n}")
 
-    def p(s: str, a: str) -> Outcomes:
+    def p(s: str, a: str) -> StepOutcomes:
         paid = int(len(s) > n and (a == "same") == (s[0] == s[-1]))
         return {((s + letter)[-n - 1 :], paid): _HALF for letter in "AB"}
 
@@ -248,7 +248,7 @@ def one_two_ax(gamma: Number = _GAMMA) -> POMDP:
     """
     sixth = Fraction(1, 6)
 
-    def p(s: tuple[str, str, str], a: str) -> Outcomes:
+    def p(s: tuple[str, str, str], a: str) -> StepOutcomes:
         digit, before, now = s
         target = (digit, before, now) in (("1", "A", "X"), ("2", "B", "Y"))
         paid = (1 if target else -1) if a == "press" else 0

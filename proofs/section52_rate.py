@@ -26,7 +26,7 @@ from proofs.ledger.bellman import (
     mixed_policy,
     small_task,
 )
-from proofs.ledger.theory import Factors, Interpretation, ProofStep, Theory
+from proofs.ledger.theory import Factors, Interpretation, Theory, TheoryStep
 from workbench import POMDP, Policy, evaluate
 
 STEP = Theory(
@@ -115,7 +115,7 @@ def shown_by_step(
 ) -> dict[str, list[dict[str, Any]]]:
     """What is shown for all sizes, by the step of S52.local* that it belongs to."""
     move: Factors = (("gamma+", {}), ("d1+", {}), ("om+", {}))
-    rest: list[ProofStep] = [
+    rest: list[TheoryStep] = [
         ("unfold", "X"),
         ("unfold", "N1"),
         ("less", 1, (*move, ("g+", {}), ("p+", {}), ("low", {"s": "s1"}))),

@@ -59,6 +59,17 @@ def public_definitions(path: Path) -> set[str]:
     }
 
 
+def aliases(path: Path) -> set[str]:
+    """Names of types that a module makes up for itself."""
+    return {
+        target.id
+        for node in tree_of(path).body
+        if isinstance(node, ast.Assign)
+        for target in node.targets
+        if isinstance(target, ast.Name) and not target.id.isupper()
+    }
+
+
 @cache
 def imports(path: Path) -> set[str]:
     found = set()
@@ -145,6 +156,8 @@ def test_every_public_name_has_one_home():
     paths = [*MODULES, *ROOT.glob("pomdps/**/*.py"), *ROOT.glob("proofs/**/*.py")]
     names = Counter(name for path in paths for name in public_definitions(path))
     assert {name for name, homes in names.items() if homes > 1} == set()
+    classes = {name for name in names if name[0].isupper()}
+    assert {path: aliases(path) & classes for path in paths if aliases(path) & classes} == {}
 
 
 def test_no_file_name_occurs_twice_and_no_folder_hides_a_function():

@@ -54,14 +54,14 @@ def claim_from(find: Find | str, id: str = "", folder: str | Path | None = None)
         place="lab",
         statement=f"There is a task on which this holds: {find.statement.sentence()}",
         documented="proved",
-        establish=lambda task=record["task"]: record_holds(record, task),
+        establish=lambda task=record["task"]: judge_record(record, task),
     )
     if (spoiled := spoiled_task(find)) is not None:
         one.twin("a simpler task", task=spoiled)
     return one
 
 
-def record_holds(record: dict[str, Any], task: dict[str, Any]) -> Evidence:
+def judge_record(record: dict[str, Any], task: dict[str, Any]) -> Evidence:
     """Whether the statement of a record holds for a task, both as JSON: certificates first, then
     the statement itself."""
     statement, P = (
@@ -127,7 +127,7 @@ def write_claim(
     Path(path).write_text(
         f'"""{find.statement.sentence()}\n\n{figure7(find.task)}\n"""\n\n'
         "from __future__ import annotations\n\nimport json\nfrom typing import Any\n\n"
-        "from proofs.ledger.from_gallery import judged\n"
+        "from proofs.ledger.from_gallery import judge_record\n"
         "from proofs.ledger import Evidence, claim\n\n"
         f"RECORD: dict[str, Any] = json.loads(\n    {json.dumps(json.dumps(record))}\n)\n\n\n"
         f'@claim({json.dumps(id)}, place="lab", '
@@ -135,5 +135,5 @@ def write_claim(
         "def holds(task: Any = None) -> Evidence:\n"
         '    """The certificates of the task, verified, and the statement, judged in '
         'rationals."""\n'
-        '    return judged(RECORD, task or RECORD["task"])\n\n' + twin
+        '    return judge_record(RECORD, task or RECORD["task"])\n\n' + twin
     )

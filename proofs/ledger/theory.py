@@ -33,7 +33,7 @@ from workbench.checker.sums import SumReader, sort_of
 Factors = tuple[tuple[str, dict[str, str]], ...]
 """Names of inequalities, and other names for their indices."""
 
-ProofStep = tuple[Any, ...]
+TheoryStep = tuple[Any, ...]
 """("unfold", name), ("add", name, multiplier), ("add", name, multiplier, {index: index}) or
 ("less",
 number, ((name, {index: index}), ...))."""
@@ -64,8 +64,8 @@ class Theory:
         self,
         what: str,
         goal: str,
-        steps: Iterable[ProofStep],
-        base: Iterable[ProofStep] | None = None,
+        steps: Iterable[TheoryStep],
+        base: Iterable[TheoryStep] | None = None,
     ) -> dict[str, Any]:
         """The certificate of a goal; by induction on n if a base is given.
 
@@ -73,13 +73,13 @@ class Theory:
         """
         numbers = {name: i for i, name in enumerate(self.given)} | {"hypothesis": "hypothesis"}
 
-        def written(step: ProofStep) -> list[Any]:
+        def written(step: TheoryStep) -> list[Any]:
             if step[0] == "less":
                 factors = [[numbers[name], dict(names)] for name, names in step[2]]
                 return ["less", str(step[1]), factors]
             return [step[0], numbers[step[1]], *step[2:]]
 
-        def known(step: ProofStep) -> bool:
+        def known(step: TheoryStep) -> bool:
             names = [name for name, _ in step[2]] if step[0] == "less" else [step[1]]
             return all(name in numbers for name in names)
 

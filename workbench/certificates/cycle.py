@@ -25,7 +25,7 @@ import numpy as np
 
 from workbench.certificates.loop import (
     Actions,
-    Table,
+    TableArray,
     better_policy,
     checked_arguments,
     choices,
@@ -82,7 +82,7 @@ def certify_cycle(
     with Waiting(f"limit cycle of {E.name}") as waiting:
         keep = 1 - RATIONALS.one(size)
         loop = loop_for(E, uniform(E), ties, "visits", exact=True)
-        policies, greedy = list[Table](), list[Actions]()
+        policies, greedy = list[TableArray](), list[Actions]()
         last = start + _ATTEMPTS * period
         while len(greedy) < last:
             policies.append(loop.pi)
@@ -132,13 +132,13 @@ def _begins(E: POMDP, step: Fraction, ties: str) -> tuple[int, int] | None:
 
 def _cycle(
     E: POMDP,
-    policies: list[Table],
+    policies: list[TableArray],
     greedy: list[Actions],
     begin: int,
     period: int,
     keep: Any,
     order: Actions,
-) -> list[Table] | None:
+) -> list[TableArray] | None:
     """The policies of the limit cycle, if greedy is what it was on all segments to them."""
     around = greedy[begin : begin + period]
     unseen = around[0] < 0

@@ -77,7 +77,7 @@ class Greedy:
 
 
 @dataclass(frozen=True)
-class State:
+class LumpedState:
     """A policy, for all k at once: p^0(i, 0) and p^0(i, last) linear in y; what is done in 0, the
     last state, the others."""
 
@@ -88,11 +88,11 @@ class State:
     in_others: tuple[Fraction, ...]
 
     @classmethod
-    def uniform(cls, n: int) -> State:
+    def uniform(cls, n: int) -> LumpedState:
         share, even = ((ZERO, Fraction(1, n)),) * n, (Fraction(1, n),) * n
         return cls(share, share, even, even, even)
 
-    def toward(self, tau: Greedy, keep: Fraction) -> State:
+    def toward(self, tau: Greedy, keep: Fraction) -> LumpedState:
         """keep times itself, plus 1 - keep times tau."""
         n = len(self.in_0)
 
@@ -105,7 +105,7 @@ class State:
         def shifted(row: tuple[Fraction, ...], place: int) -> tuple[Fraction, ...]:
             return tuple(keep * row[i] + (1 - keep if i == place else ZERO) for i in range(n))
 
-        return State(
+        return LumpedState(
             moved(self.to_0, None if tau.writes_last else tau.first),
             moved(self.to_last, tau.first if tau.writes_last else None),
             shifted(self.in_0, tau.first),
@@ -150,7 +150,7 @@ class State:
         )
 
 
-def holds(r: list[list[Fraction]], state: State, tau: Greedy, u: Fraction) -> bool:
+def holds(r: list[list[Fraction]], state: LumpedState, tau: Greedy, u: Fraction) -> bool:
     """Whether tau is greedy at a policy for all 0 < y <= u."""
     best = {
         "0": (tau.first, "last" if tau.writes_last else "0"),
@@ -167,7 +167,7 @@ def holds(r: list[list[Fraction]], state: State, tau: Greedy, u: Fraction) -> bo
     return True
 
 
-def holds_on_the_way(r: list[list[Fraction]], state: State, tau: Greedy, u: Fraction) -> bool:
+def holds_on_the_way(r: list[list[Fraction]], state: LumpedState, tau: Greedy, u: Fraction) -> bool:
     """Whether tau is greedy at x state + (1-x) tau for all 0 < x <= 1 and 0 < y <= u."""
     if not holds(r, state, tau, u):
         return False
@@ -256,7 +256,7 @@ def stuck_for_every_k(
 
 def stays(r: list[list[Fraction]], step: Fraction, u: Fraction) -> int | None:
     """The action f that the loop ends up repeating, by the second argument, for all 0 < y <= u."""
-    n, even = range(len(r)), State.uniform(len(r))
+    n, even = range(len(r)), LumpedState.uniform(len(r))
     tau = even.greedy(r)
     if tau is None or not tau.writes_last or not holds(r, even, tau, u):
         return None
@@ -277,7 +277,7 @@ def _phases(
     r: list[list[Fraction]], step: Fraction, u: Fraction
 ) -> list[tuple[int | None, Greedy]] | None:
     """The phases of the loop for all 0 < y <= u; the last one has no number of steps."""
-    state, phases, keep = State.uniform(len(r)), list[tuple[int | None, Greedy]](), 1 - step
+    state, phases, keep = LumpedState.uniform(len(r)), list[tuple[int | None, Greedy]](), 1 - step
     while len(phases) < MOST_PHASES:
         tau = state.greedy(r)
         if tau is None or not holds(r, state, tau, u):
@@ -291,7 +291,7 @@ def _phases(
 
 
 def _how_many(
-    r: list[list[Fraction]], state: State, tau: Greedy, u: Fraction, keep: Fraction
+    r: list[list[Fraction]], state: LumpedState, tau: Greedy, u: Fraction, keep: Fraction
 ) -> int:
     """The most steps, within a thousand, that tau stays greedy for: differences are linear in x, so
     bisection finds them."""

@@ -53,7 +53,7 @@ from workbench.optima.mdp import from_states, optimal
 from workbench.progress import Waiting
 
 Actions = NDArray[np.int64]
-Table = NDArray[Any]
+TableArray = NDArray[Any]
 
 MOST_STATES = 400
 """Products with more states are refused: the numbers of a certificate are exact."""
@@ -170,8 +170,8 @@ def choices(E: POMDP, greedy: Actions) -> list[Any]:
 
 
 def follow_loop(
-    E: POMDP, pi: Table, step: Fraction, ties: str, most_phases: int, waiting: Waiting
-) -> tuple[list[Phase], Table]:
+    E: POMDP, pi: TableArray, step: Fraction, ties: str, most_phases: int, waiting: Waiting
+) -> tuple[list[Phase], TableArray]:
     """The phases of the loop, and the policy at which the last one began; there is no last one
     after `most_phases`."""
     order, keep = tie_order(E.A, ties), 1 - RATIONALS.one(step)
@@ -189,7 +189,7 @@ def follow_loop(
 
 
 def phase_length(
-    E: POMDP, pi: Table, greedy: Actions, order: Actions, keep_float: float, keep: Any
+    E: POMDP, pi: TableArray, greedy: Actions, order: Actions, keep_float: float, keep: Any
 ) -> int | None:
     """How many steps towards `greedy` may be taken at once; None if it stays greedy all the way to
     itself."""
@@ -206,7 +206,7 @@ def phase_length(
 
 
 def differences(
-    E: POMDP, pi: Table, goal: Table, greedy: Actions, order: Actions
+    E: POMDP, pi: TableArray, goal: TableArray, greedy: Actions, order: Actions
 ) -> list[tuple[Any, bool]]:
     """q(o, greedy) - q(o, a) along x pi + (1-x) goal as polynomials whose signs are theirs; whether
     > 0 is needed."""

@@ -42,7 +42,7 @@ from workbench.checker.spoiled import Spoiled
 MOST_GREEDY_POLICIES = 100_000
 
 
-Greedy = tuple[int, ...]
+GreedyActions = tuple[int, ...]
 """A greedy policy: the place of its action, row by row."""
 
 
@@ -99,7 +99,7 @@ class GreedyTables:
                 raise Spoiled(f"the {what} are not those that the task has")
         return cls(E, memory, rows, actions, learner, epsilon)
 
-    def action_values(self, g: Greedy) -> Callable[[int, int], Any]:
+    def action_values(self, g: GreedyActions) -> Callable[[int, int], Any]:
         """q of the greedy policy with the actions g[row], entry by entry as it is asked for: what
         refutes a policy are two entries of many."""
         E, n, epsilon, gamma = self.E, len(self.actions), self.epsilon, self.E.task.gamma
@@ -158,7 +158,7 @@ class GreedyTables:
         return found
 
 
-def check_fixed_point(cells: GreedyTables, g: Greedy, strict: Any, value: Fraction) -> None:
+def check_fixed_point(cells: GreedyTables, g: GreedyActions, strict: Any, value: Fraction) -> None:
     """g is greedy on the table that it leads to, and is worth what is said."""
     if not isinstance(strict, bool):
         raise Spoiled("a fixed point is strict or not")
@@ -173,7 +173,7 @@ def check_fixed_point(cells: GreedyTables, g: Greedy, strict: Any, value: Fracti
         raise Spoiled(f"policy {list(g)} is not worth {value}")
 
 
-def check_refuted(cells: GreedyTables, g: Greedy, row: Any, action: Any) -> None:
+def check_refuted(cells: GreedyTables, g: GreedyActions, row: Any, action: Any) -> None:
     """In this row that action is better than g's on the table that g leads to."""
     i, j = count(row, 0, len(cells.rows) - 1), count(action, 0, len(cells.actions) - 1)
     q = cells.action_values(g)
@@ -226,7 +226,7 @@ def note_policy(g: int, seen: set[int]) -> None:
     seen.add(g)
 
 
-def greedy_policy(g: int, rows: int, base: int) -> Greedy:
+def greedy_policy(g: int, rows: int, base: int) -> GreedyActions:
     """The greedy policy of a number, its digits in base |A|.
 
     >>> greedy_policy(7, rows=3, base=2)

@@ -32,7 +32,7 @@ from typing import Any
 
 from workbench.checker.expressions import Polynomial, read_polynomial
 from workbench.checker.fixed_point_claims import (
-    Greedy,
+    GreedyActions,
     GreedyTables,
     greedy_policy,
     note_policy,
@@ -95,7 +95,7 @@ class SquareTables:
         self.gamma = plane_polynomial(E.task.gamma, self.names)
         self.R = {pair: plane_polynomial(r, self.names) for pair, r in E.R.items()}
 
-    def differences(self, g: Greedy) -> list[list[PlanePolynomial]]:
+    def differences(self, g: GreedyActions) -> list[list[PlanePolynomial]]:
         """`f[row][action]` of the greedy policy with the actions g[row]."""
         tables, E = self.tables, self.tables.E
         n = len(tables.actions)
@@ -267,7 +267,7 @@ def _read_cells(
     return points, settled
 
 
-def _checked_worth(cells: GreedyTables, g: Greedy, shown: Any) -> Any:
+def _checked_worth(cells: GreedyTables, g: GreedyActions, shown: Any) -> Any:
     value = read_polynomial_number(shown)
     pi = {o: {cells.actions[d]: ONE} for o, d in zip(cells.rows, g, strict=True)}
     found = PolicyValues(PlaceGraph(cells.E.task, cells.memory, pi)).value
@@ -278,7 +278,7 @@ def _checked_worth(cells: GreedyTables, g: Greedy, shown: Any) -> Any:
 
 def _check_regions(
     tables: SquareTables,
-    g: Greedy,
+    g: GreedyActions,
     curves: list[PlanePolynomial],
     signs: list[tuple[int, ...]],
     settled: list[tuple[int, ...]],

@@ -34,7 +34,7 @@ from math import prod
 from typing import Any
 
 from workbench.checker.fixed_point_claims import (
-    Greedy,
+    GreedyActions,
     GreedyTables,
     check_fixed_point,
     check_refuted,
@@ -53,7 +53,7 @@ from workbench.checker.reader import (
 )
 from workbench.checker.spoiled import Spoiled
 
-Numbers = list[Fraction]
+Fractions = list[Fraction]
 Domain = list[tuple[int, ...]]
 
 MOST_SETS = 20_000
@@ -103,7 +103,7 @@ class SetBounds:
         if self.gamma == 1 and last_first(forth) is None:
             raise Spoiled("gamma is 1 and a place can be met twice: bounds say nothing")
 
-    def backups(self, v: Numbers) -> list[Numbers]:
+    def backups(self, v: Fractions) -> list[Fractions]:
         """B_a(s; v) as `[s][a]`."""
         return [
             [
@@ -113,13 +113,15 @@ class SetBounds:
             for rewards, here in zip(self.R, self.steps, strict=True)
         ]
 
-    def target(self, B: Numbers, a: int) -> Fraction:
+    def target(self, B: Fractions, a: int) -> Fraction:
         """What a place behind a row counts in v, if a is greedy there."""
         if self.greedy_target:
             return B[a]
         return (1 - self.epsilon) * B[a] + self.epsilon * sum(B, ZERO) / self.nA
 
-    def is_shown(self, U: Numbers | None, r: dict[int, Fraction], D: Domain, strict: bool) -> bool:
+    def is_shown(
+        self, U: Fractions | None, r: dict[int, Fraction], D: Domain, strict: bool
+    ) -> bool:
         """Whether a potential shows that sum d r <= 0 (< 0) for every behaviour of the set; None
         is the potential 0."""
         if U is None:
@@ -137,15 +139,17 @@ class SetBounds:
                 return False
         return True
 
-    def over(self, o: int, a: int, high: Numbers, B: list[Numbers]) -> dict[int, Fraction]:
+    def over(self, o: int, a: int, high: Fractions, B: list[Fractions]) -> dict[int, Fraction]:
         """r that shows q(o, a) <= high(o)."""
         return {s: self.target(B[s], a) - high[o] for s in self.behind[o]}
 
-    def under(self, o: int, a: int, low: Numbers, B: list[Numbers]) -> dict[int, Fraction]:
+    def under(self, o: int, a: int, low: Fractions, B: list[Fractions]) -> dict[int, Fraction]:
         """r that shows v(o) >= low(o)."""
         return {s: low[o] - self.target(B[s], a) for s in self.behind[o]}
 
-    def lag(self, o: int, a: int, better: int, low: Numbers, high: Numbers) -> dict[int, Fraction]:
+    def lag(
+        self, o: int, a: int, better: int, low: Fractions, high: Fractions
+    ) -> dict[int, Fraction]:
         """r that shows q(o, better) > q(o, a): the most that a can lead, place by place."""
         found = {}
         for s in self.behind[o]:
@@ -170,7 +174,7 @@ def check_set_bounds(certificate: dict[str, Any]) -> str:
     unit = read_fraction(field(certificate, "unit"))
     if unit <= 0:
         raise Spoiled("the unit of the potentials is not positive")
-    fixed: dict[Greedy, tuple[bool, Fraction]] = {}
+    fixed: dict[GreedyActions, tuple[bool, Fraction]] = {}
     for digits, strict, shown in read_entries(field(certificate, "fixed", list), 3, "fixed"):
         g, value = _read_policy(cells, digits), read_fraction(shown)
         if g in fixed:
@@ -181,7 +185,7 @@ def check_set_bounds(certificate: dict[str, Any]) -> str:
     if len(nodes) > MOST_SETS:
         raise Spoiled(f"{len(nodes):,} sets are more than {MOST_SETS:,}")
     waiting: list[Domain] = [[tuple(range(len(cells.actions)))] * len(cells.rows)]
-    seen: set[Greedy] = set()
+    seen: set[GreedyActions] = set()
     listed = 0
     for node in nodes:
         if not waiting:
@@ -216,10 +220,10 @@ def check_set_bounds(certificate: dict[str, Any]) -> str:
 
 
 def _check_listed(
-    cells: GreedyTables, D: Domain, fixed: dict[Greedy, Any], refuted: list[Any]
-) -> set[Greedy]:
+    cells: GreedyTables, D: Domain, fixed: dict[GreedyActions, Any], refuted: list[Any]
+) -> set[GreedyActions]:
     """Each policy of a set is refuted or known as a fixed point; those that are."""
-    found: dict[Greedy, tuple[int, int]] = {}
+    found: dict[GreedyActions, tuple[int, int]] = {}
     for digits, row, action in read_entries(refuted, 3, "refuted"):
         g = _read_policy(cells, digits)
         if g in found:
@@ -278,17 +282,17 @@ def _narrowed(bounds: SetBounds, D: Domain, rounds: list[Any], unit: Fraction) -
     return D
 
 
-def _read_policy(cells: GreedyTables, digits: Any) -> Greedy:
+def _read_policy(cells: GreedyTables, digits: Any) -> GreedyActions:
     if not isinstance(digits, list) or len(digits) != len(cells.rows):
         raise Spoiled(f"{str(digits)[:40]} is not an action for each of {len(cells.rows)} rows")
     return tuple(count(a, 0, len(cells.actions) - 1) for a in digits)
 
 
-def _potential(U: Any, bounds: SetBounds, unit: Fraction) -> Numbers | None:
+def _potential(U: Any, bounds: SetBounds, unit: Fraction) -> Fractions | None:
     return None if U is None else _numbers(U, len(bounds.mu), unit)
 
 
-def _numbers(found: Any, many: int, unit: Fraction) -> Numbers:
+def _numbers(found: Any, many: int, unit: Fraction) -> Fractions:
     if not isinstance(found, list) or len(found) != many or any(type(x) is not int for x in found):
         raise Spoiled(f"{str(found)[:40]} is not a list of {many} whole numbers")
     return [x * unit for x in found]

@@ -25,7 +25,7 @@ from workbench.deep.ppo import FeedForward
 from workbench.deep.settings import DDQN, PPO, Neural, RecurrentPPO
 from workbench.deep.stepper import Layout, layout_of
 from workbench.errors import WorkbenchError, WrongType
-from workbench.learning.learn import Progress, chosen_seeds, shown_progress
+from workbench.learning.learn import ReportSteps, chosen_seeds, shown_progress
 from workbench.learning.learners import OptionError, check_count
 from workbench.learning.sampling import check_countable
 from workbench.learning.size import refuse_too_large
@@ -65,7 +65,7 @@ def train(
     seeds: int | Iterable[int] = 30,
     every: int | None = None,
     policies: bool = True,
-    progress: Progress | bool = False,
+    progress: ReportSteps | bool = False,
 ) -> NeuralRun:
     """Run a neural learner; parameters as those of `learn`.
 
@@ -121,7 +121,7 @@ class _Work:
         self.actions = np.zeros((len(seeds), self.blocks if self.keeps else 0, nO), np.uint16)
         self.seconds = {"training": 0.0, "compiling": 0.0}
 
-    def run(self, report: Progress) -> NeuralRun:
+    def run(self, report: ReportSteps) -> NeuralRun:
         alg, tables, n = self.algorithm, self.tables, len(self.seeds)
         began = time.perf_counter()
         training = [start_run(alg, tables, jax.random.key(_folded(seed))) for seed in self.seeds]

@@ -42,7 +42,7 @@ _LAST_RESORT = 40_000
 
 _ITERATIONS = 4_000
 
-Vector = NDArray[np.float64]
+FloatVector = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class Solution:
     method: str
     residual: float
     error: Any = 0.0
-    again: Callable[[Vector], Vector] | None = None
+    again: Callable[[FloatVector], FloatVector] | None = None
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class _System:
 
     P: sp.csr_array
     gamma: float
-    b: Vector
+    b: FloatVector
     norm: float
     aim: float
 
@@ -74,15 +74,19 @@ class _System:
     def A(self) -> sp.csr_array:
         return sp.csr_array(sp.eye_array(len(self.b), format="csr") - self.gamma * self.P)
 
-    def residual(self, x: Vector) -> Vector:
+    def residual(self, x: FloatVector) -> FloatVector:
         return np.asarray(self.b - x + self.gamma * (self.P @ x))
 
-    def size(self, residual: Vector) -> float:
+    def size(self, residual: FloatVector) -> float:
         return float(np.linalg.norm(residual, self.norm))
 
 
 def solve(
-    P: sp.csr_array, gamma: float, b: Vector, norm: float = np.inf, tolerance: float = TOLERANCE
+    P: sp.csr_array,
+    gamma: float,
+    b: FloatVector,
+    norm: float = np.inf,
+    tolerance: float = TOLERANCE,
 ) -> Solution:
     """Solve x = b + gamma P x to a relative residual in the given norm (1 or infinity)."""
     scale = float(np.linalg.norm(b, norm))
@@ -115,8 +119,8 @@ def solve(
     )
 
 
-Again = Callable[[Vector], Vector] | None
-Method = Callable[[_System, Vector], tuple[Vector, Again]]
+Again = Callable[[FloatVector], FloatVector] | None
+Method = Callable[[_System, FloatVector], tuple[FloatVector, Again]]
 
 
 def _methods(P: sp.csr_array) -> list[tuple[str, Method]]:
@@ -139,13 +143,13 @@ def _is_banded(P: sp.csr_array) -> bool:
     return True
 
 
-def _direct(system: _System, start: Vector) -> tuple[Vector, Again]:
+def _direct(system: _System, start: FloatVector) -> tuple[FloatVector, Again]:
     """LU on the residual of what is there, which refines a solution that LU has found before."""
     again = sla.splu(sp.csc_array(system.A)).solve
     return start + np.asarray(again(system.residual(start))), again
 
 
-def _bicgstab(system: _System, start: Vector) -> tuple[Vector, Again]:
+def _bicgstab(system: _System, start: FloatVector) -> tuple[FloatVector, Again]:
     x = start.copy()
     P, largest = system.P, system.norm == np.inf
     # values come from later states, which as a rule were discovered later; the residual is at most
@@ -157,7 +161,7 @@ def _bicgstab(system: _System, start: Vector) -> tuple[Vector, Again]:
     return x, None
 
 
-def _gmres(system: _System, start: Vector) -> tuple[Vector, Again]:
+def _gmres(system: _System, start: FloatVector) -> tuple[FloatVector, Again]:
     aim = system.aim / (
         1 if system.norm == np.inf else np.sqrt(len(start))
     )  # gmres speaks of the 2-norm

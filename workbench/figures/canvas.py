@@ -58,7 +58,7 @@ def text_size(text: str, size: float) -> tuple[float, float]:
 
 
 @dataclass(frozen=True)
-class Box:
+class CanvasBox:
     """A rectangle by its centre."""
 
     x: float
@@ -74,7 +74,7 @@ class Box:
         return inside
 
 
-def _corners(boxes: Sequence[Box]) -> NDArray[np.float64]:
+def _corners(boxes: Sequence[CanvasBox]) -> NDArray[np.float64]:
     """`[box, (left, bottom, right, top)]`."""
     sides = [
         (b.x - b.width / 2, b.y - b.height / 2, b.x + b.width / 2, b.y + b.height / 2)
@@ -116,17 +116,17 @@ class Canvas:
     height: float
     font: float = 9.0
     floor: float = 0.3
-    boxes: dict[Hashable, Box] = field(default_factory=dict)
+    boxes: dict[Hashable, CanvasBox] = field(default_factory=dict)
     _looks: list[tuple[Hashable, str, dict[str, Any]]] = field(default_factory=list)
     _starts: list[tuple[float, float]] = field(default_factory=list)
-    _labels: list[Box] = field(default_factory=list)
+    _labels: list[CanvasBox] = field(default_factory=list)
     _curves: list[NDArray[np.float64]] = field(default_factory=list)
-    _routes: list[tuple[Arrow, NDArray[np.float64], Box | None]] = field(default_factory=list)
+    _routes: list[tuple[Arrow, NDArray[np.float64], CanvasBox | None]] = field(default_factory=list)
 
     def node(self, key: Hashable, text: str, x: float, y: float, **look: Any) -> None:
         """Put a node, a box around its text; `look` goes to the box."""
         width, height = text_size(text, self.font)
-        self.boxes[key] = Box(x, y, max(width + _PADDING, 0.34), max(height + 0.1, 0.34))
+        self.boxes[key] = CanvasBox(x, y, max(width + _PADDING, 0.34), max(height + 0.1, 0.34))
         self._looks.append((key, text, look))
 
     def start(self, key: Hashable) -> None:
@@ -135,14 +135,14 @@ class Canvas:
         box = self.boxes[key]
         left = box.x - box.width / 2
         self._starts.append((left, box.y))
-        self._labels.append(Box(left - _START / 2, box.y, _START, 0.1))
+        self._labels.append(CanvasBox(left - _START / 2, box.y, _START, 0.1))
 
     def arrow(self, arrow: Arrow) -> None:
         """Put an arrow between two nodes where it disturbs least."""
         options = self._loops(arrow) if arrow.start == arrow.end else self._bends(arrow)
         taken = _corners([*self.boxes.values(), *self._labels])
         passed = np.concatenate(self._curves) if self._curves else np.empty((0, 2))
-        best: tuple[float, NDArray[np.float64], Box | None] | None = None
+        best: tuple[float, NDArray[np.float64], CanvasBox | None] | None = None
         for price, points in options:
             price += self._price_of_line(points, arrow, passed)
             if best is not None and price >= best[0]:
@@ -201,7 +201,7 @@ class Canvas:
 
     def _places(
         self, points: NDArray[np.float64], arrow: Arrow
-    ) -> tuple[NDArray[np.float64], list[Box]]:
+    ) -> tuple[NDArray[np.float64], list[CanvasBox]]:
         """Where the label of an arrow may be, and what that costs."""
         width, height = text_size(arrow.label, self.font)
         width, height = width + 0.08, height + 0.03
@@ -215,7 +215,7 @@ class Canvas:
             for side in (0, 1, -1):
                 # beside the line: far enough for the box to clear it
                 shift = side * (abs(dy) / size * width / 2 + abs(dx) / size * height / 2 + 0.04)
-                found.append(Box(x - shift * dy / size, y + shift * dx / size, width, height))
+                found.append(CanvasBox(x - shift * dy / size, y + shift * dx / size, width, height))
                 beside = (
                     abs(side) if arrow.start != arrow.end else 4 * (1 + side)
                 )  # outside a loop is best
@@ -347,7 +347,7 @@ def _scale(axes: Axes, width: float, height: float) -> float:
 
 
 @dataclass(frozen=True)
-class Row:
+class CanvasRow:
     """Layers side by side: where their nodes are, from the lower left corner, and how high the row
     is."""
 
@@ -360,7 +360,7 @@ def snake(
     sizes: dict[Hashable, tuple[float, float]],
     gap: tuple[float, float],
     width: float,
-) -> list[Row]:
+) -> list[CanvasRow]:
     """Put layers side by side, in as many rows as a width asks for, every second row from right to
     left.
 
@@ -393,7 +393,7 @@ def _row(
     width: float,
     backwards: bool,
     x: float = 0.0,
-) -> Row:
+) -> CanvasRow:
     heights = [
         sum(sizes[key][1] + _PADDING for key in layer) + gap[1] * (len(layer) - 1)
         for layer in layers
@@ -410,4 +410,4 @@ def _row(
             )
             y -= sizes[key][1] + _PADDING + gap[1]
         x += breadth + gap[0]
-    return Row(places, max(heights))
+    return CanvasRow(places, max(heights))

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.lines import Line2D
 
-Cell = tuple[int, int]
+GridCell = tuple[int, int]
 
-MOVES: dict[Label, Cell] = {
+MOVES: dict[Label, GridCell] = {
     "up": (0, 1),
     "down": (0, -1),
     "left": (-1, 0),
@@ -45,7 +45,7 @@ _BLUE, _ORANGE = "#0072B2", "#E69F00"
 _HATCHES = ("", "....", "////", "xxxx", "\\\\\\\\", "++++")
 
 
-Place = Callable[[Label, Label], Cell | None]
+Place = Callable[[Label, Label], GridCell | None]
 """The cell of a state s that shows o; None where it is nowhere on the grid."""
 
 
@@ -53,14 +53,14 @@ class GridDrawing(Protocol):
     """What `grid_policy` needs of a grid; `pomdps.drawing.Grid` is one."""
 
     @property
-    def signs(self) -> list[tuple[str, Cell]]:
+    def signs(self) -> list[tuple[str, GridCell]]:
         """Letters and the cells that they mark."""
 
     @property
-    def cells(self) -> list[Cell]:
+    def cells(self) -> list[GridCell]:
         """All cells, (x, y) with y up."""
 
-    def has_wall(self, cell: Cell, move: Cell) -> bool:
+    def has_wall(self, cell: GridCell, move: GridCell) -> bool:
         """Whether a wall stands between a cell and its neighbour."""
 
 
@@ -77,10 +77,10 @@ class TaskDrawing(Protocol):
     def place(self) -> Place: ...
 
     @property
-    def moves(self) -> Mapping[Label, Cell]: ...
+    def moves(self) -> Mapping[Label, GridCell]: ...
 
     @property
-    def heading(self) -> Callable[[Label], Cell] | None: ...
+    def heading(self) -> Callable[[Label], GridCell] | None: ...
 
 
 def grid_policy(
@@ -88,7 +88,7 @@ def grid_policy(
     grid: GridDrawing | TaskDrawing | None = None,
     axes: Any = None,
     place: Place | None = None,
-    moves: Mapping[Label, Cell] | None = None,
+    moves: Mapping[Label, GridCell] | None = None,
     most: int = 12,
     ground: bool = True,
 ) -> NDArray[Any]:
@@ -159,7 +159,9 @@ def grid_policy(
     return axes
 
 
-def grid_walk(drawing: TaskDrawing, cells: Sequence[Cell | None], axes: Axes | None = None) -> Axes:
+def grid_walk(
+    drawing: TaskDrawing, cells: Sequence[GridCell | None], axes: Axes | None = None
+) -> Axes:
     """The cells that an agent went through so far, and the agent in the last of them.
 
     Parameters
@@ -176,7 +178,7 @@ def grid_walk(drawing: TaskDrawing, cells: Sequence[Cell | None], axes: Axes | N
     return axes
 
 
-def draw_walk(axes: Axes, cells: Sequence[Cell | None]) -> list[Line2D]:
+def draw_walk(axes: Axes, cells: Sequence[GridCell | None]) -> list[Line2D]:
     """Draw what `grid_walk` puts on a grid that is there already; the lines that were drawn."""
     drawn = []
     places = [(x + 0.5, y + 0.5) for x, y in (cell for cell in cells if cell is not None)]
@@ -192,13 +194,13 @@ def draw_walk(axes: Axes, cells: Sequence[Cell | None]) -> list[Line2D]:
 _NO_MEMORY = object()
 
 
-Ways = dict[tuple[Label, Cell], float]
+Ways = dict[tuple[Label, GridCell], float]
 """How often an action is taken by an agent that looks some way."""
 
 
 def _rows_by_memory(
-    evaluation: Evaluation, place: Place, heading: Callable[[Label], Cell]
-) -> dict[Any, dict[Cell, Ways]]:
+    evaluation: Evaluation, place: Place, heading: Callable[[Label], GridCell]
+) -> dict[Any, dict[GridCell, Ways]]:
     """For each memory state that is reached, in the order of O, and each cell: how often the policy
     takes which action there, and looking where.
 
@@ -207,7 +209,7 @@ def _rows_by_memory(
     P, pi = evaluation.P, evaluation.pi
     with_memory = isinstance(P.A, ActionsAndWrites)
     reached = [o for i, o in enumerate(P.O) if evaluation.reached.raw[i]]
-    found: dict[Any, dict[Cell, Ways]] = {
+    found: dict[Any, dict[GridCell, Ways]] = {
         m: {} for m in ([m for m, _ in reached] if with_memory else [_NO_MEMORY])
     }
     numbers = [
@@ -292,7 +294,7 @@ def _draw_grid(axes: Axes, grid: GridDrawing) -> None:
     axes.set_axis_off()
 
 
-_SIDES: dict[Cell, tuple[Cell, Cell]] = {
+_SIDES: dict[GridCell, tuple[GridCell, GridCell]] = {
     (0, 1): ((0, 1), (1, 1)),
     (0, -1): ((0, 0), (1, 0)),
     (-1, 0): ((0, 0), (0, 1)),
@@ -300,7 +302,9 @@ _SIDES: dict[Cell, tuple[Cell, Cell]] = {
 }
 
 
-def _draw_rows(axes: Axes, m: Any, rows: Mapping[Cell, Ways], moves: Mapping[Label, Cell]) -> None:
+def _draw_rows(
+    axes: Axes, m: Any, rows: Mapping[GridCell, Ways], moves: Mapping[Label, GridCell]
+) -> None:
     """Draw the arrows, the dots and the writes of one memory state.
 
     All arrows are one artist and all dots another, which is several times as fast as one for each.
@@ -360,10 +364,10 @@ def _normal(row: Ways) -> Ways:
 
 
 def _shares(
-    m: Any, row: Ways, moves: Mapping[Label, Cell]
-) -> tuple[dict[Cell, float], dict[Label, float]]:
+    m: Any, row: Ways, moves: Mapping[Label, GridCell]
+) -> tuple[dict[GridCell, float], dict[Label, float]]:
     """How probable each direction is, and each write that changes the memory."""
-    go: dict[Cell, float] = {}
+    go: dict[GridCell, float] = {}
     write: dict[Label, float] = {}
     for (action, (east, north)), prob in row.items():
         a, w = (action, None) if m is _NO_MEMORY else action

@@ -35,7 +35,7 @@ _WIDTH = 7.0
 _FONT = 8.0
 
 
-class Values(Protocol):
+class HeatMapValues(Protocol):
     """What `q_table` draws: an `Evaluation` or `TDValues`."""
 
     @property
@@ -75,7 +75,7 @@ def policy_table(pi: Policy, axes: Axes | None = None, rows: Sequence[Label] | N
 
 
 def q_table(
-    values: Values,
+    values: HeatMapValues,
     axes: Axes | None = None,
     pi: Policy | None = None,
     rows: Sequence[Label] | None = None,

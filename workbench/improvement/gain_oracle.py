@@ -19,7 +19,7 @@ from workbench.evaluation.fields import FLOATS, Field
 from workbench.evaluation.gain import Differential, differential_values
 from workbench.evaluation.residues import Residues
 from workbench.evaluation.visits import given_observation, observation_errors, observation_values
-from workbench.improvement.oracle import UNIT, Look, Oracle, Table
+from workbench.improvement.oracle import UNIT, Look, Oracle, TableArray
 from workbench.model.pomdp import POMDP
 
 _NONE = np.empty(0, dtype=np.int64)
@@ -31,7 +31,7 @@ class GainOracle(Oracle):
     def __init__(self, P: POMDP, field: Field):
         super().__init__(P, "stationary", field)
 
-    def look(self, pi: Table, roundings: int = 1) -> Look:
+    def look(self, pi: TableArray, roundings: int = 1) -> Look:
         chain = self.D.follow(pi)
         if isinstance(chain, FloatChain):
             chain.given += (roundings - 1) * UNIT

@@ -55,7 +55,7 @@ _SLACK = 0.25
 UNIT = 2.0**-53
 """The largest error of rounding, as a share."""
 
-Table = NDArray[Any]
+TableArray = NDArray[Any]
 
 
 class Look(NamedTuple):
@@ -70,7 +70,7 @@ class Look(NamedTuple):
     """
 
     value: Any
-    q: Table
+    q: TableArray
     error: NDArray[np.float64]
     lacking: NDArray[np.int64]
 
@@ -85,7 +85,7 @@ class Oracle:
         self.P, self.weights, self.field = P, weights, field
         self.D: Dynamics = dynamics(P, field)
 
-    def look(self, pi: Table, roundings: int = 1) -> Look:
+    def look(self, pi: TableArray, roundings: int = 1) -> Look:
         """What the policy with the table pi is worth; each probability was rounded so often."""
         chain = self.D.follow(pi)
         v, undefined, _ = state_values(chain)
@@ -142,7 +142,7 @@ class SparseOracle(Oracle):
             ).sum(axis=1)
         ).reshape(nS, nA)
 
-    def look(self, pi: Table, roundings: int = 1) -> Look:
+    def look(self, pi: TableArray, roundings: int = 1) -> Look:
         support = pi > 0
         if self._support is None or not np.array_equal(support, self._support):
             self._support = support
@@ -175,7 +175,7 @@ class SparseOracle(Oracle):
 
     # ---------------------------------------------------------------- errors
 
-    def _v_error(self, data: Table, acts: Table, r: Table, drift: float) -> float:
+    def _v_error(self, data: TableArray, acts: TableArray, r: TableArray, drift: float) -> float:
         """A bound on |v - v_pi|: the residual, what rounding hides of it, and h."""
         v, gamma = self._v, self.D.gamma
         size = np.abs(v).max(initial=0.0)
@@ -200,7 +200,7 @@ class SparseOracle(Oracle):
         found = slack() - drift * float(self._h.max())
         return float(residual * self._h.max() / found) if found > 0 else np.inf
 
-    def _visit_errors(self, data: Table, d: Table, drift: float) -> Table:
+    def _visit_errors(self, data: TableArray, d: TableArray, drift: float) -> TableArray:
         """For each state a bound on the error of its visits, as a share of them."""
         turned, mu, visited = self._turned, self.D.mu, self._visited
         counted = visited & (d > 0)
@@ -225,7 +225,7 @@ class SparseOracle(Oracle):
         self._ratio = min(self._ratio, float(ratio.max()))
         return np.asarray(missed * ratio)
 
-    def _q_error(self, v_error: float, share_error: Table, q_state: Table) -> Table:
+    def _q_error(self, v_error: float, share_error: TableArray, q_state: TableArray) -> TableArray:
         """|q(o,.) - computed| <= gamma |v error| + the change of P(.|o) times the range of
         q(s,.)."""
         s = self.D.entry_s[self._seen]
@@ -247,7 +247,7 @@ class SparseOracle(Oracle):
 
     # ---------------------------------------------------------------- solving
 
-    def _averaged(self, d: NDArray[Any], q_state: Table) -> Table:
+    def _averaged(self, d: NDArray[Any], q_state: TableArray) -> TableArray:
         """q(o,a) = sum_s d(s) omega(o|s) q(s,a) / sum_s d(s) omega(o|s)."""
         s = self.D.entry_s[self._seen]
         self._behind.data = d[s] * self.D.omega[self._seen]

@@ -46,7 +46,7 @@ _MOST_TAUS = 12
 _CHANGES = 4_096
 """Changes of greedy that the compiled loop notes before it comes back."""
 
-Table = NDArray[Any]
+TableArray = NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +55,7 @@ class Glance:
     them."""
 
     value: Any
-    q: Table
+    q: TableArray
     greedy: Actions
     ties: dict[int, Answer]
 
@@ -86,7 +86,7 @@ class Loop:
         self._same = self.decision.same
 
     @property
-    def pi(self) -> Table:
+    def pi(self) -> TableArray:
         raise NotImplementedError
 
     @property
@@ -112,7 +112,7 @@ class Loop:
         those before it `goal` is greedy for certain on the rows that have one."""
         return begin
 
-    def restore(self, pi: Table, length: int) -> None:
+    def restore(self, pi: TableArray, length: int) -> None:
         """Go back to the policy that the loop had after so many steps."""
         raise NotImplementedError
 
@@ -120,7 +120,7 @@ class Loop:
 
     def _decided(
         self,
-        q: Table,
+        q: TableArray,
         rivals: dict[int, Actions],
         table_of: TableOf,
         twins: Actions,
@@ -182,7 +182,7 @@ def parted(twins: Actions, goal: Actions) -> Actions:
     return np.asarray(first[inverse.reshape(-1)], dtype=np.int64)
 
 
-def mixed(pi: Table, greedy: Actions, x: Any) -> Table:
+def mixed(pi: TableArray, greedy: Actions, x: Any) -> TableArray:
     """x pi + (1 - x) greedy, on the rows that have a greedy action."""
     rows = np.flatnonzero(greedy >= 0)
     table = pi.copy()
@@ -214,10 +214,10 @@ class Stepwise(Loop):
         self._twins, self._allowed = self.trail.twins, set[int]()
 
     @property
-    def pi(self) -> Table:
+    def pi(self) -> TableArray:
         return self._pi.copy()
 
-    def restore(self, pi: Table, length: int) -> None:
+    def restore(self, pi: TableArray, length: int) -> None:
         self._pi = pi
         self._low = None if self._low is None else np.zeros_like(pi)
         self._is_paired = False  # the small parts belonged to another policy
@@ -325,7 +325,7 @@ class Stepwise(Loop):
             )
 
 
-def _move_pair(pi: Table, pi_low: Table, greedy: Actions, size: Fraction) -> None:
+def _move_pair(pi: TableArray, pi_low: TableArray, greedy: Actions, size: Fraction) -> None:
     """Move a policy in pairs of floats a step towards greedy, in place."""
     (step_high, step_low), (keep_high, keep_low) = _twofold(size), _twofold(1 - size)
     rows = np.flatnonzero(greedy >= 0)
@@ -349,7 +349,7 @@ def _twofold(x: Fraction) -> tuple[float, float]:
     return high, float(x - Fraction(high))
 
 
-def _exact_product(x: Table, y: float) -> tuple[Table, Table]:
+def _exact_product(x: TableArray, y: float) -> tuple[TableArray, TableArray]:
     """x y as a float and what rounding took from it (Dekker 1971)."""
     product = x * y
     x_high, y_high = _upper_half(x), float(_upper_half(np.float64(y)))
@@ -405,17 +405,17 @@ class FiniteHorizon(Loop):
         )
 
     @property
-    def pi(self) -> Table:
+    def pi(self) -> TableArray:
         return self._labelled(self._state.pi)
 
-    def restore(self, pi: Table, length: int) -> None:
+    def restore(self, pi: TableArray, length: int) -> None:
         self._state.pi[:] = pi[:, self.order]
         self.trail.cut(length)
         choice, self._until = self._choice, None
         choice.twins[:], choice.allowed[:] = self.trail.twins, 0
         choice.always[:] = choice.alike[:] = self._same
 
-    def _labelled(self, table: Table) -> Table:
+    def _labelled(self, table: TableArray) -> TableArray:
         """Columns back in the order of A."""
         found = np.empty_like(table)
         found[:, self.order] = table

@@ -25,10 +25,10 @@ from workbench.text import decimal, escape_html, show, shown
 if TYPE_CHECKING:
     from workbench.lab.find import Find
 
-Block = list[tuple[str, str]]
+TextBlock = list[tuple[str, str]]
 
 
-def _blocks(P: POMDP) -> tuple[str, list[Block], list[Block]] | None:
+def _blocks(P: POMDP) -> tuple[str, list[TextBlock], list[TextBlock]] | None:
     """The head of a column, and the blocks of the left and of the right one: a block for each first
     action."""
     table = table_of(P)

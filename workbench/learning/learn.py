@@ -29,7 +29,7 @@ from workbench.model.numbers import frozen, to_float
 from workbench.model.pomdp import POMDP
 from workbench.progress import Waiting
 
-Progress = Callable[[int, int], None]
+ReportSteps = Callable[[int, int], None]
 """Called now and then, in the thread that called `learn`, with the steps done and the steps to do,
 over all seeds."""
 
@@ -54,7 +54,7 @@ def learn(
     every: int | None = None,
     policies: bool = True,
     threads: int | None = None,
-    progress: Progress | bool = False,
+    progress: ReportSteps | bool = False,
 ) -> Run:
     """Run a learner on a POMDP, usually one that `augment` returned.
 
@@ -148,7 +148,7 @@ def chosen_seeds(seeds: Any) -> tuple[int, ...]:
 
 
 @contextmanager
-def shown_progress(progress: Progress | bool, what: str) -> Iterator[Progress]:
+def shown_progress(progress: ReportSteps | bool, what: str) -> Iterator[ReportSteps]:
     """The function to report to: the caller's own, one that moves a bar, or one that does
     nothing."""
     if callable(progress):
@@ -207,7 +207,7 @@ class _Batch:
         self.done = np.zeros(n, dtype=np.int64)
         self.own = threading.local()
 
-    def run(self, workers: int, report: Progress) -> None:
+    def run(self, workers: int, report: ReportSteps) -> None:
         """Work through the seeds, in this thread if there is one worker: a run that is itself a
         piece of an executor's work takes no threads besides."""
         total = self.steps * len(self.seeds)

@@ -49,14 +49,14 @@ policy counts as one that never ends."""
 _IN_VAIN = 20
 """Steps in a row that may bring nothing."""
 
-Table = NDArray[np.float64]
+TableArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
 class Climbed:
     """Where one start led, and after how many steps."""
 
-    pi: Table
+    pi: TableArray
     value: float
     kkt: float
     steps: int
@@ -68,15 +68,15 @@ class Slope:
     q."""
 
     value: float
-    g: Table
+    g: TableArray
     d: NDArray[np.float64]
     size: float
 
-    def kkt(self, pi: Table) -> float:
+    def kkt(self, pi: TableArray) -> float:
         return max(0.0, float((self.g.max(axis=1) - (pi * self.g).sum(axis=1)).sum()))
 
 
-def slope(M: MDP, pi: Table) -> Slope:
+def slope(M: MDP, pi: TableArray) -> Slope:
     """The return of `pi[o, a]` and its gradient; the value is minus infinity where it is not
     defined."""
     n, nA = M.shape
@@ -132,7 +132,7 @@ def _solve_both(
     return linear.solve(P, gamma, r).x, linear.solve(sp.csr_array(P.T), gamma, start, norm=1).x
 
 
-def project(x: Table) -> Table:
+def project(x: TableArray) -> TableArray:
     """The nearest point of the simplex, row by row (Held, Wolfe and Crowder 1974)."""
     ordered = -np.sort(-x, axis=1)
     above = np.cumsum(ordered, axis=1) - 1
@@ -143,7 +143,7 @@ def project(x: Table) -> Table:
     return np.asarray(projected / projected.sum(axis=1, keepdims=True))
 
 
-def ascend(M: MDP, pi: Table, aim: float, most: int, until: float = math.inf) -> Climbed:
+def ascend(M: MDP, pi: TableArray, aim: float, most: int, until: float = math.inf) -> Climbed:
     """Climb from a policy until `kkt` is at most `aim` times the size of the values, `most`
     policies were evaluated, or the clock (`time.monotonic`) passes `until`."""
     here = slope(M, pi)
@@ -178,8 +178,8 @@ def _noise(here: Slope) -> float:
 
 
 def _line_search(
-    M: MDP, pi: Table, direction: Table, here: Slope, most: int, until: float
-) -> tuple[Table, Slope | None, int]:
+    M: MDP, pi: TableArray, direction: TableArray, here: Slope, most: int, until: float
+) -> tuple[TableArray, Slope | None, int]:
     """The first point on the way back from `direction` that gains enough, its slope (None: no such
     point), and the count."""
     promised = float((here.g * direction).sum())
@@ -196,7 +196,7 @@ def _line_search(
     return pi, None, tried
 
 
-def _next_alpha(s: Table, y: Table, here: Slope) -> float:
+def _next_alpha(s: TableArray, y: TableArray, here: Slope) -> float:
     """Barzilai and Borwein's step in the metric that weighs each observation by its occupancy."""
     bend = -float((s * y).sum())
     if bend <= 0:

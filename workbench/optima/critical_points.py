@@ -57,7 +57,7 @@ _EDGE = 1e-9
 
 _ON_THE_RIM = 1e-20
 
-Supports = tuple[tuple[int, ...], ...]
+SupportPattern = tuple[tuple[int, ...], ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -222,7 +222,7 @@ def critical_points(
 class _Face:
     """The actions taken at each observation, and which observations are reached."""
 
-    supports: Supports
+    supports: SupportPattern
     reached: frozenset[int]
 
     @property

@@ -55,7 +55,7 @@ _GROWN, _FEW = 1.3, 100
 """Points and vectors are pruned when there are so many times as many as after the last time, and at
 least so many."""
 
-Vector = NDArray[np.float64]
+FloatVector = NDArray[np.float64]
 
 
 class BeliefModel:
@@ -113,7 +113,9 @@ class BeliefModel:
         """For each pair (s, o) the number of its observation among those that occur."""
         return np.cumsum(np.concatenate(([0], self.e_o[1:] != self.e_o[:-1])))
 
-    def split(self, weights: Vector) -> tuple[NDArray[np.int64], Vector, NDArray[np.float64]]:
+    def split(
+        self, weights: FloatVector
+    ) -> tuple[NDArray[np.int64], FloatVector, NDArray[np.float64]]:
         """Observations, their probabilities and the beliefs after them, from weights over the
         pairs."""
         mass = np.add.reduceat(weights, self.first_entry)
@@ -122,7 +124,9 @@ class BeliefModel:
         beliefs[self.group, self.e_s] = weights
         return groups, mass[groups], beliefs[groups] / mass[groups, None]
 
-    def after(self, b: Vector, a: int) -> tuple[NDArray[np.int64], Vector, NDArray[np.float64]]:
+    def after(
+        self, b: FloatVector, a: int
+    ) -> tuple[NDArray[np.int64], FloatVector, NDArray[np.float64]]:
         """What may be observed after doing a at b, with what probability, and the beliefs then."""
         return self.split(b @ self.step[a])
 
@@ -149,7 +153,7 @@ def _kinds(
     return np.array(first, dtype=np.int64), kind
 
 
-def informed(model: BeliefModel, above: Vector) -> NDArray[np.float64]:
+def informed(model: BeliefModel, above: FloatVector) -> NDArray[np.float64]:
     """The fast informed bound `Q[s, a]`, sweeping down from state values `above` that no policy
     exceeds."""
     n, nA = model.shape
@@ -203,7 +207,7 @@ class Gap:
 class Bounds:
     """Lower and upper bounds on V, and the search that closes them."""
 
-    def __init__(self, model: BeliefModel, above: Vector, below: NDArray[np.float64]):
+    def __init__(self, model: BeliefModel, above: FloatVector, below: NDArray[np.float64]):
         """`above[s]`: values of the states reached that no policy exceeds; `below[k, s]`: vectors
         alpha to begin with."""
         self.model = model
@@ -228,15 +232,15 @@ class Bounds:
         self.steps: list[PlanStep] = []
         self._begun = len(below)
         self._node_of = np.arange(self._begun)
-        self._made_at: list[Vector] = []
+        self._made_at: list[FloatVector] = []
         self.first = model.split(model.start)
 
     # ------------------------------------------------------------------ the two bounds
 
-    def lower(self, beliefs: NDArray[np.float64]) -> Vector:
+    def lower(self, beliefs: NDArray[np.float64]) -> FloatVector:
         return self._best(beliefs)[0]
 
-    def _best(self, beliefs: NDArray[np.float64]) -> tuple[Vector, NDArray[np.int64]]:
+    def _best(self, beliefs: NDArray[np.float64]) -> tuple[FloatVector, NDArray[np.int64]]:
         """max_k b . alpha_k at each belief, and k."""
         values, which = np.empty(len(beliefs)), np.empty(len(beliefs), dtype=np.int64)
         highest(self.alphas, beliefs, values, which)
@@ -246,7 +250,7 @@ class Bounds:
         """The numbers of the vectors that are best at some beliefs."""
         return np.asarray(self._node_of[self._best(beliefs)[1]])
 
-    def upper(self, beliefs: NDArray[np.float64]) -> Vector:
+    def upper(self, beliefs: NDArray[np.float64]) -> FloatVector:
         return self._teeth(beliefs).values
 
     def _teeth(
@@ -295,7 +299,7 @@ class Bounds:
         worth = max(aim, size / 2)
         i = int(np.argmax(mass * gaps))
         b = beliefs[i]
-        way: list[Vector] = []
+        way: list[FloatVector] = []
         while len(way) < self._depth and time.monotonic() <= until:
             way.append(b)
             # a gap at depth t counts gamma^t at the start, so deeper down more of it is let pass
@@ -325,7 +329,7 @@ class Bounds:
         if float(mass @ self.lower(beliefs)) - below < (1 - _STALLED) * size:
             self._depth = min(_DEEPEST, self._depth + max(1, self._depth // 4))
 
-    def _look(self, b: Vector) -> _Look:
+    def _look(self, b: FloatVector) -> _Look:
         nA = self.model.shape[1]
         after = [self.model.after(b, a) for a in range(nA)]
         low, high = b @ self.model.R, b @ self.model.R
@@ -342,7 +346,7 @@ class Bounds:
             high[a] += self.model.gamma * (after[a][1] @ above)
         return _Look(after, low, high, best, teeth)
 
-    def _back_up(self, b: Vector) -> None:
+    def _back_up(self, b: FloatVector) -> None:
         self.backups += 1
         found = self._look(b)
         a = int(np.argmax(found.low))
@@ -364,7 +368,7 @@ class Bounds:
         if value < self.upper(b[None])[0]:
             self._add_point(b, value, found)
 
-    def _add_point(self, b: Vector, value: float, found: _Look) -> None:
+    def _add_point(self, b: FloatVector, value: float, found: _Look) -> None:
         support = b > 0
         if support.sum() == 1:  # a corner: the plane below which all teeth are cut
             s = int(np.argmax(support))
@@ -386,7 +390,7 @@ class Bounds:
         self._count += 1
         self._active = np.append(self._active, i)
 
-    def _parts(self, found: _Look) -> list[tuple[float, NDArray[np.int64], Vector]]:
+    def _parts(self, found: _Look) -> list[tuple[float, NDArray[np.int64], FloatVector]]:
         """For each action what its bound is made of: a number that can only become too large, and
         shares of the values of points."""
         teeth, gamma, first = found.teeth, self.model.gamma, 0
@@ -443,9 +447,9 @@ class Bounds:
 class _Teeth:
     """Upper bounds at some beliefs, the points whose teeth they are, and the ratios."""
 
-    values: Vector
+    values: FloatVector
     which: NDArray[np.int64]
-    ratios: Vector
+    ratios: FloatVector
 
 
 class _Supports:
@@ -457,7 +461,7 @@ class _Supports:
         self.places, self.weights = np.zeros(1024, dtype=np.int64), np.zeros(1024)
         self._rows = 0
 
-    def add(self, b: Vector) -> None:
+    def add(self, b: FloatVector) -> None:
         """Add one point."""
         if self._rows + 1 == len(self.row_ptr):
             self.row_ptr = np.concatenate([self.row_ptr, np.zeros_like(self.row_ptr)])
@@ -482,7 +486,9 @@ class _Links:
         self.to, self.coef = np.zeros(1024, dtype=np.int64), np.zeros(1024)
         self._rows = self._points = 0
 
-    def add(self, rewards: Vector, parts: list[tuple[float, NDArray[np.int64], Vector]]) -> None:
+    def add(
+        self, rewards: FloatVector, parts: list[tuple[float, NDArray[np.int64], FloatVector]]
+    ) -> None:
         """Add the rows of one point."""
         if self._points == len(self.base):
             self.base = np.vstack([self.base, np.zeros_like(self.base)])
@@ -505,8 +511,8 @@ class _Look:
     """One step ahead of a belief: what follows each action, the bounds on its worth, the best
     vector at each successor, and the teeth above all of them."""
 
-    after: list[tuple[NDArray[np.int64], Vector, NDArray[np.float64]]]
-    low: Vector
-    high: Vector
+    after: list[tuple[NDArray[np.int64], FloatVector, NDArray[np.float64]]]
+    low: FloatVector
+    high: FloatVector
     best: list[NDArray[np.int64]]
     teeth: _Teeth

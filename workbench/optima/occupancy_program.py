@@ -30,7 +30,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-Table = NDArray[np.float64]
+TableArray = NDArray[np.float64]
 
 _EPS = float(np.finfo(float).eps)
 _ROOM = 1e-9
@@ -51,8 +51,8 @@ class Programmed:
     """
 
     bound: float
-    low: Table
-    high: Table
+    low: TableArray
+    high: TableArray
 
 
 class OccupancyProgram:
@@ -66,10 +66,10 @@ class OccupancyProgram:
 
     def __init__(
         self,
-        T: Table,
-        R: Table,
+        T: TableArray,
+        R: TableArray,
         gamma: float,
-        start: Table,
+        start: TableArray,
         seen: NDArray[np.int64],
         observations: int,
     ):
@@ -107,7 +107,7 @@ class OccupancyProgram:
         self._units = 16.0 * (pairs + n + observations * nA + 16) * _EPS
 
     def solve(
-        self, low: Table, high: Table, least: Table, most: Table, target: float
+        self, low: TableArray, high: TableArray, least: TableArray, most: TableArray, target: float
     ) -> Programmed | None:
         """Bound a box, given bounds on the occupancies; None if the solver gave nothing."""
         n, pairs = self.n, self.n * self.nA
@@ -151,14 +151,14 @@ class OccupancyProgram:
 
     def _run(
         self,
-        lower: Table,
-        upper: Table,
+        lower: TableArray,
+        upper: TableArray,
         indptr: NDArray[np.int32],
         indices: NDArray[np.int32],
-        data: Table,
-        z_low: Table,
-        z_high: Table,
-    ) -> Table | None:
+        data: TableArray,
+        z_low: TableArray,
+        z_high: TableArray,
+    ) -> TableArray | None:
         """The multipliers of the rows at the solver's optimum."""
         program = highspy.HighsLp()
         program.num_col_, program.num_row_ = len(z_low), len(upper)
@@ -179,7 +179,9 @@ class OccupancyProgram:
         return np.array(self._solver.getSolution().row_dual)
 
 
-def _cut(low: Table, high: Table, reduced: Table, spare: float) -> tuple[Table, Table]:
+def _cut(
+    low: TableArray, high: TableArray, reduced: TableArray, spare: float
+) -> tuple[TableArray, TableArray]:
     """What is left of a box when each probability alone may lose `spare` at most."""
     low, high = low.copy(), high.copy()
     with np.errstate(divide="ignore", over="ignore"):

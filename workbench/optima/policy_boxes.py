@@ -57,7 +57,7 @@ from workbench.optima.mdp import MDP
 from workbench.optima.occupancy_program import OccupancyProgram
 from workbench.progress import Waiting
 
-Table = NDArray[np.float64]
+TableArray = NDArray[np.float64]
 
 _CUTS = 8
 """How often a box is bounded again without the parts in which there is no optimum."""
@@ -94,8 +94,8 @@ class _Box:
     """
 
     rank: tuple[float, int]
-    low: Table = field(compare=False)
-    high: Table = field(compare=False)
+    low: TableArray = field(compare=False)
+    high: TableArray = field(compare=False)
     o: int = field(compare=False)
     a: int = field(compare=False)
     at: float = field(compare=False)
@@ -133,7 +133,7 @@ def too_large_for_boxes(M: MDP) -> str:
     )
 
 
-def is_empty(low: Table, high: Table) -> bool:
+def is_empty(low: TableArray, high: TableArray) -> bool:
     """Whether no policy is in a box: probabilities of a row cannot sum to one."""
     rounding = 1e-12
     return bool(
@@ -158,7 +158,7 @@ class BoxSearch:
         self,
         M: MDP,
         observations: int,
-        improve: Callable[[Table], tuple[Table, float]],
+        improve: Callable[[TableArray], tuple[TableArray, float]],
         ceiling: float,
     ):
         n, nA = M.shape
@@ -189,8 +189,8 @@ class BoxSearch:
             self._program = OccupancyProgram(dense, R, gamma, start, seen, observations)
 
     def run(
-        self, best: Table, value: float, aim: float, most: float, until: float, name: str
-    ) -> tuple[Table, float, BoxReport]:
+        self, best: TableArray, value: float, aim: float, most: float, until: float, name: str
+    ) -> tuple[TableArray, float, BoxReport]:
         """Search until nothing can be better than the best by more than `aim`, or a limit is met.
 
         Returns the best policy, its value, and what is certain.
@@ -221,7 +221,7 @@ class BoxSearch:
         bound = max([value, self._closed, *(box.bound for box in self._heap[:1])])
         return best, value, BoxReport(bound, self.boxes, left, ended)
 
-    def _split(self, best: Table, value: float, aim: float) -> tuple[Table, float]:
+    def _split(self, best: TableArray, value: float, aim: float) -> tuple[TableArray, float]:
         """Halve the box with the largest bound; the best policy and value after that.
 
         The box stays on the heap until both halves are, so that an interruption leaves a bound that
@@ -254,7 +254,13 @@ class BoxSearch:
         return best, value
 
     def _bound(
-        self, low: Table, high: Table, ceiling: float, value: float, aim: float, programmed: bool
+        self,
+        low: TableArray,
+        high: TableArray,
+        ceiling: float,
+        value: float,
+        aim: float,
+        programmed: bool,
     ) -> tuple[_Box, float]:
         """A box with its bound, and the value at its centre; what holds nothing better than `value`
         is cut off."""

@@ -38,7 +38,7 @@ from workbench.reproduction.paper_figures import (
 from workbench.reproduction.statistics import Estimate, difference, exactly, mean, share
 from workbench.sweeps.experiment import Experiment, Method
 from workbench.sweeps.results import Results
-from workbench.sweeps.run_cells import Find, run_experiment
+from workbench.sweeps.run_cells import FindTask, run_experiment
 
 SOLVED = 0.75
 """Share of the optimal reward from which on a task counts as solved; what a little exploration
@@ -481,7 +481,7 @@ def _short(experiment: Experiment) -> int | None:
 
 def establish(
     id: str,
-    find: Find,
+    find: FindTask,
     seeds: int = 8,
     steps: int = 1_000_000,
     memories: Iterable[str] | None = None,

@@ -19,7 +19,7 @@ from workbench.model.rows import row_places
 
 
 @dataclass(frozen=True, eq=False)
-class Places:
+class BeliefPlaces:
     """The belief graph as the memory sees it.
 
     Attributes
@@ -35,7 +35,7 @@ class Places:
     edges: tuple[tuple[tuple[tuple[int, Number, int], ...], ...], ...]
 
 
-def places(graph: BeliefGraph, memory: Memory) -> Places:
+def places(graph: BeliefGraph, memory: Memory) -> BeliefPlaces:
     """The places for a memory."""
     P = graph.P
     if not reads_rewards(P, memory):
@@ -43,7 +43,7 @@ def places(graph: BeliefGraph, memory: Memory) -> Places:
         edges = tuple(
             tuple(tuple((e.o, r, e.node) for e in row) for row in rows) for rows in graph.edges
         )
-        return Places(tuple(range(len(graph))), tuple(e.node for e in graph.starts), edges)
+        return BeliefPlaces(tuple(range(len(graph))), tuple(e.node for e in graph.starts), edges)
     pairs = [(n, s) for n, weights in enumerate(graph.weights) for s, _ in weights]
     number = {pair: q for q, pair in enumerate(pairs)}
 
@@ -61,7 +61,7 @@ def places(graph: BeliefGraph, memory: Memory) -> Places:
                     found[o_next, P.p.r[k], number[node_after[o_next], s_next]] = None
         return tuple(found)
 
-    return Places(
+    return BeliefPlaces(
         node=tuple(n for n, _ in pairs),
         starts=tuple(number[e.node, s] for e in graph.starts for s, _ in graph.weights[e.node]),
         edges=tuple(tuple(follow(n, s, a) for a in range(len(P.A))) for n, s in pairs),

@@ -67,7 +67,7 @@ _NEARLY = 1e-9
 _DRAWS = 4
 """Random policies at which a discrepancy is looked for."""
 
-Found = TypeVar("Found")
+_Found = TypeVar("_Found")
 
 
 @dataclass(frozen=True, eq=False)
@@ -257,7 +257,7 @@ def _best(E: POMDP, seconds: float) -> MemorylessOptimum | None:
         return None
 
 
-def _unless_too_large(compute: Callable[[POMDP], Found], P: POMDP) -> Found | None:
+def _unless_too_large(compute: Callable[[POMDP], _Found], P: POMDP) -> _Found | None:
     try:
         return compute(P)
     except TooLarge:

@@ -22,7 +22,7 @@ from workbench.model.space import Label
 MOST_STATES = 200
 """Of a task whose rank is computed."""
 
-Vector = dict[Label, Fraction]
+LabelVector = dict[Label, Fraction]
 
 
 def states_that_go_on(P: POMDP) -> list[Label]:
@@ -44,13 +44,13 @@ class Span:
     """A linear space of rational vectors, grown one vector at a time; rows in echelon form."""
 
     def __init__(self) -> None:
-        self.rows: dict[Label, Vector] = {}
-        self.given: list[Vector] = []
+        self.rows: dict[Label, LabelVector] = {}
+        self.given: list[LabelVector] = []
 
     def __len__(self) -> int:
         return len(self.rows)
 
-    def add(self, v: Vector) -> bool:
+    def add(self, v: LabelVector) -> bool:
         """Take a vector in; whether it was outside before."""
         rest = {s: x for s, x in v.items() if x != 0}
         for lead, row in self.rows.items():
@@ -91,7 +91,7 @@ def dynamics_rank(P: POMDP) -> int:
         raise TooLarge(f"{P.name} has {len(S):,} states; ranks are computed up to {MOST_STATES}")
     steps = _steps(P, S)
     histories, tests = Span(), Span()
-    first: dict[Label, Vector] = {}
+    first: dict[Label, LabelVector] = {}
     for s in S:
         for o, y in P.omega(s).items():
             first.setdefault(o, {})[s] = P.mu[s] * y
@@ -108,13 +108,13 @@ def dynamics_rank(P: POMDP) -> int:
     return len(products)
 
 
-Step = dict[tuple[Label, Label], Fraction]
+StepLaw = dict[tuple[Label, Label], Fraction]
 """M_{ao} without its zeros."""
 
 
-def _steps(P: POMDP, S: Sequence[Label]) -> list[Step]:
+def _steps(P: POMDP, S: Sequence[Label]) -> list[StepLaw]:
     going = set(S)
-    found: dict[tuple[Label, Label], Step] = {}
+    found: dict[tuple[Label, Label], StepLaw] = {}
     for s in S:
         for a in P.A:
             for (t, _), x in P.p(s, a).items():
@@ -125,22 +125,24 @@ def _steps(P: POMDP, S: Sequence[Label]) -> list[Step]:
     return list(found.values())
 
 
-def _close(span: Span, start: Iterable[Vector], maps: Sequence[Callable[[Vector], Vector]]) -> None:
+def _close(
+    span: Span, start: Iterable[LabelVector], maps: Sequence[Callable[[LabelVector], LabelVector]]
+) -> None:
     waiting = [v for v in start if span.add(v)]
     for v in waiting:  # grows while we walk
         waiting += [w for f in maps if span.add(w := f(v))]
 
 
-def _forward(v: Vector, step: Step) -> Vector:
-    found: Vector = {}
+def _forward(v: LabelVector, step: StepLaw) -> LabelVector:
+    found: LabelVector = {}
     for (s, t), x in step.items():
         if s in v:
             found[t] = found.get(t, Fraction(0)) + v[s] * x
     return found
 
 
-def _backward(u: Vector, step: Step) -> Vector:
-    found: Vector = {}
+def _backward(u: LabelVector, step: StepLaw) -> LabelVector:
+    found: LabelVector = {}
     for (s, t), x in step.items():
         if t in u:
             found[s] = found.get(s, Fraction(0)) + x * u[t]

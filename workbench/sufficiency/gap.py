@@ -64,7 +64,7 @@ _REASONS: dict[bool | None, str] = {
     False: "no policy takes optimal actions wherever it gets",
 }
 
-Answer = TypeVar("Answer")
+_Answer = TypeVar("_Answer")
 
 
 @dataclass(frozen=True)
@@ -215,8 +215,8 @@ class GapCloser:
 
 
 def _within(
-    seconds: float, ask: Callable[[int], Answer], undecided: Callable[[Answer], bool]
-) -> Answer:
+    seconds: float, ask: Callable[[int], _Answer], undecided: Callable[[_Answer], bool]
+) -> _Answer:
     """Ask with budgets ten times as large each time, as long as the next one promises to stay
     within the time."""
     budget = _FIRST_BUDGET

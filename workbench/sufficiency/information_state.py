@@ -49,10 +49,10 @@ from workbench.optima.mdp import from_states, optimal
 END = None
 """The z of an episode that is over."""
 
-Law = Mapping[int | None, Fraction]
+StateLaw = Mapping[int | None, Fraction]
 """Probabilities of the next z, by its place in O'."""
 
-Facts = dict[tuple[int, int], list[tuple[Fraction, Law]]]
+Facts = dict[tuple[int, int], list[tuple[Fraction, StateLaw]]]
 """For each z and action (places) the reward and the law of the next z, for each history."""
 
 
@@ -174,7 +174,7 @@ def facts_of_states(E: POMDP) -> Facts:
 def information_state(E: POMDP, facts: Facts, exact: bool) -> InformationState:
     """z as an approximate information state of an exact <P, memory>."""
     rewards: dict[tuple[int, int], Fraction] = {}
-    laws: dict[tuple[int, int], Law] = {}
+    laws: dict[tuple[int, int], StateLaw] = {}
     eps = delta = Fraction(0)
     for pair, met in facts.items():
         paid = [r for r, _ in met]
@@ -197,7 +197,7 @@ def information_state(E: POMDP, facts: Facts, exact: bool) -> InformationState:
     return InformationState(eps, delta, kappa, bound, policy, value, exact)
 
 
-def distance(one: Law, other: Law) -> Fraction:
+def distance(one: StateLaw, other: StateLaw) -> Fraction:
     """The L1 distance of two laws."""
     return sum(
         (abs(one.get(z, Fraction(0)) - other.get(z, Fraction(0))) for z in {*one, *other}),
@@ -205,7 +205,7 @@ def distance(one: Law, other: Law) -> Fraction:
     )
 
 
-def _middle(laws: Sequence[Law]) -> Law:
+def _middle(laws: Sequence[StateLaw]) -> StateLaw:
     """The law whose largest distance to the given ones is least, or nearly so."""
     places = list(dict.fromkeys(z for law in laws for z in law))
     if len(laws) <= 2:
@@ -240,7 +240,7 @@ def _middle(laws: Sequence[Law]) -> Law:
 
 
 def _solve(
-    E: POMDP, rewards: Mapping[tuple[int, int], Fraction], laws: Mapping[tuple[int, int], Law]
+    E: POMDP, rewards: Mapping[tuple[int, int], Fraction], laws: Mapping[tuple[int, int], StateLaw]
 ) -> tuple[list[Number] | None, dict[int, int]]:
     """V^ (the end included, where there is one) and an optimal policy of (r^, P^), by places."""
     places = sorted({o for o, _ in laws})

@@ -22,24 +22,24 @@ from workbench.sweeps.cell import Cell, cells_of
 from workbench.sweeps.experiment import Experiment, Method
 from workbench.sweeps.loop_curve import LoopValues
 from workbench.sweeps.store import cells_in
-from workbench.sweeps.worker import Outcome
+from workbench.sweeps.worker import CellOutcome
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
-def outcome_of(columns: Columns) -> Outcome:
+def outcome_of(columns: Columns) -> CellOutcome:
     """What the columns of a cell hold; `KeyError` or `ValueError` if they are those of none."""
     return Run.from_columns(columns) if "reward" in columns else LoopValues.from_columns(columns)
 
 
-def join_outcomes(parts: Sequence[Outcome]) -> Outcome:
+def join_outcomes(parts: Sequence[CellOutcome]) -> CellOutcome:
     """The cells of one method and memory together, seeds in order. The oracle loop has one cell."""
     runs = [part for part in parts if isinstance(part, Run)]
     return Run.join(runs) if runs else parts[0]
 
 
-def _tidy_columns(outcome: Outcome) -> Columns:
+def _tidy_columns(outcome: CellOutcome) -> Columns:
     """The columns of an outcome; those of a learner with the measure of the paper's figures."""
     if not isinstance(outcome, Run):
         return outcome.columns()
@@ -56,7 +56,7 @@ class Results:
     """The outcomes of an experiment; `results[method, memory]` is one of them."""
 
     experiment: Experiment
-    outcomes: Mapping[tuple[Method, str], Outcome]
+    outcomes: Mapping[tuple[Method, str], CellOutcome]
 
     def __getitem__(self, pair: tuple[Method, str]) -> Any:
         if pair not in self.outcomes:
@@ -64,9 +64,9 @@ class Results:
         return self.outcomes[pair]
 
     @classmethod
-    def of(cls, experiment: Experiment, computed: Mapping[Cell, Outcome]) -> Results:
+    def of(cls, experiment: Experiment, computed: Mapping[Cell, CellOutcome]) -> Results:
         """Put the cells of an experiment together, seeds in order."""
-        parts: dict[tuple[Method, str], list[Outcome]] = {}
+        parts: dict[tuple[Method, str], list[CellOutcome]] = {}
         for cell in cells_of(experiment):
             parts.setdefault((cell.method, cell.memory), []).append(computed[cell])
         return cls(experiment, {pair: join_outcomes(found) for pair, found in parts.items()})
@@ -108,7 +108,7 @@ class ResultLine:
     """
 
     fields: Fields
-    outcome: Outcome
+    outcome: CellOutcome
 
     def __getitem__(self, name: str) -> Any:
         """A field, or None if these cells have no such field."""
@@ -221,7 +221,7 @@ def list_folder(folder: Path) -> Listing:
     cells = folder / "cells" if (folder / "cells").is_dir() else folder
     if not cells.is_dir():
         raise WorkbenchError(f"there is no folder {folder}")
-    grouped: dict[str, list[tuple[list[int], Fields, Outcome]]] = {}
+    grouped: dict[str, list[tuple[list[int], Fields, CellOutcome]]] = {}
     damaged = []
     for path, content, columns in cells_in(cells):
         try:
@@ -243,11 +243,11 @@ def list_folder(folder: Path) -> Listing:
     return Listing(tuple(order), tuple(damaged))
 
 
-def _once(outcomes: list[Outcome]) -> Outcome:
+def _once(outcomes: list[CellOutcome]) -> CellOutcome:
     """The cells of a line together, each seed once: a seed that is in two cells, of a shorter and a
     longer list, gives the same numbers in both."""
     seen: set[int] = set()
-    parts: list[Outcome] = []
+    parts: list[CellOutcome] = []
     for outcome in outcomes:
         if not isinstance(outcome, Run):
             return outcome

@@ -24,10 +24,10 @@ from workbench.sweeps.cell import Cell, cells_of, code_version, fingerprint, key
 from workbench.sweeps.experiment import Experiment
 from workbench.sweeps.results import Results, outcome_of
 from workbench.sweeps.store import Store
-from workbench.sweeps.worker import Batch, Failure, Outcome, batched, compute_batch
+from workbench.sweeps.worker import Batch, CellOutcome, Failure, batched, compute_batch
 from workbench.text import counted
 
-Find = Callable[[str], POMDP]
+FindTask = Callable[[str], POMDP]
 """The POMDP that the name of a task means."""
 
 _BETWEEN_LOOKS = 0.2
@@ -70,7 +70,7 @@ class Finished:
     """
 
     cell: Cell
-    outcome: Outcome | None
+    outcome: CellOutcome | None
     found: bool = False
     failure: str | None = None
 
@@ -105,7 +105,7 @@ def tell_failures(failed: Iterable[Finished]) -> list[str]:
 
 def run_experiment(
     experiment: Experiment,
-    find: Find,
+    find: FindTask,
     store: Store | None = None,
     executor: Executor | None = None,
     report: Report | None = None,
@@ -117,11 +117,11 @@ def run_experiment(
 
 def run_cells(
     cells: Iterable[Cell],
-    find: Find,
+    find: FindTask,
     store: Store | None = None,
     executor: Executor | None = None,
     report: Report | None = None,
-) -> tuple[dict[Cell, Outcome], frozenset[Cell]]:
+) -> tuple[dict[Cell, CellOutcome], frozenset[Cell]]:
     """The outcomes of some cells, each computed once or read from the store, and which of them were
     found there. Cells that fail are told by a `CellError` when all others are finished.
 
@@ -144,7 +144,7 @@ def run_cells(
 
 def finish_cells(
     cells: Iterable[Cell],
-    find: Find,
+    find: FindTask,
     store: Store | None = None,
     executor: Executor | None = None,
     report: Report | None = None,
@@ -237,7 +237,7 @@ class _Work:
                 yield self._finished(cell, outcome)
         self._tell()
 
-    def _finished(self, cell: Cell, outcome: Outcome | Failure) -> Finished:
+    def _finished(self, cell: Cell, outcome: CellOutcome | Failure) -> Finished:
         """Keep a cell that was computed; one that failed is not kept, so that the next run tries it
         again."""
         if self.store is not None:

@@ -70,11 +70,11 @@ class Failure:
     why: str
 
 
-Outcome = Run | LoopValues
+CellOutcome = Run | LoopValues
 """What a cell holds: the run of a learner, or the oracle loop."""
 
 
-def compute_batch(batch: Batch) -> list[Outcome | Failure]:
+def compute_batch(batch: Batch) -> list[CellOutcome | Failure]:
     """Compute each cell of a batch, in order; an error in one of them is none of the others'."""
     for cell, code in zip(batch.cells, batch.codes, strict=True):
         if code_version(cell.method, cell.measure) != code:
@@ -83,7 +83,7 @@ def compute_batch(batch: Batch) -> list[Outcome | Failure]:
                 f"{type(cell.method).__name__}): "
                 "install the same one there, and start its workers again"
             )
-    found: list[Outcome | Failure] = []
+    found: list[CellOutcome | Failure] = []
     done = 0
     for cell in batch.cells:
         try:
@@ -106,7 +106,7 @@ def _in_words(error: Exception) -> str:
     return f"{type(error).__name__}: {error} ({Path(last.filename).name}, line {last.lineno})"
 
 
-def compute_cell(cell: Cell, E: POMDP | MemoryPair, report: Callable[[int], None]) -> Outcome:
+def compute_cell(cell: Cell, E: POMDP | MemoryPair, report: Callable[[int], None]) -> CellOutcome:
     """The outcome of a cell, from its task and memory multiplied out."""
     method = cell.method
     if isinstance(method, OracleLoop):

@@ -23,28 +23,28 @@ from workbench.extras import need
 from workbench.interop.gym.draws import read_number
 from workbench.model.numbers import Number
 
-State = Any
+ToyState = Any
 """A state of a law: any hashable label."""
-Outcome = tuple[bool, State, Number]
+ToyOutcome = tuple[bool, ToyState, Number]
 """Whether the episode is over, the next state, and the reward."""
 
 
 class Law:
     """The law of an environment: where it starts, what an action does, what is seen."""
 
-    def starts(self) -> dict[State, Fraction]:
+    def starts(self) -> dict[ToyState, Fraction]:
         """The probability of each start."""
         raise NotImplementedError
 
-    def outcomes(self, state: State, action: Any) -> dict[Outcome, Fraction]:
+    def outcomes(self, state: ToyState, action: Any) -> dict[ToyOutcome, Fraction]:
         """The probability of each outcome of an action."""
         raise NotImplementedError
 
-    def see(self, state: State) -> Hashable:
+    def see(self, state: ToyState) -> Hashable:
         """What is observed in a state."""
         raise NotImplementedError
 
-    def state_of(self, env: Any, over: bool) -> State:
+    def state_of(self, env: Any, over: bool) -> ToyState:
         """The state that the environment is in; after the end, what the law calls that end."""
         raise NotImplementedError
 
@@ -79,21 +79,21 @@ class _Listed(Law):
         start = [read_number(x) for x in bare.initial_state_distrib]
         self.start = {s: x / sum(start) for s, x in enumerate(start) if x > 0}
 
-    def starts(self) -> dict[State, Fraction]:
+    def starts(self) -> dict[ToyState, Fraction]:
         return dict(self.start)
 
-    def outcomes(self, state: State, action: Any) -> dict[Outcome, Fraction]:
-        found: dict[Outcome, Fraction] = {}
+    def outcomes(self, state: ToyState, action: Any) -> dict[ToyOutcome, Fraction]:
+        found: dict[ToyOutcome, Fraction] = {}
         for x, s_next, r, over in self.table[state][action]:
             outcome = (bool(over), int(s_next), read_number(r))
             if x > 0:
                 found[outcome] = found.get(outcome, Fraction(0)) + read_number(x)
         return found
 
-    def see(self, state: State) -> Hashable:
+    def see(self, state: ToyState) -> Hashable:
         return state
 
-    def state_of(self, env: Any, over: bool) -> State:
+    def state_of(self, env: Any, over: bool) -> ToyState:
         return int(env.unwrapped.s)
 
 
@@ -114,8 +114,8 @@ class _Blackjack(Law):
         self.cards = {card: Fraction(deck.count(card), len(deck)) for card in dict.fromkeys(deck)}
         self._dealt = cache(self._dealt_from)
 
-    def starts(self) -> dict[State, Fraction]:
-        found: dict[State, Fraction] = {}
+    def starts(self) -> dict[ToyState, Fraction]:
+        found: dict[ToyState, Fraction] = {}
         for dealer, x in self._pairs():
             for player, y in self._pairs():
                 state = (_PLAYING, self._player(player), dealer)
@@ -135,9 +135,9 @@ class _Blackjack(Law):
         hand = [1, total - 11, card] if ace else [total, card]
         return self.rules.sum_hand(hand), self.rules.usable_ace(hand), False
 
-    def outcomes(self, state: State, action: Any) -> dict[Outcome, Fraction]:
+    def outcomes(self, state: ToyState, action: Any) -> dict[ToyOutcome, Fraction]:
         _, player, dealer = state
-        found: dict[Outcome, Fraction] = {}
+        found: dict[ToyOutcome, Fraction] = {}
         if action:
             for card, x in self.cards.items():
                 hand = self._hit(player, card)
@@ -168,11 +168,11 @@ class _Blackjack(Law):
                 found[score] = found.get(score, Fraction(0)) + x * y
         return found
 
-    def see(self, state: State) -> Hashable:
+    def see(self, state: ToyState) -> Hashable:
         kind, (total, ace, _), dealer, *_ = state
         return total, dealer if kind == _PLAYED else dealer[0], ace
 
-    def state_of(self, env: Any, over: bool) -> State:
+    def state_of(self, env: Any, over: bool) -> ToyState:
         bare = env.unwrapped
         player, dealer = self._player(bare.player), tuple(bare.dealer)
         if over and player[0] <= 21:
