@@ -140,6 +140,7 @@ def evaluate_here(tables, r, pi, room):
             last[m, a] = 0.0
         for j in range(columns):
             q[m, j] = 0.0
+            # a place that cannot be negative is not looked at for whether it is
             marginal[m, np.uint64(act[j])] += pi[m, j]
     d[0] = 1.0
     for s in range(final):
@@ -147,6 +148,7 @@ def evaluate_here(tables, r, pi, room):
         weight[m] += visits
         for j in range(columns):
             d[np.uint64(after[s, j])] += visits * pi[m, j]
+    # writes after the last action change nothing: there the few actions do for the many columns
     for s in range(final, len(row)):
         m, first, visits = np.uint64(row[s]), prefix[s], d[s]
         weight[m] += visits
@@ -196,6 +198,7 @@ def last_violation(c0, c1, c2, strict, slack):
             return math.inf
         return -c0 / c1 if c0 < 0.0 else 0.0
     inside = c1 * c1 - 4.0 * c2 * c0
+    # a double root is touched, not crossed: it counts where equality is a violation, or may be one
     if inside < -slack or (inside <= 0.0 and (slack == 0.0 and (inside < 0.0 or not strict))):
         return 0.0
     inside = max(inside, 0.0)
@@ -219,6 +222,8 @@ def last_violation_of_cubic(c0, c1, c2, c3, strict, slack):
         low, high = (-c2 - root) / (3.0 * c3), (-c2 + root) / (3.0 * c3)
     at_high = c0 + high * (c1 + high * (c2 + high * c3))
     unsure = slack * (1.0 + high * (1.0 + high * (1.0 + high)))
+    # the last root lies beyond the second turn if the value there is not surely positive, else
+    # before the first turn if it begins below zero
     if high > 0.0 and (at_high < unsure or (strict and at_high <= unsure)):
         begin, end = high, max(1.0, 2.0 * high)
         while c0 + end * (c1 + end * (c2 + end * c3)) <= 0.0:
@@ -229,6 +234,7 @@ def last_violation_of_cubic(c0, c1, c2, c3, strict, slack):
             end *= 2.0
     else:
         return 0.0
+    # halving needs no derivative, which may vanish at the root; it ends between two floats
     for _ in range(200):
         middle = 0.5 * (begin + end)
         if middle in (begin, end):
@@ -306,7 +312,7 @@ def fill_forms(tables, r, pi, tau, forms):
                 for i in range(degree + 1, 0, -1):
                     part[i] += part[i - 1]
             for i in range(L):
-                weight[m, i] += part[i]
+                weight[m, i] += part[i]  # all layers in one degree, so that they can be added
             if t == L - 1:
                 first = prefix[s]
                 total = 0.0
@@ -328,7 +334,7 @@ def fill_forms(tables, r, pi, tau, forms):
                     s_next = np.uint64(after[s, j])
                     x = y * pi[m, j]
                     d[s_next, i + 1] += x
-                    if best < 0:
+                    if best < 0:  # a row without tau stays as it is: (x + y) pi
                         d[s_next, i] += x
                 if best >= 0:
                     d[after[s, best], i] += y
@@ -382,13 +388,13 @@ def last_change(tables, tau, error, whole, alike, forms, is_open, coefficients, 
             off, is_sure = 0.0, True
             for i in range(L):
                 x = top[i] - Q[m, i, j] - last[m, i, act[j]]
-                if weight[m, i] == 0.0:
+                if weight[m, i] == 0.0:  # nothing comes there in this degree, without any error
                     continue
                 if abs(x) > bound[i]:
                     part[i] = x
                     off = max(off, bound[i])
                 elif bound[i] > 0.0 and not (asked and _is_zero(coefficients, m, best, j, i)):
-                    part[i] = -bound[i]
+                    part[i] = -bound[i]  # the worst that it may be: greedy leaves too early at most
                     off = max(off, bound[i])
                     is_sure = False
                     if not asked:
@@ -608,6 +614,8 @@ def run_one(tables, r, plan, room, forms, ask, now, fail, out, row_out):
                 return
             safe = 0
             if closing == 0 and x < 1.0:
+                # pi keeps (1-step)^n of itself, greedy stays while that exceeds x; one less, since
+                # the logarithms are rounded
                 safe = min(
                     int(math.log(x) / math.log1p(-step)) - 1, min(until, look_for_cycles) - n - 1
                 )
@@ -640,6 +648,7 @@ def run_one(tables, r, plan, room, forms, ask, now, fail, out, row_out):
                         if goal[m] >= 0 and forms.leaving[m] == x:
                             goal[m] = -1
             if look:
+                # farther and farther apart: all looks together cost a few times what the last does
                 look_for_cycles = look_for_cycles * 3 // 2
                 period = period_of(now.marks[:n], plan.settle, fail)
                 if period > 0 and n + period <= budget:

@@ -171,6 +171,7 @@ def power(x, n):
 def residue(x):
     """A float modulo p: its 53 bits, times a power of two."""
     size = abs(x)
+    # 2^53: whole numbers below it are their own residues, without a table
     if size < 9007199254740992.0 and size == math.floor(size):
         found = np.uint64(size)
     else:
@@ -193,7 +194,8 @@ def begin_asking(ask):
     if ask.counts[ASKED] > 0:
         _copy(ask.same, ask.always)
     ask.counts[:] = 0
-    ask.counts[SYNCED] = -1
+    ask.counts[SYNCED] = -1  # most loops never ask, and have no residues made of their rewards
+    # every run draws the same: what it finds does not depend on its neighbours in the batch
     ask.draw[0] = np.uint64(88172645463325252)
     _know_nothing(ask)
 
@@ -213,7 +215,7 @@ def enlist(ask, greedy, mark):
     for i in range(count):
         is_new = is_new and ask.marks[i] != mark
     if is_new:
-        if count == MOST_LISTED:
+        if count == MOST_LISTED:  # a loop that has been to so many will not come back to the first
             count = 0
         for m in range(len(greedy)):
             if count > 0 and (greedy[m] < 0) != (ask.taus[0, m] < 0):
@@ -268,7 +270,7 @@ def _replay(r, n, ask):
                 scale[m] = _times(scale[m], x)
         end = first
     _spread(pi, scale, added, pi)
-    counts[PLACE] = max(counts[TURNS] - 1, 0)
+    counts[PLACE] = max(counts[TURNS] - 1, 0)  # the last turn goes on after n
     counts[SYNCED] = n
 
 
@@ -317,6 +319,7 @@ def evaluate_residues(tables, ask):
         for a in range(nA):
             total = _plus(total, _times(marginal[m, a], r[first + a]))
         v[s] = total
+        # unlike floats, products of residues take time: rows that nobody asks about are left out
         if is_open[m]:
             for a in range(nA):
                 last[m, a] = _plus(last[m, a], _times(d[s], r[first + a]))
@@ -338,7 +341,7 @@ def evaluate_residues(tables, ask):
 @lean_kernel
 def _towards(r, n, tau, h, ask):
     """`ask.point` becomes x pi_n + (1 - x) tau with x = h; rows without tau stay."""
-    if h == 0:
+    if h == 0:  # the places are gone through in a row, from the same pi
         _replay(r, n, ask)
     x = np.uint64(h)
     rest = _less(x)
@@ -359,6 +362,7 @@ def _to_a_random_point(ask):
         for j in range(columns):
             point[m, j] = _ZERO
     left = _ONE
+    # shares x_1, (1-x_1) x_2, ...: they sum to one whatever is drawn, modulo p as well
     for i in range(ask.counts[LISTED]):
         x = _draw(ask)
         share = _times(left, x)
@@ -386,7 +390,7 @@ def _enough(m, q, weight, error):
     top = q[m, 0]
     for j in range(1, q.shape[1]):
         top = max(top, q[m, j])
-    return top - 2.0 * error * weight[m]
+    return top - 2.0 * error * weight[m]  # both may be off, in opposite directions
 
 
 @paste_kernel
@@ -425,6 +429,7 @@ def _to_any_policy(r, ask):
         for j in range(last):
             point[m, j] = _draw(ask)
             total = _plus(total, point[m, j])
+        # probabilities need not lie in [0, 1] here: identities do not ask
         point[m, last] = _less(total)
         ask.open[m] |= 2  # besides those that are open
 
@@ -461,6 +466,7 @@ def _take_known(tables, r, q, weight, error, greedy, ask):
                     if first < 0:
                         first = j
                     if alike[m, j] != alike[m, first]:
+                        # compared as they are given, without any arithmetic
                         pays = tables.prefix[tables.only[m]]
                         if tables.only[m] >= 0 and r[pays + act[j]] == r[pays + act[first]]:
                             always[m, j] = always[m, first]
@@ -524,6 +530,7 @@ def _remember(q, weight, error, greedy, ask):
     for m in range(len(greedy)):
         if ask.open[m]:
             enough = _enough(m, q, weight, error)
+            # only what may be the largest is compared: what is less now is told by floats
             if _are_equal(m, enough, q, greedy[m], ask):
                 for j in range(q.shape[1]):
                     if q[m, j] >= enough:
