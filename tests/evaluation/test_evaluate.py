@@ -2,6 +2,7 @@
 
 import math
 import statistics
+import threading
 from fractions import Fraction
 
 import numpy as np
@@ -13,7 +14,7 @@ from paper_numbers import UNIFORM_Q_B1
 from reference import expected_visits, q_values, value_function
 from strategies import families, policies, pomdps
 
-from pomdps import gravity, recall, recall4
+from pomdps import gravity, recall, recall4, short_corridor
 from workbench import POMDP, Policy, augment, evaluate, simulate, td_values, uniform
 from workbench.errors import (
     NeverEnds,
@@ -376,6 +377,27 @@ def test_krylov_and_direct_solutions_agree_and_are_certified(monkeypatch):
     assert krylov.error < 1e-10
     assert krylov.value == pytest.approx(direct.value, abs=2e-11)
     assert np.max(np.abs(krylov.v.array - direct.v.array)) <= krylov.error + direct.error
+
+
+@pytest.mark.parametrize("weights", ["visits", "discounted", "stationary"])
+def test_values_and_visits_found_at_the_same_time_are_those_found_in_turn(monkeypatch, weights):
+    E = augment(gravity(), "B1")
+    pi = Policy.random(E, 5)
+    in_turn = evaluate(E, pi, weights=weights)
+    monkeypatch.setattr("workbench.evaluation.evaluate._LARGE", 0)
+    before = threading.active_count()
+    at_once = evaluate(E, pi, weights=weights)
+    assert threading.active_count() == before
+    assert np.array_equal(at_once.q.raw, in_turn.q.raw, equal_nan=True)
+    assert np.array_equal(at_once.q_error.raw, in_turn.q_error.raw)
+    assert at_once.value == in_turn.value
+
+
+def test_what_never_ends_is_refused_at_the_same_time_as_well(monkeypatch):
+    monkeypatch.setattr("workbench.evaluation.evaluate._LARGE", 0)
+    P = short_corridor()
+    with pytest.raises(NeverEnds, match="never ends from"):
+        evaluate(P, Policy.from_actions(P, [0]))
 
 
 def test_a_solver_that_misses_is_replaced_and_never_believed(monkeypatch):

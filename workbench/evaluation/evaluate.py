@@ -39,6 +39,7 @@ Fraction(5, 4)
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -70,6 +71,10 @@ WEIGHTS = ("visits", "discounted", "stationary")
 
 CRITERIA = ("return", "average")
 """What a policy is worth: its expected return, or its average reward."""
+
+_LARGE = 100_000
+"""From so many states on, values and visits are found at the same time, by kernels that leave the
+interpreter alone."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,8 +189,7 @@ def evaluate(
     chain = D.follow(
         field.enter(pi.prob), pi.prob.tails if pi.is_exact and not field.is_exact else None
     )
-    v, undefined, solved = state_values(chain)
-    d, visited = occupancy(chain, weights)
+    (v, undefined, solved), (d, visited) = _values_and_weights(chain, weights)
     share, total, reached = given_observation(D, d.x, visited)
     if isinstance(chain, FloatChain):
         q_state, q_state_error = action_values_with_bounds(D, v, undefined, solved.error)
@@ -334,6 +338,17 @@ def _shown(field: Field) -> Field | None:
 
 
 # ---------------------------------------------------------------------- v and q(s, a)
+
+
+def _values_and_weights(
+    chain: Chain, weights: str
+) -> tuple[tuple[NDArray[Any], NDArray[np.bool_], Solution], tuple[Solution, NDArray[np.bool_]]]:
+    """`state_values` and `occupancy`, at the same time where they take long."""
+    if chain.D.field.is_exact or len(chain.D.P.S) < _LARGE:
+        return state_values(chain), occupancy(chain, weights)
+    with ThreadPoolExecutor(1, thread_name_prefix="visits") as other:
+        visits = other.submit(occupancy, chain, weights)
+        return state_values(chain), visits.result()
 
 
 def state_values(chain: Chain) -> tuple[NDArray[Any], NDArray[np.bool_], Solution]:

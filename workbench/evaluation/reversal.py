@@ -36,6 +36,9 @@ _TRIAL, _GETTING_ON = 20, 0.1
 """Iterations of BiCGSTAB in one round, and how much smaller each has to make a sweep's change: a
 better scaling helps more than patience, and groups more than either."""
 
+_STILL_FAR = 1e-3
+"""A change that two rounds leave if BiCGSTAB will take many more."""
+
 _ROUGH = 0.1
 """As long as sweeps change visits by more than this share, groups are asked once for each d."""
 
@@ -123,7 +126,7 @@ class Backwards:
     def _iterated(self, b: Floats, d: Floats, change: float) -> Floats:
         """Visits by rounds of Krylov methods, the best by the change of a sweep."""
         best, least = d, change
-        for _ in range(_ROUNDS):
+        for taken in range(_ROUNDS):
             d, change = self._take_round(b, best)
             gain = change / least
             if change < least:
@@ -131,7 +134,7 @@ class Backwards:
             # what is left is for the groups alone; they would answer a second time as they did
             if least <= _ENOUGH or (self.in_groups and gain >= 1):
                 break
-            self.in_groups |= gain > _GETTING_ON
+            self.in_groups |= gain > _GETTING_ON or (taken > 0 and least > _STILL_FAR)
         return best
 
     def _settled(self, b: Floats, d: Floats, is_patient: bool) -> tuple[Floats, float]:
