@@ -25,13 +25,11 @@ from collections.abc import Callable, Iterator
 from fractions import Fraction
 from typing import Any
 
-from pomdps.drawing import Drawing, Grid
+from pomdps.drawing import Drawing, Grid, GridCell
 from pomdps.task import task
 from workbench.errors import WorkbenchError
 from workbench.model.numbers import Number, is_symbolic, number
 from workbench.model.pomdp import POMDP
-
-GridCell = tuple[int, int]
 
 ROOMS = """
 ###############

@@ -467,8 +467,9 @@ def _take_known(tables, r, q, weight, error, greedy, ask):
                         first = j
                     if alike[m, j] != alike[m, first]:
                         # compared as they are given, without any arithmetic
-                        pays = tables.prefix[tables.only[m]]
-                        if tables.only[m] >= 0 and r[pays + act[j]] == r[pays + act[first]]:
+                        only = tables.only[m]
+                        pays = tables.prefix[only] if only >= 0 else 0
+                        if only >= 0 and r[pays + act[j]] == r[pays + act[first]]:
                             always[m, j] = always[m, first]
                             alike[m, j] = alike[m, first]
                         else:

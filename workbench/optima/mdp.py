@@ -212,10 +212,9 @@ class MDP:
         return d
 
 
-def size_of_values(P: POMDP) -> float:
+def size_of_values(M: MDP) -> float:
     """The size of rewards, and of values with full information: what is small in one unit of reward
     is large in another, so margins are shares of it."""
-    M = from_states(P, FLOATS)
     return M.scale(optimal(M).v) if M.shape[0] else 0.0
 
 

@@ -246,11 +246,12 @@ def _by_bounds(P: POMDP, memory: Memory) -> Encoding:
     history = best_history(P)
     exact = bool(history.exact and E.is_exact)
     best = history.value if history.exact else None
-    margin = 0 if exact else TOLERANCE * size_of_values(P)
+    M = from_states(P, FLOATS)
+    margin = 0 if exact else TOLERANCE * size_of_values(M)
     within = "" if exact else f" within {margin:.0e}"
     # a mixture can be worth V* where no deterministic policy is, if it is not the best policy of E
     # or if it may not end
-    mixing = reads_rewards(P, memory) or (P.gamma == 1 and not from_states(P, FLOATS).is_acyclic)
+    mixing = reads_rewards(P, memory) or (P.gamma == 1 and not M.is_acyclic)
     found: list[Any] = []
     try:
         found.append(best_memoryless(E, exact=exact))

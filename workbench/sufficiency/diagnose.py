@@ -29,6 +29,7 @@ import numpy as np
 import sympy
 
 from workbench.errors import NeverEnds, NotExact, TooLarge
+from workbench.evaluation.fields import FLOATS
 from workbench.evaluation.td import lambda_discrepancy, td_values
 from workbench.model.augment import augment
 from workbench.model.beliefs import explore_beliefs
@@ -41,7 +42,7 @@ from workbench.model.space import Label
 from workbench.optima.best_history import best_history
 from workbench.optima.best_memoryless import best_memoryless
 from workbench.optima.history import in_rationals
-from workbench.optima.mdp import size_of_values
+from workbench.optima.mdp import from_states, size_of_values
 from workbench.optima.optimum import MemorylessOptimum
 from workbench.sufficiency.decodability import decodable_after
 from workbench.sufficiency.dynamics_rank import dynamics_rank
@@ -163,7 +164,7 @@ class Diagnosis:
 
     @cached_property
     def _size(self) -> float:
-        return size_of_values(self.P)
+        return size_of_values(from_states(self.P, FLOATS))
 
 
 def _yes(holds: bool, otherwise: str) -> str:

@@ -16,8 +16,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 
 from workbench.errors import NeverEnds, TooLarge, WorkbenchError, WrongType
+from workbench.evaluation.fields import FLOATS
 from workbench.model.augment import augment
 from workbench.model.fsc import Controller, controller_of
 from workbench.model.memories import SIZED, F, attach, parse_memory
@@ -25,7 +27,7 @@ from workbench.model.numbers import Number
 from workbench.model.pomdp import POMDP
 from workbench.optima.best_history import best_history
 from workbench.optima.best_memoryless import best_memoryless
-from workbench.optima.mdp import size_of_values
+from workbench.optima.mdp import from_states, size_of_values
 from workbench.optima.optimum import HistoryOptimum
 from workbench.text import brief
 
@@ -146,7 +148,7 @@ def frontier(
     for name in ["none", *_names(kinds, P, up_to)]:
         search.add(name)
     steps = [search.step(n) for n in range(1, up_to + 1)]
-    margin: Number = 0 if history.exact and search.exact else _NEARLY * size_of_values(P)
+    margin: Number = 0 if history.exact and search.exact else search.near
     points, left_out = tuple(search.points), tuple(search.left_out)
     return Frontier(P, points, tuple(steps), history, left_out, margin)
 
@@ -176,10 +178,15 @@ class _Search:
     def __init__(self, P: POMDP, history: HistoryOptimum, seconds: float):
         self.P, self.history, self.seconds = P, history, seconds
         self.exact = P.is_exact and not P.symbols
-        self.margin = 0.0 if self.exact else _NEARLY * size_of_values(P)
+        self.margin = 0.0 if self.exact else self.near
         self.points: list[FrontierPoint] = []
         self.left_out: list[tuple[str, str]] = []
         self.controllers: list[tuple[Number, Controller, str]] = []
+
+    @cached_property
+    def near(self) -> float:
+        """How close floats are that count as equal."""
+        return _NEARLY * size_of_values(from_states(self.P, FLOATS))
 
     def add(self, name: str) -> FrontierPoint | None:
         """Look at a memory by its name."""

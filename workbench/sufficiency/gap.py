@@ -106,7 +106,7 @@ class GapCloser:
         self.P, self.history, self.limits = P, history, limits
         self.lower = history.lower
         M = from_states(P, FLOATS)
-        self.margin = limits.tolerance * size_of_values(P)
+        self.margin = limits.tolerance * size_of_values(M)
         self.mixing = P.gamma == 1 and not M.is_acyclic
         rational = None if history.beliefs is None else in_rationals(P)
         graph = None if rational is None else explore_beliefs(rational, limits.max_beliefs)
