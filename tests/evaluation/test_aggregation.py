@@ -10,10 +10,18 @@ from hypothesis import strategies as st
 
 from workbench.evaluation import aggregation
 from workbench.evaluation.aggregation import Aggregation
-from workbench.evaluation.aggregation_kernels import join_flows, join_states
+from workbench.evaluation.aggregation_kernels import (
+    join_flows,
+    join_states,
+    missing_flow,
+    split_rows,
+    sweep_to_and_fro,
+    sweep_upwards,
+)
 from workbench.evaluation.krylov_kernels import scale_rows
 from workbench.evaluation.reversal import Backwards
 from workbench.evaluation.reversal_kernels import turn_rows
+from workbench.model.rows import without_signs
 from workbench.model.walk_kernels import reverse_edges
 
 
@@ -56,9 +64,10 @@ def in_groups(P, leave, b, d):
     """Groups for visits d, and the right-hand side of the system that is scaled by d."""
     moving = leave + P.sum(axis=1)
     T = sp.csr_array(P.T / moving[:, None])
+    rows = without_signs(T.indptr, T.indices)
     scaled, right = np.empty_like(T.data), np.zeros(len(b))
-    scale_rows(T.indptr, T.indices, T.data, b / moving, d, scaled, right)
-    return Aggregation(T.indptr, T.indices, T.data, scaled, moving, leave, d), right
+    scale_rows(*rows, T.data, b / moving, d, scaled, right)
+    return Aggregation(*rows, T.data, scaled, moving, leave, d), right
 
 
 def backwards(P, leave):
@@ -108,7 +117,7 @@ def test_a_state_is_in_the_group_of_one_that_it_mostly_comes_from_or_goes_to(see
     P, _ = chain_of_traps(seed, 4, 5, 0.01)
     T = sp.csr_array(P.T)
     group = np.empty(len(P), dtype=np.int32)
-    count = join_states(T.indptr, T.indices, T.data, group)
+    count = join_states(*without_signs(T.indptr, T.indices), T.data, group)
     sizes = np.bincount(group, minlength=count)
     assert len(sizes) == count
     assert sizes.min() >= 1
@@ -124,13 +133,43 @@ def test_flows_between_groups_are_sums_of_flows_between_their_states(seed, count
     T = sp.csr_array(P.T)
     group = np.random.default_rng(seed).integers(count, size=len(P)).astype(np.int32)
     members = reverse_edges(np.arange(len(P) + 1), group)
-    indptr, indices, flow = join_flows(T.indptr, T.indices, T.data, group, count, *members)
+    rows = without_signs(T.indptr, T.indices)
+    indptr, indices, flow = join_flows(*rows, T.data, group, count, *members)
     found = sp.csr_array((flow, indices, indptr), shape=(count, count)).toarray()
     member = np.eye(count)[group]
     expected = member.T @ P.T @ member
     np.fill_diagonal(expected, 0)
     assert np.allclose(found, expected, rtol=1e-14, atol=0)
     assert len(indices) == (expected > 0).sum()
+    for g in range(count):
+        later = indices[indptr[g] : indptr[g + 1]] > g
+        assert (np.diff(later.astype(int)) >= 0).all()  # from earlier groups first
+
+
+@given(st.integers(0, 10**6))
+def test_what_later_states_contribute_need_not_be_added_up_twice(seed):
+    """Sweeps that keep it, and what they miss, against those that do not."""
+    P, _ = chain_of_traps(seed, 3, 4, 0.1)
+    n, rng = len(P), np.random.default_rng(seed)
+    T = sp.csr_array(P.T)
+    indptr, indices = without_signs(T.indptr, T.indices)
+    rows = indptr, split_rows(indptr, indices), indices, T.data
+    r, x, later = rng.random(n), np.empty(n), np.zeros(n)
+    sweep_upwards(*rows, r, later, x)
+    plain = np.zeros(n)
+    for i in range(n):
+        plain[i] = r[i] + P[:, i] @ plain
+    assert x == pytest.approx(plain, rel=1e-13)
+    group, weight, missed = np.arange(n) % 5, rng.random(n), np.empty(5)
+    for _ in range(2):
+        missing_flow(*rows, later, x, weight, group, missed)
+        left = weight * (r - plain + P.T @ plain)
+        assert missed == pytest.approx(np.bincount(group, left), rel=1e-9, abs=1e-13)
+        x, plain = 2 * x, 2 * plain
+        sweep_to_and_fro(*rows, r, later, x)
+        for i in [*reversed(range(n)), *range(n)]:
+            plain[i] = r[i] + P[:, i] @ plain
+        assert x == pytest.approx(plain, rel=1e-13)
 
 
 def test_at_the_solution_a_cycle_changes_nothing():

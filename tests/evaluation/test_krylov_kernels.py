@@ -12,6 +12,7 @@ from workbench.evaluation.krylov_kernels import (
     combine_rows,
     orthogonalize,
 )
+from workbench.model.rows import without_signs
 
 
 def random_chain(seed: int, n: int = 60, stay: float = 0.2) -> np.ndarray:
@@ -25,7 +26,8 @@ def random_chain(seed: int, n: int = 60, stay: float = 0.2) -> np.ndarray:
 def solve(P: np.ndarray, b: np.ndarray, how: int, gamma: float = 0.99) -> tuple[np.ndarray, int]:
     rows = sp.csr_array(P)
     x = np.zeros(len(b))
-    left, taken = bicgstab(rows.indptr, rows.indices, rows.data, gamma, b, x, 1e-13, True, 400, how)
+    places = without_signs(rows.indptr, rows.indices)
+    left, taken = bicgstab(*places, rows.data, gamma, b, x, 1e-13, True, 400, how)
     assert left <= 1e-13
     return x, taken
 

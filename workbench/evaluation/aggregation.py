@@ -33,17 +33,20 @@ from workbench.evaluation.aggregation_kernels import (
     join_flows,
     join_states,
     missing_flow,
+    split_rows,
     subtract_rows,
+    sweep_to_and_fro,
+    sweep_upwards,
 )
 from workbench.evaluation.elimination_kernels import eliminate, substitute_transposed
-from workbench.evaluation.krylov_kernels import combine_rows, orthogonalize, sweep
+from workbench.evaluation.krylov_kernels import combine_rows, orthogonalize
 from workbench.model.walk_kernels import reverse_edges
 
 _COARSEST = 300
 """So many groups are solved for by elimination."""
 
-_SWEEPS = 10
-"""Of the last level, where groups could not be made fewer."""
+_SWEEPS = 5
+"""To and fro, of the last level, where groups could not be made fewer."""
 
 _LEAST_GAIN = 0.8
 """Groups are not worth a level if there are more than this share of the states."""
@@ -61,7 +64,7 @@ class _Level:
 
     Attributes
     ----------
-    indptr, indices, T : the rows.
+    indptr, middle, indices, T : the rows; `middle` is where entries of later states begin.
     c : what each row was divided by.
     group, count : the group of each state, and how many there are; on the last level none.
     weight : c of each state as a share of its group's.
@@ -69,6 +72,7 @@ class _Level:
     """
 
     indptr: Places
+    middle: Places
     indices: Places
     T: Floats
     c: Floats
@@ -76,6 +80,11 @@ class _Level:
     count: int
     weight: Floats
     factors: Floats | None
+
+    @property
+    def rows(self) -> tuple[Places, Places, Places, Floats]:
+        """The rows, as kernels ask for them."""
+        return self.indptr, self.middle, self.indices, self.T
 
 
 class Aggregation:
@@ -104,7 +113,7 @@ class Aggregation:
         flow_through(indptr, indices, T, moving, d, flow)
         c, leave, rows = _without_zeros(moving * d), leave * d, scaled
         while True:
-            n = len(c)
+            n, middle = len(c), split_rows(indptr, indices)
             group = np.empty(n, dtype=np.int32)
             count = n if n <= _COARSEST else join_states(indptr, indices, flow, group)
             if count > _LEAST_GAIN * n:
@@ -113,7 +122,7 @@ class Aggregation:
                     factors = _factors(indptr, indices, flow / c[indices], leave / c)
                 if rows is flow:
                     divide_rows(indptr, flow, c)
-                last = _Level(indptr, indices, rows, c, none, 0, none, factors)
+                last = _Level(indptr, middle, indices, rows, c, none, 0, none, factors)
                 self.levels.append(last)
                 return
             members = reverse_edges(np.arange(n + 1), group)  # each state leads to its group
@@ -125,7 +134,7 @@ class Aggregation:
             if rows is flow:
                 divide_rows(indptr, flow, c)
             weight = c / total[group]
-            self.levels.append(_Level(indptr, indices, rows, c, group, count, weight, None))
+            self.levels.append(_Level(indptr, middle, indices, rows, c, group, count, weight, None))
             (indptr, indices, flow), c, leave = joined, total, leaving
             rows = flow
 
@@ -183,28 +192,26 @@ class Aggregation:
                 continue
             if level.count:
                 x = x[level.group]
-            for i in range(2 if level.count else _SWEEPS):
-                _sweep(level, r, x, i % 2 == 1)
+            for _ in range(1 if level.count else _SWEEPS):
+                sweep_to_and_fro(*level.rows, r, np.empty(len(r)), x)
         return x
 
     def _cycle(self, at: int, r: Floats) -> Floats:
-        level, x = self.levels[at], np.zeros(len(r))
+        level = self.levels[at]
         if level.factors is not None:
             found: Floats = substitute_transposed(level.factors, r * level.c) / level.c
             return found
-        _sweep(level, r, x, True)
+        x, later = np.empty(len(r)), np.zeros(len(r))
+        sweep_upwards(*level.rows, r, later, x)
         if level.count == 0:
-            for i in range(_SWEEPS):
-                _sweep(level, r, x, i % 2 == 1)
+            for _ in range(_SWEEPS):
+                sweep_to_and_fro(*level.rows, r, later, x)
             return x
         missed = np.empty(level.count)
         for _ in range(2 if at > 0 and len(r) <= _TWICE else 1):
-            missing_flow(
-                level.indptr, level.indices, level.T, r, x, level.weight, level.group, missed
-            )
+            missing_flow(*level.rows, later, x, level.weight, level.group, missed)
             x += self._cycle(at + 1, missed)[level.group]
-            _sweep(level, r, x, False)
-            _sweep(level, r, x, True)
+            sweep_to_and_fro(*level.rows, r, later, x)
         return x
 
 
@@ -217,13 +224,9 @@ def _without_zeros(c: Floats) -> Floats:
     return c
 
 
-def _sweep(level: _Level, r: Floats, x: Floats, upwards: bool) -> None:
-    sweep(level.indptr, level.indices, level.T, r, x, upwards)
-
-
 def _factors(indptr: Places, indices: Places, Q: Floats, leave: Floats) -> Floats:
     """Of z = b + Q z, Q in rows of what comes to each state."""
-    rows = np.repeat(np.arange(len(leave), dtype=np.int32), np.diff(indptr))
+    rows = np.repeat(np.arange(len(leave), dtype=np.int32), np.diff(indptr).astype(np.int64))
     turned = np.argsort(indices, kind="stable")
     counts = np.bincount(indices, minlength=len(leave))
     starts = np.concatenate([[0], np.cumsum(counts)])

@@ -46,8 +46,8 @@ def flow_through(indptr, indices, T, leaving, d, flow):
 
 @compile_kernel
 def join_flows(indptr, indices, flow, group, count, first, members):
-    """What comes to each group from each other one, in compressed rows; group g has the members
-    from place first[g] to first[g + 1]."""
+    """What comes to each group from each other one, in compressed rows, from earlier groups first;
+    group g has the members from place first[g] to first[g + 1]."""
     place = np.full(count, -1, dtype=np.int64)  # of the latest entry from each group
     joined_ptr = np.zeros(count + 1, dtype=indptr.dtype)
     joined = np.empty(len(indices), dtype=indices.dtype)
@@ -68,6 +68,12 @@ def join_flows(indptr, indices, flow, group, count, first, members):
                     m += 1
                 else:
                     joined_flow[place[h]] += flow[k]
+        earlier = begin
+        for k in range(begin, m):
+            if joined[k] < g:
+                joined[k], joined[earlier] = joined[earlier], joined[k]
+                joined_flow[k], joined_flow[earlier] = joined_flow[earlier], joined_flow[k]
+                earlier += 1
         joined_ptr[g + 1] = m
     return joined_ptr, joined[:m].copy(), joined_flow[:m].copy()
 
@@ -88,12 +94,55 @@ def divide_rows(indptr, flow, c):
 
 
 @compile_kernel
-def missing_flow(indptr, indices, T, r, x, weight, group, found):
-    """`found` = what x misses of x = r + T x, weighted and summed over each group."""
+def split_rows(indptr, indices):
+    """Where the entries of later states begin in each row, whose earlier ones come first."""
+    middle = indptr[1:].copy()
+    for i in range(len(middle)):
+        for k in range(indptr[i], indptr[i + 1]):
+            if indices[k] > i:
+                middle[i] = k
+                break
+    return middle
+
+
+# A sweep of Gauss and Seidel for x = r + T x in one direction meets in each row the same entries of
+# later states as the one before it in the other direction did: what they came to is kept in `later`
+# and not added up again. What such a pair of sweeps leaves out is then the change of `later` alone.
+
+
+@compile_kernel
+def sweep_upwards(indptr, middle, indices, T, r, later, x):
+    """An upward sweep for x, `later` being what later states contribute to each row."""
+    for i in range(len(x)):
+        total = r[i] + later[i]
+        for k in range(indptr[i], middle[i]):
+            total += T[k] * x[indices[k]]
+        x[i] = total
+
+
+@compile_kernel
+def sweep_to_and_fro(indptr, middle, indices, T, r, later, x):
+    """A downward sweep for x, which finds `later` on its way, and an upward one."""
+    for i in range(len(x) - 1, -1, -1):
+        total = 0.0
+        for k in range(middle[i], indptr[i + 1]):
+            total += T[k] * x[indices[k]]
+        later[i] = total
+        total += r[i]
+        for k in range(indptr[i], middle[i]):
+            total += T[k] * x[indices[k]]
+        x[i] = total
+    sweep_upwards(indptr, middle, indices, T, r, later, x)
+
+
+@compile_kernel
+def missing_flow(indptr, middle, indices, T, later, x, weight, group, found):
+    """`found` = what x misses of x = r + T x after an upward sweep, weighted and summed over each
+    group."""
     found[:] = 0.0
     for i in range(len(x)):
-        total = r[i] - x[i]
-        for k in range(indptr[i], indptr[i + 1]):
+        total = -later[i]
+        for k in range(middle[i], indptr[i + 1]):
             total += T[k] * x[indices[k]]
         found[group[i]] += weight[i] * total
 

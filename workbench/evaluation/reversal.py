@@ -29,6 +29,7 @@ from workbench.evaluation.aggregation import Aggregation
 from workbench.evaluation.aggregation_kernels import subtract_rows
 from workbench.evaluation.krylov_kernels import UPWARDS, bicgstab, scale_rows, sweep
 from workbench.evaluation.reversal_kernels import add_departures, turn_rows
+from workbench.model.rows import without_signs
 
 _FIRST_SWEEPS, _POLISH = 20, 3
 _ROUNDS = 12
@@ -69,8 +70,8 @@ Floats = NDArray[np.float64]
 class _Rows(NamedTuple):
     """A sparse matrix in compressed rows."""
 
-    indptr: NDArray[np.int64]
-    indices: NDArray[np.int32]
+    indptr: NDArray[np.uint64]
+    indices: NDArray[np.uint32]
     data: Floats
 
 
@@ -97,7 +98,8 @@ class Backwards:
         moving = leave.copy()
         add_departures(indptr, indices, data, gamma, moving)
         moving[moving == 0] = 1.0  # nobody who is there comes elsewhere, and nothing asks
-        self.T = _Rows(*turn_rows(indptr, indices, data, gamma, moving))
+        turned_ptr, turned, T = turn_rows(indptr, indices, data, gamma, moving)
+        self.T = _Rows(*without_signs(turned_ptr, turned), T)
         self.moving, self.leave = moving, leave
         self.in_groups = False
 

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from workbench.errors import NotSolved
 from workbench.evaluation.krylov_kernels import DOWNWARDS, PLAIN, bicgstab
-from workbench.model.rows import own_rows, pick_rows
+from workbench.model.rows import own_rows, pick_rows, without_signs
 
 TOLERANCE = 1e-12
 """Relative residual asked of every solution, in the norm that its error bound uses."""
@@ -155,8 +155,8 @@ def _bicgstab(system: _System, start: FloatVector) -> tuple[FloatVector, Again]:
     # values come from later states, which as a rule were discovered later; the residual is at most
     # twice what a sweep changes
     bicgstab(
-        P.indptr, P.indices, P.data, system.gamma, system.b, x, system.aim / 2, largest,
-        _ITERATIONS, DOWNWARDS if largest else PLAIN,
+        *without_signs(P.indptr, P.indices), P.data, system.gamma, system.b, x, system.aim / 2,
+        largest, _ITERATIONS, DOWNWARDS if largest else PLAIN,
     )  # fmt: skip
     return x, None
 

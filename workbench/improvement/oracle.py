@@ -35,7 +35,7 @@ from workbench.evaluation.visits import given_observation, known, observation_va
 from workbench.improvement import loop_kernels as kernels
 from workbench.model.policy import Policy
 from workbench.model.pomdp import POMDP
-from workbench.model.rows import own_rows
+from workbench.model.rows import own_rows, without_signs
 
 _ITERATIONS = 4_000
 
@@ -278,8 +278,7 @@ class SparseOracle(Oracle):
     ) -> NDArray[Any]:
         x, size = start.copy(), float(np.linalg.norm(b, norm))
         residual, _ = bicgstab(
-            pattern.indptr,
-            pattern.indices,
+            *without_signs(pattern.indptr, pattern.indices),
             data,
             gamma,
             b,

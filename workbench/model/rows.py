@@ -50,6 +50,15 @@ def own_rows(row_ptr: NDArray[Any]) -> Places:
     return np.repeat(np.arange(len(row_ptr) - 1), np.diff(row_ptr))
 
 
+def without_signs(
+    row_ptr: NDArray[Any], indices: NDArray[Any]
+) -> tuple[NDArray[np.uint64], NDArray[np.uint32]]:
+    """The same rows for kernels that go through them often: an index that cannot be negative is
+    looked up without asking whether it counts from the end, which takes a fifth of their time."""
+    places = np.ascontiguousarray(row_ptr, dtype=np.int64).view(np.uint64)
+    return places, np.ascontiguousarray(indices, dtype=np.int32).view(np.uint32)
+
+
 def add_rows(
     row_ptr: NDArray[Any], values: NDArray[Any], zero: NDArray[Any] | None = None
 ) -> NDArray[Any]:
