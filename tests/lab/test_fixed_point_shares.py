@@ -1,5 +1,7 @@
 """How common it is that learning cannot settle: the batch against the statements, and intervals."""
 
+from fractions import Fraction as F
+
 import numpy as np
 import pytest
 
@@ -10,6 +12,8 @@ from workbench.lab.fixed_point_shares import how_settled, settle_tables
 from workbench.lab.frequencies import random_tables
 from workbench.lab.statements import as_statement
 from workbench.learning.learners import MonteCarlo
+
+NAMES = ("no-fixed-point", "only-worst-fixed-point", "several-fixed-points")
 
 
 @pytest.mark.parametrize(
@@ -25,13 +29,24 @@ def test_the_batch_says_what_the_statements_say_in_rationals(memory, length, cou
     )
     record = Sarsa(lam=0) if learner == "sarsa" else None
     found = settle_tables(tables, memory, record)
-    for name, told in (
-        ("no-fixed-point", found.none),
-        ("only-worst-fixed-point", found.only_worst),
-        ("several-fixed-points", found.several),
-    ):
+    for name, told in zip(NAMES, (found.none, found.only_worst, found.several), strict=True):
         statement = as_statement(name, memory=memory, learner=learner)
         exact = [statement.exactly(sequence_task(t.astype(int).tolist())).holds for t in tables]
+        assert exact == told.tolist()
+
+
+@pytest.mark.parametrize("memory", ["none", "OA1"])
+@pytest.mark.parametrize("apart", [-36, -44, -52, -1000])
+def test_leads_below_any_constant_are_decided(memory, apart):
+    """Rewards that nearly are a tie, by a power of two, against the statements in rationals."""
+    rng = np.random.default_rng(-apart)
+    tied = np.array([[[0, 1], [1, 0]], [[1, 1], [0, 1]], [[3, 3], [3, 3]], [[0, 21], [20, 20]]])
+    tables = np.concatenate([tied + np.ldexp(rng.integers(-2, 3, tied.shape), apart), tied])
+    found = settle_tables(tables, memory)
+    for name, told in zip(NAMES, (found.none, found.only_worst, found.several), strict=True):
+        statement = as_statement(name, memory=memory)
+        fractions = [[[F(x) for x in row] for row in t] for t in tables.tolist()]
+        exact = [statement.exactly(sequence_task(t)).holds for t in fractions]
         assert exact == told.tolist()
 
 
@@ -63,9 +78,11 @@ def test_shares_come_with_intervals_by_memory():
 
 def test_scale_does_not_matter():
     tables = random_tables("normal", 2, 2, 30, seed=1)
-    one, other = settle_tables(tables, "B1"), settle_tables(1e6 * tables, "B1")
-    assert np.array_equal(one.none, other.none)
-    assert np.array_equal(one.several, other.several)
+    one = settle_tables(tables, "B1")
+    for unit in (1e6, 2.0**-900, 2.0**900):
+        other = settle_tables(unit * tables, "B1")
+        assert np.array_equal(one.none, other.none)
+        assert np.array_equal(one.several, other.several)
 
 
 @pytest.mark.parametrize(
@@ -78,6 +95,8 @@ def test_scale_does_not_matter():
             WorkbenchError,
             "one-step targets",
         ),
+        (lambda: settle_tables(np.zeros((1, 2, 2)), "none", epsilon=0), WorkbenchError, "epsilon"),
+        (lambda: settle_tables(np.full((1, 2, 2), np.nan), "none"), WorkbenchError, "finite"),
     ],
 )
 def test_bad_arguments_are_refused(call, error, message):

@@ -155,27 +155,40 @@ class DenseTask:
     def values(self, g: Floats) -> tuple[Floats, Floats]:
         """q `[cell, row, a]` of the (mixtures of) greedy policies `g[cell, row, a]`, and the
         bound."""
-        b = (1 - self.epsilon) * g + self.epsilon / self.nA
+        if self.target.is_one_step:
+            q, bound = self.one_step_values(g, self.R[None])
+            return q[:, 0], bound[:, 0]
+        b = self.behaviours(g)
+        share, _, eta = self.shares(b)
+        return self._long_values(b, share, eta.max(axis=1))
+
+    def behaviours(self, g: Floats) -> Floats:
+        """What the learner does that is greedy in `g[cell, row, a]`."""
+        return (1 - self.epsilon) * g + self.epsilon / self.nA
+
+    def one_step_values(self, g: Floats, rewards: Floats) -> tuple[Floats, Floats]:
+        """q `[cell, k, row, a]` of one-step targets for each of several `rewards[k, s, a]`, and the
+        bound `[cell, k]`: neither shares nor systems depend on rewards."""
+        b = self.behaviours(g)
         share, _, eta = self.shares(b)
         target = g if self.target.greedy else b
-        if not self.target.is_one_step:
-            return self._long_values(b, share, eta.max(axis=1))
-        R = np.einsum("cso,sa->coa", share, self.R)
+        R = np.einsum("cso,ksa->ckoa", share, rewards)
         into = np.einsum("sat,tp->sap", self.T, self.W)
         K = np.einsum("cso,sap->coap", share, into)
         M = self.gamma * np.einsum("coa,coap->cop", target, K)
-        r = np.einsum("coa,coa->co", target, R)
+        r = np.einsum("coa,ckoa->cok", target, R)
         n = M.shape[1]
         with np.errstate(all="ignore"):
             system = np.eye(n) - M
-            both = np.stack([r, np.ones_like(r)], axis=2)
-            v, h = np.moveaxis(_solved(system, both), 2, 0)
-            q = R + self.gamma * np.einsum("coap,cp->coa", K, v)
-            left = np.abs(r + np.einsum("cop,cp->co", M, v) - v).max(axis=1)
-            inverse = _bound_inverse(M, h)
-            size = np.abs(self.R).max() + self.gamma * np.abs(v).max(axis=1)
+            solved = _solved(system, np.concatenate([r, np.ones((*r.shape[:2], 1))], axis=2))
+            v, h = solved[:, :, :-1], solved[:, :, -1]
+            q = R + self.gamma * np.einsum("coap,cpk->ckoa", K, v)
+            left = np.abs(r + M @ v - v).max(axis=1)
+            inverse = _bound_inverse(M, h)[:, None]
+            largest = np.abs(v).max(axis=1)
+            size = np.abs(rewards).max(axis=(1, 2)) + self.gamma * largest
             unit = 4 * (len(self.mu) + self.nA + n) * np.finfo(float).eps
-            blurred = eta.max(axis=1) * size + unit * (size + np.abs(v).max(axis=1))
+            blurred = eta.max(axis=1)[:, None] * size + unit * (size + largest)
             error = inverse * (left + blurred)
             bound = 2 * (blurred + self.gamma * error)
         return q, np.where(np.isfinite(bound), bound, np.inf)
@@ -206,7 +219,7 @@ class DenseTask:
 
         q(o,a) moves towards its target at the share of steps that are spent in (o, a).
         """
-        b = ((1 - self.epsilon) * g + self.epsilon / self.nA)[None]
+        b = self.behaviours(g)[None]
         share, total, _ = self.shares(b)
         alone, through = self.after(b)
         state = self.R + self.gamma * np.einsum("sat,t->sa", self.T, alone[0])

@@ -151,8 +151,8 @@ class Decided(Learned):
 
     def __init__(self, P: POMDP, target: Target, epsilon: Number, rational: bool = False):
         if P.is_exact:
-            epsilon = _decimal(epsilon)
-            target = replace(target, lam=_decimal(target.lam))
+            epsilon = as_decimal(epsilon)
+            target = replace(target, lam=as_decimal(target.lam))
         rational |= P.is_exact and len(P.S) <= MOST_RATIONAL
         super().__init__(P, target, epsilon, RATIONALS if rational else Balls())
 
@@ -170,7 +170,8 @@ class Decided(Learned):
         return np.nan if x is None else float(self.field.back(x))
 
 
-def _decimal(x: Number) -> Number:
+def as_decimal(x: Number) -> Number:
+    """The fraction that a float is printed as; other numbers as they are."""
     return read_decimal(x) if isinstance(x, float) else x
 
 

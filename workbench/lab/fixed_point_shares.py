@@ -2,36 +2,42 @@
 tables of sequence tasks, by memory, with intervals.
 
 Behaviours and weights do not depend on the rewards. So for each greedy policy g the shares P(s|o)
-and the system of its table are found once,
-
-    q_g = R_g + gamma K_g v,      (I - gamma M_g) v = r_g,
-
-and r_g, R_g are linear in the rewards: all tables are right sides of one system. In floats; a table
-counts as tied where q-values differ by less than 1e-9 of its largest reward.
+and the system of its table are found once, and all tables are right sides of it (`greedy_cells`).
+What the bounds on q in floats leave open about g is decided in rationals: q of g is linear in the
+rewards, and with symbols for them its coefficients are found once for all tables. So each table is
+judged for certain, as the statements judge a single task.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import sympy
 from numpy.typing import NDArray
 
 from workbench.equilibrium.greedy_cells import DenseTask, blocks
-from workbench.equilibrium.learned_values import target_of
+from workbench.equilibrium.learned_values import Learned, Target, as_decimal, target_of
 from workbench.errors import TooLarge, WorkbenchError
+from workbench.evaluation.fields import RationalFunctions
 from workbench.improvement.batch import sequence_task
 from workbench.lab.frequencies import Share
 from workbench.learning.learners import Learner, QLearning
 from workbench.model.augment import augment
+from workbench.model.numbers import Number
+from workbench.model.policy import Policy
+from workbench.progress import Waiting
 
 Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+Places = NDArray[np.int64]
 
 MOST_JUDGED_CELLS = 100_000
 """Products with more greedy policies are refused."""
 
-_NEAR = 1e-9
 _NUMBERS_AT_ONCE = 3_000_000
 
 
@@ -48,9 +54,9 @@ class SettledTables:
     """
 
     memory: str
-    none: NDArray[np.bool_]
-    only_worst: NDArray[np.bool_]
-    several: NDArray[np.bool_]
+    none: Bools
+    only_worst: Bools
+    several: Bools
 
     @property
     def shares(self) -> dict[str, Share]:
@@ -66,7 +72,7 @@ class SettledTables:
 
 
 def settle_tables(
-    rewards: Floats, memory: str, learner: Learner | None = None, epsilon: float = 0.1
+    rewards: Floats, memory: str, learner: Learner | None = None, epsilon: Number = 0.1
 ) -> SettledTables:
     """Judge where a learner can settle on each of many reward tables r[i, a_1, ..., a_L].
 
@@ -74,6 +80,7 @@ def settle_tables(
     ----------
     memory : by name, such as "OA1".
     learner : of one-step targets; Q-learning by default.
+    epsilon : the exploration, in (0, 1]; a float is the decimal that it is printed as.
 
     >>> settle_tables(np.array([[[0, 1], [1, 0]], [[1, 0], [0, 2]]]), "none").shares[
     ...     "no-fixed-point"
@@ -83,32 +90,30 @@ def settle_tables(
     r = np.asarray(rewards, dtype=float)
     if r.ndim < 2 or len(set(r.shape[1:])) != 1:
         raise WorkbenchError(f"rewards are tables r[i, a_1, ..., a_L], not of shape {r.shape}")
-    flat = r.reshape(len(r), -1)
+    if not np.isfinite(r).all():
+        raise WorkbenchError("rewards must be finite")
     target = target_of(QLearning() if learner is None else learner)
     if not target.is_one_step:
         raise WorkbenchError("shares are counted for one-step targets")
-    names = np.arange(1, flat.shape[1] + 1).reshape(r.shape[1:])
-    E = augment(sequence_task(names.tolist()), memory)
-    task = DenseTask(E, target, float(epsilon))
-    if task.cells > MOST_JUDGED_CELLS:
-        raise TooLarge(
-            f"{E.name} has {task.cells:,} greedy policies; "
-            f"up to {MOST_JUDGED_CELLS:,} are looked at"
-        )
-    paid = _paid(task, flat.shape[1])
-    scale = np.maximum(np.abs(flat).max(axis=1), 1e-300)
-    state = _Judged(len(flat))
-    size = max(1, _NUMBERS_AT_ONCE // (len(flat) * len(task.rows) * task.nA + len(task.mu) ** 2))
-    for actions in blocks(E, task.rows, size):
-        state.look_at(task, actions, paid, flat / scale[:, None])
-    return state.result(memory)
+    if not 0 < epsilon <= 1:
+        raise WorkbenchError(f"epsilon must lie in (0, 1], not {epsilon}")
+    cells = _Cells(r.shape[1:], memory, target, as_decimal(epsilon))
+    tables, task = _Judged(r.reshape(len(r), -1)), cells.task
+    size = max(1, _NUMBERS_AT_ONCE // (len(r) * len(task.rows) * task.nA + len(task.mu) ** 2))
+    looked_at = 0
+    with Waiting(f"fixed points on {len(r):,} tables with {memory}") as waiting:
+        for actions in blocks(task.P, task.rows, size):
+            tables.look_at(cells, actions)
+            looked_at += len(actions)
+            waiting.report(looked_at / task.cells, f"{looked_at:,} of at most {task.cells:,}")
+    return tables.result(memory)
 
 
 def how_settled(
     rewards: Floats,
     memories: Iterable[str],
     learner: Learner | None = None,
-    epsilon: float = 0.1,
+    epsilon: Number = 0.1,
 ) -> dict[str, dict[str, Share]]:
     """The shares of tables without a fixed point, with the worst only and with several, by memory.
 
@@ -118,38 +123,76 @@ def how_settled(
     return {m: settle_tables(rewards, m, learner, epsilon).shares for m in memories}
 
 
-def _paid(task: DenseTask, entries: int) -> Floats:
-    """`paid[s, a, entry]`: the probability that a in s is paid that entry of the reward table."""
-    P = task.P
-    alive = np.flatnonzero(~P.terminal.mask)
-    place = np.full(len(P.S), -1)
-    place[alive] = np.arange(len(alive))
-    found = np.zeros((len(alive), task.nA, entries))
-    row = np.repeat(np.arange(len(P.S) * task.nA), np.diff(P.p.row_ptr))
-    s, a = place[row // task.nA], row % task.nA
-    # the task was made with the entries' own numbers, from 1 on, as rewards; 0 is no pay
-    entry = P.p.r.floats.round().astype(int) - 1
-    kept = (s >= 0) & (entry >= 0)
-    np.add.at(found, (s[kept], a[kept], entry[kept]), P.p.prob.floats[kept])
-    return found
+class _Cells:
+    """The greedy policies of all sequence tasks of one shape with a memory."""
+
+    def __init__(self, shape: tuple[int, ...], memory: str, target: Target, epsilon: Number):
+        self.entries, self.steps = int(np.prod(shape)), len(shape)
+        numbers = np.arange(1, self.entries + 1).reshape(shape)
+        task = DenseTask(augment(sequence_task(numbers.tolist()), memory), target, float(epsilon))
+        if task.cells > MOST_JUDGED_CELLS:
+            raise TooLarge(
+                f"{task.P.name} has {task.cells:,} greedy policies; "
+                f"up to {MOST_JUDGED_CELLS:,} are looked at"
+            )
+        self.task, self.paid = task, self._paid(task)
+        names = np.array(sympy.symbols(f"r:{self.entries}"), dtype=object)
+        self._entry = {name: i for i, name in enumerate(names)}
+        self._field = RationalFunctions(names)
+        E = augment(sequence_task(names.reshape(shape).tolist()), memory)
+        self._learned = Learned(E, target, epsilon, self._field)
+
+    def _paid(self, task: DenseTask) -> Floats:
+        """`paid[s, a, entry]`, 1 where a in s is paid that entry of the reward table."""
+        # the task was made with the entries' own numbers, from 1 on, as rewards; 0 is no pay
+        entry = task.R.round().astype(int)
+        return np.asarray(entry[:, :, None] == np.arange(1, self.entries + 1), dtype=float)
+
+    def made(self, actions: Places) -> Places:
+        """For each greedy policy the entry of the sequence that it makes: nothing is random."""
+        task = self.task
+        s = np.full(len(actions), np.argmax(task.mu))
+        cell = np.arange(len(actions))
+        for step in range(self.steps):
+            a = actions[cell, np.argmax(task.W[s], axis=1)]
+            if step < self.steps - 1:
+                s = np.argmax(task.T[s, a], axis=1)
+        return np.asarray(np.argmax(self.paid[s, a], axis=1))
+
+    def leads(self, actions: Places) -> NDArray[Any]:
+        """By how much each action leads the greedy one of its row, times a positive number: whole
+        coefficients `[row, a, entry]` of the rewards."""
+        E, rows = self._learned.P, self.task.rows
+        whole = np.zeros(len(E.O), dtype=np.int64)
+        whole[rows] = actions
+        q = self._learned.q(Policy.from_actions(E, whole))[rows]
+        over = q - q[np.arange(len(rows)), actions][:, None]
+        found = np.zeros((*over.shape, self.entries), dtype=object)
+        for (row, a), f in np.ndenumerate(over):
+            terms = list(f.num.terms())
+            scale = math.lcm(*(int(c.q) for _, c in terms))
+            for powers, c in terms:
+                name = self._field.symbols[[int(n) for n in powers].index(1)]
+                found[row, a, self._entry[name]] = int(c.p) * (scale // int(c.q))
+        return found
 
 
 class _Judged:
-    """What is known about the tables after some greedy policies."""
+    """What is known about reward tables `r[i, entry]` after some greedy policies."""
 
-    def __init__(self, tables: int):
-        self.fixed = np.zeros(tables, dtype=bool)
-        self.best, self.worst = np.full(tables, -np.inf), np.full(tables, np.inf)
-        self.best_fixed = np.full(tables, -np.inf)
-        self.best_strict, self.worst_strict = np.full(tables, -np.inf), np.full(tables, np.inf)
+    def __init__(self, r: Floats):
+        n = len(r)
+        self.r = r
+        # by a power of two, which rounds nothing
+        self.scaled = np.ldexp(r, -np.frexp(np.abs(r).max(axis=1, initial=0.0))[1][:, None])
+        self.fixed = np.zeros(n, dtype=bool)
+        self.best, self.worst = np.full(n, -np.inf), np.full(n, np.inf)
+        self.best_fixed = np.full(n, -np.inf)
+        self.best_strict, self.worst_strict = np.full(n, -np.inf), np.full(n, np.inf)
 
-    def look_at(self, task: DenseTask, actions: NDArray[np.int64], paid: Floats, r: Floats) -> None:
-        q, value = _tables(task, actions, paid, r)
-        own = np.take_along_axis(q, actions[:, None, :, None], axis=3)
-        over = q - own
-        others = np.where(task.greedy(actions)[:, None] > 0, -np.inf, over)
-        lead = others.max(axis=(2, 3))
-        fixed, strict = lead <= _NEAR, lead < -_NEAR
+    def look_at(self, cells: _Cells, actions: Places) -> None:
+        fixed, strict = self._decided(cells, actions)
+        value = self.r[:, cells.made(actions)].T
         self.fixed |= fixed.any(axis=0)
         self.best = np.maximum(self.best, value.max(axis=0))
         self.worst = np.minimum(self.worst, value.min(axis=0))
@@ -158,37 +201,46 @@ class _Judged:
         low = np.where(strict, value, np.inf).min(axis=0)
         np.minimum(self.worst_strict, low, out=self.worst_strict)
 
+    def _decided(self, cells: _Cells, actions: Places) -> tuple[Bools, Bools]:
+        """Whether each policy is greedy on the table that it leads to, and whether strictly,
+        `[cell, i]`."""
+        task, g = cells.task, cells.task.greedy(actions)
+        q, bound = task.one_step_values(g, np.einsum("sae,ke->ksa", cells.paid, self.scaled))
+        own = np.take_along_axis(q, actions[:, None, :, None], axis=3)
+        over = np.where(g[:, None] > 0, -np.inf, q - own)
+        reach = bound[:, :, None, None]
+        is_out = np.asarray((over > reach).any(axis=(2, 3)))
+        strict = np.asarray((over < -reach).all(axis=(2, 3)))
+        is_open = ~is_out & ~strict
+        fixed = strict | is_open  # but for what is refuted now
+        strict |= is_open
+        for cell in np.flatnonzero(is_open.any(axis=1)).tolist():
+            unclear = is_open[cell, :, None, None] & ~(over[cell] < -reach[cell])
+            table, row, a = np.nonzero(unclear)
+            leads = cells.leads(actions[cell])[row, a]
+            lead = (leads * whole_numbers(self.r[table])).sum(axis=1)
+            fixed[cell, table[lead > 0]] = False
+            strict[cell, table[lead >= 0]] = False
+        return fixed, strict
+
     def result(self, memory: str) -> SettledTables:
         return SettledTables(
             memory,
             none=~self.fixed,
-            only_worst=self.fixed
-            & (self.best > self.worst + _NEAR)
-            & (self.best_fixed <= self.worst + _NEAR),
-            several=self.best_strict > self.worst_strict + _NEAR,
+            only_worst=self.fixed & (self.best > self.worst) & (self.best_fixed <= self.worst),
+            several=self.best_strict > self.worst_strict,
         )
 
 
-def _tables(
-    task: DenseTask, actions: NDArray[np.int64], paid: Floats, r: Floats
-) -> tuple[Floats, Floats]:
-    """q `[cell, table, row, a]` and what the greedy policies are worth, `[cell, table]`."""
-    g = task.greedy(actions)
-    b = (1 - task.epsilon) * g + task.epsilon / task.nA
-    share, _, _ = task.shares(b)
-    follow = g if task.target.greedy else b
-    into = np.einsum("sat,tp->sap", task.T, task.W)
-    K = np.einsum("cso,sap->coap", share, into)
-    M = task.gamma * np.einsum("coa,coap->cop", follow, K)
-    mean = np.einsum("sae,ke->ska", paid, r)
-    R = np.einsum("cso,ska->ckoa", share, mean)
-    right = np.einsum("coa,ckoa->cok", follow, R)
-    v = np.linalg.solve(np.eye(M.shape[1]) - M, right)
-    q = R + task.gamma * np.einsum("coap,cpk->ckoa", K, v)
-    acts = np.einsum("so,coa->csa", task.W, g)
-    step = np.einsum("csa,sat->cst", acts, task.T)
-    n = len(task.mu)
-    start = np.broadcast_to(task.mu[:, None], (len(g), n, 1))
-    # episodes have a fixed length, so that even a policy that never explores ends
-    d = np.linalg.solve(np.eye(n) - task.gamma * step.transpose(0, 2, 1), start)[:, :, 0]
-    return q, np.asarray(np.einsum("cs,csa,ska->ck", d, acts, mean))
+def whole_numbers(x: Floats) -> NDArray[Any]:
+    """Each row of floats times a power of two by which all of its numbers are whole.
+
+    >>> whole_numbers(np.array([[0.5, -3.0, 0.0]])).tolist()
+    [[1, -6, 0]]
+    """
+    rows = np.empty(x.shape, dtype=object)
+    for i, row in enumerate(x.tolist()):
+        ratios = [y.as_integer_ratio() for y in row]
+        scale = max(q for _, q in ratios)
+        rows[i] = [p * (scale // q) for p, q in ratios]
+    return rows
