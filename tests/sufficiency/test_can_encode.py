@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -329,3 +330,35 @@ def test_a_task_that_is_over_at_once_needs_no_memory():
     )
     assert can_encode_optimal(P, "none").best == 0
     assert is_sufficiently_expressive(P, "none")
+
+
+# ---------------------------------------------------------------------- floats
+
+
+@pytest.mark.parametrize("unit", ["1e-12", "1", "1e12"])
+@pytest.mark.parametrize(("memory", "holds"), [("none", False), ("B1", True)])
+def test_a_task_in_floats_is_decided_as_its_decimals_are(memory, holds, unit):
+    P = recall4(gamma=Fraction(9, 10)).scale_rewards(Fraction(unit))
+    floats = replace(P, gamma=0.9).scale_rewards(1.0)
+    assert not floats.is_exact
+    found = can_encode_optimal(floats, memory)
+    assert (found.holds, found.method, found.lacks) == (holds, "beliefs", 0)
+    assert found.best == can_encode_optimal(P, memory).best
+
+
+def test_where_floats_alone_answer_they_say_by_how_much_they_may_be_wrong():
+    """Decimals of thirds do not add up to one, so that beliefs are not listed."""
+    third = 1 / 3
+    P = POMDP.from_functions(
+        name="thirds",
+        A=[0, 1],
+        p=lambda s, a: {("end", third * (1 + a)): 1},
+        omega=lambda s: {"o": 1},
+        mu={0: third, 1: third, 2: 1 - 2 * third},
+        gamma=0.9,
+        terminal={"end"},
+    )
+    found = can_encode_optimal(P, "none")
+    assert (found.holds, found.method) == (True, "bounds")
+    assert 0 < found.lacks < 1e-12
+    assert f"at most {found.lacks:.1g} more" in found.reason

@@ -16,7 +16,8 @@ Conversely a policy is worth V* (0 < gamma < 1) exactly when it takes, at each b
 one of the actions optimal there. So where the reachable beliefs are finitely many the question is
 decided exactly: V* and the optimal actions of each belief by policy iteration in rationals
 (`history`), then a search for choices (a, w) at each (m, o) that are optimal for every belief
-reached with (m, o) (`product_search`). With gamma = 0 only the first action counts.
+reached with (m, o) (`product_search`). With gamma = 0 only the first action counts. Floats are
+read as the decimals that they are printed as.
 
 **gamma = 1 with episodes of any length.** If the search finds nothing, no policy is worth V*,
 stochastic ones included: the first half of the argument does not need gamma < 1. But choosing
@@ -35,6 +36,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from workbench.errors import NeverEnds, WorkbenchError
+from workbench.evaluation.evaluate import evaluate
 from workbench.evaluation.fields import FLOATS, RATIONALS
 from workbench.model.augment import augment
 from workbench.model.beliefs import LIMIT, BeliefGraph, explore_beliefs
@@ -46,8 +48,9 @@ from workbench.model.pomdp import POMDP
 from workbench.model.space import Label
 from workbench.optima.best_history import best_history
 from workbench.optima.best_memoryless import best_memoryless
-from workbench.optima.history import MOST_EXACT, belief_process, largest_part
+from workbench.optima.history import MOST_EXACT, belief_process, in_rationals, largest_part
 from workbench.optima.mdp import MDP, from_states, optimal, size_of_values
+from workbench.optima.optimum import MemorylessOptimum
 from workbench.sufficiency.belief_product import Supports, places
 from workbench.sufficiency.product_search import Choice, Outcome, Slot, WriteSearch
 
@@ -56,8 +59,8 @@ BUDGET = 1_000_000
 
 TOLERANCE = 1e-9
 """Floats never prove that two best values are equal. A policy that reaches the bound on V* up to
-this share of the size of rewards and values is said to, and the reason says so; that none does
-rests on bounds alone."""
+this share of the size of rewards and values is said to, and `Encoding.lacks` and the reason say by
+how much at most it misses it; that none does rests on bounds alone."""
 
 
 @dataclass(frozen=True)
@@ -76,6 +79,8 @@ class Encoding:
         otherwise=E.A[0])`.
     policy : for "bounds", the policy of the augmented POMDP.
     searched : decisions of the search.
+    lacks : where it holds, a bound on how much more the best history-based value is than that of
+        the policy: 0 where they are proved to be equal, more where floats cannot tell them apart.
     """
 
     task: str
@@ -87,6 +92,7 @@ class Encoding:
     choice: Mapping[tuple[Label, Label], tuple[Label, Label]] | None = None
     policy: Policy | None = None
     searched: int = 0
+    lacks: Number = 0
 
     def __bool__(self) -> bool:
         if self.holds is None:
@@ -125,8 +131,9 @@ def can_encode_optimal(
     {((None,), 'o'): (0, 'push'), (('o',), 'o'): (1, 'push')}
     """
     attached = attach(memory, P)
-    if not reads_rewards(P, attached) and P.is_exact and not P.symbols:
-        graph = explore_beliefs(P, limit)
+    rational = None if reads_rewards(P, attached) or P.symbols else in_rationals(P)
+    if rational is not None:
+        graph = explore_beliefs(rational, limit)
         if not len(graph):
             return Encoding(
                 P.name, attached.name, True, "beliefs", "every episode ends at once", 0, {}
@@ -248,7 +255,6 @@ def _by_bounds(P: POMDP, memory: Memory) -> Encoding:
     best = history.value if history.exact else None
     M = from_states(P, FLOATS)
     margin = 0 if exact else TOLERANCE * size_of_values(M)
-    within = "" if exact else f" within {margin:.0e}"
     # a mixture can be worth V* where no deterministic policy is, if it is not the best policy of E
     # or if it may not end
     mixing = reads_rewards(P, memory) or (P.gamma == 1 and not M.is_acyclic)
@@ -262,11 +268,14 @@ def _by_bounds(P: POMDP, memory: Memory) -> Encoding:
         found.append(best_memoryless(E, deterministic=False))
     for policy in found:
         if policy.value >= history.upper - margin:
+            lacks = 0 if exact else _most_lacking(E, policy, history.upper)
             reason = (
-                f"a memoryless policy is worth {policy.value}, and the best "
-                f"history-based value is no more{within}"
+                f"a memoryless policy is worth {policy.value}, and the best history-based value is "
+                f"{'no more' if lacks == 0 else f'at most {lacks:.1g} more'}"
             )
-            return Encoding(P.name, memory.name, True, "bounds", reason, best, policy=policy.policy)
+            return Encoding(
+                P.name, memory.name, True, "bounds", reason, best, None, policy.policy, lacks=lacks
+            )
     bound = found[-1].bound  # on all memoryless policies that matter here
     if bound < history.lower:
         reason = (
@@ -280,3 +289,9 @@ def _by_bounds(P: POMDP, memory: Memory) -> Encoding:
         f"history-based value between {float(history.lower):.9g} and {float(history.upper):.9g}"
     )
     return Encoding(P.name, memory.name, None, "bounds", reason, best)
+
+
+def _most_lacking(E: POMDP, found: MemorylessOptimum, upper: Number) -> float:
+    """A bound on how much more than a policy in floats is worth the best may be."""
+    value = evaluate(E, found.policy)
+    return max(0.0, float(upper) - float(value.value) + value.error)

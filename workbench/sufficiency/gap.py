@@ -32,10 +32,12 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from workbench.evaluation.evaluate import evaluate
 from workbench.evaluation.fields import FLOATS
 from workbench.model.augment import augment
 from workbench.model.beliefs import BeliefGraph, explore_beliefs
 from workbench.model.memories import Family, attach, none
+from workbench.model.policy import Policy
 from workbench.model.pomdp import POMDP
 from workbench.optima.ascent import Climbed, ascend
 from workbench.optima.best_memoryless import best_memoryless
@@ -180,9 +182,12 @@ class GapCloser:
         return Attempt(family.name, None, reason)
 
     def by_values(
-        self, family: Family, value: float | None = None, bounded: MemorylessOptimum | None = None
+        self,
+        family: Family,
+        climbed: Climbed | None = None,
+        bounded: MemorylessOptimum | None = None,
     ) -> Attempt:
-        """The answer from the values of policies; a value and a bound that are known need not be
+        """The answer from the values of policies; a policy and a bound that are known need not be
         found again."""
         seconds = self.limits.seconds
         memory = attach(family, self.P)
@@ -190,10 +195,12 @@ class GapCloser:
         if family is not none and size > self.limits.max_states:
             return Attempt(family.name, None, f"not searched: {size:,} states (s, m)")
         E = self.P if family is none else augment(self.P, memory)
-        if value is None:
-            value = climb_with_memory(E, seconds / 2).value
+        if climbed is None:
+            climbed = climb_with_memory(E, seconds / 2)
+        value = climbed.value
         if value > -math.inf:
-            self.lower = max(self.lower, value - 1e-12 * abs(value))
+            found = evaluate(E, Policy(E, climbed.pi), weights="discounted")
+            self.lower = max(self.lower, float(found.value) - found.error)
         if self.closes(value):
             return Attempt(
                 family.name,

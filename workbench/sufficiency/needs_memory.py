@@ -284,6 +284,4 @@ def _without(
     first = () if memoryless is None else (np.asarray(memoryless.policy.prob.floats),)
     climbed = climb_with_memory(asked.P, asked.limits.seconds, first)
     stochastic = climbed.value if climbed.value > value + asked.margin else None
-    return sure if sure.holds is False else asked.by_values(
-        none, climbed.value, memoryless
-    ), stochastic
+    return sure if sure.holds is False else asked.by_values(none, climbed, memoryless), stochastic
