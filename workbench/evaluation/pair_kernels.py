@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from workbench.kernels import compile_kernel, inline_kernel
+from workbench.kernels import compile_kernel, inline_kernel, inner_kernel
 
 _ROUNDING = 2.0**-102
 _SPLIT = 134217729.0  # 2^27 + 1
@@ -154,12 +154,12 @@ def add_correction(x, change):
         x[0, i], x[1, i] = _add(x[0, i], x[1, i], change[i], 0.0)
 
 
-@compile_kernel
-def compare_actions(
+@inner_kernel
+def _beats(
     entries, entry_s, omega, counted, d, d_error, row_ptr, s_next, p, r, gamma, v, v_error, nA, a, b
 ):
-    """sum_s d(s) omega(o|s) (q(s,a) - q(s,b)) over the entries of an observation, and a bound on
-    its error, for visits d and values v in pairs that are off by at most `d_error`, `v_error`."""
+    """Whether sum_s d(s) omega(o|s) (q(s,a) - q(s,b)) > 0 for certain, summed over the entries of
+    an observation, for visits d and values v in pairs off by at most `d_error`, `v_error`."""
     hi = lo = size = error = 0.0
     for e in entries:
         s = entry_s[e]
@@ -185,7 +185,30 @@ def compare_actions(
         d_hi, d_lo = _times(w_hi, w_lo, d_hi, d_lo)
         hi, lo = _add(hi, lo, d_hi, d_lo)
         size += abs(d_hi)
-    return hi, (error + _ROUNDING * (len(entries) + 16) * size) * (1.0 + 1e-12) + _TINY
+    return hi > (error + _ROUNDING * (len(entries) + 16) * size) * (1.0 + 1e-12) + _TINY
+
+
+@compile_kernel
+def largest_actions(
+    asked, rival_ptr, rivals, entry_ptr, entries, entry_s, omega, counted, d, d_error, row_ptr,
+    s_next, p, r, gamma, v, v_error, nA, found,
+):  # fmt: skip
+    """`found[i]` = the largest of the rivals of observation asked[i], those from rival_ptr[i] on,
+    or -1 where that cannot be told: see `_beats`."""
+    for i in range(len(asked)):
+        seen = entries[entry_ptr[asked[i]] : entry_ptr[asked[i] + 1]]
+        among = rivals[rival_ptr[i] : rival_ptr[i + 1]]
+        best = among[0]
+        for a in among[1:]:
+            if not _beats(seen, entry_s, omega, counted, d, d_error, row_ptr, s_next, p, r, gamma,
+                          v, v_error, nA, best, a):  # fmt: skip
+                best = a
+        found[i] = best
+        for a in among:
+            if a != best and not _beats(seen, entry_s, omega, counted, d, d_error, row_ptr, s_next,
+                                        p, r, gamma, v, v_error, nA, best, a):  # fmt: skip
+                found[i] = -1
+                break
 
 
 @compile_kernel

@@ -71,6 +71,10 @@ so that there are equations to solve, times states again."""
 EQUAL, RESIDUES, ROUNDING = "equal", "equal modulo two primes", "within rounding"
 
 Actions = NDArray[np.int64]
+TableArray = NDArray[np.float64]
+Groups = dict[tuple[int, bytes], dict[int, list[int]]]
+"""For a row and some of its actions, these in groups by their entry in a table."""
+
 TableOf = Callable[[Field], NDArray[Any]]
 """The policy in question over a field."""
 
@@ -154,7 +158,7 @@ class Decision:
         self._apart: set[tuple[int, ...]] = set()
         self._work = 0.0
         self._pairs = PairOracle(P, "none" if criterion == "average" else weights)
-        self._equal_for: dict[bytes, NDArray[np.int64]] = {}
+        self._equal_for: dict[bytes, tuple[NDArray[np.int64], Groups]] = {}
 
     @property
     def can_look(self) -> bool:
@@ -168,34 +172,39 @@ class Decision:
     def equal_actions(self, twins: Actions) -> NDArray[np.int64]:
         """`equal[o, a]`: actions with the same entry tie under every policy with these twins. The
         last answers are kept: on the way to a limit the same few are asked for again and again."""
+        return self._equal_and_groups(twins)[0]
+
+    def _equal_and_groups(self, twins: Actions) -> tuple[NDArray[np.int64], Groups]:
+        """`equal_actions`, and the groups of open actions that have been formed by it."""
         key = twins.tobytes()
         if key not in self._equal_for:
             if len(self._equal_for) == _MOST_KEPT:
                 del self._equal_for[next(iter(self._equal_for))]
-            self._equal_for[key] = same_actions(self.P, kinds_of_states(self.P, twins))
+            self._equal_for[key] = same_actions(self.P, kinds_of_states(self.P, twins)), {}
         return self._equal_for[key]
 
     def settle(
         self,
         table_of: TableOf,
         rivals: dict[int, Actions],
-        gap: float,
+        q: TableArray,
         before: Actions,
         twins: Actions,
         pair: PairPolicy | None = None,
     ) -> dict[int, Answer]:
-        """The greedy action of each open row of a policy with some twins, whose q-values floats
-        find `gap` apart; where nobody can tell, what was greedy before stays so if it may be.
-        `pair` is the policy in pairs of floats, where these are known."""
+        """The greedy action of each open row of a policy with some twins and about these values q;
+        where nobody can tell, what was greedy before stays so if it may be. `pair` is the policy in
+        pairs of floats, where these are known."""
         if not rivals:
             return {}
-        equal = self.equal_actions(twins)
+        equal, known_groups = self._equal_and_groups(twins)
         groups: dict[int, dict[int, list[int]]] = {}
         before = before.copy()
         for o, places in rivals.items():
-            groups[o] = {}
-            for a in self._distinct(o, places).tolist():
-                groups[o].setdefault(int(equal[o, a]), []).append(a)
+            key = o, places.tobytes()
+            if key not in known_groups:
+                known_groups[key] = self._grouped(o, places, equal)
+            groups[o] = known_groups[key]
             if before[o] >= 0 and int(equal[o, before[o]]) in groups[o]:
                 before[o] = groups[o][int(equal[o, before[o]])][0]
         # of actions that are equal for a reason one is enough to ask about
@@ -206,8 +215,10 @@ class Decision:
             best = self._pairs.largest(pair, left)
             answers |= {o: Answer(a, np.array([a]), EQUAL) for o, a in best.items()}
             left = {o: a for o, a in left.items() if o not in best}
-            gap = 0.0  # what pairs cannot tell apart is equal as a rule
-        answers |= self._compared(table_of, left, gap, before)
+            differ = False  # what pairs cannot tell apart is equal as a rule
+        else:
+            differ = all(np.ptp(q[o, places]) > 0 for o, places in rivals.items())
+        answers |= self._compared(table_of, left, differ, before)
         found = {}
         for o, answer in answers.items():
             tied = [b for a in answer.tied.tolist() for b in groups[o][int(equal[o, a])]]
@@ -217,14 +228,14 @@ class Decision:
         return found
 
     def _compared(
-        self, table_of: TableOf, rivals: dict[int, Actions], gap: float, before: Actions
+        self, table_of: TableOf, rivals: dict[int, Actions], differ: bool, before: Actions
     ) -> dict[int, Answer]:
         if not rivals or not self.can_look:
             return {o: _unsure(a, int(before[o])) for o, a in rivals.items()}
         # equal numbers mostly look equal, so balls, which tell others apart at once, come first
         # where floats differ at all, and where balls told the same actions apart before
         keys = {o: (o, *sorted(places.tolist())) for o, places in rivals.items()}
-        balls_first = gap > 0 or not self._apart.isdisjoint(keys.values())
+        balls_first = differ or not self._apart.isdisjoint(keys.values())
         best = self._largest(table_of, rivals, _BITS[:1]) if balls_first else {}
         self._apart.update(keys[o] for o in best)
         left = {o: places for o, places in rivals.items() if o not in best}
@@ -263,12 +274,16 @@ class Decision:
         q = self._asked(oracle, table)
         return [o for o, places in tied.items() if all(x == q[o, places[0]] for x in q[o, places])]
 
-    def _distinct(self, o: int, places: Actions) -> Actions:
-        """The first of each set of actions that do the same: these are equal, and no question."""
-        kept: dict[int, int] = {}
+    def _grouped(self, o: int, places: Actions, equal: Actions) -> dict[int, list[int]]:
+        """Some actions of a row by their entry in `equal`, in the order of ties; only the first of
+        each set that do the same, which are equal, and no question."""
+        groups: dict[int, list[int]] = {}
+        kept = set()
         for a in sorted(places.tolist(), key=lambda a: self.rank[a]):
-            kept.setdefault(int(self.same[o, a]), a)
-        return np.array([*kept.values()], dtype=np.int64)
+            if self.same[o, a] not in kept:
+                kept.add(self.same[o, a])
+                groups.setdefault(int(equal[o, a]), []).append(a)
+        return groups
 
     @cached_property
     def same(self) -> Actions:

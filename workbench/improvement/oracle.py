@@ -212,7 +212,7 @@ class SparseOracle(Oracle):
         weights = np.where(visited, d, 1.0)
         for attempt in (1, 2):
             slack = kernels.least_slack(*csr, visited, weights, self._w)
-            ratio = np.where(visited, self._w / (weights * slack), 0.0) if slack > 0 else None
+            ratio = _quotients(self._w, weights * slack, visited) if slack > 0 else None
             if ratio is not None and slack >= _SLACK and ratio.max() <= 4 * self._ratio:
                 break
             if attempt == 1:  # it no longer bounds, or bounds badly: find it again
@@ -315,3 +315,10 @@ class SparseOracle(Oracle):
             P = sp.csr_array((data, turned.indices, turned.indptr), shape=turned.shape)
             d = np.asarray(sla.splu(sp.csc_array(sp.eye_array(len(d)) - self._carry * P)).solve(mu))
         return d
+
+
+def _quotients(x: TableArray, y: TableArray, asked: NDArray[np.bool_]) -> TableArray:
+    """x / y where it is asked for, infinite where y is too small for it, and 0 elsewhere."""
+    found = np.where(asked, np.inf, 0.0)
+    with np.errstate(over="ignore"):
+        return np.divide(x, y, out=found, where=asked & (y > 0))

@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 from workbench.evaluation.bounds import enclose_solution
 from workbench.evaluation.chain import ONE_PAIR, FloatChain, dynamics, paired
 from workbench.evaluation.fields import FLOATS
-from workbench.evaluation.pair_kernels import compare_actions
+from workbench.evaluation.pair_kernels import largest_actions
 from workbench.model.pomdp import POMDP
+from workbench.model.rows import point_rows
 
 Floats = NDArray[np.float64]
 
@@ -69,7 +70,7 @@ class PairOracle:
     def largest(self, pi: PairPolicy, rivals: dict[int, NDArray[np.int64]]) -> dict[int, int]:
         """The largest of some actions of each observation, where it can be told."""
         positive = pi.high[pi.high > 0]
-        if not self.can_answer or positive.min() < _LEAST:
+        if not self.can_answer or not rivals or positive.min() < _LEAST:
             return {}
         chain = self.D.follow(pi.high, pi.low)
         assert isinstance(chain, FloatChain)
@@ -81,24 +82,15 @@ class PairOracle:
         counted = chain.visited & ~self.P.terminal.mask
         omega, p, r = self._tables
         begin, order = self._entries
-        found = {}
-        for o, places in rivals.items():
-            entries = order[begin[o] : begin[o + 1]]
-
-            def beats(a: int, b: int, entries: NDArray[np.int64] = entries) -> bool:
-                difference, error = compare_actions(
-                    entries, self.D.entry_s, omega, counted, d, d_error, self.P.p.row_ptr,
-                    self.P.p.s_next, p, r, self.D.gamma_pair, v, v_error, len(self.P.A), a, b,
-                )  # fmt: skip
-                return bool(difference > error)
-
-            best = int(places[0])
-            for a in places[1:].tolist():
-                if not beats(best, a):
-                    best = a
-            if all(a == best or beats(best, a) for a in places.tolist()):
-                found[o] = best
-        return found
+        asked, best = np.array([*rivals]), np.empty(len(rivals), dtype=np.int64)
+        rival_ptr = point_rows(np.array([len(places) for places in rivals.values()]))
+        largest_actions(
+            asked, rival_ptr, np.concatenate([*rivals.values()]), begin, order, self.D.entry_s,
+            omega, counted, d, d_error, self.P.p.row_ptr, self.P.p.s_next, p, r, self.D.gamma_pair,
+            v, v_error, len(self.P.A), best,
+        )  # fmt: skip
+        told = best >= 0
+        return dict(zip(asked[told].tolist(), best[told].tolist(), strict=True))
 
     def _solved(self, chain: FloatChain) -> tuple[Floats, Floats, Floats, Floats]:
         """v and d in pairs, and bounds on their errors."""

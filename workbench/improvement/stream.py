@@ -130,8 +130,7 @@ class Loop:
         """Answers on open rows; those of iterate n are kept as ties if they are."""
         if not rivals:
             return {}
-        gaps = [float(np.ptp(q[o, places])) for o, places in rivals.items()]
-        answers = self.decision.settle(table_of, rivals, min(gaps), self.greedy, twins, pair)
+        answers = self.decision.settle(table_of, rivals, q, self.greedy, twins, pair)
         for o, answer in answers.items():
             key = o, tuple(answer.tied.tolist()), answer.how
             if n is not None and len(answer.tied) > 1 and key not in self._ties:
