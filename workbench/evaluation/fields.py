@@ -177,17 +177,10 @@ class Field:
         an acyclic chain costs one substitution.
         """
         n = P.shape[0]
-        count, component = strong_components(P.indptr, P.indices)
+        count, component = self._components(P, what)
         members: list[list[int]] = [[] for _ in range(count)]
         for state, c in enumerate(component.tolist()):
             members[c].append(state)
-        largest = max(map(len, members))
-        if largest > MOST_STATES_IN_A_BLOCK:
-            raise TooLarge(
-                f"{what} has {n:,} states, {largest:,} of them in one strongly connected "
-                f"component; exact arithmetic is limited to {MOST_STATES_IN_A_BLOCK:,} there. Use "
-                "exact=False, whose result carries an error bound"
-            )
         indptr, indices = P.indptr.tolist(), P.indices.tolist()
         x: list[Any] = list(b)
         for block in members:  # successors first
@@ -208,6 +201,20 @@ class Field:
         found = np.empty(n, dtype=object)
         found[:] = x
         return Solution(found, "exact", 0.0)
+
+    @staticmethod
+    def _components(P: sp.csr_array, what: str) -> tuple[int, NDArray[np.int64]]:
+        """How many strongly connected components a system has, and that of each state, successors
+        first; none may be too large."""
+        count, component = strong_components(P.indptr, P.indices)
+        largest = int(np.bincount(component).max())
+        if largest > MOST_STATES_IN_A_BLOCK:
+            raise TooLarge(
+                f"{what} has {P.shape[0]:,} states, {largest:,} of them in one strongly connected "
+                f"component; exact arithmetic is limited to {MOST_STATES_IN_A_BLOCK:,} there. Use "
+                "exact=False, whose result carries an error bound"
+            )
+        return count, component
 
 
 class _Floats(Field):

@@ -13,11 +13,20 @@ import random
 from typing import Any
 
 import flint
+import numpy as np
+import scipy.sparse as sp
+import scipy.sparse.linalg as sla
+from numpy.typing import NDArray
 
 from workbench.evaluation.fields import Field
+from workbench.evaluation.modular_kernels import solve_modulo
+from workbench.evaluation.solve import Solution
 from workbench.model.numbers import Number, number
 
 _BITS = 62
+
+_SHORT = 60
+"""Components of fewer states are eliminated in the order in which they are."""
 
 
 class Residues(Field):
@@ -44,13 +53,48 @@ class Residues(Field):
     def back(self, x: Any) -> Number:
         return int(x)
 
-    def _dense_solve(self, matrix: list[list[Any]], right: list[Any]) -> list[Any]:
-        n = len(right)
-        if n == 1:
-            return [right[0] / matrix[0][0]]
-        entries = [int(x) for row in matrix for x in row]
-        sides = [int(x) for x in right]
-        found = flint.nmod_mat(n, n, entries, self.prime).solve(
-            flint.nmod_mat(n, 1, sides, self.prime)
-        )
-        return [found[i, 0] for i in range(n)]
+    def solve(
+        self,
+        P: sp.csr_array,
+        data: NDArray[Any],
+        gamma: Any,
+        b: NDArray[Any],
+        what: str,
+        norm: float = np.inf,
+    ) -> Solution:
+        _, component = self._components(P, what)
+        order = elimination_order(P.indptr, P.indices, component)
+        p = self.prime
+        told, found = solve_modulo(
+            P.indptr, P.indices, _words(gamma * data), _words(b), order, component,
+            np.uint64(p), np.uint64(-pow(p, -1, 2**64) % 2**64), np.uint64(2**128 % p),
+        )  # fmt: skip
+        if not told:
+            raise ZeroDivisionError(f"{what}: {p} divides a minor")
+        x = np.empty(len(found), dtype=object)
+        x[:] = [flint.nmod(y, p) for y in found.tolist()]
+        return Solution(x, "residues", 0.0)
+
+
+def _words(residues: NDArray[Any]) -> NDArray[np.uint64]:
+    return np.array([int(x) for x in residues], dtype=np.uint64)
+
+
+def elimination_order(
+    indptr: NDArray[Any], indices: NDArray[Any], component: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """The states by component, and within each so that elimination makes few new entries (minimum
+    degree, as sparse LU in floats finds it)."""
+    n = len(component)
+    if np.bincount(component, minlength=1).max() < _SHORT:
+        return np.argsort(component, kind="stable")
+    inside = component[indices] == np.repeat(component, np.diff(indptr))
+    # only the places count: any numbers do for which the diagonal is large enough to be a pivot
+    weights = np.where(inside, -1.0, 0.0)
+    matrix = sp.csc_array(sp.csr_array((weights, indices, indptr), shape=(n, n)))
+    matrix = matrix + (1.0 + n) * sp.eye_array(n, format="csc")
+    factors = sla.splu(
+        matrix, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True}
+    )
+    rank = np.asarray(factors.perm_c)
+    return np.lexsort((rank, component))

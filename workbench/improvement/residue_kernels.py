@@ -23,14 +23,12 @@ do not come back to 1 soon.
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from llvmlite import ir
-from numba import types
-from numba.extending import intrinsic
 from numpy.typing import NDArray
 
+from workbench.evaluation.modular_kernels import upper_part
 from workbench.improvement.loop_kernels import mark_here
 from workbench.kernels import inline_kernel, lean_kernel, paste_kernel
 
@@ -122,16 +120,7 @@ class BatchAsk(NamedTuple):
     coefficients: NDArray[np.uint64]
 
 
-@intrinsic
-def _upper_part(_: Any, x: Any, y: Any) -> Any:
-    """x y without its last 58 bits: numba itself keeps the last 64 bits of a product alone."""
-
-    def build(_: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        wide, word = ir.IntType(128), ir.IntType(64)
-        a, b = (builder.zext(argument, wide) for argument in arguments)
-        return builder.trunc(builder.lshr(builder.mul(a, b), wide(58)), word)
-
-    return types.uint64(types.uint64, types.uint64), build
+_upper_part = upper_part(58)
 
 
 @inline_kernel
