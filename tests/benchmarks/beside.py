@@ -27,10 +27,14 @@ QUESTIONS = {
     "augment gravity O2": "augment(gravity(), 'O2')",
     "evaluate gravity x OA1": "evaluate(GOA1, uniform(GOA1))",
     "evaluate recall4 x B1 exact": "evaluate(RB1, uniform(RB1), exact=True)",
+    "evaluate recall_variant (8 states), 100 times": "many(100, evaluate, RV, URV)",
+    "best_memoryless recall_variant, 10 times": "many(10, best_memoryless, RV)",
     "td_values gravity x O1": "td_values(GO1, uniform(GO1), lam=0.5)",
+    "td_values gravity x O1, n=5": "td_values(GO1, uniform(GO1), n=5)",
     "improve recall4 x B1": "improve(RB1, uniform(RB1), step=0.02)",
     "improve recall4 x OA1": "improve(ROA1, uniform(ROA1), step=0.02)",
     "improve gravity x B1": "improve(GB1, uniform(GB1), step=0.1)",
+    "improve gravity x O1, 100 iterates": "improve(GO1, uniform(GO1), step=0.1, budget=100)",
     "batch recall4 x B1, normal rewards": "batch('normal', 2, 4, 4_000, 'B1')",
     "batch recall4 x B1, rewards 0 to 3": "batch('whole', 2, 4, 4_000, 'B1')",
     "batch recall4 x OA1, normal rewards": "batch('normal', 2, 4, 2_000, 'OA1')",
@@ -49,12 +53,14 @@ QUESTIONS = {
 }
 
 PREPARED = """
-from pomdps import gravity, hallway_cookie, recall4, tiger
+from pomdps import gravity, hallway_cookie, recall4, recall_variant, tiger
 from workbench import (ActorCritic, QLearning, Sarsa, augment, best_history, best_memoryless,
                        evaluate, improve, is_sufficiently_expressive, learn, reachable_beliefs,
                        td_values, uniform)
 GOA1, GO1, GB1 = (augment(gravity(), m) for m in ("OA1", "O1", "B1"))
 RB1, ROA1 = (augment(recall4(), m) for m in ("B1", "OA1"))
+RV = recall_variant()
+URV = uniform(RV)
 
 import inspect
 import numpy as np
@@ -64,6 +70,11 @@ except ImportError:  # older trees
     from workbench.lab.batch import stuck
 # what floats cannot tell is settled elsewhere, in trees that know that there is such a thing
 in_floats = {"settle": False} if "settle" in inspect.signature(stuck).parameters else {}
+
+
+def many(times, function, *arguments):
+    for _ in range(times):
+        function(*arguments)
 
 
 def batch(kind, steps, actions, count, memory):
