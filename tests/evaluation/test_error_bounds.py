@@ -4,6 +4,7 @@ large."""
 from __future__ import annotations
 
 import math
+import re
 import statistics
 from fractions import Fraction as F
 
@@ -15,6 +16,7 @@ from strategies import policies, pomdps
 
 from pomdps import gravity
 from workbench import POMDP, Policy, augment, evaluate, td_values, uniform
+from workbench.errors import NotSolved
 from workbench.evaluation import bounds, td_targets
 
 UNIT = F(1, 2**53)
@@ -49,6 +51,7 @@ def in_floats(P: POMDP) -> POMDP:
 
 def assert_bounds_hold(exact, fast) -> None:
     P = exact.P
+    assert abs(exact.value - F(fast.value)) <= fast.error
     for s in P.S:
         assert abs(exact.v[s] - F(fast.v[s])) <= fast.v_error[s]
         if not math.isinf(fast.visits_error[s]):
@@ -62,6 +65,8 @@ def assert_bounds_hold(exact, fast) -> None:
         for a in P.A:
             if not math.isnan(fast.q[o, a]):
                 assert abs(exact.q[o, a] - F(fast.q[o, a])) <= fast.q_error[o, a]
+                behind = [fast.q_state[s, a] for s, x in fast.s_given_o.row(o).items() if x > 0]
+                assert min(behind) <= fast.q[o, a] <= max(behind)
 
 
 @given(pomdps(), st.sampled_from([0, 3, 6, 10, 14]), st.booleans(), st.data())
@@ -224,3 +229,141 @@ def test_the_tails_of_a_policy_are_those_of_its_actions_in_a_task_of_one_state()
         pi = first.toward(second, share)
         found, exact = evaluate(P, pi), evaluate(P, pi, exact=True).value
         assert abs(F(found.value) - exact) <= F(found.error)
+
+
+# ---------------------------------------------------------------------- extremes
+
+
+def task(p, mu=None, gamma=1, omega=lambda s: {s: 1}, A=(0,)) -> POMDP:
+    return POMDP.from_functions(
+        name="extreme",
+        A=A,
+        p=p,
+        omega=omega,
+        mu={0: 1} if mu is None else mu,
+        gamma=gamma,
+        terminal=lambda s: s == "end",
+    )
+
+
+TINY = F(1, 10**200)
+
+EXTREMES = {
+    "the mean over starts cancels": task(
+        lambda s, a: {("end", [3 * 2**80, 2**80, -(2**80)][s]): 1},
+        {0: F(1, 10), 1: F(3, 10), 2: F(6, 10)},
+    ),
+    "rewards cancel in a later state": task(
+        lambda s, a: (
+            {(1, F(1, 3)): 1}
+            if s == 0
+            else {("end", 10**30): F(1, 2), ("end", 1 - 10**30): F(1, 2)}
+        ),
+        gamma=F(1, 2),
+    ),
+    "without a future, whatever it holds": task(
+        lambda s, a: {(1 - s, 10**100 if s == 0 else F(1, 10**100)): F(1, 2), ("end", 0): F(1, 2)},
+        gamma=0,
+    ),
+    "a large reward is unlikely": task(
+        lambda s, a: {("end", 10**240): F(1, 10**250), ("end", 0): 1 - F(1, 10**250)}
+    ),
+    "means of equal numbers": task(
+        lambda s, a: {("end", F(1, 10)): 1},
+        {s: F(s + 1, 21) for s in range(6)},
+        omega=lambda s: {"end" if s == "end" else "o": 1},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", EXTREMES)
+@pytest.mark.parametrize("weights", ["visits", "discounted", "stationary"])
+def test_bounds_hold_and_are_finite_in_extreme_tasks(name, weights):
+    P = EXTREMES[name]
+    exact, fast = (evaluate(P, uniform(P), exact=e, weights=weights) for e in (True, False))
+    assert_bounds_hold(exact, fast)
+    assert math.isfinite(fast.error)
+    assert not fast.note
+
+
+def test_a_state_that_asks_little_has_a_bound_of_its_own_size():
+    P = EXTREMES["without a future, whatever it holds"]
+    assert evaluate(P, uniform(P)).v_error[1] < 1e-110
+
+
+def test_shares_of_time_are_off_by_the_error_of_their_sum_too():
+    e = F(11, 10**17)
+    P = task(
+        lambda s, a: (
+            {**{(j, 0): e for j in range(1, 127)}, ("end", 0): 1 - 126 * e}
+            if s == 0
+            else {("end", 0): 1}
+        ),
+        omega=lambda s: {"o": 1},
+    )
+    exact, fast = (evaluate(P, uniform(P), exact=e, weights="stationary") for e in (True, False))
+    assert_bounds_hold(exact, fast)
+
+
+def test_visits_that_are_too_few_for_floats_are_in_doubt_and_not_infinite():
+    P = task(lambda s, a: {("end", 1): 1 - TINY, (s + 1, 0): TINY} if s < 2 else {("end", 5): 1})
+    for weights in ("visits", "discounted", "stationary"):
+        fast = evaluate(P, uniform(P), weights=weights)
+        assert fast.reached[2]
+        assert math.isinf(fast.visits_error[2])
+        assert fast.o_visits[2] == 0
+        assert math.isnan(fast.q[2, 0])
+        assert "o=2 is one" in fast.note
+        assert "o=2 is one" in td_values(P, uniform(P), lam=1, weights=weights).note
+    assert evaluate(P, uniform(P), exact=True).q[2, 0] == 5
+
+
+FAINT = F(1, 10**400)
+
+
+@pytest.mark.parametrize(
+    ("P", "pi", "message"),
+    [
+        (task(lambda s, a: {("end", 10**301): 1}), None, "a reward of p(. | s=0, a=0)"),
+        (task(lambda s, a: {("end", 10**310): 1}), None, "a reward of p(. | s=0, a=0)"),
+        (task(lambda s, a: {("end", 1e301): 1.0}), None, "change the unit"),
+        (task(lambda s, a: {(s, 0): 1 - FAINT, ("end", 1): FAINT}), None, "of p at s=0"),
+        (task(lambda s, a: {("end", 1): 1}, {0: 1 - FAINT, 1: FAINT}), None, "of mu at s=1"),
+        (
+            task(
+                lambda s, a: {("end", 1): 1},
+                omega=lambda s: {"rare": FAINT, "o": 1 - FAINT} if s == 0 else {"o": 1},
+            ),
+            None,
+            "of omega at s=0",
+        ),
+        (task(lambda s, a: {("end", a): 1}, A=(0, 1)), {0: FAINT, 1: 1 - FAINT}, "pi(. | o=0)"),
+        (
+            task(lambda s, a: {(s, 0): 1 - TINY, ("end", a): TINY} if a else {(s, 0): 1}, A=(0, 1)),
+            {0: 1 - TINY, 1: TINY},
+            "products of probabilities",
+        ),
+    ],
+)
+def test_numbers_that_are_no_floats_are_refused_by_their_label(P, pi, message):
+    policy = uniform(P) if pi is None else Policy.from_mapping(P, {0: pi})
+    for answer in (evaluate, td_values):
+        with pytest.raises(NotSolved, match=re.escape(message)):
+            answer(P, policy)
+    if P.is_exact:
+        assert evaluate(P, policy, exact=True).value is not None
+
+
+def test_reward_per_step_of_a_policy_that_never_ends_is_that_of_the_long_run():
+    for start in (0, 1):
+        P = task(lambda s, a: {(1, 10 if s == 0 else 1): 1}, {start: 1}, gamma=F(1, 2))
+        for exact in (True, False):
+            assert evaluate(P, uniform(P), exact=exact).average_reward == 1
+
+
+def test_a_task_that_is_over_at_once_has_no_shares_of_time():
+    P = task(lambda s, a: {}, {"end": 1})
+    for exact, nothing in ((True, None), (False, pytest.approx(math.nan, nan_ok=True))):
+        found = evaluate(P, uniform(P), exact=exact, weights="stationary")
+        assert found.visits["end"] == 0
+        assert found.average_reward == nothing

@@ -174,3 +174,60 @@ def test_what_is_asked_wrongly_is_refused():
         evaluate(P, uniform(P), criterion="gain")
     with pytest.raises(WorkbenchError, match="stationary"):
         evaluate(P, uniform(P), criterion="average", weights="discounted")
+
+
+def rooms(escape, A=(0,)):
+    """Two rooms that follow one another, and rarely the way in."""
+    return POMDP.from_functions(
+        name="rooms",
+        A=A,
+        p=lambda s, a: {(1, 0): 1} if s == 0 else {(3 - s, s): 1 - escape, (0, 0): escape},
+        omega=lambda s: {"o": 1},
+        mu={0: 1},
+        gamma=F(1, 2),
+    )
+
+
+@pytest.mark.parametrize("digits", [3, 6, 9, 12, 15, 16, 17, 20, 30, 100])
+def test_a_state_that_is_seen_rarely_is_no_reference(digits):
+    P = rooms(F(1, 10**digits))
+    exact = evaluate(P, uniform(P), exact=True, criterion="average")
+    close = evaluate(P, uniform(P), criterion="average")
+    assert close.error < 1e-14
+    assert abs(F(close.value) - exact.value) <= F(close.error)
+    if np.isnan(close.q["o", 0]):
+        assert digits > 17
+        assert "o=o is one" in close.note
+    else:
+        assert abs(F(close.q["o", 0]) - exact.q["o", 0]) <= F(close.q_error["o", 0])
+        assert digits > 17 or close.q_error["o", 0] < 1e-9
+
+
+@pytest.mark.parametrize("number", [F, float])
+def test_whether_an_action_changes_the_average_is_told_exactly_or_is_left_open(number):
+    """Both actions lead to A, but for a chance that floats do not see beside their errors."""
+    e = F(1, 10**16) if number is F else F(1, 2**53)
+
+    def p(s, a):
+        if s in ("A", "B"):
+            return {(s, number(s == "A")): number(1)}
+        return {("A", number(0)): number(1 - e * (1 - a)), ("B", number(0)): number(e * (1 - a))}
+
+    P = POMDP.from_functions(
+        name="chance",
+        A=[0, 1],
+        p=p,
+        omega=lambda s: {s: number(1)},
+        mu={"0": number(1)},
+        gamma=number(F(1, 2)),
+    )
+    found = evaluate(P, Policy.deterministic(P, {}, otherwise=0), criterion="average")
+    assert np.isnan(found.q_state["0", 1])
+    assert found.q_state["0", 0] == pytest.approx(-1, abs=1e-12)  # the only one that is taken
+
+
+def test_the_gain_of_a_terminal_state_is_that_of_the_start():
+    P = recall4()
+    for exact in (True, False):
+        found = evaluate(P, uniform(P), exact=exact, criterion="average")
+        assert found.gain["end"] == found.value

@@ -2,12 +2,13 @@
 
 from fractions import Fraction
 
+import sympy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import policies, pomdps
 
 from pomdps import recall4
-from workbench import POMDP, Policy, augment, best_memoryless, evaluate, switch_values
+from workbench import POMDP, Policy, augment, best_memoryless, evaluate, switch_values, uniform
 from workbench.evaluation.switch_values import improving_switches
 
 F = Fraction
@@ -23,7 +24,7 @@ def test_each_switch_is_the_value_of_the_switched_policy(P, deterministic, data)
             rows = {x: {a: 1} if x == o else pi.row(x) for x in P.O}
             value = evaluate(P, Policy.from_mapping(P, rows), exact=True).value
             assert found[o, a] == value
-            assert abs(floats[o, a] - float(value)) < 1e-9
+            assert abs(F(floats[o, a]) - value) <= floats.error[o, a] < 1e-12
 
 
 @given(pomdps(most_states=3), st.data())
@@ -53,3 +54,18 @@ def test_one_bit_on_recall4_has_a_worse_policy_that_no_switch_improves():
     assert evaluate(E, stuck, exact=True).value == F(3, 4)
     assert improving_switches(E, stuck) == {}
     assert best_memoryless(E, exact=True).value == 1
+
+
+def test_symbols_run_through_switches():
+    g = sympy.Symbol("g")
+    P = POMDP.from_functions(
+        name="two steps",
+        A=[0, 1],
+        p=lambda s, a: {(s + 1, a): 1},
+        omega=lambda s: {"o": 1},
+        mu={0: 1},
+        gamma=g,
+        terminal={2},
+    )
+    for exact in (True, False):
+        assert switch_values(P, uniform(P), exact=exact)["o", 1] == g + 1

@@ -15,7 +15,7 @@ from strategies import policies, pomdps
 
 from pomdps import gravity, load_unload, recall, recall4, recall_variant
 from workbench import POMDP, Policy, augment, evaluate, uniform
-from workbench.errors import NeverEnds, NotExact, WorkbenchError, WrongType
+from workbench.errors import NeverEnds, NotExact, NotSolved, WorkbenchError, WrongType
 from workbench.evaluation import td_targets
 from workbench.evaluation.td import discrepancy_loss, lambda_discrepancy, td_values
 
@@ -397,3 +397,125 @@ def test_a_mixture_of_weights_lies_between_them():
     P = recall()
     with pytest.raises(WorkbenchError, match="alpha must lie in"):
         discrepancy_loss(P, uniform(P), alpha=2)
+
+
+# ---------------------------------------------------------------------- what floats can tell
+
+
+def slow(escape: Fraction) -> POMDP:
+    """Two states that are seen as such, left for good with a small chance."""
+    stay = 1 - escape
+    return POMDP.from_functions(
+        name="slow",
+        A=[0],
+        p=lambda s, a: {
+            (1 - s, Fraction(s + 1, 7)): stay / 3,
+            (s, 0): 2 * stay / 3,
+            ("end", 0): escape,
+        },
+        omega=lambda s: {s: 1},
+        mu={0: 1},
+        gamma=1,
+        terminal={"end"},
+    )
+
+
+@pytest.mark.parametrize("norm", [1, 2, np.inf])
+@pytest.mark.parametrize("digits", [1, 3, 6, 8, 10, 12, 14, 16, 18])
+def test_a_norm_in_floats_is_right_or_refused(digits, norm):
+    P = slow(Fraction(1, 10**digits))
+    size = max(evaluate(P, uniform(P), exact=True).q[o, 0] for o in (0, 1))
+    if digits > 8:  # observations are states, and floats find a discrepancy all the same
+        with pytest.raises(NotSolved, match="exact=True"):
+            lambda_discrepancy(P, uniform(P), norm=norm)
+    else:
+        assert lambda_discrepancy(P, uniform(P), norm=norm) <= 1e-6 * size
+    assert lambda_discrepancy(P, uniform(P), norm=norm, exact=True) == 0
+
+
+def test_a_system_that_is_singular_in_floats_is_refused_with_advice():
+    e = Fraction(1, 10**17)
+    P = POMDP.from_functions(
+        name="very slow",
+        A=[0],
+        p=lambda s, a: {(0, 1): 1 - e, ("end", 0): e},
+        omega=lambda s: {s: 1},
+        mu={0: 1},
+        gamma=1,
+        terminal={"end"},
+    )
+    for how in ({}, {"n": 3}, {"lam": HALF}):
+        with pytest.raises(NotSolved, match="exact=True"):
+            td_values(P, uniform(P), **how)
+        assert td_values(P, uniform(P), exact=True, **how).q[0, 0] == 10**17 - 1
+
+
+def test_rewards_that_cancel_are_in_the_bound_of_lambda_targets():
+    """Floats stand for all numbers that round to them."""
+
+    def coins(number) -> POMDP:
+        def p(s, a):
+            if s == 0:
+                return {("end", number(0)): number(1)} if a == 0 else {(1, number(0)): number(1)}
+            large = Fraction(10**15)
+            return {("end", number(r)): number(HALF) for r in (large + Fraction(3, 7), -large)}
+
+        return POMDP.from_functions(
+            name="coins",
+            A=[0, 1],
+            p=p,
+            omega=lambda s: {"over" if s == "end" else "o": number(1)},
+            mu={0: number(1)},
+            gamma=number(1),
+            terminal={"end"},
+        )
+
+    exact, floats = coins(Fraction), coins(float)
+    for lam in (0, Fraction(1, 4), HALF, 1):
+        one, other = (
+            td_values(P, Policy.deterministic(P, {"o": 0}), lam=lam, exact=P is exact)
+            for P in (exact, floats)
+        )
+        off = abs(one.q["o", 1] - Fraction(other.q["o", 1]))
+        assert off <= other.q_error["o", 1]
+
+
+def test_exact_losses_of_long_fractions_are_found():
+    long = 10**90
+    P = POMDP.from_functions(
+        name="long",
+        A=[0],
+        p=lambda s, a: {(s + 1, Fraction(s * s + 1, long + 9 + s)): 1},
+        omega=lambda s: {s // 2: 1},
+        mu={0: 1},
+        gamma=HALF,
+        terminal={4},
+    )
+    loss = discrepancy_loss(P, uniform(P), exact=True, alpha=0)
+    root = lambda_discrepancy(P, uniform(P), exact=True, weights="discounted")
+    assert isinstance(loss, Fraction)
+    assert sympy.Pow(root, 2) == sympy.sympify(loss)
+
+
+def test_what_is_endless_is_said_of_td_values_too():
+    P = POMDP.from_functions(
+        name="loop",
+        A=[0],
+        p=lambda s, a: {(s, 1): 1},
+        omega=lambda s: {s: 1},
+        mu={0: 1},
+        gamma=HALF,
+    )
+    for exact in (True, False):
+        found = td_values(P, uniform(P), exact=exact)
+        assert "never ends from s=0" in found.note
+        assert found.note in repr(found)
+        assert found.note.split(":")[0] in found._repr_html_()
+
+
+@given(st.data())
+def test_the_promised_return_is_within_its_bound(data):
+    P = data.draw(pomdps())
+    pi = data.draw(policies(P))
+    exact, floats = (td_values(P, pi, exact=e, weights="stationary") for e in (True, False))
+    assert abs(exact.value - Fraction(floats.value)) <= floats.error

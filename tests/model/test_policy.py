@@ -127,6 +127,8 @@ def test_bad_arguments_are_refused_by_name():
         Policy.deterministic(P, {"o": 9})
     with pytest.raises(WrongType, match="mapping"):
         Policy.deterministic(P, [1])
+    with pytest.raises(WrongType, match=r"pi\(1 \| o=o\): 'half' is not a number"):
+        Policy.from_mapping(P, {"o": {1: "half"}})
     with pytest.raises(WrongType, match="a policy belongs to a POMDP"):
         Policy("recall", [[1, 0, 0]])
     with pytest.raises(WrongType, match="uniform needs a POMDP"):

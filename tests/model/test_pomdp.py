@@ -1,6 +1,7 @@
 """POMDPs: writing, reading, changing and refusing them."""
 
 import dataclasses
+from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
@@ -174,7 +175,10 @@ def test_every_form_of_arrays_gives_the_same_model():
             r"s=s, a=go\): an outcome is a pair \(s_next, r\), not 'end'",
         ),
         ({"p": lambda s, a: [("end", 1)]}, r"s=s, a=go\) must be a distribution"),
-        ({"p": lambda s, a: {("end", "much"): 1}}, "'much' is not a number"),
+        ({"p": lambda s, a: {("end", "much"): 1}}, r"s=s, a=go\): 'much' is not a number"),
+        ({"p": lambda s, a: {("end", 0): Decimal("NaN")}}, r"s=s, a=go\): .* is not a number"),
+        ({"omega": lambda s: {"o": sympy.sqrt(2)}}, r"omega\(\. \| s=s\): sqrt\(2\) is neither"),
+        ({"mu": {"s": sympy.zoo}}, r"mu\(s\): zoo is neither"),
         ({"p": 3}, "p must be a function"),
         ({"omega": lambda s: {"o": Fraction(1, 2)}}, r"omega\(\. \| s=s\) sums to 1/2"),
         ({"omega": lambda s: {}}, r"omega\(\. \| s=s\) has no observation"),

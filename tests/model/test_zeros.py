@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from fractions import Fraction as F
 
+import flint
 import numpy as np
 import pytest
+import sympy
 from hypothesis import given
 from hypothesis import strategies as st
 from reference import same_model
@@ -14,6 +17,8 @@ from strategies import policies, pomdps
 from workbench import POMDP, Memory, Policy, augment, evaluate, load_pomdp, td_values, uniform
 from workbench.errors import ModelError
 from workbench.evaluation.td import lambda_discrepancy
+
+X = sympy.Symbol("x")
 
 
 def with_zeros(P: POMDP, zero: object, S: object = None, O: object = None) -> POMDP:
@@ -70,7 +75,24 @@ def room(omega, p=None, S=None, O=None, mu=None) -> POMDP:
     )
 
 
-@pytest.mark.parametrize("zero", [0, 0.0, F(0)])
+ZEROS = [
+    0,
+    0.0,
+    F(0),
+    False,
+    np.int64(0),
+    np.float32(0),
+    np.bool_(False),
+    Decimal(0),
+    flint.fmpq(0),
+    sympy.Integer(0),
+    sympy.Float(0),
+    (X + 1) ** 2 - X**2 - 2 * X - 1,
+    X * (1 / X + 1 - (1 + X) / X),
+]
+
+
+@pytest.mark.parametrize("zero", ZEROS, ids=repr)
 def test_what_has_no_chance_is_not_discovered(zero):
     P = room(
         lambda s: {"x": 1, "never": zero},
@@ -94,6 +116,36 @@ def test_declared_labels_stay_and_are_not_reached(zero):
     assert P.p("s", "go") == {("end", 1): 1}
     assert P.omega("s") == {"x": 1}
     assert td_values(P, uniform(P)).q["x", "go"] == 1
+
+
+@pytest.mark.parametrize("zero", ZEROS, ids=repr)
+def test_an_action_without_a_chance_is_not_taken(zero):
+    P = POMDP.from_functions(
+        name="two",
+        A=["go", "never"],
+        p=lambda s, a: {("end", 1) if a == "go" else ("s", 0): 1},
+        omega=lambda s: {"x": 1},
+        mu={"s": 1},
+        gamma=1,
+        terminal={"end"},
+    )
+    pi = Policy.from_mapping(P, {"x": {"go": 1, "never": zero}})
+    assert pi.row("x") == {"go": 1}
+    assert evaluate(P, pi).value == 1
+
+
+def test_zeros_of_arrays_of_expressions_are_none_either():
+    nothing = (X + 1) ** 2 - X**2 - 2 * X - 1
+    P = POMDP.from_arrays(
+        p=np.array([[[nothing, 1]], [[0, 0]]], dtype=object),
+        r=np.ones((2, 1), dtype=int),
+        omega=np.array([[1, nothing], [1, 0]], dtype=object),
+        mu=[1, 0],
+        gamma=1,
+        terminal=[1],
+    )
+    assert P.p(0, 0) == {(1, 1): 1}
+    assert not evaluate(P, uniform(P), exact=True).reached[1]
 
 
 def test_zeros_of_memories_and_arrays_are_none_either():

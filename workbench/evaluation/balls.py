@@ -15,12 +15,11 @@ from typing import Any
 import flint
 import numpy as np
 import scipy.sparse as sp
-import scipy.sparse.linalg as sla
 from numpy.typing import NDArray
 
 from workbench.errors import NotSolved
 from workbench.evaluation.fields import Field
-from workbench.evaluation.solve import Solution
+from workbench.evaluation.solve import Solution, factorize
 from workbench.model.numbers import Number, Numbers, number
 
 _BITS_A_ROUND = 30
@@ -72,7 +71,7 @@ class Balls(Field):
         n, discount = len(b), float(gamma)
         floats = np.array([float(x) for x in data])
         matrix = sp.csr_array((floats, P.indices, P.indptr), shape=P.shape)
-        lu = sla.splu(sp.csc_array(sp.eye_array(n) - discount * matrix))
+        lu = factorize(sp.eye_array(n) - discount * matrix)
         indptr, indices, entries = P.indptr.tolist(), P.indices.tolist(), (gamma * data).tolist()
 
         def moved(x: list[Any]) -> list[Any]:

@@ -22,7 +22,6 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-import scipy.sparse.linalg as sla
 from numpy.typing import NDArray
 
 from workbench.errors import NotSolved
@@ -43,6 +42,10 @@ _ROUNDS = 4
 
 _AGE_AIMS = (0.5, 0.9, 0.99)
 """How much of what is asked of ages they have in floats, until they have some of it in pairs."""
+
+_LEAST_ASKED = (0.0, 2.0**-46)
+"""Where h is large beside what a state asks of it, its own rounding is more than that: then so
+large a share of h is asked instead."""
 
 _UNDERFLOW = 1e-280
 _SMALLEST = 1e-250
@@ -106,7 +109,7 @@ class PairChain:
             F = self.factors()
             return (lambda y: substitute(F, y)), (lambda y: substitute_transposed(F, y))
         system = sp.eye_array(self.n) - float(self.gamma[0]) * self.matrix
-        lu = sla.splu(sp.csc_array(system))
+        lu = linear.factorize(system)
         return lu.solve, (lambda y: lu.solve(y, "T"))
 
     def factors(self) -> Floats:
@@ -134,21 +137,20 @@ def bounded_visits(chain: PairChain, start: Floats, visited: NDArray[np.bool_]) 
     States whose visits are too few for floats have an error of infinity.
     """
     if chain.n <= MOST_ELIMINATED:
-        return _eliminated_visits(chain, start)
+        return _eliminated_visits(chain, start, visited)
     gamma = float(chain.gamma[0])
     back = Backwards(chain.indptr, chain.indices, chain.P[0], gamma, chain.leave)
     d, method = back.visits(start[0])
     error = _shares_in_doubt(chain, back, start, visited, d)
     if chain.n <= _LAST_RESORT and np.isinf(error[visited]).all():
-        return _eliminated_visits(chain, start)
+        return _eliminated_visits(chain, start, visited)
     return Solution(d, method, 0.0, error)
 
 
-def _eliminated_visits(chain: PairChain, start: Floats) -> Solution:
+def _eliminated_visits(chain: PairChain, start: Floats, visited: NDArray[np.bool_]) -> Solution:
     F = chain.factors()
-    return _relative(
-        _small(chain.backward, lambda y: substitute_transposed(F, y), start, "elimination")
-    )
+    found = _small(chain.backward, lambda y: substitute_transposed(F, y), start, "elimination")
+    return _relative(found, visited)
 
 
 def _shares_in_doubt(
@@ -197,22 +199,26 @@ def enclose_solution(
     # twice what is needed, and more than what underflows: the check below then has room for its own
     # rounding
     needed = 2 * (np.abs(residual) + bound) + _UNDERFLOW
-    h = np.zeros_like(x)
-    h[0] = solver(needed)
-    if not np.isfinite(h[0]).all():
-        return x, np.full(len(needed), np.inf), float(np.max(needed))
-    negative, rounding = residual_of(np.zeros((3, len(needed))), h)
-    enough = float(np.min((-negative - rounding) / needed, initial=1.0))
-    error = h[0] * (0.5 / enough) if enough > 0.25 else np.full(len(needed), np.inf)
+    h, error = np.zeros_like(x), np.full(len(needed), np.inf)
+    for least in _LEAST_ASKED:
+        needed = np.maximum(needed, least * h[0])
+        h[0] = solver(needed)
+        if not np.isfinite(h[0]).all():
+            break
+        negative, rounding = residual_of(np.zeros((3, len(needed))), h)
+        enough = float(np.min((-negative - rounding) / needed, initial=1.0))
+        if enough > 0.25:
+            error = h[0] * (0.5 / enough)
+            break
     return x, error, float(np.max(np.abs(residual), initial=0.0))
 
 
-def _relative(found: Solution) -> Solution:
+def _relative(found: Solution, visited: NDArray[np.bool_]) -> Solution:
     share = np.full(len(found.x), np.inf)
     np.divide(found.error, found.x, out=share, where=found.x > found.error)
     # |d - x| <= e x means |d - x| / d <= e / (1 - e)
     share = np.where(share < 0.5, share / np.maximum(1 - share, 0.5), np.inf)
-    share[found.x == 0] = 0.0
+    share[(found.x == 0) & ~visited] = 0.0
     return Solution(found.x, found.method, found.residual, share)
 
 

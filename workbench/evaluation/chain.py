@@ -17,6 +17,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from workbench.errors import NotSolved
 from workbench.evaluation.bounds import PairChain, bounded_values, bounded_visits
 from workbench.evaluation.fields import FLOATS, Field
 from workbench.evaluation.pair_kernels import follow_rows, mix_rows
@@ -28,6 +29,10 @@ from workbench.model.rows import add_groups, add_rows, keep_entries, merge_rows,
 from workbench.model.walk_kernels import reachable, reverse_edges, strong_components
 
 _UNIT = 2.0**-53
+
+_LARGEST, _SMALLEST = 1e250, 1e-280
+"""Rewards and probabilities beyond these leave floats no room for the sums and products that bound
+errors."""
 
 
 class Dynamics:
@@ -44,6 +49,8 @@ class Dynamics:
     def __init__(self, P: POMDP, field: Field):
         self.P = P
         self.field = field
+        if field is FLOATS:
+            check_range(P)
         self.prob = field.enter(P.p.prob)
         self.r = field.enter(P.p.r)
         self.omega = field.enter(P.omega.prob)
@@ -146,6 +153,54 @@ class Dynamics:
         if self.field is FLOATS:
             return FloatChain(self, pi, tail)
         return Chain(self, self.acts(pi))
+
+
+def check_range(P: POMDP) -> None:
+    """Refuse a model whose numbers are too large or too small for floats, by its label."""
+    instead = "use exact=True" if P.is_exact else "change the unit"
+    if (k := P.p.r.find(lambda x: abs(x) > _LARGEST)) is not None:
+        s, a = divmod(int(own_rows(P.p.row_ptr)[k]), len(P.A))
+        where = f"s={P.S.text(P.S[s])}, a={P.A.text(P.A[a])}"
+        raise NotSolved(
+            f"{P.name}: a reward of p(. | {where}) is larger than {_LARGEST:.0e}, too large for "
+            f"floats: {instead}, or scale_rewards"
+        )
+    for prob, row_ptr, what in (
+        (P.p.prob, P.p.row_ptr, "p"),
+        (P.omega.prob, P.omega.row_ptr, "omega"),
+        (P.mu.prob, np.arange(len(P.S) + 1), "mu"),
+    ):
+        if (k := prob.find(_is_faint)) is not None:
+            s = int(own_rows(row_ptr)[k]) // (len(P.A) if what == "p" else 1)
+            raise NotSolved(
+                f"{P.name}: a probability of {what} at s={P.S.text(P.S[s])} is smaller than "
+                f"{_SMALLEST:.0e}, too small for floats: {instead}, or leave it out"
+            )
+
+
+def follow_policy(D: Dynamics, pi: Policy) -> Chain:
+    """The chain of a policy; in floats an exact one enters with what its floats leave out, and is
+    refused by label if its probabilities are too small for floats."""
+    if D.field.is_exact or not pi.is_exact:
+        return D.follow(D.field.enter(pi.prob))
+    if (k := pi.prob.find(_is_faint)) is not None:
+        o = pi.O[k // len(pi.A)]
+        raise NotSolved(
+            f"a probability of pi(. | o={pi.O.text(o)}) is smaller than {_SMALLEST:.0e}, too small "
+            "for floats: use exact=True"
+        )
+    chain = D.follow(D.field.enter(pi.prob), pi.prob.tails)
+    assert isinstance(chain, FloatChain)
+    if chain.lost:
+        raise NotSolved(
+            f"{D.P.name}: products of probabilities of model and policy are too small for floats: "
+            "use exact=True"
+        )
+    return chain
+
+
+def _is_faint(x: Any) -> Any:
+    return (x != 0) & (abs(x) < _SMALLEST)
 
 
 def paired(numbers: Numbers) -> NDArray[np.float64]:
@@ -334,6 +389,7 @@ class FloatChain(Chain):
     r_pair : both parts of r_pi, and its size, the expected |r|.
     excess : by how much the sum of a row may exceed one.
     given : by which share an entry may be off, because numbers were given as floats.
+    lost : whether a product of probabilities was too small for floats.
     """
 
     def __init__(self, D: Dynamics, pi: NDArray[Any], tail: NDArray[np.float64] | None):
@@ -355,7 +411,7 @@ class FloatChain(Chain):
         indptr, indices = np.empty(nS + 1, dtype=np.int64), np.empty(len(p.s_next), dtype=np.int32)
         P = np.empty((2, len(p.s_next)))
         tables = (p.prob.floats, p.prob.tails, p.r.floats, p.r.tails)
-        size = follow_rows(
+        size, self.lost = follow_rows(
             p.row_ptr, p.s_next, *tables, acts, rest, indptr, indices, self.r_pair, P
         )
         self.indptr, self.indices = indptr, indices[:size]

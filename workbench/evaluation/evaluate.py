@@ -48,10 +48,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.errors import NeverEnds, WorkbenchError, WrongType
-from workbench.evaluation.chain import Chain, Dynamics, FloatChain, dynamics, field_of
-from workbench.evaluation.fields import Field
+from workbench.evaluation.chain import (
+    Chain,
+    Dynamics,
+    FloatChain,
+    dynamics,
+    field_of,
+    follow_policy,
+)
+from workbench.evaluation.fields import RATIONALS, Field
 from workbench.evaluation.gain import Differential, differential_values
-from workbench.evaluation.pair_kernels import action_values_with_errors
+from workbench.evaluation.pair_kernels import action_values_with_errors, weighted_sum
 from workbench.evaluation.solve import Solution
 from workbench.evaluation.visits import (
     given_observation,
@@ -59,6 +66,7 @@ from workbench.evaluation.visits import (
     observation_errors,
     observation_values,
     occupancy,
+    too_few,
 )
 from workbench.model.numbers import Number, is_symbolic
 from workbench.model.policy import Policy
@@ -71,6 +79,12 @@ WEIGHTS = ("visits", "discounted", "stationary")
 
 CRITERIA = ("return", "average")
 """What a policy is worth: its expected return, or its average reward."""
+
+_UNIT = 2.0**-53
+
+_MOST_RATIONAL = 300
+"""Up to so many states, whether an action changes the average is told in rationals where floats
+cannot."""
 
 _LARGE = 100_000
 """From so many states on, values and visits are found at the same time, by kernels that leave the
@@ -92,8 +106,8 @@ class Evaluation:
     s_given_o : `s_given_o[o, s]`.
     q : `q[o, a]`; v_given_o : `v_given_o[o]` = sum_a pi(a|o) q[o, a].
     reached : `reached[o]`, whether o is seen in a state that is not terminal.
-    error : a bound on |v - v_pi| for every state (on the gain, if that is the criterion), rounding
-        and the model's own numbers included; 0 in exact arithmetic.
+    error : a bound on |v - v_pi| for every state (on the gain, if that is the criterion) and on the
+        error of `value`, rounding and the model's own numbers included; 0 in exact arithmetic.
     v_error, q_state_error, q_error : `v_error[s]`, `q_state_error[s, a]`, `q_error[o, a]`, bounds
         on the errors of single numbers; infinite where they are undefined.
     visits_error : `visits_error[s]`, a bound on the *relative* error of visits[s].
@@ -128,14 +142,20 @@ class Evaluation:
     @cached_property
     def average_reward(self) -> Number:
         """Reward per step under the weights: sum_s visits(s) r_pi(s) / sum_s visits(s), terminal
-        states aside."""
+        states aside; where visits are infinite, in the long run. Undefined if no step is taken."""
         if self.criterion == "average":
             return self.value
-        field = field_of(self.P, self.pi, self.v.raw.dtype == object)
-        chain = dynamics(self.P, field).follow(field.enter(self.pi.prob))
-        alive = np.flatnonzero(~self.P.terminal.mask & known(self.visits.raw))
+        is_exact = self.v.raw.dtype == object
+        field = field_of(self.P, self.pi, is_exact)
+        alive = np.flatnonzero(~self.P.terminal.mask)
         share = self.visits.raw[alive]
-        return field.back((share * chain.r[alive]).sum() / share.sum())
+        if not known(share).all():
+            return evaluate(self.P, self.pi, is_exact, "stationary").average_reward
+        total = share.sum() if len(alive) else field.one(0)
+        if total == 0:
+            return None if is_exact else np.nan
+        chain = dynamics(self.P, field).follow(field.enter(self.pi.prob))
+        return field.back((share * chain.r[alive]).sum() / total)
 
     def __repr__(self) -> str:
         bound = ""
@@ -186,9 +206,7 @@ def evaluate(
         return _evaluate_average(P, pi, exact)
     field = field_of(P, pi, exact)
     D = dynamics(P, field)
-    chain = D.follow(
-        field.enter(pi.prob), pi.prob.tails if pi.is_exact and not field.is_exact else None
-    )
+    chain = follow_policy(D, pi)
     (v, undefined, solved), (d, visited) = _values_and_weights(chain, weights)
     share, total, reached = given_observation(D, d.x, visited)
     if isinstance(chain, FloatChain):
@@ -196,41 +214,46 @@ def evaluate(
         q = observation_values(D, share, q_state)
         q_error = observation_errors(D, share, d.error, q_state, q_state_error, q)
         # with a bound of infinity a number says nothing; visits to this observation are too few
-        doubtful = np.isinf(q_error) & np.isfinite(q)
+        faint = too_few(D, d.x, visited, total, reached)
+        doubtful = np.isinf(q_error) & (np.isfinite(q) | faint[:, None])
         q[doubtful] = np.nan
     else:
         q_state = D.action_values(v, undefined)
         q_state_error = np.zeros(q_state.shape)
         q = observation_values(D, share, q_state)
         q_error, doubtful = np.zeros(q.shape), np.zeros(q.shape, dtype=bool)
+        faint = np.zeros(len(q), dtype=bool)
     v_given_o = _mixed(field, field.enter(pi.prob), q)
     v_error = np.zeros(len(v)) if field.is_exact else solved.error
     if undefined.any():
         v, v_error = v.copy(), v_error.copy()
         v[undefined] = None if field.is_exact else np.nan
         v_error[undefined] = 0.0 if field.is_exact else np.inf
-    d_error = np.zeros(len(v)) if field.is_exact else np.where(d.x > 0, d.error, 0.0)
+    d_error = np.zeros(len(v)) if field.is_exact else np.where(visited, d.error, 0.0)
+    value, value_error = mean_over_starts(D, v, v_error)
     shown = _shown(field)
     return Evaluation(
         P=P,
         pi=pi,
         weights=weights,
-        value=field.back((D.mu[P.mu.support] * v[P.mu.support]).sum()),
+        value=field.back(value),
         v=Vector(v, P.S, shown, "v"),
         q_state=Table(q_state, P.S, P.A, shown, "q(s, a)"),
         visits=Vector(d.x, P.S, shown, weights),
-        o_visits=Vector(_endless_marked(field, total, share, D, reached), P.O, shown, "d(o)"),
+        o_visits=Vector(
+            _endless_marked(field, total, share, D, reached & ~faint), P.O, shown, "d(o)"
+        ),
         s_given_o=Conditional(share, D.entry_s, D.entry_o, P.S, P.O, shown),
         q=Table(q, P.O, P.A, shown, "q(o, a)"),
         v_given_o=Vector(v_given_o, P.O, shown, "v(o)"),
         reached=Vector(reached, P.O, None, "reached"),
-        error=float(np.max(v_error, where=~undefined, initial=0.0)),
+        error=float(np.max(v_error, where=~undefined, initial=value_error)),
         v_error=Vector(v_error, P.S, None, "error of v"),
         q_state_error=Table(q_state_error, P.S, P.A, None, "error of q(s, a)"),
         visits_error=Vector(d_error, P.S, None, "relative error"),
         q_error=Table(q_error, P.O, P.A, None, "error of q(o, a)"),
         method="exact" if field.is_exact else f"v: {solved.method}, weights: {d.method}",
-        note=_note(chain, weights, doubtful),
+        note=describe_undefined(chain, weights, doubtful),
     )
 
 
@@ -257,16 +280,22 @@ def _evaluate_average(P: POMDP, pi: Policy, exact: bool) -> Evaluation:
     R = repeat_episodes(P)
     field = field_of(P, pi, exact)
     D = dynamics(R, field)
-    tails = pi.prob.tails if pi.is_exact and not field.is_exact else None
-    found = differential_values(D.follow(field.enter(pi.prob), tails))
+    chain = follow_policy(D, pi)
+    found = differential_values(chain)
     visited = np.asarray(found.share != 0, dtype=bool)
     share, total, reached = given_observation(D, found.share, visited)
-    q_state, q_state_error = found.action_values()
+    astray, unclear = found.astray()
+    if unclear.any() and P.is_exact and pi.is_exact and len(R.S) <= _MOST_RATIONAL:
+        exactly = differential_values(follow_policy(dynamics(R, RATIONALS), pi))
+        astray, unclear = exactly.astray()
+    q_state, q_state_error = found.action_values(astray | unclear)
     q = observation_values(D, share, q_state)
-    q_error = np.zeros(q.shape)
+    q_error, doubtful = np.zeros(q.shape), np.zeros(q.shape, dtype=bool)
     if not field.is_exact:
         q_error = observation_errors(D, share, found.share_error, q_state, q_state_error, q)
+        doubtful = np.isinf(q_error) & (np.isfinite(q) | _is_unclear(D, share, unclear))
         q[np.isinf(q_error)] = np.nan
+    value, value_error = mean_over_starts(D, found.gain, found.gain_error)
     alive = np.flatnonzero(~P.terminal.mask)
     shown = _shown(field)
 
@@ -283,7 +312,7 @@ def _evaluate_average(P: POMDP, pi: Policy, exact: bool) -> Evaluation:
         P=P,
         pi=pi,
         weights="stationary",
-        value=field.back(found.value),
+        value=field.back(value),
         v=Vector(placed(found.bias, (D.mu * found.bias).sum()), P.S, shown, "bias"),
         q_state=Table(placed(q_state, undefined), P.S, P.A, shown, "q(s, a)"),
         visits=Vector(placed(found.share, nothing), P.S, shown, "stationary"),
@@ -292,16 +321,38 @@ def _evaluate_average(P: POMDP, pi: Policy, exact: bool) -> Evaluation:
         q=Table(q, P.O, P.A, shown, "q(o, a)"),
         v_given_o=Vector(_mixed(field, field.enter(pi.prob), q), P.O, shown, "v(o)"),
         reached=Vector(reached, P.O, None, "reached"),
-        error=float(np.max(found.gain_error)),
+        error=max(value_error, float(np.max(found.gain_error))),
         v_error=Vector(v_error, P.S, None, "error of the bias"),
         q_state_error=Table(placed(q_state_error, np.inf), P.S, P.A, None, "error of q(s, a)"),
         visits_error=Vector(placed(found.share_error, 0.0), P.S, None, "relative error"),
         q_error=Table(q_error, P.O, P.A, None, "error of q(o, a)"),
         method="exact" if field.is_exact else "sums until a reference state, bounded",
-        note=describe_clash(R, found),
+        note=" ".join(filter(None, (describe_clash(R, found), describe_doubt(P, doubtful)))),
         criterion="average",
-        gain=Vector(placed(found.gain, field.back(found.value)), P.S, shown, "g(s)"),
+        gain=Vector(placed(found.gain, value), P.S, shown, "g(s)"),
     )
+
+
+def _is_unclear(
+    D: Dynamics, share: NDArray[np.float64], unclear: NDArray[np.bool_]
+) -> NDArray[np.bool_]:
+    """Where q(o, a) depends on a q(s, a) of which floats cannot tell whether it is defined."""
+    found = np.zeros((len(D.P.O), D.shape[1]), dtype=bool)
+    used = np.flatnonzero(share > 0)
+    np.logical_or.at(found, D.entry_o[used], unclear[D.entry_s[used]])
+    return found
+
+
+def mean_over_starts(
+    D: Dynamics, x: NDArray[Any], x_error: NDArray[np.float64]
+) -> tuple[Any, float]:
+    """sum_s mu(s) x(s), and a bound on its error."""
+    starts = D.P.mu.support
+    if D.field.is_exact:
+        return (D.mu[starts] * x[starts]).sum(), 0.0
+    given = 0.0 if D.P.mu.prob.is_exact else _UNIT
+    mean, error = weighted_sum(D.mu_pair[:2, starts], x[starts], x_error[starts], given)
+    return mean, float(error)
 
 
 def describe_clash(P: POMDP, found: Differential) -> str:
@@ -393,7 +444,9 @@ def _mixed(field: Field, pi: NDArray[Any], q: NDArray[Any]) -> NDArray[Any]:
     return v
 
 
-def _note(chain: Chain, weights: str, doubtful: NDArray[np.bool_]) -> str:
+def describe_undefined(chain: Chain, weights: str, doubtful: NDArray[np.bool_]) -> str:
+    """A sentence on what is undefined because episodes never end, and on what floats cannot tell;
+    or ""."""
     notes = []
     if weights == "visits" and (chain.visited & chain.stuck).any():
         s = chain.D.P.S[int(np.flatnonzero(chain.visited & chain.stuck)[0])]
@@ -402,11 +455,16 @@ def _note(chain: Chain, weights: str, doubtful: NDArray[np.bool_]) -> str:
             "are infinite there and q(o, a) is undefined where such states are seen; "
             'weights="discounted" and "stationary" are defined.'
         )
-    if doubtful.any():
-        rows = np.flatnonzero(doubtful.any(axis=1))
-        notes.append(
-            f"The visits behind {counted(len(rows), 'observation')} "
-            f"(o={chain.D.P.O.text(chain.D.P.O[int(rows[0])])} is one) could not be found to any "
-            "accuracy in floats: q(o, a) is undefined there."
-        )
-    return " ".join(notes)
+    notes.append(describe_doubt(chain.D.P, doubtful))
+    return " ".join(filter(None, notes))
+
+
+def describe_doubt(P: POMDP, doubtful: NDArray[np.bool_]) -> str:
+    """A sentence on entries `[o, a]` that floats cannot tell, or ""."""
+    if not doubtful.any():
+        return ""
+    rows = np.flatnonzero(doubtful.any(axis=1))
+    return (
+        f"q(o, a) of {counted(len(rows), 'observation')} (o={P.O.text(P.O[int(rows[0])])} is one) "
+        "could not be found to any accuracy in floats, and is undefined there."
+    )

@@ -327,7 +327,8 @@ class RationalFunctions(Field):
         return sympy.Add(*terms)
 
     def back(self, x: Any) -> Number:
-        return number(self._expression(x.num) / self._expression(x.den))
+        found = self._expression(x.num) / self._expression(x.den)
+        return number(found) if found.is_Rational else found  # elements that vanish are 0
 
     def _dense_solve(self, matrix: list[list[Any]], right: list[Any]) -> list[Any]:
         """Gaussian elimination."""

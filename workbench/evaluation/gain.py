@@ -6,8 +6,8 @@
 
 (Puterman 1994, Section 8.2; Jaakkola, Singh and Jordan 1995 for observations.) A chain may have
 several recurrent classes, each with a gain of its own; a state from which several are reached has
-the mixture. One state of each class is its reference. With P' the chain without the ways into
-references, and all sums until the first of them,
+the mixture. One state of each class is its reference, in floats one that is visited often. With P'
+the chain without the ways into references, and all sums until the first of them,
 
     T = 1 + P' T,   x = r + P' x,  g(reference) = x / T,  g = P' g + (P - P') g,  y = (r - g) + P' y
 
@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 from workbench.evaluation.bounds import PairChain, bounded_values
 from workbench.evaluation.chain import Chain, FloatChain
 from workbench.evaluation.pair_kernels import action_values_with_errors
+from workbench.evaluation.solve import Solution
 from workbench.model.rows import add_groups, add_rows, own_rows
 from workbench.model.walk_kernels import reachable, reverse_edges, strong_components
 
@@ -81,8 +82,11 @@ class Differential:
         there = np.flatnonzero(self.visited).tolist()
         return next(((there[0], j) for j in there[1:] if self.are_apart(there[0], j)), None)
 
-    def action_values(self) -> tuple[Array, NDArray[np.float64]]:
-        """q(s,a) and bounds on its errors; undefined where an action changes the average."""
+    def action_values(
+        self, astray: NDArray[np.bool_] | None = None
+    ) -> tuple[Array, NDArray[np.float64]]:
+        """q(s,a) and bounds on its errors; undefined where an action changes the average (`astray`,
+        where that is known), or where floats cannot tell whether it does."""
         D = self.chain.D
         if D.field.is_exact:
             q, error = D.R + D.expected(self.bias) - self.gain[:, None], np.zeros(D.shape)
@@ -95,17 +99,20 @@ class Differential:
             q = flat.reshape(D.shape) - self.gain[:, None]
             error = bound.reshape(D.shape) + self.gain_error[:, None]
             error += 4 * _UNIT * (np.abs(flat.reshape(D.shape)) + np.abs(self.gain)[:, None])
-        if len(self.classes) > 1:
-            astray = self._astray()
-            q[astray] = D.field.undefined(1)[0]
-            error[astray] = np.inf
+        lost = np.logical_or(*self.astray()) if astray is None else astray
+        q[lost] = D.field.undefined(1)[0]
+        error[lost] = np.inf
         return q, error
 
-    def _astray(self) -> NDArray[np.bool_]:
-        """`[s, a]`: whether what follows has another gain than s."""
+    def astray(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """`[s, a]`: whether what follows has another gain than s; and where floats cannot tell."""
         D = self.chain.D
+        unclear = np.zeros(D.shape, dtype=bool)
+        if len(self.classes) == 1:
+            return unclear, unclear
         if D.field.is_exact:
-            return np.asarray(D.expected(self.gain) != self.gain[:, None], dtype=bool)
+            found = np.asarray(D.expected(self.gain) != self.gain[:, None], dtype=bool)
+            return found, unclear
         # a mixture of equal gains is rounded, so what can be reached is compared, not the mixture
         apart = [
             [self.are_apart(i, j) for j in range(len(self.classes))]
@@ -120,11 +127,16 @@ class Differential:
         total = np.zeros(len(counts), dtype=np.int64)
         np.add.at(total, np.repeat(np.arange(len(counts)), counts), other)
         found = (total > 0).reshape(D.shape)
-        mixed = kind < 0  # the policy's own actions keep the mixture, on average
+        mixed = kind < 0
         if mixed.any():
+            room = 4 * float(np.max(self.gain_error))
             drift = np.abs(D.expected(self.gain) - self.gain[:, None])
-            found[mixed] = drift[mixed] > 4 * float(np.max(self.gain_error))
-        return found
+            # the policy's own actions keep the mixture on average, and so does an only one
+            taken = self.chain.acts > 0
+            only = taken & (taken.sum(axis=1, keepdims=True) == 1)
+            found[mixed] = (drift > room)[mixed] & ~only[mixed]
+            unclear[mixed] = ~(drift > room)[mixed] & ~only[mixed]
+        return found, unclear
 
 
 def _leads_to(
@@ -155,12 +167,24 @@ def find_classes(chain: Chain) -> tuple[tuple[NDArray[np.int64], ...], NDArray[n
 
 def differential_values(chain: Chain) -> Differential:
     """Gain, bias and shares of time of a policy on a task without terminal states."""
+    with np.errstate(invalid="ignore"):  # nothing times a bound of infinity is made infinity below
+        return _differential_values(chain)
+
+
+def _differential_values(chain: Chain) -> Differential:
     classes, owner = find_classes(chain)
-    system = _FloatSums(chain, classes) if isinstance(chain, FloatChain) else _Sums(chain, classes)
+    returns = [chain.solve_returns(members) for members in classes]
     field, n = chain.D.field, len(owner)
+    system: _Sums
+    if isinstance(chain, FloatChain):
+        # where a reference is seen rarely, sums until it are long, and so are their errors
+        often = [members[np.argmax(x.x)] for members, x in zip(classes, returns, strict=True)]
+        system = _FloatSums(chain, np.array(often))
+    else:
+        system = _Sums(chain, np.array([members[0] for members in classes]))
+    refs = system.refs
     steps, steps_error = system.until(system.constant(1))
     total, _ = system.until(system.rewards())
-    refs = np.array([members[0] for members in classes])
     class_gain = total[refs] / steps[refs]
     longest = steps if field.is_exact else steps + steps_error
     gain, gain_error = system.spread(class_gain, np.zeros(len(refs)), longest)
@@ -174,36 +198,44 @@ def differential_values(chain: Chain) -> Differential:
         class_error += own + 4 * _UNIT * np.abs(class_gain)
         gain_error = gain_error + float(np.max(class_error))
         y_error = y_error + np.max(gain_error) * longest + 4 * _UNIT * np.abs(y)
-    means, means_error = _class_means(chain, classes, y, y_error)
+    means, means_error = _class_means(chain, classes, returns, y, y_error)
     shift, shift_error = system.spread(means, means_error, longest)
     bias, bias_error = y - shift, np.zeros(n)
     if not field.is_exact:
         bias_error = y_error + shift_error + 4 * _UNIT * (np.abs(y) + np.abs(shift))
-    share, share_error, visited = _shares(chain, classes, system, longest)
+    share, share_error, visited = _shares(chain, classes, returns, system, longest)
     return Differential(
         chain=chain,
         gain=gain,
         bias=bias,
-        gain_error=gain_error,
-        bias_error=bias_error,
+        gain_error=_bound(gain_error),
+        bias_error=_bound(bias_error),
         share=share,
-        share_error=share_error,
+        share_error=_bound(share_error),
         classes=classes,
         class_gain=class_gain,
-        class_error=class_error,
+        class_error=_bound(class_error),
         owner=owner,
         visited=visited,
     )
 
 
+def _bound(error: NDArray[np.float64]) -> NDArray[np.float64]:
+    """A bound that is no number bounds nothing."""
+    return np.where(np.isnan(error), np.inf, error)
+
+
 def _class_means(
-    chain: Chain, classes: tuple[NDArray[np.int64], ...], y: Array, y_error: NDArray[np.float64]
+    chain: Chain,
+    classes: tuple[NDArray[np.int64], ...],
+    returns: list[Solution],
+    y: Array,
+    y_error: NDArray[np.float64],
 ) -> tuple[Array, NDArray[np.float64]]:
     """The mean of y over the long-run shares of time in each class."""
     field = chain.D.field
     means, error = field.zeros(len(classes)), np.zeros(len(classes))
-    for c, members in enumerate(classes):
-        found = chain.solve_returns(members)
+    for c, (members, found) in enumerate(zip(classes, returns, strict=True)):
         share, at = found.x / found.x.sum(), y[members]
         means[c] = (share * at).sum()
         if not field.is_exact:
@@ -217,17 +249,20 @@ def _class_means(
 
 
 def _shares(
-    chain: Chain, classes: tuple[NDArray[np.int64], ...], system: _Sums, longest: Array
+    chain: Chain,
+    classes: tuple[NDArray[np.int64], ...],
+    returns: list[Solution],
+    system: _Sums,
+    longest: Array,
 ) -> tuple[Array, NDArray[np.float64], NDArray[np.bool_]]:
     """The long-run share of time of each state from mu, and which classes are reached."""
     field, D = chain.D.field, chain.D
     visited = np.array([bool(chain.visited[members[0]]) for members in classes])
     share, error = field.zeros(len(chain.r)), np.zeros(len(chain.r))
     only = int(visited.sum()) == 1
-    for c, members in enumerate(classes):
+    for c, (members, found) in enumerate(zip(classes, returns, strict=True)):
         if not visited[c]:
             continue
-        found = chain.solve_returns(members)
         part = found.x / found.x.sum()
         share[members] = part
         if not field.is_exact:  # a share is a ratio: the error of the sum is that of its parts
@@ -248,9 +283,8 @@ def _shares(
 class _Sums:
     """Sums until the first reference, over an exact field."""
 
-    def __init__(self, chain: Chain, classes: tuple[NDArray[np.int64], ...]):
+    def __init__(self, chain: Chain, refs: NDArray[np.int64]):
         self.chain, self.field = chain, chain.D.field
-        refs = np.array([members[0] for members in classes])
         self.single = len(refs) == 1
         self.refs = refs
         self.number = np.full(len(chain.r), -1)
@@ -297,8 +331,8 @@ class _FloatSums(_Sums):
 
     chain: FloatChain
 
-    def __init__(self, chain: FloatChain, classes: tuple[NDArray[np.int64], ...]):
-        super().__init__(chain, classes)
+    def __init__(self, chain: FloatChain, refs: NDArray[np.int64]):
+        super().__init__(chain, refs)
         P = chain.P.copy()
         P[:, self.into] = 0.0
         leave = add_rows(chain.indptr, np.where(self.into, chain.P[0], 0.0))

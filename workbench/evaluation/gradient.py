@@ -6,19 +6,23 @@
 each pi(a|o) taken as a variable of its own (Sutton et al. 2000, with rows of pi as parameters).
 Along a direction in which rows keep summing to one it is the derivative of the value: towards
 another policy pi', sum_{o,a} (pi'(a|o) - pi(a|o)) dJ/dpi(a|o). It is d(o) q_pi(o,a) with the
-weights of "discounted", and 0 where o is never seen.
+weights of "discounted", and 0 where o is never seen. Floats come with bounds on their errors, in
+`gradient(P, pi).error`.
 """
 
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
-from workbench.evaluation.evaluate import evaluate
+from workbench.evaluation.evaluate import Evaluation, evaluate
 from workbench.evaluation.fields import FLOATS, exact_field
 from workbench.evaluation.visits import known
 from workbench.model.policy import Policy
 from workbench.model.pomdp import POMDP
 from workbench.model.table import Table
+
+_UNIT = 2.0**-53
 
 
 def gradient(P: POMDP, pi: Policy, exact: bool = False) -> Table:
@@ -51,4 +55,19 @@ def gradient(P: POMDP, pi: Policy, exact: bool = False) -> Table:
     slope[~known(q) & reached] = field.undefined(1)[0]
     defined = known(q) & reached
     slope[defined] = weight[defined] * q[defined]
-    return Table(slope, P.O, P.A, field if field.is_exact else None, "dJ/dpi(a|o)")
+    if field.is_exact:
+        return Table(slope, P.O, P.A, field, "dJ/dpi(a|o)")
+    off = _weight_errors(found)[:, None]
+    error = weight * (found.q_error.raw * (1 + off) + np.abs(q) * (off + 4 * _UNIT))
+    error = np.where(defined, error, np.where(reached, np.inf, 0.0))
+    return Table(slope, P.O, P.A, None, "dJ/dpi(a|o)", error)
+
+
+def _weight_errors(found: Evaluation) -> NDArray[np.float64]:
+    """A bound on the relative error of each d(o), a sum of numbers that are not negative."""
+    rows, off = found.s_given_o, np.zeros(len(found.P.O))
+    used = np.flatnonzero(rows.raw > 0)
+    np.maximum.at(off, rows.o[used], found.visits_error.raw[rows.s[used]])
+    # |x - x'| <= e x' means |x - x'| <= e / (1 - e) x
+    off = np.where(off < 0.5, off / np.maximum(1 - off, 0.5), np.inf)
+    return np.asarray(off + (np.bincount(rows.o[used], minlength=len(off)) + 4) * _UNIT)

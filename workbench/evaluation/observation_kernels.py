@@ -40,18 +40,30 @@ def share_observations(entry_s, entry_o, omega, d, counted, share, total, reache
 
 @compile_kernel
 def average_values(entry_s, entry_o, share, q_state, q):
-    """q(o,a), NaN where no share is positive or a value that counts is undefined."""
+    """q(o,a), NaN where no share is positive or a value that counts is undefined.
+
+    Rounding may take a mean out of the range of what it is taken of, where its true value lies: it
+    is put back, which brings it nearer.
+    """
     used = np.zeros(len(q), dtype=np.bool_)
+    low, high = np.full(q.shape, np.inf), np.full(q.shape, -np.inf)
     q[:] = 0.0
     for k in range(len(entry_s)):
         if share[k] > 0.0:
-            o = entry_o[k]
+            s, o = entry_s[k], entry_o[k]
             used[o] = True
             for a in range(q.shape[1]):
-                q[o, a] += share[k] * q_state[entry_s[k], a]
+                x = q_state[s, a]
+                q[o, a] += share[k] * x
+                low[o, a], high[o, a] = min(low[o, a], x), max(high[o, a], x)
     for o in range(len(q)):
-        if not used[o]:
-            q[o] = np.nan
+        for a in range(q.shape[1]):
+            if not used[o]:
+                q[o, a] = np.nan
+            elif q[o, a] < low[o, a]:
+                q[o, a] = low[o, a]
+            elif q[o, a] > high[o, a]:
+                q[o, a] = high[o, a]
 
 
 @compile_kernel

@@ -13,7 +13,8 @@ Numbers that were given as floats stand for all that round to them: `given` is t
 product of them may be off. Each kernel also returns a bound on what that and its own rounding do to
 the residual. Rounding costs at most `_ROUNDING` (terms + 16) times the sum of the sizes of all that
 was added. One sum costs at most 5 u^2 of both its sides, each at most the
-sum of all sizes; one product at most 8 u^2; a model's number is off by u^2 once it is a pair.
+sum of all sizes; one product at most 8 u^2; a model's number is off by u^2 once it is a pair. Parts
+of small numbers underflow: that costs at most `_TINY` for each unit of what they are multiplied by.
 """
 
 from __future__ import annotations
@@ -26,6 +27,9 @@ _ROUNDING = 2.0**-102
 _SPLIT = 134217729.0  # 2^27 + 1
 _TINY = 1e-290
 """Below this, products of parts underflow: it is added to every bound."""
+
+_FAINT = 1e-250
+"""What a reward counts for, however unlikely it is: its probability may have lost its last bits."""
 
 
 @inline_kernel
@@ -64,14 +68,14 @@ def mix_rows(row_ptr, o, omega_hi, omega_lo, pi_hi, pi_lo, acts_hi, acts_lo):
 @compile_kernel
 def follow_rows(row_ptr, s_next, p_hi, p_lo, r_hi, r_lo, acts_hi, acts_lo, indptr, indices, b, P):
     """P_pi in compressed rows without the products that are zero, and r_pi, in pairs; how many
-    entries there are.
+    entries there are, and whether a product of numbers above zero is not.
 
     `P` has two rows, for both parts of the entries, `b` three, for both parts of r_pi and for its
     size, the expected |r|. Tails of length one stand for zeros.
     """
     nS, nA = acts_hi.shape
     p_step, r_step, a_step = len(p_lo) > 1, len(r_lo) > 1, acts_lo.size > 1
-    at = 0
+    at, lost = 0, False
     indptr[0] = 0
     for s in range(nS):
         b_hi = b_lo = size = 0.0
@@ -85,17 +89,19 @@ def follow_rows(row_ptr, s_next, p_hi, p_lo, r_hi, r_lo, acts_hi, acts_lo, indpt
                 if r_hi[k] != 0.0:
                     t_hi, t_lo = _times(hi, lo, r_hi[k], r_lo[k * r_step])
                     b_hi, b_lo = _add(b_hi, b_lo, t_hi, t_lo)
-                    size += abs(t_hi)
+                    size += abs(t_hi) + _FAINT * abs(r_hi[k])
                 if hi != 0.0:
                     indices[at] = s_next[k]
                     P[0, at] = hi
                     P[1, at] = lo
                     at += 1
+                elif p_hi[k] != 0.0:
+                    lost = True
         b[0, s] = b_hi
         b[1, s] = b_lo
         b[2, s] = size
         indptr[s + 1] = at
-    return at
+    return at, lost
 
 
 @compile_kernel
@@ -103,20 +109,22 @@ def residual_forward(indptr, indices, P, gamma, b, x, given, found, bound):
     """`found` = b + gamma P x - x, each entry off by at most `bound`; gamma, b, P and x in
     pairs."""
     for i in range(len(indptr) - 1):
-        hi = lo = size = 0.0
+        hi = lo = size = reach = 0.0
         for k in range(indptr[i], indptr[i + 1]):
             j = indices[k]
             if x[0, j] != 0.0:
                 t_hi, t_lo = _times(P[0, k], P[1, k], x[0, j], x[1, j])
                 hi, lo = _add(hi, lo, t_hi, t_lo)
                 size += abs(t_hi)
+                reach += abs(x[0, j])
+        size *= gamma[0]
         hi, lo = _times(hi, lo, gamma[0], gamma[1])
         hi, lo = _add(hi, lo, b[0, i], b[1, i])
         hi, lo = _add(hi, lo, -x[0, i], -x[1, i])
         found[i] = hi
         size += b[2, i]
         rounding = _ROUNDING * (indptr[i + 1] - indptr[i] + 16) * (size + abs(x[0, i]))
-        bound[i] = given * size + rounding + _TINY
+        bound[i] = given * size + rounding + _TINY * (1.0 + reach)
 
 
 @compile_kernel
@@ -145,6 +153,20 @@ def residual_backward(indptr, indices, P, gamma, b, x, given, found, bound):
         size = bound[i] + b[2, i]
         rounding = _ROUNDING * (terms[i] + 16.0) * (size + abs(x[0, i]))
         bound[i] = given * size + rounding + _TINY
+
+
+@compile_kernel
+def weighted_sum(w, x, x_error, given):
+    """sum_i w_i x_i for w in pairs, and a bound on its error, for x off by at most `x_error`."""
+    hi = lo = size = carried = 0.0
+    for i in range(len(x)):
+        if w[0, i] != 0.0:
+            t_hi, t_lo = _times(w[0, i], w[1, i], x[i], 0.0)
+            hi, lo = _add(hi, lo, t_hi, t_lo)
+            size += abs(t_hi)
+            carried += abs(w[0, i]) * x_error[i]
+    rounding = (_ROUNDING * (len(x) + 16) + given) * size + abs(lo) + _TINY
+    return hi, (carried + rounding) * (1.0 + 1e-12)
 
 
 @compile_kernel
@@ -223,7 +245,8 @@ def action_values_with_errors(row_ptr, s_next, prob, r, gamma, v, v_error, q, q_
             j = s_next[k]
             total += prob[k] * (r[k] + gamma * v[j])
             size += prob[k] * (abs(r[k]) + gamma * abs(v[j]))
-            carried += prob[k] * v_error[j]
+            if gamma > 0.0:  # else what is not known there does not count
+                carried += prob[k] * v_error[j]
         q[row] = total
         terms = row_ptr[row + 1] - row_ptr[row]
         q_error[row] = (gamma * carried + (terms + 8) * 2.0**-53 * size) * (1.0 + 1e-12) + _TINY

@@ -145,8 +145,19 @@ def _is_banded(P: sp.csr_array) -> bool:
 
 def _direct(system: _System, start: FloatVector) -> tuple[FloatVector, Again]:
     """LU on the residual of what is there, which refines a solution that LU has found before."""
-    again = sla.splu(sp.csc_array(system.A)).solve
+    again = factorize(system.A).solve
     return start + np.asarray(again(system.residual(start))), again
+
+
+def factorize(A: sp.csr_array) -> Any:
+    """LU of a matrix; `NotSolved` if it is singular in floats."""
+    try:
+        return sla.splu(sp.csc_array(A))
+    except RuntimeError:
+        raise NotSolved(
+            f"a linear system of {A.shape[0]:,} states is singular in floats; the policy may take "
+            "extremely long to end. A smaller gamma, or exact=True for small models, may help"
+        ) from None
 
 
 def _bicgstab(system: _System, start: FloatVector) -> tuple[FloatVector, Again]:

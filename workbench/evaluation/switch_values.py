@@ -26,7 +26,8 @@ def switch_values(P: POMDP, pi: Policy, exact: bool = False) -> Table:
 
     Parameters
     ----------
-    exact : rationals instead of floats.
+    exact : rationals instead of floats, which come with bounds (`.error`); symbols anywhere give
+        rational functions in any case.
 
     Undefined (NaN, or None if exact) where the switched policy may never end and gamma is 1. A
     switch at an observation that pi never meets changes nothing.
@@ -46,21 +47,24 @@ def switch_values(P: POMDP, pi: Policy, exact: bool = False) -> Table:
     pi.fits(P)
     weights = "visits" if len(P.terminal) else "discounted"
     now = evaluate(P, pi, exact=exact, weights=weights)
-    raw = np.full((len(P.O), len(P.A)), None if exact else np.nan, dtype=object if exact else float)
+    is_float = now.v.raw.dtype != object
+    raw = np.full((len(P.O), len(P.A)), np.nan if is_float else None, float if is_float else object)
+    error = np.full(raw.shape, np.inf)
     for i in range(len(P.O)):
         for a in range(len(P.A)):
             if not now.reached.raw[i]:
-                raw[i, a] = now.value
+                raw[i, a], error[i, a] = now.value, now.error
                 continue
             rows = pi.prob.objects.copy() if pi.is_exact else pi.prob.floats.copy()
             rows[i] = Fraction(0) if pi.is_exact else 0.0
             rows[i, a] = Fraction(1) if pi.is_exact else 1.0
             try:
                 switched = Policy(P, Numbers.of(rows))
-                raw[i, a] = evaluate(P, switched, exact=exact, weights=weights).value
+                found = evaluate(P, switched, exact=exact, weights=weights)
+                raw[i, a], error[i, a] = found.value, found.error
             except NeverEnds:
                 pass
-    return Table(raw, P.O, P.A, None, "switch(o, a)")
+    return Table(raw, P.O, P.A, None, "switch(o, a)", error if is_float else None)
 
 
 def improving_switches(P: POMDP, pi: Policy) -> dict[tuple[object, object], Number]:

@@ -42,6 +42,7 @@ probability an observation that is never visited.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -50,8 +51,8 @@ import numpy as np
 import sympy
 from numpy.typing import NDArray
 
-from workbench.errors import NeverEnds, NotExact, WorkbenchError, WrongType
-from workbench.evaluation.evaluate import check_arguments
+from workbench.errors import NeverEnds, NotExact, NotSolved, WorkbenchError, WrongType
+from workbench.evaluation.evaluate import check_arguments, describe_undefined
 from workbench.evaluation.fields import FLOATS, Field, exact_field
 from workbench.evaluation.td_targets import (
     Seen,
@@ -65,7 +66,13 @@ from workbench.model.numbers import Number, is_symbolic, number
 from workbench.model.policy import Policy
 from workbench.model.pomdp import POMDP
 from workbench.model.table import Table, Vector
-from workbench.text import counted, escape_html
+from workbench.text import escape_html
+
+_ACCURACY = 1e-6
+"""A norm in floats that may be off by more than this share of the largest q-value is refused."""
+
+_LONG = 10**30
+"""Roots of fractions of longer numbers are left as they are."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,9 +87,12 @@ class TDValues:
         it is the true return.
     reached : `reached[o]`, whether o is seen in a state that is not terminal.
     share : `share[o]`, the part of the weight that o has among all observations.
-    error : a bound on the error of each v(o), that of P_pi(s|o) included; 0 in exact arithmetic.
+    error : a bound on the errors of each v(o) and of `value`, that of P_pi(s|o) included; 0 in
+        exact arithmetic.
     q_error : `q_error[o, a]`, a bound on the error of each q; infinite where it is undefined.
-    note : a sentence on what floats could not tell, or "".
+    note : a sentence on what is undefined and why, or "".
+    endless : whether some P(s|o) do not exist, since visits are infinite.
+    share_error : a bound on the relative error of each share; 0 in exact arithmetic.
     """
 
     P: POMDP
@@ -99,6 +109,8 @@ class TDValues:
     q_error: Table
     method: str
     note: str
+    endless: bool
+    share_error: float
 
     @property
     def target(self) -> str:
@@ -117,7 +129,7 @@ class TDValues:
 
     def _repr_html_(self) -> str:
         words = escape_html(f"{self.P.name}: {self.target} ({self.weights})")
-        return f"<p>{words}</p>{self.q._repr_html_()}"
+        return f"<p>{words}</p>{self.q._repr_html_()}<p>{escape_html(self.note)}</p>"
 
     def to_frame(self) -> Any:
         """q(o, a) as a pandas frame."""
@@ -154,10 +166,14 @@ def td_values(
     else:
         found = mixture(seen, field.one(lam))
     q, q_error, error = bounded_q_values(seen, found)
-    doubtful = np.isinf(q_error) & known(q) if not field.is_exact else np.zeros(q.shape, dtype=bool)
-    q[doubtful] = np.nan
+    doubtful = np.zeros(q.shape, dtype=bool)
+    if not field.is_exact:
+        doubtful = np.isinf(q_error) & (known(q) | seen.faint[:, None])
+        q[doubtful] = np.nan
+    endless = weights == "visits" and bool((seen.chain.visited & seen.chain.stuck).any())
     v = found.v.copy()
     v[found.lacks_o] = field.undefined(1)[0]
+    value, rounding = seen.first(v)
     tagged = field if field.is_exact else None
     return TDValues(
         P=P,
@@ -165,15 +181,17 @@ def td_values(
         weights=weights,
         n=n if lam is None else None,
         lam=lam,
-        value=seen.first(v),
+        value=value,
         q=Table(q, P.O, P.A, tagged, "q(o, a)"),
         v=Vector(v, P.O, tagged, "v(o)"),
         reached=Vector(seen.reached, P.O, None, "reached"),
         share=Vector(seen.observed, P.O, tagged, weights),
-        error=error,
+        error=error + rounding,
         q_error=Table(q_error, P.O, P.A, None, "error of q(o, a)"),
-        note=_note(P, doubtful),
+        note=describe_undefined(seen.chain, weights, doubtful),
         method=found.method,
+        endless=endless,
+        share_error=seen.observed_error,
     )
 
 
@@ -194,8 +212,9 @@ def lambda_discrepancy(
         norm 1: sum rho pi |difference|      norm 2: sqrt(sum rho pi difference^2)
         norm inf: the largest |difference|
 
-    In exact arithmetic a norm that is not rational is a sympy expression. Where P(s|o) is not
-    defined, neither is the norm: `NeverEnds` says which weights are.
+    In exact arithmetic a norm that is not rational is a sympy expression. In floats it is off by at
+    most 1e-6 of the largest q-value, or refused. Where P(s|o) is not defined, neither is the norm:
+    `NeverEnds` says which weights are.
 
     >>> from workbench.model.pomdp import POMDP
     >>> from workbench.model.policy import uniform
@@ -213,7 +232,11 @@ def lambda_discrepancy(
     """
     if norm not in (1, 2, np.inf):
         raise WorkbenchError(f"norm must be 1, 2 or inf, not {norm!r}")
-    return _norm(_gap(P, pi, lam, exact, weights, None), norm)
+    gap = _gap(P, pi, lam, exact, weights, None)
+    if gap.is_float:
+        return gap.float_norm(norm)
+    total = gap.total(norm)
+    return _root(total) if norm == 2 else total
 
 
 def discrepancy_loss(
@@ -233,7 +256,7 @@ def discrepancy_loss(
 
     Their analytical code takes alpha = 1 and discounted occupancies, both in P(s|o) and in share,
     which are the defaults here. alpha = 0 gives the square of `lambda_discrepancy` with norm 2 and
-    the same weights.
+    the same weights; what is said there of floats holds of the root.
 
     >>> from workbench.model.pomdp import POMDP
     >>> from workbench.model.policy import uniform
@@ -252,8 +275,74 @@ def discrepancy_loss(
     alpha = number(alpha)
     if not is_symbolic(alpha) and not 0 <= alpha <= 1:
         raise WorkbenchError(f"alpha must lie in [0, 1], not {alpha}")
-    root = _norm(_gap(P, pi, lam, exact, weights, alpha), 2)
-    return root**2 if isinstance(root, float) else number(sympy.sympify(root) ** 2)
+    gap = _gap(P, pi, lam, exact, weights, alpha)
+    return gap.float_norm(2) ** 2 if gap.is_float else gap.total(2)
+
+
+@dataclass(frozen=True)
+class _Gap:
+    """The values at two lambdas of the pairs (o, a) that pi meets.
+
+    Attributes
+    ----------
+    terms : for each pair its weight and both values.
+    errors : bounds on the sum of the errors of both, zero where they are exact.
+    share_error : a bound on the relative errors of the weights.
+    """
+
+    name: str
+    terms: list[tuple[Any, Any, Any]]
+    errors: NDArray[np.float64]
+    share_error: float
+
+    @property
+    def is_float(self) -> bool:
+        return any(isinstance(x, float) for row in self.terms for x in row)
+
+    def float_norm(self, norm: float) -> float:
+        """The norm; `NotSolved` if it may be off by much."""
+        rho, one, other = np.array(self.terms, dtype=float).T
+        d = np.abs(one - other)
+        if norm == np.inf:
+            found, error = d.max(), self.errors.max()
+        elif norm == 1:
+            found, error = rho @ d, rho @ self.errors
+        else:
+            found, error = np.sqrt(rho @ d**2), np.sqrt(rho @ self.errors**2)
+        error += self.share_error * (found + error)
+        size = max(np.abs(one).max(), np.abs(other).max())
+        if not error <= _ACCURACY * size and size > 0:
+            raise NotSolved(
+                f"the lambda-discrepancy of {self.name} is {found:.3g} in floats and may be off by "
+                f"{error:.1g}: the policy may take extremely long to end; exact=True tells"
+            )
+        return float(found)
+
+    def total(self, norm: float) -> Number:
+        """The norm in exact numbers; for norm 2, its square."""
+        terms = [
+            (sympy.sympify(rho), sympy.cancel(sympy.sympify(q) - sympy.sympify(p)))
+            for rho, q, p in self.terms
+        ]
+        if norm == np.inf:
+            found = sympy.Max(*(sympy.Abs(d) for _, d in terms))
+        elif norm == 1:
+            found = sympy.Add(*(rho * sympy.Abs(d) for rho, d in terms))
+        else:
+            found = sympy.factor(sympy.Add(*(rho * d**2 for rho, d in terms)))
+        return number(found) if found.is_Rational else found
+
+
+def _root(square: Number) -> Number:
+    """The square root of an exact number: a fraction if it is one, else an expression."""
+    if is_symbolic(square):
+        return sympy.sqrt(square)
+    top, bottom = math.isqrt(square.numerator), math.isqrt(square.denominator)
+    if top**2 == square.numerator and bottom**2 == square.denominator:
+        return Fraction(top, bottom)
+    # sympy takes squares out of a root by factoring, which takes for ever where numbers are long
+    is_short = max(square.numerator, square.denominator) < _LONG
+    return sympy.Pow(sympy.sympify(square), sympy.Rational(1, 2), evaluate=is_short)
 
 
 def _gap(
@@ -263,11 +352,11 @@ def _gap(
     exact: bool,
     weights: str,
     alpha: Number | None,
-) -> list[tuple[Any, Any, Any]]:
-    """For each pair (o, a) that pi meets its weight and the values at both lambdas."""
+) -> _Gap:
+    """The values at two lambdas; with alpha, observations have part of their weight alike."""
     one, other = (td_values(P, pi, lam=x, exact=exact, weights=weights) for x in lam)
     met = int(one.reached.raw.sum())
-    gap = []
+    terms, errors = [], []
     for i in np.flatnonzero(one.reached.raw).tolist():
         for j in range(len(P.A)):
             if pi.prob[i, j] != 0:
@@ -276,44 +365,22 @@ def _gap(
                 if alpha is not None and share is not None:
                     even = Fraction(1, met) if exact or is_symbolic(share) else 1 / met
                     share = alpha * even + (1 - alpha) * share
-                gap.append(
-                    (share if share is None else share * pi.prob[i, j], one.q[o, a], other.q[o, a])
-                )
-    if any(x is None or (isinstance(x, float) and np.isnan(x)) for row in gap for x in row):
+                weight = share if share is None else share * pi.prob[i, j]
+                terms.append((weight, one.q[o, a], other.q[o, a]))
+                errors.append(one.q_error.raw[i, j] + other.q_error.raw[i, j])
+    if any(x is None or (isinstance(x, float) and np.isnan(x)) for row in terms for x in row):
+        if not one.endless:
+            raise NotSolved(
+                f"the lambda-discrepancy of {P.name} is not known: {one.note or other.note} "
+                "exact=True tells"
+            )
         others = [x for x in ("discounted", "stationary") if x != weights]
         raise NeverEnds(
             f"the lambda-discrepancy of {P.name} is not defined: P(s|o) by {weights} does not "
             f"exist where the policy goes, since it never ends; pass weights={others[0]!r}"
             + (f" or {others[1]!r}" if len(others) > 1 else "")
         )
-    return gap
-
-
-def _norm(gap: list[tuple[Any, Any, Any]], norm: float) -> Number:
-    if any(isinstance(x, float) for row in gap for x in row):
-        rho, q, p = np.array(gap, dtype=float).T
-        d = np.abs(q - p)
-        return float(d.max() if norm == np.inf else rho @ d if norm == 1 else np.sqrt(rho @ d**2))
-    terms = [
-        (sympy.sympify(rho), sympy.cancel(sympy.sympify(q) - sympy.sympify(p))) for rho, q, p in gap
-    ]
-    if norm == np.inf:
-        total = sympy.Max(*(sympy.Abs(d) for _, d in terms))
-    elif norm == 1:
-        total = sympy.Add(*(rho * sympy.Abs(d) for rho, d in terms))
-    else:
-        total = sympy.sqrt(sympy.factor(sympy.Add(*(rho * d**2 for rho, d in terms))))
-    return number(total) if total.is_Rational else total
-
-
-def _note(P: POMDP, doubtful: NDArray[np.bool_]) -> str:
-    if not doubtful.any():
-        return ""
-    rows = np.flatnonzero(doubtful.any(axis=1))
-    return (
-        f"The fixed point at {counted(len(rows), 'observation')} (o={P.O.text(P.O[int(rows[0])])} "
-        "is one) could not be found to any accuracy in floats: q(o, a) is undefined there."
-    )
+    return _Gap(P.name, terms, np.array(errors), one.share_error)
 
 
 # ---------------------------------------------------------------------- arguments

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from workbench.errors import NeverEnds, NotSolved
 from workbench.evaluation import solve as linear
-from workbench.evaluation.chain import Chain, FloatChain, dynamics
+from workbench.evaluation.chain import Chain, FloatChain, dynamics, follow_policy
 from workbench.evaluation.evaluate import action_values_with_bounds, state_values
 from workbench.evaluation.fields import FLOATS, Field
 from workbench.evaluation.matrix import Matrix, stacked
@@ -35,6 +35,7 @@ from workbench.evaluation.visits import (
     observation_errors,
     observation_values,
     occupancy,
+    too_few,
 )
 from workbench.model.numbers import Number, is_symbolic
 from workbench.model.policy import Policy
@@ -57,11 +58,17 @@ class Seen:
         self.P, self.field = P, field
         self.D = dynamics(P, field)
         self.table = field.enter(pi.prob)
-        tail = pi.prob.tails if pi.is_exact and not field.is_exact else None
-        self.chain: Chain = self.D.follow(self.table, tail)
+        self.chain: Chain = follow_policy(self.D, pi)
         d, visited = occupancy(self.chain, weights)
         self.share_error = d.error
         self.share, total, self.reached = given_observation(self.D, d.x, visited)
+        self.observed_error, self.faint = 0.0, np.zeros(len(P.O), dtype=bool)
+        if not field.is_exact:
+            self.faint = too_few(self.D, d.x, visited, total, self.reached)
+            # a ratio of sums of weights is off by twice as much as these are
+            most = float(np.max(np.where(visited, d.error, 0.0), initial=0.0))
+            most += 4 * len(P.S) * _UNIT
+            self.observed_error = 2 * most / (1 - most) if most < 0.5 else np.inf
         everything = total.sum()
         self.observed = total / everything if everything != 0 else field.undefined(len(P.O))
         entries = np.flatnonzero(known(self.share))
@@ -112,15 +119,18 @@ class Seen:
             w = self.chain.r + self.step.apply(w)
         return w
 
-    def first(self, v: NDArray[Any]) -> Number:
-        """sum_o P(o is the first observation) v(o)."""
+    def first(self, v: NDArray[Any]) -> tuple[Number, float]:
+        """sum_o P(o is the first observation) v(o), and a bound on what rounding does to it."""
         entry = np.flatnonzero(np.asarray(self.D.mu != 0, dtype=bool)[self.D.entry_s])
         entry = entry[~self.P.terminal.mask[self.D.entry_s[entry]]]
         known_v = known(v)[self.D.entry_o[entry]]
         if not known_v.all():
-            return None if self.field.is_exact else np.nan
+            return (None, 0.0) if self.field.is_exact else (np.nan, 0.0)
         terms = self.D.mu[self.D.entry_s[entry]] * self.D.omega[entry] * v[self.D.entry_o[entry]]
-        return self.field.back(terms.sum() if len(terms) else self.field.one(0))
+        total = self.field.back(terms.sum() if len(terms) else self.field.one(0))
+        if self.field.is_exact:
+            return total, 0.0
+        return total, (len(terms) + 8) * _UNIT * float(np.abs(terms).sum())
 
 
 @dataclass(frozen=True)
@@ -262,6 +272,8 @@ def mixture(seen: Seen, lam: Any) -> Found:
         x = solution.x
         rounding = (_longest(seen) + 12) * _UNIT
         size = np.abs(system.floats) @ np.abs(x) + np.abs(x) + np.abs(b)
+        assert isinstance(seen.chain, FloatChain)
+        size[:nS] += lam * seen.chain.r_pair[2]  # rewards that cancel may have been floats
         off = np.abs(b + system.floats @ x - x) + rounding * size
         missed = steps * float(np.max(np.where(lacks, 0.0, off), initial=0.0))
     return Found(

@@ -80,7 +80,11 @@ def _long_run(
     alive = ~D.P.terminal.mask
     if not classes:  # every episode ends: shares are visits
         x = np.where(alive, d.x, field.zeros(len(d.x)))
-        return replace(d, x=x / x.sum(), error=d.error + _ROUNDING), chain.visited & alive
+        total = x.sum()
+        if total == 0:  # all is over at once
+            return replace(d, x=x), np.zeros(len(x), dtype=bool)
+        error = d.error if field.is_exact else _error_of_shares(x, d.error)
+        return replace(d, x=x / total, error=error), chain.visited & alive
     x, error = field.zeros(len(d.x)), np.zeros(len(d.x))
     entered = _inflow(chain, classes, d.x)
     for members, weight in zip(classes, entered, strict=True):
@@ -91,6 +95,17 @@ def _long_run(
         error = 3 * (error + np.max(np.where(np.isfinite(d.x), d.error, 0.0)))
         error += len(d.x) * _ROUNDING
     return replace(d, x=x, error=error), np.asarray(x != 0, dtype=bool)
+
+
+def _error_of_shares(x: NDArray[np.float64], error: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Bounds on the relative errors of x / sum x, for those of x."""
+    used = x > 0
+    mean = float((x[used] * np.minimum(error[used], 1.0)).sum() / x.sum())
+    if mean > MOST_DOUBT:
+        return np.where(used, np.inf, 0.0)
+    # |a/b - a'/b'| / (a'/b') <= (e + m) / (1 - m), for a and b off by shares e and m
+    rounding = (len(x) + 8) * float(np.finfo(float).eps)
+    return np.asarray((error + mean) / (1 - mean) * (1 + 1e-12) + rounding)
 
 
 def _inflow(chain: Chain, classes: list[NDArray[np.int64]], d: NDArray[Any]) -> NDArray[Any]:
@@ -131,6 +146,18 @@ def given_observation(
     share[~unclear[D.entry_o] & reached[D.entry_o]] = field.one(0)
     share[usable[weighed]] = weight[weighed] / total[D.entry_o[usable[weighed]]]
     return share, total, reached
+
+
+def too_few(
+    D: Dynamics, d: NDArray[np.float64], visited: NDArray[np.bool_], total: NDArray[np.float64],
+    reached: NDArray[np.bool_],
+) -> NDArray[np.bool_]:  # fmt: skip
+    """The observations that are reached, so seldom that floats count no visit."""
+    found: NDArray[np.bool_] = reached & (total == 0)
+    if found.any():
+        counted = (visited & ~D.P.terminal.mask)[D.entry_s]
+        found[D.entry_o[counted & ~np.isfinite(d[D.entry_s])]] = False  # these have too many
+    return found
 
 
 def observation_values(D: Dynamics, share: NDArray[Any], q_state: NDArray[Any]) -> NDArray[Any]:

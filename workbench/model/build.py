@@ -8,7 +8,6 @@ array of the wrong shape) they refuse here.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from workbench.errors import ModelError, TooLarge, UnknownLabel, WrongType, ask
-from workbench.model.numbers import Number, Numbers
+from workbench.model.numbers import Number, Numbers, number, number_at
 from workbench.model.pomdp import POMDP, Distribution, Emissions, StateSet, Transitions
 from workbench.model.rows import own_rows, point_rows
 from workbench.model.space import Label, Space
@@ -64,10 +63,10 @@ def _distribution(found: Any, where: str, keys: str, members: str) -> Mapping[An
     return found
 
 
-def _is_zero(x: Any) -> bool:
+def _is_zero(x: Any, where: str) -> bool:
     """Whether a probability is a zero that was written down: no outcome, and nothing to
     discover."""
-    return isinstance(x, int | float | Fraction) and x == 0
+    return bool(number_at(x, where) == 0)
 
 
 def discover(
@@ -92,7 +91,9 @@ def discover(
     states = _Discovered(S, "states", max_states)
     observations = _Discovered(O, "observations")
     starts = _distribution(mu, "mu(.)", "s", "states: an episode needs one to start in")
-    start_places = {s: states.index(s, "mu") for s, x in starts.items() if not _is_zero(x)}
+    start_places = {
+        s: states.index(s, "mu") for s, x in starts.items() if not _is_zero(x, f"mu({show(s)})")
+    }
     is_terminal, declared_terminal = _terminal_test(terminal)
 
     row_ptr, s_next, r, prob = [0], [], [], []
@@ -103,7 +104,7 @@ def discover(
         s = states.labels[i]
         where = f"omega(. | s={show(s)})"
         for o, x in _distribution(ask(where, omega, s), where, "o", "observation").items():
-            if _is_zero(x):
+            if _is_zero(x, where):
                 continue
             o_col.append(observations.index(o, where))
             o_prob.append(x)
@@ -119,10 +120,10 @@ def discover(
                         raise WrongType(
                             f"{where}: an outcome is a pair (s_next, r), not {outcome!r}"
                         )
-                    if _is_zero(x):
+                    if _is_zero(x, where):
                         continue
                     s_next.append(states.index(outcome[0], where))
-                    r.append(outcome[1])
+                    r.append(number_at(outcome[1], where))
                     prob.append(x)
             row_ptr.append(len(s_next))
         i += 1
@@ -264,7 +265,10 @@ class _Rows:
             m.sum_duplicates()
             m.eliminate_zeros()
             return m.indptr.astype(np.int64), m.indices.astype(np.int64), Numbers.of(m.data)
-        row, col = np.nonzero(self.matrix != 0)
+        held = self.matrix
+        if held.dtype == object:
+            held = np.frompyfunc(number, 1, 1)(held)
+        row, col = np.nonzero(held != 0)
         counts = np.bincount(row, minlength=self.shape[0])
         return point_rows(counts), col, Numbers.of(self.matrix[row, col])
 

@@ -135,6 +135,7 @@ def _model(data: dict[str, Any]) -> POMDP:
         raise Unreadable(f"no name: {shorten(reprlib.repr(data['name']))}")
     return POMDP.from_functions(
         name=data["name"],
+        S=[*omega],  # states that nothing leads to are states, too
         A=[decode(a) for a in data["actions"]],
         p=lambda s, a: p[s, a],
         omega=omega.__getitem__,

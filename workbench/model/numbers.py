@@ -15,7 +15,7 @@ False
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
@@ -27,7 +27,9 @@ import numpy as np
 import sympy
 from numpy.typing import NDArray
 
-from workbench.errors import NotExact, WrongType
+from workbench.errors import NotExact, NotSolved, WrongType
+
+_PLACES = [37 + 12 * i for i in range(1_000)]
 
 Number = Any
 """A float, a Fraction (ints become one), or a sympy expression with symbols."""
@@ -39,6 +41,8 @@ def number(x: Number) -> Number:
 
     >>> number(3), number(0.25), number(sympy.Rational(1, 3)), number(sympy.Symbol("g") + 1)
     (Fraction(3, 1), 0.25, Fraction(1, 3), g + 1)
+
+    An expression that is zero whatever its symbols are is the number 0.
     """
     if isinstance(x, Fraction | float):
         return x
@@ -62,14 +66,42 @@ def number(x: Number) -> Number:
     )
 
 
+def number_at(x: Number, where: str) -> Number:
+    """A number as it is given, or an error that says where something else was.
+
+    >>> number_at("half", "mu(s)")
+    Traceback (most recent call last):
+    ...
+    workbench.errors.WrongType: mu(s): 'half' is not a number: give an int, a Fraction, a float or a
+    sympy expression
+    """
+    if type(x) in (int, float, Fraction):
+        return x
+    try:
+        return number(x)
+    except WrongType as error:
+        raise WrongType(f"{where}: {error}") from None
+
+
 def _from_sympy(x: sympy.Expr) -> Number:
     if x.is_Rational:
         return Fraction(int(x.p), int(x.q))
     if x.free_symbols:
-        return x
+        return Fraction(0) if _vanishes(x) else x
     if x.is_Float or x in (sympy.nan, sympy.oo, -sympy.oo):
         return float(x)
     raise WrongType(f"{x} is neither rational nor a rational function of symbols")
+
+
+def _vanishes(x: sympy.Expr) -> bool:
+    """Whether an expression is zero for all values of its symbols."""
+    if x.is_Mul:
+        return any(_vanishes(part) for part in x.args)
+    if not x.is_Add:
+        return bool(x == 0)
+    # most are not zero in a single place
+    somewhere = {s: sympy.Rational(p, 101) for s, p in zip(x.free_symbols, _PLACES, strict=False)}
+    return x.subs(somewhere) in (0, sympy.nan, sympy.zoo) and sympy.cancel(x) == 0
 
 
 def is_symbolic(x: Number) -> bool:
@@ -86,7 +118,10 @@ def to_float(x: Number) -> float:
     if is_symbolic(x):
         names = ", ".join(sorted(map(str, x.free_symbols)))
         raise NotExact(f"{x} has no float value: give {names} a value first")
-    return float(x)
+    try:
+        return float(x)
+    except OverflowError:
+        raise NotSolved(f"a number of {len(str(int(x)))} digits is too large for floats") from None
 
 
 def frozen(array: NDArray[Any]) -> NDArray[Any]:
@@ -221,6 +256,22 @@ class Numbers:
                 np.array([f(float(x)) for x in self.floats.ravel()]).reshape(self.shape)
             )
         return Numbers.of([f(x) for x in self.values]).take(self.codes)
+
+    def find(self, is_such: Callable[[Any], Any]) -> int | None:
+        """The first place, of all in a row, of a number of some kind; the test takes a single
+        number or an array of floats.
+
+        >>> Numbers.of([1, Fraction(1, 3), 2, 1]).find(lambda x: x > 1)
+        2
+        """
+        if self.codes is None:
+            places = np.flatnonzero(is_such(self.floats))
+        else:
+            such = [not is_symbolic(x) and bool(is_such(x)) for x in self.values]
+            if not any(such):
+                return None
+            places = np.flatnonzero(np.array(such)[self.codes])
+        return int(places[0]) if places.size else None
 
     def reshape(self, *shape: int) -> Numbers:
         if self.codes is None:

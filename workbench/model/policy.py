@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 
 from workbench.errors import ModelError, PolicyError, WorkbenchError, WrongType
 from workbench.model.check import check_rows
-from workbench.model.numbers import Number, Numbers, is_symbolic, number
+from workbench.model.numbers import Number, Numbers, is_symbolic, number, number_at
 from workbench.model.pomdp import POMDP
 from workbench.model.space import Label, Space
 from workbench.model.ties import greedy_actions
@@ -264,5 +264,6 @@ def _numbers_by_label(P: POMDP, rows: Mapping[Label, Mapping[Label, Number]]) ->
             )
         table[i] = Fraction(0)
         for a, x in row.items():
-            table[i, P.A.index(a)] = x
+            where = f"pi({P.A.text(a)} | o={P.O.text(o)})"
+            table[i, P.A.index(a)] = number_at(x, where)
     return Numbers.of(table)

@@ -95,7 +95,10 @@ class Vector(_Labelled):
 
 
 class Table(_Labelled):
-    """Numbers by the labels of two spaces: `table[row, column]`."""
+    """Numbers by the labels of two spaces: `table[row, column]`.
+
+    `error`, where it is known, is a table of bounds on the errors of floats.
+    """
 
     def __init__(
         self,
@@ -104,11 +107,13 @@ class Table(_Labelled):
         columns: Space,
         field: NumberField | None = None,
         title: str = "",
+        error: NDArray[np.float64] | None = None,
     ):
         super().__init__(raw, field)
         self.rows = rows
         self.columns = columns
         self.title = title
+        self.error = None if error is None else Table(error, rows, columns, None, f"of {title}")
 
     @classmethod
     def of_numbers(cls, numbers: Numbers, rows: Space, columns: Space, title: str = "") -> Table:
@@ -157,16 +162,25 @@ class Table(_Labelled):
                 len(self.rows),
                 ("columns", "rows"),
             )
-            return body + _legend(rows=self.columns.legend, columns=self.rows.legend)
-        return _text(head, labels, cells, len(self.rows), len(self.columns)) + self._legend()
+            legend = _legend(rows=self.columns.legend, columns=self.rows.legend)
+            return body + legend + self._bound()
+        body = _text(head, labels, cells, len(self.rows), len(self.columns))
+        return body + self._legend() + self._bound()
 
     __repr__ = text
 
     def _repr_html_(self) -> str:
-        return _html(*self._cells(typeset), len(self.rows), len(self.columns), self._legend())
+        legend = self._legend() + self._bound()
+        return _html(*self._cells(typeset), len(self.rows), len(self.columns), legend)
 
     def _legend(self) -> str:
         return _legend(rows=self.rows.legend, columns=self.columns.legend)
+
+    def _bound(self) -> str:
+        if self.error is None:
+            return ""
+        bounds = self.error.raw[~np.isnan(self.raw)]
+        return f"\n|error| <= {np.max(bounds, initial=0.0):.1g}"
 
 
 class Conditional:
