@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from workbench.errors import TooLarge
-from workbench.evaluation import fields
+from workbench.evaluation import residues
 from workbench.evaluation.fields import RATIONALS
 from workbench.evaluation.residues import Residues, elimination_order
 from workbench.model.walk_kernels import strong_components
@@ -76,7 +76,7 @@ def test_states_are_eliminated_by_component_and_so_that_rows_stay_short():
 def test_a_component_that_is_too_large_is_refused(monkeypatch):
     P, data, b = random_system(1, 90)
     field = Residues.drawn(random.Random(1))
-    monkeypatch.setattr(fields, "MOST_STATES_IN_A_BLOCK", 5)
+    monkeypatch.setattr(residues, "MOST_IN_A_COMPONENT", 5)
     with pytest.raises(TooLarge, match="the chain has 90 states"):
         field.solve(P, over(field, data), field.one(1), over(field, b), "the chain")
 

@@ -177,7 +177,8 @@ class Field:
         an acyclic chain costs one substitution.
         """
         n = P.shape[0]
-        count, component = self._components(P, what)
+        count, component = strong_components(P.indptr, P.indices)
+        self._require_small(component, MOST_STATES_IN_A_BLOCK, what)
         members: list[list[int]] = [[] for _ in range(count)]
         for state, c in enumerate(component.tolist()):
             members[c].append(state)
@@ -203,18 +204,15 @@ class Field:
         return Solution(found, "exact", 0.0)
 
     @staticmethod
-    def _components(P: sp.csr_array, what: str) -> tuple[int, NDArray[np.int64]]:
-        """How many strongly connected components a system has, and that of each state, successors
-        first; none may be too large."""
-        count, component = strong_components(P.indptr, P.indices)
+    def _require_small(component: NDArray[np.int64], most: int, what: str) -> None:
+        """Refuse a system with more states than that in one strongly connected component."""
         largest = int(np.bincount(component).max())
-        if largest > MOST_STATES_IN_A_BLOCK:
+        if largest > most:
             raise TooLarge(
-                f"{what} has {P.shape[0]:,} states, {largest:,} of them in one strongly connected "
-                f"component; exact arithmetic is limited to {MOST_STATES_IN_A_BLOCK:,} there. Use "
+                f"{what} has {len(component):,} states, {largest:,} of them in one strongly "
+                f"connected component; exact arithmetic is limited to {most:,} there. Use "
                 "exact=False, whose result carries an error bound"
             )
-        return count, component
 
 
 class _Floats(Field):

@@ -22,8 +22,12 @@ from workbench.evaluation.fields import Field
 from workbench.evaluation.modular_kernels import solve_modulo
 from workbench.evaluation.solve import Solution
 from workbench.model.numbers import Number, number
+from workbench.model.walk_kernels import strong_components
 
 _BITS = 62
+
+MOST_IN_A_COMPONENT = 20_000
+"""Larger systems are refused: new entries of elimination take up too much."""
 
 _SHORT = 60
 """Components of fewer states are eliminated in the order in which they are."""
@@ -62,7 +66,8 @@ class Residues(Field):
         what: str,
         norm: float = np.inf,
     ) -> Solution:
-        _, component = self._components(P, what)
+        _, component = strong_components(P.indptr, P.indices)
+        self._require_small(component, MOST_IN_A_COMPONENT, what)
         order = elimination_order(P.indptr, P.indices, component)
         p = self.prime
         told, found = solve_modulo(
