@@ -305,6 +305,19 @@ def test_shares_of_time_are_off_by_the_error_of_their_sum_too():
     assert_bounds_hold(exact, fast)
 
 
+def test_so_is_the_share_of_a_state_from_which_returns_are_counted():
+    """It is entered rarely, so that errors of the others add up until then."""
+    weights = {
+        0: [F(1, 10**15), F(3, 10**6), 2],
+        1: [F(1, 10**18), 2, F(3, 10**9)],
+        2: [F(1, 10**18), F(8, 5), F(1, 10**6)],
+    }
+    p = {s: {(t, 0): x / sum(row) for t, x in enumerate(row)} for s, row in weights.items()}
+    P = task(lambda s, a: p[s], gamma=F(1, 2), omega=lambda s: {"o": 1})
+    exact, fast = (evaluate(P, uniform(P), exact=e, weights="stationary") for e in (True, False))
+    assert_bounds_hold(exact, fast)
+
+
 def test_visits_that_are_too_few_for_floats_are_in_doubt_and_not_infinite():
     P = task(lambda s, a: {("end", 1): 1 - TINY, (s + 1, 0): TINY} if s < 2 else {("end", 5): 1})
     for weights in ("visits", "discounted", "stationary"):

@@ -170,7 +170,7 @@ def check_range(P: POMDP) -> None:
         (P.omega.prob, P.omega.row_ptr, "omega"),
         (P.mu.prob, np.arange(len(P.S) + 1), "mu"),
     ):
-        if (k := prob.find(_is_faint)) is not None:
+        if (k := _find_faint(prob)) is not None:
             s = int(own_rows(row_ptr)[k]) // (len(P.A) if what == "p" else 1)
             raise NotSolved(
                 f"{P.name}: a probability of {what} at s={P.S.text(P.S[s])} is smaller than "
@@ -183,7 +183,7 @@ def follow_policy(D: Dynamics, pi: Policy) -> Chain:
     refused by label if its probabilities are too small for floats."""
     if D.field.is_exact or not pi.is_exact:
         return D.follow(D.field.enter(pi.prob))
-    if (k := pi.prob.find(_is_faint)) is not None:
+    if (k := _find_faint(pi.prob)) is not None:
         o = pi.O[k // len(pi.A)]
         raise NotSolved(
             f"a probability of pi(. | o={pi.O.text(o)}) is smaller than {_SMALLEST:.0e}, too small "
@@ -199,8 +199,16 @@ def follow_policy(D: Dynamics, pi: Policy) -> Chain:
     return chain
 
 
-def _is_faint(x: Any) -> Any:
-    return (x != 0) & (abs(x) < _SMALLEST)
+def _find_faint(prob: Numbers) -> int | None:
+    """The first place of a probability that is too small for floats, and not zero."""
+    small = np.flatnonzero(np.abs(prob.floats) < _SMALLEST)
+    if prob.codes is None:
+        faint = small[prob.floats.ravel()[small] != 0]
+    else:
+        codes = prob.codes.ravel()[small]
+        used = np.unique(codes)
+        faint = small[np.isin(codes, [c for c in used.tolist() if prob.values[c] != 0])]
+    return int(faint[0]) if faint.size else None
 
 
 def paired(numbers: Numbers) -> NDArray[np.float64]:

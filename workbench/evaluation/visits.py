@@ -90,7 +90,7 @@ def _long_run(
     for members, weight in zip(classes, entered, strict=True):
         found = chain.solve_returns(members)
         x[members] = found.x * (weight / (found.x.sum() * entered.sum()))
-        error[members] = found.error
+        error[members] = 0.0 if field.is_exact else _error_of_shares(found.x, found.error)
     if not field.is_exact:  # of the flows into classes, each a sum without subtractions
         error = 3 * (error + np.max(np.where(np.isfinite(d.x), d.error, 0.0)))
         error += len(d.x) * _ROUNDING
