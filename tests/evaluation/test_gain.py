@@ -223,6 +223,7 @@ def test_whether_an_action_changes_the_average_is_told_exactly_or_is_left_open(n
     )
     found = evaluate(P, Policy.deterministic(P, {}, otherwise=0), criterion="average")
     assert np.isnan(found.q_state["0", 1])
+    assert ("Floats cannot tell whether a=1 in s=0" in found.note) == (number is float)
     assert found.q_state["0", 0] == pytest.approx(-1, abs=1e-12)  # the only one that is taken
 
 

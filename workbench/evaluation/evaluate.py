@@ -293,7 +293,7 @@ def _evaluate_average(P: POMDP, pi: Policy, exact: bool) -> Evaluation:
     q_error, doubtful = np.zeros(q.shape), np.zeros(q.shape, dtype=bool)
     if not field.is_exact:
         q_error = observation_errors(D, share, found.share_error, q_state, q_state_error, q)
-        doubtful = np.isinf(q_error) & (np.isfinite(q) | _is_unclear(D, share, unclear))
+        doubtful = np.isinf(q_error) & np.isfinite(q)
         q[np.isinf(q_error)] = np.nan
     value, value_error = mean_over_starts(D, found.gain, found.gain_error)
     alive = np.flatnonzero(~P.terminal.mask)
@@ -306,6 +306,7 @@ def _evaluate_average(P: POMDP, pi: Policy, exact: bool) -> Evaluation:
         whole[alive] = values
         return whole
 
+    notes = describe_clash(R, found), describe_doubt(P, doubtful), _describe_unclear(R, unclear)
     undefined, nothing = field.undefined(1)[0], field.one(0)
     v_error = placed(found.bias_error, float(np.max(found.bias_error)))
     return Evaluation(
@@ -327,20 +328,22 @@ def _evaluate_average(P: POMDP, pi: Policy, exact: bool) -> Evaluation:
         visits_error=Vector(placed(found.share_error, 0.0), P.S, None, "relative error"),
         q_error=Table(q_error, P.O, P.A, None, "error of q(o, a)"),
         method="exact" if field.is_exact else "sums until a reference state, bounded",
-        note=" ".join(filter(None, (describe_clash(R, found), describe_doubt(P, doubtful)))),
+        note=" ".join(filter(None, notes)),
         criterion="average",
         gain=Vector(placed(found.gain, value), P.S, shown, "g(s)"),
     )
 
 
-def _is_unclear(
-    D: Dynamics, share: NDArray[np.float64], unclear: NDArray[np.bool_]
-) -> NDArray[np.bool_]:
-    """Where q(o, a) depends on a q(s, a) of which floats cannot tell whether it is defined."""
-    found = np.zeros((len(D.P.O), D.shape[1]), dtype=bool)
-    used = np.flatnonzero(share > 0)
-    np.logical_or.at(found, D.entry_o[used], unclear[D.entry_s[used]])
-    return found
+def _describe_unclear(P: POMDP, unclear: NDArray[np.bool_]) -> str:
+    """A sentence on actions `[s, a]` of which floats cannot tell whether they change the average, or
+    ""."""
+    if not unclear.any():
+        return ""
+    s, a = (int(x) for x in np.argwhere(unclear)[0])
+    return (
+        f"Floats cannot tell whether a={P.A.text(P.A[a])} in s={P.S.text(P.S[s])} changes the "
+        "average reward: its value is undefined."
+    )
 
 
 def mean_over_starts(

@@ -31,7 +31,7 @@ from workbench.evaluation.chain import Chain, FloatChain
 from workbench.evaluation.pair_kernels import action_values_with_errors
 from workbench.evaluation.solve import Solution
 from workbench.model.rows import add_groups, add_rows, own_rows
-from workbench.model.walk_kernels import reachable, reverse_edges, strong_components
+from workbench.model.walk_kernels import first_to_reach, reverse_edges, strong_components
 
 _UNIT = 2.0**-53
 _ONE = np.array([1.0, 0.0])
@@ -113,43 +113,27 @@ class Differential:
         if D.field.is_exact:
             found = np.asarray(D.expected(self.gain) != self.gain[:, None], dtype=bool)
             return found, unclear
-        # a mixture of equal gains is rounded, so what can be reached is compared, not the mixture
-        apart = [
-            [self.are_apart(i, j) for j in range(len(self.classes))]
-            for i in range(len(self.classes))
-        ]
-        level = [row.index(False) for row in apart]
-        kind = _leads_to(self.chain, self.owner, np.array(level))
+        room = 4 * float(np.max(self.gain_error)) + 4 * _UNIT * float(np.max(np.abs(self.gain)))
+        drift = np.abs(D.expected(self.gain) - self.gain[:, None])
+        # what leads to one class alone has its gain, however that is rounded, and so does what the
+        # policy always does
+        kind = _leads_to(self.chain, self.classes)
         row_ptr, s_next = D.P.p.row_ptr, D.P.p.s_next
         counts = np.diff(row_ptr)
         own = np.repeat(np.repeat(kind, D.shape[1]), counts)
-        other = (kind[s_next] != own) | (own < 0)
-        total = np.zeros(len(counts), dtype=np.int64)
-        np.add.at(total, np.repeat(np.arange(len(counts)), counts), other)
-        found = (total > 0).reshape(D.shape)
-        mixed = kind < 0
-        if mixed.any():
-            room = 4 * float(np.max(self.gain_error))
-            drift = np.abs(D.expected(self.gain) - self.gain[:, None])
-            # the policy's own actions keep the mixture on average, and so does an only one
-            taken = self.chain.acts > 0
-            only = taken & (taken.sum(axis=1, keepdims=True) == 1)
-            found[mixed] = (drift > room)[mixed] & ~only[mixed]
-            unclear[mixed] = ~(drift > room)[mixed] & ~only[mixed]
-        return found, unclear
+        others = add_rows(row_ptr, ((kind[s_next] != own) | (own < 0)).astype(np.int64))
+        taken = self.chain.acts > 0
+        keeps = (others == 0).reshape(D.shape) | (taken & (taken.sum(axis=1, keepdims=True) == 1))
+        found = ~keeps & (drift > room)
+        return found, ~keeps & ~found
 
 
-def _leads_to(
-    chain: Chain, owner: NDArray[np.int64], level: NDArray[np.int64]
-) -> NDArray[np.int64]:
-    """For each state the level of the classes that it leads to; -1 if there are several."""
-    kind = np.full(len(owner), -2)
+def _leads_to(chain: Chain, classes: tuple[NDArray[np.int64], ...]) -> NDArray[np.int64]:
+    """For each state the class that it leads to; -1 if there are several."""
     back = reverse_edges(chain.indptr, chain.indices)
-    for value in np.unique(level).tolist():
-        ends = np.flatnonzero((owner >= 0) & (level[np.maximum(owner, 0)] == value))
-        there = reachable(*back, ends)
-        kind = np.where(there, np.where(kind == -2, value, -1), kind)
-    return kind
+    ends = np.array([members[0] for members in classes])
+    first, last = first_to_reach(*back, ends), len(ends) - 1 - first_to_reach(*back, ends[::-1])
+    return np.where(first == last, first, -1)
 
 
 def find_classes(chain: Chain) -> tuple[tuple[NDArray[np.int64], ...], NDArray[np.int64]]:

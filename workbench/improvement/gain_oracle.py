@@ -41,7 +41,8 @@ class GainOracle(Oracle):
         if isinstance(self.field, Balls) and not all(x > 0 for x in found.share[recurrent]):
             raise NotSolved("shares of time are smaller than the precision")
         share, _, _ = given_observation(self.D, found.share, recurrent)
-        q_state, q_state_error = found.action_values()
+        # where floats cannot tell whether an action changes the average, the bounds say so
+        q_state, q_state_error = found.action_values(found.astray()[0])
         q = observation_values(self.D, share, q_state)
         error = np.zeros(len(self.P.O))
         if self.field is FLOATS:
