@@ -335,7 +335,7 @@ def _evaluate_average(P: POMDP, pi: Policy, exact: bool) -> Evaluation:
 
 
 def _describe_unclear(P: POMDP, unclear: NDArray[np.bool_]) -> str:
-    """A sentence on actions `[s, a]` of which floats cannot tell whether they change the average, or
+    """A sentence on actions `[s, a]` that may change the average, as far as floats can tell; or
     ""."""
     if not unclear.any():
         return ""
