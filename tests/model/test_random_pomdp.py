@@ -1,9 +1,7 @@
-"""POMDP.random, and refusing what does not fit into memory."""
+"""POMDP.random."""
 
 from __future__ import annotations
 
-import re
-import sys
 from fractions import Fraction as F
 
 import pytest
@@ -11,10 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from reference import same_model
 
-from workbench import POMDP, Memory, augment, evaluate, uniform
-from workbench.errors import TooLarge, WorkbenchError
-from workbench.model.product_size import ProductSize
-from workbench.model.room import free_bytes
+from workbench import POMDP, evaluate, uniform
+from workbench.errors import WorkbenchError
 
 
 @given(
@@ -52,47 +48,3 @@ def test_impossible_sizes_are_refused():
         POMDP.random(0, ending=2)
     with pytest.raises(WorkbenchError, match=r"in order, not in \(3, 1\)"):
         POMDP.random(0, rewards=(3, 1))
-
-
-def test_a_product_that_does_not_fit_is_refused_before_it_is_built(monkeypatch):
-    module = sys.modules["workbench.model.augment"]  # `workbench.augment` is the function
-    assert free_bytes() > 2**20
-    P = POMDP.random(1, states=6, observations=4)
-    fits = augment(P, "O2")
-    room = len(fits.p.s_next) * module._BYTES_FOR_AN_OUTCOME
-    monkeypatch.setattr(module, "free_bytes", lambda: room)
-    assert len(augment(P, "O2").S) == len(fits.S)
-    monkeypatch.setattr(module, "free_bytes", lambda: room - 1)
-    with pytest.raises(TooLarge, match=r"random 1×O2 has more than .* fit into .* free memory: "):
-        augment(P, "O2")
-
-    def Gamma(m, w, o, a, r, o_next):
-        return {m: 1}
-
-    monkeypatch.setattr(module, "free_bytes", lambda: module._BYTES_FOR_AN_OUTCOME)
-    with pytest.raises(TooLarge, match="take a smaller memory"):
-        augment(P, Memory("own", [0], ["w"], Gamma, {0: 1}))
-
-
-def test_a_refused_product_is_walked_no_further_than_needed_and_the_refusal_says_what_fits(
-    monkeypatch,
-):
-    module = sys.modules["workbench.model.augment"]
-    P = POMDP.random(1, states=6, observations=4)
-    whole = augment(P, "O3")
-    # without what is known before the walk, which refuses most of these
-    monkeypatch.setattr(module, "least_buffered_size", lambda *_: ProductSize(0, 0))
-
-    def refusal(outcomes: int) -> str:
-        monkeypatch.setattr(module, "free_bytes", lambda: outcomes * module._BYTES_FOR_AN_OUTCOME)
-        with pytest.raises(TooLarge) as found:
-            augment(P, "O3")
-        return str(found.value)
-
-    # states count as soon as they are met, so that few more are met than fit
-    said = refusal(len(whole.p.s_next) // 4)
-    met = int(re.search(r"more than ([\d,]+) states", said)[1].replace(",", ""))
-    assert len(whole.S) / 8 < met < len(whole.S) / 2
-    # 25 memory states with 41 outcomes and two writes each are at most 2,050
-    assert "one of 25 memory states, an entry less, fits" in refusal(2_050)
-    assert refusal(2_049).endswith("take a smaller memory")
