@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from reference import same_model
 
 from workbench import POMDP, evaluate, uniform
-from workbench.errors import WorkbenchError
+from workbench.errors import WorkbenchError, WrongType
 
 
 @given(
@@ -42,9 +42,31 @@ def test_other_seeds_give_other_tasks():
 
 
 def test_impossible_sizes_are_refused():
-    with pytest.raises(WorkbenchError, match="at least one of states, not 0"):
+    with pytest.raises(WorkbenchError, match="states must be at least 1, not 0"):
         POMDP.random(0, states=0)
     with pytest.raises(WorkbenchError, match="ending is a probability, not 2"):
         POMDP.random(0, ending=2)
     with pytest.raises(WorkbenchError, match=r"in order, not in \(3, 1\)"):
         POMDP.random(0, rewards=(3, 1))
+
+
+@pytest.mark.parametrize("value", [None, 1.5, True, "5"])
+@pytest.mark.parametrize(
+    "name", ["seed", "states", "observations", "actions", "successors", "emissions"]
+)
+def test_a_count_that_is_no_whole_number_is_refused_by_name(name, value):
+    with pytest.raises(WrongType, match=f"{name} is a whole number, not {value!r}"):
+        POMDP.random(**{"seed": 0, name: value})
+
+
+@pytest.mark.parametrize(
+    "rewards", [(0.5, 1.5), 5, (1, 2, 3), ("a", "b"), "ab", None, (True, 2), (0, 2**70)]
+)
+def test_rewards_are_two_whole_numbers(rewards):
+    with pytest.raises(WorkbenchError, match="rewards"):
+        POMDP.random(0, rewards=rewards)
+
+
+def test_a_seed_is_not_negative():
+    with pytest.raises(WorkbenchError, match="seed must be at least 0, not -1"):
+        POMDP.random(-1)
