@@ -115,8 +115,9 @@ def augment(P: POMDP, memory: Memory | Family | str, most: int | None = None) ->
     ----------
     P : the sub-environment.
     memory : a `Memory`, a family such as `memories.OA(1)`, or its name "OA1".
-    most : a product with more outcomes is refused; what fits into the free memory if None, and for
-        a memory that is a Python function, or a product of several, ten million.
+    most : a product with more outcomes is refused; None: ten million for a memory that is a Python
+        function, or a product of several. One that may not fit into three quarters of the free
+        memory is refused in any case.
 
     >>> from workbench.model.pomdp import POMDP
     >>> P = POMDP.from_functions(
