@@ -13,6 +13,7 @@ from pomdps import recall, recall4, t_maze, tiger
 from workbench import Memory, augment, best_history, best_memoryless, evaluate, memories, uniform
 from workbench.errors import NotExact, TooLarge, WorkbenchError, WrongType
 from workbench.model.beliefs import belief
+from workbench.model.product_room import ProductRoom
 from workbench.model.product_size import largest_fitting, least_size
 from workbench.model.simulate import alone, pair, sequences
 from workbench.model.step_limit import with_step_limit
@@ -100,7 +101,7 @@ two_or_three = st.lists(families(), min_size=2, max_size=3)
 def test_a_product_is_at_least_as_large_as_its_parts_say(P, parts):
     memory = functools.reduce(operator.mul, parts).on(P)
     E = augment(P, memory)
-    least = least_size(P, memory, 10**9)
+    least = least_size(P, memory, 10**9, 10**9)
     assert least.states <= len(E.S)
     assert least.outcomes <= len(E.p.s_next)
 
@@ -110,14 +111,15 @@ def test_the_bound_counts_the_words_of_memories_that_are_overwritten():
     P = t_maze(2)
     assert len(augment(P, "O1").S) == 37
     assert len(augment(P, "O1*B2").S) == 37 * 4  # both starts are met again
-    assert least_size(P, memories.parse_memory("O1*B2").on(P), 10**9).states == (37 - 2) * 4
+    least = least_size(P, memories.parse_memory("O1*B2").on(P), 10**9, 10**9)
+    assert least.states == (37 - 2) * 4
 
 
 @given(pomdps(), two_or_three, st.integers(1, 300))
 @settings(max_examples=25)
 def test_what_is_proposed_instead_fits(P, parts, most):
     memory = functools.reduce(operator.mul, parts).on(P)
-    named = largest_fitting(P, memory, most)
+    named = largest_fitting(P, memory, ProductRoom(P, memory, most).holds_all)
     if named is not None:
         assert len(augment(P, named).p.s_next) <= most
 

@@ -1,6 +1,7 @@
 """The best policies by their average reward."""
 
 import itertools
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -27,6 +28,7 @@ from workbench import (
 from workbench.errors import TooLarge, WorkbenchError
 from workbench.evaluation.fields import FLOATS, RATIONALS
 from workbench.model.repetition import repeat_episodes
+from workbench.optima import gain_search
 from workbench.optima.gain_process import (
     bound_gain_below,
     continue_process,
@@ -262,6 +264,27 @@ def test_limits_and_interruptions_leave_a_bound():
     assert "stopped at" in found.how
     assert found.bound >= found.value
     assert "average reward" in repr(found)
+
+
+def test_ctrl_c_among_stochastic_policies_ends_the_search(monkeypatch):
+    calls = []
+    solve = gain_search.stochastic_optimum
+
+    def interrupted(*arguments):
+        calls.append(1)
+        return replace(solve(*arguments), interrupted=True)
+
+    monkeypatch.setattr(gain_search, "stochastic_optimum", interrupted)
+    P = repeat_episodes(recall4())
+    found = best_memoryless(P, deterministic=False, criterion="average")
+    assert found.interrupted
+    assert found.how.endswith("interrupted")
+    assert len(calls) == 1
+    monkeypatch.setattr(gain_search, "_run", lambda *_: "interrupted")
+    sooner = best_memoryless(P, deterministic=False, criterion="average")
+    assert sooner.interrupted
+    assert len(calls) == 1
+    assert sooner.bound >= found.bound >= F(9, 32)
 
 
 def test_time_that_is_up_leaves_a_bound_that_holds():

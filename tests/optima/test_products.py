@@ -3,6 +3,7 @@ memories."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -12,13 +13,16 @@ from hypothesis import strategies as st
 from strategies import pomdps
 from strategies_beliefs import timed
 
-from pomdps import gravity, recall, tiger
+from pomdps import cheese_maze, gravity, heaven_hell, recall, shuttle, tiger
 from workbench import POMDP, Memory, Policy, augment, evaluate, memories
+from workbench.errors import NeverEnds
 from workbench.model.origin import reads_rewards
 from workbench.model.policy import uniform
 from workbench.optima import cap as cap_module
+from workbench.optima import memoryless
 from workbench.optima.best_history import best_history
 from workbench.optima.best_memoryless import best_memoryless
+from workbench.optima.branch_and_bound import BranchSearch
 from workbench.optima.cap import history_cap
 from workbench.optima.embedding import family_of, lift, smaller_families
 
@@ -59,8 +63,8 @@ def test_which_families_embed_in_which():
     def names(family):
         return [smaller.name for smaller in smaller_families(family)]
 
-    assert names(memories.OA(2)) == ["none", "O1", "OA1", "O2"]
-    assert names(memories.O(2)) == ["none", "O1"]
+    assert names(memories.OA(2)) == ["none", "K1", "O1", "OA1", "K2", "O2"]
+    assert names(memories.O(2)) == ["none", "K1", "O1", "K2"]
     assert names(memories.K(2)) == ["none", "K1"]
     assert names(memories.B(3)) == ["none", "B1", "B2"]
     assert names(memories.none) == []
@@ -70,13 +74,83 @@ def test_which_families_embed_in_which():
 
 def test_a_large_memory_uses_what_a_small_one_can_do(monkeypatch):
     """No bound over the product itself is needed: O1's policy embeds and meets the task's cap."""
-    from workbench.optima import memoryless
-
     monkeypatch.setattr(memoryless, "_LARGE", 100)
     found = best_memoryless(augment(gravity(), "OA1"))
     assert found.certified
     assert found.value == pytest.approx(0.95**11, abs=1e-12)
     assert found.nodes == 0
+
+
+def test_a_buffer_that_may_keep_does_what_the_last_observations_do():
+    found = best_memoryless(augment(shuttle(), "O2"), max_nodes=80)
+    assert found.certified
+    assert found.value == pytest.approx(float(best_memoryless(augment(shuttle(), "K2")).value))
+
+
+def test_smaller_memories_come_before_climbs_from_anywhere(monkeypatch):
+    """O1's policy meets the cap, so that none is needed."""
+    E = augment(cheese_maze(), "O2")
+    climb = BranchSearch.climb_from
+
+    def watched(search, choice):
+        assert search.observations < len(E.O)  # within the search on a smaller product
+        climb(search, choice)
+
+    monkeypatch.setattr(BranchSearch, "climb_from", watched)
+    assert best_memoryless(E, max_nodes=80).value == pytest.approx(3.57887963)
+
+
+def test_smaller_memories_share_half_of_the_time(monkeypatch):
+    given = []
+
+    def watched(P, exact, information, tolerance, limits):
+        given.append(limits.seconds)
+        raise NeverEnds
+
+    monkeypatch.setattr(memoryless, "deterministic_optimum", watched)
+    monkeypatch.setattr(memoryless, "_LARGE", 0)
+    best_memoryless(augment(cheese_maze(), "O2"), max_nodes=1, max_seconds=6_000)
+    assert len(given) == len(smaller_families(memories.O(2)))
+    for after, seconds in enumerate(reversed(given)):
+        assert seconds <= 3_000 / (1 + after)
+
+
+# ---------------------------------------------------------------------- Ctrl-C
+
+
+@pytest.mark.parametrize(("deterministic", "large"), [(True, 20_000), (True, 100), (False, 20_000)])
+def test_ctrl_c_within_the_search_for_a_smaller_memory_ends_the_whole(
+    monkeypatch, deterministic, large
+):
+    E = augment(heaven_hell(), "O1")
+    run_one = BranchSearch.run_one
+    stopped = []
+
+    def interrupted(search):
+        assert not stopped
+        if search.observations < len(E.O) and search.best is not None:
+            stopped.append(search)
+            raise KeyboardInterrupt
+        run_one(search)
+
+    monkeypatch.setattr(memoryless, "_LARGE", large)
+    monkeypatch.setattr(BranchSearch, "run_one", interrupted)
+    found = best_memoryless(E, deterministic, max_seconds=60)
+    assert stopped
+    assert found.interrupted
+    assert "interrupted" in found.how
+    assert found.value >= stopped[0].value
+    assert found.bound >= 0.4521
+
+
+def test_ctrl_c_within_the_cap_ends_the_whole(monkeypatch):
+    solve = cap_module.history_optimum
+    monkeypatch.setattr(
+        cap_module, "history_optimum", lambda *args: replace(solve(*args), interrupted=True)
+    )
+    found = best_memoryless(augment(heaven_hell(), "O1"), max_nodes=100, max_seconds=60)
+    assert found.interrupted
+    assert found.nodes < 100
 
 
 # ---------------------------------------------------------------------- the cap

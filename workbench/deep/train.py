@@ -25,9 +25,10 @@ from workbench.deep.ppo import FeedForward
 from workbench.deep.settings import DDQN, PPO, Neural, RecurrentPPO
 from workbench.deep.stepper import Layout, layout_of
 from workbench.errors import WorkbenchError, WrongType
-from workbench.learning.learn import ReportSteps, chosen_seeds, shown_progress
+from workbench.learning.learn import ReportSteps, shown_progress
 from workbench.learning.learners import OptionError, check_count
 from workbench.learning.sampling import check_countable
+from workbench.learning.seeds import chosen_seeds
 from workbench.learning.size import refuse_too_large
 from workbench.model.numbers import frozen, to_float
 from workbench.model.pomdp import POMDP

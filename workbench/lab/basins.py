@@ -16,8 +16,8 @@ import numpy as np
 from workbench.errors import WorkbenchError, WrongType
 from workbench.improvement.improve import improve
 from workbench.lab.frequencies import Share
+from workbench.model.plain_numbers import positive_number, whole_number
 from workbench.model.policy import Policy
-from workbench.optima.arguments import positive_number, whole_number
 from workbench.optima.critical_points import CriticalPoint, CriticalPoints
 
 _NEAR = 4

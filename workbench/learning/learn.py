@@ -23,6 +23,7 @@ from workbench.learning.learners import Learner, OptionError, Prediction, check_
 from workbench.learning.random_kernels import seed_words
 from workbench.learning.run import Run
 from workbench.learning.sampling import SamplingTables, check_countable
+from workbench.learning.seeds import chosen_seeds
 from workbench.learning.size import check_size
 from workbench.learning.table_kernels import PAUSE, Curve, World
 from workbench.model.numbers import frozen, to_float
@@ -127,24 +128,6 @@ def learn(
     with shown_progress(progress, f"{learner.kind} on {P.name}") as report:
         batch.run(workers, report)
     return batch.result()
-
-
-def chosen_seeds(seeds: Any) -> tuple[int, ...]:
-    """The seeds that a number of them, or a list, means."""
-    if not isinstance(seeds, Iterable) or isinstance(seeds, str | bytes):
-        check_count("seeds", seeds)
-        return tuple(range(int(seeds)))
-    chosen = tuple(seeds)
-    if not chosen:
-        raise OptionError("seeds is empty: give a number of seeds, or at least one seed")
-    for seed in chosen:
-        check_count("a seed", seed, low=0)
-        if seed >= 1 << 64:
-            raise OptionError(f"a seed must be below 2^64, not {seed}")
-    if len(set(chosen)) < len(chosen):
-        twice = next(seed for i, seed in enumerate(chosen) if seed in chosen[:i])
-        raise OptionError(f"seed {twice} is given twice; the same seed gives the same run")
-    return tuple(int(seed) for seed in chosen)
 
 
 @contextmanager

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,10 +14,12 @@ from numpy.typing import ArrayLike, NDArray
 from workbench.errors import NeverEnds, UnknownLabel, WorkbenchError, WrongType
 from workbench.evaluation.evaluate import evaluate
 from workbench.learning.learners import Learner, OptionError, check_count
+from workbench.learning.seeds import chosen_seeds
 from workbench.learning.table_kernels import forget_unreached
 from workbench.model.numbers import Number, frozen
 from workbench.model.policy import Policy
 from workbench.model.pomdp import POMDP
+from workbench.text import shorten
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -85,7 +88,11 @@ class Run:
         >>> run.per_100.tolist()
         [[2.0, 6.0], [4.0, 8.0]]
         """
-        table = np.array(rewards, dtype=np.float64)
+        if P is not None and not isinstance(P, POMDP):
+            raise WrongType(f"P is a POMDP, not {P!r}")
+        if learner is not None and not isinstance(learner, Learner | str):
+            raise WrongType(f"learner is a learner or its name, not {learner!r}")
+        table = _float_table("rewards", rewards)
         if table.ndim != 2 or not table.size:
             raise WrongType(f"rewards is a table rewards[seed, block], not of shape {table.shape}")
         if not np.isfinite(table).all():
@@ -93,12 +100,13 @@ class Run:
         n, blocks = table.shape
         check_count("every", every)
         steps = blocks * every if steps is None else steps
+        check_count("steps", steps)
         if not (blocks - 1) * every < steps <= blocks * every:
             raise OptionError(f"{blocks} blocks of {every} do not make {steps} steps")
-        chosen = tuple(range(n)) if seeds is None else tuple(seeds)
-        if len(chosen) != n or len(set(chosen)) != n:
+        chosen = chosen_seeds(n if seeds is None else seeds)
+        if len(chosen) != n:
             raise OptionError(f"rewards has {n} rows, but the seeds are {_listed(chosen)}")
-        exact = None if measured is None else np.array(measured, dtype=np.float64)
+        exact = None if measured is None else _float_table("measured", measured)
         if exact is not None and exact.shape != table.shape:
             raise WrongType(f"measured has shape {exact.shape}, rewards {table.shape}")
         kept = None if exact is None else frozen(exact)
@@ -341,6 +349,17 @@ class Run:
         columns["block"] = np.tile(np.arange(self.rewards.shape[1]), len(self.seeds))
         first = ("seed", "block", "step", "reward", "per_100", "episodes", "value")
         return pd.DataFrame({name: columns[name] for name in first if name in columns})
+
+
+def _float_table(name: str, given: Any) -> NDArray[np.float64]:
+    """A copy of a table of numbers, in floats; text that looks like numbers is none."""
+    try:
+        table = np.asarray(given)
+        if table.dtype.kind in "biuf" or all(isinstance(x, Real) for x in table.flat):
+            return table.astype(np.float64)
+    except (TypeError, ValueError, OverflowError):
+        pass  # rows of several lengths, or a number that is no float
+    raise WrongType(f"{name} is a table {name}[seed, block] of numbers, not {shorten(repr(given))}")
 
 
 def _value(P: POMDP, pi: Policy) -> float:

@@ -26,30 +26,18 @@ from workbench.model.memories import Family, IndexRule, Memory, attach
 from workbench.model.numbers import Numbers, frozen, join_numbers
 from workbench.model.origin import Origin
 from workbench.model.pomdp import POMDP, Distribution, Emissions, StateSet, Transitions
+from workbench.model.product_room import ProductRoom
 from workbench.model.product_size import (
     ProductSize,
     compiled_tables,
-    largest_fitting,
     least_buffered_size,
     least_size,
     start_codes,
-    state_outcomes,
 )
-from workbench.model.room import free_bytes
 from workbench.model.rows import own_rows, point_rows
 from workbench.model.space import Bits, Label, Product, Space, Subset
 from workbench.model.walk_kernels import discover_states, fill_product_rows
 from workbench.progress import Waiting
-
-_MOST_OUTCOMES = 1 << 31
-_BYTES_FOR_AN_OUTCOME = 64
-"""What an outcome of the product takes while it is built, its share of rows and states included."""
-
-_MOST_ASKED = 10_000_000
-"""Outcomes of a product whose Gamma is a Python function: more would take minutes."""
-
-_BYTES_ASKED = 128
-"""What an outcome of such a product takes while it is built."""
 
 _PIECE = 1 << 20
 """Outcomes of a level that are looked at together."""
@@ -127,8 +115,9 @@ def augment(P: POMDP, memory: Memory | Family | str, most: int | None = None) ->
     ----------
     P : the sub-environment.
     memory : a `Memory`, a family such as `memories.OA(1)`, or its name "OA1".
-    most : a product with more outcomes is refused; what fits into the free memory if None, and for
-        a memory that is a Python function, or a product of several, ten million.
+    most : a product with more outcomes is refused; None: ten million for a memory that is a Python
+        function, or a product of several. One that may not fit into three quarters of the free
+        memory is refused in any case.
 
     >>> from workbench.model.pomdp import POMDP
     >>> P = POMDP.from_functions(
@@ -154,14 +143,22 @@ def augment(P: POMDP, memory: Memory | Family | str, most: int | None = None) ->
         raise TooLarge(
             f"S x M x O of {P.name} and {memory.name} has {len(P.S) * nM * nO:.1e} members"
         )
+    room = ProductRoom(P, memory, most)
+    try:
+        return _join(P, memory, room)
+    except MemoryError:
+        pass  # what was built is given back before anything is said
+    raise room.exhausted()
+
+
+def _join(P: POMDP, memory: Memory, room: ProductRoom) -> POMDP:
+    nM, nO = len(memory.M), len(P.O)
     starts = start_codes(P, memory)
     first = np.array(list(starts), dtype=np.int64)
     if memory.rule is not None:
-        room = _Room(_BYTES_FOR_AN_OUTCOME, _MOST_OUTCOMES, most)
         codes, row_ptr, s_next, k, e = _walk_compiled(P, memory, memory.rule, first, room)
         written = None
     else:
-        room = _Room(_BYTES_ASKED, _MOST_ASKED, most)
         codes, row_ptr, s_next, k, e, written = _walk_python(P, memory, first, room)
 
     entry, m = codes // nM, codes % nM
@@ -200,54 +197,26 @@ def _observed(parent: Product, places: NDArray[np.int64]) -> tuple[Subset, NDArr
     return Subset(parent, distinct[order]), rank[inverse.ravel()]
 
 
-class _Room:
-    """How many outcomes a product may have, and in words why: what is wanted, what takes a
-    reasonable time, and what fits into the memory that is left."""
-
-    def __init__(self, each: int, limit: int, wanted: int | None):
-        free = free_bytes()
-        limit = limit if wanted is None else wanted
-        self.most = min(limit, free // each)
-        self.why = f"{self.most:,} outcomes "
-        if self.most < limit:
-            self.why += f"fit into {free / 2**30:.1f} GB of free memory"
-        else:
-            self.why += "are its limit"
-
-    def refuse(self, P: POMDP, memory: Memory, size: ProductSize, base: int = 0) -> TooLarge:
-        """A refusal that says what would fit; `base` is by what the memory shrinks if it keeps one
-        entry less, 0 if that is not known."""
-        advice = "take a smaller memory"
-        if base > 1:
-            fits = len(memory.M) // base
-            once = int(state_outcomes(P)[own_rows(P.omega.row_ptr)].sum())
-            if fits > 0 and once * fits * len(memory.W) <= self.most:
-                advice += f": one of {fits:,} memory states, an entry less, fits"
-        elif len(memory.parts) > 1:
-            named = largest_fitting(P, memory, self.most)
-            advice += "" if named is None else f": {named} fits"
-        return TooLarge(
-            f"{P.name}×{memory.name} has more than {size.states:,} states and {size.outcomes:,} "
-            f"outcomes; {self.why}: {advice}"
-        )
-
-
 # ---------------------------------------------------------------------- the compiled walk
 
 
 def _walk_compiled(
-    P: POMDP, memory: Memory, rule: IndexRule, starts: NDArray[np.int64], room: _Room
+    P: POMDP, memory: Memory, rule: IndexRule, starts: NDArray[np.int64], room: ProductRoom
 ) -> tuple[Any, ...]:
     """Codes of the states in discovery order; rows; and for each outcome its state, its outcome k
     of p, its row e of omega."""
     nW, base = len(memory.W), 0 if rule.overwrite else rule.base
     least = least_buffered_size(P, memory)
-    if least.outcomes > room.most:
-        raise room.refuse(P, memory, least, base)
-    tables, seen = compiled_tables(P, memory)
-    codes, outcomes = discover_states(seen, starts, tables, room.most)
-    if outcomes > room.most:
-        raise room.refuse(P, memory, ProductSize(len(codes), outcomes), base)
+    if not room.holds(least):
+        raise room.refuse(least, base)
+    tables, seen = compiled_tables(P, memory, room.bytes)
+    left = room.bytes - (seen.nbytes if isinstance(seen, np.ndarray) else 0)
+    codes, outcomes, spent = discover_states(
+        seen, starts, tables, room.width, room.cost, room.most, left
+    )
+    room.met = ProductSize(len(codes), outcomes)
+    if outcomes > room.most or spent > left:
+        raise room.refuse(room.met, base)
     row_ptr = np.empty(len(codes) * len(P.A) * nW + 1, dtype=np.int64)
     s_next, k, e = (np.empty(outcomes, dtype=np.int32) for _ in range(3))
     fill_product_rows(seen, codes, row_ptr, s_next, k, e, tables)
@@ -259,26 +228,28 @@ def _walk_compiled(
 
 
 def _walk_python(
-    P: POMDP, memory: Memory, starts: NDArray[np.int64], room: _Room
+    P: POMDP, memory: Memory, starts: NDArray[np.int64], room: ProductRoom
 ) -> tuple[Any, ...]:
     """As `_walk_compiled`, and for each outcome the probability that Gamma gave."""
     if len(memory.parts) > 1:
-        least = least_size(P, memory, room.most)
-        if least.outcomes > room.most:
-            raise room.refuse(P, memory, least)
+        least = least_size(P, memory, room.most, room.bytes)
+        if not room.holds(least):
+            raise room.refuse(least)
     with Waiting(f"product of {P.name} and {memory.name}") as waiting:
         return _asked(P, memory, starts, room, waiting)
 
 
 def _asked(
-    P: POMDP, memory: Memory, starts: NDArray[np.int64], room: _Room, waiting: Waiting
+    P: POMDP, memory: Memory, starts: NDArray[np.int64], room: ProductRoom, waiting: Waiting
 ) -> tuple[Any, ...]:
     nM, each = len(memory.M), len(P.A) * len(memory.W)
-    width = state_outcomes(P)[own_rows(P.omega.row_ptr)] * len(memory.W)
+    owner = own_rows(P.omega.row_ptr)
+    width, cost = room.width[owner], room.cost[owner]
     walk = GammaWalk(P, memory)
     places = {code: i for i, code in enumerate(starts.tolist())}
     # Rows count from when a state is met, as in the compiled walk; Gammas left to chance add more.
     met, built = int(width[starts // nM].sum()), 0
+    spent = int(cost[starts // nM].sum())
     levels, reached = [], []
     waiting_codes = [starts]
     for level in waiting_codes:  # grows while we walk
@@ -294,8 +265,10 @@ def _asked(
             if new:
                 waiting_codes.append(np.array(new, dtype=np.int64))
                 met += int(width[waiting_codes[-1] // nM].sum())
-            if max(met, built) > room.most:
-                raise room.refuse(P, memory, ProductSize(len(places), max(met, built)))
+                spent += int(cost[waiting_codes[-1] // nM].sum())
+            room.met = ProductSize(len(places), max(met, built))
+            if spent > room.bytes or not room.holds(room.met):
+                raise room.refuse(room.met)
             at = np.array([places[code] for code in distinct.tolist()], dtype=np.int32)
             reached.append(at[inverse.ravel()])
             levels.append(found)

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -45,6 +45,9 @@ from workbench.model.walk_kernels import (
 _DENSE_CODES = 1 << 28
 """Up to this many codes the walk looks states up in an array (pages that stay untouched cost
 nothing), then in a map."""
+
+_CODE = np.dtype(np.int32)
+_SMALL_PART = 8
 
 _MOST_PROPOSALS = 4096
 """Smaller products that are looked at for the one that fits."""
@@ -70,9 +73,9 @@ def start_codes(P: POMDP, memory: Memory) -> dict[int, Number]:
     return found
 
 
-def compiled_tables(P: POMDP, memory: Memory) -> tuple[ProductTables, Any]:
-    """What the compiled walk reads for a memory with a rule, and where it notes what it has
-    seen."""
+def compiled_tables(P: POMDP, memory: Memory, room: int) -> tuple[ProductTables, Any]:
+    """What the compiled walk reads for a memory with a rule, and where it notes what it has seen:
+    an array for all codes where that takes a small part of `room` bytes, else a map."""
     rule, nM = memory.rule, len(memory.M)
     assert rule is not None
     tables = ProductTables(
@@ -90,8 +93,9 @@ def compiled_tables(P: POMDP, memory: Memory) -> tuple[ProductTables, Any]:
         rule.entry,
         rule.pushes,
     )
-    dense = len(P.omega.o) * nM <= _DENSE_CODES
-    return tables, np.zeros(len(P.omega.o) * nM, dtype=np.int32) if dense else empty_map()
+    codes = len(P.omega.o) * nM
+    dense = codes <= _DENSE_CODES and codes * _CODE.itemsize <= room // _SMALL_PART
+    return tables, np.zeros(codes, dtype=_CODE) if dense else empty_map()
 
 
 def state_outcomes(P: POMDP) -> NDArray[np.int64]:
@@ -100,9 +104,9 @@ def state_outcomes(P: POMDP) -> NDArray[np.int64]:
     return np.diff(seen[P.p.row_ptr[:: len(P.A)]])
 
 
-def least_size(P: POMDP, memory: Memory, most: int) -> ProductSize:
+def least_size(P: POMDP, memory: Memory, most: int, room: int) -> ProductSize:
     """A lower bound of the product's size, from its parts alone; a walk over P and one part ends
-    where that part has more than `most` outcomes."""
+    where that part has more than `most` outcomes, and has `room` bytes."""
     width = state_outcomes(P)
     owner = own_rows(P.omega.row_ptr)
     found = ProductSize(0, 0)
@@ -112,8 +116,10 @@ def least_size(P: POMDP, memory: Memory, most: int) -> ProductSize:
         others = [other for j, other in enumerate(memory.parts) if j != i]
         free = math.prod(len(x.M) for x in others if x.rule is not None and x.rule.overwrite)
         starts = np.array(list(start_codes(P, part)), dtype=np.int64)
-        tables, seen = compiled_tables(P, part)
-        codes, _ = discover_states(seen, starts, tables, most)
+        tables, seen = compiled_tables(P, part, room)
+        codes, _, _ = discover_states(
+            seen, starts, tables, width * len(part.W), np.zeros_like(width), most, room
+        )
         # A start may never be met again, and then with the first memory states alone.
         later = owner[codes[len(starts) :] // len(part.M)]
         outcomes = int(width[later].sum()) * len(memory.W)
@@ -152,17 +158,16 @@ def least_buffered_size(P: POMDP, memory: Memory) -> ProductSize:
     return most
 
 
-def largest_fitting(P: POMDP, memory: Memory, most: int) -> str | None:
+def largest_fitting(P: POMDP, memory: Memory, fits: Callable[[int, int], bool]) -> str | None:
     """The name of the product with smaller parts, or without some, that has the most memory states
-    of those that surely fit; None if none does."""
-    once = int(state_outcomes(P)[own_rows(P.omega.row_ptr)].sum())
+    of those that surely fit, which `fits` says from their states and writes; None if none does."""
     best, name = 0, None
     for parts in itertools.islice(
         itertools.product(*(_smaller(part, P) for part in memory.parts)), _MOST_PROPOSALS
     ):
         kept = [part for part in parts if part is not None]
         states, writes = (math.prod(len(x) for x in spaces) for spaces in _spaces(kept))
-        if kept and best < states and once * states * writes <= most:
+        if kept and best < states and fits(states, writes):
             best, name = states, "*".join(part.name for part in kept)
     return name
 

@@ -7,19 +7,22 @@ each state in the same way.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from workbench.errors import WorkbenchError
+from workbench.errors import WorkbenchError, WrongType
 from workbench.model.numbers import Number, is_symbolic, number
+from workbench.model.plain_numbers import whole_number
 
 if TYPE_CHECKING:
     from workbench.model.pomdp import POMDP
 
 END = "end"
 _HEAVIEST = 4
+_LARGEST_REWARD = 1 << 62
 
 
 def draw_pomdp(
@@ -35,22 +38,16 @@ def draw_pomdp(
     rewards: tuple[int, int],
 ) -> POMDP:
     """`POMDP.random`."""
-    sizes = {
-        "states": states,
-        "observations": observations,
-        "actions": actions,
-        "successors": successors,
-        "emissions": emissions,
-    }
-    for what, size in sizes.items():
-        if size < 1:
-            raise WorkbenchError(f"a random POMDP needs at least one of {what}, not {size}")
+    seed = whole_number("seed", seed, 0)
+    states = whole_number("states", states)
+    observations = whole_number("observations", observations)
+    actions = whole_number("actions", actions)
+    successors = whole_number("successors", successors)
+    emissions = whole_number("emissions", emissions)
     ending = number(ending)
     if not is_symbolic(ending) and not 0 <= ending <= 1:
         raise WorkbenchError(f"ending is a probability, not {ending}")
-    low, high = rewards
-    if low > high:
-        raise WorkbenchError(f"rewards lie between two numbers in order, not in {rewards}")
+    low, high = _between(rewards)
     rng = np.random.default_rng(seed)
 
     def draw(size: int, most: int) -> dict[int, Fraction]:
@@ -80,3 +77,15 @@ def draw_pomdp(
         gamma=gamma,
         terminal={END},
     )
+
+
+def _between(rewards: Any) -> tuple[int, int]:
+    """The smallest and the largest reward."""
+    if not isinstance(rewards, Sequence | np.ndarray) or len(rewards) != 2:
+        raise WrongType(f"rewards are two whole numbers, not {rewards!r}")
+    low, high = (whole_number(f"each of rewards={rewards!r}", x, None) for x in rewards)
+    if low > high:
+        raise WorkbenchError(f"rewards lie between two numbers in order, not in {rewards}")
+    if max(-low, high) > _LARGEST_REWARD:
+        raise WorkbenchError(f"rewards lie between -2^62 and 2^62, not in {rewards}")
+    return low, high

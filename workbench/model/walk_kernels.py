@@ -72,29 +72,28 @@ def _m_next(tables, m, w, o, a):
 
 
 @compile_kernel
-def discover_states(seen, starts, tables, most):
-    """The codes of all states that can be met from some, in the order of a breadth-first walk; and
-    how many outcomes their rows have. `seen` is filled with places, from 1.
+def discover_states(seen, starts, tables, width, cost, most, room):
+    """The codes of all states that can be met from some, in the order of a breadth-first walk; how
+    many outcomes their rows have, `width[s]` each; and what they cost, `cost[s]` each. `seen` is
+    filled with places, from 1.
 
     The rows of a state count from when it is met, not from when it is visited: the walk stops as
-    soon as the states met so far have more than `most` outcomes.
+    soon as the states met so far have more than `most` outcomes, or cost more than `room`.
     """
     nA, nW, nM = tables.nA, tables.nW, tables.nM
     p_ptr, p_next, o_ptr = tables.p_ptr, tables.p_next, tables.o_ptr
-    width = np.zeros(len(o_ptr) - 1, dtype=np.int64)  # outcomes of all rows of a state
-    for s in range(len(width)):
-        for k in range(p_ptr[s * nA], p_ptr[s * nA + nA]):
-            width[s] += nW * (o_ptr[p_next[k] + 1] - o_ptr[p_next[k]])
     codes = np.empty(max(1024, 2 * len(starts)), dtype=np.int64)
     n = 0
     outcomes = 0
+    spent = 0
     for code in starts:
         codes[n] = code
         n += 1
         seen[code] = n  # places from 1: 0 means not seen
         outcomes += width[tables.owner[code // nM]]
+        spent += cost[tables.owner[code // nM]]
     i = 0
-    while i < n and outcomes <= most:
+    while i < n and outcomes <= most and spent <= room:
         code = codes[i]
         i += 1
         e = code // nM
@@ -119,7 +118,8 @@ def discover_states(seen, starts, tables, most):
                             n += 1
                             seen[found] = n
                             outcomes += width[s_next]
-    return codes[:n].copy(), outcomes
+                            spent += cost[s_next]
+    return codes[:n].copy(), outcomes, spent
 
 
 @compile_kernel

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
 
-from workbench.errors import NotExact, WorkbenchError, WrongType
+from workbench.errors import NotExact, WrongType
+from workbench.model.plain_numbers import positive_number, whole_number
 from workbench.model.pomdp import POMDP
+
+__all__ = ["positive_number", "require_real_numbers", "whole_number"]
 
 
 def require_real_numbers(P: Any, exact: Any) -> None:
@@ -21,19 +23,3 @@ def require_real_numbers(P: Any, exact: Any) -> None:
         raise WrongType(f"exact is True or False, not {exact!r}")
     if exact:
         P.require_exact()
-
-
-def whole_number(name: str, value: Any, least: int = 1) -> int:
-    if isinstance(value, bool) or not isinstance(value, int | np.integer):
-        raise WrongType(f"{name} is a whole number, not {value!r}")
-    if value < least:
-        raise WorkbenchError(f"{name} must be at least {least}, not {value}")
-    return int(value)
-
-
-def positive_number(name: str, value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float | np.number):
-        raise WrongType(f"{name} is a number, not {value!r}")
-    if not 0 < float(value) < math.inf:
-        raise WorkbenchError(f"{name} must be positive and finite, not {value}")
-    return float(value)

@@ -16,9 +16,10 @@ import numpy as np
 
 from workbench.errors import WorkbenchError, WrongType
 from workbench.evaluation.evaluate import check_criterion
+from workbench.model.plain_numbers import positive_number, whole_number
 from workbench.model.policy import Policy
 from workbench.model.pomdp import POMDP
-from workbench.optima.arguments import positive_number, require_real_numbers, whole_number
+from workbench.optima.arguments import require_real_numbers
 from workbench.optima.gain_search import best_average_deterministic, best_average_stochastic
 from workbench.optima.memoryless import SearchLimits, deterministic_optimum, stochastic_optimum
 from workbench.optima.optimum import MemorylessOptimum, StochasticOptimum

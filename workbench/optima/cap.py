@@ -55,10 +55,11 @@ def history_cap(P: POMDP, seconds: float = math.inf) -> Cap | None:
             return cap
     beliefs, backups = _LIMITS
     found = history_optimum(task, None, HistoryLimits(beliefs, backups, seconds), _CLOSE)
+    if found.interrupted:
+        raise KeyboardInterrupt  # it is meant for the search that asks
     cap = None
     if float(found.upper) < math.inf:
         upper = found.upper if found.exact else float(found.upper)
         cap = Cap(found.lower, upper, found.exact)
-    if not found.interrupted:
-        task.__dict__["_history_cap"] = seconds, cap
+    task.__dict__["_history_cap"] = seconds, cap
     return cap

@@ -39,9 +39,10 @@ from workbench.errors import NeverEnds, TooLarge
 from workbench.evaluation.evaluate import evaluate
 from workbench.evaluation.fields import FLOATS
 from workbench.model.numbers import Number, Numbers
+from workbench.model.plain_numbers import whole_number
 from workbench.model.policy import Policy
 from workbench.model.pomdp import POMDP
-from workbench.optima.arguments import require_real_numbers, whole_number
+from workbench.optima.arguments import require_real_numbers
 from workbench.optima.follow import alternatives
 from workbench.optima.mdp import MDP, from_states
 from workbench.optima.root_boxes import Ball, PolynomialSystem, Terms, evaluate_terms, find_roots

@@ -32,17 +32,16 @@ def family_of(memory: Memory) -> Family | None:
 
 
 def smaller_families(family: Family) -> list[Family]:
-    """The memories whose policies embed, the smallest first and itself left out; of several equal
-    in size those that can do more."""
+    """The memories whose policies embed, itself left out: the smallest first, and those that may
+    choose less before those that may choose more."""
     if family.kind == "B":
         return [none, *(B(j) for j in range(1, family.k))]
     if family.kind == "K":
         return [none, *(K(j) for j in range(1, family.k))]
-    if family.kind == "O":
-        return [none, *(O(j) for j in range(1, family.k))]
-    if family.kind == "OA":
-        both = [make(j) for j in range(1, family.k + 1) for make in (O, OA)]
-        return [none, *both[:-1]]
+    if family.kind in ("O", "OA"):
+        kinds = (K, O, OA) if family.kind == "OA" else (K, O)
+        cells = [make(j) for j in range(1, family.k + 1) for make in kinds]
+        return [none, *cells[:-1]]
     return []
 
 

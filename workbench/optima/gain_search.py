@@ -323,7 +323,7 @@ def best_average_stochastic(
     began = time.monotonic()
     R = repeat_episodes(P)
     search = GainSearch(P, False, None, began + limits.seconds / 4)
-    _run(search, SearchLimits(64, limits.seconds / 4, None), began)
+    interrupted = _run(search, SearchLimits(64, limits.seconds / 4, None), began) == "interrupted"
     pi = Policy.from_actions(P, search.best)
     value = float(evaluate(P, pi, criterion="average").value)
     for other in [uniform(P), *([] if start is None else [start])]:
@@ -334,7 +334,9 @@ def best_average_stochastic(
     ceiling = max(float(search.root), value)
     cycle = _cycles(P, R)
     how, boxes, left, ended = "", 0, 0, ""
-    if cycle is None:
+    if interrupted:
+        how, bound = "full information, interrupted", ceiling
+    elif cycle is None:
         why = "no state is one that every policy comes back to"
         if not is_boxable(search.M):
             why = too_large_for_boxes(search.M)
@@ -361,8 +363,12 @@ def best_average_stochastic(
                 first,
             )
             worth = float(evaluate(P, Policy(P, quick.policy.prob), criterion="average").value)
-            if worth > value + room / 8:
+            better = worth > value + room / 8
+            if better:
                 pi, value = Policy(P, quick.policy.prob), worth
+            if interrupted := quick.interrupted:
+                break
+            if better:
                 continue
             found = stochastic_optimum(
                 pay_less(cycle, c),
@@ -379,9 +385,11 @@ def best_average_stochastic(
             better = worth > value + room / 8
             if worth > value:
                 pi, value = Policy(P, found.policy.prob), worth
-            if not better or found.left:
+            interrupted = found.interrupted
+            if not better or found.left or interrupted:
                 break
         bound = max(bound, value)
+        ended = "interrupted" if interrupted else ended
         how = f"cycles, {boxes:,} boxes of policies bounded" + (f", {ended}" if ended else "")
     here = evaluate(P, pi, criterion="average")
     kkt = _first_order(here)
@@ -396,6 +404,7 @@ def best_average_stochastic(
         nodes=search.nodes,
         how=how,
         seconds=time.monotonic() - began,
+        interrupted=interrupted,
         kkt=kkt,
         first_order=bool(kkt <= math.sqrt(room * size)),
         boxes=boxes,

@@ -147,8 +147,6 @@ def deterministic_optimum(
     if start is not None:
         search.offer(start.actions)
     help_ = _Help(P, exact, until)
-    if M.shape[0] * M.shape[1] > _LARGE:  # where one bound may take minutes, cheap help comes first
-        help_.give(search)
     search, before, ended = _run(
         P, search, limits, exact, information == "auto", absolute, began, help_
     )
@@ -189,6 +187,10 @@ def deterministic_optimum(
         interrupted=ended == "interrupted",
         optimal=listed,
     )
+
+
+def _is_large(M: MDP) -> bool:
+    return M.shape[0] * M.shape[1] > _LARGE
 
 
 @dataclass(frozen=True, eq=False)
@@ -236,8 +238,7 @@ class _Help:
         if self.left > 0:
             self.cap = None if self.P.origin is None else history_cap(self.P, self.left / 4)
         self.pass_on(search)
-        family = family_of(self.P.origin.memory) if self.P.origin is not None else None
-        tasks = [] if family is None else smaller_families(family)
+        self._offer_smaller(search)
         # bounds guide the search to policies that look good with the state in sight; where memory
         # has to be built up, many short climbs from anywhere are the better guide
         rng = np.random.default_rng(0)
@@ -245,21 +246,32 @@ class _Help:
             if search.finished or self.left <= 0:
                 return
             search.climb_from(rng.integers(search.M.shape[1], size=search.observations))
-        for smaller in tasks:
-            if search.finished or self.left <= 0:
+
+    def _offer_smaller(self, search: BranchSearch) -> None:
+        """Offer the optima of smaller memories, the smallest first: one that meets the cap makes
+        the larger ones, and all bounds over P, unnecessary.
+
+        They share half of the time, and what one leaves is for those after it.
+        """
+        family = family_of(self.P.origin.memory) if self.P.origin is not None else None
+        tasks = [] if family is None else smaller_families(family)
+        until = time.monotonic() + self.left / 2
+        for i, smaller in enumerate(tasks):
+            spare = until - time.monotonic()
+            if search.finished or spare <= 0:
                 return
             assert self.P.origin is not None
             small = augment(self.P.origin.P, smaller)
-            limits = SearchLimits(_START_NODES, self.left / 2, None)
+            limits = SearchLimits(_START_NODES, spare / (len(tasks) - i), None)
             try:
-                # each may take half of what is left: the smallest are soon done, and one that
-                # meets the cap makes the larger ones, and all bounds over P, unnecessary
                 found = deterministic_optimum(small, False, "states", None, limits)
             except NeverEnds:
                 continue
             # a climb on a large product costs more than the next smaller memory
-            large = search.M.shape[0] * search.M.shape[1] > _LARGE
-            search.offer(lift(self.P, small, found.policy.actions), climb=not large)
+            climb = not (found.interrupted or _is_large(search.M))
+            search.offer(lift(self.P, small, found.policy.actions), climb)
+            if found.interrupted:
+                raise KeyboardInterrupt  # it is meant for the whole search, not for this part
 
     def is_met_by(self, value: Any) -> bool:
         """Whether a value is within the gap that the bounds on history-based policies leave: no
@@ -298,7 +310,8 @@ def _run(
                     return search, before, f"stopped at {limits.nodes:,} nodes"
                 if time.monotonic() >= until:
                     return search, before, f"stopped after {limits.seconds:g} seconds"
-                if spent >= _PATIENCE and not help_.given:
+                # where one bound may take minutes, cheap help comes first
+                if not help_.given and (spent >= _PATIENCE or _is_large(search.M)):
                     help_.give(search)
                     continue
                 if look and spent >= _PATIENCE:
@@ -385,7 +398,7 @@ def stochastic_optimum(
                 waiting.report((i + 1) / (starts + 2), f"{i + 1} starts, best {highest:.6g}")
         except KeyboardInterrupt:
             interrupted = True
-            found = found or [ascend(M, even, share, 0)]
+            found = found or [ascend(M, pi, share, 0) for pi in _first_starts(search, even)]
     found = sorted((c for c in found if c.value > -math.inf), key=lambda c: (-c.value, c.kkt))
     if not found:
         raise NeverEnds(
@@ -393,7 +406,8 @@ def stochastic_optimum(
             "probability one; give a gamma below 1, or a start that ends"
         )
     pi, value = found[0].pi, found[0].value
-    bound = max(value, float(min(search.root, search.cap)))
+    # the root may take minutes, and says little that the cap does not
+    bound = max(value, float(search.cap if interrupted else min(search.root, search.cap)))
     absolute = (_BOX_GAP if tolerance is None else tolerance) * max(informed.size, abs(value))
     how = f"ascent along the exact gradient from {counted(len(found), 'start')}"
     report = BoxReport(bound, 0, 0, "")
