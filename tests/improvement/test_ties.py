@@ -107,6 +107,34 @@ def test_a_float_step_is_the_decimal_that_it_is_printed_as():
     assert exact_size(Fraction(0.1)) == Fraction(0.1) != Fraction(1, 10)
 
 
+@pytest.mark.parametrize("step", ["0.99999", "0.999999", "0.9999999999"])
+def test_what_a_step_near_one_leaves_is_right_to_the_last_bit(step):
+    """1 - step has fewer digits in floats than the step: what is left of an action sets out to
+    where its weight beside that of another start decides."""
+    rest = 1 - Fraction(step)
+    astray = (Fraction(1 - float(step)) / rest - 1) / 2  # half of what floats would be off by
+
+    def p(s, a):
+        if s == "fork":
+            return {("left", 0): 1} if a else {("end", 1): 1}
+        paid = {"left": (1, 0), "right": (0, 1 + astray)}[s][a]
+        return {("end", paid): 1}
+
+    P = POMDP.from_functions(
+        name="fork",
+        A=[0, 1],
+        p=p,
+        omega=lambda s: {"fork" if s == "fork" else "dark": 1},
+        mu={"fork": HALF, "right": rest / 4, "end": HALF - rest / 4},
+        gamma=1,
+        terminal={"end"},
+    )
+    for given in (Fraction(step), float(step)):
+        for n, floats in enumerate(islice(iterates(P, uniform(P), given), 3)):
+            exact = next(islice(iterates(P, uniform(P), Fraction(step), exact=True), n, None))
+            assert floats.greedy.prob.floats.tolist() == exact.greedy.prob.floats.tolist()
+
+
 def test_actions_that_do_the_same_are_known():
     E = augment(tasks.recall4(), "B1")
     same = same_actions(E)

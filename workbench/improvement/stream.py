@@ -503,7 +503,7 @@ class FiniteHorizon(Loop):
     def advance(
         self, steps: Sequence[Number], settled: float = -1.0, fresh: float = -1.0
     ) -> tuple[NDArray[Any], NDArray[np.uint64]]:
-        sizes = np.array([float(step) for step in steps])
+        sizes, keeps = _sizes_and_rests(steps)
         values, marks = np.empty(len(sizes)), np.empty(len(sizes), dtype=np.uint64)
         age, made = self.trail.length, 0
         self._state.settled[0] = settled
@@ -515,6 +515,7 @@ class FiniteHorizon(Loop):
                 self._choice,
                 self._room,
                 sizes,
+                keeps,
                 made,
                 age,
                 self._unrolled.error,
@@ -528,7 +529,7 @@ class FiniteHorizon(Loop):
             if why == kernels.ASKS:
                 self._answer(age + made)
                 marks[made] = kernels.take_step(
-                    self._state, self._choice, sizes[made], age + made, fresh
+                    self._state, self._choice, sizes[made], keeps[made], age + made, fresh
                 )
                 self._note(steps[made : made + 1])
                 made += 1
@@ -571,6 +572,21 @@ class FiniteHorizon(Loop):
         choice.allowed[:] = 0
         for i, tau in enumerate(self._taus):
             choice.allowed[i] = kernels.mark_of(np.where(tau < 0, -1, place[tau]))
+
+
+def _sizes_and_rests(steps: Sequence[Number]) -> tuple[TableArray, TableArray]:
+    """Steps as floats, and 1 - step as floats, right to a unit of rounding of themselves."""
+    sizes = np.array([float(step) for step in steps])
+    rests = 1.0 - sizes
+    # up to here a step is rounded by so little that the rounding of the difference leaves room
+    for i in np.flatnonzero(sizes > 0.25).tolist():
+        rests[i] = _nearest_rest(steps[i])
+    return sizes, rests
+
+
+@lru_cache(maxsize=256, typed=True)  # most steps are of one size
+def _nearest_rest(step: Number) -> float:
+    return float(1 - exact_size(step))
 
 
 def _ahead(trail: Trail, goal: Actions, x: Fraction) -> TableOf:
