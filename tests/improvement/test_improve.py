@@ -225,7 +225,7 @@ def test_policies_that_never_end_are_left_to_the_general_oracle():
         ("discounted", [1, 0]),
         ("stationary", [1, 0]),
     ):
-        value, found, _, _ = SparseOracle(P, weights).look(on.prob.floats)
+        value, found, *_ = SparseOracle(P, weights).look(on.prob.floats)
         assert value == 0
         assert np.allclose(found, [q], equal_nan=True)
     with pytest.raises(NeverEnds, match="s=s"):
