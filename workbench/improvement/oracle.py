@@ -149,6 +149,7 @@ class SparseOracle(Oracle):
                 (np.abs(self.D.r) * self.D.prob, P.p.s_next, P.p.row_ptr), shape=(nS * nA, nS)
             ).sum(axis=1)
         ).reshape(nS, nA)
+        self._R_size = self._R_abs.max(axis=1)
 
     def look(self, pi: TableArray, roundings: int = 1) -> Look:
         support = pi > 0
@@ -248,15 +249,16 @@ class SparseOracle(Oracle):
         s = self.D.entry_s[self._seen]
         used = self._visited[s]
         o, nO = self.D.entry_o[self._seen][used], len(self.P.O)
-        rows, worst = q_state[s[used]], np.zeros(nO)
+        rows, worst, paid = q_state[s[used]], np.zeros(nO), np.zeros(nO)
         high, low = np.full((nO, rows.shape[1]), -np.inf), np.full((nO, rows.shape[1]), np.inf)
         np.maximum.at(high, o, rows)
         np.minimum.at(low, o, rows)
         np.maximum.at(worst, o, share_error[s[used]])
+        np.maximum.at(paid, o, self._R_size[s[used]])  # where rewards cancel, R is less than these
         with np.errstate(invalid="ignore"):
             size = np.maximum(np.abs(high), np.abs(low)).max(axis=1)
             spread = (high - low).max(axis=1)
-            rounding = (self._sums + np.bincount(o, minlength=nO)) * 4 * UNIT * size
+            rounding = (self._sums + np.bincount(o, minlength=nO)) * 4 * UNIT * (size + paid)
             # weights off by shares up to e move a mean by at most 2e/(1-e) times the range
             shares = np.where(worst < 0.25, 3 * worst * (spread + 8 * UNIT * size), np.inf)
             found = self.D.gamma * v_error + rounding + shares
