@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from pomdps import recall4, tiger
 from tests.evaluation.test_gain import two_rooms
 from tests.support.strategies import policies, pomdps
-from workbench import Policy, augment, evaluate, improve, memories, uniform
+from workbench import POMDP, Policy, augment, evaluate, improve, memories, uniform
 from workbench.errors import Multichain, WorkbenchError
 from workbench.improvement.improve import iterates
 
@@ -89,6 +89,22 @@ def test_rows_that_are_seen_once_do_not_keep_the_loop_from_ending():
     assert run.ended == "fixed"
     assert run.limit_value == -1
     assert run.limit["hear-left", "listen"] == 1
+
+
+def test_the_average_of_a_limit_is_exact_if_the_task_is_whatever_the_start():
+    """How a row that is seen once mixes is no matter, and need not be exact."""
+    P = POMDP.from_functions(
+        name="hall",
+        A=["in", "out"],
+        p=lambda s, a: {("w", 3 * (s == "w")): 1} if s != "hall" and a == "in" else {("s", 0): 1},
+        omega=lambda s: {s: 1},
+        mu={"hall": 1},
+        gamma=F(9, 10),
+    )
+    for start in (uniform(P), Policy(P, [[0.25, 0.75]] * 3)):
+        run = improve(P, start, step=F(1, 10), criterion="average")
+        assert (run.ended, run.limit_value) == ("fixed", 3)
+        assert isinstance(run.limit_value, F)
 
 
 def test_several_averages_are_refused_by_name():

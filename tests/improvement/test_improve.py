@@ -225,7 +225,7 @@ def test_policies_that_never_end_are_left_to_the_general_oracle():
         ("discounted", [1, 0]),
         ("stationary", [1, 0]),
     ):
-        value, found, _, _ = SparseOracle(P, weights).look(on.prob.floats)
+        value, found, *_ = SparseOracle(P, weights).look(on.prob.floats)
         assert value == 0
         assert np.allclose(found, [q], equal_nan=True)
     with pytest.raises(NeverEnds, match="s=s"):
@@ -497,6 +497,11 @@ def test_ctrl_c_before_anything_was_reached_is_passed_on(monkeypatch):
         ({"step": 0.1, "weights": "many"}, WorkbenchError, "many"),
         ({"step": 0.1, "budget": 0}, WorkbenchError, "budget"),
         ({"step": 0.1, "budget": 1.5}, WorkbenchError, "budget"),
+        ({"step": 0.1, "least": "a"}, WrongType, "least is a number of iterates, not 'a'"),
+        ({"step": 0.1, "least": -3}, WorkbenchError, "least .* at least 1, not -3"),
+        ({"step": True}, WrongType, "a number in .*, not True"),
+        ({"step": 5e-324}, WorkbenchError, "too small"),
+        ({"step": Fraction(1, 10**400), "exact": True}, WorkbenchError, "too small"),
     ],
 )
 def test_bad_arguments_are_named(how, error, message):

@@ -8,7 +8,7 @@ from itertools import combinations, islice
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from odd_models import draw_model, draw_policy
 from strategies import policies, pomdps
@@ -16,7 +16,8 @@ from strategies import policies, pomdps
 import pomdps as tasks
 from workbench import POMDP, Policy, augment, evaluate, load_pomdp, shortcuts, uniform
 from workbench.certificates.loop import certify
-from workbench.errors import NotWeighted
+from workbench.errors import NeverEnds, NotSolved, NotWeighted
+from workbench.evaluation import solve as linear
 from workbench.evaluation.balls import Balls, precision
 from workbench.evaluation.fields import RATIONALS
 from workbench.evaluation.residues import Residues
@@ -105,6 +106,34 @@ def test_the_trail_is_the_policy_of_the_exact_loop(table, memory):
 def test_a_float_step_is_the_decimal_that_it_is_printed_as():
     assert exact_size(0.1) == Fraction(1, 10)
     assert exact_size(Fraction(0.1)) == Fraction(0.1) != Fraction(1, 10)
+
+
+@pytest.mark.parametrize("step", ["0.99999", "0.999999", "0.9999999999"])
+def test_what_a_step_near_one_leaves_is_right_to_the_last_bit(step):
+    """1 - step has fewer digits in floats than the step: what is left of an action sets out to
+    where its weight beside that of another start decides."""
+    rest = 1 - Fraction(step)
+    astray = (Fraction(1 - float(step)) / rest - 1) / 2  # half of what floats would be off by
+
+    def p(s, a):
+        if s == "fork":
+            return {("left", 0): 1} if a else {("end", 1): 1}
+        paid = {"left": (1, 0), "right": (0, 1 + astray)}[s][a]
+        return {("end", paid): 1}
+
+    P = POMDP.from_functions(
+        name="fork",
+        A=[0, 1],
+        p=p,
+        omega=lambda s: {"fork" if s == "fork" else "dark": 1},
+        mu={"fork": HALF, "right": rest / 4, "end": HALF - rest / 4},
+        gamma=1,
+        terminal={"end"},
+    )
+    for size in (Fraction(step), float(step)):
+        for n, floats in enumerate(islice(iterates(P, uniform(P), size), 3)):
+            exact = next(islice(iterates(P, uniform(P), Fraction(step), exact=True), n, None))
+            assert floats.greedy.prob.floats.tolist() == exact.greedy.prob.floats.tolist()
 
 
 def test_actions_that_do_the_same_are_known():
@@ -273,7 +302,34 @@ def test_ties_are_told_and_how_they_are_known():
     # what is written after the last step makes rows different and nothing else: floats cannot know
     table[E.O.index(("1", "o"))] += [1 / 16 if w == "0" else -1 / 16 for _, w in E.A]
     assert {tie.how for tie in improve(E, Policy(E, table), step=0.02).ties} == {ROUNDING}
-    assert improve(E, uniform(E), step=Fraction(1, 4), exact=True).ties == ()
+
+
+@settings(max_examples=10, deadline=None)
+@given(rewards(), st.sampled_from(["B1", "OA1"]))
+def test_exact_runs_tell_the_ties_that_floats_tell(table, memory):
+    E = augment(sequence_task(table.tolist()), memory)
+    exact, floats = (
+        improve(E, uniform(E), step=Fraction(1, 4), budget=30, exact=x) for x in (True, False)
+    )
+    assert exact.ties == floats.ties
+    assert exact.note == floats.note
+
+
+def test_a_tie_at_the_limit_is_told_in_exact_runs_and_actions_that_do_the_same_are_none():
+    P = POMDP.from_functions(
+        name="two ways",
+        A=["left", "right", "also right"],
+        p=lambda s, a: {(a.split()[-1] if s == "start" else "end", int(s != "start")): 1},
+        omega=lambda s: {s: 1},
+        mu={"start": 1},
+        gamma=1,
+        terminal={"end"},
+    )
+    run = improve(P, uniform(P), step=HALF, exact=True)
+    assert [(tie.o, tie.actions, tie.how) for tie in run.ties] == [
+        ("start", ("left", "right"), EQUAL)
+    ]
+    assert run.note == "At the limit on o=start the actions left and right are equal."
 
 
 def E_shape(E: POMDP) -> tuple[int, int]:
@@ -358,3 +414,146 @@ def test_without_a_future_the_first_step_alone_is_improved_in_floats_as_in_fract
     np.testing.assert_allclose(floats.pi.prob.floats, exact.pi.prob.floats, rtol=1e-15)
     assert exact.pi["far", "go"] == Fraction(1, 2)
     assert exact.pi["near", "go"] > Fraction(4, 5)
+
+
+# ---------------------------------------------------------------------- policies that may not end
+
+
+def with_a_hole(one: float | int) -> tuple[POMDP, Policy]:
+    """An action that the policy does not take leads to where no episode ends."""
+
+    def p(s, a):
+        if s == "hole" or a == 2:
+            return {("hole", 0 * one): 1}
+        return {("end", 100 * a * one): 1}
+
+    P = POMDP.from_functions(
+        name="hole",
+        A=[0, 1, 2],
+        p=p,
+        omega=lambda s: {s: 1},
+        mu={"s": 1},
+        gamma=1,
+        terminal={"end"},
+    )
+    row = {"s": [HALF, HALF, 0]}
+    return P, Policy(P, [row.get(o, [Fraction(1, 3)] * 3) for o in P.O])
+
+
+@pytest.mark.parametrize("one", [1, 1.0])
+@pytest.mark.parametrize("weights", ["visits", "discounted", "stationary"])
+def test_a_trap_that_is_not_visited_leaves_no_row_open(one, weights):
+    P, pi = with_a_hole(one)
+    for ties in ("first", "last"):
+        run = improve(P, pi, step=0.1, ties=ties, weights=weights)
+        assert (run.ended, run.value, run.ties, run.note) == ("fixed", 100, (), "")
+
+
+@settings(max_examples=25, deadline=None)
+@given(SEEDS, st.sampled_from(["visits", "discounted", "stationary"]), st.integers(1, 4))
+@example(375, "discounted", 4)  # rewards cancel, and without a future nothing else is rounded
+@example(7079, "visits", 4)
+def test_the_bound_of_the_sparse_oracle_is_one_on_odd_models(seed, weights, roundings):
+    """It holds for all policies whose probabilities are rounded so often."""
+    rng = random.Random(seed)
+    if (P := draw_model(rng)) is None:
+        return
+    pi = draw_policy(rng, P).prob.floats.astype(object)
+    moved = np.array([[Fraction(x) for x in row] for row in pi])
+    for o, a in np.ndindex(moved.shape):
+        moved[o, a] *= 1 + roundings * Fraction(rng.randint(-9, 9), 10 * 2**53)
+    floats, exact = SparseOracle(P, weights), Oracle(P, weights, RATIONALS)
+    try:
+        told = floats.look(pi.astype(float), roundings)
+        true = exact.look(RATIONALS.enter(Numbers.of(moved)))
+    except (NeverEnds, NotSolved):
+        return
+    for o in range(len(P.O)):
+        for x, y in zip(told.q[o], true.q[o], strict=True):
+            assert np.isnan(x) == (y is None)
+            if y is not None and np.isfinite(told.error[o]):
+                assert abs(Fraction(x) - RATIONALS.back(y)) <= Fraction(told.error[o])
+
+
+def rarely_left(one: float | int) -> POMDP:
+    """A chain that hardly ever comes back from its last state, as the loop goes on."""
+    moves = {
+        (0, 0): {(0, 0): HALF, (1, 3): HALF},
+        (0, 1): {(0, 0): Fraction(3, 4), (0, 3): Fraction(1, 4)},
+        (1, 0): {(2, 0): Fraction(1, 4), (1, 3): Fraction(3, 4)},
+        (1, 1): {(1, 3): HALF, (0, 3): HALF},
+        (2, 0): {(2, 3): Fraction(1)},
+        (2, 1): {(1, 0): Fraction(3, 4), (1, 1): Fraction(1, 4)},
+    }
+    return POMDP.from_functions(
+        name="rarely left",
+        A=[0, 1],
+        p=lambda s, a: {outcome: x * one for outcome, x in moves[s, a].items()},
+        omega=lambda s: {int(s == 2): 1},
+        mu={0: 1},
+        gamma=Fraction(9, 10),
+    )
+
+
+def test_rows_without_a_bound_in_floats_are_decided_exactly():
+    P = rarely_left(1)
+    options = {"step": Fraction(1, 10), "ties": "first", "weights": "stationary"}
+    exact, floats = (improve(P, uniform(P), exact=x, **options) for x in (True, False))
+    assert (exact.ended, exact.limit_value) == ("fixed", Fraction(330, 13))
+    assert (floats.ended, floats.limit_value) == (exact.ended, exact.limit_value)
+    assert floats.iterates == exact.iterates
+
+
+def test_rows_without_a_bound_that_nobody_can_decide_end_a_run_with_a_sentence_that_is_true():
+    P = rarely_left(1.0)
+    run = improve(P, uniform(P), step=0.1, ties="first", weights="stationary", budget=400)
+    assert run.ended == "budget"
+    assert "The next iterate cannot be evaluated" in run.note
+    assert "floats cannot find how often" in run.note
+    assert "infinitely often" not in run.note
+    assert all(tie.iterate <= run.iterates for tie in run.ties)
+
+
+def test_visits_without_a_solution_are_not_solved(monkeypatch):
+    """SuperLU's own error would lose the iterates so far."""
+    P = POMDP.from_functions(
+        name="round",
+        A=[0],
+        p=lambda s, a: {("s", 0): 1},
+        omega=lambda s: {s: 1},
+        mu={"s": 1},
+        gamma=Fraction(1, 2),
+    )
+    oracle = SparseOracle(P, "visits")
+    monkeypatch.setattr(oracle, "_solved", lambda pattern, data, gamma, b, start, norm: start)
+    oracle._visited = np.array([True])
+    with pytest.raises(NotSolved, match="round"):
+        oracle._visits(np.ones(1))
+
+
+def test_a_run_whose_next_iterate_has_no_solution_keeps_its_iterates(monkeypatch):
+    """To stay pays more than to go, so that episodes grow longer than floats can tell from
+    endless."""
+    P = POMDP.from_functions(
+        name="dark room",
+        A=["go", "stay"],
+        p=lambda s, a: {("end", 1): 1} if a == "go" else {("s", Fraction(1, 5)): 1},
+        omega=lambda s: {"o": 1},
+        mu={"s": 1},
+        gamma=1,
+        terminal={"end"},
+    )
+    solve = linear.solve
+
+    def solved(*args, **options):
+        try:
+            return solve(*args, **options)
+        except RuntimeError as error:
+            raise NotSolved("no inverse") from error
+
+    monkeypatch.setattr(linear, "solve", solved)
+    run = improve(P, uniform(P), step=Fraction(1, 10), budget=400)
+    assert run.ended == "budget"
+    assert "The next iterate cannot be evaluated" in run.note
+    assert run.iterates > 300
+    assert run.values[1] == pytest.approx(float(1 + Fraction(11, 9) / 5))

@@ -22,13 +22,14 @@ from strategies_beliefs import (
 )
 
 from pomdps import gravity, recall, recall4, recall_variant
-from workbench import POMDP, Memory, Policy, augment, evaluate, memories
+from workbench import POMDP, Memory, Policy, augment, best_history, evaluate, memories
 from workbench.errors import NeverEnds, WorkbenchError
 from workbench.model.beliefs import explore_beliefs
 from workbench.model.memories import attach
 from workbench.sufficiency.can_encode import can_encode_optimal
 from workbench.sufficiency.colouring import colour
 from workbench.sufficiency.expressive import is_sufficiently_expressive
+from workbench.sufficiency.gap import GapCloser, Limits
 from workbench.sufficiency.product_search import WriteSearch
 from workbench.sufficiency.smallest_memory import smallest_k
 
@@ -362,3 +363,54 @@ def test_where_floats_alone_answer_they_say_by_how_much_they_may_be_wrong():
     assert (found.holds, found.method) == (True, "bounds")
     assert 0 < found.lacks < 1e-12
     assert f"at most {found.lacks:.1g} more" in found.reason
+
+
+def two_steps(rewards: list[float], unit: float) -> POMDP:
+    """Two steps with two actions each, unseen; the first reward is that of the first action 1, then
+    come those of the four ways to go on."""
+
+    def p(s, a):
+        if s == "start":
+            return {(a, rewards[0] * a * unit): 1}
+        return {("end", rewards[1 + 2 * s + a] * unit): 1}
+
+    return POMDP.from_functions(
+        name="two steps",
+        A=[0, 1],
+        p=p,
+        omega=lambda s: {"o": 1},
+        mu={"start": 1},
+        gamma=1,
+        terminal={"end"},
+    )
+
+
+@pytest.mark.parametrize("power", [-400, -60, -10, 0, 60, 400])
+@pytest.mark.parametrize(
+    ("rewards", "holds"),
+    [
+        ([1.0, 0.0, 3.0, 0.0, 2.0], True),  # 0 and 1 pays 3, 1 and 1 pays 1 + 2
+        ([0.1, 0.0, 0.3, 0.0, 0.2], True),
+        ([1 / 3, 0.0, 1.0, 0.0, 2 / 3], True),
+        ([1.0, 0.0, 3.000001, 0.0, 2.0], False),
+        ([1.0, 0.0, 3.0, 0.0, 2.000001], True),
+    ],
+)
+def test_a_power_of_two_in_the_unit_of_reward_does_not_change_the_answer(rewards, holds, power):
+    """Sums that are equal in one unit are not equal as decimals in another."""
+    found = can_encode_optimal(two_steps(rewards, 2.0**power), "none")
+    assert (found.holds, found.method) == (holds, "beliefs")
+    assert "floats are read as decimals" in found.reason
+    assert 0 <= found.lacks <= 1e-14 * 2.0**power
+    if found.lacks:
+        assert "up to the rounding of floats" in found.reason
+
+
+def test_what_is_lacking_up_to_rounding_is_at_most_what_is_said():
+    P = two_steps([1.0, 0.0, 3.0, 0.0, 2.0], 2.0**-60)
+    found = can_encode_optimal(P, "none")
+    E = augment(P.rationalised(), "none")
+    pi = Policy.deterministic(E, found.choice, otherwise=E.A[0])
+    lacking = found.best - evaluate(E, pi, exact=True).value
+    assert 0 < lacking <= found.lacks
+    assert GapCloser(P, best_history(P), Limits()).about(memories.none).holds

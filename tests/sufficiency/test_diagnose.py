@@ -284,3 +284,10 @@ def test_bounds_that_are_apart_are_shown_in_any_unit_of_reward(unit):
     far = replace(found, lower=float(unit), upper=float(unit) * 1.5)
     low, high = repr(far).rpartition("gap ")[2].split(" to ")
     assert float(high) == pytest.approx(2 * float(low), rel=1e-4)
+
+
+def test_a_diagnosis_of_floats_says_how_they_are_read():
+    P = recall4(gamma=F(1, 2))
+    (note,) = diagnose(P.scale_rewards(1.0)).notes()
+    assert "decimals" in note
+    assert not [*diagnose(P).notes()]

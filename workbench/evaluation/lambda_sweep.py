@@ -1,26 +1,29 @@
 """TD(lambda) values for lambda from 0 to 1, and where greedy changes on the way (Section 5.1).
 
 lambda = 0 is one-step TD, lambda = 1 is Monte Carlo, the true q_pi(o, a). In between q(o, a) is a
-continuous function of lambda wherever it is defined, so greedy changes where two actions cross;
-each crossing is found by bisection. Actions that are undefined at some lambda (they lead to
-observations that pi does not visit) take no part.
+continuous function of lambda wherever it is defined, so greedy changes where two actions cross.
+Between neighbours of the grid at which different actions are greedy for certain, the first change
+is found by bisection, and then the next, until the action of the upper neighbour is reached. What
+is greedy only between two neighbours that agree is not seen. Where actions meet at a point of the
+grid, greedy is asked for beside it. Actions that are undefined at some lambda (they lead to
+observations that pi does not visit) take no part, nor do those that no lambda of the grid tells
+from another one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.errors import WorkbenchError
-from workbench.evaluation.shortcuts import td_error
-from workbench.evaluation.td import td_values
+from workbench.errors import WorkbenchError, WrongType
+from workbench.evaluation.td import TDValues, td_values
 from workbench.model.policy import Policy, tie_order
 from workbench.model.pomdp import POMDP
 from workbench.model.space import Label
-from workbench.model.ties import greedy_actions, sign_of_difference
 
 _HALVINGS = 30
 
@@ -92,58 +95,109 @@ def sweep_lambda(
     >>> sweep.q[:, 0, 1].round(4).tolist(), sweep.crossings
     ([0.5833, 0.6071, 0.625], ())
     """
+    if isinstance(points, bool) or not isinstance(points, int | np.integer):
+        raise WrongType(f"points is a whole number, not {points!r}")
     if points < 2:
         raise WorkbenchError(f"a sweep needs at least 2 points, not {points}")
     lam = np.linspace(0, 1, points)
-    tables = [td_values(P, pi, lam=float(x), weights=weights) for x in lam]
+    tables: dict[float, TDValues] = {}
+
+    def table_at(x: float) -> TDValues:
+        if x not in tables:
+            tables[x] = td_values(P, pi, lam=x, weights=weights)
+        return tables[x]
+
+    grid = [table_at(x) for x in lam.tolist()]
     if o is None:
-        o = [label for label, reached in zip(P.O, tables[0].reached.raw, strict=True) if reached]
+        o = [label for label, reached in zip(P.O, grid[0].reached.raw, strict=True) if reached]
     rows = [P.O.index(label) for label in o]
-    q = np.array([table.q.raw[rows] for table in tables])
-    errors = [td_error(table) for table in tables]
-    chosen = _greedy(q, tie_order(P.A, ties), errors)
-
-    def values(x: float, row: int) -> NDArray[np.float64]:
-        found: NDArray[np.float64] = td_values(P, pi, lam=x, weights=weights).q.raw[row]
-        return found
-
+    order = tie_order(P.A, ties).tolist()
     crossings = []
-    for place, row in enumerate(rows):
-        for i in np.flatnonzero(np.diff(chosen[:, place])).tolist():
-            before, after = int(chosen[i, place]), int(chosen[i + 1, place])
-            low, high = float(lam[i]), float(lam[i + 1])
-            if (low == 0 and _tied(q[i, place], before, after, errors[i])) or (
-                high == 1 and _tied(q[-1, place], before, after, errors[-1])
-            ):
-                continue  # they meet at the end of the range and do not cross
-            for _ in range(_HALVINGS):
-                middle = (low + high) / 2
-                now = values(middle, row)
-                low, high = (middle, high) if now[before] > now[after] else (low, middle)
-            crossings.append(
-                Crossing(P.O[row], high, P.A[before], P.A[after], float(values(high, row)[after]))
-            )
+    for row in rows:
+        curves = _Curves(table_at, row, lam.tolist(), order)
+        for x, before, after in curves.changes():
+            worth = float(table_at(x).q.raw[row, after])
+            crossings.append(Crossing(P.O[row], x, P.A[before], P.A[after], worth))
     return LambdaSweep(
         P=P,
         pi=pi,
         weights=weights,
         lam=lam,
         o=tuple(o),
-        q=q,
+        q=np.array([table.q.raw[rows] for table in grid]),
         crossings=tuple(crossings),
     )
 
 
-def _greedy(
-    q: NDArray[np.float64], order: NDArray[np.int64], errors: Sequence[float]
-) -> NDArray[np.int64]:
-    """`chosen[i, o]`, greedy among the actions that are defined at every lambda; -1 where there are
-    none."""
-    always = np.where(np.isnan(q).any(axis=0, keepdims=True), np.nan, q)
-    return np.array(
-        [greedy_actions(table, order, error) for table, error in zip(always, errors, strict=True)]
-    )
+class _Curves:
+    """The q-values of one observation by lambda, those of actions that are told apart."""
 
+    def __init__(
+        self,
+        table_at: Callable[[float], TDValues],
+        row: int,
+        grid: list[float],
+        order: list[int],
+    ):
+        self._table_at, self._row, self._grid = table_at, row, grid
+        q, error = (np.array(x) for x in zip(*map(self._bounded, grid), strict=True))
+        self._actions: list[int] = []
+        for a in order:
+            apart = [np.abs(q[:, a] - q[:, b]) > error[:, a] + error[:, b] for b in self._actions]
+            if not np.isnan(q[:, a]).any() and all(some.any() for some in apart):
+                self._actions.append(a)
 
-def _tied(q: NDArray[np.float64], one: int, other: int, error: float) -> bool:
-    return not sign_of_difference(float(q[one]), float(q[other]), 2 * error)
+    def _bounded(self, x: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        table = self._table_at(x)
+        return table.q.raw[self._row], table.q_error.raw[self._row]
+
+    def _possible(self, x: float) -> list[int]:
+        """The actions that may be greedy at x."""
+        q, error = self._bounded(x)
+        enough = max(q[a] - error[a] for a in self._actions)
+        return [a for a in self._actions if q[a] + error[a] >= enough]
+
+    def changes(self) -> Iterator[tuple[float, int, int]]:
+        """Where greedy changes, from which action, and to which."""
+        if len(self._actions) < 2:
+            return
+        for (low, before), (high, last) in pairwise(self._certain()):
+            while before != last:
+                low, after = self._first_change(low, high, before, last)
+                yield low, before, after
+                before = after
+
+    def _certain(self) -> Iterator[tuple[float, int]]:
+        """Places with the one action that is greedy there: points of the grid, or beside them."""
+        for i, x in enumerate(self._grid):
+            if len(possible := self._possible(x)) == 1:
+                yield x, possible[0]
+                continue
+            for neighbour in self._grid[max(i - 1, 0) : i] + self._grid[i + 1 : i + 2]:
+                yield from self._beside(x, neighbour)
+
+    def _beside(self, x: float, neighbour: float) -> Iterator[tuple[float, int]]:
+        """The place nearest to x on the way to its neighbour that has one greedy action."""
+        halvings = _HALVINGS
+        while halvings:
+            place = x + (neighbour - x) / 2**halvings
+            if len(possible := self._possible(place)) == 1:
+                yield place, possible[0]
+                return
+            halvings //= 2
+
+    def _first_change(self, low: float, high: float, before: int, last: int) -> tuple[float, int]:
+        """Where greedy leaves `before` between two places, and for which action."""
+        after = last
+        for _ in range(_HALVINGS):
+            middle = (low + high) / 2
+            q, possible = self._bounded(middle)[0], self._possible(middle)
+            # bounds say which actions cross, floats where
+            if before in possible and after in possible:
+                possible = [before, after]
+            greedy = max(possible, key=lambda a: q[a])
+            if greedy == before:
+                low = middle
+            else:
+                high, after = middle, greedy
+        return high, after

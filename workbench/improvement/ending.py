@@ -284,6 +284,13 @@ class LoopRun:
     def _worth(self, limit: Policy, goal: Actions) -> tuple[float, Number]:
         """The value of the limit, as a float, and exact if the task is."""
         if self.loop.criterion == "average":
+            if self.P.is_exact and not limit.is_exact:
+                # rows without a goal are seen a few times only: how they mix is no matter
+                taken = (limit.prob.floats > 0).astype(int).tolist()
+                even = [[Fraction(x, sum(row)) for x in row] for row in taken]
+                same = evaluate(self.P, Policy(self.P, even), exact=True, criterion="average")
+                if not same.note:  # there is one average
+                    return float(same.value), same.value
             is_exact = self.P.is_exact and limit.is_exact
             average = evaluate(self.P, limit, exact=is_exact, criterion="average").value
             return float(average), average

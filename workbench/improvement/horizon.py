@@ -2,8 +2,9 @@
 
 With T levels of states, u = 2^-53 and K additions at most in any sum, a visit is a sum of products
 of at most 4 T numbers >= 0 with as many sums: it is right to T (K + 8) u of itself. Values lose
-(K + 8) u of the largest return at each level. pi(a|o) after n steps is right to 3 n u of itself and
-enters T times each way. Altogether q(o, a) times the weight of o is off by at most
+(K + 8) u of the largest return at each level. pi(a|o) after n steps is right to 3 n u of itself:
+step and 1 - step are each right to u, then come a product and a sum. It enters T times each way.
+Altogether q(o, a) times the weight of o is off by at most
 
     size weight(o) (2 T (K + 8) + 2 K + 6 T n) u,        size = T max |r|
 

@@ -223,8 +223,11 @@ def improve(
     >>> run.value, run.ended, run.limit_value
     (1.0, 'fixed', Fraction(1, 1))
     """
-    if isinstance(budget, bool) or not isinstance(budget, int) or budget < 1:
-        raise WorkbenchError(f"budget is a number of iterates, at least 1, not {budget!r}")
+    budget, least = _number_of_iterates("budget", budget), _number_of_iterates("least", least)
+    if not callable(step) and 1 - float(_checked(step, exact)) == 1:
+        raise WorkbenchError(
+            "the step is too small: 1 - step is 1 in floats, and no run would be seen to settle"
+        )
     steps, loop = _start(P, pi, step, ties, weights, exact, criterion)
     with Waiting(f"oracle loop on {P.name}") as waiting:
         run = LoopRun(loop.P, pi, loop, steps, not callable(step), budget, waiting)
@@ -304,18 +307,28 @@ def _start(
     return steps, loop_for(P, pi, ties, weights, exact, criterion)
 
 
+def _number_of_iterates(name: str, value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, int | np.integer):
+        raise WrongType(f"{name} is a number of iterates, not {value!r}")
+    if value < 1:
+        raise WorkbenchError(f"{name} is a number of iterates, at least 1, not {value}")
+    return int(value)
+
+
 def _checked(step: Any, exact: bool) -> Number:
     try:
-        step = number(step)
+        size = None if isinstance(step, bool | np.bool_) else number(step)
     except WrongType:
-        raise WrongType(f"a step is a number in (0, 1], not {step!r}") from None
-    if is_symbolic(step) or not 0 < step <= 1:
-        raise WorkbenchError(f"a step lies in (0, 1], not {step}")
-    if exact and isinstance(step, float):
+        size = None
+    if size is None:
+        raise WrongType(f"a step is a number in (0, 1], not {step!r}")
+    if is_symbolic(size) or not 0 < size <= 1:
+        raise WorkbenchError(f"a step lies in (0, 1], not {size}")
+    if exact and isinstance(size, float):
         raise NotExact(
-            f"exact arithmetic needs exact steps, not the float {step!r}: use a Fraction"
+            f"exact arithmetic needs exact steps, not the float {size!r}: use a Fraction"
         )
-    return step
+    return size
 
 
 def _policy(P: POMDP, field: Field, table: NDArray[Any]) -> Policy:

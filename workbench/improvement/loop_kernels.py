@@ -239,8 +239,9 @@ def mark_here(greedy):
 
 
 @compile_kernel
-def take_step(state, choice, size, n, fresh):
-    """Go from iterate n to the next, towards `choice.found`."""
+def take_step(state, choice, size, keep, n, fresh):
+    """Go from iterate n to the next, towards `choice.found`; `keep` is 1 - size, rounded once: for
+    sizes near 1 the difference of floats has few digits."""
     pi, greedy, found = state.pi, choice.greedy, choice.found
     # Most steps go where the last one went: one comparison of marks instead of one for each row.
     mark = mark_here(found)
@@ -270,7 +271,6 @@ def take_step(state, choice, size, n, fresh):
                 # else pi may leave the policies for which `alike` was proved
                 if not (known and together):
                     choice.alike[o, a] = choice.always[o, a]
-    keep = 1.0 - size
     state.kept[0] *= keep
     for o in range(len(greedy)):
         best = greedy[o]
@@ -282,7 +282,9 @@ def take_step(state, choice, size, n, fresh):
 
 
 @compile_kernel
-def run_loop(tables, state, choice, room, steps, begin, age, error, growth, fresh, values, marks):
+def run_loop(
+    tables, state, choice, room, steps, keeps, begin, age, error, growth, fresh, values, marks
+):
     """Iterate from the place `begin` among the steps; `age` iterates were made before the first.
 
     It ends when the steps are used up, when `kept` is at most `settled` (at most `fresh` once
@@ -303,7 +305,7 @@ def run_loop(tables, state, choice, room, steps, begin, age, error, growth, fres
             for o in range(rows):
                 if choice.open[o] and choice.ask[o]:
                     return i, ASKS
-        marks[i] = take_step(state, choice, steps[i], age + i, fresh)
+        marks[i] = take_step(state, choice, steps[i], keeps[i], age + i, fresh)
         if state.kept[0] <= state.settled[0]:
             return i + 1, SETTLED
     return len(steps), MADE

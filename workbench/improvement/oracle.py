@@ -26,14 +26,20 @@ import scipy.sparse as sp
 import scipy.sparse.linalg as sla
 from numpy.typing import NDArray
 
+from workbench.errors import NotSolved
 from workbench.evaluation import solve as linear
-from workbench.evaluation.chain import Chain, Dynamics, dynamics
-from workbench.evaluation.evaluate import evaluate, state_values
+from workbench.evaluation.chain import Chain, Dynamics, FloatChain, dynamics
+from workbench.evaluation.evaluate import action_values_with_bounds, state_values
 from workbench.evaluation.fields import FLOATS, Field
 from workbench.evaluation.krylov_kernels import PLAIN, bicgstab
-from workbench.evaluation.visits import given_observation, known, observation_values, occupancy
+from workbench.evaluation.visits import (
+    given_observation,
+    known,
+    observation_errors,
+    observation_values,
+    occupancy,
+)
 from workbench.improvement import loop_kernels as kernels
-from workbench.model.policy import Policy
 from workbench.model.pomdp import POMDP
 from workbench.model.rows import own_rows, without_signs
 
@@ -58,6 +64,9 @@ UNIT = 2.0**-53
 TableArray = NDArray[Any]
 
 
+_NONE = np.empty(0, dtype=np.int64)
+
+
 class Look(NamedTuple):
     """What an oracle says about a policy.
 
@@ -67,15 +76,14 @@ class Look(NamedTuple):
     error : `error[o]`, a bound on the error of the row.
     lacking : the observations that the policy sees although their q is undefined, because it sees
         them infinitely often.
+    doubtful : those whose q is defined, and nothing is known about it: floats found no bound.
     """
 
     value: Any
     q: TableArray
     error: NDArray[np.float64]
     lacking: NDArray[np.int64]
-
-
-_NONE = np.empty(0, dtype=np.int64)
+    doubtful: NDArray[np.int64] = _NONE
 
 
 class Oracle:
@@ -141,6 +149,7 @@ class SparseOracle(Oracle):
                 (np.abs(self.D.r) * self.D.prob, P.p.s_next, P.p.row_ptr), shape=(nS * nA, nS)
             ).sum(axis=1)
         ).reshape(nS, nA)
+        self._R_size = self._R_abs.max(axis=1)
 
     def look(self, pi: TableArray, roundings: int = 1) -> Look:
         support = pi > 0
@@ -148,11 +157,7 @@ class SparseOracle(Oracle):
             self._support = support
             self._plain, self._visited = self._graph(self.D.follow(pi))
         if not self._plain:
-            found = evaluate(self.P, Policy(self.P, pi), weights=self.weights)
-            q, drift = found.q.raw, self._drift(roundings, found)
-            error = np.where(np.isnan(q), 0.0, found.q_error.raw).max(axis=1) + drift
-            unseen = np.isnan(q).all(axis=1) & found.reached.raw
-            return Look(found.value, q, error, np.flatnonzero(unseen) if found.note else _NONE)
+            return self._look_at_endless(pi, roundings)
         acts = self.D.acts(pi)
         data = np.bincount(
             self._slot, acts.reshape(-1)[self._row] * self.D.prob, minlength=len(self._pattern.data)
@@ -168,10 +173,23 @@ class SparseOracle(Oracle):
         error = self._q_error(v_error, self._visit_errors(turned, d, drift), q_state)
         return Look(self.D.mu @ self._v, self._averaged(d, q_state), error, _NONE)
 
-    def _drift(self, roundings: int, found: Any) -> float:
-        """What rounding pi may have moved q by, for policies that may never end."""
-        size = float(np.nanmax(np.abs(found.q_state.raw), initial=0.0))
-        return 2 * roundings * UNIT * size / max(1.0 - self.D.gamma, UNIT)
+    def _look_at_endless(self, pi: TableArray, roundings: int) -> Look:
+        """`look` at a policy that may go on for ever from somewhere, by `evaluation`."""
+        D, chain = self.D, self.D.follow(pi)
+        assert isinstance(chain, FloatChain)
+        chain.given += (roundings - 1) * UNIT  # the chain of a policy of floats counts one
+        v, undefined, solved = state_values(chain)
+        d, visited = self.occupancy(chain)
+        share, _, reached = given_observation(D, d.x, visited)
+        q_state, q_state_error = action_values_with_bounds(D, v, undefined, solved.error)
+        q = observation_values(D, share, q_state)
+        each = observation_errors(D, share, d.error, q_state, q_state_error, q)
+        error = np.where(np.isnan(q), 0.0, each).max(axis=1)
+        lacking = np.flatnonzero(reached & ~known(q).any(axis=1))
+        if len(lacking) and not np.isinf(d.x[visited]).any():
+            o = self.P.O.text(self.P.O[int(lacking[0])])
+            raise NotSolved(f"{self.P.name}: floats cannot find how often o={o} is seen")
+        return Look(D.mu @ v, q, error, lacking, np.flatnonzero(np.isinf(error)))
 
     # ---------------------------------------------------------------- errors
 
@@ -231,15 +249,16 @@ class SparseOracle(Oracle):
         s = self.D.entry_s[self._seen]
         used = self._visited[s]
         o, nO = self.D.entry_o[self._seen][used], len(self.P.O)
-        rows, worst = q_state[s[used]], np.zeros(nO)
+        rows, worst, paid = q_state[s[used]], np.zeros(nO), np.zeros(nO)
         high, low = np.full((nO, rows.shape[1]), -np.inf), np.full((nO, rows.shape[1]), np.inf)
         np.maximum.at(high, o, rows)
         np.minimum.at(low, o, rows)
         np.maximum.at(worst, o, share_error[s[used]])
+        np.maximum.at(paid, o, self._R_size[s[used]])  # where rewards cancel, R is less than these
         with np.errstate(invalid="ignore"):
             size = np.maximum(np.abs(high), np.abs(low)).max(axis=1)
             spread = (high - low).max(axis=1)
-            rounding = (self._sums + np.bincount(o, minlength=nO)) * 4 * UNIT * size
+            rounding = (self._sums + np.bincount(o, minlength=nO)) * 4 * UNIT * (size + paid)
             # weights off by shares up to e move a mean by at most 2e/(1-e) times the range
             shares = np.where(worst < 0.25, 3 * worst * (spread + 8 * UNIT * size), np.inf)
             found = self.D.gamma * v_error + rounding + shares
@@ -313,7 +332,11 @@ class SparseOracle(Oracle):
         )
         if not moved <= _POOR:
             P = sp.csr_array((data, turned.indices, turned.indptr), shape=turned.shape)
-            d = np.asarray(sla.splu(sp.csc_array(sp.eye_array(len(d)) - self._carry * P)).solve(mu))
+            try:
+                factors = sla.splu(sp.csc_array(sp.eye_array(len(d)) - self._carry * P))
+            except RuntimeError as error:  # what SuperLU says of a matrix without an inverse
+                raise NotSolved(f"{self.P.name}: visits cannot be found in floats") from error
+            d = np.asarray(factors.solve(mu))
         return d
 
 

@@ -26,10 +26,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.errors import NotWeighted
+from workbench.errors import NotSolved, NotWeighted
 from workbench.evaluation.fields import FLOATS, RATIONALS, Field
 from workbench.improvement import loop_kernels as kernels
-from workbench.improvement.decision import ROUNDING, Answer, Decision, TableOf, Tie
+from workbench.improvement.decision import EQUAL, ROUNDING, Answer, Decision, TableOf, Tie
 from workbench.improvement.gain_oracle import GainOracle
 from workbench.improvement.horizon import has_finite_horizon, unroll
 from workbench.improvement.oracle import UNIT, Oracle, SparseOracle
@@ -114,7 +114,8 @@ class Loop:
 
     def restore(self, pi: TableArray, length: int) -> None:
         """Go back to the policy that the loop had after so many steps."""
-        raise NotImplementedError
+        self.trail.cut(length)
+        self._ties = {key: tie for key, tie in self._ties.items() if tie.iterate <= length}
 
     # ---------------------------------------------------------------- open rows
 
@@ -126,18 +127,38 @@ class Loop:
         twins: Actions,
         n: int | None = None,
         pair: PairPolicy | None = None,
+        doubtful: Sequence[int] = (),
     ) -> dict[int, Answer]:
-        """Answers on open rows; those of iterate n are kept as ties if they are."""
+        """Answers on open rows; those of iterate n are kept as ties if they are. On doubtful rows
+        there has to be one that is known."""
         if not rivals:
             return {}
-        answers = self.decision.settle(table_of, rivals, q, self.greedy, twins, pair)
+        settled = self.decision.settle(table_of, rivals, q, self.greedy, twins, pair)
+        answers = dict(sorted(settled.items()))  # ties are told row by row, however they were found
+        self._require_answers(doubtful, answers)
+        if n is not None:
+            self._keep_ties(n, answers)
+        return answers
+
+    def _keep_ties(self, n: int, answers: dict[int, Answer]) -> None:
+        """Note the ties of iterate n that are new."""
         for o, answer in answers.items():
             key = o, tuple(answer.tied.tolist()), answer.how
-            if n is not None and len(answer.tied) > 1 and key not in self._ties:
+            if len(answer.tied) > 1 and key not in self._ties:
                 actions = tuple(self.P.A[a] for a in answer.tied.tolist())
                 words = f"{self.P.O.text(self.P.O[o])}: {', '.join(map(self.P.A.text, actions))}"
                 self._ties[key] = Tie(n, self.P.O[o], actions, answer.how, words)
-        return answers
+
+    def _require_answers(self, doubtful: Sequence[int], answers: dict[int, Answer]) -> None:
+        """Refuse where nothing is known about a row, and nobody can tell what is greedy there."""
+        unknown = [o for o in doubtful if o in answers and answers[o].how == ROUNDING]
+        if unknown:
+            o = self.P.O.text(self.P.O[unknown[0]])
+            advice = "exact=True" if self.decision.is_exact else "Fractions and exact=True"
+            raise NotSolved(
+                f"{self.P.name}: o={o} is seen, and floats cannot find how often to any accuracy, "
+                f"so that nothing is known about q(o, a) there: use {advice}"
+            )
 
     def _join_for_good(
         self, twins: Actions, answers: dict[int, Answer], *tables: NDArray[np.int64]
@@ -220,14 +241,15 @@ class Stepwise(Loop):
         self._pi = pi
         self._low = None if self._low is None else np.zeros_like(pi)
         self._is_paired = False  # the small parts belonged to another policy
-        self.trail.cut(length)
+        super().restore(pi, length)
         self._twins = self.trail.twins
         if self._always is not None:
             self._always, self._alike = self._same.copy(), self._same.copy()
             self._allowed = set()
 
     def look_ahead(self, goal: Actions, x: Fraction) -> Glance:
-        found = self.oracle.look(mixed(self._pi, goal, self.field.one(x)), 4)
+        here = x == 1
+        found = self.oracle.look(mixed(self._pi, goal, self.field.one(x)), 1 if here else 4)
         known: NDArray[np.int64] | None = self._same
         if x > 0 and keeps_twins(goal, self._twins):  # ties that last until there
             allowed = int(kernels.mark_of(goal)) in self._allowed
@@ -237,10 +259,25 @@ class Stepwise(Loop):
         twins = parted(self._twins, goal)
         pair = self._pair(goal, 1 - x) if ranking.rivals else None
         ahead = _ahead(self.trail, goal, x)
-        ties = self._decided(found.q, ranking.rivals, ahead, twins, pair=pair)
+        # the policy as it is may be described in any case
+        doubtful = [] if here else found.doubtful.tolist()
+        ties = self._decided(found.q, ranking.rivals, ahead, twins, pair=pair, doubtful=doubtful)
+        if self.field.is_exact:
+            ties = self._equal_actions(found.q, greedy)
         for o, answer in ties.items():
             greedy[o] = answer.best
         return Glance(found.value, found.q, greedy, ties)
+
+    def _equal_actions(self, q: TableArray, greedy: Actions) -> dict[int, Answer]:
+        """The ties of exact q-values, one action of each set that do the same."""
+        found = {}
+        for o in np.flatnonzero(greedy >= 0).tolist():
+            equal = [a for a in self.order.tolist() if q[o, a] == q[o, greedy[o]]]
+            _, first = np.unique(self._same[o, equal], return_index=True)
+            if len(first) > 1:
+                tied = np.array(equal)[np.sort(first)]
+                found[o] = Answer(int(tied[0]), tied, EQUAL)
+        return found
 
     def advance(
         self, steps: Sequence[Number], settled: float = -1.0, fresh: float = -1.0
@@ -248,17 +285,25 @@ class Stepwise(Loop):
         values, marks = [], []
         for step in steps:
             n = self.trail.length
-            value, q, error, lacking = self.oracle.look(self._pi)
+            value, q, error, lacking, doubtful = self.oracle.look(self._pi)
             self._require_rows(lacking)
             ranking = rank_actions(q, self.order, error, self._alike)
             tau = ranking.best.copy()
             if ranking.rivals:
                 answers = self._decided(
-                    q, ranking.rivals, self.trail.table, self._twins, n, self._pair()
+                    q,
+                    ranking.rivals,
+                    self.trail.table,
+                    self._twins,
+                    n,
+                    self._pair(),
+                    doubtful.tolist(),
                 )
                 for o, answer in answers.items():
                     tau[o] = answer.best
                 self._learn(answers, tau)
+            if self.field.is_exact:
+                self._keep_ties(n, self._equal_actions(q, tau))
             values.append(value)
             marks.append(int(kernels.mark_of(tau)))
             # pi leaves the policies for which ties were proved to last.
@@ -409,7 +454,7 @@ class FiniteHorizon(Loop):
 
     def restore(self, pi: TableArray, length: int) -> None:
         self._state.pi[:] = pi[:, self.order]
-        self.trail.cut(length)
+        super().restore(pi, length)
         choice, self._until = self._choice, None
         choice.twins[:], choice.allowed[:] = self.trail.twins, 0
         choice.always[:] = choice.alike[:] = self._same
@@ -503,7 +548,7 @@ class FiniteHorizon(Loop):
     def advance(
         self, steps: Sequence[Number], settled: float = -1.0, fresh: float = -1.0
     ) -> tuple[NDArray[Any], NDArray[np.uint64]]:
-        sizes = np.array([float(step) for step in steps])
+        sizes, keeps = _sizes_and_rests(steps)
         values, marks = np.empty(len(sizes)), np.empty(len(sizes), dtype=np.uint64)
         age, made = self.trail.length, 0
         self._state.settled[0] = settled
@@ -515,6 +560,7 @@ class FiniteHorizon(Loop):
                 self._choice,
                 self._room,
                 sizes,
+                keeps,
                 made,
                 age,
                 self._unrolled.error,
@@ -528,7 +574,7 @@ class FiniteHorizon(Loop):
             if why == kernels.ASKS:
                 self._answer(age + made)
                 marks[made] = kernels.take_step(
-                    self._state, self._choice, sizes[made], age + made, fresh
+                    self._state, self._choice, sizes[made], keeps[made], age + made, fresh
                 )
                 self._note(steps[made : made + 1])
                 made += 1
@@ -571,6 +617,21 @@ class FiniteHorizon(Loop):
         choice.allowed[:] = 0
         for i, tau in enumerate(self._taus):
             choice.allowed[i] = kernels.mark_of(np.where(tau < 0, -1, place[tau]))
+
+
+def _sizes_and_rests(steps: Sequence[Number]) -> tuple[TableArray, TableArray]:
+    """Steps as floats, and 1 - step as floats, right to a unit of rounding of themselves."""
+    sizes = np.array([float(step) for step in steps])
+    rests = 1.0 - sizes
+    # up to here a step is rounded by so little that the rounding of the difference leaves room
+    for i in np.flatnonzero(sizes > 0.25).tolist():
+        rests[i] = _nearest_rest(steps[i])
+    return sizes, rests
+
+
+@lru_cache(maxsize=256, typed=True)  # most steps are of one size
+def _nearest_rest(step: Number) -> float:
+    return float(1 - exact_size(step))
 
 
 def _ahead(trail: Trail, goal: Actions, x: Fraction) -> TableOf:

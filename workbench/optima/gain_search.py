@@ -508,7 +508,8 @@ def best_average_history(P: POMDP, exact: bool | None, limits: HistoryLimits) ->
             gap=high - low,
             exact=bool(wants_exact),
             beliefs=len(graph),
-            how=f"policy iteration over {count}",
+            how=f"policy iteration over {count}"
+            + ("" if P.is_exact else ", floats read as decimals"),
             seconds=time.monotonic() - began,
             policy=policy,
             criterion="average",

@@ -16,8 +16,13 @@ Conversely a policy is worth V* (0 < gamma < 1) exactly when it takes, at each b
 one of the actions optimal there. So where the reachable beliefs are finitely many the question is
 decided exactly: V* and the optimal actions of each belief by policy iteration in rationals
 (`history`), then a search for choices (a, w) at each (m, o) that are optimal for every belief
-reached with (m, o) (`product_search`). With gamma = 0 only the first action counts. Floats are
-read as the decimals that they are printed as.
+reached with (m, o) (`product_search`). With gamma = 0 only the first action counts.
+
+**Floats** are read as the decimals that they are printed as, and the reason says so. Decimals that
+are equal in one unit of reward need not be in another: 1 + 2 = 3 holds of the floats 2^-60, 2^-59
+and 3 2^-60, and not of their decimals. So before a memory is said to fail on floats, the search is
+made again among actions that are optimal up to rounding. A policy that it finds encodes an optimum
+as far as floats can tell, and `Encoding.lacks` says what it may lose.
 
 **gamma = 1 with episodes of any length.** If the search finds nothing, no policy is worth V*,
 stochastic ones included: the first half of the argument does not need gamma < 1. But choosing
@@ -33,7 +38,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from workbench.errors import NeverEnds, WorkbenchError
 from workbench.evaluation.evaluate import evaluate
@@ -49,8 +58,7 @@ from workbench.model.space import Label
 from workbench.optima.best_history import best_history
 from workbench.optima.best_memoryless import best_memoryless
 from workbench.optima.history import MOST_EXACT, belief_process, in_rationals, largest_part
-from workbench.optima.mdp import MDP, from_states, optimal, size_of_values
-from workbench.optima.optimum import MemorylessOptimum
+from workbench.optima.mdp import MDP, Optimum, from_states, optimal, round_up, size_of_values
 from workbench.sufficiency.belief_product import Supports, places
 from workbench.sufficiency.product_search import Choice, Outcome, Slot, WriteSearch
 
@@ -72,7 +80,7 @@ class Encoding:
     ----------
     task, memory : what was asked.
     holds : the answer; None if undecided.
-    method : "beliefs" (exact), or "bounds".
+    method : "beliefs", exact but for the reading of floats, or "bounds".
     reason : a sentence.
     best : the best history-based value; None if only bounds are known.
     choice : for "beliefs", {(m, o): (a, w)} where the policy gets; `Policy.deterministic(E, choice,
@@ -141,14 +149,24 @@ def can_encode_optimal(
         if graph.complete:
             M = belief_process(graph, FLOATS)
             if largest_part(M) <= MOST_EXACT:
-                return _on_beliefs(graph, attached, M, budget)
+                found = _on_beliefs(graph, attached, M, budget, up_to_rounding=not P.is_exact)
+                return found if P.is_exact else _read_as_decimals(found)
     return _by_bounds(P, attached)
 
 
 # ---------------------------------------------------------------------- finitely many beliefs
 
 
-def _on_beliefs(graph: BeliefGraph, memory: Memory, floats: MDP, budget: int) -> Encoding:
+def _read_as_decimals(found: Encoding) -> Encoding:
+    """The answer with a word on what it says about a task in floats."""
+    if found.method != "beliefs":
+        return found
+    return replace(found, reason=f"{found.reason}; floats are read as decimals")
+
+
+def _on_beliefs(
+    graph: BeliefGraph, memory: Memory, floats: MDP, budget: int, up_to_rounding: bool
+) -> Encoding:
     P = graph.P
     M = belief_process(graph, RATIONALS)
     best = optimal(M, first=optimal(floats).policy)
@@ -184,10 +202,7 @@ def _on_beliefs(graph: BeliefGraph, memory: Memory, floats: MDP, budget: int) ->
             bounds = _by_bounds(P, memory)
             return bounds if bounds.holds is not None else replace(bounds, best=value)
     if outcome.chosen is not None:
-        choice = {
-            (memory.M[m], P.O[o]): (P.A[a], memory.W[w])
-            for (m, o), (a, w) in sorted(outcome.chosen.items())
-        }
+        choice = _labelled(P, memory, outcome.chosen)
         reason = (
             "a policy takes optimal actions wherever it gets, and so reaches the "
             f"best value {value}"
@@ -200,12 +215,69 @@ def _on_beliefs(graph: BeliefGraph, memory: Memory, floats: MDP, budget: int) ->
         return Encoding(
             P.name, memory.name, None, "beliefs", reason, value, searched=outcome.decisions
         )
+    if up_to_rounding:
+        near = _near_optimal(floats, best, q)
+        if near != allowed and (found := _nearly(graph, memory, near, value, budget)) is not None:
+            return found
     reason = (
         f"no memoryless policy keeps to the optimal actions ({outcome.effort}), "
         f"which the best value {value} needs"
     )
     return Encoding(
         P.name, memory.name, False, "beliefs", reason, value, searched=outcome.decisions
+    )
+
+
+def _labelled(
+    P: POMDP, memory: Memory, chosen: Mapping[Slot, Choice]
+) -> dict[tuple[Label, Label], tuple[Label, Label]]:
+    return {
+        (memory.M[m], P.O[o]): (P.A[a], memory.W[w]) for (m, o), (a, w) in sorted(chosen.items())
+    }
+
+
+def _near_optimal(floats: MDP, best: Optimum, q: NDArray[Any]) -> list[set[int]]:
+    """The actions of each belief that are optimal up to the rounding of rewards: their size is that
+    of all that an optimal policy collects from there, whatever cancels."""
+    collected = replace(floats, R=floats.sizes).evaluate(best.policy, best.alive).x
+    margin = round_up(floats, collected)
+    lost = np.array([[float(RATIONALS.back(x)) for x in row] for row in best.v[:, None] - q])
+    near = best.allowed & best.alive[:, None] & (lost <= margin)
+    return [set(np.flatnonzero(row).tolist()) for row in near]
+
+
+def _nearly(
+    graph: BeliefGraph, memory: Memory, near: list[set[int]], value: Number, budget: int
+) -> Encoding | None:
+    """The answer of a policy that keeps to near-optimal actions; None if there is none."""
+    P = graph.P
+    outcome = _run(graph, memory, near, budget)
+    if outcome.chosen is None or (P.gamma == 1 and not _ends(graph, memory, outcome.chosen)):
+        if outcome.finished:
+            return None
+        reason = (
+            "no memoryless policy keeps to the optimal actions, and the search for one that does "
+            f"up to rounding was given up after {outcome.effort}"
+        )
+        return Encoding(
+            P.name, memory.name, None, "beliefs", reason, value, searched=outcome.decisions
+        )
+    choice, E = _labelled(P, memory, outcome.chosen), augment(P, memory)
+    lacks = _most_lacking(E, Policy.deterministic(E, choice, otherwise=E.A[0]), value)
+    reason = (
+        "a policy takes actions wherever it gets that are optimal up to the rounding of floats: "
+        f"the best value {value} is at most {lacks:.1g} more than it is worth"
+    )
+    return Encoding(
+        task=P.name,
+        memory=memory.name,
+        holds=True,
+        method="beliefs",
+        reason=reason,
+        best=value,
+        choice=choice,
+        searched=outcome.decisions,
+        lacks=lacks,
     )
 
 
@@ -268,7 +340,7 @@ def _by_bounds(P: POMDP, memory: Memory) -> Encoding:
         found.append(best_memoryless(E, deterministic=False))
     for policy in found:
         if policy.value >= history.upper - margin:
-            lacks = 0 if exact else _most_lacking(E, policy, history.upper)
+            lacks = 0 if exact else _most_lacking(E, policy.policy, history.upper)
             reason = (
                 f"a memoryless policy is worth {policy.value}, and the best history-based value is "
                 f"{'no more' if lacks == 0 else f'at most {lacks:.1g} more'}"
@@ -291,7 +363,8 @@ def _by_bounds(P: POMDP, memory: Memory) -> Encoding:
     return Encoding(P.name, memory.name, None, "bounds", reason, best)
 
 
-def _most_lacking(E: POMDP, found: MemorylessOptimum, upper: Number) -> float:
+def _most_lacking(E: POMDP, pi: Policy, upper: Number) -> float:
     """A bound on how much more than a policy in floats is worth the best may be."""
-    value = evaluate(E, found.policy)
-    return max(0.0, float(upper) - float(value.value) + value.error)
+    found = evaluate(E, pi)
+    value = Fraction(found.value) if isinstance(upper, Fraction) else found.value
+    return max(0.0, float(upper - value) + found.error)

@@ -89,6 +89,7 @@ class Diagnosis:
     decodable_after, observability, filter_rate, window_bound, rank : of P, as in the module's text;
         None where they are not defined or too large to compute. `decodable_after` is None as well
         if no window is long enough.
+    from_decimals : whether the task was given in floats: every yes and no is about their decimals.
     """
 
     P: POMDP
@@ -106,6 +107,7 @@ class Diagnosis:
     filter_rate: Number | None
     window_bound: Number | None
     rank: int | None
+    from_decimals: bool = False
 
     @property
     def gap(self) -> tuple[Number, Number] | None:
@@ -148,7 +150,10 @@ class Diagnosis:
         yield "rank of the dynamics", shown(self.rank), "", ""
 
     def notes(self) -> Iterator[str]:
-        """What has to be said of the rows: which theorems are used in a reading of ours."""
+        """What has to be said of the rows: how floats are read, and which theorems are used in a
+        reading of ours."""
+        if self.from_decimals:
+            yield "Floats are read as the decimals that they are printed as."
         if self.window_bound is not None:
             yield READING
 
@@ -248,6 +253,7 @@ def diagnose(
         filter_rate=rate,
         window_bound=None if rate is None or window is None else window_bound(task, rate, window),
         rank=_unless_too_large(dynamics_rank, task),
+        from_decimals=not P.is_exact,
     )
 
 

@@ -140,18 +140,16 @@ class GapCloser:
                 lambda budget: self._encoding(family, budget),
                 lambda x: x.holds is None,
             )
+            plain = found.method == "beliefs" and found.lacks == 0
             return Attempt(
                 family.name,
                 found.holds,
-                _REASONS.get(found.holds if found.method == "beliefs" else None, found.reason),
+                _REASONS.get(found.holds if plain else None, found.reason),
             )
         return self._on_floats(self.graph, family) if self.near is not None else None
 
     def _encoding(self, family: Family, budget: int) -> Encoding:
-        assert self.graph is not None
-        return can_encode_optimal(
-            self.graph.P, family, limit=self.limits.max_beliefs, budget=budget
-        )
+        return can_encode_optimal(self.P, family, limit=self.limits.max_beliefs, budget=budget)
 
     def _on_floats(self, graph: BeliefGraph, family: Family) -> Attempt:
         assert self.near is not None
