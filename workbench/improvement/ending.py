@@ -6,8 +6,9 @@ x is small, the rest of the segment is judged: where tau is greedy everywhere, i
 Where it is not, the loop goes on, and comes past the place or turns there.
 
     finite horizon      decided for all x: differences of q-values times weight are polynomials
-                        (`way`). A row that floats leave open, in a task of floats or where fractions
-                        would be too much work, is looked at in places, and the note names it.
+                        (`way`). A row that floats leave open, in a task of floats or where
+                        fractions would be too much work, is looked at in places, and the note
+                        names it.
     states come back    looked at in places down to x = 0 (`places`). This is seen and not proved:
                         a change of greedy and back between two places may be missed.
 
@@ -242,8 +243,8 @@ class LoopRun:
         return np.unique(chain.D.entry_o[counted])
 
     def _fixed(self, goal: Actions, note: str) -> dict[str, Any] | None:
-        """The end at `goal`, which is greedy on the rest of the way, on the rows that go there; None
-        if it is not greedy at its end."""
+        """The end at `goal`, which is greedy on the rest of the way, on the rows that go there;
+        None if it is not greedy at its end."""
         end = self.loop.look_ahead(goal, Fraction(0))
         ties = self._ties_at(end, goal)
         if ties is None:

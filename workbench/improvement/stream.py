@@ -125,7 +125,7 @@ class Loop:
 
     def _exactly(self, goal: Actions, asked: NDArray[np.bool_]) -> Way:
         """The way to a goal in fractions; `asked[o, a]` are the actions in question."""
-        nothing, rows = np.zeros(len(goal), dtype=bool), asked.any(axis=1)
+        nothing, rows = np.zeros(len(goal), dtype=bool), np.asarray(asked.any(axis=1))
         rivals = {o: np.flatnonzero(asked[o]).tolist() for o in np.flatnonzero(rows).tolist()}
         if not rivals:
             return Way(nothing, nothing)

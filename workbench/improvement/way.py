@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import flint
@@ -101,7 +102,7 @@ class WayForms:
         if self._least + self.T * math.log(pi[pi > 0].min()) < math.log(FEWEST_VISITS):
             lost = self._visited(pi, goal) & (weight < FEWEST_VISITS)
             others = (goal >= 0)[:, None] & (alike != np.take_along_axis(alike, goal[:, None], 1))
-            verdict[lost.any(axis=1)[:, None] & others] = kernels.OPEN
+            verdict[np.asarray(lost.any(axis=1))[:, None] & others] = kernels.OPEN
         return verdict
 
     def _visited(self, pi: NDArray[np.float64], goal: Actions) -> NDArray[np.bool_]:
@@ -149,10 +150,10 @@ def stays_exactly(
             entries[o].append(e)
     for o, actions in rivals.items():
         best = int(goal[o])
-        states = [(int(D.entry_s[e]), D.omega[e]) for e in entries[o]]
-        found[o] = all(
+        visits = [(s := int(D.entry_s[e]), d[s] * D.omega[e]) for e in entries[o]]
+        found[o] = all(weight == 0 for _, weight in visits) or all(
             is_never_below(
-                sum((d[s] * x * (q[s][best] - q[s][b]) for s, x in states), _constant(0)),
+                sum((weight * (q[s][best] - q[s][b]) for s, weight in visits), _constant(0)),
                 strict=bool(rank[b] < rank[best]),
             )
             for b in actions
@@ -239,7 +240,7 @@ def is_never_below(f: Any, strict: bool) -> bool:
             continue
         lower, upper = [b[0]], [b[-1]]
         while len(b) > 1:
-            b = [(x + y) / 2 for x, y in zip(b, b[1:], strict=False)]
+            b = [(x + y) / 2 for x, y in pairwise(b)]
             lower.append(b[0])
             upper.append(b[-1])
         left += [(lower, halvings + 1), (upper[::-1], halvings + 1)]
