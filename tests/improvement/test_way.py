@@ -18,7 +18,7 @@ from workbench import POMDP, augment, uniform
 from workbench.evaluation.fields import RATIONALS
 from workbench.improvement.improve import improve, iterates, shrinking_steps
 from workbench.improvement.oracle import Oracle, SparseOracle
-from workbench.improvement.places import GRID, Places
+from workbench.improvement.places import GRID, WayPlaces
 from workbench.improvement.stream import FiniteHorizon, Stepwise, loop_for, mixed
 from workbench.improvement.way import WayForms, is_never_below, stays_exactly
 from workbench.improvement.way_kernels import LEAVES, OPEN, STAYS
@@ -68,7 +68,7 @@ def test_a_loop_that_turns_between_two_places_of_the_grid_is_not_fixed(comes_bac
     loop = loop_for(P, uniform(P), "last", "visits", exact=exact)
     loop.advance([Fraction(1, 50)] * 228)
     everywhere = np.ones(len(P.O), dtype=bool)
-    assert not Places(loop, loop.greedy).leaving_on_grid(everywhere).any()
+    assert not WayPlaces(loop, loop.greedy).leaving_on_grid(everywhere).any()
     way = loop.along(loop.greedy)
     assert way is None if comes_back else way.leaving.any()
     # numbers grow with every iterate where they are exact
@@ -249,12 +249,12 @@ def test_places_are_added_where_a_difference_bends_and_nowhere_else():
     P = window()
     loop = Stepwise(SparseOracle(P, "visits"), uniform(P), "last")
     loop.advance([Fraction(1, 50)] * 228)
-    look = Places(loop, loop.greedy)
+    look = WayPlaces(loop, loop.greedy)
     assert not look.leaving_on_grid(np.ones(len(P.O), dtype=bool)).any()
     assert np.flatnonzero(look.leaving_between(0.98, 228)) == [P.O.index("o")]
     assert len(look._ahead) < len(GRID) + 5
     smooth = Stepwise(SparseOracle(window(0), "visits"), uniform(window(0)), "last")
     smooth.advance([Fraction(1, 50)] * 228)
-    look = Places(smooth, smooth.greedy)
+    look = WayPlaces(smooth, smooth.greedy)
     assert not look.leaving_between(0.98, 228).any()
     assert len(look._ahead) == len(GRID)

@@ -42,7 +42,7 @@ from workbench.evaluation.fields import FLOATS
 from workbench.evaluation.gain import find_classes
 from workbench.improvement.decision import ROUNDING
 from workbench.improvement.loop_kernels import period_of
-from workbench.improvement.places import Places
+from workbench.improvement.places import WayPlaces
 from workbench.improvement.stream import Glance, Loop, mixed
 from workbench.improvement.trail import Actions
 from workbench.model.numbers import Number, Numbers, number
@@ -221,7 +221,7 @@ class LoopRun:
         if self.decided:
             return np.empty(0, dtype=np.int64)
         counted = np.ones(len(goal), dtype=bool) if counts is None else counts
-        places = Places(self.loop, goal)
+        places = WayPlaces(self.loop, goal)
         found = places.leaving_on_grid(counted)
         if not found.any():  # it may do so between two places
             if way is None:

@@ -22,17 +22,17 @@ GRID = tuple(Fraction(7, 10) ** j for j in range(37))
 _NOISE = 2.0**-40
 """Differences that are so small a share of a row's q-values are not judged by how they bend."""
 
-Rows = NDArray[np.bool_]
+RowMask = NDArray[np.bool_]
 
 
-class Places:
+class WayPlaces:
     """A look at the way from the policy of a loop to a goal; rows without one stay."""
 
     def __init__(self, loop: Loop, goal: Actions):
         self._loop, self._goal = loop, goal
         self._ahead: dict[Fraction, NDArray[np.float64]] = {}
 
-    def leaving_on_grid(self, counts: Rows) -> Rows:
+    def leaving_on_grid(self, counts: RowMask) -> RowMask:
         """The rows whose goal is not greedy, up to the first place where one that counts is among
         them; without that one, if others left before: they may be the reason."""
         found, at = np.zeros(len(self._goal), dtype=bool), 0
@@ -44,7 +44,7 @@ class Places:
             at += 1
         return found
 
-    def leaving_between(self, keep: float, most: int) -> Rows:
+    def leaving_between(self, keep: float, most: int) -> RowMask:
         """The rows whose goal is not greedy at the first place that is found between those of the
         grid. Places come no closer than iterates, of which each keeps a share of pi, and are no
         more than some number."""
@@ -63,7 +63,7 @@ class Places:
             places = sorted(self._ahead, reverse=True)
         return np.zeros(len(self._goal), dtype=bool)
 
-    def _leaving(self, x: Fraction) -> Rows:
+    def _leaving(self, x: Fraction) -> RowMask:
         """The rows whose goal is not greedy at a place. How far ahead of other actions it is there
         is kept, NaN where it is not, or may not be."""
         glance, goal = self._loop.look_ahead(self._goal, x), self._goal
