@@ -36,6 +36,9 @@ VARIANT = np.array(
     [[[VARIANT_REWARDS[a, b, c] for c in (0, 1)] for b in (0, 1)] for a in (0, 1)], dtype=float
 )
 
+LIMIT_AND_CYCLE = np.array([[[0.25, 0.25], [0.25, 0]], [[-0.25, 0.25], [0.25, -0.125]]])
+"""With B1 and steps of 0.3 rows that the limit does not visit go round for ever."""
+
 
 @st.composite
 def reward_tables(draw: st.DrawFn, most_actions: int = 3) -> np.ndarray:
@@ -216,6 +219,57 @@ def test_scaling_the_rewards_scales_the_outcome(rewards, memory, factor):
     assert scaled.value.item() == plain.value.item() * factor
 
 
+def told(found):
+    """What no constant and no power of two may change."""
+    return [
+        x.item() for x in (found.ended, found.sequence, found.iterates, found.unsure, found.stuck)
+    ]
+
+
+@given(
+    reward_tables(),
+    st.sampled_from(["B1", "OA1", "K1"]),
+    st.sampled_from([0.02, 0.1, 0.3]),
+    st.one_of(st.integers(-1_000, 1_000), st.sampled_from([2.0**20, -(2.0**35)])),
+    st.sampled_from([-1_040, -400, -60, -1, 0, 40, 50, 400, 1_000]),
+)
+def test_neither_a_constant_nor_the_unit_of_reward_changes_a_run(
+    rewards, memory, step, constant, power
+):
+    rewards = np.round(rewards * 64) / 64  # so that sums and powers of two are exact
+    plain = told(stuck([rewards], memory, step, "first"))
+    assert told(stuck([rewards + constant], memory, step, "first")) == plain
+    assert told(stuck([np.ldexp(rewards, power)], memory, step, "first")) == plain
+
+
+@pytest.mark.parametrize("constant", [0, 1, 5, 100, 579, 1_000])
+def test_a_limit_where_it_matters_is_found_whatever_is_added_to_all_rewards(constant):
+    found = stuck([LIMIT_AND_CYCLE + constant], "B1", 0.3, "first")
+    assert told(found)[:4] == ["fixed", 0, 64, False]
+
+
+def test_where_bounds_alone_are_in_the_way_of_a_limit_it_is_decided_by_improve():
+    """One reward that is large beside the others makes their bounds large, too."""
+    rewards = LIMIT_AND_CYCLE.copy()
+    rewards[1, 1, 1] = -1_000
+    assert stuck([rewards], "B1", 0.3, "first", settle=False).unsure.item()
+    assert told(stuck([rewards], "B1", 0.3, "first"))[:2] == ["fixed", 0]
+
+
+@pytest.mark.parametrize("power", [-1_060, -60, -10, 0, 40, 50, 60, 400, 1_000])
+def test_whole_numbers_are_whole_in_any_unit(power):
+    rewards = np.array([[[0, 1], [2, 0]], [[2, 1], [0, 0]]])
+    assert stuck([np.ldexp(rewards, power)], "OA1", 0.1, "first").iterates.item() == 11
+
+
+def test_rewards_that_cannot_be_normalised_exactly_are_told_apart_as_they_are_given():
+    """Less the least, which is tiny, 1 is a float again, and beside 1e300 the tiny ones vanish."""
+    for rewards in ([[-(2.0**-60), 0], [1, 1]], [[1e-300, 0], [1e300, 1e300]]):
+        slow = ending(np.vectorize(Fraction, otypes=[object])(rewards).tolist(), "B1", 0.1, "last")
+        fast = stuck([rewards], "B1", 0.1, "last")
+        assert (fast.ended.item(), fast.value.item()) == (slow.ended, slow.value)
+
+
 @pytest.mark.parametrize(("length", "actions"), [(2, 2), (2, 3), (3, 2), (3, 3)])
 @pytest.mark.parametrize("memory", ["none", "K1", "K2", "B1", "O1"])
 def test_encodable_sequences_are_those_that_some_policy_makes(length, actions, memory):
@@ -325,8 +379,8 @@ def test_the_way_that_is_left_agrees_with_looking_at_it(length):
         ask.pi[:] = [[residue(x) for x in row] for row in pi.tolist()]  # as if the loop came to pi
         ask.rewards[:] = [residue(x) for x in r.tolist()]
         forms = shape.forms()
-        x, _ = kernels.last_leaving(
-            shape.tables, r, pi, tau, 0, 1e-14, False, 2.0, shape.alike, forms, ask
+        x, _, _ = kernels.last_leaving(
+            shape.tables, r, r, pi, tau, 0, 1e-14, False, 2.0, shape.alike, forms, ask
         )
         grid = np.linspace(1, 0, 2_001)[1:-1]
         first = 0.0

@@ -19,7 +19,7 @@ from pomdps import gravity, recall, recall4, recall_variant
 from workbench import POMDP, Policy, augment, evaluate, uniform
 from workbench.errors import NeverEnds, NotExact, PolicyError, WorkbenchError, WrongType
 from workbench.evaluation.fields import RATIONALS
-from workbench.improvement import ending
+from workbench.improvement import ending, places
 from workbench.improvement import oracle as oracles_module
 from workbench.improvement.horizon import has_finite_horizon
 from workbench.improvement.improve import improve, iterates, shrinking_steps
@@ -579,9 +579,9 @@ def test_no_place_is_passed_over_at_which_a_goal_is_left(memory):
         if steps % 2:  # somewhere it is not greedy
             goal[rng.integers(len(goal))] = rng.integers(len(E.A))
         rows = goal >= 0
-        doubt = loop.first_doubt(goal, ending._GRID, 0)
+        doubt = loop.first_doubt(goal, places.GRID, 0)
         passed += doubt
-        for at, x in enumerate(ending._GRID):
+        for at, x in enumerate(places.GRID):
             if (rows & (loop.look_ahead(goal, x).greedy != goal)).any():
                 left += 1
                 assert doubt <= at

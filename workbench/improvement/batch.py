@@ -10,6 +10,9 @@ With discount 1 and visits as weights, q_pi(o, a) times the visits of o is the d
 return for pi(a|o): the loop is the method of Frank and Wolfe for a polynomial that is not concave,
 and it is stuck where that is stationary.
 
+A constant that is added to all rewards changes no difference between q-values, and a factor that is
+a power of two no float: neither changes a run.
+
 While greedy stays tau, the iterates lie on x pi + (1-x) tau, and on that segment the differences
 between q-values times the weight of the row are polynomials in x of degree L - 1. The place where
 greedy first leaves tau is a root of one of them: iterates up to there need no looking at, and if
@@ -65,8 +68,8 @@ _CHUNK = 2_000
 _ASCENTS, _ASCENT_STEPS = 8, 1_000
 
 _ASCENT_TOLERANCE = 1e-8
-"""What an ascent may add to a value without being better than it, as a share of the largest
-reward."""
+"""What an ascent may add to a value without being better than it, as a share of the range of the
+rewards."""
 
 _CHATTER = 4.0
 """Chattering around a stationary point costs at most about so many times step^2 times the range of
@@ -149,6 +152,7 @@ class Structure:
         rows, columns = self.shape
         n = self.states
         return kernels.Room(
+            r=np.empty(self.actions**self.length),
             pi=np.empty((rows, columns)),
             d=np.empty(n),
             v=np.empty(n),
@@ -176,7 +180,7 @@ class Structure:
             first_look=FIRST_LOOK_FOR_CYCLES,
             settle=settling_time(step),
             unsure_for=1 if settle else settling_time(step),
-            error=(2 * L * (sums + 8) + 2 * sums) * UNIT,
+            error=(2 * L * (sums + 8) + 2 * sums + 1) * UNIT,  # 1: rewards are less the least
             growth=6 * L * UNIT,
             alike=self.alike,
             at_start=self.alike_at_start,
@@ -383,7 +387,9 @@ class BatchResult:
     iterates : how many there were until the end was sure; amplitude : the range of the value over a
         limit cycle, or over the last iterates when the budget ran out.
     unsure : whether q-values came closer than could be told without being equal, in floats and, if
-        these were settled, by `improve`; then what was greedy before stayed so.
+        these were settled, by `improve`; then what was greedy before stayed so. Without settling
+        also, whether what looks like a limit cycle may have a limit as well, on the rows that
+        matter.
     scale, spread : the size of the largest reward, and the range of the rewards.
     """
 
@@ -418,8 +424,9 @@ class BatchResult:
         compared as they are.
         """
         chatter = np.where(self.ended == "fixed", 0.0, _CHATTER * self.step**2 * self.spread)
-        unsure = np.where(self.best_is_exact, 0.0, _ASCENT_TOLERANCE * self.scale)
-        return np.asarray(self.gap > unsure + chatter)
+        # an ascent begins by subtracting the least reward, and what is added again is rounded
+        unsure = _ASCENT_TOLERANCE * self.spread + 4 * UNIT * self.scale
+        return np.asarray(self.gap > np.where(self.best_is_exact, 0.0, unsure) + chatter)
 
     def __repr__(self) -> str:
         share = f"{self.stuck.sum():,} of {len(self):,} stuck"

@@ -12,6 +12,10 @@ Their coefficients (by powers of x) are sums of products without cancellation. W
 difference of two actions is a polynomial in z of degree L - 1 <= 3, and where greedy first leaves
 tau on the way from pi (z infinite) to tau (z = 0) is a root of it.
 
+Greedy sees differences between rewards alone: a run reads them less the least one, and in a power
+of two as their unit (`normalise_rewards`), so that what it does depends neither on a constant that
+is added to all nor on the unit.
+
 Floats decide by their error bounds. What these leave open is compared modulo a prime
 (`residue_kernels`), where pi is replayed from the turns of greedy: equal residues are a tie, and a
 coefficient without residue is zero. Where numbers differ by less than floats can tell, what was
@@ -79,9 +83,10 @@ class SequenceTables(NamedTuple):
 
 
 class Room(NamedTuple):
-    """What a run writes to: a policy, visits d, values v, q(m, j) times the weight of m, the
-    weights, pi(a | m) and the last layer's part of q."""
+    """What a run writes to: rewards less the least, a policy, visits d, values v, q(m, j) times the
+    weight of m, the weights, pi(a | m) and the last layer's part of q."""
 
+    r: NDArray[Any]
     pi: NDArray[Any]
     d: NDArray[Any]
     v: NDArray[Any]
@@ -247,26 +252,26 @@ def last_violation_of_cubic(c0, c1, c2, c3, strict, slack):
 
 
 @paste_kernel
-def last_leaving(tables, r, pi, tau, n, error, whole, near, alike, forms, ask):
+def last_leaving(tables, r, given, pi, tau, n, error, whole, near, alike, forms, ask):
     """The largest share x of pi, x pi + (1-x) tau, at which greedy is not tau on a row that has
-    one, or more than that, and whether it was asked which coefficients are zero; pi is that of
-    iterate n.
+    one, or more than that; the largest at which that is sure; and whether it was asked which
+    coefficients are zero. pi is that of iterate n, r are the rewards `given`, normalised.
 
     A coefficient is off by at most `error` times that of the weight; one that may be zero counts as
     the least that it may be. Which are zero is asked where greedy would otherwise stay tau down to
     x = `near` at least. `whole`: rewards are whole numbers.
     """
     is_open, coefficients = ask.open, ask.coefficients
-    asks, worst = False, 1.0
+    asks, sure, worst = False, 0.0, 1.0
     for _ in range(2):  # one call, for two with constants would be compiled as two kernels
         sure, worst = look_along(
             tables, r, pi, tau, error, whole, alike, forms, is_open, coefficients, asks
         )
         if asks or worst == sure or sure >= near:
             break
-        find_coefficients(tables, r, tau, n, ask)
+        find_coefficients(tables, given, tau, n, ask)
         asks = True
-    return worst, asks
+    return worst, sure, asks
 
 
 @lean_kernel
@@ -364,6 +369,8 @@ def last_change(tables, tau, error, whole, alike, forms, is_open, coefficients, 
     leaving, bound, top = forms.leaving, forms.bound, forms.top
     L, columns = len(tables.layer) - 1, Q.shape[2]
     sure, worst = 0.0, 0.0
+    for m in range(len(tau)):
+        whole = whole and tau[m] >= 0  # rows that stay as they are have shares, not whole numbers
     for m in range(len(tau)):
         best = tau[m]
         leaving[m] = 0.0
@@ -525,17 +532,39 @@ def follow_sequence(tables, r, plan, size, room, ask, now, phase):
     return why
 
 
+@paste_kernel
+def normalise_rewards(given, ways, r):
+    """Write the rewards `given` less the least to r, in a power of two as their unit.
+
+    Returns that least one in the unit, its exponent, the largest entry of r, and whether r is
+    exact, in whole numbers (of a smaller unit) whose sums over so many ways are not rounded.
+    """
+    low, high = given[0], given[0]
+    for i in range(1, len(given)):
+        low, high = min(low, given[i]), max(high, given[i])
+    _, exponent = math.frexp(max(-low, high))  # the largest reward: nothing overflows
+    least, size, whole = math.ldexp(low, -exponent), 0.0, True
+    for i in range(len(given)):
+        x = math.ldexp(given[i], -exponent)
+        r[i] = x - least
+        size = max(size, r[i])
+        # nothing fell below the least float, and the difference is a float (Dekker 1971)
+        whole = whole and math.ldexp(x, exponent) == given[i]
+        whole = whole and x - r[i] == least and r[i] + least == x
+    _, digits = math.frexp(size * ways)
+    grains = math.ldexp(1.0, 53 - digits)
+    for i in range(len(given)):
+        whole = whole and r[i] * grains == math.floor(r[i] * grains)
+    return least, exponent, size, whole
+
+
 @lean_inline_kernel
-def begin_sequence(tables, r, plan, room, ask, now):
-    """Choose greedy at the uniform policy: the largest reward, whether the rewards are whole
-    numbers, and whether rows are open."""
+def begin_sequence(tables, given, plan, room, ask, now):
+    """Normalise the rewards and choose greedy at the uniform policy: what `normalise_rewards` says,
+    and whether rows are open."""
     pi, columns = room.pi, room.pi.shape[1]
-    size, whole = 0.0, True
-    for i in range(len(r)):
-        size = max(size, abs(r[i]))
-        whole = whole and r[i] == math.floor(r[i])
-    # so small that sums over all ways through the task are not rounded
-    whole = whole and size * float(columns) ** (len(tables.layer) - 1) < 2.0**53
+    ways = float(columns) ** (len(tables.layer) - 1)
+    least, exponent, size, whole = normalise_rewards(given, ways, room.r)
     begin_asking(ask)
     for m in range(len(now.greedy)):
         now.greedy[m] = -1
@@ -544,7 +573,7 @@ def begin_sequence(tables, r, plan, room, ask, now):
             # q times a power of the number of columns, in whole numbers
             pi[m, j] = 1.0 if whole else 1.0 / columns
     now.mark[0] = np.uint64(0)
-    now.tally[_VALUE] = evaluate_here(tables, r, pi, room)
+    now.tally[_VALUE] = evaluate_here(tables, room.r, pi, room)
     error = 0.0 if whole else size * plan.error
     undecided = choose_here(
         room.q, room.weight, error, plan.at_start, now.greedy, now.found, ask.open
@@ -553,7 +582,7 @@ def begin_sequence(tables, r, plan, room, ask, now):
         for j in range(columns):
             pi[m, j] = 1.0 / columns
     # whole numbers that are equal are a tie, of which the first is greedy
-    return size, whole, undecided > 0 and error > 0.0
+    return least, exponent, size, whole, undecided > 0 and error > 0.0
 
 
 @paste_kernel
@@ -569,10 +598,17 @@ def settled_rows(since, n, plan, greedy, goal):
 
 
 @paste_kernel
-def run_one(tables, r, plan, room, forms, ask, now, fail, out, row_out):
+def run_one(tables, given, plan, room, forms, ask, now, fail, out, row_out):
     """One loop from the uniform policy. Writes (value, amplitude) to `out` and (ended, sequence,
     iterates) to `row_out`."""
-    pi, q, weight, counts, alike = room.pi, room.q, room.weight, ask.counts, ask.alike
+    r, pi, q, weight, counts, alike = (
+        room.r,
+        room.pi,
+        room.q,
+        room.weight,
+        ask.counts,
+        ask.alike,
+    )
     greedy, found, goal, places, tally = now.greedy, now.found, now.goal, now.places, now.tally
     step, budget, window = plan.step, plan.budget, plan.window
     keep = 1.0 - step
@@ -580,7 +616,7 @@ def run_one(tables, r, plan, room, forms, ask, now, fail, out, row_out):
     look_for_cycles, until, period, vain = plan.first_look, budget - window, 0, 0
     places[:] = 0
     tally[_LOW], tally[_HIGH], tally[_TOTAL] = math.inf, -math.inf, 0.0
-    size, whole, is_open = begin_sequence(tables, r, plan, room, ask, now)
+    least, exponent, size, whole, is_open = begin_sequence(tables, given, plan, room, ask, now)
     why, phase = OPEN if is_open else -1, ACCEPT
     while True:
         if why < 0:
@@ -592,7 +628,7 @@ def run_one(tables, r, plan, room, forms, ask, now, fail, out, row_out):
         n, closing = places[_N], places[_CLOSING]
         error = size * (plan.error + plan.growth * n)
         if why == OPEN:
-            break_ties(tables, r, q, weight, error, n, greedy, found, ask)
+            break_ties(tables, given, q, weight, error, n, greedy, found, ask)
             if counts[UNSURE] > 0:  # a look or two at where it goes
                 budget = min(budget, n + 1 + plan.unsure_for)
                 if closing == 0:
@@ -605,12 +641,12 @@ def run_one(tables, r, plan, room, forms, ask, now, fail, out, row_out):
             end = reached(tables, greedy)
             x, asked = 1.0, False
             if end >= 0:
-                x, asked = last_leaving(
-                    tables, r, pi, greedy, n, error, whole, near, alike, forms, ask
+                x, _, asked = last_leaving(
+                    tables, r, given, pi, greedy, n, error, whole, near, alike, forms, ask
                 )
             if x == 0.0:
                 row_out[0], row_out[1], row_out[2] = FIXED, end, n + 1
-                out[0], out[1] = r[end], 0.0
+                out[0], out[1] = given[end], 0.0
                 return
             safe = 0
             if closing == 0 and x < 1.0:
@@ -631,19 +667,21 @@ def run_one(tables, r, plan, room, forms, ask, now, fail, out, row_out):
             places[_NEXT] = n + (2 * _PATIENCE << vain)
         else:
             why, phase = -1, EVALUATE
-            look = closing == 0 and n == look_for_cycles
+            look, doubtful = closing == 0 and n == look_for_cycles, False
             if (look or n == budget) and settled_rows(now.since, n, plan, greedy, goal):
                 for _ in range(plan.most_looks):
                     end = reached(tables, goal)
                     if end < 0:
                         break
-                    x, asked = last_leaving(
-                        tables, r, pi, goal, n, error, whole, near, ask.always, forms, ask
+                    x, sure, _ = last_leaving(
+                        tables, r, given, pi, goal, n, error, whole, near, ask.always, forms, ask
                     )
                     if x == 0.0:
                         row_out[0], row_out[1], row_out[2] = FIXED, end, n
-                        out[0], out[1] = r[end], 0.0
+                        out[0], out[1] = given[end], 0.0
                         return
+                    # a limit that only bounds on errors are in the way of
+                    doubtful = doubtful or sure == 0.0
                     for m in range(len(goal)):  # the rows that leave first count as changing
                         if goal[m] >= 0 and forms.leaving[m] == x:
                             goal[m] = -1
@@ -653,13 +691,16 @@ def run_one(tables, r, plan, room, forms, ask, now, fail, out, row_out):
                 period = period_of(now.marks[:n], plan.settle, fail)
                 if period > 0 and n + period <= budget:
                     places[_CLOSING], until = 1, n + period
+                    if doubtful:
+                        counts[UNSURE] = 1
             if n == until:
                 if closing == 0 and places[_CLOSING] == 0:
                     places[_CLOSING], until = 2, budget
                 elif closing > 0:
                     row_out[0], row_out[1], row_out[2] = (CYCLE if closing == 1 else BUDGET), -1, n
-                    out[0] = tally[_TOTAL] / period if closing == 1 else tally[_VALUE]
-                    out[1] = tally[_HIGH] - tally[_LOW]
+                    value = tally[_TOTAL] / period if closing == 1 else tally[_VALUE]
+                    out[0] = math.ldexp(least + value, exponent)
+                    out[1] = math.ldexp(tally[_HIGH] - tally[_LOW], exponent)
                     return
 
 

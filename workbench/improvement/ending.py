@@ -2,8 +2,15 @@
 
 A limit. While greedy stays tau, pi_n = x pi + (1-x) tau lies on the segment from the policy pi at
 which it became tau to tau itself, whatever the steps; x is the product of 1 - eps since then. Once
-x is small, the rest of the segment is looked at on a grid down to x = 0: where tau is greedy
-everywhere, it is the limit. Where it is not, the loop goes on.
+x is small, the rest of the segment is judged: where tau is greedy everywhere, it is the limit.
+Where it is not, the loop goes on, and comes past the place or turns there.
+
+    finite horizon      decided for all x: differences of q-values times weight are polynomials
+                        (`way`). A row that floats leave open, in a task of floats or where
+                        fractions would be too much work, is looked at in places, and the note
+                        names it.
+    states come back    looked at in places down to x = 0 (`places`). This is seen and not proved:
+                        a change of greedy and back between two places may be missed.
 
 A limit on the rows that matter. Some rows may go on changing for ever although the policy that the
 others tend to never visits them. Rows on which greedy has not changed for long go to tau, the
@@ -35,6 +42,7 @@ from workbench.evaluation.fields import FLOATS
 from workbench.evaluation.gain import find_classes
 from workbench.improvement.decision import ROUNDING
 from workbench.improvement.loop_kernels import period_of
+from workbench.improvement.places import WayPlaces
 from workbench.improvement.stream import Glance, Loop, mixed
 from workbench.improvement.trail import Actions
 from workbench.model.numbers import Number, Numbers, number
@@ -45,15 +53,12 @@ from workbench.progress import Waiting
 Schedule = Callable[[int], Number]
 """The step to take at iterate n = 0, 1, 2, ..."""
 
-_SMALL_ENOUGH = (1e-2, 1e-4, 1e-6, 1e-8)
-"""When so little is left of the policy at which greedy last changed, the rest of the way is looked
-at."""
+_SMALL_ENOUGH = 1e-2
+"""When so little is left of the policy at which greedy last changed, the rest of the way is
+judged."""
 
 LONG_SINCE = 1e-6
 """When so little is left of what a row was when its greedy action last changed, it has settled."""
-
-_GRID = tuple(Fraction(7, 10) ** j for j in range(1, 37))
-"""The points of that way, as shares of what is left; the last is some 3e-6 of it."""
 
 MOST_LOOKS = 12
 """So often rows that do not matter are left out before a look for a limit is given up."""
@@ -61,7 +66,7 @@ MOST_LOOKS = 12
 _STILL_CHANGING = "Rows that the limit does not visit go on changing; nothing else does."
 
 FIRST_LOOK_FOR_CYCLES = 64
-SETTLED = _SMALL_ENOUGH[-1]
+SETTLED = 1e-8
 """What may be left of a policy before its greedy policies count as all there is."""
 
 WINDOW = 1_000
@@ -95,6 +100,8 @@ class LoopRun:
         # the last look ahead in vain: the mark of the greedy policy, and how much was left on the
         # way to it
         self.failed: tuple[int, float] | None = None
+        # whether all of the way was decided, and the rows on which it was not, at the last look
+        self.decided, self.open = False, np.zeros(len(P.O), dtype=bool)
         # a policy that has been evaluated, to fall back on, and how many steps it is from the start
         self.sound = loop.pi, 0
 
@@ -137,7 +144,7 @@ class LoopRun:
         began, before = self.waiting.seconds, self.loop.pi
         steps = [self.steps(self.n + i) for i in range(count)]
         try:
-            values, marks = self.loop.advance(steps, self._small_enough(), _SMALL_ENOUGH[0])
+            values, marks = self.loop.advance(steps, self._small_enough(), _SMALL_ENOUGH)
         except (KeyboardInterrupt, *_UNANSWERED):
             self.loop.restore(before, self.n)  # pi belongs to the values that are kept
             raise
@@ -159,8 +166,8 @@ class LoopRun:
         """What has to be left at most of the policy at which greedy last changed, before the next
         look ahead."""
         if self.failed is None or self.failed[0] != int(self.marks[-1][-1]):
-            return _SMALL_ENOUGH[0]
-        return next((x for x in _SMALL_ENOUGH if x < self.failed[1]), -1.0)
+            return _SMALL_ENOUGH
+        return self.failed[1] ** 2 or -1.0  # rarer and rarer; where nothing is left, never
 
     def _is_settled(self) -> bool:
         return self.loop.kept <= self._small_enough()
@@ -172,7 +179,10 @@ class LoopRun:
         # A full step may lead to rows that nothing led to before: greedy says nothing there yet.
         if (goal[self._seen_at(goal)] < 0).any():
             return None
-        return self._fixed(goal, "")
+        try:
+            return None if len(self._restless(goal)) else self._fixed(goal, "")
+        except _UNANSWERED:
+            return None
 
     def _limit_where_it_matters(self) -> dict[str, Any] | None:
         """The end of the run, if rows that still change are none that the others lead to."""
@@ -205,14 +215,21 @@ class LoopRun:
         """The rows on which `goal` does not stay greedy on the rest of the way, up to the first
         place where one that counts, as a rule any, is among them; without that one, if others left
         before: they may be the reason."""
-        rows, found = goal >= 0, np.zeros(len(goal), dtype=bool)
-        at = 0
-        while (at := self.loop.first_doubt(goal, _GRID, at)) < len(_GRID):
-            leaving = rows & (self.loop.look_ahead(goal, _GRID[at]).greedy != goal)
-            if (leaving if counts is None else leaving & counts).any():
-                return np.flatnonzero(found if found.any() else leaving)
-            found |= leaving
-            at += 1
+        way = self.loop.along(goal)
+        self.decided = way is not None and way.is_clear
+        self.open = np.zeros(len(goal), dtype=bool) if way is None else way.open
+        if self.decided:
+            return np.empty(0, dtype=np.int64)
+        counted = np.ones(len(goal), dtype=bool) if counts is None else counts
+        places = WayPlaces(self.loop, goal)
+        found = places.leaving_on_grid(counted)
+        if not found.any():  # it may do so between two places
+            if way is None:
+                # to look should not cost more than the loop did
+                found = places.leaving_between(1 - float(self.steps(self.n)), self.n)
+            else:
+                found = way.leaving
+            found = found & ~counted if (found & ~counted).any() else found
         return np.flatnonzero(found)
 
     def _seen_at(self, goal: Actions) -> NDArray[np.int64]:
@@ -226,14 +243,10 @@ class LoopRun:
         return np.unique(chain.D.entry_o[counted])
 
     def _fixed(self, goal: Actions, note: str) -> dict[str, Any] | None:
-        """The end at `goal`, if it is greedy on the rest of the way, on the rows that go there."""
-        try:
-            if len(self._restless(goal)):
-                return None
-            end = self.loop.look_ahead(goal, Fraction(0))
-            ties = self._ties_at(end, goal)
-        except _UNANSWERED:
-            return None
+        """The end at `goal`, which is greedy on the rest of the way, on the rows that go there;
+        None if it is not greedy at its end."""
+        end = self.loop.look_ahead(goal, Fraction(0))
+        ties = self._ties_at(end, goal)
         if ties is None:
             return None
         limit = self.completed(goal)
@@ -249,8 +262,20 @@ class LoopRun:
             "greedy": limit,
             "limit": limit,
             "limit_value": exact,
-            "note": " ".join(filter(None, (note, ties))),
+            "decided": self.decided and not note,
+            "note": " ".join(filter(None, (note, ties, self._undecided()))),
         }
+
+    def _undecided(self) -> str:
+        """A sentence on the rows on which the way was looked at, though it could have been decided
+        if the numbers were exact, or shorter."""
+        rows = [self.P.O.text(self.P.O[o]) for o in np.flatnonzero(self.open).tolist()]
+        if not rows:
+            return ""
+        if len(rows) > _MOST_NAMED:
+            rows = [*rows[:_MOST_NAMED], f"{len(rows) - _MOST_NAMED} more"]
+        listed = " and ".join(filter(None, (", ".join(rows[:-1]), rows[-1])))
+        return f"On o={listed} greedy was looked at in places of the way, and not decided on all."
 
     def _ties_at(self, end: Glance, goal: Actions) -> str | None:
         """A sentence on ties at the limit itself; None if the limit is not greedy there."""

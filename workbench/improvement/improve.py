@@ -8,7 +8,9 @@ q-values exact at every step.
 
 `iterates` is the stream, `improve` collects it and says how it ended:
 
-    fixed         pi tends to a deterministic policy, which is greedy on all of the way that is left
+    fixed         pi tends to a deterministic policy, which is greedy on all of the way that is
+                  left: decided for all of it where the horizon is finite and numbers are exact,
+                  looked at in places elsewhere (`ending`)
     limit cycle   greedy repeats itself with some period, and pi with it: chattering around a
                   stochastic point
     budget        neither was seen within the iterates allowed
@@ -121,6 +123,9 @@ class Improvement:
     mean : of the values over the limit cycle or the last `window` iterates; `value` at a limit.
     limit, limit_value : the deterministic policy that pi tends to, if it does, and its value, exact
         if P is. Rows that it does not visit are as they were left.
+    decided : whether it was decided that greedy stays as it is on all of the way to the limit. Else
+        it was looked at in places (where states come back, or numbers are too close for floats), or
+        rows that the limit does not visit go on changing.
     period : of the limit cycle.
     amplitude, policy_amplitude : the range of the value, and the largest range of a probability,
         over the limit cycle or the last `window` iterates; 0 at a limit. The second is NaN after an
@@ -143,6 +148,7 @@ class Improvement:
     limit: Policy | None = None
     mean: Number = None
     limit_value: Number | None = None
+    decided: bool = False
     period: int | None = None
     window: int = 0
     amplitude: float = 0.0
@@ -193,6 +199,9 @@ def improve(
     criterion: str = "return",
 ) -> Improvement:
     """Run the oracle loop until it is seen where it goes.
+
+    That it is fixed is decided in tasks of finite horizon; where states come back it is looked at
+    in places, and a change of greedy between two of them may be missed (`Improvement.decided`).
 
     Parameters
     ----------

@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -35,6 +35,8 @@ from workbench.improvement.horizon import has_finite_horizon, unroll
 from workbench.improvement.oracle import UNIT, Oracle, SparseOracle
 from workbench.improvement.pair_oracle import PairPolicy
 from workbench.improvement.trail import Actions, Trail, exact_size
+from workbench.improvement.way import Way, WayForms, stays_exactly
+from workbench.improvement.way_kernels import LEAVES, STAYS
 from workbench.model.numbers import Number
 from workbench.model.policy import Policy, tie_order
 from workbench.model.pomdp import POMDP
@@ -112,10 +114,30 @@ class Loop:
         those before it `goal` is greedy for certain on the rows that have one."""
         return begin
 
+    def along(self, goal: Actions) -> Way | None:
+        """Whether `goal` is greedy on all of the way to it, on the rows that have one; None where
+        that can only be looked at in places."""
+        return None
+
     def restore(self, pi: TableArray, length: int) -> None:
         """Go back to the policy that the loop had after so many steps."""
         self.trail.cut(length)
         self._ties = {key: tie for key, tie in self._ties.items() if tie.iterate <= length}
+
+    def _exactly(self, goal: Actions, asked: NDArray[np.bool_]) -> Way:
+        """The way to a goal in fractions; `asked[o, a]` are the actions in question."""
+        nothing, rows = np.zeros(len(goal), dtype=bool), np.asarray(asked.any(axis=1))
+        rivals = {o: np.flatnonzero(asked[o]).tolist() for o in np.flatnonzero(rows).tolist()}
+        if not rivals:
+            return Way(nothing, nothing)
+        stays = None
+        if self.decision.is_exact:
+            stays = stays_exactly(
+                self.P, self.weights, self.trail.table(RATIONALS), goal, rivals, self.decision.rank
+            )
+        if stays is None:
+            return Way(nothing, rows)
+        return Way(np.array([not stays.get(o, True) for o in range(len(goal))]), nothing)
 
     # ---------------------------------------------------------------- open rows
 
@@ -278,6 +300,16 @@ class Stepwise(Loop):
                 tied = np.array(equal)[np.sort(first)]
                 found[o] = Answer(int(tied[0]), tied, EQUAL)
         return found
+
+    def along(self, goal: Actions) -> Way | None:
+        if not (self.field.is_exact and self._is_acyclic):
+            return None
+        others = self._same != np.take_along_axis(self._same, goal[:, None], axis=1)
+        return self._exactly(goal, others & (goal >= 0)[:, None])
+
+    @cached_property
+    def _is_acyclic(self) -> bool:
+        return has_finite_horizon(self.P)
 
     def advance(
         self, steps: Sequence[Number], settled: float = -1.0, fresh: float = -1.0
@@ -521,6 +553,21 @@ class FiniteHorizon(Loop):
                 np.empty_like(choice.open),
             )
         )
+
+    def along(self, goal: Actions) -> Way | None:
+        if not self._forms.is_short:
+            return None
+        places = np.where(goal < 0, -1, self._place[goal])
+        error, alike = self._bound(self.trail.length), self._known_until(goal)
+        verdict = self._forms.judge(self._state.pi, places, error, alike)
+        leaving = (verdict == LEAVES).any(axis=1)
+        if leaving.any():  # what else may leave makes no difference
+            return Way(leaving, np.zeros_like(leaving))
+        return self._exactly(goal, self._labelled(verdict != STAYS))
+
+    @cached_property
+    def _forms(self) -> WayForms:
+        return WayForms(self._unrolled)
 
     def _known_until(self, goal: Actions) -> NDArray[np.int64]:
         """Which actions are known to be alike on the way to a goal. It is looked at in many places:
