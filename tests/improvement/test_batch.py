@@ -263,8 +263,8 @@ def test_whole_numbers_are_whole_in_any_unit(power):
 
 
 def test_rewards_that_cannot_be_normalised_exactly_are_told_apart_as_they_are_given():
-    """Less the least, which is tiny, 1 is a float again, and beside 1e300 the tiny ones vanish."""
-    for rewards in ([[-(2.0**-60), 0], [1, 1]], [[1e-300, 0], [1e300, 1e300]]):
+    """Less the least, which is tiny, 1 is a float again, and beside 1e240 the tiny ones vanish."""
+    for rewards in ([[-(2.0**-60), 0], [1, 1]], [[1e-240, 0], [1e240, 1e240]]):
         slow = ending(np.vectorize(Fraction, otypes=[object])(rewards).tolist(), "B1", 0.1, "last")
         fast = stuck([rewards], "B1", 0.1, "last")
         assert (fast.ended.item(), fast.value.item()) == (slow.ended, slow.value)
