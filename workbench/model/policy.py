@@ -190,9 +190,8 @@ class Policy:
         if self.is_exact and other.is_exact and not isinstance(step, float):
             moved.prob = Numbers.of((1 - step) * self.prob.objects + step * other.prob.objects)
         else:
-            moved.prob = Numbers(
-                floats=(1 - float(step)) * self.prob.floats + float(step) * other.prob.floats
-            )
+            keep = float(1 - Fraction(step))  # rounded once: few digits are left of 1 - 0.99999
+            moved.prob = Numbers(floats=keep * self.prob.floats + float(step) * other.prob.floats)
         return moved
 
     def greedy(
