@@ -242,6 +242,13 @@ def test_neither_a_constant_nor_the_unit_of_reward_changes_a_run(
     assert told(stuck([np.ldexp(rewards, power)], memory, step, "first")) == plain
 
 
+def test_where_improve_cannot_tell_either_a_constant_changes_nothing():
+    rewards = np.array([[[0, 0.5], [0, 0]], [[-0.5, 0], [0, 0]]])
+    plain, moved = (told(stuck([r], "OA1", 0.02, "first")) for r in (rewards, rewards + 2.0**20))
+    assert plain[3]  # else this test would say nothing
+    assert moved == plain
+
+
 @pytest.mark.parametrize("constant", [0, 1, 5, 100, 579, 1_000])
 def test_a_limit_where_it_matters_is_found_whatever_is_added_to_all_rewards(constant):
     found = stuck([LIMIT_AND_CYCLE + constant], "B1", 0.3, "first")

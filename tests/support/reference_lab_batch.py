@@ -31,7 +31,8 @@ def ending(
     E = augment(sequence_task(rewards), memory)
     run = improve(E, uniform(E), step=step, ties=ties, budget=budget)
     unsure = any(tie.how == ROUNDING for tie in run.ties)
-    return Ending(float(run.mean), run.ended, run.amplitude, unsure)
+    value = run.value if run.ended == "budget" else run.mean
+    return Ending(float(value), run.ended, run.amplitude, unsure)
 
 
 def encodable_sequences(E: POMDP, length: int) -> set[tuple[int, ...]]:

@@ -509,16 +509,23 @@ def stuck(
 def _settled(
     rewards: NDArray[np.float64], memory: Memory | Family | str, step: float, ties: str, budget: int
 ) -> tuple[tuple[float, float], tuple[int, int, int, bool]]:
-    """What `improve` says of one task: (value, amplitude), and (ended, sequence, iterates,
-    unsure)."""
+    """What `improve` says of one task: (value, amplitude), and (ended, sequence, iterates, unsure).
+
+    Where it cannot tell either, what it does depends on floats: it is given rewards less the least,
+    in a power of two as their unit, like the kernels.
+    """
     exact = np.vectorize(Fraction, otypes=[object])(rewards)
-    E = augment(sequence_task(exact.tolist()), memory)
+    least = exact.min()
+    spread = exact.max() - least
+    unit = Fraction(2) ** (spread.numerator.bit_length() - spread.denominator.bit_length())
+    E = augment(sequence_task(((exact - least) / unit).tolist()), memory)
     run = improve(E, uniform(E), step=step, ties=ties, budget=budget)
     unsure = any(tie.how == ROUNDING for tie in run.ties)
     ended = ENDINGS.index(run.ended)
     if run.limit is None:
-        value = run.mean if run.ended == "limit cycle" else run.value
-        return (float(value), run.amplitude), (ended, -1, run.iterates, unsure)
+        value = least + unit * Fraction(run.mean if run.ended == "limit cycle" else run.value)
+        amplitude = float(unit * Fraction(run.amplitude))
+        return (float(value), amplitude), (ended, -1, run.iterates, unsure)
     sequence = _made(E, run.limit)
     place = int(np.ravel_multi_index(sequence, rewards.shape))
     return (float(rewards[sequence]), 0.0), (ended, place, run.iterates, unsure)
