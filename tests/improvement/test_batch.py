@@ -435,3 +435,9 @@ def test_what_makes_no_sense_is_refused():
     with pytest.raises(WorkbenchError, match="workers"):
         stuck([RECALL4], "B1", workers=0)
     assert len(stuck(np.zeros((0, 2, 2)), "B1")) == 0
+
+
+@pytest.mark.parametrize("digits", ["0.1", "0.9999", "0.99999", "0.999999"])
+def test_what_a_step_leaves_is_rounded_once(digits):
+    keep = structure(2, 2, "B1").plan(float(digits), 100, False).keep
+    assert abs(Fraction(keep) / (1 - Fraction(digits)) - 1) <= Fraction(1, 2**53)

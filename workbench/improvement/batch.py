@@ -51,6 +51,7 @@ from workbench.improvement.horizon import same_actions
 from workbench.improvement.improve import BUDGET, improve
 from workbench.improvement.oracle import UNIT
 from workbench.improvement.residue_kernels import MOST_LISTED, PRIME, BatchAsk, BatchPlan
+from workbench.improvement.trail import exact_size
 from workbench.model.augment import augment
 from workbench.model.memories import Family, Memory
 from workbench.model.numbers import Number, read_decimal
@@ -175,6 +176,7 @@ class Structure:
         sums = int(into) + int(behind) + self.shape[1]
         return BatchPlan(
             step=step,
+            keep=float(1 - exact_size(step)),
             budget=budget,
             window=min(WINDOW, max(1, budget // 2)),
             first_look=FIRST_LOOK_FOR_CYCLES,

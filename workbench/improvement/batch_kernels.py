@@ -487,7 +487,7 @@ def follow_sequence(tables, r, plan, size, room, ask, now, phase):
         ask.counts,
     )
     greedy, found, since, places, tally = now.greedy, now.found, now.since, now.places, now.tally
-    marks, last, keep = now.marks, now.mark, 1.0 - plan.step
+    marks, last, keep = now.marks, now.mark, plan.keep
     n, why = places[_N], -1
     while why < 0:
         if phase == EVALUATE:
@@ -591,7 +591,7 @@ def settled_rows(since, n, plan, greedy, goal):
     moving = 0
     for m in range(len(goal)):
         goal[m] = greedy[m]
-        if (1.0 - plan.step) ** (n - since[m]) > plan.long_since:
+        if plan.keep ** (n - since[m]) > plan.long_since:
             goal[m] = -1
             moving += 1
     return 0 < moving < len(goal)
@@ -611,7 +611,7 @@ def run_one(tables, given, plan, room, forms, ask, now, fail, out, row_out):
     )
     greedy, found, goal, places, tally = now.greedy, now.found, now.goal, now.places, now.tally
     step, budget, window = plan.step, plan.budget, plan.window
-    keep = 1.0 - step
+    keep = plan.keep
     near = keep ** (4 * _PATIENCE)
     look_for_cycles, until, period, vain = plan.first_look, budget - window, 0, 0
     places[:] = 0

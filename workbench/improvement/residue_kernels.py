@@ -54,7 +54,8 @@ class BatchPlan(NamedTuple):
 
     Attributes
     ----------
-    step, budget, window, first_look, settle : of the loop, and of the search for its end.
+    step, keep, budget, window, first_look, settle : of the loop, 1 - step (rounded once: the
+        difference of floats has few digits for steps near 1), and of the search for its end.
     unsure_for : how many iterates, at least 1, a loop goes on after floats could not tell.
     error, growth : with rewards up to 1, q after n steps is off by at most error + n growth.
     alike, at_start : `alike[m, j]`, columns with the same entry do the same; and those that have
@@ -64,6 +65,7 @@ class BatchPlan(NamedTuple):
     """
 
     step: float
+    keep: float
     budget: int
     window: int
     first_look: int
