@@ -557,3 +557,23 @@ def test_a_run_whose_next_iterate_has_no_solution_keeps_its_iterates(monkeypatch
     assert "The next iterate cannot be evaluated" in run.note
     assert run.iterates > 300
     assert run.values[1] == pytest.approx(float(1 + Fraction(11, 9) / 5))
+
+
+def test_a_task_too_large_for_residues_is_left_to_bounds(monkeypatch):
+    """Equal actions of states that come back: ties, as far as floats can tell."""
+    P = POMDP.from_functions(
+        name="wander",
+        A=["a", "b"],
+        p=lambda s, a: {
+            ((s + (1 if a == "a" else 2)) % 3, s): Fraction(2, 3),
+            ("end", 0): Fraction(1, 3),
+        },
+        omega=lambda s: {"o": 1},
+        mu={s: Fraction(1, 3) for s in range(3)},
+        gamma=1,
+        terminal={"end"},
+    )
+    assert {tie.how for tie in improve(P, uniform(P), Fraction(1, 10)).ties} <= {"equal"}
+    monkeypatch.setattr("workbench.evaluation.residues.MOST_IN_A_COMPONENT", 2)
+    run = improve(P, uniform(P), Fraction(1, 10), budget=50)
+    assert {tie.how for tie in run.ties} == {"within rounding"}

@@ -34,6 +34,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.errors import NotSolved
+from workbench.evaluation import residues
 from workbench.evaluation.balls import Balls, precision
 from workbench.evaluation.chain import Chain
 from workbench.evaluation.fields import RATIONALS, Field
@@ -46,7 +47,9 @@ from workbench.improvement.oracle import Oracle
 from workbench.improvement.pair_oracle import PairOracle, PairPolicy
 from workbench.model.policy import Policy
 from workbench.model.pomdp import POMDP
+from workbench.model.rows import merge_rows
 from workbench.model.space import Label
+from workbench.model.walk_kernels import strong_components
 from workbench.text import show
 
 MOST_WORK = 1e6
@@ -162,8 +165,16 @@ class Decision:
 
     @property
     def can_look(self) -> bool:
-        """Whether open rows can be decided exactly: the numbers are exact, and work is left."""
-        return self.is_exact and self._work + self._cost <= MOST_WORK
+        """Whether open rows can be decided exactly: the numbers are exact, work is left, and no
+        system is too large."""
+        return self.is_exact and self._work + self._cost <= MOST_WORK and self._fits
+
+    @cached_property
+    def _fits(self) -> bool:
+        """Whether residues can be found, whatever the policy is."""
+        indptr = merge_rows(self.P.p.row_ptr, len(self.P.A))
+        _, component = strong_components(indptr, self.P.p.s_next)
+        return bool(np.bincount(component).max() <= residues.MOST_IN_A_COMPONENT)
 
     @property
     def _cost(self) -> float:
