@@ -645,6 +645,34 @@ def test_what_is_certified_is_optimal_be_penalties_as_large_as_they_may(P):
     assert evaluate(P, found.policy, exact=True).value == best
 
 
+def test_a_gap_as_large_as_a_reward_is_not_explained_by_rounding(monkeypatch):
+    """In tasks that are too large to be decided in any case, and in such as cannot be."""
+    p = {
+        ("x", 0): {("end", -(10**12)): 1},
+        ("x", 1): {("end", -(10**12) + F(1, 1000)): 1},
+        ("y", 0): {("end", F(3, 1000)): 1},
+        ("y", 1): {("end", 0): 1},
+    }
+    P = POMDP.from_functions(
+        name="toll",
+        A=[0, 1],
+        p=lambda s, a: p[s, a],
+        omega=lambda s: {"o": 1},
+        mu={"x": F(1, 2), "y": F(1, 2)},
+        gamma=1,
+        terminal={"end"},
+    )
+    monkeypatch.setattr(branch_and_bound, "_FEW_NUMBERS", 0)
+    found = best_memoryless(P)
+    assert found.certified
+    assert found.policy["o", 0] == 1
+    assert found.gap < 1e-3
+    monkeypatch.setattr(branch_and_bound, "_EXACT_STATES", 0)
+    found = best_memoryless(P)
+    assert not found.certified
+    assert found.gap > 1e-3
+
+
 def test_what_floats_do_not_tell_apart_is_not_taken_for_the_same():
     """The better action is as good as the other in floats, which try it once."""
     P = POMDP.from_functions(

@@ -259,12 +259,20 @@ class BranchSearch:
 
     @property
     def is_decidable(self) -> bool:
-        """Whether `decide` takes little time, or is worth more since floats left more than rounding
-        explains."""
+        """Whether `decide` takes little time, or is worth more since floats leave a gap."""
         if self.best is None or self.M.shape[0] > _EXACT_STATES:
             return False
         few = self.M.R.size + len(self.M.prob) <= _FEW_NUMBERS
-        return few or (self._rational is not None and not self._settles(self.bound))
+        return few or (self._rational is not None and not self.is_met)
+
+    @property
+    def is_met(self) -> bool:
+        """Whether the best policy meets the bound, but for rounding that is smaller than every
+        reward of the task."""
+        if not self._settles(self.bound):
+            return False
+        paid = self.M.sizes[self.M.sizes > 0]
+        return self.exact or bool(self._explained < np.min(paid, initial=math.inf))
 
     def decide(self, rational: Callable[[], MDP | None]) -> None:
         """Go on with what floats left in doubt, in rationals where it has to be; to be called when
@@ -277,7 +285,7 @@ class BranchSearch:
         """
         assert self.best is not None
         closed = self.certified and self._begun and not self._heap
-        if closed and all(map(self._is_met, self._doubts)):
+        if closed and all(map(self._holds_nothing_better, self._doubts)):
             self.decided = True
             return
         if self._rational is None:
@@ -354,7 +362,7 @@ class BranchSearch:
         tolerance."""
         return bool(bound <= self.value + self.allowance)
 
-    def _is_met(self, doubt: _Doubt) -> bool:
+    def _holds_nothing_better(self, doubt: _Doubt) -> bool:
         """Whether floats show that nothing in a node is better than the best policy."""
         if not self._is_followed(doubt.policy):
             return False

@@ -169,8 +169,10 @@ def deterministic_optimum(
         if P.is_exact or bound == math.inf:  # else it is to hold however floats are read
             bound = min(bound, search.bound)
     assert search.best is not None
-    met = search.decided or bool(search.bound - search.value <= search.allowance)
-    certified = search.finished and search.certified and met
+    met = search.bound - search.value <= search.allowance
+    if tolerance is None:
+        met = search.decided or search.is_met
+    certified = bool(search.finished and search.certified and met)
     value = search.value if exact else float(search.value)
     bound = max(value, bound if exact else float_above(bound))
     nodes = before + search.nodes
