@@ -417,6 +417,8 @@ class BranchSearch:
             bound = self._sharpened(bound, found, allowed)
         elif not self._settles(bound):
             found = optimal(self.Mx, allowed, found.policy)
+            if found.value == math.inf:  # a loop pays too little for floats to see it
+                return self._node(choice, math.inf, self._looping(found, choice), found.policy)
             bound = _fraction(found.value)
             if not self._settles(bound) and branch == OPEN:
                 branch = self._read_off(_in_floats(found), choice)

@@ -462,14 +462,14 @@ def superharmonic(
     M: MDP, found: Optimum, slack: float = 0.0, fine: bool = False
 ) -> NDArray[np.float64] | None:
     """A vector u >= T u over the allowed actions, near v: no allowed policy is worth more. None if
-    none was found.
+    none was found, as where values are unbounded.
 
     Parameters
     ----------
     slack : how much too small the rewards of M may be.
     fine : find it state by state, be it that a number added to all of v is not much, too.
     """
-    return _certificate(M, found, slack, +1, fine)
+    return _certificate(M, found, slack, +1, fine) if np.isfinite(found.value) else None
 
 
 def upper_bound(M: MDP, found: Optimum, slack: float = 0.0, fine: bool = False) -> float:
