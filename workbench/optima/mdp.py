@@ -493,17 +493,20 @@ def lower_bound(M: MDP, found: Optimum, slack: float = 0.0) -> float:
 def is_strict(M: MDP, found: Optimum) -> bool:
     """Whether rounding leaves no doubt that every optimal policy does what the one found does,
     wherever that leads."""
+    met = reached_by(M.row_ptr, M.successors, M.shape[1], found.policy, M.starts)
+    way = met, found.policy[met]
+    others = np.zeros(M.shape, dtype=bool)
+    others[met] = found.allowed[met]
+    others[way] = False
+    if (M.q(found.v) >= found.v[:, None])[others].any():  # as good already, whatever the bounds say
+        return False
     u = superharmonic(M, found, fine=True)
     if u is None:
         return False
-    met = reached_by(M.row_ptr, M.successors, M.shape[1], found.policy, M.starts)
-    way = met, found.policy[met]
     low = 3 * found.v - 2 * u
     if not (M.q(low)[way] - low[met] >= round_up(M, low)[way]).all():  # not below what it is worth
         return False
-    tied = found.allowed & (M.q(u) + round_up(M, u) >= low[:, None])
-    tied[way] = False
-    return not tied[met].any()
+    return not (M.q(u) + round_up(M, u) >= low[:, None])[others].any()
 
 
 def visited_size(M: MDP, found: Optimum) -> float:
