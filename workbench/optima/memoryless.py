@@ -175,6 +175,11 @@ def deterministic_optimum(
     certified = bool(search.finished and search.certified and met)
     value = search.value if exact else float(search.value)
     bound = max(value, bound if exact else float_above(bound))
+    policy = Policy.from_actions(P, search.best)
+    if certified and search.decided and not search.exact and bound > value:
+        # nothing else is as good, however floats are read: the bound is what the policy is worth
+        value, error = _worth_of(P, policy)
+        bound = max(value, min(bound, math.nextafter(value + error, math.inf)))
     nodes = before + search.nodes
     how = _how(P, nodes, ended, search)
     if limits.optimal is not None and not certified:
@@ -194,7 +199,7 @@ def deterministic_optimum(
         listed = tuple(Policy.from_actions(P, np.maximum(choice, 0)) for choice in choices)
     return MemorylessOptimum(
         P=P,
-        policy=Policy.from_actions(P, search.best),
+        policy=policy,
         value=value,
         bound=bound,
         gap=bound - value,
@@ -418,7 +423,7 @@ def stochastic_optimum(
             "probability one; give a gamma below 1, or a start that ends"
         )
     pi = found[0].pi
-    value, _ = _worth_of(P, pi)
+    value, _ = _worth_of(P, Policy(P, pi))
     bound = max(value, float_above(min(search.root, search.cap)))
     absolute = (_BOX_GAP if tolerance is None else tolerance) * max(informed.size, abs(value))
     how = f"ascent along the exact gradient from {counted(len(found), 'start')}"
@@ -435,7 +440,7 @@ def stochastic_optimum(
     if interrupted or ended:
         how += f", {'interrupted' if interrupted else ended}"
     slope_there = slope(M, pi)
-    value, error = _worth_of(P, pi)
+    value, error = _worth_of(P, Policy(P, pi))
     return StochasticOptimum(
         P=P,
         policy=Policy(P, pi),
@@ -460,16 +465,19 @@ def _climb(
     P: POMDP, M: MDP, pi: NDArray[np.float64], share: float, until: float
 ) -> tuple[NDArray[np.float64], float]:
     climbed = ascend(M, pi, share, _EVALUATIONS, until)
-    return climbed.pi, climbed.value if climbed.value == -math.inf else _worth_of(P, climbed.pi)[0]
+    if climbed.value == -math.inf:
+        return climbed.pi, climbed.value
+    # an ascent mixes the values of states that the policy never meets into its own
+    return climbed.pi, _worth_of(P, Policy(P, climbed.pi))[0]
 
 
-def _worth_of(P: POMDP, pi: NDArray[np.float64]) -> tuple[float, float]:
-    """What `evaluate` says a policy is worth, and how far that may be off: an ascent mixes the
-    values of states that the policy never meets into its own, if those are large."""
+def _worth_of(P: POMDP, pi: Policy) -> tuple[float, float]:
+    """What `evaluate` says a policy is worth, and how far that may be off."""
     D, first = dynamics(P, FLOATS), P.mu.support
-    v, _, solved = state_values(D.follow(pi))
-    mu = D.mu[first]
-    return float((mu * v[first]).sum()), float((mu * solved.error[first]).sum())
+    v, _, solved = state_values(D.follow(pi.prob.floats, pi.prob.tails if pi.is_exact else None))
+    terms = D.mu[first] * v[first]
+    rounding = (len(first) + 1) * np.finfo(float).eps * np.abs(terms).sum()
+    return float(terms.sum()), float((D.mu[first] * solved.error[first]).sum() + rounding)
 
 
 def _first_starts(search: BranchSearch, even: NDArray[np.float64]) -> list[NDArray[np.float64]]:
