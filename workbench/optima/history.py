@@ -65,7 +65,7 @@ _START_NODES, _FEW_NODES = 64, 4
 """Nodes of branch and bound spent on a memoryless policy to begin the lower bound with; with a
 discount there are others to begin with, and a few are enough."""
 
-_FOLLOWED = 2_000
+_FOLLOWED = 10_000
 """Pairs of a state and a node up to which a controller is evaluated, for a higher lower bound."""
 
 
