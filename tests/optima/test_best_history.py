@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from fractions import Fraction
 
@@ -13,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import families, pomdps
 from strategies_beliefs import tiger, timed
-from test_best_memoryless import recalls, wandering
+from test_best_memoryless import forbidden, recalls, wandering
 
 from pomdps import gravity, recall, recall4, recall_variant
 from workbench import POMDP, augment
@@ -21,6 +22,7 @@ from workbench.errors import NeverEnds, NotExact, TooLarge, WorkbenchError, Wron
 from workbench.evaluation.fields import FLOATS
 from workbench.model.beliefs import reachable_beliefs
 from workbench.model.numbers import Numbers
+from workbench.optima import history
 from workbench.optima.best_history import best_history
 from workbench.optima.best_informed import best_informed
 from workbench.optima.best_memoryless import best_memoryless
@@ -421,3 +423,49 @@ def test_a_time_limit_leaves_valid_bounds():
     assert hasty.upper >= long.lower - 1e-9
     with pytest.raises(WorkbenchError, match="max_seconds must be positive"):
         best_history(tiger(), max_seconds=0)
+
+
+# ---------------------------------------------------------------------- penalties
+
+
+def test_the_lower_bound_is_what_the_policy_is_worth_be_there_a_large_penalty():
+    """Vectors leave room for the rounding of the penalty, which the policy never pays."""
+    found = best_history(forbidden(-(10**12), F(3, 100)), max_beliefs=2, max_backups=50)
+    assert found.lower == pytest.approx(0.03, abs=1e-12)
+    assert found.lower <= found.policy.evaluate(exact=True).value <= found.upper
+    assert found.upper == pytest.approx(0.03, abs=1e-12)
+
+
+@pytest.mark.parametrize("states", [[0, 1, "end"], [1, 0, "end"]])
+def test_a_bound_is_found_where_every_action_may_end(states):
+    small, dear = F(1, 10**4), -(10**12)
+    p = {
+        (0, 0): {(0, small): F(3, 8), (1, -2 * small): F(3, 8), ("end", -2 * small): F(1, 4)},
+        (0, 1): {(0, -2 * small): F(7, 8), ("end", small): F(1, 8)},
+        (0, 2): {(0, 3 * small): F(3, 4), ("end", 3 * small): F(1, 4)},
+        (1, 0): {(0, -small): F(5, 12), ("end", 0): F(1, 4), (1, dear): F(1, 3)},
+        (1, 1): {(1, dear): F(7, 8), ("end", dear): F(1, 8)},
+        (1, 2): {(1, dear): F(3, 4), ("end", dear): F(1, 4)},
+    }
+    P = POMDP.from_functions(
+        name="dear",
+        S=states,
+        A=[0, 1, 2],
+        p=lambda s, a: p[s, a],
+        omega=lambda s: {"o": 1},
+        mu={1: 1},
+        gamma=1,
+        terminal={"end"},
+    )
+    found = best_history(P, max_beliefs=100)
+    assert found.gap < 1e-9 * 10**12
+    assert "never end" not in found.how
+
+
+def test_bounds_that_floats_do_not_certify_are_not_said_to_be_policies_that_never_end(monkeypatch):
+    monkeypatch.setattr(history, "superharmonic", lambda *args, **options: None)
+    monkeypatch.setattr(history, "upper_bound", lambda *args, **options: math.inf)
+    found = best_history(tiger(F(9, 10)), max_beliefs=3)
+    assert found.upper == math.inf
+    assert "no bound that floats certify" in found.how
+    assert found.lower <= found.policy.evaluate(exact=True).value

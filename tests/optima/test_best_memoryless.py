@@ -14,16 +14,16 @@ from hypothesis import strategies as st
 from strategies import distributions, families, policies, pomdps
 from strategies_beliefs import timed
 
-from pomdps import gravity, recall, recall4, recall_variant
+from pomdps import gravity, recall, recall4, recall_variant, tiger
 from workbench import POMDP, Policy, augment, evaluate, memories
 from workbench.errors import NeverEnds, NotExact, TooLarge, WorkbenchError, WrongType
 from workbench.evaluation.fields import FLOATS, RATIONALS
 from workbench.model.numbers import Numbers
-from workbench.optima import branch_and_bound
+from workbench.optima import branch_and_bound, mdp, memoryless
 from workbench.optima.best_informed import best_informed
 from workbench.optima.best_memoryless import best_memoryless
 from workbench.optima.branch_and_bound import BranchSearch
-from workbench.optima.mdp import from_states
+from workbench.optima.mdp import from_states, is_strict, optimal, upper_bound
 from workbench.optima.symmetry import interchangeable
 
 F = Fraction
@@ -261,7 +261,7 @@ def test_gravity_without_memory_is_known_exactly():
     assert float(found.value) == pytest.approx(0.010263, abs=5e-7)
 
 
-def test_loops_without_reward_at_gamma_one_need_exact_numbers_to_be_certain():
+def test_loops_without_reward_at_gamma_one_need_exact_numbers_to_be_certain(monkeypatch):
     P = gravity(gamma=1)
     assert best_memoryless(P).certified
     floats = replace(
@@ -269,7 +269,12 @@ def test_loops_without_reward_at_gamma_one_need_exact_numbers_to_be_certain():
     )
     found = best_memoryless(floats)
     assert found.value == pytest.approx(1)
+    assert found.certified
+    assert "floats read as decimals" in found.how
+    monkeypatch.setattr(memoryless, "in_rationals", lambda P: None)
+    found = best_memoryless(floats)
     assert not found.certified
+    assert found.bound == math.inf
     assert "exact model" in found.how
 
 
@@ -563,6 +568,223 @@ def test_a_large_penalty_does_not_blur_what_is_certified(P):
         assert found.gap < 1e-8
 
 
+def forbidden(penalty: int, small: Fraction) -> POMDP:
+    """From y an action leads to a trap; what is worth choosing among is small."""
+    p = {
+        ("x", 0): {("end", small): 1},
+        ("x", 1): {("end", 0): 1},
+        ("x", 2): {("y", 0): 1},
+        ("y", 0): {("trap", 0): 1},
+        ("y", 1): {("end", small): F(1, 3), ("x", -small): F(2, 3)},
+        ("y", 2): {("end", -small): 1},
+    }
+    return POMDP.from_functions(
+        name="forbidden",
+        A=[0, 1, 2],
+        p=lambda s, a: p.get((s, a), {("end", penalty): 1}),
+        omega=lambda s: {"t" if s == "trap" else "o": 1},
+        mu={"x": 1},
+        gamma=F(1, 2),
+        terminal={"end"},
+    )
+
+
+@pytest.mark.parametrize("penalty", [-(10**6), -(10**9), -(10**12)])
+@pytest.mark.parametrize("small", [F(3, 100), F(1, 10**8)])
+def test_a_penalty_that_is_avoided_makes_no_other_policy_optimal(penalty, small):
+    found = best_memoryless(forbidden(penalty, small))
+    assert found.certified
+    assert found.value == float(small)
+    assert found.gap <= 1e-12 * small
+
+
+@pytest.mark.parametrize("entries", [0, 50_000])
+@pytest.mark.parametrize("gamma", [F(1, 2), 1])
+def test_a_bound_leaves_room_for_the_penalties_that_are_met_alone(monkeypatch, entries, gamma):
+    """Of states that lead to each other each needs room, be its own value nothing; dense or not."""
+    monkeypatch.setattr(mdp, "_DENSE", entries)
+    P = replace(forbidden(-(10**12), F(3, 100)), gamma=gamma)
+    M = from_states(P, FLOATS)
+    assert (M.dense is None) == (entries == 0)
+    bound = upper_bound(M, optimal(M))
+    best = RATIONALS.back(optimal(from_states(P, RATIONALS)).value)
+    assert best <= bound <= best + F(1, 10**12)
+
+
+@st.composite
+def with_a_toll(draw: st.DrawFn) -> POMDP:
+    """Rewards of a few ten-thousandths, and in some state every action costs a million million."""
+    P = draw(st.one_of(pomdps(most_observations=3, most_actions=3), wandering()))
+    toll = draw(st.sampled_from(list(P.S)))
+
+    def p(s: object, a: object) -> dict:
+        cost = 10**12 if s == toll else 0
+        return {(t, r / F(10**4) - cost): x for (t, r), x in P.p(s, a).items()}
+
+    return POMDP.from_functions(
+        name="toll",
+        A=P.A,
+        p=p,
+        omega=P.omega,
+        mu=dict(P.mu),
+        gamma=P.gamma,
+        terminal=lambda s: s in P.terminal,
+    )
+
+
+@settings(max_examples=150)
+@given(with_a_toll())
+def test_what_is_certified_is_optimal_be_penalties_as_large_as_they_may(P):
+    """Floats of this size are as far apart as the policies are."""
+    best = reference.best_deterministic(P)
+    if best is None:
+        return
+    found = best_memoryless(P)
+    assert found.certified
+    assert found.bound >= best
+    assert evaluate(P, found.policy, exact=True).value == best
+
+
+def test_a_gap_as_large_as_a_reward_is_not_explained_by_rounding(monkeypatch):
+    """In tasks that are too large to be decided in any case, and in such as cannot be."""
+    p = {
+        ("x", 0): {("end", -(10**12)): 1},
+        ("x", 1): {("end", -(10**12) + F(1, 1000)): 1},
+        ("y", 0): {("end", F(3, 1000)): 1},
+        ("y", 1): {("end", 0): 1},
+    }
+    P = POMDP.from_functions(
+        name="toll",
+        A=[0, 1],
+        p=lambda s, a: p[s, a],
+        omega=lambda s: {"o": 1},
+        mu={"x": F(1, 2), "y": F(1, 2)},
+        gamma=1,
+        terminal={"end"},
+    )
+    monkeypatch.setattr(branch_and_bound, "_FEW_NUMBERS", 0)
+    found = best_memoryless(P)
+    assert found.certified
+    assert found.policy["o", 0] == 1
+    assert found.gap < 1e-3
+    monkeypatch.setattr(branch_and_bound, "_EXACT_STATES", 0)
+    found = best_memoryless(P)
+    assert not found.certified
+    assert found.gap > 1e-3
+
+
+def test_what_floats_do_not_tell_apart_is_not_taken_for_the_same():
+    """The better action is as good as the other in floats, which try it once."""
+    P = POMDP.from_functions(
+        name="a little more",
+        A=[0, 1],
+        p=lambda s, a: {("end", -(10**17) + a): 1},
+        omega=lambda s: {"o": 1},
+        mu={"s": 1},
+        gamma=1,
+        terminal={"end"},
+    )
+    found = best_memoryless(P)
+    assert found.certified
+    assert found.policy["o", 1] == 1
+
+
+def test_a_bound_in_floats_holds_for_the_numbers_that_they_are():
+    """An episode of at most five steps, once without discount reported below its optimum."""
+    dear = -1e12
+    p = {
+        (0, 0): {(3, -0.0002): 0.3125, (1, 0.0003): 0.3125, (4, -0.0002): 0.375},
+        (0, 1): {(2, -0.0002): 0.5, (4, 0.0003): 0.5},
+        (1, 0): {(5, dear): 0.75, (4, dear): 0.25},
+        (1, 1): {(5, dear): 1.0},
+        (2, 0): {(3, 0.0002): 1.0},
+        (2, 1): {("end", 0.0001): 1.0},
+        (3, 0): {(4, -0.0003): 0.375, (5, -0.0002): 0.3125, ("end", -0.0002): 0.3125},
+        (3, 1): {("end", -0.0001): 0.125, (4, 0.0): 0.5, (5, 0.0): 0.375},
+        (4, 0): {("end", 0.0003): 1.0},
+        (4, 1): {(5, -0.0002): 0.6875, ("end", -0.0002): 0.3125},
+        (5, 0): {("end", -0.0002): 1.0},
+        (5, 1): {("end", 0.0001): 1.0},
+    }
+    omega = {
+        0: {2: 1.0},
+        1: {1: 1.0},
+        2: {0: 1.0},
+        3: {2: 1.0},
+        4: {0: 0.5625, 1: 0.4375},
+        5: {2: 0.5, 1: 0.5},
+        "end": {0: 1.0},
+    }
+
+    def written(number: type) -> POMDP:
+        return POMDP.from_functions(
+            name="floats",
+            S=[0, 1, 2, 3, 4, 5, "end"],
+            A=[0, 1],
+            p=lambda s, a: {(t, number(r)): number(x) for (t, r), x in p[s, a].items()},
+            omega=lambda s: {o: number(x) for o, x in omega[s].items()},
+            mu={0: number(0.5625), 1: number(0.4375)},
+            gamma=number(1.0),
+            terminal={"end"},
+        )
+
+    found, best = best_memoryless(written(float)), reference.best_deterministic(written(F))
+    assert found.bound >= best
+    assert found.certified
+    assert "gamma" not in found.how
+
+
+@given(st.one_of(pomdps(), wandering()), st.data())
+def test_a_compiled_step_of_policy_iteration_is_one(P, data):
+    M = from_states(P, FLOATS)
+    allowed = np.array(
+        data.draw(
+            st.lists(
+                st.lists(st.booleans(), min_size=M.shape[1], max_size=M.shape[1]),
+                min_size=M.shape[0],
+                max_size=M.shape[0],
+            )
+        )
+    ).reshape(M.shape)
+    allowed[:, 0] |= ~allowed.any(axis=1)
+    compiled = optimal(M, allowed)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(mdp, "_COMPILED", 0)
+        plain = optimal(M, allowed)
+    assert compiled.value == pytest.approx(plain.value, abs=1e-9)
+    if np.isfinite(compiled.value):
+        alive = compiled.alive
+        assert compiled.v[alive] == pytest.approx(plain.v[alive], abs=1e-9)
+
+
+def test_an_optimum_is_strict_where_nothing_else_on_its_way_is_as_good():
+    def strict(other: Fraction, elsewhere: int) -> bool:
+        p = {
+            ("x", 0): {("y", 1): F(1, 3), ("end", 1): F(2, 3)},
+            ("x", 1): {("z", other): 1},
+            ("y", 0): {("end", 1): 1},
+            ("y", 1): {("end", 0): 1},
+            ("z", 0): {("end", 0): 1},
+            ("z", 1): {("end", elsewhere): 1},
+        }
+        P = POMDP.from_functions(
+            name="strict",
+            A=[0, 1],
+            p=lambda s, a: p[s, a],
+            omega=lambda s: {s: 1},
+            mu={"x": 1},
+            gamma=1,
+            terminal={"end"},
+        )
+        M = from_states(P, FLOATS)
+        return is_strict(M, optimal(M))
+
+    assert strict(F(0), -1)
+    assert strict(F(0), 0)  # two actions are as good where the optimum does not lead
+    assert not strict(F(4, 3), -1)
+    assert strict(F(4, 3) - F(1, 10**9), -1)
+
+
 def test_the_gap_is_shown():
-    assert "certified optimal, gap" in repr(best_memoryless(recall4()))
+    assert "certified optimal, gap" in repr(best_memoryless(tiger()))
     assert repr(best_memoryless(recall_variant(), exact=True)).count("gap") == 0

@@ -228,3 +228,39 @@ def test_it_says_so_when_no_start_ends():
     with pytest.raises(NeverEnds, match="no deterministic memoryless policy of blind ends"):
         best_memoryless(P)
     assert best_informed(P) == 0
+
+
+def test_the_value_is_what_the_policy_is_worth_whatever_states_it_avoids():
+    """States worth minus a hundred million are mixed into the values of those that are met."""
+    dear = -(10**9)
+    p = {
+        ("a", 0): {
+            ("b", 2): F(105, 512),
+            ("a", -3): F(21, 32),
+            ("end", -1): F(1, 8),
+            ("b", dear): F(7, 512),
+        },
+        ("a", 1): {("s", 2): F(7, 8), ("end", 3): F(1, 8)},
+        ("s", 0): {("s", -1): F(1, 2), ("end", 1): F(1, 2)},
+        ("s", 1): {("a", 0): F(1, 6), ("s", -3): F(1, 8), ("b", 3): F(5, 24), ("end", -1): F(1, 2)},
+        ("b", 0): {
+            ("a", 0): F(5, 16),
+            ("b", 3): F(1, 6),
+            ("end", 3): F(1, 2),
+            ("a", dear): F(1, 48),
+        },
+        ("b", 1): {("s", -2): F(105, 128), ("end", 1): F(1, 8), ("s", dear): F(7, 128)},
+    }
+    P = POMDP.from_functions(
+        name="avoided",
+        A=[0, 1],
+        p=lambda s, a: p[s, a],
+        omega=lambda s: {"o" if s == "s" else "x": 1},
+        mu={"s": 1},
+        gamma=1,
+        terminal={"end"},
+    )
+    found = best_memoryless(P, deterministic=False)
+    assert found.value == evaluate(P, found.policy).value == 0
+    assert found.certified
+    assert found.bound < 1e-10

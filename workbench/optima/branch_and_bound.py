@@ -15,18 +15,23 @@ under consideration reaches are never looked at. The node with the largest bound
 Actions that do the same in every state of an observation are tried once, and so are writes of
 interchangeable memory states (`symmetry`). A bound known from elsewhere, such as the best
 history-based value of the task that a product is made of, caps all of them (`cap`).
+
+In floats a node is closed where its bound exceeds the best value by no more than rounding explains.
+Such nodes may hold policies that are better by less, so they are kept as doubts. `decide` goes on
+with them in rationals, unless floats show that all other actions are worse on the best policy's
+way.
 """
 
 from __future__ import annotations
 
 import heapq
 import math
-import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
@@ -35,8 +40,17 @@ from numpy.typing import NDArray
 from workbench.evaluation.fields import RATIONALS
 from workbench.model.pomdp import POMDP
 from workbench.optima.follow import Followed, alternatives, climb_deterministic, follow
-from workbench.optima.mdp import MDP, Actions, Optimum, from_states, optimal, upper_bound
-from workbench.optima.mdp_kernels import surely_ending
+from workbench.optima.mdp import (
+    MDP,
+    Actions,
+    Optimum,
+    explained_gap,
+    from_states,
+    is_strict,
+    optimal,
+    upper_bound,
+)
+from workbench.optima.mdp_kernels import reached_by, surely_ending
 from workbench.optima.symmetry import Interchangeable, interchangeable
 
 OPEN = -1
@@ -44,6 +58,9 @@ OPEN = -1
 
 _EXACT_STATES = 400
 """Bounds over more states than this are not taken in rationals, unless the search is exact."""
+
+_FEW_NUMBERS = 400
+"""Up to so many rewards and probabilities the last word is left to rationals."""
 
 _UNREACHED = 1e-6
 """The weight, beside the occupancy, of states that the MDP's policy does not visit, when a policy
@@ -62,6 +79,16 @@ class PolicyNode:
     branched: bool = field(compare=False, default=False)
 
 
+@dataclass(frozen=True, eq=False)
+class _Doubt:
+    """A partial policy that floats closed, though its bound is not below the best value for sure,
+    and the MDP's policy there."""
+
+    bound: Any
+    choice: Actions
+    policy: Actions
+
+
 class BranchSearch:
     """Branch and bound over one decision process.
 
@@ -70,8 +97,8 @@ class BranchSearch:
     M : the process over floats.
     rational : makes the same process over the rationals; None where the model holds floats.
     observations : how many there are.
-    tolerance : nodes whose bound exceeds the best value by no more are closed; absolute, not used
-        if `exact`.
+    tolerance : nodes whose bound exceeds the best value by no more, or by no more than rounding
+        explains, are closed; absolute, not used if `exact`.
     exact : compare values and bounds as rationals.
     informed : the optimum of the process with nothing fixed, if it is known already.
     until : no step is begun, in climbs as in branches, once the clock (`time.monotonic`) passes it.
@@ -79,11 +106,13 @@ class BranchSearch:
     Attributes
     ----------
     root : the bound without any observation fixed, which stochastic policies respect as well.
-    cap : no policy is worth more, whatever the nodes say; infinite unless it is known.
+    cap : no policy is worth more, whatever the nodes say, a float or a Fraction; infinite unless it
+        is known.
     best, value : the best policy so far and its value, a Fraction in an exact search; minus
         infinity before any.
     nodes : how many partial policies were bounded.
-    certified : False once a bound had to be taken from uncertified floats.
+    decided : whether no doubt is left once the search is finished, thanks to `decide`.
+    certified : False once floats certified no bound of some node, so that only `cap` is certain.
     """
 
     def __init__(
@@ -107,6 +136,7 @@ class BranchSearch:
         self.value: Any = -math.inf
         self.nodes = 0
         self.certified = True
+        self.decided = False
         self.cap: Any = math.inf
         self._informed = informed
         self.until = until
@@ -114,6 +144,8 @@ class BranchSearch:
         self._root: Any = math.inf
         self._closed: Any = -math.inf
         self._heap: list[PolicyNode] = []
+        self._doubts: list[_Doubt] = []
+        self._explained = 0.0
 
     @cached_property
     def options(self) -> list[NDArray[np.int64]]:
@@ -158,8 +190,8 @@ class BranchSearch:
     @property
     def bound(self) -> Any:
         """No deterministic memoryless policy is worth more."""
-        if not self._begun:
-            return self.cap
+        if not self._begun or not self.certified:
+            return max(self.value, self.cap)
         open_nodes = (node.bound for node in self._heap if not node.branched)
         return max(self.value, min(self.cap, max([self._closed, *open_nodes])))
 
@@ -174,10 +206,13 @@ class BranchSearch:
     @property
     def allowance(self) -> float:
         """How far a bound may exceed the best value and still count as met: the tolerance, or what
-        rounding does to the value itself; nothing in an exact search."""
-        if self.exact or self.best is None:
-            return 0
-        return max(self.tolerance, 64 * sys.float_info.epsilon * abs(self.value))
+        rounding explains; nothing in an exact search."""
+        return 0 if self.exact or self.best is None else self.blur
+
+    @property
+    def blur(self) -> float:
+        """What floats do not tell apart near the best value."""
+        return max(self.tolerance, self._explained)
 
     @property
     def finished(self) -> bool:
@@ -187,9 +222,9 @@ class BranchSearch:
         if not self._begun:
             return False
         while self._heap and (self._heap[0].branched or self._settles(self._heap[0].bound)):
-            if not self._heap[0].branched:
-                self._closed = max(self._closed, self._heap[0].bound)
-            heapq.heappop(self._heap)
+            node = heapq.heappop(self._heap)
+            if not node.branched:
+                self._close(node.bound, node.choice, node.policy)
         return not self._heap
 
     def run_one(self) -> None:
@@ -220,7 +255,65 @@ class BranchSearch:
     def lower_cap(self, bound: Any) -> None:
         """Take note of a number that no policy's value exceeds."""
         if bound < self.cap:
-            self.cap = Fraction(bound) if self.exact else float(bound)
+            self.cap = bound if isinstance(bound, Fraction) else float(bound)
+
+    @property
+    def is_decidable(self) -> bool:
+        """Whether `decide` takes little time, or is worth more since floats leave a gap."""
+        if self.best is None or self.M.shape[0] > _EXACT_STATES:
+            return False
+        few = self.M.R.size + len(self.M.prob) <= _FEW_NUMBERS
+        return few or (self._rational is not None and not self.is_met)
+
+    @property
+    def is_met(self) -> bool:
+        """Whether the best policy meets the bound, but for rounding that is smaller than every
+        reward of the task."""
+        if not self._settles(self.bound):
+            return False
+        paid = self.M.sizes[self.M.sizes > 0]
+        return self.exact or bool(self._explained < np.min(paid, initial=math.inf))
+
+    def decide(self, rational: Callable[[], MDP | None]) -> None:
+        """Go on with what floats left in doubt, in rationals where it has to be; to be called when
+        `finished`.
+
+        Parameters
+        ----------
+        rational : makes the process over the rationals, if there is one, where the model holds
+            floats.
+        """
+        assert self.best is not None
+        closed = self.certified and self._begun and not self._heap
+        if closed and all(map(self._holds_nothing_better, self._doubts)):
+            self.decided = True
+            return
+        if self._rational is None:
+            if (process := rational()) is None:
+                return
+            self._rational = lambda: process
+        self.decided = True
+        doubts = sorted(self._doubts, key=lambda doubt: -doubt.bound)
+        found = [self._solve_exactly(doubt) for doubt in doubts[:1]]
+        self.exact, self._doubts, self._closed = True, [], -math.inf
+        if found and self._is_followed(found[0].policy):
+            self.value = _fraction(found[0].value)
+        else:
+            self.value = _fraction(follow(self.Mx, self.best).value)
+        if self._settles(self.cap):
+            return
+        if not self.certified or self._tells_more_apart():
+            # closed by what was not certain, or without actions that only rationals tell apart
+            self.certified, self._begun = True, False
+            return
+        for doubt, solved in zip_longest(doubts, found):
+            if self._settles(doubt.bound):
+                continue
+            exact = solved or self._solve_exactly(doubt)
+            if self._settles(_fraction(exact.value)):
+                continue
+            if (node := self._bound(doubt.choice, doubt.policy)) is not None:
+                heapq.heappush(self._heap, node)
 
     def offer(self, choice: Actions, climb: bool = True) -> None:
         """A policy that may be better than the best so far; whether to climb from it, if it is."""
@@ -228,31 +321,78 @@ class BranchSearch:
         if climb:
             self._offer_followed(choice, followed)
         else:
-            self._keep(choice, followed.value)
+            self._keep(choice, followed)
 
     def climb_from(self, choice: Actions) -> None:
         """Look for a better policy by local search from any policy, be it worse than the best."""
-        value = follow(self.M, choice).value
-        if value > -math.inf:
-            self._keep(*climb_deterministic(self.M, self.options, choice, value, self.until))
+        followed = follow(self.M, choice)
+        if followed.value > -math.inf:
+            self._keep(choice, followed)
+            self._climb(choice, followed.value)
 
-    def _keep(self, choice: Actions, value: float) -> None:
+    def _climb(self, choice: Actions, value: float) -> None:
+        higher, _ = climb_deterministic(self.M, self.options, choice, value, self.until)
+        if higher is not choice:
+            self._keep(higher, follow(self.M, higher))
+
+    def _keep(self, choice: Actions, followed: Followed) -> None:
+        value = followed.value
         if value == -math.inf:
             return
-        if not self.exact:
-            if value > self.value:
-                self.best, self.value = choice, value
+        if value < float(self.value) and not self.exact:
             return
-        # floats sort out what is clearly worse; only the rest is worth an exact evaluation
-        if value >= float(self.value) - self.tolerance:
+        explained = self._explained_for(choice, followed)
+        worth: Any = value
+        if self.exact:
+            # floats sort out what is clearly worse; only the rest is worth an exact evaluation
+            if value < float(self.value) - max(self.tolerance, explained):
+                return
             worth = _fraction(follow(self.Mx, choice).value)
-            if worth > self.value:
-                self.best, self.value = choice, worth
+        if worth > self.value:
+            self.best, self.value, self._explained = choice, worth, explained
+
+    def _explained_for(self, choice: Actions, followed: Followed) -> float:
+        """How far rounding may put a bound above the value of a policy."""
+        paid = self.M.sizes[followed.states, choice[self.M.seen[followed.states]]]
+        size = max(abs(followed.value), float(np.max(paid, initial=0.0)))
+        return explained_gap(self.M, size, float(followed.d.sum()))
 
     def _settles(self, bound: Any) -> bool:
         """Whether a node with this bound cannot hold anything better than the best, beyond the
         tolerance."""
         return bool(bound <= self.value + self.allowance)
+
+    def _holds_nothing_better(self, doubt: _Doubt) -> bool:
+        """Whether floats show that nothing in a node is better than the best policy."""
+        if not self._is_followed(doubt.policy):
+            return False
+        return is_strict(self.M, optimal(self.M, forced(self.M, doubt.choice), doubt.policy))
+
+    def _solve_exactly(self, doubt: _Doubt) -> Optimum:
+        return optimal(self.Mx, forced(self.M, doubt.choice), doubt.policy)
+
+    def _is_followed(self, policy: Actions) -> bool:
+        """Whether the best policy does what the MDP's does, wherever that leads."""
+        assert self.best is not None
+        M = self.M
+        met = reached_by(M.row_ptr, M.successors, M.shape[1], policy, M.starts)
+        return np.array_equal(policy[met], self.best[M.seen[met]])
+
+    def _tells_more_apart(self) -> bool:
+        """Whether rationals tell more actions apart than floats have; those are the options now."""
+        tried = self.options
+        if all(len(tried[o]) == self.M.shape[1] for o in set(self.M.seen.tolist())):
+            return False
+        del self.options
+        if [len(actions) for actions in tried] == [len(actions) for actions in self.options]:
+            return False
+        self.__dict__.pop("_is_option", None)
+        return True
+
+    def _close(self, bound: Any, choice: Actions, policy: Actions) -> None:
+        self._closed = max(self._closed, bound)
+        if not self.exact and bound >= self.value - self.allowance:
+            self._doubts.append(_Doubt(bound, choice, policy))
 
     # ------------------------------------------------------------------ one node
 
@@ -269,7 +409,7 @@ class BranchSearch:
             return self._node(choice, math.inf, self._looping(found, choice), found.policy)
         bound = self._certified_bound(found, allowed)
         if self._settles(bound):
-            self._closed = max(self._closed, bound)
+            self._close(bound, choice, found.policy)
             return None
         branch = self._read_off(found, choice)
         # the policy read off may have raised the best value so far that the bound no longer matters
@@ -277,11 +417,13 @@ class BranchSearch:
             bound = self._sharpened(bound, found, allowed)
         elif not self._settles(bound):
             found = optimal(self.Mx, allowed, found.policy)
+            if found.value == math.inf:  # a loop pays too little for floats to see it
+                return self._node(choice, math.inf, self._looping(found, choice), found.policy)
             bound = _fraction(found.value)
             if not self._settles(bound) and branch == OPEN:
                 branch = self._read_off(_in_floats(found), choice)
         if self._settles(bound) or branch == OPEN:
-            self._closed = max(self._closed, bound)
+            self._close(bound, choice, found.policy)
             return None
         return self._node(choice, bound, branch, found.policy)
 
@@ -304,16 +446,17 @@ class BranchSearch:
         return float(found.value)
 
     def _sharpened(self, bound: float, found: Optimum, allowed: NDArray[np.bool_]) -> float:
-        """The bound in rationals, if the room left for rounding is all that keeps the node open."""
-        blurred = not self._settles(bound) and self._settles(found.value)
-        if blurred and self._rational is not None and self.M.shape[0] <= _EXACT_STATES:
-            return self._rational_bound(found, allowed)
-        return bound
+        """The bound state by state, or in rationals, if the room left for rounding is all that
+        keeps the node open."""
+        if self.exact or self._settles(bound) or not self._settles(found.value):
+            return bound
+        if not self.M.undiscounted:
+            bound = min(bound, upper_bound(self.M, found, fine=True))
+        small = self._rational is not None and self.M.shape[0] <= _EXACT_STATES
+        return self._rational_bound(found, allowed) if small and not self._settles(bound) else bound
 
     def _rational_bound(self, found: Optimum, allowed: NDArray[np.bool_]) -> float:
-        value = _fraction(optimal(self.Mx, allowed, found.policy).value)
-        near = float(value)
-        return near if near >= value else math.nextafter(near, math.inf)
+        return float_above(_fraction(optimal(self.Mx, allowed, found.policy).value))
 
     def _read_off(self, found: Optimum, choice: Actions) -> int:
         """Offer the memoryless policy that is nearest to the MDP's; the observation to branch at,
@@ -343,11 +486,9 @@ class BranchSearch:
 
     def _offer_followed(self, candidate: Actions, followed: Followed) -> None:
         better = followed.value > float(self.value)
-        self._keep(candidate, followed.value)
+        self._keep(candidate, followed)
         if better and not self._settles(self.cap):
-            self._keep(
-                *climb_deterministic(self.M, self.options, candidate, followed.value, self.until)
-            )
+            self._climb(candidate, followed.value)
 
     def _conflicts(
         self, d: NDArray[np.float64], policy: Actions, choice: Actions
@@ -411,6 +552,12 @@ def forced(M: MDP, choice: Actions) -> NDArray[np.bool_]:
     allowed[fixed] = False
     allowed[fixed, said[fixed]] = True
     return allowed
+
+
+def float_above(x: Any) -> float:
+    """The smallest float that is not below a number."""
+    near = float(x)
+    return near if near >= x else math.nextafter(near, math.inf)
 
 
 def _fraction(x: Any) -> Any:

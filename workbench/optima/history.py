@@ -24,12 +24,18 @@ from numpy.typing import NDArray
 
 from workbench.errors import ModelError, TooLarge
 from workbench.evaluation.chain import dynamics
-from workbench.evaluation.evaluate import state_values
+from workbench.evaluation.evaluate import (
+    Evaluation,
+    action_values_with_bounds,
+    evaluate,
+    state_values,
+)
 from workbench.evaluation.fields import FLOATS, RATIONALS, Field
 from workbench.model.beliefs import BeliefEdge, BeliefGraph, explore_beliefs
 from workbench.model.numbers import Number, Numbers
 from workbench.model.policy import Policy, uniform
 from workbench.model.pomdp import POMDP
+from workbench.model.rows import own_rows
 from workbench.model.walk_kernels import strong_components
 from workbench.optima.branch_and_bound import BranchSearch, search_over_states
 from workbench.optima.controller import HistoryPolicy, follow_beliefs, follow_memoryless
@@ -40,6 +46,7 @@ from workbench.optima.mdp import (
     from_states,
     lower_bound,
     optimal,
+    relative_rounding,
     require_end,
     reward_sizes,
     superharmonic,
@@ -57,6 +64,9 @@ asked otherwise."""
 _START_NODES, _FEW_NODES = 64, 4
 """Nodes of branch and bound spent on a memoryless policy to begin the lower bound with; with a
 discount there are others to begin with, and a few are enough."""
+
+_FOLLOWED = 10_000
+"""Pairs of a state and a node up to which a controller is evaluated, for a higher lower bound."""
 
 
 @dataclass(frozen=True)
@@ -242,16 +252,17 @@ def _bounds(
     nodes = _START_NODES if M.undiscounted else _FEW_NODES
     while not search.finished and search.nodes < nodes and time.monotonic() <= until:
         search.run_one()
-    above = superharmonic(M, informed)
+    above = superharmonic(M, informed, fine=True)
     states, first = np.unique(M.behind, return_index=True)
     ways = _ways_to_go_on(P, states, search)
     if above is None or not ways or not informed.alive.all():
         # with gamma = 1, a state from which nothing surely ends has no value to bound it by
-        lower, upper = float(search.value), float(upper_bound(M, informed))
-        how = (
-            f"{many}, and policies that may never end: best memoryless policy found, "
-            "and full information"
-        )
+        best = None if search.best is None else Policy.from_actions(P, search.best)
+        lower = -math.inf if best is None else _surely_worth(evaluate(P, best))
+        upper = upper_bound(M, informed, fine=True)
+        endless = M.undiscounted and _can_go_on(M)
+        why = "policies that may never end" if endless else "no bound that floats certify"
+        how = f"{many}, and {why}: best memoryless policy found, and full information"
         return HistoryOptimum(
             P=P,
             value=lower,
@@ -262,9 +273,7 @@ def _bounds(
             beliefs=None,
             how=how,
             seconds=_since(began),
-            policy=None
-            if search.best is None
-            else follow_memoryless(P, Policy.from_actions(P, search.best)),
+            policy=None if best is None else follow_memoryless(P, best),
         )
     model = BeliefModel(P, states)
     bounds = Bounds(model, above[first], np.concatenate([way.alphas for way in ways]))
@@ -287,19 +296,57 @@ def _bounds(
         how += ", interrupted"
     elif gap.upper - gap.lower > aim and bounds.backups < limits.backups:
         how += f", stopped after {limits.seconds:g} seconds"
+    policy = _follow_vectors(P, bounds, ways)
+    # vectors leave room for the largest number of the task, and full information and the policy
+    # itself only for those that they meet
+    lower, upper = gap.lower, min(gap.upper, upper_bound(M, informed, fine=True))
+    if upper - lower > aim and _followed_nodes(policy) * len(states) <= _FOLLOWED:
+        lower = max(lower, _surely_worth(policy.evaluate()))
     return HistoryOptimum(
         P=P,
-        value=gap.lower,
-        lower=gap.lower,
-        upper=gap.upper,
-        gap=gap.upper - gap.lower,
+        value=lower,
+        lower=lower,
+        upper=upper,
+        gap=upper - lower,
         exact=False,
         beliefs=None,
         how=how,
         seconds=_since(began),
         interrupted=interrupted,
-        policy=_follow_vectors(P, bounds, ways),
+        policy=policy,
     )
+
+
+def _can_go_on(M: MDP) -> bool:
+    """Whether some policy of the states may never end: there are states each of which has an action
+    that does not leave them."""
+    row = own_rows(M.row_ptr)
+    inside = np.ones(M.shape[0], dtype=bool)
+    while True:
+        leaves = M.ends.copy()
+        leaves.reshape(-1)[row[~inside[M.successors]]] = True
+        left = inside & ~leaves.all(axis=1)
+        if np.array_equal(left, inside):
+            return bool(inside.any())
+        inside = left
+
+
+def _surely_worth(found: Evaluation) -> float:
+    """A float that the value of a policy is not below."""
+    first = found.P.mu.support
+    mu, v = found.P.mu.prob.floats[first], found.v.raw[first]
+    off = found.v_error.raw[first] + relative_rounding(len(first)) * np.abs(v)
+    return float(found.value) - float(mu @ off) * (1 + 1e-9)
+
+
+def _followed_nodes(policy: HistoryPolicy) -> int:
+    """The number of nodes that a controller may come to."""
+    todo = set(policy.first[policy.first >= 0].tolist())
+    seen: set[int] = set()
+    while todo:
+        seen |= todo
+        todo = set(policy.after[list(todo)].ravel().tolist()) - seen
+    return len(seen)
 
 
 @dataclass(frozen=True, eq=False)
@@ -324,10 +371,9 @@ def _ways_to_go_on(P: POMDP, states: NDArray[np.int64], search: BranchSearch) ->
         chain = D.follow(pi.prob.floats)
         if D.gamma == 1 and chain.may_not_end[states].any():
             continue
-        v, _, solved = state_values(chain)
-        error = float(np.max(solved.error[states], initial=0.0))
-        q = D.R + D.gamma * D.expected(v)
-        found.append(_Way(pi, q[states].T - error))
+        v, undefined, solved = state_values(chain)
+        q, error = action_values_with_bounds(D, v, undefined, solved.error)
+        found.append(_Way(pi, (q - error)[states].T))
     return found
 
 

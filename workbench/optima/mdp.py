@@ -14,10 +14,10 @@ with a policy that ends, and changes an action only for a strict gain, which kee
 some loop has a positive average reward; then values are unbounded and the optimum is reported as
 infinite.
 
-Float optima carry a certificate, a vector u >= T u, which bounds every policy that has a value. For
-gamma < 1 it is v + max(Tv - v) / (1 - gamma), or v + w with w the optimum of the process that pays
-the residuals, where those differ much from state to state. For gamma = 1 it is the optimum for
-rewards raised by a little; the raise covers the rounding errors of checking it.
+Float optima carry a certificate, a vector u >= T u, which bounds every policy that has a value. It
+is v + w with w the optimum of the process that pays the residuals, and the room for rounding that
+checking it takes. For gamma < 1, v + max(Tv - v) / (1 - gamma) is found at once, and is good enough
+where residuals differ little from state to state.
 
 Rounding is accounted for entry by entry: q(s,a) is known to a few units in the last place of |R| +
 gamma sum p |v|, so a penalty of 10^9 blurs only the states that pay it or lead to it, and neither
@@ -42,20 +42,23 @@ from workbench.evaluation.fields import FLOATS, Field
 from workbench.model.pomdp import POMDP
 from workbench.model.rows import add_rows, merge_rows, own_rows, pick_rows, pick_spans
 from workbench.model.walk_kernels import reachable, strong_components
-from workbench.optima.mdp_kernels import reached_by, surely_ending
+from workbench.optima.mdp_kernels import improve_policy, reached_by, surely_ending
 
 STRICT = 1e-13
 """A float gain counts as one above this share of the numbers that it is the difference of."""
 
-RAISES = (4 * STRICT, 100 * STRICT, 10_000 * STRICT)
-"""What is added to every reward, as such a share, to certify an optimum with gamma = 1: the first
-that does."""
+_ROOM = 4
+"""A certificate leaves so many times the room that checking it takes."""
 
 _DENSE = 50_000
 """Up to this many entries the transitions are kept as a dense array, whose solves start at once."""
 
+_COMPILED = 50
+"""Up to this many states a step of policy iteration is one compiled call."""
+
 _ROUGH = 1e-11
-"""A certificate that loses more than this share of the value at the start is refined."""
+"""A certificate that loses more than this share of the value at the start is found state by
+state."""
 
 _MOST_ITERATIONS = 1_000
 
@@ -157,14 +160,14 @@ class MDP:
         return float(max(np.max(self.sizes, initial=0.0), np.max(np.abs(v), initial=0.0)))
 
     def chain(
-        self, policy: Actions, alive: Mask | None = None
+        self, policy: Actions, alive: Mask | None = None, R: NDArray[Any] | None = None
     ) -> tuple[sp.csr_array, NDArray[Any], NDArray[Any]]:
         """Pattern, probabilities and rewards of the chain of a deterministic policy; empty rows
-        outside `alive`."""
+        outside `alive`. R stands for the rewards, if it is given."""
         n, nA = self.shape
         rows = np.arange(n) * nA + policy
         counts = self.row_ptr[rows + 1] - self.row_ptr[rows]
-        r = self.R[np.arange(n), policy]
+        r = (self.R if R is None else R)[np.arange(n), policy]
         if alive is not None and not alive.all():
             counts = np.where(alive, counts, 0)
             r = r.copy()
@@ -175,23 +178,51 @@ class MDP:
         )
         return pattern, self.prob[places], r
 
-    def evaluate(self, policy: Actions, alive: Mask | None = None) -> linear.Solution:
-        """v of a deterministic policy; 0 outside `alive`."""
+    def evaluate(
+        self, policy: Actions, alive: Mask | None = None, R: NDArray[Any] | None = None
+    ) -> linear.Solution:
+        """v of a deterministic policy; 0 outside `alive`. R stands for the rewards, if it is
+        given."""
         if self.dense is not None:
-            return self._evaluate_dense(policy, alive)
-        pattern, data, r = self.chain(policy, alive)
-        return self.field.solve(pattern, data, self.gamma, r, "the decision process")
+            return self._evaluate_dense(policy, alive, self.R if R is None else R)
+        pattern, data, r = self.chain(policy, alive, R)
+        found = self.field.solve(pattern, data, self.gamma, r, "the decision process")
+        if self.field is not FLOATS:
+            return found
+        P = sp.csr_array((data, pattern.indices, pattern.indptr), shape=pattern.shape)
+        missed = r + self.gamma * (P @ found.x) - found.x
+        if not self._is_uneven(P, r, found.x, missed):
+            return found
+        again = found.again or (lambda b: linear.solve(P, self.gamma, b).x)
+        v = found.x + again(missed)
+        missed = r + self.gamma * (P @ v) - v
+        return replace(found, x=v, residual=float(np.max(np.abs(missed), initial=0.0)))
 
-    def _evaluate_dense(self, policy: Actions, alive: Mask | None) -> linear.Solution:
+    def _evaluate_dense(
+        self, policy: Actions, alive: Mask | None, R: NDArray[np.float64]
+    ) -> linear.Solution:
         assert self.dense is not None
         everyone = np.arange(len(policy))
-        P, r = self.dense[everyone, policy], self.R[everyone, policy]
+        P, r = self.dense[everyone, policy], R[everyone, policy]
         if alive is not None and not alive.all():
             P, r = np.where(alive[:, None], P, 0.0), np.where(alive, r, 0.0)
-        v = np.linalg.solve(np.eye(len(policy)) - self.gamma * P, r)
-        return linear.Solution(
-            v, "dense", float(np.max(np.abs(r + self.gamma * (P @ v) - v), initial=0.0))
-        )
+        A = np.eye(len(policy)) - self.gamma * P
+        v = np.linalg.solve(A, r)
+        missed = r + self.gamma * (P @ v) - v
+        if self._is_uneven(P, r, v, missed):
+            v = v + np.linalg.solve(A, missed)
+            missed = r + self.gamma * (P @ v) - v
+        return linear.Solution(v, "dense", float(np.max(np.abs(missed), initial=0.0)))
+
+    def _is_uneven(
+        self, P: Any, r: NDArray[np.float64], v: NDArray[np.float64], missed: NDArray[np.float64]
+    ) -> bool:
+        """Whether a solution misses in some state more than the numbers there explain: pivots mix
+        the rows, and with them large values into states that do not lead to them."""
+        size, missed = np.abs(v), np.abs(missed)
+        if not (missed > STRICT * size).any():
+            return False
+        return bool((missed > STRICT * (np.abs(r) + self.gamma * (P @ size) + size)).any())
 
     def occupancy(self, policy: Actions) -> NDArray[np.float64]:
         """d = start + gamma P^T d, in floats, for a policy that has a value."""
@@ -338,9 +369,7 @@ def optimal(M: MDP, allowed: Mask | None = None, first: Actions | None = None) -
     tried = set()
     for _ in range(_MOST_ITERATIONS):
         tried.add(policy.tobytes())
-        solution = M.evaluate(policy, alive)
-        v = solution.x
-        better = _improved(M, solution, policy, alive, allowed)
+        v, better = _evaluated_and_improved(M, policy, alive, allowed)
         if better is None or better.tobytes() in tried:  # only rounding errors lead back
             value = (M.start * v).sum()
             return Optimum(float(value) if M.field is FLOATS else value, v, policy, alive, allowed)
@@ -377,6 +406,21 @@ def _ends(M: MDP, policy: Actions, alive: Mask) -> bool:
     return bool(inside[alive].all())
 
 
+def _evaluated_and_improved(
+    M: MDP, policy: Actions, alive: Mask, allowed: Mask
+) -> tuple[NDArray[Any], Actions | None]:
+    """v of a policy, and a better policy if there is one."""
+    if M.dense is not None and len(policy) <= _COMPILED:
+        v, better = np.empty(len(policy)), np.empty_like(policy)
+        changed, solved = improve_policy(
+            M.dense, M.R, M.sizes, M.gamma, alive, allowed, policy, STRICT, v, better
+        )
+        if solved:
+            return v, better if changed else None
+    solution = M.evaluate(policy, alive)
+    return solution.x, _improved(M, solution, policy, alive, allowed)
+
+
 def _improved(
     M: MDP, solution: linear.Solution, policy: Actions, alive: Mask, allowed: Mask
 ) -> Actions | None:
@@ -389,11 +433,17 @@ def _improved(
         q[~allowed & alive[:, None]] = -np.inf
         best = np.argmax(q, axis=1)
         gain = q[everyone, best] - q[everyone, policy]
-        noise = STRICT * np.maximum(size[everyone, best], size[everyone, policy])
+        size = np.maximum(size[everyone, best], size[everyone, policy])
+        missed = np.abs(q[everyone, policy] - v)
+        noise = STRICT * size
         if M.undiscounted or M.dense is None:
-            noise += 4 * solution.residual  # a false gain could lead onto a loop, or slow sweeps
+            # a false gain could lead onto a loop, or slow sweeps: what one state misses all may,
+            # but as a share of their numbers where that is less
+            met = alive & (size > 0)
+            share = np.max(missed[met] / size[met], initial=0.0)
+            noise += 4 * np.minimum(solution.residual, share * size)
         else:  # a direct solve errs state by state, so one large value does not blur the others
-            noise += 4 * np.abs(q[everyone, policy] - v)
+            noise += 4 * missed
         changed = alive & (gain > noise)
         return np.where(changed, best, policy) if changed.any() else None
     better = policy.copy()
@@ -408,22 +458,26 @@ def _improved(
 # ---------------------------------------------------------------------- certificates
 
 
-def superharmonic(M: MDP, found: Optimum, slack: float = 0.0) -> NDArray[np.float64] | None:
+def superharmonic(
+    M: MDP, found: Optimum, slack: float = 0.0, fine: bool = False
+) -> NDArray[np.float64] | None:
     """A vector u >= T u over the allowed actions, near v: no allowed policy is worth more. None if
-    none was found.
+    none was found, as where values are unbounded.
 
     Parameters
     ----------
     slack : how much too small the rewards of M may be.
+    fine : find it state by state, be it that a number added to all of v is not much, too.
     """
-    return _certificate(M, found, slack, +1)
+    return _certificate(M, found, slack, +1, fine) if np.isfinite(found.value) else None
 
 
-def upper_bound(M: MDP, found: Optimum, slack: float = 0.0) -> float:
-    """A float that no allowed policy's value exceeds; infinite if none could be certified."""
+def upper_bound(M: MDP, found: Optimum, slack: float = 0.0, fine: bool = False) -> float:
+    """A float that no allowed policy's value exceeds; infinite if none could be certified. `fine`
+    as in `superharmonic`."""
     if not np.isfinite(float(found.value)):
         return float(found.value)
-    u = superharmonic(M, found, slack)
+    u = superharmonic(M, found, slack, fine)
     return np.inf if u is None else float(M.start @ u) + _rounding_at_start(M, u)
 
 
@@ -432,8 +486,27 @@ def lower_bound(M: MDP, found: Optimum, slack: float = 0.0) -> float:
     certified."""
     only = np.zeros(M.shape, dtype=bool)
     only[np.arange(M.shape[0]), found.policy] = True
-    u = _certificate(M, replace(found, allowed=only & found.allowed), slack, -1)
+    u = _certificate(M, replace(found, allowed=only & found.allowed), slack, -1, False)
     return -np.inf if u is None else float(M.start @ u) - _rounding_at_start(M, u)
+
+
+def is_strict(M: MDP, found: Optimum) -> bool:
+    """Whether rounding leaves no doubt that every optimal policy does what the one found does,
+    wherever that leads."""
+    met = reached_by(M.row_ptr, M.successors, M.shape[1], found.policy, M.starts)
+    way = met, found.policy[met]
+    others = np.zeros(M.shape, dtype=bool)
+    others[met] = found.allowed[met]
+    others[way] = False
+    if (M.q(found.v) >= found.v[:, None])[others].any():  # as good already, whatever the bounds say
+        return False
+    u = superharmonic(M, found, fine=True)
+    if u is None:
+        return False
+    low = 3 * found.v - 2 * u
+    if not (M.q(low)[way] - low[met] >= round_up(M, low)[way]).all():  # not below what it is worth
+        return False
+    return not (M.q(u) + round_up(M, u) >= low[:, None])[others].any()
 
 
 def visited_size(M: MDP, found: Optimum) -> float:
@@ -445,6 +518,12 @@ def visited_size(M: MDP, found: Optimum) -> float:
     met = reached_by(M.row_ptr, M.successors, M.shape[1], found.policy, M.starts)
     paid = M.sizes[met, found.policy[met]]
     return float(max(np.max(paid, initial=0.0), np.max(np.abs(found.v[met]), initial=0.0)))
+
+
+def explained_gap(M: MDP, size: float, steps: float) -> float:
+    """How far rounding may put the bound of a policy above its value, that meets rewards and values
+    of such a size on so many steps."""
+    return 2 * _ROOM * relative_rounding(M.longest_row) * size * steps
 
 
 def relative_rounding(terms: int) -> float:
@@ -461,52 +540,65 @@ def _rounding_at_start(M: MDP, u: NDArray[np.float64]) -> float:
     return relative_rounding(len(M.starts)) * float(M.start @ np.abs(u))
 
 
-def _certificate(M: MDP, found: Optimum, slack: float, sign: int) -> NDArray[np.float64] | None:
+def _certificate(
+    M: MDP, found: Optimum, slack: float, sign: int, fine: bool
+) -> NDArray[np.float64] | None:
     """u with u >= T u (sign 1) or u <= T u (sign -1) over the actions that `found.allowed` leaves,
     rounding included."""
-    if M.undiscounted:
-        return _raised_certificate(M, found, slack, sign)
-    error = relative_rounding(M.longest_row) * M.magnitude(found.v) + slack
-    step = np.where(found.allowed, sign * (M.q(found.v) - found.v[:, None]) + error, -np.inf)
-    off = max(0.0, float(step.max(initial=0.0))) / (1 - M.gamma) * (1 + 1e-9)
-    if off <= _ROUGH * float(M.start @ np.abs(found.v)) or M.dense is None:
-        return np.asarray(found.v + sign * off)
-    w = _absorbed(M, found, step)
-    return np.asarray(found.v + sign * (off if w is None else w))
+    v = found.v
+    missed = sign * (M.q(v) - v[:, None])
+    if not M.undiscounted and not fine:
+        error = relative_rounding(M.longest_row) * M.magnitude(v) + slack
+        step = np.where(found.allowed, missed + error, -np.inf)
+        off = max(0.0, float(step.max(initial=0.0))) / (1 - M.gamma) * (1 + 1e-9)
+        if off <= _ROUGH * float(M.start @ np.abs(v)):
+            return np.asarray(v + sign * off)
+    step = np.where(found.allowed, missed + _ROOM * round_up(M, v) + slack, -np.inf)
+    everyone = np.arange(len(v))
+    # what is paid on the way of the policy found is never negative, nor what it adds up to
+    step[everyone, found.policy] = np.maximum(step[everyone, found.policy], 0.0)
+    for absorb in _ABSORB:
+        w = absorb(M, found, step)
+        if w is None:
+            return None
+        u = v + sign * w
+        needed = round_up(M, u) + slack - sign * (u[:, None] - M.q(u))
+        lacking = np.where(found.allowed, needed, 0.0).max(axis=1)[:, None]
+        if not (lacking > 0).any():
+            return u
+        step = step + 2 * np.maximum(lacking, 0.0)
+    return None
+
+
+def _along_policy(M: MDP, found: Optimum, step: NDArray[np.float64]) -> NDArray[np.float64] | None:
+    """What steps of such sizes add up to on the way of the policy found, which is all that they can
+    where other actions are clearly worse."""
+    try:
+        w = M.evaluate(found.policy, found.alive, step).x
+    except NotSolved:
+        return None
+    return np.asarray(np.where(found.alive, np.maximum(w, 0.0), 0.0))
 
 
 def _absorbed(M: MDP, found: Optimum, step: NDArray[np.float64]) -> NDArray[np.float64] | None:
-    """w >= step + gamma P w for all allowed actions: what residuals of such sizes can add up to,
-    state by state. None if it does not check."""
+    """What steps of such sizes can add up to, state by state, and a little more: w >= step + gamma
+    P w for all allowed actions, but for rounding. None if they add up without end."""
+    # a gain that policy iteration leaves out as noise is a share of P w: so is the room for it
+    room = 1 + 4 * (STRICT + relative_rounding(M.longest_row))
     paying = replace(
-        M, R=np.where(found.allowed, step, -1.0), sizes=np.abs(np.where(found.allowed, step, 0.0))
+        M,
+        R=np.where(found.allowed, step, 0.0),
+        sizes=np.where(found.allowed, np.abs(step), 0.0),
+        prob=M.prob * room,
     )
-    w = np.maximum(optimal(paying, found.allowed, found.policy).v, 0.0) * (1 + 1e-6)
-    w += relative_rounding(M.longest_row) * np.abs(found.v)  # room for the check itself to round
-    needed = np.where(found.allowed, paying.q(w), -np.inf).max(axis=1)
-    return w if (w >= needed + relative_rounding(M.longest_row) * np.abs(needed)).all() else None
+    try:
+        best = optimal(paying, found.allowed, found.policy)
+    except NotSolved:
+        return None
+    w = np.where(found.alive, np.maximum(best.v, 0.0), 0.0)
+    return w if np.isfinite(best.value) and np.isfinite(w).all() else None
 
 
-def _raised_certificate(
-    M: MDP, found: Optimum, slack: float, sign: int
-) -> NDArray[np.float64] | None:
-    """The certificate with gamma = 1: the optimum for rewards that are a little too good (or too
-    bad), if that leaves room for rounding."""
-    size = M.magnitude(found.v)
-    for share in RAISES:
-        moved = replace(M, R=M.R + sign * (share * size + 2 * slack))
-        try:
-            u = optimal(moved, found.allowed, found.policy)
-        except NotSolved:
-            return None
-        if not np.isfinite(u.value):
-            return None
-        best = np.where(
-            u.allowed,
-            M.q(u.v) + sign * relative_rounding(M.longest_row) * M.magnitude(u.v),
-            -np.inf,
-        )
-        room = sign * (u.v - best.max(axis=1))[u.alive]
-        if float(room.min(initial=np.inf)) >= slack:
-            return u.v
-    return None
+_ABSORB = (_along_policy, _along_policy, _absorbed, _absorbed)
+"""How the steps of a certificate are added up, until it checks; what is lacking is added to them
+each time."""

@@ -1,6 +1,6 @@
 # mypy: disallow-untyped-defs=False
 """Compiled walks over the graph of an MDP: which states can be made to end surely, and what a fixed
-policy reaches."""
+policy reaches; and a step of policy iteration for processes of few states."""
 
 from __future__ import annotations
 
@@ -73,3 +73,71 @@ def reached_by(row_ptr, successors, nA, policy, starts):
     states."""
     rows = np.arange(len(policy)) * nA + policy
     return walk(row_ptr[rows], row_ptr[rows + 1], successors, starts)
+
+
+@compile_kernel
+def improve_policy(dense, R, sizes, gamma, alive, allowed, policy, strict, v, better):
+    """Values of a policy into `v`, and the policy with each action changed that can be for a strict
+    gain into `better`; whether any is, and whether floats found the values.
+
+    Elimination in the order of the states: I - gamma P needs no pivots, and without them the values
+    of states that a state does not lead to never come near its own.
+    """
+    n, nA = R.shape
+    A = np.zeros((n, n))
+    for i in range(n):
+        v[i] = 0.0
+        if alive[i]:
+            v[i] = R[i, policy[i]]
+            for j in range(n):
+                A[i, j] = -gamma * dense[i, policy[i], j]
+        A[i, i] += 1.0
+    for k in range(n):
+        if not A[k, k] > 0.0:
+            return False, False
+        for i in range(k + 1, n):
+            if A[i, k] != 0.0:
+                share = A[i, k] / A[k, k]
+                for j in range(k + 1, n):
+                    A[i, j] -= share * A[k, j]
+                v[i] -= share * v[k]
+    for k in range(n - 1, -1, -1):
+        for j in range(k + 1, n):
+            v[k] -= A[k, j] * v[j]
+        v[k] /= A[k, k]
+    gain, missed, size = np.zeros(n), np.zeros(n), np.zeros(n)
+    largest = worst = 0.0
+    for i in range(n):
+        better[i] = policy[i]
+        if not alive[i]:
+            continue
+        top = own = 0.0
+        first = True
+        for a in range(nA):
+            if allowed[i, a] or a == policy[i]:
+                q = 0.0
+                for j in range(n):
+                    q += dense[i, a, j] * v[j]
+                q = R[i, a] + gamma * q
+                if a == policy[i]:
+                    own = q
+                if allowed[i, a] and (first or q > top):
+                    top, better[i], first = q, a, False
+        gain[i], missed[i] = top - own, abs(own - v[i])
+        for a in (policy[i], better[i]):
+            here = 0.0
+            for j in range(n):
+                here += dense[i, a, j] * abs(v[j])
+            size[i] = max(size[i], sizes[i, a] + gamma * here)
+        largest = max(largest, missed[i])
+        if size[i] > 0.0:
+            worst = max(worst, missed[i] / size[i])
+    changed = False
+    for i in range(n):
+        # as policy iteration in `mdp` has it
+        off = min(largest, worst * size[i]) if gamma == 1.0 else missed[i]
+        if alive[i] and gain[i] > strict * size[i] + 4.0 * off:
+            changed = True
+        else:
+            better[i] = policy[i]
+    return changed, True

@@ -15,6 +15,7 @@ import math
 import time
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from itertools import chain
 from typing import Any
 
@@ -22,6 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.errors import NeverEnds, NotExact, TooLarge
+from workbench.evaluation.chain import dynamics
+from workbench.evaluation.evaluate import state_values
 from workbench.evaluation.fields import FLOATS, RATIONALS
 from workbench.model.augment import augment
 from workbench.model.beliefs import explore_beliefs, reachable_beliefs
@@ -29,14 +32,16 @@ from workbench.model.policy import Policy
 from workbench.model.pomdp import POMDP
 from workbench.optima.all_optimal import optimal_behaviours
 from workbench.optima.ascent import Climbed, ascend, slope
-from workbench.optima.branch_and_bound import BranchSearch, search_over_states
+from workbench.optima.branch_and_bound import BranchSearch, float_above, search_over_states
 from workbench.optima.cap import Cap, history_cap
 from workbench.optima.divergence import require_bound
 from workbench.optima.embedding import family_of, lift, smaller_families
+from workbench.optima.follow import follow
 from workbench.optima.history import belief_process, in_rationals
 from workbench.optima.mdp import (
     MDP,
     Optimum,
+    explained_gap,
     from_states,
     optimal,
     require_end,
@@ -60,9 +65,6 @@ _START_NODES = 300
 
 _LARGE = 20_000
 """Pairs of a state and an action beyond which a product is helped before its first bound."""
-
-_NOISE = 1e-12
-"""Differences below this share of the values are not told apart in floats."""
 
 _CLIMBS, _CLIMBED = 32, 1_000
 """Local searches from drawn policies that help branch and bound, and the states up to which they
@@ -158,11 +160,26 @@ def deterministic_optimum(
             + ("was found that ends" if ended else "ends")
             + " with probability one; give a gamma below 1, or ask for deterministic=False"
         )
-    value, bound = search.value, search.bound
-    allowed_gap = search.allowance
-    certified = search.certified and search.finished and bool(bound - value <= allowed_gap)
+    bound, allowed_gap = search.bound, search.allowance
+    if tolerance is None and not exact and not ended and search.is_decidable:
+        search.decide(partial(_decimal_process, P))
+        search, before, ended = _run(P, search, limits, True, False, absolute, began, help_, before)
+        if P.is_exact or bound == math.inf:  # else it is to hold however floats are read
+            bound = min(bound, search.bound)
+    assert search.best is not None
+    met = search.bound - search.value <= search.allowance
+    if tolerance is None:
+        met = search.decided or search.is_met
+    certified = bool(search.finished and search.certified and met)
+    value = search.value if exact else float(search.value)
+    bound = max(value, bound if exact else float_above(bound))
+    policy = Policy.from_actions(P, search.best)
+    if certified and search.decided and not search.exact and bound > value:
+        # nothing else is as good, however floats are read: the bound is what the policy is worth
+        value, error = _worth_of(P, policy)
+        bound = max(value, min(bound, math.nextafter(value + error, math.inf)))
     nodes = before + search.nodes
-    how = _how(nodes, ended, certified, search)
+    how = _how(P, nodes, ended, search)
     if limits.optimal is not None and not certified:
         raise TooLarge(
             f"the optimal policies of {P.name} cannot be listed before the optimum is certain: "
@@ -170,12 +187,17 @@ def deterministic_optimum(
         )
     listed = None
     if limits.optimal is not None:
-        rational = from_states(P, RATIONALS) if exact else None
-        choices = optimal_behaviours(M, rational, len(P.O), value, absolute, limits.optimal, P.name)
+        rational, worth = None, value
+        if P.is_exact and (exact or search.decided):
+            rational = from_states(P, RATIONALS)
+            worth = RATIONALS.back(follow(rational, search.best).value)
+        choices = optimal_behaviours(
+            M, rational, len(P.O), worth, search.blur, limits.optimal, P.name
+        )
         listed = tuple(Policy.from_actions(P, np.maximum(choice, 0)) for choice in choices)
     return MemorylessOptimum(
         P=P,
-        policy=Policy.from_actions(P, search.best),
+        policy=policy,
         value=value,
         bound=bound,
         gap=bound - value,
@@ -196,12 +218,13 @@ def _is_large(M: MDP) -> bool:
 @dataclass(frozen=True, eq=False)
 class _Informed:
     """What full information says: the size of the values that matter, what rounding leaves of
-    differences between them, a bound on every policy, and the optimum itself where it is that of
-    the whole process."""
+    differences between them in one step, a bound on every policy of a product, whether values are
+    unbounded, and the optimum itself where it is that of the whole process."""
 
     size: float
     noise: float
     bound: float
+    unbounded: bool
     optimum: Optimum | None
 
 
@@ -211,10 +234,11 @@ def _informed(P: POMDP, M: MDP) -> _Informed:
     found = optimal(process)
     require_end(P, found)
     size = visited_size(process, found)
-    bound = upper_bound(process, found)
-    lost = bound - found.value if np.isfinite(found.value) else math.inf
-    noise = _NOISE * size + (16 * lost if lost < math.inf else 0.0)
-    return _Informed(size, noise, bound, found if process is M else None)
+    noise = explained_gap(process, size, 1.0)
+    if process is M:  # the search bounds it anew, at its root
+        return _Informed(size, noise, math.inf, found.value == math.inf, found)
+    bound = upper_bound(process, found, fine=True)
+    return _Informed(size, noise, bound, found.value == math.inf, None)
 
 
 class _Help:
@@ -293,13 +317,14 @@ def _run(
     absolute: float,
     began: float,
     help_: _Help,
+    before: int = 0,
 ) -> tuple[BranchSearch, int, str]:
     """Branch until the search is finished or a limit is met: the search, the nodes spent before it,
     how it ended.
 
-    `look` says whether to look for tighter bounds over beliefs.
+    `look` says whether to look for tighter bounds over beliefs; `before` nodes were spent already.
     """
-    before, until = 0, began + limits.seconds
+    until = began + limits.seconds
     with Waiting(f"best memoryless of {P.name}") as waiting:
         try:
             while not search.finished:
@@ -337,15 +362,20 @@ def _run(
     return search, before, ""
 
 
-def _how(nodes: int, ended: str, certified: bool, search: BranchSearch) -> str:
+def _decimal_process(P: POMDP) -> MDP | None:
+    """The process of a model in floats, read as decimals, if those are a model."""
+    decimals = in_rationals(P)
+    return None if decimals is None else from_states(decimals, RATIONALS)
+
+
+def _how(P: POMDP, nodes: int, ended: str, search: BranchSearch) -> str:
     text = f"branch and bound, {counted(nodes, 'node')}"
+    if search.exact and not P.is_exact:
+        text += ", floats read as decimals"
     if ended:
         text += f", {ended}"
-    if not certified and not search.certified:
-        text += (
-            "; gamma is 1 and loops without reward keep floats from certifying the "
-            "bound: use an exact model"
-        )
+    if not search.certified:
+        text += "; gamma is 1 and floats certify no bound: use an exact model"
     return text
 
 
@@ -392,7 +422,7 @@ def stochastic_optimum(
                 if late := i > 0 and time.monotonic() > began + limits.seconds / 2:
                     break
                 found.append(ascend(M, pi, share, _EVALUATIONS, began + limits.seconds / 2))
-                if informed.bound == math.inf:
+                if informed.unbounded:
                     require_bound(P, found[-1].pi)
                 highest = max(climbed.value for climbed in found)
                 waiting.report((i + 1) / (starts + 2), f"{i + 1} starts, best {highest:.6g}")
@@ -405,14 +435,15 @@ def stochastic_optimum(
             f"gamma is 1 and none of the starts is a policy of {P.name} that ends with "
             "probability one; give a gamma below 1, or a start that ends"
         )
-    pi, value = found[0].pi, found[0].value
+    pi = found[0].pi
+    value, _ = _worth_of(P, Policy(P, pi))
     # the root may take minutes, and says little that the cap does not
-    bound = max(value, float(search.cap if interrupted else min(search.root, search.cap)))
+    bound = max(value, float_above(search.cap if interrupted else min(search.root, search.cap)))
     absolute = (_BOX_GAP if tolerance is None else tolerance) * max(informed.size, abs(value))
     how = f"ascent along the exact gradient from {counted(len(found), 'start')}"
     report = BoxReport(bound, 0, 0, "")
     if is_boxable(M) and bound > value + absolute and not interrupted:
-        boxes = BoxSearch(M, nO, lambda x: _climb(M, x, share, until), bound)
+        boxes = BoxSearch(M, nO, lambda x: _climb(P, M, x, share, until), bound)
         pi, value, report = boxes.run(pi, value, absolute, limits.nodes, until, P.name)
         bound = report.bound
         how += f", {report.boxes:,} boxes of policies bounded"
@@ -423,13 +454,14 @@ def stochastic_optimum(
     if interrupted or ended:
         how += f", {'interrupted' if interrupted else ended}"
     slope_there = slope(M, pi)
+    value, error = _worth_of(P, Policy(P, pi))
     return StochasticOptimum(
         P=P,
         policy=Policy(P, pi),
         value=value,
         bound=bound,
         gap=bound - value,
-        certified=search.certified and bool(bound - value <= absolute),
+        certified=search.certified and bool(bound - value + error <= absolute),
         tolerance=absolute,
         nodes=search.nodes,
         how=how,
@@ -444,10 +476,22 @@ def stochastic_optimum(
 
 
 def _climb(
-    M: MDP, pi: NDArray[np.float64], share: float, until: float
+    P: POMDP, M: MDP, pi: NDArray[np.float64], share: float, until: float
 ) -> tuple[NDArray[np.float64], float]:
     climbed = ascend(M, pi, share, _EVALUATIONS, until)
-    return climbed.pi, climbed.value
+    if climbed.value == -math.inf:
+        return climbed.pi, climbed.value
+    # an ascent mixes the values of states that the policy never meets into its own
+    return climbed.pi, _worth_of(P, Policy(P, climbed.pi))[0]
+
+
+def _worth_of(P: POMDP, pi: Policy) -> tuple[float, float]:
+    """What `evaluate` says a policy is worth, and how far that may be off."""
+    D, first = dynamics(P, FLOATS), P.mu.support
+    v, _, solved = state_values(D.follow(pi.prob.floats, pi.prob.tails if pi.is_exact else None))
+    terms = D.mu[first] * v[first]
+    rounding = (len(first) + 1) * np.finfo(float).eps * np.abs(terms).sum()
+    return float(terms.sum()), float((D.mu[first] * solved.error[first]).sum() + rounding)
 
 
 def _first_starts(search: BranchSearch, even: NDArray[np.float64]) -> list[NDArray[np.float64]]:

@@ -65,8 +65,11 @@ class MemorylessOptimum:
     ----------
     policy, value : the policy and its expected return, a Fraction if the search was exact.
     bound, gap : no policy of the kind is worth more than `bound`; gap = bound - value.
-    certified : whether the gap is within `tolerance` (zero, if exact), so that the policy is
-        optimal.
+    certified : whether the policy is optimal for sure: no policy is better, which is decided in
+        rationals where floats cannot tell; in large tasks, and in stochastic searches, by more than
+        `tolerance`.
+    tolerance : the gap that counts as none: what was asked for, or what rounding explains, as long
+        as that is less than every reward of the task.
     nodes : partial policies bounded by the search.
     how : how it was found and what it certifies, in words.
     optimal : all optimal deterministic policies, if they were asked for; each row of an observation
