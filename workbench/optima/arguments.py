@@ -7,10 +7,7 @@ from typing import Any
 import numpy as np
 
 from workbench.errors import NotExact, WrongType
-from workbench.model.plain_numbers import positive_number, whole_number
 from workbench.model.pomdp import POMDP
-
-__all__ = ["positive_number", "require_real_numbers", "whole_number"]
 
 
 def require_real_numbers(P: Any, exact: Any) -> None:

@@ -12,8 +12,9 @@ from __future__ import annotations
 import math
 
 from workbench.evaluation.evaluate import check_criterion
+from workbench.model.plain_numbers import positive_number, whole_number
 from workbench.model.pomdp import POMDP
-from workbench.optima.arguments import positive_number, require_real_numbers, whole_number
+from workbench.optima.arguments import require_real_numbers
 from workbench.optima.gain_search import best_average_history
 from workbench.optima.history import HistoryLimits, history_optimum
 from workbench.optima.optimum import HistoryOptimum

@@ -23,8 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.errors import NeverEnds, NotExact, TooLarge
-from workbench.evaluation.chain import dynamics
-from workbench.evaluation.evaluate import state_values
+from workbench.evaluation.chain import dynamics, follow_policy
+from workbench.evaluation.evaluate import mean_over_starts, state_values
 from workbench.evaluation.fields import FLOATS, RATIONALS
 from workbench.model.augment import augment
 from workbench.model.beliefs import explore_beliefs, reachable_beliefs
@@ -487,11 +487,10 @@ def _climb(
 
 def _worth_of(P: POMDP, pi: Policy) -> tuple[float, float]:
     """What `evaluate` says a policy is worth, and how far that may be off."""
-    D, first = dynamics(P, FLOATS), P.mu.support
-    v, _, solved = state_values(D.follow(pi.prob.floats, pi.prob.tails if pi.is_exact else None))
-    terms = D.mu[first] * v[first]
-    rounding = (len(first) + 1) * np.finfo(float).eps * np.abs(terms).sum()
-    return float(terms.sum()), float((D.mu[first] * solved.error[first]).sum() + rounding)
+    D = dynamics(P, FLOATS)
+    v, _, solved = state_values(follow_policy(D, pi))
+    value, error = mean_over_starts(D, v, solved.error)
+    return float(value), error
 
 
 def _first_starts(search: BranchSearch, even: NDArray[np.float64]) -> list[NDArray[np.float64]]:
