@@ -105,6 +105,7 @@ def measure_policy(memory: str, name: str) -> dict[str, Any]:
     pi = policies(E, P)[name]
     found: dict[str, Any] = {"memory": memory, "policy": name}
     for weights in ("discounted", "visits"):
+        result = None  # one at a time
         start = time.process_time()
         result = evaluate(E, pi, weights=weights)
         found[weights] = time.process_time() - start
