@@ -96,11 +96,11 @@ class MemorylessOptimum:
 
     def __repr__(self) -> str:
         value = shown(self.value, digits=9)
-        gap = f"gap {float(self.gap):.1e}"
+        gap = f"{float(self.gap):.1e}"
         if self.certified:
-            sure = f"certified optimal, {gap}" if self.gap else "certified optimal"
+            sure = f"certified to be optimal within {gap}" if self.gap else "certified optimal"
         else:
-            sure = f"bound {float(self.bound):.9g}, {gap}"
+            sure = f"bound {float(self.bound):.9g}, gap {gap}"
         what = f"best {self.kind} memoryless policy of {self.P.name}"
         worth = "average reward" if self.criterion == "average" else "value"
         return f"{what}: {worth} {value}, {sure} ({self.how})"
