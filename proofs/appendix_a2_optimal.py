@@ -44,11 +44,13 @@ from workbench import (
     reachable_beliefs,
 )
 from workbench.certificates.values import update_certificate, value_certificate
+from workbench.evaluation.fields import RATIONALS
 from workbench.model.json import model_json
 from workbench.model.memories import attach
 from workbench.model.numbers import Numbers
 from workbench.model.pomdp import Distribution
 from workbench.model.space import Label
+from workbench.optima.mdp import from_states, optimal
 
 HALF = Fraction(1, 2)
 
@@ -215,13 +217,17 @@ def beta(P: POMDP, memory: Memory, f: Any) -> dict[tuple[Label, Label], Any]:
 
 
 def read_off(P: POMDP, memory: Memory, f: Any) -> Policy:
-    """The policy that does at (m, o) what is optimal at the belief behind it, and writes what f
-    says."""
+    """The policy that does at (m, o) what is optimal at the belief behind it, the first of such
+    actions, and writes what f says."""
     belief_mdp = reachable_beliefs(P).mdp()
-    best = best_memoryless(belief_mdp, exact=True).policy
+    process = from_states(belief_mdp, RATIONALS)
+    v = optimal(process).v
+    q = process.q(v)
+    places = {s: i for i, s in enumerate(s for s in belief_mdp.S if s not in belief_mdp.terminal)}
     choice = {}
     for (m, o), node in beta(P, memory, f).items():
-        (a,) = best.row(node)
+        s = places[node]
+        a = next(a for i, a in enumerate(belief_mdp.A) if q[s, i] == v[s])
         choice[m, o] = a, f.get((m, o, a), memory.W[0])
     E = augment(P, memory)
     return Policy.deterministic(E, choice, otherwise=E.A[0])
