@@ -21,11 +21,13 @@ from workbench.errors import NeverEnds, NotExact, PolicyError, WorkbenchError, W
 from workbench.evaluation.fields import RATIONALS
 from workbench.improvement import ending, places
 from workbench.improvement import oracle as oracles_module
+from workbench.improvement.finite_loop import FiniteHorizon
 from workbench.improvement.horizon import has_finite_horizon
 from workbench.improvement.improve import improve, iterates, shrinking_steps
 from workbench.improvement.loop_kernels import smallest_period
 from workbench.improvement.oracle import Oracle, SparseOracle
-from workbench.improvement.stream import FiniteHorizon, Stepwise, loop_for
+from workbench.improvement.stepwise import Stepwise
+from workbench.improvement.stream import loop_for
 from workbench.text import brief
 
 HALF = Fraction(1, 2)

@@ -35,7 +35,8 @@ from workbench.certificates.loop import (
 from workbench.evaluation.exact_value import exact_value
 from workbench.evaluation.fields import RATIONALS
 from workbench.improvement.ending import LoopRun
-from workbench.improvement.stream import loop_for, mixed
+from workbench.improvement.oracle_loop import mixed
+from workbench.improvement.stream import loop_for
 from workbench.model.json import model_json
 from workbench.model.memories import Family
 from workbench.model.numbers import Number, Numbers

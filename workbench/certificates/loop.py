@@ -38,7 +38,8 @@ from workbench.evaluation.fields import FLOATS, RATIONALS, RationalFunctions
 from workbench.improvement.ending import completed
 from workbench.improvement.horizon import has_finite_horizon
 from workbench.improvement.oracle import Oracle
-from workbench.improvement.stream import loop_for, mixed
+from workbench.improvement.oracle_loop import mixed
+from workbench.improvement.stream import loop_for
 from workbench.model.augment import augment
 from workbench.model.json import encode, model_json, policy_json
 from workbench.model.memories import Family

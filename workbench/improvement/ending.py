@@ -42,8 +42,8 @@ from workbench.evaluation.fields import FLOATS
 from workbench.evaluation.gain import find_classes
 from workbench.improvement.decision import ROUNDING
 from workbench.improvement.loop_kernels import period_of
+from workbench.improvement.oracle_loop import Glance, Loop, mixed
 from workbench.improvement.places import WayPlaces
-from workbench.improvement.stream import Glance, Loop, mixed
 from workbench.improvement.trail import Actions
 from workbench.model.numbers import Number, Numbers, number
 from workbench.model.policy import Policy

@@ -41,7 +41,8 @@ from workbench.evaluation.evaluate import check_arguments, check_criterion
 from workbench.evaluation.fields import FLOATS, Field
 from workbench.improvement.decision import Tie
 from workbench.improvement.ending import LoopRun, Schedule, completed
-from workbench.improvement.stream import Loop, loop_for
+from workbench.improvement.oracle_loop import Loop
+from workbench.improvement.stream import loop_for
 from workbench.model.numbers import Number, Numbers, is_symbolic, number
 from workbench.model.policy import TIES, Policy
 from workbench.model.pomdp import POMDP

@@ -13,7 +13,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.improvement.stream import Loop
+from workbench.improvement.oracle_loop import Loop
 from workbench.improvement.trail import Actions
 
 GRID = tuple(Fraction(7, 10) ** j for j in range(37))
