@@ -82,11 +82,8 @@ class Differential:
         there = np.flatnonzero(self.visited).tolist()
         return next(((there[0], j) for j in there[1:] if self.are_apart(there[0], j)), None)
 
-    def action_values(
-        self, astray: NDArray[np.bool_] | None = None
-    ) -> tuple[Array, NDArray[np.float64]]:
-        """q(s,a) and bounds on its errors; undefined where an action changes the average (`astray`,
-        where that is known), or where floats cannot tell whether it does."""
+    def action_values(self, astray: NDArray[np.bool_]) -> tuple[Array, NDArray[np.float64]]:
+        """q(s,a) and bounds on its errors; undefined where an action goes astray, or may."""
         D = self.chain.D
         if D.field.is_exact:
             q, error = D.R + D.expected(self.bias) - self.gain[:, None], np.zeros(D.shape)
@@ -99,9 +96,8 @@ class Differential:
             q = flat.reshape(D.shape) - self.gain[:, None]
             error = bound.reshape(D.shape) + self.gain_error[:, None]
             error += 4 * _UNIT * (np.abs(flat.reshape(D.shape)) + np.abs(self.gain)[:, None])
-        lost = np.logical_or(*self.astray()) if astray is None else astray
-        q[lost] = D.field.undefined(1)[0]
-        error[lost] = np.inf
+        q[astray] = D.field.undefined(1)[0]
+        error[astray] = np.inf
         return q, error
 
     def astray(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:

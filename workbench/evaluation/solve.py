@@ -149,13 +149,13 @@ def _direct(system: _System, start: FloatVector) -> tuple[FloatVector, Again]:
     return start + np.asarray(again(system.residual(start))), again
 
 
-def factorize(A: sp.csr_array) -> Any:
+def factorize(A: sp.csr_array, what: str = "a linear system") -> Any:
     """LU of a matrix; `NotSolved` if it is singular in floats."""
     try:
         return sla.splu(sp.csc_array(A))
     except RuntimeError:
         raise NotSolved(
-            f"a linear system of {A.shape[0]:,} states is singular in floats; the policy may take "
+            f"{what} of {A.shape[0]:,} states is singular in floats; the policy may take "
             "extremely long to end. A smaller gamma, or exact=True for small models, may help"
         ) from None
 

@@ -23,7 +23,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-import scipy.sparse.linalg as sla
 from numpy.typing import NDArray
 
 from workbench.errors import NotSolved
@@ -332,10 +331,8 @@ class SparseOracle(Oracle):
         )
         if not moved <= _POOR:
             P = sp.csr_array((data, turned.indices, turned.indptr), shape=turned.shape)
-            try:
-                factors = sla.splu(sp.csc_array(sp.eye_array(len(d)) - self._carry * P))
-            except RuntimeError as error:  # what SuperLU says of a matrix without an inverse
-                raise NotSolved(f"{self.P.name}: visits cannot be found in floats") from error
+            what = f"{self.P.name}: the system of visits"
+            factors = linear.factorize(sp.eye_array(len(d)) - self._carry * P, what)
             d = np.asarray(factors.solve(mu))
         return d
 
