@@ -9,7 +9,7 @@ import pkgutil
 from collections.abc import Callable
 
 from pomdps.task import TASKS
-from workbench.model.pomdp import POMDP
+from workbench.core.pomdp import POMDP
 
 for _module in pkgutil.iter_modules(__path__):
     importlib.import_module(f"{__name__}.{_module.name}")

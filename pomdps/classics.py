@@ -14,9 +14,9 @@ from typing import Any
 
 from pomdps.drawing import Drawing, Grid
 from pomdps.task import task
-from workbench.errors import WorkbenchError
-from workbench.model.numbers import Number, number
-from workbench.model.pomdp import POMDP
+from workbench.core.errors import WorkbenchError
+from workbench.core.numbers import Number, number
+from workbench.core.pomdp import POMDP
 
 DISCOUNT = Fraction(19, 20)
 

@@ -7,9 +7,9 @@ from fractions import Fraction
 
 from pomdps.drawing import ARROWS, COMPASS, Drawing, Grid
 from pomdps.task import task
-from workbench.errors import WorkbenchError
-from workbench.model.numbers import Number
-from workbench.model.pomdp import POMDP
+from workbench.core.errors import WorkbenchError
+from workbench.core.numbers import Number
+from workbench.core.pomdp import POMDP
 
 _GOAL = 2
 

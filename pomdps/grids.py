@@ -12,9 +12,9 @@ from fractions import Fraction
 
 from pomdps.drawing import ARROWS, Drawing, Grid
 from pomdps.task import task
-from workbench.errors import WorkbenchError
-from workbench.model.numbers import Number, is_symbolic, number
-from workbench.model.pomdp import POMDP
+from workbench.core.errors import WorkbenchError
+from workbench.core.numbers import Number, is_symbolic, number
+from workbench.core.pomdp import POMDP
 
 FIGURE = """
 +---+---+---+---+---+

@@ -27,9 +27,9 @@ from typing import Any
 
 from pomdps.drawing import Drawing, Grid, GridCell
 from pomdps.task import task
-from workbench.errors import WorkbenchError
-from workbench.model.numbers import Number, is_symbolic, number
-from workbench.model.pomdp import POMDP
+from workbench.core.errors import WorkbenchError
+from workbench.core.numbers import Number, is_symbolic, number
+from workbench.core.pomdp import POMDP
 
 ROOMS = """
 ###############

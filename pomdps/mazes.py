@@ -12,9 +12,9 @@ from typing import Any
 
 from pomdps.drawing import COMPASS, Drawing, Grid
 from pomdps.task import task
-from workbench.errors import WorkbenchError
-from workbench.model.numbers import Number, number
-from workbench.model.pomdp import POMDP
+from workbench.core.errors import WorkbenchError
+from workbench.core.numbers import Number, number
+from workbench.core.pomdp import POMDP
 
 DISCOUNT = Fraction(19, 20)
 MOVES = {"N": (-1, 0), "S": (1, 0), "E": (0, 1), "W": (0, -1)}

@@ -10,10 +10,10 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
 from pomdps.task import task
-from workbench.errors import UnknownLabel, WorkbenchError
-from workbench.model.numbers import Number, number
-from workbench.model.pomdp import POMDP
-from workbench.model.space import Label
+from workbench.core.errors import UnknownLabel, WorkbenchError
+from workbench.core.numbers import Number, number
+from workbench.core.pomdp import POMDP
+from workbench.core.space import Label
 
 SEQUENCE = (1, 2, 3)
 

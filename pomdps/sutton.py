@@ -11,8 +11,8 @@ from fractions import Fraction
 
 from pomdps.drawing import ARROWS, Drawing, Grid
 from pomdps.task import task
-from workbench.model.numbers import Number
-from workbench.model.pomdp import POMDP
+from workbench.core.numbers import Number
+from workbench.core.pomdp import POMDP
 
 FIGURE = """
 .......#G

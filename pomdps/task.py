@@ -19,8 +19,8 @@ from dataclasses import dataclass, field
 from typing import Any, ParamSpec
 
 from pomdps.drawing import Drawing
-from workbench.errors import ModelError
-from workbench.model.pomdp import POMDP
+from workbench.core.errors import ModelError
+from workbench.core.pomdp import POMDP
 
 Parameters = ParamSpec("Parameters")
 

@@ -12,9 +12,9 @@ from typing import Any
 
 from pomdps.drawing import ARROWS, Drawing, Grid, GridCell
 from pomdps.task import task
-from workbench.errors import WorkbenchError
-from workbench.model.numbers import Number
-from workbench.model.pomdp import POMDP
+from workbench.core.errors import WorkbenchError
+from workbench.core.numbers import Number
+from workbench.core.pomdp import POMDP
 
 _GAMMA = Fraction(9, 10)
 _HALF = Fraction(1, 2)

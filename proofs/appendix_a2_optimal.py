@@ -44,12 +44,12 @@ from workbench import (
     reachable_beliefs,
 )
 from workbench.certificates.values import update_certificate, value_certificate
-from workbench.evaluation.fields import RATIONALS
+from workbench.core.fields import RATIONALS
+from workbench.core.memories import attach
+from workbench.core.numbers import Numbers
+from workbench.core.pomdp import Distribution
+from workbench.core.space import Label
 from workbench.model.json import model_json
-from workbench.model.memories import attach
-from workbench.model.numbers import Numbers
-from workbench.model.pomdp import Distribution
-from workbench.model.space import Label
 from workbench.optima.mdp import from_states, optimal
 
 HALF = Fraction(1, 2)

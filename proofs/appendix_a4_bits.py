@@ -36,9 +36,9 @@ from proofs.ledger import Evidence, Proof, argued, checked, claim, human, machin
 from proofs.ledger.prose import table_text, text
 from workbench import POMDP, is_sufficiently_expressive, reachable_beliefs
 from workbench.certificates.values import clique_certificate, update_certificate
+from workbench.core.space import Label
 from workbench.model.beliefs import BeliefGraph
 from workbench.model.json import model_json
-from workbench.model.space import Label
 from workbench.sufficiency.update import verify_f
 from workbench.text import show
 

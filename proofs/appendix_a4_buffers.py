@@ -36,7 +36,7 @@ from proofs.ledger.inequalities import DecidedInequality, impossible
 from proofs.ledger.prose import table_text, text
 from workbench import POMDP, is_sufficiently_expressive, reachable_beliefs
 from workbench.certificates.values import update_certificate
-from workbench.model.space import Label
+from workbench.core.space import Label
 from workbench.sufficiency.update import verify_f
 from workbench.text import show
 

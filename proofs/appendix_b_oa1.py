@@ -35,7 +35,7 @@ from proofs.ledger.inequalities import (
     solve_conditions,
 )
 from workbench import POMDP, Policy, augment, evaluate
-from workbench.evaluation.evaluate import Evaluation
+from workbench.core.evaluate import Evaluation
 
 x, c, y, u, eps, e = sympy.symbols("x c y u eps e")
 EMPTY, ROW0, ROW1 = ((None,), "o"), ((("o", 0),), "o"), ((("o", 1),), "o")

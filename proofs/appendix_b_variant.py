@@ -37,7 +37,7 @@ from proofs.ledger.prose import table_text, text
 from workbench import POMDP, Policy, augment, best_history, evaluate, improve, uniform
 from workbench.certificates.values import q_certificate, value_certificate
 from workbench.checker.recheck import recheck
-from workbench.improvement.improve import iterates
+from workbench.core.improve import iterates
 
 SMALL, SMALLER = Fraction(1, 5), Fraction(1, 8)
 """Steps up to SMALL keep OA1 from the optimum; steps up to SMALLER take it to the stochastic

@@ -39,7 +39,7 @@ from proofs.ledger.prose import text
 from workbench import Policy, augment, evaluate, uniform
 from workbench.certificates.values import q_certificate, value_certificate
 from workbench.checker.recheck import recheck
-from workbench.evaluation.evaluate import Evaluation
+from workbench.core.evaluate import Evaluation
 
 x, K, scale, eps = sympy.symbols("x K a eps")
 EVERY_K = {x: Interval.Lopen(0, 1), K: Interval(2, sympy.oo), scale: Interval.open(0, sympy.oo)}

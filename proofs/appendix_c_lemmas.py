@@ -36,7 +36,7 @@ from proofs.ledger.prose import table_text, text
 from workbench import POMDP, Policy, augment, evaluate, uniform
 from workbench.certificates.values import identity_certificate, q_certificate, value_certificate
 from workbench.checker.recheck import recheck
-from workbench.evaluation.evaluate import Evaluation
+from workbench.core.evaluate import Evaluation
 
 W = ("0", "1")
 PRINTED = {

@@ -31,7 +31,7 @@ from proofs.ledger.inequalities import DecidedInequality, identical, impossible
 from proofs.ledger.prose import text
 from workbench import augment, evaluate
 from workbench.certificates.values import identity_certificate
-from workbench.evaluation.evaluate import Evaluation
+from workbench.core.evaluate import Evaluation
 
 W = ("0", "1")
 

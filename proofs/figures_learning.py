@@ -32,8 +32,8 @@ import pomdps
 from proofs.ledger import Claim, Evidence, Proof, claim, machine, open_, refuted, supported
 from proofs.ledger.prose import table_text, text
 from workbench import augment
+from workbench.core.learners import QLearning, Sarsa
 from workbench.learning.learn import learn
-from workbench.learning.learners import QLearning, Sarsa
 from workbench.learning.run import Run
 from workbench.reproduction.fresh_seeds import fresh_difference
 from workbench.reproduction.full_runs import FRESH, differing_runs, recorded_results

@@ -18,7 +18,7 @@ from proofs.inline_math import inline_math
 from proofs.ledger import SECTIONS, VERDICTS, LedgerEntry, section_of
 from proofs.ledger.places import NOTEBOOKS, REQUIRED
 from workbench.checker.ledger_file import requirements_of
-from workbench.errors import WorkbenchError
+from workbench.core.errors import WorkbenchError
 from workbench.text import duration, escape_html
 
 COLOURS = {

@@ -39,8 +39,8 @@ from proofs.ledger.prose import table_text, text
 from proofs.ledger.theory import Theory, trouble_in
 from workbench import POMDP, Policy, augment, best_memoryless, evaluate
 from workbench.certificates.values import identity_certificate
-from workbench.model.numbers import Number
-from workbench.model.space import Label
+from workbench.core.numbers import Number
+from workbench.core.space import Label
 
 LISTED = (
     (gravity, "B1 K1"),

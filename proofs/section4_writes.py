@@ -23,9 +23,9 @@ from proofs.ledger.prose import table_text, text
 from proofs.ledger.theory import Theory, trouble_in
 from workbench import POMDP, Policy, augment, evaluate
 from workbench.certificates.values import identity_certificate
-from workbench.evaluation.shortcuts import shortcuts
-from workbench.model import memories
-from workbench.model.memories import attach, empty_buffer
+from workbench.core import memories
+from workbench.core.memories import attach, empty_buffer
+from workbench.core.shortcuts import shortcuts
 from workbench.sufficiency.can_encode import can_encode_optimal
 from workbench.sufficiency.expressive import is_sufficiently_expressive
 

@@ -39,8 +39,8 @@ from proofs.section5_recall import behaviours
 from proofs.section51_td import BETWEEN
 from workbench import POMDP, Policy, augment, evaluate, td_values
 from workbench.certificates.values import q_certificate, td_certificate
-from workbench.evaluation.shortcuts import shortcuts
-from workbench.model.space import Label
+from workbench.core.shortcuts import shortcuts
+from workbench.core.space import Label
 from workbench.optima.shortcut_count import ShortcutCount, count_shortcuts
 
 FRESH = ("00", "01", "10")

@@ -44,8 +44,8 @@ from proofs.section5_recall import blue
 from proofs.section51_td import RED
 from workbench import POMDP, Policy, augment, evaluate, td_values, uniform
 from workbench.certificates.values import identity_certificate, td_certificate
-from workbench.evaluation.fields import exact_field
-from workbench.model.space import Label
+from workbench.core.fields import exact_field
+from workbench.core.space import Label
 
 Episode = list[tuple[Label, Label, Any]]
 """Steps (o, a, r)."""

@@ -7,7 +7,7 @@ In recall with OA1, pi the blue policy of Figure 3, and every gamma in (0, 1):
     v_TD(empty)          = gamma^2  =  q_TD(empty, 1 push)
 
 so greedy on the TD values takes 2 push at the start, and the policy that does is worth 0. The
-values are those of the fixed point of TD(0) on observations under pi (`workbench.evaluation.td`),
+values are those of the fixed point of TD(0) on observations under pi (`workbench.core.td`),
 where the pair (empty, 2 push) is never tried; they are also the limit, for epsilon to 0, of the
 fixed points under (1 - epsilon) pi + epsilon uniform, where every pair is.
 """

@@ -32,8 +32,8 @@ from proofs.section52_rate import (
 from proofs.section52_tiny import tiny_tasks
 from workbench import POMDP, Policy, evaluate
 from workbench.certificates.values import identity_certificate
-from workbench.evaluation.evaluate import Evaluation
-from workbench.evaluation.fields import Field, exact_field
+from workbench.core.evaluate import Evaluation
+from workbench.core.fields import Field, exact_field
 
 S, A, O = ("s", "t"), ("a", "b"), ("x", "y")
 

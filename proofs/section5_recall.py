@@ -20,9 +20,9 @@ from proofs.ledger.generic import GAMMA
 from proofs.ledger.prose import table_text, text
 from workbench import POMDP, Memory, Policy, augment, evaluate, memories
 from workbench.certificates.values import value_certificate
+from workbench.core.memories import attach
+from workbench.core.space import Label
 from workbench.model.json import encode, model_json
-from workbench.model.memories import attach
-from workbench.model.space import Label
 
 PAPERS_GAMMA = Fraction(19, 20)
 

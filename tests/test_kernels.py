@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from numba import config
 
-from workbench import kernels
+from workbench.core import kernels
 
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "workbench"
@@ -19,8 +19,8 @@ PACKAGE = ROOT / "workbench"
 KERNELS = sorted(PACKAGE.rglob("*_kernels.py"))
 
 CALLER = '''
-from workbench.kernels import compile_kernel
-from workbench.learning.random_kernels import chance
+from workbench.core.kernels import compile_kernel
+from workbench.core.random_kernels import chance
 
 
 @compile_kernel
@@ -37,8 +37,8 @@ print(draw(np.uint64(1 << 20)))
 
 LEARN = """
 from workbench.learning.learn import learn
-from workbench.learning.learners import QLearning
-from workbench.model.pomdp import POMDP
+from workbench.core.learners import QLearning
+from workbench.core.pomdp import POMDP
 from workbench.sweeps.cell import Cell, fingerprint, key_of
 
 P = POMDP.from_functions(name="one step", A=[0, 1], p=lambda s, a: {("end", a): 1},
@@ -168,7 +168,7 @@ def imports(path: Path) -> set[str]:
 def test_kernels_hold_no_code_from_elsewhere(path):
     """What is not in a kernel module is not in the digest."""
     own = {name for name in imports(path) if name.startswith("workbench")}
-    assert all(name == "workbench.kernels" or name.endswith("_kernels") for name in own)
+    assert all(name == "workbench.core.kernels" or name.endswith("_kernels") for name in own)
 
 
 def test_numba_is_used_in_kernel_modules_only():

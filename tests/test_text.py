@@ -16,10 +16,10 @@ from strategies import families, pomdps
 import workbench
 from pomdps import gravity, recall, recall4
 from workbench import QLearning, augment, best_history, best_memoryless, equilibria, memories
-from workbench.evaluation.evaluate import evaluate
-from workbench.evaluation.shortcuts import shortcuts
-from workbench.model.augment import memory_states
-from workbench.model.policy import Policy, uniform
+from workbench.core.augment import memory_states
+from workbench.core.evaluate import evaluate
+from workbench.core.policy import Policy, uniform
+from workbench.core.shortcuts import shortcuts
 from workbench.text import did_you_mean, escape_html, nearest, shorten, shown
 
 

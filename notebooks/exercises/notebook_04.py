@@ -8,7 +8,7 @@ from typing import Any
 
 from pomdps.recalls import RECALL4_REWARDS
 from workbench import POMDP, Policy, augment, evaluate, improve, uniform
-from workbench.model.numbers import number
+from workbench.core.numbers import number
 
 
 def exercise_1(answer: Any) -> bool | str:

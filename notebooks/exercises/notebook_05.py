@@ -9,7 +9,7 @@ from typing import Any
 from pomdps import recall_variant
 from pomdps.recalls import VARIANT_REWARDS
 from workbench import POMDP, Policy, augment, evaluate, improve
-from workbench.model.numbers import number
+from workbench.core.numbers import number
 
 EMPTY, HELD0, HELD1 = ((None,), "o"), ((("o", 0),), "o"), ((("o", 1),), "o")
 LEAST = Fraction(1, 50)

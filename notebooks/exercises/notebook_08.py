@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from workbench import augment, improve, uniform
-from workbench.improvement.batch import sequence_task
+from workbench.core.batch import sequence_task
+from workbench.core.memories import attach
 from workbench.lab.statements import as_statement
-from workbench.model.memories import attach
 
 LARGEST = 3
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from pomdps import gravity
 from workbench.cli.task_name import find_task
-from workbench.learning.learners import QLearning
+from workbench.core.learners import QLearning
 from workbench.sweeps.cell import fingerprint, key_of
 from workbench.sweeps.spec import parse_spec
 

@@ -18,7 +18,7 @@ from typing import Any
 
 from proofs.ledger.theory import Interpretation, Theory
 from workbench import POMDP, Policy, evaluate
-from workbench.model.space import Label
+from workbench.core.space import Label
 
 VALUES = {
     "v": "v(s) == sum[o,a](om(s,o)*pi(o,a)*q(s,a))",

@@ -19,7 +19,7 @@ from typing import Any
 import sympy
 
 from workbench import POMDP, Memory, Policy, augment
-from workbench.model.space import Label
+from workbench.core.space import Label
 
 GAMMA = sympy.Symbol("gamma")
 

@@ -32,10 +32,10 @@ from proofs.ledger.inequalities import Box, interval_text, prove_positive
 from workbench import POMDP, Policy
 from workbench.certificates.values import family_certificate
 from workbench.checker.recheck import recheck
-from workbench.evaluation.chain import field_of
-from workbench.evaluation.evaluate import Evaluation
-from workbench.model.policy import tie_order
-from workbench.model.space import Label
+from workbench.core.chain import field_of
+from workbench.core.evaluate import Evaluation
+from workbench.core.policy import tie_order
+from workbench.core.space import Label
 
 
 @dataclass

@@ -32,8 +32,8 @@ from sympy import Interval
 from proofs.ledger.exclusion import exclusion_certificate
 from workbench.checker.expressions import read_expression, renew_budget
 from workbench.checker.positivity import is_positive_on_box
-from workbench.errors import WorkbenchError
-from workbench.evaluation.fields import RationalFunctions
+from workbench.core.errors import WorkbenchError
+from workbench.core.fields import RationalFunctions
 from workbench.extras import need
 
 TIMEOUT = 20_000

@@ -30,7 +30,7 @@ from proofs.ledger.inequalities import impossible
 from proofs.ledger.prose import text
 from proofs.ledger.theory import Factors, Theory, trouble_in, trouble_with
 from workbench import POMDP, augment, best_history, evaluate, improve, uniform
-from workbench.improvement.batch import sequence_task
+from workbench.core.batch import sequence_task
 
 BEHIND = Theory(
     {

@@ -22,8 +22,8 @@ from proofs.ledger.prose import text
 from proofs.papers.paper import Paper
 from workbench import POMDP, augment
 from workbench.certificates.values import value_certificate
+from workbench.core.numbers import Number
 from workbench.model.beliefs import explore_beliefs
-from workbench.model.numbers import Number
 from workbench.sufficiency.information_state import (
     InformationState,
     facts_of_beliefs,

@@ -21,8 +21,8 @@ from proofs.ledger.prose import text
 from proofs.papers.paper import Paper
 from workbench import POMDP, Policy, augment, best_history, best_memoryless, evaluate, td_values
 from workbench.certificates.values import td_certificate, value_certificate
-from workbench.evaluation.td import lambda_discrepancy
-from workbench.model.numbers import Number
+from workbench.core.numbers import Number
+from workbench.core.td import lambda_discrepancy
 
 PAPER = Paper(
     "allen2024",

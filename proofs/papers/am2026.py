@@ -18,8 +18,8 @@ from proofs.papers.mm2022 import two_states
 from proofs.papers.paper import Paper
 from workbench import POMDP, Policy, augment, critical_points, evaluate
 from workbench.certificates.critical import critical_certificate
+from workbench.core.numbers import Number
 from workbench.evaluation.gradient import gradient
-from workbench.model.numbers import Number
 from workbench.optima.critical_points import CriticalPoints
 
 PAPER = Paper(

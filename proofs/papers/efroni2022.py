@@ -18,7 +18,7 @@ from proofs.ledger.prose import text
 from proofs.papers.paper import Paper
 from workbench import augment, best_history, best_memoryless
 from workbench.certificates.values import value_certificate
-from workbench.model.numbers import Number
+from workbench.core.numbers import Number
 from workbench.optima.optimum import MemorylessOptimum
 from workbench.sufficiency.decodability import decodable_after
 

@@ -25,7 +25,7 @@ from proofs.papers.paper import Paper
 from proofs.papers.sjj1994 import paid_at
 from workbench import POMDP, Policy, QLearning, equilibria, evaluate, observation_mdp
 from workbench.certificates.values import identity_certificate, value_certificate
-from workbench.model.numbers import Number
+from workbench.core.numbers import Number
 
 PAPER = Paper(
     "gopalan_thoppe2022",

@@ -27,7 +27,7 @@ from proofs.papers.paper import Paper
 from proofs.papers.sjj1994 import R, two_alike
 from workbench import POMDP, Policy, best_memoryless, evaluate, improve, uniform
 from workbench.certificates.values import identity_certificate
-from workbench.model.numbers import Number
+from workbench.core.numbers import Number
 
 PAPER = Paper(
     "jsj1995",

@@ -15,7 +15,7 @@ from proofs.ledger.prose import table_text, text
 from proofs.papers.paper import Paper
 from workbench import Policy, augment, best_history, best_memoryless, evaluate
 from workbench.certificates.values import value_certificate
-from workbench.model.numbers import Number
+from workbench.core.numbers import Number
 from workbench.optima.best_informed import best_informed
 
 PAPER = Paper(

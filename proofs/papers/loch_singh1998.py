@@ -18,8 +18,8 @@ from proofs.ledger import Evidence, Proof, checked, claim, machine, supported
 from proofs.ledger.prose import text
 from proofs.papers.paper import Paper
 from workbench import QLearning, Sarsa, best_memoryless, learn
-from workbench.learning.learners import Learner
-from workbench.model.numbers import Number
+from workbench.core.learners import Learner
+from workbench.core.numbers import Number
 
 PAPER = Paper(
     "loch_singh1998",

@@ -19,7 +19,7 @@ from pomdps import float_reset
 from proofs.ledger import Evidence, Proof, claim, machine, proved
 from proofs.ledger.prose import text
 from proofs.papers.paper import Paper
-from workbench.model.pomdp import POMDP
+from workbench.core.pomdp import POMDP
 from workbench.sufficiency.dynamics_rank import dynamics_rank
 
 PAPER = Paper(

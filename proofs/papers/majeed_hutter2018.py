@@ -23,9 +23,9 @@ from proofs.ledger.prose import text
 from proofs.papers.paper import Paper
 from workbench import POMDP, Policy, augment, observation_mdp
 from workbench.certificates.values import identity_certificate, value_certificate
+from workbench.core.numbers import Number
 from workbench.equilibrium.behaviour_limits import limit_values
 from workbench.model.beliefs import explore_beliefs
-from workbench.model.numbers import Number
 from workbench.sufficiency.information_state import uniformity
 
 PAPER = Paper(

@@ -18,8 +18,8 @@ from proofs.ledger.prose import text
 from proofs.papers.paper import Paper
 from workbench import POMDP, Policy, evaluate
 from workbench.certificates.values import value_certificate
+from workbench.core.numbers import Number
 from workbench.evaluation.gradient import gradient
-from workbench.model.numbers import Number
 
 PAPER = Paper(
     "mm2022",

@@ -17,8 +17,8 @@ from proofs.ledger.prose import text
 from proofs.papers.paper import Paper
 from workbench import POMDP, Policy, augment, best_memoryless, evaluate
 from workbench.certificates.values import value_certificate
+from workbench.core.numbers import Number
 from workbench.evaluation.switch_values import improving_switches
-from workbench.model.numbers import Number
 
 PAPER = Paper(
     "perkins2002",

@@ -25,7 +25,7 @@ from proofs.papers.paper import Paper
 from proofs.papers.sjj1994 import R, paid_at, two_alike
 from workbench import Policy, QLearning, Sarsa, equilibria, observation_mdp
 from workbench.certificates.values import identity_certificate
-from workbench.model.numbers import Number
+from workbench.core.numbers import Number
 
 PAPER = Paper(
     "perkins_pendrith2002",

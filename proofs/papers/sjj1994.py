@@ -23,8 +23,8 @@ from proofs.ledger.prose import text
 from proofs.papers.paper import Paper
 from workbench import POMDP, Policy, augment, evaluate, observation_mdp, td_values
 from workbench.certificates.values import identity_certificate, value_certificate
-from workbench.model.numbers import Number
-from workbench.model.space import Label
+from workbench.core.numbers import Number
+from workbench.core.space import Label
 
 PAPER = Paper(
     "sjj1994",

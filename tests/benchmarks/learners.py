@@ -31,9 +31,9 @@ from rich.console import Console
 from rich.table import Table
 
 from pomdps import gravity
-from workbench.learning.kernel_call import kernel_call_for
-from workbench.learning.learn import learn
-from workbench.learning.learners import (
+from workbench.core.augment import augment
+from workbench.core.kernel_call import kernel_call_for
+from workbench.core.learners import (
     ActorCritic,
     DoubleQLearning,
     Learner,
@@ -41,11 +41,11 @@ from workbench.learning.learners import (
     QLearning,
     Sarsa,
 )
-from workbench.learning.random_kernels import seed_words
+from workbench.core.pomdp import POMDP
+from workbench.core.random_kernels import seed_words
+from workbench.core.table_kernels import PAUSE, Curve, World
+from workbench.learning.learn import learn
 from workbench.learning.sampling import SamplingTables
-from workbench.learning.table_kernels import PAUSE, Curve, World
-from workbench.model.augment import augment
-from workbench.model.pomdp import POMDP
 
 HERE = Path(__file__).parent
 MEMORIES = ("none", "K1", "B1", "O1", "OA1", "B2")
@@ -371,7 +371,7 @@ COMPILE = """
 import time
 from pomdps import gravity
 from workbench.learning.learn import learn
-from workbench.learning.learners import *
+from workbench.core.learners import *
 from workbench.learning.sampling import Model
 P = gravity()
 Model.of(P)

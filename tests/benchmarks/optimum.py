@@ -32,7 +32,7 @@ from pomdps import (
     tiger,
 )
 from workbench import augment, load_pomdp
-from workbench.evaluation.fields import FLOATS
+from workbench.core.fields import FLOATS
 from workbench.optima.best_history import best_history
 from workbench.optima.best_memoryless import best_memoryless
 from workbench.optima.mdp import from_states

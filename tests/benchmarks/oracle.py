@@ -21,9 +21,9 @@ import numpy as np
 
 from pomdps import gravity, recall4
 from workbench import POMDP, augment, evaluate, uniform
-from workbench.improvement.stream import loop_for
-from workbench.model.policy import tie_order
-from workbench.model.ties import greedy_actions
+from workbench.core.policy import tie_order
+from workbench.core.stream import loop_for
+from workbench.core.ties import greedy_actions
 
 STEP = 0.02
 SECONDS = 1.0

@@ -13,9 +13,9 @@ from collections.abc import Iterator
 
 from pomdps import TASKS
 from workbench import augment
-from workbench.errors import WorkbenchError
-from workbench.evaluation.fields import FLOATS
-from workbench.model.pomdp import POMDP
+from workbench.core.errors import WorkbenchError
+from workbench.core.fields import FLOATS
+from workbench.core.pomdp import POMDP
 from workbench.optima.best_memoryless import best_memoryless
 from workbench.optima.follow import alternatives
 from workbench.optima.mdp import from_states

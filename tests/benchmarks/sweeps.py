@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import Any
 
 from workbench.cli.task_name import find_task
+from workbench.core.augment import augment
+from workbench.core.learners import ActorCritic, QLearning, Sarsa
 from workbench.executors.executor import make_executor
-from workbench.learning.learners import ActorCritic, QLearning, Sarsa
-from workbench.model.augment import augment
 from workbench.sweeps.cell import Cell
 from workbench.sweeps.experiment import PER_100
 from workbench.sweeps.run_cells import finish_cells

@@ -13,7 +13,7 @@ from workbench import POMDP, augment, critical_points
 from workbench.certificates.critical import critical_certificate
 from workbench.checker.recheck import recheck
 from workbench.checker.spoiled import Spoiled
-from workbench.errors import WorkbenchError
+from workbench.core.errors import WorkbenchError
 
 
 def certificate_of(P: POMDP, memory: str = "none") -> dict:

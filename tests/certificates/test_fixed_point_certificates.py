@@ -15,7 +15,7 @@ from workbench import QLearning, Sarsa, augment, equilibria
 from workbench.certificates.fixed_points import fixed_points_certificate
 from workbench.checker.recheck import recheck
 from workbench.checker.spoiled import Spoiled
-from workbench.errors import WorkbenchError
+from workbench.core.errors import WorkbenchError
 
 TENTH = Fraction(1, 10)
 

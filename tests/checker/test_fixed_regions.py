@@ -25,7 +25,7 @@ from workbench.checker.plane_polynomials import (
 from workbench.checker.polynomials import RootCounter
 from workbench.checker.recheck import recheck
 from workbench.checker.spoiled import Spoiled
-from workbench.errors import TooLarge, WorkbenchError
+from workbench.core.errors import TooLarge, WorkbenchError
 
 GAMMA = sympy.Symbol("gamma")
 SMALL = st.integers(-3, 3).map(Fraction)

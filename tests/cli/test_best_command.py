@@ -5,7 +5,7 @@ import typer
 from typer.testing import CliRunner
 
 from workbench.cli.best_command import best_command
-from workbench.errors import NeverEnds, WorkbenchError
+from workbench.core.errors import NeverEnds, WorkbenchError
 
 APP = typer.Typer()
 APP.command()(best_command)

@@ -5,7 +5,7 @@ import typer
 from typer.testing import CliRunner
 
 from workbench.cli.controller_command import controller_command
-from workbench.errors import WorkbenchError
+from workbench.core.errors import WorkbenchError
 
 APP = typer.Typer()
 APP.command()(controller_command)

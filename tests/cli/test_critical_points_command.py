@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 from workbench.checker.recheck import recheck
 from workbench.cli.critical_points_command import critical_points_command
-from workbench.errors import TooLarge
+from workbench.core.errors import TooLarge
 
 APP = typer.Typer()
 APP.command()(critical_points_command)

@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 from workbench.checker.recheck import recheck
 from workbench.cli.equilibria_command import equilibria_command
-from workbench.errors import WorkbenchError
+from workbench.core.errors import WorkbenchError
 
 APP = typer.Typer()
 APP.command()(equilibria_command)

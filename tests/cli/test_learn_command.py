@@ -6,7 +6,7 @@ from typer.testing import CliRunner
 
 from workbench.cli.learn_command import learn_command as learn
 from workbench.cli.task_name import find_task
-from workbench.errors import TooLarge, UnknownLabel, WorkbenchError
+from workbench.core.errors import TooLarge, UnknownLabel, WorkbenchError
 from workbench.learning import size
 
 app = typer.Typer(rich_markup_mode=None)

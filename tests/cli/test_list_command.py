@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from pomdps import TASKS
 from workbench.cli import catalogue
 from workbench.cli.list_command import list_command as listing
-from workbench.errors import UnknownLabel
+from workbench.core.errors import UnknownLabel
 
 APP = typer.Typer()
 APP.command()(listing)
@@ -43,7 +43,7 @@ def test_tasks_are_the_records():
 
 
 def test_memories_are_the_families():
-    from workbench.model.memories import parse_memory
+    from workbench.core.memories import parse_memory
 
     names = [
         re.sub(r"\((lam|[knL])\)", lambda x: "1/2" if x[1] == "lam" else "1", line.name)
@@ -56,8 +56,8 @@ def test_memories_are_the_families():
 
 
 def test_learners_are_those_of_the_command_line_with_their_own_words():
+    from workbench.core.learners import LEARNERS
     from workbench.deep.settings import NEURAL_LEARNERS
-    from workbench.learning.learners import LEARNERS
 
     found = {line.name: line.text for line in catalogue.learners()}
     assert found == {

@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 from pomdps import TASKS, gravity, recall
 from workbench import augment
 from workbench.cli.show_command import show_command as show
-from workbench.errors import UnknownLabel, WorkbenchError
+from workbench.core.errors import UnknownLabel, WorkbenchError
 
 APP = typer.Typer()
 APP.command()(show)

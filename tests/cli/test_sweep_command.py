@@ -10,11 +10,11 @@ from sweep_driver import app
 from typer.testing import CliRunner
 
 from pomdps import recall
-from workbench.errors import WorkbenchError
+from workbench.core.augment import augment
+from workbench.core.errors import WorkbenchError
+from workbench.core.learners import Sarsa
 from workbench.executors.executor import ExecutorError
 from workbench.learning.learn import learn
-from workbench.learning.learners import Sarsa
-from workbench.model.augment import augment
 from workbench.sweeps import estimate as calibration
 from workbench.sweeps import store as storage
 from workbench.sweeps import worker as working

@@ -12,8 +12,8 @@ from pomdps import TASKS
 from workbench import DDQN, PPO, MemoryPair
 from workbench.cli.learn_command import learn_command
 from workbench.cli.reproduce_command import reproduce_command
+from workbench.core.errors import TooLarge
 from workbench.deep import train as training
-from workbench.errors import TooLarge
 from workbench.learning import size
 from workbench.reproduction import neural_record
 from workbench.reproduction.neural_judge import table_rows

@@ -21,12 +21,12 @@ from workbench import (  # noqa: E402
     learn,
     shortcuts,
 )
+from workbench.core.errors import TooLarge, WorkbenchError, WrongType  # noqa: E402
+from workbench.core.learners import OptionError  # noqa: E402
 from workbench.deep import train as training  # noqa: E402
 from workbench.deep.neural_run import NeuralRun  # noqa: E402
 from workbench.deep.train import Diverged, Stopped  # noqa: E402
-from workbench.errors import TooLarge, WorkbenchError, WrongType  # noqa: E402
 from workbench.learning import size  # noqa: E402
-from workbench.learning.learners import OptionError  # noqa: E402
 from workbench.learning.run import Run  # noqa: E402
 
 SMALL = PPO(

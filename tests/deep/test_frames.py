@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 gymnasium = pytest.importorskip("gymnasium")
 
-from workbench.errors import WrongType  # noqa: E402
+from workbench.core.errors import WrongType  # noqa: E402
 from workbench.interop.gym.frames import FrameMemory  # noqa: E402
 
 HEIGHT, WIDTH, ACTIONS = 4, 3, 3

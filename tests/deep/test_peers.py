@@ -28,7 +28,7 @@ from stable_baselines3.common.vec_env import DummyVecEnv  # noqa: E402
 
 from pomdps import recall4  # noqa: E402
 from workbench import DDQN, PPO, MemoryWrapper, RecurrentPPO, to_gymnasium  # noqa: E402
-from workbench.errors import WorkbenchError  # noqa: E402
+from workbench.core.errors import WorkbenchError  # noqa: E402
 from workbench.interop.gym import atari  # noqa: E402
 from workbench.interop.gym.peers import make_double_dqn, make_lstm_ppo, make_ppo  # noqa: E402
 

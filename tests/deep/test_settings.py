@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from workbench import DDQN, PPO, RecurrentPPO
+from workbench.core.errors import WrongType
+from workbench.core.learners import OptionError
 from workbench.deep.settings import neural_by_name, parse_widths
-from workbench.errors import WrongType
-from workbench.learning.learners import OptionError
 from workbench.reproduction.neural_figures import NEURAL_FIGURES
 from workbench.sweeps.cell import cells_of
 

@@ -8,10 +8,10 @@ from strategies import families, pomdps
 
 from pomdps import gravity, hallway_cookie, hallway_keys, recall4
 from workbench import POMDP, Memory, Policy, augment, evaluate
+from workbench.core.errors import TooLarge, WrongType
 from workbench.deep.closed_loop import close_loop
 from workbench.deep.features import features_of
 from workbench.deep.pair import MemoryPair, join, pair_of, views_of
-from workbench.errors import TooLarge, WrongType
 
 # ------------------------------------------------------------------ what is seen
 

@@ -24,11 +24,11 @@ from workbench import (
     learn,
     td_values,
 )
+from workbench.core.errors import NotExact, TooLarge, WorkbenchError, WrongType
+from workbench.core.fields import FLOATS, RATIONALS
+from workbench.core.learners import DoubleQLearning, MonteCarlo, OptionError
 from workbench.equilibrium.greedy_cells import DenseTask
 from workbench.equilibrium.learned_values import Learned, exploring, target_of
-from workbench.errors import NotExact, TooLarge, WorkbenchError, WrongType
-from workbench.evaluation.fields import FLOATS, RATIONALS
-from workbench.learning.learners import DoubleQLearning, MonteCarlo, OptionError
 
 TENTH = Fraction(1, 10)
 

@@ -10,13 +10,13 @@ from strategies import families, pomdps
 
 from pomdps import gravity, recall, recall_variant
 from workbench import QLearning, Sarsa, augment, equilibria
+from workbench.core.errors import WorkbenchError
+from workbench.core.learners import MonteCarlo
 from workbench.equilibrium import greedy_tree
 from workbench.equilibrium.greedy_bounds import GreedyBounds, extreme
 from workbench.equilibrium.greedy_cells import DenseTask
 from workbench.equilibrium.greedy_tree import GreedyTree, count_choices
 from workbench.equilibrium.learned_values import target_of
-from workbench.errors import WorkbenchError
-from workbench.learning.learners import MonteCarlo
 
 TENTH = Fraction(1, 10)
 

@@ -22,11 +22,11 @@ from workbench import (
     learn,
     mean_field,
 )
+from workbench.core.errors import NotExact, TooLarge, WorkbenchError, WrongType
 from workbench.equilibrium.greedy_cells import DenseTask
 from workbench.equilibrium.learned_values import target_of
 from workbench.equilibrium.mean_field import CellFields
 from workbench.equilibrium.slides import exact_mean_field, slides, slides_of
-from workbench.errors import NotExact, TooLarge, WorkbenchError, WrongType
 
 TENTH = Fraction(1, 10)
 

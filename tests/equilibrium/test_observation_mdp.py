@@ -24,7 +24,7 @@ from workbench import (
     td_values,
     uniform,
 )
-from workbench.errors import WorkbenchError, WrongType
+from workbench.core.errors import WorkbenchError, WrongType
 
 
 def soften(P, pi):

@@ -8,8 +8,8 @@ from reference_equilibrium import drift
 
 from pomdps import recall, recall_variant
 from workbench import QLearning, learn
+from workbench.core.errors import WorkbenchError, WrongType
 from workbench.equilibrium.phase_plane import phase_plane, run_path
-from workbench.errors import WorkbenchError, WrongType
 
 
 def plane(**changes):

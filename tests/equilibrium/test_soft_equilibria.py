@@ -23,11 +23,11 @@ from workbench import (
     per_visit,
     soft_equilibria,
 )
+from workbench.core.errors import TooLarge, WorkbenchError, WrongType
+from workbench.core.learners import MonteCarlo, OptionError
 from workbench.equilibrium.greedy_cells import DenseTask
 from workbench.equilibrium.learned_values import target_of
 from workbench.equilibrium.soft_equilibria import SoftSystem
-from workbench.errors import TooLarge, WorkbenchError, WrongType
-from workbench.learning.learners import MonteCarlo, OptionError
 
 PAY = {("l", "l"): 1, ("r", "r"): 3, ("l", "r"): -9, ("r", "l"): -9}
 

@@ -11,11 +11,11 @@ from strategies import pomdps
 
 from pomdps import recall, recall4, recall_variant
 from workbench import POMDP, Policy, QLearning, Sarsa, augment, equilibria, subdivide
+from workbench.core.errors import TooLarge, WorkbenchError, WrongType
+from workbench.core.fields import RATIONALS
 from workbench.equilibrium.learned_values import Learned, target_of
 from workbench.equilibrium.square_sign import coefficients, sign_inside
 from workbench.equilibrium.subdivision import refute_everywhere
-from workbench.errors import TooLarge, WorkbenchError, WrongType
-from workbench.evaluation.fields import RATIONALS
 
 EPSILON, GAMMA = sympy.symbols("epsilon gamma")
 TENTHS = st.integers(1, 9).map(lambda k: Fraction(k, 10))

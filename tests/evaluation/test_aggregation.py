@@ -8,9 +8,9 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.evaluation import aggregation
-from workbench.evaluation.aggregation import Aggregation
-from workbench.evaluation.aggregation_kernels import (
+from workbench.core import aggregation
+from workbench.core.aggregation import Aggregation
+from workbench.core.aggregation_kernels import (
     join_flows,
     join_states,
     missing_flow,
@@ -18,11 +18,11 @@ from workbench.evaluation.aggregation_kernels import (
     sweep_to_and_fro,
     sweep_upwards,
 )
-from workbench.evaluation.krylov_kernels import scale_rows
-from workbench.evaluation.reversal import Backwards
-from workbench.evaluation.reversal_kernels import turn_rows
-from workbench.model.rows import without_signs
-from workbench.model.walk_kernels import reverse_edges
+from workbench.core.krylov_kernels import scale_rows
+from workbench.core.reversal import Backwards
+from workbench.core.reversal_kernels import turn_rows
+from workbench.core.rows import without_signs
+from workbench.core.walk_kernels import reverse_edges
 
 
 def chain_of_traps(seed, traps, size, escape):

@@ -16,8 +16,8 @@ from strategies import policies, pomdps
 
 from pomdps import gravity
 from workbench import POMDP, Policy, augment, evaluate, td_values, uniform
-from workbench.errors import NotSolved
-from workbench.evaluation import bounds, td_targets
+from workbench.core import bounds, td_targets
+from workbench.core.errors import NotSolved
 
 UNIT = F(1, 2**53)
 

@@ -16,7 +16,7 @@ from strategies import families, policies, pomdps
 
 from pomdps import gravity, recall, recall4, short_corridor
 from workbench import POMDP, Policy, augment, evaluate, simulate, td_values, uniform
-from workbench.errors import (
+from workbench.core.errors import (
     NeverEnds,
     NotExact,
     PolicyError,
@@ -369,8 +369,8 @@ def test_krylov_and_direct_solutions_agree_and_are_certified(monkeypatch):
     E = augment(gravity(), "O1")
     pi = Policy.random(E, 3)
     direct = evaluate(E, pi)
-    monkeypatch.setattr("workbench.evaluation.solve._SMALL", 0)
-    monkeypatch.setattr("workbench.evaluation.solve._MOST_BAND_WORK", 0.0)
+    monkeypatch.setattr("workbench.core.solve._SMALL", 0)
+    monkeypatch.setattr("workbench.core.solve._MOST_BAND_WORK", 0.0)
     krylov = evaluate(E, pi)
     assert direct.method == "v: direct, weights: bicgstab, backwards"
     assert krylov.method == "v: bicgstab, weights: bicgstab, backwards"
@@ -384,7 +384,7 @@ def test_values_and_visits_found_at_the_same_time_are_those_found_in_turn(monkey
     E = augment(gravity(), "B1")
     pi = Policy.random(E, 5)
     in_turn = evaluate(E, pi, weights=weights)
-    monkeypatch.setattr("workbench.evaluation.evaluate._LARGE", 0)
+    monkeypatch.setattr("workbench.core.evaluate._LARGE", 0)
     before = threading.active_count()
     at_once = evaluate(E, pi, weights=weights)
     assert threading.active_count() == before
@@ -394,7 +394,7 @@ def test_values_and_visits_found_at_the_same_time_are_those_found_in_turn(monkey
 
 
 def test_what_never_ends_is_refused_at_the_same_time_as_well(monkeypatch):
-    monkeypatch.setattr("workbench.evaluation.evaluate._LARGE", 0)
+    monkeypatch.setattr("workbench.core.evaluate._LARGE", 0)
     P = short_corridor()
     with pytest.raises(NeverEnds, match="never ends from"):
         evaluate(P, Policy.from_actions(P, [0]))
@@ -404,19 +404,17 @@ def test_a_solver_that_misses_is_replaced_and_never_believed(monkeypatch):
     E = augment(gravity(), "O1")
     pi = Policy.random(E, 3)
     right = evaluate(E, pi).value
-    monkeypatch.setattr("workbench.evaluation.solve._SMALL", 0)
-    monkeypatch.setattr("workbench.evaluation.solve._MOST_BAND_WORK", 0.0)
+    monkeypatch.setattr("workbench.core.solve._SMALL", 0)
+    monkeypatch.setattr("workbench.core.solve._MOST_BAND_WORK", 0.0)
+    monkeypatch.setattr("workbench.core.solve._bicgstab", lambda system, start: (start * 0.5, None))
     monkeypatch.setattr(
-        "workbench.evaluation.solve._bicgstab", lambda system, start: (start * 0.5, None)
-    )
-    monkeypatch.setattr(
-        "workbench.evaluation.solve._gmres",
+        "workbench.core.solve._gmres",
         lambda system, start: (np.full_like(start, np.nan), None),
     )
     fallen_back = evaluate(E, pi)
     assert fallen_back.method.startswith("v: direct, ")
     assert fallen_back.value == pytest.approx(right, abs=1e-12)
-    monkeypatch.setattr("workbench.evaluation.solve._LAST_RESORT", 0)
+    monkeypatch.setattr("workbench.core.solve._LAST_RESORT", 0)
     with pytest.raises(WorkbenchError, match="solved only to a residual"):
         evaluate(E, pi)
 

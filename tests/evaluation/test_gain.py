@@ -17,8 +17,8 @@ from tests.support.reference_average import (
 )
 from tests.support.strategies import policies, pomdps
 from workbench import POMDP, Policy, augment, evaluate, memories, uniform
-from workbench.errors import WorkbenchError
-from workbench.model.repetition import repeat_episodes
+from workbench.core.errors import WorkbenchError
+from workbench.core.repetition import repeat_episodes
 
 F = Fraction
 

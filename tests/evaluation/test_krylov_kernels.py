@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from workbench.evaluation.krylov_kernels import (
+from workbench.core.krylov_kernels import (
     DOWNWARDS,
     PLAIN,
     UPWARDS,
@@ -12,7 +12,7 @@ from workbench.evaluation.krylov_kernels import (
     combine_rows,
     orthogonalize,
 )
-from workbench.model.rows import without_signs
+from workbench.core.rows import without_signs
 
 
 def random_chain(seed: int, n: int = 60, stay: float = 0.2) -> np.ndarray:

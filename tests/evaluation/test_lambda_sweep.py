@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from odd_models import draw_model, draw_policy
 
 from workbench import POMDP, augment, td_values, uniform
-from workbench.errors import NeverEnds, WorkbenchError, WrongType
+from workbench.core.errors import NeverEnds, WorkbenchError, WrongType
+from workbench.core.space import Label
 from workbench.evaluation.lambda_sweep import LambdaSweep, sweep_lambda
-from workbench.model.space import Label
 
 SEEDS = st.integers(0, 10**9)
 BESIDE = F(1, 10**6)

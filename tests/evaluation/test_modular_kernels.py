@@ -9,11 +9,11 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workbench.errors import TooLarge
-from workbench.evaluation import residues
-from workbench.evaluation.fields import RATIONALS
-from workbench.evaluation.residues import Residues, elimination_order
-from workbench.model.walk_kernels import strong_components
+from workbench.core import residues
+from workbench.core.errors import TooLarge
+from workbench.core.fields import RATIONALS
+from workbench.core.residues import Residues, elimination_order
+from workbench.core.walk_kernels import strong_components
 
 
 def random_system(seed: int, n: int) -> tuple[sp.csr_array, list[Fraction], list[Fraction]]:

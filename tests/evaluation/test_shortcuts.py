@@ -15,9 +15,9 @@ from typer.testing import CliRunner
 
 from pomdps import gravity, load_unload, recall, recall_variant
 from workbench import POMDP, Policy, augment, evaluate, uniform
-from workbench.errors import NotExact, TooLarge, WorkbenchError, WrongType
-from workbench.evaluation.shortcuts import shortcuts
-from workbench.evaluation.td import td_values
+from workbench.core.errors import NotExact, TooLarge, WorkbenchError, WrongType
+from workbench.core.shortcuts import shortcuts
+from workbench.core.td import td_values
 from workbench.optima import shortcut_count as search_module
 from workbench.optima.shortcut_count import count_shortcuts
 

@@ -15,9 +15,9 @@ from strategies import policies, pomdps
 
 from pomdps import gravity, load_unload, recall, recall4, recall_variant
 from workbench import POMDP, Policy, augment, evaluate, uniform
-from workbench.errors import NeverEnds, NotExact, NotSolved, WorkbenchError, WrongType
-from workbench.evaluation import td_targets
-from workbench.evaluation.td import discrepancy_loss, lambda_discrepancy, td_values
+from workbench.core import td_targets
+from workbench.core.errors import NeverEnds, NotExact, NotSolved, WorkbenchError, WrongType
+from workbench.core.td import discrepancy_loss, lambda_discrepancy, td_values
 
 EMPTY, ONE, TWO, THREE = (((cell,), "o") for cell in (None, ("o", 1), ("o", 2), ("o", 3)))
 GAMMA = sympy.Symbol("gamma", positive=True)

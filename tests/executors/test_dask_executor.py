@@ -17,7 +17,7 @@ from executor_work import die_once, square, third_fails, third_fails_badly, wait
 from processes import Processes, children, until, whole_json
 
 from workbench.cli.task_name import find_task
-from workbench.errors import WorkbenchError
+from workbench.core.errors import WorkbenchError
 from workbench.executors import dask_executor
 from workbench.executors.executor import ExecutorError, make_executor
 from workbench.lab import search as searching

@@ -21,7 +21,7 @@ from executor_work import (
 )
 from processes import HANGS, alive, children, until
 
-from workbench.errors import WorkbenchError
+from workbench.core.errors import WorkbenchError
 from workbench.executors.executor import ExecutorError, cores, make_executor, pulse
 
 

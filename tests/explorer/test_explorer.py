@@ -28,12 +28,12 @@ from workbench import (
 )
 from workbench.cli.explore_command import entries
 from workbench.cli.explore_command import explore_command as explore
-from workbench.errors import NeverEnds, WorkbenchError
+from workbench.core.errors import NeverEnds, WorkbenchError
+from workbench.core.improve import iterates
+from workbench.core.policy import tie_order
 from workbench.explorer.export import MEMORIES, export_entry, export_model, offered
 from workbench.explorer.html_page import CALCULATING, explorer_page, part, styles
 from workbench.figures import memory_style
-from workbench.improvement.improve import iterates
-from workbench.model.policy import tie_order
 from workbench.text import show
 
 py_mini_racer = pytest.importorskip(

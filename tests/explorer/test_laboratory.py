@@ -27,11 +27,11 @@ from workbench import (
     uniform,
 )
 from workbench.cli.explore_command import entries
-from workbench.errors import NeverEnds
+from workbench.core.errors import NeverEnds
+from workbench.core.random_kernels import seed_words
 from workbench.explorer.export import export_model, offered
 from workbench.explorer.html_page import CALCULATING, part
 from workbench.improvement.slice import policy_slice
-from workbench.learning.random_kernels import seed_words
 from workbench.model.json import model_json
 
 py_mini_racer = pytest.importorskip(
@@ -152,7 +152,7 @@ def test_values_in_fractions_are_those_of_the_package(js, task, memory):
 def test_an_iterate_of_the_loop_is_the_packages_in_fractions(js):
     from itertools import islice
 
-    from workbench.improvement.improve import iterates
+    from workbench.core.improve import iterates
 
     E = augment(tasks()["recall4"], "B1")
     js.load(tasks()["recall4"], "B1")

@@ -16,7 +16,9 @@ pytest.importorskip("ipywidgets")
 
 from pomdps import TASKS, gravity, recall, recall4, recall_variant, short_corridor
 from workbench import Policy, augment, evaluate, improve, shortcuts, td_values, uniform, widgets
-from workbench.errors import WorkbenchError
+from workbench.core.augment import memory_states
+from workbench.core.errors import WorkbenchError
+from workbench.core.improve import iterates
 from workbench.explorer.widgets import (
     episode_stepper,
     oracle_explorer,
@@ -25,8 +27,6 @@ from workbench.explorer.widgets import (
 )
 from workbench.extras import MissingExtra
 from workbench.figures import grid_policy
-from workbench.improvement.improve import iterates
-from workbench.model.augment import memory_states
 from workbench.model.simulate import pair, simulate
 from workbench.text import shown
 

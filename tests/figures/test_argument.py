@@ -6,7 +6,7 @@ import pytest
 
 from pomdps import recall
 from workbench import augment, evaluate, figures, uniform
-from workbench.errors import WrongType
+from workbench.core.errors import WrongType
 
 E = augment(recall(), "OA1")
 

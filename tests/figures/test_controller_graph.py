@@ -6,7 +6,7 @@ from matplotlib.patches import FancyArrowPatch
 
 from pomdps import recall, t_maze
 from workbench import Policy, augment, best_memoryless, controller_of, figures, uniform
-from workbench.errors import TooLarge
+from workbench.core.errors import TooLarge
 from workbench.figures.controller_graph import controller_labels
 
 

@@ -17,7 +17,7 @@ from workbench import (
     shortcuts,
     uniform,
 )
-from workbench.errors import TooLarge, WorkbenchError
+from workbench.core.errors import TooLarge, WorkbenchError
 from workbench.evaluation.transition_diagram import action_label, transition_diagram
 from workbench.figures.canvas import Arrow, Canvas
 

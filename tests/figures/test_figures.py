@@ -24,10 +24,10 @@ from workbench import (
     td_values,
     uniform,
 )
+from workbench.core.augment import memory_states
+from workbench.core.errors import TooLarge, UnknownLabel, WorkbenchError
 from workbench.equilibrium.phase_plane import phase_plane, run_path
-from workbench.errors import TooLarge, UnknownLabel, WorkbenchError
 from workbench.evaluation.lambda_sweep import sweep_lambda
-from workbench.model.augment import memory_states
 from workbench.text import shown
 
 # ---------------------------------------------------------------------- texts can be read

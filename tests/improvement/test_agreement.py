@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from odd_models import draw_model, draw_policy
 
 from workbench import POMDP, Policy, evaluate, improve, td_values
-from workbench.errors import NeverEnds, NotWeighted
+from workbench.core.errors import NeverEnds, NotWeighted
 
 SEEDS = st.integers(0, 10**9)
 

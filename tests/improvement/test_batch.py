@@ -14,11 +14,13 @@ from pomdps import recall4, recall_variant
 from pomdps.recalls import RECALL4_REWARDS, VARIANT_REWARDS
 from workbench import Memory, augment, best_memoryless, evaluate, improve, uniform
 from workbench.certificates.loop import certify
-from workbench.errors import WorkbenchError, WrongType
-from workbench.improvement import batch_kernels as kernels
-from workbench.improvement.batch import best_values, sequence_task, structure, stuck
-from workbench.improvement.loop_kernels import choose_greedy
-from workbench.improvement.residue_kernels import (
+from workbench.core import batch_kernels as kernels
+from workbench.core.batch import best_values, sequence_task, structure, stuck
+from workbench.core.errors import WorkbenchError, WrongType
+from workbench.core.loop_kernels import choose_greedy
+from workbench.core.numbers import Numbers
+from workbench.core.policy import Policy, tie_order
+from workbench.core.residue_kernels import (
     ASKED,
     PRIME,
     SYNCED,
@@ -26,8 +28,6 @@ from workbench.improvement.residue_kernels import (
     power,
     residue,
 )
-from workbench.model.numbers import Numbers
-from workbench.model.policy import Policy, tie_order
 
 MEMORIES = ("none", "K1", "K2", "B1", "B2", "O1", "O2", "OA1", "OA2")
 

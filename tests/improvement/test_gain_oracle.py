@@ -11,8 +11,8 @@ from pomdps import recall4, tiger
 from tests.evaluation.test_gain import two_rooms
 from tests.support.strategies import policies, pomdps
 from workbench import POMDP, Policy, augment, evaluate, improve, memories, uniform
-from workbench.errors import Multichain, WorkbenchError
-from workbench.improvement.improve import iterates
+from workbench.core.errors import Multichain, WorkbenchError
+from workbench.core.improve import iterates
 
 F = Fraction
 

@@ -17,17 +17,17 @@ from typer.testing import CliRunner
 
 from pomdps import gravity, recall, recall4, recall_variant
 from workbench import POMDP, Policy, augment, evaluate, uniform
-from workbench.errors import NeverEnds, NotExact, PolicyError, WorkbenchError, WrongType
-from workbench.evaluation.fields import RATIONALS
-from workbench.improvement import ending, places
-from workbench.improvement import oracle as oracles_module
-from workbench.improvement.finite_loop import FiniteHorizon
-from workbench.improvement.horizon import has_finite_horizon
-from workbench.improvement.improve import improve, iterates, shrinking_steps
-from workbench.improvement.loop_kernels import smallest_period
-from workbench.improvement.oracle import Oracle, SparseOracle
-from workbench.improvement.stepwise import Stepwise
-from workbench.improvement.stream import loop_for
+from workbench.core import ending, places
+from workbench.core import oracle as oracles_module
+from workbench.core.errors import NeverEnds, NotExact, PolicyError, WorkbenchError, WrongType
+from workbench.core.fields import RATIONALS
+from workbench.core.finite_loop import FiniteHorizon
+from workbench.core.horizon import has_finite_horizon
+from workbench.core.improve import improve, iterates, shrinking_steps
+from workbench.core.loop_kernels import smallest_period
+from workbench.core.oracle import Oracle, SparseOracle
+from workbench.core.stepwise import Stepwise
+from workbench.core.stream import loop_for
 from workbench.text import brief
 
 HALF = Fraction(1, 2)

@@ -16,21 +16,21 @@ from strategies import policies, pomdps
 import pomdps as tasks
 from workbench import POMDP, Policy, augment, evaluate, load_pomdp, shortcuts, uniform
 from workbench.certificates.loop import certify
-from workbench.errors import NeverEnds, NotSolved, NotWeighted
-from workbench.evaluation import solve as linear
-from workbench.evaluation.balls import Balls, precision
-from workbench.evaluation.fields import RATIONALS
-from workbench.evaluation.residues import Residues
-from workbench.improvement.batch import sequence_task, stuck
-from workbench.improvement.decision import EQUAL, ROUNDING
-from workbench.improvement.horizon import kinds_of_states, same_actions
-from workbench.improvement.improve import improve, iterates, weights_for
-from workbench.improvement.oracle import Oracle, SparseOracle
-from workbench.improvement.pair_oracle import PairOracle, PairPolicy
-from workbench.improvement.stream import loop_for
-from workbench.improvement.trail import exact_size
-from workbench.model.numbers import Numbers
-from workbench.model.ties import rank_actions, sign_of_difference
+from workbench.core import solve as linear
+from workbench.core.balls import Balls, precision
+from workbench.core.batch import sequence_task, stuck
+from workbench.core.decision import EQUAL, ROUNDING
+from workbench.core.errors import NeverEnds, NotSolved, NotWeighted
+from workbench.core.fields import RATIONALS
+from workbench.core.horizon import kinds_of_states, same_actions
+from workbench.core.improve import improve, iterates, weights_for
+from workbench.core.numbers import Numbers
+from workbench.core.oracle import Oracle, SparseOracle
+from workbench.core.pair_oracle import PairOracle, PairPolicy
+from workbench.core.residues import Residues
+from workbench.core.stream import loop_for
+from workbench.core.ties import rank_actions, sign_of_difference
+from workbench.core.trail import exact_size
 
 HALF = Fraction(1, 2)
 DATA = "tests/data"
@@ -574,6 +574,6 @@ def test_a_task_too_large_for_residues_is_left_to_bounds(monkeypatch):
         terminal={"end"},
     )
     assert {tie.how for tie in improve(P, uniform(P), Fraction(1, 10)).ties} <= {"equal"}
-    monkeypatch.setattr("workbench.evaluation.residues.MOST_IN_A_COMPONENT", 2)
+    monkeypatch.setattr("workbench.core.residues.MOST_IN_A_COMPONENT", 2)
     run = improve(P, uniform(P), Fraction(1, 10), budget=50)
     assert {tie.how for tie in run.ties} == {"within rounding"}

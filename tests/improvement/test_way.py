@@ -15,16 +15,16 @@ from strategies import policies, pomdps
 
 from pomdps import recall4
 from workbench import POMDP, augment, uniform
-from workbench.evaluation.fields import RATIONALS
-from workbench.improvement.finite_loop import FiniteHorizon
-from workbench.improvement.improve import improve, iterates, shrinking_steps
-from workbench.improvement.oracle import Oracle, SparseOracle
-from workbench.improvement.oracle_loop import mixed
-from workbench.improvement.places import GRID, WayPlaces
-from workbench.improvement.stepwise import Stepwise
-from workbench.improvement.stream import loop_for
-from workbench.improvement.way import WayForms, is_never_below, stays_exactly
-from workbench.improvement.way_kernels import LEAVES, OPEN, STAYS
+from workbench.core.fields import RATIONALS
+from workbench.core.finite_loop import FiniteHorizon
+from workbench.core.improve import improve, iterates, shrinking_steps
+from workbench.core.oracle import Oracle, SparseOracle
+from workbench.core.oracle_loop import mixed
+from workbench.core.places import GRID, WayPlaces
+from workbench.core.stepwise import Stepwise
+from workbench.core.stream import loop_for
+from workbench.core.way import WayForms, is_never_below, stays_exactly
+from workbench.core.way_kernels import LEAVES, OPEN, STAYS
 
 CHANCES = st.sampled_from(["visits", "discounted"])
 

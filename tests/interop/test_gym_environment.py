@@ -19,7 +19,7 @@ from gymnasium.utils.env_checker import check_env  # noqa: E402
 from pomdps import gravity, recall, recall4  # noqa: E402
 from pomdps.hallway import hallway_keys  # noqa: E402
 from workbench import POMDP, augment  # noqa: E402
-from workbench.errors import WorkbenchError, WrongType  # noqa: E402
+from workbench.core.errors import WorkbenchError, WrongType  # noqa: E402
 from workbench.interop.gym import register_all, to_gymnasium  # noqa: E402
 
 HALF = 0.5

@@ -18,7 +18,7 @@ from gymnasium.utils.env_checker import check_env  # noqa: E402
 from pomdps import gravity, recall  # noqa: E402
 from pomdps.hallway import hallway_cookie  # noqa: E402
 from workbench import augment, memories  # noqa: E402
-from workbench.errors import WorkbenchError, WrongType  # noqa: E402
+from workbench.core.errors import WorkbenchError, WrongType  # noqa: E402
 from workbench.interop.gym import MemoryWrapper, to_gymnasium  # noqa: E402
 
 NAMES = ("none", "K2", "B3", "O2", "OA3")

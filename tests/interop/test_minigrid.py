@@ -25,7 +25,7 @@ from minigrid.wrappers import ImgObsWrapper  # noqa: E402
 from pomdps import TASKS, memory_s7, red_blue_doors  # noqa: E402
 from pomdps.minigrid_tasks import SMALL_DOORS  # noqa: E402
 from workbench import augment, memories  # noqa: E402
-from workbench.errors import WrongType  # noqa: E402
+from workbench.core.errors import WrongType  # noqa: E402
 from workbench.interop.gym import CannotEnumerate, MemoryWrapper, MiniGridView, from_gymnasium  # noqa: E402
 from workbench.interop.gym.import_env import _Exploration  # noqa: E402
 from workbench.interop.gym.minigrid_view import MiniGridSubject  # noqa: E402

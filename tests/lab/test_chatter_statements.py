@@ -7,7 +7,7 @@ import pytest
 from workbench import augment, evaluate, improve, uniform
 from workbench.certificates.cycle import certify_cycle
 from workbench.checker.recheck import recheck
-from workbench.errors import WorkbenchError
+from workbench.core.errors import WorkbenchError
 from workbench.lab.chatter_statements import OracleChatters
 from workbench.lab.search import search
 from workbench.lab.sequences import SequenceTasks, discounted_sequence_task

@@ -11,7 +11,7 @@ import time
 import pytest
 from test_gallery import finds
 
-from workbench.errors import WorkbenchError
+from workbench.core.errors import WorkbenchError
 from workbench.lab.gallery import Damaged, _digest, check_entry, read_find
 from workbench.lab.gallery_page import gallery_page
 from workbench.lab.search import search

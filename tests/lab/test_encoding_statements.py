@@ -3,7 +3,7 @@
 import pytest
 
 from workbench.checker.recheck import recheck
-from workbench.errors import WorkbenchError
+from workbench.core.errors import WorkbenchError
 from workbench.lab.encoding_statements import EncodesOptimum
 from workbench.lab.sequences import discounted_sequence_task
 

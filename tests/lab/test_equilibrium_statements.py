@@ -6,7 +6,7 @@ import pytest
 
 from workbench import QLearning, augment, equilibria, search
 from workbench.checker.recheck import recheck
-from workbench.errors import WorkbenchError
+from workbench.core.errors import WorkbenchError
 from workbench.lab.sequences import SequenceTasks
 from workbench.lab.statements import as_statement
 

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from workbench import Sarsa
-from workbench.errors import TooLarge, WorkbenchError
-from workbench.improvement.batch import sequence_task
+from workbench.core.batch import sequence_task
+from workbench.core.errors import TooLarge, WorkbenchError
+from workbench.core.learners import MonteCarlo
 from workbench.lab.fixed_point_shares import how_settled, settle_tables
 from workbench.lab.frequencies import random_tables
 from workbench.lab.statements import as_statement
-from workbench.learning.learners import MonteCarlo
 
 NAMES = ("no-fixed-point", "only-worst-fixed-point", "several-fixed-points")
 

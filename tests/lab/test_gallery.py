@@ -19,7 +19,7 @@ from workbench.checker.recheck import recheck
 from workbench.checker.spoiled import Spoiled
 from workbench.cli.gallery_command import gallery_command
 from workbench.cli.search_command import search_command
-from workbench.errors import UnknownLabel, WorkbenchError
+from workbench.core.errors import UnknownLabel, WorkbenchError
 from workbench.lab.find import Find
 from workbench.lab.gallery import Damaged, Gallery, check_entry, gallery_folder
 from workbench.lab.gallery_page import gallery_page

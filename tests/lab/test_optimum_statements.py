@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from workbench.errors import WorkbenchError
+from workbench.core.errors import WorkbenchError
 from workbench.lab.optimum_statements import MoreLocalOptima
 from workbench.lab.search import search
 from workbench.lab.sequences import SequenceTasks, discounted_sequence_task

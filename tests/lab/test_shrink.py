@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from pomdps import recall4
 from proofs.appendix_a4_bits import turning
 from workbench import augment, evaluate, improve, uniform
-from workbench.errors import WorkbenchError, WrongType
+from workbench.core.errors import WorkbenchError, WrongType
 from workbench.lab.find import Find
 from workbench.lab.sequences import SequenceTasks, discounted_sequence_task, table_of
 from workbench.lab.shrink import cheaper, cost, is_locally_minimal, shrink, simplifications, size

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from reference_lab import count_classes, divisor, same_pomdp, same_sequence_task
 
 from pomdps import gravity, recall, recall4, recall_variant
-from workbench.errors import TooLarge, WorkbenchError
+from workbench.core.errors import TooLarge, WorkbenchError
 from workbench.lab.sequences import SequenceTasks, discounted_sequence_task, table_of
 from workbench.lab.small_models import Automata, DeterministicPOMDPs, SparsePOMDPs, distributions
 from workbench.lab.statements import as_statement

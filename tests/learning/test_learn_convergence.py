@@ -13,9 +13,9 @@ from reference_learn import (
 
 from pomdps import gravity, recall, recall4
 from workbench import POMDP, Policy, augment, evaluate, uniform
-from workbench.evaluation.td import td_values
+from workbench.core.learners import ActorCritic, MonteCarlo, Prediction, QLearning, Sarsa
+from workbench.core.td import td_values
 from workbench.learning.learn import learn
-from workbench.learning.learners import ActorCritic, MonteCarlo, Prediction, QLearning, Sarsa
 
 
 def noisy() -> POMDP:

@@ -15,7 +15,7 @@ from strategies import pomdps
 
 from pomdps import gravity, recall, recall4
 from workbench import Policy, augment, evaluate, uniform
-from workbench.errors import (
+from workbench.core.errors import (
     NotExact,
     PolicyError,
     TooLarge,
@@ -23,10 +23,7 @@ from workbench.errors import (
     WorkbenchError,
     WrongType,
 )
-from workbench.learning import learn as runner
-from workbench.learning import size
-from workbench.learning.learn import learn
-from workbench.learning.learners import (
+from workbench.core.learners import (
     LEARNERS,
     ActorCritic,
     DoubleQLearning,
@@ -39,9 +36,12 @@ from workbench.learning.learners import (
     SoftSarsa,
     learner_by_name,
 )
+from workbench.core.memories import attach
+from workbench.core.steps import decreasing, per_visit
+from workbench.learning import learn as runner
+from workbench.learning import size
+from workbench.learning.learn import learn
 from workbench.learning.run import Run
-from workbench.learning.steps import decreasing, per_visit
-from workbench.model.memories import attach
 
 ALL = [
     QLearning(),

@@ -13,10 +13,8 @@ from strategies import families, policies, pomdps
 
 from pomdps import gravity, recall, recall_variant
 from workbench import POMDP, Policy, augment
-from workbench.errors import ModelError
-from workbench.learning import learn as runner
-from workbench.learning.learn import learn
-from workbench.learning.learners import (
+from workbench.core.errors import ModelError
+from workbench.core.learners import (
     ActorCritic,
     DoubleQLearning,
     MonteCarlo,
@@ -28,9 +26,11 @@ from workbench.learning.learners import (
     SoftQLearning,
     SoftSarsa,
 )
-from workbench.learning.random_kernels import exp, next_word, seed_words
+from workbench.core.random_kernels import exp, next_word, seed_words
+from workbench.core.steps import decreasing, per_visit
+from workbench.learning import learn as runner
+from workbench.learning.learn import learn
 from workbench.learning.sampling import SamplingTables
-from workbench.learning.steps import decreasing, per_visit
 
 LEARNERS = [
     QLearning(),

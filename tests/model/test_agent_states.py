@@ -11,10 +11,10 @@ from strategies import families, pomdps
 
 from pomdps import recall, recall4, t_maze, tiger
 from workbench import Memory, augment, best_history, best_memoryless, evaluate, memories, uniform
-from workbench.errors import NotExact, TooLarge, WorkbenchError, WrongType
+from workbench.core.errors import NotExact, TooLarge, WorkbenchError, WrongType
+from workbench.core.product_room import ProductRoom
+from workbench.core.product_size import largest_fitting, least_size
 from workbench.model.beliefs import belief
-from workbench.model.product_room import ProductRoom
-from workbench.model.product_size import largest_fitting, least_size
 from workbench.model.simulate import alone, pair, sequences
 from workbench.model.step_limit import with_step_limit
 from workbench.progress import Waiting
@@ -125,7 +125,7 @@ def test_what_is_proposed_instead_fits(P, parts, most):
 
 
 def test_a_product_of_memories_that_is_too_large_is_refused_before_it_is_walked(monkeypatch):
-    monkeypatch.delattr("workbench.model.augment.GammaWalk")
+    monkeypatch.delattr("workbench.core.augment.GammaWalk")
     with pytest.raises(TooLarge) as found:
         augment(t_maze(8), "OA3*OA3*B5")
     assert str(found.value) == (

@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 from reference import augmented, same_model
 from strategies import families, policies, pomdps, strange_memories
 
-import workbench.model.product_size
+import workbench.core.product_size
 from pomdps import gravity, recall, recall4
 from workbench import Memory, Policy, augment, evaluate, memories, uniform
-from workbench.errors import ModelError, UnknownLabel, WrongType
+from workbench.core.errors import ModelError, UnknownLabel, WrongType
+from workbench.core.space import Subset
 from workbench.model.simulate import alone, pair, sequences
-from workbench.model.space import Subset
 
 any_memory = st.one_of(families(), strange_memories())
 
@@ -101,7 +101,7 @@ def test_a_large_product_holds_places_and_no_labels():
 def test_the_walk_with_a_map_is_the_walk_with_an_array(monkeypatch):
     P = gravity()
     with_array = augment(P, "O1")
-    monkeypatch.setattr(workbench.model.product_size, "_DENSE_CODES", 0)
+    monkeypatch.setattr(workbench.core.product_size, "_DENSE_CODES", 0)
     with_map = augment(P, "O1")
     assert np.array_equal(with_array.S.places, with_map.S.places)
     assert np.array_equal(with_array.p.s_next, with_map.p.s_next)

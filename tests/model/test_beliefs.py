@@ -15,7 +15,7 @@ from strategies_beliefs import HALF, crisp, tiger
 
 from pomdps import gravity, recall, recall4, recall_variant
 from workbench import POMDP, Policy, augment, evaluate, uniform
-from workbench.errors import NotExact, WorkbenchError
+from workbench.core.errors import NotExact, WorkbenchError
 from workbench.model.beliefs import (
     Belief,
     TooManyBeliefs,

@@ -21,7 +21,7 @@ from workbench import (
     memories,
     uniform,
 )
-from workbench.errors import PolicyError
+from workbench.core.errors import PolicyError
 
 F = Fraction
 

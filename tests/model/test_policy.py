@@ -10,9 +10,9 @@ from strategies import families, policies, pomdps
 
 from pomdps import gravity, recall, recall4
 from workbench import Policy, augment, evaluate, uniform
-from workbench.errors import PolicyError, UnknownLabel, WorkbenchError, WrongType
-from workbench.model.policy import tie_order
-from workbench.model.ties import greedy_actions
+from workbench.core.errors import PolicyError, UnknownLabel, WorkbenchError, WrongType
+from workbench.core.policy import tie_order
+from workbench.core.ties import greedy_actions
 
 F = Fraction
 

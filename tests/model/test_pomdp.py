@@ -13,7 +13,7 @@ from reference import same_model
 from strategies import pomdps
 
 from workbench import POMDP
-from workbench.errors import ModelError, NotExact, TooLarge, UnknownLabel, WorkbenchError
+from workbench.core.errors import ModelError, NotExact, TooLarge, UnknownLabel, WorkbenchError
 
 
 def write(**changes):

@@ -13,13 +13,13 @@ import pytest
 
 import pomdps
 from workbench import POMDP, Memory, augment
-from workbench.errors import TooLarge
-from workbench.model import product_room, product_size, room
-from workbench.model.memories import attach
-from workbench.model.product_room import ProductRoom
-from workbench.model.product_size import ProductSize
+from workbench.core import product_room, product_size, room
+from workbench.core.errors import TooLarge
+from workbench.core.memories import attach
+from workbench.core.product_room import ProductRoom
+from workbench.core.product_size import ProductSize
 
-augment_module = importlib.import_module("workbench.model.augment")  # `augment` is the function
+augment_module = importlib.import_module("workbench.core.augment")  # `augment` is the function
 
 
 def leave_free(monkeypatch, size: float) -> None:
@@ -113,8 +113,8 @@ LIMITED = """
 import resource, sys
 import workbench
 from pomdps import gravity
-from workbench.errors import TooLarge
-from workbench.model.room import free_bytes
+from workbench.core.errors import TooLarge
+from workbench.core.room import free_bytes
 
 workbench.augment(gravity(), "O1")  # kernels are there before the limit
 kind = getattr(resource, sys.argv[1])

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 import pomdps
 from workbench import POMDP, augment
-from workbench.errors import TooLarge
-from workbench.model.memories import attach
-from workbench.model.product_size import least_buffered_size
+from workbench.core.errors import TooLarge
+from workbench.core.memories import attach
+from workbench.core.product_size import least_buffered_size
 
 MEMORIES = ("O1", "O2", "OA1", "OA2", "K2", "B1")
 
@@ -44,7 +44,7 @@ def test_what_is_far_too_large_is_refused_before_any_walk(monkeypatch):
         raise AssertionError("walked")
 
     monkeypatch.setattr(
-        importlib.import_module("workbench.model.augment"), "discover_states", walked
+        importlib.import_module("workbench.core.augment"), "discover_states", walked
     )
     with pytest.raises(TooLarge, match=r"has more than 41,154,000 states and 363,527,000 outcomes"):
         augment(pomdps.gravity(), "OA3", most=300_000_000)

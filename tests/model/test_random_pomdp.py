@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from reference import same_model
 
 from workbench import POMDP, evaluate, uniform
-from workbench.errors import WorkbenchError, WrongType
+from workbench.core.errors import WorkbenchError, WrongType
 
 
 @given(

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from tests.support.strategies import pomdps
 from workbench import POMDP
-from workbench.errors import WorkbenchError
-from workbench.model.repetition import repeat_episodes
+from workbench.core.errors import WorkbenchError
+from workbench.core.repetition import repeat_episodes
 
 F = Fraction
 

@@ -10,7 +10,7 @@ from strategies import policies, pomdps
 
 from pomdps import gravity, recall
 from workbench import Policy, augment, evaluate, simulate, uniform
-from workbench.errors import WorkbenchError, WrongType
+from workbench.core.errors import WorkbenchError, WrongType
 from workbench.model.simulate import alone, discounted_return, pair, sequences
 
 

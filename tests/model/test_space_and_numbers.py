@@ -8,9 +8,9 @@ import sympy
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.errors import ModelError, NotExact, UnknownLabel, WrongType
-from workbench.model.numbers import Numbers, number
-from workbench.model.space import Bits, Product, Space, Subset, WithEmpty
+from workbench.core.errors import ModelError, NotExact, UnknownLabel, WrongType
+from workbench.core.numbers import Numbers, number
+from workbench.core.space import Bits, Product, Space, Subset, WithEmpty
 
 
 @pytest.mark.parametrize(

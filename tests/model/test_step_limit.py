@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from strategies import pomdps
 
 from workbench import POMDP, evaluate, uniform
-from workbench.errors import TooLarge, WorkbenchError, WrongType
+from workbench.core.errors import TooLarge, WorkbenchError, WrongType
 from workbench.model.step_limit import with_step_limit
 
 

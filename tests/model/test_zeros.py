@@ -15,8 +15,8 @@ from reference import same_model
 from strategies import policies, pomdps
 
 from workbench import POMDP, Memory, Policy, augment, evaluate, load_pomdp, td_values, uniform
-from workbench.errors import ModelError
-from workbench.evaluation.td import lambda_discrepancy
+from workbench.core.errors import ModelError
+from workbench.core.td import lambda_discrepancy
 
 X = sympy.Symbol("x")
 

@@ -18,10 +18,10 @@ from test_best_memoryless import forbidden, recalls, wandering
 
 from pomdps import gravity, recall, recall4, recall_variant
 from workbench import POMDP, augment
-from workbench.errors import NeverEnds, NotExact, TooLarge, WorkbenchError, WrongType
-from workbench.evaluation.fields import FLOATS
+from workbench.core.errors import NeverEnds, NotExact, TooLarge, WorkbenchError, WrongType
+from workbench.core.fields import FLOATS
+from workbench.core.numbers import Numbers
 from workbench.model.beliefs import reachable_beliefs
-from workbench.model.numbers import Numbers
 from workbench.optima import history
 from workbench.optima.best_history import best_history
 from workbench.optima.best_informed import best_informed

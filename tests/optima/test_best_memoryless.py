@@ -16,9 +16,9 @@ from strategies_beliefs import timed
 
 from pomdps import gravity, recall, recall4, recall_variant, tiger
 from workbench import POMDP, Policy, augment, evaluate, memories
-from workbench.errors import NeverEnds, NotExact, TooLarge, WorkbenchError, WrongType
-from workbench.evaluation.fields import FLOATS, RATIONALS
-from workbench.model.numbers import Numbers
+from workbench.core.errors import NeverEnds, NotExact, TooLarge, WorkbenchError, WrongType
+from workbench.core.fields import FLOATS, RATIONALS
+from workbench.core.numbers import Numbers
 from workbench.optima import branch_and_bound, mdp, memoryless
 from workbench.optima.best_informed import best_informed
 from workbench.optima.best_memoryless import best_memoryless

@@ -18,8 +18,8 @@ from test_best_memoryless import wandering
 
 from pomdps import gravity, recall, recall4, recall_variant
 from workbench import POMDP, Policy, augment, evaluate
-from workbench.errors import NeverEnds
-from workbench.evaluation.fields import FLOATS
+from workbench.core.errors import NeverEnds
+from workbench.core.fields import FLOATS
 from workbench.optima.ascent import ascend, project, slope
 from workbench.optima.best_informed import best_informed
 from workbench.optima.best_memoryless import best_memoryless

@@ -7,8 +7,8 @@ import pytest
 
 from pomdps import gravity, recall4, short_corridor
 from workbench import augment, best_memoryless, evaluate
-from workbench.errors import NeverEnds
-from workbench.evaluation.fields import FLOATS
+from workbench.core.errors import NeverEnds
+from workbench.core.fields import FLOATS
 from workbench.optima import ascent, follow
 from workbench.optima.ascent import ascend
 from workbench.optima.best_informed import best_informed

@@ -16,10 +16,10 @@ from strategies import pomdps
 
 from pomdps import gravity, load_unload, recall, recall4, recall_variant, short_corridor
 from workbench import POMDP, Policy, augment, critical_points, evaluate
-from workbench.errors import NotExact, TooLarge, WrongType
-from workbench.evaluation.fields import FLOATS
+from workbench.core.errors import NotExact, TooLarge, WrongType
+from workbench.core.fields import FLOATS
+from workbench.core.numbers import Numbers
 from workbench.lab.basins import find_basins
-from workbench.model.numbers import Numbers
 from workbench.optima.ascent import ascend
 from workbench.optima.best_memoryless import best_memoryless
 from workbench.optima.critical_points import _kind

@@ -25,9 +25,9 @@ from workbench import (
     memories,
     uniform,
 )
-from workbench.errors import TooLarge, WorkbenchError
-from workbench.evaluation.fields import FLOATS, RATIONALS
-from workbench.model.repetition import repeat_episodes
+from workbench.core.errors import TooLarge, WorkbenchError
+from workbench.core.fields import FLOATS, RATIONALS
+from workbench.core.repetition import repeat_episodes
 from workbench.optima import gain_search
 from workbench.optima.gain_process import (
     bound_gain_below,

@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pomdps import tiger
-from workbench.evaluation.chain import dynamics
-from workbench.evaluation.fields import FLOATS
+from workbench.core.chain import dynamics
+from workbench.core.fields import FLOATS
 from workbench.optima.hsvi import BeliefModel, Bounds
 from workbench.optima.hsvi_kernels import lower_points
 from workbench.optima.mdp import from_states, optimal, superharmonic

@@ -25,9 +25,9 @@ from pomdps import (
     tiger,
 )
 from workbench import POMDP, Policy, augment, evaluate
-from workbench.errors import NeverEnds, WorkbenchError
-from workbench.evaluation.fields import FLOATS
-from workbench.model.numbers import Numbers
+from workbench.core.errors import NeverEnds, WorkbenchError
+from workbench.core.fields import FLOATS
+from workbench.core.numbers import Numbers
 from workbench.optima import policy_boxes
 from workbench.optima.algebraic import find_algebraic
 from workbench.optima.best_memoryless import best_memoryless

@@ -15,9 +15,9 @@ from strategies_beliefs import timed
 
 from pomdps import cheese_maze, gravity, heaven_hell, recall, shuttle, tiger
 from workbench import POMDP, Memory, Policy, augment, evaluate, memories
-from workbench.errors import NeverEnds
-from workbench.model.origin import reads_rewards
-from workbench.model.policy import uniform
+from workbench.core.errors import NeverEnds
+from workbench.core.origin import reads_rewards
+from workbench.core.policy import uniform
 from workbench.optima import cap as cap_module
 from workbench.optima import memoryless
 from workbench.optima.best_history import best_history

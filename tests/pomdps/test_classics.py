@@ -23,7 +23,7 @@ from pomdps.classics import (
 )
 from pomdps.mazes import cheese_maze, four_by_three, heaven_hell, t_maze
 from workbench import Memory, Policy, augment, evaluate, memories, uniform
-from workbench.errors import WorkbenchError
+from workbench.core.errors import WorkbenchError
 from workbench.interop.pomdp_file import load_pomdp, parse_pomdp, pomdp_text
 
 DATA = Path(__file__).parents[1] / "data"

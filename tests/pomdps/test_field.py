@@ -23,7 +23,7 @@ from workbench import (
     load_pomdp,
     td_values,
 )
-from workbench.errors import WorkbenchError
+from workbench.core.errors import WorkbenchError
 from workbench.model.beliefs import belief
 from workbench.optima.best_informed import best_informed
 

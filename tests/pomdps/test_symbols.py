@@ -12,8 +12,8 @@ import sympy
 import pomdps
 from pomdps import gravity, hallway_cookie, recall4, recall_variant
 from pomdps.recalls import RECALL4_REWARDS
-from workbench.errors import WorkbenchError
-from workbench.model.numbers import Numbers, number
+from workbench.core.errors import WorkbenchError
+from workbench.core.numbers import Numbers, number
 
 x = sympy.Symbol("x")
 COMPILED = ("memory_s7", "red_blue_doors")  # read from another package, which takes seconds

@@ -13,7 +13,7 @@ from pomdps.grids import FIGURE, MOVES, Grid
 from pomdps.recalls import RECALL4_REWARDS, VARIANT_REWARDS
 from pomdps.task import task as enter
 from workbench import POMDP, augment, evaluate, figures, uniform
-from workbench.errors import ModelError, UnknownLabel, WorkbenchError
+from workbench.core.errors import ModelError, UnknownLabel, WorkbenchError
 
 F = Fraction
 KNOWN = TASKS["gravity"].known

@@ -7,7 +7,7 @@ import pytest
 
 from pomdps import TASKS, alternation, delayed_match, n_back, one_two_ax, sequence_disambiguation
 from workbench import augment, best_history, best_memoryless
-from workbench.errors import WorkbenchError
+from workbench.core.errors import WorkbenchError
 
 F = Fraction
 NAMES = ("delayed_match", "alternation", "sequence_disambiguation", "n_back", "one_two_ax")

@@ -39,9 +39,9 @@ from workbench import (
     is_sufficiently_expressive,
     memories,
 )
+from workbench.core.memories import attach
+from workbench.core.origin import reads_rewards
 from workbench.model.beliefs import belief, explore_beliefs
-from workbench.model.memories import attach
-from workbench.model.origin import reads_rewards
 from workbench.model.simulate import alone, pair, sequences
 from workbench.sufficiency.update import verify_f
 

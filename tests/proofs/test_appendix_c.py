@@ -45,8 +45,8 @@ from workbench import (
 )
 from workbench.checker.recheck import recheck
 from workbench.checker.spoiled import Spoiled
+from workbench.core.policy import tie_order
 from workbench.model.json import model_json
-from workbench.model.policy import tie_order
 
 # ---------------------------------------------------------------------- closed forms
 

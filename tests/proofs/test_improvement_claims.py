@@ -25,11 +25,11 @@ from proofs.section52_tiny import returns_along_a_step, tiny_tasks
 from workbench import Policy, augment, best_history, evaluate, improve, uniform
 from workbench.checker.recheck import recheck
 from workbench.checker.spoiled import Spoiled
-from workbench.evaluation.fields import RATIONALS
-from workbench.improvement.improve import iterates, shrinking_steps
-from workbench.model.policy import tie_order
+from workbench.core.fields import RATIONALS
+from workbench.core.improve import iterates, shrinking_steps
+from workbench.core.policy import tie_order
+from workbench.core.ties import greedy_actions
 from workbench.model.step_limit import with_step_limit
-from workbench.model.ties import greedy_actions
 
 F = Fraction
 

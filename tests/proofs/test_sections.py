@@ -26,7 +26,7 @@ from proofs.section51_targets import (
 )
 from proofs.section51_td import RED
 from workbench import Policy, augment, best_memoryless, evaluate, td_values, uniform
-from workbench.evaluation.shortcuts import shortcuts
+from workbench.core.shortcuts import shortcuts
 
 # ---------------------------------------------------------------------- spoiled certificates
 

@@ -8,9 +8,9 @@ import pytest
 import pomdps
 from proofs.ledger import load
 from workbench import augment
-from workbench.errors import WorkbenchError
+from workbench.core.errors import WorkbenchError
+from workbench.core.learners import QLearning, Sarsa
 from workbench.learning.learn import learn
-from workbench.learning.learners import QLearning, Sarsa
 from workbench.reproduction import full_runs
 from workbench.reproduction.full_runs import differing_runs, recorded_results, write_record
 from workbench.reproduction.judge import STATEMENTS, experiment_for, judge

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import pomdps
-from workbench.errors import UnknownLabel
-from workbench.learning.learners import Sarsa
+from workbench.core.errors import UnknownLabel
+from workbench.core.learners import Sarsa
 from workbench.learning.run import Run
 from workbench.reproduction import statistics
 from workbench.reproduction.judge import (

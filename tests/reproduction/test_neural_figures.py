@@ -20,12 +20,12 @@ from workbench import (
     td_values,
     uniform,
 )
+from workbench.core.errors import UnknownLabel
+from workbench.core.fields import FLOATS
+from workbench.core.memories import attach, parse_memory
 from workbench.deep.closed_loop import close_loop
-from workbench.errors import UnknownLabel
-from workbench.evaluation.fields import FLOATS
 from workbench.learning.run import Run
 from workbench.model.beliefs import explore_beliefs
-from workbench.model.memories import attach, parse_memory
 from workbench.optima.embedding import smaller_families
 from workbench.optima.history import belief_process
 from workbench.optima.mdp import optimal

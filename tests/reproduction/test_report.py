@@ -10,8 +10,8 @@ from matplotlib.figure import Figure
 
 from workbench import figures
 from workbench.cli.reproduce_command import reproduce_command as reproduce
-from workbench.errors import UnknownLabel
-from workbench.learning.learners import UPDATES
+from workbench.core.errors import UnknownLabel
+from workbench.core.learners import UPDATES
 from workbench.learning.run import Run
 from workbench.reproduction import full_runs
 from workbench.reproduction import paper_figures as records

@@ -28,7 +28,7 @@ from workbench.cli.site_command import (
     read_solutions,
     task_notes,
 )
-from workbench.errors import WorkbenchError
+from workbench.core.errors import WorkbenchError
 from workbench.lab.exhibits import EXHIBITS, THEOREMS, exhibit
 from workbench.lab.gallery import check_entry
 from workbench.site.assignments import assignment, write_assignments

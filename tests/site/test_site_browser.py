@@ -335,7 +335,7 @@ def test_mathematics_is_set_and_search_finds_it(page, site):
 
 
 def test_a_site_is_made_anew_in_its_own_folder_only(site, tmp_path):
-    from workbench.errors import WorkbenchError
+    from workbench.core.errors import WorkbenchError
     from workbench.site.build_site import check_target
 
     check_target(site)

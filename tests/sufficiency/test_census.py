@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from pomdps import recall4, shuttle, t_maze
 from workbench import POMDP, best_history, best_memoryless
 from workbench.cli.census_command import census_command
-from workbench.errors import WorkbenchError
+from workbench.core.errors import WorkbenchError
 from workbench.sufficiency.census import (
     COLUMNS,
     CensusRow,

@@ -18,8 +18,8 @@ from strategies import distributions, families, pomdps
 
 from pomdps import float_reset, gravity, parity_check, recall4, t_maze, tiger
 from workbench import POMDP, augment, best_history, best_memoryless, diagnose, uniform
-from workbench.errors import TooLarge
-from workbench.evaluation.td import lambda_discrepancy
+from workbench.core.errors import TooLarge
+from workbench.core.td import lambda_discrepancy
 from workbench.model.beliefs import explore_beliefs
 from workbench.sufficiency.decodability import decodable_after
 from workbench.sufficiency.diagnose import has_no_discrepancy

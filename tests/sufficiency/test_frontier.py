@@ -12,7 +12,7 @@ from strategies import pomdps
 
 from pomdps import recall, t_maze, tiger
 from workbench import figures, frontier
-from workbench.errors import WorkbenchError, WrongType
+from workbench.core.errors import WorkbenchError, WrongType
 
 F = Fraction
 

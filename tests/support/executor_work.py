@@ -9,7 +9,7 @@ from pathlib import Path
 
 from processes import HANGS
 
-from workbench.errors import WorkbenchError
+from workbench.core.errors import WorkbenchError
 from workbench.executors.executor import make_executor, pulse
 
 

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from workbench import POMDP, Policy, uniform
-from workbench.errors import WorkbenchError
-from workbench.model.numbers import Numbers
+from workbench.core.errors import WorkbenchError
+from workbench.core.numbers import Numbers
 
 KINDS = ("episodic", "continuing", "trap", "tie", "near")
 

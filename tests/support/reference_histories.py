@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from workbench import POMDP, Memory, Policy, augment, evaluate
-from workbench.errors import NeverEnds
+from workbench.core.errors import NeverEnds
 
 
 def joint(P: POMDP, horizon: int, ended: bool = False, mu: dict | None = None) -> dict[tuple, dict]:

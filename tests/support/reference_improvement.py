@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from workbench import POMDP, Policy, evaluate
-from workbench.model.augment import ActionsAndWrites
+from workbench.core.augment import ActionsAndWrites
 
 Rows = dict
 

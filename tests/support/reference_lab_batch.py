@@ -10,8 +10,8 @@ from itertools import product
 import numpy as np
 
 from workbench import POMDP, augment, improve, uniform
-from workbench.improvement.batch import sequence_task
-from workbench.improvement.decision import ROUNDING
+from workbench.core.batch import sequence_task
+from workbench.core.decision import ROUNDING
 
 
 @dataclass(frozen=True)

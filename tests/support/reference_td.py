@@ -1,4 +1,4 @@
-"""The slow twin of `workbench.evaluation.td`: expected updates of a table, repeated until nothing
+"""The slow twin of `workbench.core.td`: expected updates of a table, repeated until nothing
 moves.
 
 Everything is read from the labelled model into dense float arrays; P(s|o) comes from adding up the

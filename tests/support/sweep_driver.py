@@ -7,7 +7,7 @@ import typer
 
 from workbench.cli.results_command import results_command
 from workbench.cli.sweep_command import sweep_command
-from workbench.errors import WorkbenchError
+from workbench.core.errors import WorkbenchError
 
 app = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False)
 app.command("sweep")(sweep_command)

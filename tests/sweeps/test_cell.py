@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 import workbench
 from pomdps import gravity, recall
-from workbench.errors import UnknownLabel
-from workbench.learning.learners import ActorCritic, OptionError, QLearning, Sarsa
+from workbench.core.errors import UnknownLabel
+from workbench.core.learners import ActorCritic, OptionError, QLearning, Sarsa
 from workbench.reproduction.paper_figures import FIGURES, figures_by_name, quick
 from workbench.sweeps.cell import (
     Cell,
@@ -145,12 +145,12 @@ def test_a_comment_changes_no_version(copy_of):
 
 
 def test_the_closure_follows_imports_of_modules_and_of_names():
-    found = closure(["workbench.improvement.improve"], SOURCE)
+    found = closure(["workbench.core.improve"], SOURCE)
     assert {
-        "workbench.improvement.loop_kernels",
-        "workbench.improvement.oracle",
-        "workbench.model.policy",
-        "workbench.errors",
+        "workbench.core.loop_kernels",
+        "workbench.core.oracle",
+        "workbench.core.policy",
+        "workbench.core.errors",
     } <= found
     assert "workbench.learning.learn" not in found
 

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 import pomdps
-from workbench.errors import WorkbenchError
+from workbench.core.augment import augment
+from workbench.core.errors import WorkbenchError
+from workbench.core.improve import improve
+from workbench.core.learners import QLearning, Sarsa
+from workbench.core.policy import uniform
 from workbench.executors.executor import make_executor
-from workbench.improvement.improve import improve
 from workbench.learning.learn import learn
-from workbench.learning.learners import QLearning, Sarsa
-from workbench.model.augment import augment
-from workbench.model.policy import uniform
 from workbench.reproduction.paper_figures import FIGURES
 from workbench.sweeps import worker as working
 from workbench.sweeps.cell import cells_of

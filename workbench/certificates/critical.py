@@ -15,14 +15,14 @@ import numpy as np
 import sympy
 
 from workbench.certificates.values import Certificate
-from workbench.errors import WorkbenchError
-from workbench.evaluation.chain import dynamics
-from workbench.evaluation.evaluate import evaluate
-from workbench.evaluation.fields import FLOATS
+from workbench.core.chain import dynamics
+from workbench.core.errors import WorkbenchError
+from workbench.core.evaluate import evaluate
+from workbench.core.fields import FLOATS
+from workbench.core.numbers import Numbers
+from workbench.core.policy import Policy
+from workbench.core.pomdp import POMDP
 from workbench.model.json import encode, model_json
-from workbench.model.numbers import Numbers
-from workbench.model.policy import Policy
-from workbench.model.pomdp import POMDP
 from workbench.optima.critical_points import CriticalPoint, CriticalPoints
 from workbench.optima.mdp import MDP, from_states
 

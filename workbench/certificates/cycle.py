@@ -32,16 +32,16 @@ from workbench.certificates.loop import (
     differences,
     is_positive,
 )
+from workbench.core.ending import LoopRun
+from workbench.core.fields import RATIONALS
+from workbench.core.memories import Family
+from workbench.core.numbers import Number, Numbers
+from workbench.core.oracle_loop import mixed
+from workbench.core.policy import Policy, tie_order, uniform
+from workbench.core.pomdp import POMDP
+from workbench.core.stream import loop_for
 from workbench.evaluation.exact_value import exact_value
-from workbench.evaluation.fields import RATIONALS
-from workbench.improvement.ending import LoopRun
-from workbench.improvement.oracle_loop import mixed
-from workbench.improvement.stream import loop_for
 from workbench.model.json import model_json
-from workbench.model.memories import Family
-from workbench.model.numbers import Number, Numbers
-from workbench.model.policy import Policy, tie_order, uniform
-from workbench.model.pomdp import POMDP
 from workbench.progress import Waiting
 
 LOOKED_AT = 6_000
@@ -69,7 +69,7 @@ def certify_cycle(
     between which the values of the cycle's policies lie, and `claim` "below", with a better policy,
     or "cycle".
 
-    >>> from workbench.improvement.batch import sequence_task
+    >>> from workbench.core.batch import sequence_task
     >>> found = certify_cycle(sequence_task([[0, 1], [1, 0]]), "none", Fraction(1, 4))
     >>> found["claim"], found["lowest"], found["highest"]
     ('below', '489795/1000000', '489796/1000000')

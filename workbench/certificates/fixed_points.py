@@ -13,13 +13,13 @@ from typing import Any
 
 import numpy as np
 
+from workbench.core.errors import WorkbenchError
+from workbench.core.learners import Learner
+from workbench.core.numbers import Number
+from workbench.core.pomdp import POMDP
 from workbench.equilibrium.equilibria import Equilibria
 from workbench.equilibrium.learned_values import Target, target_of
-from workbench.errors import WorkbenchError
-from workbench.learning.learners import Learner
 from workbench.model.json import encode, model_json
-from workbench.model.numbers import Number
-from workbench.model.pomdp import POMDP
 
 MOST_LISTED = 100_000
 """The checker looks at no more policies one by one; beyond, sets of them are refuted

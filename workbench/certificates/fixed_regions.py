@@ -13,10 +13,10 @@ from typing import Any
 import sympy
 
 from workbench.certificates.fixed_points import learning_fields, number_policy, one_step_target
+from workbench.core.errors import TooLarge, WorkbenchError
+from workbench.core.pomdp import POMDP
 from workbench.equilibrium.learned_values import deciding_rows
 from workbench.equilibrium.subdivision import Subdivision
-from workbench.errors import TooLarge, WorkbenchError
-from workbench.model.pomdp import POMDP
 
 MOST_IN_REGIONS = 2_000
 """The checker looks at no more policies with symbols."""
@@ -31,7 +31,7 @@ def fixed_regions_certificate(P: POMDP, memory: str, found: Subdivision) -> dict
         of this name.
 
     >>> from workbench.equilibrium.subdivision import subdivide
-    >>> from workbench.learning.learners import QLearning
+    >>> from workbench.core.learners import QLearning
     >>> P = POMDP.from_functions(
     ...     name="one step",
     ...     A=[0, 1],

@@ -31,22 +31,22 @@ import numpy as np
 import sympy
 from numpy.typing import NDArray
 
-from workbench.errors import NotExact, TooLarge, WorkbenchError, WrongType
-from workbench.evaluation.evaluate import evaluate
+from workbench.core.augment import augment
+from workbench.core.ending import completed
+from workbench.core.errors import NotExact, TooLarge, WorkbenchError, WrongType
+from workbench.core.evaluate import evaluate
+from workbench.core.fields import FLOATS, RATIONALS, RationalFunctions
+from workbench.core.horizon import has_finite_horizon
+from workbench.core.memories import Family
+from workbench.core.numbers import Number, Numbers, number
+from workbench.core.oracle import Oracle
+from workbench.core.oracle_loop import mixed
+from workbench.core.policy import TIES, Policy, tie_order, uniform
+from workbench.core.pomdp import POMDP
+from workbench.core.stream import loop_for
+from workbench.core.ties import greedy_actions
 from workbench.evaluation.exact_value import exact_value
-from workbench.evaluation.fields import FLOATS, RATIONALS, RationalFunctions
-from workbench.improvement.ending import completed
-from workbench.improvement.horizon import has_finite_horizon
-from workbench.improvement.oracle import Oracle
-from workbench.improvement.oracle_loop import mixed
-from workbench.improvement.stream import loop_for
-from workbench.model.augment import augment
 from workbench.model.json import encode, model_json, policy_json
-from workbench.model.memories import Family
-from workbench.model.numbers import Number, Numbers, number
-from workbench.model.policy import TIES, Policy, tie_order, uniform
-from workbench.model.pomdp import POMDP
-from workbench.model.ties import greedy_actions
 from workbench.optima.best_history import best_history
 from workbench.optima.best_informed import best_informed
 from workbench.optima.best_memoryless import best_memoryless
@@ -99,7 +99,7 @@ def certify(
     proved, but not whether there is a better policy) or "below" (checked iterates only), and
     `value`.
 
-    >>> from workbench.improvement.batch import sequence_task
+    >>> from workbench.core.batch import sequence_task
     >>> half, most = Fraction(1, 2), Fraction(3, 4)
     >>> P = sequence_task(
     ...     [[-5, half, 1, half], [0, half, -half, most], [0, half, -5, half], [0, half, -5, half]]

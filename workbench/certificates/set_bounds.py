@@ -24,18 +24,18 @@ from typing import Any
 import numpy as np
 
 from workbench.certificates.fixed_points import learning_fields, one_step_target
+from workbench.core.augment import augment
+from workbench.core.errors import NotExact, TooLarge, WorkbenchError
+from workbench.core.fields import RATIONALS
+from workbench.core.learners import Learner, check_count
+from workbench.core.numbers import to_float
+from workbench.core.pomdp import POMDP
 from workbench.equilibrium.equilibria import MOST_BRANCHED, GreedySearch
 from workbench.equilibrium.greedy_bounds import Domains, GreedyBounds, ValueBounds, value_range
 from workbench.equilibrium.greedy_cells import DenseTask, Floats
 from workbench.equilibrium.greedy_tree import branching_row, count_choices
 from workbench.equilibrium.learned_values import check_epsilon
-from workbench.errors import NotExact, TooLarge, WorkbenchError
-from workbench.evaluation.fields import RATIONALS
-from workbench.learning.learners import Learner, check_count
-from workbench.model.augment import augment
 from workbench.model.json import encode
-from workbench.model.numbers import to_float
-from workbench.model.pomdp import POMDP
 
 MOST_SETS = 2_000
 """So many sets are bounded unless `sets` says otherwise."""

@@ -21,12 +21,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from workbench.evaluation.evaluate import Evaluation
-from workbench.evaluation.td import TDValues
+from workbench.core.evaluate import Evaluation
+from workbench.core.policy import Policy
+from workbench.core.pomdp import POMDP
+from workbench.core.space import Label
+from workbench.core.td import TDValues
 from workbench.model.json import encode, model_json, policy_json
-from workbench.model.policy import Policy
-from workbench.model.pomdp import POMDP
-from workbench.model.space import Label
 from workbench.sufficiency.expressive import Expressiveness
 
 Certificate = dict[str, Any]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from workbench.model.pomdp import POMDP
+    from workbench.core.pomdp import POMDP
 
 _MOST_ROWS_TOLD = 6
 
@@ -42,9 +42,9 @@ def best_command(
     from rich.table import Table
 
     from workbench.cli.task_name import find_task
-    from workbench.errors import WorkbenchError
-    from workbench.model.augment import augment
-    from workbench.model.memories import attach
+    from workbench.core.augment import augment
+    from workbench.core.errors import WorkbenchError
+    from workbench.core.memories import attach
     from workbench.optima.best_history import best_history
     from workbench.optima.best_memoryless import best_memoryless
     from workbench.text import brief
@@ -82,8 +82,8 @@ def best_command(
 
 def _rows(E: POMDP, pi: Any) -> list[str]:
     """The rows of a policy that it sees, if they are few."""
-    from workbench.evaluation.chain import dynamics
-    from workbench.evaluation.fields import FLOATS
+    from workbench.core.chain import dynamics
+    from workbench.core.fields import FLOATS
 
     chain = dynamics(E, FLOATS).follow(pi.prob.floats)
     D = chain.D

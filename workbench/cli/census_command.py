@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from workbench.model.pomdp import POMDP
+    from workbench.core.pomdp import POMDP
     from workbench.sufficiency.census import CensusRow
 
 _HEADS = ("task", "informed", "history", "deterministic", "stochastic", "one bit", "memory?")

@@ -10,8 +10,8 @@ import typer
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from workbench.core.pomdp import POMDP
     from workbench.model.fsc import Controller
-    from workbench.model.pomdp import POMDP
 
 _MOST_ROWS = 40
 """Lines of the table; the others are counted."""
@@ -79,9 +79,9 @@ def controller_command(
 
 
 def _best(P: POMDP, memory: str, seconds: float) -> tuple[Controller, str]:
-    from workbench.model.augment import augment
+    from workbench.core.augment import augment
+    from workbench.core.memories import attach
     from workbench.model.fsc import controller_of
-    from workbench.model.memories import attach
     from workbench.optima.best_memoryless import best_memoryless
 
     attached = attach(memory, P)
@@ -91,8 +91,8 @@ def _best(P: POMDP, memory: str, seconds: float) -> tuple[Controller, str]:
 
 
 def _value(controller: Controller) -> str:
-    from workbench.evaluation.evaluate import evaluate
-    from workbench.improvement.improve import weights_for
+    from workbench.core.evaluate import evaluate
+    from workbench.core.improve import weights_for
     from workbench.text import shown
 
     E, pi = controller.product, controller.policy

@@ -36,7 +36,7 @@ def critical_points_command(
     from rich.table import Table
 
     from workbench.cli.task_name import find_task
-    from workbench.model.augment import augment
+    from workbench.core.augment import augment
     from workbench.optima.critical_points import critical_points
     from workbench.text import brief
 

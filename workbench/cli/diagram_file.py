@@ -7,13 +7,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from workbench.errors import WorkbenchError
+from workbench.core.errors import WorkbenchError
 
 if TYPE_CHECKING:
     from pomdps.drawing import Drawing
-    from workbench.model.memories import Memory
-    from workbench.model.policy import Policy
-    from workbench.model.pomdp import POMDP
+    from workbench.core.memories import Memory
+    from workbench.core.policy import Policy
+    from workbench.core.pomdp import POMDP
 
 SUFFIXES = (".png", ".svg", ".pdf")
 
@@ -27,8 +27,8 @@ def save_diagram(task: str, P: POMDP, memory: Memory | None, path: Path) -> str:
 
     def figure() -> Any:
         from pomdps import TASKS
-        from workbench.model.augment import augment
-        from workbench.model.memories import none
+        from workbench.core.augment import augment
+        from workbench.core.memories import none
 
         nonlocal words
         E = augment(P, none if memory is None else memory)
@@ -78,7 +78,7 @@ def _policy(E: POMDP) -> tuple[Policy, str]:
 
 
 def _on_grid(E: POMDP, pi: Policy, drawing: Drawing) -> Any:
-    from workbench.evaluation.evaluate import evaluate
+    from workbench.core.evaluate import evaluate
     from workbench.figures import grid_policy
 
     return grid_policy(evaluate(E, pi, weights=_weights(E)), drawing).ravel()[0].get_figure()
@@ -90,7 +90,7 @@ def _weights(E: POMDP) -> str:
 
 
 def _transitions(E: POMDP, pi: Policy) -> Any:
-    from workbench.evaluation.shortcuts import shortcuts
+    from workbench.core.shortcuts import shortcuts
     from workbench.evaluation.transition_diagram import transition_diagram
     from workbench.figures import memory_diagram
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
+    from workbench.core.pomdp import POMDP
     from workbench.equilibrium.equilibria import Equilibria
     from workbench.equilibrium.subdivision import Subdivision
-    from workbench.model.pomdp import POMDP
 
 _MOST_SHOWN = 12
 _MOST_ROWS_TOLD = 6
@@ -59,9 +59,9 @@ def equilibria_command(
     from rich.console import Console
 
     from workbench.cli.task_name import find_task
-    from workbench.errors import WorkbenchError
-    from workbench.learning.learners import learner_by_name
-    from workbench.model.augment import augment
+    from workbench.core.augment import augment
+    from workbench.core.errors import WorkbenchError
+    from workbench.core.learners import learner_by_name
 
     if certificate is not None and len(memory or ["none"]) > 1:
         raise WorkbenchError("a certificate is about one memory; give one")
@@ -92,7 +92,7 @@ def equilibria_command(
 def _fraction(option: str, shown: str) -> Any:
     from fractions import Fraction
 
-    from workbench.errors import WorkbenchError
+    from workbench.core.errors import WorkbenchError
 
     try:
         return Fraction(shown)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
+    from workbench.core.pomdp import POMDP
     from workbench.explorer.export import ExplorerEntry
-    from workbench.model.pomdp import POMDP
 
 
 def explore_command(
@@ -143,8 +143,8 @@ def entries() -> list[ExplorerEntry]:
 
 def _best_choice(P: POMDP, memory: str) -> list[int]:
     """The actions of a best deterministic policy that writes least, -1 where it never comes."""
-    from workbench.evaluation.evaluate import evaluate
-    from workbench.model.augment import augment
+    from workbench.core.augment import augment
+    from workbench.core.evaluate import evaluate
     from workbench.optima.best_memoryless import best_memoryless
     from workbench.optima.reduce_writes import reduce_writes
 

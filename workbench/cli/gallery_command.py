@@ -39,7 +39,7 @@ def gallery_command(
     """
     from rich.console import Console
 
-    from workbench.errors import WorkbenchError
+    from workbench.core.errors import WorkbenchError
     from workbench.lab.gallery import Gallery
 
     console, kept = Console(), Gallery(folder)
@@ -124,7 +124,7 @@ def _provenance(entry: GalleryEntry) -> list[str]:
 
 
 def _check(console: Console, kept: Gallery, names: list[str]) -> None:
-    from workbench.errors import WorkbenchError
+    from workbench.core.errors import WorkbenchError
     from workbench.lab.gallery import check_entry
 
     wrong = 0

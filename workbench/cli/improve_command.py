@@ -9,7 +9,7 @@ import typer
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from workbench.improvement.improve import Improvement
+    from workbench.core.improve import Improvement
 
 _MOST_ROWS_TOLD = 6
 """Limits that reach more observations than this are not written out."""
@@ -53,11 +53,11 @@ def improve_command(
     from rich.console import Console
 
     from workbench.cli.task_name import find_task
-    from workbench.improvement.improve import improve as run_loop
-    from workbench.improvement.improve import shrinking_steps, weights_for
-    from workbench.model.augment import augment
-    from workbench.model.memories import attach
-    from workbench.model.policy import uniform
+    from workbench.core.augment import augment
+    from workbench.core.improve import improve as run_loop
+    from workbench.core.improve import shrinking_steps, weights_for
+    from workbench.core.memories import attach
+    from workbench.core.policy import uniform
 
     P = find_task(task)
     attached = {name: attach(name, P) for name in memory or ["none"]}
@@ -102,7 +102,7 @@ def _table(task: str, runs: dict[str, Improvement], caption: str) -> Table:
 
 def _remarks(run: Improvement) -> list[str]:
     """The limit, if it is small enough to be told, and what the run itself notes."""
-    from workbench.evaluation.evaluate import evaluate
+    from workbench.core.evaluate import evaluate
 
     found = []
     if run.limit is not None:

@@ -12,10 +12,10 @@ from workbench.cli.executor_options import ExecutorName, Scheduler, Workers, cho
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from workbench.core.pomdp import POMDP
     from workbench.deep.pair import MemoryPair
     from workbench.deep.settings import Neural
     from workbench.learning.run import Run
-    from workbench.model.pomdp import POMDP
 
 _MOST_STATES_EVALUATED = 20_000
 """Beyond so many states the exact values of the final greedy policies are computed only when asked
@@ -111,6 +111,14 @@ def learn_command(
     from rich.console import Console
 
     from workbench.cli.task_name import find_task
+    from workbench.core.learners import (
+        Learner,
+        OptionError,
+        check_count,
+        learner_by_name,
+    )
+    from workbench.core.memories import attach
+    from workbench.core.pomdp import POMDP
     from workbench.deep.settings import (
         NEURAL_LEARNERS,
         Neural,
@@ -119,16 +127,8 @@ def learn_command(
     )
     from workbench.extras import need
     from workbench.figures.run_plot import check_plot_file, save_plot
-    from workbench.learning.learners import (
-        Learner,
-        OptionError,
-        check_count,
-        learner_by_name,
-    )
     from workbench.learning.run import Run
     from workbench.learning.size import check_memory
-    from workbench.model.memories import attach
-    from workbench.model.pomdp import POMDP
     from workbench.sweeps.cell import Cell, batches, fingerprint
     from workbench.sweeps.display import progress_display
     from workbench.sweeps.experiment import FINAL, PER_100
@@ -249,8 +249,8 @@ def _best_reward(tasks: list[POMDP]) -> float | None:
     For each memory it is that of a policy with the best value; rewards per step of tasks that end
     are averaged over episodes.
     """
-    from workbench.errors import WorkbenchError
-    from workbench.evaluation.evaluate import evaluate
+    from workbench.core.errors import WorkbenchError
+    from workbench.core.evaluate import evaluate
     from workbench.optima.best_memoryless import best_memoryless
 
     found = []
@@ -303,7 +303,7 @@ def _new_table(title: str, steps: int, seeds: int) -> Table:
 
 
 def _add_row(table: Table, name: str, E: POMDP | MemoryPair, run: Run) -> None:
-    from workbench.model.pomdp import POMDP
+    from workbench.core.pomdp import POMDP
 
     late = run.late()
     numbers = (run.early().mean(), late.mean(), late.std(), late.min(), late.max())

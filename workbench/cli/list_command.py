@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from workbench.errors import UnknownLabel
+from workbench.core.errors import UnknownLabel
 
 
 def list_command(

@@ -13,7 +13,7 @@ from typing import Annotated
 
 import typer
 
-from workbench.errors import WorkbenchError
+from workbench.core.errors import WorkbenchError
 
 COMMANDS = {
     "list": "list_command",

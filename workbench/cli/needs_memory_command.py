@@ -12,7 +12,7 @@ from workbench.text import brief
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from workbench.model.pomdp import POMDP
+    from workbench.core.pomdp import POMDP
     from workbench.sufficiency.needs_memory import InFamily, Necessity
 
 ENV_ID = re.compile(r"([\w:.-]+/)?[\w:.-]+-v\d+")
@@ -121,7 +121,7 @@ def find_task_or_environment(name: str) -> POMDP:
     Fraction(99, 100)
     """
     from workbench.cli.task_name import find_task
-    from workbench.errors import WorkbenchError
+    from workbench.core.errors import WorkbenchError
 
     if name.lower().endswith(".pomdp") or not ENV_ID.fullmatch(name):
         return find_task(name)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from workbench.cli.executor_options import ExecutorName, Scheduler, Workers, chosen_executor
-from workbench.errors import WorkbenchError
+from workbench.core.errors import WorkbenchError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -40,7 +40,7 @@ def results_command(
     """
     from rich.console import Console
 
-    from workbench.errors import WorkbenchError
+    from workbench.core.errors import WorkbenchError
     from workbench.figures.run_plot import check_plot_file
     from workbench.sweeps.results import list_folder
 

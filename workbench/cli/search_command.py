@@ -96,7 +96,7 @@ def search_command(
     """
     from rich.console import Console
 
-    from workbench.errors import WorkbenchError
+    from workbench.core.errors import WorkbenchError
     from workbench.lab.search import search as run
     from workbench.lab.statements import as_statement
 
@@ -142,7 +142,7 @@ def search_command(
 
 def _parameters(statement: str, memory: list[str], settings: list[str]) -> dict[str, Any]:
     """What -m and --set say, as the statement takes it."""
-    from workbench.errors import WorkbenchError
+    from workbench.core.errors import WorkbenchError
     from workbench.lab.statements import parse_parameters
 
     pairs: list[tuple[str, str]] = [("memory", name) for name in memory]
@@ -158,7 +158,7 @@ def _space(name: str, gamma: str | None, **options: Any) -> TaskSpace:
     """The space of that name with those of the options that it has."""
     from dataclasses import fields
 
-    from workbench.errors import UnknownLabel
+    from workbench.core.errors import UnknownLabel
     from workbench.lab.sequences import SequenceTasks
     from workbench.lab.small_models import Automata, DeterministicPOMDPs, SparsePOMDPs
     from workbench.text import did_you_mean
@@ -184,7 +184,7 @@ def _space(name: str, gamma: str | None, **options: Any) -> TaskSpace:
 def _fraction(text: str) -> Any:
     from fractions import Fraction
 
-    from workbench.errors import WorkbenchError
+    from workbench.core.errors import WorkbenchError
 
     try:
         return Fraction(text)

@@ -9,8 +9,8 @@ import typer
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from workbench.model.policy import Policy
-    from workbench.model.pomdp import POMDP
+    from workbench.core.policy import Policy
+    from workbench.core.pomdp import POMDP
     from workbench.optima.shortcut_count import ShortcutCount
 
 
@@ -37,8 +37,8 @@ def shortcuts_command(
     from rich.console import Console
 
     from workbench.cli.task_name import find_task
-    from workbench.model.augment import augment
-    from workbench.model.memories import attach
+    from workbench.core.augment import augment
+    from workbench.core.memories import attach
     from workbench.optima.shortcut_count import count_shortcuts
 
     P = find_task(task)
@@ -59,7 +59,7 @@ def shortcuts_command(
 
 def describe_shortcut(E: POMDP, pi: Policy) -> str:
     """A deterministic policy by what it does on the observations that it reaches."""
-    from workbench.evaluation.evaluate import evaluate
+    from workbench.core.evaluate import evaluate
 
     reached = evaluate(E, pi).reached
     rows = [

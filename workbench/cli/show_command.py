@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from workbench.model.memories import Memory
-    from workbench.model.pomdp import POMDP
+    from workbench.core.memories import Memory
+    from workbench.core.pomdp import POMDP
 
 _MOST_ROWS = 40
 """A table of p and omega with more rows than this is not written out."""
@@ -51,7 +51,7 @@ def show_command(
 
     from pomdps import TASKS
     from workbench.cli.task_name import find_task, whole_name
-    from workbench.model.memories import attach
+    from workbench.core.memories import attach
     from workbench.model.summary import facts
 
     console = Console()
@@ -139,8 +139,8 @@ def _outcomes(P: POMDP) -> Table | None:
 def _show_memory(P: POMDP, memory: Memory, console: Console) -> None:
     from rich.text import Text
 
-    from workbench.model.augment import augment
-    from workbench.model.memories import describe_family
+    from workbench.core.augment import augment
+    from workbench.core.memories import describe_family
     from workbench.model.summary import facts, some
     from workbench.text import counted, shown
 

@@ -153,7 +153,7 @@ def answer_judge(root: Path) -> Any:
 def find_root() -> Path:
     """The folder of the project, which holds the notebooks."""
     import proofs
-    from workbench.errors import WorkbenchError
+    from workbench.core.errors import WorkbenchError
 
     root = Path(proofs.__path__[0]).parent
     for name in ("notebooks", "docs"):
@@ -168,7 +168,7 @@ def read_claims(path: Path) -> list[dict[str, Any]]:
     """The ledger from a file that `workbench verify --json` wrote."""
     import json
 
-    from workbench.errors import WorkbenchError
+    from workbench.core.errors import WorkbenchError
 
     try:
         found = json.loads(path.read_text(encoding="utf-8"))

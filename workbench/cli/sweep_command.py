@@ -47,7 +47,7 @@ def sweep_command(
     from rich.console import Console
 
     from workbench.cli.task_name import find_task
-    from workbench.errors import WorkbenchError
+    from workbench.core.errors import WorkbenchError
     from workbench.sweeps.spec import EXAMPLE, read_spec
 
     if example:

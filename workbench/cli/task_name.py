@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from workbench.model.pomdp import POMDP
+    from workbench.core.pomdp import POMDP
 
 
 def whole_name(name: str) -> str:
@@ -29,7 +29,7 @@ def find_task(name: str) -> POMDP:
     POMDP recall: 6 states (1 terminal), 1 observation, 3 actions, 15 outcomes, gamma 19/20
     """
     from pomdps import TASKS
-    from workbench.errors import UnknownLabel, WorkbenchError
+    from workbench.core.errors import UnknownLabel, WorkbenchError
     from workbench.text import did_you_mean
 
     if name.lower().endswith(".pomdp"):

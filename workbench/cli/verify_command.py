@@ -54,7 +54,7 @@ def verify_command(
 
     from rich.console import Console
 
-    from workbench.errors import WorkbenchError
+    from workbench.core.errors import WorkbenchError
     from workbench.text import did_you_mean, duration
 
     console = Console()
@@ -107,7 +107,7 @@ def verify_command(
 def _claims_of(paper: str, names: list[str]) -> list[str]:
     """Those of the claims that are about a paper of `workbench list papers`."""
     from proofs.papers import PAPERS
-    from workbench.errors import WorkbenchError
+    from workbench.core.errors import WorkbenchError
     from workbench.text import did_you_mean
 
     if paper not in PAPERS:
@@ -162,7 +162,7 @@ def _recheck(path: Path, console: Any) -> None:
     from workbench.checker.ledger_file import check_ledger
     from workbench.checker.reader import read_json
     from workbench.checker.spoiled import Spoiled
-    from workbench.errors import WorkbenchError
+    from workbench.core.errors import WorkbenchError
 
     try:
         said, wrong = check_ledger(read_json(path.read_text()), read_json(REQUIRED.read_text()))

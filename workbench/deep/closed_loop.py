@@ -17,14 +17,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from workbench.core.errors import TooLarge
+from workbench.core.evaluate import Evaluation, evaluate
+from workbench.core.numbers import Numbers, frozen
+from workbench.core.policy import uniform
+from workbench.core.pomdp import POMDP, Distribution, Emissions, StateSet, Transitions
+from workbench.core.rows import pick_rows, point_rows
+from workbench.core.space import Label, Space
 from workbench.deep.pair import MemoryPair, Views
-from workbench.errors import TooLarge
-from workbench.evaluation.evaluate import Evaluation, evaluate
-from workbench.model.numbers import Numbers, frozen
-from workbench.model.policy import uniform
-from workbench.model.pomdp import POMDP, Distribution, Emissions, StateSet, Transitions
-from workbench.model.rows import pick_rows, point_rows
-from workbench.model.space import Label, Space
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.model.space import Label
+from workbench.core.space import Label
 
 Features = NDArray[np.float32]
 """`features[label, feature]`, zeros and ones."""

@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from workbench.core.errors import NeverEnds, TooLarge, WorkbenchError
+from workbench.core.numbers import Number
 from workbench.deep.closed_loop import ClosedLoop, close_loop
 from workbench.deep.pair import MemoryPair, Views
-from workbench.errors import NeverEnds, TooLarge, WorkbenchError
 from workbench.learning.run import Run
-from workbench.model.numbers import Number
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -19,6 +19,11 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from workbench.core.augment import augment
+from workbench.core.errors import TooLarge, WrongType
+from workbench.core.memories import Memory, MemoryFamily, attach
+from workbench.core.pomdp import POMDP
+from workbench.core.space import Bits, Buffer, Label, Product, Subset
 from workbench.deep.features import (
     Features,
     bit_features,
@@ -26,11 +31,6 @@ from workbench.deep.features import (
     features_of,
     pair_features,
 )
-from workbench.errors import TooLarge, WrongType
-from workbench.model.augment import augment
-from workbench.model.memories import Memory, MemoryFamily, attach
-from workbench.model.pomdp import POMDP
-from workbench.model.space import Bits, Buffer, Label, Product, Subset
 
 _SMALL_PRODUCT = 1 << 20
 """Products of at most so many pairs (m, o) are multiplied out: their policies are tables."""
@@ -52,7 +52,7 @@ class MemoryPair:
     memory : one of the paper's families or its name; one whose Gamma is a Python function has to be
         multiplied out with `augment`.
 
-    >>> from workbench.model.pomdp import POMDP
+    >>> from workbench.core.pomdp import POMDP
     >>> P = POMDP.from_functions(
     ...     name="guess",
     ...     A=[0, 1],

@@ -31,9 +31,9 @@ from dataclasses import dataclass, fields
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from workbench.errors import WrongType
+from workbench.core.errors import WrongType
+from workbench.core.learners import Learner, OptionError, check_count, check_number
 from workbench.extras import need
-from workbench.learning.learners import Learner, OptionError, check_count, check_number
 
 if TYPE_CHECKING:
     from workbench.learning.run import Run

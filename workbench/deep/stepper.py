@@ -18,10 +18,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from workbench.core.rows import point_rows
+from workbench.core.table_kernels import END
 from workbench.deep.pair import MemoryPair
 from workbench.learning.sampling import SamplingTables
-from workbench.learning.table_kernels import END
-from workbench.model.rows import point_rows
 
 Array = Any
 """An array of jax."""

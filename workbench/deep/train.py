@@ -15,6 +15,10 @@ import jax
 import numpy as np
 from numpy.typing import NDArray
 
+from workbench.core.errors import WorkbenchError, WrongType
+from workbench.core.learners import OptionError, check_count
+from workbench.core.numbers import frozen, to_float
+from workbench.core.pomdp import POMDP
 from workbench.deep.algorithm import Algorithm, network_outputs, run_updates, start_run
 from workbench.deep.ddqn import Replayed
 from workbench.deep.lstm import Recurrent
@@ -24,14 +28,10 @@ from workbench.deep.pair import MemoryPair, Views, pair_of, views_of
 from workbench.deep.ppo import FeedForward
 from workbench.deep.settings import DDQN, PPO, Neural, RecurrentPPO
 from workbench.deep.stepper import Layout, layout_of
-from workbench.errors import WorkbenchError, WrongType
 from workbench.learning.learn import ReportSteps, shown_progress
-from workbench.learning.learners import OptionError, check_count
 from workbench.learning.sampling import check_countable
 from workbench.learning.seeds import chosen_seeds
 from workbench.learning.size import refuse_too_large
-from workbench.model.numbers import frozen, to_float
-from workbench.model.pomdp import POMDP
 
 _VIEWS_AT_ONCE = 8192
 

@@ -22,16 +22,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.errors import WorkbenchError, WrongType
-from workbench.evaluation.chain import field_of
-from workbench.evaluation.fields import Field
-from workbench.evaluation.td_targets import Seen, n_step
-from workbench.evaluation.td_targets import q_values as target_values
-from workbench.evaluation.visits import known
-from workbench.model.augment import augment
-from workbench.model.policy import Policy
-from workbench.model.pomdp import POMDP
-from workbench.model.table import Table
+from workbench.core.augment import augment
+from workbench.core.chain import field_of
+from workbench.core.errors import WorkbenchError, WrongType
+from workbench.core.fields import Field
+from workbench.core.policy import Policy
+from workbench.core.pomdp import POMDP
+from workbench.core.table import Table
+from workbench.core.td_targets import Seen, n_step
+from workbench.core.td_targets import q_values as target_values
+from workbench.core.visits import known
 
 
 def limit_values(P: POMDP, behaviour: Policy, exact: bool = False) -> Table:
@@ -41,7 +41,7 @@ def limit_values(P: POMDP, behaviour: Policy, exact: bool = False) -> Table:
     behaviour goes, or lead to rows that it sees.
 
     >>> from fractions import Fraction
-    >>> from workbench.model.policy import uniform
+    >>> from workbench.core.policy import uniform
     >>> P = POMDP.from_functions(
     ...     name="two coins",
     ...     A=[0, 1],
@@ -106,7 +106,7 @@ def cyclic_limits(P: POMDP, behaviours: Sequence[Policy], exact: bool = False) -
     ...     mu={0: 1},
     ...     gamma=Fraction(1, 2),
     ... )
-    >>> from workbench.model.policy import uniform
+    >>> from workbench.core.policy import uniform
     >>> [q["o", 0] for q in cyclic_limits(P, [uniform(P)] * 2, exact=True)]
     [Fraction(2, 1), Fraction(1, 1)]
     """

@@ -14,8 +14,8 @@ mean field is dq/dt = D (T q - q) with D positive and diagonal and T a contracti
 maximum norm, whose every eigenvalue has a negative real part; `rate` is the largest of them.
 
 >>> from fractions import Fraction
->>> from workbench.learning.learners import QLearning
->>> from workbench.model.pomdp import POMDP
+>>> from workbench.core.learners import QLearning
+>>> from workbench.core.pomdp import POMDP
 >>> P = POMDP.from_functions(
 ...     name="twice",
 ...     A=["l", "r"],
@@ -43,6 +43,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from workbench.core.errors import NeverEnds, NotExact, WorkbenchError, WrongType
+from workbench.core.evaluate import evaluate
+from workbench.core.fields import FLOATS, RATIONALS, Field
+from workbench.core.findings import Findings
+from workbench.core.learners import Learner, check_count
+from workbench.core.numbers import Number, is_symbolic, to_float
+from workbench.core.policy import Policy
+from workbench.core.pomdp import POMDP
+from workbench.core.space import Label
+from workbench.core.table import Table
+from workbench.core.visits import known
 from workbench.equilibrium.greedy_cells import MOST_DENSE, DenseTask, blocks
 from workbench.equilibrium.greedy_tree import GreedyTree
 from workbench.equilibrium.learned_values import (
@@ -53,17 +64,6 @@ from workbench.equilibrium.learned_values import (
     exploring,
     target_of,
 )
-from workbench.errors import NeverEnds, NotExact, WorkbenchError, WrongType
-from workbench.evaluation.evaluate import evaluate
-from workbench.evaluation.fields import FLOATS, RATIONALS, Field
-from workbench.evaluation.visits import known
-from workbench.learning.learners import Learner, check_count
-from workbench.model.findings import Findings
-from workbench.model.numbers import Number, is_symbolic, to_float
-from workbench.model.policy import Policy
-from workbench.model.pomdp import POMDP
-from workbench.model.space import Label
-from workbench.model.table import Table
 from workbench.progress import Waiting
 from workbench.text import brief, counted
 

@@ -29,8 +29,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from workbench.core.errors import WorkbenchError
 from workbench.equilibrium.greedy_cells import DenseTask, Floats
-from workbench.errors import WorkbenchError
 
 Domains = NDArray[np.bool_]
 """`domains[row, a]`: whether a is still possible there."""

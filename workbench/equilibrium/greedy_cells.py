@@ -26,14 +26,14 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from workbench.core.chain import dynamics
+from workbench.core.errors import TooLarge
+from workbench.core.fields import FLOATS
+from workbench.core.numbers import to_float
+from workbench.core.policy import uniform
+from workbench.core.pomdp import POMDP
+from workbench.core.rows import own_rows
 from workbench.equilibrium.learned_values import Target, deciding_rows
-from workbench.errors import TooLarge
-from workbench.evaluation.chain import dynamics
-from workbench.evaluation.fields import FLOATS
-from workbench.model.numbers import to_float
-from workbench.model.policy import uniform
-from workbench.model.pomdp import POMDP
-from workbench.model.rows import own_rows
 from workbench.optima.symmetry import Interchangeable, interchangeable
 
 Floats = NDArray[np.float64]

@@ -21,9 +21,9 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
+from workbench.core.pomdp import POMDP
 from workbench.equilibrium.greedy_bounds import Domains, GreedyBounds
 from workbench.equilibrium.greedy_cells import DenseTask
-from workbench.model.pomdp import POMDP
 from workbench.optima.symmetry import interchangeable
 
 MOST_LISTED_AT_ONCE = 1_024

@@ -26,12 +26,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.errors import NotSolved, WorkbenchError, WrongType
-from workbench.evaluation.balls import Balls, precision
-from workbench.evaluation.fields import RATIONALS, Field
-from workbench.evaluation.td_targets import Found, Seen, mixture, monte_carlo_values, n_step
-from workbench.evaluation.td_targets import q_values as target_values
-from workbench.learning.learners import (
+from workbench.core.balls import Balls, precision
+from workbench.core.errors import NotSolved, WorkbenchError, WrongType
+from workbench.core.fields import RATIONALS, Field
+from workbench.core.learners import (
     DoubleQLearning,
     Learner,
     MonteCarlo,
@@ -40,10 +38,12 @@ from workbench.learning.learners import (
     QLearning,
     Sarsa,
 )
-from workbench.model.numbers import Number, is_symbolic, number, read_decimal
-from workbench.model.policy import Policy, uniform
-from workbench.model.pomdp import POMDP
-from workbench.model.rows import keep_entries, merge_rows, own_rows
+from workbench.core.numbers import Number, is_symbolic, number, read_decimal
+from workbench.core.policy import Policy, uniform
+from workbench.core.pomdp import POMDP
+from workbench.core.rows import keep_entries, merge_rows, own_rows
+from workbench.core.td_targets import Found, Seen, mixture, monte_carlo_values, n_step
+from workbench.core.td_targets import q_values as target_values
 
 MOST_RATIONAL = 300
 """States of the largest models that tables are compared for in rationals."""
@@ -177,7 +177,7 @@ def as_decimal(x: Number) -> Number:
 
 def deciding_rows(P: POMDP) -> NDArray[np.int64]:
     """The observations that some behaviour sees in a state that is not terminal."""
-    from workbench.model.walk_kernels import reachable
+    from workbench.core.walk_kernels import reachable
 
     row_ptr = merge_rows(P.p.row_ptr, len(P.A))
     possible = P.p.prob.floats > 0 if not P.p.prob.symbols else np.ones(len(P.p.s_next), dtype=bool)

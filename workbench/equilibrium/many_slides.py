@@ -26,16 +26,16 @@ import flint
 import numpy as np
 from numpy.typing import NDArray
 
+from workbench.core.errors import TooLarge, WorkbenchError, WrongType
+from workbench.core.learners import Learner, check_count
+from workbench.core.numbers import Number
+from workbench.core.policy import Policy
+from workbench.core.pomdp import POMDP
+from workbench.core.space import Label
 from workbench.equilibrium.enclosures import PRECISION, Box, ball, isolate
 from workbench.equilibrium.learned_values import deciding_rows
 from workbench.equilibrium.mean_field import Flow
 from workbench.equilibrium.slides import checked_for_slides, exact_mean_field
-from workbench.errors import TooLarge, WorkbenchError, WrongType
-from workbench.learning.learners import Learner, check_count
-from workbench.model.numbers import Number
-from workbench.model.policy import Policy
-from workbench.model.pomdp import POMDP
-from workbench.model.space import Label
 
 MOST_POLICIES = 64
 """So many greedy policies are mixed at most."""

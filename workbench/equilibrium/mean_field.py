@@ -27,14 +27,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from workbench.core.errors import NotExact, WorkbenchError, WrongType
+from workbench.core.learners import Learner
+from workbench.core.numbers import is_symbolic, to_float
+from workbench.core.policy import Policy
+from workbench.core.pomdp import POMDP
+from workbench.core.table import Table
 from workbench.equilibrium.greedy_cells import DenseTask, Floats
 from workbench.equilibrium.learned_values import check_epsilon, target_of
-from workbench.errors import NotExact, WorkbenchError, WrongType
-from workbench.learning.learners import Learner
-from workbench.model.numbers import is_symbolic, to_float
-from workbench.model.policy import Policy
-from workbench.model.pomdp import POMDP
-from workbench.model.table import Table
 
 TAIL = 0.2
 """The last part of a flow, over which it is judged."""
@@ -161,7 +161,7 @@ def mean_field(
     n : makes n-step Sarsa of Sarsa(lam=0).
 
     >>> from fractions import Fraction
-    >>> from workbench.learning.learners import QLearning
+    >>> from workbench.core.learners import QLearning
     >>> P = POMDP.from_functions(
     ...     name="one step",
     ...     A=[0, 1],

@@ -11,9 +11,9 @@ with the weights P_pi(s|o) of `evaluate`. Q-learning under pi converges to the q
 one-step TD to its q_pi: the numbers that `td_values` gives.
 
 >>> from fractions import Fraction
->>> from workbench.evaluation.evaluate import evaluate
->>> from workbench.evaluation.td import td_values
->>> from workbench.model.policy import uniform
+>>> from workbench.core.evaluate import evaluate
+>>> from workbench.core.td import td_values
+>>> from workbench.core.policy import uniform
 >>> P = POMDP.from_functions(
 ...     name="two coins",
 ...     A=[0, 1],
@@ -37,16 +37,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.errors import WorkbenchError
-from workbench.evaluation.chain import Dynamics, dynamics, field_of
-from workbench.evaluation.evaluate import check_arguments
-from workbench.evaluation.fields import Field
-from workbench.evaluation.visits import given_observation, known, occupancy
-from workbench.model.numbers import Numbers, frozen
-from workbench.model.policy import Policy
-from workbench.model.pomdp import POMDP, Distribution, Emissions, StateSet, Transitions
-from workbench.model.rows import add_groups, own_rows, pick_rows, point_rows
-from workbench.model.space import Label, Space
+from workbench.core.chain import Dynamics, dynamics, field_of
+from workbench.core.errors import WorkbenchError
+from workbench.core.evaluate import check_arguments
+from workbench.core.fields import Field
+from workbench.core.numbers import Numbers, frozen
+from workbench.core.policy import Policy
+from workbench.core.pomdp import POMDP, Distribution, Emissions, StateSet, Transitions
+from workbench.core.rows import add_groups, own_rows, pick_rows, point_rows
+from workbench.core.space import Label, Space
+from workbench.core.visits import given_observation, known, occupancy
 
 END = "end"
 """The label of the one terminal state, with primes added where an observation has that name."""

@@ -13,14 +13,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from workbench.core.errors import WorkbenchError, WrongType
+from workbench.core.learners import Learner, check_count
+from workbench.core.pomdp import POMDP
+from workbench.core.space import Label
 from workbench.equilibrium.greedy_cells import Floats
 from workbench.equilibrium.mean_field import CellFields, dense_task
-from workbench.errors import WorkbenchError, WrongType
 from workbench.learning.learn import learn
-from workbench.learning.learners import Learner, check_count
 from workbench.model.json import encode
-from workbench.model.pomdp import POMDP
-from workbench.model.space import Label
 
 Pair = tuple[Label, Label]
 

@@ -27,6 +27,15 @@ import numpy as np
 import sympy
 from numpy.typing import NDArray
 
+from workbench.core.errors import NotExact, TooLarge, WorkbenchError, WrongType
+from workbench.core.fields import RATIONALS
+from workbench.core.learners import Learner
+from workbench.core.numbers import Number
+from workbench.core.policy import Policy
+from workbench.core.pomdp import POMDP
+from workbench.core.rows import row_places
+from workbench.core.space import Label
+from workbench.core.td_targets import Seen
 from workbench.equilibrium.learned_values import (
     Target,
     check_epsilon,
@@ -35,15 +44,6 @@ from workbench.equilibrium.learned_values import (
     target_of,
 )
 from workbench.equilibrium.mean_field import Flow
-from workbench.errors import NotExact, TooLarge, WorkbenchError, WrongType
-from workbench.evaluation.fields import RATIONALS
-from workbench.evaluation.td_targets import Seen
-from workbench.learning.learners import Learner
-from workbench.model.numbers import Number
-from workbench.model.policy import Policy
-from workbench.model.pomdp import POMDP
-from workbench.model.rows import row_places
-from workbench.model.space import Label
 
 MOST_ENTRIES = 64
 """Tables with more entries that matter are not interpolated."""

@@ -26,13 +26,10 @@ from typing import Any
 import flint
 import numpy as np
 
-from workbench.equilibrium.enclosures import PRECISION, Box, ball, isolate
-from workbench.equilibrium.greedy_bounds import extreme, value_range
-from workbench.equilibrium.greedy_cells import DenseTask, Floats
-from workbench.equilibrium.learned_values import Target, target_of
-from workbench.errors import TooLarge, WorkbenchError, WrongType
-from workbench.evaluation.evaluate import evaluate
-from workbench.learning.learners import (
+from workbench.core.errors import TooLarge, WorkbenchError, WrongType
+from workbench.core.evaluate import evaluate
+from workbench.core.findings import Findings
+from workbench.core.learners import (
     Learner,
     OptionError,
     QLearning,
@@ -41,12 +38,15 @@ from workbench.learning.learners import (
     SoftSarsa,
     check_count,
 )
-from workbench.model.findings import Findings
-from workbench.model.numbers import number, to_float
-from workbench.model.policy import Policy
-from workbench.model.pomdp import POMDP
-from workbench.model.rows import row_places
-from workbench.model.table import Table
+from workbench.core.numbers import number, to_float
+from workbench.core.policy import Policy
+from workbench.core.pomdp import POMDP
+from workbench.core.rows import row_places
+from workbench.core.table import Table
+from workbench.equilibrium.enclosures import PRECISION, Box, ball, isolate
+from workbench.equilibrium.greedy_bounds import extreme, value_range
+from workbench.equilibrium.greedy_cells import DenseTask, Floats
+from workbench.equilibrium.learned_values import Target, target_of
 
 MOST_UNKNOWNS = 64
 """Tables with more entries that matter are not enclosed."""
@@ -137,7 +137,7 @@ def soft_equilibria(
     most : look at so many boxes of tables at most; `complete` says whether it was enough.
     seed : of the tables from which fixed points are looked for first.
 
-    >>> from workbench.learning.learners import QLearning
+    >>> from workbench.core.learners import QLearning
     >>> P = POMDP.from_functions(
     ...     name="one step",
     ...     A=[0, 1],

@@ -25,6 +25,15 @@ import numpy as np
 import sympy
 from numpy.typing import NDArray
 
+from workbench.core.errors import TooLarge, WorkbenchError, WrongType
+from workbench.core.evaluate import evaluate
+from workbench.core.fields import RationalFunctions
+from workbench.core.findings import Findings
+from workbench.core.learners import Learner
+from workbench.core.numbers import Number, is_symbolic, number
+from workbench.core.policy import Policy
+from workbench.core.pomdp import POMDP
+from workbench.core.space import Label
 from workbench.equilibrium.greedy_cells import DenseTask, blocks
 from workbench.equilibrium.learned_values import (
     Learned,
@@ -34,15 +43,6 @@ from workbench.equilibrium.learned_values import (
     target_of,
 )
 from workbench.equilibrium.square_sign import coefficients, sign_inside
-from workbench.errors import TooLarge, WorkbenchError, WrongType
-from workbench.evaluation.evaluate import evaluate
-from workbench.evaluation.fields import RationalFunctions
-from workbench.learning.learners import Learner
-from workbench.model.findings import Findings
-from workbench.model.numbers import Number, is_symbolic, number
-from workbench.model.policy import Policy
-from workbench.model.pomdp import POMDP
-from workbench.model.space import Label
 from workbench.progress import Waiting
 from workbench.text import counted
 
@@ -154,7 +154,7 @@ def subdivide(
     ...     gamma=1,
     ...     terminal={"end"},
     ... )
-    >>> from workbench.learning.learners import QLearning
+    >>> from workbench.core.learners import QLearning
     >>> found = subdivide(P, QLearning(), epsilon=sympy.Symbol("epsilon"))
     >>> [found.policies[i].row("o") for i in found[0].settled], found.refuted
     ([{1: Fraction(1, 1)}], 1)
@@ -187,7 +187,7 @@ def refute_everywhere(
     """A pair (o, a) that shows that a greedy policy is no fixed point, whatever the symbols in (0,
     1) are: q(o, a) > q(o, policy(o)) on the whole open square. None if no one pair does.
 
-    >>> from workbench.learning.learners import QLearning
+    >>> from workbench.core.learners import QLearning
     >>> P = POMDP.from_functions(
     ...     name="one step",
     ...     A=[0, 1],
@@ -357,7 +357,7 @@ def _substituted(P: POMDP, point: dict[sympy.Symbol, Fraction]) -> POMDP:
     """P with numbers for its symbols."""
     from dataclasses import replace
 
-    from workbench.model.pomdp import Distribution
+    from workbench.core.pomdp import Distribution
 
     def put(x: Number) -> Number:
         return _put(x, point)

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from workbench.evaluation.fields import RATIONALS
-from workbench.model.numbers import Number, Numbers
-from workbench.model.policy import Policy
-from workbench.model.pomdp import POMDP
-from workbench.model.rows import point_rows, row_places
+from workbench.core.fields import RATIONALS
+from workbench.core.numbers import Number, Numbers
+from workbench.core.policy import Policy
+from workbench.core.pomdp import POMDP
+from workbench.core.rows import point_rows, row_places
 
 
 def exact_value(P: POMDP, pi: Policy) -> Number:

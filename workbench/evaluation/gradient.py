@@ -15,12 +15,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.evaluation.evaluate import Evaluation, evaluate
-from workbench.evaluation.fields import FLOATS, exact_field
-from workbench.evaluation.visits import known
-from workbench.model.policy import Policy
-from workbench.model.pomdp import POMDP
-from workbench.model.table import Table
+from workbench.core.evaluate import Evaluation, evaluate
+from workbench.core.fields import FLOATS, exact_field
+from workbench.core.policy import Policy
+from workbench.core.pomdp import POMDP
+from workbench.core.table import Table
+from workbench.core.visits import known
 
 _UNIT = 2.0**-53
 
@@ -34,7 +34,7 @@ def gradient(P: POMDP, pi: Policy, exact: bool = False) -> Table:
     pi : a policy for it.
     exact : rationals instead of floats; symbols anywhere give rational functions in any case.
 
-    >>> from workbench.model.policy import uniform
+    >>> from workbench.core.policy import uniform
     >>> P = POMDP.from_functions(
     ...     name="two coins",
     ...     A=[0, 1],

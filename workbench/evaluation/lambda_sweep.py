@@ -19,11 +19,11 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.errors import WorkbenchError, WrongType
-from workbench.evaluation.td import TDValues, td_values
-from workbench.model.policy import Policy, tie_order
-from workbench.model.pomdp import POMDP
-from workbench.model.space import Label
+from workbench.core.errors import WorkbenchError, WrongType
+from workbench.core.policy import Policy, tie_order
+from workbench.core.pomdp import POMDP
+from workbench.core.space import Label
+from workbench.core.td import TDValues, td_values
 
 _HALVINGS = 30
 
@@ -81,7 +81,7 @@ def sweep_lambda(
     ties, weights : as for `improve`.
 
     >>> from fractions import Fraction
-    >>> from workbench.model.policy import uniform
+    >>> from workbench.core.policy import uniform
     >>> P = POMDP.from_functions(
     ...     name="two coins",
     ...     A=[0, 1],

@@ -13,12 +13,12 @@ from fractions import Fraction
 
 import numpy as np
 
-from workbench.errors import NeverEnds
-from workbench.evaluation.evaluate import evaluate
-from workbench.model.numbers import Number, Numbers
-from workbench.model.policy import Policy
-from workbench.model.pomdp import POMDP
-from workbench.model.table import Table
+from workbench.core.errors import NeverEnds
+from workbench.core.evaluate import evaluate
+from workbench.core.numbers import Number, Numbers
+from workbench.core.policy import Policy
+from workbench.core.pomdp import POMDP
+from workbench.core.table import Table
 
 
 def switch_values(P: POMDP, pi: Policy, exact: bool = False) -> Table:

@@ -20,12 +20,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.errors import WorkbenchError
-from workbench.evaluation.shortcuts import Shortcut
-from workbench.model.augment import ActionsAndWrites
-from workbench.model.policy import Policy
-from workbench.model.pomdp import POMDP
-from workbench.model.space import Label
+from workbench.core.augment import ActionsAndWrites
+from workbench.core.errors import WorkbenchError
+from workbench.core.policy import Policy
+from workbench.core.pomdp import POMDP
+from workbench.core.shortcuts import Shortcut
+from workbench.core.space import Label
 from workbench.text import show
 
 KINDS = ("policy", "strict", "weak", "other")
@@ -78,7 +78,7 @@ def transition_diagram(
     pi : the policy to follow, as a rule an optimal one.
     shortcuts : those of pi.
 
-    >>> from workbench.model.augment import augment
+    >>> from workbench.core.augment import augment
     >>> P = augment(
     ...     POMDP.from_functions(
     ...         name="guess",
@@ -172,7 +172,7 @@ def action_label(P: POMDP, action: Label) -> str:
     """A pair (a, w) as the paper writes it: `2T` for push, `2F` for keep; `2:01` for a write of
     bits.
 
-    >>> from workbench.model.augment import augment
+    >>> from workbench.core.augment import augment
     >>> P = POMDP.from_functions(
     ...     name="guess",
     ...     A=[0, 1],

@@ -33,7 +33,7 @@ from queue import Empty, SimpleQueue
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
-from workbench.errors import WorkbenchError
+from workbench.core.errors import WorkbenchError
 from workbench.text import shorten
 
 Item = TypeVar("Item")

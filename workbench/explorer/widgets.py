@@ -21,19 +21,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from workbench import memories
-from workbench.errors import NeverEnds, TooLarge, WorkbenchError
-from workbench.evaluation.evaluate import Evaluation, evaluate
-from workbench.evaluation.shortcuts import Shortcut, kind_of, words_of
-from workbench.evaluation.td import TDValues, td_values
+from workbench.core.augment import augment
+from workbench.core.errors import NeverEnds, TooLarge, WorkbenchError
+from workbench.core.evaluate import Evaluation, evaluate
+from workbench.core.improve import Improvement, improve, iterates
+from workbench.core.memories import Family, Memory, attach
+from workbench.core.policy import Policy, uniform
+from workbench.core.pomdp import POMDP
+from workbench.core.shortcuts import Shortcut, kind_of, words_of
+from workbench.core.space import Label
+from workbench.core.td import TDValues, td_values
 from workbench.evaluation.transition_diagram import transition_diagram
 from workbench.extras import need
-from workbench.improvement.improve import Improvement, improve, iterates
-from workbench.model.augment import augment
-from workbench.model.memories import Family, Memory, attach
-from workbench.model.policy import Policy, uniform
-from workbench.model.pomdp import POMDP
 from workbench.model.simulate import Step, discounted_return, pair, simulate
-from workbench.model.space import Label
 from workbench.optima.best_memoryless import best_memoryless
 from workbench.optima.optimum import MemorylessOptimum
 from workbench.text import escape_html, shown

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from workbench.errors import WrongType
+from workbench.core.errors import WrongType
 from workbench.text import shorten
 
 
@@ -16,7 +16,7 @@ def require_result(figure: str, found: Any, attributes: tuple[str, ...], call: s
     >>> require_result("q_table", 3, ("q",), "evaluate(P, pi)")
     Traceback (most recent call last):
     ...
-    workbench.errors.WrongType: q_table draws what evaluate(P, pi) returns, not 3
+    workbench.core.errors.WrongType: q_table draws what evaluate(P, pi) returns, not 3
     """
     if not all(hasattr(found, name) for name in attributes):
         raise WrongType(f"{figure} draws what {call} returns, not {shorten(repr(found), 100)}")

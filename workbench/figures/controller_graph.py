@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from workbench.errors import TooLarge
+from workbench.core.errors import TooLarge
 from workbench.figures.argument import require_result
 from workbench.figures.canvas import Arrow, Canvas
 from workbench.model.fsc import Controller, Event, probability_text

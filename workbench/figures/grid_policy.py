@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.errors import UnknownLabel, WorkbenchError, WrongType
-from workbench.evaluation.evaluate import Evaluation
+from workbench.core.augment import ActionsAndWrites, memory_states
+from workbench.core.errors import UnknownLabel, WorkbenchError, WrongType
+from workbench.core.evaluate import Evaluation
+from workbench.core.space import Label
 from workbench.figures.argument import require_result
 from workbench.figures.style import SMALL, WORDS
-from workbench.model.augment import ActionsAndWrites, memory_states
-from workbench.model.space import Label
 from workbench.text import show
 
 if TYPE_CHECKING:

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.errors import TooLarge
+from workbench.core.errors import TooLarge
+from workbench.core.policy import Policy
+from workbench.core.pomdp import POMDP
+from workbench.core.space import Label, Space
+from workbench.core.table import Table
 from workbench.figures.argument import require_result
 from workbench.figures.canvas import text_size
-from workbench.model.policy import Policy
-from workbench.model.pomdp import POMDP
-from workbench.model.space import Label, Space
-from workbench.model.table import Table
 from workbench.text import shown
 
 if TYPE_CHECKING:

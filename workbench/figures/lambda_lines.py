@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.errors import WorkbenchError
+from workbench.core.errors import WorkbenchError
+from workbench.core.space import Label
 from workbench.evaluation.lambda_sweep import LambdaSweep
 from workbench.figures.argument import require_result
 from workbench.figures.style import style_axes
-from workbench.model.space import Label
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

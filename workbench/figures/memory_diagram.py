@@ -6,7 +6,7 @@ import math
 import re
 from typing import TYPE_CHECKING, Any
 
-from workbench.errors import TooLarge
+from workbench.core.errors import TooLarge
 from workbench.evaluation.transition_diagram import (
     DiagramEdge,
     TransitionDiagram,

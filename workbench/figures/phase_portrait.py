@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from workbench.core.errors import WorkbenchError
 from workbench.equilibrium.phase_plane import Pair, PhasePlane
-from workbench.errors import WorkbenchError
 from workbench.figures.argument import require_result
 from workbench.figures.style import SMALL, style_axes
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from workbench.errors import WorkbenchError
+from workbench.core.errors import WorkbenchError
 from workbench.figures.curves import learning_curves
 from workbench.figures.style import SMALL, WORDS
 from workbench.figures.value_dots import value_dots

@@ -24,13 +24,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.errors import WorkbenchError
-from workbench.evaluation.evaluate import evaluate
-from workbench.improvement.improve import improve
-from workbench.model.numbers import Number
-from workbench.model.policy import Policy
-from workbench.model.pomdp import POMDP
-from workbench.model.space import Label
+from workbench.core.errors import WorkbenchError
+from workbench.core.evaluate import evaluate
+from workbench.core.improve import improve
+from workbench.core.numbers import Number
+from workbench.core.policy import Policy
+from workbench.core.pomdp import POMDP
+from workbench.core.space import Label
 from workbench.progress import Waiting
 from workbench.text import brief
 
@@ -96,7 +96,7 @@ def policy_slice(
     points : in each direction, evenly inside (0, 1).
     step, ties : as for `improve`.
 
-    >>> from workbench.model.policy import uniform
+    >>> from workbench.core.policy import uniform
     >>> P = POMDP.from_functions(
     ...     name="meet",
     ...     A=["left", "right"],

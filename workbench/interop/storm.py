@@ -26,14 +26,14 @@ from typing import Any
 
 import sympy
 
-from workbench.errors import NeverEnds, WrongType
-from workbench.evaluation.chain import field_of
+from workbench.core.augment import augment
+from workbench.core.chain import field_of
+from workbench.core.errors import NeverEnds, WrongType
+from workbench.core.numbers import Number, is_symbolic, number
+from workbench.core.policy import Policy
+from workbench.core.pomdp import POMDP
+from workbench.core.rows import row_places
 from workbench.extras import need
-from workbench.model.augment import augment
-from workbench.model.numbers import Number, is_symbolic, number
-from workbench.model.policy import Policy
-from workbench.model.pomdp import POMDP
-from workbench.model.rows import row_places
 from workbench.text import show
 
 Row = dict[int, Number]
@@ -108,7 +108,7 @@ def storm_value(P: POMDP, pi: Policy, exact: bool = False) -> Number:
     exact : with Storm's exact engine, in rationals; model and policy must hold no floats. With
         symbols the result is a rational function in any case.
 
-    >>> from workbench.model.policy import uniform
+    >>> from workbench.core.policy import uniform
     >>> P = POMDP.from_functions(
     ...     name="try again",
     ...     A=["try"],

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from workbench.errors import WorkbenchError, WrongType
-from workbench.improvement.improve import improve
+from workbench.core.errors import WorkbenchError, WrongType
+from workbench.core.improve import improve
+from workbench.core.plain_numbers import positive_number, whole_number
+from workbench.core.policy import Policy
 from workbench.lab.frequencies import Share
-from workbench.model.plain_numbers import positive_number, whole_number
-from workbench.model.policy import Policy
 from workbench.optima.critical_points import CriticalPoint, CriticalPoints
 
 _NEAR = 4

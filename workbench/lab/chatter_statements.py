@@ -20,15 +20,15 @@ from typing import Any
 import numpy as np
 
 from workbench.certificates.cycle import certify_cycle
-from workbench.errors import NeverEnds, NotSolved, TooLarge, WorkbenchError
-from workbench.improvement.improve import improve
+from workbench.core.augment import augment
+from workbench.core.errors import NeverEnds, NotSolved, TooLarge, WorkbenchError
+from workbench.core.improve import improve
+from workbench.core.memories import parse_memory
+from workbench.core.policy import uniform
+from workbench.core.pomdp import POMDP
 from workbench.lab.spaces import TaskSpace
 from workbench.lab.statements import NO, Statement, Verdict
-from workbench.model.augment import augment
 from workbench.model.json import model_from_json, model_json
-from workbench.model.memories import parse_memory
-from workbench.model.policy import uniform
-from workbench.model.pomdp import POMDP
 from workbench.optima.best_memoryless import best_memoryless
 
 _BUDGET = 4_000

@@ -13,14 +13,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from workbench.certificates.values import value_certificate
-from workbench.errors import NeverEnds, TooLarge, WorkbenchError
-from workbench.evaluation.evaluate import evaluate
+from workbench.core.augment import augment
+from workbench.core.errors import NeverEnds, TooLarge, WorkbenchError
+from workbench.core.evaluate import evaluate
+from workbench.core.memories import parse_memory
+from workbench.core.policy import Policy
+from workbench.core.pomdp import POMDP
 from workbench.lab.spaces import TaskSpace
 from workbench.lab.statements import NO, RELABELLINGS, Statement, Verdict
-from workbench.model.augment import augment
-from workbench.model.memories import parse_memory
-from workbench.model.policy import Policy
-from workbench.model.pomdp import POMDP
 from workbench.optima.best_history import best_history
 from workbench.optima.best_memoryless import best_memoryless
 from workbench.sufficiency.can_encode import Encoding, can_encode_optimal

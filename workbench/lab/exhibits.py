@@ -10,7 +10,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
-from workbench.errors import WorkbenchError
+from workbench.core.errors import WorkbenchError
 from workbench.lab.find import Find
 from workbench.lab.gallery import GalleryEntry, find_json
 from workbench.lab.sequences import discounted_sequence_task

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from workbench.core.pomdp import POMDP
 from workbench.lab.sequences import table_of
 from workbench.lab.spaces import Code, TaskSpace
 from workbench.lab.statements import Statement, Verdict
-from workbench.model.pomdp import POMDP
 from workbench.text import counted
 
 if TYPE_CHECKING:

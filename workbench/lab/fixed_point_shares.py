@@ -19,16 +19,16 @@ import numpy as np
 import sympy
 from numpy.typing import NDArray
 
+from workbench.core.augment import augment
+from workbench.core.batch import sequence_task
+from workbench.core.errors import TooLarge, WorkbenchError
+from workbench.core.fields import RationalFunctions
+from workbench.core.learners import Learner, QLearning
+from workbench.core.numbers import Number
+from workbench.core.policy import Policy
 from workbench.equilibrium.greedy_cells import DenseTask, blocks
 from workbench.equilibrium.learned_values import Learned, Target, as_decimal, target_of
-from workbench.errors import TooLarge, WorkbenchError
-from workbench.evaluation.fields import RationalFunctions
-from workbench.improvement.batch import sequence_task
 from workbench.lab.frequencies import Share
-from workbench.learning.learners import Learner, QLearning
-from workbench.model.augment import augment
-from workbench.model.numbers import Number
-from workbench.model.policy import Policy
 from workbench.progress import Waiting
 
 Floats = NDArray[np.float64]

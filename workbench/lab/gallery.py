@@ -24,13 +24,13 @@ from typing import Any
 
 from workbench.checker.recheck import recheck
 from workbench.checker.spoiled import Spoiled
-from workbench.errors import UnknownLabel, WorkbenchError
+from workbench.core.errors import UnknownLabel, WorkbenchError
+from workbench.core.pomdp import POMDP
 from workbench.lab.find import Find
 from workbench.lab.journal import verdict_from_json, verdict_json
 from workbench.lab.shrink import size
 from workbench.lab.statements import Statement, Verdict, as_statement
 from workbench.model.json import model_from_json, model_json, parse_json, read_rational
-from workbench.model.pomdp import POMDP
 from workbench.sweeps.store import StorageError, check_folder, write_whole
 
 VARIABLE = "WORKBENCH_GALLERY"

@@ -25,18 +25,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.certificates.loop import certify
-from workbench.errors import NeverEnds, NotSolved, TooLarge, WorkbenchError
-from workbench.improvement import batch
-from workbench.improvement.improve import improve
+from workbench.core import batch
+from workbench.core.augment import augment
+from workbench.core.errors import NeverEnds, NotSolved, TooLarge, WorkbenchError
+from workbench.core.improve import improve
+from workbench.core.memories import parse_memory
+from workbench.core.policy import uniform
+from workbench.core.pomdp import POMDP
+from workbench.core.space import Label
 from workbench.lab.sequences import SequenceTasks, table_of
 from workbench.lab.spaces import Codes, TaskSpace
 from workbench.lab.statements import Statement, Verdict
-from workbench.model.augment import augment
 from workbench.model.json import model_from_json, model_json
-from workbench.model.memories import parse_memory
-from workbench.model.policy import uniform
-from workbench.model.pomdp import POMDP
-from workbench.model.space import Label
 from workbench.optima.best_memoryless import best_memoryless
 
 _CLOSE = 1e-7

@@ -17,11 +17,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from workbench.errors import TooLarge
+from workbench.core.augment import augment
+from workbench.core.errors import TooLarge
+from workbench.core.pomdp import POMDP
 from workbench.lab.frequencies import Share
 from workbench.lab.optimum_statements import CLEARLY, has_one_maximum
-from workbench.model.augment import augment
-from workbench.model.pomdp import POMDP
 from workbench.optima.critical_points import CriticalPoint, CriticalPoints, critical_points
 
 MEMORIES = ("none", "K1", "B1", "O1", "OA1")

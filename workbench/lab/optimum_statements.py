@@ -17,12 +17,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from workbench.errors import TooLarge, WorkbenchError
+from workbench.core.augment import augment
+from workbench.core.errors import TooLarge, WorkbenchError
+from workbench.core.memories import parse_memory
+from workbench.core.pomdp import POMDP
 from workbench.lab.spaces import TaskSpace
 from workbench.lab.statements import NO, RELABELLINGS, Statement, Verdict
-from workbench.model.augment import augment
-from workbench.model.memories import parse_memory
-from workbench.model.pomdp import POMDP
 from workbench.optima.critical_points import CriticalPoint, CriticalPoints, critical_points
 
 CLEARLY = 1e-9

@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from workbench.errors import WorkbenchError, WrongType
+from workbench.core.errors import WorkbenchError, WrongType
 from workbench.executors.executor import make_executor
 from workbench.lab.find import Find, SearchResult
 from workbench.lab.journal import Journal, version_of

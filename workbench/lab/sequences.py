@@ -29,11 +29,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.errors import WorkbenchError
-from workbench.improvement.batch import LENGTHS, sequence_task
+from workbench.core.batch import LENGTHS, sequence_task
+from workbench.core.errors import WorkbenchError
+from workbench.core.numbers import Number
+from workbench.core.pomdp import POMDP
 from workbench.lab.spaces import Code, Codes, Relabelling, TaskSpace
-from workbench.model.numbers import Number
-from workbench.model.pomdp import POMDP
 
 MOST_PLACES = 256
 

@@ -11,7 +11,7 @@ sequence task, makes something certain, or puts a cheaper number in the place of
 taken if the task gets smaller and the statement still holds, exactly; when none can be taken any
 more the task is *locally minimal*. Sequence tasks stay sequence tasks.
 
->>> from workbench.improvement.batch import sequence_task
+>>> from workbench.core.batch import sequence_task
 >>> from workbench.lab.statements import as_statement
 >>> shrink(
 ...     sequence_task([[0, 3, 1], [2, 5, 0], [0, 0, 7]]), as_statement("expressive-not-by-bound")
@@ -31,12 +31,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.errors import WorkbenchError, WrongType
+from workbench.core.errors import WorkbenchError, WrongType
+from workbench.core.pomdp import POMDP
+from workbench.core.space import Label
 from workbench.lab.find import Find
 from workbench.lab.sequences import discounted_sequence_task, table_of
 from workbench.lab.statements import Statement, Verdict
-from workbench.model.pomdp import POMDP
-from workbench.model.space import Label
 from workbench.progress import Waiting
 
 Size = tuple[int, int, int, int, int]

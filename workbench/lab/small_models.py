@@ -31,9 +31,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.errors import TooLarge, WorkbenchError
+from workbench.core.errors import TooLarge, WorkbenchError
+from workbench.core.pomdp import POMDP
 from workbench.lab.spaces import KINDS, Code, Codes, Relabelling, TaskSpace
-from workbench.model.pomdp import POMDP
 
 Weights = tuple[int, ...]
 """How many of `parts` each outcome has."""

@@ -46,8 +46,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.errors import TooLarge, WorkbenchError
-from workbench.model.pomdp import POMDP
+from workbench.core.errors import TooLarge, WorkbenchError
+from workbench.core.pomdp import POMDP
 
 KINDS = ("states", "observations", "actions", "scale", "shift")
 """The symmetries there are: three kinds of relabelling, and two normal forms of the rewards."""

@@ -37,12 +37,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.errors import UnknownLabel, WorkbenchError, WrongType
+from workbench.core.augment import augment
+from workbench.core.errors import UnknownLabel, WorkbenchError, WrongType
+from workbench.core.memories import attach
+from workbench.core.policy import uniform
+from workbench.core.pomdp import POMDP
 from workbench.lab.spaces import Codes, TaskSpace
-from workbench.model.augment import augment
-from workbench.model.memories import attach
-from workbench.model.policy import uniform
-from workbench.model.pomdp import POMDP
 from workbench.text import did_you_mean, shorten
 
 RELABELLINGS = ("states", "observations", "actions")

@@ -12,9 +12,9 @@ import math
 from itertools import product
 from typing import Any
 
+from workbench.core.pomdp import POMDP
+from workbench.core.space import Label
 from workbench.lab.sequences import table_of
-from workbench.model.pomdp import POMDP
-from workbench.model.space import Label
 from workbench.text import escape_html, shown
 
 MOST_STATES = 14
@@ -27,7 +27,7 @@ _FONT = "font-family='sans-serif' font-size='11'"
 def diagram(P: POMDP) -> str:
     """The picture as an `<svg>` element; "" for a task that is too large for one.
 
-    >>> from workbench.improvement.batch import sequence_task
+    >>> from workbench.core.batch import sequence_task
     >>> diagram(sequence_task([[0, 1], [2, 0]]))[:50]
     "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0"
     """

@@ -24,20 +24,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.certificates import values as evidence
-from workbench.errors import NeverEnds, WorkbenchError
-from workbench.evaluation.evaluate import Evaluation, evaluate
-from workbench.evaluation.shortcuts import shortcuts
-from workbench.evaluation.td import lambda_discrepancy, td_values
-from workbench.improvement.horizon import has_finite_horizon
+from workbench.core.augment import augment
+from workbench.core.errors import NeverEnds, WorkbenchError
+from workbench.core.evaluate import Evaluation, evaluate
+from workbench.core.horizon import has_finite_horizon
+from workbench.core.memories import B, none, parse_memory
+from workbench.core.policy import Policy, uniform
+from workbench.core.pomdp import POMDP
+from workbench.core.rows import own_rows
+from workbench.core.shortcuts import shortcuts
+from workbench.core.td import lambda_discrepancy, td_values
 from workbench.lab.sequences import SequenceTasks
 from workbench.lab.spaces import TaskSpace
 from workbench.lab.statements import NO, RELABELLINGS, Statement, Verdict
-from workbench.model.augment import augment
 from workbench.model.beliefs import TooManyBeliefs, reachable_beliefs
-from workbench.model.memories import B, none, parse_memory
-from workbench.model.policy import Policy, uniform
-from workbench.model.pomdp import POMDP
-from workbench.model.rows import own_rows
 from workbench.optima.best_memoryless import best_memoryless
 from workbench.optima.shortcut_count import ShortcutCount, count_shortcuts
 from workbench.sufficiency.expressive import is_sufficiently_expressive

@@ -16,18 +16,18 @@ from typing import Any
 
 import numpy as np
 
-from workbench.errors import TooLarge, WrongType
+from workbench.core.errors import TooLarge, WrongType
+from workbench.core.kernel_call import KernelCall, Tables, Workspace, kernel_call_for
+from workbench.core.learners import Learner, OptionError, Prediction, check_count
+from workbench.core.numbers import frozen, to_float
+from workbench.core.pomdp import POMDP
+from workbench.core.random_kernels import seed_words
+from workbench.core.table_kernels import PAUSE, Curve, World
 from workbench.executors.executor import cores, make_executor, pulse
-from workbench.learning.kernel_call import KernelCall, Tables, Workspace, kernel_call_for
-from workbench.learning.learners import Learner, OptionError, Prediction, check_count
-from workbench.learning.random_kernels import seed_words
 from workbench.learning.run import Run
 from workbench.learning.sampling import SamplingTables, check_countable
 from workbench.learning.seeds import chosen_seeds
 from workbench.learning.size import check_size
-from workbench.learning.table_kernels import PAUSE, Curve, World
-from workbench.model.numbers import frozen, to_float
-from workbench.model.pomdp import POMDP
 from workbench.progress import Waiting
 
 ReportSteps = Callable[[int, int], None]
@@ -78,8 +78,8 @@ def learn(
     -------
     Run
 
-    >>> from workbench.learning.learners import QLearning
-    >>> from workbench.model.pomdp import POMDP
+    >>> from workbench.core.learners import QLearning
+    >>> from workbench.core.pomdp import POMDP
     >>> P = POMDP.from_functions(
     ...     name="one step",
     ...     A=["left", "right"],

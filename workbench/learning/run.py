@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from workbench.errors import NeverEnds, UnknownLabel, WorkbenchError, WrongType
-from workbench.evaluation.evaluate import evaluate
-from workbench.learning.learners import Learner, OptionError, check_count
+from workbench.core.errors import NeverEnds, UnknownLabel, WorkbenchError, WrongType
+from workbench.core.evaluate import evaluate
+from workbench.core.learners import Learner, OptionError, check_count
+from workbench.core.numbers import Number, frozen
+from workbench.core.policy import Policy
+from workbench.core.pomdp import POMDP
+from workbench.core.table_kernels import forget_unreached
 from workbench.learning.seeds import chosen_seeds
-from workbench.learning.table_kernels import forget_unreached
-from workbench.model.numbers import Number, frozen
-from workbench.model.policy import Policy
-from workbench.model.pomdp import POMDP
 from workbench.text import shorten
 
 if TYPE_CHECKING:

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.errors import ModelError, TooLarge
-from workbench.learning.random_kernels import TWO53
-from workbench.learning.table_kernels import OUTCOME, ROW, count_outcomes, fill_sampling_rows
-from workbench.model.numbers import frozen
-from workbench.model.pomdp import POMDP
-from workbench.model.rows import row_places
+from workbench.core.errors import ModelError, TooLarge
+from workbench.core.numbers import frozen
+from workbench.core.pomdp import POMDP
+from workbench.core.random_kernels import TWO53
+from workbench.core.rows import row_places
+from workbench.core.table_kernels import OUTCOME, ROW, count_outcomes, fill_sampling_rows
 
 MOST = 2**32 - 2
 """Rows, outcomes, states, observations and table entries are counted in 32 bits; the last number
@@ -22,7 +22,7 @@ means the end."""
 
 @dataclass(frozen=True, eq=False)
 class SamplingTables:
-    """A POMDP as the kernels read it: see `workbench.learning.table_kernels`.
+    """A POMDP as the kernels read it: see `workbench.core.table_kernels`.
 
     Attributes
     ----------

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from workbench.learning.learners import OptionError, check_count
+from workbench.core.learners import OptionError, check_count
 
 
 def chosen_seeds(seeds: Any) -> tuple[int, ...]:

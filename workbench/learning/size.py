@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 
-from workbench.errors import TooLarge
-from workbench.learning.kernel_call import KernelCall
-from workbench.learning.table_kernels import OUTCOME, ROW
-from workbench.model.memories import Memory
-from workbench.model.pomdp import POMDP
+from workbench.core.errors import TooLarge
+from workbench.core.kernel_call import KernelCall
+from workbench.core.memories import Memory
+from workbench.core.pomdp import POMDP
+from workbench.core.table_kernels import OUTCOME, ROW
 
 GB = 1e9
 

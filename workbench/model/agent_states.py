@@ -21,13 +21,13 @@ from fractions import Fraction
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from workbench.errors import WorkbenchError, WrongType
-from workbench.model.memory import MOST_DISCOVERED, Memory, MemoryFamily
-from workbench.model.numbers import Number
-from workbench.model.space import Label
+from workbench.core.errors import WorkbenchError, WrongType
+from workbench.core.memory import MOST_DISCOVERED, Memory, MemoryFamily
+from workbench.core.numbers import Number
+from workbench.core.space import Label
 
 if TYPE_CHECKING:
-    from workbench.model.pomdp import POMDP
+    from workbench.core.pomdp import POMDP
 
 _SILENT = ("-",)
 """W of a memory that leaves nothing to choose."""

@@ -33,11 +33,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from workbench.errors import NotExact, TooLarge, WorkbenchError
-from workbench.model.numbers import Number, Numbers
-from workbench.model.pomdp import POMDP
-from workbench.model.rows import row_places
-from workbench.model.space import Label
+from workbench.core.errors import NotExact, TooLarge, WorkbenchError
+from workbench.core.numbers import Number, Numbers
+from workbench.core.pomdp import POMDP
+from workbench.core.rows import row_places
+from workbench.core.space import Label
 from workbench.progress import Waiting
 from workbench.text import show
 

@@ -28,14 +28,14 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
-from workbench.errors import PolicyError, WrongType
-from workbench.model.augment import augment
-from workbench.model.check import SUM_TOLERANCE
-from workbench.model.memories import Memory, MemoryFamily, attach
-from workbench.model.numbers import Number
-from workbench.model.policy import Policy
-from workbench.model.pomdp import POMDP
-from workbench.model.space import Label
+from workbench.core.augment import augment
+from workbench.core.check import SUM_TOLERANCE
+from workbench.core.errors import PolicyError, WrongType
+from workbench.core.memories import Memory, MemoryFamily, attach
+from workbench.core.numbers import Number
+from workbench.core.policy import Policy
+from workbench.core.pomdp import POMDP
+from workbench.core.space import Label
 from workbench.text import counted, show, shown
 
 Node = int
@@ -328,7 +328,7 @@ def controller_of(P: POMDP, memory: Memory | MemoryFamily | str, policy: Policy)
     memory : a `Memory`, a family such as `memories.B(1)`, or its name.
     policy : a memoryless policy of `augment(P, memory)`, without symbols.
 
-    >>> from workbench.model.policy import uniform
+    >>> from workbench.core.policy import uniform
     >>> P = POMDP.from_functions(
     ...     name="guess",
     ...     A=[0, 1],

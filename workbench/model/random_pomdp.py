@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from workbench.errors import WorkbenchError, WrongType
-from workbench.model.numbers import Number, is_symbolic, number
-from workbench.model.plain_numbers import whole_number
+from workbench.core.errors import WorkbenchError, WrongType
+from workbench.core.numbers import Number, is_symbolic, number
+from workbench.core.plain_numbers import whole_number
 
 if TYPE_CHECKING:
-    from workbench.model.pomdp import POMDP
+    from workbench.core.pomdp import POMDP
 
 END = "end"
 _HEAVIEST = 4

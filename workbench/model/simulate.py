@@ -18,12 +18,12 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from workbench.errors import WorkbenchError, WrongType
-from workbench.model.memories import Family, Memory, attach
-from workbench.model.numbers import Number
-from workbench.model.policy import Policy
-from workbench.model.pomdp import POMDP
-from workbench.model.space import Label
+from workbench.core.errors import WorkbenchError, WrongType
+from workbench.core.memories import Family, Memory, attach
+from workbench.core.numbers import Number
+from workbench.core.policy import Policy
+from workbench.core.pomdp import POMDP
+from workbench.core.space import Label
 from workbench.text import show
 
 State = Any
@@ -119,7 +119,7 @@ def simulate(
     seed : a seed gives the same episodes every time.
     max_steps : an episode that lasts longer raises an error.
 
-    >>> from workbench.model.policy import uniform
+    >>> from workbench.core.policy import uniform
     >>> P = POMDP.from_functions(
     ...     name="one step",
     ...     A=["go"],

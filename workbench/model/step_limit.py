@@ -16,11 +16,11 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.errors import TooLarge, WorkbenchError, WrongType
-from workbench.model.numbers import Number, Numbers, frozen
-from workbench.model.pomdp import POMDP, Distribution, Emissions, StateSet, Transitions
-from workbench.model.rows import pick_rows, point_rows
-from workbench.model.space import Product, Space, Subset
+from workbench.core.errors import TooLarge, WorkbenchError, WrongType
+from workbench.core.numbers import Number, Numbers, frozen
+from workbench.core.pomdp import POMDP, Distribution, Emissions, StateSet, Transitions
+from workbench.core.rows import pick_rows, point_rows
+from workbench.core.space import Product, Space, Subset
 
 _MOST_OUTCOMES = 1 << 27
 

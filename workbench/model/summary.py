@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from workbench.model.pomdp import POMDP
-from workbench.model.space import Space
+from workbench.core.pomdp import POMDP
+from workbench.core.space import Space
 from workbench.text import counted, escape_html
 
 _SHOWN = 8

@@ -31,12 +31,12 @@ import numpy as np
 import sympy
 from numpy.typing import NDArray
 
-from workbench.errors import NotSolved, TooLarge
-from workbench.evaluation.evaluate import evaluate
-from workbench.model.numbers import Number, Numbers
-from workbench.model.policy import Policy
-from workbench.model.pomdp import POMDP
-from workbench.model.space import Label
+from workbench.core.errors import NotSolved, TooLarge
+from workbench.core.evaluate import evaluate
+from workbench.core.numbers import Number, Numbers
+from workbench.core.policy import Policy
+from workbench.core.pomdp import POMDP
+from workbench.core.space import Label
 from workbench.optima.root_boxes import Ball, PolynomialSystem, evaluate_terms, isolate_near
 from workbench.optima.surface import ReturnSurface, plain_terms
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.errors import TooLarge
+from workbench.core.errors import TooLarge
 from workbench.optima.branch_and_bound import OPEN, forced
 from workbench.optima.follow import first_open, follow
 from workbench.optima.mdp import MDP, Actions, optimal

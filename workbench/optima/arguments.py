@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from workbench.errors import NotExact, WrongType
-from workbench.model.pomdp import POMDP
+from workbench.core.errors import NotExact, WrongType
+from workbench.core.pomdp import POMDP
 
 
 def require_real_numbers(P: Any, exact: Any) -> None:

@@ -31,9 +31,9 @@ import scipy.sparse.linalg as sla
 from numpy.typing import NDArray
 from scipy.linalg.lapack import dgetrf, dgetrs
 
-from workbench.evaluation import solve as linear
-from workbench.model.rows import own_rows
-from workbench.model.walk_kernels import reachable
+from workbench.core import solve as linear
+from workbench.core.rows import own_rows
+from workbench.core.walk_kernels import reachable
 from workbench.optima.mdp import MDP
 from workbench.optima.mdp_kernels import surely_ending
 

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import math
 
-from workbench.evaluation.evaluate import check_criterion
-from workbench.model.plain_numbers import positive_number, whole_number
-from workbench.model.pomdp import POMDP
+from workbench.core.evaluate import check_criterion
+from workbench.core.plain_numbers import positive_number, whole_number
+from workbench.core.pomdp import POMDP
 from workbench.optima.arguments import require_real_numbers
 from workbench.optima.gain_search import best_average_history
 from workbench.optima.history import HistoryLimits, history_optimum
@@ -51,7 +51,7 @@ def best_history(
     criterion : "return", or "average": reward per step in the long run, exact where the beliefs are
         finitely many; else between the best memoryless policy found and full information.
 
-    >>> from workbench.model.pomdp import POMDP
+    >>> from workbench.core.pomdp import POMDP
     >>> P = POMDP.from_functions(
     ...     name="twice",
     ...     A=[0, 1],

@@ -8,9 +8,9 @@ With gamma = 1 a policy that may go on for ever has no value and is left out; if
 
 from __future__ import annotations
 
-from workbench.evaluation.fields import FLOATS, RATIONALS
-from workbench.model.numbers import Number
-from workbench.model.pomdp import POMDP
+from workbench.core.fields import FLOATS, RATIONALS
+from workbench.core.numbers import Number
+from workbench.core.pomdp import POMDP
 from workbench.optima.arguments import require_real_numbers
 from workbench.optima.mdp import from_states, optimal, require_end
 
@@ -18,7 +18,7 @@ from workbench.optima.mdp import from_states, optimal, require_end
 def best_informed(P: POMDP, exact: bool = False) -> Number:
     """The best value if the agent saw the state: no history and no memory gives more.
 
-    >>> from workbench.model.pomdp import POMDP
+    >>> from workbench.core.pomdp import POMDP
     >>> P = POMDP.from_functions(
     ...     name="coin",
     ...     A=["heads", "tails"],

@@ -14,11 +14,11 @@ from typing import Any, Literal, overload
 
 import numpy as np
 
-from workbench.errors import WorkbenchError, WrongType
-from workbench.evaluation.evaluate import check_criterion
-from workbench.model.plain_numbers import positive_number, whole_number
-from workbench.model.policy import Policy
-from workbench.model.pomdp import POMDP
+from workbench.core.errors import WorkbenchError, WrongType
+from workbench.core.evaluate import check_criterion
+from workbench.core.plain_numbers import positive_number, whole_number
+from workbench.core.policy import Policy
+from workbench.core.pomdp import POMDP
 from workbench.optima.arguments import require_real_numbers
 from workbench.optima.gain_search import best_average_deterministic, best_average_stochastic
 from workbench.optima.memoryless import SearchLimits, deterministic_optimum, stochastic_optimum
@@ -105,7 +105,7 @@ def best_memoryless(
         for episodes that follow one another. Stochastic policies are then bounded where some state
         is one that every policy comes back to, or every episode surely ends.
 
-    >>> from workbench.model.pomdp import POMDP
+    >>> from workbench.core.pomdp import POMDP
     >>> P = POMDP.from_functions(
     ...     name="twice",
     ...     A=[0, 1],

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from workbench.kernels import compile_kernel, inner_kernel, paste_kernel
+from workbench.core.kernels import compile_kernel, inner_kernel, paste_kernel
 from workbench.optima.curvature_kernels import best_in_row, curve_box
 
 _EPS = 2.220446049250313e-16

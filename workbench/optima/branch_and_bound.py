@@ -37,8 +37,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.evaluation.fields import RATIONALS
-from workbench.model.pomdp import POMDP
+from workbench.core.fields import RATIONALS
+from workbench.core.pomdp import POMDP
 from workbench.optima.follow import Followed, alternatives, climb_deterministic, follow
 from workbench.optima.mdp import (
     MDP,

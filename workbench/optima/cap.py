@@ -13,9 +13,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from workbench.model.numbers import Number
-from workbench.model.origin import reads_rewards
-from workbench.model.pomdp import POMDP
+from workbench.core.numbers import Number
+from workbench.core.origin import reads_rewards
+from workbench.core.pomdp import POMDP
 from workbench.optima.history import HistoryLimits, history_optimum
 
 MOST_SECONDS = 10.0

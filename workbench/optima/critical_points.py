@@ -35,13 +35,13 @@ import numpy as np
 import sympy
 from numpy.typing import NDArray
 
-from workbench.errors import NeverEnds, TooLarge
-from workbench.evaluation.evaluate import evaluate
-from workbench.evaluation.fields import FLOATS
-from workbench.model.numbers import Number, Numbers
-from workbench.model.plain_numbers import whole_number
-from workbench.model.policy import Policy
-from workbench.model.pomdp import POMDP
+from workbench.core.errors import NeverEnds, TooLarge
+from workbench.core.evaluate import evaluate
+from workbench.core.fields import FLOATS
+from workbench.core.numbers import Number, Numbers
+from workbench.core.plain_numbers import whole_number
+from workbench.core.policy import Policy
+from workbench.core.pomdp import POMDP
 from workbench.optima.arguments import require_real_numbers
 from workbench.optima.follow import alternatives
 from workbench.optima.mdp import MDP, from_states
@@ -154,7 +154,7 @@ def critical_points(
     max_faces : more faces than this raise `TooLarge`.
     max_boxes : for each face; what is not decided then is counted in `undecided`.
 
-    >>> from workbench.model.pomdp import POMDP
+    >>> from workbench.core.pomdp import POMDP
     >>> P = POMDP.from_functions(
     ...     name="twice",
     ...     A=[0, 1],

@@ -33,7 +33,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from workbench.kernels import inner_kernel, paste_kernel
+from workbench.core.kernels import inner_kernel, paste_kernel
 
 _EPS = 2.220446049250313e-16
 

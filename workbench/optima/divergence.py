@@ -18,11 +18,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.errors import Unbounded
-from workbench.evaluation.chain import Chain, dynamics
-from workbench.evaluation.fields import FLOATS
-from workbench.evaluation.gain import find_classes
-from workbench.model.pomdp import POMDP
+from workbench.core.chain import Chain, dynamics
+from workbench.core.errors import Unbounded
+from workbench.core.fields import FLOATS
+from workbench.core.gain import find_classes
+from workbench.core.pomdp import POMDP
 
 _UNIT = 2.0**-53
 

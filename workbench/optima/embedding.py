@@ -20,9 +20,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.model.memories import OA, B, Family, K, Memory, O, none, parse_memory
-from workbench.model.pomdp import POMDP
-from workbench.model.space import Subset
+from workbench.core.memories import OA, B, Family, K, Memory, O, none, parse_memory
+from workbench.core.pomdp import POMDP
+from workbench.core.space import Subset
 
 
 def family_of(memory: Memory) -> Family | None:

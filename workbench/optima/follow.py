@@ -18,9 +18,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from workbench.evaluation import solve as linear
-from workbench.evaluation.fields import FLOATS
-from workbench.model.rows import pick_rows
+from workbench.core import solve as linear
+from workbench.core.fields import FLOATS
+from workbench.core.rows import pick_rows
 from workbench.optima.mdp import MDP, Actions, Mask
 from workbench.optima.mdp_kernels import reached_by, surely_ending
 

@@ -27,12 +27,12 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from workbench.errors import NotSolved
-from workbench.evaluation.chain import Chain
-from workbench.evaluation.fields import FLOATS
-from workbench.evaluation.gain import Differential, differential_values
-from workbench.model.rows import pick_rows, pick_spans, point_rows
-from workbench.model.walk_kernels import reachable, strong_components
+from workbench.core.chain import Chain
+from workbench.core.errors import NotSolved
+from workbench.core.fields import FLOATS
+from workbench.core.gain import Differential, differential_values
+from workbench.core.rows import pick_rows, pick_spans, point_rows
+from workbench.core.walk_kernels import reachable, strong_components
 from workbench.optima.mdp import (
     MDP,
     Actions,

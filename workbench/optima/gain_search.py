@@ -31,14 +31,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.errors import TooLarge
-from workbench.evaluation.evaluate import evaluate
-from workbench.evaluation.fields import FLOATS, RATIONALS
+from workbench.core.errors import TooLarge
+from workbench.core.evaluate import evaluate
+from workbench.core.fields import FLOATS, RATIONALS
+from workbench.core.numbers import Number
+from workbench.core.policy import Policy, uniform
+from workbench.core.pomdp import POMDP
+from workbench.core.repetition import repeat_episodes, require_time
 from workbench.model.beliefs import explore_beliefs
-from workbench.model.numbers import Number
-from workbench.model.policy import Policy, uniform
-from workbench.model.pomdp import POMDP
-from workbench.model.repetition import repeat_episodes, require_time
 from workbench.optima.branch_and_bound import OPEN, forced
 from workbench.optima.controller import follow_beliefs, follow_memoryless
 from workbench.optima.follow import alternatives

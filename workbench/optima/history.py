@@ -22,21 +22,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.errors import ModelError, TooLarge
-from workbench.evaluation.chain import dynamics
-from workbench.evaluation.evaluate import (
+from workbench.core.chain import dynamics
+from workbench.core.errors import ModelError, TooLarge
+from workbench.core.evaluate import (
     Evaluation,
     action_values_with_bounds,
     evaluate,
     state_values,
 )
-from workbench.evaluation.fields import FLOATS, RATIONALS, Field
+from workbench.core.fields import FLOATS, RATIONALS, Field
+from workbench.core.numbers import Number, Numbers
+from workbench.core.policy import Policy, uniform
+from workbench.core.pomdp import POMDP
+from workbench.core.rows import own_rows
+from workbench.core.walk_kernels import strong_components
 from workbench.model.beliefs import BeliefEdge, BeliefGraph, explore_beliefs
-from workbench.model.numbers import Number, Numbers
-from workbench.model.policy import Policy, uniform
-from workbench.model.pomdp import POMDP
-from workbench.model.rows import own_rows
-from workbench.model.walk_kernels import strong_components
 from workbench.optima.branch_and_bound import BranchSearch, search_over_states
 from workbench.optima.controller import HistoryPolicy, follow_beliefs, follow_memoryless
 from workbench.optima.hsvi import BeliefModel, Bounds

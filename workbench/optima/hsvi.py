@@ -33,10 +33,10 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from workbench.evaluation.chain import Dynamics, dynamics
-from workbench.evaluation.fields import FLOATS
-from workbench.model.pomdp import POMDP
-from workbench.model.rows import pick_rows
+from workbench.core.chain import Dynamics, dynamics
+from workbench.core.fields import FLOATS
+from workbench.core.pomdp import POMDP
+from workbench.core.rows import pick_rows
 from workbench.optima.hsvi_kernels import highest, lower_points, sawtooth
 
 _INFORMED_SWEEPS = 200

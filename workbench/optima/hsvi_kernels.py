@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from workbench.kernels import compile_kernel
+from workbench.core.kernels import compile_kernel
 
 
 @compile_kernel

@@ -35,13 +35,13 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from workbench.errors import NeverEnds, NotSolved
-from workbench.evaluation import solve as linear
-from workbench.evaluation.chain import dynamics
-from workbench.evaluation.fields import FLOATS, Field
-from workbench.model.pomdp import POMDP
-from workbench.model.rows import add_rows, merge_rows, own_rows, pick_rows, pick_spans
-from workbench.model.walk_kernels import reachable, strong_components
+from workbench.core import solve as linear
+from workbench.core.chain import dynamics
+from workbench.core.errors import NeverEnds, NotSolved
+from workbench.core.fields import FLOATS, Field
+from workbench.core.pomdp import POMDP
+from workbench.core.rows import add_rows, merge_rows, own_rows, pick_rows, pick_spans
+from workbench.core.walk_kernels import reachable, strong_components
 from workbench.optima.mdp_kernels import improve_policy, reached_by, surely_ending
 
 STRICT = 1e-13

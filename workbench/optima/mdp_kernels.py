@@ -6,8 +6,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from workbench.kernels import compile_kernel
-from workbench.model.walk_kernels import walk
+from workbench.core.kernels import compile_kernel
+from workbench.core.walk_kernels import walk
 
 
 @compile_kernel

@@ -22,14 +22,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.errors import NeverEnds, NotExact, TooLarge
-from workbench.evaluation.chain import dynamics, follow_policy
-from workbench.evaluation.evaluate import mean_over_starts, state_values
-from workbench.evaluation.fields import FLOATS, RATIONALS
-from workbench.model.augment import augment
+from workbench.core.augment import augment
+from workbench.core.chain import dynamics, follow_policy
+from workbench.core.errors import NeverEnds, NotExact, TooLarge
+from workbench.core.evaluate import mean_over_starts, state_values
+from workbench.core.fields import FLOATS, RATIONALS
+from workbench.core.policy import Policy
+from workbench.core.pomdp import POMDP
 from workbench.model.beliefs import explore_beliefs, reachable_beliefs
-from workbench.model.policy import Policy
-from workbench.model.pomdp import POMDP
 from workbench.optima.all_optimal import optimal_behaviours
 from workbench.optima.ascent import Climbed, ascend, slope
 from workbench.optima.branch_and_bound import BranchSearch, float_above, search_over_states

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
 
-from workbench.errors import NotExact, NotSolved, TooLarge
-from workbench.model.numbers import Number
-from workbench.model.policy import Policy
-from workbench.model.pomdp import POMDP
+from workbench.core.errors import NotExact, NotSolved, TooLarge
+from workbench.core.numbers import Number
+from workbench.core.policy import Policy
+from workbench.core.pomdp import POMDP
 from workbench.optima.algebraic import AlgebraicOptimum, find_algebraic
 from workbench.optima.controller import HistoryPolicy
 from workbench.text import shown

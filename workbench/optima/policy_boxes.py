@@ -50,7 +50,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.model.rows import own_rows
+from workbench.core.rows import own_rows
 from workbench.optima.box_kernels import bound_box, centre, cut_traps, tighten
 from workbench.optima.follow import alternatives
 from workbench.optima.mdp import MDP

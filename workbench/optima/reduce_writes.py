@@ -11,11 +11,11 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from workbench.evaluation.evaluate import evaluate
+from workbench.core.augment import memory_states
+from workbench.core.evaluate import evaluate
+from workbench.core.policy import Policy
+from workbench.core.pomdp import POMDP
 from workbench.evaluation.exact_value import exact_value
-from workbench.model.augment import memory_states
-from workbench.model.policy import Policy
-from workbench.model.pomdp import POMDP
 from workbench.optima.best_memoryless import best_memoryless
 
 MOST_PRICED = 100_000

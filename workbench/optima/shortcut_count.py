@@ -15,20 +15,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.errors import TooLarge, WorkbenchError
-from workbench.evaluation.fields import FLOATS, RATIONALS
-from workbench.evaluation.shortcuts import (
+from workbench.core.errors import TooLarge, WorkbenchError
+from workbench.core.fields import FLOATS, RATIONALS
+from workbench.core.numbers import Number
+from workbench.core.policy import Policy, tie_order
+from workbench.core.pomdp import POMDP
+from workbench.core.shortcuts import (
     Shortcut,
     is_defined,
     require_numbers,
     shortcuts,
     td_error,
 )
-from workbench.evaluation.td import td_values
-from workbench.model.numbers import Number
-from workbench.model.policy import Policy, tie_order
-from workbench.model.pomdp import POMDP
-from workbench.model.ties import sign_of_difference
+from workbench.core.td import td_values
+from workbench.core.ties import sign_of_difference
 from workbench.optima.follow import first_open, follow
 from workbench.optima.mdp import MDP, from_states, optimal
 from workbench.progress import Waiting

@@ -17,10 +17,10 @@ from fractions import Fraction
 import numpy as np
 import sympy
 
-from workbench.evaluation.evaluate import evaluate
-from workbench.model.numbers import Numbers
-from workbench.model.policy import Policy
-from workbench.model.pomdp import POMDP
+from workbench.core.evaluate import evaluate
+from workbench.core.numbers import Numbers
+from workbench.core.policy import Policy
+from workbench.core.pomdp import POMDP
 
 PlainTerms = list[tuple[tuple[int, ...], tuple[int, int]]]
 """A polynomial: exponents, and numerator and denominator of each coefficient."""

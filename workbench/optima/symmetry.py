@@ -22,11 +22,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.model.augment import ActionsAndWrites
-from workbench.model.numbers import Numbers
-from workbench.model.pomdp import POMDP
-from workbench.model.rows import pick_rows
-from workbench.model.space import Product, Subset
+from workbench.core.augment import ActionsAndWrites
+from workbench.core.numbers import Numbers
+from workbench.core.pomdp import POMDP
+from workbench.core.rows import pick_rows
+from workbench.core.space import Product, Subset
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from workbench import figures
-from workbench.errors import WorkbenchError
+from workbench.core.errors import WorkbenchError
 from workbench.learning.run import Run
 from workbench.sweeps.experiment import GREEDY, ORACLE, PER_100, Panel
 from workbench.sweeps.loop_curve import LoopValues

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from workbench.learning.learners import Sarsa
+from workbench.core.learners import Sarsa
 from workbench.reproduction.full_runs import FRESH, differing_runs, fresh_run, is_full
 from workbench.reproduction.judge import Judgement, unsteadiness
 from workbench.reproduction.paper_figures import FIGURES

@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.errors import WorkbenchError
-from workbench.learning.learners import Learner, Sarsa
+from workbench.core.errors import WorkbenchError
+from workbench.core.learners import Learner, Sarsa
 from workbench.learning.run import Run
 from workbench.reproduction.paper_figures import FIGURES
 from workbench.sweeps.experiment import Experiment, Method

@@ -26,8 +26,8 @@ from typing import Any
 
 import numpy as np
 
-from workbench.errors import UnknownLabel
-from workbench.learning.learners import QLearning, Sarsa
+from workbench.core.errors import UnknownLabel
+from workbench.core.learners import QLearning, Sarsa
 from workbench.reproduction.paper_figures import (
     FIGURES,
     READINGS,

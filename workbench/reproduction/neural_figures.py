@@ -15,8 +15,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from workbench.core.errors import UnknownLabel
 from workbench.deep.settings import DDQN, PPO, RecurrentPPO
-from workbench.errors import UnknownLabel
 from workbench.sweeps.experiment import FINAL, Experiment, Length, Panel
 
 _SIZE_6 = ("none", "K6", "B6", "O6", "OA6")

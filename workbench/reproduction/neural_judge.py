@@ -18,10 +18,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.evaluation.evaluate import evaluate
+from workbench.core.evaluate import evaluate
+from workbench.core.policy import uniform
+from workbench.core.pomdp import POMDP
 from workbench.learning.run import Run
-from workbench.model.policy import uniform
-from workbench.model.pomdp import POMDP
 from workbench.reproduction.neural_figures import AT_RANDOM, EPISODIC, LSTM, shown_name
 from workbench.sweeps.experiment import Experiment
 from workbench.sweeps.results import Results

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from workbench.learning.learners import Learner
+from workbench.core.learners import Learner
 from workbench.learning.run import Run
 from workbench.reproduction.neural_figures import NEURAL_FIGURES, shown_name
 from workbench.reproduction.neural_judge import runs_by_memory

@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from workbench.errors import UnknownLabel
-from workbench.learning.learners import UPDATES, ActorCritic, QLearning, Sarsa
+from workbench.core.errors import UnknownLabel
+from workbench.core.learners import UPDATES, ActorCritic, QLearning, Sarsa
 from workbench.sweeps.experiment import (
     GREEDY,
     ORACLE,

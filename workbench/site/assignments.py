@@ -14,7 +14,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from workbench.errors import WorkbenchError
+from workbench.core.errors import WorkbenchError
 from workbench.site.hosted_notebook import without_install_cell
 
 _CHECK = re.compile(r'check\("(\d+\.\d+)", answer\)')

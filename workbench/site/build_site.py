@@ -15,7 +15,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 import workbench
-from workbench.errors import WorkbenchError
+from workbench.core.errors import WorkbenchError
 from workbench.extras import need
 from workbench.site.census_pages import write_census_page
 from workbench.site.claim_pages import write_certificates, write_claim_pages

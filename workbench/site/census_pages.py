@@ -12,7 +12,7 @@ import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from workbench.errors import WorkbenchError
+from workbench.core.errors import WorkbenchError
 from workbench.site.filter_bar import SCRIPT, filter_bar
 from workbench.site.material import Material
 from workbench.sufficiency.census import COLUMNS

@@ -12,7 +12,7 @@ import re
 from typing import Any
 from urllib.parse import quote, urlsplit
 
-from workbench.errors import WorkbenchError
+from workbench.core.errors import WorkbenchError
 
 INSTALL_ID = "install"
 """The id of the cell that installs."""

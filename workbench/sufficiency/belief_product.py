@@ -11,11 +11,11 @@ from __future__ import annotations
 import itertools
 from dataclasses import dataclass
 
+from workbench.core.memories import Memory
+from workbench.core.numbers import Number
+from workbench.core.origin import reads_rewards
+from workbench.core.rows import row_places
 from workbench.model.beliefs import BeliefGraph
-from workbench.model.memories import Memory
-from workbench.model.numbers import Number
-from workbench.model.origin import reads_rewards
-from workbench.model.rows import row_places
 
 
 @dataclass(frozen=True, eq=False)

@@ -44,17 +44,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.errors import NeverEnds, WorkbenchError
-from workbench.evaluation.evaluate import evaluate
-from workbench.evaluation.fields import FLOATS, RATIONALS
-from workbench.model.augment import augment
+from workbench.core.augment import augment
+from workbench.core.errors import NeverEnds, WorkbenchError
+from workbench.core.evaluate import evaluate
+from workbench.core.fields import FLOATS, RATIONALS
+from workbench.core.memories import Family, Memory, attach
+from workbench.core.numbers import Number
+from workbench.core.origin import reads_rewards
+from workbench.core.policy import Policy
+from workbench.core.pomdp import POMDP
+from workbench.core.space import Label
 from workbench.model.beliefs import LIMIT, BeliefGraph, explore_beliefs
-from workbench.model.memories import Family, Memory, attach
-from workbench.model.numbers import Number
-from workbench.model.origin import reads_rewards
-from workbench.model.policy import Policy
-from workbench.model.pomdp import POMDP
-from workbench.model.space import Label
 from workbench.optima.best_history import best_history
 from workbench.optima.best_memoryless import best_memoryless
 from workbench.optima.history import MOST_EXACT, belief_process, in_rationals, largest_part

@@ -23,7 +23,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from workbench.errors import (
+from workbench.core.augment import augment
+from workbench.core.errors import (
     NeverEnds,
     NotExact,
     NotSolved,
@@ -31,9 +32,8 @@ from workbench.errors import (
     Unbounded,
     WorkbenchError,
 )
-from workbench.model.augment import augment
-from workbench.model.numbers import to_float
-from workbench.model.pomdp import POMDP
+from workbench.core.numbers import to_float
+from workbench.core.pomdp import POMDP
 from workbench.optima.best_history import best_history
 from workbench.optima.best_informed import best_informed
 from workbench.optima.best_memoryless import best_memoryless

@@ -13,12 +13,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from workbench.errors import NeverEnds, WorkbenchError
-from workbench.improvement.improve import Improvement, improve, weights_for
-from workbench.model.augment import augment
-from workbench.model.memories import Family, Memory, attach
-from workbench.model.policy import uniform
-from workbench.model.pomdp import POMDP
+from workbench.core.augment import augment
+from workbench.core.errors import NeverEnds, WorkbenchError
+from workbench.core.improve import Improvement, improve, weights_for
+from workbench.core.memories import Family, Memory, attach
+from workbench.core.policy import uniform
+from workbench.core.pomdp import POMDP
 from workbench.optima.best_history import best_history
 from workbench.optima.best_memoryless import best_memoryless
 from workbench.optima.optimum import HistoryOptimum, MemorylessOptimum
@@ -58,7 +58,7 @@ def compare(
     step, budget : of the oracle loop from the uniform policy.
     max_nodes : of the branch and bound for the best memoryless policy.
 
-    >>> from workbench.model.pomdp import POMDP
+    >>> from workbench.core.pomdp import POMDP
     >>> P = POMDP.from_functions(
     ...     name="two steps",
     ...     A=[0, 1],

@@ -8,15 +8,15 @@ comes to hold pairs of equal states only, or it comes to rest before.
 
 from __future__ import annotations
 
-from workbench.model.pomdp import POMDP
-from workbench.model.space import Label
+from workbench.core.pomdp import POMDP
+from workbench.core.space import Label
 from workbench.sufficiency.dynamics_rank import states_that_go_on
 
 
 def decodable_after(P: POMDP) -> int | None:
     """The smallest L such that P is L-step decodable; None if it is for no L.
 
-    >>> from workbench.model.pomdp import POMDP
+    >>> from workbench.core.pomdp import POMDP
     >>> P = POMDP.from_functions(
     ...     name="ring",
     ...     A=["on"],

@@ -28,17 +28,17 @@ from typing import TypeVar
 import numpy as np
 import sympy
 
-from workbench.errors import NeverEnds, NotExact, TooLarge
-from workbench.evaluation.fields import FLOATS
-from workbench.evaluation.td import lambda_discrepancy, td_values
-from workbench.model.augment import augment
+from workbench.core.augment import augment
+from workbench.core.errors import NeverEnds, NotExact, TooLarge
+from workbench.core.fields import FLOATS
+from workbench.core.memories import Memory, MemoryFamily, attach
+from workbench.core.numbers import Number
+from workbench.core.origin import reads_rewards
+from workbench.core.policy import Policy, uniform
+from workbench.core.pomdp import POMDP
+from workbench.core.space import Label
+from workbench.core.td import lambda_discrepancy, td_values
 from workbench.model.beliefs import explore_beliefs
-from workbench.model.memories import Memory, MemoryFamily, attach
-from workbench.model.numbers import Number
-from workbench.model.origin import reads_rewards
-from workbench.model.policy import Policy, uniform
-from workbench.model.pomdp import POMDP
-from workbench.model.space import Label
 from workbench.optima.best_history import best_history
 from workbench.optima.best_memoryless import best_memoryless
 from workbench.optima.history import in_rationals

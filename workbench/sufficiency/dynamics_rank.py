@@ -14,10 +14,10 @@ from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from functools import partial
 
-from workbench.errors import TooLarge
+from workbench.core.errors import TooLarge
+from workbench.core.pomdp import POMDP
+from workbench.core.space import Label
 from workbench.model.beliefs import require_rational
-from workbench.model.pomdp import POMDP
-from workbench.model.space import Label
 
 MOST_STATES = 200
 """Of a task whose rank is computed."""
@@ -73,7 +73,7 @@ class Span:
 def dynamics_rank(P: POMDP) -> int:
     """The rank of the system dynamics matrix: the size of the smallest linear PSR.
 
-    >>> from workbench.model.pomdp import POMDP
+    >>> from workbench.core.pomdp import POMDP
     >>> P = POMDP.from_functions(
     ...     name="coin",
     ...     A=["toss"],

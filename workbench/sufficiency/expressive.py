@@ -29,17 +29,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from workbench.errors import WorkbenchError
+from workbench.core.errors import WorkbenchError
+from workbench.core.memories import Family, Memory, attach
+from workbench.core.space import Label
 from workbench.model.beliefs import LIMIT, BeliefGraph, TooManyBeliefs, explore_beliefs
-from workbench.model.memories import Family, Memory, attach
-from workbench.model.space import Label
 from workbench.sufficiency.belief_product import places, possible_pairs
 from workbench.sufficiency.colouring import colour
 from workbench.sufficiency.product_search import WriteSearch
 from workbench.sufficiency.update import verify_f
 
 if TYPE_CHECKING:
-    from workbench.model.pomdp import POMDP
+    from workbench.core.pomdp import POMDP
 
 BUDGET = 1_000_000
 """A search gives up after this many decisions, unless told otherwise."""
@@ -110,7 +110,7 @@ def is_sufficiently_expressive(
     budget : the most decisions of the search; beyond it the answer is undecided.
     solver : "own", or "z3" for a second opinion (the package z3-solver).
 
-    >>> from workbench.model.pomdp import POMDP
+    >>> from workbench.core.pomdp import POMDP
     >>> P = POMDP.from_functions(
     ...     name="two steps",
     ...     A=[0, 1],

@@ -19,9 +19,9 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from itertools import combinations
 
-from workbench.model.numbers import Number
-from workbench.model.pomdp import POMDP
-from workbench.model.space import Label
+from workbench.core.numbers import Number
+from workbench.core.pomdp import POMDP
+from workbench.core.space import Label
 from workbench.sufficiency.dynamics_rank import states_that_go_on
 
 READING = "the bound by the rate of the filter is our reading of Kara and Yueksel (2022)"
@@ -30,7 +30,7 @@ READING = "the bound by the rate of the filter is our reading of Kara and Yuekse
 def filter_rate(P: POMDP) -> Fraction | None:
     """alpha, the rate at which the filter forgets its prior; None for tasks that end.
 
-    >>> from workbench.model.pomdp import POMDP
+    >>> from workbench.core.pomdp import POMDP
     >>> P = POMDP.from_functions(
     ...     name="ears",
     ...     A=["listen"],

@@ -18,13 +18,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
-from workbench.errors import NeverEnds, TooLarge, WorkbenchError, WrongType
-from workbench.evaluation.fields import FLOATS
-from workbench.model.augment import augment
+from workbench.core.augment import augment
+from workbench.core.errors import NeverEnds, TooLarge, WorkbenchError, WrongType
+from workbench.core.fields import FLOATS
+from workbench.core.memories import SIZED, F, attach, parse_memory
+from workbench.core.numbers import Number
+from workbench.core.pomdp import POMDP
 from workbench.model.fsc import Controller, controller_of
-from workbench.model.memories import SIZED, F, attach, parse_memory
-from workbench.model.numbers import Number
-from workbench.model.pomdp import POMDP
 from workbench.optima.best_history import best_history
 from workbench.optima.best_memoryless import best_memoryless
 from workbench.optima.mdp import from_states, size_of_values

@@ -35,14 +35,14 @@ from fractions import Fraction
 
 import numpy as np
 
-from workbench.errors import NeverEnds
-from workbench.evaluation.evaluate import evaluate
-from workbench.evaluation.fields import FLOATS, RATIONALS
+from workbench.core.errors import NeverEnds
+from workbench.core.evaluate import evaluate
+from workbench.core.fields import FLOATS, RATIONALS
+from workbench.core.numbers import Number
+from workbench.core.policy import Policy
+from workbench.core.pomdp import POMDP
+from workbench.core.space import Label
 from workbench.model.beliefs import BeliefGraph
-from workbench.model.numbers import Number
-from workbench.model.policy import Policy
-from workbench.model.pomdp import POMDP
-from workbench.model.space import Label
 from workbench.optima.history import MOST_EXACT, belief_process, largest_part
 from workbench.optima.mdp import from_states, optimal
 

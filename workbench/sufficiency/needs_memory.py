@@ -17,10 +17,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from workbench.errors import NeverEnds, WorkbenchError, WrongType
-from workbench.model.memories import none
-from workbench.model.numbers import Number
-from workbench.model.pomdp import POMDP
+from workbench.core.errors import NeverEnds, WorkbenchError, WrongType
+from workbench.core.memories import none
+from workbench.core.numbers import Number
+from workbench.core.pomdp import POMDP
 from workbench.optima.best_history import best_history
 from workbench.optima.best_memoryless import best_memoryless
 from workbench.optima.optimum import HistoryOptimum, MemorylessOptimum

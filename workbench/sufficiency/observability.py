@@ -14,9 +14,9 @@ from collections.abc import Iterator
 from fractions import Fraction
 from itertools import combinations
 
-from workbench.errors import TooLarge
+from workbench.core.errors import TooLarge
+from workbench.core.pomdp import POMDP
 from workbench.model.beliefs import require_rational
-from workbench.model.pomdp import POMDP
 from workbench.sufficiency.dynamics_rank import Span, states_that_go_on
 from workbench.sufficiency.rational_program import least_difference
 
@@ -27,7 +27,7 @@ MOST_DIVIDED = 10
 def observability(P: POMDP) -> Fraction:
     """The largest g for which P is g-observable, over the states that can be reached.
 
-    >>> from workbench.model.pomdp import POMDP
+    >>> from workbench.core.pomdp import POMDP
     >>> P = POMDP.from_functions(
     ...     name="ears",
     ...     A=["listen"],

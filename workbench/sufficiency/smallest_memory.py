@@ -22,12 +22,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from workbench.errors import WorkbenchError
+from workbench.core.errors import WorkbenchError
+from workbench.core.memories import OA, B, Family, K, O, none
 from workbench.model.beliefs import reachable_beliefs
-from workbench.model.memories import OA, B, Family, K, O, none
 
 if TYPE_CHECKING:
-    from workbench.model.pomdp import POMDP
+    from workbench.core.pomdp import POMDP
 
 KINDS = {"B": B, "K": K, "O": O, "OA": OA}
 
@@ -72,7 +72,7 @@ def smallest_k(P: POMDP, kind: str, predicate: str = "expressive", most: int = 5
     predicate : "expressive" for Definition A.2, "encodes" for `can_encode_optimal`.
     most : the largest k to try.
 
-    >>> from workbench.model.pomdp import POMDP
+    >>> from workbench.core.pomdp import POMDP
     >>> P = POMDP.from_functions(
     ...     name="two steps",
     ...     A=[0, 1],
@@ -120,7 +120,7 @@ def printed_bits(P: POMDP) -> int:
 def enough_bits(P: POMDP) -> int:
     """The k of Proposition A.2(1) with a code for the start.
 
-    >>> from workbench.model.pomdp import POMDP
+    >>> from workbench.core.pomdp import POMDP
     >>> P = POMDP.from_functions(
     ...     name="two steps",
     ...     A=[0, 1],

@@ -15,15 +15,15 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from workbench.errors import WorkbenchError
+from workbench.core.errors import WorkbenchError
+from workbench.core.memories import Family, Memory, attach
+from workbench.core.numbers import Number
+from workbench.core.space import Label
 from workbench.model.beliefs import Belief, require_rational
-from workbench.model.memories import Family, Memory, attach
-from workbench.model.numbers import Number
-from workbench.model.space import Label
 from workbench.text import show
 
 if TYPE_CHECKING:
-    from workbench.model.pomdp import POMDP
+    from workbench.core.pomdp import POMDP
 
 Argument = tuple[Label, Label, Label]
 Update = Mapping[Argument, Label] | Callable[[Label, Label, Label], Label]
@@ -76,7 +76,7 @@ def verify_f(
     It ends, however many beliefs there are: every pair (m, o) may hold one belief, and a second one
     is a collision.
 
-    >>> from workbench.model.pomdp import POMDP
+    >>> from workbench.core.pomdp import POMDP
     >>> P = POMDP.from_functions(
     ...     name="two steps",
     ...     A=[0, 1],
@@ -143,7 +143,7 @@ def reachable_memory(
     """Omega_f(H): the last memory states that a history may lead to; empty if the history is
     impossible.
 
-    >>> from workbench.model.pomdp import POMDP
+    >>> from workbench.core.pomdp import POMDP
     >>> P = POMDP.from_functions(
     ...     name="walk",
     ...     A=["go"],

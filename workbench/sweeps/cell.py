@@ -22,10 +22,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from workbench.core.kernel_call import KERNEL_CALLS
+from workbench.core.learners import Learner
+from workbench.core.pomdp import POMDP
 from workbench.deep.settings import NEURAL_LEARNERS, Neural
-from workbench.learning.kernel_call import KERNEL_CALLS
-from workbench.learning.learners import Learner
-from workbench.model.pomdp import POMDP
 from workbench.sweeps.experiment import PER_100, Experiment, Method, OracleLoop
 
 BATCH = Learner.seeds_of_a_cell
@@ -33,14 +33,14 @@ BATCH = Learner.seeds_of_a_cell
 
 _SOURCE = Path(__file__).parent.parent
 
-_LEARNER_ROOTS = ("workbench.model.augment", "workbench.sweeps.compute")
-_EVALUATION = "workbench.evaluation.evaluate"
+_LEARNER_ROOTS = ("workbench.core.augment", "workbench.sweeps.compute")
+_EVALUATION = "workbench.core.evaluate"
 _WITHOUT_NUMBERS = {"workbench.executors.executor", "workbench.progress"}
 """Where work runs and how it is shown changes no number."""
 
 _NEURAL_ROOTS = ("workbench.deep.train",)
 
-_ORACLE_ROOTS = ("workbench.model.augment", "workbench.sweeps.loop_curve")
+_ORACLE_ROOTS = ("workbench.core.augment", "workbench.sweeps.loop_curve")
 
 
 @dataclass(frozen=True)

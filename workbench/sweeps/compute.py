@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.errors import NeverEnds, NotSolved
-from workbench.evaluation.evaluate import evaluate
+from workbench.core.errors import NeverEnds, NotSolved
+from workbench.core.evaluate import evaluate
+from workbench.core.learners import Learner
+from workbench.core.pomdp import POMDP
 from workbench.learning.learn import learn
-from workbench.learning.learners import Learner
 from workbench.learning.run import Run
-from workbench.model.pomdp import POMDP
 
 Report = Callable[[int], None]
 """Called now and then with the steps done, over all seeds of the cell; it may raise to stop."""

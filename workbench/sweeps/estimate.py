@@ -11,8 +11,8 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
+from workbench.core.pomdp import POMDP
 from workbench.deep.pair import MemoryPair
-from workbench.model.pomdp import POMDP
 from workbench.sweeps.cell import Cell, fingerprint
 from workbench.sweeps.experiment import OracleLoop
 from workbench.sweeps.worker import compute_cell, products
@@ -119,7 +119,7 @@ def _seconds(cell: Cell, E: POMDP | MemoryPair) -> float:
 def room(cells: Iterable[Cell]) -> int:
     """About how many bytes the files of some cells take, rather too many.
 
-    >>> from workbench.learning.learners import QLearning
+    >>> from workbench.core.learners import QLearning
     >>> room([Cell("recall", "B1", QLearning(), "reward", seeds=(0, 1), steps=1000, every=10)])
     7300
     """

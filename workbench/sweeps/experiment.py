@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
 from typing import Any, ClassVar
 
-from workbench.learning.learners import Learner, OptionError
+from workbench.core.learners import Learner, OptionError
 
 PER_100 = "average reward per 100 steps"
 GREEDY = "value of the greedy policy"

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.improvement.improve import improve
-from workbench.model.policy import uniform
-from workbench.model.pomdp import POMDP
+from workbench.core.improve import improve
+from workbench.core.policy import uniform
+from workbench.core.pomdp import POMDP
 
 
 @dataclass(frozen=True, eq=False)

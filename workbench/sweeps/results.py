@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from workbench.errors import UnknownLabel, WorkbenchError
+from workbench.core.errors import UnknownLabel, WorkbenchError
 from workbench.learning.run import Columns, Run
 from workbench.sweeps.cell import Cell, cells_of
 from workbench.sweeps.experiment import Experiment, Method

@@ -17,9 +17,9 @@ from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
-from workbench.errors import WorkbenchError
+from workbench.core.errors import WorkbenchError
+from workbench.core.pomdp import POMDP
 from workbench.executors.executor import Executor, make_executor
-from workbench.model.pomdp import POMDP
 from workbench.sweeps.cell import Cell, cells_of, code_version, fingerprint, key_of
 from workbench.sweeps.experiment import Experiment
 from workbench.sweeps.results import Results, outcome_of

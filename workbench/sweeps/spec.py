@@ -41,11 +41,11 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+from workbench.core.errors import WorkbenchError
+from workbench.core.learners import LEARNERS, check_count
+from workbench.core.memories import parse_memory
+from workbench.core.policy import TIES
 from workbench.deep.settings import NEURAL_LEARNERS, neural_by_name, parse_widths
-from workbench.errors import WorkbenchError
-from workbench.learning.learners import LEARNERS, check_count
-from workbench.model.memories import parse_memory
-from workbench.model.policy import TIES
 from workbench.sweeps.cell import Cell, batches
 from workbench.sweeps.experiment import FINAL, GREEDY, ORACLE, PER_100, Method, OracleLoop
 from workbench.sweeps.run_cells import Budget

@@ -36,7 +36,7 @@ from typing import Any
 
 import numpy as np
 
-from workbench.errors import WorkbenchError
+from workbench.core.errors import WorkbenchError
 from workbench.learning.run import Columns
 from workbench.sweeps.cell import key_of
 from workbench.sweeps.lock import Claims, claims_of

@@ -16,13 +16,13 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+from workbench.core.augment import augment
+from workbench.core.errors import WorkbenchError
+from workbench.core.pomdp import POMDP
 from workbench.deep.pair import MemoryPair, join
 from workbench.deep.settings import Neural
-from workbench.errors import WorkbenchError
 from workbench.executors.executor import Cancelled, pulse
 from workbench.learning.run import Run
-from workbench.model.augment import augment
-from workbench.model.pomdp import POMDP
 from workbench.sweeps.cell import Cell, code_version
 from workbench.sweeps.compute import AT_THE_END, EACH_BLOCK, compute_learning
 from workbench.sweeps.experiment import FINAL, GREEDY, Method, OracleLoop

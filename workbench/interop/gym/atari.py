@@ -25,8 +25,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from workbench.core.errors import WorkbenchError
 from workbench.deep.settings import DDQN, PPO, RecurrentPPO
-from workbench.errors import WorkbenchError
 from workbench.extras import need
 from workbench.interop.gym.frames import FrameMemory
 from workbench.interop.gym.peers import make_double_dqn, make_lstm_ppo, make_ppo

@@ -32,8 +32,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from workbench.errors import WorkbenchError
-from workbench.model.numbers import read_decimal
+from workbench.core.errors import WorkbenchError
+from workbench.core.numbers import read_decimal
 
 Result = TypeVar("Result")
 

@@ -19,11 +19,11 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.errors import WorkbenchError, WrongType
+from workbench.core.augment import augment
+from workbench.core.errors import WorkbenchError, WrongType
+from workbench.core.pomdp import POMDP, Transitions
+from workbench.core.space import Label
 from workbench.extras import need
-from workbench.model.augment import augment
-from workbench.model.pomdp import POMDP, Transitions
-from workbench.model.space import Label
 
 gymnasium = need("gymnasium")
 

@@ -19,10 +19,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.errors import WrongType
+from workbench.core.errors import WrongType
+from workbench.core.memories import Family
 from workbench.extras import need
 from workbench.interop.gym.memory_wrapper import MemoryWrapper
-from workbench.model.memories import Family
 
 gymnasium = need("gymnasium")
 spaces = gymnasium.spaces

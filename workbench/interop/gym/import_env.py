@@ -25,7 +25,10 @@ from typing import Any
 
 import numpy as np
 
-from workbench.errors import ModelError, TooLarge, WrongType
+from workbench.core.errors import ModelError, TooLarge, WrongType
+from workbench.core.numbers import Number, Numbers, frozen, number
+from workbench.core.pomdp import POMDP, Distribution, Emissions, StateSet, Transitions
+from workbench.core.space import Label, Space
 from workbench.extras import need
 from workbench.interop.gym.draws import CannotEnumerate, every_run, read_number
 from workbench.interop.gym.rollout import Disagreement, Played, compare_with_rollouts
@@ -39,9 +42,6 @@ from workbench.interop.gym.subject import (
     without_limits,
 )
 from workbench.interop.gym.toy_text import Law, law_of
-from workbench.model.numbers import Number, Numbers, frozen, number
-from workbench.model.pomdp import POMDP, Distribution, Emissions, StateSet, Transitions
-from workbench.model.space import Label, Space
 from workbench.model.step_limit import with_step_limit
 from workbench.progress import Waiting
 from workbench.text import show

@@ -21,9 +21,9 @@ from typing import Any
 
 import numpy as np
 
-from workbench.errors import WrongType
+from workbench.core.errors import WrongType
+from workbench.core.memories import Family, parse_memory
 from workbench.extras import need
-from workbench.model.memories import Family, parse_memory
 
 gymnasium = need("gymnasium")
 spaces = gymnasium.spaces
@@ -35,7 +35,7 @@ class MemoryWrapper(gymnasium.Wrapper, gymnasium.utils.RecordConstructorArgs):  
     Parameters
     ----------
     env : any environment with a Discrete action space.
-    memory : "none", "K3", "B2", "O1", "OA3", ... or one of `workbench.model.memories`.
+    memory : "none", "K3", "B2", "O1", "OA3", ... or one of `workbench.core.memories`.
     flat : whether spaces are flattened instead of Dict.
 
     >>> env = MemoryWrapper(gymnasium.make("FrozenLake-v1"), "OA1")

@@ -22,11 +22,11 @@ from typing import Any
 
 import numpy as np
 
+from workbench.core.numbers import Number
+from workbench.core.space import Label
 from workbench.extras import need
 from workbench.interop.gym.draws import CannotEnumerate, read_number
 from workbench.interop.gym.subject import Observer, Parts, StateReader, Subject, canonical, layers
-from workbench.model.numbers import Number
-from workbench.model.space import Label
 
 DIRECTIONS = ("right", "down", "left", "up")
 

@@ -17,8 +17,8 @@ from functools import cache
 from itertools import pairwise
 from typing import Any
 
+from workbench.core.errors import WorkbenchError
 from workbench.deep.settings import DDQN, PPO, RecurrentPPO
-from workbench.errors import WorkbenchError
 from workbench.extras import need
 
 _EXTRA = "deep-peers"

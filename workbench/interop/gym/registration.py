@@ -15,11 +15,11 @@ import importlib
 from collections.abc import Iterable
 from typing import Any
 
-from workbench.errors import WorkbenchError
+from workbench.core.augment import augment
+from workbench.core.errors import WorkbenchError
+from workbench.core.pomdp import POMDP
 from workbench.extras import need
 from workbench.interop.gym.environment import POMDPEnv, to_gymnasium
-from workbench.model.augment import augment
-from workbench.model.pomdp import POMDP
 
 MEMORIES = ("none", *(f"{kind}{k}" for kind in ("K", "B", "O", "OA") for k in (1, 2, 3)))
 """The memories that get ids by default; "none" is the task itself."""

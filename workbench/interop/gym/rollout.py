@@ -20,8 +20,8 @@ from typing import Any
 
 import numpy as np
 
+from workbench.core.numbers import Number
 from workbench.interop.gym.draws import CannotEnumerate
-from workbench.model.numbers import Number
 from workbench.text import show
 
 _FEWEST = 5

@@ -18,11 +18,11 @@ from typing import Any
 
 import numpy as np
 
+from workbench.core.numbers import Number
+from workbench.core.pomdp import POMDP
+from workbench.core.space import Label
 from workbench.extras import need
 from workbench.interop.gym.draws import CannotEnumerate, Draws, Uniform, read_number
-from workbench.model.numbers import Number
-from workbench.model.pomdp import POMDP
-from workbench.model.space import Label
 
 
 class Parts(tuple[tuple[str, Hashable], ...]):

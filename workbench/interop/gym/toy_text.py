@@ -19,9 +19,9 @@ from fractions import Fraction
 from functools import cache
 from typing import Any
 
+from workbench.core.numbers import Number
 from workbench.extras import need
 from workbench.interop.gym.draws import read_number
-from workbench.model.numbers import Number
 
 ToyState = Any
 """A state of a law: any hashable label."""

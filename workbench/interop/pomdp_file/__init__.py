@@ -14,13 +14,13 @@ from pathlib import Path
 
 from rich.console import Console
 
+from workbench.core.pomdp import POMDP
+from workbench.core.space import Label
 from workbench.interop.pomdp_file.compile import compile_record, reading_of
 from workbench.interop.pomdp_file.grammar import parse_record
 from workbench.interop.pomdp_file.notes import read_notes
 from workbench.interop.pomdp_file.source import PomdpFileError, Source
 from workbench.interop.pomdp_file.write import pomdp_text
-from workbench.model.pomdp import POMDP
-from workbench.model.space import Label
 
 __all__ = ["PomdpFileError", "load_pomdp", "parse_pomdp", "pomdp_text", "save_pomdp"]
 

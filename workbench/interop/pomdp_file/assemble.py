@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from workbench.core.numbers import Numbers
+from workbench.core.pomdp import POMDP, Distribution, Emissions, StateSet, Transitions
+from workbench.core.rows import pick_rows, point_rows, row_places
+from workbench.core.space import Label, Space
 from workbench.interop.pomdp_file.entries import Ints, Rows, TooMany
 from workbench.interop.pomdp_file.notes import Notes
 from workbench.interop.pomdp_file.source import PomdpFileError, Source
 from workbench.interop.pomdp_file.spelling import Value, Values, full, values, zeros
-from workbench.model.numbers import Numbers
-from workbench.model.pomdp import POMDP, Distribution, Emissions, StateSet, Transitions
-from workbench.model.rows import pick_rows, point_rows, row_places
-from workbench.model.space import Label, Space
 
 if TYPE_CHECKING:
     from workbench.interop.pomdp_file.compile import Outcomes

@@ -32,7 +32,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.errors import WorkbenchError
+from workbench.core.errors import WorkbenchError
+from workbench.core.pomdp import POMDP
+from workbench.core.space import Label
 from workbench.interop.pomdp_file.assemble import Copies, assemble
 from workbench.interop.pomdp_file.entries import Ints, TooMany
 from workbench.interop.pomdp_file.episodes import detected, named, stays_for_the_same
@@ -41,8 +43,6 @@ from workbench.interop.pomdp_file.record import Record
 from workbench.interop.pomdp_file.source import PomdpFileError, Source
 from workbench.interop.pomdp_file.spelling import Value, Values, zeros
 from workbench.interop.pomdp_file.tables_of import FileReading, FileTables, tables_of
-from workbench.model.pomdp import POMDP
-from workbench.model.space import Label
 
 
 def compile_record(

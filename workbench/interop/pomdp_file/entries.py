@@ -19,9 +19,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from workbench.core.rows import add_rows, own_rows, pick_rows, point_rows
 from workbench.interop.pomdp_file.record import EVERY, Block, RewardLines, TableLines
 from workbench.interop.pomdp_file.spelling import Value, Values, full, zeros
-from workbench.model.rows import add_rows, own_rows, pick_rows, point_rows
 
 Ints = NDArray[np.int64]
 

@@ -26,11 +26,11 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.errors import UnknownLabel
+from workbench.core.errors import UnknownLabel
+from workbench.core.space import Label, Space
 from workbench.interop.pomdp_file.entries import Rows
 from workbench.interop.pomdp_file.source import PomdpFileError
 from workbench.interop.pomdp_file.spelling import Values, zeros
-from workbench.model.space import Label, Space
 from workbench.text import show
 
 SAME_START = 1e-4

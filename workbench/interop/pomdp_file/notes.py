@@ -25,8 +25,8 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
+from workbench.core.space import Label, Space
 from workbench.interop.pomdp_file.source import PomdpFileError, Source
-from workbench.model.space import Label, Space
 
 PREFIX = "#@workbench"
 _NOTE = re.compile(rf"^[ \t]*{PREFIX}\b[ \t]*(.*)$", re.MULTILINE)

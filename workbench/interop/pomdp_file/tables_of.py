@@ -13,12 +13,12 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from workbench.core.space import Label, Space
 from workbench.interop.pomdp_file.entries import RewardTable, Rows, resolve, scaled
 from workbench.interop.pomdp_file.notes import Notes
 from workbench.interop.pomdp_file.record import Names, Record
 from workbench.interop.pomdp_file.source import PomdpFileError, Source
 from workbench.interop.pomdp_file.spelling import Value, Values, full, zeros
-from workbench.model.space import Label, Space
 
 ROUNDING = 1e-5
 """How far a sum of printed probabilities may lie from one when a file is read in floats, as in

@@ -14,13 +14,13 @@ from decimal import Context, Decimal
 from fractions import Fraction
 from typing import Any
 
+from workbench.core.numbers import Number
+from workbench.core.pomdp import POMDP
+from workbench.core.rows import row_places
+from workbench.core.space import Space
 from workbench.interop.pomdp_file.grammar import RESERVED
 from workbench.interop.pomdp_file.notes import note, writable
 from workbench.interop.pomdp_file.source import PomdpFileError
-from workbench.model.numbers import Number
-from workbench.model.pomdp import POMDP
-from workbench.model.rows import row_places
-from workbench.model.space import Space
 from workbench.text import show
 
 _STRICT_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")

@@ -1,0 +1,358 @@
+"""The number fields that evaluation runs over: floats, rationals, rational functions.
+
+Every algorithm of the workbench is written once, on numpy arrays: float64, or object arrays whose
+elements belong to one of the exact fields. Which one is chosen at the edge:
+
+    FLOATS                 float64; linear systems by sparse direct or Krylov methods (`linear`)
+    RATIONALS      flint rationals; linear systems block by block, dense flint solves inside a block
+    RationalFunctions(..)  quotients of flint polynomials in the symbols of the model and the policy
+
+A field turns `Numbers` into an array (`enter`), turns results back into Fractions or sympy
+expressions (`leave`) and solves x = b + gamma P x.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from fractions import Fraction
+from typing import Any
+
+import flint
+import numpy as np
+import scipy.sparse as sp
+import sympy
+from numpy.typing import NDArray
+
+from workbench.core import solve as linear
+from workbench.core.errors import TooLarge, WrongType
+from workbench.core.numbers import Number, Numbers, is_symbolic, number, to_float
+from workbench.core.solve import Solution
+from workbench.core.walk_kernels import strong_components
+
+MOST_STATES_IN_A_BLOCK = 2_500
+"""Exact systems larger than this in one strongly connected component are refused: the work grows
+with the cube."""
+
+
+class RationalFunction:
+    """A quotient of two polynomials with rational coefficients, in lowest terms, the denominator's
+    leading one 1."""
+
+    __slots__ = ("den", "num")
+
+    def __init__(self, num: Any, den: Any):
+        self.num = num
+        self.den = den
+
+    @classmethod
+    def reduced(cls, num: Any, den: Any) -> RationalFunction:
+        if num == 0:
+            return cls(num, den * 0 + 1)
+        if not den.is_constant():
+            common = num.gcd(den)
+            if not common.is_one():
+                num, den = num / common, den / common
+        lead = den.leading_coefficient()
+        return cls(num / lead, den / lead)
+
+    def _other(self, x: Any) -> RationalFunction:
+        return (
+            x
+            if isinstance(x, RationalFunction)
+            else RationalFunction(self.num * 0 + x, self.den * 0 + 1)
+        )
+
+    def __add__(self, x: Any) -> RationalFunction:
+        if isinstance(x, np.ndarray):
+            return NotImplemented  # numpy goes through the array
+        y = self._other(x)
+        if self.den == y.den:
+            total = self.num + y.num
+            return (
+                RationalFunction(total, self.den)
+                if self.den.is_one()
+                else self.reduced(total, self.den)
+            )
+        return self.reduced(self.num * y.den + y.num * self.den, self.den * y.den)
+
+    def __mul__(self, x: Any) -> RationalFunction:
+        if isinstance(x, np.ndarray):
+            return NotImplemented  # numpy goes through the array
+        y = self._other(x)
+        if self.den.is_one() and y.den.is_one():
+            return RationalFunction(self.num * y.num, self.den)
+        return self.reduced(self.num * y.num, self.den * y.den)
+
+    def __truediv__(self, x: Any) -> RationalFunction:
+        if isinstance(x, np.ndarray):
+            return NotImplemented  # numpy goes through the array
+        y = self._other(x)
+        if y.num == 0:
+            raise ZeroDivisionError("division by the zero function")
+        return self.reduced(self.num * y.den, self.den * y.num)
+
+    def __neg__(self) -> RationalFunction:
+        return RationalFunction(-self.num, self.den)
+
+    def __sub__(self, x: Any) -> RationalFunction:
+        if isinstance(x, np.ndarray):
+            return NotImplemented  # numpy goes through the array
+        return self + (-self._other(x))
+
+    def __rsub__(self, x: Any) -> RationalFunction:
+        if isinstance(x, np.ndarray):
+            return NotImplemented  # numpy goes through the array
+        return self._other(x) - self
+
+    def __rtruediv__(self, x: Any) -> RationalFunction:
+        if isinstance(x, np.ndarray):
+            return NotImplemented  # numpy goes through the array
+        return self._other(x) / self
+
+    __radd__ = __add__
+    __rmul__ = __mul__
+
+    def __eq__(self, x: object) -> bool:
+        y = self._other(x)
+        return bool(self.num == y.num and self.den == y.den)
+
+    def __hash__(self) -> int:
+        return hash((str(self.num), str(self.den)))
+
+    def __repr__(self) -> str:
+        return str(self.num) if self.den.is_one() else f"({self.num})/({self.den})"
+
+
+class Field:
+    """What the algorithms need to know of the numbers they run on."""
+
+    name: str
+    is_exact = True
+
+    def one(self, x: Number) -> Any:
+        """A single number as an element."""
+        raise NotImplementedError
+
+    def back(self, x: Any) -> Number:
+        """An element as a float, a Fraction or a sympy expression."""
+        raise NotImplementedError
+
+    def enter(self, numbers: Numbers) -> NDArray[Any]:
+        """An array of numbers as an array of elements."""
+        assert numbers.codes is not None
+        table = np.empty(len(numbers.values), dtype=object)
+        table[:] = [self.one(x) for x in numbers.values]
+        return table[numbers.codes]
+
+    def leave(self, array: NDArray[Any]) -> NDArray[Any]:
+        """An array of elements as an array of Fractions or expressions; None stays None."""
+        flat = [None if x is None else self.back(x) for x in array.ravel()]
+        found = np.empty(len(flat), dtype=object)
+        found[:] = flat
+        return found.reshape(array.shape)
+
+    def zeros(self, shape: int | tuple[int, ...]) -> NDArray[Any]:
+        return np.full(shape, self.one(0), dtype=object)
+
+    def undefined(self, shape: int | tuple[int, ...]) -> NDArray[Any]:
+        """An array of the sign for undefined: None, or NaN among floats."""
+        return np.full(shape, None, dtype=object)
+
+    def _dense_solve(self, matrix: list[list[Any]], right: list[Any]) -> list[Any]:
+        raise NotImplementedError
+
+    def solve(
+        self,
+        P: sp.csr_array,
+        data: NDArray[Any],
+        gamma: Any,
+        b: NDArray[Any],
+        what: str,
+        norm: float = np.inf,
+    ) -> Solution:
+        """x with x = b + gamma P x, where `data` holds the entries of the pattern `P`.
+
+        The strongly connected components of P are solved one after the other, successors first, so
+        an acyclic chain costs one substitution.
+        """
+        n = P.shape[0]
+        count, component = strong_components(P.indptr, P.indices)
+        self._require_small(component, MOST_STATES_IN_A_BLOCK, what)
+        members: list[list[int]] = [[] for _ in range(count)]
+        for state, c in enumerate(component.tolist()):
+            members[c].append(state)
+        indptr, indices = P.indptr.tolist(), P.indices.tolist()
+        x: list[Any] = list(b)
+        for block in members:  # successors first
+            inside = {state: i for i, state in enumerate(block)}
+            right, matrix = [], [[self.one(0)] * len(block) for _ in block]
+            for i, state in enumerate(block):
+                total = b[state]
+                for k in range(indptr[state], indptr[state + 1]):
+                    j = inside.get(indices[k])
+                    if j is None:
+                        total = total + gamma * data[k] * x[indices[k]]
+                    else:
+                        matrix[i][j] = matrix[i][j] - gamma * data[k]
+                matrix[i][i] = matrix[i][i] + 1
+                right.append(total)
+            for state, value in zip(block, self._dense_solve(matrix, right), strict=True):
+                x[state] = value
+        found = np.empty(n, dtype=object)
+        found[:] = x
+        return Solution(found, "exact", 0.0)
+
+    @staticmethod
+    def _require_small(component: NDArray[np.int64], most: int, what: str) -> None:
+        """Refuse a system with more states than that in one strongly connected component."""
+        largest = int(np.bincount(component).max())
+        if largest > most:
+            raise TooLarge(
+                f"{what} has {len(component):,} states, {largest:,} of them in one strongly "
+                f"connected component; exact arithmetic is limited to {most:,} there. Use "
+                "exact=False, whose result carries an error bound"
+            )
+
+
+class _Floats(Field):
+    name = "floats"
+    is_exact = False
+
+    def one(self, x: Number) -> Any:
+        return to_float(x)
+
+    def back(self, x: Any) -> Number:
+        return float(x)
+
+    def enter(self, numbers: Numbers) -> NDArray[Any]:
+        return numbers.floats
+
+    def leave(self, array: NDArray[Any]) -> NDArray[Any]:
+        return array
+
+    def zeros(self, shape: int | tuple[int, ...]) -> NDArray[Any]:
+        return np.zeros(shape)
+
+    def undefined(self, shape: int | tuple[int, ...]) -> NDArray[Any]:
+        return np.full(shape, np.nan)
+
+    def solve(
+        self,
+        P: sp.csr_array,
+        data: NDArray[Any],
+        gamma: Any,
+        b: NDArray[Any],
+        what: str,
+        norm: float = np.inf,
+    ) -> Solution:
+        return linear.solve(
+            sp.csr_array((data, P.indices, P.indptr), shape=P.shape), gamma, b, norm
+        )
+
+
+class _Rationals(Field):
+    name = "rationals"
+
+    def one(self, x: Number) -> Any:
+        q = number(x)
+        return flint.fmpq(q.numerator, q.denominator)
+
+    def back(self, x: Any) -> Number:
+        return Fraction(int(x.p), int(x.q))
+
+    def _dense_solve(self, matrix: list[list[Any]], right: list[Any]) -> list[Any]:
+        n = len(right)
+        if n == 1:
+            return [right[0] / matrix[0][0]]
+        # rows scaled to integers: flint solves integer systems faster than rational ones
+        whole, sides = [], []
+        for row, side in zip(matrix, right, strict=True):
+            scale = flint.fmpz(side.q)
+            for x in row:
+                scale = scale.lcm(x.q)
+            whole.append([x.p * (scale // x.q) for x in row])
+            sides.append(side.p * (scale // side.q))
+        found = flint.fmpz_mat(whole).solve(flint.fmpz_mat(n, 1, sides))
+        return [found[i, 0] for i in range(n)]
+
+
+class RationalFunctions(Field):
+    """Quotients of polynomials in the given symbols."""
+
+    name = "rational functions"
+
+    def __init__(self, symbols: Iterable[sympy.Symbol]):
+        self.symbols = tuple(sorted(symbols, key=str))
+        names = [f"x{i}" for i in range(len(self.symbols))]
+        self._ring = flint.fmpq_mpoly_ctx.get(names, flint.Ordering.degrevlex)
+        self._unit = self._ring.constant(1)
+        self._variables = dict(zip(self.symbols, self._ring.gens(), strict=True))
+
+    def one(self, x: Number) -> Any:
+        value = number(x)
+        if not is_symbolic(value):
+            return RationalFunction(self._ring.constant(RATIONALS.one(value)), self._unit)
+        return self._read(value)
+
+    def _read(self, expr: sympy.Expr) -> RationalFunction:
+        """A sympy expression, node by node."""
+        if expr in self._variables:
+            return RationalFunction(self._variables[expr], self._unit)
+        if expr.is_Rational:
+            return self.one(number(expr))
+        if expr.is_Add:
+            return sum((self._read(part) for part in expr.args[1:]), start=self._read(expr.args[0]))
+        if expr.is_Mul:
+            return math.prod(
+                (self._read(part) for part in expr.args[1:]), start=self._read(expr.args[0])
+            )
+        if expr.is_Pow and expr.exp.is_Integer:
+            base, power = self._read(expr.base), int(expr.exp)
+            whole = math.prod([base] * abs(power), start=self.one(1))
+            return whole if power >= 0 else 1 / whole
+        raise WrongType(f"{expr} is not a rational function of {', '.join(map(str, self.symbols))}")
+
+    def _expression(self, polynomial: Any) -> sympy.Expr:
+        terms = []
+        for powers, c in polynomial.terms():
+            factors = [
+                x if n == 1 else x**n
+                for x, n in zip(self.symbols, map(int, powers), strict=True)
+                if n
+            ]
+            terms.append(sympy.Mul(sympy.Rational(int(c.p), int(c.q)), *factors))
+        return sympy.Add(*terms)
+
+    def back(self, x: Any) -> Number:
+        found = self._expression(x.num) / self._expression(x.den)
+        return number(found) if found.is_Rational else found  # elements that vanish are 0
+
+    def _dense_solve(self, matrix: list[list[Any]], right: list[Any]) -> list[Any]:
+        """Gaussian elimination."""
+        n = len(right)
+        rows = [[*row, side] for row, side in zip(matrix, right, strict=True)]
+        for i in range(n):
+            pivot = next(j for j in range(i, n) if rows[j][i] != 0)
+            rows[i], rows[pivot] = rows[pivot], rows[i]
+            for j in range(i + 1, n):
+                if rows[j][i] != 0:
+                    factor = rows[j][i] / rows[i][i]
+                    rows[j] = [x - factor * y for x, y in zip(rows[j], rows[i], strict=True)]
+        found: list[Any] = [None] * n
+        for i in reversed(range(n)):
+            total = rows[i][n]
+            for j in range(i + 1, n):
+                total = total - rows[i][j] * found[j]
+            found[i] = total / rows[i][i]
+        return found
+
+
+FLOATS = _Floats()
+RATIONALS = _Rationals()
+
+
+def exact_field(symbols: Iterable[sympy.Symbol]) -> Field:
+    """The smallest exact field that holds the rationals and these symbols."""
+    symbols = tuple(symbols)
+    return RationalFunctions(symbols) if symbols else RATIONALS

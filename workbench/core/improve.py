@@ -1,0 +1,345 @@
+"""The oracle loop (Section 5.2, Appendices B and C): small steps towards the greedy policy,
+q-values exact at every step.
+
+    pi_0      the start, as a rule uniform
+    tau_n     greedy on q_{pi_n}(o, a), ties broken as told; on rows that pi_n does not visit, pi_n
+              itself
+    pi_{n+1}  = (1 - eps_n) pi_n + eps_n tau_n
+
+`iterates` is the stream, `improve` collects it and says how it ended:
+
+    fixed         pi tends to a deterministic policy, which is greedy on all of the way that is
+                  left: decided for all of it where the horizon is finite and numbers are exact,
+                  looked at in places elsewhere (`ending`)
+    limit cycle   greedy repeats itself with some period, and pi with it: chattering around a
+                  stochastic point
+    budget        neither was seen within the iterates allowed
+    interrupted   Ctrl-C
+
+Exact q-values are compared exactly. Floats are compared by bounds on their errors; what these leave
+open is decided exactly, if the task, the start and the steps are exact (a float step is the decimal
+that it is printed as), and counts as a tie otherwise. Ties among actions that do not simply do the
+same are told in the result.
+
+q(o, a) by expected visits has no meaning for policies that may never end: with weights="visits" the
+loop refuses such tasks and says which weights to take; `weights_for` chooses them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.core.chain import dynamics
+from workbench.core.decision import Tie
+from workbench.core.ending import LoopRun, Schedule, completed
+from workbench.core.errors import NotExact, WorkbenchError, WrongType
+from workbench.core.evaluate import check_arguments, check_criterion
+from workbench.core.fields import FLOATS, Field
+from workbench.core.numbers import Number, Numbers, is_symbolic, number
+from workbench.core.oracle_loop import Loop
+from workbench.core.policy import TIES, Policy
+from workbench.core.pomdp import POMDP
+from workbench.core.repetition import repeat_episodes
+from workbench.core.stream import loop_for
+from workbench.progress import Waiting
+from workbench.text import brief
+
+BUDGET = 20_000
+"""The most iterates, unless told otherwise."""
+
+
+def shrinking_steps(c: Number, power: Number = Fraction(2, 3)) -> Schedule:
+    """The steps c / (1 + c n)^power: they start at c; with a power in (1/2, 1] their squares have a
+    finite sum.
+
+    >>> [round(shrinking_steps(0.1)(n), 4) for n in (0, 10, 1000)]
+    [0.1, 0.063, 0.0046]
+    >>> shrinking_steps(Fraction(1, 10), power=1)(10)
+    Fraction(1, 20)
+    """
+    c = number(c)
+    return lambda n: c / (1 + c * n) ** power
+
+
+@dataclass(frozen=True, eq=False)
+class Iterate:
+    """One iterate: its number, the policy, its value, and the greedy policy on its q-values."""
+
+    n: int
+    pi: Policy
+    value: Number
+    greedy: Policy
+
+
+def iterates(
+    P: POMDP,
+    pi: Policy,
+    step: Number | Schedule,
+    ties: str = "last",
+    weights: str = "visits",
+    exact: bool = False,
+    criterion: str = "return",
+) -> Iterator[Iterate]:
+    """The oracle loop as a stream without end; arguments as for `improve`.
+
+    >>> from workbench.core.policy import uniform
+    >>> P = POMDP.from_functions(
+    ...     name="one step",
+    ...     A=[0, 1],
+    ...     p=lambda s, a: {("end", a): 1},
+    ...     omega=lambda s: {"o": 1},
+    ...     mu={"s": 1},
+    ...     gamma=1,
+    ...     terminal={"end"},
+    ... )
+    >>> stream = iterates(P, uniform(P), step=Fraction(1, 2), exact=True)
+    >>> [next(stream).value for _ in range(3)]
+    [Fraction(1, 2), Fraction(3, 4), Fraction(7, 8)]
+    """
+    steps, loop = _start(P, pi, step, ties, weights, exact, criterion)
+    n = 0
+    while True:
+        now = _policy(P, loop.field, loop.pi)
+        values, _ = loop.advance([steps(n)])
+        yield Iterate(n, now, loop.field.back(values[0]), completed(P, loop.greedy, now))
+        n += 1
+
+
+@dataclass(frozen=True, eq=False)
+class Improvement:
+    """A run of the oracle loop.
+
+    Attributes
+    ----------
+    ended : "fixed", "limit cycle", "budget" or "interrupted".
+    pi : the limit, where there is one; else the last iterate. value : what pi is worth.
+    greedy : the greedy policy of pi.
+    values : those of all iterates, the start first.
+    mean : of the values over the limit cycle or the last `window` iterates; `value` at a limit.
+    limit, limit_value : the deterministic policy that pi tends to, if it does, and its value, exact
+        if P is. Rows that it does not visit are as they were left.
+    decided : whether it was decided that greedy stays as it is on all of the way to the limit. Else
+        it was looked at in places (where states come back, or numbers are too close for floats), or
+        rows that the limit does not visit go on changing.
+    period : of the limit cycle.
+    amplitude, policy_amplitude : the range of the value, and the largest range of a probability,
+        over the limit cycle or the last `window` iterates; 0 at a limit. The second is NaN after an
+        interruption.
+    ties : actions among which greedy was told which to take, and how that is known; actions that
+        have the same outcomes count as one.
+    note : what else there is to say, or "".
+    criterion : what values are: "return" or "average".
+    """
+
+    P: POMDP
+    step: Number | Schedule
+    tie_rule: str
+    weights: str
+    ended: str
+    value: Number
+    values: NDArray[Any]
+    pi: Policy
+    greedy: Policy
+    limit: Policy | None = None
+    mean: Number = None
+    limit_value: Number | None = None
+    decided: bool = False
+    period: int | None = None
+    window: int = 0
+    amplitude: float = 0.0
+    policy_amplitude: float = 0.0
+    ties: tuple[Tie, ...] = ()
+    note: str = ""
+    criterion: str = "return"
+
+    @property
+    def iterates(self) -> int:
+        """How many there were."""
+        return len(self.values)
+
+    def to_frame(self) -> Any:
+        """The value of every iterate as a pandas frame."""
+        import pandas as pd
+
+        return pd.DataFrame(
+            {"value": self.values}, index=pd.RangeIndex(len(self.values), name="iterate")
+        )
+
+    def __repr__(self) -> str:
+        value = brief(self.value if self.limit_value is None else self.limit_value)
+        words = {
+            "fixed": f"fixed at {value}",
+            "limit cycle": (
+                f"limit cycle of period {self.period}, value {brief(self.mean)}, "
+                f"amplitude {self.amplitude:.2g}"
+            ),
+        }
+        how = words.get(
+            self.ended, f"{self.ended}, value {value}, amplitude {self.amplitude:.2g} at the end"
+        )
+        return f"{self.P.name}: {how}, after {self.iterates:,} iterates" + (
+            f". {self.note}" if self.note else ""
+        )
+
+
+def improve(
+    P: POMDP,
+    pi: Policy,
+    step: Number | Schedule,
+    ties: str = "last",
+    weights: str = "visits",
+    exact: bool = False,
+    budget: int = BUDGET,
+    least: int = 1,
+    criterion: str = "return",
+) -> Improvement:
+    """Run the oracle loop until it is seen where it goes.
+
+    That it is fixed is decided in tasks of finite horizon; where states come back it is looked at
+    in places, and a change of greedy between two of them may be missed (`Improvement.decided`).
+
+    Parameters
+    ----------
+    P : the POMDP, as a rule an augmented one.
+    pi : where to start.
+    step : the paper's epsilon, in (0, 1]; or a function of n, such as `shrinking_steps(0.02)`.
+    ties : which action greedy prefers among equals, see `policy.tie_order`.
+    weights : which P_pi(s|o), as for `evaluate`.
+    exact : rationals; P, pi and the steps have to be exact, and the numbers grow with every
+        iterate.
+    budget : the most iterates to make.
+    least : so many are made even if it is seen before where the loop goes, for their values.
+    criterion : "return", or "average": q(o, a) are differential values, weighted by long-run shares
+        of time, and values are average rewards. A task that ends begins anew; a policy whose
+        average depends on where it starts is refused (`Multichain`).
+
+    >>> from workbench.core.policy import uniform
+    >>> P = POMDP.from_functions(
+    ...     name="one step",
+    ...     A=[0, 1],
+    ...     p=lambda s, a: {("end", a): 1},
+    ...     omega=lambda s: {"o": 1},
+    ...     mu={"s": 1},
+    ...     gamma=1,
+    ...     terminal={"end"},
+    ... )
+    >>> run = improve(P, uniform(P), step=0.02)
+    >>> run.value, run.ended, run.limit_value
+    (1.0, 'fixed', Fraction(1, 1))
+    """
+    budget, least = _number_of_iterates("budget", budget), _number_of_iterates("least", least)
+    if not callable(step) and 1 - float(_checked(step, exact)) == 1:
+        raise WorkbenchError(
+            "the step is too small: 1 - step is 1 in floats, and no run would be seen to settle"
+        )
+    steps, loop = _start(P, pi, step, ties, weights, exact, criterion)
+    with Waiting(f"oracle loop on {P.name}") as waiting:
+        run = LoopRun(loop.P, pi, loop, steps, not callable(step), budget, waiting)
+        run.least = min(least, budget)
+        how = run.collect()
+    return Improvement(
+        P=P,
+        step=step if callable(step) else number(step),
+        tie_rule=ties,
+        weights=loop.weights,
+        criterion=criterion,
+        values=np.concatenate([loop.field.leave(x) for x in run.values]),
+        ties=loop.ties,
+        **how,
+    )
+
+
+def weights_for(P: POMDP, pi: Policy) -> str:
+    """The weights under which the loop from pi has an answer: "visits" if pi ends from every state
+    that it visits, else "discounted", or "stationary" where there is no discount.
+
+    >>> from workbench.core.policy import uniform
+    >>> P = POMDP.from_functions(
+    ...     name="round",
+    ...     A=[0],
+    ...     p=lambda s, a: {("s", 1): 1},
+    ...     omega=lambda s: {"o": 1},
+    ...     mu={"s": 1},
+    ...     gamma=Fraction(1, 2),
+    ... )
+    >>> weights_for(P, uniform(P))
+    'discounted'
+    """
+    check_arguments(P, pi, "visits")
+    chain = dynamics(P, FLOATS).follow(pi.prob.floats)
+    if not (chain.visited & chain.may_not_end).any():
+        return "visits"
+    return "stationary" if P.gamma == 1 else "discounted"
+
+
+# ---------------------------------------------------------------------- at the boundary
+
+
+def _start(
+    P: POMDP,
+    pi: Policy,
+    step: Number | Schedule,
+    ties: str,
+    weights: str,
+    exact: bool,
+    criterion: str,
+) -> tuple[Schedule, Loop]:
+    check_arguments(P, pi, weights)
+    if check_criterion(criterion) == "average":
+        if weights == "discounted":
+            raise WorkbenchError('criterion="average" has weights="stationary", not "discounted"')
+        P = repeat_episodes(P)
+    if ties not in TIES:
+        raise WorkbenchError(f"ties must be one of {', '.join(TIES)}, not {ties!r}")
+    if symbols := P.symbols | pi.prob.symbols:
+        raise WorkbenchError(
+            f"the oracle loop compares q-values: give {', '.join(sorted(map(str, symbols)))} a "
+            "value"
+        )
+    if exact:
+        P.require_exact()
+        if not pi.is_exact:
+            raise NotExact(
+                "exact arithmetic needs an exact policy, but this one was given as floats: use "
+                "Fractions"
+            )
+    size = None if callable(step) else _checked(step, exact)
+
+    def steps(n: int) -> Number:
+        return _checked(step(n), exact) if callable(step) else size
+
+    return steps, loop_for(P, pi, ties, weights, exact, criterion)
+
+
+def _number_of_iterates(name: str, value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, int | np.integer):
+        raise WrongType(f"{name} is a number of iterates, not {value!r}")
+    if value < 1:
+        raise WorkbenchError(f"{name} is a number of iterates, at least 1, not {value}")
+    return int(value)
+
+
+def _checked(step: Any, exact: bool) -> Number:
+    try:
+        size = None if isinstance(step, bool | np.bool_) else number(step)
+    except WrongType:
+        size = None
+    if size is None:
+        raise WrongType(f"a step is a number in (0, 1], not {step!r}")
+    if is_symbolic(size) or not 0 < size <= 1:
+        raise WorkbenchError(f"a step lies in (0, 1], not {size}")
+    if exact and isinstance(size, float):
+        raise NotExact(
+            f"exact arithmetic needs exact steps, not the float {size!r}: use a Fraction"
+        )
+    return size
+
+
+def _policy(P: POMDP, field: Field, table: NDArray[Any]) -> Policy:
+    return Policy(P, Numbers.of(field.leave(table)))

@@ -1,0 +1,36 @@
+"""What is asked of plain numbers that are given as arguments; each refusal names the argument and
+its value.
+
+>>> whole_number("states", 3)
+3
+>>> whole_number("states", 2.5)
+Traceback (most recent call last):
+...
+workbench.core.errors.WrongType: states is a whole number, not 2.5
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from workbench.core.errors import WorkbenchError, WrongType
+
+
+def whole_number(name: str, value: Any, least: int | None = 1) -> int:
+    """The number, which is at least `least`; None: it may be negative."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer):
+        raise WrongType(f"{name} is a whole number, not {value!r}")
+    if least is not None and value < least:
+        raise WorkbenchError(f"{name} must be at least {least}, not {value}")
+    return int(value)
+
+
+def positive_number(name: str, value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float | np.number):
+        raise WrongType(f"{name} is a number, not {value!r}")
+    if not 0 < float(value) < math.inf:
+        raise WorkbenchError(f"{name} must be positive and finite, not {value}")
+    return float(value)

@@ -1,0 +1,268 @@
+"""Memoryless policies pi(a | o), and the two moves of Section 5.2: greedy on q-values, and a step
+towards another policy.
+
+A policy belongs to the observations and actions of one POMDP; in an augmented POMDP o is (m, o) and
+a is (a, w), so a memoryless policy there decides what to do and what to remember. Probabilities are
+floats, Fractions or symbols.
+
+>>> from workbench.core.pomdp import POMDP
+>>> P = POMDP.from_functions(
+...     name="one step",
+...     A=["left", "right"],
+...     p=lambda s, a: {("end", a == "right"): 1},
+...     omega=lambda s: {"o": 1},
+...     mu={"s": 1},
+...     gamma=1,
+...     terminal={"end"},
+... )
+>>> pi = uniform(P).toward(Policy.deterministic(P, {"o": "right"}), Fraction(1, 2))
+>>> pi["o", "right"]
+Fraction(3, 4)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.core.check import check_rows
+from workbench.core.errors import ModelError, PolicyError, WorkbenchError, WrongType
+from workbench.core.numbers import Number, Numbers, is_symbolic, number, number_at
+from workbench.core.pomdp import POMDP
+from workbench.core.space import Label, Space
+from workbench.core.ties import greedy_actions
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+TIES = ("last", "first")
+
+
+class Policy:
+    """pi(a | o) for the observations and actions of a POMDP.
+
+    Parameters
+    ----------
+    P : the POMDP whose O and A it speaks of.
+    table : probabilities `[o, a]` in the order of P.O and P.A: an array of floats, or of exact
+        numbers; or {o: {a: probability}}, as `from_mapping` takes it.
+    """
+
+    def __init__(self, P: POMDP, table: Any):
+        if not isinstance(P, POMDP):
+            raise WrongType(f"a policy belongs to a POMDP, not to {P!r}")
+        self.O = P.O
+        self.A = P.A
+        if isinstance(table, Mapping):
+            table = _numbers_by_label(P, table)
+        prob = table if isinstance(table, Numbers) else Numbers.of(np.asarray(table))
+        if prob.shape != (len(P.O), len(P.A)):
+            raise PolicyError(
+                f"a policy for {P.name} has {len(P.O)} rows (observations) and {len(P.A)} columns "
+                f"(actions); this table has the shape {prob.shape}"
+            )
+        try:
+            check_rows(
+                np.arange(0, prob.size + 1, len(P.A)),
+                prob.reshape(prob.size),
+                lambda row: f"pi(. | o={P.O.text(P.O[row])})",
+                lambda k: f"pi({P.A.text(P.A[k % len(P.A)])} | o={P.O.text(P.O[k // len(P.A)])})",
+            )
+        except ModelError as error:
+            raise PolicyError(str(error)) from None
+        self.prob = prob
+
+    @classmethod
+    def deterministic(
+        cls, P: POMDP, choice: Mapping[Label, Label], otherwise: Label | None = None
+    ) -> Policy:
+        """The policy that takes action `choice[o]` on observation o.
+
+        Observations that only terminal states emit need no choice. `otherwise` is taken where
+        `choice` is silent; without it every other observation must be there.
+        """
+        if not isinstance(choice, Mapping):
+            raise WrongType(f"a deterministic policy is a mapping {{o: a}}, not {choice!r}")
+        codes = np.zeros((len(P.O), len(P.A)), dtype=np.uint8)
+        given = np.zeros(len(P.O), dtype=bool)
+        for o, a in choice.items():
+            i = P.O.index(o)
+            codes[i, P.A.index(a)] = 1
+            given[i] = True
+        if otherwise is not None:
+            codes[~given, P.A.index(otherwise)] = 1
+            given[:] = True
+        if (silent := np.flatnonzero(~given & P.decides)).size:
+            named = ", ".join(P.O.text(P.O[int(i)]) for i in silent[:5])
+            more = f" and {silent.size - 5} more" if silent.size > 5 else ""
+            raise PolicyError(
+                f"no action was chosen for o={named}{more}; give one, or otherwise=action for the "
+                "rest"
+            )
+        codes[~given, 0] = 1
+        return cls(P, Numbers(codes=codes, values=(Fraction(0), Fraction(1))))
+
+    @classmethod
+    def from_actions(cls, P: POMDP, actions: NDArray[np.integer[Any]]) -> Policy:
+        """The deterministic policy that takes the action at place `actions[o]`, for each
+        observation in order."""
+        codes = np.zeros((len(P.O), len(P.A)), dtype=np.uint8)
+        codes[np.arange(len(P.O)), actions] = 1
+        return cls(P, Numbers(codes=codes, values=(Fraction(0), Fraction(1))))
+
+    @classmethod
+    def from_mapping(cls, P: POMDP, rows: Mapping[Label, Mapping[Label, Number]]) -> Policy:
+        """From {o: {a: probability}}; observations that are not named get the uniform row."""
+        return cls(P, _numbers_by_label(P, rows))
+
+    @classmethod
+    def random(cls, P: POMDP, seed: int) -> Policy:
+        """Each row drawn uniformly from the simplex."""
+        rows = np.random.default_rng(seed).dirichlet(np.ones(len(P.A)), len(P.O))
+        return cls(P, rows)
+
+    # ------------------------------------------------------------------ reading it
+
+    def __getitem__(self, pair: tuple[Label, Label]) -> Number:
+        """pi(a | o)."""
+        if not isinstance(pair, tuple) or len(pair) != 2:
+            raise WrongType(f"ask a policy for pi[o, a], not for {pair!r}")
+        return self.prob[self.O.index(pair[0]), self.A.index(pair[1])]
+
+    def row(self, o: Label) -> dict[Label, Number]:
+        """pi(. | o) as {a: probability}, without the zeros."""
+        i = self.O.index(o)
+        return {a: x for j, a in enumerate(self.A) if (x := self.prob[i, j]) != 0}
+
+    @property
+    def is_exact(self) -> bool:
+        return self.prob.is_exact
+
+    @property
+    def is_deterministic(self) -> bool:
+        if self.prob.symbols:
+            return False
+        return bool(np.all((self.prob.floats == 0) | (self.prob.floats == 1)))
+
+    @property
+    def actions(self) -> NDArray[np.int64]:
+        """The place of the most probable action of each observation, the first among equals."""
+        return np.argmax(self.prob.floats, axis=1)
+
+    def fits(self, P: POMDP) -> None:
+        """Raise `PolicyError` unless this policy speaks of the observations and actions of P."""
+        for what, mine, theirs in (("observations", self.O, P.O), ("actions", self.A, P.A)):
+            if mine is not theirs and mine != theirs:
+                raise PolicyError(
+                    f"this policy has other {what} than {P.name}: {mine} instead of {theirs}"
+                )
+
+    def to_frame(self) -> pd.DataFrame:
+        from workbench.core.table import Table
+
+        return Table.of_numbers(self.prob, self.O, self.A).to_frame()
+
+    def __repr__(self) -> str:
+        from workbench.core.table import Table
+
+        return Table.of_numbers(self.prob, self.O, self.A, title="pi(a | o)").text()
+
+    def _repr_html_(self) -> str:
+        from workbench.core.table import Table
+
+        return Table.of_numbers(self.prob, self.O, self.A, title="pi(a | o)")._repr_html_()
+
+    # ------------------------------------------------------------------ improving it
+
+    def toward(self, other: Policy, step: Number) -> Policy:
+        """(1 - step) pi + step other: Section 5.2's move, with the paper's epsilon as `step`."""
+        step = number(step)
+        if not is_symbolic(step) and not 0 <= step <= 1:
+            raise WorkbenchError(f"a step lies in [0, 1], not {step}")
+        if other.O != self.O or other.A != self.A:
+            raise PolicyError("the two policies belong to different POMDPs")
+        moved = object.__new__(Policy)
+        moved.O, moved.A = self.O, self.A
+        if self.is_exact and other.is_exact and not isinstance(step, float):
+            moved.prob = Numbers.of((1 - step) * self.prob.objects + step * other.prob.objects)
+        else:
+            keep = float(1 - Fraction(step))  # rounded once: few digits are left of 1 - 0.99999
+            moved.prob = Numbers(floats=keep * self.prob.floats + float(step) * other.prob.floats)
+        return moved
+
+    def greedy(
+        self, q: NDArray[Any], ties: str = "last", error: NDArray[np.float64] | float = 0.0
+    ) -> Policy:
+        """The deterministic policy that is greedy on `q[o, a]`; rows without q-values keep this
+        policy's row.
+
+        Parameters
+        ----------
+        q : floats with NaN, or exact numbers with None, where undefined; in the order of O and A.
+        ties : see `tie_order`.
+        error : a bound on the errors of q, such as `Evaluation.q_error`: for each row, or each
+            entry; actions that it does not tell apart count as equal.
+        """
+        chosen = greedy_actions(q, tie_order(self.A, ties), error)
+        kept = chosen < 0
+        codes = np.zeros(q.shape, dtype=np.uint8)
+        codes[~kept, chosen[~kept]] = 1
+        best = object.__new__(Policy)
+        best.O, best.A = self.O, self.A
+        best.prob = Numbers(codes=codes, values=(Fraction(0), Fraction(1)))
+        if kept.any():
+            if self.is_exact:
+                table = best.prob.objects
+                table[kept] = self.prob.objects[kept]
+                best.prob = Numbers.of(table)
+            else:
+                mixed = best.prob.floats.copy()
+                mixed[kept] = self.prob.floats[kept]
+                best.prob = Numbers(floats=mixed)
+        return best
+
+
+def uniform(P: POMDP) -> Policy:
+    """pi(a | o) = 1/|A|, exactly."""
+    if not isinstance(P, POMDP):
+        raise WrongType(f"uniform needs a POMDP, not {P!r}")
+    return Policy(P, Numbers.full((len(P.O), len(P.A)), Fraction(1, len(P.A))))
+
+
+def tie_order(A: Space, ties: str = "last") -> NDArray[np.int64]:
+    """The actions in the order in which greedy prefers them when their q-values are equal.
+
+    In an augmented POMDP `ties="last"` prefers the higher write, then the lower environment action
+    (the paper's rule for writes; it is silent on actions); `ties="first"` the lower write, then the
+    lower action. Without writes both prefer the lower action.
+    """
+    from workbench.core.augment import ActionsAndWrites
+
+    if ties not in TIES:
+        raise WorkbenchError(f"ties must be one of {', '.join(TIES)}, not {ties!r}")
+    if not isinstance(A, ActionsAndWrites):
+        return np.arange(len(A))
+    actions, writes = (len(factor) for factor in A.factors)
+    w = range(writes) if ties == "first" else range(writes - 1, -1, -1)
+    return np.array([a * writes + j for j in w for a in range(actions)])
+
+
+def _numbers_by_label(P: POMDP, rows: Mapping[Label, Mapping[Label, Number]]) -> Numbers:
+    """The table of {o: {a: probability}}, uniform where it is silent."""
+    table = np.full((len(P.O), len(P.A)), Fraction(1, len(P.A)), dtype=object)
+    for o, row in rows.items():
+        i = P.O.index(o)
+        if not isinstance(row, Mapping):
+            raise WrongType(
+                f"pi(. | o={P.O.text(o)}) is a distribution {{a: probability}}, not {row!r}; "
+                "Policy.deterministic takes {o: a}"
+            )
+        table[i] = Fraction(0)
+        for a, x in row.items():
+            where = f"pi({P.A.text(a)} | o={P.O.text(o)})"
+            table[i, P.A.index(a)] = number_at(x, where)
+    return Numbers.of(table)

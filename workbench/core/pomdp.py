@@ -1,0 +1,442 @@
+"""The POMDP <S, O, A, R, p, omega, gamma, mu> of Section 2, as labelled sparse tables.
+
+    p(s', r | s, a)     jointly over the successor and the reward, as the paper writes it, because a
+                        memory may read r
+    omega(o | s)        stochastic in general
+    mu(s)               where episodes start
+
+`terminal` is the one addition to the paper's tuple: an episode ends on reaching a terminal state;
+no action is taken there and its value is 0. Inside, p is stored in compressed rows: row `s * |A| +
+a` holds the columns `s_next`, `r`, `prob` from `row_ptr[row]` to `row_ptr[row + 1]`; omega
+likewise, one row for each state.
+
+The parts of a POMDP answer in labels: `P.p(s, a)`, `P.omega(s)` and `P.mu` are distributions
+`{outcome: probability}`, which is also how a model is written:
+
+>>> from fractions import Fraction
+>>> coin = POMDP.from_functions(
+...     name="coin",
+...     A=["heads", "tails"],
+...     p=lambda s, a: {("end", int(s == a)): 1},
+...     omega=lambda s: {"a coin": 1},
+...     mu={"heads": Fraction(1, 2), "tails": Fraction(1, 2)},
+...     gamma=1,
+...     terminal={"end"},
+... )
+>>> coin
+POMDP coin: 3 states (1 terminal), 1 observation, 2 actions, 4 outcomes, gamma 1
+>>> coin.p("heads", "tails")
+{('end', Fraction(0, 1)): Fraction(1, 1)}
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.core.check import check
+from workbench.core.errors import NotExact
+from workbench.core.numbers import Number, Numbers, frozen, is_symbolic, number
+from workbench.core.rows import find_zeros, keep_entries, own_rows, row_places
+from workbench.core.space import Label, Space
+from workbench.text import counted
+
+if TYPE_CHECKING:
+    from workbench.core.origin import Origin
+
+MAX_STATES = 5_000_000
+"""`POMDP.from_functions` stops with an error beyond this many discovered states, unless told
+otherwise."""
+
+
+@dataclass(frozen=True, eq=False)
+class Transitions:
+    """p(s', r | s, a) in compressed rows; row `s * |A| + a`. Called with labels it returns
+    {(s_next, r): prob}."""
+
+    S: Space
+    A: Space
+    row_ptr: NDArray[np.int64]
+    s_next: NDArray[np.int32]
+    r: Numbers
+    prob: Numbers
+
+    def __call__(self, s: Label, a: Label) -> dict[tuple[Label, Number], Number]:
+        row = self.S.index(s) * len(self.A) + self.A.index(a)
+        span = row_places(self.row_ptr, row)
+        return {(self.S[int(self.s_next[k])], self.r[k]): self.prob[k] for k in span}
+
+    def without_zeros(self) -> Transitions:
+        """The same without outcomes of probability zero."""
+        if (zero := find_zeros(self.prob)) is None:
+            return self
+        return replace(
+            self,
+            row_ptr=frozen(keep_entries(self.row_ptr, ~zero)),
+            s_next=frozen(self.s_next[~zero]),
+            r=self.r.take(~zero),
+            prob=self.prob.take(~zero),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Emissions:
+    """omega(o | s) in compressed rows, one for each state. Called with a label it returns {o:
+    prob}."""
+
+    S: Space
+    O: Space
+    row_ptr: NDArray[np.int64]
+    o: NDArray[np.int32]
+    prob: Numbers
+
+    def __call__(self, s: Label) -> dict[Label, Number]:
+        i = self.S.index(s)
+        span = row_places(self.row_ptr, i)
+        return {self.O[int(self.o[k])]: self.prob[k] for k in span}
+
+    def without_zeros(self) -> Emissions:
+        """The same without observations of probability zero."""
+        if (zero := find_zeros(self.prob)) is None:
+            return self
+        return replace(
+            self,
+            row_ptr=frozen(keep_entries(self.row_ptr, ~zero)),
+            o=frozen(self.o[~zero]),
+            prob=self.prob.take(~zero),
+        )
+
+    @cached_property
+    def is_deterministic(self) -> bool:
+        """Whether every state has one observation; `o` is then the observation of each state."""
+        return len(self.o) == len(self.S)
+
+
+class Distribution(Mapping[Label, Number]):
+    """A distribution over a space, as a mapping from the labels in its support to probabilities."""
+
+    def __init__(self, space: Space, prob: Numbers):
+        self.space = space
+        self.prob = prob
+
+    @cached_property
+    def support(self) -> NDArray[np.int64]:
+        """The places with a probability that is not zero, in order."""
+        if self.prob.codes is None:
+            return np.flatnonzero(self.prob.floats)
+        nonzero = np.array([value != 0 for value in self.prob.values])
+        return np.flatnonzero(nonzero[self.prob.codes])
+
+    def __getitem__(self, label: Label) -> Number:
+        return self.prob[self.space.index(label)]
+
+    def __iter__(self) -> Iterator[Label]:
+        return (self.space[int(i)] for i in self.support)
+
+    def __len__(self) -> int:
+        return len(self.support)
+
+    def __repr__(self) -> str:
+        shown = [
+            f"{self.space.text(label)}: {self[label]}"
+            for label, _ in zip(self, range(6), strict=False)
+        ]
+        return "{" + ", ".join(shown) + (", ..." if len(self) > 6 else "") + "}"
+
+
+class StateSet(Set[Label]):
+    """A set of states: `label in states`, iteration over labels, `mask` for algorithms."""
+
+    def __init__(self, space: Space, mask: NDArray[np.bool_]):
+        self.space = space
+        self.mask = frozen(mask)
+
+    @classmethod
+    def _from_iterable(cls, it: Iterable[Label]) -> Set[Label]:
+        return frozenset(it)
+
+    def __contains__(self, label: object) -> bool:
+        return label in self.space and bool(self.mask[self.space.index(label)])
+
+    def __iter__(self) -> Iterator[Label]:
+        return (self.space[int(i)] for i in np.flatnonzero(self.mask))
+
+    def __len__(self) -> int:
+        return int(self.mask.sum())
+
+    def __repr__(self) -> str:
+        shown = [self.space.text(label) for label, _ in zip(self, range(6), strict=False)]
+        return "{" + ", ".join(shown) + (", ..." if len(self) > 6 else "") + "}"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class POMDP:
+    """A partially observable Markov decision process; frozen, labelled, checked when it is made.
+
+    Write one with `POMDP.from_functions` or `POMDP.from_arrays`; change one with
+    `dataclasses.replace`, `with_gamma`, `scale_rewards` or `relabel`, which return another POMDP.
+    `note` says where it comes from, if it was not written by hand.
+    `origin` names the task and the memory that `augment` made it of; a changed model has none.
+    """
+
+    name: str
+    S: Space
+    O: Space
+    A: Space
+    p: Transitions
+    omega: Emissions
+    gamma: Number
+    mu: Distribution
+    terminal: StateSet
+    note: str = ""
+    origin: Origin | None = field(default=None, init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "gamma", number(self.gamma))
+        check(self)
+        # a zero that is written in a distribution is no outcome: nothing may depend on it
+        object.__setattr__(self, "p", self.p.without_zeros())
+        object.__setattr__(self, "omega", self.omega.without_zeros())
+
+    # ------------------------------------------------------------------ writing a model
+
+    @classmethod
+    def from_functions(
+        cls,
+        *,
+        name: str,
+        A: Iterable[Label],
+        p: Callable[[Label, Label], Mapping[tuple[Label, Number], Number]],
+        omega: Callable[[Label], Mapping[Label, Number]],
+        mu: Mapping[Label, Number],
+        gamma: Number,
+        terminal: Iterable[Label] | Callable[[Label], bool] = (),
+        S: Iterable[Label] | None = None,
+        O: Iterable[Label] | None = None,
+        max_states: int = MAX_STATES,
+    ) -> POMDP:
+        """A POMDP from functions that return distributions; S and O are discovered from mu.
+
+        Parameters
+        ----------
+        A : the actions.
+        p : `p(s, a)` returns {(s_next, r): probability}.
+        omega : `omega(s)` returns {o: probability}; terminal states emit too.
+        mu : {s: probability}.
+        terminal : labels, or a function that says whether a state is terminal.
+        S, O : give them to fix their order or to forbid any other label; S then holds unreachable
+            states as well.
+        max_states : refuse to discover more states than this.
+
+        >>> corridor = POMDP.from_functions(
+        ...     name="two rooms",
+        ...     A=["go"],
+        ...     p=lambda s, a: {(s + 1, 1): 1},
+        ...     omega=lambda s: {"dark": 1},
+        ...     mu={0: 1},
+        ...     gamma=1,
+        ...     terminal={2},
+        ... )
+        >>> corridor.S
+        {0, 1, 2} (3)
+        """
+        from workbench.core.build import discover
+
+        return discover(cls, name, A, p, omega, mu, gamma, terminal, S, O, max_states)
+
+    @classmethod
+    def from_arrays(cls, **arrays: Any) -> POMDP:
+        """A POMDP from dense or scipy-sparse arrays: see `workbench.core.build.from_arrays` for
+        the keywords.
+
+        >>> import numpy as np
+        >>> P = POMDP.from_arrays(
+        ...     p=np.array([[[0.5, 0.5]], [[0.0, 0.0]]]),
+        ...     r=np.array([[1.0], [0.0]]),
+        ...     omega=np.ones((2, 1)),
+        ...     mu=[1, 0],
+        ...     gamma=0.9,
+        ...     terminal=[1],
+        ... )
+        >>> P
+        POMDP unnamed: 2 states (1 terminal), 1 observation, 1 action, 2 outcomes, gamma 0.9
+        """
+        from workbench.core.build import from_arrays
+
+        return from_arrays(cls, **arrays)
+
+    @classmethod
+    def random(
+        cls,
+        seed: int,
+        states: int = 5,
+        observations: int = 3,
+        actions: int = 2,
+        gamma: Number = Fraction(9, 10),
+        ending: Number = Fraction(1, 5),
+        successors: int = 3,
+        emissions: int = 1,
+        rewards: tuple[int, int] = (-2, 3),
+    ) -> POMDP:
+        """A random POMDP in fractions, for experiments and tests; one seed, one model.
+
+        Parameters
+        ----------
+        seed : of the random numbers.
+        states, observations, actions : how many; a terminal state comes on top.
+        gamma : the discount factor.
+        ending : the probability that an episode ends at a step, whatever is done.
+        successors, emissions : at most so many for each (s, a), and for each s.
+        rewards : the smallest and the largest; they are whole numbers.
+
+        >>> POMDP.random(0)
+        POMDP random 0: 6 states (1 terminal), 3 observations, 2 actions, 31 outcomes, gamma 9/10
+        """
+        from workbench.model.random_pomdp import draw_pomdp
+
+        return draw_pomdp(
+            cls,
+            seed,
+            states,
+            observations,
+            actions,
+            gamma,
+            ending,
+            successors,
+            emissions,
+            rewards,
+        )
+
+    def to_arrays(self, sparse: bool = False) -> dict[str, Any]:
+        """Keywords that `POMDP.from_arrays` turns back into this model; p is joint over (s', r)."""
+        from workbench.core.build import to_arrays
+
+        return to_arrays(self, sparse)
+
+    # ------------------------------------------------------------------ reading it
+
+    @cached_property
+    def R(self) -> tuple[Number, ...]:
+        """The rewards that occur, in order of size (of appearance, if symbolic)."""
+        r = self.p.r
+        if r.codes is None:
+            return tuple(np.unique(r.floats).tolist())
+        used = [r.values[i] for i in np.unique(r.codes).tolist()]
+        return tuple(used if any(map(is_symbolic, used)) else sorted(used))
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether every number is an int, a Fraction or a symbolic expression."""
+        return all(x.is_exact for x in self._numbers()) and not isinstance(self.gamma, float)
+
+    def _numbers(self) -> tuple[Numbers, ...]:
+        return (self.p.prob, self.p.r, self.omega.prob, self.mu.prob)
+
+    @cached_property
+    def symbols(self) -> frozenset[Any]:
+        """The symbols that occur in its numbers."""
+        found: set[Any] = set()
+        for numbers in self._numbers():
+            found |= numbers.symbols
+        return frozenset(found | (self.gamma.free_symbols if is_symbolic(self.gamma) else set()))
+
+    @cached_property
+    def decides(self) -> NDArray[np.bool_]:
+        """For each observation, whether some state that is not terminal emits it: only there a
+        policy matters."""
+        found = np.zeros(len(self.O), dtype=bool)
+        found[self.omega.o[~self.terminal.mask[own_rows(self.omega.row_ptr)]]] = True
+        return frozen(found)
+
+    def __repr__(self) -> str:
+        ends = f" ({len(self.terminal):,} terminal)" if len(self.terminal) else ""
+        return (
+            f"POMDP {self.name}: {counted(len(self.S), 'state')}{ends}, "
+            f"{counted(len(self.O), 'observation')}, {counted(len(self.A), 'action')}, "
+            f"{counted(len(self.p.s_next), 'outcome')}, gamma {self.gamma}"
+        )
+
+    def _repr_html_(self) -> str:
+        from workbench.model.summary import model_html
+
+        return model_html(self)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave the origin out of pickles: its memory may hold functions that no pickle can
+        name."""
+        return {name: value for name, value in self.__dict__.items() if name != "origin"}
+
+    # ------------------------------------------------------------------ changing it
+
+    def with_gamma(self, gamma: Number) -> POMDP:
+        """The same task with another discount factor."""
+        changed = replace(self, gamma=gamma)
+        if self.origin is not None:  # discounting and attaching a memory commute
+            source = replace(self.origin, P=self.origin.P.with_gamma(gamma))
+            object.__setattr__(changed, "origin", source)
+        return changed
+
+    def scale_rewards(self, factor: Number) -> POMDP:
+        """The same task with every reward multiplied by `factor`."""
+        factor = number(factor)
+        return replace(self, p=replace(self.p, r=self.p.r.map(lambda r: r * factor)))
+
+    def rationalised(self) -> POMDP:
+        """The same task with each float read as the decimal it prints as (0.1 becomes 1/10); its
+        rows must sum to one."""
+        return replace(
+            self,
+            p=replace(self.p, r=self.p.r.rationalised(), prob=self.p.prob.rationalised()),
+            omega=replace(self.omega, prob=self.omega.prob.rationalised()),
+            mu=Distribution(self.S, self.mu.prob.rationalised()),
+            gamma=Numbers.of([self.gamma]).rationalised()[0],
+        )
+
+    def relabel(
+        self,
+        *,
+        S: Callable[[Label], Label] | None = None,
+        O: Callable[[Label], Label] | None = None,
+        A: Callable[[Label], Label] | None = None,
+        name: str | None = None,
+    ) -> POMDP:
+        """The same task with other labels, each given as a function from old to new (one to
+        one)."""
+        S2 = Space(map(S, self.S)) if S else self.S
+        O2 = Space(map(O, self.O)) if O else self.O
+        A2 = Space(map(A, self.A)) if A else self.A
+        return replace(
+            self,
+            name=name or self.name,
+            S=S2,
+            O=O2,
+            A=A2,
+            p=replace(self.p, S=S2, A=A2),
+            omega=replace(self.omega, S=S2, O=O2),
+            mu=Distribution(S2, self.mu.prob),
+            terminal=StateSet(S2, self.terminal.mask),
+        )
+
+    def require_exact(self) -> None:
+        """Raise `NotExact`, naming a place, if some number was given as a float."""
+        names = ("p", "a reward", "omega", "mu")
+        for what, numbers in zip(names, self._numbers(), strict=True):
+            if not numbers.is_exact:
+                value = float(numbers.floats.ravel()[0])
+                raise NotExact(_not_exact(self.name, what, value))
+        if isinstance(self.gamma, float):
+            raise NotExact(_not_exact(self.name, "gamma", self.gamma))
+
+
+def _not_exact(name: str, what: str, value: float) -> str:
+    return (
+        f"exact arithmetic needs exact numbers, but {what} of {name} was given as floats (such as "
+        f"{value!r}): write ints and Fractions, or use P.rationalised(), which reads each float as "
+        "the decimal it prints as"
+    )

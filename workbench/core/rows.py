@@ -1,0 +1,105 @@
+"""Compressed rows: tables with few entries in each row, laid end to end.
+
+Row i of a table has its entries at the places row_ptr[i], ..., row_ptr[i+1] - 1 of every column
+(`s_next`, `r`, `prob` for p; `o`, `prob` for omega). This module alone knows how such rows are
+measured, added up, picked and thinned; kernels read them as they are.
+
+>>> row_ptr = point_rows(np.array([2, 0, 1]))
+>>> (
+...     row_ptr.tolist(),
+...     own_rows(row_ptr).tolist(),
+...     add_rows(row_ptr, np.array([1.0, 2.0, 4.0])).tolist(),
+... )
+([0, 2, 2, 3], [0, 0, 2], [3.0, 0.0, 4.0])
+>>> pick_rows(row_ptr, np.array([2, 0]))[1].tolist()
+[2, 0, 1]
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.core.numbers import Numbers
+
+Places = NDArray[np.int64]
+
+
+def point_rows(counts: NDArray[Any]) -> Places:
+    """Row pointers of rows with so many entries each."""
+    row_ptr = np.zeros(len(counts) + 1, dtype=np.int64)
+    np.cumsum(counts, out=row_ptr[1:])
+    return row_ptr
+
+
+def row_places(row_ptr: NDArray[Any], row: int) -> range:
+    """The places of the entries of one row."""
+    return range(int(row_ptr[row]), int(row_ptr[row + 1]))
+
+
+def merge_rows(row_ptr: NDArray[Any], n: int) -> Places:
+    """Row pointers of a table in which every n rows are one: the rows s |A| + a of a model become
+    those of its states."""
+    return np.ascontiguousarray(row_ptr[::n])
+
+
+def own_rows(row_ptr: NDArray[Any]) -> Places:
+    """For each entry the row that it is in."""
+    return np.repeat(np.arange(len(row_ptr) - 1), np.diff(row_ptr))
+
+
+def without_signs(
+    row_ptr: NDArray[Any], indices: NDArray[Any]
+) -> tuple[NDArray[np.uint64], NDArray[np.uint32]]:
+    """The same rows for kernels that go through them often: an index that cannot be negative is
+    looked up without asking whether it counts from the end, which takes a fifth of their time."""
+    places = np.ascontiguousarray(row_ptr, dtype=np.int64).view(np.uint64)
+    return places, np.ascontiguousarray(indices, dtype=np.int32).view(np.uint32)
+
+
+def add_rows(
+    row_ptr: NDArray[Any], values: NDArray[Any], zero: NDArray[Any] | None = None
+) -> NDArray[Any]:
+    """The sum over each row, `zero` where it is empty; floats or exact numbers."""
+    filled = row_ptr[1:] > row_ptr[:-1]
+    total: NDArray[Any] = np.zeros(len(filled)) if zero is None else zero.copy()
+    if filled.any():
+        total[filled] = np.add.reduceat(values, row_ptr[:-1][filled])  # they lie back to back
+    return total
+
+
+def add_groups(keys: NDArray[Any], values: NDArray[Any], zero: NDArray[Any]) -> NDArray[Any]:
+    """`zero` with, at each key, the sum of the values (or rows of values) that have it; floats or
+    exact numbers."""
+    order = np.argsort(keys, kind="stable")
+    found, starts = np.unique(keys[order], return_index=True)
+    total = zero.copy()
+    if len(found):
+        total[found] = np.add.reduceat(values[order], starts, axis=0)
+    return total
+
+
+def pick_spans(first: NDArray[Any], counts: NDArray[Any]) -> tuple[Places, Places]:
+    """Row pointers and places of rows that start at `first` and have `counts` entries each."""
+    row_ptr = point_rows(counts)
+    return row_ptr, np.arange(row_ptr[-1]) + np.repeat(first - row_ptr[:-1], counts)
+
+
+def pick_rows(row_ptr: NDArray[Any], rows: NDArray[Any]) -> tuple[Places, Places]:
+    """Row pointers of some rows of a table, and the places of their entries in it."""
+    return pick_spans(row_ptr[rows], row_ptr[rows + 1] - row_ptr[rows])
+
+
+def keep_entries(row_ptr: NDArray[Any], kept: NDArray[np.bool_]) -> Places:
+    """Row pointers of a table of which only some entries are kept."""
+    return np.concatenate(([0], np.cumsum(kept)))[row_ptr]
+
+
+def find_zeros(prob: Numbers) -> NDArray[np.bool_] | None:
+    """The mask of the entries that are zero; None if there are none."""
+    if prob.codes is not None and not any(value == 0 for value in prob.values):
+        return None
+    zero = prob.map(lambda x: x == 0).floats == 1 if prob.is_exact else prob.floats == 0
+    return zero if zero.any() else None

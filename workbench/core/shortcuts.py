@@ -1,0 +1,189 @@
+"""Non-Markovian shortcuts (Section 5.1, Figure 3): where one-step TD values lead a greedy learner
+away from a policy.
+
+A shortcut of pi is a pair (o, a), a not in the support of pi(.|o), with
+
+    q_TD(o,a) > v_TD(o)   although   q_pi(o,a) <= v_pi(o)          strict
+    q_TD(o,a) = v_TD(o)   although   q_pi(o,a) <  v_pi(o)          weak
+
+Greedy on TD values leaves pi for a strict one and may leave it for a weak one; greedy on the true
+values does neither. An action that is as good as pi's own and looks so too is no shortcut. Only
+pairs whose two values are both defined count.
+
+Floats are compared by bounds on their errors. What these leave open is decided in rationals, where
+model and policy are exact and not too large; otherwise it counts as equal.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.core.errors import WorkbenchError, WrongType
+from workbench.core.evaluate import evaluate
+from workbench.core.numbers import Number
+from workbench.core.policy import Policy
+from workbench.core.pomdp import POMDP
+from workbench.core.space import Label
+from workbench.core.td import TDValues, td_values
+from workbench.core.ties import sign_of_difference
+from workbench.text import show, shown
+
+MOST_POLICIES = 10_000
+"""`count_shortcuts` looks at no more optimal policies than this, unless told otherwise."""
+
+MOST_STATES_TO_DECIDE = 400
+"""Pairs that floats leave open are decided in rationals up to so many states."""
+
+Actions = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Shortcut:
+    """One pair (o, a): its true value and its one-step TD value, those of o under pi, and "strict"
+    or "weak"."""
+
+    o: Label
+    a: Label
+    q: Number
+    td: Number
+    v: Number
+    v_td: Number
+    kind: str
+    words: str = field(default="", compare=False, repr=False)
+    """The pair in the short form of its POMDP's labels."""
+
+    def __str__(self) -> str:
+        return (
+            f"{self.words or f'{show(self.o)}, {show(self.a)}'}: TD {shown(self.td)} against "
+            f"{shown(self.v_td)}, truly {shown(self.q)} against {shown(self.v)} ({self.kind})"
+        )
+
+
+def shortcuts(P: POMDP, pi: Policy, exact: bool = False, weights: str = "visits") -> list[Shortcut]:
+    """The non-Markovian shortcuts of a policy, in the order of O and A.
+
+    Parameters
+    ----------
+    P : the POMDP, as a rule an augmented one.
+    pi : a policy for it.
+    exact : rationals; otherwise the values are floats, compared as the module's text says.
+    weights : which P_pi(s|o), as for `evaluate`.
+
+    >>> from fractions import Fraction
+    >>> next_room = {
+    ...     "start": {"walk": "corridor", "jump": "pit"},
+    ...     "corridor": {"walk": "hall", "jump": "hall"},
+    ... }
+    >>> P = POMDP.from_functions(
+    ...     name="dark rooms",
+    ...     A=["walk", "jump"],
+    ...     mu={"start": 1},
+    ...     gamma=Fraction(1, 2),
+    ...     terminal={"end"},
+    ...     p=lambda s, a: {
+    ...         (next_room[s][a], 0) if s in next_room else ("end", int(s == "hall")): 1
+    ...     },
+    ...     omega=lambda s: {"dark" if s in ("hall", "pit") else s: 1},
+    ... )
+    >>> pi = Policy.deterministic(P, {}, otherwise="walk")
+    >>> for shortcut in shortcuts(P, pi, exact=True):
+    ...     print(shortcut)
+    start, jump: TD 1/2 against 1/4, truly 0 against 1/4 (strict)
+    """
+    require_numbers(P, pi)
+    true, td = (td_values(P, pi, lam=lam, exact=exact, weights=weights) for lam in (1, 0))
+    rows = np.flatnonzero(true.reached.raw)
+    if len(rows) and not any(is_defined(true.v[P.O[i]]) for i in rows.tolist()):
+        raise WorkbenchError(
+            f"P(s|o) by {weights} is not defined where the policy gets in {P.name}, since it never "
+            "ends: weigh by discounted or stationary visits"
+        )
+    taken = pi.prob.floats > 0
+    errors = td_error(true), td_error(td)
+    can_decide = not exact and P.is_exact and pi.is_exact and len(P.S) <= MOST_STATES_TO_DECIDE
+    rational: tuple[TDValues, ...] = ()
+    found = []
+    for i, j in np.argwhere(~taken & true.reached.raw[:, None]).tolist():
+        o, a = P.O[i], P.A[j]
+        values = true.q[o, a], td.q[o, a], true.v[o], td.v[o]
+        if not all(is_defined(x) for x in values):
+            continue
+        compared, off = values, errors
+        if can_decide and is_open(*values, *errors):
+            if not rational:
+                rational = tuple(
+                    td_values(P, pi, lam=lam, exact=True, weights=weights) for lam in (1, 0)
+                )
+            compared = (
+                rational[0].q[o, a],
+                rational[1].q[o, a],
+                rational[0].v[o],
+                rational[1].v[o],
+            )
+            off = 0.0, 0.0
+        if kind := kind_of(*compared, *off):
+            found.append(Shortcut(o, a, *values, kind, words_of(P, o, a)))
+    return found
+
+
+def td_error(found: TDValues) -> float:
+    """A bound on the error of every number of q and v; 0 in exact arithmetic.
+
+    Solving adds `found.error`. Weights that are off by a share e, and sums of n terms, change each
+    row of the system by 2 e + n u of the largest value, and that again at every step: 1/(1 - gamma)
+    times, or as often as an episode has steps.
+    """
+    if found.q.raw.dtype == object:
+        return 0.0
+    P = found.P
+    size = float(np.nanmax(np.abs(found.q.raw), initial=0.0))
+    seen = evaluate(P, found.pi, weights=found.weights)
+    share = float(np.max(seen.visits_error.raw, initial=0.0))
+    visits = seen.visits.raw[np.isfinite(seen.visits.raw)]
+    steps = 1 / (1 - float(P.gamma)) if P.gamma != 1 else float(max(1.0, visits.sum()))
+    rounding = 2.0**-53 * (len(P.S) + len(P.A))
+    return 2 * found.error + 4 * steps * size * (share + rounding)
+
+
+def is_open(q: Number, td: Number, v: Number, v_td: Number, error: float, td_error: float) -> bool:
+    """Whether errors of single numbers leave open which of two is larger."""
+    return (
+        sign_of_difference(td, v_td, 2 * td_error) is None
+        or sign_of_difference(q, v, 2 * error) is None
+    )
+
+
+def words_of(P: POMDP, o: Label, a: Label) -> str:
+    """A pair (o, a) in the short form of labels."""
+    return f"{P.O.text(o)}, {P.A.text(a)}"
+
+
+def require_numbers(P: Any, pi: Any) -> None:
+    if not isinstance(P, POMDP) or not (pi is None or isinstance(pi, Policy)):
+        raise WrongType(f"shortcuts belong to a POMDP and a policy, not to {P!r} and {pi!r}")
+    if symbols := P.symbols | (pi.prob.symbols if pi is not None else frozenset()):
+        names = ", ".join(sorted(map(str, symbols)))
+        raise WorkbenchError(
+            f"shortcuts compare values, which needs numbers: give {names} a value, or use td_values"
+        )
+
+
+def is_defined(x: Number) -> bool:
+    return x is not None and x == x
+
+
+def kind_of(
+    q: Number, td: Number, v: Number, v_td: Number, error: float = 0.0, td_error: float = 0.0
+) -> str:
+    """ "strict", "weak", or "" for none: an action worth q that TD takes to be worth td, where the
+    policy is worth v and v_td, the numbers being off by so much at most; what that leaves open
+    counts as equal."""
+    looks = sign_of_difference(td, v_td, 2 * td_error) or 0
+    is_truly = sign_of_difference(q, v, 2 * error) or 0
+    if looks > 0 and is_truly <= 0:
+        return "strict"
+    return "weak" if looks == 0 and is_truly < 0 else ""
