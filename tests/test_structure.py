@@ -39,7 +39,7 @@ above."""
 
 RANK = {room: rank for rank, rooms in enumerate(ROOMS) for room in rooms}
 
-MODEL_PART = {"workbench.core.errors", "workbench.extras", "workbench.model", "workbench.interop"}
+MODEL_PART = {"workbench.core", "workbench.extras", "workbench.model", "workbench.interop"}
 """What tasks may use; `interop` for those that are compiled from a package."""
 
 MODULES = sorted(ROOT.glob("workbench/**/*.py"))

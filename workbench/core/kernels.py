@@ -30,7 +30,7 @@ from numba import njit
 
 _config: Any = _numba_config
 
-PACKAGE = Path(__file__).parent
+PACKAGE = Path(__file__).parent.parent
 """The folder of the package, in which kernel modules are looked for."""
 
 _NO_WAY_IN: Any = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
@@ -122,7 +122,7 @@ def digest_of_kernels(package: Path) -> str:
     """The digest of the names and sources of all kernel modules of a package, and of this
     module."""
     digest = hashlib.sha256()
-    for path in sorted({*package.rglob("*_kernels.py"), package / Path(__file__).name}):
+    for path in sorted({*package.rglob("*_kernels.py"), package / "core" / Path(__file__).name}):
         source = path.read_bytes()
         digest.update(f"{path.relative_to(package).as_posix()} {len(source)} ".encode() + source)
     return digest.hexdigest()[:16]
