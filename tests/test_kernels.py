@@ -31,7 +31,7 @@ def draw(word):
 
 DRAW = """
 import numpy as np
-from workbench.learning.draw_kernels import draw
+from workbench.core.draw_kernels import draw
 print(draw(np.uint64(1 << 20)))
 """
 
@@ -66,7 +66,7 @@ def run(folder: Path, code: str) -> str:
 
 def edit_chance(package: Path) -> None:
     """Let `chance` be half as large, so that learners explore twice as often."""
-    path = package / "learning" / "random_kernels.py"
+    path = package / "core" / "random_kernels.py"
     before = path.read_text()
     after = before.replace("return word >> uint64(11)", "return word >> uint64(12)")
     assert after != before
@@ -78,12 +78,12 @@ def edit_chance(package: Path) -> None:
 
 def test_a_kernel_is_compiled_again_when_a_kernel_that_it_calls_is_edited(tmp_path):
     package = tmp_path / "workbench"
-    (package / "learning").mkdir(parents=True)
-    for name in ("__init__.py", "learning/__init__.py"):
+    (package / "core").mkdir(parents=True)
+    for name in ("__init__.py", "core/__init__.py"):
         (package / name).touch()
-    for name in ("kernels.py", "learning/random_kernels.py"):
+    for name in ("core/kernels.py", "core/random_kernels.py"):
         shutil.copy(PACKAGE / name, package / name)
-    (package / "learning" / "draw_kernels.py").write_text(CALLER)
+    (package / "core" / "draw_kernels.py").write_text(CALLER)
     assert run(tmp_path, DRAW) == f"{1 << 9}\n"
     assert list(package.rglob("*.nbc")), "nothing was kept: the test would show nothing"
     edit_chance(package)
@@ -110,7 +110,7 @@ def test_a_fresh_key_never_holds_rewards_of_the_code_before_it(tmp_path):
 
 def test_the_digest_is_that_of_all_kernel_modules_and_of_how_they_are_compiled(tmp_path):
     copy = tmp_path / "workbench"
-    for path in [*KERNELS, PACKAGE / "kernels.py"]:
+    for path in [*KERNELS, PACKAGE / "core" / "kernels.py"]:
         (target := copy / path.relative_to(PACKAGE)).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(path, target)
     digest = kernels.digest_of_kernels(copy)
@@ -120,7 +120,7 @@ def test_the_digest_is_that_of_all_kernel_modules_and_of_how_they_are_compiled(t
         path.write_text(source + "# edited\n")
         assert kernels.digest_of_kernels(copy) != digest
         path.write_text(source)
-    (copy / "learning" / "new_kernels.py").touch()
+    (copy / "core" / "new_kernels.py").touch()
     assert kernels.digest_of_kernels(copy) != digest
 
 
@@ -178,4 +178,4 @@ def test_numba_is_used_in_kernel_modules_only():
         for path in (ROOT / folder).rglob("*.py")
         if re.search(r"^\s*(from|import) numba\b", path.read_text(), re.M)
     }
-    assert users <= {*KERNELS, PACKAGE / "kernels.py"}
+    assert users <= {*KERNELS, PACKAGE / "core" / "kernels.py"}

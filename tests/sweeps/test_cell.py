@@ -121,12 +121,12 @@ def changed_by(source):
 @pytest.mark.parametrize(
     ("module", "affected"),
     [
-        ("learning/sarsa_kernels.py", {"Sarsa"}),
-        ("learning/actor_kernels.py", {"actor-critic"}),
-        ("learning/random_kernels.py", LEARNERS),
-        ("evaluation/evaluate.py", {"Q values", "oracle"}),
-        ("improvement/improve.py", {"oracle"}),
-        ("model/augment.py", {*LEARNERS, "oracle"}),
+        ("core/sarsa_kernels.py", {"Sarsa"}),
+        ("core/actor_kernels.py", {"actor-critic"}),
+        ("core/random_kernels.py", LEARNERS),
+        ("core/evaluate.py", {"Q values", "oracle"}),
+        ("core/improve.py", {"oracle"}),
+        ("core/augment.py", {*LEARNERS, "oracle"}),
         ("figures/curves.py", set()),
         ("executors/executor.py", set()),
         ("sweeps/store.py", set()),
