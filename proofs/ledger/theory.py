@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import ast
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
@@ -132,7 +132,10 @@ class Interpretation:
 
     def value(self, text: str, at: Mapping[str, Any]) -> Any:
         """The number that a sum is, given its free indices."""
-        return self._value(ast.parse(text.strip(), mode="eval").body, dict(at))
+        indices, code = _program(text.strip())
+        known = {"f": self.functions, "sets": self.sets, "one": Fraction(1)}
+        term = eval(code, {**known, "times": _times, "eq": _equal})
+        return term(*(at[i] for i in indices))
 
     def breaks(self, formula: str, fixed: Mapping[str, Any] | None = None) -> str | None:
         """Where a formula does not hold; None if it does for all indices and the first times."""
@@ -153,46 +156,59 @@ class Interpretation:
                 at = dict(zip(free, values, strict=True))
                 yield at if n is None else {**at, "n": n}
 
-    def _value(self, node: ast.AST, at: dict[str, Any]) -> Any:
-        if isinstance(node, ast.Constant):
-            return Fraction(int(str(node.value)))
-        if isinstance(node, ast.Name):
-            return self.functions[node.id]
-        if isinstance(node, ast.UnaryOp):
-            return -self._value(node.operand, at)
-        if isinstance(node, ast.BinOp):
-            left = self._value(node.left, at)
-            if left == 0 and isinstance(node.op, ast.Mult):
-                return left  # most terms of a sum over all indices are 0 by their first factors
-            right = self._value(node.right, at)
-            if isinstance(node.op, ast.Add):
-                return left + right
-            if isinstance(node.op, ast.Sub):
-                return left - right
-            if isinstance(node.op, ast.Mult):
-                return left * right
-            return left / right if isinstance(node.op, ast.Div) else left ** int(right)
-        assert isinstance(node, ast.Call)
-        if isinstance(node.func, ast.Name):
-            arguments = [self._index(each, at) for each in node.args]
-            if node.func.id == "eq":
-                return Fraction(arguments[0] == arguments[1])
-            return self.functions[node.func.id](*arguments)
-        assert isinstance(node.func, ast.Subscript)
-        over = node.func.slice
-        indices = [ast.unparse(i) for i in (over.elts if isinstance(over, ast.Tuple) else [over])]
-        return sum(
-            (
-                self._value(node.args[0], {**at, **dict(zip(indices, values, strict=True))})
-                for values in product(*(self.sets[sort_of(i)] for i in indices))
-            ),
-            start=Fraction(0),
-        )
 
-    def _index(self, node: ast.AST, at: dict[str, Any]) -> Any:
-        if isinstance(node, ast.Name):
-            return at[node.id]
-        return 0 if isinstance(node, ast.Constant) else at["n"] + 1
+@cache
+def _program(text: str) -> tuple[tuple[str, ...], Any]:
+    """A sum as a Python function of its free indices, compiled: it is asked for thousands of them.
+
+    >>> _program("sum[s](v(s, n+1)*c)")[0]
+    ('n',)
+    """
+    free: dict[str, None] = {}
+    body = _python(ast.parse(text, mode="eval").body, frozenset(), free)
+    return tuple(free), compile(f"lambda {', '.join(free)}: {body}", "<sum>", "eval")
+
+
+def _python(node: ast.AST, bound: frozenset[str], free: dict[str, None]) -> str:
+    """A part of a sum in Python; free indices are collected in the order in which they are met."""
+
+    def index(each: ast.expr) -> str:
+        for name in (x.id for x in ast.walk(each) if isinstance(x, ast.Name)):
+            if name not in bound:
+                free.setdefault(name)
+        return ast.unparse(each)
+
+    match node:
+        case ast.Constant():
+            return str(node.value)
+        case ast.Name():
+            return f"f[{node.id!r}]"
+        case ast.UnaryOp():
+            return f"-({_python(node.operand, bound, free)})"
+        case ast.BinOp():
+            left, right = (_python(x, bound, free) for x in (node.left, node.right))
+            if isinstance(node.op, ast.Mult):
+                return f"times({left}, lambda: {right})"
+            sign = {ast.Add: "+", ast.Sub: "-", ast.Div: "/", ast.Pow: "**"}[type(node.op)]
+            return f"((one * {left}) {sign} ({right}))"  # whole numbers divide exactly, too
+        case ast.Call(func=ast.Name(id=name)):
+            arguments = ", ".join(index(each) for each in node.args)
+            return f"eq({arguments})" if name == "eq" else f"f[{name!r}]({arguments})"
+        case ast.Call(func=ast.Subscript(slice=over)):
+            names = [ast.unparse(i) for i in (over.elts if isinstance(over, ast.Tuple) else [over])]
+            term = _python(node.args[0], bound | {*names}, free)
+            loops = " ".join(f"for {i} in sets[{sort_of(i)!r}]" for i in names)
+            return f"sum({term} {loops})"
+    raise ValueError(f"{ast.unparse(node)} is no part of a sum")
+
+
+def _times(left: Any, right: Callable[[], Any]) -> Any:
+    """A product; most terms of a sum over all indices are 0 by their first factors."""
+    return left * right() if left else left
+
+
+def _equal(left: Any, right: Any) -> int:
+    return int(left == right)
 
 
 def _names(formula: str) -> set[str]:

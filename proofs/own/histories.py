@@ -10,27 +10,34 @@ towards greedy gives
     D_{i+1}(j+1)  <=  (1-eps) D_i(j+1) + eps D_i(j)          D_i(0) = 0
 
 so D_i(j) is at most D_0 times the chance that fewer than j of i coins show heads, each with chance
-eps. That is at most j/(i eps): it tends to 0 for every eps in (0, 1], whatever the rule for ties.
+eps. That is at most j/(i eps): it tends to 0 for every eps in (0, 1), whatever the rule for ties.
+
+The recursion needs a greedy choice after *every* history. The loop makes one where it goes, and for
+eps < 1 it goes everywhere. A full step does not: what it leaves it never looks at again (`FULL`).
 
 With fewer cells it need not: a buffer of observations alone, K(k), or of one pair on three steps.
 """
 
 from __future__ import annotations
 
+import json
 import random
 from fractions import Fraction
 from functools import cache
+from itertools import pairwise
 from math import comb
 from typing import Any
 
 import pomdps
 from proofs.ledger import Evidence, Proof, claim, machine, proved
+from proofs.ledger.bellman import first_broken
 from proofs.ledger.cells import k, keeps_the_last, t
 from proofs.ledger.inequalities import impossible
 from proofs.ledger.prose import text
-from proofs.ledger.theory import Factors, Theory, trouble_in, trouble_with
-from workbench import POMDP, augment, best_history, evaluate, improve, uniform
+from proofs.ledger.theory import Factors, Interpretation, Theory, trouble_in, trouble_with
+from workbench import POMDP, Policy, augment, best_history, evaluate, improve, uniform
 from workbench.core.batch import sequence_task
+from workbench.core.improve import Iterate, iterates
 
 BEHIND = Theory(
     {
@@ -147,7 +154,37 @@ COINS = Theory(
 )
 """c(n,j) is the chance that fewer than j of n coins show heads, by the last coin; D(n,j) the
 largest loss of the n-th iterate with j steps left. nx(j,j1) says that j1 is j + 1, L(j) is j as a
-number and f(n) is n. "under" and "rare" hold for n = 0 and for j = 0, and pass from n to n + 1."""
+number and f(n) is n. "under" and "rare" hold for n = 0 and for j = 0 (`FIRST_COIN`), and pass from
+n to n + 1."""
+
+FIRST_COIN = Theory(
+    {
+        "no coin": "c(0,j) == 1",
+        "lacks": "C - D(0,j) >= 0",
+        "L+": "L(j) >= 0",
+        "f0": "f(0) == 0",
+        "no step": "c(n,j0) == 0",
+        "nothing": "D(n,j0) == 0",
+        "zero": "L(j0) == 0",
+    },
+    fixed=("j0",),
+)
+"""Before the first coin, j >= 1; and with j0 = 0 steps left, where fewer than 0 heads never
+show."""
+
+
+def first_coin(theory: Theory) -> list[dict[str, Any]]:
+    """Both inequalities of `COINS` for n = 0, and for j = 0."""
+    return [
+        theory.shows("no coin, loss", "C*c(0,j) - D(0,j) >= 0",
+                     [("unfold", "no coin"), ("less", 1, (("lacks", {}),))]),
+        theory.shows("no coin, heads", "L(j) - eps*f(0)*c(0,j) >= 0",
+                     [("unfold", "f0"), ("less", 1, (("L+", {}),))]),
+        theory.shows("no step, loss", "C*c(n,j0) - D(n,j0) >= 0",
+                     [("unfold", "no step"), ("unfold", "nothing")]),
+        theory.shows("no step, heads", "L(j0) - eps*f(n)*c(n,j0) >= 0",
+                     [("unfold", "no step"), ("unfold", "zero")]),
+    ]  # fmt: skip
 
 
 def next_coin(theory: Theory) -> list[dict[str, Any]]:
@@ -229,51 +266,221 @@ def three_step_task(seed: int) -> POMDP:
     )
 
 
+STEPS = 3
+"""How many steps the tasks below have; window2 holds all of their histories."""
+
+FULL = [[[8, 8], [8, 8]], [[0, 10], [6, 6]]]
+"""Rewards of three steps on which full steps stay at 8 for ever, with window2; 10 is possible."""
+
+
 @cache
-def history_gaps(seed: int, memory: str, eps: Fraction, iterates: int) -> tuple[Fraction, ...]:
+def loop_of(seed: int | None, memory: str, eps: Fraction, count: int) -> tuple[Iterate, ...]:
+    """The first iterates of the code's own loop, in rationals; `seed` None: on `FULL`."""
+    E = augment(sequence_task(FULL) if seed is None else three_step_task(seed), memory)
+    stream = iterates(E, uniform(E), step=eps, exact=True)
+    return tuple(next(stream) for _ in range(count))
+
+
+@cache
+def history_gaps(seed: int, memory: str, eps: Fraction, count: int) -> tuple[Fraction, ...]:
     """The best history-based value less that of the first iterates, in rationals."""
+    best = best_history(three_step_task(seed), exact=True).value
+    return tuple(best - one.value for one in loop_of(seed, memory, eps, count))
+
+
+def tree_with_numbers(
+    E: POMDP, pi: Policy, new: Policy, g: Policy, eps: Fraction
+) -> Interpretation:
+    """The letters of `TREE` read off the product of a task with window2, for one step of the loop.
+
+    A history is a row (m, o). Chances and rewards are those of the uniform policy, which comes
+    everywhere; q-values are the evaluator's where pi comes, and follow from later ones elsewhere.
+    """
+    everywhere = evaluate(E, uniform(E), exact=True)
+    old, after = (evaluate(E, each, exact=True) for each in (pi, new))
+    rows = [o for o in E.O if everywhere.reached[o]]
+    zero, gamma = Fraction(0), Fraction(E.gamma)
+    reward: dict[Any, Fraction] = {}
+    chance: dict[Any, Fraction] = {}
+    for h in rows:
+        for state in (state for state in E.S if everywhere.s_given_o[h, state]):
+            behind = everywhere.s_given_o[h, state]
+            for a in E.A:
+                for (later, pays), x in E.p(state, a).items():
+                    reward[h, a] = reward.get((h, a), zero) + behind * x * pays
+                    if later not in E.terminal:
+                        key = h, a, later[1:]
+                        chance[key] = chance.get(key, zero) + behind * x
+
+    def left(h: Any) -> int:
+        return STEPS - sum(pair is not None for pair in h[0])
+
+    def c(n: int, h: Any, a: Any, h1: Any) -> Fraction:
+        return chance.get((h, a, h1), zero) if n + 1 == left(h) else zero
+
+    def r(n: int, h: Any, a: Any) -> Fraction:
+        return reward.get((h, a), zero) if n + 1 == left(h) else zero
+
+    @cache
+    def worth(found: Any, policy: Policy, n: int, h: Any) -> Fraction:
+        if n != left(h):
+            return zero
+        return sum((policy[h, a] * acts(found, policy, n - 1, h, a) for a in E.A), zero)
+
+    def acts(found: Any, policy: Policy, n: int, h: Any, a: Any) -> Fraction:
+        if n + 1 == left(h) and found.reached[h]:
+            return Fraction(found.q[h, a])
+        later = (c(n, h, a, h1) * worth(found, policy, n, h1) for h1 in rows if c(n, h, a, h1))
+        return r(n, h, a) + gamma * sum(later, zero)
+
+    @cache
+    def due(n: int, h: Any, a: Any) -> Fraction:
+        later = (c(n, h, a, h1) * best(n, h1) for h1 in rows if c(n, h, a, h1))
+        return r(n, h, a) + gamma * sum(later, zero)
+
+    @cache
+    def best(n: int, h: Any) -> Fraction:
+        return max(due(n - 1, h, a) for a in E.A) if n == left(h) else zero
+
+    def first(n: int, h: Any, a: Any) -> Fraction:
+        return Fraction(a == max(E.A, key=lambda each: due(n, h, each)))
+
+    def v(n: int, h: Any) -> Fraction:
+        return worth(old, pi, n, h)
+
+    functions: dict[str, Any] = {
+        "v": v, "q": lambda n, h, a: acts(old, pi, n, h, a),
+        "w": lambda n, h: worth(after, new, n, h), "pi": lambda n, h, a: pi[h, a],
+        "pi1": lambda n, h, a: new[h, a], "g": lambda n, h, a: g[h, a],
+        "V": best, "s": first, "r": r, "c": c, "gamma": gamma, "eps": eps,
+        "D": lambda n: max(best(n, h) - v(n, h) for h in rows),
+    }  # fmt: skip
+    kept = {name: cache(one) if callable(one) else one for name, one in functions.items()}
+    return Interpretation({"h": rows, "a": list(E.A)}, kept, times=STEPS)
+
+
+def behind_with_numbers(seed: int, pi: Policy) -> Interpretation:
+    """The letters of `BEHIND` read off a task of three steps with window2, under a policy.
+
+    alpha runs the compiled product; x and y follow the task and the policy.
+    """
     P = three_step_task(seed)
-    E = augment(P, memory)
-    best = best_history(P, exact=True).value
-    pi, found = uniform(E), []
-    for _ in range(iterates):
-        now = evaluate(E, pi, exact=True)
-        found.append(best - now.value)
-        pi = pi.toward(pi.greedy(now.q.array), eps)
-    return tuple(found)
+    E, zero = augment(P, "window2"), Fraction(0)
+    going = [s for s in P.S if s not in P.terminal]
+    at: list[dict[Any, Fraction]] = [dict(E.mu.items())]
+    while len(at) <= STEPS:
+        now: dict[Any, Fraction] = {}
+        for state, reach in at[-1].items():
+            for a in E.A:
+                for (later, _), chance in E.p(state, a).items():
+                    if later not in E.terminal:
+                        now[later] = now.get(later, zero) + reach * pi[state[1:], a] * chance
+        at.append(now)
+    rows = [o for o in E.O if any(state[1:] == o for each in at for state in each)]
+
+    def pushed(h: Any, a: Any, o: Any) -> Any:
+        return ((*h[0], (h[1], a[0]))[1:], o)
+
+    def step(s: Any, a: Any, s1: Any) -> Fraction:
+        return sum((x for (t, _), x in P.p(s, a[0]).items() if t == s1), zero)
+
+    def x(h: Any, s: Any) -> Fraction:
+        if h[0][-1] is None:
+            return P.mu[s] * Fraction(P.omega(s).get(h[1], 0))
+        o, a = h[0][-1]
+        before = ((None, *h[0][:-1]), o)
+        moved = sum((x(before, t) * step(t, (a,), s) for t in going), zero)
+        return moved * Fraction(P.omega(s).get(h[1], 0))
+
+    def y(n: int, h: Any) -> Fraction:
+        done = sum(pair is not None for pair in h[0])
+        if n != done:
+            return zero
+        if n == 0:
+            return Fraction(1)
+        o, a = h[0][-1]
+        before = ((None, *h[0][:-1]), o)
+        return y(n - 1, before) * sum((pi[before, (b, w)] for b, w in E.A if b == a), zero)
+
+    functions: dict[str, Any] = {
+        "alpha": lambda n, s, h: at[n].get((s, *h), zero), "x": x, "y": y,
+        "pi": lambda h, a: pi[h, a], "p": step,
+        "om": lambda s, o: Fraction(P.omega(s).get(o, 0)),
+        "on": lambda h, a, o, h1: Fraction(h[0][0] is None and pushed(h, a, o) == h1),
+    }  # fmt: skip
+    kept = {name: cache(one) for name, one in functions.items()}
+    sets = {"s": going, "h": rows, "a": list(E.A), "o": list(P.O)}
+    return Interpretation(sets, kept, times=STEPS - 1)
+
+
+@cache
+def broken_given(eps: Fraction, seeds: tuple[int | None, ...]) -> str | None:
+    """The first formula of the theories that does not hold of the code's loop; None if all do."""
+    for seed in seeds:
+        run = loop_of(seed, "window2", eps, 4)
+        E = augment(sequence_task(FULL) if seed is None else three_step_task(seed), "window2")
+        for one, other in pairwise(run[:3]):
+            model = tree_with_numbers(E, one.pi, other.pi, one.greedy, eps)
+            if trouble := first_broken(TREE, model):
+                return f"step {eps}, {E.name}, iterate {one.n}: {trouble}"
+        if seed is not None and (
+            trouble := first_broken(BEHIND, behind_with_numbers(seed, run[1].pi))
+        ):
+            return f"{E.name}: {trouble}"
+    return None
+
+
+@cache
+def full_steps_stay(rewards: str, count: int) -> bool:
+    """Whether the loop with full steps is worth 8 after each of its first steps, 10 the best."""
+    P = sequence_task(json.loads(rewards))
+    E = augment(P, "window2")
+    stream = iterates(E, uniform(E), step=Fraction(1), exact=True)
+    later = [next(stream) for _ in range(count)][1:]
+    fixed = all(one.pi[o, a] == later[0].pi[o, a] for one in later for o in E.O for a in E.A)
+    return fixed and later[0].value == 8 and best_history(P, exact=True).value == 10
 
 
 SHORT = {
-    "window1": [[[0, 0], [0, 1]], [[0, 1], [0, 0]]],
-    "K2": [[[0, 0], [0, 0]], [[0, 1], [1, 0]]],
+    "window1": [[[0, 0], [0, 0]], [[0, 0], [2, 1]]],
+    "K2": [[[0, 1], [1, 1]], [[2, 0], [0, 1]]],
 }
-"""Tables of three steps with rewards 0 and 1 on which a buffer that must push is stuck."""
+"""Rewards of three steps, at most 2, on which a shorter memory that must push ends at 1."""
 
 
 @cache
-def end_on_three_steps(memory: str) -> float:
-    """Where the loop ends on the table that belongs to a memory."""
+def end_on_three_steps(memory: str) -> Any:
+    """The value that the loop tends to on the table of a memory, in rationals; step 1/10."""
     E = augment(sequence_task(SHORT.get(memory, SHORT["window1"])), memory)
-    return float(improve(E, uniform(E), step=0.02).value)
+    run = improve(E, uniform(E), step=Fraction(1, 10), exact=True)
+    return run.limit_value if run.ended == "fixed" and run.decided else None
 
 
 @claim(
     "T.push",
     place="Own, any steps",
     statement="Buffers that must push are never stuck if they hold the history: on every task of "
-    "at most T steps, with window(T-1), which pushes every pair, the loop from uniform is after i "
-    "steps eps within C P(fewer than T of i coins of chance eps show heads) <= C T/(i eps) of the "
-    "best history-based value, C what it lacks at first at most, whatever the rule for ties. With "
-    "fewer cells, or observations alone, it may be stuck on three steps.",
+    "at most T steps, with window(T-1), which pushes every pair, the loop from uniform with steps "
+    "eps in (0, 1) is after i steps within C P(fewer than T of i coins of chance eps show heads) "
+    "<= C T/(i eps) of the best history-based value, C what it lacks at first at most, whatever "
+    "the rule for ties. With full steps (eps = 1), with fewer cells, or with observations alone, "
+    "it may be stuck on three steps.",
     verdict="proved",
     steps=(
         machine("buffer", "window(T-1) holds the whole history of t <= T - 1 steps, for every T."),
         machine("behind", "What is behind a history does not depend on the policy, any size."),
         machine("closer", "V - w <= (1-eps) D(j+1) + eps D(j) after a step, any size, any ties."),
+        machine(
+            "givens",
+            "The code's loop fits every formula that these start from: steps 1/3 on a task with "
+            "chance and on the table below, in rationals.",
+        ),
         machine("coins", "The sums of binomials follow this recursion, eps = 1/3, up to 8 coins."),
-        machine("fades", "So D <= C c and i eps c <= j: from i to i + 1, for all i, j and eps."),
+        machine("first", "D <= C c and i eps c <= j hold for i = 0 and for j = 0."),
+        machine("fades", "They pass from i to i + 1, for all i, j and eps."),
         machine("bound", "Four iterates of two tasks with chance keep to the bound, exactly."),
-        machine("short", "window(1) and K(2) are stuck on three steps with rewards 0 and 1."),
+        machine("full", "With full steps the loop stays at 8 on a table whose best is 10."),
+        machine("short", "window(1) and K(2) end at 1 on tables of three steps whose best is 2."),
     ),
 )
 def histories_are_never_stuck(
@@ -285,9 +492,13 @@ def histories_are_never_stuck(
     most: int = 27,
     short: Any = ("window1", "K2"),
     chances: Theory = COINS,
+    start: Theory = FIRST_COIN,
+    eps: Fraction = Fraction(1, 3),
+    full: Any = FULL,
 ) -> Evidence:
     """Sums of any size, the code of Gamma, and tasks of three steps, whose rewards lie between -3
-    and 6: returns differ by no more than `most`."""
+    and 6: returns differ by no more than `most`. `eps`: the steps with which the code's loop is
+    compared with the formulas."""
     proof.step("buffer", keeps_the_last("window", pomdps.recall(), claimed))
     whole = impossible([t <= k, t - k > 0])
     proof.step("buffer", None if whole.holds else str(whole.witness))
@@ -295,19 +506,23 @@ def histories_are_never_stuck(
     proof.step("behind", trouble_in(first))
     closer = coming_closer(tree)
     proof.step("closer", trouble_with(closer))
-    proof.step("coins", recursion_fails(Fraction(1, 3), less))
-    faded = next_coin(chances)
+    proof.step("givens", broken_given(eps, (0, None)))
+    third = Fraction(1, 3)
+    proof.step("coins", recursion_fails(third, less))
+    begun, faded = first_coin(start), next_coin(chances)
+    proof.step("first", trouble_with(begun))
     proof.step("fades", trouble_with(faded))
-    eps = Fraction(1, 3)
     for seed in (0, 1):
-        for i, gap in enumerate(history_gaps(seed, "window2", eps, 4)):
-            due = most * few_heads(i, 3, eps)
+        for i, gap in enumerate(history_gaps(seed, "window2", third, 4)):
+            due = most * few_heads(i, 3, third)
             proof.step("bound", None if 0 <= gap <= due else f"seed {seed}, {i}: {gap} > {due}")
+    stays = full_steps_stay(json.dumps(full), 6)
+    proof.step("full", None if stays else f"full steps do not stay at 8 of 10 on {full}")
     lines = []
     for memory in short:
         value = end_on_three_steps(memory)
-        proof.step("short", None if value < 1 - 1e-3 else f"{memory} reaches 1")
-        lines.append(f"{memory} ends at {value:.3f} on {SHORT.get(memory)}")
+        proof.step("short", None if value == 1 else f"{memory} ends at {value}")
+        lines.append(f"{memory} ends at {value} on {SHORT.get(memory)}, where 2 is possible")
     argument = text(
         "After t <= T - 1 steps window(T-1) holds all pairs, so a row is a history. The chance of "
         "a state and a history at time n is x(h,s) y(n,h), where only y reads the policy: q(h, a) "
@@ -317,13 +532,17 @@ def histories_are_never_stuck(
         "  V - v'  <=  (1-eps) D(j+1) + eps D(j),      D(0) = 0.",
         "The chance c that fewer than j of i coins show heads follows the same recursion, by the "
         "last coin, and starts at 1, so it bounds D_i(j)/C; and i eps c <= j passes from i to i + "
-        "1 as well, so that it tends to 0 for every eps in (0, 1]. The rule "
+        "1 as well, so that it tends to 0 for every eps in (0, 1). The rule "
         "for ties does not matter, and each line is a certificate for all sizes.",
-        f"Sharp: {'; '.join(lines)}. There 1 is possible. On the table of T.eight, where all eight "
+        "The loop takes a greedy step on the rows that it visits, and from uniform with eps < 1 it "
+        f"visits every history. With eps = 1 it does not: on {FULL} the first step takes 0, 0, 0, "
+        "worth 8. After a first 1 the policy is left as greedy on uniform q-values made it, worth "
+        "6, so 1, 0, 1, worth 10, is never seen.",
+        f"Sharp: {'; '.join(lines)}. On the table of T.eight, where all eight "
         "memories of sizes 1 and 2 are stuck, window1 and window2 reach the optimum: to push "
         "always is what saves them.",
     )
-    certificates = [*whole.certificates, first, *closer, *faded]
+    certificates = [*whole.certificates, first, *closer, *begun, *faded]
     return proved("error <= C T/(i eps), every T, i, eps", argument, certificates)
 
 
@@ -336,9 +555,16 @@ histories_are_never_stuck.twin(
 histories_are_never_stuck.twin(
     "towards what is not greedy", guards="closer", tree=TREE.without("most")
 )
+histories_are_never_stuck.twin("full steps", guards="givens", eps=Fraction(1))
 histories_are_never_stuck.twin("one coin less", guards="coins", less=1)
+histories_are_never_stuck.twin(
+    "a first loss beyond C", guards="first", start=FIRST_COIN.without("lacks")
+)
 histories_are_never_stuck.twin(
     "a loss that does not shrink", guards="fades", chances=COINS.without("D+")
 )
 histories_are_never_stuck.twin("a C of 1", guards="bound", most=1)
+histories_are_never_stuck.twin(
+    "a table on which full steps arrive", guards="full", full=SHORT["window1"]
+)
 histories_are_never_stuck.twin("window2 as well", guards="short", short=("window1", "window2"))

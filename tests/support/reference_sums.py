@@ -6,6 +6,7 @@ from __future__ import annotations
 import ast
 import random
 from fractions import Fraction
+from functools import partial
 from itertools import product
 from typing import Any
 
@@ -57,9 +58,9 @@ class _Functions:
                     self.shares[body.func.id] = places
 
     def __getitem__(self, name: str) -> Any:
-        if any(not indices for indices, _ in self.defined.get(name, [])):
+        if not self.sorts.get(name):
             return self.call(name)
-        return _Function(self, name)
+        return partial(self.call, name)
 
     def call(self, name: str, *arguments: Any) -> Fraction:
         key = (name, arguments)
@@ -103,27 +104,6 @@ class _Functions:
         return self.known[name, arguments]
 
 
-class _Function:
-    """A function of one name; as a number it is its own value."""
-
-    def __init__(self, functions: _Functions, name: str):
-        self.functions, self.name = functions, name
-
-    def __call__(self, *arguments: Any) -> Fraction:
-        return self.functions.call(self.name, *arguments)
-
-    def number(self) -> Fraction:
-        return self.functions.call(self.name)
-
-
-class _Model(Interpretation):
-    """An interpretation whose numbers are functions without arguments."""
-
-    def _value(self, node: ast.AST, at: dict[str, Any]) -> Any:
-        found = super()._value(node, at)
-        return found.number() if isinstance(found, _Function) else found
-
-
 def random_model(certificate: dict[str, Any], seed: int) -> Interpretation | None:
     """A finite model of what a certificate gives; None if this seed finds none."""
     dice = random.Random(seed)
@@ -136,7 +116,7 @@ def random_model(certificate: dict[str, Any], seed: int) -> Interpretation | Non
     sets = {sort: tuple(range(dice.randint(1, 3))) for sort in sorted(sorts)}
     functions = _Functions(certificate["given"], certificate["fixed"], dice)
     functions.sorts = reader.signatures
-    model = _Model(sets, functions, 2)
+    model = Interpretation(sets, functions, 2)
     functions.model = model
     try:
         if any(model.breaks(text, first_elements(certificate)) for text in certificate["given"]):
