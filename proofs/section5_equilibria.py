@@ -40,8 +40,8 @@ from workbench.certificates.fixed_regions import fixed_regions_certificate
 from workbench.certificates.set_bounds import set_bounds_certificate
 from workbench.equilibrium.equilibria import Equilibria
 from workbench.equilibrium.learned_values import deciding_rows
-from workbench.equilibrium.subdivision import Subdivision, refute_everywhere
 from workbench.optima.symmetry import interchangeable
+from workbench.research.subdivision import Subdivision, refute_everywhere
 
 EPSILON = sympy.Symbol("epsilon")
 PAPERS_EPSILON = Fraction(1, 100)

@@ -24,6 +24,7 @@ ROOMS = [
     {"improvement", "optima"},
     {"sufficiency", "learning"},
     {"equilibrium"},
+    {"research"},
     {"deep"},
     {"sweeps", "certificates"},
     {"checker"},
@@ -36,6 +37,23 @@ ROOMS = [
 ]
 """The rooms of the house in the order of imports: a room imports from itself and from those
 above."""
+
+DOORS = {
+    "optima/best_memoryless.py",
+    "optima/best_history.py",
+    "equilibrium/equilibria.py",
+}
+"""Functions of upper rooms that load `research` when a caller asks for a result of it."""
+
+READERS = {
+    "certificates/critical.py",
+    "certificates/fixed_regions.py",
+    "certificates/set_bounds.py",
+    "lab/basins.py",
+    "lab/optimum_frequencies.py",
+    "lab/optimum_statements.py",
+}
+"""Modules that write down, or look for, results of `research`; beside them only commands do."""
 
 RANK = {room: rank for rank, rooms in enumerate(ROOMS) for room in rooms}
 
@@ -144,9 +162,22 @@ def test_imports_follow_the_order_of_the_rooms():
         above = {room for room in RANK if RANK[room] < max(RANK[own], 1)}
         if own == "core":  # until the core is cut down
             above |= {"model", "evaluation", "executors"}
+        if str(path.relative_to(ROOT / "workbench")) in DOORS:
+            above |= {"research"}
         if not used - {own} <= above:
             below[path] = used - {own} - above
     assert below == {}
+
+
+def test_research_is_reached_through_few_doors():
+    """What is ahead of its tools may change: nothing in the rooms below builds on it."""
+    users = {
+        str(path.relative_to(ROOT / "workbench"))
+        for path in MODULES
+        if any(name.startswith("workbench.research") for name in imports(path))
+    }
+    inside = {name for name in users if name.split("/")[0] in ("research", "cli")}
+    assert users - inside == DOORS | READERS
 
 
 def test_the_checker_imports_nothing_but_the_standard_library():

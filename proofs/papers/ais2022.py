@@ -24,7 +24,7 @@ from workbench import POMDP, augment
 from workbench.certificates.values import value_certificate
 from workbench.core.numbers import Number
 from workbench.model.beliefs import explore_beliefs
-from workbench.sufficiency.information_state import (
+from workbench.research.information_state import (
     InformationState,
     facts_of_beliefs,
     information_state,

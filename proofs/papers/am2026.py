@@ -20,7 +20,7 @@ from workbench import POMDP, Policy, augment, critical_points, evaluate
 from workbench.certificates.critical import critical_certificate
 from workbench.core.numbers import Number
 from workbench.evaluation.gradient import gradient
-from workbench.optima.critical_points import CriticalPoints
+from workbench.research.critical_points import CriticalPoints
 
 PAPER = Paper(
     "am2026",

@@ -20,7 +20,7 @@ from proofs.ledger import Evidence, Proof, claim, machine, proved
 from proofs.ledger.prose import text
 from proofs.papers.paper import Paper
 from workbench.core.pomdp import POMDP
-from workbench.sufficiency.dynamics_rank import dynamics_rank
+from workbench.research.dynamics_rank import dynamics_rank
 
 PAPER = Paper(
     "lss2001",

@@ -24,9 +24,9 @@ from proofs.papers.paper import Paper
 from workbench import POMDP, Policy, augment, observation_mdp
 from workbench.certificates.values import identity_certificate, value_certificate
 from workbench.core.numbers import Number
-from workbench.equilibrium.behaviour_limits import limit_values
 from workbench.model.beliefs import explore_beliefs
-from workbench.sufficiency.information_state import uniformity
+from workbench.research.behaviour_limits import limit_values
+from workbench.research.information_state import uniformity
 
 PAPER = Paper(
     "majeed_hutter2018",

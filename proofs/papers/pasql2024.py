@@ -14,7 +14,7 @@ from proofs.ledger import Evidence, Proof, checked, claim, machine
 from proofs.ledger.prose import table_text, text
 from proofs.papers.paper import Paper
 from workbench import Policy, augment, best_history, best_memoryless, evaluate, uniform
-from workbench.equilibrium.behaviour_limits import cyclic_limits
+from workbench.research.behaviour_limits import cyclic_limits
 
 PAPER = Paper(
     "pasql2024",

@@ -26,7 +26,7 @@ from workbench.core.errors import NotExact, TooLarge, WorkbenchError, WrongType
 from workbench.equilibrium.greedy_cells import DenseTask
 from workbench.equilibrium.learned_values import target_of
 from workbench.equilibrium.mean_field import CellFields
-from workbench.equilibrium.slides import exact_mean_field, slides, slides_of
+from workbench.research.slides import exact_mean_field, slides, slides_of
 
 TENTH = Fraction(1, 10)
 

@@ -12,9 +12,9 @@ import reference_beliefs
 import reference_optimum as reference
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from strategies import families, pomdps
+from strategies import families, pomdps, wandering
 from strategies_beliefs import tiger, timed
-from test_best_memoryless import forbidden, recalls, wandering
+from test_best_memoryless import forbidden, recalls
 
 from pomdps import gravity, recall, recall4, recall_variant
 from workbench import POMDP, augment

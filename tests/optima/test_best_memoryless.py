@@ -11,7 +11,7 @@ import pytest
 import reference_optimum as reference
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from strategies import distributions, families, policies, pomdps
+from strategies import families, policies, pomdps, wandering
 from strategies_beliefs import timed
 
 from pomdps import gravity, recall, recall4, recall_variant, tiger
@@ -27,32 +27,6 @@ from workbench.optima.mdp import from_states, is_strict, optimal, upper_bound
 from workbench.optima.symmetry import interchangeable
 
 F = Fraction
-
-
-@st.composite
-def wandering(draw: st.DrawFn, most_states: int = 4) -> POMDP:
-    """gamma = 1 and policies that may never end: moves are mostly certain, some end the episode,
-    loops may pay."""
-    S = list(range(draw(st.integers(1, most_states))))
-    A = ["l", "r"]
-    p = {}
-    for s in S:
-        for a in A:
-            outcomes = draw(distributions([*S, "end"], most=draw(st.sampled_from([1, 1, 2]))))
-            p[s, a] = {(t, draw(st.integers(-2, 1))): x for t, x in outcomes.items()}
-    omega = {
-        s: draw(distributions(["x", "y"], most=draw(st.sampled_from([1, 1, 2]))))
-        for s in [*S, "end"]
-    }
-    return POMDP.from_functions(
-        name="wandering",
-        A=A,
-        p=lambda s, a: p[s, a],
-        omega=omega.__getitem__,
-        mu=draw(distributions(S)),
-        gamma=1,
-        terminal=lambda s: s == "end",
-    )
 
 
 @st.composite

@@ -12,9 +12,9 @@ from pomdps import gravity
 from workbench import POMDP, best_history, best_memoryless, critical_points, evaluate, uniform
 from workbench.core.errors import NeverEnds, TooLarge, Unbounded, WorkbenchError
 from workbench.core.fields import FLOATS
-from workbench.optima.divergence import require_bound
 from workbench.optima.mdp import from_states
-from workbench.optima.policy_boxes import is_boxable, too_large_for_boxes
+from workbench.research.divergence import require_bound
+from workbench.research.policy_boxes import is_boxable, too_large_for_boxes
 from workbench.sufficiency.census import count_task
 
 F = Fraction

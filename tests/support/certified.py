@@ -60,10 +60,10 @@ from workbench.certificates.values import (
 from workbench.core.batch import sequence_task
 from workbench.core.numbers import number
 from workbench.core.policy import tie_order
-from workbench.equilibrium.subdivision import _put, _substituted
 from workbench.lab.small_models import DeterministicPOMDPs
 from workbench.model.json import decode, encode, model_from_json, model_json, policy_from_json
 from workbench.model.simulate import alone, pair, sequences
+from workbench.research.subdivision import _put, _substituted
 from workbench.sufficiency.update import verify_f
 
 HALF = Fraction(1, 2)

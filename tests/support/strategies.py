@@ -100,3 +100,29 @@ def policies(draw: st.DrawFn, P: POMDP, deterministic: bool = False) -> Policy:
     if deterministic:
         return Policy.deterministic(P, {o: draw(st.sampled_from(list(P.A))) for o in P.O})
     return Policy.from_mapping(P, {o: draw(distributions(list(P.A))) for o in P.O})
+
+
+@st.composite
+def wandering(draw: st.DrawFn, most_states: int = 4) -> POMDP:
+    """gamma = 1 and policies that may never end: moves are mostly certain, some end the episode,
+    loops may pay."""
+    S = list(range(draw(st.integers(1, most_states))))
+    A = ["l", "r"]
+    p = {}
+    for s in S:
+        for a in A:
+            outcomes = draw(distributions([*S, "end"], most=draw(st.sampled_from([1, 1, 2]))))
+            p[s, a] = {(t, draw(st.integers(-2, 1))): x for t, x in outcomes.items()}
+    omega = {
+        s: draw(distributions(["x", "y"], most=draw(st.sampled_from([1, 1, 2]))))
+        for s in [*S, "end"]
+    }
+    return POMDP.from_functions(
+        name="wandering",
+        A=A,
+        p=lambda s, a: p[s, a],
+        omega=omega.__getitem__,
+        mu=draw(distributions(S)),
+        gamma=1,
+        terminal=lambda s: s == "end",
+    )

@@ -23,8 +23,8 @@ from workbench.core.numbers import Numbers
 from workbench.core.policy import Policy
 from workbench.core.pomdp import POMDP
 from workbench.model.json import encode, model_json
-from workbench.optima.critical_points import CriticalPoint, CriticalPoints
 from workbench.optima.mdp import MDP, from_states
+from workbench.research.critical_points import CriticalPoint, CriticalPoints
 
 _BITS = 40
 """Boxes are this many binary places wide."""

@@ -16,7 +16,7 @@ from workbench.certificates.fixed_points import learning_fields, number_policy, 
 from workbench.core.errors import TooLarge, WorkbenchError
 from workbench.core.pomdp import POMDP
 from workbench.equilibrium.learned_values import deciding_rows
-from workbench.equilibrium.subdivision import Subdivision
+from workbench.research.subdivision import Subdivision
 
 MOST_IN_REGIONS = 2_000
 """The checker looks at no more policies with symbols."""
@@ -30,7 +30,7 @@ def fixed_regions_certificate(P: POMDP, memory: str, found: Subdivision) -> dict
     P : the task, whose rewards and discount may hold symbols; `found` belongs to it with the memory
         of this name.
 
-    >>> from workbench.equilibrium.subdivision import subdivide
+    >>> from workbench.research.subdivision import subdivide
     >>> from workbench.core.learners import QLearning
     >>> P = POMDP.from_functions(
     ...     name="one step",

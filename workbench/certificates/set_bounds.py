@@ -31,11 +31,11 @@ from workbench.core.learners import Learner, check_count
 from workbench.core.numbers import to_float
 from workbench.core.pomdp import POMDP
 from workbench.equilibrium.equilibria import MOST_BRANCHED, GreedySearch
-from workbench.equilibrium.greedy_bounds import Domains, GreedyBounds, ValueBounds, value_range
 from workbench.equilibrium.greedy_cells import DenseTask, Floats
-from workbench.equilibrium.greedy_tree import branching_row, count_choices
 from workbench.equilibrium.learned_values import check_epsilon
 from workbench.model.json import encode
+from workbench.research.greedy_bounds import Domains, GreedyBounds, ValueBounds, value_range
+from workbench.research.greedy_tree import branching_row, count_choices
 
 MOST_SETS = 2_000
 """So many sets are bounded unless `sets` says otherwise."""

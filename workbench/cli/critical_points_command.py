@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from workbench.optima.critical_points import CriticalPoint, CriticalPoints
+    from workbench.research.critical_points import CriticalPoint, CriticalPoints
 
 _MOST_SHOWN = 12
 _MOST_ROWS_TOLD = 4
@@ -37,7 +37,7 @@ def critical_points_command(
 
     from workbench.cli.task_name import find_task
     from workbench.core.augment import augment
-    from workbench.optima.critical_points import critical_points
+    from workbench.research.critical_points import critical_points
     from workbench.text import brief
 
     P = find_task(task)

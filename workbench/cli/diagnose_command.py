@@ -34,7 +34,7 @@ def diagnose_command(
     from rich.table import Table
 
     from workbench.cli.task_name import find_task
-    from workbench.sufficiency.diagnose import diagnose as ask
+    from workbench.research.diagnose import diagnose as ask
 
     console = Console()
     P = find_task(task)

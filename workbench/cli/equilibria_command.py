@@ -9,7 +9,7 @@ import typer
 if TYPE_CHECKING:
     from workbench.core.pomdp import POMDP
     from workbench.equilibrium.equilibria import Equilibria
-    from workbench.equilibrium.subdivision import Subdivision
+    from workbench.research.subdivision import Subdivision
 
 _MOST_SHOWN = 12
 _MOST_ROWS_TOLD = 6
@@ -143,7 +143,7 @@ def _listed(
 def _softly(console: Any, E: POMDP, record: Any, temperature: Any, nodes: int) -> None:
     from rich.table import Table
 
-    from workbench.equilibrium.soft_equilibria import soft_equilibria
+    from workbench.research.soft_equilibria import soft_equilibria
 
     found = soft_equilibria(E, record, temperature, most=nodes)
     console.print(str(found).splitlines()[0], markup=False)
@@ -166,7 +166,7 @@ def _subdivided(console: Any, E: POMDP, record: Any, symmetry: bool) -> Subdivis
     import sympy
 
     from workbench.equilibrium.learned_values import deciding_rows
-    from workbench.equilibrium.subdivision import subdivide
+    from workbench.research.subdivision import subdivide
 
     epsilon, gamma = sympy.symbols("epsilon gamma")
     found = subdivide(E, record, epsilon=epsilon, gamma=gamma, symmetry=symmetry)

@@ -55,7 +55,6 @@ from workbench.core.space import Label
 from workbench.core.table import Table
 from workbench.core.visits import known
 from workbench.equilibrium.greedy_cells import MOST_DENSE, DenseTask, blocks
-from workbench.equilibrium.greedy_tree import GreedyTree
 from workbench.equilibrium.learned_values import (
     Decided,
     Target,
@@ -389,6 +388,8 @@ class GreedySearch:
         return self._result(complete, covered=self.cells if complete else self.looked_at)
 
     def _branch(self, task: DenseTask, nodes: int, waiting: Waiting) -> Equilibria:
+        from workbench.research.greedy_tree import GreedyTree  # loaded for who asks
+
         tree = GreedyTree(self.P, task, self.symmetry)
         given_up = 0
         for actions in tree.lists(nodes):

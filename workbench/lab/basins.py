@@ -18,7 +18,7 @@ from workbench.core.improve import improve
 from workbench.core.plain_numbers import positive_number, whole_number
 from workbench.core.policy import Policy
 from workbench.lab.frequencies import Share
-from workbench.optima.critical_points import CriticalPoint, CriticalPoints
+from workbench.research.critical_points import CriticalPoint, CriticalPoints
 
 _NEAR = 4
 """Limits are at a point if no probability of an observation that both reach is further off than

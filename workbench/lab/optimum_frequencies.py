@@ -22,7 +22,7 @@ from workbench.core.errors import TooLarge
 from workbench.core.pomdp import POMDP
 from workbench.lab.frequencies import Share
 from workbench.lab.optimum_statements import CLEARLY, has_one_maximum
-from workbench.optima.critical_points import CriticalPoint, CriticalPoints, critical_points
+from workbench.research.critical_points import CriticalPoint, CriticalPoints, critical_points
 
 MEMORIES = ("none", "K1", "B1", "O1", "OA1")
 

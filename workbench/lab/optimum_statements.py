@@ -23,7 +23,7 @@ from workbench.core.memories import parse_memory
 from workbench.core.pomdp import POMDP
 from workbench.lab.spaces import TaskSpace
 from workbench.lab.statements import NO, RELABELLINGS, Statement, Verdict
-from workbench.optima.critical_points import CriticalPoint, CriticalPoints, critical_points
+from workbench.research.critical_points import CriticalPoint, CriticalPoints, critical_points
 
 CLEARLY = 1e-9
 """Values nearer than this share of them are not told apart."""

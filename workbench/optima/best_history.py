@@ -15,7 +15,6 @@ from workbench.core.evaluate import check_criterion
 from workbench.core.plain_numbers import positive_number, whole_number
 from workbench.core.pomdp import POMDP
 from workbench.optima.arguments import require_real_numbers
-from workbench.optima.gain_search import best_average_history
 from workbench.optima.history import HistoryLimits, history_optimum
 from workbench.optima.optimum import HistoryOptimum
 
@@ -71,5 +70,7 @@ def best_history(
         seconds=math.inf if max_seconds is None else positive_number("max_seconds", max_seconds),
     )
     if check_criterion(criterion) == "average":
+        from workbench.research.gain_search import best_average_history  # loaded for who asks
+
         return best_average_history(P, exact, limits)
     return history_optimum(P, exact, limits, positive_number("tolerance", tolerance))

@@ -10,7 +10,7 @@ Such policies are left out of every comparison; if none is left, `NeverEnds` is 
 from __future__ import annotations
 
 import math
-from typing import Any, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 
@@ -20,9 +20,11 @@ from workbench.core.plain_numbers import positive_number, whole_number
 from workbench.core.policy import Policy
 from workbench.core.pomdp import POMDP
 from workbench.optima.arguments import require_real_numbers
-from workbench.optima.gain_search import best_average_deterministic, best_average_stochastic
-from workbench.optima.memoryless import SearchLimits, deterministic_optimum, stochastic_optimum
-from workbench.optima.optimum import MemorylessOptimum, StochasticOptimum
+from workbench.optima.memoryless import SearchLimits, deterministic_optimum
+from workbench.optima.optimum import MemorylessOptimum
+
+if TYPE_CHECKING:
+    from workbench.research.stochastic_search import StochasticOptimum
 
 INFORMATION = ("auto", "states", "beliefs")
 
@@ -143,6 +145,10 @@ def best_memoryless(
         if max_boxes is not None:
             boxes = whole_number("max_boxes", max_boxes, 0)
         limits = SearchLimits(boxes, seconds, None)
+        # the searches below are ahead of their tools: they are loaded for who asks
+        from workbench.research.gain_search import best_average_stochastic
+        from workbench.research.stochastic_search import stochastic_optimum
+
         if average:
             return best_average_stochastic(P, share, count, drawn, limits, start)
         return stochastic_optimum(P, share, count, drawn, limits, start)
@@ -151,6 +157,8 @@ def best_memoryless(
     most = whole_number("max_optimal", max_optimal) if all_optimal else None
     limits = SearchLimits(whole_number("max_nodes", max_nodes), seconds, most)
     if average:
+        from workbench.research.gain_search import best_average_deterministic
+
         return best_average_deterministic(P, exact, share, limits, start)
     return deterministic_optimum(P, exact, information, share, limits, start)
 

@@ -16,11 +16,9 @@ import time
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
-from itertools import chain
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from workbench.core.augment import augment
 from workbench.core.chain import dynamics, follow_policy
@@ -31,10 +29,8 @@ from workbench.core.policy import Policy
 from workbench.core.pomdp import POMDP
 from workbench.model.beliefs import explore_beliefs, reachable_beliefs
 from workbench.optima.all_optimal import optimal_behaviours
-from workbench.optima.ascent import Climbed, ascend, slope
 from workbench.optima.branch_and_bound import BranchSearch, float_above, search_over_states
 from workbench.optima.cap import Cap, history_cap
-from workbench.optima.divergence import require_bound
 from workbench.optima.embedding import family_of, lift, smaller_families
 from workbench.optima.follow import follow
 from workbench.optima.history import belief_process, in_rationals
@@ -48,8 +44,7 @@ from workbench.optima.mdp import (
     upper_bound,
     visited_size,
 )
-from workbench.optima.optimum import MemorylessOptimum, StochasticOptimum
-from workbench.optima.policy_boxes import BoxReport, BoxSearch, is_boxable, too_large_for_boxes
+from workbench.optima.optimum import MemorylessOptimum
 from workbench.optima.symmetry import interchangeable
 from workbench.progress import Waiting
 from workbench.text import counted
@@ -60,7 +55,7 @@ few."""
 
 _FEW_BELIEFS = 4_000
 
-_START_NODES = 300
+START_NODES = 300
 """Nodes spent on a good deterministic policy from which to ascend."""
 
 _LARGE = 20_000
@@ -69,15 +64,6 @@ _LARGE = 20_000
 _CLIMBS, _CLIMBED = 32, 1_000
 """Local searches from drawn policies that help branch and bound, and the states up to which they
 do."""
-
-_ASCENT = 1e-9
-"""The first-order gain, as a share of the values, at which an ascent stops."""
-
-_BOX_GAP = 1e-9
-"""The gap at which a search over boxes of policies stops, as a share of the values."""
-
-_EVALUATIONS = 2_000
-"""Policies evaluated on the way up from each start."""
 
 
 @dataclass(frozen=True)
@@ -138,7 +124,7 @@ def deterministic_optimum(
         only = None if limits.optimal is None else (pi,)
         how = "every episode ends at once"
         return MemorylessOptimum(P, pi, value, value, value, True, 0.0, 0, how, 0.0, optimal=only)
-    informed = _informed(P, M)
+    informed = full_information(P, M)
     absolute = informed.noise if tolerance is None else tolerance * informed.size
     until = began + limits.seconds
     search = None
@@ -148,7 +134,7 @@ def deterministic_optimum(
     search.lower_cap(informed.bound)
     if start is not None:
         search.offer(start.actions)
-    help_ = _Help(P, exact, until)
+    help_ = Help(P, exact, until)
     search, before, ended = _run(
         P, search, limits, exact, information == "auto", absolute, began, help_
     )
@@ -176,7 +162,7 @@ def deterministic_optimum(
     policy = Policy.from_actions(P, search.best)
     if certified and search.decided and not search.exact and bound > value:
         # nothing else is as good, however floats are read: the bound is what the policy is worth
-        value, error = _worth_of(P, policy)
+        value, error = worth_of(P, policy)
         bound = max(value, min(bound, math.nextafter(value + error, math.inf)))
     nodes = before + search.nodes
     how = _how(P, nodes, ended, search)
@@ -216,7 +202,7 @@ def _is_large(M: MDP) -> bool:
 
 
 @dataclass(frozen=True, eq=False)
-class _Informed:
+class Informed:
     """What full information says: the size of the values that matter, what rounding leaves of
     differences between them in one step, a bound on every policy of a product, whether values are
     unbounded, and the optimum itself where it is that of the whole process."""
@@ -228,7 +214,7 @@ class _Informed:
     optimum: Optimum | None
 
 
-def _informed(P: POMDP, M: MDP) -> _Informed:
+def full_information(P: POMDP, M: MDP) -> Informed:
     """Full information is worth the same with every memory, so a product asks its task."""
     process = M if P.origin is None else from_states(P.origin.P, FLOATS)
     found = optimal(process)
@@ -236,12 +222,12 @@ def _informed(P: POMDP, M: MDP) -> _Informed:
     size = visited_size(process, found)
     noise = explained_gap(process, size, 1.0)
     if process is M:  # the search bounds it anew, at its root
-        return _Informed(size, noise, math.inf, found.value == math.inf, found)
+        return Informed(size, noise, math.inf, found.value == math.inf, found)
     bound = upper_bound(process, found, fine=True)
-    return _Informed(size, noise, bound, found.value == math.inf, None)
+    return Informed(size, noise, bound, found.value == math.inf, None)
 
 
-class _Help:
+class Help:
     """What a search may be given from elsewhere, once it turns out not to be easy: a cap, policies
     of smaller memories, and the best of some local searches. It is worked out once."""
 
@@ -286,7 +272,7 @@ class _Help:
                 return
             assert self.P.origin is not None
             small = augment(self.P.origin.P, smaller)
-            limits = SearchLimits(_START_NODES, spare / (len(tasks) - i), None)
+            limits = SearchLimits(START_NODES, spare / (len(tasks) - i), None)
             try:
                 found = deterministic_optimum(small, False, "states", None, limits)
             except NeverEnds:
@@ -316,7 +302,7 @@ def _run(
     look: bool,
     absolute: float,
     began: float,
-    help_: _Help,
+    help_: Help,
     before: int = 0,
 ) -> tuple[BranchSearch, int, str]:
     """Branch until the search is finished or a limit is met: the search, the nodes spent before it,
@@ -379,124 +365,9 @@ def _how(P: POMDP, nodes: int, ended: str, search: BranchSearch) -> str:
     return text
 
 
-# ---------------------------------------------------------------------- stochastic policies
-
-
-def stochastic_optimum(
-    P: POMDP,
-    tolerance: float | None,
-    starts: int,
-    seed: int,
-    limits: SearchLimits,
-    start: Policy | None = None,
-) -> StochasticOptimum:
-    """`best_memoryless` for stochastic policies, its arguments checked."""
-    began = time.monotonic()
-    M = from_states(P, FLOATS)
-    nO, nA = len(P.O), len(P.A)
-    even = np.full((nO, nA), 1 / nA)
-    if M.shape[0] == 0:
-        how = "every episode ends at once"
-        return StochasticOptimum(
-            P, Policy(P, even), 0.0, 0.0, 0.0, True, 0.0, 0, how, 0.0, kkt=0.0, first_order=True
-        )
-    informed = _informed(P, M)
-    share = _ASCENT if tolerance is None else min(tolerance, _ASCENT)
-    until = began + limits.seconds
-    search = search_over_states(P, M, informed.noise, False, informed.optimum, until)
-    search.lower_cap(informed.bound)
-    help_ = _Help(P, False, until)
-    rng = np.random.default_rng(seed)
-    found: list[Climbed] = []
-    interrupted = late = False
-    with Waiting(f"stochastic policies of {P.name}") as waiting:
-        try:
-            help_.give(search)
-            while not search.finished and search.nodes < _START_NODES and help_.left > 0:
-                search.run_one()
-                waiting.report(0.0, f"a deterministic start: {search.nodes:,} nodes")
-            drawn = (rng.dirichlet(np.ones(nA), nO) for _ in range(starts))
-            given = [] if start is None else [np.array(start.prob.floats)]
-            for i, pi in enumerate(chain(given, _first_starts(search, even), drawn)):
-                # half of the time is for the bounds
-                if late := i > 0 and time.monotonic() > began + limits.seconds / 2:
-                    break
-                found.append(ascend(M, pi, share, _EVALUATIONS, began + limits.seconds / 2))
-                if informed.unbounded:
-                    require_bound(P, found[-1].pi)
-                highest = max(climbed.value for climbed in found)
-                waiting.report((i + 1) / (starts + 2), f"{i + 1} starts, best {highest:.6g}")
-        except KeyboardInterrupt:
-            interrupted = True
-            found = found or [ascend(M, pi, share, 0) for pi in _first_starts(search, even)]
-    found = sorted((c for c in found if c.value > -math.inf), key=lambda c: (-c.value, c.kkt))
-    if not found:
-        raise NeverEnds(
-            f"gamma is 1 and none of the starts is a policy of {P.name} that ends with "
-            "probability one; give a gamma below 1, or a start that ends"
-        )
-    pi = found[0].pi
-    value, _ = _worth_of(P, Policy(P, pi))
-    # the root may take minutes, and says little that the cap does not
-    bound = max(value, float_above(search.cap if interrupted else min(search.root, search.cap)))
-    absolute = (_BOX_GAP if tolerance is None else tolerance) * max(informed.size, abs(value))
-    how = f"ascent along the exact gradient from {counted(len(found), 'start')}"
-    report = BoxReport(bound, 0, 0, "")
-    if is_boxable(M) and bound > value + absolute and not interrupted:
-        boxes = BoxSearch(M, nO, lambda x: _climb(P, M, x, share, until), bound)
-        pi, value, report = boxes.run(pi, value, absolute, limits.nodes, until, P.name)
-        bound = report.bound
-        how += f", {report.boxes:,} boxes of policies bounded"
-        interrupted = report.ended == "interrupted"
-    elif not is_boxable(M) and bound > value + absolute:
-        how += f"; {too_large_for_boxes(M)}"
-    ended = report.ended or (f"stopped after {limits.seconds:g} seconds" if late else "")
-    if interrupted or ended:
-        how += f", {'interrupted' if interrupted else ended}"
-    slope_there = slope(M, pi)
-    value, error = _worth_of(P, Policy(P, pi))
-    return StochasticOptimum(
-        P=P,
-        policy=Policy(P, pi),
-        value=value,
-        bound=bound,
-        gap=bound - value,
-        certified=search.certified and bool(bound - value + error <= absolute),
-        tolerance=absolute,
-        nodes=search.nodes,
-        how=how,
-        seconds=time.monotonic() - began,
-        interrupted=interrupted,
-        kkt=slope_there.kkt(pi),
-        first_order=bool(slope_there.kkt(pi) <= share * max(slope_there.size, informed.size)),
-        starts=tuple(c.value for c in found),
-        boxes=report.boxes,
-        left=report.left,
-    )
-
-
-def _climb(
-    P: POMDP, M: MDP, pi: NDArray[np.float64], share: float, until: float
-) -> tuple[NDArray[np.float64], float]:
-    climbed = ascend(M, pi, share, _EVALUATIONS, until)
-    if climbed.value == -math.inf:
-        return climbed.pi, climbed.value
-    # an ascent mixes the values of states that the policy never meets into its own
-    return climbed.pi, _worth_of(P, Policy(P, climbed.pi))[0]
-
-
-def _worth_of(P: POMDP, pi: Policy) -> tuple[float, float]:
+def worth_of(P: POMDP, pi: Policy) -> tuple[float, float]:
     """What `evaluate` says a policy is worth, and how far that may be off."""
     D = dynamics(P, FLOATS)
     v, _, solved = state_values(follow_policy(D, pi))
     value, error = mean_over_starts(D, v, solved.error)
     return float(value), error
-
-
-def _first_starts(search: BranchSearch, even: NDArray[np.float64]) -> list[NDArray[np.float64]]:
-    """The uniform policy, and the best deterministic one that is known."""
-    if search.best is None:
-        return [even]
-    pure = np.zeros_like(even)
-    pure[np.arange(len(even)), np.maximum(search.best, 0)] = 1.0
-    return [pure, even]

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
-from functools import cached_property
 from typing import ClassVar
 
-from workbench.core.errors import NotExact, NotSolved, TooLarge
 from workbench.core.numbers import Number
 from workbench.core.policy import Policy
 from workbench.core.pomdp import POMDP
-from workbench.optima.algebraic import AlgebraicOptimum, find_algebraic
 from workbench.optima.controller import HistoryPolicy
 from workbench.text import shown
 
@@ -104,39 +100,3 @@ class MemorylessOptimum:
         what = f"best {self.kind} memoryless policy of {self.P.name}"
         worth = "average reward" if self.criterion == "average" else "value"
         return f"{what}: {worth} {value}, {sure} ({self.how})"
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class StochasticOptimum(MemorylessOptimum):
-    """The best stochastic policy that was found, and how good any could be.
-
-    Attributes
-    ----------
-    kkt : what the best mixture with another policy gains, to first order; zero at a first-order
-        optimum.
-    first_order : whether kkt is within the tolerance.
-    starts : where each start led, best first.
-    boxes : boxes of policies that were bounded; left : those that may still hold something better.
-    """
-
-    kind: ClassVar[str] = "stochastic"
-
-    kkt: float = math.nan
-    first_order: bool = False
-    starts: tuple[float, ...] = ()
-    boxes: int = 0
-    left: int = 0
-
-    @cached_property
-    def algebraic(self) -> AlgebraicOptimum | None:
-        """The optimum in exact numbers; None where there is no small critical system to solve, and
-        `require_algebraic` says why."""
-        try:
-            return self.require_algebraic()
-        except (NotExact, NotSolved, TooLarge):
-            return None
-
-    def require_algebraic(self) -> AlgebraicOptimum:
-        """The optimum in exact numbers, or an error that says why it cannot be had: the model holds
-        floats, too many probabilities are free, or no isolated critical point is there."""
-        return find_algebraic(self.P, self.policy, float(self.value), self.criterion)

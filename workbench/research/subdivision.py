@@ -42,8 +42,8 @@ from workbench.equilibrium.learned_values import (
     deciding_rows,
     target_of,
 )
-from workbench.equilibrium.square_sign import coefficients, sign_inside
 from workbench.progress import Waiting
+from workbench.research.square_sign import coefficients, sign_inside
 from workbench.text import counted
 
 MOST_SYMBOLIC = 25_000

@@ -45,8 +45,8 @@ from workbench.core.pomdp import POMDP
 from workbench.optima.arguments import require_real_numbers
 from workbench.optima.follow import alternatives
 from workbench.optima.mdp import MDP, from_states
-from workbench.optima.root_boxes import Ball, PolynomialSystem, Terms, evaluate_terms, find_roots
-from workbench.optima.surface import ReturnSurface, plain_terms
+from workbench.research.root_boxes import Ball, PolynomialSystem, Terms, evaluate_terms, find_roots
+from workbench.research.surface import ReturnSurface, plain_terms
 from workbench.text import counted
 
 MAX_FACES = 2_000

@@ -17,8 +17,8 @@ from itertools import combinations
 from workbench.core.errors import TooLarge
 from workbench.core.pomdp import POMDP
 from workbench.model.beliefs import require_rational
-from workbench.sufficiency.dynamics_rank import Span, states_that_go_on
-from workbench.sufficiency.rational_program import least_difference
+from workbench.research.dynamics_rank import Span, states_that_go_on
+from workbench.research.rational_program import least_difference
 
 MOST_DIVIDED = 10
 """States of a task whose observability is computed, unless it is 0 or 1 at first sight."""

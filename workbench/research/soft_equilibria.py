@@ -43,10 +43,10 @@ from workbench.core.policy import Policy
 from workbench.core.pomdp import POMDP
 from workbench.core.rows import row_places
 from workbench.core.table import Table
-from workbench.equilibrium.enclosures import PRECISION, Box, ball, isolate
-from workbench.equilibrium.greedy_bounds import extreme, value_range
 from workbench.equilibrium.greedy_cells import DenseTask, Floats
 from workbench.equilibrium.learned_values import Target, target_of
+from workbench.research.enclosures import PRECISION, Box, ball, isolate
+from workbench.research.greedy_bounds import extreme, value_range
 
 MOST_UNKNOWNS = 64
 """Tables with more entries that matter are not enclosed."""

@@ -22,9 +22,9 @@ from workbench.core.numbers import Numbers
 from workbench.lab.basins import find_basins
 from workbench.optima.ascent import ascend
 from workbench.optima.best_memoryless import best_memoryless
-from workbench.optima.critical_points import _kind
 from workbench.optima.mdp import from_states
-from workbench.optima.root_boxes import PolynomialSystem, find_roots
+from workbench.research.critical_points import _kind
+from workbench.research.root_boxes import PolynomialSystem, find_roots
 
 F = Fraction
 

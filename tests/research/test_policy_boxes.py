@@ -11,8 +11,7 @@ import pytest
 import sympy
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from strategies import pomdps
-from test_best_memoryless import wandering
+from strategies import pomdps, wandering
 
 from pomdps import (
     belief_corridor,
@@ -28,10 +27,11 @@ from workbench import POMDP, Policy, augment, evaluate
 from workbench.core.errors import NeverEnds, WorkbenchError
 from workbench.core.fields import FLOATS
 from workbench.core.numbers import Numbers
-from workbench.optima import policy_boxes
-from workbench.optima.algebraic import find_algebraic
 from workbench.optima.best_memoryless import best_memoryless
-from workbench.optima.box_kernels import (
+from workbench.optima.mdp import from_states
+from workbench.research import policy_boxes
+from workbench.research.algebraic import find_algebraic
+from workbench.research.box_kernels import (
     _informed_visits,
     bound_box,
     centre,
@@ -39,9 +39,8 @@ from workbench.optima.box_kernels import (
     informed_bound,
     tighten,
 )
-from workbench.optima.mdp import from_states
-from workbench.optima.occupancy_program import OccupancyProgram
-from workbench.optima.policy_boxes import BoxSearch, is_empty
+from workbench.research.occupancy_program import OccupancyProgram
+from workbench.research.policy_boxes import BoxSearch, is_empty
 
 F = Fraction
 

@@ -21,18 +21,18 @@ from workbench import POMDP, augment, best_history, best_memoryless, diagnose, u
 from workbench.core.errors import TooLarge
 from workbench.core.td import lambda_discrepancy
 from workbench.model.beliefs import explore_beliefs
-from workbench.sufficiency.decodability import decodable_after
-from workbench.sufficiency.diagnose import has_no_discrepancy
-from workbench.sufficiency.dynamics_rank import dynamics_rank, states_that_go_on
-from workbench.sufficiency.filter_stability import READING, filter_rate, window_bound
-from workbench.sufficiency.information_state import (
+from workbench.research.decodability import decodable_after
+from workbench.research.diagnose import has_no_discrepancy
+from workbench.research.dynamics_rank import dynamics_rank, states_that_go_on
+from workbench.research.filter_stability import READING, filter_rate, window_bound
+from workbench.research.information_state import (
     distance,
     facts_of_beliefs,
     facts_of_states,
     information_state,
 )
-from workbench.sufficiency.observability import observability
-from workbench.sufficiency.rational_program import least_difference
+from workbench.research.observability import observability
+from workbench.research.rational_program import least_difference
 
 F = Fraction
 
@@ -208,7 +208,7 @@ def test_the_law_in_the_middle_is_as_near_to_all_as_can_be():
     found = diagnose(P, "none").information
     assert found.delta <= 2
     three = [{0: F(1)}, {1: F(1)}, {2: F(1)}]
-    from workbench.sufficiency.information_state import _middle
+    from workbench.research.information_state import _middle
 
     middle = _middle(three)
     assert max(distance(law, middle) for law in three) == pytest.approx(4 / 3, abs=1e-6)

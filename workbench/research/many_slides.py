@@ -32,10 +32,10 @@ from workbench.core.numbers import Number
 from workbench.core.policy import Policy
 from workbench.core.pomdp import POMDP
 from workbench.core.space import Label
-from workbench.equilibrium.enclosures import PRECISION, Box, ball, isolate
 from workbench.equilibrium.learned_values import deciding_rows
 from workbench.equilibrium.mean_field import Flow
-from workbench.equilibrium.slides import checked_for_slides, exact_mean_field
+from workbench.research.enclosures import PRECISION, Box, ball, isolate
+from workbench.research.slides import checked_for_slides, exact_mean_field
 
 MOST_POLICIES = 64
 """So many greedy policies are mixed at most."""

@@ -14,8 +14,8 @@ from reference_algebraic import DIGITS, precise_optimum
 from pomdps import gravity, load_unload, recall, short_corridor, tiger
 from workbench import POMDP, Policy, augment, best_memoryless, evaluate, uniform
 from workbench.core.errors import NotExact, NotSolved, TooLarge
-from workbench.optima.algebraic import find_algebraic
-from workbench.optima.root_boxes import PolynomialSystem, isolate_near
+from workbench.research.algebraic import find_algebraic
+from workbench.research.root_boxes import PolynomialSystem, isolate_near
 
 F = Fraction
 

@@ -14,7 +14,7 @@ from pomdps import periodic_counter, recall, recall4
 from workbench import QLearning, augment, learn, per_visit, uniform
 from workbench.core.errors import WorkbenchError, WrongType
 from workbench.core.policy import Policy
-from workbench.equilibrium.behaviour_limits import cyclic_limits, limit_values
+from workbench.research.behaviour_limits import cyclic_limits, limit_values
 
 
 def soften(P, pi):

@@ -22,9 +22,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.core.pomdp import POMDP
-from workbench.equilibrium.greedy_bounds import Domains, GreedyBounds
 from workbench.equilibrium.greedy_cells import DenseTask
 from workbench.optima.symmetry import interchangeable
+from workbench.research.greedy_bounds import Domains, GreedyBounds
 
 MOST_LISTED_AT_ONCE = 1_024
 """Branches with no more policies than this are listed."""

@@ -42,13 +42,6 @@ from workbench.model.beliefs import explore_beliefs
 from workbench.optima.branch_and_bound import OPEN, forced
 from workbench.optima.controller import follow_beliefs, follow_memoryless
 from workbench.optima.follow import alternatives
-from workbench.optima.gain_process import (
-    bound_gain_below,
-    continue_process,
-    end_components,
-    optimal_gain,
-    policy_gain,
-)
 from workbench.optima.history import (
     MOST_EXACT,
     HistoryLimits,
@@ -57,10 +50,18 @@ from workbench.optima.history import (
     largest_part,
 )
 from workbench.optima.mdp import Actions, from_states, optimal, visited_size
-from workbench.optima.memoryless import SearchLimits, stochastic_optimum
-from workbench.optima.optimum import HistoryOptimum, MemorylessOptimum, StochasticOptimum
-from workbench.optima.policy_boxes import is_boxable, too_large_for_boxes
+from workbench.optima.memoryless import SearchLimits
+from workbench.optima.optimum import HistoryOptimum, MemorylessOptimum
 from workbench.progress import Waiting
+from workbench.research.gain_process import (
+    bound_gain_below,
+    continue_process,
+    end_components,
+    optimal_gain,
+    policy_gain,
+)
+from workbench.research.policy_boxes import is_boxable, too_large_for_boxes
+from workbench.research.stochastic_search import StochasticOptimum, stochastic_optimum
 from workbench.text import counted
 
 _NOISE = 1e-11

@@ -44,10 +44,10 @@ from workbench.optima.best_memoryless import best_memoryless
 from workbench.optima.history import in_rationals
 from workbench.optima.mdp import from_states, size_of_values
 from workbench.optima.optimum import MemorylessOptimum
-from workbench.sufficiency.decodability import decodable_after
-from workbench.sufficiency.dynamics_rank import dynamics_rank
-from workbench.sufficiency.filter_stability import READING, filter_rate, window_bound
-from workbench.sufficiency.information_state import (
+from workbench.research.decodability import decodable_after
+from workbench.research.dynamics_rank import dynamics_rank
+from workbench.research.filter_stability import READING, filter_rate, window_bound
+from workbench.research.information_state import (
     InformationState,
     Uniformity,
     facts_of_beliefs,
@@ -55,7 +55,7 @@ from workbench.sufficiency.information_state import (
     information_state,
     uniformity,
 )
-from workbench.sufficiency.observability import observability
+from workbench.research.observability import observability
 from workbench.text import brief, counted, shown
 
 MAX_BELIEFS = 2_000

@@ -12,11 +12,11 @@ from pomdps import gravity, recall, recall_variant
 from workbench import QLearning, Sarsa, augment, equilibria
 from workbench.core.errors import WorkbenchError
 from workbench.core.learners import MonteCarlo
-from workbench.equilibrium import greedy_tree
-from workbench.equilibrium.greedy_bounds import GreedyBounds, extreme
 from workbench.equilibrium.greedy_cells import DenseTask
-from workbench.equilibrium.greedy_tree import GreedyTree, count_choices
 from workbench.equilibrium.learned_values import target_of
+from workbench.research import greedy_tree
+from workbench.research.greedy_bounds import GreedyBounds, extreme
+from workbench.research.greedy_tree import GreedyTree, count_choices
 
 TENTH = Fraction(1, 10)
 

@@ -28,15 +28,15 @@ from workbench import (
 from workbench.core.errors import TooLarge, WorkbenchError
 from workbench.core.fields import FLOATS, RATIONALS
 from workbench.core.repetition import repeat_episodes
-from workbench.optima import gain_search
-from workbench.optima.gain_process import (
+from workbench.optima.mdp import from_states
+from workbench.research import gain_search
+from workbench.research.gain_process import (
     bound_gain_below,
     continue_process,
     end_components,
     optimal_gain,
 )
-from workbench.optima.gain_search import cut_at, find_return_state, pay_less
-from workbench.optima.mdp import from_states
+from workbench.research.gain_search import cut_at, find_return_state, pay_less
 
 F = Fraction
 

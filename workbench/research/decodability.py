@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from workbench.core.pomdp import POMDP
 from workbench.core.space import Label
-from workbench.sufficiency.dynamics_rank import states_that_go_on
+from workbench.research.dynamics_rank import states_that_go_on
 
 
 def decodable_after(P: POMDP) -> int | None:

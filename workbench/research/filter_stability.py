@@ -22,7 +22,7 @@ from itertools import combinations
 from workbench.core.numbers import Number
 from workbench.core.pomdp import POMDP
 from workbench.core.space import Label
-from workbench.sufficiency.dynamics_rank import states_that_go_on
+from workbench.research.dynamics_rank import states_that_go_on
 
 READING = "the bound by the rate of the filter is our reading of Kara and Yueksel (2022)"
 

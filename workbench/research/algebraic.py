@@ -37,8 +37,8 @@ from workbench.core.numbers import Number, Numbers
 from workbench.core.policy import Policy
 from workbench.core.pomdp import POMDP
 from workbench.core.space import Label
-from workbench.optima.root_boxes import Ball, PolynomialSystem, evaluate_terms, isolate_near
-from workbench.optima.surface import ReturnSurface, plain_terms
+from workbench.research.root_boxes import Ball, PolynomialSystem, evaluate_terms, isolate_near
+from workbench.research.surface import ReturnSurface, plain_terms
 
 _SURE = (1e-6, 1e-4, 1e-3)
 """Probabilities nearer to 0 or 1 than this are taken to be 0 or 1, the strictest first; the value

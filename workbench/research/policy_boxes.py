@@ -51,11 +51,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.core.rows import own_rows
-from workbench.optima.box_kernels import bound_box, centre, cut_traps, tighten
 from workbench.optima.follow import alternatives
 from workbench.optima.mdp import MDP
-from workbench.optima.occupancy_program import OccupancyProgram
 from workbench.progress import Waiting
+from workbench.research.box_kernels import bound_box, centre, cut_traps, tighten
+from workbench.research.occupancy_program import OccupancyProgram
 
 TableArray = NDArray[np.float64]
 

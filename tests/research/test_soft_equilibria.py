@@ -27,7 +27,7 @@ from workbench.core.errors import TooLarge, WorkbenchError, WrongType
 from workbench.core.learners import MonteCarlo, OptionError
 from workbench.equilibrium.greedy_cells import DenseTask
 from workbench.equilibrium.learned_values import target_of
-from workbench.equilibrium.soft_equilibria import SoftSystem
+from workbench.research.soft_equilibria import SoftSystem
 
 PAY = {("l", "l"): 1, ("r", "r"): 3, ("l", "r"): -9, ("r", "l"): -9}
 

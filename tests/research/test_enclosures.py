@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workbench.equilibrium.enclosures import ball, isolate, krawczyk
+from workbench.research.enclosures import ball, isolate, krawczyk
 
 
 class Circle:

@@ -8,8 +8,8 @@ import pytest
 from pomdps import recall4, recall_variant
 from workbench import POMDP, Policy, QLearning, Sarsa, augment, equilibria, mean_field
 from workbench.core.errors import TooLarge, WorkbenchError, WrongType
-from workbench.equilibrium.many_slides import slides_among, slides_near
-from workbench.equilibrium.slides import slides
+from workbench.research.many_slides import slides_among, slides_near
+from workbench.research.slides import slides
 
 TENTH = Fraction(1, 10)
 TABLE = ((0, 3, 1), (1, 0, 4), (5, 1, 0))

@@ -14,8 +14,8 @@ from workbench import POMDP, Policy, QLearning, Sarsa, augment, equilibria, subd
 from workbench.core.errors import TooLarge, WorkbenchError, WrongType
 from workbench.core.fields import RATIONALS
 from workbench.equilibrium.learned_values import Learned, target_of
-from workbench.equilibrium.square_sign import coefficients, sign_inside
-from workbench.equilibrium.subdivision import refute_everywhere
+from workbench.research.square_sign import coefficients, sign_inside
+from workbench.research.subdivision import refute_everywhere
 
 EPSILON, GAMMA = sympy.symbols("epsilon gamma")
 TENTHS = st.integers(1, 9).map(lambda k: Fraction(k, 10))

@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from workbench.core.kernels import compile_kernel, inner_kernel, paste_kernel
-from workbench.optima.curvature_kernels import best_in_row, curve_box
+from workbench.research.curvature_kernels import best_in_row, curve_box
 
 _EPS = 2.220446049250313e-16
 

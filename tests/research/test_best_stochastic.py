@@ -13,8 +13,7 @@ import reference_optimum as reference
 import sympy
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from strategies import policies, pomdps
-from test_best_memoryless import wandering
+from strategies import policies, pomdps, wandering
 
 from pomdps import gravity, recall, recall4, recall_variant
 from workbench import POMDP, Policy, augment, evaluate
@@ -181,7 +180,7 @@ def test_a_seed_gives_the_same_policy_twice():
 
 
 def test_ctrl_c_leaves_the_best_start_so_far(monkeypatch):
-    import workbench.optima.memoryless as memoryless
+    import workbench.research.stochastic_search as memoryless
 
     calls = []
 

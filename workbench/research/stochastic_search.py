@@ -1,0 +1,190 @@
+"""The best stochastic memoryless policy: ascent from many starts, and branch and bound over boxes.
+
+The ascent follows the exact gradient (`ascent`); what it finds is bounded by full information, by
+the best history-based value, and, in small tasks, by branch and bound over boxes of policies
+(`policy_boxes`).
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.core.errors import NeverEnds, NotExact, NotSolved, TooLarge
+from workbench.core.fields import FLOATS
+from workbench.core.policy import Policy
+from workbench.core.pomdp import POMDP
+from workbench.optima.ascent import Climbed, ascend, slope
+from workbench.optima.branch_and_bound import BranchSearch, float_above, search_over_states
+from workbench.optima.mdp import MDP, from_states
+from workbench.optima.memoryless import START_NODES, Help, SearchLimits, full_information, worth_of
+from workbench.optima.optimum import MemorylessOptimum
+from workbench.progress import Waiting
+from workbench.research.algebraic import AlgebraicOptimum, find_algebraic
+from workbench.research.divergence import require_bound
+from workbench.research.policy_boxes import BoxReport, BoxSearch, is_boxable, too_large_for_boxes
+from workbench.text import counted
+
+_ASCENT = 1e-9
+"""The first-order gain, as a share of the values, at which an ascent stops."""
+
+_BOX_GAP = 1e-9
+"""The gap at which a search over boxes of policies stops, as a share of the values."""
+
+_EVALUATIONS = 2_000
+"""Policies evaluated on the way up from each start."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class StochasticOptimum(MemorylessOptimum):
+    """The best stochastic policy that was found, and how good any could be.
+
+    Attributes
+    ----------
+    kkt : what the best mixture with another policy gains, to first order; zero at a first-order
+        optimum.
+    first_order : whether kkt is within the tolerance.
+    starts : where each start led, best first.
+    boxes : boxes of policies that were bounded; left : those that may still hold something better.
+    """
+
+    kind: ClassVar[str] = "stochastic"
+
+    kkt: float = math.nan
+    first_order: bool = False
+    starts: tuple[float, ...] = ()
+    boxes: int = 0
+    left: int = 0
+
+    @cached_property
+    def algebraic(self) -> AlgebraicOptimum | None:
+        """The optimum in exact numbers; None where there is no small critical system to solve, and
+        `require_algebraic` says why."""
+        try:
+            return self.require_algebraic()
+        except (NotExact, NotSolved, TooLarge):
+            return None
+
+    def require_algebraic(self) -> AlgebraicOptimum:
+        """The optimum in exact numbers, or an error that says why it cannot be had: the model holds
+        floats, too many probabilities are free, or no isolated critical point is there."""
+        return find_algebraic(self.P, self.policy, float(self.value), self.criterion)
+
+
+def stochastic_optimum(
+    P: POMDP,
+    tolerance: float | None,
+    starts: int,
+    seed: int,
+    limits: SearchLimits,
+    start: Policy | None = None,
+) -> StochasticOptimum:
+    """`best_memoryless` for stochastic policies, its arguments checked."""
+    began = time.monotonic()
+    M = from_states(P, FLOATS)
+    nO, nA = len(P.O), len(P.A)
+    even = np.full((nO, nA), 1 / nA)
+    if M.shape[0] == 0:
+        how = "every episode ends at once"
+        return StochasticOptimum(
+            P, Policy(P, even), 0.0, 0.0, 0.0, True, 0.0, 0, how, 0.0, kkt=0.0, first_order=True
+        )
+    informed = full_information(P, M)
+    share = _ASCENT if tolerance is None else min(tolerance, _ASCENT)
+    until = began + limits.seconds
+    search = search_over_states(P, M, informed.noise, False, informed.optimum, until)
+    search.lower_cap(informed.bound)
+    help_ = Help(P, False, until)
+    rng = np.random.default_rng(seed)
+    found: list[Climbed] = []
+    interrupted = late = False
+    with Waiting(f"stochastic policies of {P.name}") as waiting:
+        try:
+            help_.give(search)
+            while not search.finished and search.nodes < START_NODES and help_.left > 0:
+                search.run_one()
+                waiting.report(0.0, f"a deterministic start: {search.nodes:,} nodes")
+            drawn = (rng.dirichlet(np.ones(nA), nO) for _ in range(starts))
+            given = [] if start is None else [np.array(start.prob.floats)]
+            for i, pi in enumerate(chain(given, _first_starts(search, even), drawn)):
+                # half of the time is for the bounds
+                if late := i > 0 and time.monotonic() > began + limits.seconds / 2:
+                    break
+                found.append(ascend(M, pi, share, _EVALUATIONS, began + limits.seconds / 2))
+                if informed.unbounded:
+                    require_bound(P, found[-1].pi)
+                highest = max(climbed.value for climbed in found)
+                waiting.report((i + 1) / (starts + 2), f"{i + 1} starts, best {highest:.6g}")
+        except KeyboardInterrupt:
+            interrupted = True
+            found = found or [ascend(M, pi, share, 0) for pi in _first_starts(search, even)]
+    found = sorted((c for c in found if c.value > -math.inf), key=lambda c: (-c.value, c.kkt))
+    if not found:
+        raise NeverEnds(
+            f"gamma is 1 and none of the starts is a policy of {P.name} that ends with "
+            "probability one; give a gamma below 1, or a start that ends"
+        )
+    pi = found[0].pi
+    value, _ = worth_of(P, Policy(P, pi))
+    # the root may take minutes, and says little that the cap does not
+    bound = max(value, float_above(search.cap if interrupted else min(search.root, search.cap)))
+    absolute = (_BOX_GAP if tolerance is None else tolerance) * max(informed.size, abs(value))
+    how = f"ascent along the exact gradient from {counted(len(found), 'start')}"
+    report = BoxReport(bound, 0, 0, "")
+    if is_boxable(M) and bound > value + absolute and not interrupted:
+        boxes = BoxSearch(M, nO, lambda x: _climb(P, M, x, share, until), bound)
+        pi, value, report = boxes.run(pi, value, absolute, limits.nodes, until, P.name)
+        bound = report.bound
+        how += f", {report.boxes:,} boxes of policies bounded"
+        interrupted = report.ended == "interrupted"
+    elif not is_boxable(M) and bound > value + absolute:
+        how += f"; {too_large_for_boxes(M)}"
+    ended = report.ended or (f"stopped after {limits.seconds:g} seconds" if late else "")
+    if interrupted or ended:
+        how += f", {'interrupted' if interrupted else ended}"
+    slope_there = slope(M, pi)
+    value, error = worth_of(P, Policy(P, pi))
+    return StochasticOptimum(
+        P=P,
+        policy=Policy(P, pi),
+        value=value,
+        bound=bound,
+        gap=bound - value,
+        certified=search.certified and bool(bound - value + error <= absolute),
+        tolerance=absolute,
+        nodes=search.nodes,
+        how=how,
+        seconds=time.monotonic() - began,
+        interrupted=interrupted,
+        kkt=slope_there.kkt(pi),
+        first_order=bool(slope_there.kkt(pi) <= share * max(slope_there.size, informed.size)),
+        starts=tuple(c.value for c in found),
+        boxes=report.boxes,
+        left=report.left,
+    )
+
+
+def _climb(
+    P: POMDP, M: MDP, pi: NDArray[np.float64], share: float, until: float
+) -> tuple[NDArray[np.float64], float]:
+    climbed = ascend(M, pi, share, _EVALUATIONS, until)
+    if climbed.value == -math.inf:
+        return climbed.pi, climbed.value
+    # an ascent mixes the values of states that the policy never meets into its own
+    return climbed.pi, worth_of(P, Policy(P, climbed.pi))[0]
+
+
+def _first_starts(search: BranchSearch, even: NDArray[np.float64]) -> list[NDArray[np.float64]]:
+    """The uniform policy, and the best deterministic one that is known."""
+    if search.best is None:
+        return [even]
+    pure = np.zeros_like(even)
+    pure[np.arange(len(even)), np.maximum(search.best, 0)] = 1.0
+    return [pure, even]
