@@ -19,10 +19,10 @@ from workbench import POMDP, Policy, augment, evaluate, memories
 from workbench.core.errors import NeverEnds, NotExact, TooLarge, WorkbenchError, WrongType
 from workbench.core.fields import FLOATS, RATIONALS
 from workbench.core.numbers import Numbers
-from workbench.optima import branch_and_bound, mdp, memoryless
+from workbench.optima import branch_and_bound, mdp
 from workbench.optima.best_informed import best_informed
 from workbench.optima.best_memoryless import best_memoryless
-from workbench.optima.branch_and_bound import BranchSearch
+from workbench.optima.branch_and_bound import BranchSearch, ReturnCriterion
 from workbench.optima.mdp import from_states, is_strict, optimal, upper_bound
 from workbench.optima.symmetry import interchangeable
 
@@ -113,7 +113,7 @@ def test_symmetry_does_not_change_the_answer(P, longer):
     M, rational = from_states(E, FLOATS), lambda: from_states(E, RATIONALS)
     values = []
     for symmetry in (interchangeable(E), None):
-        search = BranchSearch(M, rational, len(E.O), symmetry, 1e-9, exact=True)
+        search = BranchSearch(ReturnCriterion(E, M, rational), len(E.O), symmetry, 1e-9, exact=True)
         while not search.finished:
             search.run_one()
         values.append(search.value)
@@ -245,7 +245,7 @@ def test_loops_without_reward_at_gamma_one_need_exact_numbers_to_be_certain(monk
     assert found.value == pytest.approx(1)
     assert found.certified
     assert "floats read as decimals" in found.how
-    monkeypatch.setattr(memoryless, "in_rationals", lambda P: None)
+    monkeypatch.setattr(branch_and_bound, "in_rationals", lambda P: None)
     found = best_memoryless(floats)
     assert not found.certified
     assert found.bound == math.inf
@@ -296,7 +296,7 @@ def test_symmetry_saves_work_where_the_bound_is_out_of_reach():
     E = augment(P, "B2")
     M, found = from_states(E, FLOATS), []
     for symmetry in (interchangeable(E), None):
-        search = BranchSearch(M, None, len(E.O), symmetry, 1e-9, exact=False)
+        search = BranchSearch(ReturnCriterion(E, M), len(E.O), symmetry, 1e-9, exact=False)
         while not search.finished:
             search.run_one()
         found.append(search)

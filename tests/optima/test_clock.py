@@ -12,7 +12,7 @@ from workbench.core.fields import FLOATS
 from workbench.optima import ascent, follow
 from workbench.optima.ascent import ascend
 from workbench.optima.best_informed import best_informed
-from workbench.optima.branch_and_bound import search_over_states
+from workbench.optima.branch_and_bound import ReturnCriterion, search_over_states
 from workbench.optima.follow import climb_deterministic
 from workbench.optima.mdp import from_states
 
@@ -30,7 +30,7 @@ class Clock:
 
 def climbing(P, until):
     M = from_states(P, FLOATS)
-    options = search_over_states(P, M, 1e-9, False).options
+    options = search_over_states(ReturnCriterion(P), 1e-9, False).options
     choice = np.zeros(len(P.O), dtype=np.int64)
     return climb_deterministic(M, options, choice, follow.follow(M, choice).value, until)
 

@@ -29,14 +29,14 @@ from workbench.core.errors import TooLarge, WorkbenchError
 from workbench.core.fields import FLOATS, RATIONALS
 from workbench.core.repetition import repeat_episodes
 from workbench.optima.mdp import from_states
-from workbench.research import gain_search
+from workbench.research import average as gain_search
+from workbench.research.average import cut_at, find_return_state, pay_less
 from workbench.research.gain_process import (
     bound_gain_below,
     continue_process,
     end_components,
     optimal_gain,
 )
-from workbench.research.gain_search import cut_at, find_return_state, pay_less
 
 F = Fraction
 
@@ -280,7 +280,12 @@ def test_ctrl_c_among_stochastic_policies_ends_the_search(monkeypatch):
     assert found.interrupted
     assert found.how.endswith("interrupted")
     assert len(calls) == 1
-    monkeypatch.setattr(gain_search, "_run", lambda *_: "interrupted")
+    first = gain_search.deterministic_optimum
+    monkeypatch.setattr(
+        gain_search,
+        "deterministic_optimum",
+        lambda *arguments: replace(first(*arguments), interrupted=True),
+    )
     sooner = best_memoryless(P, deterministic=False, criterion="average")
     assert sooner.interrupted
     assert len(calls) == 1

@@ -70,7 +70,7 @@ def best_history(
         seconds=math.inf if max_seconds is None else positive_number("max_seconds", max_seconds),
     )
     if check_criterion(criterion) == "average":
-        from workbench.research.gain_search import best_average_history  # loaded for who asks
+        from workbench.research.average import best_average_history  # loaded for who asks
 
         return best_average_history(P, exact, limits)
     return history_optimum(P, exact, limits, positive_number("tolerance", tolerance))

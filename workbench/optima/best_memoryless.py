@@ -20,6 +20,7 @@ from workbench.core.plain_numbers import positive_number, whole_number
 from workbench.core.policy import Policy
 from workbench.core.pomdp import POMDP
 from workbench.optima.arguments import require_real_numbers
+from workbench.optima.branch_and_bound import ReturnCriterion
 from workbench.optima.memoryless import SearchLimits, deterministic_optimum
 from workbench.optima.optimum import MemorylessOptimum
 
@@ -146,7 +147,7 @@ def best_memoryless(
             boxes = whole_number("max_boxes", max_boxes, 0)
         limits = SearchLimits(boxes, seconds, None)
         # the searches below are ahead of their tools: they are loaded for who asks
-        from workbench.research.gain_search import best_average_stochastic
+        from workbench.research.average import best_average_stochastic
         from workbench.research.stochastic_search import stochastic_optimum
 
         if average:
@@ -157,10 +158,10 @@ def best_memoryless(
     most = whole_number("max_optimal", max_optimal) if all_optimal else None
     limits = SearchLimits(whole_number("max_nodes", max_nodes), seconds, most)
     if average:
-        from workbench.research.gain_search import best_average_deterministic
+        from workbench.research.average import best_average_deterministic
 
         return best_average_deterministic(P, exact, share, limits, start)
-    return deterministic_optimum(P, exact, information, share, limits, start)
+    return deterministic_optimum(ReturnCriterion(P), exact, information, share, limits, start)
 
 
 def _check_start(P: POMDP, start: Any) -> None:

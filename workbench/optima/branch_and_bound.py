@@ -2,9 +2,11 @@
 
 A node fixes pi(o) for some observations. Its bound lets every other decision depend on all that is
 hidden (the states of the POMDP) or on the whole history (its beliefs, where they are finitely
-many): an MDP in which the fixed observations have one action (`mdp`). From the optimum v of that
-MDP a memoryless policy is read off: at each open observation the action with the largest sum_s d(s)
-q(s, a), d the occupancy of the MDP's policy. Its value J and the bound V differ by
+many): an MDP in which the fixed observations have one action (`mdp`). What a policy and the MDP's
+best policy are worth, the criterion knows: the return here, the average reward in
+`research.average`. From the optimum v of the MDP a memoryless policy is read off: at each open
+observation the action with the largest sum_s d(s) q(s, a), d the occupancy of the MDP's policy. Its
+value J and the bound V differ by
 
     V - J = sum_o sum_{s in o} d_J(s) [ v(s) - q(s, pi(o)) ],          d_J its own occupancy,
 
@@ -37,18 +39,25 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.core.fields import RATIONALS
+from workbench.core.chain import dynamics, follow_policy
+from workbench.core.evaluate import mean_over_starts, state_values
+from workbench.core.fields import FLOATS, RATIONALS, Field
+from workbench.core.policy import Policy
 from workbench.core.pomdp import POMDP
 from workbench.optima.follow import Followed, alternatives, climb_deterministic, follow
 from workbench.optima.mdp import (
     MDP,
     Actions,
+    Mask,
     Optimum,
     explained_gap,
     from_states,
+    in_rationals,
     is_strict,
     optimal,
+    require_end,
     upper_bound,
+    visited_size,
 )
 from workbench.optima.mdp_kernels import reached_by, surely_ending
 from workbench.optima.symmetry import Interchangeable, interchangeable
@@ -65,6 +74,137 @@ _FEW_NUMBERS = 400
 _UNREACHED = 1e-6
 """The weight, beside the occupancy, of states that the MDP's policy does not visit, when a policy
 is read off it."""
+
+
+@dataclass(frozen=True, eq=False)
+class Informed:
+    """What full information says about a task.
+
+    Attributes
+    ----------
+    size : of the values that matter; noise : what rounding leaves of differences between them in
+        one step.
+    bound : no policy of a product is worth more; infinite where the search bounds it anew.
+    unbounded : whether values are; optimum : that of the whole process, if it was found.
+    """
+
+    size: float
+    noise: float
+    bound: float
+    unbounded: bool
+    optimum: Optimum | None
+
+
+class ReturnCriterion:
+    """The expected return: what a policy is worth, and how full information bounds it.
+
+    Parameters
+    ----------
+    P : the POMDP.
+    M : the process over floats, of states if it is not given; rational : makes the same over the
+        rationals, if there is one.
+
+    Attributes
+    ----------
+    Mx : the process over the rationals, made when it is needed; has_rationals : whether there is
+        one.
+    """
+
+    name = "return"
+    until = math.inf
+    """No iteration goes on once the clock (`time.monotonic`) passes it."""
+
+    def __init__(self, P: POMDP, M: MDP | None = None, rational: Callable[[], MDP] | None = None):
+        self.P = P
+        self.M = self.process(P, FLOATS) if M is None else M
+        self._rational = rational
+        if M is None and P.is_exact:
+            self._rational = lambda: self.process(P, RATIONALS)
+
+    @property
+    def always_defined(self) -> bool:
+        """Whether every policy has a value."""
+        return not self.M.undiscounted
+
+    def process(self, P: POMDP, field: Field) -> MDP:
+        """The decision process over the states of a task."""
+        return from_states(P, field)
+
+    def informed(self) -> Informed:
+        """Full information is worth the same with every memory, so a product asks its task."""
+        origin = self.P.origin
+        process = self.M if origin is None else self.process(origin.P, FLOATS)
+        found = optimal(process)
+        require_end(self.P, found)
+        size = visited_size(process, found)
+        noise = explained_gap(process, size, 1.0)
+        endless = found.value == math.inf
+        if origin is None:  # the search bounds it anew, at its root
+            return Informed(size, noise, math.inf, endless, found)
+        return Informed(size, noise, upper_bound(process, found, fine=True), endless, None)
+
+    def worth(self, pi: Policy) -> tuple[float, float]:
+        """What `evaluate` says a policy is worth, and how far that may be off."""
+        D = dynamics(self.P, FLOATS)
+        v, _, solved = state_values(follow_policy(D, pi))
+        value, error = mean_over_starts(D, v, solved.error)
+        return float(value), error
+
+    @property
+    def has_rationals(self) -> bool:
+        return self._rational is not None
+
+    def read_decimals(self) -> bool:
+        """Let floats stand for the decimals that they are printed as; False if those are no
+        model."""
+        decimals = in_rationals(self.P)
+        if decimals is not None:
+            self._rational = lambda: self.process(decimals, RATIONALS)
+        return decimals is not None
+
+    @cached_property
+    def Mx(self) -> MDP:
+        assert self._rational is not None
+        return self._rational()
+
+    def follow(self, choice: Actions) -> Followed:
+        """Value and occupancy of a policy, in floats."""
+        return follow(self.M, choice)
+
+    def exact_value(self, choice: Actions) -> Any:
+        return _fraction(follow(self.Mx, choice).value)
+
+    def climb(
+        self, options: list[NDArray[np.int64]], choice: Actions, value: float, until: float
+    ) -> Actions:
+        """A policy that no promising change of one row makes better."""
+        return climb_deterministic(self.M, options, choice, value, until)[0]
+
+    def explained(self, choice: Actions, followed: Followed) -> float:
+        """How far rounding may put a bound above the value of a policy."""
+        paid = self.M.sizes[followed.states, choice[self.M.seen[followed.states]]]
+        size = max(abs(followed.value), float(np.max(paid, initial=0.0)))
+        return explained_gap(self.M, size, float(followed.d.sum()))
+
+    def optimum(self, allowed: Mask, warm: Actions | None, exact: bool = False) -> Optimum:
+        """The best policy with full information, among the actions allowed."""
+        return optimal(self.Mx if exact else self.M, allowed, warm)
+
+    def upper_bound(self, found: Optimum, fine: bool = False) -> float:
+        """A float that no allowed policy exceeds; infinite if none could be certified."""
+        return upper_bound(self.M, found, fine=fine)
+
+    def is_strict(self, found: Optimum) -> bool:
+        """Whether floats show that every optimal policy does what the one found does."""
+        return is_strict(self.M, found)
+
+    def weights(self, policy: Actions) -> NDArray[np.float64]:
+        """How much each state counts when a memoryless policy is read off."""
+        return self.M.occupancy(policy)
+
+    def scores(self, found: Optimum) -> NDArray[np.float64]:
+        """`[i, a]`: what speaks for an action; minus infinity where it is not allowed."""
+        return np.where(found.allowed, self.M.q(found.v), -np.inf)
 
 
 @dataclass(order=True)
@@ -94,8 +234,7 @@ class BranchSearch:
 
     Parameters
     ----------
-    M : the process over floats.
-    rational : makes the same process over the rationals; None where the model holds floats.
+    criterion : the process, what its policies are worth, and how they are bounded.
     observations : how many there are.
     tolerance : nodes whose bound exceeds the best value by no more, or by no more than rounding
         explains, are closed; absolute, not used if `exact`.
@@ -117,8 +256,7 @@ class BranchSearch:
 
     def __init__(
         self,
-        M: MDP,
-        rational: Callable[[], MDP] | None,
+        criterion: ReturnCriterion,
         observations: int,
         symmetry: Interchangeable | None,
         tolerance: float,
@@ -126,8 +264,8 @@ class BranchSearch:
         informed: Optimum | None = None,
         until: float = math.inf,
     ):
-        self.M = M
-        self._rational = rational
+        self.criterion = criterion
+        self.M = criterion.M
         self.exact = exact
         self.observations = observations
         self.symmetry = symmetry
@@ -150,7 +288,7 @@ class BranchSearch:
     @cached_property
     def options(self) -> list[NDArray[np.int64]]:
         """For each observation the actions that differ in what they do."""
-        return alternatives(self.Mx if self.exact else self.M, self.observations)
+        return alternatives(self.criterion.Mx if self.exact else self.M, self.observations)
 
     @cached_property
     def _is_option(self) -> NDArray[np.bool_]:
@@ -164,12 +302,6 @@ class BranchSearch:
         total = np.zeros((self.observations, table.shape[1]))
         np.add.at(total, self.M.seen, table)
         return total
-
-    @cached_property
-    def Mx(self) -> MDP:
-        """The process over the rationals."""
-        assert self._rational is not None
-        return self._rational()
 
     # ------------------------------------------------------------------ the search
 
@@ -263,7 +395,7 @@ class BranchSearch:
         if self.best is None or self.M.shape[0] > _EXACT_STATES:
             return False
         few = self.M.R.size + len(self.M.prob) <= _FEW_NUMBERS
-        return few or (self._rational is not None and not self.is_met)
+        return few or (self.criterion.has_rationals and not self.is_met)
 
     @property
     def is_met(self) -> bool:
@@ -274,24 +406,16 @@ class BranchSearch:
         paid = self.M.sizes[self.M.sizes > 0]
         return self.exact or bool(self._explained < np.min(paid, initial=math.inf))
 
-    def decide(self, rational: Callable[[], MDP | None]) -> None:
+    def decide(self) -> None:
         """Go on with what floats left in doubt, in rationals where it has to be; to be called when
-        `finished`.
-
-        Parameters
-        ----------
-        rational : makes the process over the rationals, if there is one, where the model holds
-            floats.
-        """
+        `finished`."""
         assert self.best is not None
         closed = self.certified and self._begun and not self._heap
         if closed and all(map(self._holds_nothing_better, self._doubts)):
             self.decided = True
             return
-        if self._rational is None:
-            if (process := rational()) is None:
-                return
-            self._rational = lambda: process
+        if not self.criterion.has_rationals and not self.criterion.read_decimals():
+            return
         self.decided = True
         doubts = sorted(self._doubts, key=lambda doubt: -doubt.bound)
         found = [self._solve_exactly(doubt) for doubt in doubts[:1]]
@@ -299,7 +423,7 @@ class BranchSearch:
         if found and self._is_followed(found[0].policy):
             self.value = _fraction(found[0].value)
         else:
-            self.value = _fraction(follow(self.Mx, self.best).value)
+            self.value = self.criterion.exact_value(self.best)
         if self._settles(self.cap):
             return
         if not self.certified or self._tells_more_apart():
@@ -317,7 +441,7 @@ class BranchSearch:
 
     def offer(self, choice: Actions, climb: bool = True) -> None:
         """A policy that may be better than the best so far; whether to climb from it, if it is."""
-        followed = follow(self.M, choice)
+        followed = self.criterion.follow(choice)
         if climb:
             self._offer_followed(choice, followed)
         else:
@@ -325,15 +449,15 @@ class BranchSearch:
 
     def climb_from(self, choice: Actions) -> None:
         """Look for a better policy by local search from any policy, be it worse than the best."""
-        followed = follow(self.M, choice)
+        followed = self.criterion.follow(choice)
         if followed.value > -math.inf:
             self._keep(choice, followed)
             self._climb(choice, followed.value)
 
     def _climb(self, choice: Actions, value: float) -> None:
-        higher, _ = climb_deterministic(self.M, self.options, choice, value, self.until)
+        higher = self.criterion.climb(self.options, choice, value, self.until)
         if higher is not choice:
-            self._keep(higher, follow(self.M, higher))
+            self._keep(higher, self.criterion.follow(higher))
 
     def _keep(self, choice: Actions, followed: Followed) -> None:
         value = followed.value
@@ -341,21 +465,15 @@ class BranchSearch:
             return
         if value < float(self.value) and not self.exact:
             return
-        explained = self._explained_for(choice, followed)
+        explained = self.criterion.explained(choice, followed)
         worth: Any = value
         if self.exact:
             # floats sort out what is clearly worse; only the rest is worth an exact evaluation
             if value < float(self.value) - max(self.tolerance, explained):
                 return
-            worth = _fraction(follow(self.Mx, choice).value)
+            worth = self.criterion.exact_value(choice)
         if worth > self.value:
             self.best, self.value, self._explained = choice, worth, explained
-
-    def _explained_for(self, choice: Actions, followed: Followed) -> float:
-        """How far rounding may put a bound above the value of a policy."""
-        paid = self.M.sizes[followed.states, choice[self.M.seen[followed.states]]]
-        size = max(abs(followed.value), float(np.max(paid, initial=0.0)))
-        return explained_gap(self.M, size, float(followed.d.sum()))
 
     def _settles(self, bound: Any) -> bool:
         """Whether a node with this bound cannot hold anything better than the best, beyond the
@@ -366,10 +484,11 @@ class BranchSearch:
         """Whether floats show that nothing in a node is better than the best policy."""
         if not self._is_followed(doubt.policy):
             return False
-        return is_strict(self.M, optimal(self.M, forced(self.M, doubt.choice), doubt.policy))
+        found = self.criterion.optimum(forced(self.M, doubt.choice), doubt.policy)
+        return self.criterion.is_strict(found)
 
     def _solve_exactly(self, doubt: _Doubt) -> Optimum:
-        return optimal(self.Mx, forced(self.M, doubt.choice), doubt.policy)
+        return self.criterion.optimum(forced(self.M, doubt.choice), doubt.policy, exact=True)
 
     def _is_followed(self, policy: Actions) -> bool:
         """Whether the best policy does what the MDP's does, wherever that leads."""
@@ -402,7 +521,7 @@ class BranchSearch:
         """Bound a partial policy and read a policy off the bound; the node, if it is still open."""
         self.nodes += 1
         allowed = forced(self.M, choice)
-        found = optimal(self.M, allowed, warm) if known is None else known
+        found = self.criterion.optimum(allowed, warm) if known is None else known
         if found.value == -math.inf:
             return None  # no policy of this node ends
         if found.value == math.inf:
@@ -416,7 +535,7 @@ class BranchSearch:
         if not self.exact:
             bound = self._sharpened(bound, found, allowed)
         elif not self._settles(bound):
-            found = optimal(self.Mx, allowed, found.policy)
+            found = self.criterion.optimum(allowed, found.policy, exact=True)
             if found.value == math.inf:  # a loop pays too little for floats to see it
                 return self._node(choice, math.inf, self._looping(found, choice), found.policy)
             bound = _fraction(found.value)
@@ -437,10 +556,10 @@ class BranchSearch:
         return PolicyNode((-height, -depth, self.nodes), bound, choice, branch, policy)
 
     def _certified_bound(self, found: Optimum, allowed: NDArray[np.bool_]) -> float:
-        bound = upper_bound(self.M, found)
+        bound = self.criterion.upper_bound(found)
         if bound < math.inf:
             return self._sharpened(bound, found, allowed)
-        if self._rational is not None:  # at gamma = 1, loops without reward defeat floats
+        if self.criterion.has_rationals:  # at gamma = 1, loops without reward defeat floats
             return self._rational_bound(found, allowed)
         self.certified = False
         return float(found.value)
@@ -451,24 +570,24 @@ class BranchSearch:
         if self.exact or self._settles(bound) or not self._settles(found.value):
             return bound
         if not self.M.undiscounted:
-            bound = min(bound, upper_bound(self.M, found, fine=True))
-        small = self._rational is not None and self.M.shape[0] <= _EXACT_STATES
+            bound = min(bound, self.criterion.upper_bound(found, fine=True))
+        small = self.criterion.has_rationals and self.M.shape[0] <= _EXACT_STATES
         return self._rational_bound(found, allowed) if small and not self._settles(bound) else bound
 
     def _rational_bound(self, found: Optimum, allowed: NDArray[np.bool_]) -> float:
-        return float_above(_fraction(optimal(self.Mx, allowed, found.policy).value))
+        found = self.criterion.optimum(allowed, found.policy, exact=True)
+        return float_above(_fraction(found.value))
 
     def _read_off(self, found: Optimum, choice: Actions) -> int:
         """Offer the memoryless policy that is nearest to the MDP's; the observation to branch at,
         or `OPEN` if none."""
         M = self.M
-        d = M.occupancy(found.policy)
-        q = np.where(found.allowed, M.q(found.v), -np.inf)
+        d, q = self.criterion.weights(found.policy), self.criterion.scores(found)
         # two readings of where the MDP's policy is not memoryless: by votes, in which it cheats on
         # an observation outright, and by regret, in which a memoryless policy pays for not cheating
         conflict, agreed = self._conflicts(d, found.policy, choice)
         candidate = self._nearest(q, d, choice)
-        followed = follow(M, candidate)
+        followed = self.criterion.follow(candidate)
         self._offer_followed(candidate, followed)
         regret = np.zeros(len(choice))
         if followed.d.size:
@@ -479,7 +598,7 @@ class BranchSearch:
         if not followed.d.size or regret.max() <= 0:
             consistent = np.where(choice >= 0, choice, np.where(agreed >= 0, agreed, candidate))
             if conflict.max() <= 0:  # the MDP's own policy is memoryless: nothing is left open
-                self._offer_followed(consistent, follow(M, consistent))
+                self._offer_followed(consistent, self.criterion.follow(consistent))
                 return OPEN
             return int(np.argmax(conflict))
         return int(np.argmax(regret))
@@ -529,18 +648,16 @@ class BranchSearch:
 
 
 def search_over_states(
-    P: POMDP,
-    M: MDP,
+    criterion: ReturnCriterion,
     tolerance: float,
     exact: bool,
     informed: Optimum | None = None,
     until: float = math.inf,
 ) -> BranchSearch:
-    """The search that lets open decisions depend on the state; M is the process over the states of
-    P, in floats."""
-    rational = (lambda: from_states(P, RATIONALS)) if P.is_exact else None
+    """The search that lets open decisions depend on the state."""
+    P = criterion.P
     symmetry = interchangeable(P)
-    return BranchSearch(M, rational, len(P.O), symmetry, tolerance, exact, informed, until)
+    return BranchSearch(criterion, len(P.O), symmetry, tolerance, exact, informed, until)
 
 
 def forced(M: MDP, choice: Actions) -> NDArray[np.bool_]:

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.core.chain import dynamics
-from workbench.core.errors import ModelError, TooLarge
+from workbench.core.errors import TooLarge
 from workbench.core.evaluate import (
     Evaluation,
     action_values_with_bounds,
@@ -37,13 +37,18 @@ from workbench.core.pomdp import POMDP
 from workbench.core.rows import own_rows
 from workbench.core.walk_kernels import strong_components
 from workbench.model.beliefs import BeliefEdge, BeliefGraph, explore_beliefs
-from workbench.optima.branch_and_bound import BranchSearch, search_over_states
+from workbench.optima.branch_and_bound import (
+    BranchSearch,
+    ReturnCriterion,
+    search_over_states,
+)
 from workbench.optima.controller import HistoryPolicy, follow_beliefs, follow_memoryless
 from workbench.optima.hsvi import BeliefModel, Bounds
 from workbench.optima.mdp import (
     MDP,
     Optimum,
     from_states,
+    in_rationals,
     lower_bound,
     optimal,
     relative_rounding,
@@ -224,16 +229,6 @@ def _since(began: float) -> float:
     return time.monotonic() - began
 
 
-def in_rationals(P: POMDP) -> POMDP | None:
-    """The model with its floats read as decimals, if that is a model."""
-    if P.is_exact:
-        return P
-    try:
-        return P.rationalised()
-    except ModelError:
-        return None
-
-
 def _bounds(
     P: POMDP,
     M: MDP,
@@ -248,7 +243,7 @@ def _bounds(
         many = f"too many beliefs to list in {limits.seconds / 2:g} seconds"
     until = began + limits.seconds
     size = visited_size(M, informed)
-    search = search_over_states(P, M, 1e-9 * size, exact=False, informed=informed, until=until)
+    search = search_over_states(ReturnCriterion(P), 1e-9 * size, False, informed, until)
     nodes = _START_NODES if M.undiscounted else _FEW_NODES
     while not search.finished and search.nodes < nodes and time.monotonic() <= until:
         search.run_one()

@@ -37,7 +37,7 @@ from numpy.typing import NDArray
 
 from workbench.core import solve as linear
 from workbench.core.chain import dynamics
-from workbench.core.errors import NeverEnds, NotSolved
+from workbench.core.errors import ModelError, NeverEnds, NotSolved
 from workbench.core.fields import FLOATS, Field
 from workbench.core.pomdp import POMDP
 from workbench.core.rows import add_rows, merge_rows, own_rows, pick_rows, pick_spans
@@ -289,6 +289,16 @@ def from_states(P: POMDP, field: Field) -> MDP:
         sizes=reward_sizes(P)[s],
     )
     return _reachable_part(whole)
+
+
+def in_rationals(P: POMDP) -> POMDP | None:
+    """The model with its floats read as decimals, if that is a model."""
+    if P.is_exact:
+        return P
+    try:
+        return P.rationalised()
+    except ModelError:
+        return None
 
 
 def reward_sizes(P: POMDP) -> NDArray[np.float64]:

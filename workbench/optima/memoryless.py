@@ -15,34 +15,31 @@ import math
 import time
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import partial
 from typing import Any
 
 import numpy as np
 
 from workbench.core.augment import augment
-from workbench.core.chain import dynamics, follow_policy
 from workbench.core.errors import NeverEnds, NotExact, TooLarge
-from workbench.core.evaluate import mean_over_starts, state_values
 from workbench.core.fields import FLOATS, RATIONALS
 from workbench.core.policy import Policy
 from workbench.core.pomdp import POMDP
 from workbench.model.beliefs import explore_beliefs, reachable_beliefs
 from workbench.optima.all_optimal import optimal_behaviours
-from workbench.optima.branch_and_bound import BranchSearch, float_above, search_over_states
+from workbench.optima.branch_and_bound import (
+    BranchSearch,
+    ReturnCriterion,
+    float_above,
+    search_over_states,
+)
 from workbench.optima.cap import Cap, history_cap
 from workbench.optima.embedding import family_of, lift, smaller_families
 from workbench.optima.follow import follow
-from workbench.optima.history import belief_process, in_rationals
+from workbench.optima.history import belief_process
 from workbench.optima.mdp import (
     MDP,
-    Optimum,
-    explained_gap,
     from_states,
-    optimal,
-    require_end,
-    upper_bound,
-    visited_size,
+    in_rationals,
 )
 from workbench.optima.optimum import MemorylessOptimum
 from workbench.optima.symmetry import interchangeable
@@ -77,9 +74,10 @@ class SearchLimits:
 
 
 def _belief_search(
-    P: POMDP, tolerance: float, exact: bool, limit: int | None, until: float
+    criterion: ReturnCriterion, tolerance: float, exact: bool, limit: int | None, until: float
 ) -> BranchSearch | None:
     """The search with bounds over beliefs; None (if a limit is given) where they are too many."""
+    P = criterion.P
     rational = in_rationals(P)
     if rational is None:
         if limit is None:
@@ -97,8 +95,7 @@ def _belief_search(
         return None
     floats = belief_process(graph, FLOATS)
     return BranchSearch(
-        floats,
-        lambda: belief_process(graph, RATIONALS),
+        ReturnCriterion(P, floats, lambda: belief_process(graph, RATIONALS)),
         len(P.O),
         interchangeable(P),
         tolerance,
@@ -108,7 +105,7 @@ def _belief_search(
 
 
 def deterministic_optimum(
-    P: POMDP,
+    criterion: ReturnCriterion,
     exact: bool,
     information: str,
     tolerance: float | None,
@@ -117,28 +114,27 @@ def deterministic_optimum(
 ) -> MemorylessOptimum:
     """`best_memoryless` for deterministic policies, its arguments checked."""
     began = time.monotonic()
-    M = from_states(P, FLOATS)
+    P, M = criterion.P, criterion.M
     if M.shape[0] == 0:
         pi = Policy.from_actions(P, np.zeros(len(P.O), dtype=np.int64))
         value = Fraction(0) if exact else 0.0
         only = None if limits.optimal is None else (pi,)
         how = "every episode ends at once"
         return MemorylessOptimum(P, pi, value, value, value, True, 0.0, 0, how, 0.0, optimal=only)
-    informed = full_information(P, M)
+    until = criterion.until = began + limits.seconds
+    informed = criterion.informed()
     absolute = informed.noise if tolerance is None else tolerance * informed.size
-    until = began + limits.seconds
     search = None
     if information == "beliefs":
-        search = _belief_search(P, absolute, exact, None, until)
-    search = search or search_over_states(P, M, absolute, exact, informed.optimum, until)
+        search = _belief_search(criterion, absolute, exact, None, until)
+    search = search or search_over_states(criterion, absolute, exact, informed.optimum, until)
     search.lower_cap(informed.bound)
     if start is not None:
         search.offer(start.actions)
-    help_ = Help(P, exact, until)
-    search, before, ended = _run(
-        P, search, limits, exact, information == "auto", absolute, began, help_
-    )
-    if search.best is None and M.gamma < 1:  # out of time before the first; any policy has a value
+    help_ = Help(criterion, until)
+    look = information == "auto" and criterion.name == "return"
+    search, before, ended = _run(search, limits, exact, look, absolute, began, help_)
+    if search.best is None and criterion.always_defined:  # out of time before the first
         search.offer(np.zeros(len(P.O), dtype=np.int64), climb=False)
     if search.best is None:
         raise NeverEnds(
@@ -148,8 +144,8 @@ def deterministic_optimum(
         )
     bound, allowed_gap = search.bound, search.allowance
     if tolerance is None and not exact and not ended and search.is_decidable:
-        search.decide(partial(_decimal_process, P))
-        search, before, ended = _run(P, search, limits, True, False, absolute, began, help_, before)
+        search.decide()
+        search, before, ended = _run(search, limits, True, False, absolute, began, help_, before)
         if P.is_exact or bound == math.inf:  # else it is to hold however floats are read
             bound = min(bound, search.bound)
     assert search.best is not None
@@ -157,13 +153,19 @@ def deterministic_optimum(
     if tolerance is None:
         met = search.decided or search.is_met
     certified = bool(search.finished and search.certified and met)
-    value = search.value if exact else float(search.value)
-    bound = max(value, bound if exact else float_above(bound))
     policy = Policy.from_actions(P, search.best)
-    if certified and search.decided and not search.exact and bound > value:
-        # nothing else is as good, however floats are read: the bound is what the policy is worth
-        value, error = worth_of(P, policy)
-        bound = max(value, min(bound, math.nextafter(value + error, math.inf)))
+    value = search.value
+    if not exact:
+        bound = float_above(bound)
+        # what rationals found belongs to the decimals of a model in floats, and to no other reading
+        if search.exact and P.is_exact:
+            value = float(value)
+        else:
+            value, error = criterion.worth(policy)
+            if certified and search.decided and error < math.inf:
+                # nothing else is as good: the bound is what the policy is worth
+                bound = min(bound, math.nextafter(value + error, math.inf) if error else value)
+    bound = max(value, bound)
     nodes = before + search.nodes
     how = _how(P, nodes, ended, search)
     if limits.optimal is not None and not certified:
@@ -194,6 +196,7 @@ def deterministic_optimum(
         seconds=time.monotonic() - began,
         interrupted=ended == "interrupted",
         optimal=listed,
+        criterion=criterion.name,
     )
 
 
@@ -201,38 +204,12 @@ def _is_large(M: MDP) -> bool:
     return M.shape[0] * M.shape[1] > _LARGE
 
 
-@dataclass(frozen=True, eq=False)
-class Informed:
-    """What full information says: the size of the values that matter, what rounding leaves of
-    differences between them in one step, a bound on every policy of a product, whether values are
-    unbounded, and the optimum itself where it is that of the whole process."""
-
-    size: float
-    noise: float
-    bound: float
-    unbounded: bool
-    optimum: Optimum | None
-
-
-def full_information(P: POMDP, M: MDP) -> Informed:
-    """Full information is worth the same with every memory, so a product asks its task."""
-    process = M if P.origin is None else from_states(P.origin.P, FLOATS)
-    found = optimal(process)
-    require_end(P, found)
-    size = visited_size(process, found)
-    noise = explained_gap(process, size, 1.0)
-    if process is M:  # the search bounds it anew, at its root
-        return Informed(size, noise, math.inf, found.value == math.inf, found)
-    bound = upper_bound(process, found, fine=True)
-    return Informed(size, noise, bound, found.value == math.inf, None)
-
-
 class Help:
     """What a search may be given from elsewhere, once it turns out not to be easy: a cap, policies
     of smaller memories, and the best of some local searches. It is worked out once."""
 
-    def __init__(self, P: POMDP, exact: bool, until: float):
-        self.P, self.exact, self.until = P, exact, until
+    def __init__(self, criterion: ReturnCriterion, until: float):
+        self.criterion, self.P, self.until = criterion, criterion.P, until
         self.cap: Cap | None = None
         self.given = False
 
@@ -245,8 +222,8 @@ class Help:
         if self.given:
             return
         self.given = True
-        if self.left > 0:
-            self.cap = None if self.P.origin is None else history_cap(self.P, self.left / 4)
+        if self.left > 0 and self.P.origin is not None and self.criterion.name == "return":
+            self.cap = history_cap(self.P, self.left / 4)
         self.pass_on(search)
         self._offer_smaller(search)
         # bounds guide the search to policies that look good with the state in sight; where memory
@@ -271,7 +248,7 @@ class Help:
             if search.finished or spare <= 0:
                 return
             assert self.P.origin is not None
-            small = augment(self.P.origin.P, smaller)
+            small = type(self.criterion)(augment(self.P.origin.P, smaller))
             limits = SearchLimits(START_NODES, spare / (len(tasks) - i), None)
             try:
                 found = deterministic_optimum(small, False, "states", None, limits)
@@ -279,7 +256,7 @@ class Help:
                 continue
             # a climb on a large product costs more than the next smaller memory
             climb = not (found.interrupted or _is_large(search.M))
-            search.offer(lift(self.P, small, found.policy.actions), climb)
+            search.offer(lift(self.P, small.P, found.policy.actions), climb)
             if found.interrupted:
                 raise KeyboardInterrupt  # it is meant for the whole search, not for this part
 
@@ -295,7 +272,6 @@ class Help:
 
 
 def _run(
-    P: POMDP,
     search: BranchSearch,
     limits: SearchLimits,
     exact: bool,
@@ -311,7 +287,7 @@ def _run(
     `look` says whether to look for tighter bounds over beliefs; `before` nodes were spent already.
     """
     until = began + limits.seconds
-    with Waiting(f"best memoryless of {P.name}") as waiting:
+    with Waiting(f"best memoryless of {help_.P.name}") as waiting:
         try:
             while not search.finished:
                 spent = before + search.nodes
@@ -327,7 +303,7 @@ def _run(
                     continue
                 if look and spent >= _PATIENCE:
                     look = False
-                    tighter = _belief_search(P, absolute, exact, _FEW_BELIEFS, until)
+                    tighter = _belief_search(search.criterion, absolute, exact, _FEW_BELIEFS, until)
                     if tighter is not None and tighter.root < search.highest - (
                         0 if exact else absolute
                     ):
@@ -348,12 +324,6 @@ def _run(
     return search, before, ""
 
 
-def _decimal_process(P: POMDP) -> MDP | None:
-    """The process of a model in floats, read as decimals, if those are a model."""
-    decimals = in_rationals(P)
-    return None if decimals is None else from_states(decimals, RATIONALS)
-
-
 def _how(P: POMDP, nodes: int, ended: str, search: BranchSearch) -> str:
     text = f"branch and bound, {counted(nodes, 'node')}"
     if search.exact and not P.is_exact:
@@ -361,13 +331,5 @@ def _how(P: POMDP, nodes: int, ended: str, search: BranchSearch) -> str:
     if ended:
         text += f", {ended}"
     if not search.certified:
-        text += "; gamma is 1 and floats certify no bound: use an exact model"
+        text += "; floats certify no bound: use an exact model"
     return text
-
-
-def worth_of(P: POMDP, pi: Policy) -> tuple[float, float]:
-    """What `evaluate` says a policy is worth, and how far that may be off."""
-    D = dynamics(P, FLOATS)
-    v, _, solved = state_values(follow_policy(D, pi))
-    value, error = mean_over_starts(D, v, solved.error)
-    return float(value), error

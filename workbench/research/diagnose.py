@@ -41,8 +41,7 @@ from workbench.core.td import lambda_discrepancy, td_values
 from workbench.model.beliefs import explore_beliefs
 from workbench.optima.best_history import best_history
 from workbench.optima.best_memoryless import best_memoryless
-from workbench.optima.history import in_rationals
-from workbench.optima.mdp import from_states, size_of_values
+from workbench.optima.mdp import from_states, in_rationals, size_of_values
 from workbench.optima.optimum import MemorylessOptimum
 from workbench.research.decodability import decodable_after
 from workbench.research.dynamics_rank import dynamics_rank

@@ -200,12 +200,15 @@ def _iterate(M: MDP, allowed: Mask, until: float) -> tuple[Actions, NDArray[Any]
                 level = far == found.gain[:, None]
                 better = _switched(near, policy, allowed & np.asarray(level, dtype=bool))
         else:
-            room = _STRICT * max(M.scale(found.bias), float(np.max(np.abs(found.gain))), 1e-300)
-            room *= 1 + M.longest_row
-            better = _switched_floats(far, policy, allowed, room)
+            # rounded entry by entry: the price of a forbidden action blurs that action alone
+            units = _STRICT * (1 + M.longest_row)
+            size = units * still.magnitude(found.gain)
+            better = _switched_floats(far, policy, allowed, size)
             if better is None:
-                level = far >= far[everyone, policy][:, None] - room
-                better = _switched_floats(near, policy, allowed & level, room)
+                own = size[everyone, policy][:, None]
+                level = far >= far[everyone, policy][:, None] - np.maximum(size, own)
+                size = units * (M.magnitude(found.bias) + np.abs(found.bias)[:, None])
+                better = _switched_floats(near, policy, allowed & level, size)
         if better is None or better.tobytes() in tried:  # only rounding errors lead back
             return policy, found.bias
         policy = better
@@ -213,12 +216,13 @@ def _iterate(M: MDP, allowed: Mask, until: float) -> tuple[Actions, NDArray[Any]
 
 
 def _switched_floats(
-    q: NDArray[np.float64], policy: Actions, allowed: Mask, room: float
+    q: NDArray[np.float64], policy: Actions, allowed: Mask, room: NDArray[np.float64]
 ) -> Actions | None:
     everyone = np.arange(len(policy))
     masked = np.where(allowed, q, -np.inf)
     best = np.argmax(masked, axis=1)
-    changed = masked[everyone, best] > q[everyone, policy] + room
+    off = np.maximum(room[everyone, best], room[everyone, policy])
+    changed = masked[everyone, best] > q[everyone, policy] + off
     return np.where(changed, best, policy) if changed.any() else None
 
 

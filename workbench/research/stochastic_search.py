@@ -18,13 +18,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.core.errors import NeverEnds, NotExact, NotSolved, TooLarge
-from workbench.core.fields import FLOATS
 from workbench.core.policy import Policy
 from workbench.core.pomdp import POMDP
 from workbench.optima.ascent import Climbed, ascend, slope
-from workbench.optima.branch_and_bound import BranchSearch, float_above, search_over_states
-from workbench.optima.mdp import MDP, from_states
-from workbench.optima.memoryless import START_NODES, Help, SearchLimits, full_information, worth_of
+from workbench.optima.branch_and_bound import (
+    BranchSearch,
+    ReturnCriterion,
+    float_above,
+    search_over_states,
+)
+from workbench.optima.memoryless import START_NODES, Help, SearchLimits
 from workbench.optima.optimum import MemorylessOptimum
 from workbench.progress import Waiting
 from workbench.research.algebraic import AlgebraicOptimum, find_algebraic
@@ -88,7 +91,8 @@ def stochastic_optimum(
 ) -> StochasticOptimum:
     """`best_memoryless` for stochastic policies, its arguments checked."""
     began = time.monotonic()
-    M = from_states(P, FLOATS)
+    criterion = ReturnCriterion(P)
+    M = criterion.M
     nO, nA = len(P.O), len(P.A)
     even = np.full((nO, nA), 1 / nA)
     if M.shape[0] == 0:
@@ -96,12 +100,12 @@ def stochastic_optimum(
         return StochasticOptimum(
             P, Policy(P, even), 0.0, 0.0, 0.0, True, 0.0, 0, how, 0.0, kkt=0.0, first_order=True
         )
-    informed = full_information(P, M)
+    informed = criterion.informed()
     share = _ASCENT if tolerance is None else min(tolerance, _ASCENT)
     until = began + limits.seconds
-    search = search_over_states(P, M, informed.noise, False, informed.optimum, until)
+    search = search_over_states(criterion, informed.noise, False, informed.optimum, until)
     search.lower_cap(informed.bound)
-    help_ = Help(P, False, until)
+    help_ = Help(criterion, until)
     rng = np.random.default_rng(seed)
     found: list[Climbed] = []
     interrupted = late = False
@@ -132,14 +136,14 @@ def stochastic_optimum(
             "probability one; give a gamma below 1, or a start that ends"
         )
     pi = found[0].pi
-    value, _ = worth_of(P, Policy(P, pi))
+    value, _ = criterion.worth(Policy(P, pi))
     # the root may take minutes, and says little that the cap does not
     bound = max(value, float_above(search.cap if interrupted else min(search.root, search.cap)))
     absolute = (_BOX_GAP if tolerance is None else tolerance) * max(informed.size, abs(value))
     how = f"ascent along the exact gradient from {counted(len(found), 'start')}"
     report = BoxReport(bound, 0, 0, "")
     if is_boxable(M) and bound > value + absolute and not interrupted:
-        boxes = BoxSearch(M, nO, lambda x: _climb(P, M, x, share, until), bound)
+        boxes = BoxSearch(M, nO, lambda x: _climb(criterion, x, share, until), bound)
         pi, value, report = boxes.run(pi, value, absolute, limits.nodes, until, P.name)
         bound = report.bound
         how += f", {report.boxes:,} boxes of policies bounded"
@@ -150,7 +154,7 @@ def stochastic_optimum(
     if interrupted or ended:
         how += f", {'interrupted' if interrupted else ended}"
     slope_there = slope(M, pi)
-    value, error = worth_of(P, Policy(P, pi))
+    value, error = criterion.worth(Policy(P, pi))
     return StochasticOptimum(
         P=P,
         policy=Policy(P, pi),
@@ -172,13 +176,13 @@ def stochastic_optimum(
 
 
 def _climb(
-    P: POMDP, M: MDP, pi: NDArray[np.float64], share: float, until: float
+    criterion: ReturnCriterion, pi: NDArray[np.float64], share: float, until: float
 ) -> tuple[NDArray[np.float64], float]:
-    climbed = ascend(M, pi, share, _EVALUATIONS, until)
+    climbed = ascend(criterion.M, pi, share, _EVALUATIONS, until)
     if climbed.value == -math.inf:
         return climbed.pi, climbed.value
     # an ascent mixes the values of states that the policy never meets into its own
-    return climbed.pi, worth_of(P, Policy(P, climbed.pi))[0]
+    return climbed.pi, criterion.worth(Policy(criterion.P, climbed.pi))[0]
 
 
 def _first_starts(search: BranchSearch, even: NDArray[np.float64]) -> list[NDArray[np.float64]]:

@@ -57,8 +57,16 @@ from workbench.core.space import Label
 from workbench.model.beliefs import LIMIT, BeliefGraph, explore_beliefs
 from workbench.optima.best_history import best_history
 from workbench.optima.best_memoryless import best_memoryless
-from workbench.optima.history import MOST_EXACT, belief_process, in_rationals, largest_part
-from workbench.optima.mdp import MDP, Optimum, from_states, optimal, round_up, size_of_values
+from workbench.optima.history import MOST_EXACT, belief_process, largest_part
+from workbench.optima.mdp import (
+    MDP,
+    Optimum,
+    from_states,
+    in_rationals,
+    optimal,
+    round_up,
+    size_of_values,
+)
 from workbench.sufficiency.belief_product import Supports, places
 from workbench.sufficiency.product_search import Choice, Outcome, Slot, WriteSearch
 

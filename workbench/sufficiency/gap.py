@@ -41,8 +41,8 @@ from workbench.core.pomdp import POMDP
 from workbench.model.beliefs import BeliefGraph, explore_beliefs
 from workbench.optima.ascent import Climbed, ascend
 from workbench.optima.best_memoryless import best_memoryless
-from workbench.optima.history import MOST_EXACT, belief_process, in_rationals, largest_part
-from workbench.optima.mdp import from_states, optimal, size_of_values
+from workbench.optima.history import MOST_EXACT, belief_process, largest_part
+from workbench.optima.mdp import from_states, in_rationals, optimal, size_of_values
 from workbench.optima.optimum import HistoryOptimum, MemorylessOptimum
 from workbench.progress import Waiting
 from workbench.sufficiency.can_encode import Encoding, can_encode_optimal

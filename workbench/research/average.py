@@ -1,9 +1,8 @@
 """The best memoryless policy by its average reward: branch and bound, and cycles.
 
-Deterministic policies. A node fixes pi(o) for some observations; its bound lets every other
-decision depend on the state (`gain_process`). A policy is read off the optimum of the bound: at
-each observation the action with the largest share of time. The node is branched at the observation
-where that leaves out the most time. Policies with several recurrent classes are policies like any
+Deterministic policies. Branch and bound as for the return (`branch_and_bound`), with bounds on the
+average reward (`gain_process`). The node is branched at the observation where the policy that is
+read off leaves out the most time. Policies with several recurrent classes are policies like any
 other, worth the mixture from mu.
 
 Stochastic policies. If there is a state that every policy comes back to, the process is a sequence
@@ -21,10 +20,9 @@ the bound is that of full information.
 
 from __future__ import annotations
 
-import heapq
 import math
 import time
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -33,27 +31,32 @@ from numpy.typing import NDArray
 
 from workbench.core.errors import TooLarge
 from workbench.core.evaluate import evaluate
-from workbench.core.fields import FLOATS, RATIONALS
+from workbench.core.fields import FLOATS, RATIONALS, Field
+from workbench.core.gain import Differential
 from workbench.core.numbers import Number
 from workbench.core.policy import Policy, uniform
 from workbench.core.pomdp import POMDP
 from workbench.core.repetition import repeat_episodes, require_time
 from workbench.model.beliefs import explore_beliefs
-from workbench.optima.branch_and_bound import OPEN, forced
+from workbench.optima.branch_and_bound import Informed, ReturnCriterion
 from workbench.optima.controller import follow_beliefs, follow_memoryless
-from workbench.optima.follow import alternatives
-from workbench.optima.history import (
-    MOST_EXACT,
-    HistoryLimits,
-    belief_process,
+from workbench.optima.follow import Followed
+from workbench.optima.history import MOST_EXACT, HistoryLimits, belief_process, largest_part
+from workbench.optima.mdp import (
+    MDP,
+    Actions,
+    Mask,
+    Optimum,
+    explained_gap,
+    from_states,
     in_rationals,
-    largest_part,
+    optimal,
+    visited_size,
 )
-from workbench.optima.mdp import Actions, from_states, optimal, visited_size
-from workbench.optima.memoryless import SearchLimits
+from workbench.optima.memoryless import SearchLimits, deterministic_optimum
 from workbench.optima.optimum import HistoryOptimum, MemorylessOptimum
-from workbench.progress import Waiting
 from workbench.research.gain_process import (
+    GainOptimum,
     bound_gain_below,
     continue_process,
     end_components,
@@ -64,8 +67,8 @@ from workbench.research.policy_boxes import is_boxable, too_large_for_boxes
 from workbench.research.stochastic_search import StochasticOptimum, stochastic_optimum
 from workbench.text import counted
 
-_NOISE = 1e-11
-"""Differences below this share of the largest reward are not told apart in floats."""
+_FIRST_NODES = 64
+"""Nodes spent on a deterministic policy to begin with."""
 
 _ROUNDS = 12
 """Of Dinkelbach's iteration, whose convergence is faster than linear."""
@@ -78,187 +81,133 @@ _STEPS, _HALVINGS = 200, 30
 each may be halved."""
 
 
-@dataclass(order=True)
-class _Node:
-    rank: tuple[float, int, int]
-    bound: Any = field(compare=False)
-    choice: Actions = field(compare=False)
-    branch: int = field(compare=False)
+class AverageCriterion(ReturnCriterion):
+    """The average reward: what a policy is worth, and how full information bounds it.
 
-
-class GainSearch:
-    """Branch and bound over deterministic policies.
-
-    Attributes
-    ----------
-    best, value : the best policy so far and its gain; root : the bound with nothing fixed.
+    A policy is read off by votes: at each observation the action with the largest share of time.
     """
 
-    def __init__(
-        self, P: POMDP, exact: bool, tolerance: float | None, until: float = math.inf
-    ) -> None:
-        self.P, self.exact, self.until = P, exact, until
-        self.M = continue_process(from_states(P, RATIONALS if exact else FLOATS))
-        self.observations = len(P.O)
-        size = float(np.max(self.M.sizes, initial=0.0))
-        share = _NOISE if tolerance is None else tolerance
-        self.room: Any = 0 if exact and tolerance is None else share * max(size, 1e-300)
-        self.options = alternatives(self.M, self.observations)
-        self.best: Actions = np.zeros(self.observations, dtype=np.int64)
-        self.value: Any = self._worth(self.best)
-        self.nodes = 0
-        self._closed: Any = self.value
-        self._heap: list[_Node] = []
-        self._look(np.full(self.observations, OPEN))
-        self.root = self.bound
+    name = "average"
+    always_defined = True
 
-    @property
-    def bound(self) -> Any:
-        """No deterministic memoryless policy has a larger gain."""
-        return max([self.value, self._closed, *(node.bound for node in self._heap)])
+    def __init__(self, P: POMDP):
+        require_time(P)
+        super().__init__(P)
+        self._last: tuple[bytes, Differential] | None = None
 
-    @property
-    def finished(self) -> bool:
-        while self._heap and self._settles(self._heap[0].bound):
-            self._closed = max(self._closed, heapq.heappop(self._heap).bound)
-        return not self._heap
+    def process(self, P: POMDP, field: Field) -> MDP:
+        return continue_process(from_states(P, field))
 
-    def run_one(self) -> None:
-        """Branch the node with the largest bound. It stays until its children are there, so that an
-        interruption leaves a bound that holds."""
-        node = self._heap[0]
-        count = len(self._heap)
-        for a in self.options[node.branch].tolist():
-            choice = node.choice.copy()
-            choice[node.branch] = a
-            self._look(choice)
-        assert len(self._heap) >= count
-        self._heap.remove(node)
-        heapq.heapify(self._heap)
+    def informed(self) -> Informed:
+        origin = self.P.origin
+        process = self.M if origin is None else self.process(origin.P, FLOATS)
+        found = optimal_gain(process, until=self.until)
+        size = _size_on_the_way(process, found.policy, policy_gain(process, found.policy))
+        noise = explained_gap(process, size, 1.0)
+        if origin is None:
+            return Informed(size, noise, math.inf, False, self._optimum(found, None))
+        return Informed(size, noise, float(found.bound), False, None)
 
-    def offer(self, choice: Actions) -> None:
-        """A policy that may be better; climbed from, one observation at a time, if it is."""
-        value = self._worth(choice)
-        while value > self.value:
-            self.best, self.value = choice, value
-            better = self._neighbour(choice, value)
-            if better is not None:
-                choice, value = better
+    def worth(self, pi: Policy) -> tuple[float, float]:
+        found = evaluate(self.P, pi, criterion="average")
+        return float(found.value), found.error
 
-    def _neighbour(self, choice: Actions, value: Any) -> tuple[Actions, Any] | None:
+    def _gain(self, choice: Actions) -> Differential:
+        """Gain and bias of a memoryless policy, kept until another one is asked for."""
+        key = choice.tobytes()
+        if self._last is None or self._last[0] != key:
+            self._last = key, policy_gain(self.M, choice[self.M.seen])
+        return self._last[1]
+
+    def follow(self, choice: Actions) -> Followed:
+        found = self._gain(choice)
+        return Followed(float(found.value), np.flatnonzero(found.chain.visited), np.empty(0))
+
+    def exact_value(self, choice: Actions) -> Any:
+        return RATIONALS.back(policy_gain(self.Mx, choice[self.Mx.seen]).value)
+
+    def explained(self, choice: Actions, followed: Followed) -> float:
+        size = _size_on_the_way(self.M, choice[self.M.seen], self._gain(choice))
+        return explained_gap(self.M, size, 1.0)
+
+    def climb(
+        self, options: list[NDArray[np.int64]], choice: Actions, value: float, until: float
+    ) -> Actions:
+        while (better := self._neighbour(options, choice, value, until)) is not None:
+            choice, value = better
+        return choice
+
+    def _neighbour(
+        self, options: list[NDArray[np.int64]], choice: Actions, value: float, until: float
+    ) -> tuple[Actions, float] | None:
         """The first better policy among those that differ in one row, the most promising first."""
-        for o, a in self._promising(choice):
-            if time.monotonic() > self.until:
+        room = self.explained(choice, self.follow(choice))
+        for o, a in self._promising(options, choice, room):
+            if time.monotonic() > until:
                 return None
             changed = choice.copy()
             changed[o] = a
-            worth = self._worth(changed)
-            if worth > value + self.room:
+            worth = self.follow(changed).value
+            if worth > value + room:
                 return changed, worth
         return None
 
-    def _promising(self, choice: Actions) -> list[tuple[int, int]]:
+    def _promising(
+        self, options: list[NDArray[np.int64]], choice: Actions, room: float
+    ) -> list[tuple[int, int]]:
         """Changes by falling first-order gain: sum over the states of o of share times q(s,a)."""
-        found = policy_gain(self.M, choice[self.M.seen])
-        q = self.M.q(found.bias) - (found.gain + found.bias)[:, None]
-        gain = np.zeros((self.observations, self.M.shape[1]))
-        share = np.array([float(x) for x in found.share])
-        np.add.at(gain, self.M.seen, share[:, None] * q.astype(np.float64))
+        found, M = self._gain(choice), self.M
+        gain = np.zeros((len(options), M.shape[1]))
+        q = M.q(found.bias) - (found.gain + found.bias)[:, None]
+        np.add.at(gain, M.seen, found.share[:, None] * q)
         rows = [
             (gain[o, a], o, int(a))
-            for o in np.unique(self.M.seen[share > 0]).tolist()
-            for a in self.options[o]
-            if a != choice[o] and gain[o, a] > float(self.room)
+            for o in np.unique(M.seen[found.share > 0]).tolist()
+            for a in options[o]
+            if a != choice[o] and gain[o, a] > room
         ]
         return [(o, a) for _, o, a in sorted(rows, reverse=True)]
 
-    def _worth(self, choice: Actions) -> Any:
-        return policy_gain(self.M, choice[self.M.seen]).value
+    def optimum(self, allowed: Mask, warm: Actions | None, exact: bool = False) -> Optimum:
+        M = self.Mx if exact else self.M
+        return self._optimum(optimal_gain(M, allowed, self.until), allowed)
 
-    def _settles(self, bound: Any) -> bool:
-        return bool(bound <= self.value + self.room)
+    def _optimum(self, found: GainOptimum, allowed: Mask | None) -> Optimum:
+        n = len(found.policy)
+        allowed = np.ones(self.M.shape, dtype=bool) if allowed is None else allowed
+        return Optimum(found.bound, np.zeros(n), found.policy, np.ones(n, dtype=bool), allowed)
 
-    def _look(self, choice: Actions) -> None:
-        """Bound a partial policy; keep it if it may hold something better."""
-        self.nodes += 1
-        found = optimal_gain(self.M, forced(self.M, choice), self.until)
-        if self._settles(found.bound):
-            self._closed = max(self._closed, found.bound)
-            return
-        votes = self._votes(found.policy)
-        candidate = np.where(choice >= 0, choice, np.argmax(votes, axis=1))
-        self.offer(candidate)
-        conflict = np.where(choice >= 0, 0.0, votes.sum(axis=1) - votes.max(axis=1))
-        if self._settles(found.bound) or conflict.max(initial=0.0) <= 0:
-            # without a conflict the policy read off is the bound's own
-            self._closed = max(self._closed, found.bound)
-            return
-        branch = int(np.argmax(conflict))
-        depth = int((choice >= 0).sum())
-        rank = (-float(found.bound), -depth, self.nodes)
-        heapq.heappush(self._heap, _Node(rank, found.bound, choice, branch))
+    def upper_bound(self, found: Optimum, fine: bool = False) -> float:
+        return float(found.value)
 
-    def _votes(self, policy: Actions) -> NDArray[np.float64]:
-        """`[o, a]`: the share of time that a policy of the states takes a at o; states that it
-        passes through count a little."""
+    def is_strict(self, found: Optimum) -> bool:
+        return False  # ties are left to rationals
+
+    def weights(self, policy: Actions) -> NDArray[np.float64]:
         found = policy_gain(self.M, policy)
-        weight = np.array([float(x) for x in found.share])
-        weight = weight + 1e-6 * found.chain.visited
-        votes = np.zeros((self.observations, self.M.shape[1]))
-        np.add.at(votes, (self.M.seen, policy), weight)
+        # states that it passes through count a little
+        return np.asarray(found.share + 1e-6 * found.chain.visited)
+
+    def scores(self, found: Optimum) -> NDArray[np.float64]:
+        votes = np.zeros(self.M.shape)
+        votes[np.arange(len(found.policy)), found.policy] = 1.0
         return votes
+
+
+def _size_on_the_way(M: MDP, policy: Actions, found: Differential) -> float:
+    """The largest expected |r| or bias that a policy meets: tolerances are shares of it, since the
+    price of an action that it never takes is no measure of its worth."""
+    met = np.flatnonzero(found.chain.visited)
+    paid = M.sizes[met, policy[met]]
+    return float(max(np.max(paid, initial=0.0), np.max(np.abs(found.bias[met]), initial=0.0)))
 
 
 def best_average_deterministic(
     P: POMDP, exact: bool, tolerance: float | None, limits: SearchLimits, start: Policy | None
 ) -> MemorylessOptimum:
     """`best_memoryless(P, criterion="average")`, its arguments checked."""
-    began = time.monotonic()
-    require_time(P)
-    search = GainSearch(P, exact, tolerance, began + limits.seconds)
-    if start is not None:
-        search.offer(start.actions)
-    ended = _run(search, limits, began)
-    pi = Policy.from_actions(P, search.best)
-    found = evaluate(P, pi, exact=exact, criterion="average")
-    value = found.value
-    bound = RATIONALS.back(search.bound) if exact else max(float(search.bound), float(value))
-    gap = bound - value
-    room = float(search.room) + found.error
-    if not ended and gap > room and time.monotonic() - began >= limits.seconds:
-        ended = f"stopped after {limits.seconds:g} seconds"  # within the first bound
-    how = f"branch and bound over end components, {counted(search.nodes, 'node')}"
-    return MemorylessOptimum(
-        P=P,
-        policy=pi,
-        value=value,
-        bound=bound,
-        gap=gap,
-        certified=not ended and bool(gap <= room),
-        tolerance=room,
-        nodes=search.nodes,
-        how=how + (f", {ended}" if ended else ""),
-        seconds=time.monotonic() - began,
-        interrupted=ended == "interrupted",
-        criterion="average",
-    )
-
-
-def _run(search: GainSearch, limits: SearchLimits, began: float) -> str:
-    """Branch until nothing can be better, or a limit is met; how it ended, if early."""
-    with Waiting(f"best average reward of {search.P.name}") as waiting:
-        try:
-            while not search.finished:
-                if search.nodes >= limits.nodes:
-                    return f"stopped at {search.nodes:,} nodes"
-                if time.monotonic() - began >= limits.seconds:
-                    return f"stopped after {limits.seconds:g} seconds"
-                search.run_one()
-                low, high = float(search.value), float(search.bound)
-                waiting.report(0.0, f"{search.nodes:,} nodes, best {low:.6g}, bound {high:.6g}")
-        except KeyboardInterrupt:
-            return "interrupted"
-    return ""
+    criterion = AverageCriterion(P)
+    return deterministic_optimum(criterion, exact, "states", tolerance, limits, start)
 
 
 # ---------------------------------------------------------------------- stochastic policies
@@ -323,24 +272,26 @@ def best_average_stochastic(
     """`best_memoryless(P, deterministic=False, criterion="average")`, its arguments checked."""
     began = time.monotonic()
     R = repeat_episodes(P)
-    search = GainSearch(P, False, None, began + limits.seconds / 4)
-    interrupted = _run(search, SearchLimits(64, limits.seconds / 4, None), began) == "interrupted"
-    pi = Policy.from_actions(P, search.best)
-    value = float(evaluate(P, pi, criterion="average").value)
+    criterion = AverageCriterion(P)
+    few = SearchLimits(_FIRST_NODES, limits.seconds / 4, None)
+    search = deterministic_optimum(criterion, False, "states", None, few)
+    interrupted, pi, value = search.interrupted, search.policy, float(search.value)
     for other in [uniform(P), *([] if start is None else [start])]:
         worth = float(evaluate(P, other, criterion="average").value)
         pi, value = (other, worth) if worth > value else (pi, value)
-    size = max(float(np.max(search.M.sizes, initial=0.0)), 1e-300)
+    informed = criterion.informed()
+    size = max(informed.size, abs(value))
     room = size * (1e-9 if tolerance is None else tolerance)
-    ceiling = max(float(search.root), value)
+    known = informed.bound if informed.optimum is None else informed.optimum.value
+    ceiling = max(float(known), value)
     cycle = _cycles(P, R)
     how, boxes, left, ended = "", 0, 0, ""
     if interrupted:
         how, bound = "full information, interrupted", ceiling
     elif cycle is None:
         why = "no state is one that every policy comes back to"
-        if not is_boxable(search.M):
-            why = too_large_for_boxes(search.M)
+        if not is_boxable(criterion.M):
+            why = too_large_for_boxes(criterion.M)
         how = f"ascent, and full information: {why}"
         climbed, worth = _climb_average(P, uniform(P), began + limits.seconds)
         pi, value = (climbed, worth) if worth > value else (pi, value)
@@ -524,8 +475,8 @@ def best_average_history(P: POMDP, exact: bool | None, limits: HistoryLimits) ->
     spare = max(limits.seconds - (time.monotonic() - began), 0.1)
     nodes = SearchLimits(_FEW_NODES, spare, None)
     below = best_average_deterministic(P, False, None, nodes, None)
-    room = below.tolerance
-    lower = float(below.value) - room
+    value, error = AverageCriterion(P).worth(below.policy)
+    lower = value - error
     upper = max(float(optimal_gain(continue_process(from_states(P, FLOATS))).bound), lower)
     return HistoryOptimum(
         P=P,
