@@ -33,7 +33,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
-from itertools import zip_longest
 from typing import Any
 
 import numpy as np
@@ -418,23 +417,16 @@ class BranchSearch:
             return
         self.decided = True
         doubts = sorted(self._doubts, key=lambda doubt: -doubt.bound)
-        found = [self._solve_exactly(doubt) for doubt in doubts[:1]]
         self.exact, self._doubts, self._closed = True, [], -math.inf
-        if found and self._is_followed(found[0].policy):
-            self.value = _fraction(found[0].value)
-        else:
-            self.value = self.criterion.exact_value(self.best)
+        self.value = self.criterion.exact_value(self.best)
         if self._settles(self.cap):
             return
         if not self.certified or self._tells_more_apart():
             # closed by what was not certain, or without actions that only rationals tell apart
             self.certified, self._begun = True, False
             return
-        for doubt, solved in zip_longest(doubts, found):
-            if self._settles(doubt.bound):
-                continue
-            exact = solved or self._solve_exactly(doubt)
-            if self._settles(_fraction(exact.value)):
+        for doubt in doubts:
+            if self._settles(doubt.bound) or self._settles(self._solve_exactly(doubt)):
                 continue
             if (node := self._bound(doubt.choice, doubt.policy)) is not None:
                 heapq.heappush(self._heap, node)
@@ -487,8 +479,9 @@ class BranchSearch:
         found = self.criterion.optimum(forced(self.M, doubt.choice), doubt.policy)
         return self.criterion.is_strict(found)
 
-    def _solve_exactly(self, doubt: _Doubt) -> Optimum:
-        return self.criterion.optimum(forced(self.M, doubt.choice), doubt.policy, exact=True)
+    def _solve_exactly(self, doubt: _Doubt) -> Any:
+        allowed = forced(self.M, doubt.choice)
+        return _fraction(self.criterion.optimum(allowed, doubt.policy, exact=True).value)
 
     def _is_followed(self, policy: Actions) -> bool:
         """Whether the best policy does what the MDP's does, wherever that leads."""
