@@ -14,15 +14,15 @@ from hypothesis import strategies as st
 from strategies_files import any_line, drafts, files, reward_line
 
 from workbench.interop.pomdp_file import PomdpFileError, parse_pomdp
-from workbench.interop.pomdp_file.entries import RewardTable, resolve
 from workbench.interop.pomdp_file.grammar import parse_record
 from workbench.interop.pomdp_file.source import Source
+from workbench.interop.pomdp_file.tables import RewardTable, resolve
 
 LIMIT = 100_000
 
 
 def _dense(rows, width):
-    table = np.full((len(rows), width), Fraction(0), dtype=object)
+    table = np.full((len(rows.counts), width), Fraction(0), dtype=object)
     table[rows.row, rows.column] = rows.value
     return table
 
@@ -37,7 +37,7 @@ def test_later_lines_override_earlier_ones_as_if_the_tables_were_filled_line_by_
     mu = np.array(slow.mu, dtype=object)
     nS, nA = len(slow.S), len(slow.A)
     for table, cube in ((record.T, slow.T), (record.O, slow.Z)):
-        rows, resets = resolve(table, nS, nA, mu, True, LIMIT)
+        rows, _, resets = resolve(table, mu, True, LIMIT)
         dense = _dense(rows, len(table.columns))
         for s, a in itertools.product(range(nS), range(nA)):
             assert dense[s * nA + a].tolist() == cube[a][s]
@@ -55,7 +55,7 @@ def test_rewards_looked_up_are_those_of_the_dense_table(data):
     ]
     slow = reference.read(draft.text())
     record = parse_record(Source(draft.text()), True, {}, LIMIT)
-    R = RewardTable(record.R, True, sign=-1 if record.cost else 1)
+    R = RewardTable(record)
     shape = (len(slow.A), len(slow.S), len(slow.S), len(slow.O))
     places = [
         np.array(column) for column in zip(*itertools.product(*map(range, shape)), strict=True)

@@ -222,3 +222,9 @@ def test_a_copy_that_differs_from_its_state_is_refused(spoil):
 def test_the_start_may_lie_on_a_copy():
     text = pomdp_text(_two_rewards()).replace("start:\n1.0 0.0 0.0", "start:\n0.5 0.0 0.5")
     assert dict(parse_pomdp(text).mu) == {"home": 1}
+
+
+def test_a_file_with_copies_can_be_read_with_a_separate_first_observation():
+    P = parse_pomdp(pomdp_text(_two_rewards()), first="start")
+    assert list(P.S) == [("home", "start"), "home", "lost"]
+    assert P.p(("home", "start"), "buy") == _two_rewards().p("home", "buy")

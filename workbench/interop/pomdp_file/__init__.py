@@ -16,7 +16,7 @@ from rich.console import Console
 
 from workbench.core.pomdp import POMDP
 from workbench.core.space import Label
-from workbench.interop.pomdp_file.compile import compile_record, reading_of
+from workbench.interop.pomdp_file.compile import FileReading, compile_record
 from workbench.interop.pomdp_file.grammar import parse_record
 from workbench.interop.pomdp_file.notes import read_notes
 from workbench.interop.pomdp_file.source import PomdpFileError, Source
@@ -123,7 +123,13 @@ def parse_pomdp(
 ) -> POMDP:
     """The POMDP that the text of a `.POMDP` file describes; the arguments are those of
     `load_pomdp`."""
-    reading = reading_of(first, episodic, goals, tolerance, max_outcomes)
+    if goals is not None:
+        if episodic is False:
+            raise PomdpFileError("goals are for the episodic reading; leave out episodic=False")
+        goals = (goals,) if isinstance(goals, str) else tuple(goals)
+    if tolerance is not None and not 0 <= tolerance < 1:
+        raise PomdpFileError(f"tolerance must lie in [0, 1), not {tolerance}")
+    reading = FileReading(first, episodic, goals, tolerance, max_outcomes)
     source = Source(text, name)
     notes = read_notes(source)
     if exact is None:

@@ -1,5 +1,5 @@
-"""From a record to a POMDP: omega(o | s', a) and R(a, s, s', o) brought into the form p(s', r | s,
-a), omega(o | s).
+"""From a record to a POMDP: O(o | s', a) and R(a, s, s', o) brought into the form p(s', r | s, a),
+omega(o | s).
 
 The paper's observation depends on the state alone and its reward is drawn with the successor. A
 file says more: what is observed on entering s' may depend on the action, and the reward on what is
@@ -20,29 +20,45 @@ The first observation, before any action, is not defined by a file. `first` choo
   observation "start";
 - "after ACTION": as if that action had just led to the start state;
 - "uniform": as if an action chosen uniformly had.
+
+Inside, a state of the POMDP is one number, its *code*: s (|O| + 2), plus 0 for (s, "start"), 1 for
+s itself and 2 + o for (s, o). The state "end" that the episodic reading adds is state |S| itself.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
-from fractions import Fraction
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from workbench.core.errors import WorkbenchError
-from workbench.core.pomdp import POMDP
-from workbench.core.space import Label
-from workbench.interop.pomdp_file.assemble import Copies, assemble
-from workbench.interop.pomdp_file.entries import Ints, TooMany
+from workbench.core.numbers import Numbers
+from workbench.core.pomdp import POMDP, Distribution, Emissions, StateSet, Transitions
+from workbench.core.rows import add_groups, own_rows, pick_rows, point_rows
+from workbench.core.space import Label, Space
 from workbench.interop.pomdp_file.episodes import detected, named, stays_for_the_same
+from workbench.interop.pomdp_file.grammar import Names, Record
 from workbench.interop.pomdp_file.notes import Notes
-from workbench.interop.pomdp_file.record import Record
-from workbench.interop.pomdp_file.source import PomdpFileError, Source
-from workbench.interop.pomdp_file.spelling import Value, Values, zeros
-from workbench.interop.pomdp_file.tables_of import FileReading, FileTables, tables_of
+from workbench.interop.pomdp_file.source import PomdpFileError, Source, Values, full
+from workbench.interop.pomdp_file.tables import Flags, Ints, Rows, TooMany, tables_of, within
+
+_START, _PLAIN, _SHOWN = 0, 1, 2
+
+START = "start"
+"""The observation of start states that show nothing; a word of the format, so that no file has it
+for a name."""
+
+
+@dataclass(frozen=True)
+class FileReading:
+    """How a file is to be read: the arguments of `load_pomdp`."""
+
+    first: str
+    episodic: bool | None
+    goals: tuple[Label, ...] | None
+    tolerance: float | None
+    max_outcomes: int
 
 
 def compile_record(
@@ -50,8 +66,7 @@ def compile_record(
 ) -> POMDP:
     """The POMDP that a record describes, read in a given way."""
     try:
-        model = tables_of(record, notes, source, reading)
-        return _Compiler(model, notes, source, reading, name).pomdp()
+        return _Compiler(record, notes, source, reading).pomdp(name)
     except TooMany as many:
         raise PomdpFileError(
             f"too large: at least {many.args[0]:,} outcomes; the limit is {reading.max_outcomes:,} "
@@ -64,83 +79,103 @@ def compile_record(
         raise PomdpFileError(str(wrong), source.name) from wrong
 
 
-# ---------------------------------------------------------------------- into the paper's form
-
-
 @dataclass(frozen=True)
-class Outcomes:
-    """Entries (row, s', o or -1, prob, r): what a row of T leads to, with the observation where the
-    state is split."""
+class _Outcomes:
+    """What rows lead to: the code of a state with a reward."""
 
     row: Ints
-    s_next: Ints
-    o: Ints
+    code: Ints
     prob: Values
     r: Values
 
+    def take(self, order: Ints) -> _Outcomes:
+        return _Outcomes(self.row[order], self.code[order], self.prob[order], self.r[order])
+
 
 class _Compiler:
-    def __init__(
-        self, model: FileTables, notes: Notes, source: Source, reading: FileReading, name: str
-    ):
-        self.model, self.notes, self.source, self.reading = model, notes, source, reading
-        self.name = name
-        self.exact = model.mu.dtype == object
-        self.nS, self.nA = len(model.S), len(model.A)
-        self.one: Value = Fraction(1) if self.exact else 1.0
+    def __init__(self, record: Record, notes: Notes, source: Source, reading: FileReading):
+        self.notes, self.source, self.reading = notes, source, reading
+        self.limit, self.exact, self.gamma = reading.max_outcomes, record.exact, record.gamma
+        tables = tables_of(record, source, reading.tolerance, self.limit)
+        self.T, self.O, self.R, self.mu = tables.T, tables.O, tables.R, tables.mu
+        self.resets = tables.resets
+        self.states = self._labels("states", record.states)
+        self.actions = self._labels("actions", record.actions)
+        # an MDP has one space for both, so that labels of states are labels of observations
+        self.observations = (
+            self.states
+            if record.observations is None
+            else self._labels("observations", record.observations)
+        )
+        self.nS, self.nA, self.nO = map(len, (self.states, self.actions, self.observations))
+        self.support = np.flatnonzero(self.mu.astype(bool))
 
-    def pomdp(self) -> POMDP:
-        T = self.model.T
-        row, s_next = T.row, T.column
+    def _labels(self, kind: str, names: Names) -> Space:
+        """The labels of the file, or those of its notes; copies have no label of their own."""
+        if kind not in self.notes.labels:
+            return Space(names.labels)
+        labels = list(self.notes.labels[kind])
+        if kind == "states":
+            labels += [object() for _ in self.notes.copies]
+        if len(labels) != len(names):
+            raise self.source.fault_at_line(
+                self.notes.lines[kind],
+                f"expected a label for each of the {len(names)} {kind}, found "
+                f"{len(self.notes.labels[kind])}",
+            )
+        return Space(labels)
+
+    def _code(self, s: int | Ints, kind: int | Ints) -> Any:
+        return s * (self.nO + _SHOWN) + kind
+
+    def pomdp(self, name: str) -> POMDP:
+        row, s_next, nA = self.T.row, self.T.column, self.nA
         r, varies, pays = self._rewards(row, s_next)
-        starts = self.model.mu.astype(bool)
         # An absorbing state that pays for staying what it pays for entering comes from a line
         # such as `R: * : * : goal`, which means the entering: it counts as paying nothing more.
-        pays &= ~np.repeat(stays_for_the_same(T, r, varies, starts, self.nA), self.nA)
+        pays &= ~np.repeat(stays_for_the_same(self.T, r, varies, self.mu.astype(bool), nA), nA)
         ends, terminal = self._ends(pays)
         # Rows that end an episode lead to the added terminal state and nowhere else, so what
         # the file says about where they lead must not split states or count as entering them.
-        live = ~ends[row] & ~np.repeat(terminal, self.nA)[row]
-        first_row, first_mixed = self._first_observation()
-        split = self._split(row[live], s_next[live], varies[live], first_row, first_mixed)
-        outcomes = self._outcomes(row[live], s_next[live], T.value[live], r[live], split)
-        ended = np.repeat(~terminal, self.nA) & ends
-        copies = self._copies(outcomes, split, first_row, first_mixed)
-        return assemble(
-            self.model,
-            copies,
-            outcomes,
-            self._endings(np.flatnonzero(ended[row]), ended),
-            terminal,
-            self.name,
-            self.notes,
-            self.source,
-            self.reading.max_outcomes,
+        ended = ends & ~np.repeat(terminal, nA)
+        live = np.flatnonzero(~ends[row] & ~np.repeat(terminal, nA)[row])
+        first = self._first_rows()
+        entered = np.unique(s_next[live] * nA + row[live] % nA)
+        shown = entered if first is None else np.union1d(entered, first.row)
+        split = self._split(shown, s_next[live[varies[live]]], first)
+        outcomes = self._merge_copies(self._outcomes(live, r, split, ended), shown, split, terminal)
+        starts, mu = self._starts(first, split)
+        plain = ~split
+        if first is None:
+            # a start state that is never entered again is there only as its copy (s, "start")
+            plain[self.support] &= np.isin(self.support, entered // nA)
+        codes = np.unique(
+            np.concatenate(
+                (
+                    self._code(self._owner()[np.flatnonzero(plain)], _PLAIN),
+                    outcomes.code,
+                    starts,
+                )
+            )
         )
+        return self._assemble(name, codes, outcomes, shown, (starts, mu), terminal, first is None)
 
-    # ------------------------------------------------------------------ rewards
+    # ------------------------------------------------------------------ rewards and episodes
 
-    def _rewards(
-        self, row: Ints, s_next: Ints
-    ) -> tuple[Values, NDArray[np.bool_], NDArray[np.bool_]]:
+    def _rewards(self, row: Ints, s_next: Ints) -> tuple[Values, Flags, Flags]:
         """For each entry of T its reward, whether that depends on the observation, and which rows
         pay anything."""
         a, s = row % self.nA, row // self.nA
-        R, omega = self.model.R, self.model.omega
-        r = zeros(len(row), self.exact)
-        varies = np.zeros(len(row), dtype=bool)
-        pays = np.zeros(self.nS * self.nA, dtype=bool)
+        r = full(len(row), 0, self.exact)
+        varies, pays = np.zeros(len(row), dtype=bool), np.zeros(self.nS * self.nA, dtype=bool)
         # Only where some line names an observation need the reward be looked up for each of
         # them: on the large files that is a small part.
-        asked = R.speaks_of_observations(a, s, s_next) if R.names_observations else varies.copy()
-        plain = np.flatnonzero(~asked)
-        r[plain] = R(a[plain], s[plain], s_next[plain], np.zeros_like(plain))
-        asked = np.flatnonzero(asked)
-        shown = s_next[asked] * self.nA + a[asked]
-        self._within_limit(int(omega.counts[shown].sum()))
-        entries, which = omega.gather(shown)
+        named = self.R.names_observation(a, s, s_next)
+        plain, asked = np.flatnonzero(~named), np.flatnonzero(named)
+        r[plain] = self.R(a[plain], s[plain], s_next[plain], np.zeros_like(plain))
+        places, which = self.O.gather(s_next[asked] * self.nA + a[asked], self.limit)
         k = asked[which]
-        each = R(a[k], s[k], s_next[k], omega.column[entries])
+        each = self.R(a[k], s[k], s_next[k], self.O.column[places])
         # Where a reward depends on the observation one of its values is kept; `varies` says
         # that it must not be used, and the state is split.
         r[k] = each
@@ -149,20 +184,12 @@ class _Compiler:
         pays[row[plain[r[plain].astype(bool)]]] = True
         return r, varies, pays
 
-    def _within_limit(self, count: int) -> None:
-        if count > self.reading.max_outcomes:
-            raise TooMany(count)
-
-    # ------------------------------------------------------------------ episodes
-
-    def _ends(self, pays: NDArray[np.bool_]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    def _ends(self, pays: Flags) -> tuple[Flags, Flags]:
         """The rows that end an episode, and the states that are terminal themselves."""
-        model, reading = self.model, self.reading
-        ends = np.zeros(self.nS * self.nA, dtype=bool)
-        if reading.goals is not None:
-            ends = named(reading.goals, model.S, model.A)
-        elif reading.episodic:
-            ends = detected(model.T, model.resets, pays, model.mu.astype(np.float64), self.nA)
+        if self.reading.goals is not None:
+            ends = named(self.reading.goals, self.states, self.actions)
+        elif self.reading.episodic:
+            ends = detected(self.T, self.resets, pays, self.mu.astype(np.float64), self.nA)
             if not ends.any():
                 raise PomdpFileError(
                     "no state of this file ends an episode: none is absorbing or leads to the "
@@ -170,214 +197,267 @@ class _Compiler:
                     "or goals=[(state, action), ...]",
                     self.source.name,
                 )
-        elif reading.episodic is None:
-            return ends, self._terminal_of_notes()
+        else:
+            terminal = np.zeros(self.nS, dtype=bool)
+            if self.reading.episodic is None:
+                for s in self.notes.terminal:
+                    if s >= self.nS:
+                        raise self.source.fault_at_line(
+                            self.notes.lines["terminal"], f"there is no state number {s}"
+                        )
+                    terminal[s] = True
+            return np.zeros(self.nS * self.nA, dtype=bool), terminal
         # A state whose rows all end without paying is terminal itself; one that still pays
         # must be acted in once more before the end.
-        silent: NDArray[np.bool_] = (ends & ~pays).reshape(self.nS, self.nA)
+        silent: Flags = (ends & ~pays).reshape(self.nS, self.nA)
         return ends, np.asarray(silent.all(axis=1))
-
-    def _terminal_of_notes(self) -> NDArray[np.bool_]:
-        terminal = np.zeros(self.nS, dtype=bool)
-        for s in self.notes.terminal:
-            if s >= self.nS:
-                raise self.source.fault_at_line(
-                    self.notes.lines["terminal"], f"there is no state number {s}"
-                )
-            terminal[s] = True
-        return terminal
-
-    def _endings(self, entries: Ints, ended: NDArray[np.bool_]) -> dict[int, dict[Any, Value]]:
-        """For each row that ends an episode in the added state, its rewards and their
-        probabilities."""
-        T, omega = self.model.T, self.model.omega
-        row, s_next = T.row[entries], T.column[entries]
-        a = row % self.nA
-        shown = s_next * self.nA + a
-        self._within_limit(int(omega.counts[shown].sum()))
-        places, which = omega.gather(shown)
-        r = self.model.R(a[which], row[which] // self.nA, s_next[which], omega.column[places])
-        prob = T.value[entries][which] * omega.value[places]
-        found: dict[int, dict[Any, Value]] = {int(k): {} for k in np.flatnonzero(ended)}
-        for k, reward, x in zip(row[which].tolist(), r.tolist(), prob.tolist(), strict=True):
-            found[k][reward] = found[k].get(reward, 0 * self.one) + x
-        return {
-            k: dist if len(dist) > 1 else dict.fromkeys(dist, self.one) for k, dist in found.items()
-        }
 
     # ------------------------------------------------------------------ observations
 
-    def _first_observation(self) -> tuple[dict[int, int] | None, dict[int, Values]]:
-        """How start states show their first observation.
-
-        Returns
-        -------
-        rows : for each start state a row of O; None when the first observation is "start".
-        mixed : for start states whose actions differ, a distribution over observations (a dense
-            row) in its place.
-        """
-        first, omega, A = self.reading.first, self.model.omega, self.model.A
-        support = np.flatnonzero(self.model.mu.astype(bool))
-        base = support * self.nA
+    def _first_rows(self) -> _First | None:
+        """The rows of O that start states show first; None when the first observation is
+        "start"."""
+        first, rows = self.reading.first, self.support * self.nA
+        none_mixed = np.zeros(len(rows), dtype=bool)
         if first.startswith("after "):
-            wanted = {str(label): i for i, label in enumerate(A)}
+            wanted = {str(label): i for i, label in enumerate(self.actions)}
             if first[6:] not in wanted:
                 raise PomdpFileError(
-                    f"first={first!r} names no action of this file; it has {A}", self.source.name
+                    f"first={first!r} names no action of this file; it has {self.actions}",
+                    self.source.name,
                 )
-            return dict(zip(support.tolist(), (base + wanted[first[6:]]).tolist(), strict=True)), {}
+            return _First(rows + wanted[first[6:]], none_mixed)
         if first == "start":
-            return None, {}
+            return None
         if first not in ("auto", "uniform"):
             raise PomdpFileError(
                 f"first must be 'auto', 'start', 'uniform' or 'after ACTION', not {first!r}"
             )
-        same = omega.same_for_all_actions(self.nA)[support]
+        mixed = ~self.O.same_for_all_actions(self.nA)[self.support]
         # Some start state shows different things after different actions: a file does not say
         # which action came before the first one.
-        if first == "auto" and not same.all():
-            return None, {}
-        mixed = {int(s): self._mixture(int(s)) for s in support[~same]}
-        return dict(zip(support.tolist(), base.tolist(), strict=True)), mixed
+        if first == "auto" and mixed.any():
+            return None
+        return _First(rows, mixed)
 
-    def _mixture(self, s: int) -> Values:
-        """The observations of a state after an action chosen uniformly."""
-        omega = self.model.omega
-        dense = zeros(len(self.model.O), self.exact)
-        places, _ = omega.gather(s * self.nA + np.arange(self.nA))
-        for o, x in zip(omega.column[places].tolist(), omega.value[places].tolist(), strict=True):
-            dense[o] += x / self.nA
-        return dense
-
-    def _split(
-        self,
-        row: Ints,
-        s_next: Ints,
-        varies: NDArray[np.bool_],
-        first: dict[int, int] | None,
-        mixed: dict[int, Values],
-    ) -> NDArray[np.bool_]:
+    def _split(self, shown: Ints, varying: Ints, first: _First | None) -> Flags:
         """The states that become (s, o): a reward depends on o, or two ways to enter them show
         different things."""
-        entered = np.unique(s_next * self.nA + row % self.nA)
-        if first is not None:
-            entered = np.unique(
-                np.concatenate((entered, np.array(list(first.values()), dtype=np.int64)))
-            )
-        state = entered // self.nA
-        # `entered` is sorted by state, so this is the first way to enter each state; the state
+        state = shown // self.nA
+        # `shown` is sorted by state, so this is the first way to enter each state; the state
         # stays whole only if every other way shows the same.
-        reference = entered[np.searchsorted(state, state)]
+        reference = shown[np.searchsorted(state, state)]
         split = np.zeros(self.nS, dtype=bool)
-        split[state[~self.model.omega.same(entered, reference)]] = True
-        split[s_next[varies]] = True
-        split[list(mixed)] = True
+        split[state[~self.O.same(shown, reference)]] = True
+        split[varying] = True
+        if first is not None:
+            split[self.support[first.mixed]] = True
         return split
 
-    def _outcomes(
-        self, row: Ints, s_next: Ints, prob: Values, r: Values, split: NDArray[np.bool_]
-    ) -> Outcomes:
-        """The entries of T, those that lead to split states once for each observation."""
-        omega = self.model.omega
-        whole = np.flatnonzero(~split[s_next])
-        parted = np.flatnonzero(split[s_next])
-        shown = s_next[parted] * self.nA + row[parted] % self.nA
-        self._within_limit(len(whole) + int(omega.counts[shown].sum()))
-        places, which = omega.gather(shown)
-        k = parted[which]
-        o = omega.column[places]
-        return Outcomes(
-            row=np.concatenate((row[whole], row[k])),
-            s_next=np.concatenate((s_next[whole], s_next[k])),
-            o=np.concatenate((np.full(len(whole), -1), o)),
-            prob=np.concatenate((prob[whole], prob[k] * omega.value[places])),
-            r=np.concatenate(
-                (r[whole], self.model.R(row[k] % self.nA, row[k] // self.nA, s_next[k], o))
-            ),
+    def _outcomes(self, live: Ints, r: Values, split: Flags, ended: Flags) -> _Outcomes:
+        """The entries of T, those that lead to split states once for each observation, and those
+        that end an episode once for each reward."""
+        T, O, nA = self.T, self.O, self.nA
+        row, s_next = T.row, T.column
+        whole, parted = live[~split[s_next[live]]], live[split[s_next[live]]]
+        last = np.flatnonzero(ended[row])
+        asked = np.concatenate((parted, last))
+        places, which = O.gather(s_next[asked] * nA + row[asked] % nA, self.limit - len(whole))
+        k, o = asked[which], O.column[places]
+        goes_on = which < len(parted)
+        code = np.where(goes_on, self._code(s_next[k], _SHOWN + o), self._code(self.nS, _PLAIN))
+        prob = T.value[k] * O.value[places]
+        reward = self.R(row[k] % nA, row[k] // nA, s_next[k], o)
+        found = _Outcomes(row[k], code, prob, reward)
+        parts = (
+            _Outcomes(row[whole], self._code(s_next[whole], _PLAIN), T.value[whole], r[whole]),
+            found.take(np.flatnonzero(goes_on)),
+            _add_equal(found.take(np.flatnonzero(~goes_on))),
         )
-
-    def _copies(
-        self,
-        outcomes: Outcomes,
-        split: NDArray[np.bool_],
-        first: dict[int, int] | None,
-        mixed: dict[int, Values],
-    ) -> Copies:
-        """The states of the POMDP, what they show, and where it starts."""
-        model, nO = self.model, len(self.model.O)
-        support = np.flatnonzero(model.mu.astype(bool))
-        entered = np.zeros(self.nS, dtype=bool)
-        entered[outcomes.s_next] = True
-        plain = ~split
-        starts: list[
-            tuple[int, int, Value]
-        ] = []  # s, what it shows (-1: a plain state), probability
-        if first is None:
-            # A start state that is never entered again is there only as its copy (s, "start").
-            plain[support] &= entered[support]
-            starts = [(s, nO, model.mu[s]) for s in support.tolist()]
-        else:
-            for s, row in first.items():
-                if not split[s]:
-                    starts.append((s, -1, model.mu[s]))
-                    continue
-                if s in mixed:
-                    shown = [
-                        (o, mixed[s][o]) for o in np.flatnonzero(mixed[s].astype(bool)).tolist()
-                    ]
-                else:
-                    span = slice(model.omega.ptr[row], model.omega.ptr[row + 1])
-                    shown = list(
-                        zip(
-                            model.omega.column[span].tolist(),
-                            model.omega.value[span].tolist(),
-                            strict=True,
-                        )
-                    )
-                starts += [(s, o, model.mu[s] * x) for o, x in shown]
-        reference = (
-            np.arange(self.nS) * self.nA
-        )  # for each plain state a way to enter it, if there is one
-        reference[outcomes.s_next] = outcomes.s_next * self.nA + outcomes.row % self.nA
-        for s, row in (first or {}).items():
-            if s not in mixed:
-                reference[s] = row
-        s_split = outcomes.o >= 0
-        keys = np.concatenate(
-            (
-                np.flatnonzero(plain) * (nO + 2)
-                + 1,  # a state before its copies, the copy "start" before it
-                outcomes.s_next[s_split] * (nO + 2) + 2 + outcomes.o[s_split],
-                np.array([_key(s, o, nO) for s, o, _ in starts], dtype=np.int64),
+        return _Outcomes(
+            *(
+                np.concatenate([getattr(part, column) for part in parts])
+                for column in ("row", "code", "prob", "r")
             )
         )
-        distinct = np.unique(keys)
-        owner, code = np.divmod(distinct, nO + 2)
-        shows = np.where(code == 0, nO, np.where(code == 1, -1, code - 2))
-        mu = zeros(len(distinct), self.exact)
-        for s, o, x in starts:
-            mu[np.searchsorted(distinct, _key(s, o, nO))] += x
-        return Copies(distinct, owner, shows, reference, mu, with_start=first is None)
+
+    def _starts(self, first: _First | None, split: Flags) -> tuple[Ints, Values]:
+        """The codes that it can start in, and their probabilities."""
+        owner = self._owner()[self.support]
+        if first is None:
+            return self._code(owner, _START), self.mu[self.support]
+        whole, parted = np.flatnonzero(~split[self.support]), np.flatnonzero(split[self.support])
+        # after an action chosen uniformly, what any of the |A| rows of O shows may come first
+        count = np.where(first.mixed[parted], self.nA, 1)
+        ptr = point_rows(count)
+        k = own_rows(ptr)
+        rows = first.row[parted][k] + np.arange(ptr[-1]) - ptr[k]
+        places, which = self.O.gather(rows, self.limit)
+        k = k[which]
+        distinct, group = np.unique(
+            parted[k] * self.nO + self.O.column[places], return_inverse=True
+        )
+        chance = add_groups(
+            group, self.O.value[places] / count[k], full(len(distinct), 0, self.exact)
+        )
+        i, o = np.divmod(distinct, self.nO)
+        return (
+            np.concatenate((self._code(owner[whole], _PLAIN), self._code(owner[i], _SHOWN + o))),
+            np.concatenate((self.mu[self.support[whole]], self.mu[self.support[i]] * chance)),
+        )
+
+    # ------------------------------------------------------------------ copies of states
+
+    def _owner(self) -> Ints:
+        """For each state, and the end, the state that it is a copy of according to the notes, or
+        itself."""
+        kept = self.nS - len(self.notes.copies)
+        return np.concatenate(
+            (np.arange(kept), np.array([*self.notes.copies, self.nS], dtype=np.int64))
+        )
+
+    def _merge_copies(
+        self, outcomes: _Outcomes, shown: Ints, split: Flags, terminal: Flags
+    ) -> _Outcomes:
+        """The outcomes in the order of their rows, with ways into a copy as ways into its state."""
+        copies, nA = np.array(self.notes.copies, dtype=np.int64), self.nA
+        kept = self.nS - len(copies)
+
+        def wrong(why: str) -> PomdpFileError:
+            return self.source.fault_at_line(
+                self.notes.lines["copies"], f"the note copies does not fit this file: {why}"
+            )
+
+        if kept < 1 or (copies >= kept).any():
+            raise wrong("the last states must be copies of earlier ones")
+        s, kind = np.divmod(outcomes.code, self.nO + _SHOWN)
+        outcomes = replace(outcomes, code=self._code(self._owner()[s], kind))
+        outcomes = outcomes.take(np.lexsort((outcomes.code, outcomes.row)))
+        ptr = point_rows(np.bincount(outcomes.row, minlength=self.nS * nA))
+        actions = np.arange(nA)
+        rows, others = (
+            (states[:, None] * nA + actions).ravel()
+            for states in (np.arange(kept, self.nS), copies)
+        )
+        same = Rows(ptr, outcomes.code, outcomes.prob).same(rows, others)
+        same &= Rows(ptr, outcomes.code, outcomes.r).same(rows, others)
+        alike = same.reshape(-1, nA).all(axis=1)
+        alike &= (split[kept:] == split[copies]) & (terminal[kept:] == terminal[copies])
+        reference = self._reference(shown)
+        alike &= split[kept:] | self.O.same(reference[kept:], reference[copies])
+        # a note is a claim about the file, which others may have edited since
+        for i in np.flatnonzero(~alike)[:1].tolist():
+            raise wrong(
+                f"state number {kept + i} differs from state number {copies[i]} in more than the "
+                "reward of entering it"
+            )
+        return outcomes
+
+    # ------------------------------------------------------------------ the POMDP
+
+    def _reference(self, shown: Ints) -> Ints:
+        """For each state the row of O that it shows while it is one state."""
+        reference = np.arange(self.nS) * self.nA
+        reference[shown // self.nA] = shown
+        return reference
+
+    def _assemble(
+        self,
+        name: str,
+        codes: Ints,
+        outcomes: _Outcomes,
+        shown: Ints,
+        starts: tuple[Ints, Values],
+        terminal: Flags,
+        with_start: bool,
+    ) -> POMDP:
+        """The POMDP whose states have these codes, ascending."""
+        nA, base = self.nA, self.nO + _SHOWN
+        owner, kind = np.divmod(codes, base)
+        with_end = bool(owner[-1] == self.nS)
+        ptr = point_rows(np.bincount(outcomes.row, minlength=(self.nS + 1) * nA))
+        rows = (owner[:, None] * nA + np.arange(nA)).ravel()
+        # copies share the rows of their state, which multiplies them: count before they are written
+        within(int((ptr[rows + 1] - ptr[rows]).sum()), self.limit)
+        row_ptr, entries = pick_rows(ptr, rows)
+        target = np.searchsorted(codes, outcomes.code)[entries].astype(np.int32)
+        end = _fresh("end", self.states)
+        labels = [
+            end if s == self.nS else self._label(s, k)
+            for s, k in zip(owner.tolist(), kind.tolist(), strict=True)
+        ]
+        S = Space(labels)
+        O = Space(
+            [
+                *self.observations,
+                *([START] if with_start else []),
+                *([_fresh("end", self.observations)] if with_end else []),
+            ]
+        )
+        omega = self._emissions(owner, kind, self._reference(shown), len(O) - 1)
+        at = np.searchsorted(codes, starts[0])
+        mu = add_groups(at, starts[1], full(len(codes), 0, self.exact))
+        return POMDP(
+            name=name,
+            S=S,
+            O=O,
+            A=self.actions,
+            p=Transitions(
+                S,
+                self.actions,
+                row_ptr,
+                target,
+                Numbers.of(outcomes.r[entries]),
+                Numbers.of(outcomes.prob[entries]),
+            ),
+            omega=Emissions(
+                S, O, omega.ptr, omega.column.astype(np.int32), Numbers.of(omega.value)
+            ),
+            gamma=self.gamma,
+            mu=Distribution(S, Numbers.of(mu)),
+            terminal=StateSet(S, np.append(terminal, True)[owner]),
+        )
+
+    def _label(self, s: int, kind: int) -> Label:
+        if kind == _PLAIN:
+            return self.states[s]
+        return self.states[s], START if kind == _START else self.observations[kind - _SHOWN]
+
+    def _emissions(self, owner: Ints, kind: Ints, reference: Ints, end: int) -> Rows:
+        """omega(o | s): the file's row for a state of the file, one observation for the others."""
+        is_end = owner == self.nS
+        plain = np.flatnonzero((kind == _PLAIN) & ~is_end)
+        fixed = np.flatnonzero((kind != _PLAIN) | is_end)
+        places, which = self.O.gather(reference[owner[plain]], self.limit)
+        shows = np.where(is_end, end, np.where(kind == _START, self.nO, kind - _SHOWN))[fixed]
+        state = np.concatenate((plain[which], fixed))
+        column = np.concatenate((self.O.column[places], shows))
+        value = np.concatenate((self.O.value[places], full(len(fixed), 1, self.exact)))
+        order = np.lexsort((column, state))
+        ptr = point_rows(np.bincount(state, minlength=len(owner)))
+        return Rows(ptr, column[order], value[order])
 
 
-def _key(s: int, shows: int, nO: int) -> int:
-    """Orders the states of the POMDP: by the file's state, "start" first, the plain state, then by
-    observation."""
-    return s * (nO + 2) + (0 if shows == nO else 1 if shows < 0 else 2 + shows)
+@dataclass(frozen=True)
+class _First:
+    """For each start state the row of O that it shows first; where `mixed`, that row or one of the
+    other actions', all with the same probability."""
+
+    row: Ints
+    mixed: Flags
 
 
-def reading_of(
-    first: str,
-    episodic: bool | None,
-    goals: Iterable[Label] | None,
-    tolerance: float | None,
-    max_outcomes: int,
-) -> FileReading:
-    """The arguments of `load_pomdp`, checked."""
-    if goals is not None:
-        if episodic is False:
-            raise PomdpFileError("goals are for the episodic reading; leave out episodic=False")
-        goals = (goals,) if isinstance(goals, str) else tuple(goals)
-    if tolerance is not None and not 0 <= tolerance < 1:
-        raise PomdpFileError(f"tolerance must lie in [0, 1), not {tolerance}")
-    return FileReading(first, episodic, goals, tolerance, max_outcomes)
+def _add_equal(found: _Outcomes) -> _Outcomes:
+    """Outcomes with the same row and reward as one; a row with one outcome leads there surely."""
+    rewards, code = np.unique(found.r, return_inverse=True)
+    key = found.row * max(len(rewards), 1) + code
+    _, first, group = np.unique(key, return_index=True, return_inverse=True)
+    merged = found.take(first)
+    total = add_groups(group, found.prob, merged.prob * 0)
+    _, where, count = np.unique(merged.row, return_inverse=True, return_counts=True)
+    return replace(merged, prob=np.where(count[where] == 1, total * 0 + 1, total))
+
+
+def _fresh(label: str, space: Space) -> str:
+    """A label that the file does not use; its names hold no blanks."""
+    return label if label not in space else f"{label} of the episode"

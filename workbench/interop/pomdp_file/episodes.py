@@ -28,9 +28,8 @@ from numpy.typing import NDArray
 
 from workbench.core.errors import UnknownLabel
 from workbench.core.space import Label, Space
-from workbench.interop.pomdp_file.entries import Rows
-from workbench.interop.pomdp_file.source import PomdpFileError
-from workbench.interop.pomdp_file.spelling import Values, zeros
+from workbench.interop.pomdp_file.source import PomdpFileError, Values, full
+from workbench.interop.pomdp_file.tables import Flags, Ints, Rows
 from workbench.text import show
 
 SAME_START = 1e-4
@@ -38,9 +37,7 @@ SAME_START = 1e-4
 added up."""
 
 
-def detected(
-    T: Rows, resets: NDArray[np.bool_], pays: NDArray[np.bool_], mu: NDArray[np.float64], nA: int
-) -> NDArray[np.bool_]:
+def detected(T: Rows, resets: Flags, pays: Flags, mu: NDArray[np.float64], nA: int) -> Flags:
     """The rows that rules 1 to 3 find; `pays` says which rows hold a reward that is not 0."""
     nS = len(mu)
     ends = resets.copy()
@@ -62,9 +59,7 @@ def detected(
     return ends | np.repeat(goal, nA)
 
 
-def stays_for_the_same(
-    T: Rows, r: Values, varies: NDArray[np.bool_], starts: NDArray[np.bool_], nA: int
-) -> NDArray[np.bool_]:
+def stays_for_the_same(T: Rows, r: Values, varies: Flags, starts: Flags, nA: int) -> Flags:
     """The absorbing states where staying pays what entering from elsewhere pays, whatever the state
     and the action.
 
@@ -79,13 +74,13 @@ def stays_for_the_same(
     found = (stays == nA) & (leaves == 0) & ((entered > 0) | ~starts)
     into = found[s_next]
     found[s_next[into & varies]] = False
-    reward = zeros(nS, r.dtype == object)
+    reward = full(nS, 0, r.dtype == object)
     reward[s_next[into]] = r[into]
     found[s_next[into & (r != reward[s_next]).astype(bool)]] = False
     return found
 
 
-def _groups(T: Rows, first: NDArray[np.int64], asked: NDArray[np.bool_]) -> list[NDArray[np.int64]]:
+def _groups(T: Rows, first: Ints, asked: Flags) -> list[Ints]:
     """The states asked about, those with equal rows together."""
     by_row: dict[tuple[bytes, bytes], list[int]] = {}
     for s in np.flatnonzero(asked).tolist():
@@ -96,11 +91,11 @@ def _groups(T: Rows, first: NDArray[np.int64], asked: NDArray[np.bool_]) -> list
 
 
 def _leads_to_start(
-    column: NDArray[np.int64],
+    column: Ints,
     row: NDArray[np.float64],
-    start: NDArray[np.int64],
+    start: Ints,
     mu: NDArray[np.float64],
-    members: NDArray[np.int64],
+    members: Ints,
 ) -> bool:
     """Whether a sparse row is the sparse start distribution, or the start conditioned on leaving
     out some members."""
@@ -114,9 +109,7 @@ def _leads_to_start(
     )
 
 
-def _distance(
-    one: NDArray[np.int64], p: NDArray[np.float64], other: NDArray[np.int64], q: NDArray[np.float64]
-) -> float:
+def _distance(one: Ints, p: NDArray[np.float64], other: Ints, q: NDArray[np.float64]) -> float:
     """The sum of the absolute differences of two sparse distributions."""
     union = np.union1d(one, other)
     difference = np.zeros(len(union))
@@ -125,7 +118,7 @@ def _distance(
     return float(np.abs(difference).sum())
 
 
-def named(goals: Iterable[Label], S: Space, A: Space) -> NDArray[np.bool_]:
+def named(goals: Iterable[Label], S: Space, A: Space) -> Flags:
     """The rows that `goals` names: labels of states, or pairs (state, action)."""
     ends = np.zeros((len(S), len(A)), dtype=bool)
     for goal in goals:

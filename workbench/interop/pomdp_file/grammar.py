@@ -26,46 +26,139 @@ anywhere after `states`. A file without `observations` is an MDP: R then ends at
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from fractions import Fraction
+from itertools import product
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.interop.pomdp_file.cursor import Cursor
-from workbench.interop.pomdp_file.record import (
-    EVERY,
-    Block,
-    Kind,
-    Names,
-    Record,
-    RewardLines,
-    Start,
-    TableLines,
-)
-from workbench.interop.pomdp_file.source import NAME, Source
-from workbench.interop.pomdp_file.spelling import Value
+from workbench.interop.pomdp_file.source import NAME, NotANumber, Source, Spelled, Value, Values
+from workbench.interop.pomdp_file.source import values as array_of
 
+EVERY = -1
+"""The wildcard `*`."""
+
+_HEADER = ("discount", "values", "states", "actions", "observations", "start")
 RESERVED = frozenset(
-    (
-        "discount",
-        "values",
-        "states",
-        "actions",
-        "observations",
-        "start",
-        "include",
-        "exclude",
-        "T",
-        "O",
-        "R",
-        "uniform",
-        "identity",
-        "reset",
-        "reward",
-        "cost",
-    )
+    {*_HEADER, "include", "exclude", "T", "O", "R", "uniform", "identity", "reset"}
+    | {"reward", "cost"}
 )
-_LINES = "discount, values, states, actions, observations, start, T, O or R"
+"""The words of the format, which can name nothing."""
+
+_NUMBER_BEGINS = frozenset("0123456789+-.")
+_MOST = Fraction(100_001, 100_000)
+"""The largest probability accepted: rounding in printed files may exceed one a little; sums are
+judged later."""
+
+
+class Names:
+    """The states, actions or observations of a file: `count` of them, with names or without.
+
+    Indexing with a token gives its number; names and numbers may both be used, as the format says.
+    """
+
+    def __init__(self, kind: str, count: int, names: list[str] | None = None):
+        self.kind, self.count, self.names = kind, count, names
+        self._numbers = {name: i for i, name in enumerate(names or ())}
+
+    def __getitem__(self, token: str) -> int:
+        number = self._numbers.get(token)
+        if number is None:
+            if not (token.isascii() and token.isdigit() and len(token) <= 18):
+                raise KeyError(token)
+            number = int(token)
+            if number >= self.count:
+                raise KeyError(token)
+            self._numbers[token] = number
+        return number
+
+    def __len__(self) -> int:
+        return self.count
+
+    @property
+    def labels(self) -> list[str] | range:
+        """The labels of a POMDP: the names, or the numbers where the file gives a count."""
+        return range(self.count) if self.names is None else self.names
+
+    @property
+    def a_kind(self) -> str:
+        return f"{'an' if self.kind[0] in 'ao' else 'a'} {self.kind}"
+
+    def expected(self) -> str:
+        """What a reader should have written here."""
+        numbers = "the number 0" if self.count == 1 else f"a number from 0 to {self.count - 1}"
+        if self.names is not None:
+            some = ", ".join(self.names[:5]) + (", ..." if self.count > 5 else "")
+            numbers = f"{some}, or {numbers}"
+        return f"{self.a_kind} ({numbers})"
+
+
+@dataclass(frozen=True)
+class Block:
+    """A line for T or O that fills whole rows.
+
+    kind : "row" with one number for each column as content; "matrix" with |S| such rows;
+        "constant" with the one number; "uniform", "identity" or "reset".
+    at : the number of its first token, which orders the lines and leads errors back to the text.
+    """
+
+    kind: str
+    at: int
+    content: Any = None
+
+
+class TableLines:
+    """The lines for T (columns: states) or O (columns: observations).
+
+    Attributes
+    ----------
+    blocks : lines for whole rows, in their order.
+    last : `last[s, a]` is the number of the last block written for exactly this pair, with the
+        wildcards in an additional last row and column; -1 where there is none.
+    entries : {(a, s, column): (at, value)} of the lines for single entries, the last for each.
+    """
+
+    def __init__(self, letter: str, nS: int, nA: int, columns: Names):
+        self.letter, self.columns = letter, columns
+        self.blocks: list[Block] = []
+        self.last: NDArray[np.int64] = np.full((nS + 1, nA + 1), -1)
+        self.entries: dict[tuple[int, int, int], tuple[int, Value]] = {}
+
+    def add(self, a: int, s: int, block: Block) -> None:
+        self.last[s, a] = len(self.blocks)  # EVERY is -1: the additional row or column
+        self.blocks.append(block)
+
+
+@dataclass
+class Start:
+    """The line for the start: which states it names (None: all), or a probability for each
+    state."""
+
+    at: int
+    states: NDArray[np.int64] | None = None
+    vector: Values | None = None
+
+
+@dataclass
+class Record:
+    """What a file says, before it means anything.
+
+    `O` and `observations` are None when it declares none: the state itself is then observed. `R` is
+    {(a, s, s', o): (at, value)}, `EVERY` in any of the four, the last line for each.
+    """
+
+    gamma: Value
+    cost: bool
+    states: Names
+    actions: Names
+    observations: Names | None
+    T: TableLines
+    O: TableLines | None
+    R: dict[tuple[int, ...], tuple[int, Value]]
+    start: Start
+    exact: bool
 
 
 def parse_record(
@@ -82,21 +175,24 @@ def parse_record(
     return _Parser(source, exact, spellings, limit).file()
 
 
-class _Parser(Cursor):
+class _Parser:
+    """The tokens of a file from number `i` on; each method reads one thing there and moves past
+    it."""
+
     def __init__(self, source: Source, exact: bool, spellings: Mapping[str, Fraction], limit: int):
-        super().__init__(source, exact, spellings)
-        self.exact = exact
-        self.limit = limit
+        self.source, self.exact, self.limit = source, exact, limit
+        self.tokens = [*source.tokens, "", "", ""]  # so that looking ahead never leaves the list
+        self.end = len(source.tokens)
+        self.i = 0
+        self.spelled = Spelled(exact, spellings if exact else None)
+        self.probable: set[str] = set()
         self.seen: dict[str, int] = {}
         self.gamma: Value = 0.0
         self.cost = False
         self.names: dict[str, Names] = {}
         self.start: Start | None = None
-        self.T: TableLines | None = None
-        self.O: TableLines | None = None
-        self.R = RewardLines()
-
-    # ------------------------------------------------------------------ the file
+        self.tables: dict[str, TableLines] = {}
+        self.R: dict[tuple[int, ...], tuple[int, Value]] = {}
 
     def file(self) -> Record:
         readers = {
@@ -113,16 +209,23 @@ class _Parser(Cursor):
         while self.i < self.end:
             word = self.tokens[self.i]
             if word not in readers:
-                raise self.source.error(self.i, f"a line that begins with {_LINES}")
+                raise self.source.error(
+                    self.i, f"a line that begins with {', '.join(_HEADER)}, T, O or R"
+                )
+            if word in self.seen:
+                line = self.source.place(self.seen[word])[0]
+                raise self.source.fault(
+                    self.i, f"{word} is given a second time; the first is in line {line}"
+                )
             if word not in ("T", "O", "R"):
-                self._only_once(word)
+                self.seen[word] = self.i
             readers[word]()
         for word in ("discount", "values", "states", "actions"):
             if word not in self.seen:
                 raise self.source.error(self.end, f"the line '{word}:'")
-        if self.T is None:
+        if "T" not in self.tables:
             raise self.source.error(self.end, "a line for T")
-        if self.O is None and "observations" in self.names:
+        if "O" not in self.tables and "observations" in self.names:
             raise self.source.error(
                 self.end, "a line for O, because the file declares observations"
             )
@@ -132,35 +235,106 @@ class _Parser(Cursor):
             states=self.names["states"],
             actions=self.names["actions"],
             observations=self.names.get("observations"),
-            T=self.T,
-            O=self.O,
+            T=self.tables["T"],
+            O=self.tables.get("O"),
             R=self.R,
             start=self.start or Start(at=self.end),
             exact=self.exact,
         )
 
-    def _only_once(self, word: str) -> None:
-        if word in self.seen:
-            line = self.source.line_of(self.seen[word])
-            raise self.source.fault(
-                self.i, f"{word} is given a second time; the first is in line {line}"
-            )
-        self.seen[word] = self.i
+    # ------------------------------------------------------------------ tokens
 
-    def _needs(self, word: str, at: int) -> None:
-        if word not in self.seen:
-            raise self.source.error(at, f"the line '{word}:' before this")
+    def _colon(self) -> None:
+        if self.tokens[self.i] != ":":
+            raise self.source.error(self.i, "':'")
+        self.i += 1
+
+    def _head(self, *needed: str) -> int:
+        """Skip a keyword and its colon; the number of the keyword's token."""
+        at = self.i
+        for word in needed:
+            if word not in self.seen:
+                raise self.source.error(at, f"the line '{word}:' before this")
+        self.i += 1
+        self._colon()
+        return at
+
+    def _index(self, names: Names, star: bool = True) -> int:
+        token = self.tokens[self.i]
+        if token == "*" and star:
+            self.i += 1
+            return EVERY
+        try:
+            number = names[token]
+        except KeyError:
+            wanted = names.expected() + (" or '*'" if star else "")
+            raise self.source.error(self.i, wanted) from None
+        self.i += 1
+        return number
+
+    def _at_number(self, ahead: int = 0) -> bool:
+        """Whether a number stands here, or so many tokens ahead."""
+        return self.tokens[self.i + ahead][:1] in _NUMBER_BEGINS and self.i + ahead < self.end
+
+    def _number(self) -> Value:
+        try:
+            value = self.spelled[self.tokens[self.i]]
+        except NotANumber as wrong:
+            raise self.source.error(self.i, str(wrong)) from None
+        self.i += 1
+        return value
+
+    def _numbers(self, shape: tuple[int, ...], what: str, hint: str = "") -> Values:
+        """As many numbers as a table of this shape has, and not one more."""
+        count, first = int(np.prod(shape, dtype=object)), self.i
+        wanted = self.tokens[first : min(first + count, self.end)]
+        try:
+            found = array_of(map(self.spelled.__getitem__, wanted), len(wanted), self.exact)
+        except NotANumber:
+            found = array_of((), 0, self.exact)
+        if len(found) < count:
+            self._complain(wanted, shape, f"the {count:,} numbers for this {what}{hint}")
+        self.i = first + count
+        matrix = f" ({shape[0]} rows of {shape[1]})" if len(shape) == 2 else ""
+        self._no_more(f"{count:,} number{'s' if count > 1 else ''} for this {what}{matrix}{hint}")
+        return found
+
+    def _complain(self, wanted: list[str], shape: tuple[int, ...], whole: str) -> NoReturn:
+        """Point at the first token that is not the number it should be."""
+        for k, token in enumerate([*wanted, ""]):
+            try:
+                self.spelled[token]
+            except NotANumber as wrong:
+                row, column = divmod(k, shape[-1])
+                entry = (
+                    f"row {row + 1}, column {column + 1}" if len(shape) == 2 else f"entry {k + 1}"
+                )
+                raise self.source.error(self.i + k, f"{wrong}: {entry} of {whole}") from None
+        raise AssertionError("the last token is no number")
+
+    def _no_more(self, all_there: str) -> None:
+        if self._at_number():
+            raise self.source.error(self.i, f"the next line, after {all_there}")
+
+    def _probabilities(self, first: int) -> None:
+        """Refuse numbers read since token `first` that are no probabilities; each spelling is
+        judged once."""
+        tokens = self.tokens[first : self.i]
+        for token in set(tokens) - self.probable:
+            if not 0 <= self.spelled[token] <= _MOST:
+                raise self.source.error(first + tokens.index(token), "a probability from 0 to 1")
+            self.probable.add(token)
 
     # ------------------------------------------------------------------ the header
 
     def _discount(self) -> None:
-        self.head()
-        self.gamma = self.number()
+        self._head()
+        self.gamma = self._number()
         if not 0 <= self.gamma <= 1:
             raise self.source.error(self.i - 1, "a discount from 0 to 1")
 
     def _values(self) -> None:
-        self.head()
+        self._head()
         if self.tokens[self.i] not in ("reward", "cost", "rewards", "costs"):
             raise self.source.error(self.i, "'reward' or 'cost'")
         self.cost = self.tokens[self.i].startswith("cost")
@@ -169,51 +343,42 @@ class _Parser(Cursor):
     def _list(self) -> None:
         word = self.tokens[self.i]
         kind = word[:-1]
-        if word == "observations" and (self.O is not None or self.R.cells or self.R.blocks):
+        if word == "observations" and ("O" in self.tables or self.R):
             raise self.source.fault(
                 self.i, "observations must be declared before the first line for O or R"
             )
-        self.head()
-        first = self.i
-        if self.tokens[first].isascii() and self.tokens[first].isdigit():
+        self._head()
+        first, token = self.i, self.tokens[self.i]
+        if token.isascii() and token.isdigit():
             self.i += 1
-            self.names[word] = Names(kind, self._count(self.tokens[first], first, word))
+            # int() of very many digits takes quadratic time
+            self.names[word] = Names(kind, int(token) if len(token) <= 18 else 10**18)
+            if not len(self.names[word]):
+                raise self.source.error(first, f"at least 1 for the number of {word}")
         else:
             while self.i < self.end and self.tokens[self.i] not in RESERVED:
                 self.i += 1
             found = self.tokens[first : self.i]
             if not found:
                 raise self.source.error(first, f"the number of {word} or their names")
-            self._check_names(found, first, kind)
             self.names[word] = Names(kind, len(found), found)
+            self._check_names(self.names[word], found, first)
         self._check_size(first)
 
-    def _check_names(self, found: list[str], first: int, kind: str) -> None:
+    def _check_names(self, names: Names, found: list[str], first: int) -> None:
         for k, name in enumerate(found):
             if not NAME.fullmatch(name):
-                raise self.source.error(
-                    first + k, f"the name of {'an' if kind[0] in 'ao' else 'a'} {kind}"
-                )
-        if (
-            self.tokens[self.i] in RESERVED
-            and self.tokens[self.i + 1] != ":"
-            and self.tokens[self.i] != "start"
-        ):
+                raise self.source.error(first + k, f"the name of {names.a_kind}")
+        word = self.tokens[self.i]
+        if word in RESERVED and self.tokens[self.i + 1] != ":" and word != "start":
             raise self.source.fault(
-                self.i, f"{self.tokens[self.i]} is a word of the format and cannot name a {kind}"
+                self.i, f"{word} is a word of the format and cannot name a {names.kind}"
             )
-        if len(set(found)) < len(found):
-            earlier: set[str] = set()
-            for k, name in enumerate(found):
-                if name in earlier:
-                    raise self.source.fault(first + k, f"{name} names two {kind}s")
-                earlier.add(name)
-
-    def _count(self, token: str, at: int, word: str) -> int:
-        count = int(token) if len(token) <= 18 else 10**18
-        if count == 0:
-            raise self.source.error(at, f"at least 1 for the number of {word}")
-        return count
+        earlier: set[str] = set()
+        for k, name in enumerate(found):
+            if name in earlier:
+                raise self.source.fault(first + k, f"{name} names two {names.kind}s")
+            earlier.add(name)
 
     def _check_size(self, at: int) -> None:
         sizes = {word: len(names) for word, names in self.names.items()}
@@ -228,27 +393,28 @@ class _Parser(Cursor):
 
     def _start(self) -> None:
         at = self.i
-        self._needs("states", at)
+        if "states" not in self.seen:
+            raise self.source.error(at, "the line 'states:' before this")
         states = self.names["states"]
         self.i += 1
-        if self.tokens[self.i] in ("include", "exclude"):
-            included = self.tokens[self.i] == "include"
+        if (word := self.tokens[self.i]) in ("include", "exclude"):
             self.i += 1
-            self.colon()
-            chosen = self._some_states(states, star=True)
-            chosen = chosen if included else ~chosen
+            self._colon()
+            chosen = self._some_states(states, star=True) == (word == "include")
             if not chosen.any():
                 raise self.source.fault(at, "no state is left to start in")
             self.start = Start(at, states=np.flatnonzero(chosen))
             return
-        self.colon()
-        if self.tokens[self.i] == "uniform":
+        self._colon()
+        first = self.i
+        # one number alone must be a state's and not a row of probabilities
+        single = not self._at_number(1) and (len(states) > 1 or self.tokens[first] == "0")
+        if self.tokens[first] == "uniform":
             self.i += 1
             self.start = Start(at)
-        elif self.at_number() and not self._is_single_state(states):
-            self.start = Start(
-                at, vector=self.probability_row(len(states), "start", (len(states),))
-            )
+        elif self._at_number() and not single:
+            self.start = Start(at, vector=self._numbers((len(states),), "start"))
+            self._probabilities(first)
         else:
             self.start = Start(at, states=np.flatnonzero(self._some_states(states, star=False)))
 
@@ -257,108 +423,82 @@ class _Parser(Cursor):
         chosen = np.zeros(len(states), dtype=bool)
         first = self.i
         while self.i == first or (self.i < self.end and self.tokens[self.i] not in RESERVED):
-            place = self.index(states, star)
-            chosen[slice(None) if place == EVERY else place] = True
+            s = self._index(states, star)
+            chosen[slice(None) if s == EVERY else s] = True
         return chosen
 
-    def _is_single_state(self, states: Names) -> bool:
-        """Whether `start:` is followed by one number that must be a state's and not a row of
-        probabilities."""
-        return not self.at_number(1) and (len(states) > 1 or self.tokens[self.i] == "0")
-
-    # ------------------------------------------------------------------ T and O
+    # ------------------------------------------------------------------ T, O and R
 
     def _table(self) -> None:
         letter = self.tokens[self.i]
-        at = self.i
-        for word in ("states", "actions"):
-            self._needs(word, at)
-        if letter == "O":
-            self._needs("observations", at)
+        at = self._head("states", "actions", *(["observations"] if letter == "O" else []))
         states, actions = self.names["states"], self.names["actions"]
-        table = self.T if letter == "T" else self.O
-        if table is None:
-            table = TableLines(letter, states if letter == "T" else self.names["observations"])
-            self.T, self.O = (table, self.O) if letter == "T" else (self.T, table)
-        self.head()
-        a = self.index(actions)
+        columns = self.names["states" if letter == "T" else "observations"]
+        if letter not in self.tables:
+            self.tables[letter] = TableLines(letter, len(states), len(actions), columns)
+        table = self.tables[letter]
+        a = self._index(actions)
         if self.tokens[self.i] != ":":
-            table.blocks.append(
-                self._block(table, a, EVERY, at, ("uniform", "identity", "reset"), "matrix")
-            )
+            shape: tuple[int, ...] = (len(states), len(columns))
+            table.add(a, EVERY, self._block(letter, at, ("uniform", "identity", "reset"), shape))
             return
         self.i += 1
-        s = self.index(states)
+        s = self._index(states)
         if self.tokens[self.i] != ":":
-            table.blocks.append(self._block(table, a, s, at, ("uniform", "reset"), "row"))
+            table.add(a, s, self._block(letter, at, ("uniform", "reset"), (len(columns),)))
             return
         self.i += 1
-        column = self.index(table.columns)
-        value = self.probability()
+        column, first = self._index(columns), self.i
+        value = self._number()
+        if self.tokens[first] not in self.probable:
+            self._probabilities(first)
         if column == EVERY:
-            table.blocks.append(Block(a, s, "constant", at, value))
+            table.add(a, s, Block("constant", at, value))
         else:
-            table.cells.append((a, s, column, at))
-            table.cell_values.append(value)
-        self.no_more_numbers(f"the one number of this {letter}")
+            table.entries[a, s, column] = at, value
+        self._no_more(f"the one number of this {letter}")
 
-    def _block(
-        self, table: TableLines, a: int, s: int, at: int, words: tuple[Kind, ...], shape: Kind
-    ) -> Block:
-        word = self.tokens[self.i]
-        columns, nS = len(table.columns), len(self.names["states"])
-        allowed = [w for w in words if table.letter == "T" or w != "reset"]
-        for kind in words:
-            if word == kind:
-                if kind not in allowed:
-                    raise self.source.fault(
-                        self.i, "reset leads to the start and has a meaning for T only"
-                    )
-                if kind == "identity" and columns != nS:
-                    raise self.source.fault(
-                        self.i, f"identity needs |O| = |S|, but there are {columns} and {nS}"
-                    )
-                self.i += 1
-                return Block(a, s, kind, at)
-        if not self.at_number():
-            count = columns if shape == "row" else nS * columns
-            raise self.source.error(self.i, f"':', {', '.join(allowed)}, or {count:,} numbers")
-        if shape == "row":
-            return Block(a, s, "row", at, self.probability_row(columns, table.letter, (columns,)))
-        found = self.probability_row(nS * columns, table.letter, (nS, columns))
-        return Block(a, s, "matrix", at, found.reshape(nS, columns))
-
-    # ------------------------------------------------------------------ R
+    def _block(self, letter: str, at: int, words: tuple[str, ...], shape: tuple[int, ...]) -> Block:
+        word, first = self.tokens[self.i], self.i
+        if word in words:
+            if word == "reset" and letter == "O":
+                raise self.source.fault(
+                    self.i, "reset leads to the start and has a meaning for T only"
+                )
+            if word == "identity" and shape[0] != shape[1]:
+                raise self.source.fault(
+                    self.i, f"identity needs |O| = |S|, but there are {shape[1]} and {shape[0]}"
+                )
+            self.i += 1
+            return Block(word, at)
+        if not self._at_number():
+            allowed = ", ".join(w for w in words if letter == "T" or w != "reset")
+            count = int(np.prod(shape, dtype=object))
+            raise self.source.error(self.i, f"':', {allowed}, or {count:,} numbers")
+        found = self._numbers(shape, letter)
+        self._probabilities(first)
+        return Block("row" if len(shape) == 1 else "matrix", at, found.reshape(shape))
 
     def _reward(self) -> None:
-        at = self.i
-        for word in ("states", "actions"):
-            self._needs(word, at)
+        at = self._head("states", "actions")
         states, observations = self.names["states"], self.names.get("observations")
         spaces = [states, states] + ([observations] if observations is not None else [])
-        self.head()
-        key = [self.index(self.names["actions"])]
+        key = [self._index(self.names["actions"])]
         while self.tokens[self.i] == ":" and len(key) <= len(spaces):
             self.i += 1
-            key.append(self.index(spaces[len(key) - 1]))
-        if (
-            observations is None
-            and len(key) == 3
-            and self.tokens[self.i : self.i + 2] == [":", "*"]
-        ):
-            self.i += 2  # an MDP written with a place for the observation
-        given = len(key) - 1
-        if given == len(spaces):
-            self.R.cells.append((*self._filled(key), at))  # type: ignore[arg-type]
-            self.R.cell_values.append(self.number())
-            self.no_more_numbers("the one number of this R")
+            key.append(self._index(spaces[len(key) - 1]))
+        missing = spaces[len(key) - 1 :]
+        if not missing:
+            if observations is None and self.tokens[self.i : self.i + 2] == [":", "*"]:
+                self.i += 2  # an MDP written with a column for the observation
+            self.R[(*key, EVERY)[:4]] = at, self._number()
+            self._no_more("the one number of this R")
             return
-        missing = spaces[given:]
         if len(missing) > 2:
             raise self.source.error(self.i, "':' and a state")
-        shape = tuple(len(space) for space in missing)
-        count = int(np.prod(shape, dtype=object))
-        if not self.at_number():
+        shape = tuple(map(len, missing))
+        if not self._at_number():
+            count = int(np.prod(shape, dtype=object))
             raise self.source.error(self.i, f"':' or {count:,} numbers")
         hint = ""
         if len(missing) == 1 and observations is not None:
@@ -366,17 +506,6 @@ class _Parser(Cursor):
                 " (one for each observation; for all of them write R: action : "
                 "state : state : * number)"
             )
-        numbers = self.numbers(count, "R", shape, hint)
-        places = np.empty((count, 5), dtype=np.int64)
-        grid = np.indices(shape).reshape(len(shape), count)
-        for k, one in enumerate(self._filled(key)):
-            places[:, k] = one
-        for k, column in enumerate(grid):
-            places[:, len(key) + k] = column
-        places[:, 4] = at
-        self.R.blocks.append((places, numbers))
-
-    @staticmethod
-    def _filled(key: list[int]) -> tuple[int, ...]:
-        """(a, s, s', o) with EVERY for what the line does not name."""
-        return tuple(key + [EVERY] * (4 - len(key)))
+        found = self._numbers(shape, "R", hint)
+        for rest, value in zip(product(*map(range, shape)), found.tolist(), strict=True):
+            self.R[(*key, *rest, EVERY)[:4]] = at, value

@@ -1,9 +1,13 @@
-"""The text of a `.POMDP` file as tokens, and errors that point into it.
+"""The text of a `.POMDP` file as tokens and numbers, and errors that point into it.
 
 A token is a number (with its sign), a name, a colon, a star, or a run of characters that is none of
 them and that no rule of the grammar accepts. Comments run from `#` to the end of their line, so
 leaving them out moves no other token. Only the tokens are kept; the place of one is found again by
 a second scan, when an error needs it.
+
+Numbers are floats, or the rationals that the decimals spell. Arrays of them are float64, or hold
+Fractions as objects: numpy's arithmetic works on both, so that what is done with the tables of a
+file is written once.
 
 >>> source = Source("T: listen  # both doors\\n identity", name="tiger")
 >>> source.tokens
@@ -17,16 +21,30 @@ tiger:2:2: expected a number, found 'identity'
 from __future__ import annotations
 
 import itertools
+import math
 import re
+from collections.abc import Iterable, Mapping
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from workbench.core.errors import WorkbenchError
 from workbench.text import shorten
+
+Value = float | Fraction
+Values = NDArray[Any]
+"""A float64 array, or an object array of Fractions."""
 
 _UNSIGNED = r"(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?(?![\w.])"
 _NAME = r"[^\W\d][\w.'-]*"
 _TOKEN = re.compile(rf"(?:[+-][ \t]*)?{_UNSIGNED}|{_NAME}|[:*]|[^\s:*]+")
 _COMMENT = re.compile(r"#[^\n]*")
+_EXPONENT = re.compile(r"[eE]([+-]?\d+)\Z")
 _LONGEST_LINE_SHOWN = 100
+_LONGEST_NUMBER = 400
+"""Characters of a number, and the largest exponent of ten that exact reading accepts."""
 
 NUMBER = re.compile(rf"(?:[+-][ \t]*)?{_UNSIGNED}")
 NAME = re.compile(_NAME)
@@ -52,15 +70,10 @@ class PomdpFileError(WorkbenchError):
         text: str = "",
         expected: str | None = None,
     ):
-        self.source_name, self.line, self.column, self.text, self.expected = (
-            source_name,
-            line,
-            column,
-            text,
-            expected,
-        )
-        place = ":".join(str(part) for part in (source_name, line, column) if part is not None)
-        shown = f"{place}: {message}" if place else message
+        self.source_name, self.line, self.column = source_name, line, column
+        self.text, self.expected = text, expected
+        where = ":".join(str(part) for part in (source_name, line, column) if part is not None)
+        shown = f"{where}: {message}" if where else message
         if line is not None and column is not None:
             shown += _excerpt(text, column)
         super().__init__(shown)
@@ -69,23 +82,16 @@ class PomdpFileError(WorkbenchError):
 def _excerpt(text: str, column: int) -> str:
     """The line with a caret below the column; a long line only around it."""
     first = max(0, column - 1 - _LONGEST_LINE_SHOWN // 2)
-    part = text[first : first + _LONGEST_LINE_SHOWN]
-    before, after = "..." if first else "", "..." if first + _LONGEST_LINE_SHOWN < len(text) else ""
+    last = first + _LONGEST_LINE_SHOWN
+    # a tab becomes one blank, so that the caret stays below its column
+    visible = "".join(c if c.isprintable() else " " for c in text[first:last])
+    before, after = "..." if first else "", "..." if last < len(text) else ""
     indent = len(before) + column - 1 - first
-    visible = "".join(
-        c if c.isprintable() else " " for c in part
-    )  # a tab becomes one blank, the caret stays below
     return f"\n  {before}{visible}{after}\n  {' ' * indent}^"
 
 
 class Source:
-    """A file's text, its tokens, and where each of them stands.
-
-    Attributes
-    ----------
-    name : shown in errors.
-    tokens : list of str.
-    """
+    """A file's text, its tokens, and where each of them stands."""
 
     def __init__(self, text: str, name: str = "text"):
         self.name = name
@@ -93,29 +99,21 @@ class Source:
         self._bare = _COMMENT.sub("", self.text)
         self.tokens: list[str] = _TOKEN.findall(self._bare)
 
-    def offset(self, k: int) -> int:
-        """Where token k starts in the text without comments; its end for a k past the last
-        token."""
-        found = next(itertools.islice(_TOKEN.finditer(self._bare), k, None), None)
-        return found.start() if found else len(self._bare.rstrip())
-
     def place(self, k: int) -> tuple[int, int, str]:
-        """Line and column of token k, counted from 1, and the line as it stands in the file."""
-        offset = self.offset(k)
+        """Line and column of token k, counted from 1, and the line as it stands in the file; the
+        end of the text for a k past the last token."""
+        found = next(itertools.islice(_TOKEN.finditer(self._bare), k, None), None)
+        offset = found.start() if found else len(self._bare.rstrip())
         line = self._bare.count("\n", 0, offset)
         column = offset - (self._bare.rfind("\n", 0, offset) + 1)
         return line + 1, column + 1, self.text.split("\n")[line]
 
-    def line_of(self, k: int) -> int:
-        return self.place(k)[0]
-
-    def error(self, k: int, expected: str, found: str | None = None) -> PomdpFileError:
+    def error(self, k: int, expected: str) -> PomdpFileError:
         """Something else than `expected` stands at token k."""
-        if found is None:
-            found = repr(_short(self.tokens[k])) if k < len(self.tokens) else "the end of the file"
-        return PomdpFileError(
-            f"expected {expected}, found {found}", self.name, *self.place(k), expected=expected
-        )
+        there = k < len(self.tokens)
+        found = repr(shorten(self.tokens[k], 40)) if there else "the end of the file"
+        message = f"expected {expected}, found {found}"
+        return PomdpFileError(message, self.name, *self.place(k), expected=expected)
 
     def fault(self, k: int, message: str) -> PomdpFileError:
         """What stands at token k is well formed but cannot be meant."""
@@ -126,5 +124,52 @@ class Source:
         return PomdpFileError(message, self.name, line, 1, self.text.split("\n")[line - 1])
 
 
-def _short(token: str) -> str:
-    return shorten(token, 40)
+# ---------------------------------------------------------------------- numbers
+
+
+class NotANumber(Exception):
+    """Raised by `Spelled` for a token that spells no number; the argument says what is wrong."""
+
+
+class Spelled(dict[str, Value]):
+    """From the spelling of a number to the number, each spelling read once.
+
+    >>> Spelled(exact=True)["2.5e-1"], Spelled(exact=False)["- 5"]
+    (Fraction(1, 4), -5.0)
+    """
+
+    def __init__(self, exact: bool, known: Mapping[str, Fraction] | None = None):
+        super().__init__(known or {})
+        self.exact = exact
+
+    def __missing__(self, token: str) -> Value:
+        if not NUMBER.fullmatch(token):
+            raise NotANumber("a number")
+        if len(token) > _LONGEST_NUMBER:
+            raise NotANumber(f"a number of at most {_LONGEST_NUMBER} characters")
+        bare = token.replace(" ", "").replace("\t", "")
+        exponent = _EXPONENT.search(bare)
+        # Fraction("1e999999999") would compute a number of a billion digits
+        if self.exact and exponent and abs(int(exponent[1])) > _LONGEST_NUMBER:
+            raise NotANumber(f"a number whose exponent of ten is at most {_LONGEST_NUMBER}")
+        value: Value = Fraction(bare) if self.exact else float(bare)
+        if isinstance(value, float) and not math.isfinite(value):
+            raise NotANumber("a number within the range of floats")
+        self[token] = value
+        return value
+
+
+def values(items: Iterable[Value], count: int, exact: bool) -> Values:
+    """An array of numbers from an iterator."""
+    if not exact:
+        return np.fromiter(items, dtype=np.float64, count=count)
+    array = np.empty(count, dtype=object)
+    array[:] = list(items)
+    return array
+
+
+def full(count: int, value: int | Value, exact: bool) -> Values:
+    """An array with one value everywhere."""
+    if not exact:
+        return np.full(count, float(value))
+    return np.full(count, Fraction(value), dtype=object)

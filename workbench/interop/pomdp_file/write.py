@@ -17,7 +17,7 @@ from typing import Any
 from workbench.core.numbers import Number
 from workbench.core.pomdp import POMDP
 from workbench.core.rows import row_places
-from workbench.core.space import Space
+from workbench.core.space import Label
 from workbench.interop.pomdp_file.grammar import RESERVED
 from workbench.interop.pomdp_file.notes import note, writable
 from workbench.interop.pomdp_file.source import PomdpFileError
@@ -49,9 +49,10 @@ class _Writer:
         self.copies, self.ids = self._copy_states()
         originals = [*range(self.nS), *self.copies]
         self.notes: list[str] = [note("name", P.name)]
-        self.A = self._names("actions", P.A)
-        self.O = self._names("observations", P.O)
-        self.S = self._names("states", P.S, len(self.copies))
+        self.declared: dict[str, str] = {}
+        self.A = self._names("actions", list(P.A))
+        self.O = self._names("observations", list(P.O))
+        self.S = self._names("states", list(P.S))
         if P.terminal:
             self.notes.append(
                 note("terminal", [i for i, s in enumerate(originals) if P.terminal.mask[s]])
@@ -86,36 +87,36 @@ class _Writer:
             copies += [s] * (count - 1)
         return copies, ids
 
-    def _names(self, kind: str, space: Space, extra: int = 0) -> list[str] | None:
-        """The names of the labels; None where numbers are used, and a note where these are not the
-        labels."""
-        labels = list(space)
+    def _names(self, kind: str, labels: list[Label]) -> list[str]:
+        """How the states, actions or observations are written: names where all labels are names of
+        the format, and otherwise numbers, with a note where these are not the labels."""
+        copies = self.copies if kind == "states" else []
         if all(
             isinstance(x, str) and _STRICT_NAME.fullmatch(x) and x not in RESERVED for x in labels
         ):
             names, taken = list(labels), set(labels)
-            for i in range(extra):
-                name = f"{labels[self.copies[i]]}-copy{i}"
+            for i, original in enumerate(copies):
+                name = f"{labels[original]}-copy{i}"
                 while name in taken:
                     name += "-"
                 names.append(name)
                 taken.add(name)
+            self.declared[kind] = " ".join(names)
             return names
         if not all(type(x) is int and x == i for i, x in enumerate(labels)):
             self.notes.append(note(kind, [writable(label) for label in labels]))
-        return None
+        self.declared[kind] = str(len(labels) + len(copies))
+        return [str(i) for i in range(len(labels) + len(copies))]
 
     # ------------------------------------------------------------------ the text
 
     def text(self) -> str:
         P, spell = self.P, self.spell
-        S, A, O = (_Shown(names) for names in (self.S, self.A, self.O))
+        S, O = self.S, self.O
         body = [
             f"discount: {spell(P.gamma)}",
             "values: reward",
-            f"states: {_declared(self.S, len(self.originals))}",
-            f"actions: {_declared(self.A, self.nA)}",
-            f"observations: {_declared(self.O, len(P.O))}",
+            *(f"{kind}: {self.declared[kind]}" for kind in ("states", "actions", "observations")),
             "",
             "start:",
             " ".join(
@@ -125,7 +126,7 @@ class _Writer:
             "",
         ]
         for s, original in enumerate(self.originals):
-            body += self._transitions(s, original, S, A)
+            body += self._transitions(s, original)
         body.append("")
         for s, original in enumerate(self.originals):
             span = row_places(P.omega.row_ptr, original)
@@ -134,7 +135,7 @@ class _Writer:
             ]
         body.append("")
         for s, original in enumerate(self.originals):
-            body += self._rewards(s, original, S, A)
+            body += self._rewards(s, original)
         if P.is_exact:
             self.notes.append(note("exact", spell.fractions))
         head = [f"# {line}" for line in self._introduction()] + self.notes
@@ -149,7 +150,8 @@ class _Writer:
             lines.append("Terminal states are absorbing here: an episode ends on reaching them.")
         return lines
 
-    def _transitions(self, s: int, original: int, S: _Shown, A: _Shown) -> list[str]:
+    def _transitions(self, s: int, original: int) -> list[str]:
+        S, A = self.S, self.A
         if self.P.terminal.mask[original]:
             return [f"T: * : {S[s]} : {S[s]} 1.0"]
         return [
@@ -159,8 +161,8 @@ class _Writer:
             for i, prob in enumerate(rewards.values())
         ]
 
-    def _rewards(self, s: int, original: int, S: _Shown, A: _Shown) -> list[str]:
-        lines = []
+    def _rewards(self, s: int, original: int) -> list[str]:
+        lines, S, A = list[str](), self.S, self.A
         for a in range(self.nA):
             row = self.rows[original * self.nA + a]
             distinct = {r for rewards in row.values() for r in rewards}
@@ -174,20 +176,6 @@ class _Writer:
                     if r != 0
                 ]
         return lines
-
-
-class _Shown:
-    """How the i-th state, action or observation is written in a line."""
-
-    def __init__(self, names: list[str] | None):
-        self.names = names
-
-    def __getitem__(self, i: int) -> str:
-        return str(i) if self.names is None else self.names[i]
-
-
-def _declared(names: list[str] | None, count: int) -> str:
-    return str(count) if names is None else " ".join(names)
 
 
 class _Speller:
