@@ -41,7 +41,15 @@ from workbench.interop.pomdp_file.episodes import detected, named, stays_for_the
 from workbench.interop.pomdp_file.grammar import Names, Record
 from workbench.interop.pomdp_file.notes import Notes
 from workbench.interop.pomdp_file.source import PomdpFileError, Source, Values, full
-from workbench.interop.pomdp_file.tables import Flags, Ints, Rows, TooMany, tables_of, within
+from workbench.interop.pomdp_file.tables import (
+    Flags,
+    Ints,
+    Rows,
+    TooMany,
+    distinct,
+    tables_of,
+    within,
+)
 
 _START, _PLAIN, _SHOWN = 0, 1, 2
 
@@ -140,8 +148,8 @@ class _Compiler:
         ended = ends & ~np.repeat(terminal, nA)
         live = np.flatnonzero(~ends[row] & ~np.repeat(terminal, nA)[row])
         first = self._first_rows()
-        entered = np.unique(s_next[live] * nA + row[live] % nA)
-        shown = entered if first is None else np.union1d(entered, first.row)
+        entered = distinct(s_next[live] * nA + row[live] % nA)
+        shown = entered if first is None else distinct(np.append(entered, first.row))
         split = self._split(shown, s_next[live[varies[live]]], first)
         outcomes = self._merge_copies(self._outcomes(live, r, split, ended), shown, split, terminal)
         starts, mu = self._starts(first, split)
@@ -149,7 +157,7 @@ class _Compiler:
         if first is None:
             # a start state that is never entered again is there only as its copy (s, "start")
             plain[self.support] &= np.isin(self.support, entered // nA)
-        codes = np.unique(
+        codes = distinct(
             np.concatenate(
                 (
                     self._code(self._owner()[np.flatnonzero(plain)], _PLAIN),
@@ -294,13 +302,10 @@ class _Compiler:
         rows = first.row[parted][k] + np.arange(ptr[-1]) - ptr[k]
         places, which = self.O.gather(rows, self.limit)
         k = k[which]
-        distinct, group = np.unique(
-            parted[k] * self.nO + self.O.column[places], return_inverse=True
-        )
-        chance = add_groups(
-            group, self.O.value[places] / count[k], full(len(distinct), 0, self.exact)
-        )
-        i, o = np.divmod(distinct, self.nO)
+        shown, group = np.unique(parted[k] * self.nO + self.O.column[places], return_inverse=True)
+        nothing = full(len(shown), 0, self.exact)
+        chance = add_groups(group, self.O.value[places] / count[k], nothing)
+        i, o = np.divmod(shown, self.nO)
         return (
             np.concatenate((self._code(owner[whole], _PLAIN), self._code(owner[i], _SHOWN + o))),
             np.concatenate((self.mu[self.support[whole]], self.mu[self.support[i]] * chance)),
@@ -381,12 +386,12 @@ class _Compiler:
         within(int((ptr[rows + 1] - ptr[rows]).sum()), self.limit)
         row_ptr, entries = pick_rows(ptr, rows)
         target = np.searchsorted(codes, outcomes.code)[entries].astype(np.int32)
-        end = _fresh("end", self.states)
-        labels = [
-            end if s == self.nS else self._label(s, k)
+        states = [*self.states, _fresh("end", self.states)]
+        shows = [START, "", *self.observations]
+        S = Space(
+            states[s] if k == _PLAIN else (states[s], shows[k])
             for s, k in zip(owner.tolist(), kind.tolist(), strict=True)
-        ]
-        S = Space(labels)
+        )
         O = Space(
             [
                 *self.observations,
@@ -417,11 +422,6 @@ class _Compiler:
             mu=Distribution(S, Numbers.of(mu)),
             terminal=StateSet(S, np.append(terminal, True)[owner]),
         )
-
-    def _label(self, s: int, kind: int) -> Label:
-        if kind == _PLAIN:
-            return self.states[s]
-        return self.states[s], START if kind == _START else self.observations[kind - _SHOWN]
 
     def _emissions(self, owner: Ints, kind: Ints, reference: Ints, end: int) -> Rows:
         """omega(o | s): the file's row for a state of the file, one observation for the others."""
