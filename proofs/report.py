@@ -19,6 +19,7 @@ from proofs.ledger import SECTIONS, VERDICTS, LedgerEntry, section_of
 from proofs.ledger.places import NOTEBOOKS, REQUIRED
 from workbench.checker.ledger_file import requirements_of
 from workbench.core.errors import WorkbenchError
+from workbench.output import write_whole
 from workbench.text import duration, escape_html
 
 COLOURS = {
@@ -109,9 +110,8 @@ def step_lines(entry: LedgerEntry) -> list[str]:
 
 def write_json(entries: list[LedgerEntry], path: Path) -> None:
     """Everything, for other programs and for `workbench verify --recheck`."""
-    path.write_text(
-        json.dumps([entry.as_json() for entry in entries], indent=1, default=str) + "\n"
-    )
+    text = json.dumps([entry.as_json() for entry in entries], indent=1, default=str)
+    write_whole(path, text + "\n")
 
 
 _STYLE = """
@@ -136,12 +136,13 @@ def write_html(entries: list[LedgerEntry], path: Path) -> None:
         for e in entries
     )
     sections = "".join(_section(e) for e in entries)
-    path.write_text(
+    write_whole(
+        path,
         '<!doctype html><html lang="en"><meta charset="utf-8"><title>The claims '
         f"ledger</title><style>{_STYLE}</style>"
         f"<h1>The claims ledger</h1><p>{escape_html(summary(entries))}.</p>"
         f"<table><tr><th>id</th><th>place</th><th>statement</th><th>verdict</th>"
-        f"<th>evidence</th></tr>{rows}</table>{sections}</html>\n"
+        f"<th>evidence</th></tr>{rows}</table>{sections}</html>\n",
     )
 
 

@@ -17,7 +17,7 @@ ROOT = Path(__file__).parent.parent
 ROOMS = [
     {"text", "progress"},
     {"core"},
-    {"extras"},
+    {"extras", "output"},
     {"executors"},
     {"model"},
     {"evaluation"},

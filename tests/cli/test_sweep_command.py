@@ -15,13 +15,13 @@ from workbench.core.errors import WorkbenchError
 from workbench.core.learners import Sarsa
 from workbench.executors.executor import ExecutorError
 from workbench.learning.learn import learn
+from workbench.output import StorageError
 from workbench.sweeps import estimate as calibration
 from workbench.sweeps import store as storage
 from workbench.sweeps import worker as working
 from workbench.sweeps.results import list_folder
 from workbench.sweeps.run_cells import CellError
 from workbench.sweeps.spec import EXAMPLE
-from workbench.sweeps.store import StorageError
 
 SPEC = """
 [[grid]]

@@ -13,10 +13,10 @@ from workbench.cli.reproduce_command import reproduce_command as reproduce
 from workbench.core.errors import UnknownLabel
 from workbench.core.learners import UPDATES
 from workbench.learning.run import Run
+from workbench.output import StorageError
 from workbench.reproduction import full_runs
 from workbench.reproduction import paper_figures as records
 from workbench.reproduction.report import caption
-from workbench.sweeps.store import StorageError
 
 
 @pytest.fixture

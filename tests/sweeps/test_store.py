@@ -12,13 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays_of
 
-from workbench.sweeps import store as storage
+from workbench import output
+from workbench.output import StorageError, check_folder
 from workbench.sweeps.cell import key_of
 from workbench.sweeps.store import (
-    StorageError,
     Store,
     cells_in,
-    check_folder,
     is_whole,
     pack,
     unpack,
@@ -201,7 +200,7 @@ def test_a_folder_that_cannot_be_written_is_refused_before_the_work(tmp_path, mo
     def read_only(**_):
         raise OSError(errno.EROFS, "Read-only file system")
 
-    monkeypatch.setattr(storage.tempfile, "NamedTemporaryFile", read_only)
+    monkeypatch.setattr(output.tempfile, "NamedTemporaryFile", read_only)
     with pytest.raises(StorageError, match="Read-only file system"):
         check_folder(tmp_path)
 
@@ -209,7 +208,7 @@ def test_a_folder_that_cannot_be_written_is_refused_before_the_work(tmp_path, mo
 def test_a_full_folder_is_refused_before_the_work(tmp_path, monkeypatch):
     usage = namedtuple("usage", "total used free")
     monkeypatch.setattr(
-        storage.shutil, "disk_usage", lambda path: usage(10**9, 10**9 - 10**6, 10**6)
+        output.shutil, "disk_usage", lambda path: usage(10**9, 10**9 - 10**6, 10**6)
     )
     with pytest.raises(StorageError, match="only 1 MB of free space; 50 MB are needed"):
         check_folder(tmp_path)

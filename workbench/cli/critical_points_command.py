@@ -93,8 +93,8 @@ def _rows(found: CriticalPoints, point: CriticalPoint) -> list[str]:
 
 def _certify(P: Any, memory: str, found: CriticalPoints, path: str) -> None:
     import json
-    from pathlib import Path
 
     from workbench.certificates.critical import critical_certificate
+    from workbench.output import write_whole
 
-    Path(path).write_text(json.dumps(critical_certificate(P, memory, found), indent=1) + "\n")
+    write_whole(path, json.dumps(critical_certificate(P, memory, found), indent=1) + "\n")

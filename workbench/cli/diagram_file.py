@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from workbench.core.errors import WorkbenchError
+from workbench.output import write_figure
 
 if TYPE_CHECKING:
     from pomdps.drawing import Drawing
@@ -54,9 +55,7 @@ def save_figure(path: Path, draw: Callable[[], Any]) -> None:
 
     figure = draw()
     try:
-        figure.savefig(path, dpi=160, bbox_inches="tight")
-    except OSError as error:
-        raise WorkbenchError(f"cannot write {path}: {error.strerror}") from None
+        write_figure(path, figure, dpi=160, bbox_inches="tight")
     finally:
         pyplot.close(figure)
 

@@ -195,22 +195,22 @@ def _subdivided(console: Any, E: POMDP, record: Any, symmetry: bool) -> Subdivis
 
 def _certify_regions(P: POMDP, memory: str, found: Subdivision, path: str) -> None:
     import json
-    from pathlib import Path
 
     from workbench.certificates.fixed_regions import fixed_regions_certificate
+    from workbench.output import write_whole
 
-    Path(path).write_text(json.dumps(fixed_regions_certificate(P, memory, found)) + "\n")
+    write_whole(path, json.dumps(fixed_regions_certificate(P, memory, found)) + "\n")
 
 
 def _certify(P: POMDP, memory: str, found: Equilibria, path: str, sets: int) -> None:
     import json
-    from pathlib import Path
 
     from workbench.certificates.fixed_points import MOST_LISTED, fixed_points_certificate
     from workbench.certificates.set_bounds import set_bounds_certificate
+    from workbench.output import write_whole
 
     if found.cells <= MOST_LISTED:
         certificate = fixed_points_certificate(P, memory, found)
     else:
         certificate = set_bounds_certificate(P, memory, found.learner, sets=sets)
-    Path(path).write_text(json.dumps(certificate) + "\n")
+    write_whole(path, json.dumps(certificate) + "\n")

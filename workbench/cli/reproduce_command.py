@@ -55,6 +55,7 @@ def reproduce_command(
     from rich.console import Console
 
     from workbench.cli.task_name import find_task
+    from workbench.output import check_folder
     from workbench.reproduction import paper_figures as records
     from workbench.reproduction.full_runs import write_record
     from workbench.reproduction.report import write_report
@@ -62,7 +63,7 @@ def reproduce_command(
     from workbench.sweeps.display import progress_display
     from workbench.sweeps.results import Results
     from workbench.sweeps.run_cells import run_cells
-    from workbench.sweeps.store import Store, check_folder
+    from workbench.sweeps.store import Store
 
     console = Console()
     if figure and any("-" in name for name in figure):
@@ -154,6 +155,7 @@ def _reproduce_networks(
     from workbench.cli.task_name import find_task
     from workbench.extras import need
     from workbench.figures.run_plot import save_plot
+    from workbench.output import check_folder
     from workbench.reproduction.neural_figures import (
         BEST_VALUES,
         EPISODIC,
@@ -169,7 +171,7 @@ def _reproduce_networks(
     from workbench.reproduction.neural_record import write_neural_record
     from workbench.sweeps.display import progress_display
     from workbench.sweeps.run_cells import run_experiment
-    from workbench.sweeps.store import Store, check_folder
+    from workbench.sweeps.store import Store
 
     chosen = [neural_figure(name, quick) for name in names]
     need("jax", "deep")

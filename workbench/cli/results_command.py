@@ -42,10 +42,14 @@ def results_command(
 
     from workbench.core.errors import WorkbenchError
     from workbench.figures.run_plot import check_plot_file
+    from workbench.output import check_output
     from workbench.sweeps.results import list_folder
 
     if plot is not None:
         check_plot_file(plot)
+    for file in (csv, parquet, plot):
+        if file is not None:
+            check_output(file)
     listing = list_folder(folder)
     console = Console()
     for path in listing.damaged:
@@ -115,7 +119,7 @@ def _numbers(line: ResultLine) -> tuple[str, ...]:
 
 
 def _write_csv(listing: Listing, path: Path) -> None:
-    from workbench.sweeps.store import write_whole
+    from workbench.output import write_whole
 
     write_whole(path, listing.to_frame().to_csv(index=False).encode())
 
@@ -124,7 +128,7 @@ def _write_parquet(listing: Listing, path: Path) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    from workbench.sweeps.store import write_whole
+    from workbench.output import write_whole
 
     sink = pa.BufferOutputStream()
     pq.write_table(
@@ -134,6 +138,7 @@ def _write_parquet(listing: Listing, path: Path) -> None:
 
 
 def _write_plot(listing: Listing, path: Path) -> None:
+    from workbench.output import write_figure
     from workbench.reproduction.draw import draw_lines
 
     panels: dict[str, dict[str, ResultLine]] = {}
@@ -141,4 +146,4 @@ def _write_plot(listing: Listing, path: Path) -> None:
         length = f", {rounded_count(line['steps'])} steps" if line.seeds else ""
         title = f"{line['task']}: {describe_result(line, listing)}{length}"
         panels.setdefault(title, {})[line["memory"]] = line
-    draw_lines(panels).savefig(path)
+    write_figure(path, draw_lines(panels))

@@ -9,7 +9,6 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from workbench.core.errors import WorkbenchError
 from workbench.explorer.export import (
     MEMORIES,
     MOST_CODES,
@@ -18,6 +17,7 @@ from workbench.explorer.export import (
     export_entry,
 )
 from workbench.figures import memory_style
+from workbench.output import write_whole
 
 SCRIPTS = (
     "fractions.js",
@@ -99,8 +99,5 @@ def write_explorer_page(
 ) -> int:
     """Write the page to a file; its size in bytes."""
     content = explorer_page(entries, rewards).encode()
-    try:
-        path.write_bytes(content)
-    except OSError as error:
-        raise WorkbenchError(f"cannot write {path}: {error.strerror}") from None
+    write_whole(path, content)
     return len(content)

@@ -11,6 +11,7 @@ from workbench.figures.curves import learning_curves
 from workbench.figures.style import SMALL, WORDS
 from workbench.figures.value_dots import value_dots
 from workbench.learning.run import Run
+from workbench.output import check_output, write_figure
 
 
 def check_plot_file(path: Path) -> None:
@@ -26,6 +27,7 @@ def check_plot_file(path: Path) -> None:
         raise WorkbenchError(
             f"cannot plot to {path}: there is no directory {path.absolute().parent}"
         )
+    check_output(path)
 
 
 def save_plot(
@@ -58,4 +60,4 @@ def save_plot(
     axes.set_title(title, fontsize=WORDS)
     if lines is not None:
         value_dots(runs, lines, parts[1], reach)
-    figure.savefig(path)
+    write_figure(path, figure)

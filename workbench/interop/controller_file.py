@@ -28,6 +28,7 @@ from workbench.core.space import Label
 from workbench.interop.storm import action_names
 from workbench.model.fsc import Controller, Entry, Event, Node
 from workbench.model.json import Unreadable, decode, encode, parse_json, read_rational
+from workbench.output import write_whole
 from workbench.text import counted, show
 
 Data = dict[str, Any]
@@ -41,10 +42,7 @@ def save_controller(controller: Controller, path: str | Path, form: str = "json"
     form : "json", "paynt" or "storm"; see the module's text.
     """
     text = json.dumps(controller_data(controller, form), indent=1, ensure_ascii=False)
-    try:
-        Path(path).write_text(text + "\n", encoding="utf-8")
-    except OSError as error:
-        raise WorkbenchError(f"cannot write {path}: {error.strerror}") from None
+    write_whole(path, text + "\n")
 
 
 def load_controller(P: POMDP, path: str | Path) -> Controller:

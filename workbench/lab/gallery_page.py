@@ -10,7 +10,7 @@ from typing import Any
 from workbench.lab.gallery import GalleryEntry
 from workbench.lab.print import figure7_html
 from workbench.lab.svg import diagram
-from workbench.sweeps.store import write_whole
+from workbench.output import write_whole
 from workbench.text import counted, escape_html
 
 _STYLE = """

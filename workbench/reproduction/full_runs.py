@@ -22,10 +22,10 @@ from numpy.typing import NDArray
 from workbench.core.errors import WorkbenchError
 from workbench.core.learners import Learner, Sarsa
 from workbench.learning.run import Run
+from workbench.output import write_whole
 from workbench.reproduction.paper_figures import FIGURES
 from workbench.sweeps.experiment import Experiment, Method
 from workbench.sweeps.results import Results
-from workbench.sweeps.store import write_whole
 
 RECORD = Path(__file__).with_name("full_runs.npz")
 

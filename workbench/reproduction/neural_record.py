@@ -13,11 +13,11 @@ import numpy as np
 
 from workbench.core.learners import Learner
 from workbench.learning.run import Run
+from workbench.output import write_whole
 from workbench.reproduction.neural_figures import NEURAL_FIGURES, shown_name
 from workbench.reproduction.neural_judge import runs_by_memory
 from workbench.sweeps.experiment import Length
 from workbench.sweeps.results import Results
-from workbench.sweeps.store import write_whole
 
 NEURAL_RECORD = Path(__file__).with_name("neural_runs.npz")
 """What was run: rewards and exact values, `[seed, block]`, with settings and versions."""

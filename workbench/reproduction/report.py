@@ -15,13 +15,13 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from workbench.output import write_whole
 from workbench.reproduction.draw import draw
 from workbench.reproduction.fresh_seeds import with_fresh_seeds
 from workbench.reproduction.judge import Finding, Judgement, judge
 from workbench.sweeps.cell import code_version
 from workbench.sweeps.experiment import Experiment, Method, OracleLoop
 from workbench.sweeps.results import Results
-from workbench.sweeps.store import write_whole
 from workbench.text import escape_html
 
 if TYPE_CHECKING:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.core.errors import WorkbenchError
+from workbench.output import write_whole
 from workbench.site.hosted_notebook import without_install_cell
 
 _CHECK = re.compile(r'check\("(\d+\.\d+)", answer\)')
@@ -86,7 +87,7 @@ def write_assignments(root: Path, folder: Path) -> int:
         target = folder / "source" / path.stem
         target.mkdir(parents=True)
         made = json.dumps(assignment(json.loads(text)), indent=1, ensure_ascii=False)
-        (target / path.name).write_text(made + "\n", encoding="utf-8")
+        write_whole(target / path.name, made + "\n")
         shutil.copytree(
             root / "notebooks" / "exercises",
             target / "exercises",

@@ -24,7 +24,6 @@ import hashlib
 import json
 import os
 import platform
-import shutil
 import tempfile
 import time
 from collections.abc import Iterator
@@ -36,66 +35,17 @@ from typing import Any
 
 import numpy as np
 
-from workbench.core.errors import WorkbenchError
 from workbench.learning.run import Columns
+from workbench.output import StorageError, check_folder, write_whole
 from workbench.sweeps.cell import key_of
 from workbench.sweeps.lock import Claims, claims_of
 
 ENDING = ".parquet"
 
-_RESERVE = 50_000_000
-"""Bytes that should be free beyond what is going to be written."""
-
 _OLD = 3600
 """Seconds after which a half-written file is nobody's."""
 
 _MARK, _ZEROS = b"sha256:", b"0" * 64
-
-
-class StorageError(WorkbenchError):
-    """A folder that results cannot be written to."""
-
-
-def check_folder(folder: Path, room: int = 0) -> None:
-    """Make the folder if need be, and raise a `StorageError` unless a file can be written there and
-    there is room.
-
-    Parameters
-    ----------
-    room : how many bytes are going to be written.
-    """
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(dir=folder, prefix=".probe-") as probe:
-            probe.write(b"probe")
-            probe.flush()
-            os.fsync(probe.fileno())
-        free = shutil.disk_usage(folder).free
-    except OSError as error:
-        raise StorageError(f"cannot write to {folder}: {error.strerror or error}") from None
-    needed = room + _RESERVE
-    if free < needed:
-        raise StorageError(
-            f"{folder} has only {free / 1e6:.0f} MB of free space; {needed / 1e6:.0f} MB are needed"
-        )
-
-
-def write_whole(path: Path, content: bytes) -> None:
-    """Write a file so that it is there whole or not at all."""
-    name = None
-    try:
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=".part-")
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(name, 0o644)
-        os.replace(name, path)
-    except OSError as error:
-        raise StorageError(f"cannot write {path}: {error.strerror or error}") from None
-    finally:
-        if name is not None:
-            Path(name).unlink(missing_ok=True)
 
 
 @dataclass

@@ -21,6 +21,7 @@ from workbench.interop.pomdp_file.grammar import parse_record
 from workbench.interop.pomdp_file.notes import read_notes
 from workbench.interop.pomdp_file.source import PomdpFileError, Source
 from workbench.interop.pomdp_file.write import pomdp_text
+from workbench.output import write_whole
 
 __all__ = ["PomdpFileError", "load_pomdp", "parse_pomdp", "pomdp_text", "save_pomdp"]
 
@@ -173,11 +174,4 @@ def save_pomdp(P: POMDP, path: str | PathLike[str]) -> None:
     >>> load_pomdp(path).p(0, "go")
     {(0, Fraction(0, 1)): Fraction(2, 3), ('end', Fraction(1, 1)): Fraction(1, 3)}
     """
-    text = pomdp_text(P)
-    path = Path(path)
-    part = path.with_name(path.name + ".part")  # so that an interruption leaves no half of a file
-    try:
-        part.write_text(text, encoding="utf-8")
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
+    write_whole(Path(path), pomdp_text(P))
