@@ -1,5 +1,8 @@
 """`workbench sweep` and `workbench results` on the command line."""
 
+import copy
+import random
+import shutil
 from collections import namedtuple
 from pathlib import Path
 
@@ -10,6 +13,7 @@ from sweep_driver import app
 from typer.testing import CliRunner
 
 from pomdps import recall
+from workbench import output
 from workbench.core.augment import augment
 from workbench.core.errors import WorkbenchError
 from workbench.core.learners import Sarsa
@@ -22,6 +26,7 @@ from workbench.sweeps import worker as working
 from workbench.sweeps.results import list_folder
 from workbench.sweeps.run_cells import CellError
 from workbench.sweeps.spec import EXAMPLE
+from workbench.sweeps.store import pack, unpack
 
 SPEC = """
 [[grid]]
@@ -141,7 +146,7 @@ def test_conditions_on_a_field_are_alternatives_and_on_several_all_hold(
         (("--where", "memory"), "cannot filter by 'memory'"),
         (("--where", "memory=B7"), "no results in .* where memory=B7"),
         (("--plot", "curves.txt"), "cannot plot to curves.txt"),
-        (("--csv", "nowhere/rows.csv"), "cannot write nowhere/rows.csv: No such file"),
+        (("--csv", "nowhere/rows.csv"), "cannot write nowhere/rows.csv: there is no folder nowhere"),
     ],
 )
 def test_wrong_questions_are_refused(swept, arguments, message):
@@ -163,15 +168,86 @@ def test_curves_are_drawn(swept, tmp_path):
 
 
 def test_damaged_files_are_named_and_left_where_they_are(swept, tmp_path):
-    import shutil
-
-    copy = tmp_path / "copy"
-    shutil.copytree(swept[0], copy)
-    victim = sorted((copy / "cells").glob("*.parquet"))[0]
+    folder = tmp_path / "copy"
+    shutil.copytree(swept[0], folder)
+    victim = sorted((folder / "cells").glob("*.parquet"))[0]
     victim.write_bytes(victim.read_bytes()[:-1])
-    said = run("results", copy)
+    said = run("results", folder)
     assert victim.name in said.output.replace("\n", "")
     assert victim.exists()
+
+
+def test_cells_of_an_older_version_are_called_so(swept, tmp_path):
+    folder = tmp_path / "copy"
+    shutil.copytree(swept[0], folder)
+    victim = sorted((folder / "cells").glob("*.parquet"))[0]
+    content, columns = unpack(victim.read_bytes())
+    del content["every"]
+    victim.write_bytes(pack(content, columns))
+    said = run("results", folder)
+    assert said.exit_code == 0
+    told = f"From an older version of the workbench, left out: {victim.name}"
+    assert told in said.output.replace("\n", "")
+
+
+def test_an_output_that_cannot_be_written_is_found_before_the_folder_is_read(tmp_path):
+    for option in ("--csv", "--parquet"):
+        said = run("results", tmp_path / "nowhere", option, tmp_path / "missing" / "file")
+        assert "there is no folder" in str(said.exception)
+        assert "missing" in str(said.exception)
+
+
+NASTY = (None, True, -1, 10**30, 1e308, float("nan"), "", "[/red]", [], {}, [[]], [1, "x"], "\0")
+
+
+def spoil(content, columns, rng):
+    """A cell with a field or a column changed, its checksum right again."""
+    content, columns = copy.deepcopy(content), dict(columns)
+    fields = content["method"] if rng.random() < 0.4 else content
+    name = rng.choice(sorted(fields))
+    if (how := rng.random()) < 0.5:
+        fields[name] = rng.choice(NASTY)
+    elif how < 0.6:
+        del fields[name]
+    else:
+        name = rng.choice(sorted(columns))
+        columns[name] = rng.choice(
+            [
+                columns[name][::-1].copy(),
+                columns[name].astype(str),
+                np.full(len(columns[name]), np.nan),
+                np.zeros(len(columns[name]), dtype=np.int64),
+            ]
+        )
+        if rng.random() < 0.3:
+            columns = {key: column[:-1] for key, column in columns.items()}
+        if rng.random() < 0.3:
+            del columns[rng.choice(sorted(columns))]
+    return pack(content, columns)
+
+
+def fuzz_cells(folder, source, count, seed):
+    rng = random.Random(seed)
+    cells = folder / f"fuzz-{seed}" / "cells"
+    cells.mkdir(parents=True)
+    whole = [unpack(path.read_bytes()) for path in sorted((source / "cells").glob("*.parquet"))]
+    for i in range(count):
+        (cells / f"{i}.parquet").write_bytes(spoil(*rng.choice(whole), rng))
+        (cells / f"{i - 3}.parquet").unlink(missing_ok=True)
+        said = run("results", cells.parent, "--csv", folder / "rows.csv")
+        assert said.exception is None or isinstance(said.exception, WorkbenchError | SystemExit), (
+            said.exception
+        )
+
+
+def test_signed_cells_of_any_content_are_shown_or_refused_in_words(swept, tmp_path):
+    fuzz_cells(tmp_path, swept[0], 60, 0)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(1, 5))
+def test_many_signed_cells_of_any_content(swept, tmp_path, seed):
+    fuzz_cells(tmp_path, swept[0], 500, seed)
 
 
 def test_seeds_that_are_in_two_cells_count_once(tmp_path):
@@ -304,7 +380,7 @@ def test_a_disk_without_room_for_the_results_is_refused_before_the_work(
     swept, tmp_path, monkeypatch
 ):
     usage = namedtuple("usage", "total used free")
-    monkeypatch.setattr(storage.shutil, "disk_usage", lambda path: usage(10**9, 0, 60_000_000))
+    monkeypatch.setattr(output.shutil, "disk_usage", lambda path: usage(10**9, 0, 60_000_000))
     path = tmp_path / "spec.toml"
     path.write_text(
         SPEC.replace("steps = 2000", "steps = 1_000_000").replace("every = 200", "every = 10")

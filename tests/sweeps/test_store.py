@@ -152,6 +152,31 @@ def test_damage_is_seen_set_aside_and_can_be_repaired(store, damage):
     assert same(store.load(CONTENT), COLUMNS)
 
 
+def test_a_whole_cell_under_the_name_of_another_does_not_count_as_found(store):
+    other = {**CONTENT, "seeds": [2, 3]}
+    store.save(other, COLUMNS)
+    file_of(store).write_bytes(store.path(key_of(other)).read_bytes())
+    assert not store.holds(CONTENT)
+    assert "describes another cell" in store.set_aside[0]
+    assert store.holds(other)
+
+
+@pytest.mark.parametrize(
+    ("column", "why"),
+    [
+        (np.zeros(40_000_000), "more than 32,000,000 numbers"),
+        (np.array(["x" * 800_000] * 3), "words of more than 200 characters"),
+        (np.array([b"bytes"]), "neither numbers nor words"),
+        (np.array([True]), "neither numbers nor words"),
+    ],
+)
+def test_a_small_file_that_stands_for_gigabytes_or_for_no_numbers_is_refused(column, why):
+    data = pack(CONTENT, {"x": column})
+    assert len(data) < 900_000
+    with pytest.raises(ValueError, match=why):
+        unpack(data)
+
+
 def test_no_byte_can_change_unseen():
     data = pack(CONTENT, COLUMNS)
     assert is_whole(data)

@@ -56,6 +56,10 @@ def results_command(
         console.print(
             f"Damaged, left out (the sweep computes it again): {path.name}", soft_wrap=True
         )
+    for path in listing.older:
+        console.print(
+            f"From an older version of the workbench, left out: {path.name}", soft_wrap=True
+        )
     shown = listing.where(where or ())
     if not shown.lines:
         raise WorkbenchError(
@@ -69,6 +73,7 @@ def results_command(
 
 
 def _table(listing: Listing) -> Table:
+    from rich.markup import escape
     from rich.table import Table
 
     caption = (
@@ -81,7 +86,8 @@ def _table(listing: Listing) -> Table:
     for name in ("steps", "seeds", "reward", "s.d.", "value"):
         table.add_column(name, justify="right", no_wrap=True)
     for line in listing.lines:
-        table.add_row(line["task"], line["memory"], describe_result(line, listing), *_numbers(line))
+        words = line["task"], line["memory"], describe_result(line, listing)
+        table.add_row(*map(escape, words), *_numbers(line))
     return table
 
 

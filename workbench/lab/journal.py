@@ -9,6 +9,7 @@ and the search begins anew.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import reprlib
 from functools import cache
@@ -87,7 +88,8 @@ class Journal:
             "hits": [[list(code), verdict_json(verdict)] for code, verdict in total.hits],
             "best": None if total.best is None else [total.best[0], list(total.best[1])],
         }
-        write_whole(self.path, json.dumps(record, indent=1, sort_keys=True).encode())
+        record["sha256"] = _checksum(record)
+        write_whole(self.path, json.dumps(record, indent=1, sort_keys=True))
 
     def read(self) -> tuple[int, Piece] | None:
         """The number of the next piece and what was found before it; None if there is no file that
@@ -96,7 +98,8 @@ class Journal:
 
         try:
             record = parse_json(self.path.read_bytes())
-            if record["content"] != self.content:
+            # a digit changed on the disk would change the counts of a finished search
+            if record.pop("sha256") != _checksum(record) or record["content"] != self.content:
                 return None
             best = record["best"]
             return _count(record["next"]), Piece(
@@ -110,8 +113,20 @@ class Journal:
                 ],
                 best=None if best is None else (float(best[0]), _code(best[1])),
             )
-        except (OSError, ValueError, KeyError, TypeError, IndexError, OverflowError):
+        except (
+            OSError,
+            ValueError,
+            KeyError,
+            TypeError,
+            IndexError,
+            OverflowError,
+            AttributeError,
+        ):
             return None
+
+
+def _checksum(record: dict[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(record, sort_keys=True).encode()).hexdigest()
 
 
 def _count(value: Any) -> int:

@@ -12,9 +12,11 @@ from __future__ import annotations
 import difflib
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from workbench.core.errors import UnknownLabel, WorkbenchError
 from workbench.learning.run import Columns, Run
@@ -28,9 +30,32 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+_RUN = {"seed": "u", "step": "i", "reward": "f", "episodes": "iuf", "value": "f"}
+_LOOP = {"iterate": "i", "value": "f", "end_value": "f", "amplitude": "f", "ended": "U"}
+"""The columns of either kind of cell, and of which numpy kinds they are."""
+
+
 def outcome_of(columns: Columns) -> CellOutcome:
-    """What the columns of a cell hold; `KeyError` or `ValueError` if they are those of none."""
-    return Run.from_columns(columns) if "reward" in columns else LoopValues.from_columns(columns)
+    """What the columns of a cell hold; `ValueError` if they are those of none."""
+    known = _RUN if "reward" in columns else _LOOP
+    needed = [name for name in known if known is _LOOP or name in ("seed", "step", "reward")]
+    if any(name not in columns for name in needed) or any(
+        name not in known or column.dtype.kind not in known[name] or not len(column)
+        for name, column in columns.items()
+    ):
+        raise ValueError("its columns are those of no cell")
+    if known is _LOOP:
+        return LoopValues.from_columns(columns)
+    blocks = len(columns["seed"]) // len(np.unique(columns["seed"]))
+    step, seed = columns["step"][:blocks], columns["seed"][::blocks]
+    # the rows of a seed lie together, and all seeds have the same blocks
+    if not (
+        np.array_equal(columns["seed"], np.repeat(seed, blocks))
+        and np.array_equal(columns["step"], np.tile(step, len(seed)))
+        and (np.diff(step, prepend=0) > 0).all()
+    ):
+        raise ValueError("its seeds and steps are no curves")
+    return Run.from_columns(columns)
 
 
 def join_outcomes(parts: Sequence[CellOutcome]) -> CellOutcome:
@@ -138,10 +163,12 @@ class Listing:
     Attributes
     ----------
     damaged : files whose checksum does not match; they are left alone.
+    older : files that are whole and that this version cannot read.
     """
 
     lines: tuple[ResultLine, ...]
-    damaged: tuple[Path, ...] = field(default=())
+    damaged: tuple[Path, ...] = ()
+    older: tuple[Path, ...] = ()
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -222,25 +249,29 @@ def list_folder(folder: Path) -> Listing:
     if not cells.is_dir():
         raise WorkbenchError(f"there is no folder {folder}")
     grouped: dict[str, list[tuple[list[int], Fields, CellOutcome]]] = {}
-    damaged = []
+    damaged, older = list[Path](), list[Path]()
     for path, content, columns in cells_in(cells):
-        try:
-            if content is None:
-                raise ValueError("damaged")
-            fields, seeds = _fields(content)
-            outcome = outcome_of(columns)
-        except (ValueError, KeyError, TypeError, IndexError, AttributeError):
+        if content is None:
             damaged.append(path)
             continue
-        grouped.setdefault(json.dumps(fields), []).append((seeds, fields, outcome))
-    if not grouped and not damaged:
+        try:
+            fields, seeds = _fields(content)
+            outcome = outcome_of(columns)
+            if isinstance(outcome, Run) and list(outcome.seeds) != seeds:
+                raise ValueError("its seeds are not those of its record")
+        except ValueError:
+            older.append(path)
+            continue
+        alike = json.dumps([fields, sorted(columns)])
+        grouped.setdefault(alike, []).append((seeds, fields, outcome))
+    if not grouped and not damaged and not older:
         raise WorkbenchError(f"{folder} holds no cells")
     lines = []
     for group in grouped.values():
         group.sort(key=lambda cell: cell[0])
         lines.append(ResultLine(group[0][1], _once([outcome for *_, outcome in group])))
     order = sorted(lines, key=lambda line: [str(value) for _, value in line.fields])
-    return Listing(tuple(order), tuple(damaged))
+    return Listing(tuple(order), tuple(damaged), tuple(older))
 
 
 def _once(outcomes: list[CellOutcome]) -> CellOutcome:
@@ -259,14 +290,36 @@ def _once(outcomes: list[CellOutcome]) -> CellOutcome:
 
 
 def _fields(content: Mapping[str, Any]) -> tuple[Fields, list[int]]:
-    method = dict(content["method"])
-    name = method.pop("learner", None) or method.pop("method")
+    """The fields of a cell and its seeds, from its record; `ValueError` for one of another form."""
+    words, numbers = ("task", "memory", "measure", "tables", "code"), ("steps", "every")
+    kinds: dict[str, type] = {"method": dict, "seeds": list}
+    kinds |= dict.fromkeys(words, str) | dict.fromkeys(numbers, int)
+    if any(type(content.get(name)) is not kind for name, kind in kinds.items()):
+        raise ValueError("its record is not that of a cell")
+    method, seeds = dict(content["method"]), content["seeds"]
+    name = method.pop("learner", None) or method.pop("method", None)
+    if not isinstance(name, str) or not all(map(_is_setting, method.values())):
+        raise ValueError("its method is none that this version knows")
+    if any(type(seed) is not int for seed in seeds):
+        raise ValueError("its seeds are no numbers")
+    for key, value in method.items():
+        if isinstance(value, list):
+            method[key] = ",".join(map(str, value))  # widths of layers, as a spec writes them
     if "step" in method:
         method["step_size"] = method.pop("step")  # a row's step is the number of steps done
     first = {"task": content["task"], "memory": content["memory"], "method": name}
-    return tuple({**first, **method, **{key: content[key] for key in _LAST}}.items()), list(
-        content["seeds"]
-    )
+    last = {key: content[key] for key in _LAST}
+    if method.keys() & {*first, *last}:
+        raise ValueError("its method has settings with the names of other fields")
+    return tuple({**first, **method, **last}.items()), seeds
+
+
+def _is_setting(value: Any) -> bool:
+    """Whether a JSON value can be the setting of a method: a scalar, or a list of numbers such as
+    the widths of layers."""
+    if isinstance(value, list):
+        return all(type(part) in (int, float) for part in value)
+    return value is None or isinstance(value, str | int | float)
 
 
 def _is_one_of(value: Any, wanted: set[str]) -> bool:

@@ -267,12 +267,22 @@ class _Work:
         if self.store is None:
             return None
         content = self._content(cell)
-        columns = self.store.load(content) if self.read else None
-        if columns is None and (self.read or not self.store.holds(content)):
-            return None
+        outcome = None
+        if not self.read:
+            if not self.store.holds(content):
+                return None
+        else:
+            columns = self.store.load(content)
+            if columns is None:
+                return None
+            try:
+                outcome = outcome_of(columns)
+            except ValueError as error:
+                self.store.put_aside(key_of(content), str(error))
+                return None
         self.reused += 1
         self.steps -= cell.work
-        return Finished(cell, None if columns is None else outcome_of(columns), found=True)
+        return Finished(cell, outcome, found=True)
 
     def _claim(self, cell: Cell) -> bool:
         """Whether this run is to compute the cell: no other does, and none has since it was last

@@ -86,7 +86,7 @@ MOST_CELLS = 1_000_000
 _MOST_CHARACTERS = 1_000_000
 _DEEPEST = 10
 _MOST_STEPS = 2**62
-_MOST_BLOCKS = 10_000_000
+_MOST_BLOCKS = 1_000_000
 """The most that a file may hold: characters, parts of a key, steps of a run, blocks of its
 curve."""
 

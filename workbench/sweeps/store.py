@@ -26,7 +26,7 @@ import os
 import platform
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
@@ -46,6 +46,10 @@ _OLD = 3600
 """Seconds after which a half-written file is nobody's."""
 
 _MARK, _ZEROS = b"sha256:", b"0" * 64
+
+_MOST_VALUES = 32_000_000
+_LONGEST_WORD = 200
+"""The most that a cell may hold; a file of a megabyte can stand for gigabytes of equal numbers."""
 
 
 @dataclass
@@ -70,21 +74,12 @@ class Store:
 
     def holds(self, content: dict[str, Any]) -> bool:
         """Whether a cell is finished and whole. A damaged file is set aside."""
-        return self._whole(content) is not None
+        return self._read(content, lambda data: (record_of(data), True)) is True
 
     def load(self, content: dict[str, Any]) -> Columns | None:
         """The columns of a cell, or None if it is not finished. A damaged file is set aside."""
-        data = self._whole(content)
-        if data is None:
-            return None
-        try:
-            found, columns = unpack(data)
-            if found != content:
-                raise ValueError("its record describes another cell")
-            return columns
-        except ValueError as error:
-            self._put_aside(key_of(content), str(error))
-            return None
+        found: Columns | None = self._read(content, unpack)
+        return found
 
     def save(self, content: dict[str, Any], columns: Columns) -> None:
         """Keep the columns of a cell."""
@@ -94,20 +89,27 @@ class Store:
         """Where a cell is kept."""
         return self.folder / f"{key}{ENDING}"
 
-    def _whole(self, content: dict[str, Any]) -> bytes | None:
-        key = key_of(content)
+    def _read(
+        self, content: dict[str, Any], read: Callable[[bytes], tuple[dict[str, Any], Any]]
+    ) -> Any:
+        """What `read` finds in a cell's file beside its record, None without such a file; the
+        record must be the one that its name stands for."""
+        path = self.path(key_of(content))
         try:
-            data = self.path(key).read_bytes()
+            found, inside = read(path.read_bytes())
+            if found != content:
+                raise ValueError("its record describes another cell")
+            return inside
         except FileNotFoundError:
             return None
         except OSError as error:
-            raise StorageError(f"cannot read {self.path(key)}: {error.strerror or error}") from None
-        if not is_whole(data):
-            self._put_aside(key, "its checksum does not match")
+            raise StorageError(f"cannot read {path}: {error.strerror or error}") from None
+        except ValueError as error:
+            self.put_aside(key_of(content), str(error))
             return None
-        return data
 
-    def _put_aside(self, key: str, why: str) -> None:
+    def put_aside(self, key: str, why: str) -> None:
+        """Move a damaged cell out of the way, so that it counts as not computed."""
         aside = self.folder / "set-aside"
         try:
             aside.mkdir(exist_ok=True)
@@ -125,16 +127,15 @@ class Store:
 
 
 def cells_in(folder: Path) -> Iterator[tuple[Path, dict[str, Any] | None, Columns]]:
-    """All cells of a folder, with their contents; None for the content of a damaged one. Nothing is
-    changed."""
+    """All cells of a folder, with their contents: None for a damaged file, nothing for one that is
+    whole and no cell of this version. Nothing is changed."""
     for path in sorted(folder.glob(f"*{ENDING}")):
         try:
-            data = path.read_bytes()
-            if not is_whole(data):
-                raise ValueError("its checksum does not match")
-            yield path, *unpack(data)
-        except (OSError, ValueError):
+            yield path, *unpack(path.read_bytes())
+        except (OSError, Damaged):
             yield path, None, {}
+        except ValueError:
+            yield path, {}, {}
 
 
 def _remove_if_left(path: Path) -> None:
@@ -179,29 +180,68 @@ def is_whole(data: bytes) -> bool:
     return hashlib.sha256(zeroed).hexdigest().encode() == data[start : start + 64]
 
 
+class Damaged(ValueError):
+    """Bytes that do not fit to the checksum that they hold."""
+
+
+def record_of(data: bytes) -> dict[str, Any]:
+    """The content of a cell, from the bytes of its file; `ValueError` if it holds something
+    else."""
+    with _opened(data) as (_, content):
+        return content
+
+
 def unpack(data: bytes) -> tuple[dict[str, Any], Columns]:
-    """The content and the columns of a cell, from the bytes of its file; `ValueError` if it holds
-    something else."""
+    """The content and the columns of a cell; `ValueError` likewise, also for columns that are too
+    large or no numbers or words."""
+    with _opened(data) as (file, content):
+        about = file.metadata
+        groups = [about.row_group(i) for i in range(about.num_row_groups)]
+        if (
+            about.num_rows * about.num_columns > _MOST_VALUES
+            or sum(group.total_byte_size for group in groups) > 8 * _MOST_VALUES
+        ):
+            raise ValueError(f"it holds more than {_MOST_VALUES:,} numbers")
+        table = file.read(use_threads=False)
+        return content, {name: _numpy(name, table.column(name)) for name in table.column_names}
+
+
+@contextlib.contextmanager
+def _opened(data: bytes) -> Iterator[tuple[Any, dict[str, Any]]]:
+    """The file in these bytes, and its record; errors of the library become a `ValueError`."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
+    if not is_whole(data):
+        raise Damaged("its checksum does not match")
     try:
-        with pq.ParquetFile(pa.BufferReader(data)) as file:
+        # words stay in a dictionary: one long word repeated in every row would fill the memory
+        with pq.ParquetFile(pa.BufferReader(data)) as about:
+            words = [field.name for field in about.schema_arrow if pa.types.is_string(field.type)]
+        with pq.ParquetFile(pa.BufferReader(data), read_dictionary=words) as file:
             content = json.loads(file.metadata.metadata[b"content"])
-            table = file.read(use_threads=False)
-    except (pa.ArrowException, OSError, KeyError, TypeError, ValueError, RecursionError) as error:
+            if not isinstance(content, dict):
+                raise ValueError("its record is no object")
+            yield file, content
+    except (pa.ArrowException, OSError, KeyError, TypeError, RecursionError, MemoryError) as error:
         raise ValueError(f"it is no cell: {type(error).__name__}") from None
-    if not isinstance(content, dict):
-        raise ValueError("its record is no object")
-    return content, {name: _numpy(table.column(name)) for name in table.column_names}
 
 
-def _numpy(column: Any) -> Any:
+def _numpy(name: str, column: Any) -> Any:
     import pyarrow as pa
 
-    if pa.types.is_string(column.type):
-        return np.array(column.to_pylist(), dtype=np.str_)
-    return column.combine_chunks().to_numpy(zero_copy_only=False).copy()
+    kind = column.type
+    if column.null_count:
+        raise ValueError(f"its column {name} has gaps")
+    if pa.types.is_dictionary(kind) and pa.types.is_string(kind.value_type):
+        whole = column.combine_chunks()
+        parts = whole.chunks if isinstance(whole, pa.ChunkedArray) else [whole]
+        if any(len(word) > _LONGEST_WORD for part in parts for word in part.dictionary.to_pylist()):
+            raise ValueError(f"its column {name} has words of more than {_LONGEST_WORD} characters")
+        return np.array([word for part in parts for word in part.to_pylist()], dtype=np.str_)
+    if pa.types.is_integer(kind) or pa.types.is_floating(kind):
+        return column.combine_chunks().to_numpy(zero_copy_only=False).copy()
+    raise ValueError(f"its column {name} holds neither numbers nor words")
 
 
 @cache
