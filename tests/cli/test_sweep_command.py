@@ -146,7 +146,7 @@ def test_conditions_on_a_field_are_alternatives_and_on_several_all_hold(
         (("--where", "memory"), "cannot filter by 'memory'"),
         (("--where", "memory=B7"), "no results in .* where memory=B7"),
         (("--plot", "curves.txt"), "cannot plot to curves.txt"),
-        (("--csv", "nowhere/rows.csv"), "cannot write nowhere/rows.csv: there is no folder nowhere"),
+        (("--csv", "nowhere/rows.csv"), "cannot write nowhere/rows.csv: there is no folder"),
     ],
 )
 def test_wrong_questions_are_refused(swept, arguments, message):
