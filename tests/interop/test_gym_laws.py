@@ -14,9 +14,10 @@ gymnasium = pytest.importorskip("gymnasium", reason="the extra gym is not instal
 import toy_environments as toys  # noqa: E402
 
 from workbench import evaluate, uniform  # noqa: E402
+from workbench.core.errors import TooLarge  # noqa: E402
 from workbench.interop.gym import from_gymnasium  # noqa: E402
 from workbench.interop.gym.draws import every_run, read_number  # noqa: E402
-from workbench.interop.gym.import_env import _Reading  # noqa: E402
+from workbench.interop.gym.import_env import _Exploration, _Reading  # noqa: E402
 from workbench.interop.gym.rollout import Disagreement, compare_with_rollouts  # noqa: E402
 from workbench.interop.gym.subject import without_limits  # noqa: E402
 from workbench.interop.gym.toy_text import law_of  # noqa: E402
@@ -33,7 +34,7 @@ def test_listed_outcomes_are_read_and_agree_with_the_environment(name, states, t
     P = from_gymnasium(name)
     assert (len(P.S), len(P.terminal)) == (states, terminal)
     assert P.is_exact
-    assert P.note.startswith("read from its own table; agrees with 1,000 steps")
+    assert P.note.startswith("read from its own table; agrees with ")
 
 
 def test_the_table_and_the_enumeration_of_draws_make_the_same_task():
@@ -57,6 +58,40 @@ def test_a_table_that_the_environment_does_not_keep_to_is_not_believed():
         F(3, 4),
         F(1, 4),
     }
+
+
+def test_a_passenger_who_changes_his_mind_is_not_in_the_table_of_taxi(monkeypatch):
+    """Random play does not get far enough to see it: a tour through every row does, and the
+    environment is run instead."""
+
+    def run_instead(self, starts):
+        raise TooLarge("the environment is run")
+
+    monkeypatch.setattr(_Exploration, "begin", run_instead)
+    env = gymnasium.make("Taxi-v4", is_rainy=True, fickle_passenger=True)
+    with pytest.raises(TooLarge, match="the environment is run"):
+        from_gymnasium(env)
+
+
+@pytest.mark.slow
+def test_a_passenger_changes_his_mind_once():
+    env = gymnasium.make("Taxi-v4", fickle_passenger=True)
+    P = from_gymnasium(env, state=["s", "fickle_step"], max_states=3_000)
+    destination = lambda s: list(env.unwrapped.decode(s[0]))[3]  # noqa: E731
+    changes = [
+        (s, s_next)
+        for s in P.S
+        if s not in P.terminal
+        for s_next, _ in P.p(s, 0)
+        if s[1] and s_next not in P.terminal and not s_next[1]
+    ]
+    assert changes
+    assert all(destination(s) != destination(s_next) for s, s_next in changes)
+
+
+def test_a_table_is_read_only_where_playing_it_agrees_in_every_row():
+    P = from_gymnasium("CliffWalking-v1")
+    assert "in 148 of 148 states and actions" in P.note
 
 
 @pytest.mark.parametrize("rules", [{}, {"sab": True}, {"natural": True}])

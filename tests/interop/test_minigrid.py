@@ -434,3 +434,16 @@ def test_the_package_s_observations_cannot_be_flattened_but_its_images_can():
     o, _ = env.reset(seed=0)
     assert env.observation_space.contains(o)
     assert env.observation_space.shape == (27 + 1 + 27,)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_seed_begins_where_the_package_begins_with_it(seed):
+    env = gymnasium.make("MiniGrid-Empty-Random-5x5-v0")
+    P = from_gymnasium(
+        env,
+        starts=[seed],
+        state=lambda env: (*map(int, env.unwrapped.agent_pos), int(env.unwrapped.agent_dir)),
+    )
+    env.reset(seed=seed)
+    bare = env.unwrapped
+    assert list(P.mu) == [(*map(int, bare.agent_pos), int(bare.agent_dir))]

@@ -132,7 +132,7 @@ def cells_in(folder: Path) -> Iterator[tuple[Path, dict[str, Any] | None, Column
     for path in sorted(folder.glob(f"*{ENDING}")):
         try:
             yield path, *unpack(path.read_bytes())
-        except (OSError, Damaged):
+        except (OSError, _Damaged):
             yield path, None, {}
         except ValueError:
             yield path, {}, {}
@@ -180,7 +180,7 @@ def is_whole(data: bytes) -> bool:
     return hashlib.sha256(zeroed).hexdigest().encode() == data[start : start + 64]
 
 
-class Damaged(ValueError):
+class _Damaged(ValueError):
     """Bytes that do not fit to the checksum that they hold."""
 
 
@@ -213,7 +213,7 @@ def _opened(data: bytes) -> Iterator[tuple[Any, dict[str, Any]]]:
     import pyarrow.parquet as pq
 
     if not is_whole(data):
-        raise Damaged("its checksum does not match")
+        raise _Damaged("its checksum does not match")
     try:
         # words stay in a dictionary: one long word repeated in every row would fill the memory
         with pq.ParquetFile(pa.BufferReader(data)) as about:

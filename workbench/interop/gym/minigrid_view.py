@@ -25,7 +25,7 @@ import numpy as np
 from workbench.core.numbers import Number
 from workbench.core.space import Label
 from workbench.extras import need
-from workbench.interop.gym.draws import CannotEnumerate, read_number
+from workbench.interop.gym.draws import CannotEnumerate, Draws, read_number
 from workbench.interop.gym.subject import Observer, Parts, StateReader, Subject, canonical, layers
 
 DIRECTIONS = ("right", "down", "left", "up")
@@ -288,7 +288,8 @@ def _placed_among_free_cells(kind: Any) -> Callable[..., Any]:
         reject_fn: Any = None,
         max_tries: float = math.inf,
     ) -> Any:
-        if max_tries != math.inf:
+        # a reset with a seed draws as the package does, or it would begin elsewhere
+        if max_tries != math.inf or not isinstance(self.np_random, Draws):
             return kind.place_obj(self, obj, top, size, reject_fn, max_tries)
         x0, y0 = (0, 0) if top is None else (max(top[0], 0), max(top[1], 0))
         width, height = (self.grid.width, self.grid.height) if size is None else size

@@ -30,7 +30,13 @@ ToyOutcome = tuple[bool, ToyState, Number]
 
 
 class Law:
-    """The law of an environment: where it starts, what an action does, what is seen."""
+    """The law of an environment: where it starts, what an action does, what is seen.
+
+    is_claim : whether it is a table that the environment brings along, of which every row is to be
+        tried before it is believed.
+    """
+
+    is_claim = False
 
     def starts(self) -> dict[ToyState, Fraction]:
         """The probability of each start."""
@@ -72,6 +78,8 @@ def _is_listed(bare: Any) -> bool:
 
 class _Listed(Law):
     """The law that `env.P` and `env.initial_state_distrib` spell out; states are seen."""
+
+    is_claim = True
 
     def __init__(self, bare: Any):
         self.table = bare.P
