@@ -27,7 +27,7 @@ _EAST_WEST = {"EAST": COMPASS["E"], "WEST": COMPASS["W"]}
 def belief_corridor(gamma: Number = Fraction(19, 20), slip: Number = Fraction(1, 10)) -> POMDP:
     """The four-cell corridor; entering the goal pays 1 and ends the episode.
 
-    >>> from workbench.model.beliefs import belief
+    >>> from workbench.agents.beliefs import belief
     >>> belief(belief_corridor(), ("-", "EAST", "-"))
     {0: 1/10, 1: 9/20, 3: 9/20}
     """

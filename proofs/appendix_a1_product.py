@@ -31,10 +31,10 @@ from proofs.ledger.generic import generic_memory, generic_policy, generic_produc
 from proofs.ledger.prose import text
 from proofs.ledger.theory import Theory, trouble_in
 from workbench import POMDP, Memory, Policy, augment
-from workbench.core.memories import attach
+from workbench.agents.simulate import alone, pair, sequences
 from workbench.core.space import Label
+from workbench.memories import attach
 from workbench.model.json import encode, model_json, policy_json
-from workbench.model.simulate import alone, pair, sequences
 
 Compile = Callable[[POMDP, Memory], POMDP]
 

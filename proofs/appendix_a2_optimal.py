@@ -45,10 +45,10 @@ from workbench import (
 )
 from workbench.certificates.values import update_certificate, value_certificate
 from workbench.core.fields import RATIONALS
-from workbench.core.memories import attach
 from workbench.core.numbers import Numbers
 from workbench.core.pomdp import Distribution
 from workbench.core.space import Label
+from workbench.memories import attach
 from workbench.model.json import model_json
 from workbench.optima.mdp import from_states, optimal
 

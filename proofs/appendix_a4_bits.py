@@ -35,9 +35,9 @@ from proofs.appendix_c_setting import words
 from proofs.ledger import Evidence, Proof, argued, checked, claim, human, machine, refuted
 from proofs.ledger.prose import table_text, text
 from workbench import POMDP, is_sufficiently_expressive, reachable_beliefs
+from workbench.agents.beliefs import BeliefGraph
 from workbench.certificates.values import clique_certificate, update_certificate
 from workbench.core.space import Label
-from workbench.model.beliefs import BeliefGraph
 from workbench.model.json import model_json
 from workbench.sufficiency.update import verify_f
 from workbench.text import show

@@ -21,11 +21,10 @@ from proofs.ledger.cells import CellCount, Cells, TimedEntry, after_push, k, t
 from proofs.ledger.inequalities import identical
 from proofs.ledger.prose import table_text, text
 from proofs.ledger.theory import Theory, trouble_in
-from workbench import POMDP, Policy, augment, evaluate
+from workbench import POMDP, Policy, augment, evaluate, memories
 from workbench.certificates.values import identity_certificate
-from workbench.core import memories
-from workbench.core.memories import attach, empty_buffer
 from workbench.core.shortcuts import shortcuts
+from workbench.memories import attach, empty_buffer
 from workbench.sufficiency.can_encode import can_encode_optimal
 from workbench.sufficiency.expressive import is_sufficiently_expressive
 

@@ -20,8 +20,8 @@ from proofs.ledger.generic import GAMMA
 from proofs.ledger.prose import table_text, text
 from workbench import POMDP, Memory, Policy, augment, evaluate, memories
 from workbench.certificates.values import value_certificate
-from workbench.core.memories import attach
 from workbench.core.space import Label
+from workbench.memories import attach
 from workbench.model.json import encode, model_json
 
 PAPERS_GAMMA = Fraction(19, 20)

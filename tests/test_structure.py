@@ -20,6 +20,8 @@ ROOMS = [
     {"extras", "output"},
     {"executors"},
     {"model"},
+    {"agents"},
+    {"memories"},
     {"evaluation"},
     {"improvement", "optima"},
     {"sufficiency", "learning"},
@@ -57,7 +59,14 @@ READERS = {
 
 RANK = {room: rank for rank, rooms in enumerate(ROOMS) for room in rooms}
 
-MODEL_PART = {"workbench.core", "workbench.extras", "workbench.model", "workbench.interop"}
+MODEL_PART = {
+    "workbench.core",
+    "workbench.extras",
+    "workbench.model",
+    "workbench.agents",
+    "workbench.memories",
+    "workbench.interop",
+}
 """What tasks may use; `interop` for those that are compiled from a package."""
 
 MODULES = sorted(ROOT.glob("workbench/**/*.py"))

@@ -12,14 +12,14 @@ from typing import Any
 
 _HOMES = {
     "POMDP": "workbench.core.pomdp",
-    "Memory": "workbench.core.memories",
+    "Memory": "workbench.memories",
     "Policy": "workbench.core.policy",
     "augment": "workbench.core.augment",
-    "Controller": "workbench.model.fsc",
-    "controller_of": "workbench.model.fsc",
+    "Controller": "workbench.agents.controllers",
+    "controller_of": "workbench.agents.controllers",
     "uniform": "workbench.core.policy",
     "evaluate": "workbench.core.evaluate",
-    "simulate": "workbench.model.simulate",
+    "simulate": "workbench.agents.simulate",
     "td_values": "workbench.core.td",
     "lambda_discrepancy": "workbench.core.td",
     "discrepancy_loss": "workbench.core.td",
@@ -30,7 +30,7 @@ _HOMES = {
     "best_history": "workbench.optima.best_history",
     "best_memoryless": "workbench.optima.best_memoryless",
     "critical_points": "workbench.research.critical_points",
-    "reachable_beliefs": "workbench.model.beliefs",
+    "reachable_beliefs": "workbench.agents.beliefs",
     "is_sufficiently_expressive": "workbench.sufficiency.expressive",
     "can_encode_optimal": "workbench.sufficiency.can_encode",
     "diagnose": "workbench.research.diagnose",
@@ -68,7 +68,7 @@ _HOMES = {
 }
 
 _MODULES = {
-    "memories": "workbench.core.memories",
+    "memories": "workbench.memories",
     "figures": "workbench.figures",
     "widgets": "workbench.explorer.widgets",
 }
@@ -82,6 +82,7 @@ def __getattr__(name: str) -> Any:
         return importlib.import_module(_MODULES[name])
     if name not in _HOMES:
         raise AttributeError(f"module 'workbench' has no attribute {name!r}")
+    importlib.import_module("workbench.memories")  # so that "trace1/2" is known wherever one goes
     found = getattr(importlib.import_module(_HOMES[name]), name)
     globals()[name] = found
     return found

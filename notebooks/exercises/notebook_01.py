@@ -9,7 +9,7 @@ from typing import Any
 
 from pomdps import recall
 from workbench import POMDP, Policy, evaluate
-from workbench.model.simulate import alone
+from workbench.agents.simulate import alone
 
 SECRET = (1, 2, 1)
 

@@ -9,8 +9,8 @@ import numpy as np
 
 from workbench import augment, improve, uniform
 from workbench.core.batch import sequence_task
-from workbench.core.memories import attach
 from workbench.lab.statements import as_statement
+from workbench.memories import attach
 
 LARGEST = 3
 

@@ -2,11 +2,11 @@
 
 A history is a sequence of entries e_0, e_1, ...; what would be before it is nothing. A
 `CellRun(i, n)` stands for the n cells e_i, ..., e_{i+n-1}, where i and n are formulas, and an empty
-cell wherever the index is negative. `push_onto` and `empty_buffer` of `workbench.core.memories`,
+cell wherever the index is negative. `push_onto` and `empty_buffer` of `workbench.memories`,
 and so Gamma and eta of K(k), O(k), OA(k), use nothing of a buffer but `m[1:]`, `+` and `(None,) *
 k`: given a `Cells` they return one.
 
->>> from workbench.core.memories import push_onto
+>>> from workbench.memories import push_onto
 >>> k, t = sympy.symbols("k t")
 >>> empty_buffer(CellCount(k)) == Cells.run(-k, k)
 True
@@ -21,8 +21,8 @@ from typing import Any
 
 import sympy
 
-from workbench.core.memories import attach, empty_buffer
 from workbench.core.pomdp import POMDP
+from workbench.memories import attach, empty_buffer
 
 __all__ = [
     "CellCount",

@@ -21,9 +21,9 @@ from proofs.ledger import Evidence, Proof, checked, claim, machine
 from proofs.ledger.prose import text
 from proofs.papers.paper import Paper
 from workbench import POMDP, augment
+from workbench.agents.beliefs import explore_beliefs
 from workbench.certificates.values import value_certificate
 from workbench.core.numbers import Number
-from workbench.model.beliefs import explore_beliefs
 from workbench.research.information_state import (
     InformationState,
     facts_of_beliefs,

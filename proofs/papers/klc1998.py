@@ -15,8 +15,8 @@ from pomdps import belief_corridor
 from proofs.ledger import Evidence, Proof, checked, claim, machine
 from proofs.ledger.prose import text
 from proofs.papers.paper import Paper
+from workbench.agents.beliefs import belief
 from workbench.core.numbers import Number
-from workbench.model.beliefs import belief
 
 PAPER = Paper(
     "klc1998",

@@ -22,9 +22,9 @@ from proofs.ledger import Evidence, Proof, claim, machine, proved
 from proofs.ledger.prose import text
 from proofs.papers.paper import Paper
 from workbench import POMDP, Policy, augment, observation_mdp
+from workbench.agents.beliefs import explore_beliefs
 from workbench.certificates.values import identity_certificate, value_certificate
 from workbench.core.numbers import Number
-from workbench.model.beliefs import explore_beliefs
 from workbench.research.behaviour_limits import limit_values
 from workbench.research.information_state import uniformity
 

@@ -43,7 +43,7 @@ def test_tasks_are_the_records():
 
 
 def test_memories_are_the_families():
-    from workbench.core.memories import parse_memory
+    from workbench.memories import parse_memory
 
     names = [
         re.sub(r"\((lam|[knL])\)", lambda x: "1/2" if x[1] == "lam" else "1", line.name)

@@ -16,6 +16,7 @@ from strategies import families, policies, pomdps
 
 from pomdps import gravity, recall, recall4, short_corridor
 from workbench import POMDP, Policy, augment, evaluate, simulate, td_values, uniform
+from workbench.agents.simulate import discounted_return
 from workbench.core.errors import (
     NeverEnds,
     NotExact,
@@ -25,7 +26,6 @@ from workbench.core.errors import (
     WorkbenchError,
     WrongType,
 )
-from workbench.model.simulate import discounted_return
 
 F = Fraction
 

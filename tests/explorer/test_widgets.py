@@ -16,6 +16,7 @@ pytest.importorskip("ipywidgets")
 
 from pomdps import TASKS, gravity, recall, recall4, recall_variant, short_corridor
 from workbench import Policy, augment, evaluate, improve, shortcuts, td_values, uniform, widgets
+from workbench.agents.simulate import pair, simulate
 from workbench.core.augment import memory_states
 from workbench.core.errors import WorkbenchError
 from workbench.core.improve import iterates
@@ -27,7 +28,6 @@ from workbench.explorer.widgets import (
 )
 from workbench.extras import MissingExtra
 from workbench.figures import grid_policy
-from workbench.model.simulate import pair, simulate
 from workbench.text import shown
 
 

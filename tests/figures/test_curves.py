@@ -23,11 +23,11 @@ from workbench import (
     td_values,
     uniform,
 )
+from workbench.agents.beliefs import explore_beliefs
 from workbench.core.errors import TooLarge, WorkbenchError
 from workbench.evaluation.lambda_sweep import sweep_lambda
 from workbench.figures.value_dots import value_dots
 from workbench.improvement.slice import PolicySlice, SliceEnd, _moved, policy_slice
-from workbench.model.beliefs import explore_beliefs
 
 # ---------------------------------------------------------------------- lambda sweeps
 

@@ -32,11 +32,11 @@ from workbench import (
     reachable_beliefs,
     uniform,
 )
+from workbench.agents.controllers import controller_of
 from workbench.equilibrium.phase_plane import phase_plane, run_path
 from workbench.evaluation.lambda_sweep import sweep_lambda
 from workbench.figures.style import SMALL, WORDS
 from workbench.improvement.slice import policy_slice
-from workbench.model.fsc import controller_of
 
 KEPT = Path(__file__).parents[1] / "data" / "looks"
 

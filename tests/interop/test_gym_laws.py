@@ -14,6 +14,7 @@ gymnasium = pytest.importorskip("gymnasium", reason="the extra gym is not instal
 import toy_environments as toys  # noqa: E402
 
 from workbench import evaluate, uniform  # noqa: E402
+from workbench.agents.simulate import alone, sequences  # noqa: E402
 from workbench.core.errors import TooLarge  # noqa: E402
 from workbench.interop.gym import from_gymnasium  # noqa: E402
 from workbench.interop.gym.draws import every_run, read_number  # noqa: E402
@@ -21,7 +22,6 @@ from workbench.interop.gym.import_env import _Exploration, _Reading  # noqa: E40
 from workbench.interop.gym.rollout import Disagreement, compare_with_rollouts  # noqa: E402
 from workbench.interop.gym.subject import without_limits  # noqa: E402
 from workbench.interop.gym.toy_text import law_of  # noqa: E402
-from workbench.model.simulate import alone, sequences  # noqa: E402
 
 F = Fraction
 

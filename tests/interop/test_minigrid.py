@@ -25,12 +25,12 @@ from minigrid.wrappers import ImgObsWrapper  # noqa: E402
 from pomdps import TASKS, memory_s7, red_blue_doors  # noqa: E402
 from pomdps.minigrid_tasks import SMALL_DOORS  # noqa: E402
 from workbench import augment, memories  # noqa: E402
+from workbench.agents.simulate import pair  # noqa: E402
 from workbench.core.errors import WrongType  # noqa: E402
 from workbench.interop.gym import CannotEnumerate, MemoryWrapper, MiniGridView, from_gymnasium  # noqa: E402
 from workbench.interop.gym.import_env import _Exploration  # noqa: E402
 from workbench.interop.gym.minigrid_view import MiniGridSubject  # noqa: E402
 from workbench.interop.gym.subject import Subject, without_limits  # noqa: E402
-from workbench.model.simulate import pair  # noqa: E402
 
 TURNS = {0: "right", 1: "down", 2: "left", 3: "up"}
 DOORS = {0: "open", 1: "closed", 2: "locked"}

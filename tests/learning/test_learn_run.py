@@ -36,12 +36,12 @@ from workbench.core.learners import (
     SoftSarsa,
     learner_by_name,
 )
-from workbench.core.memories import attach
 from workbench.core.steps import decreasing, per_visit
 from workbench.learning import learn as runner
 from workbench.learning import size
 from workbench.learning.learn import learn
 from workbench.learning.run import Run
+from workbench.memories import attach
 
 ALL = [
     QLearning(),

@@ -1,23 +1,17 @@
 """Agent states: memories whose states are discovered, families of the literature, and products."""
 
-import functools
-import operator
 from fractions import Fraction
 
 import pytest
 from hypothesis import given, settings
-from hypothesis import strategies as st
 from strategies import families, pomdps
 
 from pomdps import recall, recall4, t_maze, tiger
 from workbench import Memory, augment, best_history, best_memoryless, evaluate, memories, uniform
+from workbench.agents.beliefs import belief
+from workbench.agents.simulate import alone, pair, sequences
 from workbench.core.errors import NotExact, TooLarge, WorkbenchError, WrongType
-from workbench.core.product_room import ProductRoom
-from workbench.core.product_size import largest_fitting, least_size
-from workbench.model.beliefs import belief
-from workbench.model.simulate import alone, pair, sequences
 from workbench.model.step_limit import with_step_limit
-from workbench.progress import Waiting
 
 F = Fraction
 
@@ -81,65 +75,6 @@ def test_what_an_open_ended_belief_holds_is_not_written_out():
 def test_a_limit_is_a_positive_integer(limit):
     with pytest.raises(WrongType, match=f"the limit of count is a positive integer, not {limit}"):
         Memory.discovered("count", ["-"], lambda m, *_: {m: 1}, {0: 1}, limit=limit)
-
-
-def test_a_walk_that_takes_long_tells_how_far_it_is(monkeypatch):
-    told = []
-    monkeypatch.setattr(Waiting, "tell", lambda self, text: told.append((self.what, text)))
-    augment(t_maze(2), memories.trace(F(1, 2), precision=1) * memories.clock(2))
-    assert told[0] == ("memory states of trace1/2@1 on t-maze 2", "1 of at most 10,000")
-    assert ("product of t-maze 2 and trace1/2@1*clock2", "16 states met") in told
-
-
-# ---------------------------------------------------------------------- how large a product is
-
-two_or_three = st.lists(families(), min_size=2, max_size=3)
-
-
-@given(pomdps(), two_or_three)
-@settings(max_examples=25)
-def test_a_product_is_at_least_as_large_as_its_parts_say(P, parts):
-    memory = functools.reduce(operator.mul, parts).on(P)
-    E = augment(P, memory)
-    least = least_size(P, memory, 10**9, 10**9)
-    assert least.states <= len(E.S)
-    assert least.outcomes <= len(E.p.s_next)
-
-
-def test_the_bound_counts_the_words_of_memories_that_are_overwritten():
-    """After one step every word of B2 may stand beside whatever the other part holds."""
-    P = t_maze(2)
-    assert len(augment(P, "O1").S) == 37
-    assert len(augment(P, "O1*B2").S) == 37 * 4  # both starts are met again
-    least = least_size(P, memories.parse_memory("O1*B2").on(P), 10**9, 10**9)
-    assert least.states == (37 - 2) * 4
-
-
-@given(pomdps(), two_or_three, st.integers(1, 300))
-@settings(max_examples=25)
-def test_what_is_proposed_instead_fits(P, parts, most):
-    memory = functools.reduce(operator.mul, parts).on(P)
-    named = largest_fitting(P, memory, ProductRoom(P, memory, most).holds_all)
-    if named is not None:
-        assert len(augment(P, named).p.s_next) <= most
-
-
-def test_a_product_of_memories_that_is_too_large_is_refused_before_it_is_walked(monkeypatch):
-    monkeypatch.delattr("workbench.core.augment.GammaWalk")
-    with pytest.raises(TooLarge) as found:
-        augment(t_maze(8), "OA3*OA3*B5")
-    assert str(found.value) == (
-        "t-maze 8×OA3*OA3*B5 has more than 785,248 states and 364,019,712 outcomes; 10,000,000 "
-        "outcomes are its limit: take a smaller memory: OA3*B1 fits"
-    )
-
-
-def test_a_product_whose_parts_do_not_say_it_is_refused_where_its_walk_gets_too_large():
-    with pytest.raises(TooLarge, match=r"5,000 outcomes are its limit: take .*: OA1 fits"):
-        augment(t_maze(3), "OA2*OA2", most=5_000)
-    assert len(augment(t_maze(2), "O1*O1", most=2_048).p.s_next) == 2_048
-    with pytest.raises(TooLarge, match=r"has more than 151 states and 2,048 outcomes; 2,047"):
-        augment(t_maze(2), "O1*O1", most=2_047)
 
 
 def test_a_discovered_memory_asks_its_gamma_once_for_each_argument():

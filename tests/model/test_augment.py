@@ -9,12 +9,11 @@ from hypothesis import strategies as st
 from reference import augmented, same_model
 from strategies import families, policies, pomdps, strange_memories
 
-import workbench.core.product_size
 from pomdps import gravity, recall, recall4
 from workbench import Memory, Policy, augment, evaluate, memories, uniform
+from workbench.agents.simulate import alone, pair, sequences
 from workbench.core.errors import ModelError, UnknownLabel, WrongType
 from workbench.core.space import Subset
-from workbench.model.simulate import alone, pair, sequences
 
 any_memory = st.one_of(families(), strange_memories())
 
@@ -96,15 +95,6 @@ def test_a_large_product_holds_places_and_no_labels():
     s, m, o = E.S[12_345]
     assert E.S.index((s, m, o)) == 12_345
     assert E.p.prob.codes.dtype == np.uint8
-
-
-def test_the_walk_with_a_map_is_the_walk_with_an_array(monkeypatch):
-    P = gravity()
-    with_array = augment(P, "O1")
-    monkeypatch.setattr(workbench.core.product_size, "_DENSE_CODES", 0)
-    with_map = augment(P, "O1")
-    assert np.array_equal(with_array.S.places, with_map.S.places)
-    assert np.array_equal(with_array.p.s_next, with_map.p.s_next)
 
 
 def test_a_memory_may_read_rewards_and_the_next_observation():

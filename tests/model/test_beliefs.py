@@ -15,14 +15,14 @@ from strategies_beliefs import HALF, crisp, tiger
 
 from pomdps import gravity, recall, recall4, recall_variant
 from workbench import POMDP, Policy, augment, evaluate, uniform
-from workbench.core.errors import NotExact, WorkbenchError
-from workbench.model.beliefs import (
+from workbench.agents.beliefs import (
     Belief,
     TooManyBeliefs,
     belief,
     explore_beliefs,
     reachable_beliefs,
 )
+from workbench.core.errors import NotExact, WorkbenchError
 
 
 def nodes_within(P: POMDP, actions: int, ended: bool) -> set:

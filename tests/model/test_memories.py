@@ -10,7 +10,7 @@ from strategies import families, pomdps
 from pomdps import gravity, recall
 from workbench import Memory, memories
 from workbench.core.errors import ModelError, TooLarge, UnknownLabel, WorkbenchError, WrongType
-from workbench.core.memories import parse_memory
+from workbench.memories import parse_memory
 
 
 @given(pomdps(most_observations=3, most_actions=3), st.integers(1, 3))

@@ -10,8 +10,8 @@ from strategies import policies, pomdps
 
 from pomdps import gravity, recall
 from workbench import Policy, augment, evaluate, simulate, uniform
+from workbench.agents.simulate import alone, discounted_return, pair, sequences
 from workbench.core.errors import WorkbenchError, WrongType
-from workbench.model.simulate import alone, discounted_return, pair, sequences
 
 
 def test_a_seed_gives_the_same_episodes():

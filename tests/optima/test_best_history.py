@@ -18,10 +18,10 @@ from test_best_memoryless import forbidden, recalls
 
 from pomdps import gravity, recall, recall4, recall_variant
 from workbench import POMDP, augment
+from workbench.agents.beliefs import reachable_beliefs
 from workbench.core.errors import NeverEnds, NotExact, TooLarge, WorkbenchError, WrongType
 from workbench.core.fields import FLOATS
 from workbench.core.numbers import Numbers
-from workbench.model.beliefs import reachable_beliefs
 from workbench.optima import history
 from workbench.optima.best_history import best_history
 from workbench.optima.best_informed import best_informed
@@ -385,7 +385,7 @@ def test_the_tigers_controller_listens_and_then_opens():
 
 
 def test_a_controller_is_simulated_like_any_memory():
-    from workbench.model.simulate import discounted_return, simulate
+    from workbench.agents.simulate import discounted_return, simulate
 
     found = best_history(recall())
     episodes = simulate(found.policy.product, found.policy.policy, seed=1, episodes=3)

@@ -23,8 +23,8 @@ from workbench import (
     load_pomdp,
     td_values,
 )
+from workbench.agents.beliefs import belief
 from workbench.core.errors import WorkbenchError
-from workbench.model.beliefs import belief
 from workbench.optima.best_informed import best_informed
 
 F = Fraction

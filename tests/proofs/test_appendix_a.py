@@ -39,10 +39,10 @@ from workbench import (
     is_sufficiently_expressive,
     memories,
 )
-from workbench.core.memories import attach
-from workbench.core.origin import reads_rewards
-from workbench.model.beliefs import belief, explore_beliefs
-from workbench.model.simulate import alone, pair, sequences
+from workbench.agents.beliefs import belief, explore_beliefs
+from workbench.agents.simulate import alone, pair, sequences
+from workbench.core.augment import reads_rewards
+from workbench.memories import attach
 from workbench.sufficiency.update import verify_f
 
 # ---------------------------------------------------------------------- spoiled certificates

@@ -20,12 +20,12 @@ from workbench import (
     td_values,
     uniform,
 )
+from workbench.agents.beliefs import explore_beliefs
 from workbench.core.errors import UnknownLabel
 from workbench.core.fields import FLOATS
-from workbench.core.memories import attach, parse_memory
 from workbench.deep.closed_loop import close_loop
 from workbench.learning.run import Run
-from workbench.model.beliefs import explore_beliefs
+from workbench.memories import attach, parse_memory
 from workbench.optima.embedding import smaller_families
 from workbench.optima.history import belief_process
 from workbench.optima.mdp import optimal
@@ -141,7 +141,7 @@ def best_of_beliefs(P, memory):
     good = best.allowed & (q >= best.v[:, None] - 1e-9)
     good[~best.alive] = False
     allowed = [set(np.flatnonzero(row)) for row in good]
-    search = WriteSearch(graph, attached, allowed, interchangeable=attached.rule.overwrite)
+    search = WriteSearch(graph, attached, allowed, interchangeable=attached.overwrites)
     return search.run(60_000, "a best policy").chosen
 
 

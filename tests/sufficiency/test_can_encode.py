@@ -23,9 +23,9 @@ from strategies_beliefs import (
 
 from pomdps import gravity, recall, recall4, recall_variant
 from workbench import POMDP, Memory, Policy, augment, best_history, evaluate, memories
+from workbench.agents.beliefs import explore_beliefs
 from workbench.core.errors import NeverEnds, WorkbenchError
-from workbench.core.memories import attach
-from workbench.model.beliefs import explore_beliefs
+from workbench.memories import attach
 from workbench.sufficiency.can_encode import can_encode_optimal
 from workbench.sufficiency.colouring import colour
 from workbench.sufficiency.expressive import is_sufficiently_expressive

@@ -21,9 +21,9 @@ from strategies_beliefs import (
 
 from pomdps import gravity, recall, recall4, recall_variant
 from workbench import POMDP, Memory, memories
+from workbench.agents.beliefs import Belief, TooManyBeliefs, belief, explore_beliefs
 from workbench.core.errors import NotExact, WorkbenchError
-from workbench.core.memories import attach
-from workbench.model.beliefs import Belief, TooManyBeliefs, belief, explore_beliefs
+from workbench.memories import attach
 from workbench.sufficiency.colouring import colour
 from workbench.sufficiency.expressive import is_sufficiently_expressive
 from workbench.sufficiency.product_search import WriteSearch

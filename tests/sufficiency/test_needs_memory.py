@@ -16,9 +16,9 @@ from workbench.cli.needs_memory_command import find_task_or_environment
 from workbench.cli.needs_memory_command import needs_memory_command as command
 from workbench.core.errors import WorkbenchError, WrongType
 from workbench.core.evaluate import evaluate
-from workbench.core.memories import OA, B, K, O
 from workbench.core.policy import Policy
 from workbench.core.pomdp import POMDP
+from workbench.memories import OA, B, K, O
 from workbench.optima.best_history import best_history
 from workbench.optima.best_memoryless import best_memoryless
 from workbench.sufficiency import gap as gap_closing

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from strategies_beliefs import HALF, crisp, pointed
 
 from workbench import POMDP, memories
-from workbench.model.beliefs import explore_beliefs, reachable_beliefs
+from workbench.agents.beliefs import explore_beliefs, reachable_beliefs
 from workbench.sufficiency.expressive import is_sufficiently_expressive
 from workbench.sufficiency.smallest_memory import enough_bits, printed_bits, smallest_k
 from workbench.sufficiency.update import verify_f

@@ -38,6 +38,7 @@ from workbench import (
     td_values,
     uniform,
 )
+from workbench.agents.simulate import alone, pair, sequences
 from workbench.certificates.critical import critical_certificate
 from workbench.certificates.cycle import certify_cycle
 from workbench.certificates.every_k import limit_for_every_k
@@ -62,7 +63,6 @@ from workbench.core.numbers import number
 from workbench.core.policy import tie_order
 from workbench.lab.small_models import DeterministicPOMDPs
 from workbench.model.json import decode, encode, model_from_json, model_json, policy_from_json
-from workbench.model.simulate import alone, pair, sequences
 from workbench.research.subdivision import _put, _substituted
 from workbench.sufficiency.update import verify_f
 

@@ -7,7 +7,7 @@ from fractions import Fraction
 from itertools import product
 
 from workbench import POMDP, Policy
-from workbench.core.memories import attach
+from workbench.memories import attach
 
 
 def solve(rows: list[list[Fraction]], right: list[Fraction]) -> list[Fraction]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import product
 
 from workbench import evaluate
-from workbench.model.fsc import Controller
+from workbench.agents.controllers import Controller
 
 
 def best_controller_value(P, n: int):

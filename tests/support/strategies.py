@@ -7,7 +7,7 @@ from fractions import Fraction
 from hypothesis import strategies as st
 
 from workbench import POMDP, Memory, Policy, memories
-from workbench.core.memories import Family
+from workbench.memories import Family
 
 OBSERVATIONS = ("x", "y", "z")
 ACTIONS = ("l", "r", "u")

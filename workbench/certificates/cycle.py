@@ -34,13 +34,13 @@ from workbench.certificates.loop import (
 )
 from workbench.core.ending import LoopRun
 from workbench.core.fields import RATIONALS
-from workbench.core.memories import Family
 from workbench.core.numbers import Number, Numbers
 from workbench.core.oracle_loop import mixed
 from workbench.core.policy import Policy, tie_order, uniform
 from workbench.core.pomdp import POMDP
 from workbench.core.stream import loop_for
 from workbench.evaluation.exact_value import exact_value
+from workbench.memories import Family
 from workbench.model.json import model_json
 from workbench.progress import Waiting
 

@@ -37,7 +37,6 @@ from workbench.core.errors import NotExact, TooLarge, WorkbenchError, WrongType
 from workbench.core.evaluate import evaluate
 from workbench.core.fields import FLOATS, RATIONALS, RationalFunctions
 from workbench.core.horizon import has_finite_horizon
-from workbench.core.memories import Family
 from workbench.core.numbers import Number, Numbers, number
 from workbench.core.oracle import Oracle
 from workbench.core.oracle_loop import mixed
@@ -46,6 +45,7 @@ from workbench.core.pomdp import POMDP
 from workbench.core.stream import loop_for
 from workbench.core.ties import greedy_actions
 from workbench.evaluation.exact_value import exact_value
+from workbench.memories import Family
 from workbench.model.json import encode, model_json, policy_json
 from workbench.optima.best_history import best_history
 from workbench.optima.best_informed import best_informed

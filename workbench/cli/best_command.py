@@ -44,7 +44,7 @@ def best_command(
     from workbench.cli.task_name import find_task
     from workbench.core.augment import augment
     from workbench.core.errors import WorkbenchError
-    from workbench.core.memories import attach
+    from workbench.memories import attach
     from workbench.optima.best_history import best_history
     from workbench.optima.best_memoryless import best_memoryless
     from workbench.text import brief

@@ -35,15 +35,15 @@ def tasks() -> list[CatalogueLine]:
 
 def memories() -> list[CatalogueLine]:
     """The families of memories."""
-    from workbench.core.memories import FAMILIES
+    from workbench.memories import FAMILIES
 
     return [
         CatalogueLine(
-            row.name,
-            f"Def. {row.definition}" if row.definition else "",
-            f"M = {row.M}, W = {row.W}: {row.Gamma}",
+            about.name,
+            f"Def. {about.definition}" if about.definition else "",
+            f"M = {about.M}, W = {about.W}: {about.Gamma}",
         )
-        for row in FAMILIES.values()
+        for about in (family.about for family in FAMILIES.values())
     ]
 
 

@@ -10,8 +10,8 @@ import typer
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from workbench.agents.controllers import Controller
     from workbench.core.pomdp import POMDP
-    from workbench.model.fsc import Controller
 
 _MOST_ROWS = 40
 """Lines of the table; the others are counted."""
@@ -79,9 +79,9 @@ def controller_command(
 
 
 def _best(P: POMDP, memory: str, seconds: float) -> tuple[Controller, str]:
+    from workbench.agents.controllers import controller_of
     from workbench.core.augment import augment
-    from workbench.core.memories import attach
-    from workbench.model.fsc import controller_of
+    from workbench.memories import attach
     from workbench.optima.best_memoryless import best_memoryless
 
     attached = attach(memory, P)

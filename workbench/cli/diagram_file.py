@@ -12,9 +12,9 @@ from workbench.output import write_figure
 
 if TYPE_CHECKING:
     from pomdps.drawing import Drawing
-    from workbench.core.memories import Memory
     from workbench.core.policy import Policy
     from workbench.core.pomdp import POMDP
+    from workbench.memories import Memory
 
 SUFFIXES = (".png", ".svg", ".pdf")
 
@@ -29,7 +29,7 @@ def save_diagram(task: str, P: POMDP, memory: Memory | None, path: Path) -> str:
     def figure() -> Any:
         from pomdps import TASKS
         from workbench.core.augment import augment
-        from workbench.core.memories import none
+        from workbench.memories import none
 
         nonlocal words
         E = augment(P, none if memory is None else memory)

@@ -56,8 +56,8 @@ def improve_command(
     from workbench.core.augment import augment
     from workbench.core.improve import improve as run_loop
     from workbench.core.improve import shrinking_steps, weights_for
-    from workbench.core.memories import attach
     from workbench.core.policy import uniform
+    from workbench.memories import attach
 
     P = find_task(task)
     attached = {name: attach(name, P) for name in memory or ["none"]}

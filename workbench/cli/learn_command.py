@@ -117,7 +117,6 @@ def learn_command(
         check_count,
         learner_by_name,
     )
-    from workbench.core.memories import attach
     from workbench.core.pomdp import POMDP
     from workbench.deep.settings import (
         NEURAL_LEARNERS,
@@ -129,6 +128,7 @@ def learn_command(
     from workbench.figures.run_plot import check_plot_file, save_plot
     from workbench.learning.run import Run
     from workbench.learning.size import check_memory
+    from workbench.memories import attach
     from workbench.sweeps.cell import Cell, batches, fingerprint
     from workbench.sweeps.display import progress_display
     from workbench.sweeps.experiment import FINAL, PER_100

@@ -38,7 +38,7 @@ def shortcuts_command(
 
     from workbench.cli.task_name import find_task
     from workbench.core.augment import augment
-    from workbench.core.memories import attach
+    from workbench.memories import attach
     from workbench.optima.shortcut_count import count_shortcuts
 
     P = find_task(task)

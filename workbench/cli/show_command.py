@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from workbench.core.memories import Memory
     from workbench.core.pomdp import POMDP
+    from workbench.memories import Memory
 
 _MOST_ROWS = 40
 """A table of p and omega with more rows than this is not written out."""
@@ -51,7 +51,7 @@ def show_command(
 
     from pomdps import TASKS
     from workbench.cli.task_name import find_task, whole_name
-    from workbench.core.memories import attach
+    from workbench.memories import attach
     from workbench.model.summary import facts
 
     console = Console()
@@ -140,11 +140,11 @@ def _show_memory(P: POMDP, memory: Memory, console: Console) -> None:
     from rich.text import Text
 
     from workbench.core.augment import augment
-    from workbench.core.memories import describe_family
+    from workbench.memories import describe_family
     from workbench.model.summary import facts, some
     from workbench.text import counted, shown
 
-    family = describe_family(memory.name)
+    family = describe_family(memory)
     source = f" (Definition {family.definition})" if family.definition else ""
     console.print(Text(f"Memory {memory.name}", "bold") + Text(source, ""))
     m, o, a = next(iter(memory.eta)), P.O[0], P.A[0]

@@ -6,41 +6,66 @@
     mu'(s,m,o) = mu(s) eta(m) omega(o|s)
 
 Only the reachable part is built, states and observations in the order in which a breadth-first walk
-from mu' meets them; (s, m, o) is terminal when s is. For the paper's families the walk is compiled
-and works on places alone: a pair (s, o) is a row `e` of omega's table, a state of S' is the code `e
-|M| + m`. A memory given as a Python function is asked once for each argument that occurs, and the
-walk goes level by level (`gamma_walk`).
+from mu' meets them; (s, m, o) is terminal when s is. Inside, a pair (s, o) is an entry `e` of
+omega's table and a state of S' is the code `e |M| + m`. Where the memory is a rule on indices
+(`Memory.step`) the walk is compiled. Where Gamma is a Python function it is asked once for each
+argument that occurs.
 """
 
 from __future__ import annotations
 
+import itertools
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.core.errors import TooLarge, WrongType
-from workbench.core.gamma_walk import GammaWalk, split_levels
-from workbench.core.memories import Family, IndexRule, Memory, attach
-from workbench.core.numbers import Numbers, frozen, join_numbers
-from workbench.core.origin import Origin
+from workbench.core.errors import TooLarge, WrongType, ask
+from workbench.core.families import attach
+from workbench.core.footprint import least_size, most_outcomes, outcomes_by_state, refuse_if_larger
+from workbench.core.memory import IndexStep, Memory, MemoryFamily, check_distribution
+from workbench.core.numbers import Number, Numbers, frozen
 from workbench.core.pomdp import POMDP, Distribution, Emissions, StateSet, Transitions
-from workbench.core.product_room import ProductRoom
-from workbench.core.product_size import (
-    ProductSize,
-    compiled_tables,
-    least_buffered_size,
-    least_size,
-    start_codes,
-)
-from workbench.core.rows import own_rows, point_rows
+from workbench.core.rows import own_rows, point_rows, row_places
 from workbench.core.space import Bits, Label, Product, Space, Subset
-from workbench.core.walk_kernels import discover_states, fill_product_rows
-from workbench.progress import Waiting
+from workbench.core.walk_kernels import expand_states, fill_hash_table
+from workbench.text import show
 
-_PIECE = 1 << 20
-"""Outcomes of a level that are looked at together."""
+_PIECE = 1 << 12
+"""States that are expanded together."""
+
+_MOST_ASKED = 10_000_000
+"""Outcomes of a product whose Gamma is a Python function: more would take minutes."""
+
+_READS = 100_000
+"""Whether Gamma reads rewards is found by asking it, up to so many arguments; else it may."""
+
+
+@dataclass(frozen=True, eq=False)
+class Origin:
+    """The sub-environment and the memory that `augment` has joined.
+
+    What is known about the task is known about the product: its best history-based value bounds
+    every memoryless policy of <P, memory>, as long as Gamma reads no rewards, because (m, o) is
+    then a function of the history and of chance.
+    """
+
+    P: POMDP
+    memory: Memory
+
+
+class _Walked(NamedTuple):
+    """The reachable product: codes of states, row pointers, and for each outcome its state, its
+    outcome of p, its entry of omega and what Gamma gave it (None: 1)."""
+
+    codes: NDArray[np.int64]
+    row_ptr: NDArray[np.int64]
+    s_next: NDArray[np.int32]
+    k: NDArray[np.int32]
+    e: NDArray[np.int32]
+    written: Numbers | None
 
 
 class _Joint(Product):
@@ -108,16 +133,15 @@ def memory_states(E: POMDP) -> Space:
     return parent.factors[0]
 
 
-def augment(P: POMDP, memory: Memory | Family | str, most: int | None = None) -> POMDP:
+def augment(P: POMDP, memory: Memory | MemoryFamily | str, most: int | None = None) -> POMDP:
     """The memory-augmented environment <P, memory> as a POMDP.
 
     Parameters
     ----------
     P : the sub-environment.
     memory : a `Memory`, a family such as `memories.OA(1)`, or its name "OA1".
-    most : a product with more outcomes is refused; None: ten million for a memory that is a Python
-        function, or a product of several. One that may not fit into three quarters of the free
-        memory is refused in any case.
+    most : a product with more outcomes is refused; None: what fits into three quarters of the free
+        memory, and at most ten million where Gamma is a Python function.
 
     >>> from workbench.core.pomdp import POMDP
     >>> P = POMDP.from_functions(
@@ -138,45 +162,55 @@ def augment(P: POMDP, memory: Memory | Family | str, most: int | None = None) ->
     if not isinstance(P, POMDP):
         raise WrongType(f"augment needs a POMDP, not {P!r}")
     memory = attach(memory, P)
-    nM, nO = len(memory.M), len(P.O)
-    if len(P.S) * nM * nO > 1 << 62:
-        raise TooLarge(
-            f"S x M x O of {P.name} and {memory.name} has {len(P.S) * nM * nO:.1e} members"
-        )
-    room = ProductRoom(P, memory, most)
+    if (size := len(P.S) * len(memory.M) * len(P.O)) > 1 << 62:
+        raise TooLarge(f"S x M x O of {P.name} and {memory.name} has {size:.1e} members")
+    fits = most_outcomes() if memory.step is not None else min(most_outcomes(), _MOST_ASKED)
+    limit = fits if most is None else min(most, most_outcomes())
+    refuse_if_larger(P, memory, limit, *least_size(P, memory))
+    starts = _start_codes(P, memory)
     try:
-        return _join(P, memory, room)
+        if memory.step is not None:
+            walked = _walk_rule(P, memory, memory.step, np.array([*starts], dtype=np.int64), limit)
+        else:
+            walked = _walk_gamma(P, memory, starts, limit)
+        return _product(P, memory, starts, walked)
     except MemoryError:
         pass  # what was built is given back before anything is said
-    raise room.exhausted()
+    raise TooLarge(f"memory ran out while {P.name}×{memory.name} was built: take a smaller memory")
 
 
-def _join(P: POMDP, memory: Memory, room: ProductRoom) -> POMDP:
-    nM, nO = len(memory.M), len(P.O)
-    starts = start_codes(P, memory)
-    first = np.array(list(starts), dtype=np.int64)
-    if memory.rule is not None:
-        codes, row_ptr, s_next, k, e = _walk_compiled(P, memory, memory.rule, first, room)
-        written = None
-    else:
-        codes, row_ptr, s_next, k, e, written = _walk_python(P, memory, first, room)
+def _start_codes(P: POMDP, memory: Memory) -> dict[int, Number]:
+    """mu' by code, in the order s, m, o."""
+    nM = len(memory.M)
+    return {
+        e * nM + memory.M.index(m): prob
+        for s in P.mu.support.tolist()
+        for m, x in memory.eta.items()
+        for e in row_places(P.omega.row_ptr, s)
+        if (prob := P.mu.prob[s] * x * P.omega.prob[e]) != 0
+    }
 
+
+def _product(P: POMDP, memory: Memory, starts: dict[int, Number], walked: _Walked) -> POMDP:
+    codes, nM, nO = walked.codes, len(memory.M), len(P.O)
     entry, m = codes // nM, codes % nM
     o = P.omega.o[entry].astype(np.int64)
     s = own_rows(P.omega.row_ptr)[entry]
     S = Subset(StateMemoryObservation(P.S, memory.M, P.O), (s * nM + m) * nO + o)
     O, o_place = _observed(MemoryAndObservation(memory.M, P.O), m * nO + o)
     A = ActionsAndWrites(P.A, memory.W)
-    prob = P.p.prob.take(k).times(P.omega.prob.take(e))
-    if written is not None:
-        prob = prob.times(written)
+    prob = P.p.prob.take(walked.k).times(P.omega.prob.take(walked.e))
+    if walked.written is not None:
+        prob = prob.times(walked.written)
     start = Numbers.of([*starts.values(), 0]).take(np.minimum(np.arange(len(codes)), len(starts)))
     product = POMDP(
         name=f"{P.name}×{memory.name}",
         S=S,
         O=O,
         A=A,
-        p=Transitions(S, A, frozen(row_ptr), frozen(s_next), P.p.r.take(k), prob),
+        p=Transitions(
+            S, A, frozen(walked.row_ptr), frozen(walked.s_next), P.p.r.take(walked.k), prob
+        ),
         omega=Emissions(
             S, O, frozen(np.arange(len(codes) + 1)), frozen(o_place), Numbers.full(len(codes), 1)
         ),
@@ -197,88 +231,123 @@ def _observed(parent: Product, places: NDArray[np.int64]) -> tuple[Subset, NDArr
     return Subset(parent, distinct[order]), rank[inverse.ravel()]
 
 
-# ---------------------------------------------------------------------- the compiled walk
-
-
-def _walk_compiled(
-    P: POMDP, memory: Memory, rule: IndexRule, starts: NDArray[np.int64], room: ProductRoom
-) -> tuple[Any, ...]:
-    """Codes of the states in discovery order; rows; and for each outcome its state, its outcome k
-    of p, its row e of omega."""
-    nW, base = len(memory.W), 0 if rule.overwrite else rule.base
-    least = least_buffered_size(P, memory)
-    if not room.holds(least):
-        raise room.refuse(least, base)
-    tables, seen = compiled_tables(P, memory, room.bytes)
-    left = room.bytes - (seen.nbytes if isinstance(seen, np.ndarray) else 0)
-    codes, outcomes, spent = discover_states(
-        seen, starts, tables, room.width, room.cost, room.most, left
-    )
-    room.met = ProductSize(len(codes), outcomes)
-    if outcomes > room.most or spent > left:
-        raise room.refuse(room.met, base)
-    row_ptr = np.empty(len(codes) * len(P.A) * nW + 1, dtype=np.int64)
-    s_next, k, e = (np.empty(outcomes, dtype=np.int32) for _ in range(3))
-    fill_product_rows(seen, codes, row_ptr, s_next, k, e, tables)
-    return codes, row_ptr, s_next, k, e
-
-
-# ---------------------------------------------------------------------- the walk with a Python
-# Gamma
-
-
-def _walk_python(
-    P: POMDP, memory: Memory, starts: NDArray[np.int64], room: ProductRoom
-) -> tuple[Any, ...]:
-    """As `_walk_compiled`, and for each outcome the probability that Gamma gave."""
-    if len(memory.parts) > 1:
-        least = least_size(P, memory, room.most, room.bytes)
-        if not room.holds(least):
-            raise room.refuse(least)
-    with Waiting(f"product of {P.name} and {memory.name}") as waiting:
-        return _asked(P, memory, starts, room, waiting)
-
-
-def _asked(
-    P: POMDP, memory: Memory, starts: NDArray[np.int64], room: ProductRoom, waiting: Waiting
-) -> tuple[Any, ...]:
+def _walk_rule(
+    P: POMDP, memory: Memory, step: IndexStep, starts: NDArray[np.int64], limit: int
+) -> _Walked:
+    """The walk of a memory that is a rule on indices, piece by piece: the rule tells where all
+    writes of some states lead, and a compiled kernel appends what is new."""
     nM, each = len(memory.M), len(P.A) * len(memory.W)
     owner = own_rows(P.omega.row_ptr)
-    width, cost = room.width[owner], room.cost[owner]
-    walk = GammaWalk(P, memory)
-    places = {code: i for i, code in enumerate(starts.tolist())}
-    # Rows count from when a state is met, as in the compiled walk; Gammas left to chance add more.
-    met, built = int(width[starts // nM].sum()), 0
-    spent = int(cost[starts // nM].sum())
-    levels, reached = [], []
-    waiting_codes = [starts]
-    for level in waiting_codes:  # grows while we walk
-        for piece in split_levels(level, max(1, _PIECE // each)):
-            found = walk.expand(piece)
-            built += len(found.codes)
-            distinct, first, inverse = np.unique(
-                found.codes, return_index=True, return_inverse=True
-            )
-            order = np.argsort(first)
-            new = [code for code in distinct[order].tolist() if code not in places]
-            places.update(zip(new, range(len(places), len(places) + len(new)), strict=True))
-            if new:
-                waiting_codes.append(np.array(new, dtype=np.int64))
-                met += int(width[waiting_codes[-1] // nM].sum())
-                spent += int(cost[waiting_codes[-1] // nM].sum())
-            room.met = ProductSize(len(places), max(met, built))
-            if spent > room.bytes or not room.holds(room.met):
-                raise room.refuse(room.met)
-            at = np.array([places[code] for code in distinct.tolist()], dtype=np.int32)
-            reached.append(at[inverse.ravel()])
-            levels.append(found)
-            waiting.tell(f"{len(places):,} states met")
-    counts, k, e = (np.concatenate([x[i] for x in levels]) for i in (0, 2, 3))
-    return (
-        np.array(list(places), dtype=np.int64),
-        point_rows(counts),
-        np.concatenate(reached),
-        k.astype(np.int32),
-        e.astype(np.int32),
-        join_numbers([x.written for x in levels]),
+    width = outcomes_by_state(P)[owner] * len(memory.W)
+    codes, n, first = starts.copy(), len(starts), 0
+    table = np.zeros(0, dtype=np.int32)
+    rows, outcomes, total = [], [], int(width[starts // nM].sum())
+    while first < n:
+        last = min(n, first + _PIECE)
+        entry, m = np.divmod(codes[first:last], nM)
+        new = int(width[entry].sum())
+        if 2 * (n + new) > len(table):  # at least half is left free, which keeps searches short
+            table = np.zeros(1 << (4 * (n + new)).bit_length(), dtype=np.int32)
+            codes = np.resize(codes, len(table) // 2)
+            fill_hash_table(table, codes, n)
+        counts = np.empty((last - first) * each, dtype=np.int64)
+        found = np.empty((3, new), dtype=np.int32)
+        after = step(m, P.omega.o[entry].astype(np.int64))
+        met = expand_states(
+            table,
+            codes,
+            n,
+            first,
+            np.ascontiguousarray(after),
+            P.p.row_ptr,
+            P.p.s_next,
+            P.omega.row_ptr,
+            owner,
+            nM,
+            counts,
+            found,
+        )
+        # Outcomes count from when a state is met, not from when it is expanded.
+        total += int(width[codes[n:met] // nM].sum())
+        refuse_if_larger(P, memory, limit, met, total)
+        rows.append(counts)
+        outcomes.append(found)
+        first, n = last, met
+    s_next, k, e = (np.concatenate([x[i] for x in outcomes]) for i in range(3))
+    return _Walked(codes[:n].copy(), point_rows(np.concatenate(rows)), s_next, k, e, None)
+
+
+def _walk_gamma(P: POMDP, memory: Memory, starts: dict[int, Number], limit: int) -> _Walked:
+    """The same walk where Gamma is a Python function, state by state."""
+    nM, nA, nW = len(memory.M), len(P.A), len(memory.W)
+    p_ptr, o_ptr = P.p.row_ptr.tolist(), P.omega.row_ptr.tolist()
+    leads_to, o_of = P.p.s_next.tolist(), P.omega.o.tolist()
+    owner = own_rows(P.omega.row_ptr).tolist()
+    numbering: dict[Number, int] = {}
+    r_of = [
+        numbering.setdefault(r, len(numbering)) for r in map(P.p.r.__getitem__, range(len(P.p.r)))
+    ]
+    rewards = list(numbering)
+    answers: dict[tuple[int, ...], list[tuple[int, Number]]] = {}
+
+    def asked(key: tuple[int, ...]) -> list[tuple[int, Number]]:
+        m, w, o, a, r, o_next = key
+        labels = (memory.M[m], memory.W[w], P.O[o], P.A[a], rewards[r], P.O[o_next])
+
+        def where() -> str:
+            names = ("m", "w", "o", "a", "r", "o_next")
+            told = ", ".join(f"{n}={show(x)}" for n, x in zip(names, labels, strict=True))
+            return f"Gamma(. | {told}) of {memory.name}"
+
+        found = check_distribution(ask(where, memory.Gamma, *labels), memory.M, where)
+        return [(memory.M.index(m_next), x) for m_next, x in found.items() if x != 0]
+
+    places = {code: i for i, code in enumerate(starts)}
+    queue = list(starts)
+    counts: list[int] = []
+    outcomes: list[tuple[int, int, int]] = []
+    written: list[Number] = []
+    for code in queue:  # grows while we walk
+        e, m = divmod(code, nM)
+        s, o = owner[e], o_of[e]
+        for a, w in itertools.product(range(nA), range(nW)):
+            before = len(outcomes)
+            for k in range(p_ptr[s * nA + a], p_ptr[s * nA + a + 1]):
+                for e_next in range(o_ptr[leads_to[k]], o_ptr[leads_to[k] + 1]):
+                    key = m, w, o, a, r_of[k], o_of[e_next]
+                    if (row := answers.get(key)) is None:
+                        row = answers[key] = asked(key)
+                    for m_next, x in row:
+                        found = e_next * nM + m_next
+                        place = places.setdefault(found, len(queue))
+                        if place == len(queue):
+                            queue.append(found)
+                        outcomes.append((place, k, e_next))
+                        written.append(x)
+            counts.append(len(outcomes) - before)
+        refuse_if_larger(P, memory, limit, len(queue), len(outcomes))
+    columns = np.array(outcomes, dtype=np.int32).reshape(-1, 3).T
+    s_next, taken, seen = np.ascontiguousarray(columns)
+    row_ptr = point_rows(np.array(counts, dtype=np.int64))
+    codes = np.array(queue, dtype=np.int64)
+    return _Walked(codes, row_ptr, s_next, taken, seen, Numbers.of(written))
+
+
+def reads_rewards(P: POMDP, memory: Memory) -> bool:
+    """Whether Gamma gives different distributions for different rewards of P, or may."""
+    if memory.step is not None or len(P.R) <= 1:
+        return False
+    arguments = (memory.M, memory.W, P.O, P.A, P.O)
+    if len(memory.M) * len(memory.W) * len(P.O) ** 2 * len(P.A) * len(P.R) > _READS:
+        return True
+
+    def row(r: Number, *labels: Any) -> dict[Label, Number]:
+        m, w, o, a, o_next = labels
+        return {t: x for t, x in memory.Gamma(m, w, o, a, r, o_next).items() if x != 0}
+
+    first, *others = P.R
+    return any(
+        row(r, *labels) != row(first, *labels)
+        for labels in itertools.product(*arguments)
+        for r in others
     )

@@ -47,9 +47,10 @@ from workbench.core.ending import (
     settling_time,
 )
 from workbench.core.errors import WorkbenchError, WrongType
+from workbench.core.families import Family
 from workbench.core.horizon import same_actions
 from workbench.core.improve import BUDGET, improve
-from workbench.core.memories import Family, Memory
+from workbench.core.memory import Memory
 from workbench.core.numbers import Number, read_decimal
 from workbench.core.oracle import UNIT
 from workbench.core.policy import TIES, Policy, tie_order, uniform

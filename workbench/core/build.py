@@ -33,15 +33,15 @@ class _Discovered:
         self.labels: list[Label] = [] if self.declared is None else list(self.declared)
         self.places: dict[Label, int] = {label: i for i, label in enumerate(self.labels)}
 
-    def index(self, label: Label, where: str) -> int:
+    def index(self, label: Label, where: Callable[[], str]) -> int:
         try:
             place = self.places.get(label)
         except TypeError:
-            raise WrongType(f"{where}: label {label!r} is not hashable") from None
+            raise WrongType(f"{where()}: label {label!r} is not hashable") from None
         if place is not None:
             return place
         if self.declared is not None:
-            raise UnknownLabel(f"{where}: {self.declared._unknown(label)}")
+            raise UnknownLabel(f"{where()}: {self.declared._unknown(label)}")
         if self.limit is not None and len(self.labels) >= self.limit:
             raise TooLarge(
                 f"more than {self.limit:,} {self.kind} were discovered; the last one is "
@@ -55,18 +55,14 @@ class _Discovered:
         return self.declared if self.declared is not None else Space(self.labels)
 
 
-def _distribution(found: Any, where: str, keys: str, members: str) -> Mapping[Any, Number]:
+def _distribution(
+    found: Any, where: Callable[[], str], keys: str, members: str
+) -> Mapping[Any, Number]:
     if not isinstance(found, Mapping):
-        raise WrongType(f"{where} must be a distribution {{{keys}: probability}}, not {found!r}")
+        raise WrongType(f"{where()} must be a distribution {{{keys}: probability}}, not {found!r}")
     if not found:
-        raise ModelError(f"{where} has no {members}")
+        raise ModelError(f"{where()} has no {members}")
     return found
-
-
-def _is_zero(x: Any, where: str) -> bool:
-    """Whether a probability is a zero that was written down: no outcome, and nothing to
-    discover."""
-    return bool(number_at(x, where) == 0)
 
 
 def discover(
@@ -90,9 +86,11 @@ def discover(
             raise WrongType(f"{what} must be a function that returns a distribution, not {f!r}")
     states = _Discovered(S, "states", max_states)
     observations = _Discovered(O, "observations")
-    starts = _distribution(mu, "mu(.)", "s", "states: an episode needs one to start in")
+    starts = _distribution(mu, lambda: "mu(.)", "s", "states: an episode needs one to start in")
     start_places = {
-        s: states.index(s, "mu") for s, x in starts.items() if not _is_zero(x, f"mu({show(s)})")
+        s: states.index(s, lambda: "mu")
+        for s, x in starts.items()
+        if number_at(x, lambda: f"mu({show(s)})") != 0  # noqa: B023 - asked at once
     }
     is_terminal, declared_terminal = _terminal_test(terminal)
 
@@ -102,31 +100,38 @@ def discover(
     i = 0
     while i < len(states.labels):  # grows while we walk
         s = states.labels[i]
-        where = f"omega(. | s={show(s)})"
-        for o, x in _distribution(ask(where, omega, s), where, "o", "observation").items():
-            if _is_zero(x, where):
-                continue
-            o_col.append(observations.index(o, where))
-            o_prob.append(x)
+        i += 1
+
+        def emitting(s: Label = s) -> str:
+            return f"omega(. | s={show(s)})"
+
+        def ending(s: Label = s) -> str:
+            return f"terminal(s={show(s)})"
+
+        for o, x in _distribution(ask(emitting, omega, s), emitting, "o", "observation").items():
+            if number_at(x, emitting) != 0:  # a zero is no outcome, and nothing to discover
+                o_col.append(observations.index(o, emitting))
+                o_prob.append(x)
         o_ptr.append(len(o_col))
-        ended.append(bool(ask(f"terminal(s={show(s)})", is_terminal, s)))
+        ended.append(bool(ask(ending, is_terminal, s)))
         for a in actions:
+
+            def moving(s: Label = s, a: Label = a) -> str:
+                return f"p(. | s={show(s)}, a={show(a)})"
+
+            outcomes = {} if ended[-1] else ask(moving, p, s, a)
             if not ended[-1]:
-                where = f"p(. | s={show(s)}, a={show(a)})"
-                for outcome, x in _distribution(
-                    ask(where, p, s, a), where, "(s_next, r)", "outcomes"
-                ).items():
-                    if not isinstance(outcome, tuple) or len(outcome) != 2:
-                        raise WrongType(
-                            f"{where}: an outcome is a pair (s_next, r), not {outcome!r}"
-                        )
-                    if _is_zero(x, where):
-                        continue
-                    s_next.append(states.index(outcome[0], where))
-                    r.append(number_at(outcome[1], where))
+                _distribution(outcomes, moving, "(s_next, r)", "outcomes")
+            for outcome, x in outcomes.items():
+                if not isinstance(outcome, tuple) or len(outcome) != 2:
+                    raise WrongType(
+                        f"{moving()}: an outcome is a pair (s_next, r), not {outcome!r}"
+                    )
+                if number_at(x, moving) != 0:
+                    s_next.append(states.index(outcome[0], moving))
+                    r.append(number_at(outcome[1], moving))
                     prob.append(x)
             row_ptr.append(len(s_next))
-        i += 1
 
     S_, O_ = states.space(), observations.space()
     for label in declared_terminal:

@@ -30,11 +30,11 @@ class PolicyError(WorkbenchError):
     """A policy that does not fit its POMDP or whose rows are not distributions."""
 
 
-def ask(where: str, function: Callable[..., Any], *labels: Any) -> Any:
+def ask(where: Callable[[], str], function: Callable[..., Any], *labels: Any) -> Any:
     """What somebody's p, omega or Gamma answers; an error inside it becomes one that names the
-    labels it was asked for.
+    labels it was asked for, by `where`.
 
-    >>> ask("p(. | s=2, a=up)", lambda s, a: {}[s], 2, "up")
+    >>> ask(lambda: "p(. | s=2, a=up)", lambda s, a: {}[s], 2, "up")
     Traceback (most recent call last):
     ...
     workbench.core.errors.ModelError: p(. | s=2, a=up) raised KeyError: 2
@@ -44,7 +44,7 @@ def ask(where: str, function: Callable[..., Any], *labels: Any) -> Any:
     except WorkbenchError:
         raise  # it names what is wrong already
     except Exception as error:
-        raise ModelError(f"{where} raised {type(error).__name__}: {error}") from error
+        raise ModelError(f"{where()} raised {type(error).__name__}: {error}") from error
 
 
 class NeverEnds(WorkbenchError):

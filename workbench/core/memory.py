@@ -1,4 +1,4 @@
-"""What an external memory is: <M, W, Gamma, eta> (Definition 4.1), and how one is made for a POMDP.
+"""External memories <M, W, Gamma, eta> (Definition 4.1), and families that become one on a POMDP.
 
     M      memory states
     W      memory-writing actions
@@ -6,7 +6,7 @@
     eta    where the memory starts
 
 A `Memory` is all four. A `MemoryFamily` becomes one when it meets a POMDP, because what it holds
-depends on O and A, or because M is not listed but *discovered*: then it is what can be reached from
+depends on O and A, or because M is not listed but *discovered*: the states that can be reached from
 eta when the memory runs beside the POMDP, in the order of a breadth-first walk.
 
 Memories multiply: the product of two runs both, M = M1 x M2, W = W1 x W2.
@@ -16,7 +16,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from functools import cache
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,36 +26,22 @@ from workbench.core.check import check_rows
 from workbench.core.errors import ModelError, TooLarge, UnknownLabel, WrongType
 from workbench.core.numbers import Number, Numbers
 from workbench.core.space import Label, Product, Space
-from workbench.progress import Waiting
 from workbench.text import show
 
 if TYPE_CHECKING:
     from workbench.core.pomdp import POMDP
 
 MOST_DISCOVERED = 10_000
-"""A memory whose states are discovered is refused when it has more of them than this, unless it is
-given another limit."""
+"""A memory whose states are discovered is refused beyond this many, unless it is given a limit."""
 
 _LONGEST = 60
 """Characters of a memory state in an error; exact beliefs have thousands."""
 
 Gamma = Callable[[Label, Label, Label, Label, Number, Label], Mapping[Label, Number]]
 
-
-@dataclass(frozen=True, eq=False)
-class IndexRule:
-    """Gamma of a built-in family as arithmetic on places, which the compiled walk of `augment`
-    runs.
-
-    `m' = w` if `overwrite`; else `m' = (m mod base^(k-1)) base + entry[o, a]` where `pushes[w]`,
-    and `m' = m` elsewhere.
-    """
-
-    overwrite: bool
-    keep_modulus: int
-    base: int
-    entry: NDArray[np.int64]
-    pushes: NDArray[np.bool_]
+IndexStep = Callable[[NDArray[np.int64], NDArray[np.int64]], NDArray[np.int64]]
+"""Gamma of a deterministic memory that reads o and a alone, in indices: given `m[i]` and `o[i]` it
+returns `m_next[i, a, w]`. The compiled walk of `augment` runs on it."""
 
 
 class Memory:
@@ -66,8 +53,8 @@ class Memory:
     M, W : labels of the memory states and of the writes, lower writes first.
     Gamma : `Gamma(m, w, o, a, r, o_next)` returns {m_next: probability}.
     eta : {m: probability}, where the memory starts.
-    rule : Gamma in places, of the families that are walked at compiled speed.
-    parts : the memories that this one is a product of; itself alone if empty.
+    step : Gamma in indices, where it is deterministic and reads neither r nor o_next.
+    family : the family that made it.
     """
 
     def __init__(
@@ -77,8 +64,8 @@ class Memory:
         W: Iterable[Label],
         Gamma: Gamma,
         eta: Mapping[Label, Number],
-        rule: IndexRule | None = None,
-        parts: tuple[Memory, ...] = (),
+        step: IndexStep | None = None,
+        family: MemoryFamily | None = None,
     ):
         self.name = name
         self.M = M if isinstance(M, Space) else Space(M)
@@ -88,9 +75,9 @@ class Memory:
                 f"Gamma must be a function that returns {{m_next: probability}}, not {Gamma!r}"
             )
         self.Gamma = Gamma
-        self.eta = dict(check_distribution(eta, self.M, f"eta of {name}"))
-        self.rule = rule
-        self.parts = parts or (self,)
+        self.eta = dict(check_distribution(eta, self.M, lambda: f"eta of {name}"))
+        self.step = step
+        self.family = family
 
     @classmethod
     def discovered(
@@ -100,7 +87,7 @@ class Memory:
         Gamma: Gamma,
         eta: Mapping[Label, Number],
         limit: int = MOST_DISCOVERED,
-        advice: str | None = None,
+        advice: str = "give a larger limit if it is finite",
     ) -> Discovered:
         """A memory whose states are not listed, but discovered when it meets a POMDP.
 
@@ -108,7 +95,7 @@ class Memory:
         ----------
         W, Gamma, eta : as for a memory whose states are listed.
         limit : more memory states than this are refused.
-        advice : what the refusal proposes; to give a larger limit if None.
+        advice : what the refusal proposes.
 
         >>> from workbench.core.pomdp import POMDP
         >>> P = POMDP.from_functions(
@@ -128,12 +115,16 @@ class Memory:
         """
         if isinstance(limit, bool) or not isinstance(limit, int) or limit < 1:
             raise WrongType(f"the limit of {name} is a positive integer, not {limit!r}")
-        given = () if advice is None else (advice,)
-        return Discovered(name, tuple(W), Gamma, dict(eta), limit, *given)
+        return Discovered(name, tuple(W), Gamma, dict(eta), limit, advice)
 
     def on(self, P: POMDP) -> Memory:
         """Itself: a memory that is already attached."""
         return self
+
+    @property
+    def overwrites(self) -> bool:
+        """Whether M = W and a write replaces the memory: m' = w."""
+        return self.family is not None and self.family.overwrites
 
     def __mul__(self, other: Memory | MemoryFamily) -> MemoryFamily:
         return Both(self, other)
@@ -142,27 +133,52 @@ class Memory:
         return f"Memory {self.name}: {len(self.M):,} memory states, {len(self.W):,} writes"
 
 
-def check_distribution(found: Any, space: Space, where: str) -> Mapping[Label, Number]:
-    """`found` itself, if it is a distribution over labels of `space`."""
+def check_distribution(
+    found: Any, space: Space, where: Callable[[], str]
+) -> Mapping[Label, Number]:
+    """Return `found` if it is a distribution over labels of `space`; `where` names it in errors."""
     if not isinstance(found, Mapping):
-        raise WrongType(f"{where} must be a distribution {{label: probability}}, not {found!r}")
+        raise WrongType(f"{where()} must be a distribution {{label: probability}}, not {found!r}")
     if not found:
-        raise ModelError(f"{where} is empty")
+        raise ModelError(f"{where()} is empty")
     for label in found:
         if label not in space:
-            raise UnknownLabel(f"{where}: {space._unknown(label)}")
+            raise UnknownLabel(f"{where()}: {space._unknown(label)}")
     if len(found) == 1 and next(iter(found.values())) == 1:
         return found  # most are certain, and this is asked for every argument of a Gamma
-    check_rows(np.array([0, len(found)]), Numbers.of(list(found.values())), lambda _: where)
+    check_rows(np.array([0, len(found)]), Numbers.of(list(found.values())), lambda _: where())
     return found
+
+
+class About(NamedTuple):
+    """What a catalogue says of a family: its place in the paper, M, W and Gamma in words."""
+
+    name: str
+    definition: str
+    M: str
+    W: str
+    Gamma: str
 
 
 class MemoryFamily:
     """A memory that takes shape when it meets a POMDP: `on(P)` makes it."""
 
+    kind: ClassVar[str] = ""
+    """The word under which `families.FAMILIES` knows it; "" if it has no name to be parsed."""
+
+    about: ClassVar[About]
+
+    overwrites: ClassVar[bool] = False
+    """Whether M = W and m' = w."""
+
     @property
     def name(self) -> str:
         """What it is called in tables and on the command line."""
+        raise NotImplementedError
+
+    @classmethod
+    def parse(cls, text: str) -> MemoryFamily | None:
+        """The member of this family that a text names; None if it names none."""
         raise NotImplementedError
 
     def on(self, P: POMDP) -> Memory:
@@ -184,116 +200,54 @@ class Discovered(MemoryFamily):
     W: tuple[Label, ...]
     update: Gamma
     eta: Mapping[Label, Number]
-    limit: int = MOST_DISCOVERED
-    advice: str = "give a larger limit if it is finite"
+    limit: int
+    advice: str
 
     @property
     def name(self) -> str:
         return self.called
 
     def on(self, P: POMDP) -> Memory:
-        with Waiting(f"memory states of {self.name} on {P.name}") as waiting:
-            return _Discovery(self, P).walked(waiting)
+        # Memory states may be vectors of long fractions: each is hashed once for each argument.
+        Gamma = cache(self.update)
+        M = dict.fromkeys(self.eta)
 
-
-class _Discovery:
-    """The walk that finds the memory states, on places: memory states may be vectors of long
-    fractions, and rewards are fractions, whose hashes take longer than the walk."""
-
-    def __init__(self, family: Discovered, P: POMDP):
-        self.family, self.P = family, P
-        self.places = {m: i for i, m in enumerate(family.eta)}
-        self.labels = list(self.places)
-        self.writes = {w: i for i, w in enumerate(family.W)}
-        self.events: dict[tuple[Label, Label, Number, Label], int] = {}
-        self.answers: dict[tuple[int, int, int], tuple[Mapping[Label, Number], list[int]]] = {}
-        self._moves: dict[tuple[int, int], list[tuple[int, int, int]]] = {}
-
-    def walked(self, waiting: Waiting) -> Memory:
-        P, family = self.P, self.family
-        pairs = dict.fromkeys(
-            (P.S.index(s), P.O.index(o), m)
-            for s in P.mu
-            for o, x in P.omega(s).items()
-            if x != 0
-            for m in range(len(self.labels))
-        )
-        queue = list(pairs)
-        ended = P.terminal.mask
-        for count, (s, o, m) in enumerate(queue):  # grows while we walk
-            if not count % 64:
-                waiting.tell(f"{len(self.labels):,} of at most {family.limit:,}")
-            if ended[s]:
-                continue
-            for event, s_next, o_next in self._moves_of(s, o):
-                for w in range(len(family.W)):
-                    for m_next in self._asked(m, w, event):
-                        reached = s_next, o_next, m_next
-                        if reached not in pairs:
-                            pairs[reached] = None
-                            queue.append(reached)
-        return Memory(family.name, self.labels, family.W, self._gamma, family.eta)
-
-    def _moves_of(self, s: int, o: int) -> list[tuple[int, int, int]]:
-        """What follows (s, o) with probability above zero: the place of (o, a, r, o'), s' and
-        o'."""
-        if (s, o) not in self._moves:
-            P, events = self.P, self.events
-            self._moves[s, o] = [
-                (
-                    events.setdefault((P.O[o], a, r, o_next), len(events)),
-                    P.S.index(s_next),
-                    P.O.index(o_next),
-                )
+        @cache
+        def moves(s: Label, o: Label) -> list[tuple[Label, ...]]:
+            """(a, r, o', s') for all that can follow (s, o)."""
+            return [
+                (a, r, o_next, s_next)
                 for a in P.A
-                for (s_next, r), x in P.p(P.S[s], a).items()
-                for o_next, y in P.omega(s_next).items()
-                if x * y != 0
+                for s_next, r in P.p(s, a)
+                for o_next in P.omega(s_next)
             ]
-            self.shown = list(events)
-        return self._moves[s, o]
 
-    def _asked(self, m: int, w: int, event: int) -> list[int]:
-        """The places of the m' with Gamma(m'|m, w, o, a, r, o') > 0."""
-        key = m, w, event
-        if key not in self.answers:
-            row = self.family.update(self.labels[m], self.family.W[w], *self.shown[event])
-            self.answers[key] = row, [self._place(m_next) for m_next, x in row.items() if x != 0]
-        return self.answers[key][1]
+        queue = dict.fromkeys((s, o, m) for s in P.mu for o in P.omega(s) for m in M)
+        waiting = list(queue)
+        for s, o, m in waiting:  # grows while we walk
+            for a, r, o_next, s_next in moves(s, o):
+                for w in self.W:
+                    for m_next, x in Gamma(m, w, o, a, r, o_next).items():
+                        reached = s_next, o_next, m_next
+                        if x != 0 and reached not in queue:
+                            queue[reached] = None
+                            waiting.append(reached)
+                            M[m_next] = None
+                            if len(M) > self.limit:
+                                raise self._open_ended(P, m_next)
+        return Memory(self.name, M, self.W, Gamma, self.eta)
 
-    def _place(self, m: Label) -> int:
-        place = self.places.setdefault(m, len(self.labels))
-        if place == len(self.labels):
-            self.labels.append(m)
-            if len(self.labels) > self.family.limit:
-                raise self._open_ended(m)
-        return place
-
-    def _open_ended(self, last: Label) -> TooLarge:
-        family = self.family
+    def _open_ended(self, P: POMDP, last: Label) -> TooLarge:
+        try:
+            shown = show(last)
+        except ValueError:  # Python does not write numbers of thousands of digits
+            shown = f"of very long numbers ({type(last).__name__})"
+        if len(shown) > _LONGEST:
+            shown = f"{shown[:_LONGEST]}..."
         return TooLarge(
-            f"the memory {family.name} does not close on {self.P.name}: more than "
-            f"{family.limit:,} memory states, which is its limit, the last one "
-            f"{_shortened(last)}: {family.advice}"
+            f"the memory {self.name} does not close on {P.name}: more than {self.limit:,} memory "
+            f"states, which is its limit, the last one {shown}: {self.advice}"
         )
-
-    def _gamma(
-        self, m: Label, w: Label, o: Label, a: Label, r: Number, o_next: Label
-    ) -> Mapping[Label, Number]:
-        """Gamma, with what was asked during the walk remembered: `augment` asks it all again."""
-        event = self.events.get((o, a, r, o_next), -1)
-        known = self.answers.get((self.places.get(m, -1), self.writes.get(w, -1), event))
-        return self.family.update(m, w, o, a, r, o_next) if known is None else known[0]
-
-
-def _shortened(m: Label) -> str:
-    """A memory state in an error: exact beliefs have thousands of digits, which Python does not
-    write."""
-    try:
-        text = show(m)
-    except ValueError:
-        return f"of very long numbers ({type(m).__name__})"
-    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -323,6 +277,14 @@ class Both(MemoryFamily):
                 for y, q in two.Gamma(m[1], w[1], o, a, r, o_next).items()
             }
 
+        def step(m: NDArray[np.int64], o: NDArray[np.int64]) -> NDArray[np.int64]:
+            assert one.step is not None
+            assert two.step is not None
+            m_one, m_two = np.divmod(m, len(two.M))
+            after = one.step(m_one, o)[..., None] * len(two.M) + two.step(m_two, o)[:, :, None, :]
+            return after.reshape(len(m), len(P.A), -1)
+
         eta = {(x, y): p * q for x, p in one.eta.items() for y, q in two.eta.items()}
         both = Product(one.M, two.M), Product(one.W, two.W)
-        return Memory(self.name, *both, Gamma, eta, parts=one.parts + two.parts)
+        is_rule = one.step is not None and two.step is not None
+        return Memory(self.name, *both, Gamma, eta, step if is_rule else None, self)

@@ -66,10 +66,10 @@ def number(x: Number) -> Number:
     )
 
 
-def number_at(x: Number, where: str) -> Number:
+def number_at(x: Number, where: Callable[[], str]) -> Number:
     """A number as it is given, or an error that says where something else was.
 
-    >>> number_at("half", "mu(s)")
+    >>> number_at("half", lambda: "mu(s)")
     Traceback (most recent call last):
     ...
     workbench.core.errors.WrongType: mu(s): 'half' is not a number: give an int, a Fraction, a
@@ -80,7 +80,7 @@ def number_at(x: Number, where: str) -> Number:
     try:
         return number(x)
     except WrongType as error:
-        raise WrongType(f"{where}: {error}") from None
+        raise WrongType(f"{where()}: {error}") from None
 
 
 def _from_sympy(x: sympy.Expr) -> Number:

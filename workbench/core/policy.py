@@ -263,6 +263,6 @@ def _numbers_by_label(P: POMDP, rows: Mapping[Label, Mapping[Label, Number]]) ->
             )
         table[i] = Fraction(0)
         for a, x in row.items():
-            where = f"pi({P.A.text(a)} | o={P.O.text(o)})"
-            table[i, P.A.index(a)] = number_at(x, where)
+            j = P.A.index(a)
+            table[i, j] = number_at(x, lambda: f"pi({P.A.text(a)} | o={P.O.text(o)})")  # noqa: B023
     return Numbers.of(table)

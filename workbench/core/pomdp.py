@@ -48,7 +48,7 @@ from workbench.core.space import Label, Space
 from workbench.text import counted
 
 if TYPE_CHECKING:
-    from workbench.core.origin import Origin
+    from workbench.core.augment import Origin
 
 MAX_STATES = 5_000_000
 """`POMDP.from_functions` stops with an error beyond this many discovered states, unless told

@@ -1,153 +1,80 @@
 # mypy: disallow-untyped-defs=False
-"""Compiled walks over tables of places: the product of a POMDP with a memory, and reachability in a
-chain.
+"""Compiled walks over tables of indices: the product of a POMDP with a memory, and graphs.
 
 A state of the product is the code `e |M| + m`, where e is an entry (s, o) of omega.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
-
 import numpy as np
-from numba.core import types
-from numba.extending import overload
-from numba.typed import Dict
-from numpy.typing import NDArray
 
 from workbench.core.kernels import compile_kernel, inline_kernel
 
+_SPREAD = np.uint64(11400714819323198485)
+"""2^64 divided by the golden ratio: multiplied by it, numbers that lie close get far apart."""
 
-class ProductTables(NamedTuple):
-    """What a walk over the product of a POMDP with a memory reads.
-
-    Attributes
-    ----------
-    p_ptr, p_next : rows of p, row s |A| + a.
-    o_ptr, o_col, owner : rows of omega, and the state of each of their entries.
-    nA, nW, nM : |A|, |W| and |M|.
-    overwrite, keep_modulus, base, entry, pushes : see `workbench.core.memories.IndexRule`.
-    """
-
-    p_ptr: NDArray[Any]
-    p_next: NDArray[Any]
-    o_ptr: NDArray[Any]
-    o_col: NDArray[Any]
-    owner: NDArray[Any]
-    nA: int
-    nW: int
-    nM: int
-    overwrite: bool
-    keep_modulus: int
-    base: int
-    entry: NDArray[Any]
-    pushes: NDArray[Any]
-
-
-def empty_map() -> Any:
-    """A map from codes to places, which takes room for the codes that it holds alone."""
-    return Dict.empty(types.int64, types.int64)
-
-
-def _place(seen: Any, code: int) -> int:
-    """The place of a code, from 1; 0 if it was not seen. Compiled below for an array and for a
-    map."""
-    raise NotImplementedError("runs compiled only")
-
-
-@overload(_place, inline="always")
-def _place_compiled(seen, code):
-    if isinstance(seen, types.Array):
-        return lambda seen, code: seen[code]
-    return lambda seen, code: seen.get(code, 0)
+_BLOCK = 8
+"""Codes that agree but for these last bits lie side by side in the hash table: a state's successors
+have such codes, and a walk over gravity x OA2 waits for memory most of its time."""
 
 
 @inline_kernel
-def _m_next(tables, m, w, o, a):
-    if tables.overwrite:
-        return w
-    if tables.pushes[w]:
-        return (m % tables.keep_modulus) * tables.base + tables.entry[o, a]
-    return m
+def _slot(table, codes, code):
+    """Where the place of a code stands in a hash table, or would stand."""
+    last = np.uint64(len(table) - 1)
+    block = np.uint64(code >> _BLOCK) * _SPREAD >> np.uint64(32)  # the high bits are well mixed
+    slot = (block << np.uint64(_BLOCK)) + np.uint64(code & ((1 << _BLOCK) - 1)) & last
+    while table[slot] != 0 and codes[table[slot] - 1] != code:
+        slot = (slot + np.uint64(1)) & last
+    return slot
 
 
 @compile_kernel
-def discover_states(seen, starts, tables, width, cost, most, room):
-    """The codes of all states that can be met from some, in the order of a breadth-first walk; how
-    many outcomes their rows have, `width[s]` each; and what they cost, `cost[s]` each. `seen` is
-    filled with places, from 1.
+def fill_hash_table(table, codes, n):
+    """Write the places of the first n codes into a hash table, from 1; 0 is an empty slot."""
+    for i in range(n):
+        table[_slot(table, codes, codes[i])] = i + 1
 
-    The rows of a state count from when it is met, not from when it is visited: the walk stops as
-    soon as the states met so far have more than `most` outcomes, or cost more than `room`.
+
+@compile_kernel
+def expand_states(table, codes, n, first, after, p_ptr, p_next, o_ptr, owner, nM, rows, outcomes):
+    """Write the outcomes of some states of the product, and append the states that are new.
+
+    Parameters
+    ----------
+    table : the hash table of the codes met so far, with free slots for all outcomes.
+    codes, n : the codes met, and how many.
+    first : the first of the states to expand.
+    after : `after[i, a, w]`, the memory state that follows in the i-th of them.
+    p_ptr, p_next, o_ptr, owner, nM : rows of p and of omega, the state of each entry of omega, |M|.
+    rows : filled with the number of outcomes of each row (state, a, w).
+    outcomes : `outcomes[3, :]`, filled with the state, the outcome of p and the entry of omega.
+
+    Returns how many codes are met.
     """
-    nA, nW, nM = tables.nA, tables.nW, tables.nM
-    p_ptr, p_next, o_ptr = tables.p_ptr, tables.p_next, tables.o_ptr
-    codes = np.empty(max(1024, 2 * len(starts)), dtype=np.int64)
-    n = 0
-    outcomes = 0
-    spent = 0
-    for code in starts:
-        codes[n] = code
-        n += 1
-        seen[code] = n  # places from 1: 0 means not seen
-        outcomes += width[tables.owner[code // nM]]
-        spent += cost[tables.owner[code // nM]]
-    i = 0
-    while i < n and outcomes <= most and spent <= room:
-        code = codes[i]
-        i += 1
-        e = code // nM
-        m = code % nM
-        s = tables.owner[e]
-        o = tables.o_col[e]
-        for a in range(nA):
-            for w in range(nW):
-                m_next = _m_next(tables, m, w, o, a)
-                for k in range(p_ptr[s * nA + a], p_ptr[s * nA + a + 1]):
-                    s_next = p_next[k]
-                    for e_next in range(o_ptr[s_next], o_ptr[s_next + 1]):
-                        found = e_next * nM + m_next
-                        if _place(seen, found) == 0:
-                            if n == len(codes):
-                                larger = np.empty(2 * n, dtype=np.int64)
-                                # one by one: numba compiles a whole slice for seconds
-                                for j in range(n):
-                                    larger[j] = codes[j]
-                                codes = larger
-                            codes[n] = found
-                            n += 1
-                            seen[found] = n
-                            outcomes += width[s_next]
-                            spent += cost[s_next]
-    return codes[:n].copy(), outcomes, spent
-
-
-@compile_kernel
-def fill_product_rows(seen, codes, row_ptr, s_next_out, k_out, e_out, tables):
-    """Write the rows of the product: for each outcome its state, its place in p and its entry of
-    omega."""
-    nA, nW, nM = tables.nA, tables.nW, tables.nM
-    p_ptr, p_next, o_ptr = tables.p_ptr, tables.p_next, tables.o_ptr
+    nA, nW = after.shape[1], after.shape[2]
     at = 0
     row = 0
-    row_ptr[0] = 0
-    for code in codes:
-        e = code // nM
-        m = code % nM
-        s = tables.owner[e]
-        o = tables.o_col[e]
+    for i in range(after.shape[0]):
+        s = owner[codes[first + i] // nM]
         for a in range(nA):
             for w in range(nW):
-                m_next = _m_next(tables, m, w, o, a)
+                before = at
                 for k in range(p_ptr[s * nA + a], p_ptr[s * nA + a + 1]):
-                    s_next = p_next[k]
-                    for e_next in range(o_ptr[s_next], o_ptr[s_next + 1]):
-                        s_next_out[at] = seen[e_next * nM + m_next] - 1
-                        k_out[at] = k
-                        e_out[at] = e_next
+                    for e_next in range(o_ptr[p_next[k]], o_ptr[p_next[k] + 1]):
+                        found = e_next * nM + after[i, a, w]
+                        slot = _slot(table, codes, found)
+                        if table[slot] == 0:
+                            codes[n] = found
+                            n += 1
+                            table[slot] = n
+                        outcomes[0, at] = table[slot] - 1
+                        outcomes[1, at] = k
+                        outcomes[2, at] = e_next
                         at += 1
+                rows[row] = at - before
                 row += 1
-                row_ptr[row] = at
+    return n
 
 
 @compile_kernel

@@ -180,14 +180,13 @@ class _Walk:
         self, view: NDArray[np.int32], a: NDArray[np.int64], w: NDArray[np.int64]
     ) -> NDArray[np.int32]:
         """The memory's slots after the writes."""
-        rule = self.pair.memory.rule
-        assert rule is not None
         if self.pair.overwrites:
             return w[:, None].astype(np.int32)
-        if not self.pair.cells:
+        if self.pair.buffer is None:
             return view[:, 1:]
-        pushed = np.concatenate([view[:, 2:], rule.entry[view[:, 0], a][:, None]], axis=1)
-        return np.where(rule.pushes[w][:, None], pushed, view[:, 1:]).astype(np.int32)
+        stored = self.pair.entries[view[:, 0], a][:, None]
+        sources = np.concatenate([view[:, 1:], stored, np.zeros_like(stored)], axis=1)
+        return np.take_along_axis(sources, self.pair.buffer.moves[w], axis=1).astype(np.int32)
 
     def result(self) -> ClosedLoop:
         pair, P = self.pair, self.pair.P

@@ -21,9 +21,8 @@ from numpy.typing import NDArray
 
 from workbench.core.augment import augment
 from workbench.core.errors import TooLarge, WrongType
-from workbench.core.memories import Memory, MemoryFamily, attach
 from workbench.core.pomdp import POMDP
-from workbench.core.space import Bits, Buffer, Label, Product, Subset
+from workbench.core.space import Bits, Label, Subset
 from workbench.deep.features import (
     Features,
     bit_features,
@@ -31,6 +30,7 @@ from workbench.deep.features import (
     features_of,
     pair_features,
 )
+from workbench.memories import BufferFamily, Memory, MemoryFamily, attach
 
 _SMALL_PRODUCT = 1 << 20
 """Products of at most so many pairs (m, o) are multiplied out: their policies are tables."""
@@ -49,8 +49,8 @@ class MemoryPair:
     Parameters
     ----------
     P : the sub-environment.
-    memory : one of the paper's families or its name; one whose Gamma is a Python function has to be
-        multiplied out with `augment`.
+    memory : a family or its name; one that is no buffer and is not overwritten has to be multiplied
+        out with `augment`.
 
     >>> from workbench.core.pomdp import POMDP
     >>> P = POMDP.from_functions(
@@ -74,7 +74,7 @@ class MemoryPair:
         if not isinstance(P, POMDP):
             raise WrongType(f"a pair needs a POMDP, not {P!r}")
         attached = attach(memory, P)
-        if attached.rule is None:
+        if not _is_laid_out(attached):
             raise WrongType(
                 f"the memory {attached.name} is a Python function: multiply it out with "
                 "augment(P, memory)"
@@ -92,7 +92,21 @@ class MemoryPair:
     @property
     def cells(self) -> int:
         """The cells of a buffer; 0 for other memories."""
-        return len(self.memory.M.factors) if isinstance(self.memory.M, Buffer) else 0
+        return self.buffer.k if self.buffer is not None else 0
+
+    @property
+    def buffer(self) -> BufferFamily | None:
+        """The family of a buffer; None for other memories."""
+        family = self.memory.family
+        return family if isinstance(family, BufferFamily) else None
+
+    @cached_property
+    def entries(self) -> NDArray[np.int32]:
+        """`entries[o, a]`: the symbol that a buffer stores."""
+        nO, nA = len(self.P.O), len(self.P.A)
+        pairs = self.buffer is not None and self.buffer.pairs
+        o = np.arange(nO)[:, None]
+        return (1 + (o * nA + np.arange(nA) if pairs else o.repeat(nA, axis=1))).astype(np.int32)
 
     @property
     def overwrites(self) -> bool:
@@ -119,8 +133,8 @@ class MemoryPair:
             return (o,)
         if o is None:
             return (None,) * self.slots
-        stored = isinstance(self.memory.M.factors[0].base, Product)  # type: ignore[attr-defined]
-        entry = pair_features(o, features_of(self.P.A)) if stored else o
+        pairs = self.buffer is not None and self.buffer.pairs
+        entry = pair_features(o, features_of(self.P.A)) if pairs else o
         return (o, *[cell_features(entry)] * self.cells)
 
     @cached_property
@@ -150,11 +164,16 @@ class MemoryPair:
         return found
 
 
+def _is_laid_out(memory: Memory) -> bool:
+    """Whether a memory is a slot that writes replace, or a buffer of slots that they rearrange."""
+    return memory.overwrites or isinstance(memory.family, BufferFamily)
+
+
 def pair_of(E: POMDP | MemoryPair) -> MemoryPair:
     """The pair that a POMDP was made of, or the POMDP with no memory beside it."""
     if isinstance(E, MemoryPair):
         return E
-    if E.origin is not None and E.origin.memory.rule is not None:
+    if E.origin is not None and _is_laid_out(E.origin.memory):
         return MemoryPair(E.origin.P, E.origin.memory)
     return MemoryPair(E, "none")
 
@@ -170,10 +189,10 @@ def views_of(E: POMDP) -> Views:
 def join(P: POMDP, memory: Memory | MemoryFamily | str) -> POMDP | MemoryPair:
     """The product of P and the memory, if it is small; else both beside each other."""
     attached = attach(memory, P)
-    if attached.rule is None or len(P.O) * len(attached.M) <= _SMALL_PRODUCT:
+    if not _is_laid_out(attached) or len(P.O) * len(attached.M) <= _SMALL_PRODUCT:
         try:
             return augment(P, attached)
         except TooLarge:
-            if attached.rule is None:
+            if not _is_laid_out(attached):
                 raise
     return MemoryPair(P, attached)

@@ -30,8 +30,8 @@ _NO_LIMIT = 2**31 - 1
 
 
 class StepTables(NamedTuple):
-    """What steps read: rows of outcomes, the entry that a buffer stores at (o, a), which writes
-    push, and the features of each slot."""
+    """What steps read: rows of outcomes, the entry that a buffer stores at (o, a), where each
+    write takes the contents of its cells from, and the features of each slot."""
 
     row_ptr: Array
     threshold: Array
@@ -39,7 +39,7 @@ class StepTables(NamedTuple):
     o: Array
     r: Array
     entry: Array
-    pushes: Array
+    moves: Array
     features: tuple[Array | None, ...]
 
 
@@ -114,16 +114,15 @@ def layout_of(pair: MemoryPair, limit: int | None) -> tuple[Layout, StepTables]:
     threshold[own] = found.outcomes["threshold"][taken]
     o = packed["o"].astype(np.int64)
     o[o == int(END)] = -1
-    rule = pair.memory.rule
-    assert rule is not None
+    moves = np.zeros((1, 0), dtype=np.int64) if pair.buffer is None else pair.buffer.moves
     tables = StepTables(
         jnp.asarray(row_ptr, jnp.int32),
         jnp.asarray(np.minimum(threshold >> np.uint64(21), np.uint64(2**32 - 1)), jnp.uint32),
         jnp.asarray(packed["s"], jnp.int32),
         jnp.asarray(o, jnp.int32),
         jnp.asarray(packed["r"], jnp.float32),
-        jnp.asarray(rule.entry, jnp.int32),
-        jnp.asarray(rule.pushes),
+        jnp.asarray(pair.entries, jnp.int32),
+        jnp.asarray(moves, jnp.int32),
         tuple(None if x is None else jnp.asarray(x) for x in pair.features),
     )
     layout = Layout(
@@ -167,8 +166,8 @@ def remember(layout: Layout, tables: StepTables, view: Array, a: Array, w: Array
         return w[:, None]
     if layout.cells:
         stored = tables.entry[view[:, 0], a][:, None]
-        pushed = jnp.concatenate([view[:, 2:], stored], axis=1)
-        return jnp.where(tables.pushes[w][:, None], pushed, view[:, 1:])
+        sources = jnp.concatenate([view[:, 1:], stored, jnp.zeros_like(stored)], axis=1)
+        return jnp.take_along_axis(sources, tables.moves[w], axis=1)
     return view[:, 1:]
 
 

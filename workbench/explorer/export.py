@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from workbench.core.augment import augment
-from workbench.core.memories import parse_memory
 from workbench.core.numbers import Numbers
 from workbench.core.pomdp import POMDP
+from workbench.memories import parse_memory
 from workbench.text import show
 
 MEMORIES = ("none", "K1", "K2", "B1", "B2", "B3", "O1", "O2", "OA1", "OA2")

@@ -20,12 +20,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from workbench import memories
+from workbench.agents.simulate import Step, discounted_return, pair, simulate
 from workbench.core.augment import augment
 from workbench.core.errors import NeverEnds, TooLarge, WorkbenchError
 from workbench.core.evaluate import Evaluation, evaluate
 from workbench.core.improve import Improvement, improve, iterates
-from workbench.core.memories import Family, Memory, attach
 from workbench.core.policy import Policy, uniform
 from workbench.core.pomdp import POMDP
 from workbench.core.shortcuts import Shortcut, kind_of, words_of
@@ -33,7 +32,7 @@ from workbench.core.space import Label
 from workbench.core.td import TDValues, td_values
 from workbench.evaluation.transition_diagram import transition_diagram
 from workbench.extras import need
-from workbench.model.simulate import Step, discounted_return, pair, simulate
+from workbench.memories import Family, Memory, attach, list_sized
 from workbench.optima.best_memoryless import best_memoryless
 from workbench.optima.optimum import MemorylessOptimum
 from workbench.text import escape_html, shown
@@ -49,14 +48,6 @@ MOST_STATES, MOST_PAIRS = 400, 25_000
 
 _BUDGET = 1_000
 """Iterates of the oracle loop."""
-
-_FAMILIES: dict[str, Callable[[int], Family]] = {
-    "none": lambda k: memories.none,
-    "K": memories.K,
-    "B": memories.B,
-    "O": memories.O,
-    "OA": memories.OA,
-}
 
 
 class Explorer:
@@ -159,13 +150,16 @@ def _legend(P: POMDP) -> str:
 
 def _memory_controls(widgets: Any, family: str, k: int) -> dict[str, Any]:
     return {
-        "family": widgets.Dropdown(options=list(_FAMILIES), value=family, description="memory"),
+        "family": widgets.Dropdown(
+            options=["none", *list_sized()], value=family, description="memory"
+        ),
         "k": widgets.IntSlider(value=k, min=1, max=6, description="size k"),
     }
 
 
 def _augmented(P: POMDP, controls: dict[str, Any]) -> POMDP:
-    memory = attach(_FAMILIES[controls["family"].value](controls["k"].value), P)
+    kind = controls["family"].value
+    memory = attach(kind if kind == "none" else f"{kind}{controls['k'].value}", P)
     words = f"{memory.name} on {P.name} has {{}}, too many to answer at once: take a smaller k"
     if len(memory.M) > 10 * MOST_PAIRS:
         raise TooLarge(words.format(f"{len(memory.M):,} memory states"))

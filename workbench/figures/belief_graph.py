@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import TYPE_CHECKING
 
+from workbench.agents.beliefs import BeliefGraph
 from workbench.core.errors import TooLarge
 from workbench.figures.argument import require_result
 from workbench.figures.canvas import Arrow, Canvas, snake, text_size
-from workbench.model.beliefs import BeliefGraph
 from workbench.text import shown
 
 if TYPE_CHECKING:

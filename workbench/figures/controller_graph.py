@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from workbench.agents.controllers import Controller, Event, probability_text
 from workbench.core.errors import TooLarge
 from workbench.figures.argument import require_result
 from workbench.figures.canvas import Arrow, Canvas
-from workbench.model.fsc import Controller, Event, probability_text
 from workbench.text import shown
 
 if TYPE_CHECKING:

@@ -20,13 +20,13 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+from workbench.agents.controllers import Controller, Entry, Event, Node
 from workbench.core.augment import augment
 from workbench.core.errors import PolicyError, UnknownLabel, WorkbenchError
 from workbench.core.numbers import Number
 from workbench.core.pomdp import POMDP
 from workbench.core.space import Label
 from workbench.interop.storm import action_names
-from workbench.model.fsc import Controller, Entry, Event, Node
 from workbench.model.json import Unreadable, decode, encode, parse_json, read_rational
 from workbench.output import write_whole
 from workbench.text import counted, show

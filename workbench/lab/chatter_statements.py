@@ -23,11 +23,11 @@ from workbench.certificates.cycle import certify_cycle
 from workbench.core.augment import augment
 from workbench.core.errors import NeverEnds, NotSolved, TooLarge, WorkbenchError
 from workbench.core.improve import improve
-from workbench.core.memories import parse_memory
 from workbench.core.policy import uniform
 from workbench.core.pomdp import POMDP
 from workbench.lab.spaces import TaskSpace
 from workbench.lab.statements import NO, Statement, Verdict
+from workbench.memories import parse_memory
 from workbench.model.json import model_from_json, model_json
 from workbench.optima.best_memoryless import best_memoryless
 

@@ -16,11 +16,11 @@ from workbench.certificates.values import value_certificate
 from workbench.core.augment import augment
 from workbench.core.errors import NeverEnds, TooLarge, WorkbenchError
 from workbench.core.evaluate import evaluate
-from workbench.core.memories import parse_memory
 from workbench.core.policy import Policy
 from workbench.core.pomdp import POMDP
 from workbench.lab.spaces import TaskSpace
 from workbench.lab.statements import NO, RELABELLINGS, Statement, Verdict
+from workbench.memories import parse_memory
 from workbench.optima.best_history import best_history
 from workbench.optima.best_memoryless import best_memoryless
 from workbench.sufficiency.can_encode import Encoding, can_encode_optimal

@@ -21,13 +21,13 @@ from workbench.certificates.fixed_points import fixed_points_certificate
 from workbench.core.augment import augment
 from workbench.core.errors import WorkbenchError
 from workbench.core.learners import QLearning, Sarsa
-from workbench.core.memories import parse_memory
 from workbench.core.pomdp import POMDP
 from workbench.equilibrium.equilibria import Equilibria, equilibria
 from workbench.equilibrium.greedy_cells import DenseTask, blocks
 from workbench.equilibrium.learned_values import target_of
 from workbench.lab.spaces import TaskSpace
 from workbench.lab.statements import NO, RELABELLINGS, Statement, Verdict
+from workbench.memories import parse_memory
 from workbench.optima.best_memoryless import best_memoryless
 
 MOST_JUDGED = 20_000

@@ -29,13 +29,13 @@ from workbench.core import batch
 from workbench.core.augment import augment
 from workbench.core.errors import NeverEnds, NotSolved, TooLarge, WorkbenchError
 from workbench.core.improve import improve
-from workbench.core.memories import parse_memory
 from workbench.core.policy import uniform
 from workbench.core.pomdp import POMDP
 from workbench.core.space import Label
 from workbench.lab.sequences import SequenceTasks, table_of
 from workbench.lab.spaces import Codes, TaskSpace
 from workbench.lab.statements import Statement, Verdict
+from workbench.memories import parse_memory
 from workbench.model.json import model_from_json, model_json
 from workbench.optima.best_memoryless import best_memoryless
 

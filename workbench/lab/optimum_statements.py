@@ -19,10 +19,10 @@ import numpy as np
 
 from workbench.core.augment import augment
 from workbench.core.errors import TooLarge, WorkbenchError
-from workbench.core.memories import parse_memory
 from workbench.core.pomdp import POMDP
 from workbench.lab.spaces import TaskSpace
 from workbench.lab.statements import NO, RELABELLINGS, Statement, Verdict
+from workbench.memories import parse_memory
 from workbench.research.critical_points import CriticalPoint, CriticalPoints, critical_points
 
 CLEARLY = 1e-9

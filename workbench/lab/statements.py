@@ -39,10 +39,10 @@ from numpy.typing import NDArray
 
 from workbench.core.augment import augment
 from workbench.core.errors import UnknownLabel, WorkbenchError, WrongType
-from workbench.core.memories import attach
 from workbench.core.policy import uniform
 from workbench.core.pomdp import POMDP
 from workbench.lab.spaces import Codes, TaskSpace
+from workbench.memories import attach
 from workbench.text import did_you_mean, shorten
 
 RELABELLINGS = ("states", "observations", "actions")

@@ -23,12 +23,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from workbench.agents.beliefs import TooManyBeliefs, reachable_beliefs
 from workbench.certificates import values as evidence
 from workbench.core.augment import augment
 from workbench.core.errors import NeverEnds, WorkbenchError
 from workbench.core.evaluate import Evaluation, evaluate
 from workbench.core.horizon import has_finite_horizon
-from workbench.core.memories import B, none, parse_memory
 from workbench.core.policy import Policy, uniform
 from workbench.core.pomdp import POMDP
 from workbench.core.rows import own_rows
@@ -37,7 +37,7 @@ from workbench.core.td import lambda_discrepancy, td_values
 from workbench.lab.sequences import SequenceTasks
 from workbench.lab.spaces import TaskSpace
 from workbench.lab.statements import NO, RELABELLINGS, Statement, Verdict
-from workbench.model.beliefs import TooManyBeliefs, reachable_beliefs
+from workbench.memories import B, none, parse_memory
 from workbench.optima.best_memoryless import best_memoryless
 from workbench.optima.shortcut_count import ShortcutCount, count_shortcuts
 from workbench.sufficiency.expressive import is_sufficiently_expressive

@@ -6,9 +6,9 @@ import os
 
 from workbench.core.errors import TooLarge
 from workbench.core.kernel_call import KernelCall
-from workbench.core.memories import Memory
 from workbench.core.pomdp import POMDP
 from workbench.core.table_kernels import OUTCOME, ROW
+from workbench.memories import Memory
 
 GB = 1e9
 
@@ -51,7 +51,7 @@ def check_memory(P: POMDP, memory: Memory, seeds: int = 1) -> None:
     Only where every memory state can be written at every step is the size known beforehand; other
     memories pass.
     """
-    if memory.rule is None or not memory.rule.overwrite:
+    if not memory.overwrites:
         return
     entries = len(memory.M) * len(P.O) * len(P.A) * len(memory.W)
     parts = {f"{seeds} times {entries:,} entries": 8 * entries * seeds}

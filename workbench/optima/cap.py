@@ -13,8 +13,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from workbench.core.augment import reads_rewards
 from workbench.core.numbers import Number
-from workbench.core.origin import reads_rewards
 from workbench.core.pomdp import POMDP
 from workbench.optima.history import HistoryLimits, history_optimum
 

@@ -25,15 +25,15 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from workbench.agents.beliefs import BeliefGraph
 from workbench.core.augment import augment
 from workbench.core.errors import WorkbenchError
 from workbench.core.evaluate import Evaluation, evaluate
-from workbench.core.memories import Memory
 from workbench.core.numbers import Number
 from workbench.core.policy import Policy
 from workbench.core.pomdp import POMDP
 from workbench.core.space import Label
-from workbench.model.beliefs import BeliefGraph
+from workbench.memories import Memory
 from workbench.text import counted
 
 START = "start"

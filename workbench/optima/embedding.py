@@ -20,15 +20,14 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.core.memories import OA, B, Family, K, Memory, O, none, parse_memory
 from workbench.core.pomdp import POMDP
 from workbench.core.space import Subset
+from workbench.memories import OA, B, Family, K, Memory, O, none
 
 
 def family_of(memory: Memory) -> Family | None:
     """The paper's family that an attached memory belongs to; None for memories of one's own."""
-    found = None if memory.rule is None else parse_memory(memory.name)
-    return found if isinstance(found, Family) else None
+    return memory.family if isinstance(memory.family, Family) else None
 
 
 def smaller_families(family: Family) -> list[Family]:

@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from workbench.agents.beliefs import BeliefEdge, BeliefGraph, explore_beliefs
 from workbench.core.chain import dynamics
 from workbench.core.errors import TooLarge
 from workbench.core.evaluate import (
@@ -36,7 +37,6 @@ from workbench.core.policy import Policy, uniform
 from workbench.core.pomdp import POMDP
 from workbench.core.rows import own_rows
 from workbench.core.walk_kernels import strong_components
-from workbench.model.beliefs import BeliefEdge, BeliefGraph, explore_beliefs
 from workbench.optima.branch_and_bound import (
     BranchSearch,
     ReturnCriterion,

@@ -19,12 +19,12 @@ from typing import Any
 
 import numpy as np
 
+from workbench.agents.beliefs import explore_beliefs, reachable_beliefs
 from workbench.core.augment import augment
 from workbench.core.errors import NeverEnds, NotExact, TooLarge
 from workbench.core.fields import FLOATS, RATIONALS
 from workbench.core.policy import Policy
 from workbench.core.pomdp import POMDP
-from workbench.model.beliefs import explore_beliefs, reachable_beliefs
 from workbench.optima.all_optimal import optimal_behaviours
 from workbench.optima.branch_and_bound import (
     BranchSearch,

@@ -29,6 +29,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from workbench.agents.beliefs import explore_beliefs
 from workbench.core.errors import TooLarge
 from workbench.core.evaluate import evaluate
 from workbench.core.fields import FLOATS, RATIONALS, Field
@@ -37,7 +38,6 @@ from workbench.core.numbers import Number
 from workbench.core.policy import Policy, uniform
 from workbench.core.pomdp import POMDP
 from workbench.core.repetition import repeat_episodes, require_time
-from workbench.model.beliefs import explore_beliefs
 from workbench.optima.branch_and_bound import Informed, ReturnCriterion
 from workbench.optima.controller import follow_beliefs, follow_memoryless
 from workbench.optima.follow import Followed

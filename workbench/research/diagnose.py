@@ -28,17 +28,16 @@ from typing import TypeVar
 import numpy as np
 import sympy
 
-from workbench.core.augment import augment
+from workbench.agents.beliefs import explore_beliefs
+from workbench.core.augment import augment, reads_rewards
 from workbench.core.errors import NeverEnds, NotExact, TooLarge
 from workbench.core.fields import FLOATS
-from workbench.core.memories import Memory, MemoryFamily, attach
 from workbench.core.numbers import Number
-from workbench.core.origin import reads_rewards
 from workbench.core.policy import Policy, uniform
 from workbench.core.pomdp import POMDP
 from workbench.core.space import Label
 from workbench.core.td import lambda_discrepancy, td_values
-from workbench.model.beliefs import explore_beliefs
+from workbench.memories import Memory, MemoryFamily, attach
 from workbench.optima.best_history import best_history
 from workbench.optima.best_memoryless import best_memoryless
 from workbench.optima.mdp import from_states, in_rationals, size_of_values

@@ -14,10 +14,10 @@ from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from functools import partial
 
+from workbench.agents.beliefs import require_rational
 from workbench.core.errors import TooLarge
 from workbench.core.pomdp import POMDP
 from workbench.core.space import Label
-from workbench.model.beliefs import require_rational
 
 MOST_STATES = 200
 """Of a task whose rank is computed."""

@@ -35,6 +35,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from workbench.agents.beliefs import BeliefGraph
 from workbench.core.errors import NeverEnds
 from workbench.core.evaluate import evaluate
 from workbench.core.fields import FLOATS, RATIONALS
@@ -42,7 +43,6 @@ from workbench.core.numbers import Number
 from workbench.core.policy import Policy
 from workbench.core.pomdp import POMDP
 from workbench.core.space import Label
-from workbench.model.beliefs import BeliefGraph
 from workbench.optima.history import MOST_EXACT, belief_process, largest_part
 from workbench.optima.mdp import from_states, optimal
 

@@ -14,9 +14,9 @@ from collections.abc import Iterator
 from fractions import Fraction
 from itertools import combinations
 
+from workbench.agents.beliefs import require_rational
 from workbench.core.errors import TooLarge
 from workbench.core.pomdp import POMDP
-from workbench.model.beliefs import require_rational
 from workbench.research.dynamics_rank import Span, states_that_go_on
 from workbench.research.rational_program import least_difference
 

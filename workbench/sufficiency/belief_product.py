@@ -11,11 +11,11 @@ from __future__ import annotations
 import itertools
 from dataclasses import dataclass
 
-from workbench.core.memories import Memory
+from workbench.agents.beliefs import BeliefGraph
+from workbench.core.augment import reads_rewards
 from workbench.core.numbers import Number
-from workbench.core.origin import reads_rewards
 from workbench.core.rows import row_places
-from workbench.model.beliefs import BeliefGraph
+from workbench.memories import Memory
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +79,7 @@ class Supports:
 
     def after(self, m: int, w: int, o: int, a: int, r: Number, o_next: int) -> tuple[int, ...]:
         """The places of the m' with Gamma(m'|m, w, o, a, r, o') > 0."""
-        built_in = self.memory.rule is not None  # then Gamma reads neither r nor o'
+        built_in = self.memory.step is not None  # then Gamma reads neither r nor o'
         key = (m, w, o, a) if built_in else (m, w, o, a, r, o_next)
         if key not in self._found:
             M, W, O, A = self.memory.M, self.memory.W, self.P.O, self.P.A

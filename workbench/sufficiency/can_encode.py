@@ -44,17 +44,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.core.augment import augment
+from workbench.agents.beliefs import LIMIT, BeliefGraph, explore_beliefs
+from workbench.core.augment import augment, reads_rewards
 from workbench.core.errors import NeverEnds, WorkbenchError
 from workbench.core.evaluate import evaluate
 from workbench.core.fields import FLOATS, RATIONALS
-from workbench.core.memories import Family, Memory, attach
 from workbench.core.numbers import Number
-from workbench.core.origin import reads_rewards
 from workbench.core.policy import Policy
 from workbench.core.pomdp import POMDP
 from workbench.core.space import Label
-from workbench.model.beliefs import LIMIT, BeliefGraph, explore_beliefs
+from workbench.memories import Family, Memory, attach
 from workbench.optima.best_history import best_history
 from workbench.optima.best_memoryless import best_memoryless
 from workbench.optima.history import MOST_EXACT, belief_process, largest_part
@@ -290,7 +289,7 @@ def _nearly(
 
 
 def _run(graph: BeliefGraph, memory: Memory, allowed: list[set[int]], budget: int) -> Outcome:
-    alike = memory.rule is not None and memory.rule.overwrite
+    alike = memory.overwrites
     search = WriteSearch(graph, memory, allowed, interchangeable=alike)
     return search.run(budget, f"an optimal policy of {graph.P.name} with {memory.name}")
 

@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from workbench.core.augment import augment
 from workbench.core.errors import NeverEnds, WorkbenchError
 from workbench.core.improve import Improvement, improve, weights_for
-from workbench.core.memories import Family, Memory, attach
 from workbench.core.policy import uniform
 from workbench.core.pomdp import POMDP
+from workbench.memories import Family, Memory, attach
 from workbench.optima.best_history import best_history
 from workbench.optima.best_memoryless import best_memoryless
 from workbench.optima.optimum import HistoryOptimum, MemorylessOptimum

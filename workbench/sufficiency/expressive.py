@@ -19,7 +19,7 @@ b1), (o, b2). That is decided here, never sampled:
 - one write only (`K(k)`): there is one f, and it is checked;
 - else a search over f (`product_search`) that ends with an f or with a proof that there is none.
 
-Histories are those whose episode goes on, unless `ended=True`: see `workbench.model.beliefs`.
+Histories are those whose episode goes on, unless `ended=True`: see `workbench.agents.beliefs`.
 Definition A.2 needs finitely many beliefs: infinitely many share some observation, and M is finite.
 """
 
@@ -29,10 +29,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from workbench.agents.beliefs import LIMIT, BeliefGraph, TooManyBeliefs, explore_beliefs
 from workbench.core.errors import WorkbenchError
-from workbench.core.memories import Family, Memory, attach
 from workbench.core.space import Label
-from workbench.model.beliefs import LIMIT, BeliefGraph, TooManyBeliefs, explore_beliefs
+from workbench.memories import Family, Memory, attach
 from workbench.sufficiency.belief_product import places, possible_pairs
 from workbench.sufficiency.colouring import colour
 from workbench.sufficiency.product_search import WriteSearch
@@ -142,7 +142,7 @@ def is_sufficiently_expressive(
             "z3",
             "z3 found that no f separates the beliefs",
         )
-    if attached.rule is not None and attached.rule.overwrite:
+    if attached.overwrites:
         return _overwritten(graph, attached, budget)
     if len(attached.W) == 1:
         return _only_update(graph, attached)

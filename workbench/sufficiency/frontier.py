@@ -18,13 +18,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
+from workbench.agents.controllers import Controller, controller_of
 from workbench.core.augment import augment
 from workbench.core.errors import NeverEnds, TooLarge, WorkbenchError, WrongType
 from workbench.core.fields import FLOATS
-from workbench.core.memories import SIZED, F, attach, parse_memory
 from workbench.core.numbers import Number
 from workbench.core.pomdp import POMDP
-from workbench.model.fsc import Controller, controller_of
+from workbench.memories import F, attach, list_sized, parse_memory
 from workbench.optima.best_history import best_history
 from workbench.optima.best_memoryless import best_memoryless
 from workbench.optima.mdp import from_states, size_of_values
@@ -141,8 +141,8 @@ def frontier(
         raise WrongType(f"up_to is a whole number from 1, not {up_to!r}")
     kinds = [families] if isinstance(families, str) else list(families)
     for kind in kinds:
-        if kind not in SIZED:
-            raise WorkbenchError(f"unknown family {kind!r}: one of {', '.join(SIZED)}")
+        if kind not in (sized := list_sized()):
+            raise WorkbenchError(f"unknown family {kind!r}: one of {', '.join(sized)}")
     history = best_history(P, max_seconds=max_seconds)
     search = _Search(P, history, max_seconds)
     for name in ["none", *_names(kinds, P, up_to)]:

@@ -32,13 +32,13 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from workbench.agents.beliefs import BeliefGraph, explore_beliefs
 from workbench.core.augment import augment
 from workbench.core.evaluate import evaluate
 from workbench.core.fields import FLOATS
-from workbench.core.memories import Family, attach, none
 from workbench.core.policy import Policy
 from workbench.core.pomdp import POMDP
-from workbench.model.beliefs import BeliefGraph, explore_beliefs
+from workbench.memories import Family, attach, none
 from workbench.optima.ascent import Climbed, ascend
 from workbench.optima.best_memoryless import best_memoryless
 from workbench.optima.history import MOST_EXACT, belief_process, largest_part

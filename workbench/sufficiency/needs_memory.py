@@ -18,9 +18,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from workbench.core.errors import NeverEnds, WorkbenchError, WrongType
-from workbench.core.memories import none
 from workbench.core.numbers import Number
 from workbench.core.pomdp import POMDP
+from workbench.memories import none
 from workbench.optima.best_history import best_history
 from workbench.optima.best_memoryless import best_memoryless
 from workbench.optima.optimum import HistoryOptimum, MemorylessOptimum

@@ -18,10 +18,10 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
+from workbench.agents.beliefs import BeliefGraph
 from workbench.core.errors import NotSolved, TooLarge
-from workbench.core.memories import Memory
 from workbench.extras import need
-from workbench.model.beliefs import BeliefGraph
+from workbench.memories import Memory
 from workbench.sufficiency.belief_product import Supports, places, possible_pairs
 
 MOST_PAIRS = 50_000

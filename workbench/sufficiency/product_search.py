@@ -26,8 +26,8 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import NoReturn
 
-from workbench.core.memories import Memory
-from workbench.model.beliefs import BeliefGraph
+from workbench.agents.beliefs import BeliefGraph
+from workbench.memories import Memory
 from workbench.progress import Waiting
 from workbench.sufficiency.belief_product import Supports, places
 from workbench.text import counted

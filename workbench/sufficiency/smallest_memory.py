@@ -22,9 +22,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from workbench.agents.beliefs import reachable_beliefs
 from workbench.core.errors import WorkbenchError
-from workbench.core.memories import OA, B, Family, K, O, none
-from workbench.model.beliefs import reachable_beliefs
+from workbench.memories import OA, B, Family, K, O, none
 
 if TYPE_CHECKING:
     from workbench.core.pomdp import POMDP

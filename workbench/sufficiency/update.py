@@ -15,11 +15,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from workbench.agents.beliefs import Belief, require_rational
 from workbench.core.errors import WorkbenchError
-from workbench.core.memories import Family, Memory, attach
 from workbench.core.numbers import Number
 from workbench.core.space import Label
-from workbench.model.beliefs import Belief, require_rational
+from workbench.memories import Family, Memory, attach
 from workbench.text import show
 
 if TYPE_CHECKING:

@@ -20,9 +20,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.core.errors import WrongType
-from workbench.core.memories import Family
+from workbench.core.space import Bits
 from workbench.extras import need
 from workbench.interop.gym.memory_wrapper import MemoryWrapper
+from workbench.memories import BufferFamily, Family
 
 gymnasium = need("gymnasium")
 spaces = gymnasium.spaces
@@ -44,16 +45,22 @@ class FrameMemory(gymnasium.Wrapper, gymnasium.utils.RecordConstructorArgs):  # 
         if not isinstance(seen, spaces.Box) or len(seen.shape) != 2 or seen.dtype != np.uint8:
             raise WrongType(f"FrameMemory needs pictures, height by width in bytes, not {seen}")
         gymnasium.Wrapper.__init__(self, MemoryWrapper(env, memory))
-        kind, self.cells = self.env.family.kind, self.env.family.k
-        self.holds_frames = kind in ("K", "O", "OA", "window")
-        self.holds_actions = kind in ("OA", "window")
+        family = self.env.family
+        self.holds_frames = isinstance(family, BufferFamily)
+        self.holds_actions = self.holds_frames and family.pairs
+        self.cells = family.k if self.holds_frames else 0
         actions = int(env.action_space.n)
         self.first, self.actions = int(env.action_space.start), actions
-        channels = 1 + (self.cells if self.holds_frames else 0)
+        channels = 1 + self.cells
         shown = {"frames": spaces.Box(0, 255, (channels, *seen.shape), np.uint8)}
-        rest = {"none": 0, "B": self.cells}.get(
-            kind, self.cells * (actions if self.holds_actions else 1)
-        )
+        if self.holds_frames:
+            rest = self.cells * (actions if self.holds_actions else 1)
+        elif isinstance(self.env.M, Bits):
+            rest = family.k
+        elif len(self.env.M) == 1:
+            rest = 0
+        else:
+            raise WrongType(f"FrameMemory needs a buffer or bits, not {family!r}")
         if rest:
             shown["rest"] = spaces.Box(0, 1, (rest,), np.float32)
         self.observation_space = spaces.Dict(shown)

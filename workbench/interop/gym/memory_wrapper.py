@@ -7,7 +7,7 @@ to do together with what to write. In Gymnasium's spaces:
     memory     B(k)        k bits
                K(k), O(k)  k cells, oldest first, each empty (0, 0) or (1, o)
                OA(k)       the same with (1, (o, a))
-               none        0
+               none, F(n)  a number below |M|: 0, the node, and so for clocks
     write      a number below |W|: 0 keep and 1 push; the bits of B(k) read as a binary number
 
 `flat=True` makes one number a |W| + w of the action and one vector of the observation
@@ -22,11 +22,15 @@ from typing import Any
 import numpy as np
 
 from workbench.core.errors import WrongType
-from workbench.core.memories import Family, parse_memory
+from workbench.core.space import Bits, Space
 from workbench.extras import need
+from workbench.memories import BufferFamily, Family, parse_memory
 
 gymnasium = need("gymnasium")
 spaces = gymnasium.spaces
+
+_NOTHING = Space(["-"])
+"""The observations and actions of a memory that stores neither."""
 
 
 class MemoryWrapper(gymnasium.Wrapper, gymnasium.utils.RecordConstructorArgs):  # type: ignore[name-defined]
@@ -35,7 +39,7 @@ class MemoryWrapper(gymnasium.Wrapper, gymnasium.utils.RecordConstructorArgs):  
     Parameters
     ----------
     env : any environment with a Discrete action space.
-    memory : "none", "K3", "B2", "O1", "OA3", ... or one of `workbench.core.memories`.
+    memory : "none", "K3", "B2", "O1", "OA3", ... or a rule of `workbench.memories`.
     flat : whether spaces are flattened instead of Dict.
 
     >>> env = MemoryWrapper(gymnasium.make("FrozenLake-v1"), "OA1")
@@ -51,20 +55,22 @@ class MemoryWrapper(gymnasium.Wrapper, gymnasium.utils.RecordConstructorArgs):  
         if not isinstance(env.action_space, spaces.Discrete):
             raise WrongType(f"MemoryWrapper needs a Discrete action space, not {env.action_space}")
         family = parse_memory(memory) if isinstance(memory, str) else memory
-        if not isinstance(family, Family) or family.kind == "F":
-            raise WrongType(f"a memory is one of the paper's, such as 'OA2', not {memory!r}")
-        self.family = family
-        kind, k, self.flat = family.kind, family.k, flat
-        self.writes = {"none": 1, "K": 1, "window": 1, "O": 2, "OA": 2, "B": 2**k}[kind]
-        entry = (
-            spaces.Tuple([env.observation_space, env.action_space])
-            if kind in ("OA", "window")
-            else env.observation_space
-        )
-        cell = spaces.OneOf([spaces.Discrete(1), entry])
-        m = {"none": spaces.Discrete(1), "B": spaces.MultiBinary(max(k, 1))}.get(
-            kind, spaces.Tuple([cell] * k)
-        )
+        if not isinstance(family, Family):
+            raise WrongType(
+                "a memory is one of the paper's, or another rule of m, w, o and a, "
+                f"such as 'OA2', not {memory!r}"
+            )
+        self.family, self.flat = family, flat
+        self.W = family.list_writes()
+        self.writes = len(self.W)
+        if isinstance(family, BufferFamily):
+            o, a = env.observation_space, env.action_space
+            cell = spaces.OneOf([spaces.Discrete(1), spaces.Tuple([o, a]) if family.pairs else o])
+            m = spaces.Tuple([cell] * family.k)
+        else:  # what it remembers does not depend on what is seen
+            self.M = family.states(_NOTHING, _NOTHING)
+            bits = isinstance(self.M, Bits)
+            m = spaces.MultiBinary(family.k) if bits else spaces.Discrete(len(self.M))
         self.dict_space = spaces.Dict({"memory": m, "observation": env.observation_space})
         if flat:
             try:
@@ -85,10 +91,7 @@ class MemoryWrapper(gymnasium.Wrapper, gymnasium.utils.RecordConstructorArgs):  
     ) -> tuple[Any, dict[str, Any]]:
         o, info = self.env.reset(seed=seed, options=options)
         self.o = copy.deepcopy(o)  # an environment may go on writing to the array that it returned
-        empty = tuple([(0, 0)] * self.family.k)
-        self.m: Any = {"none": 0, "B": np.zeros(self.family.k, dtype=np.int8)}.get(
-            self.family.kind, empty
-        )
+        self.label = self.family.start
         return self._shown(), info
 
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
@@ -100,12 +103,17 @@ class MemoryWrapper(gymnasium.Wrapper, gymnasium.utils.RecordConstructorArgs):  
         a = a + self.env.action_space.start if self.flat else a
         o, (o_next, r, terminated, truncated, info) = self.o, self.env.step(a)
         self.o = copy.deepcopy(o_next)
-        if self.family.kind == "B":
-            self.m = np.array([int(bit) for bit in f"{w:0{self.family.k}b}"], dtype=np.int8)
-        elif self.family.kind != "none" and (w == 1 or self.writes == 1):
-            pair = self.family.kind in ("OA", "window")
-            self.m = (*self.m[1:], (1, (o, a) if pair else o))
+        self.label = self.family.update(self.label, self.W[w], o, a)
         return self._shown(), r, terminated, truncated, info
+
+    @property
+    def m(self) -> Any:
+        """The memory, as an element of its space."""
+        if isinstance(self.family, BufferFamily):
+            return tuple((0, 0) if cell is None else (1, cell) for cell in self.label)
+        if isinstance(self.M, Bits):
+            return np.array([int(bit) for bit in self.label], dtype=np.int8)
+        return self.M.index(self.label)
 
     def _shown(self) -> Any:
         seen = {"memory": self.m, "observation": self.o}

@@ -31,7 +31,8 @@ from typing import Any
 from workbench.core.augment import augment
 from workbench.core.check import SUM_TOLERANCE
 from workbench.core.errors import PolicyError, WrongType
-from workbench.core.memories import Memory, MemoryFamily, attach
+from workbench.core.families import attach
+from workbench.core.memory import Memory, MemoryFamily
 from workbench.core.numbers import Number
 from workbench.core.policy import Policy
 from workbench.core.pomdp import POMDP

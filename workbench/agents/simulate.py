@@ -19,7 +19,8 @@ from functools import cache
 from typing import Any
 
 from workbench.core.errors import WorkbenchError, WrongType
-from workbench.core.memories import Family, Memory, attach
+from workbench.core.families import attach
+from workbench.core.memory import Memory, MemoryFamily
 from workbench.core.numbers import Number
 from workbench.core.policy import Policy
 from workbench.core.pomdp import POMDP
@@ -63,7 +64,7 @@ def alone(P: POMDP) -> Process:
     return Process(start, lambda state: state[1], lambda state: state[0] in P.terminal, step)
 
 
-def pair(P: POMDP, memory: Memory | Family | str) -> Process:
+def pair(P: POMDP, memory: Memory | MemoryFamily | str) -> Process:
     """The memory-augmented environment <P, memory> run as the pair it is defined as (Definition
     4.2)."""
     attached = attach(memory, P)

@@ -1,0 +1,128 @@
+"""What does not fit into memory is refused, before it is built where that can be known."""
+
+from __future__ import annotations
+
+import importlib
+import math
+import re
+import subprocess
+import sys
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import pomdps
+from workbench import POMDP, Memory, augment
+from workbench.core import footprint
+from workbench.core.errors import TooLarge
+from workbench.core.footprint import least_size
+from workbench.memories import attach
+
+augment_module = importlib.import_module("workbench.core.augment")  # `augment` is the function
+
+MEMORIES = ("O1", "O2", "OA1", "OA2", "K2", "B1")
+
+
+def leave_free(monkeypatch, size: float) -> None:
+    monkeypatch.setattr(footprint, "free_bytes", lambda: math.ceil(size))
+
+
+def is_below_the_product(P, memory):
+    states, outcomes = least_size(P, attach(memory, P))
+    E = augment(P, memory)
+    return states < len(E.S) and outcomes < len(E.p.s_next)
+
+
+@given(st.integers(0, 10**6), st.sampled_from(MEMORIES))
+def test_a_buffer_has_more_states_than_what_a_component_fills_it_with(seed, memory):
+    P = POMDP.random(seed, successors=1 + seed % 2, emissions=1 + seed % 3)
+    assert is_below_the_product(P, memory)
+
+
+@pytest.mark.parametrize("task", ["short_corridor", "t_maze", "tiger", "recall_variant"])
+@pytest.mark.parametrize("memory", MEMORIES)
+def test_so_it_is_on_bundled_tasks(task, memory):
+    assert is_below_the_product(getattr(pomdps, task)(), memory)
+
+
+def test_the_bound_counts_what_may_be_seen_where_an_episode_stays():
+    P = pomdps.tiger()
+    # two hidden states of two sounds each, two sounds and three actions to push
+    assert least_size(P, attach("OA2", P))[0] == 2 * 2 * 6**2
+    assert least_size(P, attach("K2", P)) == (0, 0)
+
+
+def test_gravity_with_three_pairs_is_refused_before_any_walk(monkeypatch):
+    def walked(*_):
+        raise AssertionError("walked")
+
+    monkeypatch.setattr(augment_module, "expand_states", walked)
+    leave_free(monkeypatch, 23 * 2**30)
+    with pytest.raises(TooLarge, match=r"has more than 41,154,000 states and 363,527,000 outcomes"):
+        augment(pomdps.gravity(), "OA3")
+
+
+def test_a_walk_stops_where_it_has_met_more_than_fits(monkeypatch):
+    P = POMDP.random(1, states=6, observations=4)
+    whole = augment(P, "K4")
+    leave_free(monkeypatch, len(whole.p.s_next) * 80 / 0.75 + 1)
+    assert len(augment(P, "K4").S) == len(whole.S)
+    monkeypatch.setattr(augment_module, "_PIECE", 8)
+    leave_free(monkeypatch, len(whole.p.s_next) * 80 / 0.75 / 4)
+    with pytest.raises(TooLarge, match=r"75% of the free memory.*take a smaller memory") as found:
+        augment(P, "K4")
+    # states count as soon as they are met, so that few more are met than fit
+    met = int(re.search(r"more than ([\d,]+) states", str(found.value))[1].replace(",", ""))
+    assert len(whole.S) / 8 < met < len(whole.S) / 2
+    leave_free(monkeypatch, 100)
+    still = Memory("own", [0], ["w"], lambda *_: {0: 1}, {0: 1})
+    with pytest.raises(TooLarge, match="take a smaller memory"):
+        augment(P, still)
+
+
+@pytest.mark.parametrize("memory", ["O1*O1", "O1*B1"])
+def test_the_limit_that_is_given_is_kept(memory):
+    P = pomdps.t_maze(2)
+    outcomes = len(augment(P, memory).p.s_next)
+    assert len(augment(P, memory, most=outcomes).p.s_next) == outcomes
+    with pytest.raises(TooLarge, match=f"{outcomes:,} outcomes; {outcomes - 1:,} fit"):
+        augment(P, memory, most=outcomes - 1)
+
+
+@pytest.mark.parametrize("moment", ["expand_states", "Transitions"])
+def test_memory_that_runs_out_all_the_same_is_said_with_advice(monkeypatch, moment):
+    def exhausted(*_, **__):
+        raise MemoryError
+
+    monkeypatch.setattr(augment_module, moment, exhausted)
+    with pytest.raises(TooLarge, match=r"memory ran out while tiger×O1.*take a smaller"):
+        augment(pomdps.tiger(), "O1")
+
+
+LIMITED = """
+import resource, sys
+import workbench
+from pomdps import gravity
+from workbench.core.errors import TooLarge
+from workbench.core.footprint import free_bytes
+
+workbench.augment(gravity(), "O1")  # kernels are there before the limit
+kind = getattr(resource, sys.argv[1])
+resource.setrlimit(kind, (1 << 30, 1 << 30))
+assert free_bytes() < 1 << 30
+try:
+    workbench.augment(gravity(), "B10")
+except TooLarge as error:
+    print(error)
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="limits are read from /proc")
+@pytest.mark.parametrize("kind", ["RLIMIT_AS", "RLIMIT_DATA"])
+def test_limits_on_the_process_are_kept(kind):
+    """B10 of gravity takes some 13 GB."""
+    done = subprocess.run(
+        [sys.executable, "-c", LIMITED, kind], capture_output=True, text=True, check=True
+    )
+    assert "take a smaller memory" in done.stdout

@@ -1,0 +1,101 @@
+"""All memories: those of the paper, other agent states of the literature, and one's own.
+
+    none  B(k)  O(k)  K(k)  OA(k)                                   `workbench.core.families`
+    F(n)  window(k)  clock(L)  counter(n)  trace(lam)  belief()     `workbench.agents.agent_states`
+    function(f)  reward_machine(...)
+
+A family becomes a `Memory` when it meets a POMDP, since O and A belong to the POMDP:
+
+>>> from workbench.core.pomdp import POMDP
+>>> P = POMDP.from_functions(
+...     name="one step",
+...     A=[1, 2],
+...     p=lambda s, a: {("end", a): 1},
+...     omega=lambda s: {"o": 1},
+...     mu={"s": 1},
+...     gamma=1,
+...     terminal={"end"},
+... )
+>>> memory = OA(1).on(P)
+>>> memory.M, memory.W
+({∅, o 1, o 2} (3), {keep, push} (2))
+>>> memory.Gamma((None,), "push", "o", 2, 0, "o")
+{(('o', 2),): 1}
+
+Families multiply, and have names:
+
+>>> clock(2) * OA(1), parse_memory("trace1/2@3")
+(clock2*OA1, trace1/2@3)
+
+A memory of one's own is four arguments, for instance one bit that flips when a reward arrives:
+
+>>> flip = Memory(
+...     "flip",
+...     M=[0, 1],
+...     W=["-"],
+...     Gamma=lambda m, w, o, a, r, o_next: {(m + (r > 0)) % 2: 1},
+...     eta={0: 1},
+... )
+"""
+
+from workbench.agents.agent_states import (
+    BeliefMemory,
+    Clock,
+    Counter,
+    F,
+    Trace,
+    Window,
+    function,
+    reward_machine,
+)
+from workbench.core.families import (
+    FAMILIES,
+    OA,
+    B,
+    BufferFamily,
+    Family,
+    K,
+    O,
+    Overwritten,
+    attach,
+    describe_family,
+    empty_buffer,
+    list_sized,
+    none,
+    parse_memory,
+    push_onto,
+    register,
+)
+from workbench.core.memory import About, Memory, MemoryFamily
+
+clock, counter, window, trace, belief = Clock, Counter, Window, Trace, BeliefMemory
+
+__all__ = [
+    "FAMILIES",
+    "OA",
+    "About",
+    "B",
+    "BufferFamily",
+    "F",
+    "Family",
+    "K",
+    "Memory",
+    "MemoryFamily",
+    "O",
+    "Overwritten",
+    "attach",
+    "belief",
+    "clock",
+    "counter",
+    "describe_family",
+    "empty_buffer",
+    "function",
+    "list_sized",
+    "none",
+    "parse_memory",
+    "push_onto",
+    "register",
+    "reward_machine",
+    "trace",
+    "window",
+]
