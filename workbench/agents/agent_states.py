@@ -72,8 +72,8 @@ class Window(BufferFamily):
 class Clock(Family):
     """The time modulo k: a policy that sees it may be periodic (Sinha, Geist and Mahajan 2024).
 
-    >>> Clock(3), Clock(3).on(None).M
-    (clock3, {0, 1, 2} (3))
+    >>> Clock(3), Clock(3).update(2, "-", "o", "a")
+    (clock3, 0)
     """
 
     kind = "clock"
