@@ -15,7 +15,7 @@ up the key and enters; without one it blocks. Reaching the coffee pays 1, brings
 its start, locks the doors and lays out the keys again.
 
 Both tasks go on for ever: evaluate them with `weights="stationary"`, or under a limit with
-`workbench.model.step_limit.with_step_limit` (the paper's episodes have 10,000 steps). Cells are
+`workbench.agents.step_limit.with_step_limit` (the paper's episodes have 10,000 steps). Cells are
 (row, column) from the top left.
 """
 

@@ -22,9 +22,9 @@ from functools import lru_cache
 
 from pomdps.drawing import Drawing, Grid
 from pomdps.task import task
+from workbench.agents.step_limit import with_step_limit
 from workbench.core.numbers import Number
 from workbench.core.pomdp import POMDP
-from workbench.model.step_limit import with_step_limit
 
 HEADINGS = {"right": (1, 0), "down": (0, -1), "left": (-1, 0), "up": (0, 1)}
 

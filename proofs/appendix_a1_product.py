@@ -34,7 +34,7 @@ from workbench import POMDP, Memory, Policy, augment
 from workbench.agents.simulate import alone, pair, sequences
 from workbench.core.space import Label
 from workbench.memories import attach
-from workbench.model.json import encode, model_json, policy_json
+from workbench.results.json import encode, model_json, policy_json
 
 Compile = Callable[[POMDP, Memory], POMDP]
 

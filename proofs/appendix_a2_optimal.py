@@ -49,8 +49,8 @@ from workbench.core.numbers import Numbers
 from workbench.core.pomdp import Distribution
 from workbench.core.space import Label
 from workbench.memories import attach
-from workbench.model.json import model_json
 from workbench.optima.mdp import from_states, optimal
+from workbench.results.json import model_json
 
 HALF = Fraction(1, 2)
 

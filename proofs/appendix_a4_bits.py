@@ -38,7 +38,7 @@ from workbench import POMDP, is_sufficiently_expressive, reachable_beliefs
 from workbench.agents.beliefs import BeliefGraph
 from workbench.certificates.values import clique_certificate, update_certificate
 from workbench.core.space import Label
-from workbench.model.json import model_json
+from workbench.results.json import model_json
 from workbench.sufficiency.update import verify_f
 from workbench.text import show
 

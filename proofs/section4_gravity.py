@@ -46,7 +46,7 @@ from workbench import (
     evaluate,
 )
 from workbench.certificates.values import value_certificate
-from workbench.model.json import encode, model_json
+from workbench.results.json import encode, model_json
 from workbench.text import shown
 
 PAPERS_GAMMA = Fraction(19, 20)

@@ -22,7 +22,7 @@ from workbench import POMDP, Memory, Policy, augment, evaluate, memories
 from workbench.certificates.values import value_certificate
 from workbench.core.space import Label
 from workbench.memories import attach
-from workbench.model.json import encode, model_json
+from workbench.results.json import encode, model_json
 
 PAPERS_GAMMA = Fraction(19, 20)
 

@@ -119,7 +119,7 @@ def _limits_of_searches_are_processor_time():
     a busy machine as on an idle one."""
     root = Path(__file__).parent.parent
     with pytest.MonkeyPatch.context() as patch:
-        rooms = "core agents model evaluation improvement optima sufficiency equilibrium research"
+        rooms = "core agents evaluation improvement optima sufficiency equilibrium research"
         for room in rooms.split():
             for path in (root / "workbench" / room).rglob("*.py"):
                 if "time.monotonic()" in path.read_text():

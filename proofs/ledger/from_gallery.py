@@ -25,7 +25,7 @@ from workbench.lab.gallery import Gallery, Gone, find_json, statement_from_json
 from workbench.lab.print import figure7
 from workbench.lab.shrink import simplifications
 from workbench.lab.statements import Statement
-from workbench.model.json import model_from_json, model_json
+from workbench.results.json import model_from_json, model_json
 
 
 def claim_from(find: Find | str, id: str = "", folder: str | Path | None = None) -> Claim:

@@ -15,8 +15,8 @@ from proofs.ledger import Evidence, Proof, checked, claim, machine
 from proofs.ledger.prose import table_text, text
 from proofs.papers.paper import Paper
 from workbench import augment, best_history, best_memoryless
+from workbench.agents.step_limit import with_step_limit
 from workbench.certificates.values import value_certificate
-from workbench.model.step_limit import with_step_limit
 
 PAPER = Paper(
     "eberhard2025",

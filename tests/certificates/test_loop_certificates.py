@@ -26,7 +26,7 @@ from workbench.checker.recheck import recheck
 from workbench.checker.spoiled import Spoiled
 from workbench.core.batch import sequence_task, stuck
 from workbench.core.errors import NotExact, WorkbenchError, WrongType
-from workbench.model.json import model_json
+from workbench.results.json import model_json
 
 VARIANT = np.array(
     [VARIANT_REWARDS[a, b, c] for a in (0, 1) for b in (0, 1) for c in (0, 1)]

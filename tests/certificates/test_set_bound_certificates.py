@@ -20,7 +20,7 @@ from workbench.checker.reader import read_json, read_memory, read_task
 from workbench.checker.recheck import recheck
 from workbench.checker.spoiled import Spoiled
 from workbench.core.errors import NotExact, TooLarge, WorkbenchError
-from workbench.model.json import model_json
+from workbench.results.json import model_json
 
 TENTH = Fraction(1, 10)
 

@@ -22,7 +22,7 @@ from workbench.checker.place_graph import PlaceGraph, PolicyValues
 from workbench.checker.reader import read_fraction, read_json, read_memory, read_policy, read_task
 from workbench.checker.recheck import CHECKS, recheck
 from workbench.checker.spoiled import Spoiled
-from workbench.model.json import model_json, policy_json
+from workbench.results.json import model_json, policy_json
 
 
 @pytest.fixture(scope="module")

@@ -20,7 +20,7 @@ from reference_deep import (  # noqa: E402
 )
 
 from pomdps import gravity, hallway_cookie, recall4  # noqa: E402
-from workbench import POMDP, augment, gradient, uniform  # noqa: E402
+from workbench import POMDP, augment, gradient, random_pomdp, uniform  # noqa: E402
 from workbench.deep.advantage import advantages  # noqa: E402
 from workbench.deep.ddqn import explore, target_values, td_loss  # noqa: E402
 from workbench.deep.lstm import replay_sequence  # noqa: E402
@@ -64,7 +64,7 @@ def exact_steps(E, pi, n):
 
 @pytest.mark.parametrize("memory", ["none", "B2", "K1", "O1", "OA2"])
 def test_steps_have_the_distribution_of_the_exact_model(memory):
-    P = POMDP.random(3, emissions=2)
+    P = random_pomdp(3, emissions=2)
     E = augment(P, memory)
     policy = np.random.default_rng(0).dirichlet(np.ones(len(E.A)), len(E.O))
     pair = pair_of(E)

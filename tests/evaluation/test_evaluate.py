@@ -15,7 +15,7 @@ from reference import expected_visits, q_values, value_function
 from strategies import families, policies, pomdps
 
 from pomdps import gravity, recall, recall4, short_corridor
-from workbench import POMDP, Policy, augment, evaluate, simulate, td_values, uniform
+from workbench import POMDP, Policy, augment, evaluate, random_pomdp, simulate, td_values, uniform
 from workbench.agents.simulate import discounted_return
 from workbench.core.errors import (
     NeverEnds,
@@ -491,7 +491,7 @@ def test_states_that_absorb_without_being_terminal_are_valued_or_refused(
     seed, gamma, weights, kind
 ):
     """A trap, and staying in a dark room, visited or not: a number, undefined, or `NeverEnds`."""
-    Q = POMDP.random(seed, states=4, observations=2, actions=2, ending=F(0), emissions=1)
+    Q = random_pomdp(seed, states=4, observations=2, actions=2, ending=F(0), emissions=1)
     traps = {s for s in range(4) if (seed >> s) % 3 == 0}
 
     def p(s, a):

@@ -32,7 +32,7 @@ from workbench.core.random_kernels import seed_words
 from workbench.explorer.export import export_model, offered
 from workbench.explorer.html_page import CALCULATING, part
 from workbench.improvement.slice import policy_slice
-from workbench.model.json import model_json
+from workbench.results.json import model_json
 
 py_mini_racer = pytest.importorskip(
     "py_mini_racer", reason="needs mini-racer, a JavaScript engine: extra test"

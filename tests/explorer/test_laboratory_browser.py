@@ -26,7 +26,7 @@ from workbench.equilibrium.phase_plane import phase_plane, run_path
 from workbench.explorer.export import offered
 from workbench.explorer.html_page import write_explorer_page
 from workbench.lab.sequences import discounted_sequence_task
-from workbench.model.json import model_json
+from workbench.results.json import model_json
 from workbench.text import show as show_label
 
 pytestmark = pytest.mark.slow

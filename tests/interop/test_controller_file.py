@@ -24,7 +24,7 @@ from workbench import (
 from workbench.core.errors import PolicyError, UnknownLabel, WorkbenchError
 from workbench.interop.controller_file import FORMS, Written, controller_data, controller_from_data
 from workbench.interop.storm import export_drn
-from workbench.model.json import Unreadable
+from workbench.results.json import Unreadable
 
 F = Fraction
 

@@ -18,9 +18,9 @@ import toy_environments as toys  # noqa: E402
 from pomdps import gravity, recall  # noqa: E402
 from workbench import POMDP, evaluate, simulate, uniform  # noqa: E402
 from workbench.agents.simulate import alone, sequences  # noqa: E402
+from workbench.agents.step_limit import with_step_limit  # noqa: E402
 from workbench.core.errors import ModelError, TooLarge, WrongType  # noqa: E402
 from workbench.interop.gym import CannotEnumerate, from_gymnasium, to_gymnasium  # noqa: E402
-from workbench.model.step_limit import with_step_limit  # noqa: E402
 
 
 def line(x0=2, noisy=False) -> POMDP:

@@ -14,7 +14,7 @@ from strategies import distributions, families, pomdps
 from strategies_files import files
 
 from pomdps import gravity, recall, recall4, recall_variant
-from workbench import POMDP, augment, memories
+from workbench import POMDP, augment, from_arrays, memories
 from workbench.interop.pomdp_file import (
     PomdpFileError,
     load_pomdp,
@@ -78,7 +78,7 @@ def test_floats_read_back_bit_for_bit(data):
     seed = data.draw(st.integers(0, 2**32))
     rng = np.random.default_rng(seed)
     p, omega = rng.dirichlet(np.ones(n), size=(n, 2)), rng.dirichlet(np.ones(2), size=n)
-    P = POMDP.from_arrays(
+    P = from_arrays(
         p=p, r=rng.normal(size=(n, 2, n)), omega=omega, mu=rng.dirichlet(np.ones(n)), gamma=0.7
     )
     Q = parse_pomdp(pomdp_text(P))

@@ -11,7 +11,7 @@ from workbench.core.errors import WorkbenchError
 from workbench.lab.chatter_statements import OracleChatters
 from workbench.lab.search import search
 from workbench.lab.sequences import SequenceTasks, discounted_sequence_task
-from workbench.model.json import model_from_json, model_json
+from workbench.results.json import model_from_json, model_json
 
 SADDLE = discounted_sequence_task([[0, 1], [1, 0]])
 

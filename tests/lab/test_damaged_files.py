@@ -16,7 +16,7 @@ from workbench.lab.gallery import Damaged, _digest, check_entry, read_find
 from workbench.lab.gallery_page import gallery_page
 from workbench.lab.search import search
 from workbench.lab.sequences import SequenceTasks
-from workbench.model.json import Unreadable, decode, model_from_json, model_json, parse_json
+from workbench.results.json import Unreadable, decode, model_from_json, model_json, parse_json
 from workbench.sweeps.spec import SpecError, parse_spec
 
 NASTY = [

@@ -28,7 +28,7 @@ from workbench.lab.sequences import discounted_sequence_task
 from workbench.lab.small_models import DeterministicPOMDPs, SparsePOMDPs
 from workbench.lab.statements import as_statement
 from workbench.lab.svg import diagram
-from workbench.model.json import model_from_json, model_json
+from workbench.results.json import model_from_json, model_json
 
 HALF = Fraction(1, 2)
 

@@ -17,7 +17,7 @@ from strategies_beliefs import tiger, timed
 from test_best_memoryless import forbidden, recalls
 
 from pomdps import gravity, recall, recall4, recall_variant
-from workbench import POMDP, augment
+from workbench import POMDP, augment, from_arrays
 from workbench.agents.beliefs import reachable_beliefs
 from workbench.core.errors import NeverEnds, NotExact, TooLarge, WorkbenchError, WrongType
 from workbench.core.fields import FLOATS
@@ -249,7 +249,7 @@ def test_at_gamma_one_loops_without_reward_leave_simple_bounds():
 
 
 def test_floats_that_are_no_distribution_as_decimals_still_have_bounds():
-    third = POMDP.from_arrays(
+    third = from_arrays(
         p=np.full((3, 2, 3), 1 / 3),
         r=np.array([[1.0, 0.0], [0.0, 1.0], [0.5, 0.5]]),
         mu=[1, 0, 0],

@@ -12,8 +12,8 @@ import reference_hallway as reference
 from pomdps import TASKS, hallway_cookie, hallway_keys
 from pomdps.hallway import ENDING_KEYS
 from workbench import evaluate, uniform
+from workbench.agents.step_limit import with_step_limit
 from workbench.core.errors import WorkbenchError
-from workbench.model.step_limit import with_step_limit
 
 KNOWN = {name: task.known for name, task in TASKS.items()} | {"hallway_keys that ends": ENDING_KEYS}
 WORLDS = {

@@ -46,7 +46,7 @@ from workbench import (
 from workbench.checker.recheck import recheck
 from workbench.checker.spoiled import Spoiled
 from workbench.core.policy import tie_order
-from workbench.model.json import model_json
+from workbench.results.json import model_json
 
 # ---------------------------------------------------------------------- closed forms
 

@@ -23,13 +23,13 @@ from proofs.appendix_c_setting import lumped_memory, lumped_uniform, mixed_rows,
 from proofs.section52_gradient import weighted_advantage
 from proofs.section52_tiny import returns_along_a_step, tiny_tasks
 from workbench import Policy, augment, best_history, evaluate, improve, uniform
+from workbench.agents.step_limit import with_step_limit
 from workbench.checker.recheck import recheck
 from workbench.checker.spoiled import Spoiled
 from workbench.core.fields import RATIONALS
 from workbench.core.improve import iterates, shrinking_steps
 from workbench.core.policy import tie_order
 from workbench.core.ties import greedy_actions
-from workbench.model.step_limit import with_step_limit
 
 F = Fraction
 

@@ -22,7 +22,7 @@ from workbench.checker.ledger_file import check_ledger
 from workbench.checker.recheck import recheck
 from workbench.checker.spoiled import Spoiled
 from workbench.cli.main import app
-from workbench.model.json import model_from_json, model_json, policy_from_json, policy_json
+from workbench.results.json import model_from_json, model_json, policy_from_json, policy_json
 
 QUICK = ["C2", "S5.not-mdp", "C.b2-expressive"]
 

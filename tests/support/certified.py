@@ -62,8 +62,8 @@ from workbench.core.batch import sequence_task
 from workbench.core.numbers import number
 from workbench.core.policy import tie_order
 from workbench.lab.small_models import DeterministicPOMDPs
-from workbench.model.json import decode, encode, model_from_json, model_json, policy_from_json
 from workbench.research.subdivision import _put, _substituted
+from workbench.results.json import decode, encode, model_from_json, model_json, policy_from_json
 from workbench.sufficiency.update import verify_f
 
 HALF = Fraction(1, 2)

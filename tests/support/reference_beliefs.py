@@ -8,13 +8,15 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from workbench import to_arrays
+
 
 class Dense:
     """A POMDP as dense float arrays: T[s, a, s'], r[s, a], omega[s, o], mu[s]; terminal rows are
     zero."""
 
     def __init__(self, P):
-        arrays = P.to_arrays()
+        arrays = to_arrays(P)
         p = np.array(arrays["p"], dtype=float)
         self.T = p.sum(axis=3)
         self.r = p.sum(axis=2) @ np.array(arrays["R"], dtype=float)

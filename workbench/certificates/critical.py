@@ -22,9 +22,9 @@ from workbench.core.fields import FLOATS
 from workbench.core.numbers import Numbers
 from workbench.core.policy import Policy
 from workbench.core.pomdp import POMDP
-from workbench.model.json import encode, model_json
 from workbench.optima.mdp import MDP, from_states
 from workbench.research.critical_points import CriticalPoint, CriticalPoints
+from workbench.results.json import encode, model_json
 
 _BITS = 40
 """Boxes are this many binary places wide."""

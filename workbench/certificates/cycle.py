@@ -41,8 +41,8 @@ from workbench.core.pomdp import POMDP
 from workbench.core.stream import loop_for
 from workbench.evaluation.exact_value import exact_value
 from workbench.memories import Family
-from workbench.model.json import model_json
 from workbench.progress import Waiting
+from workbench.results.json import model_json
 
 LOOKED_AT = 6_000
 """Iterates in floats among which a period is looked for."""

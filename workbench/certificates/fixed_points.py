@@ -19,7 +19,7 @@ from workbench.core.numbers import Number
 from workbench.core.pomdp import POMDP
 from workbench.equilibrium.equilibria import Equilibria
 from workbench.equilibrium.learned_values import Target, target_of
-from workbench.model.json import encode, model_json
+from workbench.results.json import encode, model_json
 
 MOST_LISTED = 100_000
 """The checker looks at no more policies one by one; beyond, sets of them are refuted

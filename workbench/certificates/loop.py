@@ -46,12 +46,12 @@ from workbench.core.stream import loop_for
 from workbench.core.ties import greedy_actions
 from workbench.evaluation.exact_value import exact_value
 from workbench.memories import Family
-from workbench.model.json import encode, model_json, policy_json
 from workbench.optima.best_history import best_history
 from workbench.optima.best_informed import best_informed
 from workbench.optima.best_memoryless import best_memoryless
 from workbench.optima.mdp import from_states, optimal
 from workbench.progress import Waiting
+from workbench.results.json import encode, model_json, policy_json
 
 Actions = NDArray[np.int64]
 TableArray = NDArray[Any]

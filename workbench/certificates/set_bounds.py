@@ -33,9 +33,9 @@ from workbench.core.pomdp import POMDP
 from workbench.equilibrium.equilibria import MOST_BRANCHED, GreedySearch
 from workbench.equilibrium.greedy_cells import DenseTask, Floats
 from workbench.equilibrium.learned_values import check_epsilon
-from workbench.model.json import encode
 from workbench.research.greedy_bounds import Domains, GreedyBounds, ValueBounds, value_range
 from workbench.research.greedy_tree import branching_row, count_choices
+from workbench.results.json import encode
 
 MOST_SETS = 2_000
 """So many sets are bounded unless `sets` says otherwise."""

@@ -26,7 +26,7 @@ from workbench.core.policy import Policy
 from workbench.core.pomdp import POMDP
 from workbench.core.space import Label
 from workbench.core.td import TDValues
-from workbench.model.json import encode, model_json, policy_json
+from workbench.results.json import encode, model_json, policy_json
 from workbench.sufficiency.expressive import Expressiveness
 
 Certificate = dict[str, Any]

@@ -52,7 +52,7 @@ def show_command(
     from pomdps import TASKS
     from workbench.cli.task_name import find_task, whole_name
     from workbench.memories import attach
-    from workbench.model.summary import facts
+    from workbench.results.summary import facts
 
     console = Console()
     task = whole_name(task)
@@ -141,7 +141,7 @@ def _show_memory(P: POMDP, memory: Memory, console: Console) -> None:
 
     from workbench.core.augment import augment
     from workbench.memories import describe_family
-    from workbench.model.summary import facts, some
+    from workbench.results.summary import facts, some
     from workbench.text import counted, shown
 
     family = describe_family(memory)

@@ -50,7 +50,7 @@ from workbench.core.solve import Solution
 from workbench.core.space import Label
 from workbench.core.visits import known
 from workbench.core.walk_kernels import strong_components
-from workbench.text import show
+from workbench.core.words import show
 
 MOST_WORK = 1e6
 """Outcomes times evaluations in exact arithmetic that a run may spend on open rows: a few

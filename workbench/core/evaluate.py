@@ -73,7 +73,7 @@ from workbench.core.visits import (
     occupancy,
     too_few,
 )
-from workbench.text import counted, escape_html, shown
+from workbench.core.words import counted, escape_html, shown
 
 WEIGHTS = ("visits", "discounted", "stationary")
 

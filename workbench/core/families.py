@@ -42,7 +42,7 @@ from workbench.core.errors import TooLarge, UnknownLabel, WorkbenchError, WrongT
 from workbench.core.memory import About, Both, Memory, MemoryFamily
 from workbench.core.numbers import Number
 from workbench.core.space import Bits, Buffer, Label, Product, Space
-from workbench.text import nearest, show
+from workbench.core.words import nearest, show
 
 if TYPE_CHECKING:
     from workbench.core.pomdp import POMDP

@@ -47,8 +47,8 @@ from workbench.core.policy import TIES, Policy
 from workbench.core.pomdp import POMDP
 from workbench.core.repetition import repeat_episodes
 from workbench.core.stream import loop_for
+from workbench.core.words import brief
 from workbench.progress import Waiting
-from workbench.text import brief
 
 BUDGET = 20_000
 """The most iterates, unless told otherwise."""

@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 from workbench.core.errors import WorkbenchError, WrongType
 from workbench.core.policy import Policy
 from workbench.core.steps import Decreasing, PerVisit, Schedule
-from workbench.text import did_you_mean
+from workbench.core.words import did_you_mean
 
 
 class OptionError(WorkbenchError):

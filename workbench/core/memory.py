@@ -26,7 +26,7 @@ from workbench.core.check import check_rows
 from workbench.core.errors import ModelError, TooLarge, UnknownLabel, WrongType
 from workbench.core.numbers import Number, Numbers
 from workbench.core.space import Label, Product, Space
-from workbench.text import show
+from workbench.core.words import show
 
 if TYPE_CHECKING:
     from workbench.core.pomdp import POMDP

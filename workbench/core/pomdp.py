@@ -33,7 +33,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field, replace
-from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -45,7 +44,7 @@ from workbench.core.errors import NotExact
 from workbench.core.numbers import Number, Numbers, frozen, is_symbolic, number
 from workbench.core.rows import find_zeros, keep_entries, own_rows, row_places
 from workbench.core.space import Label, Space
-from workbench.text import counted
+from workbench.core.words import counted, escape_html
 
 if TYPE_CHECKING:
     from workbench.core.augment import Origin
@@ -179,7 +178,7 @@ class StateSet(Set[Label]):
 class POMDP:
     """A partially observable Markov decision process; frozen, labelled, checked when it is made.
 
-    Write one with `POMDP.from_functions` or `POMDP.from_arrays`; change one with
+    Write one with `POMDP.from_functions`, or with `from_arrays` of `workbench`; change one with
     `dataclasses.replace`, `with_gamma`, `scale_rewards` or `relabel`, which return another POMDP.
     `note` says where it comes from, if it was not written by hand.
     `origin` names the task and the memory that `augment` made it of; a changed model has none.
@@ -250,75 +249,6 @@ class POMDP:
 
         return discover(cls, name, A, p, omega, mu, gamma, terminal, S, O, max_states)
 
-    @classmethod
-    def from_arrays(cls, **arrays: Any) -> POMDP:
-        """A POMDP from dense or scipy-sparse arrays: see `workbench.core.build.from_arrays` for
-        the keywords.
-
-        >>> import numpy as np
-        >>> P = POMDP.from_arrays(
-        ...     p=np.array([[[0.5, 0.5]], [[0.0, 0.0]]]),
-        ...     r=np.array([[1.0], [0.0]]),
-        ...     omega=np.ones((2, 1)),
-        ...     mu=[1, 0],
-        ...     gamma=0.9,
-        ...     terminal=[1],
-        ... )
-        >>> P
-        POMDP unnamed: 2 states (1 terminal), 1 observation, 1 action, 2 outcomes, gamma 0.9
-        """
-        from workbench.core.build import from_arrays
-
-        return from_arrays(cls, **arrays)
-
-    @classmethod
-    def random(
-        cls,
-        seed: int,
-        states: int = 5,
-        observations: int = 3,
-        actions: int = 2,
-        gamma: Number = Fraction(9, 10),
-        ending: Number = Fraction(1, 5),
-        successors: int = 3,
-        emissions: int = 1,
-        rewards: tuple[int, int] = (-2, 3),
-    ) -> POMDP:
-        """A random POMDP in fractions, for experiments and tests; one seed, one model.
-
-        Parameters
-        ----------
-        seed : of the random numbers.
-        states, observations, actions : how many; a terminal state comes on top.
-        gamma : the discount factor.
-        ending : the probability that an episode ends at a step, whatever is done.
-        successors, emissions : at most so many for each (s, a), and for each s.
-        rewards : the smallest and the largest; they are whole numbers.
-
-        >>> POMDP.random(0)
-        POMDP random 0: 6 states (1 terminal), 3 observations, 2 actions, 31 outcomes, gamma 9/10
-        """
-        from workbench.model.random_pomdp import draw_pomdp
-
-        return draw_pomdp(
-            cls,
-            seed,
-            states,
-            observations,
-            actions,
-            gamma,
-            ending,
-            successors,
-            emissions,
-            rewards,
-        )
-
-    def to_arrays(self, sparse: bool = False) -> dict[str, Any]:
-        """Keywords that `POMDP.from_arrays` turns back into this model; p is joint over (s', r)."""
-        from workbench.core.build import to_arrays
-
-        return to_arrays(self, sparse)
-
     # ------------------------------------------------------------------ reading it
 
     @cached_property
@@ -363,9 +293,12 @@ class POMDP:
         )
 
     def _repr_html_(self) -> str:
-        from workbench.model.summary import model_html
-
-        return model_html(self)
+        told = {"S": self.S, "O": self.O, "A": self.A, "mu": self.mu, "terminal": self.terminal}
+        rows = "".join(
+            f"<tr><th>{letter}</th><td>{escape_html(what)}</td></tr>"
+            for letter, what in (told | {"gamma": self.gamma, "note": self.note}).items()
+        )
+        return f"<table><caption>POMDP {escape_html(self.name)}</caption>{rows}</table>"
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave the origin out of pickles: its memory may hold functions that no pickle can

@@ -30,7 +30,7 @@ from workbench.core.pomdp import POMDP
 from workbench.core.space import Label
 from workbench.core.td import TDValues, td_values
 from workbench.core.ties import sign_of_difference
-from workbench.text import show, shown
+from workbench.core.words import show, shown
 
 MOST_POLICIES = 10_000
 """`count_shortcuts` looks at no more optimal policies than this, unless told otherwise."""

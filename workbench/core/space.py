@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.core.errors import ModelError, UnknownLabel, WrongType
-from workbench.text import shorten, show
+from workbench.core.words import shorten, show
 
 Label = Any
 """A label is anything hashable: a string, a number, a tuple of labels, None."""

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from workbench.core.errors import WrongType
 from workbench.core.numbers import Number, Numbers
 from workbench.core.space import Label, Space
-from workbench.text import escape_html, shown, typeset
+from workbench.core.words import escape_html, shown, typeset
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -66,7 +66,7 @@ from workbench.core.td_targets import (
     n_step,
 )
 from workbench.core.visits import known
-from workbench.text import escape_html
+from workbench.core.words import escape_html
 
 _ACCURACY = 1e-6
 """A norm in floats that may be off by more than this share of the largest q-value is refused."""

@@ -46,7 +46,6 @@ from numpy.typing import NDArray
 from workbench.core.errors import NeverEnds, NotExact, WorkbenchError, WrongType
 from workbench.core.evaluate import evaluate
 from workbench.core.fields import FLOATS, RATIONALS, Field
-from workbench.core.findings import Findings
 from workbench.core.learners import Learner, check_count
 from workbench.core.numbers import Number, is_symbolic, to_float
 from workbench.core.policy import Policy
@@ -64,6 +63,7 @@ from workbench.equilibrium.learned_values import (
     target_of,
 )
 from workbench.progress import Waiting
+from workbench.results.findings import Findings
 from workbench.text import brief, counted
 
 MOST_TIED = 1_024

@@ -20,7 +20,7 @@ from workbench.core.space import Label
 from workbench.equilibrium.greedy_cells import Floats
 from workbench.equilibrium.mean_field import CellFields, dense_task
 from workbench.learning.learn import learn
-from workbench.model.json import encode
+from workbench.results.json import encode
 
 Pair = tuple[Label, Label]
 

@@ -27,8 +27,8 @@ from workbench.core.numbers import Number
 from workbench.core.pomdp import POMDP
 from workbench.core.space import Label
 from workbench.interop.storm import action_names
-from workbench.model.json import Unreadable, decode, encode, parse_json, read_rational
 from workbench.output import write_whole
+from workbench.results.json import Unreadable, decode, encode, parse_json, read_rational
 from workbench.text import counted, show
 
 Data = dict[str, Any]

@@ -15,9 +15,9 @@ import numpy as np
 
 from workbench.core.errors import WorkbenchError, WrongType
 from workbench.core.improve import improve
-from workbench.core.plain_numbers import positive_number, whole_number
 from workbench.core.policy import Policy
 from workbench.lab.frequencies import Share
+from workbench.plain_numbers import positive_number, whole_number
 from workbench.research.critical_points import CriticalPoint, CriticalPoints
 
 _NEAR = 4

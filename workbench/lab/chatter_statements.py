@@ -28,8 +28,8 @@ from workbench.core.pomdp import POMDP
 from workbench.lab.spaces import TaskSpace
 from workbench.lab.statements import NO, Statement, Verdict
 from workbench.memories import parse_memory
-from workbench.model.json import model_from_json, model_json
 from workbench.optima.best_memoryless import best_memoryless
+from workbench.results.json import model_from_json, model_json
 
 _BUDGET = 4_000
 

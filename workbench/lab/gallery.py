@@ -30,8 +30,8 @@ from workbench.lab.find import Find
 from workbench.lab.journal import verdict_from_json, verdict_json
 from workbench.lab.shrink import size
 from workbench.lab.statements import Statement, Verdict, as_statement
-from workbench.model.json import model_from_json, model_json, parse_json, read_rational
 from workbench.output import StorageError, check_folder, write_whole
+from workbench.results.json import model_from_json, model_json, parse_json, read_rational
 
 VARIABLE = "WORKBENCH_GALLERY"
 

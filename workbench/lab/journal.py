@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from workbench.lab.statements import Verdict
-from workbench.model.json import Unreadable, parse_json
 from workbench.output import check_folder, write_whole
+from workbench.results.json import Unreadable, parse_json
 from workbench.sweeps.cell import closure, digest_of, key_of
 from workbench.text import shorten
 

@@ -36,8 +36,8 @@ from workbench.lab.sequences import SequenceTasks, table_of
 from workbench.lab.spaces import Codes, TaskSpace
 from workbench.lab.statements import Statement, Verdict
 from workbench.memories import parse_memory
-from workbench.model.json import model_from_json, model_json
 from workbench.optima.best_memoryless import best_memoryless
+from workbench.results.json import model_from_json, model_json
 
 _CLOSE = 1e-7
 """Float values closer than this share of the largest reward count as equal when a task is judged

@@ -12,11 +12,11 @@ from __future__ import annotations
 import math
 
 from workbench.core.evaluate import check_criterion
-from workbench.core.plain_numbers import positive_number, whole_number
 from workbench.core.pomdp import POMDP
 from workbench.optima.arguments import require_real_numbers
 from workbench.optima.history import HistoryLimits, history_optimum
 from workbench.optima.optimum import HistoryOptimum
+from workbench.plain_numbers import positive_number, whole_number
 
 MAX_BELIEFS = 10_000
 MAX_BACKUPS = 2_000

@@ -16,13 +16,13 @@ import numpy as np
 
 from workbench.core.errors import WorkbenchError, WrongType
 from workbench.core.evaluate import check_criterion
-from workbench.core.plain_numbers import positive_number, whole_number
 from workbench.core.policy import Policy
 from workbench.core.pomdp import POMDP
 from workbench.optima.arguments import require_real_numbers
 from workbench.optima.branch_and_bound import ReturnCriterion
 from workbench.optima.memoryless import SearchLimits, deterministic_optimum
 from workbench.optima.optimum import MemorylessOptimum
+from workbench.plain_numbers import positive_number, whole_number
 
 if TYPE_CHECKING:
     from workbench.research.stochastic_search import StochasticOptimum

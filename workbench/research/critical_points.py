@@ -39,12 +39,12 @@ from workbench.core.errors import NeverEnds, TooLarge
 from workbench.core.evaluate import evaluate
 from workbench.core.fields import FLOATS
 from workbench.core.numbers import Number, Numbers
-from workbench.core.plain_numbers import whole_number
 from workbench.core.policy import Policy
 from workbench.core.pomdp import POMDP
 from workbench.optima.arguments import require_real_numbers
 from workbench.optima.follow import alternatives
 from workbench.optima.mdp import MDP, from_states
+from workbench.plain_numbers import whole_number
 from workbench.research.root_boxes import Ball, PolynomialSystem, Terms, evaluate_terms, find_roots
 from workbench.research.surface import ReturnSurface, plain_terms
 from workbench.text import counted

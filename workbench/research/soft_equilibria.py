@@ -28,7 +28,6 @@ import numpy as np
 
 from workbench.core.errors import TooLarge, WorkbenchError, WrongType
 from workbench.core.evaluate import evaluate
-from workbench.core.findings import Findings
 from workbench.core.learners import (
     Learner,
     OptionError,
@@ -47,6 +46,7 @@ from workbench.equilibrium.greedy_cells import DenseTask, Floats
 from workbench.equilibrium.learned_values import Target, target_of
 from workbench.research.enclosures import PRECISION, Box, ball, isolate
 from workbench.research.greedy_bounds import extreme, value_range
+from workbench.results.findings import Findings
 
 MOST_UNKNOWNS = 64
 """Tables with more entries that matter are not enclosed."""

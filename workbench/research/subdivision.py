@@ -28,7 +28,6 @@ from numpy.typing import NDArray
 from workbench.core.errors import TooLarge, WorkbenchError, WrongType
 from workbench.core.evaluate import evaluate
 from workbench.core.fields import RationalFunctions
-from workbench.core.findings import Findings
 from workbench.core.learners import Learner
 from workbench.core.numbers import Number, is_symbolic, number
 from workbench.core.policy import Policy
@@ -44,6 +43,7 @@ from workbench.equilibrium.learned_values import (
 )
 from workbench.progress import Waiting
 from workbench.research.square_sign import coefficients, sign_inside
+from workbench.results.findings import Findings
 from workbench.text import counted
 
 MOST_SYMBOLIC = 25_000

@@ -25,6 +25,7 @@ from typing import Any
 
 import numpy as np
 
+from workbench.agents.step_limit import with_step_limit
 from workbench.core.errors import ModelError, TooLarge, WrongType
 from workbench.core.numbers import Number, Numbers, frozen, number
 from workbench.core.pomdp import POMDP, Distribution, Emissions, StateSet, Transitions
@@ -42,7 +43,6 @@ from workbench.interop.gym.subject import (
     without_limits,
 )
 from workbench.interop.gym.toy_text import Law, law_of
-from workbench.model.step_limit import with_step_limit
 from workbench.progress import Waiting
 from workbench.text import show
 

@@ -14,7 +14,17 @@ from hypothesis import strategies as st
 from reference import same_model
 from strategies import policies, pomdps
 
-from workbench import POMDP, Memory, Policy, augment, evaluate, load_pomdp, td_values, uniform
+from workbench import (
+    POMDP,
+    Memory,
+    Policy,
+    augment,
+    evaluate,
+    from_arrays,
+    load_pomdp,
+    td_values,
+    uniform,
+)
 from workbench.core.errors import ModelError
 from workbench.core.td import lambda_discrepancy
 
@@ -136,7 +146,7 @@ def test_an_action_without_a_chance_is_not_taken(zero):
 
 def test_zeros_of_arrays_of_expressions_are_none_either():
     nothing = (X + 1) ** 2 - X**2 - 2 * X - 1
-    P = POMDP.from_arrays(
+    P = from_arrays(
         p=np.array([[[nothing, 1]], [[0, 0]]], dtype=object),
         r=np.ones((2, 1), dtype=int),
         omega=np.array([[1, nothing], [1, 0]], dtype=object),
@@ -153,7 +163,7 @@ def test_zeros_of_memories_and_arrays_are_none_either():
     memory = Memory("m", [0, 1], ["w"], lambda m, w, o, a, r, o_next: {0: 1, 1: 0}, {0: 1, 1: 0})
     E = augment(P, memory)
     assert [m for _, m, _ in E.S] == [0, 0]
-    Q = POMDP.from_arrays(
+    Q = from_arrays(
         p=np.array([[[0.0, 1.0]], [[0.0, 0.0]]]),
         r=np.ones((2, 1)),
         omega=np.array([[1.0, 0.0], [1.0, 0.0]]),

@@ -1,10 +1,10 @@
-"""A POMDP at a glance: its sizes and its first rows, for a terminal and for Jupyter."""
+"""A POMDP at a glance: its sizes and its first labels."""
 
 from __future__ import annotations
 
 from workbench.core.pomdp import POMDP
 from workbench.core.space import Space
-from workbench.text import counted, escape_html
+from workbench.text import counted
 
 _SHOWN = 8
 """Labels listed of a space."""
@@ -46,11 +46,3 @@ def some(space: Space) -> str:
     '0, 1, 2, 3, 4, 5, 6, 7 ...'
     """
     return ", ".join(map(space.text, space[:_SHOWN])) + (" ..." if len(space) > _SHOWN else "")
-
-
-def model_html(P: POMDP) -> str:
-    """The small table that Jupyter shows for a POMDP."""
-    rows = "".join(
-        f"<tr><th>{letter}</th><td>{escape_html(text)}</td></tr>" for letter, text in facts(P)
-    )
-    return f"<table><caption>POMDP {escape_html(P.name)}</caption>{rows}</table>"

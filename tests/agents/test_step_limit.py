@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from strategies import pomdps
 
 from workbench import POMDP, evaluate, uniform
+from workbench.agents.step_limit import with_step_limit
 from workbench.core.errors import TooLarge, WorkbenchError, WrongType
-from workbench.model.step_limit import with_step_limit
 
 
 def counted(P: POMDP, T: int, reward=lambda r, t: r) -> POMDP:
@@ -74,6 +74,6 @@ def test_a_limit_that_is_none_is_refused(T, error):
 def test_a_limit_beyond_memory_is_refused_with_its_size(monkeypatch):
     from pomdps.hallway import hallway_cookie
 
-    monkeypatch.setattr("workbench.model.step_limit._MOST_OUTCOMES", 10_000)
+    monkeypatch.setattr("workbench.agents.step_limit._MOST_OUTCOMES", 10_000)
     with pytest.raises(TooLarge, match="10,000 outcomes within the first"):
         with_step_limit(hallway_cookie(), 1000)

@@ -12,7 +12,7 @@ from hypothesis import given
 from reference import same_model
 from strategies import pomdps
 
-from workbench import POMDP
+from workbench import POMDP, from_arrays, to_arrays
 from workbench.core.errors import ModelError, NotExact, TooLarge, UnknownLabel, WorkbenchError
 
 
@@ -44,7 +44,7 @@ def arrays(**changes):
         "O": ["o"],
         "terminal": ["end"],
     }
-    return POMDP.from_arrays(**{**elements, **changes})
+    return from_arrays(**{**elements, **changes})
 
 
 def test_states_and_observations_are_discovered_in_breadth_first_order():
@@ -114,16 +114,16 @@ def test_a_model_written_from_its_own_parts_is_the_same_model(P):
 
 @given(pomdps())
 def test_arrays_and_back_is_the_same_model_exactly(P):
-    again = POMDP.from_arrays(**P.to_arrays())
+    again = from_arrays(**to_arrays(P))
     assert again.is_exact
     assert same_model(P, again)
 
 
 @given(pomdps())
 def test_sparse_arrays_and_back_is_the_same_model_in_floats(P):
-    again = POMDP.from_arrays(**P.to_arrays(sparse=True))
+    again = from_arrays(**to_arrays(P, sparse=True))
     assert not again.is_exact
-    dense, dense_again = P.to_arrays(), again.to_arrays()
+    dense, dense_again = to_arrays(P), to_arrays(again)
     assert [float(r) for r in P.R] == list(again.R)
     for part in ("p", "omega", "mu"):
         np.testing.assert_allclose(
@@ -133,7 +133,7 @@ def test_sparse_arrays_and_back_is_the_same_model_in_floats(P):
 
 def test_every_form_of_arrays_gives_the_same_model():
     P = arrays()
-    p = arrays().to_arrays()["p"].sum(axis=3)
+    p = to_arrays(arrays())["p"].sum(axis=3)
     by_action = [p[:, a, :] for a in range(2)]
     r3 = np.repeat(np.array([[0.0, 1.0], [0.0, 0.0]])[:, :, None], 2, axis=2)
     forms = [

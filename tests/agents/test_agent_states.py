@@ -10,8 +10,8 @@ from pomdps import recall, recall4, t_maze, tiger
 from workbench import Memory, augment, best_history, best_memoryless, evaluate, memories, uniform
 from workbench.agents.beliefs import belief
 from workbench.agents.simulate import alone, pair, sequences
+from workbench.agents.step_limit import with_step_limit
 from workbench.core.errors import NotExact, TooLarge, WorkbenchError, WrongType
-from workbench.model.step_limit import with_step_limit
 
 F = Fraction
 

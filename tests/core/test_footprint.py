@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import pomdps
-from workbench import POMDP, Memory, augment
+from workbench import Memory, augment, random_pomdp
 from workbench.core import footprint
 from workbench.core.errors import TooLarge
 from workbench.core.footprint import least_size
@@ -36,7 +36,7 @@ def is_below_the_product(P, memory):
 
 @given(st.integers(0, 10**6), st.sampled_from(MEMORIES))
 def test_a_buffer_has_more_states_than_what_a_component_fills_it_with(seed, memory):
-    P = POMDP.random(seed, successors=1 + seed % 2, emissions=1 + seed % 3)
+    P = random_pomdp(seed, successors=1 + seed % 2, emissions=1 + seed % 3)
     assert is_below_the_product(P, memory)
 
 
@@ -64,7 +64,7 @@ def test_gravity_with_three_pairs_is_refused_before_any_walk(monkeypatch):
 
 
 def test_a_walk_stops_where_it_has_met_more_than_fits(monkeypatch):
-    P = POMDP.random(1, states=6, observations=4)
+    P = random_pomdp(1, states=6, observations=4)
     whole = augment(P, "K4")
     leave_free(monkeypatch, len(whole.p.s_next) * 80 / 0.75 + 1)
     assert len(augment(P, "K4").S) == len(whole.S)

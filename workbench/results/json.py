@@ -40,7 +40,7 @@ def parse_json(data: bytes | str) -> Any:
     >>> parse_json("[" * 100_000)
     Traceback (most recent call last):
     ...
-    workbench.model.json.Unreadable: not JSON: nested too deeply
+    workbench.results.json.Unreadable: not JSON: nested too deeply
     """
     try:
         return json.loads(data, parse_constant=_refuse_constant)

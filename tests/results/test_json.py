@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from reference import same_model
 from strategies import policies, pomdps
 
-from workbench import POMDP, Policy, evaluate, uniform
-from workbench.model.json import model_from_json, model_json, policy_from_json, policy_json
+from workbench import Policy, evaluate, from_arrays, uniform
+from workbench.results.json import model_from_json, model_json, policy_from_json, policy_json
 
 
 @given(pomdps(), st.data())
@@ -25,7 +25,7 @@ def test_a_model_and_its_policy_come_back_as_they_were(P, data):
 
 def test_states_that_nothing_leads_to_come_back_too():
     """One that goes on, and one that is terminal."""
-    P = POMDP.from_arrays(
+    P = from_arrays(
         p=np.array([[[0, 0, 1, 0]], [[1, 0, 0, 0]], [[0] * 4], [[0] * 4]]),
         r=np.ones((4, 1), dtype=int),
         omega=np.eye(4, dtype=int),

@@ -9,35 +9,45 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from workbench.core.errors import WorkbenchError, WrongType
 from workbench.core.numbers import Number, is_symbolic, number
-from workbench.core.plain_numbers import whole_number
-
-if TYPE_CHECKING:
-    from workbench.core.pomdp import POMDP
+from workbench.core.pomdp import POMDP
+from workbench.plain_numbers import whole_number
 
 END = "end"
 _HEAVIEST = 4
 _LARGEST_REWARD = 1 << 62
 
 
-def draw_pomdp(
-    cls: type[POMDP],
+def random_pomdp(
     seed: int,
-    states: int,
-    observations: int,
-    actions: int,
-    gamma: Number,
-    ending: Number,
-    successors: int,
-    emissions: int,
-    rewards: tuple[int, int],
+    states: int = 5,
+    observations: int = 3,
+    actions: int = 2,
+    gamma: Number = Fraction(9, 10),
+    ending: Number = Fraction(1, 5),
+    successors: int = 3,
+    emissions: int = 1,
+    rewards: tuple[int, int] = (-2, 3),
 ) -> POMDP:
-    """`POMDP.random`."""
+    """A random POMDP in fractions, for experiments and tests; one seed, one model.
+
+    Parameters
+    ----------
+    seed : of the random numbers.
+    states, observations, actions : how many; a terminal state comes on top.
+    gamma : the discount factor.
+    ending : the probability that an episode ends at a step, whatever is done.
+    successors, emissions : at most so many for each (s, a), and for each s.
+    rewards : the smallest and the largest; they are whole numbers.
+
+    >>> random_pomdp(0)
+    POMDP random 0: 6 states (1 terminal), 3 observations, 2 actions, 31 outcomes, gamma 9/10
+    """
     seed = whole_number("seed", seed, 0)
     states = whole_number("states", states)
     observations = whole_number("observations", observations)
@@ -66,7 +76,7 @@ def draw_pomdp(
             }
             p[s, a][END, int(rng.integers(low, high + 1))] = ending
     start = draw(states, 2)
-    return cls.from_functions(
+    return POMDP.from_functions(
         name=f"random {seed}",
         S=[*range(states), END],
         O=range(observations),
