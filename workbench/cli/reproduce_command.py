@@ -13,7 +13,11 @@ from workbench.core.errors import WorkbenchError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from rich.console import Console
+
     from workbench.executors.executor import Executor
+    from workbench.reproduction.neural_cells import NeuralCell
+    from workbench.reproduction.neural_figures import NeuralFigure
     from workbench.reproduction.report import Section
     from workbench.sweeps.results import Results
 
@@ -36,8 +40,23 @@ def reproduce_command(
         "reproduction"
     ),
     record: Annotated[
-        bool, typer.Option("--record", help="Write the package's record of these runs anew.")
+        bool,
+        typer.Option(
+            "--record",
+            help="Write the package's record of these runs anew; of networks: add each cell to it "
+            "as it finishes.",
+        ),
     ] = False,
+    seeds: Annotated[
+        int | None,
+        typer.Option(
+            help="Of networks: run what is missing of so many seeds; 0 shows what is stored.",
+            show_default="30",
+        ),
+    ] = None,
+    settings: Annotated[
+        str, typer.Option(help="Of networks: found (by our search) or paper.")
+    ] = "found",
     executor: ExecutorName = None,
     workers: Workers = None,
     scheduler: Scheduler = None,
@@ -68,7 +87,7 @@ def reproduce_command(
     console = Console()
     if figure and any("-" in name for name in figure):
         with chosen_executor(executor, workers, scheduler) as used:
-            _reproduce_networks(figure, quick, out, used, record)
+            _reproduce_networks(figure, quick, out, used, record, seeds, settings)
         return
     chosen = records.figures_by_name(figure or ())
     if record and (quick or figure):
@@ -143,76 +162,101 @@ def _table(sections: list[Section], quick: bool) -> object:
 
 
 def _reproduce_networks(
-    names: list[str], quick: bool, out: Path, executor: Executor, record: bool
+    names: list[str],
+    quick: bool,
+    out: Path,
+    executor: Executor,
+    record: bool,
+    seeds: int | None,
+    settings: str,
 ) -> None:
-    """Figures 6 and 12: curves, exact values and verdicts at the budget that is run."""
-    import platform
-    from importlib.metadata import version
+    """Figures 6 and 12: run the cells that are missing, then show curves, exact values and
+    verdicts."""
+    from functools import partial
 
     from rich.console import Console
-    from rich.table import Table
 
     from workbench.cli.task_name import find_task
     from workbench.extras import need
-    from workbench.figures.run_plot import save_plot
     from workbench.output import check_folder
-    from workbench.reproduction.neural_figures import (
-        BEST_VALUES,
-        EPISODIC,
-        best_between,
-        neural_figure,
+    from workbench.progress import Waiting
+    from workbench.reproduction.neural_cells import (
+        RECORD,
+        append_cell,
+        cells_by_memory,
+        missing_cells,
+        read_cells,
+        run_item,
     )
-    from workbench.reproduction.neural_judge import (
-        earned_at_random,
-        judge_neural,
-        runs_by_memory,
-        table_rows,
-    )
-    from workbench.reproduction.neural_record import write_neural_record
-    from workbench.sweeps.display import progress_display
-    from workbench.sweeps.run_cells import run_experiment
-    from workbench.sweeps.store import Store
+    from workbench.reproduction.neural_figures import neural_figure, quick_figure
 
-    chosen = [neural_figure(name, quick) for name in names]
-    need("jax", "deep")
-    need("optax", "deep")
+    if record and quick:
+        raise WorkbenchError("--record keeps whole figures: not with --quick")
+    figures = [neural_figure(name, settings) for name in names]
+    if quick:
+        figures = [quick_figure(figure) for figure in figures]
     console = Console()
     check_folder(out)
-    store = Store(out / "cells")
-    for experiment in chosen:
-        P = find_task(experiment.task)
-        made = {experiment.task: P}
-        with progress_display() as report:
-            results = run_experiment(experiment, made.__getitem__, store, executor, report)
-        length = experiment.length
-        assert length is not None
-        lines = BEST_VALUES[experiment.task]
-        runs = runs_by_memory(results)
-        reach = {name: best_between(experiment.task, name) for name in runs}
-        random = earned_at_random(P, experiment.task)
-        unit = "episode" if experiment.task in EPISODIC else "100 steps"
-        table = Table(
-            title=f"{experiment.place}: {experiment.title}",
-            caption=f"{length.seeds} seeds of {length.steps:,} steps. Reward per {unit} over "
-            f"the last tenth (the best is {experiment.optimum:.3f}, at random it is "
-            f"{random:.3f}); values: exact, of the final greedy policies{_lines_text(lines)}.",
-        )
-        for column in ("memory", "reward", "solved", "values", "best with it"):
-            table.add_column(column)
-        for name, got, solved, values, known in table_rows(results):
-            whole = known == f"{length.seeds} of {length.seeds}"
-            shown = values if whole or values == "-" else f"{values} ({known})"
-            table.add_row(name, got, solved, shown, _interval_text(reach[name]))
-        console.print(table)
-        for verdict in judge_neural(results):
-            console.print(f"{verdict.verdict}: {verdict.sentence.text} ({verdict.budget})")
-        path = out / f"{experiment.id}.png"
-        episodes = experiment.task in EPISODIC
-        save_plot(path, runs, experiment.title, experiment.optimum, lines, reach, episodes)
-        console.print(f"Learning curves: {path}", soft_wrap=True)
-        if record:
-            versions = {name: version(name) for name in ("jax", "jaxlib", "optax", "numpy")}
-            write_neural_record([results], {"python": platform.python_version(), **versions})
+    path = RECORD if record else out / "neural_cells.jsonl"
+    for figure in figures:
+        wanted = len(figure.seeds) if seeds is None else min(seeds, len(figure.seeds))
+        cells = read_cells(RECORD) + ([] if record else read_cells(path))
+        items = missing_cells(figure, cells, wanted)
+        if items:
+            need("jax", "deep")
+            need("optax", "deep")
+            work = partial(run_item, figure, find_task(figure.task))
+            with Waiting(figure.title, logged=True) as waiting:
+                for done, (place, cell) in enumerate(executor.run(work, items), 1):
+                    append_cell(figure, items[place][0], cell, path)
+                    cells.append(cell)
+                    told = (
+                        f"{done} of {len(items)}: {items[place][0]} seed {cell.seed} {cell.final}"
+                    )
+                    waiting.report(done / len(items), told)
+        _show_figure(console, figure, cells_by_memory(figure, cells), out)
+
+
+def _show_figure(
+    console: Console, figure: NeuralFigure, cells: dict[str, list[NeuralCell]], out: Path
+) -> None:
+    """A figure of networks as a table, verdicts and a picture."""
+    from rich.table import Table
+
+    from workbench.figures.run_plot import save_plot
+    from workbench.reproduction.neural_cells import runs_of
+    from workbench.reproduction.neural_figures import AT_RANDOM, BEST_VALUES, best_between
+    from workbench.reproduction.neural_judge import judge_neural, table_rows
+
+    lines = BEST_VALUES[figure.task]
+    reach = {name: best_between(figure.task, name) for name in figure.learners}
+    unit = "episode" if figure.by_episode else "100 steps"
+    last = "success" if figure.by_episode else "pace"
+    table = Table(
+        title=f"{figure.place}: {figure.title}",
+        caption=f"Up to {len(figure.seeds)} seeds of {figure.steps:,} steps. Reward per {unit} "
+        f"over the last tenth (the best is {figure.optimum:.3f}, at random it is "
+        f"{AT_RANDOM[figure.task]:.3f}); solved with its 95% interval; values: exact, of the final "
+        f"greedy policies, least, median and most; {last} likewise{_lines_text(lines)}.",
+    )
+    for column in ("memory", "seeds", "reward", "solved", "values", "best", last):
+        table.add_column(column)
+    for name, seeds, got, solved, values, ends in table_rows(figure, cells):
+        table.add_row(name, seeds, got, solved, values, _interval_text(reach[name]), ends)
+    console.print(table)
+    for verdict in judge_neural(figure, cells):
+        console.print(f"{verdict.verdict}: {verdict.sentence.text} ({verdict.budget})")
+    runs = runs_of(figure, cells)
+    if not runs:
+        console.print(f"{figure.id}: nothing is stored yet.")
+        return
+    path = out / f"{figure.id}.png"
+    counts = sorted({len(one) for one in cells.values()})
+    far = f"{counts[0]} of {len(figure.seeds)} seeds" + (
+        "" if len(counts) == 1 else f" (some {counts[-1]})"
+    )
+    save_plot(path, runs, f"{figure.title}, {far}", figure.optimum, lines, reach, figure.by_episode)
+    console.print(f"Learning curves: {path}", soft_wrap=True)
 
 
 def _lines_text(lines: Mapping[str, float]) -> str:

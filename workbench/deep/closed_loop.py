@@ -10,9 +10,9 @@ a linear system over those, exactly as in `evaluate`.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,8 +54,15 @@ class ClosedLoop:
 
     @cached_property
     def evaluation(self) -> Evaluation:
-        """The chain, evaluated: its value is that of the policy."""
-        return evaluate(self.chain, uniform(self.chain))
+        """The chain, evaluated: its value is that of the policy.
+
+        Undiscounted, a place from which neither the end nor a reward can be reached is worth 0.
+        """
+        chain = self.chain
+        if chain.gamma == 1 and len(chain.terminal):
+            stuck = self._barren
+            chain = replace(chain, terminal=StateSet(chain.S, frozen(chain.terminal.mask | stuck)))
+        return evaluate(chain, uniform(chain))
 
     @property
     def value(self) -> float:
@@ -66,6 +73,52 @@ class ClosedLoop:
         """Per step, in the long run or, if episodes end, over episodes."""
         weights = "visits" if len(self.chain.terminal) else "stationary"
         return float(evaluate(self.chain, uniform(self.chain), weights=weights).average_reward)
+
+    @property
+    def _barren(self) -> NDArray[np.bool_]:
+        """The states from which neither the end nor a reward can be reached."""
+        move, gained = self._matrices
+        good = self.chain.terminal.mask | (gained != 0)
+        while True:
+            further = good | (move @ good > 0)
+            if further.sum() == good.sum():
+                return ~good
+            good = further
+
+    @cached_property
+    def _matrices(self) -> tuple[Any, NDArray[np.float64]]:
+        """p'(s' | s), sparse, and the expected reward of a step from each s."""
+        from scipy.sparse import csr_array
+
+        p, n = self.chain.p, len(self.chain.S)
+        prob = p.prob.floats
+        move = csr_array((prob, p.s_next, p.row_ptr), shape=(n, n))
+        gained = csr_array((prob * p.r.floats, p.s_next, p.row_ptr), shape=(n, n)).sum(axis=1)
+        return move, np.asarray(gained).ravel()
+
+    def visits_within(self, steps: int) -> NDArray[np.float64]:
+        """`[s]`: how often an episode that is cut off after so many steps is expected to act
+        there."""
+        move, _ = self._matrices
+        back, at = move.T.tocsr(), self.chain.mu.prob.floats
+        found = np.zeros(len(at))
+        for _ in range(steps):
+            found += at
+            at = back @ at
+        return np.where(self.chain.terminal.mask, 0.0, found)
+
+    def reward_within(self, steps: int) -> float:
+        """The expected sum of the rewards of an episode that is cut off after so many steps.
+
+        Where only success pays, and pays 1, this is the probability of success in time.
+        """
+        return float(self.visits_within(steps) @ self._matrices[1])
+
+    def writes_within(self, steps: int) -> float:
+        """The share of the steps of episodes, cut off likewise, at which the memory changes."""
+        visits = self.visits_within(steps)
+        changes = self.writes[self.chain.omega.o]  # every state shows one observation
+        return float(visits[changes].sum() / visits.sum())
 
     def to_frame(self) -> pd.DataFrame:
         """What is done where, the most visited first: `memory`, `observation`, `action`, `write`,

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from workbench.core.errors import NeverEnds, TooLarge, WorkbenchError
 from workbench.core.numbers import Number
 from workbench.deep.closed_loop import ClosedLoop, close_loop
 from workbench.deep.pair import MemoryPair, Views
+from workbench.deep.settings import Neural
 from workbench.learning.run import Run
 
 
@@ -31,13 +33,15 @@ class NeuralRun(Run):
     pair : the task and the memory.
     networks : the weights of each seed, trees of arrays.
     says : `says(seed, views)` asks the network of a seed: {"h": ..., "v": ...} or {"q": ...}.
-    seconds : of training, by seed, and of compiling.
+    seconds : of training, all seeds together, and of compiling.
+    training : all that each seed needs to go on (`resume`).
     """
 
     pair: MemoryPair | None = None
     networks: tuple[Any, ...] = ()
     says: Callable[[int, Views], dict[str, NDArray[np.float32]]] | None = None
     seconds: dict[str, float] = field(default_factory=dict)
+    training: tuple[Any, ...] = ()
 
     def curves(self) -> Run:
         """The rewards alone, without networks, policies and tables."""
@@ -59,7 +63,29 @@ class NeuralRun(Run):
         found = super().only(chosen)
         assert isinstance(found, NeuralRun)
         rows = [self._row(seed) for seed in chosen]
-        return replace(found, networks=tuple(self.networks[row] for row in rows))
+        return replace(
+            found,
+            networks=tuple(self.networks[row] for row in rows),
+            training=tuple(self.training[row] for row in rows),
+        )
+
+    def resume(self, steps: int, progress: Any = False) -> NeuralRun:
+        """The same run, continued until each seed has done so many steps in all."""
+        task = self.P if self.P is not None else self.pair
+        assert isinstance(self.learner, Neural)
+        # not by a statement: what trains needs jax, a stored run does not
+        train = import_module("workbench.deep.train").train
+        found: NeuralRun = train(
+            task,
+            self.learner,
+            steps=steps,
+            seeds=self.seeds,
+            every=self.every,
+            policies=self.actions is not None,
+            progress=progress,
+            resume=self,
+        )
+        return found
 
     def ask(self, seed: int, views: Views) -> dict[str, NDArray[np.float32]]:
         """What the network of a seed says of some views."""

@@ -67,6 +67,7 @@ def train(
     every: int | None = None,
     policies: bool = True,
     progress: ReportSteps | bool = False,
+    resume: NeuralRun | None = None,
 ) -> NeuralRun:
     """Run a neural learner; parameters as those of `learn`.
 
@@ -74,6 +75,8 @@ def train(
     ----------
     P : a POMDP, usually one that `augment` returned, or a `MemoryPair` that is not multiplied out.
     steps, every : rounded up to whole updates.
+    resume : go on from the end of this run, which had the same learner, seeds and blocks; `steps`
+        counts its steps too.
     """
     if not isinstance(P, POMDP | MemoryPair):
         raise WrongType(f"learn needs a POMDP or a MemoryPair, not {P!r}")
@@ -88,6 +91,8 @@ def train(
         )
     chosen = chosen_seeds(seeds)
     work = _Work(P, learner, whole, min(per_block, whole), chosen, policies)
+    if resume is not None:
+        work.take_up(resume)
     with shown_progress(progress, f"{learner.kind} on {P.name}") as report:
         return work.run(report)
 
@@ -121,19 +126,47 @@ class _Work:
         nO = 0 if self.views is None else len(self.views)
         self.actions = np.zeros((len(seeds), self.blocks if self.keeps else 0, nO), np.uint16)
         self.seconds = {"training": 0.0, "compiling": 0.0}
+        self.began_at = 0
+        self.training: list[Any] = []
+
+    def take_up(self, run: NeuralRun) -> None:
+        """Go on from the end of a run."""
+        done = run.steps // self.learner.quantum
+        asked = (self.learner, self.seeds, self.per_block * self.learner.quantum, self.pair.name)
+        had = (run.learner, run.seeds, run.every, run.pair.name if run.pair else None)
+        if asked != had:
+            raise WorkbenchError(
+                f"a run goes on with the learner, seeds, blocks and task that it had: {had}, not "
+                f"{asked}"
+            )
+        if len(run.training) < len(run.seeds):
+            raise WorkbenchError("this run does not hold what training goes on from")
+        if done % self.per_block or done > self.updates:
+            raise OptionError(
+                f"a run of {run.steps:,} steps in blocks of {run.every:,} cannot go on to "
+                f"{self.updates * self.learner.quantum:,}: it has to end with a whole block"
+            )
+        blocks = done // self.per_block
+        self.began_at, self.training = done, list(run.training)
+        self.rewards[:, :blocks], self.episodes[:, :blocks] = run.rewards, run.episodes
+        self.seconds = dict(run.seconds)
+        if self.keeps and run.actions is not None:
+            self.actions[:, :blocks] = run.actions
 
     def run(self, report: ReportSteps) -> NeuralRun:
         alg, tables, n = self.algorithm, self.tables, len(self.seeds)
         began = time.perf_counter()
-        training = [start_run(alg, tables, jax.random.key(_folded(seed))) for seed in self.seeds]
+        training = self.training or [
+            start_run(alg, tables, jax.random.key(_folded(seed))) for seed in self.seeds
+        ]
         run_updates(alg, tables, training[0], 0)  # compiles the loop
-        self.seconds["compiling"] = time.perf_counter() - began
-        began = time.perf_counter()
-        total = self.updates * self.learner.quantum * n
-        before = [state.weights for state in training]  # at the end of the last whole block
-        done = 0
+        self.seconds["compiling"] += time.perf_counter() - began
+        began, spent = time.perf_counter(), self.seconds["training"]
+        total = (self.updates - self.began_at) * self.learner.quantum * n
+        before = list(training)  # at the end of the last whole block
+        done = self.began_at
         try:
-            for block in range(self.blocks):
+            for block in range(done // self.per_block, self.blocks):
                 count = min(self.per_block, self.updates - done)
                 for i in range(n):
                     training[i], r, over, finite = run_updates(alg, tables, training[i], count)
@@ -142,15 +175,16 @@ class _Work:
                         raise Diverged(
                             self._diverged(self.seeds[i], done), self._result(before, block, done)
                         )
-                    report((done * n + count * (i + 1)) * self.learner.quantum, total)
-                after = [state.weights for state in training]
+                    fresh = (done - self.began_at) * n + count * (i + 1)
+                    report(fresh * self.learner.quantum, total)
+                after = list(training)
                 if self.keeps:
-                    for i, weights in enumerate(after):
-                        said = self._asked(weights, self.views)
+                    for i, state in enumerate(after):
+                        said = self._asked(state.weights, self.views)
                         best = said["h"] if "h" in said else said["q"]
                         self.actions[i, block] = np.argmax(best, axis=1)
                 before, done = after, done + count
-                self.seconds["training"] = time.perf_counter() - began
+                self.seconds["training"] = spent + time.perf_counter() - began
         except KeyboardInterrupt:
             block = done // self.per_block
             if not block:
@@ -184,10 +218,11 @@ class _Work:
                 rows.append(np.asarray(said[name])[: len(part)])
         return {name: np.concatenate(rows) for name, rows in found.items()}
 
-    def _result(self, weights: list[Any], blocks: int, done: int) -> NeuralRun | None:
+    def _result(self, training: list[Any], blocks: int, done: int) -> NeuralRun | None:
         """The run up to the end of a block; None if there is no whole block."""
         if not blocks:
             return None
+        weights = [state.weights for state in training]
         networks = tuple(jax.tree.map(np.asarray, one) for one in weights)
         places = {seed: i for i, seed in enumerate(self.seeds)}
         heads = self.algorithm.heads
@@ -213,6 +248,7 @@ class _Work:
             networks,
             (lambda seed, views: self._asked(networks[places[seed]], views)) if heads else None,
             dict(self.seconds),
+            tuple(training),
         )
 
 

@@ -5,25 +5,38 @@
     Fig. 12    DDQN with each memory (size 3): cookie, RedBlueDoors; and, which the paper does not
                show, keys and MemoryS7
 
-The two Atari games are no exact models and are not here. The paper trains for tens of millions of
-steps, 30 seeds (3 for DDQN), with a learning rate of 1e-5; a night on two cores allows a few
-million with the `tuned()` settings, and `quick` less. What the paper says about them is judged by
-`neural_judge`, what was run is kept by `neural_record`.
+The two Atari games are no exact models and are not here. Limits, seeds and units are those of
+`docs/section-6-rules.md`. Settings and lengths come from one search with the same budget for every
+memory (`tests/benchmarks/section6_search.csv`); `settings="paper"` gives the paper's own.
+`neural_cells` runs and keeps the cells of a figure, `neural_judge` judges what the paper says.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
 
 from workbench.core.errors import UnknownLabel
-from workbench.deep.settings import DDQN, PPO, RecurrentPPO
-from workbench.sweeps.experiment import FINAL, Experiment, Length, Panel
+from workbench.core.learners import OptionError
+from workbench.deep.settings import DDQN, PPO, Neural, RecurrentPPO
 
 _SIZE_6 = ("none", "K6", "B6", "O6", "OA6")
 _SIZE_3 = ("none", "K3", "B3", "O3", "OA3")
 
 LSTM = "LSTM"
 """The name under which PPO with an LSTM, and no memory besides, is judged."""
+
+SEEDS = tuple(range(100, 130))
+"""The seeds of the figures, which nothing else uses."""
+
+LIMITS: dict[str, int] = {
+    "hallway_cookie": 10_000,
+    "hallway_keys": 10_000,
+    "memory_s7": 245,
+    "red_blue_doors": 1280,
+}
+"""The steps after which an episode is cut off (Appendices D.2 and D.3)."""
 
 COOKIE_PACE = 100 / 45.381913
 KEYS_PACE = 100 / 66.184441
@@ -33,12 +46,13 @@ PER_EPISODE = 1.0
 """In MiniGrid a policy that remembers what it has seen succeeds always."""
 
 AT_RANDOM: dict[str, float] = {
-    "hallway_cookie": 0.029270,
-    "hallway_keys": 0.021566,
-    "memory_s7": 0.5,
-    "red_blue_doors": 0.339416,
+    "hallway_cookie": 0.027078,
+    "hallway_keys": 0.017765,
+    "memory_s7": 0.228573,
+    "red_blue_doors": 0.086942,
 }
-"""What uniformly random actions earn (`earned_at_random`), per 100 steps or per episode."""
+"""What uniformly random actions earn with the limits (`earned_at_random`), per 100 steps or per
+episode."""
 
 BEST_VALUES: dict[str, dict[str, float]] = {
     "hallway_cookie": {"best by history": 1.911209},
@@ -79,119 +93,138 @@ _ABOUT_PPO = ("S1.efficient", "S7.outperform")
 _ABOUT_DDQN = ("D6.ddqn", "D6.td")
 """Sentences about all figures of a learner."""
 
-
-def _figure(
-    id: str,
-    title: str,
-    task: str,
-    memories: tuple[str, ...],
-    pace: float,
-    statements: tuple[str, ...],
-    place: str = "",
-) -> Experiment:
-    ddqn = id.startswith("fig12")
-    panels = (
-        (Panel("DDQN", DDQN.tuned(), memories),)
-        if ddqn
-        else (
-            Panel("PPO", PPO.tuned(), memories),
-            Panel("PPO with an LSTM", RecurrentPPO.tuned(), ("none",)),
-        )
-    )
-    place = place or ("Fig. 12" if ddqn else "Fig. 6")
-    length = Length(seeds=5, steps=5_000_000, every=100_000)
-    return Experiment(id, place, title, task, panels, 2, FINAL, pace, statements, length)
+_HALLWAY = ("S6.hallway-lstm", "S6.hallway-solved", *_ABOUT_PPO)
+_MINIGRID = ("S6.minigrid-best", "S6.minigrid-all", "S6.minigrid-lstm", *_ABOUT_PPO)
 
 
-NEURAL_FIGURES = {
-    one.id: one
-    for one in (
-        _figure(
-            "fig6-cookie",
-            "Hallway cookie",
-            "hallway_cookie",
-            _SIZE_6,
-            COOKIE_PACE,
-            ("S6.hallway-lstm", "S6.hallway-solved", *_ABOUT_PPO),
-        ),
-        _figure(
-            "fig6-keys",
-            "Hallway keys",
-            "hallway_keys",
-            _SIZE_6,
-            KEYS_PACE,
-            ("S6.hallway-lstm", "S6.hallway-solved", *_ABOUT_PPO),
-        ),
-        _figure(
-            "fig6-doors",
-            "RedBlueDoors",
-            "red_blue_doors",
-            _SIZE_3,
-            PER_EPISODE,
-            ("S6.minigrid-best", "S6.minigrid-lstm", *_ABOUT_PPO),
-        ),
-        _figure(
-            "fig6-memory",
-            "MemoryS7",
-            "memory_s7",
-            _SIZE_3,
-            PER_EPISODE,
-            ("S6.minigrid-best", "S6.minigrid-lstm", *_ABOUT_PPO),
-        ),
-        _figure(
-            "fig12-cookie",
-            "Hallway cookie, DDQN",
-            "hallway_cookie",
-            _SIZE_3,
-            COOKIE_PACE,
-            _ABOUT_DDQN,
-        ),
-        _figure(
-            "fig12-doors",
-            "RedBlueDoors, DDQN",
-            "red_blue_doors",
-            _SIZE_3,
-            PER_EPISODE,
-            _ABOUT_DDQN,
-        ),
-        _figure(
-            "fig12-keys",
-            "Hallway keys, DDQN",
-            "hallway_keys",
-            _SIZE_3,
-            KEYS_PACE,
-            _ABOUT_DDQN,
-            "Beside Fig. 12",
-        ),
-        _figure(
-            "fig12-memory",
-            "MemoryS7, DDQN",
-            "memory_s7",
-            _SIZE_3,
-            PER_EPISODE,
-            _ABOUT_DDQN,
-            "Beside Fig. 12",
-        ),
-    )
-}
-"""The figures by their id."""
+@dataclass(frozen=True)
+class NeuralFigure:
+    """A figure whose learners are networks.
 
-
-def neural_figure(id: str, quick: bool = False) -> Experiment:
-    """A figure, in full (a night) or quick (ten minutes for one of them on two free cores).
-
-    >>> neural_figure("fig6-memory", quick=True).length
-    Length(seeds=3, steps=600000, every=20000)
+    Attributes
+    ----------
+    id, place, title : its name on the command line, its place in the paper, and its task in words.
+    task : the task.
+    learners : by the name of the memory, or `LSTM`.
+    steps : of each seed.
+    statements : the ids of the sentences that it bears on.
+    settings : "found" or "paper".
+    seeds : of each memory.
     """
-    if id not in NEURAL_FIGURES:
-        raise UnknownLabel(f"unknown figure {id!r}; known are {', '.join(NEURAL_FIGURES)}")
-    full = NEURAL_FIGURES[id]
-    return replace(full, length=Length(3, 600_000, 20_000)) if quick else full
+
+    id: str
+    place: str
+    title: str
+    task: str
+    learners: Mapping[str, Neural]
+    steps: int
+    statements: tuple[str, ...]
+    settings: str = "found"
+    seeds: tuple[int, ...] = SEEDS
+
+    @property
+    def by_episode(self) -> bool:
+        """Whether its rewards are counted by episode: else per 100 steps."""
+        return self.task in EPISODIC
+
+    @property
+    def optimum(self) -> float:
+        """What the best history-based policy earns."""
+        return {"hallway_cookie": COOKIE_PACE, "hallway_keys": KEYS_PACE}.get(
+            self.task, PER_EPISODE
+        )
 
 
-def shown_name(panel: Panel, memory: str) -> str:
-    """The name of a memory in tables, or `LSTM`."""
-    return LSTM if isinstance(panel.method, RecurrentPPO) else memory
+_ABOUT: dict[str, tuple[str, str, str, tuple[str, ...], tuple[str, ...]]] = {
+    "fig6-cookie": ("Fig. 6", "Hallway cookie", "hallway_cookie", _SIZE_6, _HALLWAY),
+    "fig6-keys": ("Fig. 6", "Hallway keys", "hallway_keys", _SIZE_6, _HALLWAY),
+    "fig6-doors": ("Fig. 6", "RedBlueDoors", "red_blue_doors", _SIZE_3, _MINIGRID),
+    "fig6-memory": ("Fig. 6", "MemoryS7", "memory_s7", _SIZE_3, _MINIGRID),
+    "fig12-cookie": ("Fig. 12", "Hallway cookie, DDQN", "hallway_cookie", _SIZE_3, _ABOUT_DDQN),
+    "fig12-doors": ("Fig. 12", "RedBlueDoors, DDQN", "red_blue_doors", _SIZE_3, _ABOUT_DDQN),
+    "fig12-keys": ("Beside Fig. 12", "Hallway keys, DDQN", "hallway_keys", _SIZE_3, _ABOUT_DDQN),
+    "fig12-memory": ("Beside Fig. 12", "MemoryS7, DDQN", "memory_s7", _SIZE_3, _ABOUT_DDQN),
+}
+"""Place, title, task, memories and sentences of the figures, by their id."""
+
+_SMALL_BATCHES: dict[str, Any] = {
+    "environments": 32,
+    "n": 64,
+    "learning_rate": 3e-3,
+    "entropy": 0.01,
+}
+_LARGE_BATCHES: dict[str, Any] = {
+    "environments": 128,
+    "n": 64,
+    "learning_rate": 1e-3,
+    "entropy": 0.01,
+}
+_LARGE_AND_CURIOUS: dict[str, Any] = _LARGE_BATCHES | {"entropy": 0.02}
+
+FOUND: dict[str, dict[str, dict[str, Any]]] = {
+    "fig6-doors": {},
+    "fig6-memory": {},
+}
+"""The settings that the search found, by figure and memory, as changes of `tuned()`."""
+
+FOUND_WITH: dict[str, int] = {"fig6-doors": 3, "fig6-memory": 3}
+"""How many settings the search tried with each memory."""
+
+STEPS: dict[str, int] = {
+    "fig6-cookie": 209_715_200,
+    "fig6-keys": 209_715_200,
+    "fig6-doors": 3_276_800,
+    "fig6-memory": 6_553_600,
+    "fig12-cookie": 1_638_400,
+    "fig12-doors": 1_638_400,
+    "fig12-keys": 1_638_400,
+    "fig12-memory": 1_638_400,
+}
+"""Of each seed: whole numbers of updates in a hundredth, whatever the settings of the search."""
+
+PAPER_STEPS = 20_480_000
+"""Of each seed with the paper's settings; the paper's axes go to tens of millions."""
+
+
+def neural_figure(id: str, settings: str = "found") -> NeuralFigure:
+    """A figure with the settings that were found, or with the paper's.
+
+    >>> neural_figure("fig6-memory").learners["O3"].max_episode_steps
+    245
+    """
+    if id not in _ABOUT:
+        raise UnknownLabel(f"unknown figure {id!r}; known are {', '.join(_ABOUT)}")
+    if settings not in ("found", "paper"):
+        raise OptionError(f"settings of a figure are found or paper, not {settings!r}")
+    place, title, task, memories, statements = _ABOUT[id]
+    names = memories if id.startswith("fig12") else (*memories, LSTM)
+    learners = {name: _learner(id, task, name, settings) for name in names}
+    steps = STEPS[id] if settings == "found" else PAPER_STEPS
+    return NeuralFigure(id, place, title, task, learners, steps, statements, settings)
+
+
+def _learner(id: str, task: str, memory: str, settings: str) -> Neural:
+    limit = {"max_episode_steps": LIMITS[task]}
+    hallway, doors = task.startswith("hallway"), task == "red_blue_doors"
+    kind = DDQN if id.startswith("fig12") else RecurrentPPO if memory == LSTM else PPO
+    if settings == "found":
+        return kind.tuned(**FOUND.get(id, {}).get(memory, {}), **limit)
+    if kind is DDQN:
+        return DDQN.doors(**limit) if doors else DDQN(**limit)
+    if hallway:
+        return kind.hallway(**limit)
+    # Appendix D.3: the LSTM learns with 1e-5 on RedBlueDoors, with 1e-3 on MemoryS7
+    return RecurrentPPO(learning_rate=1e-5, **limit) if memory == LSTM and doors else kind(**limit)
+
+
+def quick_figure(figure: NeuralFigure) -> NeuralFigure:
+    """The same with three seeds of 100 updates, for a first look; never recorded."""
+    longest = max(learner.quantum for learner in figure.learners.values())
+    return replace(figure, steps=100 * longest, seeds=(0, 1, 2))
+
+
+NEURAL_FIGURES = {id: neural_figure(id) for id in _ABOUT}
+"""The figures by their id, with the settings that were found."""
 
 
 def best_between(task: str, memory: str) -> tuple[float, float]:

@@ -1,36 +1,233 @@
-"""What the paper says about Figures 6 and 12, judged at the budget that was run.
+"""What the paper says about Figures 6 and 12, judged by the rules of `docs/section-6-rules.md`.
 
-A verdict is always one *at this budget*: a task that nobody learns in it decides nothing.
+    solved       final reward >= 80% of the best history-based policy's
+    learned      final reward >= random + a tenth of the way from there to the best
+    better       rank-sum test on final rewards or Fisher's on seeds solved, Holm over the sentence
+    efficient    rank-sum test on areas, likewise
+    interval     of Clopper and Pearson
+    on all runs  29 of 30, or all of at least 10
 
-What a run earns is its reward per 100 steps in the hallway, which never ends, and its reward per
-episode in MiniGrid, as in the paper (per step, a quick guess would look as good as a detour that is
-sure), over its last tenth. It counts as *solved* when that is at least `SOLVED_SHARE` of what the
-best history-based policy earns. Runs have *learned* something when they earn, on average, what is
-`LEARNED_SHARE` of the way from uniformly random actions to the best; those that have not win no
-comparison.
+The rules were committed before the figures were run. Each can say *contradicted*; what they leave
+open is *undecided*, and what none of the praised memories learned is *not learned*.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-from workbench.core.evaluate import evaluate
-from workbench.core.policy import uniform
 from workbench.core.pomdp import POMDP
-from workbench.learning.run import Run
-from workbench.reproduction.neural_figures import AT_RANDOM, EPISODIC, LSTM, shown_name
-from workbench.sweeps.experiment import Experiment
-from workbench.sweeps.results import Results
+from workbench.reproduction.neural_cells import NeuralCell
+from workbench.reproduction.neural_figures import (
+    AT_RANDOM,
+    FOUND_WITH,
+    LIMITS,
+    LSTM,
+    NeuralFigure,
+)
+from workbench.reproduction.statistics import Estimate, share
 
 SOLVED_SHARE = 0.8
-"""The share of the best from which a run counts as solved."""
+"""The share of the best from which a seed counts as solved."""
 
 LEARNED_SHARE = 0.1
-"""The share of the way from random actions to the best from which runs have learned something."""
+"""The share of the way from random actions to the best from which a seed has learned something."""
+
+LEAST_SEEDS = 10
+"""With fewer seeds of a memory nothing is decided, except that two failures are two failures."""
+
+SIGNIFICANT = 0.05
+"""The chance, over all comparisons of a sentence, that one is called a difference and is none."""
+
+Answer = Literal["supported", "contradicted", "undecided"]
+
+
+@dataclass(frozen=True)
+class Standing:
+    """How the seeds of one memory stand, each as a share of the best.
+
+    Attributes
+    ----------
+    final, area : `[seed]`, over the last tenth of the steps and over all of them.
+    random : what random actions earn.
+    """
+
+    final: tuple[float, ...]
+    area: tuple[float, ...]
+    random: float
+
+    @classmethod
+    def of(cls, cells: Sequence[NeuralCell], figure: NeuralFigure) -> Standing:
+        return cls(
+            tuple(cell.final / figure.optimum for cell in cells),
+            tuple(cell.area / figure.optimum for cell in cells),
+            AT_RANDOM[figure.task] / figure.optimum,
+        )
+
+    @property
+    def solved(self) -> list[bool]:
+        """`[seed]`."""
+        return [x >= SOLVED_SHARE for x in self.final]
+
+    @property
+    def learned(self) -> list[bool]:
+        """`[seed]`."""
+        return [self.has_learned(x) for x in self.final]
+
+    def has_learned(self, final: float) -> bool:
+        """Whether a final reward is above that of random actions by enough."""
+        return final >= self.random + LEARNED_SHARE * (1 - self.random)
+
+    @property
+    def median_has_learned(self) -> bool:
+        """Whether the seed in the middle has learned something."""
+        return self.has_learned(float(np.median(self.final)))
+
+    @property
+    def enough(self) -> bool:
+        """Whether there are seeds enough to decide something."""
+        return len(self.final) >= LEAST_SEEDS
+
+
+Standings = Mapping[str, Standing]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A test of whether two memories differ.
+
+    Attributes
+    ----------
+    winner, loser : who is ahead, by this test's own measure.
+    p : two-sided, before Holm's correction.
+    """
+
+    winner: str
+    loser: str
+    test: str
+    p: float
+
+
+def holm(p: Sequence[float]) -> list[float]:
+    """Holm's adjusted p-values, in the order given.
+
+    >>> [round(x, 3) for x in holm([0.01, 0.04, 0.03])]
+    [0.03, 0.06, 0.06]
+    """
+    order = np.argsort(p, kind="stable")
+    adjusted = np.empty(len(p))
+    highest = 0.0
+    for rank, i in enumerate(order):
+        highest = max(highest, min(1.0, (len(p) - rank) * p[i]))
+        adjusted[i] = highest
+    return [float(x) for x in adjusted]
+
+
+def _rank_sum(a: str, b: str, x: Sequence[float], y: Sequence[float], of: str) -> Comparison:
+    from scipy.stats import mannwhitneyu
+
+    found = mannwhitneyu(x, y, alternative="two-sided", method="auto")
+    ahead = float(found.statistic) * 2 >= len(x) * len(y)
+    return Comparison(*((a, b) if ahead else (b, a)), f"rank-sum, {of}", float(found.pvalue))
+
+
+def _fisher(a: str, b: str, x: Sequence[bool], y: Sequence[bool]) -> Comparison:
+    from scipy.stats import fisher_exact
+
+    table = [[sum(x), len(x) - sum(x)], [sum(y), len(y) - sum(y)]]
+    ahead = sum(x) * len(y) >= sum(y) * len(x)
+    p = float(fisher_exact(table).pvalue)
+    return Comparison(*((a, b) if ahead else (b, a)), "Fisher, solved", p)
+
+
+def compare(found: Standings, pairs: Sequence[tuple[str, str]], by: str) -> list[Comparison]:
+    """The differences between pairs of memories that remain after Holm's correction.
+
+    Parameters
+    ----------
+    by : "final", by two tests, or "area", by one.
+    """
+    tests = []
+    for a, b in pairs:
+        x, y = found[a], found[b]
+        if by == "area":
+            tests.append(_rank_sum(a, b, x.area, y.area, by))
+        elif by == "final":
+            tests.append(_rank_sum(a, b, x.final, y.final, by))
+            tests.append(_fisher(a, b, x.solved, y.solved))
+        else:
+            raise ValueError(f"memories are compared by final or area, not {by!r}")
+    adjusted = holm([one.p for one in tests])
+    return [
+        one
+        for one, p in zip(tests, adjusted, strict=True)
+        if p <= SIGNIFICANT and found[one.winner].median_has_learned
+    ]
+
+
+def all_better(found: Standings, ours: Sequence[str], others: Sequence[str], by: str) -> Answer:
+    """Whether each of ours is better than each of the others."""
+    if not others or not all(found[name].enough for name in (*ours, *others)):
+        return "undecided"
+    pairs = [(a, b) for a in ours for b in others]
+    wins = {(one.winner, one.loser) for one in compare(found, pairs, by)}
+    if any((b, a) in wins and (a, b) not in wins for a, b in pairs):
+        return "contradicted"
+    return "supported" if all(x in wins and x[::-1] not in wins for x in pairs) else "undecided"
+
+
+def on_all_runs(has: Sequence[bool], whole: int) -> Answer:
+    """Whether a property holds on all runs: 29 of 30, or all of at least ten.
+
+    Parameters
+    ----------
+    whole : how many seeds the figure has in full.
+    """
+    failed = len(has) - sum(has)
+    if failed > 1:
+        return "contradicted"
+    if len(has) >= whole or (failed == 0 and len(has) >= LEAST_SEEDS):
+        return "supported"
+    return "undecided"
+
+
+def together(answers: Sequence[Answer]) -> Answer:
+    """What holds of several parts: all supported, or one contradicted."""
+    if any(one == "contradicted" for one in answers):
+        return "contradicted"
+    return "supported" if all(one == "supported" for one in answers) else "undecided"
+
+
+def _mostly_solved(one: Standing) -> Answer:
+    if not one.enough:
+        return "undecided"
+    found = share(one.solved)
+    return "supported" if found.low > 0.5 else "contradicted" if found.high < 0.5 else "undecided"
+
+
+def _half_are_poor(one: Standing) -> Answer:
+    if not one.enough:
+        return "undecided"
+    found = share([not solved for solved in one.solved])
+    if not found.low <= 0.5 <= found.high:
+        return "contradicted"
+    return "supported" if found.low > 0 and found.high < 1 else "undecided"
+
+
+def _o_and_oa(found: Standings) -> list[str]:
+    return [name for name in found if name.startswith("O")]
+
+
+def _others(found: Standings) -> list[str]:
+    return [name for name in found if not name.startswith("O")]
+
+
+def _the_o(found: Standings) -> str:
+    (o,) = (name for name in found if name[0] == "O" and name[1] != "A")
+    return o
 
 
 @dataclass(frozen=True)
@@ -39,130 +236,16 @@ class Sentence:
 
     Attributes
     ----------
-    judge : from how the runs of each memory stand: True, False or None for undecided.
+    praised : the memories that it says something good of: where none of their seeds has learned
+        anything, the sentence is not judged.
+    judge : from how the seeds of each memory stand, and how many seeds the figure has in full.
     """
 
     id: str
     place: str
     text: str
-    judge: Callable[[Mapping[str, Standing]], bool | None]
-
-
-@dataclass(frozen=True)
-class Standing:
-    """How the runs of one memory stand.
-
-    Attributes
-    ----------
-    solved : the share that is solved.
-    mean, worst, best : what they earn in the end as a share of the best: the mean over runs, the
-        worst run, the best run.
-    overall : what each of them earns over all its steps, likewise.
-    random : what random actions earn, likewise.
-    """
-
-    solved: float
-    mean: float
-    worst: float
-    best: float
-    overall: tuple[float, ...]
-    random: float
-
-    @property
-    def learned(self) -> bool:
-        """Whether the runs have learned something."""
-        return self.mean >= self.random + LEARNED_SHARE * (1 - self.random)
-
-    @classmethod
-    def of(cls, run: Run, experiment: Experiment) -> Standing:
-        share, overall = (  # a run none of whose episodes end earns nothing
-            np.nan_to_num(earned(run, experiment, over) / experiment.optimum) for over in (0.1, 1.0)
-        )
-        return cls(
-            float((share >= SOLVED_SHARE).mean()),
-            float(share.mean()),
-            float(share.min()),
-            float(share.max()),
-            tuple(overall.tolist()),
-            AT_RANDOM[experiment.task] / experiment.optimum,
-        )
-
-
-_Rewards = Callable[[Standing], tuple[float, ...]]
-"""Of runs, to compare them by."""
-
-
-def _lstm_fails(found: Mapping[str, Standing]) -> bool | None:
-    """Contradicted if its runs have learned something; supported if they earn no more than random
-    actions while another memory solves the task every time: else a longer run might succeed."""
-    if LSTM not in found:
-        return None
-    lstm = found[LSTM]
-    if lstm.learned:
-        return False
-    solvable = any(one.solved == 1 for one in found.values())
-    return True if solvable and lstm.mean <= lstm.random else None
-
-
-def _o_and_oa_solve(found: Mapping[str, Standing]) -> bool | None:
-    return True if all(one.solved == 1 for one in _o_and_oa(found)) else None
-
-
-def _o_and_oa_best(found: Mapping[str, Standing]) -> bool | None:
-    """Supported if both solve every seed and no other does; contradicted if another memory solves
-    every seed and one of them none."""
-    both = _o_and_oa(found)
-    others = [one for name, one in found.items() if not name.startswith("O")]
-    if all(one.solved == 1 for one in both) and all(one.solved < 1 for one in others):
-        return True
-    if any(one.solved == 1 for one in others) and any(one.solved == 0 for one in both):
-        return False
-    return None
-
-
-def _lstm_unreliable(found: Mapping[str, Standing]) -> bool | None:
-    """About half of the runs end badly: supported if some and not all are solved."""
-    return True if LSTM in found and 0 < found[LSTM].solved < 1 else None
-
-
-def _in_the_end(one: Standing) -> tuple[float, ...]:
-    return one.worst, one.best
-
-
-def _over_the_run(one: Standing) -> tuple[float, ...]:
-    return one.overall
-
-
-def _all_beat(winners: list[Standing], losers: list[Standing], of: _Rewards) -> bool:
-    """Whether all of the first have learned something, and each run of theirs beats every run of
-    the second."""
-    least = min(min(of(one)) for one in winners)
-    return all(one.learned for one in winners) and least > max(max(of(one)) for one in losers)
-
-
-def _compared(
-    ours: list[Standing], others: list[Standing], of: _Rewards = _in_the_end
-) -> bool | None:
-    """Supported if every run of ours beats every other run; contradicted if every run of one of the
-    others beats every run of ours."""
-    if not others:
-        return None
-    if _all_beat(ours, others, of):
-        return True
-    return False if any(_all_beat([one], ours, of) for one in others) else None
-
-
-def _o_and_oa(found: Mapping[str, Standing]) -> list[Standing]:
-    return [one for name, one in found.items() if name.startswith("O")]
-
-
-def _of_lstm(found: Mapping[str, Standing]) -> list[Standing]:
-    return [found[LSTM]] if LSTM in found else []
-
-
-def _o_beats_others(found: Mapping[str, Standing]) -> bool | None:
-    (o,) = (name for name in found if name[0] == "O" and name[1] != "A")
-    return _compared([found[o]], [one for name, one in found.items() if name != o])
+    praised: Callable[[Standings], list[str]]
+    judge: Callable[[Standings, int], Answer]
 
 
 SENTENCES = {
@@ -172,60 +255,83 @@ SENTENCES = {
             "S6.hallway-lstm",
             "Section 6",
             "PPO with an LSTM does no better than at random in the hallway.",
-            _lstm_fails,
+            lambda found: [],
+            lambda found, whole: on_all_runs([not x for x in found[LSTM].learned], whole),
         ),
         Sentence(
             "S6.hallway-solved",
             "Section 6",
             "PPO with O6 and OA6 solves the hallway.",
-            _o_and_oa_solve,
+            _o_and_oa,
+            lambda found, whole: together([_mostly_solved(found[x]) for x in _o_and_oa(found)]),
         ),
         Sentence(
             "S6.minigrid-best",
             "Section 6",
-            "In MiniGrid O3 and OA3 are best and converge to good solutions on all runs.",
-            _o_and_oa_best,
+            "In MiniGrid O3 and OA3 perform best.",
+            _o_and_oa,
+            lambda found, whole: all_better(found, _o_and_oa(found), _others(found), "final"),
+        ),
+        Sentence(
+            "S6.minigrid-all",
+            "Section 6",
+            "In MiniGrid O3 and OA3 converge to good solutions on all runs.",
+            _o_and_oa,
+            lambda found, whole: together(
+                [on_all_runs(found[name].solved, whole) for name in _o_and_oa(found)]
+            ),
         ),
         Sentence(
             "S6.minigrid-lstm",
             "Section 6",
             "In MiniGrid about half of the LSTM's runs converge to poor policies.",
-            _lstm_unreliable,
+            lambda found: [],
+            lambda found, whole: _half_are_poor(found[LSTM]),
         ),
         Sentence(
             "S1.efficient",
             "Section 1",
             "O(k) and OA(k) are more sample efficient than an LSTM.",
-            lambda found: _compared(_o_and_oa(found), _of_lstm(found), _over_the_run),
+            _o_and_oa,
+            lambda found, whole: all_better(found, _o_and_oa(found), [LSTM], "area"),
         ),
         Sentence(
             "S7.outperform",
             "Section 7",
             "With the same learner O(k) and OA(k) outperform an LSTM.",
-            lambda found: _compared(_o_and_oa(found), _of_lstm(found)),
+            _o_and_oa,
+            lambda found, whole: all_better(found, _o_and_oa(found), [LSTM], "final"),
         ),
         Sentence(
             "D6.ddqn",
             "Appendix D.6.2",
             "With DDQN, O(k) outperforms the other memories.",
-            _o_beats_others,
+            lambda found: [_the_o(found)],
+            lambda found, whole: all_better(
+                found, [_the_o(found)], [x for x in found if x != _the_o(found)], "final"
+            ),
         ),
         Sentence(
             "D6.td",
             "Appendix D.6",
             "Temporal-difference methods can take advantage of O(k) and OA(k).",
-            lambda found: _compared(_o_and_oa(found), [found["none"]]),
+            _o_and_oa,
+            lambda found, whole: all_better(found, _o_and_oa(found), ["none"], "final"),
         ),
     )
 }
 """The sentences by their id."""
 
-VERDICTS = {True: "supported", False: "contradicted", None: "undecided"}
-
 
 @dataclass(frozen=True)
 class NeuralVerdict:
-    """A sentence, judged at a budget."""
+    """A sentence, judged by the seeds that are there.
+
+    Attributes
+    ----------
+    verdict : "supported", "contradicted", "undecided", or "not learned".
+    budget : seeds, steps and settings, in words.
+    """
 
     sentence: Sentence
     verdict: str
@@ -235,69 +341,86 @@ class NeuralVerdict:
         return f"{self.sentence.text} {self.verdict} at {self.budget}"
 
 
-def earned(run: Run, experiment: Experiment, over: float = 0.1) -> NDArray[np.float64]:
-    """What each seed earns over its last tenth, or another share of its steps: per episode where
-    episodes end, per 100 steps elsewhere; NaN if no episode ended."""
-    if experiment.task not in EPISODIC:
-        return run.late(over)
-    assert run.episodes is not None
-    blocks = max(1, round(over * run.rewards.shape[1]))
-    ended = run.episodes[:, -blocks:].sum(axis=1)
-    with np.errstate(invalid="ignore"):
-        return np.asarray(run.rewards[:, -blocks:].sum(axis=1) / ended)
+def judge_neural(
+    figure: NeuralFigure, cells: Mapping[str, Sequence[NeuralCell]]
+) -> list[NeuralVerdict]:
+    """What the paper says about a figure, judged by the cells that are there."""
+    found = {name: Standing.of(cells[name], figure) for name in figure.learners}
+    least, whole = min(len(one.final) for one in found.values()), len(figure.seeds)
+    most = max(len(one.final) for one in found.values())
+    seeds = f"{least}" if least == most else f"{least} to {most}"
+    budget = f"{seeds} of {whole} seeds, {figure.steps:,} steps, " + (
+        "the paper's settings" if figure.settings == "paper" else "our settings"
+    )
+    verdicts = []
+    for id in figure.statements:
+        sentence = SENTENCES[id]
+        praised = [found[name] for name in sentence.praised(found)]
+        verdict: str = sentence.judge(found, whole)
+        if praised and all(one.enough and not any(one.learned) for one in praised):
+            verdict = f"not learned with {FOUND_WITH.get(figure.id, 1)} settings"
+        verdicts.append(NeuralVerdict(sentence, verdict, budget))
+    return verdicts
 
 
 def earned_at_random(P: POMDP, task: str) -> float:
-    """What uniformly random actions earn, exactly, in the unit of `earned`."""
-    if task not in EPISODIC:
-        return 100 * float(evaluate(P, uniform(P), weights="stationary").average_reward)
-    whole = P.with_gamma(1)
-    return float(evaluate(whole, uniform(whole)).value)
+    """What uniformly random actions earn, exactly, in episodes cut off at the task's limit:
+    per episode, or per 100 steps in the hallway."""
+    from scipy.sparse import csr_array
+
+    nA, n, limit = len(P.A), len(P.S), LIMITS[task]
+    prob, rows = P.p.prob.floats / nA, P.p.row_ptr[::nA]
+    back = csr_array((prob, P.p.s_next, rows), shape=(n, n)).T.tocsr()
+    gained = csr_array((prob * P.p.r.floats, P.p.s_next, rows), shape=(n, n)).sum(axis=1)
+    alive = ~P.terminal.mask
+    at, total = P.mu.prob.floats, 0.0
+    for _ in range(limit):
+        at = np.where(alive, at, 0.0)
+        total += float(at @ np.asarray(gained).ravel())
+        at = back @ at
+    return total if not task.startswith("hallway") else 100 * total / limit
 
 
-def runs_by_memory(results: Results) -> dict[str, Run]:
-    """The runs of a figure by the name of the memory, or `LSTM`."""
-    return {
-        shown_name(panel, memory): results[panel.method, memory]
-        for panel in results.experiment.panels
-        for memory in panel.memories
-    }
+def solved_share(cells: Sequence[NeuralCell], figure: NeuralFigure) -> Estimate:
+    """The share of seeds that solved the task, with its exact interval."""
+    return share(Standing.of(cells, figure).solved)
 
 
-def standings(results: Results) -> dict[str, Standing]:
-    """How the runs of each memory of a figure stand."""
-    runs = runs_by_memory(results)
-    return {name: Standing.of(run, results.experiment) for name, run in runs.items()}
-
-
-def judge_neural(results: Results) -> list[NeuralVerdict]:
-    """What the paper says about a figure, judged at the budget that was run."""
-    length = results.experiment.length
-    assert length is not None
-    found = standings(results)
-    budget = f"{length.seeds} seeds of {length.steps:,} steps with the tuned settings"
-    return [
-        NeuralVerdict(SENTENCES[id], VERDICTS[SENTENCES[id].judge(found)], budget)
-        for id in results.experiment.statements
-    ]
-
-
-def table_rows(results: Results) -> list[tuple[str, str, str, str, str]]:
-    """A row for each memory: its name, what it earns, the share of seeds that solved the task, the
-    exact values of the final greedy policies, and how many have one."""
+def table_rows(
+    figure: NeuralFigure, cells: Mapping[str, Sequence[NeuralCell]]
+) -> list[tuple[str, str, str, str, str, str]]:
+    """A row for each memory: its name, its seeds, what they earn, the share that solved the task,
+    the exact values of the final greedy policies (least, median, most), and their probabilities of
+    success or paces likewise."""
     rows = []
-    for name, run in runs_by_memory(results).items():
-        assert run.measured is not None
-        got = earned(run, results.experiment)
-        values = run.measured[:, -1]
-        known = values[np.isfinite(values)]
+    for name in figure.learners:
+        own = cells[name]
+        if not own:
+            rows.append((name, "0", "-", "-", "-", "-"))
+            continue
+        got, solved = np.array([cell.final for cell in own]), solved_share(own, figure)
+        values = [cell.values[-1] for cell in own]
+        ends = [cell.success if figure.by_episode else cell.pace for cell in own]
         rows.append(
             (
                 name,
+                str(len(own)),
                 f"{got.mean():.3f} ± {got.std():.3f}",
-                f"{Standing.of(run, results.experiment).solved:.0%}",
-                " ".join(f"{x:.3f}" for x in known) or "-",
-                f"{len(known)} of {len(values)}",
+                f"{solved.effect:.0%} ({solved.low:.0%} to {solved.high:.0%})",
+                _spread(values),
+                _spread(ends),
             )
         )
     return rows
+
+
+def _spread(numbers: Sequence[float | None]) -> str:
+    """Least, median and most of the numbers that are known.
+
+    >>> _spread([0.5, None, 0.25, 1.0]), _spread([None])
+    ('0.250 0.500 1.000', '-')
+    """
+    known = [x for x in numbers if x is not None]
+    if not known:
+        return "-"
+    return " ".join(f"{x:.3f}" for x in (min(known), float(np.median(known)), max(known)))
