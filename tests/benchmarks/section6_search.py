@@ -23,17 +23,12 @@ import numpy as np
 from pomdps import TASKS
 from workbench import MemoryPair, learn
 from workbench.deep.settings import DDQN, PPO, Neural, RecurrentPPO
+from workbench.reproduction.neural_figures import FADES, LIMITS
 
 SEEDS = (1000, 1001)
 FOUND = Path(__file__).with_suffix(".csv")
 COLUMNS = ("figure", "memory", "settings", "steps", "seed", "final", "area", "seconds")
 
-LIMITS = {
-    "memory_s7": 245,
-    "red_blue_doors": 1280,
-    "hallway_cookie": 10_000,
-    "hallway_keys": 10_000,
-}
 STEPS = {
     "fig6-doors": 1_000_000,
     "fig6-memory": 2_000_000,
@@ -64,7 +59,8 @@ CANDIDATES: dict[str, tuple[dict[str, Any], ...]] = {
 
 
 def learner_of(figure: str, memory: str, settings: dict[str, Any]) -> Neural:
-    limit = {"max_episode_steps": LIMITS[TASK_OF[figure]]}
+    task = TASK_OF[figure]
+    limit: dict[str, Any] = {"max_episode_steps": LIMITS[task], "fade": FADES.get(task, 0.0)}
     if figure.startswith("fig12"):
         return DDQN.tuned(**settings, **limit)
     return (RecurrentPPO if memory == "LSTM" else PPO).tuned(**settings, **limit)

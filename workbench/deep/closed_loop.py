@@ -59,9 +59,8 @@ class ClosedLoop:
         Undiscounted, a place from which neither the end nor a reward can be reached is worth 0.
         """
         chain = self.chain
-        if chain.gamma == 1 and len(chain.terminal):
-            stuck = self._barren
-            chain = replace(chain, terminal=StateSet(chain.S, frozen(chain.terminal.mask | stuck)))
+        if chain.gamma == 1 and self._barren.any():
+            chain = _ended_at(chain, self._barren)
         return evaluate(chain, uniform(chain))
 
     @property
@@ -74,9 +73,9 @@ class ClosedLoop:
         weights = "visits" if len(self.chain.terminal) else "stationary"
         return float(evaluate(self.chain, uniform(self.chain), weights=weights).average_reward)
 
-    @property
+    @cached_property
     def _barren(self) -> NDArray[np.bool_]:
-        """The states from which neither the end nor a reward can be reached."""
+        """The states that are no end, and from which neither an end nor a reward is reached."""
         move, gained = self._matrices
         good = self.chain.terminal.mask | (gained != 0)
         while True:
@@ -140,6 +139,18 @@ class ClosedLoop:
         )
         frame = frame[self.chain.decides]  # nothing is done at the end
         return frame.sort_values("share", ascending=False, kind="stable", ignore_index=True)
+
+
+def _ended_at(chain: POMDP, ends: NDArray[np.bool_]) -> POMDP:
+    """The same chain with some more states terminal, which then have no outcomes."""
+    p = chain.p
+    counts = np.where(ends, 0, np.diff(p.row_ptr))
+    _, kept = pick_rows(p.row_ptr, np.flatnonzero(~ends))
+    rows = Transitions(
+        p.S, p.A, frozen(point_rows(counts)), p.s_next[kept], p.r.take(kept), p.prob.take(kept)
+    )
+    terminal = StateSet(chain.S, frozen(chain.terminal.mask | ends))
+    return replace(chain, p=rows, terminal=terminal)
 
 
 def close_loop(pair: MemoryPair, choose: ViewChoice, most: int = MOST_REACHED) -> ClosedLoop:

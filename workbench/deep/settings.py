@@ -55,6 +55,7 @@ _RANGES: dict[str, tuple[float, float, bool]] = {
     "entropy": (0, math.inf, False),
     "value_weight": (0, math.inf, False),
     "max_gradient": (0, math.inf, True),
+    "fade": (0, 1, False),
 }
 
 
@@ -70,6 +71,8 @@ class Neural(Learner):
     max_gradient : the norm at which gradients are cut.
     gamma : the discount; None for the POMDP's own.
     max_episode_steps : cut episodes off after this many steps, and go on from the value there.
+    fade : a reward at step t of an episode of at most T steps counts 1 - fade t / T of itself;
+        MiniGrid's own is 0.9.
     """
 
     runs_itself = True
@@ -83,6 +86,7 @@ class Neural(Learner):
     max_gradient: float = 0.5
     gamma: float | None = None
     max_episode_steps: int | None = None
+    fade: float = 0.0
 
     def check(self) -> None:
         super().check()
@@ -99,6 +103,8 @@ class Neural(Learner):
                 f"hidden of {self.kind} is a tuple of layer widths, such as (64, 64), not "
                 f"{hidden!r}"
             )
+        if self.fade and self.max_episode_steps is None:
+            raise OptionError(f"fade of {self.kind} needs max_episode_steps")
         for width in hidden:
             check_count(f"a width in hidden of {self.kind}", width)
 

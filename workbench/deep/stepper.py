@@ -56,6 +56,7 @@ class Layout:
     start: int
     halvings: int
     limit: int
+    fade: float
 
     @property
     def actions(self) -> int:
@@ -84,12 +85,13 @@ class StepOutcome(NamedTuple):
     view: Array
 
 
-def layout_of(pair: MemoryPair, limit: int | None) -> tuple[Layout, StepTables]:
+def layout_of(pair: MemoryPair, limit: int | None, fade: float = 0.0) -> tuple[Layout, StepTables]:
     """A pair as arrays.
 
     Parameters
     ----------
     limit : cut episodes off after so many steps; None for never.
+    fade : what share of a reward is lost by the time of the limit, evenly.
     """
     found = SamplingTables.of(pair.P)
     rows, starts = found.rows, found.starts
@@ -137,6 +139,7 @@ def layout_of(pair: MemoryPair, limit: int | None) -> tuple[Layout, StepTables]:
         len(rows),
         int(np.ceil(np.log2(max(1, int(np.diff(row_ptr).max()))))),
         _NO_LIMIT if limit is None else int(limit),
+        fade,
     )
     return layout, tables
 
@@ -188,6 +191,8 @@ def step_copies(
         [jnp.maximum(o, 0)[:, None], remember(layout, tables, copies.view, a, w)], axis=1
     )
     age = copies.age + 1
+    if layout.fade:
+        r = r * (1 - layout.fade / layout.limit * age)
     cut = ~ended & (age >= layout.limit)
     fresh = begin_copies(layout, tables, words[:, 1])
     over = ended | cut

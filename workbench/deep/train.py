@@ -116,7 +116,7 @@ class _Work:
         check_countable(pair.P)
         self.views = views_of(P) if isinstance(P, POMDP) else None
         _check_room(pair, learner, len(seeds), 0 if self.views is None else len(self.views))
-        layout, self.tables = layout_of(pair, learner.max_episode_steps)
+        layout, self.tables = layout_of(pair, learner.max_episode_steps, learner.fade)
         self.algorithm = _algorithm(
             learner, layout, to_float(_discount(P) if learner.gamma is None else learner.gamma)
         )

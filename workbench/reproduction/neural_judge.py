@@ -23,6 +23,7 @@ from workbench.core.pomdp import POMDP
 from workbench.reproduction.neural_cells import NeuralCell
 from workbench.reproduction.neural_figures import (
     AT_RANDOM,
+    FADES,
     FOUND_WITH,
     LIMITS,
     LSTM,
@@ -368,15 +369,15 @@ def earned_at_random(P: POMDP, task: str) -> float:
     per episode, or per 100 steps in the hallway."""
     from scipy.sparse import csr_array
 
-    nA, n, limit = len(P.A), len(P.S), LIMITS[task]
+    nA, n, limit, fade = len(P.A), len(P.S), LIMITS[task], FADES.get(task, 0.0)
     prob, rows = P.p.prob.floats / nA, P.p.row_ptr[::nA]
     back = csr_array((prob, P.p.s_next, rows), shape=(n, n)).T.tocsr()
     gained = csr_array((prob * P.p.r.floats, P.p.s_next, rows), shape=(n, n)).sum(axis=1)
     alive = ~P.terminal.mask
     at, total = P.mu.prob.floats, 0.0
-    for _ in range(limit):
+    for t in range(1, limit + 1):
         at = np.where(alive, at, 0.0)
-        total += float(at @ np.asarray(gained).ravel())
+        total += (1 - fade * t / limit) * float(at @ np.asarray(gained).ravel())
         at = back @ at
     return total if not task.startswith("hallway") else 100 * total / limit
 
