@@ -1,5 +1,7 @@
 """Networks on the command line and in sweeps."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import typer
@@ -9,15 +11,14 @@ pytest.importorskip("jax", reason="jax is not installed: pip install -e '.[deep]
 pytest.importorskip("optax", reason="optax is not installed: pip install -e '.[deep]'")
 
 from pomdps import TASKS
-from workbench import DDQN, PPO, MemoryPair
+from workbench import DDQN, PPO, MemoryPair, RecurrentPPO, learn
 from workbench.cli.learn_command import learn_command
 from workbench.cli.reproduce_command import reproduce_command
 from workbench.core.errors import TooLarge
 from workbench.deep import train as training
 from workbench.learning import size
-from workbench.reproduction import neural_record
-from workbench.reproduction.neural_judge import table_rows
-from workbench.reproduction.neural_record import read_neural_record
+from workbench.reproduction.neural_cells import cells_by_memory, read_cells
+from workbench.reproduction.neural_figures import neural_figure
 from workbench.sweeps.cell import Cell, code_version, fingerprint
 from workbench.sweeps.experiment import FINAL, PER_100
 from workbench.sweeps.run_cells import CellError, run_cells
@@ -129,35 +130,51 @@ def test_the_version_of_a_network_s_cells_is_that_of_its_own_algorithm():
     assert isinstance(products.take(P, fingerprint(P), "O6", PPO()), MemoryPair)
 
 
-def test_a_figure_shows_rewards_exact_values_and_what_each_memory_allows(tmp_path, monkeypatch):
+reproduce = typer.Typer(rich_markup_mode=None)
+reproduce.command()(reproduce_command)
+
+
+def test_a_figure_runs_what_is_missing_and_shows_what_is_stored(tmp_path, monkeypatch):
+    """A figure of two small networks on the smaller MiniGrid task, two seeds, then a third."""
     pytest.importorskip("minigrid")
-    recorded = read_neural_record()
-    monkeypatch.setattr(
-        "workbench.sweeps.run_cells.run_experiment",
-        lambda experiment, *arguments: recorded[experiment.id],  # what was run, not run again
+    tiny = {"hidden": (8,), "n": 16, "environments": 16, "max_episode_steps": 245}
+    figure = replace(
+        neural_figure("fig6-memory"),
+        learners={
+            **{name: PPO(**tiny) for name in ("none", "O3")},
+            "LSTM": RecurrentPPO(cells=8, **tiny),
+        },
+        steps=25_600,
+        statements=("S6.minigrid-lstm",),
     )
-    reproduce = typer.Typer(rich_markup_mode=None)
-    reproduce.command()(reproduce_command)
-    monkeypatch.setattr(neural_record, "NEURAL_RECORD", tmp_path / "runs.npz")
-    for id in ("fig6-memory", "fig12-cookie"):
-        arguments = [id, "--quick", "--out", str(tmp_path / id), "--workers", "1", "--record"]
-        shown = CliRunner().invoke(reproduce, arguments, env={"COLUMNS": "80"})
+    monkeypatch.setattr(
+        "workbench.reproduction.neural_figures.neural_figure", lambda *given: figure
+    )
+    arguments = ["fig6-memory", "--out", str(tmp_path), "--workers", "1", "--seeds"]
+    for seeds in ("1", "2", "0"):
+        shown = CliRunner().invoke(reproduce, [*arguments, seeds], env={"COLUMNS": "100"})
         assert shown.exit_code == 0, shown.output
-        lines = shown.output.splitlines()
-        assert max(len(line) for line in lines if "Learning curves" not in line) <= 80
-        assert (tmp_path / id / f"{id}.png").stat().st_size > 10_000
-        words = " ".join(shown.output.split())
-        rows = {line.split()[1]: line for line in lines if line.startswith("│")}
-        if id == "fig6-memory":
-            assert "the best is 1.000, at random it is 0.500" in words
-            assert "0.788 to 0.930" in rows["K3"]
-            assert rows["O3"].split()[-2] == "0.930"
-            assert "supported: In MiniGrid about half of the LSTM's runs" in words
-        else:
-            assert "the best is 2.204, at random it is 0.029" in words
-            assert rows["O3"].split()[-2] == "1.911"
-            assert "0.000 (1 of 3)" in rows["OA3"]  # the others get to too many places
-            assert "undecided: With DDQN" in words
-    anew = read_neural_record()
-    assert list(anew) == ["fig6-memory", "fig12-cookie"]
-    assert all(table_rows(anew[id]) == table_rows(recorded[id]) for id in anew)
+    cells = read_cells(tmp_path / "neural_cells.jsonl")
+    assert sorted(cell.seed for cell in cells) == [100] * 3 + [101] * 3  # none was run twice
+    words = " ".join(shown.output.split())
+    assert "the best is 1.000, at random it is 0.229" in words
+    assert "undecided: In MiniGrid about half of the LSTM's runs" in words
+    assert "2 of 30 seeds" in words
+    assert (tmp_path / "fig6-memory.png").stat().st_size > 10_000
+    known = {len([x for x in cell.values if x is not None]) for cell in cells}
+    assert known == {0, 10}  # the LSTM's depend on the history
+    whole = learn(
+        MemoryPair(TASKS["memory_s7"].make(), "O3"),
+        figure.learners["O3"],
+        steps=25_600,
+        seeds=[101],
+    )
+    own = next(x for x in cells_by_memory(figure, cells)["O3"] if x.seed == 101)
+    assert own.values[-1] == pytest.approx(float(whole.final_values()[0]), abs=1e-5)
+    late = whole.rewards[0, -10:].sum() / whole.episodes[0, -10:].sum()
+    assert own.final == pytest.approx(late, abs=1e-5)  # cut into tenths, and not
+
+
+def test_a_quick_look_is_not_recorded(tmp_path):
+    arguments = ["fig6-memory", "--quick", "--record", "--out", str(tmp_path)]
+    assert "not with --quick" in str(CliRunner().invoke(reproduce, arguments).exception)

@@ -11,7 +11,6 @@ from pomdps import recall4
 from workbench import PPO, augment, learn
 from workbench.cli.main import app
 from workbench.extras import MissingExtra
-from workbench.reproduction.neural_figures import neural_figure
 from workbench.sweeps.cell import cells_of
 from workbench.sweeps.experiment import PER_100, Experiment, Length, Panel
 from workbench.sweeps.spec import SpecError, parse_spec
@@ -84,5 +83,6 @@ def test_a_sweep_takes_sets_of_settings_by_name():
 
 
 def test_each_seed_of_a_network_is_kept_as_soon_as_it_is_finished():
-    cells = cells_of(neural_figure("fig6-memory", quick=True))
-    assert [len(batch) for batch in batched(cells, workers=1)] == [1] * 18
+    panels = (Panel("", PPO.tuned(), ("none", "O1")),)
+    one = Experiment("x", "", "", "recall4", panels, 1, PER_100, 1.0, (), Length(9, 100, 10))
+    assert [len(batch) for batch in batched(cells_of(one), workers=1)] == [1] * 18

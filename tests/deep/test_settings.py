@@ -12,7 +12,6 @@ from workbench.core.errors import WrongType
 from workbench.core.learners import OptionError
 from workbench.deep.settings import neural_by_name, parse_widths
 from workbench.reproduction.neural_figures import NEURAL_FIGURES
-from workbench.sweeps.cell import cells_of
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -39,6 +38,7 @@ def test_the_papers_settings_are_the_defaults():
         (lambda: PPO(minibatches=3), OptionError, "3 does not divide 2048"),
         (lambda: RecurrentPPO(minibatches=32), OptionError, "must divide environments"),
         (lambda: DDQN(environments=3), OptionError, "3 does not divide 100000"),
+        (lambda: PPO(fade=0.9), OptionError, "fade of PPO needs max_episode_steps"),
         (lambda: DDQN(learning_rate=0), OptionError, "learning_rate of DDQN must lie in (0"),
     ],
 )
@@ -74,5 +74,5 @@ def test_the_tuned_settings_are_the_best_of_the_recorded_search_on_seeds_of_its_
     tuned = neural_by_name(name, "tuned")
     chosen = json.loads(max(scores, key=scores.get))
     assert chosen == {setting: getattr(tuned, setting) for setting in chosen}
-    seeds = {s for one in NEURAL_FIGURES.values() for cell in cells_of(one) for s in cell.seeds}
+    seeds = {seed for one in NEURAL_FIGURES.values() for seed in one.seeds}
     assert seeds.isdisjoint({1000, 1001, 1002})

@@ -15,7 +15,7 @@ import hashlib
 import json
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -82,12 +82,16 @@ def digest_of_settings(figure: NeuralFigure, memory: str) -> str:
 
 
 def _settings(figure: NeuralFigure, memory: str) -> dict[str, Any]:
-    return {
-        "figure": figure.id,
-        "memory": memory,
-        "steps": figure.steps,
-        "learner": figure.learners[memory].settings(),
+    """All that the cells depend on; of the learner only what differs from its defaults, so that a
+    setting that is added later leaves the digest as it is."""
+    learner = figure.learners[memory]
+    usual = {field.name: field.default for field in fields(learner)}
+    told = {
+        name: x
+        for name, x in learner.settings().items()
+        if name == "learner" or getattr(learner, name) != usual[name]
     }
+    return {"figure": figure.id, "memory": memory, "steps": figure.steps, "learner": told}
 
 
 def read_cells(path: Path = RECORD) -> list[NeuralCell]:
