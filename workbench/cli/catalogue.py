@@ -66,10 +66,9 @@ def figures() -> list[CatalogueLine]:
     from workbench.reproduction.neural_figures import NEURAL_FIGURES
     from workbench.reproduction.paper_figures import FIGURES
 
-    return [
-        CatalogueLine(one.id, one.place, one.title)
-        for one in (*FIGURES.values(), *NEURAL_FIGURES.values())
-    ]
+    tabular = [CatalogueLine(one.id, one.place, one.title) for one in FIGURES.values()]
+    neural = [CatalogueLine(one.id, one.place, one.title) for one in NEURAL_FIGURES.values()]
+    return tabular + neural
 
 
 def claims() -> list[CatalogueLine]:

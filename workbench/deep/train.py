@@ -148,7 +148,9 @@ class _Work:
             )
         blocks = done // self.per_block
         self.began_at, self.training = done, list(run.training)
-        self.rewards[:, :blocks], self.episodes[:, :blocks] = run.rewards, run.episodes
+        self.rewards[:, :blocks] = run.rewards
+        assert run.episodes is not None
+        self.episodes[:, :blocks] = run.episodes
         self.seconds = dict(run.seconds)
         if self.keeps and run.actions is not None:
             self.actions[:, :blocks] = run.actions

@@ -96,16 +96,14 @@ def _settings(figure: NeuralFigure, memory: str) -> dict[str, Any]:
 
 def read_cells(path: Path = RECORD) -> list[NeuralCell]:
     """All cells of a record; none if there is no file."""
-    return [
-        NeuralCell(
-            **{
-                ("settings" if name == "cell" else name): tuple(x) if isinstance(x, list) else x
-                for name, x in line.items()
-            }
-        )
-        for line in _lines(path)
-        if "cell" in line
-    ]
+    return [_read_cell(line) for line in _lines(path) if "cell" in line]
+
+
+def _read_cell(line: dict[str, Any]) -> NeuralCell:
+    told: dict[str, Any] = {
+        name: tuple(x) if isinstance(x, list) else x for name, x in line.items() if name != "cell"
+    }
+    return NeuralCell(line["cell"], **told)
 
 
 def _lines(path: Path) -> list[dict[str, Any]]:

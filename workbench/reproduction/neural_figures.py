@@ -210,13 +210,15 @@ def neural_figure(id: str, settings: str = "found") -> NeuralFigure:
 
 def _learner(id: str, task: str, memory: str, settings: str) -> Neural:
     limit: dict[str, Any] = {"max_episode_steps": LIMITS[task], "fade": FADES.get(task, 0.0)}
-    hallway, doors = task.startswith("hallway"), task == "red_blue_doors"
-    kind = DDQN if id.startswith("fig12") else RecurrentPPO if memory == LSTM else PPO
+    doors = task == "red_blue_doors"
+    if id.startswith("fig12"):
+        if settings == "found":
+            return DDQN.tuned(**FOUND.get(id, {}).get(memory, {}), **limit)
+        return DDQN.doors(**limit) if doors else DDQN(**limit)
+    kind = RecurrentPPO if memory == LSTM else PPO
     if settings == "found":
         return kind.tuned(**FOUND.get(id, {}).get(memory, {}), **limit)
-    if kind is DDQN:
-        return DDQN.doors(**limit) if doors else DDQN(**limit)
-    if hallway:
+    if task.startswith("hallway"):
         return kind.hallway(**limit)
     # Appendix D.3: the LSTM learns with 1e-5 on RedBlueDoors, with 1e-3 on MemoryS7
     return RecurrentPPO(learning_rate=1e-5, **limit) if memory == LSTM and doors else kind(**limit)
