@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 from fractions import Fraction
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -57,12 +56,21 @@ from workbench.reproduction.neural_figures import (
 from workbench.reproduction.neural_judge import (
     SENTENCES,
     Standing,
-    compare,
+    differing_pairs,
     earned_at_random,
     holm,
     judge_neural,
     on_all_runs,
     table_rows,
+)
+from workbench.reproduction.neural_settings import (
+    CANDIDATES,
+    SEARCH_SEEDS,
+    SearchRow,
+    found_settings,
+    missing_runs,
+    read_log,
+    settings_text,
 )
 from workbench.sufficiency.product_search import WriteSearch
 
@@ -151,9 +159,8 @@ def test_the_papers_settings_of_a_figure():
 
 
 def test_the_seeds_of_the_figures_are_used_for_nothing_else():
-    search = Path(__file__).parent.parent / "benchmarks" / "section6_search.py"
-    assert "SEEDS = (1000, 1001)" in search.read_text()
     assert tuple(range(100, 130)) == SEEDS
+    assert min(SEARCH_SEEDS) >= 1000
     assert set(quick_figure(neural_figure("fig6-doors")).seeds).isdisjoint(SEEDS)
 
 
@@ -270,6 +277,40 @@ def test_memory_s7_is_always_solved_by_a_policy_that_remembers():
     assert float((1 - value) / (1 - nearly)) + 1 == pytest.approx(8.25, abs=1e-3)
 
 
+# ---------------------------------------------------------------------- the search
+
+
+def test_every_memory_is_tried_with_the_same_settings_seeds_and_steps():
+    figure = NEURAL_FIGURES["fig6-doors"]
+    tried = {memory: missing_runs("fig6-doors", memory, []) for memory in figure.learners}
+    assert all(runs == tried["O3"] for runs in tried.values())
+    assert len(tried["O3"]) == len(CANDIDATES["fig6-doors"]) * len(SEARCH_SEEDS)
+    known = {(row.figure, row.memory, row.settings, row.seed) for row in read_log()}
+    assert len(known) == len(read_log())  # nothing was run twice
+    for id, memory, settings, seed in known:
+        assert memory in NEURAL_FIGURES[id].learners
+        assert settings in {settings_text(one) for one in CANDIDATES[id]}
+        assert seed in SEARCH_SEEDS
+
+
+def test_the_best_candidate_is_taken_once_all_were_tried():
+    first, second, third = (settings_text(one) for one in CANDIDATES["fig6-doors"])
+    scores = {first: (0.5, 0.2), second: (0.5, 0.3), third: (0.4, 0.9)}
+    rows = [
+        SearchRow("fig6-doors", "O3", text, seed, final, area)
+        for text, (final, area) in scores.items()
+        for seed in SEARCH_SEEDS
+    ]
+    assert found_settings("fig6-doors", "O3", rows) == CANDIDATES["fig6-doors"][1]  # by its area
+    assert found_settings("fig6-doors", "O3", rows[:-1]) is None
+    assert found_settings("fig6-doors", "OA3", rows) is None
+
+
+def test_a_memory_whose_search_is_not_finished_is_not_run():
+    figure = replace(neural_figure("fig6-doors"), unfinished=("O3", LSTM))
+    assert {memory for memory, _ in missing_cells(figure, [], 30)} == {"none", "K3", "B3", "OA3"}
+
+
 # ---------------------------------------------------------------------- the rules
 
 
@@ -294,13 +335,13 @@ def test_the_tests_are_those_of_textbooks():
         "a": Standing(tuple(spread(0.9, 1.0)), (0.0,) * 10, 0.1),
         "b": Standing(tuple(spread(0.4, 0.5)), (0.0,) * 10, 0.1),
     }
-    ranks, fisher = compare(found, [("a", "b")], "final")
+    ranks, fisher = differing_pairs(found, [("a", "b")], "final")
     assert (ranks.winner, fisher.winner) == ("a", "a")
     assert ranks.p == pytest.approx(2 / 184_756)
     assert fisher.p == pytest.approx(2 / 184_756)
-    assert compare(found, [("a", "b")], "area") == []
+    assert differing_pairs(found, [("a", "b")], "area") == []
     with pytest.raises(ValueError, match="not 'luck'"):
-        compare(found, [("a", "b")], "luck")
+        differing_pairs(found, [("a", "b")], "luck")
 
 
 def test_the_hallway_is_solved_where_more_than_half_of_the_seeds_are():
@@ -403,7 +444,7 @@ def test_a_record_is_read_as_it_was_written(tmp_path):
 
 
 def test_a_figure_goes_on_with_what_is_missing_ten_seeds_of_each_memory_first():
-    figure = neural_figure("fig6-doors")
+    figure = replace(neural_figure("fig6-doors"), unfinished=())
     have = [cell_of(figure, "none", seed, 0.5) for seed in SEEDS[:10]]
     left = missing_cells(figure, have, 30)
     assert len(left) == 6 * 30 - 10

@@ -57,6 +57,10 @@ def reproduce_command(
     settings: Annotated[
         str, typer.Option(help="Of networks: found (by our search) or paper.")
     ] = "found",
+    search: Annotated[
+        bool,
+        typer.Option("--search", help="Of networks: first search for settings; needs --record."),
+    ] = False,
     executor: ExecutorName = None,
     workers: Workers = None,
     scheduler: Scheduler = None,
@@ -87,7 +91,7 @@ def reproduce_command(
     console = Console()
     if figure and any("-" in name for name in figure):
         with chosen_executor(executor, workers, scheduler) as used:
-            _reproduce_networks(figure, quick, out, used, record, seeds, settings)
+            _reproduce_networks(figure, quick, out, used, record, seeds, settings, search)
         return
     chosen = records.figures_by_name(figure or ())
     if record and (quick or figure):
@@ -169,9 +173,10 @@ def _reproduce_networks(
     record: bool,
     seeds: int | None,
     settings: str,
+    search: bool,
 ) -> None:
-    """Figures 6 and 12: run the cells that are missing, then show curves, exact values and
-    verdicts."""
+    """Figures 6 and 12: run the search and the cells that are missing, then show curves, exact
+    values and verdicts."""
     from functools import partial
 
     from rich.console import Console
@@ -192,6 +197,11 @@ def _reproduce_networks(
 
     if record and quick:
         raise WorkbenchError("--record keeps whole figures: not with --quick")
+    if search and not record:
+        raise WorkbenchError("--search adds to the package's log: give --record too")
+    if search:
+        for name in names:
+            _search_settings(name, executor)
     figures = [neural_figure(name, settings) for name in names]
     if quick:
         figures = [quick_figure(figure) for figure in figures]
@@ -215,6 +225,27 @@ def _reproduce_networks(
                     )
                     waiting.report(done / len(items), told)
         _show_figure(console, figure, cells_by_memory(figure, cells), out)
+
+
+def _search_settings(name: str, executor: Executor) -> None:
+    """Run what is missing of the search for the settings of a figure."""
+    from functools import partial
+
+    from workbench.cli.task_name import find_task
+    from workbench.extras import need
+    from workbench.progress import Waiting
+    from workbench.reproduction.neural_figures import neural_figure
+    from workbench.reproduction.neural_search import append_search, missing_search, run_search
+
+    need("jax", "deep")
+    need("optax", "deep")
+    figure = neural_figure(name)
+    items = missing_search(figure)
+    with Waiting(f"settings of {figure.title}", logged=True) as waiting:
+        work = partial(run_search, figure, find_task(figure.task))
+        for done, (_, line) in enumerate(executor.run(work, items), 1):
+            append_search(line)
+            waiting.report(done / len(items), f"{done} of {len(items)}: {line['memory']}")
 
 
 def _show_figure(
@@ -244,6 +275,11 @@ def _show_figure(
     for name, seeds, got, solved, values, ends in table_rows(figure, cells):
         table.add_row(name, seeds, got, solved, values, _interval_text(reach[name]), ends)
     console.print(table)
+    if figure.unfinished:
+        console.print(
+            f"The search for settings is not finished for {', '.join(figure.unfinished)}: "
+            f"workbench reproduce {figure.id} --search --record."
+        )
     for verdict in judge_neural(figure, cells):
         console.print(f"{verdict.verdict}: {verdict.sentence.text} ({verdict.budget})")
     runs = runs_of(figure, cells)

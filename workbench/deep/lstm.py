@@ -85,7 +85,7 @@ class Recurrent(Algorithm):
         weights["lstm"] = start_lstm(inner, learner.hidden[-1], learner.cells)
         weights["heads"] = {
             "h": start_layer(policy, learner.cells, self.layout.actions, 0.01),
-            "v": start_layer(value, learner.cells, 1, 1.0),
+            "v": start_layer(value, learner.cells, 1, learner.value_start),
         }
         words = jax.random.bits(first, (learner.environments,), jnp.uint32)
         empty = jnp.zeros((learner.environments, learner.cells))

@@ -113,7 +113,7 @@ class FeedForward(Algorithm):
 
     def start(self, tables: StepTables, key: Array) -> PPOTraining:
         own, first, rest = jax.random.split(key, 3)
-        heads = {"h": (self.layout.actions, 0.01), "v": (1, 1.0)}
+        heads = {"h": (self.layout.actions, 0.01), "v": (1, self.learner.value_start)}
         weights = start_network(own, self.layout, self.learner.hidden, heads)
         words = jax.random.bits(first, (self.learner.environments,), jnp.uint32)
         copies = begin_copies(self.layout, tables, words)

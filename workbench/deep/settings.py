@@ -56,6 +56,7 @@ _RANGES: dict[str, tuple[float, float, bool]] = {
     "value_weight": (0, math.inf, False),
     "max_gradient": (0, math.inf, True),
     "fade": (0, 1, False),
+    "value_start": (0, math.inf, False),
 }
 
 
@@ -136,6 +137,7 @@ class PPO(Neural):
     clip : of the probability ratio, and of the change of the value.
     lam : lambda of generalised advantage estimation.
     entropy, value_weight : weights in the loss.
+    value_start : the scale of the first weights of the value head; with 0 it starts at 0.
     others : as in `Neural`.
 
     >>> PPO(hidden=(64, 64), learning_rate=1e-3).n
@@ -150,6 +152,7 @@ class PPO(Neural):
     lam: float = 0.95
     entropy: float = 0.0
     value_weight: float = 0.5
+    value_start: float = 1.0
 
     def check(self) -> None:
         super().check()

@@ -149,8 +149,8 @@ def _line(content: dict[str, Any]) -> str:
 def missing_cells(
     figure: NeuralFigure, cells: Iterable[NeuralCell], seeds: int
 ) -> list[tuple[str, int]]:
-    """The memories and seeds that a record lacks, the first ten seeds of every memory first, and
-    the LSTM, which takes longest, last among them."""
+    """The memories and seeds that a record lacks and that have settings, the first ten seeds of
+    every memory first, and the LSTM, which takes longest, last among them."""
     have = {
         (memory, cell.seed)
         for memory, found in cells_by_memory(figure, cells).items()
@@ -162,7 +162,7 @@ def missing_cells(
         for start in range(0, len(wanted), 10)
         for memory in sorted(figure.learners, key=lambda memory: memory == LSTM)
         for seed in wanted[start : start + 10]
-        if (memory, seed) not in have
+        if (memory, seed) not in have and memory not in figure.unfinished
     ]
 
 

@@ -7,7 +7,7 @@
 
 The two Atari games are no exact models and are not here. Limits, seeds and units are those of
 `docs/section-6-rules.md`. Settings and lengths come from one search with the same budget for every
-memory (`tests/benchmarks/section6_search.csv`); `settings="paper"` gives the paper's own.
+memory (`neural_settings`); `settings="paper"` gives the paper's own.
 `neural_cells` runs and keeps the cells of a figure, `neural_judge` judges what the paper says.
 """
 
@@ -20,6 +20,7 @@ from typing import Any
 from workbench.core.errors import UnknownLabel
 from workbench.core.learners import OptionError
 from workbench.deep.settings import DDQN, PPO, Neural, RecurrentPPO
+from workbench.reproduction.neural_settings import CANDIDATES, found_settings, read_log
 
 _SIZE_6 = ("none", "K6", "B6", "O6", "OA6")
 _SIZE_3 = ("none", "K3", "B3", "O3", "OA3")
@@ -114,6 +115,8 @@ class NeuralFigure:
     steps : of each seed.
     statements : the ids of the sentences that it bears on.
     settings : "found" or "paper".
+    unfinished : the memories whose settings the search has not found yet; their learners are the
+        first candidates, and are not run.
     seeds : of each memory.
     """
 
@@ -125,6 +128,7 @@ class NeuralFigure:
     steps: int
     statements: tuple[str, ...]
     settings: str = "found"
+    unfinished: tuple[str, ...] = ()
     seeds: tuple[int, ...] = SEEDS
 
     @property
@@ -151,29 +155,6 @@ _ABOUT: dict[str, tuple[str, str, str, tuple[str, ...], tuple[str, ...]]] = {
     "fig12-memory": ("Beside Fig. 12", "MemoryS7, DDQN", "memory_s7", _SIZE_3, _ABOUT_DDQN),
 }
 """Place, title, task, memories and sentences of the figures, by their id."""
-
-_SMALL_BATCHES: dict[str, Any] = {
-    "environments": 32,
-    "n": 64,
-    "learning_rate": 3e-3,
-    "entropy": 0.01,
-}
-_LARGE_BATCHES: dict[str, Any] = {
-    "environments": 128,
-    "n": 64,
-    "learning_rate": 1e-3,
-    "entropy": 0.01,
-}
-_LARGE_AND_CURIOUS: dict[str, Any] = _LARGE_BATCHES | {"entropy": 0.02}
-
-FOUND: dict[str, dict[str, dict[str, Any]]] = {
-    "fig6-doors": {},
-    "fig6-memory": {},
-}
-"""The settings that the search found, by figure and memory, as changes of `tuned()`."""
-
-FOUND_WITH: dict[str, int] = {"fig6-doors": 3, "fig6-memory": 3}
-"""How many settings the search tried with each memory."""
 
 STEPS: dict[str, int] = {
     "fig6-cookie": 209_715_200,
@@ -203,21 +184,35 @@ def neural_figure(id: str, settings: str = "found") -> NeuralFigure:
         raise OptionError(f"settings of a figure are found or paper, not {settings!r}")
     place, title, task, memories, statements = _ABOUT[id]
     names = memories if id.startswith("fig12") else (*memories, LSTM)
-    learners = {name: _learner(id, task, name, settings) for name in names}
-    steps = STEPS[id] if settings == "found" else PAPER_STEPS
-    return NeuralFigure(id, place, title, task, learners, steps, statements, settings)
+    if settings == "paper":
+        learners = {name: _papers_learner(id, task, name) for name in names}
+        return NeuralFigure(id, place, title, task, learners, PAPER_STEPS, statements, settings)
+    rows = read_log()
+    found = {name: found_settings(id, name, rows) for name in names}
+    learners = {name: found_learner(id, name, found[name] or CANDIDATES[id][0]) for name in names}
+    unfinished = tuple(name for name in names if found[name] is None)
+    return NeuralFigure(
+        id, place, title, task, learners, STEPS[id], statements, settings, unfinished
+    )
 
 
-def _learner(id: str, task: str, memory: str, settings: str) -> Neural:
-    limit: dict[str, Any] = {"max_episode_steps": LIMITS[task], "fade": FADES.get(task, 0.0)}
-    doors = task == "red_blue_doors"
+def found_learner(id: str, memory: str, settings: dict[str, Any]) -> Neural:
+    """The learner of a figure with one of the candidates of the search."""
+    kind = DDQN if id.startswith("fig12") else RecurrentPPO if memory == LSTM else PPO
+    made: Neural = kind.tuned(**settings, **_episodes(_ABOUT[id][2]))
+    return made
+
+
+def _episodes(task: str) -> dict[str, Any]:
+    """How the episodes of a task are limited and paid."""
+    return {"max_episode_steps": LIMITS[task], "fade": FADES.get(task, 0.0)}
+
+
+def _papers_learner(id: str, task: str, memory: str) -> Neural:
+    limit, doors = _episodes(task), task == "red_blue_doors"
     if id.startswith("fig12"):
-        if settings == "found":
-            return DDQN.tuned(**FOUND.get(id, {}).get(memory, {}), **limit)
         return DDQN.doors(**limit) if doors else DDQN(**limit)
     kind = RecurrentPPO if memory == LSTM else PPO
-    if settings == "found":
-        return kind.tuned(**FOUND.get(id, {}).get(memory, {}), **limit)
     if task.startswith("hallway"):
         return kind.hallway(**limit)
     # Appendix D.3: the LSTM learns with 1e-5 on RedBlueDoors, with 1e-3 on MemoryS7
@@ -227,7 +222,7 @@ def _learner(id: str, task: str, memory: str, settings: str) -> Neural:
 def quick_figure(figure: NeuralFigure) -> NeuralFigure:
     """The same with three seeds of 100 updates, for a first look; never recorded."""
     longest = max(learner.quantum for learner in figure.learners.values())
-    return replace(figure, steps=100 * longest, seeds=(0, 1, 2))
+    return replace(figure, steps=100 * longest, unfinished=(), seeds=(0, 1, 2))
 
 
 NEURAL_FIGURES = {id: neural_figure(id) for id in _ABOUT}

@@ -24,11 +24,11 @@ from workbench.reproduction.neural_cells import NeuralCell
 from workbench.reproduction.neural_figures import (
     AT_RANDOM,
     FADES,
-    FOUND_WITH,
     LIMITS,
     LSTM,
     NeuralFigure,
 )
+from workbench.reproduction.neural_settings import CANDIDATES
 from workbench.reproduction.statistics import Estimate, share
 
 SOLVED_SHARE = 0.8
@@ -43,7 +43,7 @@ LEAST_SEEDS = 10
 SIGNIFICANT = 0.05
 """The chance, over all comparisons of a sentence, that one is called a difference and is none."""
 
-Answer = Literal["supported", "contradicted", "undecided"]
+RuleAnswer = Literal["supported", "contradicted", "undecided"]
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ Standings = Mapping[str, Standing]
 
 
 @dataclass(frozen=True)
-class Comparison:
+class MemoryTest:
     """A test of whether two memories differ.
 
     Attributes
@@ -127,25 +127,27 @@ def holm(p: Sequence[float]) -> list[float]:
     return [float(x) for x in adjusted]
 
 
-def _rank_sum(a: str, b: str, x: Sequence[float], y: Sequence[float], of: str) -> Comparison:
+def _rank_sum(a: str, b: str, x: Sequence[float], y: Sequence[float], of: str) -> MemoryTest:
     from scipy.stats import mannwhitneyu
 
     tied = len({*x, *y}) < len(x) + len(y)
     found = mannwhitneyu(x, y, method="asymptotic" if tied else "exact")
     ahead = float(found.statistic) * 2 >= len(x) * len(y)
-    return Comparison(*((a, b) if ahead else (b, a)), f"rank-sum, {of}", float(found.pvalue))
+    return MemoryTest(*((a, b) if ahead else (b, a)), f"rank-sum, {of}", float(found.pvalue))
 
 
-def _fisher(a: str, b: str, x: Sequence[bool], y: Sequence[bool]) -> Comparison:
+def _fisher(a: str, b: str, x: Sequence[bool], y: Sequence[bool]) -> MemoryTest:
     from scipy.stats import fisher_exact
 
     table = [[sum(x), len(x) - sum(x)], [sum(y), len(y) - sum(y)]]
     ahead = sum(x) * len(y) >= sum(y) * len(x)
     p = float(fisher_exact(table).pvalue)
-    return Comparison(*((a, b) if ahead else (b, a)), "Fisher, solved", p)
+    return MemoryTest(*((a, b) if ahead else (b, a)), "Fisher, solved", p)
 
 
-def compare(found: Standings, pairs: Sequence[tuple[str, str]], by: str) -> list[Comparison]:
+def differing_pairs(
+    found: Standings, pairs: Sequence[tuple[str, str]], by: str
+) -> list[MemoryTest]:
     """The differences between pairs of memories that remain after Holm's correction.
 
     Parameters
@@ -170,18 +172,18 @@ def compare(found: Standings, pairs: Sequence[tuple[str, str]], by: str) -> list
     ]
 
 
-def all_better(found: Standings, ours: Sequence[str], others: Sequence[str], by: str) -> Answer:
+def all_better(found: Standings, ours: Sequence[str], others: Sequence[str], by: str) -> RuleAnswer:
     """Whether each of ours is better than each of the others."""
     if not others or not all(found[name].enough for name in (*ours, *others)):
         return "undecided"
     pairs = [(a, b) for a in ours for b in others]
-    wins = {(one.winner, one.loser) for one in compare(found, pairs, by)}
+    wins = {(one.winner, one.loser) for one in differing_pairs(found, pairs, by)}
     if any((b, a) in wins and (a, b) not in wins for a, b in pairs):
         return "contradicted"
     return "supported" if all(x in wins and x[::-1] not in wins for x in pairs) else "undecided"
 
 
-def on_all_runs(has: Sequence[bool], whole: int) -> Answer:
+def on_all_runs(has: Sequence[bool], whole: int) -> RuleAnswer:
     """Whether a property holds on all runs: 29 of 30, or all of at least ten.
 
     Parameters
@@ -196,21 +198,21 @@ def on_all_runs(has: Sequence[bool], whole: int) -> Answer:
     return "undecided"
 
 
-def together(answers: Sequence[Answer]) -> Answer:
+def together(answers: Sequence[RuleAnswer]) -> RuleAnswer:
     """What holds of several parts: all supported, or one contradicted."""
     if any(one == "contradicted" for one in answers):
         return "contradicted"
     return "supported" if all(one == "supported" for one in answers) else "undecided"
 
 
-def _mostly_solved(one: Standing) -> Answer:
+def _mostly_solved(one: Standing) -> RuleAnswer:
     if not one.enough:
         return "undecided"
     found = share(one.solved)
     return "supported" if found.low > 0.5 else "contradicted" if found.high < 0.5 else "undecided"
 
 
-def _half_are_poor(one: Standing) -> Answer:
+def _half_are_poor(one: Standing) -> RuleAnswer:
     if not one.enough:
         return "undecided"
     found = share([not solved for solved in one.solved])
@@ -247,7 +249,7 @@ class Sentence:
     place: str
     text: str
     praised: Callable[[Standings], list[str]]
-    judge: Callable[[Standings, int], Answer]
+    judge: Callable[[Standings, int], RuleAnswer]
 
 
 SENTENCES = {
@@ -360,7 +362,8 @@ def judge_neural(
         praised = [found[name] for name in sentence.praised(found)]
         verdict: str = sentence.judge(found, whole)
         if praised and all(one.enough and not any(one.learned) for one in praised):
-            verdict = f"not learned with {FOUND_WITH.get(figure.id, 1)} settings"
+            tried = len(CANDIDATES[figure.id]) if figure.settings == "found" else 1
+            verdict = f"not learned with {tried} settings"
         verdicts.append(NeuralVerdict(sentence, verdict, budget))
     return verdicts
 

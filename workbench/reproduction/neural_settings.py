@@ -1,0 +1,134 @@
+"""The settings of Figures 6 and 12: what the search tries, its log, and what it found.
+
+Each memory of a figure, and the LSTM, is tried with the same settings (`CANDIDATES`), the same
+seeds (`SEARCH_SEEDS`, which no figure uses) and the same steps (`SEARCH_STEPS`). A figure takes,
+for each memory, the settings with the highest final reward, mean over these seeds; the area under
+the curve decides among equals. `neural_search` runs it; every run is a line of the log.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections import defaultdict
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+LOG = Path(__file__).with_name("neural_search.csv")
+"""Every run of the search."""
+
+COLUMNS = ("figure", "memory", "settings", "steps", "seed", "final", "area", "seconds")
+
+SEARCH_SEEDS = (1000, 1001)
+
+SEARCH_STEPS: dict[str, int] = {
+    "fig6-cookie": 104_857_600,
+    "fig6-keys": 104_857_600,
+    "fig6-doors": 1_000_000,
+    "fig6-memory": 2_000_000,
+    "fig12-cookie": 500_000,
+    "fig12-doors": 500_000,
+    "fig12-keys": 500_000,
+    "fig12-memory": 500_000,
+}
+"""Of each run, rounded up to whole updates."""
+
+_PPO: tuple[dict[str, Any], ...] = (
+    {"environments": 128, "n": 64, "learning_rate": 1e-3, "entropy": 0.02},
+    {"environments": 128, "n": 64, "learning_rate": 1e-3, "entropy": 0.01},
+    {"environments": 32, "n": 64, "learning_rate": 3e-3, "entropy": 0.01},
+)
+_HALLWAY: dict[str, Any] = {
+    "environments": 1024,
+    "n": 256,
+    "entropy": 0.003,
+    "epochs": 1,
+    "minibatches": 16,
+    "value_start": 0.0,
+}
+_PPO_HALLWAY: tuple[dict[str, Any], ...] = (
+    _HALLWAY | {"learning_rate": 3e-4},
+    _HALLWAY | {"learning_rate": 1e-4},
+)
+_DDQN: tuple[dict[str, Any], ...] = (
+    {"environments": 16, "batch": 128, "learning_rate": 1e-3, "epsilon": 0.1},
+    {"environments": 16, "batch": 128, "learning_rate": 3e-4, "epsilon": 0.1},
+    {"environments": 16, "batch": 128, "learning_rate": 1e-3, "epsilon": 0.1, "gamma": 0.9},
+)
+
+CANDIDATES: dict[str, tuple[dict[str, Any], ...]] = {
+    "fig6-cookie": _PPO_HALLWAY,
+    "fig6-keys": _PPO_HALLWAY,
+    "fig6-doors": _PPO,
+    "fig6-memory": _PPO,
+    "fig12-cookie": _DDQN,
+    "fig12-doors": _DDQN,
+    "fig12-keys": _DDQN,
+    "fig12-memory": _DDQN,
+}
+"""What is tried, as changes of `tuned()`: two layers of 64 (the LSTM: one, and 64 cells)."""
+
+
+@dataclass(frozen=True)
+class SearchRow:
+    """A run of the search: `settings` is the text of a candidate, rewards as in `NeuralCell`."""
+
+    figure: str
+    memory: str
+    settings: str
+    seed: int
+    final: float
+    area: float
+
+
+def read_log(path: Path = LOG) -> list[SearchRow]:
+    """Every run of the search so far."""
+    if not path.exists():
+        return []
+    with path.open(newline="") as file:
+        return [
+            SearchRow(
+                row["figure"],
+                row["memory"],
+                row["settings"],
+                int(row["seed"]),
+                float(row["final"]),
+                float(row["area"]),
+            )
+            for row in csv.DictReader(file)
+        ]
+
+
+def settings_text(settings: dict[str, Any]) -> str:
+    """A candidate as it stands in the log."""
+    return json.dumps(settings, sort_keys=True)
+
+
+def missing_runs(
+    figure: str, memory: str, rows: list[SearchRow]
+) -> list[tuple[dict[str, Any], int]]:
+    """The candidates and seeds that the search has not run yet."""
+    have = {(row.figure, row.memory, row.settings, row.seed) for row in rows}
+    return [
+        (settings, seed)
+        for settings in CANDIDATES[figure]
+        for seed in SEARCH_SEEDS
+        if (figure, memory, settings_text(settings), seed) not in have
+    ]
+
+
+def found_settings(figure: str, memory: str, rows: list[SearchRow]) -> dict[str, Any] | None:
+    """The best candidate of a memory; None while some have not been tried."""
+    if missing_runs(figure, memory, rows):
+        return None
+    scores: dict[str, list[tuple[float, float]]] = defaultdict(list)
+    for row in rows:
+        if (row.figure, row.memory) == (figure, memory):
+            scores[row.settings].append((row.final, row.area))
+
+    def score(settings: dict[str, Any]) -> tuple[float, float]:
+        own = scores[settings_text(settings)]
+        return sum(final for final, _ in own), sum(area for _, area in own)
+
+    return max(CANDIDATES[figure], key=score)
