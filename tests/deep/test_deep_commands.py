@@ -146,6 +146,7 @@ def test_a_figure_runs_what_is_missing_and_shows_what_is_stored(tmp_path, monkey
         },
         steps=25_600,
         statements=("S6.minigrid-lstm",),
+        unfinished=(),
     )
     monkeypatch.setattr(
         "workbench.reproduction.neural_figures.neural_figure", lambda *given: figure
