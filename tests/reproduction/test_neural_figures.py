@@ -20,12 +20,12 @@ from workbench import (
     uniform,
 )
 from workbench.agents.beliefs import explore_beliefs
+from workbench.agents.step_limit import with_step_limit
 from workbench.core.errors import UnknownLabel, WorkbenchError
 from workbench.core.fields import FLOATS
 from workbench.core.learners import OptionError
 from workbench.deep.closed_loop import close_loop
 from workbench.memories import attach, parse_memory
-from workbench.model.step_limit import with_step_limit
 from workbench.optima.embedding import smaller_families
 from workbench.optima.history import belief_process
 from workbench.optima.mdp import optimal
