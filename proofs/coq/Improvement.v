@@ -18,6 +18,8 @@ Proof.
   intros H B e He. destruct (B e He) as [k K]. exists k. intros n Hn. specialize (K n Hn).
   unfold R_dist in *. rewrite Rminus_0_r in *. specialize (H n). pose proof (Rle_abs (b n)). lra.
 Qed.
+Lemma cv_le (a b : nat -> R) x y : (forall n, a n <= b n) -> Un_cv a x -> Un_cv b y -> x <= y.
+Proof. intros H A B. exact (Rle_cv_lim H A B). Qed.
 Lemma cv_pow x : 0 <= x < 1 -> Un_cv (fun n => x ^ n) 0.
 Proof.
   intros H e He. destruct (pow_lt_1_zero x) with (y := e) as [k K]; auto.
@@ -39,7 +41,7 @@ Section Improvement.
 Variable P : pomdp.
 Hypothesis HP : is_pomdp P.
 Let gam := gamma P.
-Implicit Types (pi g : policy P) (f v : state P -> R).
+Implicit Types (pi : policy P) (f v : state P -> R).
 
 Definition alive (s : state P) : R := if terminal P s then 0 else 1.
 (* gamma < 1, or episodes end: what is still to come after n steps fades away *)
@@ -77,7 +79,7 @@ Proof.
   intros H L. rewrite <- expect_scal. apply Rabs_le. split.
   - rewrite <- (Ropp_involutive (expect pi t f)). apply Ropp_le_contravar.
     replace (- expect pi t f) with (expect pi t (fun s => (-1) * f s)) by (rewrite expect_scal; ring).
-    apply expect_le; auto. intros s. specialize (L s). apply Rabs_def2_le in L || idtac.
+    apply expect_le; auto. intros s. specialize (L s).
     pose proof (Rle_abs (- f s)) as K. rewrite Rabs_Ropp in K. lra.
   - apply expect_le; auto. intros s. specialize (L s). pose proof (Rle_abs (f s)). lra.
 Qed.
@@ -132,8 +134,8 @@ Proof.
 Qed.
 Fixpoint steps pi f n : state P -> R :=
   match n with O => f | S k => backup pi (steps pi f k) end.
-Lemma backup_ext pi f g s : (forall s, f s = g s) -> backup pi f s = backup pi g s.
-Proof. intros H. rewrite (backup_go pi f), (backup_go pi g), (go_ext pi f g); auto. Qed.
+Lemma backup_ext pi f h s : (forall s, f s = h s) -> backup pi f s = backup pi h s.
+Proof. intros H. rewrite (backup_go pi f), (backup_go pi h), (go_ext pi f h); auto. Qed.
 Lemma steps_shift pi f n s : steps pi f (S n) s = steps pi (backup pi f) n s.
 Proof. revert s. induction n; intros s; [reflexivity|]. apply backup_ext. auto. Qed.
 Lemma steps_expect pi n : forall f, mean (mu P) (steps pi f n) =
@@ -233,7 +235,7 @@ Proof.
   intros O H H' E F F' L B S V V'.
   rewrite (value_unique pi J (mean (mu P) v)) by (auto; apply bellman_value; auto).
   cut (0 <= J' - mean (mu P) v); [lra|].
-  apply (Rle_cv_lim (fun _ => 0) (fun n => sumn n (fun t => gam ^ t * expect pi' t (gain pi pi' v))));
+  apply (cv_le (fun _ => 0) (fun n => sumn n (fun t => gam ^ t * expect pi' t (gain pi pi' v))));
     [|apply cv_const|apply difference_limit; auto].
   intros n. apply sum_nonneg. intros t _.
   apply Rmult_le_pos; [apply pow_range, HP|]. rewrite <- (expect_zero pi' t).
@@ -360,9 +362,9 @@ Proof.
       apply Rmult_le_compat_l; [|apply sum_t_pow; lra].
       apply Rmult_le_pos; auto. pose proof (pow2_ge_0 eps). lra. }
   apply Rabs_le. split.
-  - apply (Rle_cv_lim (fun _ => - bound) D); [|apply cv_const|auto].
-    intros n. specialize (K n). apply Rabs_def2' in K || (pose proof (Rle_abs (- D n)) as X; rewrite Rabs_Ropp in X; lra).
-  - apply (Rle_cv_lim D (fun _ => bound)); [|auto|apply cv_const].
+  - apply (cv_le (fun _ => - bound) D); [|apply cv_const|auto].
+    intros n. specialize (K n). pose proof (Rle_abs (- D n)) as X. rewrite Rabs_Ropp in X. lra.
+  - apply (cv_le D (fun _ => bound)); [|auto|apply cv_const].
     intros n. specialize (K n). pose proof (Rle_abs (D n)). lra.
 Qed.
 (* so every step below the bound increases the return *)
@@ -380,7 +382,252 @@ Proof.
   { apply Rmult_lt_reg_r with ((1 - gam) ^ 2); auto. unfold Rdiv.
     rewrite Rmult_assoc, Rinv_l, Rmult_1_r by lra.
     replace (2 * eps ^ 2 * gam * A) with (eps * (2 * gam * A * eps)) by ring.
-    rewrite Rmult_assoc. apply Rmult_lt_compat_l; lra. }
+    replace (eps * G * (1 - gam) ^ 2) with (eps * (G * (1 - gam) ^ 2)) by ring.
+    apply Rmult_lt_compat_l; lra. }
   pose proof (Rle_abs (- (J' - J - eps * G))) as X. rewrite Rabs_Ropp in X. lra.
 Qed.
+
+(* S52.local*, episodes that end (gamma = 1, or any): l is the mean length from a state, u what the
+   gains are worth from a state under pi *)
+Lemma summable_fades (a : nat -> R) C : (forall n, 0 <= a n) -> (forall n, a (S n) <= a n) ->
+  (forall n, sumn n a <= C) -> Un_cv a 0.
+Proof.
+  intros A0 D S.
+  assert (DD : forall n t, (t <= n)%nat -> a n <= a t).
+  { intros n t. induction 1; [lra|]. apply Rle_trans with (a m); auto. }
+  assert (K : forall n, INR n * a n <= C).
+  { intros n. apply Rle_trans with (2 := S n). unfold sumn.
+    rewrite <- (seq_length n 0) at 1. rewrite <- sum_const. apply sum_le. intros t Ht.
+    apply in_seq in Ht. apply DD. lia. }
+  assert (C0 : 0 <= C) by (specialize (K 0%nat); simpl in K; lra).
+  intros e He. destruct (archimed_cor1 (e / (C + 1))) as (n & Hn & Hn0).
+  { apply Rdiv_lt_0_compat; lra. }
+  exists n. intros m Hm.
+  unfold R_dist. rewrite Rminus_0_r, Rabs_pos_eq by auto.
+  apply Rle_lt_trans with (a n); [apply DD; lia|].
+  assert (N0 : 0 < INR n) by (apply lt_0_INR; auto).
+  assert (a n <= (C + 1) * / INR n).
+  { apply Rmult_le_reg_l with (INR n); auto. specialize (K n).
+    replace (INR n * ((C + 1) * / INR n)) with (C + 1) by (field; lra). lra. }
+  assert ((C + 1) * / INR n < (C + 1) * (e / (C + 1))) by (apply Rmult_lt_compat_l; lra).
+  replace ((C + 1) * (e / (C + 1))) with e in * by (field; lra). lra.
+Qed.
+Lemma lengths_fade pi C : is_policy pi ->
+  (forall n, sumn n (fun t => gam ^ t * expect pi t alive) <= C) -> fades pi.
+Proof.
+  intros H S. pose proof (gamma_range P HP) as R. fold gam in R.
+  apply (summable_fades _ C); auto.
+  - intros n. apply Rmult_le_pos; [apply pow_range; auto|apply expect_alive_pos; auto].
+  - intros n. cbn [expect]. simpl pow. rewrite (Rmult_comm gam), Rmult_assoc.
+    apply Rmult_le_compat_l; [apply pow_range; auto|].
+    apply Rle_trans with (1 * expect pi n (go pi alive)).
+    + apply Rmult_le_compat_r; [|lra]. rewrite <- (expect_zero pi n). apply expect_le; auto.
+      intros s. apply Rle_trans with (go pi (fun _ => 0) s).
+      { rewrite go_const by auto. destruct (terminal P s); lra. }
+      apply go_le; auto. intros s'. unfold alive. destruct (terminal P s'); lra.
+    + rewrite Rmult_1_l. apply expect_le; auto. intros s.
+      apply Rle_trans with (go pi (fun _ => 1) s).
+      * apply go_le; auto. intros s'. unfold alive. destruct (terminal P s'); lra.
+      * rewrite go_const by auto. unfold alive. destruct (terminal P s); lra.
+Qed.
+Definition is_length pi l : Prop :=
+  (forall s, 0 <= l s) /\ forall s, l s = alive s + gam * go pi l s.
+Lemma length_sum pi l n : is_policy pi -> is_length pi l ->
+  sumn n (fun t => gam ^ t * expect pi t alive) <= mean (mu P) l.
+Proof.
+  intros H [L0 L]. pose proof (gamma_range P HP) as R. fold gam in R.
+  rewrite (sumn_ext n _ (fun t => gam ^ t * expect pi t (fun s => l s - gam * go pi l s))).
+  - rewrite telescope. cut (0 <= gam ^ n * expect pi n l); [lra|].
+    apply Rmult_le_pos; [apply pow_range; auto|]. rewrite <- (expect_zero pi n). apply expect_le; auto.
+  - intros t _. f_equal. apply expect_ext. intros s. rewrite (L s) at 1. ring.
+Qed.
+Theorem small_step_ending eps pi g v l u Lmax U J J' :
+  is_policy pi -> is_policy g -> 0 <= eps <= 1 -> bounded v -> bellman pi v ->
+  is_length pi l -> (forall s, l s <= Lmax) -> eps * Lmax <= 1 / 2 ->
+  (forall s, u s = gain pi g v s + gam * go pi u s) -> (forall s, Rabs (u s) <= U) ->
+  is_value pi J -> is_value (mix eps pi g) J' ->
+  Rabs (J' - J - eps * mean (mu P) u) <= 4 * eps ^ 2 * mean (mu P) l * U.
+Proof.
+  intros H Gp E Lv B HL LM Small Eu HU V V'. pose proof (gamma_range P HP) as R. fold gam in R.
+  set (pi' := mix eps pi g) in *. set (N := mean (mu P) l). set (G := mean (mu P) u).
+  assert (M : is_policy pi') by (apply is_policy_mix; auto).
+  set (N' := fun n => sumn n (fun t => gam ^ t * expect pi' t alive)).
+  assert (U0 : 0 <= U).
+  { destruct (mu P) as [|y k] eqn:Emu.
+    - exfalso. destruct (mu_dist P HP) as [_ X]. rewrite Emu in X. unfold mean in X. simpl in X. lra.
+    - apply Rle_trans with (2 := HU (fst y)). apply Rabs_pos. }
+  (* episodes are at most twice as long *)
+  assert (Twice : forall n, N' n <= 2 * N).
+  { intros n. destruct HL as [L0 L].
+    assert (X : (1 - eps * Lmax) * N' n <= N).
+    { apply Rle_trans with (sumn n (fun t => gam ^ t * expect pi' t (fun s => l s - gam * go pi' l s))).
+      - unfold N', sumn. rewrite <- sum_scal. apply sum_le. intros t _.
+        rewrite <- (Rmult_comm (expect pi' t alive)), <- Rmult_assoc, (Rmult_comm _ (gam ^ t)).
+        apply Rmult_le_compat_l; [apply pow_range; auto|]. rewrite <- expect_scal.
+        apply expect_le; auto. intros s. unfold pi'. rewrite go_mix, (L s).
+        assert (0 <= go pi l s).
+        { apply Rle_trans with (go pi (fun _ => 0) s); [rewrite go_const by auto; destruct (terminal P s); lra|].
+          apply go_le; auto. }
+        assert (go g l s <= Lmax * alive s).
+        { apply Rle_trans with (go g (fun _ => Lmax) s); [apply go_le; auto|].
+          rewrite go_const by auto. unfold alive. destruct (terminal P s); lra. }
+        assert (0 <= go g l s).
+        { apply Rle_trans with (go g (fun _ => 0) s); [rewrite go_const by auto; destruct (terminal P s); lra|].
+          apply go_le; auto. }
+        assert (gam * (eps * go g l s) <= eps * (Lmax * alive s)).
+        { apply Rle_trans with (1 * (eps * go g l s)).
+          - apply Rmult_le_compat_r; [apply Rmult_le_pos; lra|lra].
+          - rewrite Rmult_1_l. apply Rmult_le_compat_l; lra. }
+        assert (0 <= gam * (eps * go pi l s)) by (repeat apply Rmult_le_pos; lra). lra.
+      - rewrite telescope. cut (0 <= gam ^ n * expect pi' n l); [unfold N; lra|].
+        apply Rmult_le_pos; [apply pow_range; auto|]. rewrite <- (expect_zero pi' n).
+        apply expect_le; auto. }
+    assert (0 <= N' n).
+    { apply sum_nonneg. intros t _. apply Rmult_le_pos; [apply pow_range; auto|apply expect_alive_pos; auto]. }
+    assert (1 / 2 * N' n <= (1 - eps * Lmax) * N' n) by (apply Rmult_le_compat_r; lra). lra. }
+  assert (F' : fades pi') by (apply (lengths_fade pi' (2 * N)); auto).
+  assert (F : fades pi) by (apply (lengths_fade pi N); auto; intros; apply length_sum; auto).
+  rewrite (value_unique pi J (mean (mu P) v)) by (auto; apply bellman_value; auto).
+  assert (ut : forall s, Rabs (u s) <= U * alive s).
+  { intros s. unfold alive. destruct (terminal P s) eqn:T; [|specialize (HU s); lra].
+    rewrite Eu, gain_by_rows. unfold go. rewrite T. rewrite Rmult_0_r, Rplus_0_r, Rabs_R0. lra. }
+  set (D := fun n => sumn n (fun t => gam ^ t * expect pi' t (gain pi pi' v))
+                     - eps * (G - gam ^ n * expect pi' n u)).
+  assert (C : Un_cv D (J' - mean (mu P) v - eps * G)).
+  { apply CV_minus; [apply difference_limit; auto|]. apply cv_scal.
+    rewrite <- (Rminus_0_r G) at 1. apply (CV_minus (fun _ => G)); [apply cv_const|].
+    apply (fades_bounded pi' u U); auto. }
+  assert (K : forall n, Rabs (D n) <= 4 * eps ^ 2 * N * U).
+  { intros n. unfold D, G. rewrite <- telescope.
+    assert (sumn n (fun t => gam ^ t * expect pi' t (gain pi pi' v))
+      - eps * sumn n (fun t => gam ^ t * expect pi' t (fun s => u s - gam * go pi' u s))
+      = sumn n (fun t => gam ^ t * (eps ^ 2 * expect pi' t (fun s => gam * (go g u s - go pi u s))))) as ->.
+    { unfold sumn. rewrite <- sum_scal, <- sum_minus. apply sum_ext. intros t.
+      replace (eps * (gam ^ t * expect pi' t (fun s => u s - gam * go pi' u s)))
+        with (gam ^ t * (eps * expect pi' t (fun s => u s - gam * go pi' u s))) by ring.
+      rewrite <- Rmult_minus_distr_l. f_equal. rewrite <- !expect_scal, <- expect_minus.
+      apply expect_ext. intros s. unfold pi'. rewrite gain_mix, go_mix, (Eu s). ring. }
+    apply Rle_trans with (1 := sum_abs _ _).
+    apply Rle_trans with (2 * eps ^ 2 * U * N' n).
+    - unfold N', sumn. rewrite <- sum_scal. apply sum_le. intros t _.
+      pose proof (pow_range gam t R). pose proof (pow2_ge_0 eps).
+      rewrite Rabs_mult, Rabs_mult, (Rabs_pos_eq (gam ^ t)), (Rabs_pos_eq (eps ^ 2)) by lra.
+      replace (2 * eps ^ 2 * U * (gam ^ t * expect pi' t alive))
+        with (gam ^ t * (eps ^ 2 * (2 * U * expect pi' t alive))) by ring.
+      apply Rmult_le_compat_l; [lra|]. apply Rmult_le_compat_l; [lra|].
+      apply expect_abs; auto. intros s.
+      pose proof (go_abs g u U s Gp HU). pose proof (go_abs pi u U s H HU).
+      rewrite Rabs_mult, (Rabs_pos_eq gam) by lra.
+      apply Rle_trans with (1 * Rabs (go g u s - go pi u s)).
+      { apply Rmult_le_compat_r; [apply Rabs_pos|lra]. }
+      rewrite Rmult_1_l. unfold Rminus. apply Rle_trans with (1 := Rabs_triang _ _).
+      rewrite Rabs_Ropp. lra.
+    - replace (4 * eps ^ 2 * N * U) with (2 * eps ^ 2 * U * (2 * N)) by ring.
+      apply Rmult_le_compat_l; auto. pose proof (pow2_ge_0 eps).
+      apply Rmult_le_pos; lra. }
+  apply Rabs_le. split.
+  - apply (cv_le (fun _ => - (4 * eps ^ 2 * N * U)) D); [|apply cv_const|auto].
+    intros n. specialize (K n). pose proof (Rle_abs (- D n)) as X. rewrite Rabs_Ropp in X. lra.
+  - apply (cv_le D (fun _ => 4 * eps ^ 2 * N * U)); [|auto|apply cv_const].
+    intros n. specialize (K n). pose proof (Rle_abs (D n)). lra.
+Qed.
+Corollary small_step_ending_gains eps pi g v l u Lmax U J J' :
+  is_policy pi -> is_policy g -> 0 < eps <= 1 -> bounded v -> bellman pi v ->
+  is_length pi l -> (forall s, l s <= Lmax) -> eps * Lmax <= 1 / 2 ->
+  (forall s, u s = gain pi g v s + gam * go pi u s) -> (forall s, Rabs (u s) <= U) ->
+  is_value pi J -> is_value (mix eps pi g) J' ->
+  4 * eps * mean (mu P) l * U < mean (mu P) u -> J < J'.
+Proof.
+  intros H Gp E Lv B HL LM Small Eu HU V V' S.
+  pose proof (small_step_ending eps pi g v l u Lmax U J J' H Gp ltac:(lra) Lv B HL LM Small Eu HU V V') as K.
+  assert (eps * (4 * eps * mean (mu P) l * U) < eps * mean (mu P) u) by (apply Rmult_lt_compat_l; lra).
+  pose proof (Rle_abs (- (J' - J - eps * mean (mu P) u))) as X. rewrite Rabs_Ropp in X. lra.
+Qed.
+
+(** * The rate by rows *)
+
+Lemma expect_sum {I} pi t (l : list I) (f : I -> state P -> R) :
+  expect pi t (fun s => sum l (fun i => f i s)) = sum l (fun i => expect pi t (f i)).
+Proof.
+  induction l as [|i l IH]; cbn [sum]; [apply expect_zero|]. rewrite expect_plus, IH. auto.
+Qed.
+Section Rows.
+Variables (l : list (obs P)) (pi : policy P) (v : state P -> R).
+Variables (d : obs P -> R) (Q : obs P -> act P -> R).
+Hypothesis Hl : NoDup l.
+Hypothesis Hall : forall s y, In y (omega P s) -> In (fst y) l.
+(* d(o) are the discounted visits of o and Q(o, a) the q-values; of rows without visits d(o) = 0 *)
+Hypothesis Hd : forall o, In o l -> Un_cv (fun n => visits_n gam pi n o) (d o).
+Hypothesis HQ : forall o a, In o l -> In a (acts P) ->
+  Un_cv (fun n => behind_n gam pi n o (fun s => next v s a)) (d o * Q o a).
+
+(* S52.local*: the rate G is the sum over rows of d(o) times what g gains there in q(o, .) *)
+Theorem rate_by_rows (g : policy P) :
+  Un_cv (fun n => sumn n (fun t => gam ^ t * expect pi t (gain pi g v)))
+        (sum l (fun o => d o * sum (acts P) (fun a => (g o a - pi o a) * Q o a))).
+Proof.
+  apply (cv_ext (fun n => sum l (fun o => sum (acts P) (fun a =>
+           (g o a - pi o a) * behind_n gam pi n o (fun s => next v s a))))).
+  - intros n. unfold behind_n.
+    rewrite (sum_ext l _ (fun o => sumn n (fun t => sum (acts P) (fun a =>
+      gam ^ t * ((g o a - pi o a) * expect pi t (fun s => sees s o * next v s a)))))).
+    + unfold sumn. rewrite sum_swap. apply sum_ext. intros t.
+      rewrite (expect_ext pi t (gain pi g v) (fun s => sum l (fun o => sum (acts P) (fun a =>
+        (g o a - pi o a) * (sees s o * next v s a))))).
+      * rewrite expect_sum, <- sum_scal. apply sum_ext. intros o.
+        rewrite expect_sum, <- sum_scal. apply sum_ext. intros a. rewrite expect_scal. auto.
+      * intros s. rewrite gain_by_rows. unfold sees. destruct (terminal P s).
+        -- rewrite sum_zero; auto. intros o _. apply sum_zero. intros; ring.
+        -- rewrite (mean_prob (obs_dec P) _ l) by (auto; apply Hall). apply sum_ext. intros o.
+           rewrite <- sum_scal. apply sum_ext. intros; ring.
+    + intros o. unfold sumn. rewrite sum_swap. apply sum_ext. intros a.
+      rewrite <- sum_scal. apply sum_ext. intros t. ring.
+  - apply cv_sum. intros o Ho. rewrite <- sum_scal.
+    rewrite (sum_ext (acts P) _ (fun a => (g o a - pi o a) * (d o * Q o a))) by (intros; ring).
+    apply cv_sum. intros a Ha. apply cv_scal. auto.
+Qed.
+Lemma visits_nonneg o : is_policy pi -> In o l -> 0 <= d o.
+Proof.
+  intros H Ho. apply (cv_le (fun _ => 0) (fun n => visits_n gam pi n o)); [|apply cv_const|auto].
+  intros n. apply sum_nonneg. intros t _. apply Rmult_le_pos; [apply pow_range, HP|].
+  rewrite <- (expect_zero pi t). apply expect_le; auto. intros s. unfold sees.
+  destruct (terminal P s); [lra|]. apply prob_nonneg. apply HP.
+Qed.
+(* towards greedy it is at least d(o) pi(a|o) (max q(o, .) - q(o, a)), for every row and action; so
+   it is positive unless pi takes best actions only wherever it goes *)
+Theorem greedy_rate_positive (g : obs P -> act P) o a : is_policy pi ->
+  (forall o, In (g o) (acts P)) ->
+  (forall o b, In o l -> 0 < d o -> In b (acts P) -> Q o b <= Q o (g o)) ->
+  In o l -> In a (acts P) ->
+  d o * (pi o a * (Q o (g o) - Q o a))
+  <= sum l (fun o => d o * sum (acts P) (fun a => (one_hot g o a - pi o a) * Q o a)).
+Proof.
+  intros H Ig Best Ho Ha.
+  assert (X : forall o, In o l -> forall a, In a (acts P) ->
+     d o * (pi o a * (Q o (g o) - Q o a)) <=
+     d o * sum (acts P) (fun a => (one_hot g o a - pi o a) * Q o a) /\
+     0 <= d o * (pi o a * (Q o (g o) - Q o a))).
+  { clear o a Ho Ha. intros o Ho a Ha. pose proof (visits_nonneg o H Ho) as D.
+    assert (E : sum (acts P) (fun a => (one_hot g o a - pi o a) * Q o a)
+            = sum (acts P) (fun a => pi o a * (Q o (g o) - Q o a))).
+    { rewrite (sum_ext _ _ (fun a => one_hot g o a * Q o a - pi o a * Q o a)) by (intros; ring).
+      rewrite sum_minus.
+      rewrite (sum_ext _ (fun a => pi o a * (Q o (g o) - Q o a))
+                         (fun a => pi o a * Q o (g o) - pi o a * Q o a)) by (intros; ring).
+      rewrite sum_minus. f_equal.
+      pose proof (choose_one_hot g o (Q o) (acts_once P HP) (Ig o)) as C1.
+      pose proof (choose_const pi o (Q o (g o)) H) as C2. unfold choose in C1, C2. lra. }
+    rewrite E. destruct D as [D|D].
+    - assert (N : forall b, In b (acts P) -> 0 <= pi o b * (Q o (g o) - Q o b)).
+      { intros b Hb. apply Rmult_le_pos; [apply H; auto|]. specialize (Best o b Ho D Hb). lra. }
+      split; [|apply Rmult_le_pos; [lra|auto]]. apply Rmult_le_compat_l; [lra|].
+      apply (sum_pos_term (acts P) (fun a => pi o a * (Q o (g o) - Q o a))); auto.
+    - rewrite <- D. lra. }
+  apply Rle_trans with (1 := proj1 (X o Ho a Ha)).
+  apply (sum_pos_term l (fun o => d o * sum (acts P) (fun a => (one_hot g o a - pi o a) * Q o a))); auto.
+  intros o' Ho'. destruct (acts P) as [|b k] eqn:EA.
+  - simpl. lra.
+  - rewrite <- EA in *. destruct (X o' Ho' b) as [X1 X2]; [rewrite EA; left; auto|]. lra.
+Qed.
+End Rows.
 End Improvement.
