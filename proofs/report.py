@@ -87,6 +87,8 @@ def in_full(entry: LedgerEntry, console: Console) -> None:
         console.print(f"\nWhat holds instead: {entry.corrected_by}", markup=False, highlight=False)
     for line in step_lines(entry):
         console.print(line, markup=False, highlight=False)
+    for line in formal_lines(entry):
+        console.print(line, markup=False, highlight=False)
     for what, verdict in entry.twins:
         console.print(f"Spoiled twin ({what}): {verdict}", markup=False, highlight=False)
     if entry.certificates:
@@ -96,6 +98,18 @@ def in_full(entry: LedgerEntry, console: Console) -> None:
             highlight=False,
         )
     console.print()
+
+
+def formal_lines(entry: LedgerEntry) -> list[str]:
+    """The theorems of `proofs/coq` that say what the claim says, and what they rest on."""
+    if (formal := entry.formal) is None:
+        return []
+    shown = [f"  {line}" for text in formal.statements for line in text.splitlines()]
+    return [
+        f"Formal (proofs/coq/{formal.file}, from the axioms of Coq's reals; `workbench verify "
+        f"--coq`): {formal.reads}",
+        *shown,
+    ]
 
 
 def step_lines(entry: LedgerEntry) -> list[str]:
@@ -160,6 +174,9 @@ def _section(e: LedgerEntry) -> str:
     steps = "".join(f"<li>{inline_math(line)}</li>" for line in step_lines(e)[1:])
     if steps:
         argument += f"<p>Steps ({e.shown_steps}):</p><ul>{steps}</ul>"
+    if formal := formal_lines(e):
+        text = escape_html("\n".join(formal[1:]))
+        argument += f"<p>{escape_html(formal[0])}</p><pre>{text}</pre>"
     return (
         f'<h2 id="{escape_html(e.id)}">{escape_html(e.id)} '
         f"<small>{escape_html(e.place)}</small></h2>"

@@ -15,6 +15,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from proofs.ledger.claim import AGAINST, LEDGER, Claim, Evidence, Proof, concluded
+from proofs.ledger.formal import Formal, formal_claims
 from proofs.ledger.places import rank, section_of
 
 
@@ -100,8 +101,14 @@ class LedgerEntry:
             return f"a twin is caught elsewhere than by the step it guards: {self.astray[0]}"
         return f"a step is not shown to be needed: {self.idle[0]}" if self.idle else ""
 
+    @property
+    def formal(self) -> Formal | None:
+        """The theorems of `proofs/coq` that say what the claim says."""
+        return formal_claims().get(self.id)
+
     def as_json(self) -> dict[str, Any]:
-        return {**asdict(self), "ok": self.ok}
+        formal = self.formal and {**asdict(self.formal), "statements": self.formal.statements}
+        return {**asdict(self), "ok": self.ok, "formal": formal}
 
 
 def run(one: Claim) -> LedgerEntry:

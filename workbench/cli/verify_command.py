@@ -42,6 +42,10 @@ def verify_command(
             metavar="FILE", help="Re-verify the certificates in a file written by --json."
         ),
     ] = None,
+    coq: Annotated[
+        bool,
+        typer.Option("--coq", help="Compile the formal proofs with coqc, and nothing else."),
+    ] = False,
     jobs: Annotated[int, typer.Option("--jobs", "-j", min=1, help="Processes to use.")] = 2,
 ) -> None:
     """Verify the statements of the paper: the verdict on each, and the evidence.
@@ -60,6 +64,9 @@ def verify_command(
     console = Console()
     if recheck is not None:
         _recheck(recheck, console)
+        return
+    if coq:
+        _compile_proofs(ids or [], console)
         return
     import proofs
     from proofs.ledger import load
@@ -153,6 +160,46 @@ def _judge(name: str) -> Any:
     from proofs.ledger import load, run
 
     return run(load()[name])
+
+
+def _compile_proofs(ids: list[str], console: Any) -> None:
+    """Compile the files of `proofs/coq` and show what the theorems of each formal claim rest on."""
+    import tempfile
+    import time
+
+    from rich.progress import Progress, TextColumn, TimeElapsedColumn
+
+    from proofs.ledger.coqc import check_formal, find_coqc
+    from proofs.ledger.formal import formal_claims, sources
+    from workbench.core.errors import WorkbenchError
+    from workbench.text import did_you_mean, duration
+
+    find_coqc()
+    formal = formal_claims()
+    for name in ids:
+        if name not in formal:
+            raise WorkbenchError(f"{name!r} is no formal claim{did_you_mean(name, formal)}")
+    chosen, began = ids or list(formal), time.monotonic()
+    columns = (
+        TextColumn("{task.completed} of {task.total} files"),
+        TimeElapsedColumn(),
+        TextColumn("{task.description}"),
+    )
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        Progress(*columns, console=console, transient=True) as progress,
+    ):
+        bar = progress.add_task("", total=len(sources()) + 1, completed=-1)
+        found = check_formal(
+            Path(folder), chosen, lambda name: progress.update(bar, advance=1, description=name)
+        )
+    for id in chosen:
+        console.print(f"{id}: proofs/coq/{formal[id].file}", highlight=False, markup=False)
+        for theorem in formal[id].theorems:
+            rests = ", ".join(found[theorem]) or "no axiom"
+            console.print(f"  {theorem}: {rests}", highlight=False, markup=False)
+    took = duration(time.monotonic() - began)
+    console.print(f"\n{len(chosen)} formal claims, {len(found)} theorems. It took {took}.")
 
 
 def _recheck(path: Path, console: Any) -> None:

@@ -145,6 +145,8 @@ def _page(claim: dict[str, Any], material: Material) -> str:
             for step in claim["steps"]
         )
         blocks.append(f"## Steps\n\n<ol>{steps}</ol>")
+    if formal := claim.get("formal"):
+        blocks.append(f"## In Coq\n\n{_formal(claim, formal, material)}")
     if claim["argument"]:
         blocks.append(f"## Argument\n\n<pre>{_kept(claim['argument'])}</pre>")
     if claim["counterexample"] is not None:
@@ -159,6 +161,18 @@ def _page(claim: dict[str, Any], material: Material) -> str:
         blocks.append(f"## What the same code refuses\n\n<ul>{twins}</ul>")
     blocks.append(f"## Check it\n\n{_commands(claim)}")
     return f"---\norphan: true\n---\n\n# {title}\n\n" + "\n\n".join(blocks) + "\n"
+
+
+def _formal(claim: dict[str, Any], formal: dict[str, Any], material: Material) -> str:
+    """The claim and the theorems that say it, side by side."""
+    code = _kept("\n".join(formal["statements"]))
+    return (
+        '<table class="formal"><thead><tr><th scope="col">The claim</th>'
+        f'<th scope="col">proofs/coq/{escape_html(formal["file"])}</th></tr></thead><tbody><tr>'
+        f"<td>{material.sentence(claim['statement'])}</td><td><pre>{code}</pre></td></tr></tbody>"
+        f"</table>\n<p>{escape_html(formal['reads'])} Proved from the axioms of Coq's real numbers "
+        "and nothing else; <code>workbench verify --coq</code> compiles it.</p>"
+    )
 
 
 def _kept(text: str) -> str:
