@@ -32,20 +32,13 @@ from rich.table import Table
 
 from pomdps import gravity
 from workbench.core.augment import augment
-from workbench.core.kernel_call import kernel_call_for
-from workbench.core.learners import (
-    ActorCritic,
-    DoubleQLearning,
-    Learner,
-    MonteCarlo,
-    QLearning,
-    Sarsa,
-)
+from workbench.core.learners import ActorCritic, Learner, QLearning, Sarsa
 from workbench.core.pomdp import POMDP
-from workbench.core.random_kernels import seed_words
+from workbench.core.random_kernels import seed_words, threshold
 from workbench.core.table_kernels import PAUSE, Curve, World
 from workbench.learning.learn import learn
 from workbench.learning.sampling import SamplingTables
+from workbench.learning.textbook_learners import DoubleQLearning, MonteCarlo
 
 HERE = Path(__file__).parent
 MEMORIES = ("none", "K1", "B1", "O1", "OA1", "B2")
@@ -70,23 +63,25 @@ def run_kernel(
     P: POMDP, model: SamplingTables, learner: Any, steps: int, unrolled: bool
 ) -> tuple[float, dict[str, Any]]:
     """Seconds and final tables of one run in one piece."""
-    call = kernel_call_for(model.nO, model.nA, learner, float(P.gamma))
-    workspace = call.workspace()
-    call.prepare(workspace)
-    tables = {name: np.full(shape, call.initial()[name]) for name, shape in call.shapes().items()}
+    tables = new_tables(model, learner)
+    arrays = {name: table.reshape(-1) for name, table in tables.items()}
+    workspace = learner.workspace(model.nO, model.nA, steps)
+    arrays |= {name: np.zeros(shape, kind) for name, (shape, kind) in workspace.items()}
+    own = learner.arguments(learner.discount(P), arrays)
     paused = np.zeros(1, dtype=PAUSE)
     paused["g0"], paused["g1"] = seed_words(SEED)
     actions: Any = (0,) * model.nA if unrolled else np.zeros(model.nA, dtype=np.uint8)
     kept = (np.zeros(1), np.zeros(1, dtype=np.int64), np.zeros((0, model.nO), dtype=np.uint16))
+    world = World(model.rows, model.outcomes, model.starts, actions)
+    curve = Curve(steps, steps, *kept)
     began = time.thread_time()
-    t = 0
-    while t < steps:
-        own = call.arguments(tables, workspace)
-        world = World(model.rows, model.outcomes, model.starts, actions)
-        t = call.kernel(world, paused, Curve(steps, steps, *kept), t, steps, *own)
-        if t < steps:
-            call.enlarge(workspace)
+    learner.kernel(world, paused, curve, 0, steps, own)
     return time.thread_time() - began, tables
+
+
+def new_tables(model: SamplingTables, learner: Learner) -> dict[str, Any]:
+    shapes = learner.tables(model.nO, model.nA)
+    return {name: np.full(shape, value) for name, (shape, value) in shapes.items()}
 
 
 class CModel(ctypes.Structure):
@@ -109,8 +104,7 @@ def compile_c(folder: str) -> ctypes.CDLL:
 def run_c(
     library: ctypes.CDLL, P: POMDP, model: SamplingTables, learner: Any, steps: int
 ) -> tuple[float, dict[str, Any]]:
-    call = kernel_call_for(model.nO, model.nA, learner, float(P.gamma))
-    tables = {name: np.full(shape, call.initial()[name]) for name, shape in call.shapes().items()}
+    gamma, tables = learner.discount(P), new_tables(model, learner)
     pointers = [table.ctypes.data_as(ctypes.c_void_p) for table in tables.values()]
     c_model = CModel(
         model.rows.ctypes.data,
@@ -126,19 +120,19 @@ def run_c(
         own = (
             entries,
             integer(learner.n),
-            real(call.gamma),
+            real(gamma),
             real(learner.policy_step),
             real(learner.value_step),
         )
     else:
         own = (
-            integer(int(call.thresholds(learner.epsilon))),
+            integer(int(threshold(learner.epsilon))),
             real(learner.step),
-            real(call.gamma),
+            real(gamma),
         )
     if isinstance(learner, Sarsa):
         own = (entries, *own, real(learner.lam), real(learner.trace_cutoff))
-    function = getattr(library, call.kernel.__name__)
+    function = getattr(library, learner.kernel.__name__.removeprefix("window_"))
     function.restype = real
     words = [integer(word) for word in seed_words(SEED)]
     began = time.thread_time()
@@ -156,11 +150,10 @@ def compare_with_c(steps: int, rounds: int, memories: tuple[str, ...]) -> None:
                 P = augment(gravity(), memory)
                 model = SamplingTables.of(P)
                 ways: dict[str, Any] = {
-                    "open": lambda n, m=model, L=learner, P=P: run_kernel(P, m, L, n, False)
+                    "open": lambda n, m=model, L=learner, P=P: run_kernel(P, m, L, n, False),
+                    "known": lambda n, m=model, L=learner, P=P: run_kernel(P, m, L, n, True),
+                    "C": lambda n, m=model, L=learner, P=P: run_c(library, P, m, L, n),
                 }
-                if kernel_call_for(model.nO, model.nA, learner, 0.95).specialises:
-                    ways["known"] = lambda n, m=model, L=learner, P=P: run_kernel(P, m, L, n, True)
-                ways["C"] = lambda n, m=model, L=learner, P=P: run_c(library, P, m, L, n)
                 best: dict[str, float] = defaultdict(lambda: np.inf)
                 found = {}
                 for run in ways.values():
@@ -173,10 +166,7 @@ def compare_with_c(steps: int, rounds: int, memories: tuple[str, ...]) -> None:
                     np.array_equal(found[way][x], found["C"][x]) for way in ways for x in found["C"]
                 )
                 fastest = min(best[way] for way in ways if way != "C")
-                speeds = [
-                    f"{steps / best[way] / 1e6:.1f}" if way in ways else ""
-                    for way in ("open", "known", "C")
-                ]
+                speeds = [f"{steps / best[way] / 1e6:.1f}" for way in ways]
                 ratios = [f"{best['C'] / best['open']:.2f}", f"{best['C'] / fastest:.2f}"]
                 table.add_row(name, memory, *speeds, *ratios, "same" if same else "DIFFER")
     console.print(table)
@@ -372,9 +362,10 @@ import time
 from pomdps import gravity
 from workbench.learning.learn import learn
 from workbench.core.learners import *
-from workbench.learning.sampling import Model
+from workbench.learning.sampling import SamplingTables
+from workbench.learning.textbook_learners import *
 P = gravity()
-Model.of(P)
+SamplingTables.of(P)
 for name, learner in {names}:
     began = time.perf_counter()
     learn(P, learner, steps={steps}, seeds=1, policies=False)

@@ -26,9 +26,10 @@ from workbench import (
 )
 from workbench.core.errors import NotExact, TooLarge, WorkbenchError, WrongType
 from workbench.core.fields import FLOATS, RATIONALS
-from workbench.core.learners import DoubleQLearning, MonteCarlo, OptionError
+from workbench.core.learners import ExpectedSarsa, OptionError
 from workbench.equilibrium.greedy_cells import DenseTask
 from workbench.equilibrium.learned_values import Learned, exploring, target_of
+from workbench.learning.textbook_learners import DoubleQLearning, MonteCarlo, NStepSarsa
 
 TENTH = Fraction(1, 10)
 
@@ -207,10 +208,11 @@ def test_exact_and_float_answers_agree(data):
 def test_blocks_and_single_tables_agree_within_the_stated_bound(data):
     P = augment(data.draw(pomdps(most_observations=2)), data.draw(families(1)))
     half = Fraction(1, 2)
-    learner = data.draw(st.sampled_from([QLearning(), Sarsa(lam=0), Sarsa(lam=half), MonteCarlo()]))
-    n = data.draw(st.sampled_from([1, 3])) if learner == Sarsa(lam=0) else 1
+    one_step = [QLearning(), Sarsa(lam=0), ExpectedSarsa()]
+    longer = [Sarsa(lam=half), MonteCarlo(), NStepSarsa(n=3)]
+    learner = data.draw(st.sampled_from(one_step + longer))
     P = P.scale_rewards(data.draw(st.sampled_from([1, 10**9, Fraction(1, 10**9)])))
-    target = target_of(learner, n)
+    target = target_of(learner)
     task = DenseTask(P, target, 0.2)
     actions = np.array([[data.draw(st.integers(0, len(P.A) - 1)) for _ in task.rows]])
     block = task.look_at(actions)
@@ -238,7 +240,7 @@ def test_sarsa_monte_carlo_and_n_step_tables_are_those_of_td_and_of_evaluate(dat
     b = exploring(P, g, 0.2)
     for target, expected in (
         (target_of(Sarsa(lam=0.5)), td_values(P, b, lam=0.5).q),
-        (target_of(Sarsa(lam=0), n=3), td_values(P, b, n=3).q),
+        (target_of(NStepSarsa(n=3)), td_values(P, b, n=3).q),
         (target_of(MonteCarlo()), evaluate(P, b).q),
     ):
         got = Learned(P, target, 0.2, FLOATS).q(g)
@@ -388,13 +390,6 @@ def test_epsilon_outside_its_range_is_refused(epsilon):
         (lambda P: equilibria(P, QLearning(), exact=True), NotExact, "epsilon, not 0.01"),
         (lambda P: equilibria(P, Sarsa(epsilon=TENTH), exact=True), NotExact, "lam, not 0.5"),
         (lambda P: equilibria(P, QLearning(max_episode_steps=9)), OptionError, "=9; leave it out"),
-        (
-            lambda P: equilibria(P, QLearning(), n=3),
-            WorkbenchError,
-            r"n=3 goes with Sarsa\(lam=0\)",
-        ),
-        (lambda P: equilibria(P, Sarsa(lam=0.5), n=3), WorkbenchError, "not both"),
-        (lambda P: equilibria(P, Sarsa(lam=0), n=0), WrongType, "at least 1"),
         (lambda P: equilibria(P, QLearning(), most=0), OptionError, "most must be at least 1"),
     ],
 )

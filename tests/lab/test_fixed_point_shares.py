@@ -8,10 +8,10 @@ import pytest
 from workbench import Sarsa
 from workbench.core.batch import sequence_task
 from workbench.core.errors import TooLarge, WorkbenchError
-from workbench.core.learners import MonteCarlo
 from workbench.lab.fixed_point_shares import how_settled, settle_tables
 from workbench.lab.frequencies import random_tables
 from workbench.lab.statements import as_statement
+from workbench.learning.textbook_learners import MonteCarlo
 
 NAMES = ("no-fixed-point", "only-worst-fixed-point", "several-fixed-points")
 

@@ -23,24 +23,20 @@ from workbench.core.errors import (
     WorkbenchError,
     WrongType,
 )
-from workbench.core.learners import (
-    LEARNERS,
-    ActorCritic,
-    DoubleQLearning,
-    MonteCarlo,
-    OptionError,
-    Prediction,
-    QLearning,
-    Sarsa,
-    SoftQLearning,
-    SoftSarsa,
-    learner_by_name,
-)
+from workbench.core.learners import LEARNERS, ActorCritic, OptionError, QLearning, Sarsa
 from workbench.core.steps import decreasing, per_visit
 from workbench.learning import learn as runner
 from workbench.learning import size
 from workbench.learning.learn import learn
+from workbench.learning.learner_name import learner_by_name
 from workbench.learning.run import Run
+from workbench.learning.textbook_learners import (
+    DoubleQLearning,
+    MonteCarlo,
+    Prediction,
+    SoftQLearning,
+    SoftSarsa,
+)
 from workbench.memories import attach
 
 ALL = [
@@ -387,7 +383,7 @@ def test_only_a_pomdp_can_be_learned():
         ),
         (
             lambda: learner_by_name("sarsa(0)"),
-            "unknown learner 'sarsa.0.' .*: choose one of qlearning, sarsa",
+            "unknown learner 'sarsa.0.' .*: choose one of qlearning, expected-sarsa",
         ),
         (
             lambda: learner_by_name("qlearning", lam=1),

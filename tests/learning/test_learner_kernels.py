@@ -14,27 +14,27 @@ from strategies import families, policies, pomdps
 from pomdps import gravity, recall, recall_variant
 from workbench import POMDP, Policy, augment
 from workbench.core.errors import ModelError
-from workbench.core.learners import (
-    ActorCritic,
-    DoubleQLearning,
-    MonteCarlo,
-    NStepSarsa,
-    Prediction,
-    QLearning,
-    RLearning,
-    Sarsa,
-    SoftQLearning,
-    SoftSarsa,
-)
+from workbench.core.learners import ActorCritic, ExpectedSarsa, QLearning, Sarsa
 from workbench.core.random_kernels import exp, next_word, seed_words
 from workbench.core.steps import decreasing, per_visit
 from workbench.learning import learn as runner
 from workbench.learning.learn import learn
 from workbench.learning.sampling import SamplingTables
+from workbench.learning.textbook_learners import (
+    DoubleQLearning,
+    MonteCarlo,
+    NStepSarsa,
+    Prediction,
+    RLearning,
+    SoftQLearning,
+    SoftSarsa,
+)
 
 LEARNERS = [
     QLearning(),
     QLearning(epsilon=0.3, step=0.5, initial=0, gamma=0.7, max_episode_steps=11),
+    ExpectedSarsa(epsilon=0.1),
+    ExpectedSarsa(epsilon=1, step=per_visit(), initial=0, gamma=0.7, max_episode_steps=11),
     DoubleQLearning(epsilon=0.1),
     DoubleQLearning(initial=-1, max_episode_steps=7),
     MonteCarlo(max_episode_steps=50),
@@ -156,7 +156,8 @@ settings_of[SoftSarsa] = {
     "step": steps,
     "trace_cutoff": st.sampled_from([0, 1e-8, 0.1, 1]),
 }
-settings_of[DoubleQLearning] = settings_of[MonteCarlo] = settings_of[QLearning]
+for kind in (DoubleQLearning, MonteCarlo, ExpectedSarsa):
+    settings_of[kind] = settings_of[QLearning]
 
 
 @st.composite
@@ -193,7 +194,14 @@ def test_prediction_and_twin_agree_on_random_models_and_policies(data):
 
 @pytest.mark.parametrize(
     "learner",
-    [QLearning(), DoubleQLearning(), MonteCarlo(max_episode_steps=50), Sarsa(lam=0.5)],
+    [
+        QLearning(),
+        ExpectedSarsa(),
+        DoubleQLearning(),
+        MonteCarlo(max_episode_steps=50),
+        Sarsa(lam=0.5),
+        ActorCritic(),
+    ],
     ids=str,
 )
 def test_a_kernel_that_knows_the_number_of_actions_gives_the_same_bits(learner, monkeypatch):

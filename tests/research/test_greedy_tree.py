@@ -11,9 +11,9 @@ from strategies import families, pomdps
 from pomdps import gravity, recall, recall_variant
 from workbench import QLearning, Sarsa, augment, equilibria
 from workbench.core.errors import WorkbenchError
-from workbench.core.learners import MonteCarlo
 from workbench.equilibrium.greedy_cells import DenseTask
 from workbench.equilibrium.learned_values import target_of
+from workbench.learning.textbook_learners import MonteCarlo
 from workbench.research import greedy_tree
 from workbench.research.greedy_bounds import GreedyBounds, extreme
 from workbench.research.greedy_tree import GreedyTree, count_choices

@@ -24,9 +24,10 @@ from workbench import (
     soft_equilibria,
 )
 from workbench.core.errors import TooLarge, WorkbenchError, WrongType
-from workbench.core.learners import MonteCarlo, OptionError
+from workbench.core.learners import OptionError
 from workbench.equilibrium.greedy_cells import DenseTask
 from workbench.equilibrium.learned_values import target_of
+from workbench.learning.textbook_learners import MonteCarlo
 from workbench.research.soft_equilibria import SoftSystem
 
 PAY = {("l", "l"): 1, ("r", "r"): 3, ("l", "r"): -9, ("r", "l"): -9}

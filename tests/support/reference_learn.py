@@ -151,6 +151,9 @@ class Trajectory:
 
 
 class QLearningTwin(Trajectory):
+    def value(self, row: list[float]) -> float:
+        return max(row)
+
     def run(self):
         q, gamma, t = self.tables["q"], self.gamma, 0
         while True:
@@ -159,11 +162,17 @@ class QLearningTwin(Trajectory):
                 a = self.epsilon_greedy(q[o])
                 r, o_next = self.world.act(a)
                 age += 1
-                future = 0.0 if o_next is None else gamma * max(q[o_next])
+                future = 0.0 if o_next is None else gamma * self.value(q[o_next])
                 q[o][a] += self.step_at(t, o, a) * (r + future - q[o][a])
                 t += 1
                 o, ended = o_next, o_next is None or age >= self.limit
                 yield r, ended
+
+
+class ExpectedSarsaTwin(QLearningTwin):
+    def value(self, row: list[float]) -> float:
+        epsilon = math.floor(self.L.epsilon * 2**53) / 2**53  # as the generator draws
+        return (1.0 - epsilon) * max(row) + epsilon * (sum(row) / self.nA)
 
 
 class DoubleQLearningTwin(Trajectory):
@@ -455,6 +464,7 @@ def exponential(x: float) -> float:
 
 TWINS = {
     "QLearning": QLearningTwin,
+    "ExpectedSarsa": ExpectedSarsaTwin,
     "DoubleQLearning": DoubleQLearningTwin,
     "MonteCarlo": MonteCarloTwin,
     "RLearning": RLearningTwin,

@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 
 from workbench.core.errors import WorkbenchError
-from workbench.core.learners import Learner
+from workbench.core.learners import Learner, Target
 from workbench.core.numbers import Number
 from workbench.core.pomdp import POMDP
 from workbench.equilibrium.equilibria import Equilibria
-from workbench.equilibrium.learned_values import Target, target_of
+from workbench.equilibrium.learned_values import target_of
 from workbench.results.json import encode, model_json
 
 MOST_LISTED = 100_000

@@ -26,7 +26,8 @@ def equilibria_command(
         ),
     ] = None,
     learner: Annotated[
-        str, typer.Option(help="qlearning, double-q, sarsa or monte-carlo.")
+        str,
+        typer.Option(help="One that acts epsilon-greedily, such as qlearning or expected-sarsa."),
     ] = "qlearning",
     lam: Annotated[str | None, typer.Option(help="lambda of sarsa, such as 0 or 1/2.")] = None,
     epsilon: Annotated[str, typer.Option(help="The exploration, a fraction in [0, 1].")] = "1/10",
@@ -61,16 +62,14 @@ def equilibria_command(
     from workbench.cli.task_name import find_task
     from workbench.core.augment import augment
     from workbench.core.errors import WorkbenchError
-    from workbench.core.learners import learner_by_name
+    from workbench.learning.learner_name import one_step_learner
 
     if certificate is not None and len(memory or ["none"]) > 1:
         raise WorkbenchError("a certificate is about one memory; give one")
     settings: dict[str, Any] = {"epsilon": _fraction("--epsilon", epsilon)}
     if lam is not None:
         settings["lam"] = _fraction("--lam", lam)
-    elif learner == "sarsa":
-        settings["lam"] = _fraction("--lam", "0")
-    record = learner_by_name(learner, **settings)
+    record = one_step_learner(learner, **settings)
     P = find_task(task)
     if gamma is not None:
         P = P.with_gamma(_fraction("--gamma", gamma))

@@ -37,8 +37,8 @@ def learn_command(
         typer.Option(
             "-l",
             "--learner",
-            help="qlearning, sarsa, actor-critic, monte-carlo, double-q, r-learning, soft-q or "
-            "soft-sarsa; with the extra deep also ppo, lstm-ppo or ddqn.",
+            help="Such as qlearning, sarsa, expected-sarsa or actor-critic; `workbench list "
+            "learners` tells of all. With the extra deep also ppo, lstm-ppo or ddqn.",
         ),
     ] = "qlearning",
     steps: Annotated[int, typer.Option(help="Steps of each seed.")] = 1_000_000,
@@ -111,12 +111,7 @@ def learn_command(
     from rich.console import Console
 
     from workbench.cli.task_name import find_task
-    from workbench.core.learners import (
-        Learner,
-        OptionError,
-        check_count,
-        learner_by_name,
-    )
+    from workbench.core.learners import Learner, OptionError, check_count
     from workbench.core.pomdp import POMDP
     from workbench.deep.settings import (
         NEURAL_LEARNERS,
@@ -126,6 +121,7 @@ def learn_command(
     )
     from workbench.extras import need
     from workbench.figures.run_plot import check_plot_file, save_plot
+    from workbench.learning.learner_name import learner_by_name
     from workbench.learning.run import Run
     from workbench.learning.size import check_memory
     from workbench.memories import attach
@@ -175,7 +171,7 @@ def learn_command(
     if not isinstance(record, Neural):
         for m in (attach(name, P) for name in names):
             check_memory(P, m, seeds)
-    title = f"{_described(record.settings())} on {P.name}"
+    title = f"{record.described} on {P.name}"
     table = _new_table(title, steps, seeds)
     runs: dict[str, Run] = {}
     shorter = ""
@@ -262,29 +258,6 @@ def _best_reward(tasks: list[POMDP]) -> float | None:
         except WorkbenchError:
             continue  # too large, or a policy that never ends
     return max((x for x in found if x == x), default=None)
-
-
-def _described(settings: dict[str, Any]) -> str:
-    """A learner in a few words: its name and the settings that change what it is."""
-    name = settings["learner"]
-    if name == "Sarsa":
-        return f"Sarsa({settings['lam']:g})"
-    if name == "SoftSarsa":
-        return f"Sarsa({settings['lam']:g}) by a softmax"
-    if name == "NStepSarsa":
-        return f"{settings['n']}-step Sarsa"
-    if name == "ActorCritic":
-        return (
-            f"{settings['n']}-step actor-critic ({settings['update']}), "
-            f"v starts at {settings['v']:g},"
-        )
-    return {
-        "QLearning": "Q-learning",
-        "DoubleQLearning": "Double Q-learning",
-        "MonteCarlo": "Monte Carlo",
-        "RLearning": "R-learning",
-        "SoftQLearning": "Q-learning by a softmax",
-    }.get(name) or f"{name}, {'x'.join(map(str, settings['hidden']))},"
 
 
 def _new_table(title: str, steps: int, seeds: int) -> Table:

@@ -1,5 +1,9 @@
-"""The learners as frozen records of their settings; the defaults are the paper's (Appendix D.1 and
-D.6.1).
+"""Learners as frozen records of their settings, which carry what they do; the defaults are the
+paper's (Appendix D.1 and D.6.1).
+
+A learner says which compiled kernel runs it, on which tables and arrays; where its table settles
+(`target`); what it is called. A class that brings a kernel of its own and no target has none: what
+asks for one, such as `equilibria`, then refuses it by name.
 
 Settings that the paper leaves open are arguments with a default. "Optimistic" q-values start at 1,
 the largest reward of its tasks. Of actor-critic it says neither how v starts (here at 0; 1 is the
@@ -12,13 +16,23 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, fields
+from importlib import import_module
 from numbers import Real
 from typing import Any, ClassVar
 
+import numpy as np
+
 from workbench.core.errors import WorkbenchError, WrongType
-from workbench.core.policy import Policy
-from workbench.core.steps import Decreasing, PerVisit, Schedule
-from workbench.core.words import did_you_mean
+from workbench.core.numbers import Number, number, to_float
+from workbench.core.pomdp import POMDP
+from workbench.core.steps import StepSchedule, step_rule
+
+LEARNERS: dict[str, type[Learner]] = {}
+"""The learners by the names that the command line uses; a class with a name puts itself here."""
+
+Shape = tuple[int, ...]
+
+_NO_LIMIT = 2**63
 
 
 class OptionError(WorkbenchError):
@@ -48,51 +62,6 @@ def check_count(what: str, value: Any, low: int = 1) -> None:
         raise OptionError(f"{what} must be at least {low}, not {value}")
 
 
-@dataclass(frozen=True)
-class Learner:
-    """What all learners share."""
-
-    def __post_init__(self) -> None:
-        self.check()
-
-    may_decrease: ClassVar[bool] = False
-    """Whether `step` may be a schedule (`workbench.core.steps`)."""
-
-    runs_itself: ClassVar[bool] = False
-    """Whether `learn` hands the run over to `run`, as it does for learners that are not tables."""
-
-    seeds_of_a_cell: ClassVar[int] = 5
-    """How many seeds of a sweep are computed and stored together: few enough to lose little at an
-    interruption, many enough to pack the task's tables once for them."""
-
-    def run(self, P: Any, **options: Any) -> Any:
-        """Run on P, with the options of `learn`."""
-        raise NotImplementedError
-
-    @property
-    def kind(self) -> str:
-        return type(self).__name__
-
-    def check(self) -> None:
-        """Raise an `OptionError` or `WrongType` that names the setting out of range."""
-        values = {field.name: getattr(self, field.name) for field in fields(self)}
-        if isinstance(step := values.get("step"), Decreasing | PerVisit) and self.may_decrease:
-            values |= {"step": step.first, **_of_schedule(step)}
-        for name, (low, high, open_low) in _RANGES.items():
-            if name in values and not (values[name] is None and name in _MAY_BE_NONE):
-                check_number(self.kind, name, values[name], low, high, open_low)
-        for name in ("n", "max_episode_steps"):
-            if name in values and not (values[name] is None and name in _MAY_BE_NONE):
-                check_count(f"{name} of {self.kind}", values[name])
-
-    def settings(self) -> dict[str, Any]:
-        """The settings by name, with the learner's own name first."""
-        return {
-            "learner": self.kind,
-            **{field.name: getattr(self, field.name) for field in fields(self)},
-        }
-
-
 _RANGES: dict[str, tuple[float, float, bool]] = {
     "epsilon": (0, 1, False),
     "step": (0, 1, True),
@@ -110,17 +79,154 @@ _RANGES: dict[str, tuple[float, float, bool]] = {
 }
 """Range of each setting, and whether its lower end is excluded."""
 
-
-def _of_schedule(step: Schedule) -> dict[str, float]:
-    """What a schedule has besides its first step."""
-    return {"halving": step.halving} if isinstance(step, Decreasing) else {"power": step.power}
-
-
 _MAY_BE_NONE = {"gamma", "max_episode_steps", "halving"}
 
 
 @dataclass(frozen=True)
-class QLearning(Learner):
+class Target:
+    """What a learner bootstraps from: the greedy action's value or the behaviour's own; n, lambda.
+
+    Attributes
+    ----------
+    greedy : whether the next observation counts with its greedy action's value (Q-learning).
+    n, lam : the target, as for `td_values`.
+    """
+
+    greedy: bool
+    n: int = 1
+    lam: Number = 0
+
+    @property
+    def is_one_step(self) -> bool:
+        return self.n == 1 and self.lam == 0
+
+
+@dataclass(frozen=True)
+class Learner:
+    """What all learners share.
+
+    Subclasses pass `name`, by which the command line knows them, and `title`, their name in texts,
+    into which settings are put: `title="Sarsa({lam:g})"`.
+    """
+
+    name: ClassVar[str | None] = None
+    title: ClassVar[str]
+
+    module: ClassVar[str]
+    """Where the algorithm is: for tables, the kernel and its record `LearnerParts`."""
+
+    kernel_name: ClassVar[str]
+
+    may_decrease: ClassVar[bool] = False
+    """Whether `step` may be a schedule (`workbench.core.steps`)."""
+
+    runs_itself: ClassVar[bool] = False
+    """Whether `learn` hands the run over to `run`, as it does for learners that are not tables."""
+
+    seeds_of_a_cell: ClassVar[int] = 5
+    """How many seeds of a sweep are computed and stored together: few enough to lose little at an
+    interruption, many enough to pack the task's tables once for them."""
+
+    def __init_subclass__(cls, name: str | None = None, title: str | None = None) -> None:
+        cls.name, cls.title = name, title or cls.__name__
+        if name is not None:
+            LEARNERS[name] = cls
+        own = vars(cls).keys()
+        if "target" not in own and {"module", "kernel_name", "kernel", "run", "arguments"} & own:
+            # Another algorithm does not settle where its parent does.
+            cls.target = Learner.target  # type: ignore[method-assign]
+
+    def __post_init__(self) -> None:
+        self.check()
+
+    @property
+    def kind(self) -> str:
+        return type(self).__name__
+
+    @property
+    def described(self) -> str:
+        """The learner in a few words: its name and the settings that change what it is."""
+        return self.title.format(**self.settings())
+
+    @property
+    def target(self) -> Target:
+        """Where its table goes while its behaviour stays as it is (`learned_values`)."""
+        raise WrongType(
+            f"equilibria are those of a greedy learner whose target is known, such as "
+            f"QLearning(...) or Sarsa(...); not of {self!r}"
+        )
+
+    def run(self, P: Any, **options: Any) -> Any:
+        """Run on P, with the options of `learn`."""
+        raise NotImplementedError(f"{self.kind} is run by its kernel")
+
+    def check(self) -> None:
+        """Raise an `OptionError` or `WrongType` that names the setting out of range."""
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        if isinstance(step := values.get("step"), StepSchedule) and self.may_decrease:
+            values |= {"step": step.first, **vars(step)}
+        for name, (low, high, open_low) in _RANGES.items():
+            if name in values and not (values[name] is None and name in _MAY_BE_NONE):
+                check_number(self.kind, name, values[name], low, high, open_low)
+        for name in ("n", "max_episode_steps"):
+            if name in values and not (values[name] is None and name in _MAY_BE_NONE):
+                check_count(f"{name} of {self.kind}", values[name])
+
+    def check_task(self, P: POMDP) -> None:
+        """Raise if the learner cannot run on P."""
+
+    def settings(self) -> dict[str, Any]:
+        """The settings by name, with the learner's own name first."""
+        return {
+            "learner": self.kind,
+            **{field.name: getattr(self, field.name) for field in fields(self)},
+        }
+
+    # ------------------------------------------------------------------ the kernel
+
+    @property
+    def kernel(self) -> Any:
+        """The compiled loop: see `learner_kernels`."""
+        return getattr(import_module(self.module), self.kernel_name)
+
+    def tables(self, nO: int, nA: int) -> dict[str, tuple[Shape, float]]:
+        """What is learned: the shape of each table, and what it holds at the start."""
+        return {"q": ((nO, nA), float(getattr(self, "initial", 0.0)))}
+
+    def workspace(self, nO: int, nA: int, steps: int) -> dict[str, tuple[Shape, Any]]:
+        """Shape and type of further arrays of a run, which start as zeros."""
+        counted = isinstance(step := getattr(self, "step", None), StepSchedule) and step.counts
+        return {"weights": ((nA,), float), **({"updates": ((nO * nA,), float)} if counted else {})}
+
+    def preferred(self, tables: dict[str, Any]) -> Any:
+        """The table whose largest entries are the greedy actions."""
+        return tables["q"]
+
+    def discount(self, P: POMDP) -> float:
+        """The learner's gamma, or the POMDP's own."""
+        gamma = getattr(self, "gamma", None)
+        return to_float(P.gamma if gamma is None else gamma)
+
+    def arguments(self, gamma: float, arrays: dict[str, Any]) -> Any:
+        """The kernel's record `LearnerParts`: tables (flat), workspace and settings, by name.
+
+        What the learner does not have is None, and the compiler leaves out what uses it.
+        """
+        from workbench.core.random_kernels import threshold
+
+        given: dict[str, Any]
+        given = {name: float(x) for name, x in self.settings().items() if isinstance(x, Real)}
+        cut = given.get("max_episode_steps", _NO_LIMIT)
+        given |= {**arrays, "gamma": gamma, "limit": np.uint64(cut)}
+        given["epsilon"] = threshold(given.get("epsilon", 0.0))
+        if hasattr(self, "step"):
+            given["step"] = step_rule(self.step, arrays.get("updates"))
+        record = import_module(self.module).LearnerParts
+        return record(**{name: given.get(name) for name in record._fields})
+
+
+@dataclass(frozen=True)
+class QLearning(Learner, name="qlearning", title="Q-learning"):
     """Q-learning, epsilon-greedy, ties broken at random.
 
     Parameters
@@ -135,32 +241,54 @@ class QLearning(Learner):
     QLearning(epsilon=0.1, step=0.1, gamma=None, initial=1.0, max_episode_steps=None)
     """
 
+    module = "workbench.core.learner_kernels"
+    kernel_name = "q_learning"
     may_decrease = True
     epsilon: float = 0.01
-    step: float | Schedule = 0.1
+    step: float | StepSchedule = 0.1
     gamma: float | None = None
     initial: float = 1.0
     max_episode_steps: int | None = None
 
-
-@dataclass(frozen=True)
-class DoubleQLearning(QLearning):
-    """Double Q-learning (van Hasselt 2010): two tables, each corrected with the other; settings as
-    `QLearning`."""
+    @property
+    def target(self) -> Target:
+        return Target(greedy=True)
 
 
 @dataclass(frozen=True)
-class MonteCarlo(QLearning):
-    """Every-visit Monte Carlo control with a constant step, epsilon-greedy; settings as
+class ExpectedSarsa(QLearning, name="expected-sarsa", title="Expected Sarsa"):
+    """Expected Sarsa (van Seijen et al. 2009), epsilon-greedy, ties broken at random; settings as
     `QLearning`.
 
-    Nothing is learned before an episode ends: a policy that may wander for ever needs
-    `max_episode_steps`.
+    It bootstraps from the mean of the behaviour's values, which is the mean of Sarsa(lam=0)'s
+    target: both have the same fixed points.
     """
+
+    kernel_name = "expected_sarsa"
+
+    @property
+    def target(self) -> Target:
+        return Target(greedy=False)
+
+
+class TracedLearner(Learner):
+    """A learner by the kernel of Sarsa(lambda), which has settings `lam` and `trace_cutoff`."""
+
+    module = "workbench.core.sarsa_kernels"
+    kernel_name = "sarsa"
+    lam: float
+
+    @property
+    def target(self) -> Target:
+        return Target(greedy=False, lam=number(self.lam))
+
+    def workspace(self, nO: int, nA: int, steps: int) -> dict[str, tuple[Shape, Any]]:
+        traces = {"active": ((nO * nA,), np.uint32), "place": ((nO * nA,), np.uint32)}
+        return {**super().workspace(nO, nA, steps), **traces, "z": ((nO * nA,), float)}
 
 
 @dataclass(frozen=True)
-class Sarsa(Learner):
+class Sarsa(TracedLearner, name="sarsa", title="Sarsa({lam:g})"):
     """True online Sarsa(lambda) (van Seijen and Sutton 2014), epsilon-greedy, ties broken at
     random.
 
@@ -175,125 +303,11 @@ class Sarsa(Learner):
     may_decrease = True
     lam: float = 0.5
     epsilon: float = 0.01
-    step: float | Schedule = 0.1
+    step: float | StepSchedule = 0.1
     gamma: float | None = None
     initial: float = 1.0
     max_episode_steps: int | None = None
     trace_cutoff: float = 1e-8
-
-
-@dataclass(frozen=True)
-class SoftQLearning(Learner):
-    """Q-learning that acts by a softmax of its table, pi(a|o) proportional to
-    exp(q(o, a) / temperature).
-
-    Parameters
-    ----------
-    temperature : how much worse actions are still taken: a positive number.
-    step, gamma, initial, max_episode_steps : as in `QLearning`.
-
-    >>> SoftQLearning(temperature=0.5)
-    SoftQLearning(temperature=0.5, step=0.1, gamma=None, initial=1.0, max_episode_steps=None)
-    """
-
-    may_decrease = True
-    temperature: float = 1.0
-    step: float | Schedule = 0.1
-    gamma: float | None = None
-    initial: float = 1.0
-    max_episode_steps: int | None = None
-
-
-@dataclass(frozen=True)
-class SoftSarsa(Learner):
-    """True online Sarsa(lambda) that acts by a softmax of its table, as `SoftQLearning` does.
-
-    Parameters
-    ----------
-    temperature : as in `SoftQLearning`.
-    lam, step, gamma, initial, max_episode_steps, trace_cutoff : as in `Sarsa`.
-    """
-
-    may_decrease = True
-    temperature: float = 1.0
-    lam: float = 0.5
-    step: float | Schedule = 0.1
-    gamma: float | None = None
-    initial: float = 1.0
-    max_episode_steps: int | None = None
-    trace_cutoff: float = 1e-8
-
-
-@dataclass(frozen=True)
-class NStepSarsa(Learner):
-    """n-step Sarsa (Sutton and Barto 2018, Section 7.2), epsilon-greedy, ties broken at random.
-
-    Parameters
-    ----------
-    n : how many rewards a return holds, at most, before q takes over; 1 is Sarsa(lam=0).
-    epsilon, step, gamma, initial, max_episode_steps : as in `QLearning`.
-
-    >>> NStepSarsa(n=8)
-    NStepSarsa(n=8, epsilon=0.01, step=0.1, gamma=None, initial=1.0, max_episode_steps=None)
-    """
-
-    may_decrease = True
-    n: int = 4
-    epsilon: float = 0.01
-    step: float | Schedule = 0.1
-    gamma: float | None = None
-    initial: float = 1.0
-    max_episode_steps: int | None = None
-
-
-@dataclass(frozen=True)
-class Prediction(Learner):
-    """True online Sarsa(lambda) that follows a fixed policy: it learns q-values and does not act on
-    them.
-
-    Parameters
-    ----------
-    policy : the policy to follow, one for the POMDP that is learned.
-    lam, gamma, initial, max_episode_steps, trace_cutoff : as in `Sarsa`.
-    step, halving : the step size at time t is step / (1 + t / halving); constant if `halving` is
-        None.
-    """
-
-    policy: Policy
-    lam: float = 0.0
-    step: float = 0.1
-    halving: float | None = None
-    gamma: float | None = None
-    initial: float = 0.0
-    max_episode_steps: int | None = None
-    trace_cutoff: float = 1e-8
-
-    def check(self) -> None:
-        if not isinstance(self.policy, Policy):
-            raise WrongType(f"policy of Prediction is a Policy, not {self.policy!r}")
-        super().check()
-
-
-@dataclass(frozen=True)
-class RLearning(Learner):
-    """R-learning (Schwartz 1993): Q-learning for average reward, epsilon-greedy, ties broken at
-    random. Episodes follow one another, and no reward is discounted.
-
-    Parameters
-    ----------
-    epsilon, step, initial, max_episode_steps : as in `QLearning`.
-    rate : the step size of the average reward rho, which starts at 0.
-
-    >>> RLearning(epsilon=0.1)
-    RLearning(epsilon=0.1, step=0.1, rate=0.01, initial=0.0, max_episode_steps=None)
-    """
-
-    may_decrease = True
-    epsilon: float = 0.01
-    step: float | Schedule = 0.1
-    rate: float = 0.01
-    initial: float = 0.0
-    max_episode_steps: int | None = None
 
 
 UPDATES = ("window", "batch")
@@ -301,7 +315,9 @@ UPDATES = ("window", "batch")
 
 
 @dataclass(frozen=True)
-class ActorCritic(Learner):
+class ActorCritic(
+    Learner, name="actor-critic", title="{n}-step actor-critic ({update}), v starts at {v:g},"
+):
     """n-step actor-critic with a softmax policy that starts uniform.
 
     Parameters
@@ -319,6 +335,7 @@ class ActorCritic(Learner):
     update='batch')
     """
 
+    module = "workbench.core.actor_kernels"
     n: int = 5
     policy_step: float = 0.1
     value_step: float = 0.001
@@ -334,34 +351,21 @@ class ActorCritic(Learner):
             )
         super().check()
 
+    @property
+    def kernel(self) -> Any:
+        return getattr(import_module(self.module), f"{self.update}_actor_critic")
 
-LEARNERS: dict[str, type[Learner]] = {
-    "qlearning": QLearning,
-    "sarsa": Sarsa,
-    "n-step-sarsa": NStepSarsa,
-    "actor-critic": ActorCritic,
-    "monte-carlo": MonteCarlo,
-    "double-q": DoubleQLearning,
-    "r-learning": RLearning,
-    "soft-q": SoftQLearning,
-    "soft-sarsa": SoftSarsa,
-}
-"""The learners by the names that the command line uses."""
+    def tables(self, nO: int, nA: int) -> dict[str, tuple[Shape, float]]:
+        return {"h": ((nO, nA), 0.0), "v": ((nO,), float(self.v))}
 
+    def preferred(self, tables: dict[str, Any]) -> Any:
+        return tables["h"]
 
-def learner_by_name(name: str, **settings: Any) -> Learner:
-    """A learner by its name on the command line, with some settings changed.
+    def workspace(self, nO: int, nA: int, steps: int) -> dict[str, tuple[Shape, Any]]:
+        whole = dict.fromkeys(("o_at", "a_at"), ((self.n,), np.uint64))
+        return {**whole, "G_at": ((self.n,), float), "pi": ((nO * nA,), float)}
 
-    >>> learner_by_name("sarsa", lam=0)
-    Sarsa(lam=0, epsilon=0.01, step=0.1, gamma=None, initial=1.0, max_episode_steps=None,
-    trace_cutoff=1e-08)
-    """
-    if name not in LEARNERS:
-        meant = did_you_mean(name, LEARNERS)
-        raise OptionError(f"unknown learner {name!r}{meant}: choose one of {', '.join(LEARNERS)}")
-    kind = LEARNERS[name]
-    known = [field.name for field in fields(kind)]
-    for setting in settings:
-        if setting not in known:
-            raise OptionError(f"{name} has no setting {setting!r}; it has {', '.join(known)}")
-    return kind(**settings)
+    def arguments(self, gamma: float, arrays: dict[str, Any]) -> Any:
+        arrays["pi"].fill(1 / (len(arrays["h"]) // len(arrays["v"])))
+        powers = np.cumprod([1.0, *[gamma] * self.n])
+        return super().arguments(gamma, {**arrays, "q": arrays["h"], "powers": powers})

@@ -18,6 +18,8 @@ place.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numba import uint64
 
@@ -26,6 +28,11 @@ from workbench.core.kernels import inline_kernel
 TWO53 = 2.0**53
 
 _MASK = (1 << 64) - 1
+
+
+def threshold(probability: float) -> np.uint64:
+    """floor(probability 2^53), with which `chance` is compared."""
+    return np.uint64(math.floor(probability * TWO53))
 
 
 def seed_words(seed: int) -> tuple[int, int]:

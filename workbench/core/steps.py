@@ -9,47 +9,70 @@ With power 1 the second one averages; both meet Robbins and Monro's conditions (
 
 from __future__ import annotations
 
+from collections import namedtuple
 from dataclasses import dataclass
+from typing import Any, ClassVar
+
+StepRule = namedtuple("StepRule", "first halving updates power")
+"""A step as kernels take it: with `updates`, which counts the updates of each entry,
+first / n^power at the n-th; with `halving`, first / (1 + t / halving); else first."""
 
 
 @dataclass(frozen=True)
-class Decreasing:
-    """The step first / (1 + t / halving) at time t."""
+class StepSchedule:
+    """A step size that starts at `first` and falls."""
 
     first: float
-    halving: float
+    counts: ClassVar[bool] = False
+    """Whether it needs the number of updates of each entry."""
 
-    def __str__(self) -> str:
-        return f"{self.first:g} / (1 + t / {self.halving:g})"
+    def rule(self, updates: Any) -> StepRule:
+        """The step as kernels take it."""
+        raise NotImplementedError(f"{type(self).__name__} has no rule")
 
 
 @dataclass(frozen=True)
-class PerVisit:
-    """The step first / n^power at the n-th update of a pair (o, a)."""
-
-    first: float
-    power: float
-
-    def __str__(self) -> str:
-        return f"{self.first:g} / n(o,a)" + ("" if self.power == 1 else f"^{self.power:g}")
-
-
-Schedule = Decreasing | PerVisit
-
-
-def decreasing(first: float = 0.5, halving: float = 1000.0) -> Decreasing:
-    """A step that starts at `first`, is half of it after `halving` steps and falls as 1/t then.
+class Decreasing(StepSchedule):
+    """The step first / (1 + t / halving): half after `halving` steps, then falling as 1/t.
 
     >>> str(decreasing(0.1, halving=500))
     '0.1 / (1 + t / 500)'
     """
-    return Decreasing(first, halving)
+
+    first: float = 0.5
+    halving: float = 1000.0
+
+    def __str__(self) -> str:
+        return f"{self.first:g} / (1 + t / {self.halving:g})"
+
+    def rule(self, updates: Any) -> StepRule:
+        return StepRule(float(self.first), float(self.halving), None, None)
 
 
-def per_visit(first: float = 1.0, power: float = 1.0) -> PerVisit:
-    """A step that falls with the number of times that its own pair (o, a) was updated.
+@dataclass(frozen=True)
+class PerVisit(StepSchedule):
+    """The step first / n^power at the n-th update of a pair (o, a).
 
     >>> str(per_visit())
     '1 / n(o,a)'
     """
-    return PerVisit(first, power)
+
+    first: float = 1.0
+    power: float = 1.0
+    counts = True
+
+    def __str__(self) -> str:
+        return f"{self.first:g} / n(o,a)" + ("" if self.power == 1 else f"^{self.power:g}")
+
+    def rule(self, updates: Any) -> StepRule:
+        return StepRule(float(self.first), None, updates, float(self.power))
+
+
+decreasing, per_visit = Decreasing, PerVisit
+
+
+def step_rule(step: float | StepSchedule, updates: Any = None) -> StepRule:
+    """A constant step, or a schedule, as kernels take it."""
+    if isinstance(step, StepSchedule):
+        return step.rule(updates)
+    return StepRule(float(step), None, None, None)

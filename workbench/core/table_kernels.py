@@ -11,13 +11,13 @@ last one if none does). Outcomes of probability 0 are left out.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections import namedtuple
 
 import numpy as np
 from numba import uint32, uint64
 
-from workbench.core.kernels import compile_kernel, inline_kernel
-from workbench.core.random_kernels import TWO53, chance, next_word
+from workbench.core.kernels import lean_inline_kernel
+from workbench.core.random_kernels import chance, next_word
 
 END = uint32(0xFFFFFFFF)
 """The observation that stands for the end of an episode."""
@@ -40,118 +40,25 @@ OUTCOME = np.dtype(
 """One of several outcomes of a row, or one of several starts."""
 
 PAUSE = np.dtype(
-    [(name, np.uint64) for name in ("g0", "g1", "started", "s", "o", "a", "age", "held")]
+    [(name, np.uint64) for name in ("g0", "g1", "started", "s", "o", "age", "a", "held", "at")]
+    + [("x", np.float64)]
 )
-"""What a paused run keeps besides its tables and its workspace: the generator's two words; whether
-it has started; s, o and a; the age of the episode, in steps; how much its workspace holds."""
+"""What a paused run keeps besides its tables: the generator's two words; whether it has started; s
+and o; the age of the episode, in steps; what its learner carries from step to step."""
 
 
-class World(NamedTuple):
-    """What a kernel samples from: the tables of `SamplingTables`, and a thing of length |A|."""
+World = namedtuple("World", "rows outcomes starts actions")
+"""What a kernel samples from: rows, outcomes and starts, and something of length |A|."""
 
-    rows: Any
-    outcomes: Any
-    starts: Any
-    actions: Any
-
-
-class Curve(NamedTuple):
-    """What a run keeps of its course: of each block of `every` steps (the last may be shorter, and
-    ends at t_end) its reward, its episodes and, where wanted, the greedy policy at its end."""
-
-    t_end: Any
-    every: Any
-    rewards: Any
-    episodes: Any
-    policies: Any
-
+Curve = namedtuple("Curve", "t_end every rewards episodes policies")
+"""What a run keeps of its course: of each block of `every` steps (the last may be shorter, and ends
+at t_end) its reward, its episodes and, where wanted, the greedy policy at its end."""
 
 LONG = uint64(8)
 """Rows with more outcomes than this are searched by halving."""
 
 
-@compile_kernel
-def count_outcomes(p_ptr, s_next, prob, o_ptr, o_prob, terminal):
-    """How many outcomes the rows with more than one have in all."""
-    total = 0
-    for row in range(len(p_ptr) - 1):
-        n = 0
-        for k in range(p_ptr[row], p_ptr[row + 1]):
-            if prob[k] > 0.0:
-                s = s_next[k]
-                if terminal[s]:
-                    n += 1
-                else:
-                    for e in range(o_ptr[s], o_ptr[s + 1]):
-                        n += int(o_prob[e] > 0.0)
-        if n > 1:
-            total += n
-    return total
-
-
-@compile_kernel
-def fill_sampling_rows(p_ptr, s_next, r, prob, o_ptr, o, o_prob, terminal, rows, outcomes):
-    """Write the records of a model given as compressed rows; `outcomes` has one place more than
-    `count_outcomes`."""
-    at = 0
-    for row in range(len(p_ptr) - 1):
-        first = at
-        cumulative = 0.0
-        for k in range(p_ptr[row], p_ptr[row + 1]):
-            s = s_next[k]
-            for e in range(o_ptr[s], o_ptr[s] + 1 if terminal[s] else o_ptr[s + 1]):
-                x = prob[k] if terminal[s] else prob[k] * o_prob[e]
-                if x > 0.0:
-                    cumulative += x
-                    outcomes[at].threshold = uint64(min(cumulative, 1.0) * TWO53)
-                    outcomes[at].r = r[k]
-                    outcomes[at].s = s
-                    outcomes[at].o = END if terminal[s] else uint32(o[e])
-                    at += 1
-        if at == first + 1:  # the only outcome moves into the row
-            at = first
-            rows[row].s = outcomes[at].s
-            rows[row].o = outcomes[at].o
-            rows[row].r = outcomes[at].r
-        rows[row].first = first
-        rows[row].last = max(first, at - 1)
-
-
-@compile_kernel
-def forget_unreached(p_ptr, s_next, prob, o_ptr, o, o_prob, terminal, mu, nA, policies):
-    """In each deterministic policy `policies[k, o]`, set the action of observations that it never
-    sees to 0."""
-    queue = np.empty(len(terminal), dtype=np.int64)
-    met = np.full(len(terminal), -1, dtype=np.int64)
-    seen = np.full(policies.shape[1], -1, dtype=np.int64)
-    for k in range(len(policies)):
-        n = 0
-        for s in range(len(mu)):
-            if mu[s] > 0.0:
-                met[s] = k
-                queue[n] = s
-                n += 1
-        i = 0
-        while i < n:
-            s = queue[i]
-            i += 1
-            if terminal[s]:
-                continue
-            for e in range(o_ptr[s], o_ptr[s + 1]):
-                if o_prob[e] > 0.0:
-                    seen[o[e]] = k
-                    row = s * nA + policies[k, o[e]]
-                    for j in range(p_ptr[row], p_ptr[row + 1]):
-                        if prob[j] > 0.0 and met[s_next[j]] != k:
-                            met[s_next[j]] = k
-                            queue[n] = s_next[j]
-                            n += 1
-        for x in range(policies.shape[1]):
-            if seen[x] != k:
-                policies[k, x] = 0
-
-
-@inline_kernel
+@lean_inline_kernel
 def find(outcomes, first, last, u):
     """The first outcome from `first` to `last` whose threshold exceeds u, or `last`."""
     if last - first > LONG:
@@ -167,7 +74,7 @@ def find(outcomes, first, last, u):
     return first
 
 
-@inline_kernel
+@lean_inline_kernel
 def take_action(rows, outcomes, row, g0, g1):
     """The generator's words, then s', o' and r of one step from row s |A| + a."""
     record = rows[row]
@@ -179,7 +86,7 @@ def take_action(rows, outcomes, row, g0, g1):
     return g0, g1, uint64(outcomes[k].s), outcomes[k].o, outcomes[k].r
 
 
-@inline_kernel
+@lean_inline_kernel
 def begin(starts, g0, g1):
     """The generator's words, then s and o at the start of an episode."""
     k = uint64(0)
@@ -189,33 +96,14 @@ def begin(starts, g0, g1):
     return g0, g1, uint64(starts[k].s), uint64(starts[k].o)
 
 
-@inline_kernel
-def resume(paused, starts):
-    """The generator's words, s, o, the age of the episode and what the workspace holds, as they
-    were at the pause, or as a run starts."""
-    run = paused[0]
-    g0, g1, s, o = run.g0, run.g1, run.s, run.o
-    if run.started == uint64(0):
-        g0, g1, s, o = begin(starts, g0, g1)
-    return g0, g1, s, o, run.age, run.held
-
-
-@inline_kernel
-def suspend(paused, g0, g1, s, o, age, held):
-    """Write down what `resume` reads."""
-    run = paused[0]
-    run.g0, run.g1, run.started, run.s, run.o = g0, g1, uint64(1), s, o
-    run.age, run.held = age, held
-
-
-@inline_kernel
+@lean_inline_kernel
 def open_block(curve, t, t_stop):
     """The block of step t, the reward in it so far, and the step at which it or the run stops."""
     block = t // curve.every
     return block, curve.rewards[block], min(t_stop, (block + 1) * curve.every)
 
 
-@inline_kernel
+@lean_inline_kernel
 def close_block(curve, block, total, t):
     """Keep the reward of a block up to step t; whether the policy at its end is due."""
     curve.rewards[block] = total

@@ -113,6 +113,10 @@ class Neural(Learner):
         return {**super().settings(), "hidden": list(self.hidden)}  # as JSON has it
 
     @property
+    def described(self) -> str:
+        return f"{self.kind}, {'x'.join(map(str, self.hidden))},"
+
+    @property
     def quantum(self) -> int:
         """The steps between two updates: runs and blocks are rounded up to whole ones."""
         raise NotImplementedError

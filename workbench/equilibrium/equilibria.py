@@ -46,7 +46,7 @@ from numpy.typing import NDArray
 from workbench.core.errors import NeverEnds, NotExact, WorkbenchError, WrongType
 from workbench.core.evaluate import evaluate
 from workbench.core.fields import FLOATS, RATIONALS, Field
-from workbench.core.learners import Learner, check_count
+from workbench.core.learners import Learner, Target, check_count
 from workbench.core.numbers import Number, is_symbolic, to_float
 from workbench.core.policy import Policy
 from workbench.core.pomdp import POMDP
@@ -56,7 +56,6 @@ from workbench.core.visits import known
 from workbench.equilibrium.greedy_cells import MOST_DENSE, DenseTask, blocks
 from workbench.equilibrium.learned_values import (
     Decided,
-    Target,
     check_epsilon,
     deciding_rows,
     exploring,
@@ -267,7 +266,6 @@ def equilibria(
     epsilon: Number | None = None,
     *,
     exact: bool = False,
-    n: int = 1,
     most: int = MOST_CELLS,
     symmetry: bool = True,
     branch: bool | None = None,
@@ -278,13 +276,13 @@ def equilibria(
     Parameters
     ----------
     P : the POMDP, augmented or not.
-    learner : `QLearning(...)`, `DoubleQLearning(...)`, `Sarsa(...)` or `MonteCarlo(...)`; its
-        epsilon, gamma and lambda count, its step does not: these are the limits of small steps.
+    learner : one that acts epsilon-greedily and has a target, such as `QLearning(...)`,
+        `Sarsa(...)`, `ExpectedSarsa(...)` or `MonteCarlo(...)`; its epsilon, gamma and lambda
+        count, its step does not: these are the limits of small steps.
     epsilon : instead of the learner's own. With 0, values of actions never taken are read as limits
         of ever rarer exploration, and undefined where this leads to rows that are never visited.
     exact : rationals; model, epsilon and lambda must hold no floats. Floats refute a policy only
         where a bound on their error allows it.
-    n : makes n-step Sarsa of Sarsa(lam=0).
     most : look at so many greedy policies at most; `complete` says whether it was enough.
     symmetry : look at one policy of each class that exchanging memory states carries into one
         another; False for all of them.
@@ -295,7 +293,7 @@ def equilibria(
     """
     if not isinstance(P, POMDP):
         raise WrongType(f"equilibria needs a POMDP, not {P!r}")
-    target = target_of(learner, n)
+    target = target_of(learner)
     check_count("most", most)
     check_count("nodes", nodes)
     assert hasattr(learner, "epsilon")

@@ -29,11 +29,12 @@ from numpy.typing import NDArray
 from workbench.core.chain import dynamics
 from workbench.core.errors import TooLarge
 from workbench.core.fields import FLOATS
+from workbench.core.learners import Target
 from workbench.core.numbers import to_float
 from workbench.core.policy import uniform
 from workbench.core.pomdp import POMDP
 from workbench.core.rows import own_rows
-from workbench.equilibrium.learned_values import Target, deciding_rows
+from workbench.equilibrium.learned_values import deciding_rows
 from workbench.optima.symmetry import Interchangeable, interchangeable
 
 Floats = NDArray[np.float64]

@@ -12,7 +12,8 @@ Q-learning's v(o) is max_a q(o,a); where g is greedy on q that is q(o, g(o)), an
 is no fixed point either way (if q(o, g(o)) solved its own system and were greedy, it would be the
 max's fixed point, which is unique). So every one of these tables is the solution of a *linear*
 system. Double Q-learning has Q-learning's fixed points: for a fixed behaviour both tables converge
-to the same q* (van Hasselt 2010). Expected Sarsa has Sarsa(0)'s.
+to the same q* (van Hasselt 2010). Expected Sarsa has Sarsa(0)'s: its target is the mean of Sarsa's
+over the next action. A learner says itself which of these it has (`Learner.target`).
 
 The weights are the long-run shares of time; where every episode ends they are those of the
 expected visits.
@@ -20,24 +21,16 @@ expected visits.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from workbench.core.balls import Balls, precision
-from workbench.core.errors import NotSolved, WorkbenchError, WrongType
+from workbench.core.errors import NotSolved, WrongType
 from workbench.core.fields import RATIONALS, Field
-from workbench.core.learners import (
-    DoubleQLearning,
-    Learner,
-    MonteCarlo,
-    NStepSarsa,
-    OptionError,
-    QLearning,
-    Sarsa,
-)
+from workbench.core.learners import Learner, OptionError, Target
 from workbench.core.numbers import Number, is_symbolic, number, read_decimal
 from workbench.core.policy import Policy, uniform
 from workbench.core.pomdp import POMDP
@@ -52,51 +45,23 @@ BITS = 192
 """Of the balls that serve larger ones."""
 
 
-@dataclass(frozen=True)
-class Target:
-    """What a learner bootstraps from: the greedy action's value or the behaviour's own; n, lambda.
-
-    Attributes
-    ----------
-    greedy : whether the next observation counts with its greedy action's value (Q-learning).
-    n, lam : the target, as for `td_values`.
-    """
-
-    greedy: bool
-    n: int = 1
-    lam: Number = 0
-
-    @property
-    def is_one_step(self) -> bool:
-        return self.n == 1 and self.lam == 0
-
-
-def target_of(learner: Any, n: int = 1) -> Target:
-    """The target of a learner; `n` makes n-step Sarsa of Sarsa(lam=0)."""
-    known = QLearning | Sarsa | NStepSarsa
-    if not isinstance(learner, Learner) or not isinstance(learner, known):
-        hint = "QLearning(...), Sarsa(...), MonteCarlo(...) or DoubleQLearning(...)"
+def target_of(learner: Any) -> Target:
+    """The target of a learner that acts epsilon-greedily, as it says itself."""
+    if not isinstance(learner, Learner) or not hasattr(learner, "epsilon"):
+        hint = "such as QLearning(...), Sarsa(...) or MonteCarlo(...)"
         raise WrongType(f"equilibria are those of a greedy learner, {hint}; not of {learner!r}")
-    if learner.max_episode_steps is not None:
+    return target_of_whole_task(learner)
+
+
+def target_of_whole_task(learner: Learner) -> Target:
+    """The target of a learner that cuts no episodes off."""
+    target, cut = learner.target, getattr(learner, "max_episode_steps", None)
+    if cut is not None:
         raise OptionError(
             f"the fixed points are those of the whole task, but {learner.kind} cuts episodes off "
-            f"after max_episode_steps={learner.max_episode_steps}; leave it out"
+            f"after max_episode_steps={cut}; leave it out"
         )
-    if isinstance(n, bool) or not isinstance(n, int) or n < 1:
-        raise WrongType(f"n is a number of steps, at least 1, not {n!r}")
-    if isinstance(learner, Sarsa):
-        lam = number(learner.lam)
-        if n > 1 and lam != 0:
-            raise WorkbenchError(f"give n={n} or Sarsa(lam={lam}), not both: n goes with lam=0")
-        return Target(greedy=False, n=n, lam=lam)
-    if isinstance(learner, NStepSarsa) and n in (1, learner.n):
-        return Target(greedy=False, n=learner.n)
-    if n > 1:
-        raise WorkbenchError(f"n={n} goes with Sarsa(lam=0), not with {learner.kind}")
-    if isinstance(learner, MonteCarlo):
-        return Target(greedy=False, lam=number(1))
-    assert isinstance(learner, QLearning | DoubleQLearning)
-    return Target(greedy=True)
+    return target
 
 
 def check_epsilon(epsilon: Any) -> Number:

@@ -117,11 +117,11 @@ class CellFields:
         return self.known[key]
 
 
-def dense_task(P: Any, learner: Any, n: int = 1) -> DenseTask:
+def dense_task(P: Any, learner: Any) -> DenseTask:
     """P and a learner's target in floats, refused where there is no mean field in floats."""
     if not isinstance(P, POMDP):
         raise WrongType(f"mean_field needs a POMDP, not {P!r}")
-    target = target_of(learner, n)
+    target = target_of(learner)
     if learner.gamma is not None:
         P = P.with_gamma(learner.gamma)
     epsilon = check_epsilon(learner.epsilon)
@@ -146,7 +146,6 @@ def mean_field(
     initial: Any = None,
     *,
     kept: int = 1000,
-    n: int = 1,
 ) -> Flow:
     """Follow the mean field of a learner from a table on.
 
@@ -158,7 +157,6 @@ def mean_field(
     initial : the table to start from, `[row, a]` over the observations that matter or `[o, a]` over
         all; by default the learner's initial value everywhere.
     kept : how many tables are kept, evenly spread over time.
-    n : makes n-step Sarsa of Sarsa(lam=0).
 
     >>> from fractions import Fraction
     >>> from workbench.core.learners import QLearning
@@ -175,7 +173,7 @@ def mean_field(
     >>> flow.ended, flow.q.raw.round(3).tolist(), flow.policy["o", 1]
     ('settled', [[0.0, 1.0]], 1.0)
     """
-    task = dense_task(P, learner, n)
+    task = dense_task(P, learner)
     for name, x in (("time", time), ("dt", dt)):
         if isinstance(x, bool) or not isinstance(x, int | float) or not 0 < x < np.inf:
             raise WorkbenchError(f"{name} must be a positive number, not {x!r}")

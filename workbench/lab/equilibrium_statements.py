@@ -72,8 +72,7 @@ class SettlingStatement(Statement):
 
     @property
     def _who(self) -> str:
-        name = "Q-learning" if self.learner == "qlearning" else "Sarsa(0)"
-        return f"{name} with {self.memory} and epsilon {self.epsilon}"
+        return f"{self._record.described} with {self.memory} and epsilon {self.epsilon}"
 
     @property
     def _record(self) -> Any:

@@ -23,11 +23,11 @@ from workbench.core.augment import augment
 from workbench.core.batch import sequence_task
 from workbench.core.errors import TooLarge, WorkbenchError
 from workbench.core.fields import RationalFunctions
-from workbench.core.learners import Learner, QLearning
+from workbench.core.learners import Learner, QLearning, Target
 from workbench.core.numbers import Number
 from workbench.core.policy import Policy
 from workbench.equilibrium.greedy_cells import DenseTask, blocks
-from workbench.equilibrium.learned_values import Learned, Target, as_decimal, target_of
+from workbench.equilibrium.learned_values import Learned, as_decimal, target_of
 from workbench.lab.frequencies import Share
 from workbench.progress import Waiting
 

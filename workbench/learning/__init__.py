@@ -5,16 +5,25 @@
 
 | record | algorithm | kernel |
 |---|---|---|
-| `QLearning` | Q-learning | `value_kernels` |
-| `DoubleQLearning` | Double Q-learning | `value_kernels` |
-| `MonteCarlo` | every-visit Monte Carlo control | `value_kernels` |
-| `RLearning` | R-learning, for average reward | `value_kernels` |
-| `Sarsa` | true online Sarsa(lambda) | `sarsa_kernels` |
-| `NStepSarsa` | n-step Sarsa | `window_kernels` |
+| `QLearning` | Q-learning | `learner_kernels` |
+| `ExpectedSarsa` | Expected Sarsa | `learner_kernels` |
+| `Sarsa`, `SoftSarsa` | true online Sarsa(lambda) | `sarsa_kernels` |
 | `Prediction` | the same for a fixed policy | `sarsa_kernels` |
-| `ActorCritic` | n-step actor-critic with a sliding window | `actor_kernels` |
+| `ActorCritic` | n-step actor-critic | `actor_kernels` |
+| `NStepSarsa` | n-step Sarsa | `textbook_kernels` |
+| `DoubleQLearning` | Double Q-learning | `textbook_kernels` |
+| `MonteCarlo` | every-visit Monte Carlo control | `textbook_kernels` |
+| `RLearning` | R-learning, for average reward | `textbook_kernels` |
+| `SoftQLearning` | Q-learning that acts by a softmax | `textbook_kernels` |
 
 Each kernel's module states the update and the order in which it draws its random words;
 `random_kernels` states what is done with a word. A run is a function of (POMDP, record, steps,
 seed) alone, to the last bit.
+
+A learner of one's own is a subclass of `Learner` with a name, three functions for the loop of
+`learner_kernels`, and a target if its table settles where one of the known ones does.
 """
+
+from workbench.learning import textbook_learners  # so that every learner is known by its name
+
+__all__ = ["textbook_learners"]

@@ -8,7 +8,7 @@ in arrays.
 
 from __future__ import annotations
 
-import threading
+import math
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -17,17 +17,16 @@ from typing import Any
 import numpy as np
 
 from workbench.core.errors import TooLarge, WrongType
-from workbench.core.kernel_call import KernelCall, Tables, Workspace, kernel_call_for
-from workbench.core.learners import Learner, OptionError, Prediction, check_count
-from workbench.core.numbers import frozen, to_float
+from workbench.core.learners import LEARNERS, Learner, OptionError, check_count
+from workbench.core.numbers import frozen
 from workbench.core.pomdp import POMDP
 from workbench.core.random_kernels import seed_words
-from workbench.core.table_kernels import PAUSE, Curve, World
+from workbench.core.table_kernels import OUTCOME, PAUSE, ROW, Curve, World
 from workbench.executors.executor import cores, make_executor, pulse
 from workbench.learning.run import Run
 from workbench.learning.sampling import SamplingTables, check_countable
 from workbench.learning.seeds import chosen_seeds
-from workbench.learning.size import check_size
+from workbench.learning.size import refuse_too_large
 from workbench.progress import Waiting
 
 ReportSteps = Callable[[int, int], None]
@@ -61,10 +60,9 @@ def learn(
 
     Parameters
     ----------
-    learner : `QLearning(...)`, `Sarsa(...)`, `ActorCritic(...)`, `MonteCarlo(...)`,
-        `NStepSarsa(...)`, `DoubleQLearning(...)`, `RLearning(...)` or `Prediction(...)`; or, with
-        the extra `deep`, `PPO(...)`, `RecurrentPPO(...)` or `DDQN(...)`, which also take a
-        `MemoryPair` that is not multiplied out.
+    learner : `QLearning(...)`, `Sarsa(...)`, `ActorCritic(...)` or another one on tables
+        (`workbench.learning`); or, with the extra `deep`, `PPO(...)`, `RecurrentPPO(...)` or
+        `DDQN(...)`, which also take a `MemoryPair` that is not multiplied out.
     steps : how many steps each seed takes, over all its episodes.
     seeds : a number of seeds, 0, 1, 2, ..., or the seeds themselves.
     every : the length of a block: rewards are summed over blocks, and the greedy policy is kept at
@@ -93,7 +91,8 @@ def learn(
     >>> run.policy(seed=1)["o", "right"], run.final_values().tolist()
     (Fraction(1, 1), [1.0, 1.0])
     """
-    if isinstance(learner, Learner) and learner.runs_itself:
+    _check_learner(learner)
+    if learner.runs_itself:
         return learner.run(
             P, steps=steps, seeds=seeds, every=every, policies=policies, progress=progress
         )
@@ -110,12 +109,7 @@ def learn(
     if threads is not None:
         check_count("threads", threads)
     workers = min(threads or cores(), len(chosen))
-    if isinstance(learner, Prediction):
-        learner.policy.fits(P)
-    gamma = getattr(learner, "gamma", None)
-    call = kernel_call_for(
-        len(P.O), len(P.A), learner, to_float(P.gamma if gamma is None else gamma)
-    )
+    learner.check_task(P)
     check_countable(P)
     blocks = -(-steps // every)
     if policies and len(P.A) > _MOST_KEPT_ACTIONS:
@@ -123,11 +117,20 @@ def learn(
             f"{P.name} has {len(P.A):,} actions; kept policies count in 16 bits: pass "
             "policies=False"
         )
-    check_size(P, call, len(chosen), workers, blocks if policies else 0)
-    batch = _Batch(P, call, steps, every, chosen, blocks, policies)
+    batch = _Batch(P, learner, steps, every, chosen, blocks if policies else 0)
+    batch.check_size(workers)
+    batch.allocate()
     with shown_progress(progress, f"{learner.kind} on {P.name}") as report:
         batch.run(workers, report)
     return batch.result()
+
+
+def _check_learner(learner: Any) -> None:
+    if not isinstance(learner, Learner):
+        known = ", ".join(f"{kind.__name__}(...)" for kind in LEARNERS.values())
+        bare = isinstance(learner, type) and issubclass(learner, Learner)
+        hint = f"write {learner.__name__}(), with brackets" if bare else f"choose one of {known}"
+        raise WrongType(f"unknown learner {learner!r}: {hint}")
 
 
 @contextmanager
@@ -162,33 +165,48 @@ class _Batch:
     def __init__(
         self,
         P: POMDP,
-        call: KernelCall,
+        learner: Learner,
         steps: int,
         every: int,
         seeds: tuple[int, ...],
-        blocks: int,
-        policies: bool,
+        kept: int,
     ):
-        self.P, self.call, self.steps, self.every, self.seeds = (
-            P,
-            call,
-            int(steps),
-            int(every),
-            seeds,
+        self.P, self.learner, self.seeds, self.kept = P, learner, seeds, kept
+        self.steps, self.every = int(steps), int(every)
+        self.shapes = learner.tables(len(P.O), len(P.A))
+        self.workspace = learner.workspace(len(P.O), len(P.A), self.steps)
+
+    def check_size(self, workers: int) -> None:
+        """Raise `TooLarge` if tables, workspaces and policies do not fit into memory."""
+        P, n = self.P, len(self.seeds)
+        entries = sum(math.prod(shape) for shape, _ in self.shapes.values())
+        of_thread = sum(
+            math.prod(shape) * np.dtype(kind).itemsize for shape, kind in self.workspace.values()
         )
-        self.model = SamplingTables.of(P)
-        nA = self.model.nA
-        self.unrolled = (
-            call.specialises and nA <= _UNROLLED and steps * len(seeds) >= _WORTH_COMPILING
+        parts = {
+            f"the tables of {n} seeds, {entries:,} entries each": 8 * entries * n,
+            f"the workspace of {workers} threads": of_thread * workers,
+            f"{self.kept:,} greedy policies for each seed": 2 * len(P.O) * self.kept * n,
+            "the outcomes to sample from": ROW.itemsize * len(P.S) * len(P.A)
+            + OUTCOME.itemsize * len(P.p.s_next),
+        }
+        refuse_too_large(
+            f"{self.learner.kind} on {P.name}",
+            parts,
+            "take a smaller memory, fewer seeds, or keep no policies",
         )
-        self.actions: Any = (0,) * nA if self.unrolled else np.zeros(nA, dtype=np.uint8)
-        n = len(seeds)
+
+    def allocate(self) -> None:
+        """Pack the model and make the arrays of the results."""
+        self.model = SamplingTables.of(self.P)
+        nA, n, blocks = len(self.P.A), len(self.seeds), -(-self.steps // self.every)
+        unrolled = nA <= _UNROLLED and self.steps * n >= _WORTH_COMPILING
+        self.actions: Any = (0,) * nA if unrolled else np.zeros(nA, dtype=np.uint8)
         self.rewards = np.zeros((n, blocks))
         self.episodes = np.zeros((n, blocks), dtype=np.int64)
-        self.policies = np.zeros((n, blocks if policies else 0, self.model.nO), dtype=np.uint16)
-        self.tables = {name: np.empty((n, *shape)) for name, shape in call.shapes().items()}
+        self.policies = np.zeros((n, self.kept, len(self.P.O)), dtype=np.uint16)
+        self.tables = {name: np.full((n, *shape), x) for name, (shape, x) in self.shapes.items()}
         self.done = np.zeros(n, dtype=np.int64)
-        self.own = threading.local()
 
     def run(self, workers: int, report: ReportSteps) -> None:
         """Work through the seeds, in this thread if there is one worker: a run that is itself a
@@ -215,35 +233,22 @@ class _Batch:
                     pass
         tell()
 
-    def _workspace(self) -> Workspace:
-        """The workspace of this thread, used for one seed after another."""
-        if not hasattr(self.own, "workspace"):
-            self.own.workspace = self.call.workspace()
-        found: Workspace = self.own.workspace
-        return found
-
     def _run_seed(self, place: int, pause: Callable[[int], None] = pulse) -> None:
         """Run one seed; between two pieces `pause` is called, which may raise to stop."""
-        call, model, workspace = self.call, self.model, self._workspace()
-        tables: Tables = {name: table[place] for name, table in self.tables.items()}
-        for name, value in call.initial().items():
-            tables[name].fill(value)
-        call.prepare(workspace)
+        arrays = {name: table[place].reshape(-1) for name, table in self.tables.items()}
+        arrays |= {name: np.zeros(shape, kind) for name, (shape, kind) in self.workspace.items()}
+        own = self.learner.arguments(self.learner.discount(self.P), arrays)
         paused = np.zeros(1, dtype=PAUSE)
         paused["g0"], paused["g1"] = seed_words(self.seeds[place])
+        model = self.model
         world = World(model.rows, model.outcomes, model.starts, self.actions)
-        kept = (self.rewards[place], self.episodes[place], self.policies[place])
-        curve = Curve(self.steps, self.every, *kept)
-        own = call.arguments(tables, workspace)
+        results = (self.rewards[place], self.episodes[place], self.policies[place])
+        curve = Curve(self.steps, self.every, *results)
         t, piece = 0, _FIRST_PIECE
         while t < self.steps:
-            goal = min(t + piece, self.steps)
             began = time.perf_counter()
-            t = call.kernel(world, paused, curve, t, goal, *own)
-            if t < goal:
-                call.enlarge(workspace)
-                own = call.arguments(tables, workspace)
-            elif time.perf_counter() - began < _SECONDS_A_PIECE / 2:
+            t = self.learner.kernel(world, paused, curve, t, min(t + piece, self.steps), own)
+            if time.perf_counter() - began < _SECONDS_A_PIECE / 2:
                 piece *= 2
             self.done[place] = t
             pause(t)
@@ -252,12 +257,12 @@ class _Batch:
         """The results, read-only."""
         return Run(
             P=self.P,
-            learner=self.call.learner,
+            learner=self.learner,
             steps=self.steps,
             every=self.every,
             seeds=self.seeds,
             rewards=frozen(self.rewards),
             episodes=frozen(self.episodes),
-            actions=frozen(self.policies) if self.policies.shape[1] else None,
+            actions=frozen(self.policies) if self.kept else None,
             tables={name: frozen(table) for name, table in self.tables.items()},
         )

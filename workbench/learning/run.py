@@ -17,7 +17,7 @@ from workbench.core.learners import Learner, OptionError, check_count
 from workbench.core.numbers import Number, frozen
 from workbench.core.policy import Policy
 from workbench.core.pomdp import POMDP
-from workbench.core.table_kernels import forget_unreached
+from workbench.learning.sampling_kernels import forget_unreached
 from workbench.learning.seeds import chosen_seeds
 from workbench.text import shorten
 
@@ -258,11 +258,9 @@ class Run:
         return self.actions
 
     def _final(self) -> NDArray[np.int64]:
-        t = self.tables
-        if not t:
+        if not self.tables or not isinstance(self.learner, Learner):
             raise WorkbenchError("this run does not hold the tables that were learned")
-        preferred = t["h"] if "h" in t else t["q"] if "q" in t else t["q1"] + t["q2"]
-        return np.argmax(preferred, axis=2)
+        return np.argmax(self.learner.preferred(self.tables), axis=2)
 
     def _evaluated(
         self,

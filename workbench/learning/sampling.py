@@ -13,7 +13,8 @@ from workbench.core.numbers import frozen
 from workbench.core.pomdp import POMDP
 from workbench.core.random_kernels import TWO53
 from workbench.core.rows import row_places
-from workbench.core.table_kernels import OUTCOME, ROW, count_outcomes, fill_sampling_rows
+from workbench.core.table_kernels import OUTCOME, ROW
+from workbench.learning.sampling_kernels import count_outcomes, fill_sampling_rows
 
 MOST = 2**32 - 2
 """Rows, outcomes, states, observations and table entries are counted in 32 bits; the last number

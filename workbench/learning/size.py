@@ -5,9 +5,7 @@ from __future__ import annotations
 import os
 
 from workbench.core.errors import TooLarge
-from workbench.core.kernel_call import KernelCall
 from workbench.core.pomdp import POMDP
-from workbench.core.table_kernels import OUTCOME, ROW
 from workbench.memories import Memory
 
 GB = 1e9
@@ -23,28 +21,6 @@ def available_bytes() -> int:
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 
 
-def check_size(P: POMDP, call: KernelCall, seeds: int, threads: int, blocks: int) -> None:
-    """Raise `TooLarge` if the tables of a run do not fit into memory.
-
-    Parameters
-    ----------
-    blocks : how many greedy policies are kept for each seed.
-    """
-    entries = sum(_entries(shape) for shape in call.shapes().values())
-    parts = {
-        f"the tables of {seeds} seeds, {entries:,} entries each": 8 * entries * seeds,
-        f"the workspace of {threads} threads": call.workspace_bytes() * threads,
-        f"{blocks:,} greedy policies for each seed": 2 * len(P.O) * blocks * seeds,
-        "the outcomes to sample from": ROW.itemsize * len(P.S) * len(P.A)
-        + OUTCOME.itemsize * len(P.p.s_next),
-    }
-    refuse_too_large(
-        f"{call.learner.kind} on {P.name}",
-        parts,
-        "take a smaller memory, fewer seeds, or keep no policies",
-    )
-
-
 def check_memory(P: POMDP, memory: Memory, seeds: int = 1) -> None:
     """Raise `TooLarge` before P and the memory are multiplied out, if their table cannot fit.
 
@@ -58,13 +34,6 @@ def check_memory(P: POMDP, memory: Memory, seeds: int = 1) -> None:
     refuse_too_large(
         f"a table for {P.name}×{memory.name}", parts, "take a smaller memory or fewer seeds"
     )
-
-
-def _entries(shape: tuple[int, ...]) -> int:
-    count = 1
-    for length in shape:
-        count *= length
-    return count
 
 
 def refuse_too_large(what: str, parts: dict[str, int], advice: str) -> None:

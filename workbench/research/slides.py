@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 
 from workbench.core.errors import NotExact, TooLarge, WorkbenchError, WrongType
 from workbench.core.fields import RATIONALS
-from workbench.core.learners import Learner
+from workbench.core.learners import Learner, Target
 from workbench.core.numbers import Number
 from workbench.core.policy import Policy
 from workbench.core.pomdp import POMDP
@@ -37,7 +37,6 @@ from workbench.core.rows import row_places
 from workbench.core.space import Label
 from workbench.core.td_targets import Seen
 from workbench.equilibrium.learned_values import (
-    Target,
     check_epsilon,
     deciding_rows,
     exploring,

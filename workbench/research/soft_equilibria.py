@@ -28,22 +28,14 @@ import numpy as np
 
 from workbench.core.errors import TooLarge, WorkbenchError, WrongType
 from workbench.core.evaluate import evaluate
-from workbench.core.learners import (
-    Learner,
-    OptionError,
-    QLearning,
-    Sarsa,
-    SoftQLearning,
-    SoftSarsa,
-    check_count,
-)
+from workbench.core.learners import Learner, OptionError, check_count
 from workbench.core.numbers import number, to_float
 from workbench.core.policy import Policy
 from workbench.core.pomdp import POMDP
 from workbench.core.rows import row_places
 from workbench.core.table import Table
 from workbench.equilibrium.greedy_cells import DenseTask, Floats
-from workbench.equilibrium.learned_values import Target, target_of
+from workbench.equilibrium.learned_values import target_of_whole_task
 from workbench.research.enclosures import PRECISION, Box, ball, isolate
 from workbench.research.greedy_bounds import extreme, value_range
 from workbench.results.findings import Findings
@@ -153,11 +145,12 @@ def soft_equilibria(
     """
     if not isinstance(P, POMDP):
         raise WrongType(f"soft_equilibria needs a POMDP, not {P!r}")
+    if not isinstance(learner, Learner):
+        raise WrongType(f"softmax equilibria are those of a learner, not of {learner!r}")
+    target = target_of_whole_task(learner)
+    temperature = getattr(learner, "temperature", None) if temperature is None else temperature
     if temperature is None:
-        if not isinstance(learner, SoftQLearning | SoftSarsa):
-            raise OptionError(f"{learner!r} has no temperature: give one")
-        temperature = learner.temperature
-    target = soft_target_of(learner)
+        raise OptionError(f"{learner!r} has no temperature: give one")
     if not target.is_one_step:
         raise WorkbenchError("softmax equilibria are those of one-step targets: lambda is 0 there")
     assert hasattr(learner, "gamma")
@@ -200,15 +193,6 @@ def soft_equilibria(
         looked_at=result.looked_at,
         left=len(result.left),
     )
-
-
-def soft_target_of(learner: Any) -> Target:
-    """What a learner that acts by a softmax learns towards."""
-    if isinstance(learner, SoftQLearning):
-        return target_of(QLearning(max_episode_steps=learner.max_episode_steps))
-    if isinstance(learner, SoftSarsa):
-        return target_of(Sarsa(learner.lam, max_episode_steps=learner.max_episode_steps))
-    return target_of(learner)
 
 
 class SoftSystem:

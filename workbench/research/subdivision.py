@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from workbench.core.errors import TooLarge, WorkbenchError, WrongType
 from workbench.core.evaluate import evaluate
 from workbench.core.fields import RationalFunctions
-from workbench.core.learners import Learner
+from workbench.core.learners import Learner, Target
 from workbench.core.numbers import Number, is_symbolic, number
 from workbench.core.policy import Policy
 from workbench.core.pomdp import POMDP
@@ -36,7 +36,6 @@ from workbench.core.space import Label
 from workbench.equilibrium.greedy_cells import DenseTask, blocks
 from workbench.equilibrium.learned_values import (
     Learned,
-    Target,
     check_epsilon,
     deciding_rows,
     target_of,

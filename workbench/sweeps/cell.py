@@ -19,13 +19,14 @@ import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from workbench.core.kernel_call import KERNEL_CALLS
 from workbench.core.learners import Learner
 from workbench.core.pomdp import POMDP
 from workbench.deep.settings import NEURAL_LEARNERS, Neural
+from workbench.learning.learner_name import LEARNERS
 from workbench.sweeps.experiment import PER_100, Experiment, Method, OracleLoop
 
 BATCH = Learner.seeds_of_a_cell
@@ -165,9 +166,8 @@ def _code_version(kind: Any, only_rewards: bool, source: Path) -> str:
         skipped = others | _WITHOUT_NUMBERS | ({_EVALUATION} if only_rewards else set())
         modules = closure((*_LEARNER_ROOTS, *_NEURAL_ROOTS), source, skipped)
     else:
-        kernels = {learner: _kernel_module(learner) for learner in KERNEL_CALLS}
-        own = closure([kernels[kind]], source)
-        others = (set(kernels.values()) - own) | _WITHOUT_NUMBERS
+        own = closure([kind.module, kind.__module__], source)
+        others = ({learner.module for learner in LEARNERS.values()} - own) | _WITHOUT_NUMBERS
         modules = own | closure(
             _LEARNER_ROOTS, source, others | ({_EVALUATION} if only_rewards else set())
         )
@@ -180,11 +180,6 @@ def digest_of(modules: Iterable[str], source: Path) -> str:
     for module in sorted(modules):
         digest.update(module.encode() + _read(module, source).digest)
     return digest.hexdigest()[:16]
-
-
-def _kernel_module(learner: type[Learner]) -> str:
-    compiled: Any = KERNEL_CALLS[learner].kernel
-    return str(compiled.py_func.__module__)
 
 
 def closure(roots: Iterable[str], source: Path, without: Iterable[str] = ()) -> set[str]:
@@ -219,6 +214,8 @@ def _imported(tree: ast.Module, source: Path) -> list[str]:
 
 
 def _file(module: str, source: Path) -> Path:
+    if not module.startswith("workbench."):  # a learner of one's own
+        return Path(str(import_module(module).__file__))
     path = source.joinpath(*module.split(".")[1:])
     return path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
 

@@ -34,6 +34,7 @@ import difflib
 import json
 import math
 import tomllib
+from collections import ChainMap
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields
 from functools import partial
@@ -42,9 +43,10 @@ from pathlib import Path
 from typing import Any
 
 from workbench.core.errors import WorkbenchError
-from workbench.core.learners import LEARNERS, check_count
+from workbench.core.learners import check_count
 from workbench.core.policy import TIES
 from workbench.deep.settings import NEURAL_LEARNERS, neural_by_name, parse_widths
+from workbench.learning.learner_name import LEARNERS
 from workbench.memories import parse_memory
 from workbench.sweeps.cell import Cell, batches
 from workbench.sweeps.experiment import FINAL, GREEDY, ORACLE, PER_100, Method, OracleLoop
@@ -90,7 +92,9 @@ _MOST_BLOCKS = 1_000_000
 """The most that a file may hold: characters, parts of a key, steps of a run, blocks of its
 curve."""
 
-_METHODS: dict[str, type[Any]] = {**LEARNERS, **NEURAL_LEARNERS, "oracle": OracleLoop}
+_METHODS: ChainMap[str, Any] = ChainMap({"oracle": OracleLoop}, LEARNERS, NEURAL_LEARNERS)
+"""A view: a learner that is defined later is there, too."""
+
 _SHARED = ("task", "memory", "learner")
 _LENGTH = ("seeds", "steps", "every", "measure")
 _VARIANT = "settings"

@@ -1,0 +1,259 @@
+# mypy: disallow-untyped-defs=False
+"""One loop runs every tabular learner; a learner puts its own three functions into it.
+
+    start(L, m, o, ...)          at the first observation o of an episode
+    act(L, m, o, ...)            the action at o
+    learn(L, m, o, a, r, o', ...)    after a step; `ended` after the last one, `last` also where the
+                                 episode is cut off at `limit` steps
+
+L holds the learner's tables, arrays and numbers; m is what it carries from step to step: an action,
+two counts and a number. Without functions of their own, learners do as Q-learning does (Section
+5.1; Appendix D.1):
+
+    Q-learning        q(o,a) += step [ r + gamma max_b q(o',b) - q(o,a) ]
+    Expected Sarsa    the behaviour's mean in place of the maximum,
+                      (1 - epsilon) max_b q(o',b) + epsilon mean_b q(o',b)
+
+The value after the end of an episode is 0; one that is cut off goes on bootstrapping.
+
+Random words, in this order: at the start of an episode, its start (if there are several); at each
+step the action, then the outcome (if there are several). An epsilon-greedy action takes one word
+for whether to explore, then one for the action, or with several greedy actions one for which; drawn
+from a policy or a softmax it takes one word.
+
+Tables are flat, entry o |A| + a. `actions` only has a length: |A|. As a tuple its length is part of
+the type, so the compiler knows |A| and unrolls; as an array |A| is known at run time only. Both
+give the same bits. Runs pause after any number of steps: all that a run needs to go on is in
+`paused` (one record of `PAUSE`) and in L.
+"""
+
+from __future__ import annotations
+
+from collections import namedtuple
+from types import FunctionType
+from typing import Any
+
+from numba import njit, uint64
+
+from workbench.core.kernels import lean_entry, lean_inline_kernel
+from workbench.core.random_kernels import TWO53, chance, exp, next_word, one_of
+from workbench.core.table_kernels import END, begin, close_block, open_block, take_action
+
+LearnerParts = namedtuple(
+    "LearnerParts",
+    "q q2 limit epsilon step gamma temperature weights behaviour lam trace_cutoff active z place",
+)
+"""What the kernels of value tables use; what a learner does not have is None."""
+
+ZERO, ONE = uint64(0), uint64(1)
+
+
+@lean_inline_kernel
+def step_size(step, i, t):
+    """The step of entry i at time t."""
+    return scheduled(step.first, step.halving, step.updates, step.power, i, t)
+
+
+@lean_inline_kernel
+def scheduled(first, halving, updates, power, i, t):
+    """`step_size` of a rule's parts: the compiler leaves out what tests an argument that is None,
+    but does not look into a record."""
+    if updates is not None:
+        updates[i] += 1.0
+        return first / updates[i] ** power
+    if halving is not None:
+        return first / (1.0 + t / halving)
+    return first
+
+
+# ---------------------------------------------------------------------- actions
+
+
+@lean_inline_kernel
+def entry(q, q2, i):
+    """What actions are preferred by: one table, or the sum of two."""
+    if q2 is None:
+        return q[i]
+    return q[i] + q2[i]
+
+
+@lean_inline_kernel
+def greedy(q, q2, base, nA):
+    """The largest entry of a row, the first action that has it, and how many have it."""
+    best = entry(q, q2, base)
+    first, ties = ZERO, ONE
+    for a in range(ONE, nA):
+        x = entry(q, q2, base + a)
+        if x >= best:
+            # One branch, then choices without a branch: a third faster than if, elif.
+            first = first if x == best else a
+            ties = ties + ONE if x == best else ONE
+            best = x
+    return best, first, ties
+
+
+@lean_inline_kernel
+def epsilon_greedy(q, q2, base, nA, best, first, ties, epsilon, g0, g1):
+    """The generator's words and an epsilon-greedy action, given what `greedy` says of the row."""
+    g0, g1, word = next_word(g0, g1)
+    if chance(word) < epsilon:
+        g0, g1, word = next_word(g0, g1)
+        return g0, g1, one_of(nA, word)
+    if ties > ONE:
+        g0, g1, word = next_word(g0, g1)
+        j = one_of(ties, word)
+        for a in range(nA):
+            if entry(q, q2, base + a) == best:
+                if j == ZERO:
+                    return g0, g1, a
+                j -= ONE
+    return g0, g1, first
+
+
+@lean_inline_kernel
+def draw_from(pi, base, nA, u):
+    """The first action whose sum of pi[base : base + nA] exceeds u, or the last."""
+    a, cumulative = ZERO, pi[base]
+    while a + ONE < nA and u >= cumulative:
+        a += ONE
+        cumulative += pi[base + a]
+    return a
+
+
+@lean_inline_kernel
+def choose(q, q2, behaviour, temperature, weights, epsilon, o, nA, g0, g1):
+    """`choose_action` of a learner's parts."""
+    base = o * nA
+    if behaviour is not None:  # cumulative thresholds of a policy
+        g0, g1, word = next_word(g0, g1)
+        a, u = ZERO, chance(word)
+        while a + ONE < nA and u >= behaviour[base + a]:
+            a += ONE
+        return g0, g1, a
+    best, first, ties = greedy(q, q2, base, nA)
+    if temperature is None:
+        return epsilon_greedy(q, q2, base, nA, best, first, ties, epsilon, g0, g1)
+    for a in range(nA):
+        weights[a] = exp((q[base + a] - best) / temperature)
+    total = 0.0
+    for a in range(nA):
+        total += weights[a]
+    g0, g1, word = next_word(g0, g1)
+    return g0, g1, draw_from(weights, ZERO, nA, chance(word) / TWO53 * total)
+
+
+@lean_inline_kernel
+def choose_action(L, m, o, nA, g0, g1):
+    """The generator's words and the action of a fixed policy, a softmax or epsilon-greedily."""
+    return choose(L.q, L.q2, L.behaviour, L.temperature, L.weights, L.epsilon, o, nA, g0, g1)
+
+
+# ---------------------------------------------------------------------- Q-learning
+
+
+@lean_inline_kernel
+def look_at_row(L, m, o, nA, g0, g1):
+    """Look at the row of o: m holds what `greedy` says of it."""
+    best, first, ties = greedy(L.q, L.q2, o * nA, nA)
+    return g0, g1, (first, ties, ZERO, best)
+
+
+@lean_inline_kernel
+def act_on_row(L, m, o, nA, g0, g1):
+    """An epsilon-greedy action in the row that m tells of."""
+    first, ties, _, best = m
+    return epsilon_greedy(L.q, L.q2, o * nA, nA, best, first, ties, L.epsilon, g0, g1)
+
+
+@lean_inline_kernel
+def learn_towards(L, o, i, r, o_next, value, first, ties, best, now, nA):
+    """Move q(i) towards r + gamma value, and tell of the row of o'."""
+    L.q[i] += step_size(L.step, i, now) * (r + L.gamma * value - L.q[i])
+    if o_next == o:  # the update changed the row just read
+        best, first, ties = greedy(L.q, L.q2, o * nA, nA)
+    return first, ties, ZERO, best
+
+
+@lean_inline_kernel
+def learn_greedily(L, m, o, a, r, o_next, ended, last, now, nA, g0, g1):
+    """One update of Q-learning."""
+    i = o * nA + a
+    if ended:
+        L.q[i] += step_size(L.step, i, now) * (r - L.q[i])
+        return g0, g1, m
+    best, first, ties = greedy(L.q, L.q2, o_next * nA, nA)
+    return g0, g1, learn_towards(L, o, i, r, o_next, best, first, ties, best, now, nA)
+
+
+@lean_inline_kernel
+def learn_expected(L, m, o, a, r, o_next, ended, last, now, nA, g0, g1):
+    """One update of Expected Sarsa."""
+    i = o * nA + a
+    if ended:
+        L.q[i] += step_size(L.step, i, now) * (r - L.q[i])
+        return g0, g1, m
+    best, first, ties = greedy(L.q, L.q2, o_next * nA, nA)
+    total = 0.0
+    for b in range(nA):
+        total += L.q[o_next * nA + b]
+    epsilon = L.epsilon / TWO53
+    value = (1.0 - epsilon) * best + epsilon * (total / nA)
+    return g0, g1, learn_towards(L, o, i, r, o_next, value, first, ties, best, now, nA)
+
+
+start, act, learn = look_at_row, act_on_row, learn_greedily
+
+
+# ---------------------------------------------------------------------- the loop
+
+
+def run_learner(world, paused, curve, t, t_stop, L):
+    """Run a learner from step t to step t_stop; return t_stop."""
+    nA = uint64(len(world.actions))
+    run = paused[0]
+    g0, g1, s, o, age = run.g0, run.g1, run.s, run.o, run.age
+    m = (run.a, run.held, run.at, run.x)
+    if run.started == ZERO:
+        g0, g1, s, o = begin(world.starts, g0, g1)
+        g0, g1, m = start(L, m, o, nA, g0, g1)
+    while t < t_stop:
+        block, total, pause = open_block(curve, t, t_stop)
+        for now in range(t, pause):
+            g0, g1, a = act(L, m, o, nA, g0, g1)
+            g0, g1, s, o_next, r = take_action(world.rows, world.outcomes, s * nA + a, g0, g1)
+            total += r
+            age += ONE
+            ended = o_next == END
+            last = ended or age >= L.limit
+            g0, g1, m = learn(L, m, o, a, r, uint64(o_next), ended, last, now, nA, g0, g1)
+            if last:
+                age = ZERO
+                curve.episodes[block] += 1
+                g0, g1, s, o = begin(world.starts, g0, g1)
+                g0, g1, m = start(L, m, o, nA, g0, g1)
+            else:
+                o = uint64(o_next)
+        t = pause
+        if close_block(curve, block, total, t):
+            kept = curve.policies[block]
+            for seen in range(len(kept)):
+                kept[seen] = greedy(L.q, L.q2, uint64(seen) * nA, nA)[1]
+    run.g0, run.g1, run.started, run.s, run.o, run.age = g0, g1, ONE, s, o, age
+    run.a, run.held, run.at, run.x = m
+    return t
+
+
+def learner_kernel(name: str, **own: Any) -> Any:
+    """Compile `run_learner` with functions of a learner in the place of this module's.
+
+    Numba cannot keep on disk a kernel that takes functions as arguments, hence a copy for each.
+    """
+    made = FunctionType(run_learner.__code__, {**globals(), **own}, name)
+    made.__qualname__ = name
+    # Kept kernels are found by a digest of modules of this name; others may change unseen.
+    kept = all(x.py_func.__module__.startswith("workbench.") for x in own.values())
+    return lean_entry(made) if kept else njit(nogil=True)(made)
+
+
+q_learning = learner_kernel("q_learning")
+expected_sarsa = learner_kernel("expected_sarsa", learn=learn_expected)

@@ -1,0 +1,154 @@
+# mypy: disallow-untyped-defs=False
+"""The textbooks' other learners on tables, as functions for the loop of `learner_kernels`.
+
+    Double Q-learning    a fair coin says which of two tables learns (van Hasselt 2010):
+                         q(o,a) += step [ r + gamma q2(o', b) - q(o,a) ] with b greedy in q(o', .),
+                         or the same with the tables exchanged; actions by q + q2
+    Monte Carlo          at the end of an episode, from its last step to its first:
+                         G = r + gamma G;  q(o,a) += step [ G - q(o,a) ]            (every visit)
+    R-learning           delta = r - rho + max_b q(o',b) - q(o,a);  q(o,a) += step delta;
+                         rho += rate delta  if a was greedy at o        (Schwartz 1993)
+    n-step Sarsa         the pair visited n steps ago gets its n-step return (Sutton and Barto 2018,
+                         Section 7.2), which a' chosen before the update completes:
+                         G = r_1 + ... + gamma^(n-1) r_n + gamma^n q(o',a');
+                         q(o,a) += step [ G - q(o,a) ]; at the end of an episode the pairs that
+                         remain are updated with what their returns hold, oldest first
+
+R-learning goes on from the end of an episode to the first observation of the next one, whose words
+are drawn before the update. Monte Carlo counts nothing after an episode is cut off. Double
+Q-learning draws the coin after the outcome and then, with several greedy b, which of them.
+"""
+
+from __future__ import annotations
+
+from collections import namedtuple
+from typing import Any
+
+from numba import uint64
+
+from workbench.core.actor_kernels import go_on, put_into_window
+from workbench.core.kernels import lean_inline_kernel
+from workbench.core.learner_kernels import (
+    ONE,
+    ZERO,
+    choose_action,
+    greedy,
+    learner_kernel,
+    look_at_row,
+    step_size,
+)
+from workbench.core.learner_kernels import LearnerParts as CoreFields
+from workbench.core.random_kernels import next_word, one_of
+from workbench.core.sarsa_kernels import act_as_chosen, choose_first
+
+_OWN = ("pair_at", "r_at", "rho", "rate", "o_at", "a_at", "G_at", "powers")
+LearnerParts: Any = namedtuple("LearnerParts", (*CoreFields._fields, *_OWN))  # type: ignore[misc]
+
+
+@lean_inline_kernel
+def learn_first(q1, q2, i, r, base_next, ended, nA, step, gamma, g0, g1):
+    """One update of q1 towards q2 at the action greedy in q1."""
+    value = 0.0
+    if not ended:
+        best, b, ties = greedy(q1, None, base_next, nA)
+        if ties > ONE:
+            g0, g1, word = next_word(g0, g1)
+            j = one_of(ties, word)
+            b = ZERO
+            while q1[base_next + b] != best or j > ZERO:
+                j -= ONE if q1[base_next + b] == best else ZERO
+                b += ONE
+        value = q2[base_next + b]
+    q1[i] += step * (r + gamma * value - q1[i])
+    return g0, g1
+
+
+@lean_inline_kernel
+def learn_double(L, m, o, a, r, o_next, ended, last, now, nA, g0, g1):
+    """One update of Double Q-learning."""
+    i, base = o * nA + a, o_next * nA
+    g0, g1, word = next_word(g0, g1)
+    alpha = step_size(L.step, i, now)
+    if word >> uint64(63):
+        g0, g1 = learn_first(L.q2, L.q, i, r, base, ended, nA, alpha, L.gamma, g0, g1)
+    else:
+        g0, g1 = learn_first(L.q, L.q2, i, r, base, ended, nA, alpha, L.gamma, g0, g1)
+    return g0, g1, m
+
+
+@lean_inline_kernel
+def learn_from_episode(L, m, o, a, r, o_next, ended, last, now, nA, g0, g1):
+    """Write a step down; at the end of the episode, learn from all of them."""
+    held = m[1]
+    L.pair_at[held], L.r_at[held] = o * nA + a, r
+    held += ONE
+    G = 0.0
+    while last and held > ZERO:
+        held -= ONE
+        i = uint64(L.pair_at[held])
+        G = L.r_at[held] + L.gamma * G
+        L.q[i] += step_size(L.step, i, now) * (G - L.q[i])
+    return g0, g1, (ZERO, held, ZERO, 0.0)
+
+
+@lean_inline_kernel
+def learn_relatively(L, i, r, was_greedy, base_next, now, nA):
+    """One update of R-learning."""
+    delta = r - L.rho[0] + greedy(L.q, None, base_next, nA)[0] - L.q[i]
+    L.q[i] += step_size(L.step, i, now) * delta
+    if was_greedy:
+        L.rho[0] += L.rate * delta
+
+
+@lean_inline_kernel
+def learn_average(L, m, o, a, r, o_next, ended, last, now, nA, g0, g1):
+    """One update of R-learning, but after the end: m then holds what `start_average` needs."""
+    i = o * nA + a
+    was_greedy = L.q[i] == m[3]
+    if ended:
+        return g0, g1, (i, ONE + uint64(was_greedy), uint64(now), r)
+    learn_relatively(L, i, r, was_greedy, o_next * nA, now, nA)
+    if last:
+        return g0, g1, (ZERO, ZERO, ZERO, 0.0)
+    return look_at_row(L, m, o_next, nA, g0, g1)
+
+
+@lean_inline_kernel
+def start_average(L, m, o, nA, g0, g1):
+    """Learn from the last step of an episode, which led to the first observation of this one."""
+    i, pending, now, r = m
+    if pending > ZERO:
+        learn_relatively(L, i, r, pending > ONE, o * nA, now, nA)
+    return look_at_row(L, m, o, nA, g0, g1)
+
+
+@lean_inline_kernel
+def learn_n_steps(L, m, o, a, r, o_next, ended, last, now, nA, g0, g1):
+    """Choose the next action; update the pair of n steps ago, or at the end every pair."""
+    n, oldest, a_next = uint64(len(L.G_at)), m[2], ZERO
+    held = put_into_window(L, oldest, m[1], o, a, r)
+    if not ended:
+        g0, g1, a_next = choose_action(L, m, o_next, nA, g0, g1)
+    stay = ZERO if last else n - ONE
+    while held > stay:
+        G = L.G_at[oldest]
+        if not ended:
+            G += L.powers[held] * L.q[o_next * nA + a_next]
+        i = L.o_at[oldest] * nA + L.a_at[oldest]
+        L.q[i] += step_size(L.step, i, now) * (G - L.q[i])
+        oldest = ZERO if oldest + ONE == n else oldest + ONE
+        held -= ONE
+    return g0, g1, (a_next, held, oldest, 0.0)
+
+
+double_q_learning = learner_kernel(
+    "double_q_learning", start=go_on, act=choose_action, learn=learn_double
+)
+monte_carlo = learner_kernel(
+    "monte_carlo", start=go_on, act=choose_action, learn=learn_from_episode
+)
+r_learning = learner_kernel("r_learning", start=start_average, learn=learn_average)
+n_step_sarsa = learner_kernel(
+    "n_step_sarsa", start=choose_first, act=act_as_chosen, learn=learn_n_steps
+)
+soft_q_learning = learner_kernel("soft_q_learning", start=go_on, act=choose_action)
