@@ -22,7 +22,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.core.errors import TooLarge, WrongType, ask
+from workbench.core.build import ask
+from workbench.core.errors import TooLarge, WrongType
 from workbench.core.families import attach
 from workbench.core.footprint import least_size, most_outcomes, outcomes_by_state, refuse_if_larger
 from workbench.core.memory import IndexStep, Memory, MemoryFamily, check_distribution

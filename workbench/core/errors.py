@@ -3,9 +3,6 @@ fault."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 
 class WorkbenchError(ValueError):
     """Something handed to the workbench cannot be used; the message says what and where."""
@@ -28,23 +25,6 @@ class ModelError(WorkbenchError):
 
 class PolicyError(WorkbenchError):
     """A policy that does not fit its POMDP or whose rows are not distributions."""
-
-
-def ask(where: Callable[[], str], function: Callable[..., Any], *labels: Any) -> Any:
-    """What somebody's p, omega or Gamma answers; an error inside it becomes one that names the
-    labels it was asked for, by `where`.
-
-    >>> ask(lambda: "p(. | s=2, a=up)", lambda s, a: {}[s], 2, "up")
-    Traceback (most recent call last):
-    ...
-    workbench.core.errors.ModelError: p(. | s=2, a=up) raised KeyError: 2
-    """
-    try:
-        return function(*labels)
-    except WorkbenchError:
-        raise  # it names what is wrong already
-    except Exception as error:
-        raise ModelError(f"{where()} raised {type(error).__name__}: {error}") from error
 
 
 class NeverEnds(WorkbenchError):

@@ -15,7 +15,7 @@ False
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
@@ -64,23 +64,6 @@ def number(x: Number) -> Number:
     raise WrongType(
         f"{x!r} is not a number: give an int, a Fraction, a float or a sympy expression"
     )
-
-
-def number_at(x: Number, where: Callable[[], str]) -> Number:
-    """A number as it is given, or an error that says where something else was.
-
-    >>> number_at("half", lambda: "mu(s)")
-    Traceback (most recent call last):
-    ...
-    workbench.core.errors.WrongType: mu(s): 'half' is not a number: give an int, a Fraction, a
-    float or a sympy expression
-    """
-    if type(x) in (int, float, Fraction):
-        return x
-    try:
-        return number(x)
-    except WrongType as error:
-        raise WrongType(f"{where()}: {error}") from None
 
 
 def _from_sympy(x: sympy.Expr) -> Number:
@@ -303,24 +286,6 @@ class Numbers:
                 self.shape
             )
         )
-
-
-def join_numbers(pieces: Sequence[Numbers]) -> Numbers:
-    """Several arrays one after the other; exact if all of them are.
-
-    >>> [str(x) for x in join_numbers([Numbers.of([1, 2]), Numbers.of([2])]).objects]
-    ['1', '2', '2']
-    """
-    if any(piece.codes is None for piece in pieces):
-        return Numbers(floats=np.concatenate([piece.floats for piece in pieces]))
-    values = [x for piece in pieces for x in piece.values]
-    offsets = np.cumsum([0, *(len(piece.values) for piece in pieces)])
-    codes = [
-        piece.codes.astype(np.int64) + i
-        for piece, i in zip(pieces, offsets[:-1], strict=True)
-        if piece.codes is not None
-    ]
-    return Numbers.of(values).take(np.concatenate(codes))
 
 
 def _tail(x: Number) -> float:

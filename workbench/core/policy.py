@@ -29,9 +29,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from workbench.core.build import number_at
 from workbench.core.check import check_rows
 from workbench.core.errors import ModelError, PolicyError, WorkbenchError, WrongType
-from workbench.core.numbers import Number, Numbers, is_symbolic, number, number_at
+from workbench.core.numbers import Number, Numbers, is_symbolic, number
 from workbench.core.pomdp import POMDP
 from workbench.core.space import Label, Space
 from workbench.core.ties import greedy_actions
