@@ -55,18 +55,17 @@ from workbench.core.families import (
     BufferFamily,
     Family,
     K,
+    NoMemory,
     O,
     Overwritten,
     attach,
-    describe_family,
     empty_buffer,
-    list_sized,
     none,
     parse_memory,
     push_onto,
     register,
 )
-from workbench.core.memory import About, Memory, MemoryFamily
+from workbench.core.memory import About, Both, Memory, MemoryFamily
 
 clock, counter, window, trace, belief = Clock, Counter, Window, Trace, BeliefMemory
 
@@ -99,3 +98,24 @@ __all__ = [
     "trace",
     "window",
 ]
+
+
+def list_sized() -> dict[str, type[Family]]:
+    """The families that a kind and a size name, by kind."""
+    return {
+        kind: family
+        for kind, family in FAMILIES.items()
+        if issubclass(family, Family) and family is not NoMemory
+    }
+
+
+def describe_family(memory: Memory | MemoryFamily) -> About:
+    """What a catalogue says of a memory; of a product, what it says of both."""
+    family = memory.family if isinstance(memory, Memory) else memory
+    if isinstance(family, Both):
+        one, two = describe_family(family.first), describe_family(family.second)
+        both = (f"{x}; {y}" for x, y in ((one.W, two.W), (one.Gamma, two.Gamma)))
+        return About(family.name, "", f"{one.M} x {two.M}", *both)
+    if family is None or not family.kind:
+        return About(memory.name, "", "its own", "its own", "a function")
+    return family.about

@@ -243,7 +243,8 @@ def test_floats_that_almost_sum_to_one_are_kept_and_not_renormalised():
     assert P.p("s", "go")["end", 0.0] == third
 
 
-def test_discovery_stops_at_its_limit():
+def test_discovery_stops_at_its_limit(monkeypatch):
+    monkeypatch.setattr("workbench.core.build._MOST_STATES", 10)
     with pytest.raises(TooLarge, match="more than 10 states were discovered; the last one is 10"):
         POMDP.from_functions(
             name="line",
@@ -252,7 +253,6 @@ def test_discovery_stops_at_its_limit():
             omega=lambda s: {0: 1},
             mu={0: 1},
             gamma=0.9,
-            max_states=10,
         )
 
 

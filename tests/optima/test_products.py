@@ -15,8 +15,8 @@ from strategies_beliefs import timed
 
 from pomdps import cheese_maze, gravity, heaven_hell, recall, shuttle, tiger
 from workbench import POMDP, Memory, Policy, augment, evaluate, memories
-from workbench.core.augment import reads_rewards
 from workbench.core.errors import NeverEnds
+from workbench.core.memory import reads_rewards
 from workbench.core.policy import uniform
 from workbench.optima import cap as cap_module
 from workbench.optima import memoryless

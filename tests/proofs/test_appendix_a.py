@@ -41,7 +41,7 @@ from workbench import (
 )
 from workbench.agents.beliefs import belief, explore_beliefs
 from workbench.agents.simulate import alone, pair, sequences
-from workbench.core.augment import reads_rewards
+from workbench.core.memory import reads_rewards
 from workbench.memories import attach
 from workbench.sufficiency.update import verify_f
 

@@ -17,7 +17,7 @@ from __future__ import annotations
 import itertools
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,9 +39,6 @@ _PIECE = 1 << 12
 
 _MOST_ASKED = 10_000_000
 """Outcomes of a product whose Gamma is a Python function: more would take minutes."""
-
-_READS = 100_000
-"""Whether Gamma reads rewards is found by asking it, up to so many arguments; else it may."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -332,23 +329,3 @@ def _walk_gamma(P: POMDP, memory: Memory, starts: dict[int, Number], limit: int)
     row_ptr = point_rows(np.array(counts, dtype=np.int64))
     codes = np.array(queue, dtype=np.int64)
     return _Walked(codes, row_ptr, s_next, taken, seen, Numbers.of(written))
-
-
-def reads_rewards(P: POMDP, memory: Memory) -> bool:
-    """Whether Gamma gives different distributions for different rewards of P, or may."""
-    if memory.step is not None or len(P.R) <= 1:
-        return False
-    arguments = (memory.M, memory.W, P.O, P.A, P.O)
-    if len(memory.M) * len(memory.W) * len(P.O) ** 2 * len(P.A) * len(P.R) > _READS:
-        return True
-
-    def row(r: Number, *labels: Any) -> dict[Label, Number]:
-        m, w, o, a, o_next = labels
-        return {t: x for t, x in memory.Gamma(m, w, o, a, r, o_next).items() if x != 0}
-
-    first, *others = P.R
-    return any(
-        row(r, *labels) != row(first, *labels)
-        for labels in itertools.product(*arguments)
-        for r in others
-    )

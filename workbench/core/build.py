@@ -38,6 +38,10 @@ def ask(where: Where, function: Callable[..., Any], *labels: Any) -> Any:
         raise ModelError(f"{where()} raised {type(error).__name__}: {error}") from error
 
 
+_MOST_STATES = 5_000_000
+"""A walk that has discovered more states is taken for one without end."""
+
+
 class _Discovered:
     """Labels in the order they are met, or a declared set that admits no others."""
 
@@ -59,7 +63,7 @@ class _Discovered:
         if len(self.labels) >= self.limit:
             raise TooLarge(
                 f"more than {self.limit:,} {self.kind} were discovered; the last one is "
-                f"{show(label)}. Bound the model, or pass a larger max_states"
+                f"{show(label)}. Bound the model"
             )
         self.places[label] = len(self.labels)
         self.labels.append(label)
@@ -106,7 +110,6 @@ def discover(
     terminal: Iterable[Label] | Callable[[Label], bool],
     S: Iterable[Label] | None,
     O: Iterable[Label] | None,
-    max_states: int,
 ) -> POMDP:
     """`POMDP.from_functions`: actions and outcomes come in the order in which they are written."""
     A_ = Space(A)
@@ -120,7 +123,7 @@ def discover(
         )
     ends = () if callable(terminal) else tuple(terminal)
     is_terminal = terminal if callable(terminal) else frozenset(ends).__contains__
-    states = _Discovered(S, "states", max_states)
+    states = _Discovered(S, "states", _MOST_STATES)
     observations = _Discovered(O, "observations", np.inf)
     for s, x in mu.items() if isinstance(mu, Mapping) else ():
 

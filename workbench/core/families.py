@@ -1,15 +1,8 @@
 """The families of memories that a rule m' = update(m, w, o, a) defines, and how they are named.
 
-| family | Definition | M | W | Gamma |
-|---|---|---|---|---|
-| `none` | | {-} | {-} | nothing to remember |
-| `B(k)` | 4.3 | {0,1}^k | {0,1}^k | m' = w |
-| `O(k)` | 4.4 | (O + empty)^k | keep, push | push drops the oldest cell and appends o |
-| `K(k)` | A.3 | (O + empty)^k | push | always pushes o |
-| `OA(k)` | A.4 | (O x A + empty)^k | keep, push | push appends (o, a) |
-
-Buffers read oldest first. `keep` is the paper's bottom and `push` its top; a later write counts as
-the higher one. `workbench.memories` has these and the agent states of the literature.
+`none`, `B(k)` (Definition 4.3), `O(k)` (4.4), `K(k)` (A.3) and `OA(k)` (A.4); what each holds and
+does is in its `about`. Buffers read oldest first. `keep` is the paper's bottom and `push` its top:
+a later write is higher. `workbench.memories` has these and the agent states of the literature.
 
 **A family of one's own** is a class with `@register`: its kind, its writes and its rule. A buffer
 says what a write does with its cells, and has everything else from that: names such as "stack2",
@@ -39,7 +32,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.core.errors import TooLarge, UnknownLabel, WorkbenchError, WrongType
-from workbench.core.memory import About, Both, Memory, MemoryFamily
+from workbench.core.memory import About, Memory, MemoryFamily
 from workbench.core.numbers import Number
 from workbench.core.space import Bits, Buffer, Label, Product, Space
 from workbench.core.words import nearest, show
@@ -343,27 +336,6 @@ def _meant(text: str) -> str:
             if int(size) and FAMILIES[kind[0]].parse(name) is not None:
                 return f" (did you mean {name}?)"
     return ""
-
-
-def list_sized() -> dict[str, type[Family]]:
-    """The families that a kind and a size name, by kind."""
-    return {
-        kind: family
-        for kind, family in FAMILIES.items()
-        if issubclass(family, Family) and family is not NoMemory
-    }
-
-
-def describe_family(memory: Memory | MemoryFamily) -> About:
-    """What a catalogue says of a memory; of a product, what it says of both."""
-    family = memory.family if isinstance(memory, Memory) else memory
-    if isinstance(family, Both):
-        one, two = describe_family(family.first), describe_family(family.second)
-        both = (f"{x}; {y}" for x, y in ((one.W, two.W), (one.Gamma, two.Gamma)))
-        return About(family.name, "", f"{one.M} x {two.M}", *both)
-    if family is None or not family.kind:
-        return About(memory.name, "", "its own", "its own", "a function")
-    return family.about
 
 
 def attach(memory: Memory | MemoryFamily | str, P: POMDP) -> Memory:

@@ -14,6 +14,7 @@ Memories multiply: the product of two runs both, M = M1 x M2, W = W1 x W2.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -36,6 +37,9 @@ MOST_DISCOVERED = 10_000
 
 _LONGEST = 60
 """Characters of a memory state in an error; exact beliefs have thousands."""
+
+_READS = 100_000
+"""Whether Gamma reads rewards is found by asking it, up to so many arguments; else it may."""
 
 Gamma = Callable[[Label, Label, Label, Label, Number, Label], Mapping[Label, Number]]
 
@@ -288,3 +292,23 @@ class Both(MemoryFamily):
         both = Product(one.M, two.M), Product(one.W, two.W)
         is_rule = one.step is not None and two.step is not None
         return Memory(self.name, *both, Gamma, eta, step if is_rule else None, self)
+
+
+def reads_rewards(P: POMDP, memory: Memory) -> bool:
+    """Whether Gamma gives different distributions for different rewards of P, or may."""
+    if memory.step is not None or len(P.R) <= 1:
+        return False
+    arguments = (memory.M, memory.W, P.O, P.A, P.O)
+    if len(memory.M) * len(memory.W) * len(P.O) ** 2 * len(P.A) * len(P.R) > _READS:
+        return True
+
+    def row(r: Number, *labels: Any) -> dict[Label, Number]:
+        m, w, o, a, o_next = labels
+        return {t: x for t, x in memory.Gamma(m, w, o, a, r, o_next).items() if x != 0}
+
+    first, *others = P.R
+    return any(
+        row(r, *labels) != row(first, *labels)
+        for labels in itertools.product(*arguments)
+        for r in others
+    )

@@ -31,7 +31,7 @@ POMDP coin: 3 states (1 terminal), 1 observation, 2 actions, 4 outcomes, gamma 1
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Set
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -43,15 +43,11 @@ from workbench.core.check import check
 from workbench.core.errors import NotExact
 from workbench.core.numbers import Number, Numbers, frozen, is_symbolic, number
 from workbench.core.rows import find_zeros, keep_entries, own_rows, row_places
-from workbench.core.space import Label, Space
+from workbench.core.space import Distribution, Label, Space, StateSet
 from workbench.core.words import counted, escape_html
 
 if TYPE_CHECKING:
     from workbench.core.augment import Origin
-
-MAX_STATES = 5_000_000
-"""`POMDP.from_functions` stops with an error beyond this many discovered states, unless told
-otherwise."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,63 +113,6 @@ class Emissions:
         return len(self.o) == len(self.S)
 
 
-class Distribution(Mapping[Label, Number]):
-    """A distribution over a space, as a mapping from the labels in its support to probabilities."""
-
-    def __init__(self, space: Space, prob: Numbers):
-        self.space = space
-        self.prob = prob
-
-    @cached_property
-    def support(self) -> NDArray[np.int64]:
-        """The places with a probability that is not zero, in order."""
-        if self.prob.codes is None:
-            return np.flatnonzero(self.prob.floats)
-        nonzero = np.array([value != 0 for value in self.prob.values])
-        return np.flatnonzero(nonzero[self.prob.codes])
-
-    def __getitem__(self, label: Label) -> Number:
-        return self.prob[self.space.index(label)]
-
-    def __iter__(self) -> Iterator[Label]:
-        return (self.space[int(i)] for i in self.support)
-
-    def __len__(self) -> int:
-        return len(self.support)
-
-    def __repr__(self) -> str:
-        shown = [
-            f"{self.space.text(label)}: {self[label]}"
-            for label, _ in zip(self, range(6), strict=False)
-        ]
-        return "{" + ", ".join(shown) + (", ..." if len(self) > 6 else "") + "}"
-
-
-class StateSet(Set[Label]):
-    """A set of states: `label in states`, iteration over labels, `mask` for algorithms."""
-
-    def __init__(self, space: Space, mask: NDArray[np.bool_]):
-        self.space = space
-        self.mask = frozen(mask)
-
-    @classmethod
-    def _from_iterable(cls, it: Iterable[Label]) -> Set[Label]:
-        return frozenset(it)
-
-    def __contains__(self, label: object) -> bool:
-        return label in self.space and bool(self.mask[self.space.index(label)])
-
-    def __iter__(self) -> Iterator[Label]:
-        return (self.space[int(i)] for i in np.flatnonzero(self.mask))
-
-    def __len__(self) -> int:
-        return int(self.mask.sum())
-
-    def __repr__(self) -> str:
-        shown = [self.space.text(label) for label, _ in zip(self, range(6), strict=False)]
-        return "{" + ", ".join(shown) + (", ..." if len(self) > 6 else "") + "}"
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class POMDP:
     """A partially observable Markov decision process; frozen, labelled, checked when it is made.
@@ -218,7 +157,6 @@ class POMDP:
         terminal: Iterable[Label] | Callable[[Label], bool] = (),
         S: Iterable[Label] | None = None,
         O: Iterable[Label] | None = None,
-        max_states: int = MAX_STATES,
     ) -> POMDP:
         """A POMDP from functions that return distributions; S and O are discovered from mu.
 
@@ -231,7 +169,6 @@ class POMDP:
         terminal : labels, or a function that says whether a state is terminal.
         S, O : give them to fix their order or to forbid any other label; S then holds unreachable
             states as well.
-        max_states : refuse to discover more states than this.
 
         >>> corridor = POMDP.from_functions(
         ...     name="two rooms",
@@ -247,7 +184,7 @@ class POMDP:
         """
         from workbench.core.build import discover
 
-        return discover(cls, name, A, p, omega, mu, gamma, terminal, S, O, max_states)
+        return discover(cls, name, A, p, omega, mu, gamma, terminal, S, O)
 
     # ------------------------------------------------------------------ reading it
 
@@ -358,18 +295,16 @@ class POMDP:
 
     def require_exact(self) -> None:
         """Raise `NotExact`, naming a place, if some number was given as a float."""
-        names = ("p", "a reward", "omega", "mu")
-        for what, numbers in zip(names, self._numbers(), strict=True):
-            if not numbers.is_exact:
-                value = float(numbers.floats.ravel()[0])
-                raise NotExact(_not_exact(self.name, what, value))
+        floats = [
+            (what, float(numbers.floats.ravel()[0]))
+            for what, numbers in zip(("p", "a reward", "omega", "mu"), self._numbers(), strict=True)
+            if not numbers.is_exact
+        ]
         if isinstance(self.gamma, float):
-            raise NotExact(_not_exact(self.name, "gamma", self.gamma))
-
-
-def _not_exact(name: str, what: str, value: float) -> str:
-    return (
-        f"exact arithmetic needs exact numbers, but {what} of {name} was given as floats (such as "
-        f"{value!r}): write ints and Fractions, or use P.rationalised(), which reads each float as "
-        "the decimal it prints as"
-    )
+            floats.append(("gamma", self.gamma))
+        for what, value in floats[:1]:
+            raise NotExact(
+                f"exact arithmetic needs exact numbers, but {what} of {self.name} was given as "
+                f"floats (such as {value!r}): write ints and Fractions, or use P.rationalised(), "
+                "which reads each float as the decimal it prints as"
+            )

@@ -19,14 +19,16 @@ somebody looks at it.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence, Set
 from functools import cached_property
+from itertools import islice
 from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from workbench.core.errors import ModelError, UnknownLabel, WrongType
+from workbench.core.numbers import Number, Numbers, frozen
 from workbench.core.words import shorten, show
 
 Label = Any
@@ -128,8 +130,7 @@ class Space(Sequence[Label]):
         return hash((len(self), self[0]))
 
     def __repr__(self) -> str:
-        shown = ", ".join(self.text(label) for label in self[:6])
-        return f"{{{shown}{', ...' if len(self) > 6 else ''}}} ({len(self)})"
+        return f"{_some(map(self.text, self), len(self))} ({len(self)})"
 
 
 class Bits(Space):
@@ -282,3 +283,61 @@ class Subset(Space):
         return super().__eq__(other)
 
     __hash__ = Space.__hash__
+
+
+def _some(texts: Iterable[str], n: int) -> str:
+    """The first few of n members of a set."""
+    return "{" + ", ".join(islice(texts, 6)) + (", ..." if n > 6 else "") + "}"
+
+
+class Distribution(Mapping[Label, Number]):
+    """A distribution over a space, as a mapping from the labels in its support to probabilities."""
+
+    def __init__(self, space: Space, prob: Numbers):
+        self.space = space
+        self.prob = prob
+
+    @cached_property
+    def support(self) -> NDArray[np.int64]:
+        """The places with a probability that is not zero, in order."""
+        if self.prob.codes is None:
+            return np.flatnonzero(self.prob.floats)
+        nonzero = np.array([value != 0 for value in self.prob.values])
+        return np.flatnonzero(nonzero[self.prob.codes])
+
+    def __getitem__(self, label: Label) -> Number:
+        return self.prob[self.space.index(label)]
+
+    def __iter__(self) -> Iterator[Label]:
+        return (self.space[int(i)] for i in self.support)
+
+    def __len__(self) -> int:
+        return len(self.support)
+
+    def __repr__(self) -> str:
+        shown = (f"{self.space.text(label)}: {x}" for label, x in self.items())
+        return _some(shown, len(self))
+
+
+class StateSet(Set[Label]):
+    """A set of states: `label in states`, iteration over labels, `mask` for algorithms."""
+
+    def __init__(self, space: Space, mask: NDArray[np.bool_]):
+        self.space = space
+        self.mask = frozen(mask)
+
+    @classmethod
+    def _from_iterable(cls, it: Iterable[Label]) -> Set[Label]:
+        return frozenset(it)
+
+    def __contains__(self, label: object) -> bool:
+        return label in self.space and bool(self.mask[self.space.index(label)])
+
+    def __iter__(self) -> Iterator[Label]:
+        return (self.space[int(i)] for i in np.flatnonzero(self.mask))
+
+    def __len__(self) -> int:
+        return int(self.mask.sum())
+
+    def __repr__(self) -> str:
+        return _some(map(self.space.text, self), len(self))

@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from workbench.core.augment import reads_rewards
+from workbench.core.memory import reads_rewards
 from workbench.core.numbers import Number
 from workbench.core.pomdp import POMDP
 from workbench.optima.history import HistoryLimits, history_optimum

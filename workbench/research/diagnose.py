@@ -29,9 +29,10 @@ import numpy as np
 import sympy
 
 from workbench.agents.beliefs import explore_beliefs
-from workbench.core.augment import augment, reads_rewards
+from workbench.core.augment import augment
 from workbench.core.errors import NeverEnds, NotExact, TooLarge
 from workbench.core.fields import FLOATS
+from workbench.core.memory import reads_rewards
 from workbench.core.numbers import Number
 from workbench.core.policy import Policy, uniform
 from workbench.core.pomdp import POMDP

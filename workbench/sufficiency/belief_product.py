@@ -12,7 +12,7 @@ import itertools
 from dataclasses import dataclass
 
 from workbench.agents.beliefs import BeliefGraph
-from workbench.core.augment import reads_rewards
+from workbench.core.memory import reads_rewards
 from workbench.core.numbers import Number
 from workbench.core.rows import row_places
 from workbench.memories import Memory

@@ -45,10 +45,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.agents.beliefs import LIMIT, BeliefGraph, explore_beliefs
-from workbench.core.augment import augment, reads_rewards
+from workbench.core.augment import augment
 from workbench.core.errors import NeverEnds, WorkbenchError
 from workbench.core.evaluate import evaluate
 from workbench.core.fields import FLOATS, RATIONALS
+from workbench.core.memory import reads_rewards
 from workbench.core.numbers import Number
 from workbench.core.policy import Policy
 from workbench.core.pomdp import POMDP
