@@ -3,12 +3,24 @@
 from __future__ import annotations
 
 import itertools
+import math
+import warnings
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
-from workbench import POMDP, Policy, best_history, best_memoryless, evaluate
+from workbench import (
+    POMDP,
+    Policy,
+    QLearning,
+    best_history,
+    best_memoryless,
+    equilibria,
+    evaluate,
+)
+from workbench.core.fields import FLOATS
+from workbench.optima import mdp
 
 F = Fraction
 
@@ -54,3 +66,76 @@ def test_the_price_of_a_forbidden_action_does_not_blur_mixtures_nor_histories():
     assert found.tolerance < 1e-6
     above = best_history(P, criterion="average", max_beliefs=50)
     assert above.lower >= best_memoryless(P, criterion="average").value - 1e-9
+
+
+def paying_little() -> POMDP:
+    """One state: half a unit is lost in each step, or a thousand million."""
+    return POMDP.from_functions(
+        name="one state",
+        A=["stay", "pay"],
+        p=lambda s, a: {("s", -0.5 if a == "stay" else -1e9): 1},
+        omega=lambda s: {"o": 1},
+        mu={"s": 1},
+        gamma=0.999999,
+    )
+
+
+def leaving_rarely(chance: float | Fraction) -> POMDP:
+    """Two states that look alike; an episode ends with a small chance in each step."""
+    return POMDP.from_functions(
+        name="rarely",
+        A=["cheap", "dear"],
+        p=lambda s, a: {
+            ("b" if s == "a" else "a", -1 if a == "cheap" else -2): 1 - chance,
+            ("end", 1): chance,
+        },
+        omega=lambda s: {"o": 1},
+        mu={"a": 1},
+        gamma=1,
+        terminal={"end"},
+    )
+
+
+TINY = [1e-12, F(1, 10**12), 1e-20, F(1, 10**20)]
+
+
+@pytest.mark.parametrize("P", [paying_little(), *map(leaving_rarely, TINY)], ids=str)
+def test_a_value_is_that_of_its_policy_and_its_gap_holds_the_truth(P):
+    found = best_memoryless(P)
+    worth = evaluate(P, found.policy)
+    assert abs(found.value - worth.value) <= worth.error
+    if P.is_exact:
+        truth = evaluate(P, Policy.deterministic(P, {"o": "cheap"}), exact=True).value
+        assert found.value == float(truth)
+        assert F(found.bound) >= truth
+    else:
+        assert found.value == worth.value
+        assert found.gap >= worth.error or not found.certified
+
+
+@pytest.mark.parametrize("chance", TINY)
+def test_rare_ends_are_ends(chance):
+    """1 - (1 - 1e-20) is 0 in floats; what leaves a state is never got by subtraction."""
+    P = leaving_rarely(chance)
+    length = 1 / F(chance)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for found in (best_memoryless(P), best_memoryless(P, deterministic=False, max_seconds=2)):
+            assert found.policy["o", "cheap"] == 1
+            assert float(found.value) == pytest.approx(float(2 - length), rel=1e-9)
+        history = best_history(P, max_seconds=2)
+        assert history.lower <= float(2 - length) * (1 - 1e-9)
+        assert history.upper >= float(2 - length) * (1 + 1e-9)
+    if isinstance(chance, F):
+        (point,) = equilibria(P, QLearning(epsilon=F(1, 10)))
+        assert point.policy["o", "cheap"] == 1
+
+
+def test_a_bound_with_a_discount_is_never_infinite(monkeypatch):
+    """Where no sum of rounding errors checks, 1 / (1 - gamma) times the largest one does."""
+    monkeypatch.setattr(mdp, "_ABSORB", (lambda *_: None,))
+    P = with_a_price(1e11, 0)
+    M = mdp.from_states(P, FLOATS)
+    best = mdp.optimal(M)
+    assert best.value <= mdp.upper_bound(M, best, fine=True) < math.inf
+    assert "gamma is 1" not in best_memoryless(P).how

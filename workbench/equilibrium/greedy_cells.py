@@ -138,8 +138,8 @@ class DenseTask:
         acts = np.einsum("so,coa->csa", self.W, b)
         step = np.einsum("csa,sat->cst", acts, self.T)
         back = eye - step.transpose(0, 2, 1)
-        d = np.linalg.solve(back, np.broadcast_to(self.mu[:, None], (len(b), n, 1)))[:, :, 0]
-        h = np.linalg.solve(eye - step, np.ones((len(b), n, 1)))[:, :, 0]
+        d = _solved(back, np.broadcast_to(self.mu[:, None], (len(b), n, 1)))[:, :, 0]
+        h = _solved(eye - step, np.ones((len(b), n, 1)))[:, :, 0]
         slack = (h - np.einsum("cst,ct->cs", step, h)).min(axis=1)
         left = self.mu + np.einsum("cst,cs->ct", step, d) - d
         unit = 4 * (n + self.nA + b.shape[1]) * np.finfo(float).eps

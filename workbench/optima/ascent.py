@@ -29,13 +29,12 @@ import numpy as np
 import scipy.sparse as sp
 import scipy.sparse.linalg as sla
 from numpy.typing import NDArray
-from scipy.linalg.lapack import dgetrf, dgetrs
 
 from workbench.core import solve as linear
 from workbench.core.rows import own_rows
 from workbench.core.walk_kernels import reachable
 from workbench.optima.mdp import MDP
-from workbench.optima.mdp_kernels import surely_ending
+from workbench.optima.mdp_kernels import solve_leaving, surely_ending
 
 _DENSE = 60
 _DIRECT = 1_500
@@ -97,8 +96,9 @@ def slope(M: MDP, pi: TableArray) -> Slope:
             return Slope(-math.inf, np.zeros(pi.shape), np.zeros(len(pi)), 0.0)
         P = sp.csr_array(P.multiply(alive[:, None].astype(float)))
         r = np.where(alive, r, 0.0)
-    v, d = _solve_both(P, M.gamma, r, M.start)
-    if M.undiscounted and not d.sum() < _LONGEST:
+    leave = np.where(alive, (acts * M.leave).sum(axis=1), 1.0)
+    v, d = _solve_both(P, M.gamma, leave, r, M.start)
+    if M.undiscounted and not d.sum() < (_LONGEST if n > _DENSE else math.inf):
         return Slope(-math.inf, np.zeros(pi.shape), np.zeros(len(pi)), 0.0)
     q = M.q(v)
     if not alive.all():  # an action that leads to where the policy never ends is no option
@@ -114,15 +114,18 @@ def slope(M: MDP, pi: TableArray) -> Slope:
 
 
 def _solve_both(
-    P: sp.csr_array, gamma: float, r: NDArray[np.float64], start: NDArray[np.float64]
+    P: sp.csr_array,
+    gamma: float,
+    leave: NDArray[np.float64],
+    r: NDArray[np.float64],
+    start: NDArray[np.float64],
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """v = r + gamma P v and d = start + gamma P^T d; NaN where floats find no solution."""
     n = P.shape[0]
     if n <= _DENSE:
-        lu, pivots, singular = dgetrf(np.eye(n) - gamma * P.toarray())
-        if singular:
-            return np.full(n, np.nan), np.full(n, np.nan)
-        return dgetrs(lu, pivots, r)[0], dgetrs(lu, pivots, start, trans=1)[0]
+        v, d = np.full(n, np.nan), np.full(n, np.nan)
+        solve_leaving(gamma * P.toarray(), leave, r.copy(), start.copy(), v, d)
+        return v, d
     if n <= _DIRECT:
         try:
             sparse = sla.splu(sp.csc_array(sp.eye_array(n) - gamma * P))

@@ -19,10 +19,11 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from workbench.core import solve as linear
+from workbench.core.errors import NotSolved
 from workbench.core.fields import FLOATS
 from workbench.core.rows import pick_rows
 from workbench.optima.mdp import MDP, Actions, Mask
-from workbench.optima.mdp_kernels import reached_by, surely_ending
+from workbench.optima.mdp_kernels import reached_by, solve_leaving, surely_ending
 
 _DENSE = 200
 """Up to this many states a dense solve is the fastest."""
@@ -61,16 +62,18 @@ def follow(M: MDP, choice: Actions) -> Followed:
             return Followed(-np.inf, states, np.empty(0))
     r, start = M.R.reshape(-1)[rows], M.start[states]
     if M.dense is not None:
-        inside = M.dense[states, policy[states]][:, states]
-        d = np.linalg.solve(np.eye(len(states)) - M.gamma * inside.T, start)
-        return Followed(float(d @ r), states, d)
+        v, d = M.solve_dense(states, policy, r, start)
+        return Followed(float(start @ v), states, d)
     pattern = sp.csr_array((np.ones(len(to)), to, indptr), shape=(len(states), len(states)))
     if M.field is not FLOATS:
         v = M.field.solve(pattern, M.prob[places], M.gamma, r, "the policy's chain").x
         return Followed((start * v).sum(), states, np.empty(0))
     P = sp.csr_array((M.prob[places], to, indptr), shape=pattern.shape)
     if len(states) <= _DENSE:
-        d = np.linalg.solve(np.eye(len(states)) - M.gamma * P.toarray().T, start)
+        v, d = np.empty(len(states)), np.empty(len(states))
+        away = M.leave.reshape(-1)[rows]
+        if not solve_leaving(M.gamma * P.toarray(), away, r.copy(), start.copy(), v, d):
+            raise NotSolved("floats cannot tell a policy from one that never ends")
     else:
         d = linear.solve(sp.csr_array(P.T), M.gamma, start, norm=1).x
     return Followed(float(d @ r), states, d)

@@ -108,6 +108,7 @@ def belief_process(graph: BeliefGraph, field: Field) -> MDP:
         R=_rewards(graph, field),
         gamma=field.one(graph.P.gamma),
         start=field.enter(Numbers.of(start)),
+        leaving=np.array([[float(1 - _total(row)) for row in rows] for rows in graph.edges]),
         sizes=_sizes(graph),
     )
 
@@ -239,7 +240,9 @@ def _bounds(
 ) -> HistoryOptimum:
     """Bounds without a list of all beliefs."""
     many = f"more than {limits.beliefs:,} beliefs"
-    if _since(began) >= limits.seconds / 2:
+    if in_rationals(P) is None:
+        many = "beliefs not listed, since floats are no distributions as decimals"
+    elif _since(began) >= limits.seconds / 2:
         many = f"too many beliefs to list in {limits.seconds / 2:g} seconds"
     until = began + limits.seconds
     size = visited_size(M, informed)
@@ -368,7 +371,9 @@ def _ways_to_go_on(P: POMDP, states: NDArray[np.int64], search: BranchSearch) ->
             continue
         v, undefined, solved = state_values(chain)
         q, error = action_values_with_bounds(D, v, undefined, solved.error)
-        found.append(_Way(pi, (q - error)[states].T))
+        alphas = (q - error)[states].T
+        if np.isfinite(alphas).all():  # an infinite error bound says nothing about the value
+            found.append(_Way(pi, alphas))
     return found
 
 

@@ -26,6 +26,7 @@ the choice of an action nor a bound elsewhere.
 
 from __future__ import annotations
 
+import math
 import sys
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -42,7 +43,7 @@ from workbench.core.fields import FLOATS, Field
 from workbench.core.pomdp import POMDP
 from workbench.core.rows import add_rows, merge_rows, own_rows, pick_rows, pick_spans
 from workbench.core.walk_kernels import reachable, strong_components
-from workbench.optima.mdp_kernels import improve_policy, reached_by, surely_ending
+from workbench.optima.mdp_kernels import improve_policy, reached_by, solve_leaving, surely_ending
 
 STRICT = 1e-13
 """A float gain counts as one above this share of the numbers that it is the difference of."""
@@ -78,6 +79,7 @@ class MDP:
     row_ptr, successors, prob : outcomes that do not end the process; probabilities over `field`.
     ends : `ends[i, a]`, whether the process may end.
     R : `R[i, a]`, the expected reward; gamma; start : the distribution of the first state.
+    leaving : `[i, a]`, the chance that the process ends, in floats.
     sizes : `sizes[i, a]`, the expected |r|: where rewards cancel, R is rounded at their size and
         not at its own.
     remainders : `[i, a]`, whether some of the probabilities are what others leave of 1, so that
@@ -94,6 +96,7 @@ class MDP:
     R: NDArray[Any]
     gamma: Any
     start: NDArray[Any]
+    leaving: NDArray[np.float64]
     sizes: NDArray[np.float64]
     remainders: Mask | None = None
 
@@ -136,6 +139,29 @@ class MDP:
         row = own_rows(self.row_ptr)
         np.add.at(table, (row, self.successors), self.prob)
         return table.reshape(n, nA, n)
+
+    @cached_property
+    def leave(self) -> NDArray[np.float64]:
+        """1 - gamma sum_j p(j | i, a), without the rounding errors of that sum."""
+        gamma = float(self.gamma)
+        return np.asarray((1.0 - gamma) + gamma * self.leaving)
+
+    def solve_dense(
+        self,
+        states: NDArray[np.int64],
+        policy: Actions,
+        r: NDArray[np.float64],
+        start: NDArray[np.float64],
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """v = r + gamma P v and d = start + gamma P^T d on states that a policy does not leave but
+        for the end."""
+        assert self.dense is not None
+        P = self.gamma * self.dense[states, policy[states]][:, states]
+        v, d = np.empty(len(states)), np.empty(len(states))
+        away = self.leave[states, policy[states]]
+        if not solve_leaving(P, away, r.copy(), start.copy(), v, d):
+            raise NotSolved("floats cannot tell a policy from one that never ends")
+        return v, d
 
     def q(self, v: NDArray[Any]) -> NDArray[Any]:
         """`q[i, a]` = R + gamma sum p v."""
@@ -202,16 +228,11 @@ class MDP:
         self, policy: Actions, alive: Mask | None, R: NDArray[np.float64]
     ) -> linear.Solution:
         assert self.dense is not None
-        everyone = np.arange(len(policy))
-        P, r = self.dense[everyone, policy], R[everyone, policy]
-        if alive is not None and not alive.all():
-            P, r = np.where(alive[:, None], P, 0.0), np.where(alive, r, 0.0)
-        A = np.eye(len(policy)) - self.gamma * P
-        v = np.linalg.solve(A, r)
-        missed = r + self.gamma * (P @ v) - v
-        if self._is_uneven(P, r, v, missed):
-            v = v + np.linalg.solve(A, missed)
-            missed = r + self.gamma * (P @ v) - v
+        inside = np.arange(len(policy)) if alive is None else np.flatnonzero(alive)
+        r, v = R[inside, policy[inside]], np.zeros(len(policy))
+        v[inside], _ = self.solve_dense(inside, policy, r, np.zeros(len(inside)))
+        P = self.dense[inside, policy[inside]]
+        missed = r + self.gamma * (P @ v) - v[inside]
         return linear.Solution(v, "dense", float(np.max(np.abs(missed), initial=0.0)))
 
     def _is_uneven(
@@ -228,9 +249,8 @@ class MDP:
         """d = start + gamma P^T d, in floats, for a policy that has a value."""
         if self.dense is not None:
             met = reached_by(self.row_ptr, self.successors, self.shape[1], policy, self.starts)
-            inside = self.dense[met, policy[met]][:, met]
             d = np.zeros(len(policy))
-            d[met] = np.linalg.solve(np.eye(len(met)) - self.gamma * inside.T, self.start[met])
+            _, d[met] = self.solve_dense(met, policy, np.zeros(len(met)), self.start[met])
             return d
         pattern, data, _ = self.chain(policy)
         seen = reachable(pattern.indptr, pattern.indices, self.starts)
@@ -263,8 +283,10 @@ def from_states(P: POMDP, field: Field) -> MDP:
     real = np.flatnonzero(np.asarray(D.prob != 0, dtype=bool))
     row = own_rows(P.p.row_ptr)[real]
     s_next = P.p.s_next[real]
+    last = P.terminal.mask[s_next]
     ends = np.zeros(len(P.S) * nA, dtype=bool)
-    ends[row[P.terminal.mask[s_next]]] = True
+    ends[row[last]] = True
+    leaving = np.bincount(row[last], P.p.prob.floats[real[last]], minlength=len(P.S) * nA)
     counts = entries[s_next]
     _, to = pick_spans(first_entry[s_next], counts)
     k = np.repeat(np.arange(len(real)), counts)
@@ -286,6 +308,7 @@ def from_states(P: POMDP, field: Field) -> MDP:
         R=D.R[s],
         gamma=D.gamma,
         start=D.mu[s] * D.omega[shown],
+        leaving=np.asarray(leaving.reshape(-1, nA)[s], dtype=np.float64),
         sizes=reward_sizes(P)[s],
     )
     return _reachable_part(whole)
@@ -329,6 +352,7 @@ def _reachable_part(M: MDP) -> MDP:
         R=M.R[kept],
         gamma=M.gamma,
         start=M.start[kept],
+        leaving=M.leaving[kept],
         sizes=M.sizes[kept],
     )
 
@@ -423,7 +447,7 @@ def _evaluated_and_improved(
     if M.dense is not None and len(policy) <= _COMPILED:
         v, better = np.empty(len(policy)), np.empty_like(policy)
         changed, solved = improve_policy(
-            M.dense, M.R, M.sizes, M.gamma, alive, allowed, policy, STRICT, v, better
+            M.dense, M.leave, M.R, M.sizes, M.gamma, alive, allowed, policy, STRICT, v, better
         )
         if solved:
             return v, better if changed else None
@@ -555,14 +579,15 @@ def _certificate(
 ) -> NDArray[np.float64] | None:
     """u with u >= T u (sign 1) or u <= T u (sign -1) over the actions that `found.allowed` leaves,
     rounding included."""
-    v = found.v
+    v, rough = found.v, None
     missed = sign * (M.q(v) - v[:, None])
-    if not M.undiscounted and not fine:
+    if not M.undiscounted:
         error = relative_rounding(M.longest_row) * M.magnitude(v) + slack
         step = np.where(found.allowed, missed + error, -np.inf)
         off = max(0.0, float(step.max(initial=0.0))) / (1 - M.gamma) * (1 + 1e-9)
-        if off <= _ROUGH * float(M.start @ np.abs(v)):
-            return np.asarray(v + sign * off)
+        rough = np.asarray(v + sign * off) if math.isfinite(off) else None
+        if not fine and off <= _ROUGH * float(M.start @ np.abs(v)):
+            return rough
     step = np.where(found.allowed, missed + _ROOM * round_up(M, v) + slack, -np.inf)
     everyone = np.arange(len(v))
     # what is paid on the way of the policy found is never negative, nor what it adds up to
@@ -570,14 +595,14 @@ def _certificate(
     for absorb in _ABSORB:
         w = absorb(M, found, step)
         if w is None:
-            return None
+            return rough
         u = v + sign * w
         needed = round_up(M, u) + slack - sign * (u[:, None] - M.q(u))
         lacking = np.where(found.allowed, needed, 0.0).max(axis=1)[:, None]
         if not (lacking > 0).any():
             return u
         step = step + 2 * np.maximum(lacking, 0.0)
-    return None
+    return rough
 
 
 def _along_policy(M: MDP, found: Optimum, step: NDArray[np.float64]) -> NDArray[np.float64] | None:
@@ -600,6 +625,7 @@ def _absorbed(M: MDP, found: Optimum, step: NDArray[np.float64]) -> NDArray[np.f
         R=np.where(found.allowed, step, 0.0),
         sizes=np.where(found.allowed, np.abs(step), 0.0),
         prob=M.prob * room,
+        leaving=1 - (1 - M.leaving) * room,
     )
     try:
         best = optimal(paying, found.allowed, found.policy)

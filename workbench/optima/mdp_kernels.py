@@ -76,35 +76,55 @@ def reached_by(row_ptr, successors, nA, policy, starts):
 
 
 @compile_kernel
-def improve_policy(dense, R, sizes, gamma, alive, allowed, policy, strict, v, better):
-    """Values of a policy into `v`, and the policy with each action changed that can be for a strict
-    gain into `better`; whether any is, and whether floats found the values.
+def solve_leaving(P, leave, b, start, v, d):
+    """v = b + P v and d = start + P^T d for a chain that leaves state i with the chance `leave[i]`;
+    False if some states are never left. P, leave, b and start are lost.
 
-    Elimination in the order of the states: I - gamma P needs no pivots, and without them the values
-    of states that a state does not lead to never come near its own.
+    States are eliminated one by one, the last one first, without a subtraction (Grassmann, Taksar
+    and Heyman 1985): 1 - P[k, k] is what leaves k, which rounding would lose where episodes are
+    long. Values of states that a state does not lead to never come near its own.
     """
-    n, nA = R.shape
-    A = np.zeros((n, n))
-    for i in range(n):
-        v[i] = 0.0
-        if alive[i]:
-            v[i] = R[i, policy[i]]
-            for j in range(n):
-                A[i, j] = -gamma * dense[i, policy[i], j]
-        A[i, i] += 1.0
-    for k in range(n):
-        if not A[k, k] > 0.0:
-            return False, False
-        for i in range(k + 1, n):
-            if A[i, k] != 0.0:
-                share = A[i, k] / A[k, k]
-                for j in range(k + 1, n):
-                    A[i, j] -= share * A[k, j]
-                v[i] -= share * v[k]
+    n = len(leave)
+    whole = np.empty(n)
     for k in range(n - 1, -1, -1):
-        for j in range(k + 1, n):
-            v[k] -= A[k, j] * v[j]
-        v[k] /= A[k, k]
+        total = leave[k]
+        for j in range(k):
+            total += P[k, j]
+        if not total > 0.0:
+            return False
+        whole[k] = total
+        for i in range(k):
+            share = P[i, k] / total
+            if share != 0.0:
+                for j in range(k):
+                    P[i, j] += share * P[k, j]
+                leave[i] += share * leave[k]
+                b[i] += share * b[k]
+        for j in range(k):
+            start[j] += start[k] * (P[k, j] / total)
+    for k in range(n):
+        v[k], d[k] = b[k], start[k]
+        for j in range(k):
+            v[k] += P[k, j] * v[j]
+            d[k] += d[j] * P[j, k]
+        v[k] /= whole[k]
+        d[k] /= whole[k]
+    return True
+
+
+@compile_kernel
+def improve_policy(dense, leave, R, sizes, gamma, alive, allowed, policy, strict, v, better):
+    """Values of a policy into `v`, and the policy with each action changed that can be for a strict
+    gain into `better`; whether any is, and whether floats found the values."""
+    n, nA = R.shape
+    step, away, b = np.zeros((n, n)), np.ones(n), np.zeros(n)
+    for i in range(n):
+        if alive[i]:
+            b[i], away[i] = R[i, policy[i]], leave[i, policy[i]]
+            for j in range(n):
+                step[i, j] = gamma * dense[i, policy[i], j]
+    if not solve_leaving(step, away, b, np.zeros(n), v, np.empty(n)):
+        return False, False
     gain, missed, size = np.zeros(n), np.zeros(n), np.zeros(n)
     largest = worst = 0.0
     for i in range(n):

@@ -78,6 +78,7 @@ def continue_process(M: MDP) -> MDP:
         successors=successors,
         prob=prob,
         ends=np.zeros_like(M.ends),
+        leaving=np.zeros_like(M.leaving),
         remainders=M.ends,
     )
 
@@ -310,6 +311,7 @@ def _reach(
         R=R,
         gamma=field.one(1),
         start=start,
+        leaving=ends.astype(np.float64),
         sizes=np.abs(np.array([[float(x) for x in row] for row in R])).reshape(ends.shape),
     )
     found = optimal(Q, open_)
