@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+import flint
 import mpmath
 import pytest
 import sympy
@@ -15,7 +16,7 @@ from pomdps import gravity, load_unload, recall, short_corridor, tiger
 from workbench import POMDP, Policy, augment, best_memoryless, evaluate, uniform
 from workbench.core.errors import NotExact, NotSolved, TooLarge
 from workbench.research.algebraic import find_algebraic
-from workbench.research.root_boxes import PolynomialSystem, isolate_near
+from workbench.research.enclosures import PolynomialSystem, isolate_near
 
 F = Fraction
 
@@ -194,14 +195,13 @@ def test_drawn_tasks_of_two_rows_against_newton_with_many_digits(bend, slope, mi
 
 
 def test_a_double_root_is_not_isolated():
-    parabola = PolynomialSystem([[((2,), (1, 1)), ((1,), (-1, 1)), ((0,), (1, 4))]])
-    assert isolate_near(parabola, [0.4], 1e-20) is None  # (x - 1/2)^2
-    simple = PolynomialSystem([[((2,), (1, 1)), ((0,), (-1, 4))]])
-    (x,) = isolate_near(simple, [0.4], 1e-10)
-    assert x.contains(0.5)
-    assert float(x.rad()) <= 1e-10
-    flat = PolynomialSystem([[((1,), (0, 1)), ((0,), (1, 1))]])
-    assert isolate_near(flat, [0.4], 1e-10) is None
+    context = flint.fmpq_mpoly_ctx.get(["x"], "lex")
+    (x,) = context.gens()
+    assert isolate_near(PolynomialSystem([(2 * x - 1) ** 2]), [0.4], 1e-20) is None
+    (root,) = isolate_near(PolynomialSystem([4 * x**2 - 1]), [0.4], 1e-10)
+    assert root.contains(0.5)
+    assert float(root.rad()) <= 1e-10
+    assert isolate_near(PolynomialSystem([context.constant(1)]), [0.4], 1e-10) is None
 
 
 # ---------------------------------------------------------------------- refusals

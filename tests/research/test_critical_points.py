@@ -17,14 +17,14 @@ from strategies import pomdps
 from pomdps import gravity, load_unload, recall, recall4, recall_variant, short_corridor
 from workbench import POMDP, Policy, augment, critical_points, evaluate
 from workbench.core.errors import NotExact, TooLarge, WrongType
-from workbench.core.fields import FLOATS
+from workbench.core.fields import FLOATS, RationalFunctions
 from workbench.core.numbers import Numbers
 from workbench.lab.basins import find_basins
 from workbench.optima.ascent import ascend
 from workbench.optima.best_memoryless import best_memoryless
 from workbench.optima.mdp import from_states
 from workbench.research.critical_points import _kind
-from workbench.research.root_boxes import PolynomialSystem, find_roots
+from workbench.research.enclosures import PolynomialSystem, ball, isolate
 
 F = Fraction
 
@@ -181,18 +181,23 @@ def test_rows_that_are_never_reached_make_a_maximum_that_is_not_strict():
 
 
 def test_roots_of_a_circle_and_a_line():
-    circle = [((2, 0), (1, 1)), ((0, 2), (1, 1)), ((0, 0), (-1, 1))]
-    line = [((1, 0), (1, 1)), ((0, 1), (-1, 1))]
-    with flint.ctx.workprec(160):
-        found = find_roots(PolynomialSystem([circle, line]), -2.0, 2.0, 10_000)
-        assert found.undecided == 0
-        values = sorted(float(root[0].mid()) for root in found.found)
-        touching = [((2, 0), (1, 1)), ((0, 2), (1, 1)), ((0, 0), (-1, 1)), ((1, 0), (0, 1))]
-        tangent = [((1, 0), (1, 1)), ((0, 0), (-1, 1))]  # x = 1 touches the circle: a double root
-        double = find_roots(PolynomialSystem([touching, tangent]), -2.0, 2.0, 10_000)
+    x, y = flint.fmpq_mpoly_ctx.get(["x", "y"], "lex").gens()
+    square = [ball(-2.0, 2.0)] * 2
+    circle = x**2 + y**2 - 1
+    found = isolate(PolynomialSystem([circle, x - y]), square)
+    assert found.complete
+    values = sorted(float(root[0].mid()) for root in found.zeros)
     assert values == pytest.approx([-math.sqrt(0.5), math.sqrt(0.5)], abs=1e-15)
-    assert double.found == []
-    assert double.undecided > 0
+    # x = 1 touches the circle: a double root
+    double = isolate(PolynomialSystem([circle, x - 1]), square, least=1e-5)
+    assert double.zeros == []
+    assert double.left
+
+
+def test_time_that_is_up_leaves_faces_undecided():
+    found = critical_points(load_unload(), max_seconds=1e-9)
+    assert found.undecided == found.faces
+    assert not found.complete
 
 
 # ---------------------------------------------------------------------- basins
@@ -257,7 +262,8 @@ X = sympy.symbols("x y z")
 def test_a_kind_is_said_only_where_signs_are_certain(J, whole, kind):
     """At 0, where the Hessian is that of J; leading minors that vanish do not make a saddle."""
     gens = sorted(J.free_symbols, key=str)
-    equations = [sympy.Poly(J.diff(y), *gens) for y in gens]
+    whole_J = RationalFunctions(gens).one(J).num
+    equations = [whole_J.derivative(i) for i in range(len(gens))]
     face = SimpleNamespace(supports=((0, 1),) * len(gens))
     surface = SimpleNamespace(options=[(0, 1) if whole else (0, 1, 2)] * len(gens))
     assert _kind(surface, face, equations, [flint.arb(0)] * len(gens)) == kind

@@ -6,7 +6,7 @@ is a rational function J = n / d of the free probabilities x_1, ..., x_k (`surfa
     F_i(x) = n_i d - n d_i = 0,     i = 1, ..., k          n_i, d_i the derivatives by x_i
 
 hold at it, and n - y d = 0 at its value y. Krawczyk's test says that exactly one root of F is in a
-small box around the floats (`root_boxes`). Each coordinate of that root, and its value, is a root
+small box around the floats (`enclosures`). Each coordinate of that root, and its value, is a root
 of a polynomial in one variable with whole coefficients, from which the others were eliminated by
 resultants, one variable after the other. Before every step the polynomials are factored, and
 factors that surely do not vanish in the box are dropped: what is left vanishes at the root, and
@@ -37,8 +37,8 @@ from workbench.core.numbers import Number, Numbers
 from workbench.core.policy import Policy
 from workbench.core.pomdp import POMDP
 from workbench.core.space import Label
-from workbench.research.root_boxes import Ball, PolynomialSystem, evaluate_terms, isolate_near
-from workbench.research.surface import ReturnSurface, plain_terms
+from workbench.research.enclosures import BallPolynomial, Box, PolynomialSystem, isolate_near
+from workbench.research.surface import Polynomial, ReturnSurface, plain_terms
 
 _SURE = (1e-6, 1e-4, 1e-3)
 """Probabilities nearer to 0 or 1 than this are taken to be 0 or 1, the strictest first; the value
@@ -153,7 +153,7 @@ def _solve_face(
                 f"is solved exactly for up to {MOST_FREE}"
             )
         surface = ReturnSurface(P, face, criterion)
-        flat = {key for key, slope in surface.slopes.items() if slope.is_zero}
+        flat = {key for key, slope in surface.slopes.items() if slope == 0}
         if not flat:
             break
         # J does not depend on these: any probability does, and zero is the simplest
@@ -163,14 +163,14 @@ def _solve_face(
         return _deterministic(P, face, value, near, criterion)
     keys = list(surface.x)
     with flint.ctx.workprec(_PRECISION):
-        system = PolynomialSystem([plain_terms(slope) for slope in surface.slopes.values()])
+        system = PolynomialSystem(list(surface.slopes.values()))
         root = isolate_near(system, [float(table[key]) for key in keys], _LEAST)
         if root is None or not _is_near(face, keys, root, table):
             raise NotSolved(
                 f"next to the best policy found of {P.name} there is no isolated critical point: "
                 "its critical system has no exact solution to list"
             )
-        y = _at(surface.top, root) / _at(surface.bottom, root)
+        y = BallPolynomial(surface.top).at(root) / BallPolynomial(surface.bottom).at(root)
         if abs(float(y.mid()) - value) > near:
             raise NotSolved(
                 f"the critical point of {P.name} next to the policy is worth "
@@ -214,7 +214,7 @@ def _deterministic(
 def _is_near(
     face: list[tuple[int, ...]],
     keys: list[tuple[int, int]],
-    root: Ball,
+    root: Box,
     table: NDArray[np.float64],
 ) -> bool:
     """Whether a root is inside the face, and next to the floats."""
@@ -226,11 +226,6 @@ def _is_near(
     return all(x > 0 for x in left.values())
 
 
-def _at(poly: sympy.Poly, root: Ball) -> flint.arb:
-    terms = [(powers, flint.arb(flint.fmpq(*c))) for powers, c in plain_terms(poly)]
-    return evaluate_terms(terms, root)
-
-
 # ---------------------------------------------------------------------- elimination
 
 
@@ -238,7 +233,7 @@ class _Elimination:
     """F_1, ..., F_k and n - y d as polynomials with whole coefficients in x_1, ..., x_k, y, and the
     box of the root that they are followed to."""
 
-    def __init__(self, P: POMDP, surface: ReturnSurface, root: Ball):
+    def __init__(self, P: POMDP, surface: ReturnSurface, root: Box):
         self.P, self.root = P, root
         self.context = flint.fmpz_mpoly_ctx.get([f"z{i}" for i in range(len(root))], "lex")
         *_, y = self.context.gens()
@@ -248,7 +243,7 @@ class _Elimination:
         self.slopes = [self._vanishing(slope) for slope in slopes]
         self.level = level
 
-    def _whole(self, poly: sympy.Poly, scale: int = 0) -> flint.fmpz_mpoly:
+    def _whole(self, poly: Polynomial, scale: int = 0) -> flint.fmpz_mpoly:
         terms = plain_terms(poly)
         scale = scale or math.lcm(*(c[1] for _, c in terms))
         return self.context.from_dict({(*powers, 0): scale // q * p for powers, (p, q) in terms})
@@ -262,8 +257,8 @@ class _Elimination:
         return kept
 
     def _at(self, poly: flint.fmpz_mpoly) -> flint.arb:
-        terms = [(powers, flint.arb(c)) for powers, c in poly.to_dict().items()]
-        return evaluate_terms(terms, self.root)
+        rational = flint.fmpq_mpoly_ctx.get(self.context.names(), flint.Ordering.lex)
+        return BallPolynomial(rational.from_dict(poly.to_dict())).at(self.root)
 
     def solve(self, target: int) -> tuple[Number, sympy.Poly]:
         """One coordinate of the root, or its value (the last), and its minimal polynomial."""

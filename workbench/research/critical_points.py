@@ -9,7 +9,7 @@ action a. At a Kuhn-Tucker point, with S(o) the actions that pi takes at o,
 
 Every choice of supports S is a face, on which the equations are polynomials (d > 0 is multiplied
 out) in as many variables; their roots are isolated with certificates in ball arithmetic
-(`root_boxes`). The kind of a point comes from the signs of the outside gains and of the projected
+(`enclosures`). The kind of a point comes from the signs of the outside gains and of the projected
 Hessian, which are certain as well:
 
     maximum      outside gains negative, Hessian on the face negative definite
@@ -25,6 +25,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -32,7 +33,6 @@ from typing import Any, overload
 
 import flint
 import numpy as np
-import sympy
 from numpy.typing import NDArray
 
 from workbench.core.errors import NeverEnds, TooLarge
@@ -44,19 +44,28 @@ from workbench.core.pomdp import POMDP
 from workbench.optima.arguments import require_real_numbers
 from workbench.optima.follow import alternatives
 from workbench.optima.mdp import MDP, from_states
-from workbench.plain_numbers import whole_number
-from workbench.research.root_boxes import Ball, PolynomialSystem, Terms, evaluate_terms, find_roots
-from workbench.research.surface import ReturnSurface, plain_terms
+from workbench.plain_numbers import positive_number, whole_number
+from workbench.research.enclosures import (
+    PRECISION,
+    BallPolynomial,
+    Box,
+    PolynomialSystem,
+    ball,
+    isolate,
+)
+from workbench.research.surface import Polynomial, ReturnSurface
 from workbench.text import counted
 
 MAX_FACES = 2_000
 MAX_BOXES = 5_000
 
-_PRECISION = 160
 _EDGE = 1e-9
 """How far beyond a face roots are looked for, so that those near its rim are isolated too."""
 
 _ON_THE_RIM = 1e-20
+
+_SMALLEST = 1e-5
+"""Boxes narrower than this that hold neither no root nor one for certain are undecided."""
 
 SupportPattern = tuple[tuple[int, ...], ...]
 
@@ -144,7 +153,11 @@ class CriticalPoints(Sequence[CriticalPoint]):
 
 
 def critical_points(
-    P: POMDP, *, max_faces: int = MAX_FACES, max_boxes: int = MAX_BOXES
+    P: POMDP,
+    *,
+    max_faces: int = MAX_FACES,
+    max_boxes: int = MAX_BOXES,
+    max_seconds: float | None = None,
 ) -> CriticalPoints:
     """All Kuhn-Tucker points of the return over memoryless policies.
 
@@ -153,6 +166,7 @@ def critical_points(
     P : a small POMDP in exact numbers; an augmented one, to see what a memory adds.
     max_faces : more faces than this raise `TooLarge`.
     max_boxes : for each face; what is not decided then is counted in `undecided`.
+    max_seconds : of the search; faces that it does not come to are counted there as well.
 
     >>> from workbench.core.pomdp import POMDP
     >>> P = POMDP.from_functions(
@@ -170,6 +184,9 @@ def critical_points(
     require_real_numbers(P, True)
     max_faces = whole_number("max_faces", max_faces)
     max_boxes = whole_number("max_boxes", max_boxes)
+    until = math.inf
+    if max_seconds is not None:
+        until = time.monotonic() + positive_number("max_seconds", max_seconds)
     M = from_states(P, FLOATS)
     options = [tuple(row.tolist()) or (0,) for row in alternatives(M, len(P.O))]
     shown = np.bincount(M.seen, minlength=len(P.O))
@@ -189,12 +206,16 @@ def critical_points(
             "return has no critical points; give a gamma below 1"
         )
     _require_ending(P, M, options)
-    with flint.ctx.workprec(_PRECISION):
+    with flint.ctx.workprec(PRECISION):
         surface = ReturnSurface(P, options)
         found: list[CriticalPoint] = []
         undecided = boxes = bezout = flat = 0
-        for face in faces:
-            looked = _look_at(surface, face, max_boxes)
+        # vertices cost nothing, so that time that runs out leaves the largest faces undecided
+        for face in sorted(faces, key=lambda face: face.dimension):
+            if time.monotonic() > until:
+                undecided += 1
+                continue
+            looked = _look_at(surface, face, max_boxes, until)
             if looked is None:
                 flat += 1
                 continue
@@ -332,27 +353,27 @@ class _Looked:
     bezout: int
 
 
-def _look_at(surface: ReturnSurface, face: _Face, most: int) -> _Looked | None:
+def _look_at(surface: ReturnSurface, face: _Face, most: int, until: float) -> _Looked | None:
     """The Kuhn-Tucker points inside a face; None if the return does not change along some direction
     of it, so that no point is isolated."""
     variables: list[tuple[int, int]] = [
         (o, a) for o, support in enumerate(face.supports) for a in support[:-1]
     ]
-    symbols = [sympy.Symbol(f"y_{i}") for i in range(len(variables))]
-    place: dict[sympy.Symbol, sympy.Expr] = {}
-    for o, support in enumerate(face.supports):
-        inside = {key[1]: y for key, y in zip(variables, symbols, strict=True) if key[0] == o}
-        rest = 1 - sum(inside.values(), sympy.Integer(0))
-        for a in surface.options[o][:-1]:
-            place[surface.x[o, a]] = inside.get(a, rest if a == support[-1] else sympy.Integer(0))
+    names = [f"y{i}" for i in range(len(variables))] or ["none"]
+    context = flint.fmpq_mpoly_ctx.get(names, flint.Ordering.degrevlex)
+    gens = dict(zip(variables, context.gens(), strict=False))
+    nothing = context.constant(0)
+    place = [nothing] * max(len(surface.x), 1)
+    for (o, a), i in surface.x.items():
+        support = face.supports[o]
+        if a == support[-1]:
+            place[i] = 1 - sum((gens[o, b] for b in support[:-1]), nothing)
+        else:
+            place[i] = gens.get((o, a), nothing)
 
-    def on_face(poly: sympy.Poly | None) -> sympy.Poly:
-        gens = symbols or [sympy.Symbol("y_none")]
-        expr = 0 if poly is None else poly.as_expr().subs(place, simultaneous=True)
-        return sympy.Poly(expr, *gens)
-
-    def difference(o: int, a: int, b: int) -> sympy.Poly:
-        return on_face(surface.slope(o, a)) - on_face(surface.slope(o, b))
+    def difference(o: int, a: int, b: int) -> Polynomial:
+        found = surface.slope(o, a) - surface.slope(o, b)
+        return found.compose(*place, ctx=context)
 
     equations = [difference(o, a, face.supports[o][-1]) for o, a in variables]
     outside = [
@@ -362,23 +383,28 @@ def _look_at(surface: ReturnSurface, face: _Face, most: int) -> _Looked | None:
         if a not in face.supports[o]
     ]
     # an equation that says nothing leaves a curve of solutions
-    if any(equation.is_zero for equation in equations):
+    if any(equation == 0 for equation in equations):
         return None
-    rim = _rim(variables, symbols)
+    rim = [place for key, place in gens.items()]
+    rim += [
+        1 - sum((gens[o, b] for b in support[:-1]), nothing)
+        for o, support in enumerate(face.supports)
+        if len(support) > 1
+    ]
     system_of = [_strip(equation, rim) for equation in equations]
-    bezout = math.prod(equation.total_degree() for equation in system_of)
-    roots: list[Ball] = [[]]
+    bezout = math.prod(int(equation.total_degree()) for equation in system_of)
+    roots: list[Box] = [[]]
     undecided = boxes = 0
     if equations:
-        system = PolynomialSystem([plain_terms(equation) for equation in system_of])
         # a little beyond the cube, so that a root on the rim is isolated and then left to its face
-        looked = find_roots(system, -_EDGE, 1 + _EDGE, most)
-        roots, undecided, boxes = looked.found, looked.undecided, looked.boxes
+        cube = [ball(-_EDGE, 1 + _EDGE)] * len(equations)
+        looked = isolate(PolynomialSystem(system_of), cube, most, least=_SMALLEST, until=until)
+        roots, undecided, boxes = looked.zeros, len(looked.left), looked.looked_at
     points = []
     for root in roots:
         if not _is_inside(face, variables, root):
             continue
-        gains = [evaluate_terms(_terms(poly), root or [flint.arb(0)]) for poly in outside]
+        gains = [BallPolynomial(poly).at(root or [flint.arb(0)]) for poly in outside]
         if any(gain > 0 for gain in gains):
             continue
         # a gain of exactly zero outside: neither a strict maximum nor excluded
@@ -388,31 +414,19 @@ def _look_at(surface: ReturnSurface, face: _Face, most: int) -> _Looked | None:
     return _Looked(points, undecided, boxes, bezout)
 
 
-def _rim(variables: list[tuple[int, int]], symbols: list[sympy.Symbol]) -> list[sympy.Poly]:
-    """The probabilities of the supports, as polynomials: none vanishes inside the face."""
-    rows: dict[int, sympy.Expr] = {}
-    for (o, _), y in zip(variables, symbols, strict=True):
-        rows[o] = rows.get(o, sympy.Integer(1)) - y
-    return [sympy.Poly(factor, *symbols) for factor in (*symbols, *rows.values())]
-
-
-def _strip(poly: sympy.Poly, rim: list[sympy.Poly]) -> sympy.Poly:
+def _strip(poly: Polynomial, rim: list[Polynomial]) -> Polynomial:
     """A polynomial without the factors that vanish on the rim alone, where their powers would make
     roots that are not simple and not ours."""
     for factor in rim:
         while poly.total_degree() > 0:
-            quotient, rest = sympy.div(poly, factor)
-            if not rest.is_zero:
+            quotient, rest = divmod(poly, factor)
+            if rest != 0:
                 break
             poly = quotient
     return poly
 
 
-def _terms(poly: sympy.Poly) -> Terms:
-    return [(powers, flint.arb(flint.fmpq(*c))) for powers, c in plain_terms(poly)]
-
-
-def _is_inside(face: _Face, variables: list[tuple[int, int]], root: Ball) -> bool:
+def _is_inside(face: _Face, variables: list[tuple[int, int]], root: Box) -> bool:
     """Whether every probability of the supports is positive; one on the rim belongs to a smaller
     face."""
     left: dict[int, flint.arb] = {}
@@ -423,14 +437,13 @@ def _is_inside(face: _Face, variables: list[tuple[int, int]], root: Ball) -> boo
     return all(x > _ON_THE_RIM for x in left.values())
 
 
-def _kind(surface: ReturnSurface, face: _Face, equations: list[sympy.Poly], root: Ball) -> str:
+def _kind(surface: ReturnSurface, face: _Face, equations: list[Polynomial], root: Box) -> str:
     """The kind of a point whose outside gains are negative, by the definiteness of the Hessian
     (Sylvester: the signs of its leading minors)."""
     k = len(equations)
     if k == 0:
         return "maximum"
-    gens = equations[0].gens
-    H = [[evaluate_terms(_terms(f.diff(y)), root) for y in gens] for f in equations]
+    H = [[BallPolynomial(f.derivative(i)).at(root) for i in range(k)] for f in equations]
     minors = [
         flint.arb_mat([[H[i][j] for j in range(m)] for i in range(m)]).det()
         for m in range(1, k + 1)
@@ -453,7 +466,7 @@ def _point(
     surface: ReturnSurface,
     face: _Face,
     variables: list[tuple[int, int]],
-    root: Ball,
+    root: Box,
     kind: str,
 ) -> CriticalPoint:
     P = surface.P

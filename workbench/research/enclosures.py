@@ -14,6 +14,8 @@ balls of Arb (Johansson 2017), whose every operation contains the true result.
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import product
@@ -21,10 +23,12 @@ from typing import Any, Protocol
 
 import flint
 
+from workbench.research.surface import Polynomial, plain_terms
+
 Box = list[Any]
 """One ball for each unknown."""
 
-PRECISION = 128
+PRECISION = 160
 """Bits of the balls."""
 
 _POLISHED = 12
@@ -76,30 +80,89 @@ def ball(low: Any, high: Any) -> Any:
     return flint.arb(low).union(flint.arb(high))
 
 
-def isolate(system: System, box: Box, most: int = 2_000, starts: Iterable[Box] = ()) -> Isolation:
+def isolate(
+    system: System,
+    box: Box,
+    most: int = 2_000,
+    starts: Iterable[Box] = (),
+    least: float = 0.0,
+    until: float = math.inf,
+) -> Isolation:
     """Find the zeros of a system in a box.
 
     Parameters
     ----------
     most : look at so many boxes at most.
     starts : points near which a zero is expected; they are tried first.
+    least : boxes narrower than this are left open: zeros that are not simple, or not isolated.
+    until : no box is looked at once the clock (`time.monotonic`) passes it.
     """
-    before = flint.ctx.prec
-    flint.ctx.prec = PRECISION
-    try:
+    with flint.ctx.workprec(PRECISION):
         found = Isolation()
         for start in starts:
             _try_around(system, [x.mid() for x in start], found)
-        waiting = [box]
-        while waiting and found.looked_at < most:
+        waiting, narrow = [box], []
+        while waiting and found.looked_at < most and time.monotonic() <= until:
             found.looked_at += 1
             rest = _looked_at(system, waiting.pop(), found)
-            if rest is not None:
+            if rest is None:
+                continue
+            if max(float(x.rad()) for x in rest) < least:
+                narrow.append(rest)
+            else:
                 waiting += _halves(rest)
-        found.left = [x for x in waiting if not _is_in_one(x, found.alone)]
+        found.left = [x for x in waiting + narrow if not _is_in_one(x, found.alone)]
         return found
-    finally:
-        flint.ctx.prec = before
+
+
+def isolate_near(system: System, point: list[float], least: float) -> Box | None:
+    """The one zero next to a point, enclosed to within `least` at the precision of the caller; None
+    if no simple zero is certain to be there."""
+    found = Isolation()
+    _try_around(system, [flint.arb(x) for x in point], found)
+    if not found.zeros or max(float(x.rad()) for x in found.zeros[0]) > least:
+        return None
+    return found.zeros[0]
+
+
+class BallPolynomial:
+    """A polynomial that is evaluated over boxes, term by term."""
+
+    def __init__(self, poly: Polynomial):
+        self.terms = [
+            ([(i, n) for i, n in enumerate(powers) if n], flint.arb(flint.fmpq(*c)))
+            for powers, c in plain_terms(poly)
+        ]
+
+    def at(self, x: Box) -> Any:
+        powers: dict[tuple[int, int], Any] = {}
+        total = flint.arb(0)
+        for factors, c in self.terms:
+            for i, n in factors:
+                if (i, n) not in powers:
+                    powers[i, n] = x[i] ** n
+                c = c * powers[i, n]
+            total += c
+        return total
+
+
+class PolynomialSystem:
+    """k polynomials in k variables, whose common roots are isolated."""
+
+    def __init__(self, polynomials: list[Polynomial]):
+        k = len(polynomials)
+        self.radii = [[1.0] * k]
+        self._f = [BallPolynomial(f) for f in polynomials]
+        self._slopes = [BallPolynomial(f.derivative(j)) for f in polynomials for j in range(k)]
+
+    def value(self, x: Box) -> list[Any]:
+        return [f.at(x) for f in self._f]
+
+    def slopes(self, x: Box) -> Any:
+        return flint.arb_mat(len(x), len(x), [f.at(x) for f in self._slopes])
+
+    def contract(self, x: Box) -> Box | None:
+        return x
 
 
 def _looked_at(system: System, x: Box, found: Isolation) -> Box | None:

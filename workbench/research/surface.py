@@ -13,14 +13,19 @@ vanishes where its numerator does.
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import TypeAlias
 
+import flint
 import numpy as np
 import sympy
 
 from workbench.core.evaluate import evaluate
+from workbench.core.fields import RationalFunctions
 from workbench.core.numbers import Numbers
 from workbench.core.policy import Policy
 from workbench.core.pomdp import POMDP
+
+Polynomial: TypeAlias = flint.fmpq_mpoly
 
 PlainTerms = list[tuple[tuple[int, ...], tuple[int, int]]]
 """A polynomial: exponents, and numerator and denominator of each coefficient."""
@@ -32,44 +37,45 @@ class ReturnSurface:
     Attributes
     ----------
     options : for each observation, the actions that its row may take; the first ones are free.
-    x : the symbol of each free probability, by (o, a).
+    x : the place of each free probability among the variables, by (o, a).
     top, bottom : n and d; slopes : the numerators of the derivatives, by (o, a).
     degrees : of J in each row.
     """
 
     def __init__(self, P: POMDP, options: list[tuple[int, ...]], criterion: str = "return"):
         self.P, self.options = P, options
-        self.x: dict[tuple[int, int], sympy.Symbol] = {}
+        self.x: dict[tuple[int, int], int] = {}
+        symbols: list[sympy.Symbol] = []
         table = np.full((len(P.O), len(P.A)), Fraction(0), dtype=object)
-        for o, row in enumerate(options):
-            *free, last = row
+        for o, (*free, last) in enumerate(options):
             for a in free:
-                self.x[o, a] = table[o, a] = sympy.Symbol(f"x_{o}_{a}")
-            table[o, last] = 1 - sum((self.x[o, a] for a in free), sympy.Integer(0)) if free else 1
+                self.x[o, a] = len(symbols)
+                symbols.append(sympy.Symbol(f"x{len(symbols):06d}"))  # the field sorts by name
+                table[o, a] = symbols[-1]
+            table[o, last] = 1 - sum((table[o, a] for a in free), sympy.Integer(0)) if free else 1
         J = evaluate(P, Policy(P, Numbers.of(table)), exact=True, criterion=criterion).value
-        top, bottom = sympy.fraction(sympy.together(sympy.sympify(J)))
-        gens = list(self.x.values()) or [sympy.Symbol("x_none")]
-        self.top, self.bottom = sympy.Poly(top, *gens), sympy.Poly(bottom, *gens)
+        quotient = RationalFunctions(symbols or [sympy.Symbol("none")]).one(J)
+        self.top, self.bottom = quotient.num, quotient.den
         # the sign of d is that of a policy that has a value, and the same all over the polytope
         self.slopes = {
-            key: self.top.diff(x) * self.bottom - self.top * self.bottom.diff(x)
-            for key, x in self.x.items()
+            key: self.top.derivative(i) * self.bottom - self.top * self.bottom.derivative(i)
+            for key, i in self.x.items()
         }
         self.degrees = tuple(
-            max((self._degree(poly, o) for poly in (self.top, self.bottom)), default=0)
+            max(self._degree(poly, o) for poly in (self.top, self.bottom))
             for o in range(len(options))
         )
 
-    def _degree(self, poly: sympy.Poly, o: int) -> int:
-        places = [i for i, key in enumerate(self.x) if key[0] == o]
-        return max((sum(powers[i] for i in places) for powers in poly.monoms()), default=0)
+    def _degree(self, poly: Polynomial, o: int) -> int:
+        places = [i for key, i in self.x.items() if key[0] == o]
+        return max((sum(int(powers[i]) for i in places) for powers in poly.monoms()), default=0)
 
-    def slope(self, o: int, a: int) -> sympy.Poly | None:
-        """The numerator of the derivative towards action a and away from the row's last; None if a
+    def slope(self, o: int, a: int) -> Polynomial:
+        """The numerator of the derivative towards action a and away from the row's last; zero if a
         is the last."""
-        return self.slopes.get((o, a))
+        return self.slopes.get((o, a), self.top * 0)
 
 
-def plain_terms(poly: sympy.Poly) -> PlainTerms:
+def plain_terms(poly: Polynomial) -> PlainTerms:
     """A polynomial with rational coefficients as pairs of whole numbers."""
-    return [(powers, (int(c.p), int(c.q))) for powers, c in poly.terms()]
+    return [(tuple(map(int, powers)), (int(c.p), int(c.q))) for powers, c in poly.terms()]
