@@ -16,7 +16,7 @@ from strategies_beliefs import timed
 
 from pomdps import gravity, recall, recall4, recall_variant, tiger
 from workbench import POMDP, Policy, augment, evaluate, memories
-from workbench.core.errors import NeverEnds, NotExact, TooLarge, WorkbenchError, WrongType
+from workbench.core.errors import NeverEnds, NotExact, WorkbenchError, WrongType
 from workbench.core.fields import FLOATS, RATIONALS
 from workbench.core.numbers import Numbers
 from workbench.optima import branch_and_bound, mdp
@@ -90,19 +90,6 @@ def test_policies_that_may_never_end_are_left_out(P):
     assert floats.value == pytest.approx(float(best), abs=1e-9)
     assert floats.certified
     assert floats.bound == pytest.approx(float(best), abs=1e-8)
-
-
-@given(st.one_of(pomdps(), wandering(3)))
-def test_all_optimal_policies_are_those_that_trying_all_finds(P):
-    if reference.best_deterministic(P) is None:
-        return
-    found = best_memoryless(P, exact=True, all_optimal=True).optimal
-    rows = [
-        reference.behaviour(P, {o: P.A[int(pi.actions[i])] for i, o in enumerate(P.O)})
-        for pi in found
-    ]
-    assert len(set(rows)) == len(rows)
-    assert set(rows) == reference.optimal_behaviours(P)
 
 
 @settings(max_examples=15)
@@ -252,21 +239,6 @@ def test_loops_without_reward_at_gamma_one_need_exact_numbers_to_be_certain(monk
     assert "exact model" in found.how
 
 
-def test_the_two_optimal_policies_of_recall4_with_one_bit():
-    E = augment(recall4(), "B1")
-    found = best_memoryless(E, all_optimal=True).optimal
-    assert len(found) == 2  # 0 and write 1, then 2 and write anything
-    for pi in found:
-        assert pi[("0", "o"), (0, "1")] == 1
-        assert pi[("1", "o"), (2, "0")] + pi[("1", "o"), (2, "1")] == 1
-
-
-def test_the_optimal_policies_of_recall_with_two_bits_come_in_all_permutations():
-    E = augment(recall(), "B2")
-    found = best_memoryless(E, all_optimal=True).optimal
-    assert len(found) == 3 * 2 * 4  # two fresh memory states in order, then any write
-
-
 # ---------------------------------------------------------------------- symmetry
 
 
@@ -404,11 +376,6 @@ def test_where_time_is_over_before_the_first_policy_there_is_one_all_the_same():
     assert "stopped after 1e-09 seconds" in found.how
 
 
-def test_too_many_optimal_policies_are_an_error_with_the_limit_in_it():
-    with pytest.raises(TooLarge, match="more than 5 optimal"):
-        best_memoryless(augment(recall(), "B1"), all_optimal=True, max_optimal=5)
-
-
 def test_a_task_that_never_ends_needs_a_discount():
     P = POMDP.from_functions(
         name="clock",
@@ -435,7 +402,7 @@ def test_a_task_that_is_over_before_it_begins_is_worth_nothing():
         terminal={"end"},
         S=["end", "s"],
     )
-    assert best_memoryless(P, exact=True, all_optimal=True).value == 0
+    assert best_memoryless(P, exact=True).value == 0
     assert best_memoryless(P, deterministic=False).value == 0
     assert best_informed(P) == 0
 

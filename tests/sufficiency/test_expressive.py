@@ -9,6 +9,7 @@ import pytest
 import reference_histories as reference
 from hypothesis import assume, given, reject, settings
 from hypothesis import strategies as st
+from reference_expressive import separating_update
 from strategies_beliefs import (
     HALF,
     colouring_tasks,
@@ -131,8 +132,7 @@ def test_o1_and_oa1_cannot_keep_track_of_the_force_by_walking_to_and_fro_at_the_
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["O1", "OA1"])
 def test_z3_finds_no_f_of_o1_or_oa1_for_gravity_either(name):
-    pytest.importorskip("z3")
-    assert not is_sufficiently_expressive(gravity(), name, solver="z3")
+    assert separating_update(gravity(), name) is None
 
 
 @pytest.mark.slow
@@ -168,7 +168,7 @@ def test_a_search_given_up_is_neither_true_nor_false():
         bool(found)
 
 
-def test_floats_and_unknown_solvers_are_refused():
+def test_floats_are_refused():
     floats = POMDP.from_functions(
         name="floats",
         A=["a"],
@@ -181,8 +181,6 @@ def test_floats_and_unknown_solvers_are_refused():
         is_sufficiently_expressive(floats, "B1")
     with pytest.raises(NotExact, match="mu of floats"):
         verify_f(floats, "B1", {})
-    with pytest.raises(WorkbenchError, match="solver must be"):
-        is_sufficiently_expressive(recall(), "B1", solver="mine")
 
 
 def test_an_f_with_holes_is_named():
@@ -340,24 +338,18 @@ def test_verifying_an_f_agrees_with_the_definition_on_every_pair_of_histories(
 
 @given(twisted, st.sampled_from(["none", "B1", "B2", "O1", "OA1", "O2"]), st.booleans())
 def test_the_search_and_z3_agree(P, name, ended):
-    pytest.importorskip("z3")
     finite(P, ended)
-    own, solver = (
-        is_sufficiently_expressive(P, name, ended=ended, solver=s) for s in ("own", "z3")
-    )
-    assert own.holds == solver.holds
-    for found in (own, solver):
-        assert not found or verify_f(P, name, found.f, ended)
+    own = is_sufficiently_expressive(P, name, ended=ended)
+    f = separating_update(P, name, ended)
+    assert own.holds == (f is not None)
+    for update in (own.f, f):
+        assert update is None or verify_f(P, name, update, ended)
 
 
 @given(tiny, small_memories())
 def test_the_search_and_z3_agree_on_strange_memories(P, memory):
-    pytest.importorskip("z3")
     finite(P)
-    assert (
-        is_sufficiently_expressive(P, memory).holds
-        == is_sufficiently_expressive(P, memory, solver="z3").holds
-    )
+    assert is_sufficiently_expressive(P, memory).holds == (separating_update(P, memory) is not None)
 
 
 @given(twisted, st.integers(1, 2))

@@ -64,26 +64,6 @@ def best_deterministic(P: POMDP) -> Fraction | None:
     return max(values, default=None)
 
 
-def behaviour(P: POMDP, choice: Choice) -> frozenset:
-    """What a policy does where it comes: {(o, a)}."""
-    reached = [s for s in P.mu if s not in P.terminal]
-    done = set()
-    for s in reached:
-        for o in (o for o, y in P.omega(s).items() if y):
-            done.add((o, choice[o]))
-            reached += [
-                t
-                for (t, _), x in P.p(s, choice[o]).items()
-                if x and t not in P.terminal and t not in reached
-            ]
-    return frozenset(done)
-
-
-def optimal_behaviours(P: POMDP) -> set[frozenset]:
-    best = best_deterministic(P)
-    return {behaviour(P, choice) for choice in all_choices(P) if worth(P, choice) == best}
-
-
 def best_of_horizon(P: POMDP, horizon: int) -> Fraction:
     """The best return of the first `horizon` steps over all history-based policies, history by
     history."""

@@ -18,7 +18,10 @@ from workbench.optima.history import HistoryLimits, history_optimum
 from workbench.optima.optimum import HistoryOptimum
 from workbench.plain_numbers import positive_number, whole_number
 
-MAX_BELIEFS = 10_000
+MAX_BELIEFS = 2_000
+"""No task of the package has more and finitely many; where there are infinitely many, listing them is
+the most expensive way to find out."""
+
 MAX_BACKUPS = 2_000
 
 

@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 INFORMATION = ("auto", "states", "beliefs")
 
 MAX_NODES = 100_000
-MAX_OPTIMAL = 10_000
 MAX_BOXES = 1_000
 STARTS = 16
 
@@ -41,13 +40,10 @@ def best_memoryless(
     deterministic: Literal[True] = True,
     *,
     exact: bool = ...,
-    all_optimal: bool = ...,
     information: str = ...,
     start: Policy | None = ...,
-    tolerance: float | None = ...,
     max_nodes: int = ...,
     max_seconds: float | None = ...,
-    max_optimal: int = ...,
     criterion: str = ...,
 ) -> MemorylessOptimum: ...
 @overload
@@ -56,7 +52,6 @@ def best_memoryless(
     deterministic: Literal[False],
     *,
     start: Policy | None = ...,
-    tolerance: float | None = ...,
     max_seconds: float | None = ...,
     max_boxes: int | None = ...,
     starts: int | None = ...,
@@ -68,13 +63,10 @@ def best_memoryless(
     deterministic: bool = True,
     *,
     exact: bool = False,
-    all_optimal: bool = False,
     information: str = "auto",
     start: Policy | None = None,
-    tolerance: float | None = None,
     max_nodes: int = MAX_NODES,
     max_seconds: float | None = None,
-    max_optimal: int = MAX_OPTIMAL,
     max_boxes: int | None = None,
     starts: int | None = None,
     seed: int | None = None,
@@ -90,17 +82,12 @@ def best_memoryless(
         best stochastic policy, by ascent along the exact gradient, bounded by branch and bound over
         boxes of policies; with few stochastic rows the gap closes.
     exact : compare values and bounds as rationals, and return a Fraction.
-    all_optimal : list all optimal deterministic policies as well, counted by what they do where
-        they come.
     information : what a decision that is still open may depend on when it is bounded: "states",
         "beliefs" (tighter, needs finitely many), or "auto": states first, beliefs if those do not
         settle it.
     start : a policy to begin with; the answer is never worse. A stochastic one is rounded to its
         most probable actions if the answer is to be deterministic.
-    tolerance : the gap allowed for, as a share of the largest reward or value that the best
-        informed policy meets; None: what rounding errors leave.
     max_nodes, max_seconds : limits of the search.
-    max_optimal : more optimal policies than this are an error.
     max_boxes : of policies, if stochastic; None: 1,000, or as many as `max_seconds` allow.
     starts, seed : of the ascent: random policies to start from, beside the uniform and a
         deterministic one.
@@ -125,7 +112,6 @@ def best_memoryless(
     0.5
     """
     require_real_numbers(P, exact)
-    share = None if tolerance is None else positive_number("tolerance", tolerance)
     if not isinstance(deterministic, bool | np.bool_):
         raise WrongType(f"deterministic is True or False, not {deterministic!r}")
     if information not in INFORMATION:
@@ -134,34 +120,33 @@ def best_memoryless(
         )
     _check_start(P, start)
     average = check_criterion(criterion) == "average"
-    if average and (all_optimal or information != "auto"):
-        raise WorkbenchError('all_optimal and information belong to criterion="return"')
+    if average and information != "auto":
+        raise WorkbenchError('information belongs to criterion="return"')
     seconds = math.inf if max_seconds is None else positive_number("max_seconds", max_seconds)
     if not deterministic:
-        if exact or all_optimal or information != "auto":
-            raise WorkbenchError("exact, all_optimal and information belong to deterministic=True")
+        if exact or information != "auto":
+            raise WorkbenchError("exact and information belong to deterministic=True")
         count = STARTS if starts is None else whole_number("starts", starts, 0)
         drawn = 0 if seed is None else whole_number("seed", seed, 0)
         boxes = MAX_BOXES if max_seconds is None else math.inf
         if max_boxes is not None:
             boxes = whole_number("max_boxes", max_boxes, 0)
-        limits = SearchLimits(boxes, seconds, None)
+        limits = SearchLimits(boxes, seconds)
         # the searches below are ahead of their tools: they are loaded for who asks
         from workbench.research.average import best_average_stochastic
         from workbench.research.stochastic_search import stochastic_optimum
 
         if average:
-            return best_average_stochastic(P, share, count, drawn, limits, start)
-        return stochastic_optimum(P, share, count, drawn, limits, start)
+            return best_average_stochastic(P, count, drawn, limits, start)
+        return stochastic_optimum(P, None, count, drawn, limits, start)
     if starts is not None or seed is not None or max_boxes is not None:
         raise WorkbenchError("starts, seed and max_boxes belong to deterministic=False")
-    most = whole_number("max_optimal", max_optimal) if all_optimal else None
-    limits = SearchLimits(whole_number("max_nodes", max_nodes), seconds, most)
+    limits = SearchLimits(whole_number("max_nodes", max_nodes), seconds)
     if average:
         from workbench.research.average import best_average_deterministic
 
-        return best_average_deterministic(P, exact, share, limits, start)
-    return deterministic_optimum(ReturnCriterion(P), exact, information, share, limits, start)
+        return best_average_deterministic(P, exact, limits, start)
+    return deterministic_optimum(ReturnCriterion(P), exact, information, limits, start)
 
 
 def _check_start(P: POMDP, start: Any) -> None:

@@ -21,11 +21,10 @@ import numpy as np
 
 from workbench.agents.beliefs import explore_beliefs, reachable_beliefs
 from workbench.core.augment import augment
-from workbench.core.errors import NeverEnds, NotExact, TooLarge
+from workbench.core.errors import NeverEnds, NotExact
 from workbench.core.fields import FLOATS, RATIONALS
 from workbench.core.policy import Policy
 from workbench.core.pomdp import POMDP
-from workbench.optima.all_optimal import optimal_behaviours
 from workbench.optima.branch_and_bound import (
     BranchSearch,
     ReturnCriterion,
@@ -34,11 +33,9 @@ from workbench.optima.branch_and_bound import (
 )
 from workbench.optima.cap import Cap, history_cap
 from workbench.optima.embedding import family_of, lift, smaller_families
-from workbench.optima.follow import follow
 from workbench.optima.history import belief_process
 from workbench.optima.mdp import (
     MDP,
-    from_states,
     in_rationals,
 )
 from workbench.optima.optimum import MemorylessOptimum
@@ -65,12 +62,10 @@ do."""
 
 @dataclass(frozen=True)
 class SearchLimits:
-    """Of a search: nodes or boxes, seconds (either may be infinite), and how many optimal policies
-    to list (None: do not)."""
+    """Of a search: nodes or boxes, and seconds; either may be infinite."""
 
     nodes: float
     seconds: float
-    optimal: int | None
 
 
 def _belief_search(
@@ -108,7 +103,6 @@ def deterministic_optimum(
     criterion: ReturnCriterion,
     exact: bool,
     information: str,
-    tolerance: float | None,
     limits: SearchLimits,
     start: Policy | None = None,
 ) -> MemorylessOptimum:
@@ -118,22 +112,20 @@ def deterministic_optimum(
     if M.shape[0] == 0:
         pi = Policy.from_actions(P, np.zeros(len(P.O), dtype=np.int64))
         value = Fraction(0) if exact else 0.0
-        only = None if limits.optimal is None else (pi,)
         how = "every episode ends at once"
-        return MemorylessOptimum(P, pi, value, value, value, True, 0.0, 0, how, 0.0, optimal=only)
+        return MemorylessOptimum(P, pi, value, value, value, True, 0.0, 0, how, 0.0)
     until = criterion.until = began + limits.seconds
     informed = criterion.informed()
-    absolute = informed.noise if tolerance is None else tolerance * informed.size
     search = None
     if information == "beliefs":
-        search = _belief_search(criterion, absolute, exact, None, until)
-    search = search or search_over_states(criterion, absolute, exact, informed.optimum, until)
+        search = _belief_search(criterion, informed.noise, exact, None, until)
+    search = search or search_over_states(criterion, informed.noise, exact, informed.optimum, until)
     search.lower_cap(informed.bound)
     if start is not None:
         search.offer(start.actions)
     help_ = Help(criterion, until)
     look = information == "auto" and criterion.name == "return"
-    search, before, ended = _run(search, limits, exact, look, absolute, began, help_)
+    search, before, ended = _run(search, limits, exact, look, began, help_)
     if search.best is None and criterion.always_defined:  # out of time before the first
         search.offer(np.zeros(len(P.O), dtype=np.int64), climb=False)
     if search.best is None:
@@ -143,15 +135,13 @@ def deterministic_optimum(
             + " with probability one; give a gamma below 1, or ask for deterministic=False"
         )
     bound, allowed_gap = search.bound, search.allowance
-    if tolerance is None and not exact and not ended and search.is_decidable:
+    if not exact and not ended and search.is_decidable:
         search.decide()
-        search, before, ended = _run(search, limits, True, False, absolute, began, help_, before)
+        search, before, ended = _run(search, limits, True, False, began, help_, before)
         if P.is_exact or bound == math.inf:  # else it is to hold however floats are read
             bound = min(bound, search.bound)
     assert search.best is not None
-    met = search.bound - search.value <= search.allowance
-    if tolerance is None:
-        met = search.decided or search.is_met
+    met = search.decided or search.is_met
     certified = bool(search.finished and search.certified and met)
     policy = Policy.from_actions(P, search.best)
     value = search.value
@@ -168,21 +158,6 @@ def deterministic_optimum(
     bound = max(value, bound)
     nodes = before + search.nodes
     how = _how(P, nodes, ended, search)
-    if limits.optimal is not None and not certified:
-        raise TooLarge(
-            f"the optimal policies of {P.name} cannot be listed before the optimum is certain: "
-            f"{how}"
-        )
-    listed = None
-    if limits.optimal is not None:
-        rational, worth = None, value
-        if P.is_exact and (exact or search.decided):
-            rational = from_states(P, RATIONALS)
-            worth = RATIONALS.back(follow(rational, search.best).value)
-        choices = optimal_behaviours(
-            M, rational, len(P.O), worth, search.blur, limits.optimal, P.name
-        )
-        listed = tuple(Policy.from_actions(P, np.maximum(choice, 0)) for choice in choices)
     return MemorylessOptimum(
         P=P,
         policy=policy,
@@ -195,7 +170,6 @@ def deterministic_optimum(
         how=how,
         seconds=time.monotonic() - began,
         interrupted=ended == "interrupted",
-        optimal=listed,
         criterion=criterion.name,
     )
 
@@ -249,9 +223,9 @@ class Help:
                 return
             assert self.P.origin is not None
             small = type(self.criterion)(augment(self.P.origin.P, smaller))
-            limits = SearchLimits(START_NODES, spare / (len(tasks) - i), None)
+            limits = SearchLimits(START_NODES, spare / (len(tasks) - i))
             try:
-                found = deterministic_optimum(small, False, "states", None, limits)
+                found = deterministic_optimum(small, False, "states", limits)
             except NeverEnds:
                 continue
             # a climb on a large product costs more than the next smaller memory
@@ -276,7 +250,6 @@ def _run(
     limits: SearchLimits,
     exact: bool,
     look: bool,
-    absolute: float,
     began: float,
     help_: Help,
     before: int = 0,
@@ -303,9 +276,10 @@ def _run(
                     continue
                 if look and spent >= _PATIENCE:
                     look = False
-                    tighter = _belief_search(search.criterion, absolute, exact, _FEW_BELIEFS, until)
+                    noise = search.tolerance
+                    tighter = _belief_search(search.criterion, noise, exact, _FEW_BELIEFS, until)
                     if tighter is not None and tighter.root < search.highest - (
-                        0 if exact else absolute
+                        0 if exact else noise
                     ):
                         help_.pass_on(tighter)
                         if search.best is not None:

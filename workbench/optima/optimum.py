@@ -64,12 +64,10 @@ class MemorylessOptimum:
     certified : whether the policy is optimal for sure: no policy is better, which is decided in
         rationals where floats cannot tell; in large tasks, and in stochastic searches, by more than
         `tolerance`.
-    tolerance : the gap that counts as none: what was asked for, or what rounding explains, as long
-        as that is less than every reward of the task.
+    tolerance : the gap that counts as none: what rounding explains, as long as that is less than
+        every reward of the task.
     nodes : partial policies bounded by the search.
     how : how it was found and what it certifies, in words.
-    optimal : all optimal deterministic policies, if they were asked for; each row of an observation
-        that a policy never reaches holds the first action.
     criterion : what value and bound are: "return", or "average" reward.
     """
 
@@ -84,7 +82,6 @@ class MemorylessOptimum:
     how: str
     seconds: float
     interrupted: bool = False
-    optimal: tuple[Policy, ...] | None = None
     criterion: str = "return"
 
     kind: ClassVar[str] = "deterministic"

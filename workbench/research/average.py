@@ -67,6 +67,9 @@ from workbench.research.policy_boxes import is_boxable, too_large_for_boxes
 from workbench.research.stochastic_search import StochasticOptimum, stochastic_optimum
 from workbench.text import counted
 
+_ROOM = 1e-9
+"""The gap between an average and its bound that counts as none, as a share of what is met."""
+
 _FIRST_NODES = 64
 """Nodes spent on a deterministic policy to begin with."""
 
@@ -203,11 +206,11 @@ def _size_on_the_way(M: MDP, policy: Actions, found: Differential) -> float:
 
 
 def best_average_deterministic(
-    P: POMDP, exact: bool, tolerance: float | None, limits: SearchLimits, start: Policy | None
+    P: POMDP, exact: bool, limits: SearchLimits, start: Policy | None
 ) -> MemorylessOptimum:
     """`best_memoryless(P, criterion="average")`, its arguments checked."""
     criterion = AverageCriterion(P)
-    return deterministic_optimum(criterion, exact, "states", tolerance, limits, start)
+    return deterministic_optimum(criterion, exact, "states", limits, start)
 
 
 # ---------------------------------------------------------------------- stochastic policies
@@ -263,7 +266,6 @@ def pay_less(P: POMDP, c: Number) -> POMDP:
 
 def best_average_stochastic(
     P: POMDP,
-    tolerance: float | None,
     starts: int,
     seed: int,
     limits: SearchLimits,
@@ -273,15 +275,15 @@ def best_average_stochastic(
     began = time.monotonic()
     R = repeat_episodes(P)
     criterion = AverageCriterion(P)
-    few = SearchLimits(_FIRST_NODES, limits.seconds / 4, None)
-    search = deterministic_optimum(criterion, False, "states", None, few)
+    few = SearchLimits(_FIRST_NODES, limits.seconds / 4)
+    search = deterministic_optimum(criterion, False, "states", few)
     interrupted, pi, value = search.interrupted, search.policy, float(search.value)
     for other in [uniform(P), *([] if start is None else [start])]:
         worth = float(evaluate(P, other, criterion="average").value)
         pi, value = (other, worth) if worth > value else (pi, value)
     informed = criterion.informed()
     size = max(informed.size, abs(value))
-    room = size * (1e-9 if tolerance is None else tolerance)
+    room = _ROOM * size
     known = informed.bound if informed.optimum is None else informed.optimum.value
     ceiling = max(float(known), value)
     cycle = _cycles(P, R)
@@ -311,7 +313,7 @@ def best_average_stochastic(
                 1e-9,
                 starts if round_ == 0 else 0,
                 seed,
-                SearchLimits(0, spare, None),
+                SearchLimits(0, spare),
                 first,
             )
             worth = float(evaluate(P, Policy(P, quick.policy.prob), criterion="average").value)
@@ -327,7 +329,7 @@ def best_average_stochastic(
                 room / 4 / max(_inner_size(cycle, c), 1e-300),
                 0,
                 seed,
-                SearchLimits(limits.nodes, spare, None),
+                SearchLimits(limits.nodes, spare),
                 first,
             )
             boxes, left, ended = boxes + found.boxes, found.left, ""
@@ -473,8 +475,8 @@ def best_average_history(P: POMDP, exact: bool | None, limits: HistoryLimits) ->
             "certified bounds"
         )
     spare = max(limits.seconds - (time.monotonic() - began), 0.1)
-    nodes = SearchLimits(_FEW_NODES, spare, None)
-    below = best_average_deterministic(P, False, None, nodes, None)
+    nodes = SearchLimits(_FEW_NODES, spare)
+    below = best_average_deterministic(P, False, nodes, None)
     value, error = AverageCriterion(P).worth(below.policy)
     lower = value - error
     upper = max(float(optimal_gain(continue_process(from_states(P, FLOATS))).bound), lower)

@@ -36,6 +36,8 @@ compared; they may leave the question open.
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -67,11 +69,15 @@ from workbench.optima.mdp import (
     round_up,
     size_of_values,
 )
+from workbench.plain_numbers import positive_number
 from workbench.sufficiency.belief_product import Supports, places
 from workbench.sufficiency.product_search import Choice, Outcome, Slot, WriteSearch
 
 BUDGET = 1_000_000
 """A search gives up after this many decisions, unless told otherwise."""
+
+_LEAST = 0.01
+"""Seconds for a search that comes after the time is up: it needs a first policy to say anything."""
 
 TOLERANCE = 1e-9
 """Floats never prove that two best values are equal. A policy that reaches the bound on V* up to
@@ -121,7 +127,11 @@ class Encoding:
 
 
 def can_encode_optimal(
-    P: POMDP, memory: Memory | Family | str, limit: int = LIMIT, budget: int = BUDGET
+    P: POMDP,
+    memory: Memory | Family | str,
+    limit: int = LIMIT,
+    budget: int = BUDGET,
+    max_seconds: float | None = None,
 ) -> Encoding:
     """Whether some memoryless policy of <P, memory> reaches the best history-based value of P.
 
@@ -130,6 +140,7 @@ def can_encode_optimal(
     memory : a memory, a family or its name.
     limit : with more reachable beliefs than this, bounds are compared instead.
     budget : the most decisions of the search.
+    max_seconds : of all searches; what they leave open then is undecided.
 
     >>> P = POMDP.from_functions(
     ...     name="twice",
@@ -147,9 +158,14 @@ def can_encode_optimal(
     {((None,), 'o'): (0, 'push'), (('o',), 'o'): (1, 'push')}
     """
     attached = attach(memory, P)
+    until = math.inf
+    if max_seconds is not None:
+        until = time.monotonic() + positive_number("max_seconds", max_seconds)
     rational = None if reads_rewards(P, attached) or P.symbols else in_rationals(P)
     if rational is not None:
-        graph = explore_beliefs(rational, limit)
+        # a third for the list of beliefs: if they are too many, bounds take the rest
+        third = time.monotonic() + (until - time.monotonic()) / 3
+        graph = explore_beliefs(rational, limit, until=third)
         if not len(graph):
             return Encoding(
                 P.name, attached.name, True, "beliefs", "every episode ends at once", 0, {}
@@ -157,9 +173,9 @@ def can_encode_optimal(
         if graph.complete:
             M = belief_process(graph, FLOATS)
             if largest_part(M) <= MOST_EXACT:
-                found = _on_beliefs(graph, attached, M, budget, up_to_rounding=not P.is_exact)
+                found = _on_beliefs(graph, attached, M, budget, until, not P.is_exact)
                 return found if P.is_exact else _read_as_decimals(found)
-    return _by_bounds(P, attached)
+    return _by_bounds(P, attached, until)
 
 
 # ---------------------------------------------------------------------- finitely many beliefs
@@ -173,7 +189,12 @@ def _read_as_decimals(found: Encoding) -> Encoding:
 
 
 def _on_beliefs(
-    graph: BeliefGraph, memory: Memory, floats: MDP, budget: int, up_to_rounding: bool
+    graph: BeliefGraph,
+    memory: Memory,
+    floats: MDP,
+    budget: int,
+    until: float,
+    up_to_rounding: bool,
 ) -> Encoding:
     P = graph.P
     M = belief_process(graph, RATIONALS)
@@ -201,13 +222,13 @@ def _on_beliefs(
         graph = replace(
             graph, edges=(((),) * len(P.A),) * len(graph)
         )  # what comes after the first action has no weight
-    outcome = _run(graph, memory, allowed, budget)
+    outcome = _run(graph, memory, allowed, budget, until)
     if outcome.chosen is not None and P.gamma == 1 and not _ends(graph, memory, outcome.chosen):
         outcome = _run(
-            graph, memory, [{int(a)} for a in best.policy], budget
+            graph, memory, [{int(a)} for a in best.policy], budget, until
         )  # the one optimal policy known to end
         if outcome.chosen is None:
-            bounds = _by_bounds(P, memory)
+            bounds = _by_bounds(P, memory, until)
             return bounds if bounds.holds is not None else replace(bounds, best=value)
     if outcome.chosen is not None:
         choice = _labelled(P, memory, outcome.chosen)
@@ -225,7 +246,10 @@ def _on_beliefs(
         )
     if up_to_rounding:
         near = _near_optimal(floats, best, q)
-        if near != allowed and (found := _nearly(graph, memory, near, value, budget)) is not None:
+        if (
+            near != allowed
+            and (found := _nearly(graph, memory, near, value, budget, until)) is not None
+        ):
             return found
     reason = (
         f"no memoryless policy keeps to the optimal actions ({outcome.effort}), "
@@ -255,11 +279,16 @@ def _near_optimal(floats: MDP, best: Optimum, q: NDArray[Any]) -> list[set[int]]
 
 
 def _nearly(
-    graph: BeliefGraph, memory: Memory, near: list[set[int]], value: Number, budget: int
+    graph: BeliefGraph,
+    memory: Memory,
+    near: list[set[int]],
+    value: Number,
+    budget: int,
+    until: float,
 ) -> Encoding | None:
     """The answer of a policy that keeps to near-optimal actions; None if there is none."""
     P = graph.P
-    outcome = _run(graph, memory, near, budget)
+    outcome = _run(graph, memory, near, budget, until)
     if outcome.chosen is None or (P.gamma == 1 and not _ends(graph, memory, outcome.chosen)):
         if outcome.finished:
             return None
@@ -289,10 +318,13 @@ def _nearly(
     )
 
 
-def _run(graph: BeliefGraph, memory: Memory, allowed: list[set[int]], budget: int) -> Outcome:
+def _run(
+    graph: BeliefGraph, memory: Memory, allowed: list[set[int]], budget: int, until: float
+) -> Outcome:
     alike = memory.overwrites
     search = WriteSearch(graph, memory, allowed, interchangeable=alike)
-    return search.run(budget, f"an optimal policy of {graph.P.name} with {memory.name}")
+    what = f"an optimal policy of {graph.P.name} with {memory.name}"
+    return search.run(budget, what, until)
 
 
 def _ends(graph: BeliefGraph, memory: Memory, chosen: Mapping[Slot, Choice]) -> bool:
@@ -327,10 +359,16 @@ def _ends(graph: BeliefGraph, memory: Memory, chosen: Mapping[Slot, Choice]) -> 
 # ---------------------------------------------------------------------- bounds
 
 
-def _by_bounds(P: POMDP, memory: Memory) -> Encoding:
+def _by_bounds(P: POMDP, memory: Memory, until: float) -> Encoding:
     """Compare the best values, or what is certain about them."""
+
+    def share(parts: int) -> float | None:
+        """Seconds for one of the searches that are left."""
+        left = until - time.monotonic()
+        return None if left == math.inf else max(left / parts, _LEAST)
+
     E = augment(P, memory)
-    history = best_history(P)
+    history = best_history(P, max_seconds=share(3))
     exact = bool(history.exact and E.is_exact)
     best = history.value if history.exact else None
     M = from_states(P, FLOATS)
@@ -340,12 +378,12 @@ def _by_bounds(P: POMDP, memory: Memory) -> Encoding:
     mixing = reads_rewards(P, memory) or (P.gamma == 1 and not M.is_acyclic)
     found: list[Any] = []
     try:
-        found.append(best_memoryless(E, exact=exact))
+        found.append(best_memoryless(E, exact=exact, max_seconds=share(2 if mixing else 1)))
     except NeverEnds:
         if not mixing:
             raise
     if mixing and not (found and found[0].value >= history.upper - margin):
-        found.append(best_memoryless(E, deterministic=False))
+        found.append(best_memoryless(E, deterministic=False, max_seconds=share(1)))
     for policy in found:
         if policy.value >= history.upper - margin:
             lacks = 0 if exact else _most_lacking(E, policy.policy, history.upper)

@@ -59,7 +59,7 @@ class Expressiveness:
     ----------
     task, memory : what was asked.
     holds : the answer; None if the search was given up.
-    method : "clique", "colouring", "the only f", "search" or "z3".
+    method : "clique", "colouring", "the only f" or "search".
     reason : a sentence.
     f : the memory-update function found, {(m, o, a): w} for all arguments that occur (others do not
         matter); else None.
@@ -96,7 +96,6 @@ def is_sufficiently_expressive(
     ended: bool = False,
     limit: int = LIMIT,
     budget: int = BUDGET,
-    solver: str = "own",
 ) -> Expressiveness:
     """Decide Definition A.2.
 
@@ -108,7 +107,6 @@ def is_sufficiently_expressive(
     limit : the most reachable beliefs to look at; more of them raise `TooManyBeliefs`, unless they
         are too many for M.
     budget : the most decisions of the search; beyond it the answer is undecided.
-    solver : "own", or "z3" for a second opinion (the package z3-solver).
 
     >>> from workbench.core.pomdp import POMDP
     >>> P = POMDP.from_functions(
@@ -126,22 +124,10 @@ def is_sufficiently_expressive(
     >>> is_sufficiently_expressive(P, "OA1").f
     {((None,), 'o', 0): 'push', ((None,), 'o', 1): 'push'}
     """
-    if solver not in ("own", "z3"):
-        raise WorkbenchError(f"solver must be 'own' or 'z3', not {solver!r}")
     attached = attach(memory, P)
     graph = explore_beliefs(P, limit, crowd=len(attached.M), ended=ended)
     if not graph.complete:
         return _crowded(graph, attached, limit)
-    if solver == "z3":
-        from workbench.sufficiency.product_sat import decide_by_solver
-
-        return _answer(
-            graph,
-            attached,
-            decide_by_solver(graph, attached),
-            "z3",
-            "z3 found that no f separates the beliefs",
-        )
     if attached.overwrites:
         return _overwritten(graph, attached, budget)
     if len(attached.W) == 1:

@@ -25,9 +25,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,14 +44,12 @@ from workbench.optima.history import MOST_EXACT, belief_process, largest_part
 from workbench.optima.mdp import from_states, in_rationals, optimal, size_of_values
 from workbench.optima.optimum import HistoryOptimum, MemorylessOptimum
 from workbench.progress import Waiting
-from workbench.sufficiency.can_encode import Encoding, can_encode_optimal
-from workbench.sufficiency.product_search import Outcome, WriteSearch
+from workbench.sufficiency.can_encode import BUDGET, can_encode_optimal
+from workbench.sufficiency.product_search import WriteSearch
 from workbench.text import brief
 
-_FIRST_BUDGET = 1_000
-_CLIMBS = 40
-_STEPS = 20
-"""Starts of an ascent, and steps between two looks at the clock."""
+_CLIMBS, _EVALUATIONS = 40, 2_000
+"""Random policies to ascend from, and policies evaluated on the way up from each."""
 
 _CLIMBED = 1e-9
 """An ascent ends when a step adds less than this share of the value: a policy that it misses costs
@@ -66,8 +63,6 @@ _REASONS: dict[bool | None, str] = {
     False: "no policy takes optimal actions wherever it gets",
 }
 
-_Answer = TypeVar("_Answer")
-
 
 @dataclass(frozen=True)
 class Limits:
@@ -75,7 +70,7 @@ class Limits:
 
     Attributes
     ----------
-    seconds : for each memory, and for the best memoryless policy.
+    seconds : for each memory, for the best memoryless policy and for the best history-based one.
     max_beliefs : with more, beliefs count as too many to list; max_backups : of the bounds on V*
         then.
     max_states : larger augmented POMDPs are not searched for policies.
@@ -135,10 +130,11 @@ class GapCloser:
         if self.graph is None:
             return None
         if self.exact:
-            found = _within(
-                self.limits.seconds,
-                lambda budget: self._encoding(family, budget),
-                lambda x: x.holds is None,
+            found = can_encode_optimal(
+                self.P,
+                family,
+                limit=self.limits.max_beliefs,
+                max_seconds=self.limits.seconds,
             )
             plain = found.method == "beliefs" and found.lacks == 0
             return Attempt(
@@ -148,21 +144,15 @@ class GapCloser:
             )
         return self._on_floats(self.graph, family) if self.near is not None else None
 
-    def _encoding(self, family: Family, budget: int) -> Encoding:
-        return can_encode_optimal(self.P, family, limit=self.limits.max_beliefs, budget=budget)
-
     def _on_floats(self, graph: BeliefGraph, family: Family) -> Attempt:
         assert self.near is not None
         allowed, loss = self.near
         memory = attach(family, graph.P)
         what = f"{graph.P.name} with {memory.name}"
 
-        def search(budget: int) -> Outcome:
-            return WriteSearch(graph, memory, allowed, interchangeable=family.kind == "B").run(
-                budget, what
-            )
-
-        outcome = _within(self.limits.seconds, search, lambda x: not x.finished)
+        until = time.monotonic() + self.limits.seconds
+        search = WriteSearch(graph, memory, allowed, interchangeable=family.kind == "B")
+        outcome = search.run(BUDGET, what, until)
         if outcome.chosen is not None and loss <= self.margin:
             return Attempt(
                 family.name, True, f"{_REASONS[True]}, up to {loss:.0e} of return in all"
@@ -219,20 +209,6 @@ class GapCloser:
         return Attempt(family.name, None, f"the best policy found is worth {brief(value)}", value)
 
 
-def _within(
-    seconds: float, ask: Callable[[int], _Answer], undecided: Callable[[_Answer], bool]
-) -> _Answer:
-    """Ask with budgets ten times as large each time, as long as the next one promises to stay
-    within the time."""
-    budget = _FIRST_BUDGET
-    while True:
-        began = time.monotonic()
-        answer = ask(budget)
-        if not undecided(answer) or 10 * (time.monotonic() - began) > seconds:
-            return answer
-        budget *= 10
-
-
 def near_optimal(graph: BeliefGraph) -> tuple[list[set[int]], float]:
     """For each belief the actions that may be optimal, and what a policy that keeps to them loses
     at most (gamma < 1)."""
@@ -253,7 +229,7 @@ def near_optimal(graph: BeliefGraph) -> tuple[list[set[int]], float]:
 
 
 def climb_with_memory(
-    P: POMDP, seconds: float, first: Iterable[NDArray[np.float64]] = (), seed: int = 0
+    P: POMDP, seconds: float, first: Iterable[NDArray[np.float64]] = ()
 ) -> Climbed:
     """The best stochastic memoryless policy found by ascent, within a time.
 
@@ -261,18 +237,17 @@ def climb_with_memory(
     """
     M = from_states(P, FLOATS)
     nO, nA = len(P.O), len(P.A)
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0)
     even = np.full((nO, nA), 1 / nA)
     best = Climbed(even, -math.inf, math.nan, 0)
+    until = time.monotonic() + seconds
     with Waiting(f"policies of {P.name}") as waiting:
         for i, start in enumerate(
             [*first, even, *(rng.dirichlet(np.ones(nA), nO) for _ in range(_CLIMBS))]
         ):
-            before, here = -math.inf, ascend(M, start, _CLIMBED, _STEPS)
-            while here.value > before:
-                best = max(best, here, key=lambda x: x.value)
-                if waiting.seconds > seconds:
-                    return best
-                waiting.report(waiting.seconds / seconds, f"start {i + 1}, best {best.value:.6g}")
-                before, here = here.value, ascend(M, here.pi, _CLIMBED, _STEPS)
+            here = ascend(M, start, _CLIMBED, _EVALUATIONS, until)
+            best = max(best, here, key=lambda x: x.value)
+            if time.monotonic() > until:
+                break
+            waiting.report(waiting.seconds / seconds, f"start {i + 1}, best {best.value:.6g}")
     return best

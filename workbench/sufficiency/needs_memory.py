@@ -209,6 +209,7 @@ def in_stages(
         P,
         max_beliefs=limits.max_beliefs,
         max_backups=limits.max_backups,
+        max_seconds=limits.seconds,
         tolerance=limits.tolerance,
     )
     asked = GapCloser(P, history, limits)

@@ -20,6 +20,8 @@ search has proved it.
 
 from __future__ import annotations
 
+import math
+import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from collections.abc import Set as AbstractSet
@@ -128,8 +130,9 @@ class WriteSearch:
         self.to_check: list[_Open] = []
         self.decisions = self.conflicts = 0
 
-    def run(self, budget: int, what: str) -> Outcome:
-        """Search until solved, refuted or `budget` decisions have been made."""
+    def run(self, budget: int, what: str, until: float = math.inf) -> Outcome:
+        """Search until solved, refuted, `budget` decisions have been made or the clock
+        (`time.monotonic`) passes `until`."""
         with Waiting(what) as waiting:
             try:
                 # What is reached before anything is chosen rests on no decision: a conflict there
@@ -139,7 +142,7 @@ class WriteSearch:
             except _Conflict:
                 return Outcome(None, 0, 1, True)
             while self.undecided:
-                if self.decisions >= budget:
+                if self.decisions >= budget or time.monotonic() > until:
                     return Outcome(None, self.decisions, self.conflicts, False)
                 waiting.report(0.0, f"{self.decisions:,} decisions, {self.conflicts:,} conflicts")
                 try:

@@ -1,5 +1,5 @@
-"""Definition A.2 as a question to a solver: a second way to decide it, which shares no search with
-the first.
+"""Definition A.2 as a question to z3: a second way to decide it, which shares no search with the
+first.
 
 One Boolean x(m,o,a,w) says that f(m,o,a) = w, one R(m,q) that the place q may be reached with the
 memory state m:
@@ -10,7 +10,7 @@ memory state m:
     not (R(m,q1) and R(m,q2))              if q1, q2 have the same observation and different beliefs
 
 Any model gives an f (of several writes true at once, any will do, since R holds for all of them).
-z3 (package z3-solver) decides whether there is one.
+z3 decides whether there is one.
 """
 
 from __future__ import annotations
@@ -18,25 +18,24 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
-from workbench.agents.beliefs import BeliefGraph
-from workbench.core.errors import NotSolved, TooLarge
-from workbench.extras import need
-from workbench.memories import Memory
+import z3
+
+from workbench import POMDP
+from workbench.agents.beliefs import explore_beliefs
+from workbench.memories import Memory, attach
 from workbench.sufficiency.belief_product import Supports, places, possible_pairs
 
 MOST_PAIRS = 50_000
-"""Larger products are refused."""
 
 
-def decide_by_solver(graph: BeliefGraph, memory: Memory) -> dict[tuple[int, int, int], int] | None:
-    """An f as {(m, o, a): w} by places, or None if z3 proves that there is none."""
-    z3 = need("z3", "proofs")
+def separating_update(
+    P: POMDP, family: Memory | str, ended: bool = False
+) -> dict[tuple[Any, Any, Any], Any] | None:
+    """An f as {(m, o, a): w} by labels, or None if z3 proves that there is none."""
+    memory = attach(family, P)
+    graph = explore_beliefs(P, ended=ended)
     pairs = possible_pairs(graph, memory, MOST_PAIRS)
-    if pairs is None:
-        raise TooLarge(
-            f"{memory.name} on {graph.P.name} has more than {MOST_PAIRS:,} pairs of memory state "
-            "and belief for z3"
-        )
+    assert pairs is not None
     where, supports = places(graph, memory), Supports(graph, memory)
     solver = z3.Solver()
     R = {(m, q): z3.Bool(f"R{m},{q}") for m, q in pairs}
@@ -60,11 +59,12 @@ def decide_by_solver(graph: BeliefGraph, memory: Memory) -> dict[tuple[int, int,
         for one, other in itertools.combinations(groups.values(), 2):
             solver.add(*(z3.Or(z3.Not(r1), z3.Not(r2)) for r1 in one for r2 in other))
     answer = solver.check()
-    if answer == z3.unknown:
-        raise NotSolved(
-            f"z3 did not decide about {memory.name} on {graph.P.name}: {solver.reason_unknown()}"
-        )
+    assert answer != z3.unknown
     if answer == z3.unsat:
         return None
     model = solver.model()
-    return {(m, o, a): w for (m, o, a, w), true in x.items() if z3.is_true(model[true])}
+    return {
+        (memory.M[m], P.O[o], P.A[a]): memory.W[w]
+        for (m, o, a, w), true in x.items()
+        if z3.is_true(model[true])
+    }
