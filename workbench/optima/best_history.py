@@ -19,8 +19,8 @@ from workbench.optima.optimum import HistoryOptimum
 from workbench.plain_numbers import positive_number, whole_number
 
 MAX_BELIEFS = 2_000
-"""No task of the package has more and finitely many; where there are infinitely many, listing them is
-the most expensive way to find out."""
+"""No task of the package has more and finitely many; where there are infinitely many, a longer list
+takes most of the time of the search."""
 
 MAX_BACKUPS = 2_000
 

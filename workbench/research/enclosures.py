@@ -32,6 +32,10 @@ PRECISION = 160
 """Bits of the balls."""
 
 _POLISHED = 12
+_ASTRAY, _SETTLED = 3.0, 1e-6
+"""Radii from the middle of a box at which Newton's steps from there have left it, and the last step
+at which they have come to rest: most boxes hold no zero, and the test of it is dear."""
+
 _NARROWED = 60
 _GROWTH = (1e-1, 3e-2, 1e-2, 1e-3, 1e-4, 1e-6, 1e-8)
 
@@ -188,7 +192,7 @@ def _looked_at(system: System, x: Box, found: Isolation) -> Box | None:
         x = smaller
         if not shrunk < 0.9:
             break
-    _try_around(system, [v.mid() for v in x], found)
+    _try_around(system, [v.mid() for v in x], found, x)
     return None if _is_in_one(x, found.alone) else x
 
 
@@ -217,9 +221,10 @@ def krawczyk(system: System, x: Box) -> Box | None:
     return image if all(v.is_finite() for v in image) else None
 
 
-def _try_around(system: System, point: Box, found: Isolation) -> None:
-    """Newton's steps from a point, and the largest box around their end that holds one zero."""
-    n = len(point)
+def _try_around(system: System, point: Box, found: Isolation, within: Box | None = None) -> None:
+    """Newton's steps from a point, and the largest box around their end that holds one zero; given
+    up where they lead away from a box, or nowhere."""
+    n, off = len(point), math.inf
     for _ in range(_POLISHED):
         try:
             step = system.slopes(point).solve(flint.arb_mat(n, 1, system.value(point)))
@@ -228,6 +233,14 @@ def _try_around(system: System, point: Box, found: Isolation) -> None:
         point = [(v - step[i, 0]).mid() for i, v in enumerate(point)]
         if not all(v.is_finite() for v in point):
             return
+        if within is not None and any(
+            abs(float(v) - float(x.mid())) > _ASTRAY * float(x.rad())
+            for v, x in zip(point, within, strict=True)
+        ):
+            return
+        off = max(abs(float(step[i, 0].mid())) for i in range(n))
+    if off > _SETTLED * (1 + max(abs(float(v)) for v in point)):
+        return
     for size, shape in product(_GROWTH, system.radii):
         x = [
             flint.arb(v, size * r * (1 + abs(float(v)))) for v, r in zip(point, shape, strict=True)
