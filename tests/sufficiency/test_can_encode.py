@@ -414,3 +414,10 @@ def test_what_is_lacking_up_to_rounding_is_at_most_what_is_said():
     lacking = found.best - evaluate(E, pi, exact=True).value
     assert 0 < lacking <= found.lacks
     assert GapCloser(P, best_history(P), Limits()).about(memories.none).holds
+
+
+def test_time_that_is_up_leaves_the_question_open():
+    """Beliefs without end, and a product too large to settle at once: what is known is said."""
+    found = can_encode_optimal(tiger(), "B2", max_seconds=1e-6)
+    assert found.holds is None
+    assert "lies between" in found.reason

@@ -199,14 +199,14 @@ def test_wrong_arguments_are_named():
 
 
 def test_ctrl_c_keeps_what_was_found(monkeypatch):
-    ask = gap_closing.can_encode_optimal
+    ask = gap_closing.encoding_on_beliefs
 
-    def interrupted(P, family, **arguments):
-        if family.name == "O1":
+    def interrupted(P, graph, memory, budget, until):
+        if memory.name == "O1":
             raise KeyboardInterrupt
-        return ask(P, family, **arguments)
+        return ask(P, graph, memory, budget, until)
 
-    monkeypatch.setattr(gap_closing, "can_encode_optimal", interrupted)
+    monkeypatch.setattr(gap_closing, "encoding_on_beliefs", interrupted)
     *_, found = in_stages(pomdps.recall4(), limits=QUICK)
     assert found.interrupted
     assert [str(family) for family in found.families] == ["1", "1", "> 0", "> 0"]

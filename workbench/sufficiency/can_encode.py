@@ -170,20 +170,21 @@ def can_encode_optimal(
             return Encoding(
                 P.name, attached.name, True, "beliefs", "every episode ends at once", 0, {}
             )
-        if graph.complete:
-            M = belief_process(graph, FLOATS)
-            if largest_part(M) <= MOST_EXACT:
-                found = _on_beliefs(graph, attached, M, budget, until, not P.is_exact)
-                return found if P.is_exact else _read_as_decimals(found)
+        if graph.complete and largest_part(belief_process(graph, FLOATS)) <= MOST_EXACT:
+            return encoding_on_beliefs(P, graph, attached, budget, until)
     return _by_bounds(P, attached, until)
 
 
 # ---------------------------------------------------------------------- finitely many beliefs
 
 
-def _read_as_decimals(found: Encoding) -> Encoding:
-    """The answer with a word on what it says about a task in floats."""
-    if found.method != "beliefs":
+def encoding_on_beliefs(
+    P: POMDP, graph: BeliefGraph, memory: Memory, budget: int, until: float
+) -> Encoding:
+    """The answer from the complete list of beliefs of P, whose floats are read as decimals."""
+    floats = belief_process(graph, FLOATS)
+    found = _on_beliefs(graph, memory, floats, budget, until, not P.is_exact)
+    if P.is_exact or found.method != "beliefs":
         return found
     return replace(found, reason=f"{found.reason}; floats are read as decimals")
 

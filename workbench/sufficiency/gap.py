@@ -44,7 +44,7 @@ from workbench.optima.history import MOST_EXACT, belief_process, largest_part
 from workbench.optima.mdp import from_states, in_rationals, optimal, size_of_values
 from workbench.optima.optimum import HistoryOptimum, MemorylessOptimum
 from workbench.progress import Waiting
-from workbench.sufficiency.can_encode import BUDGET, can_encode_optimal
+from workbench.sufficiency.can_encode import BUDGET, encoding_on_beliefs
 from workbench.sufficiency.product_search import WriteSearch
 from workbench.text import brief
 
@@ -130,12 +130,9 @@ class GapCloser:
         if self.graph is None:
             return None
         if self.exact:
-            found = can_encode_optimal(
-                self.P,
-                family,
-                limit=self.limits.max_beliefs,
-                max_seconds=self.limits.seconds,
-            )
+            until = time.monotonic() + self.limits.seconds
+            memory = attach(family, self.P)
+            found = encoding_on_beliefs(self.P, self.graph, memory, BUDGET, until)
             plain = found.method == "beliefs" and found.lacks == 0
             return Attempt(
                 family.name,
