@@ -36,7 +36,7 @@ def compile_file(path: Path) -> str:
         check=False,
     )
     if done.returncode != 0:
-        raise WorkbenchError(f"coqc refuses {path.name}: {done.stderr.strip()[-600:]}")
+        raise WorkbenchError(f"coqc refuses {path.name}: {done.stderr.strip()[:600]}")
     return done.stdout
 
 

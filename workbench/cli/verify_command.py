@@ -44,7 +44,11 @@ def verify_command(
     ] = None,
     coq: Annotated[
         bool,
-        typer.Option("--coq", help="Compile the formal proofs with coqc, and nothing else."),
+        typer.Option(
+            "--coq",
+            help="Compile the formal proofs with coqc, and nothing else; with --recheck, the "
+            "certificates of the file.",
+        ),
     ] = False,
     jobs: Annotated[int, typer.Option("--jobs", "-j", min=1, help="Processes to use.")] = 2,
 ) -> None:
@@ -63,7 +67,7 @@ def verify_command(
 
     console = Console()
     if recheck is not None:
-        _recheck(recheck, console)
+        _recheck_in_coq(recheck, console) if coq else _recheck(recheck, console)
         return
     if coq:
         _compile_proofs(ids or [], console)
@@ -200,6 +204,64 @@ def _compile_proofs(ids: list[str], console: Any) -> None:
             console.print(f"  {theorem}: {rests}", highlight=False, markup=False)
     took = duration(time.monotonic() - began)
     console.print(f"\n{len(chosen)} formal claims, {len(found)} theorems. It took {took}.")
+
+
+def _recheck_in_coq(path: Path, console: Any) -> None:
+    """State the certificates of a file as theorems, and let Coq decide."""
+    import tempfile
+    import time
+    from collections import Counter
+
+    from rich.progress import Progress, TextColumn, TimeElapsedColumn
+
+    from proofs.ledger.coq_certificates import check_certificates
+    from proofs.ledger.coqc import compile_library, find_coqc
+    from workbench.checker.ledger_file import certificate_digest
+    from workbench.checker.reader import read_json
+    from workbench.checker.spoiled import Spoiled
+    from workbench.core.errors import WorkbenchError
+    from workbench.text import duration
+
+    find_coqc()
+    try:
+        entries = read_json(path.read_text())
+        listed = [c for entry in entries for c in entry["certificates"]]
+    except (OSError, UnicodeDecodeError, Spoiled, TypeError, KeyError) as error:
+        raise WorkbenchError(f"cannot read {path}: {error}") from None
+    once, began = {certificate_digest(c): c for c in listed}, time.monotonic()
+    columns = (
+        TextColumn("{task.completed} of {task.total} certificates"),
+        TimeElapsedColumn(),
+        TextColumn("{task.description}"),
+    )
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        Progress(*columns, console=console, transient=True) as progress,
+    ):
+        bar = progress.add_task("the library", total=len(once))
+        compile_library(
+            Path(folder), lambda name: progress.update(bar, description=f"library: {name}")
+        )
+        found = check_certificates(
+            Path(folder),
+            once.values(),
+            lambda done: progress.update(bar, completed=done, description=""),
+        )
+    for digest, why in found.refused.items():
+        console.print(f"{digest}: {why}", highlight=False, markup=False, style="bold red")
+    other = Counter(found.unwritten.values())
+    for why, n in other.most_common():
+        console.print(f"{n} not in Coq: {why}", highlight=False, markup=False)
+    accepted = set(found.accepted)
+    whole = sum(certificate_digest(c) in accepted for c in listed)
+    console.print(
+        f"Coq accepts {len(accepted)} of {len(once)} certificates ({whole} of {len(listed)} as "
+        f"they are listed) and refuses {len(found.refused)}. It took "
+        f"{duration(time.monotonic() - began)}.",
+        highlight=False,
+    )
+    if found.refused:
+        raise typer.Exit(1)
 
 
 def _recheck(path: Path, console: Any) -> None:
