@@ -42,7 +42,7 @@ from proofs.ledger.theory import Interpretation, Theory, trouble_in
 from proofs.own.tables import two_step_task
 from workbench import POMDP, Policy, augment, best_memoryless, evaluate
 from workbench.certificates.values import identity_certificate
-from workbench.core.memories import attach
+from workbench.memories import attach
 from workbench.core.numbers import Number
 from workbench.core.space import Label
 

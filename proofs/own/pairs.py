@@ -31,7 +31,6 @@ from fractions import Fraction
 from functools import cache
 from typing import Any
 
-from workbench.core.memories import attach
 
 from proofs.ledger import Evidence, Proof, claim, machine, proved
 from proofs.ledger.bellman import first_broken
