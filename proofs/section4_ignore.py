@@ -42,9 +42,9 @@ from proofs.ledger.theory import Interpretation, Theory, trouble_in
 from proofs.own.tables import two_step_task
 from workbench import POMDP, Policy, augment, best_memoryless, evaluate
 from workbench.certificates.values import identity_certificate
-from workbench.memories import attach
 from workbench.core.numbers import Number
 from workbench.core.space import Label
+from workbench.memories import attach
 
 LISTED = (
     (gravity, "B1 K1"),

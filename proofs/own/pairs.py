@@ -31,7 +31,6 @@ from fractions import Fraction
 from functools import cache
 from typing import Any
 
-
 from proofs.ledger import Evidence, Proof, claim, machine, proved
 from proofs.ledger.bellman import first_broken
 from proofs.ledger.prose import text
