@@ -15,9 +15,8 @@ QUOTES = {
     "S4.gravity-bit": "an optimal memoryless policy for this augmented problem will optimally "
     "solve the gravity domain",
     "S4.sizes": "First, the action space grows exponentially with k.",
-    "S4.premature": "if the agent incorrectly decides to record that the gravity is off "
-    "prematurely [...] it will believe it has transitioned [...] to a state with high expected "
-    "reward",
+    "S4.premature": "it will believe it has transitioned from a state with low expected reward "
+    "[...] to a state with high expected reward",
     "S4.fig-gravity": "neither q-learning nor 5-step actor-critic were able to understand how to "
     "use the B1 memory to consistently solve the gravity domain",
     "S4.ok-general": "Ok memories are a generalization of k-order memories",
@@ -25,8 +24,8 @@ QUOTES = {
     "S4.ok-actions": "Ok memories are insufficient in domains where the history of actions matters",
     "S5.oa1-encodes": "this memory-augmented environment has a memoryless policy that is optimal "
     "for the original POMDP",
-    "S5.not-mdp": "it is not an MDP. The reason is that the reward given by the bottom transition "
-    "3T will be 0 or 1 depending on the history.",
+    "S5.not-mdp": "the reward given by the bottom transition 3T will be 0 or 1 depending on the"
+    " history",
     "S5.fig-diagrams": "Figure 3 shows a transition diagram for the recall task using an OA1 "
     "memory.",
     "S5.b2-smallest": "B2 memory, which is the smallest Bk memory that can encode an optimal "
@@ -108,8 +107,8 @@ QUOTES = {
     "C3": "Then the policy that is greedy on the q-values of pi~ is also pi_l.",
     "C4": "will converge to a suboptimal policy on the 4-action recall task with B1 external "
     "memory, when initialized with a uniform policy",
-    "C5": "will converge to a suboptimal policy on the 4-action recall task with Bk external "
-    "memory, when initialized with a uniform policy, for any k >= 1",
+    "C5": "converge to a suboptimal policy on the 4-action recall task with Bk external memory "
+    "[...] for any k >= 1",
     "C5.print": "the only change is that t_i is replaced by a t^n_i = p^0_im / sum_i p^0_im",
     "C6": "not guaranteed to converge to a policy that is as good as best history-based policy, "
     "even when using sufficiently expressive memory",
@@ -119,7 +118,7 @@ QUOTES = {
     "C.settle": "algorithms that follow a policy improvement scheme can get stuck at this optimum",
     "D6.fig-sarsa": "Sarsa(lambda) learns to control O1 and OA1 memories regardless of the value "
     "of lambda.",
-    "D6.lambda": "lambda controls the degree in which this algorithm behaves as a pure TD method "
-    "(lambda = 0) or a pure Monte Carlo method (lambda = 1)",
+    "D6.lambda": "lambda controls the degree in which this algorithm behaves as a pure TD "
+    "method [...] or a pure Monte Carlo method",
 }
 """By the id of the row."""
