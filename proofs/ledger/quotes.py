@@ -14,11 +14,15 @@ QUOTES = {
     "S4.gravity-none": "no memoryless policies can solve this problem optimally",
     "S4.gravity-bit": "an optimal memoryless policy for this augmented problem will optimally "
     "solve the gravity domain",
+    "S4.button": "The optimal policy for this problem is to first press the button and then to go "
+    "to the cookie.",
     "S4.sizes": "First, the action space grows exponentially with k.",
     "S4.premature": "it will believe it has transitioned from a state with low expected reward "
     "[...] to a state with high expected reward",
     "S4.fig-gravity": "neither q-learning nor 5-step actor-critic were able to understand how to "
     "use the B1 memory to consistently solve the gravity domain",
+    "S4.k-forgets": "they do not allow the agent to remember events that occurred more than k "
+    "steps in the past",
     "S4.ok-general": "Ok memories are a generalization of k-order memories",
     "S4.imagine": "Ok memories are unable to imagine events that have not yet happened",
     "S4.ok-actions": "Ok memories are insufficient in domains where the history of actions matters",
@@ -26,6 +30,7 @@ QUOTES = {
     "for the original POMDP",
     "S5.not-mdp": "the reward given by the bottom transition 3T will be 0 or 1 depending on the"
     " history",
+    "S5.b2-not-mdp": "Something similar occurs when using B2 memory",
     "S5.fig-diagrams": "Figure 3 shows a transition diagram for the recall task using an OA1 "
     "memory.",
     "S5.b2-smallest": "B2 memory, which is the smallest Bk memory that can encode an optimal "
@@ -75,6 +80,8 @@ QUOTES = {
     "S52.vanish": "this problem vanishes as we increase the size of the memory in this domain",
     "S53.lines": "it takes less than 40 lines of code to integrate each external memory into "
     "OpenAI gym",
+    "S6.speedups": "training PPO with an Ok memory was between 1.06 to 9.85 times faster than "
+    "training PPO with an LSTM when using CPUs",
     "A1.equivalent": "P' is equivalent to E because both environments generate rewards and "
     "observations following the same probability distributions from the agent's perspective",
     "A1.why-o": "O has been included in S' to ensure the consistency of p' and omega' in the case "
@@ -99,16 +106,19 @@ QUOTES = {
     "task, by identifying a policy for the task.",
     "C.b2-expressive*": "We now show that B2 is sufficiently expressive for the 4-action recall "
     "task, by identifying a policy for the task.",
+    "C.minimum": "will get stuck in a local minimum when using Bk memory, for any value of k",
     "C.optimal": "the optimal policy is given by selecting action 0 and then action 2",
     "C1": "The q-values for a given policy pi for the 4-action recall task with B1 memory are "
     "given by: [...]",
     "C2": "Then the policy that is greedy on the q-values of pi_l is pi_1 itself.",
     "C2.print": "Then the policy that is greedy on the q-values of pi_l is pi_1 itself.",
     "C3": "Then the policy that is greedy on the q-values of pi~ is also pi_l.",
+    "C3.print": "eps I_{w=0} r_a1 + eps I_{w=1} r_a3 + (1 - eps) sum_i (p~^w_i0 + p~^w_i1) r_ai",
     "C4": "will converge to a suboptimal policy on the 4-action recall task with B1 external "
     "memory, when initialized with a uniform policy",
     "C5": "converge to a suboptimal policy on the 4-action recall task with Bk external memory "
     "[...] for any k >= 1",
+    "C5.beta": "beta^k = (1 + sum_j p^0_j0) / (1 + sum_j p^0_j0 / 2^(k-1))",
     "C5.print": "the only change is that t_i is replaced by a t^n_i = p^0_im / sum_i p^0_im",
     "C6": "not guaranteed to converge to a policy that is as good as best history-based policy, "
     "even when using sufficiently expressive memory",
