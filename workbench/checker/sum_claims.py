@@ -88,13 +88,15 @@ def _distribution(formula: SumFormula, fixed: frozenset[str]) -> Distributions:
 
 
 def _says_the_same(one: SumFormula, other: SumFormula, fixed: frozenset[str]) -> bool:
-    """Whether two formulas have one normal form, up to the names of their free indices."""
+    """Whether two formulas have one normal form, up to a factor and the names of free indices."""
     left, right = one.difference, other.difference
     if one.is_equation != other.is_equation or len(left.parts) != len(right.parts):
         return False
     names = sorted(left.free - fixed - set(TIMES)), sorted(right.free - fixed - set(TIMES))
     if sorted(map(sort_of, names[0])) != sorted(map(sort_of, names[1])) or len(names[0]) > 7:
         return False
+    sizes = [max(map(abs, side.parts.values()), default=Fraction(1)) for side in (left, right)]
+    left, right = left.scaled(1 / sizes[0]), right.scaled(1 / sizes[1])
     forms = [right, right.scaled(Fraction(-1))] if one.is_equation else [right]
     for order in permutations(names[1]):
         if all(sort_of(i) == sort_of(j) for i, j in zip(names[0], order, strict=True)):
