@@ -21,15 +21,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
+from functools import cache
 from typing import Any
 
 import sympy
 
 from pomdps import recall4
 from proofs.ledger import Evidence, Proof, claim, machine, proved
+from proofs.ledger.bellman import first_broken
 from proofs.ledger.generic import generic_memory, generic_policy, generic_product, generic_task
+from proofs.ledger.product_letters import letters_of_product
 from proofs.ledger.prose import text
-from proofs.ledger.theory import Theory, trouble_in
+from proofs.ledger.theory import Interpretation, Theory, trouble_in
 from workbench import POMDP, Memory, Policy, augment
 from workbench.agents.simulate import alone, pair, sequences
 from workbench.core.space import Label
@@ -178,6 +181,60 @@ SIDE_BY_SIDE = Theory(
 hidden (s, m, o) after n steps, each step weighted by any f of what was seen, done and got."""
 
 
+@cache
+def side_by_side(P: POMDP, memory: Memory) -> Interpretation:
+    """The letters of `SIDE_BY_SIDE` read off a pair and its product, which run for three steps."""
+    E = augment(P, memory)
+    pi, zero = uneven_policy(E), Fraction(0)
+    places = {label: i + 1 for each in (P.O, P.A, memory.M, memory.W, P.R) for i, label in
+              enumerate(each)}  # fmt: skip
+
+    def f(n: int, *seen: Any) -> Fraction:
+        return Fraction(1, n + sum(places[x] * (i + 1) for i, x in enumerate(seen)))
+
+    def rows(m: Any, o: Any, a: Any, w: Any) -> Fraction:
+        return pi[(m, o), (a, w)] if (m, o) in E.O else Fraction(1, len(E.A))
+
+    def weight(n: int, m: Any, o: Any, a: Any, w: Any, r: Any) -> Fraction:
+        return rows(m, o, a, w) * f(n, m, o, a, w, r)
+
+    compiled: list[dict[Any, Fraction]] = [dict(E.mu.items())]
+    both: list[dict[Any, Fraction]] = [
+        {
+            (s, m, o): x * y * z
+            for s, x in P.mu.items()
+            for m, y in memory.eta.items()
+            for o, z in P.omega(s).items()
+        }
+    ]
+    for n in range(3):
+        now, then = dict[Any, Fraction](), dict[Any, Fraction]()
+        for (s, m, o), x in compiled[-1].items():
+            for a, w in E.A if (s, m, o) not in E.terminal else ():
+                for (later, r), y in E.p((s, m, o), (a, w)).items():
+                    now[later] = now.get(later, zero) + x * weight(n, m, o, a, w, r) * y
+        for (s, m, o), x in both[-1].items():
+            for a, w in E.A if s not in P.terminal else ():
+                for (s1, r), y in P.p(s, a).items():
+                    for o1, z in P.omega(s1).items():
+                        for m1, v in memory.Gamma(m, w, o, a, r, o1).items():
+                            due = x * weight(n, m, o, a, w, r) * y * z * v
+                            then[s1, m1, o1] = then.get((s1, m1, o1), zero) + due
+        compiled.append(now)
+        both.append(then)
+    return letters_of_product(
+        P,
+        memory,
+        E,
+        {
+            "pi": rows,
+            "f": f,
+            "compiled": lambda n, *at: compiled[n].get(at, zero),
+            "pair": lambda n, *at: both[n].get(at, zero),
+        },
+    )
+
+
 @claim(
     "A1.equivalent",
     place="App. A.1",
@@ -190,6 +247,11 @@ hidden (s, m, o) after n steps, each step weighted by any f of what was seen, do
             "kernel", "mu', what is seen, the end and p' of the product, every number a symbol"
         ),
         machine("gamma", "gamma' = gamma, which the definition leaves out"),
+        machine(
+            "givens",
+            "The formulas of the induction hold of the compiled product and of the pair as they "
+            "run: a small task, a stochastic memory that reads everything, three steps",
+        ),
         machine("induction", "alpha_n is the same in both, for every n, sequence and all sizes"),
         machine("sequences", "sequences of two steps, 7 pairs of a task and a memory in numbers"),
     ),
@@ -200,9 +262,10 @@ def equivalent(
     compile_small: Compile = compiled,
     gamma: Any = None,
     theory: Theory = SIDE_BY_SIDE,
+    givens: Theory = SIDE_BY_SIDE,
 ) -> Evidence:
     """The kernels of one step with all numbers symbols; then sequences of small tasks with
-    numbers.
+    numbers. `givens`: the formulas that are compared with what runs.
 
     `compile_`, `compile_small`: the product of the generic task, and of the small ones; `gamma`:
     another discount of the product.
@@ -220,6 +283,7 @@ def equivalent(
         base=[("unfold", "compiled0"), ("unfold", "start"), ("unfold", "pair0")],
     )  # fmt: skip
     proof.step("induction", trouble_in(shown))
+    proof.step("givens", first_broken(givens, side_by_side(small, strange)))
     certificates: list[dict[str, Any]] = []
     for P, memory in cases:
         E = compile_small(P, memory)
@@ -285,4 +349,11 @@ equivalent.twin(
     "Gamma not told the reward, in the small tasks",
     guards="sequences",
     compile_small=forgets_the_reward,
+)
+equivalent.twin(
+    "a memory that is not told the next observation",
+    guards="givens",
+    givens=SIDE_BY_SIDE.replaced(
+        kernel="p1(s,m,o,a,w,s1,m1,o1,r) == p(s,a,s1,r)*Gamma(m,w,o,a,r,o,m1)*om(s1,o1)"
+    ),
 )

@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from rich.console import Console
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
 from proofs.inline_math import inline_math
-from proofs.ledger import SECTIONS, VERDICTS, LedgerEntry, section_of
+from proofs.ledger import LEDGER, SECTIONS, VERDICTS, Claim, LedgerEntry, section_of
 from proofs.ledger.places import NOTEBOOKS, REQUIRED
 from workbench.checker.ledger_file import requirements_of
 from workbench.core.errors import WorkbenchError
@@ -33,27 +34,50 @@ COLOURS = {
 }
 
 
-def ledger(entries: list[LedgerEntry], console: Console) -> None:
-    """Section by section: the verdict on each claim, its statement, and the evidence in
-    brackets."""
-    titles, section = dict(SECTIONS), ""
-    for entry in entries:
-        if (now := section_of(entry.id)) != section:
-            section = now
-            console.print(Text(f"\n{titles[section]}", "bold"))
-        line = Table(box=None, show_header=False, padding=(0, 1, 0, 0), pad_edge=False)
-        line.add_column(width=max(map(len, VERDICTS)), no_wrap=True)
-        line.add_column(ratio=1)
-        verdict = Text(entry.verdict, COLOURS[entry.verdict])
-        if not entry.ok:
-            verdict.append(" !!", "bold red")
-        words = Text(entry.statement)
-        see = f"; what holds instead: {entry.corrected_by}" if entry.corrected_by else ""
-        words.append(
-            f" [{entry.id}, {entry.place}: {entry.evidence}{see}; {duration(entry.seconds)}]", "dim"
+AGAINST = ("misprint", "refuted")
+"""Verdicts on sentences that do not hold as printed."""
+
+
+def opening(claims: Iterable[Claim]) -> str:
+    """What people want to know first: how many statements of the paper hold."""
+    counts = Counter(one.documented for one in claims)
+    wrong, printed = counts["refuted"], counts["misprint"]
+    hold = sum(counts.values()) - wrong - printed - counts["open"]
+    parts = [f"{hold} hold", f"{printed} are misprints", f"{wrong} do not hold as printed"]
+    if counts["open"]:
+        parts.append(f"{counts['open']} are open")
+    return f"The paper: {sum(counts.values())} statements; {', '.join(parts)}."
+
+
+def against(entry: LedgerEntry, console: Console) -> None:
+    """A sentence that does not hold as printed: its words, what is wrong, what holds instead."""
+    title = Text(f"{entry.verdict} ", COLOURS[entry.verdict])
+    console.print(title.append(f"{entry.id}, {entry.place}", "bold"))
+    lines = [f'The paper: "{entry.quote}"' if entry.quote else entry.statement]
+    lines.append(f"Wrong: {entry.evidence.partition('; corrected by')[0]}.")
+    if entry.counterexample is not None and not isinstance(entry.counterexample, dict | list):
+        found = str(entry.counterexample)
+        lines.append("Smallest counterexample:" + ("\n" if "\n" in found else " ") + found)
+    if entry.corrected_by:
+        lines.append(
+            f"Holds instead ({entry.corrected_by}): {LEDGER[entry.corrected_by].statement}"
         )
-        line.add_row(verdict, words)
-        console.print(line)
+    for line in lines:
+        console.print(Padding(Text(line), (0, 0, 0, 2)))
+    console.print()
+
+
+def in_a_line(entry: LedgerEntry, console: Console) -> None:
+    """The verdict on a claim, its id, and the evidence in short."""
+    line = Table(box=None, show_header=False, padding=(0, 1, 0, 0), pad_edge=False)
+    line.add_column(width=max(map(len, VERDICTS)), no_wrap=True)
+    line.add_column(width=min(27, max(12, len(entry.id))), no_wrap=True)
+    line.add_column(ratio=1)
+    verdict = Text(entry.verdict, COLOURS[entry.verdict])
+    if not entry.ok:
+        verdict = Text("NOT AS SAID", "bold red")
+    line.add_row(verdict, entry.id, Text(f"{entry.evidence} ({duration(entry.seconds)})"))
+    console.print(line)
 
 
 def summary(entries: list[LedgerEntry]) -> str:
@@ -63,8 +87,8 @@ def summary(entries: list[LedgerEntry]) -> str:
     wrong = [entry for entry in entries if not entry.ok]
     if not wrong:
         ending = (
-            f"all {len(entries)} as documented, all "
-            f"{sum(len(e.twins) for e in entries)} spoiled twins caught"
+            f"all {len(entries)} as documented; "
+            f"{sum(len(e.twins) for e in entries)} deliberately false variants, all rejected"
         )
     else:
         ending = f"{len(wrong)} NOT as documented: {', '.join(e.id for e in wrong)}"
@@ -74,6 +98,8 @@ def summary(entries: list[LedgerEntry]) -> str:
 def in_full(entry: LedgerEntry, console: Console) -> None:
     """The whole argument of one claim."""
     console.rule(f"{entry.id} · {entry.place}", style="dim")
+    if entry.quote:
+        console.print(f'The paper: "{entry.quote}"\n', markup=False, highlight=False)
     console.print(entry.statement, markup=False, highlight=False)
     console.print(f"\n[{COLOURS[entry.verdict]}]{entry.verdict}[/]: ", end="")
     console.print(entry.evidence, markup=False, highlight=False)
@@ -81,7 +107,9 @@ def in_full(entry: LedgerEntry, console: Console) -> None:
         console.print(f"[bold red]documented: {entry.documented}[/]")
     if entry.argument:
         console.print("\n" + entry.argument, markup=False, highlight=False)
-    if entry.counterexample is not None and not isinstance(entry.counterexample, dict | list):
+    shown = isinstance(entry.counterexample, str) and entry.counterexample in entry.argument
+    listed = isinstance(entry.counterexample, dict | list)
+    if entry.counterexample is not None and not listed and not shown:
         console.print(f"\nCounterexample: {entry.counterexample}", markup=False, highlight=False)
     if entry.corrected_by:
         console.print(f"\nWhat holds instead: {entry.corrected_by}", markup=False, highlight=False)
@@ -90,7 +118,7 @@ def in_full(entry: LedgerEntry, console: Console) -> None:
     for line in formal_lines(entry):
         console.print(line, markup=False, highlight=False)
     for what, verdict in entry.twins:
-        console.print(f"Spoiled twin ({what}): {verdict}", markup=False, highlight=False)
+        console.print(f"False variant ({what}): {verdict}", markup=False, highlight=False)
     if entry.certificates:
         kinds = Counter(str(certificate["kind"]) for certificate in entry.certificates)
         console.print(
@@ -180,10 +208,16 @@ def _section(e: LedgerEntry) -> str:
     return (
         f'<h2 id="{escape_html(e.id)}">{escape_html(e.id)} '
         f"<small>{escape_html(e.place)}</small></h2>"
+        f"{_quoted(e)}"
         f'<p>{inline_math(e.statement)}</p><p><b class="{e.verdict}">{e.verdict}</b>: '
         f"{inline_math(e.evidence)}</p>"
-        f"{argument}{corrected}<p>Spoiled twins:</p><ul>{twins}</ul>"
+        f"{argument}{corrected}<p>Deliberately false variants:</p><ul>{twins}</ul>"
     )
+
+
+def _quoted(e: LedgerEntry) -> str:
+    """The paper's own sentence, if the claim is about one."""
+    return f"<blockquote>{inline_math(e.quote)}</blockquote>" if e.quote else ""
 
 
 def _argument(text: str) -> str:
@@ -200,7 +234,9 @@ def _argument(text: str) -> str:
 HEAD = """# The claims of the paper
 
 Generated by `workbench verify --readme`; a test fails when it is stale. `workbench verify ID -v`
-shows the whole argument of a claim, its numbered steps and its twins. Verdicts:
+shows the whole argument of a claim, its numbered steps and the deliberately false variants of it
+that the same code must reject. A row about the paper begins with the paper's own sentence; our
+reading of it follows. Verdicts:
 
 - **proved** for all parameters, the quantifier carried by the machine;
 - **argued** by a written proof, some of whose steps are human, instances checked;
@@ -230,7 +266,7 @@ def readme_row(entry: LedgerEntry) -> str:
     cells = (
         entry.id,
         entry.place,
-        entry.statement,
+        (f"“{entry.quote}” " if entry.quote else "") + entry.statement,
         f"**{entry.verdict}**",
         evidence,
         entry.shown_steps,
@@ -260,8 +296,8 @@ def recorded_summary(record: dict[str, Any]) -> str:
     parts = [f"{counts[verdict]} {verdict}" for verdict in VERDICTS if counts[verdict]]
     twins, steps = (sum(one[key] for one in record.values()) for key in ("twins", "steps"))
     return (
-        f"{len(record)} claims: {', '.join(parts)}; {twins} spoiled twins, all caught; {steps} "
-        "machine steps, all needed"
+        f"{len(record)} claims: {', '.join(parts)}; {twins} deliberately false variants, all "
+        f"rejected; {steps} machine steps, all needed"
     )
 
 

@@ -7,10 +7,12 @@ a human reader, and the machine checks k = 1, 2, 3 with a set of labels on which
 
 from __future__ import annotations
 
+import ast
 import inspect
 from collections.abc import Iterable
 from fractions import Fraction
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import sympy
@@ -21,7 +23,7 @@ from proofs.ledger.cells import CellCount, Cells, TimedEntry, after_push, k, t
 from proofs.ledger.inequalities import identical
 from proofs.ledger.prose import table_text, text
 from proofs.ledger.theory import Theory, trouble_in
-from workbench import POMDP, Policy, augment, evaluate, memories
+from workbench import POMDP, Policy, augment, evaluate, interop, memories
 from workbench.certificates.values import identity_certificate
 from workbench.core.shortcuts import shortcuts
 from workbench.memories import attach, empty_buffer
@@ -385,12 +387,24 @@ actions_matter.twin("K1 enough", guards="encodes", enough="K1")
 @claim(
     "S53.lines",
     place="Sec. 5.3",
-    statement="A memory takes fewer than 40 lines of code.",
+    statement="It takes fewer than 40 lines of code to integrate each external memory into Gym "
+    "(read as: what is added for each memory; the wrapper that all of them share is longer than "
+    "that).",
     verdict="checked",
-    steps=(machine("lines", "Each of none, B, K, O, OA is defined in fewer than 40 lines here."),),
+    steps=(
+        machine("lines", "Each of none, B, K, O, OA is defined in fewer than 40 lines here."),
+        machine("wrapper", "The one wrapper for Gymnasium that serves them all has 40 or more."),
+    ),
 )
-def few_lines(proof: Proof, most: int = 40) -> Evidence:
-    """Lines of the functions that define each kind, with their docstrings."""
+def few_lines(proof: Proof, most: int = 40, shared: int = 40) -> Evidence:
+    """Lines of the code that defines each kind, and of the wrapper, with their docstrings.
+
+    The wrapper is read, not imported: it needs Gymnasium.
+    """
+    source = Path(interop.__path__[0], "gym", "memory_wrapper.py").read_text()
+    (wrapper,) = (x for x in ast.parse(source).body if getattr(x, "name", "") == "MemoryWrapper")
+    long = (wrapper.end_lineno or 0) - wrapper.lineno + 1
+    proof.step("wrapper", None if long >= shared else f"it has {long} lines")
     lines = {}
     for kind in ("none", "B", "K", "O", "OA"):
         made = getattr(memories, kind)
@@ -401,10 +415,11 @@ def few_lines(proof: Proof, most: int = 40) -> Evidence:
     shown = ", ".join(f"{kind} {n}" for kind, n in lines.items())
     argument = text(
         f"Lines with docstrings: {shown}. One wrapper for Gymnasium serves them all "
-        "(`workbench.interop.gym.memory_wrapper`), so a memory of one's own is a set M, a set W, "
-        "Gamma and eta.",
+        f"(`MemoryWrapper`, {long} lines), so a memory of one's own is a set M, a set W, Gamma and "
+        "eta. Whether the paper counts a wrapper for each memory it does not say.",
     )
-    return checked(f"at most {max(lines.values())} lines", argument)
+    return checked(f"at most {max(lines.values())} lines each; the wrapper {long}", argument)
 
 
 few_lines.twin("fewer than 5 lines", guards="lines", most=5)
+few_lines.twin("a wrapper of 1,000 lines", guards="wrapper", shared=1_000)

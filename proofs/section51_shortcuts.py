@@ -42,6 +42,7 @@ from workbench.certificates.values import q_certificate, td_certificate
 from workbench.core.shortcuts import shortcuts
 from workbench.core.space import Label
 from workbench.optima.shortcut_count import ShortcutCount, count_shortcuts
+from workbench.optima.symmetry import interchangeable
 
 FRESH = ("00", "01", "10")
 """The memory states that stand for the three that an optimal policy of recall with B(k) goes
@@ -126,7 +127,8 @@ def counted_pairs(
         machine("signs", "each difference has one sign for all gamma in (0, 1)"),
         machine("OA1", "every optimal policy with OA1 has one strict shortcut"),
         machine("B2", "every optimal policy with B2 has three strict and four weak ones"),
-        human("names", "permutations of memory states that fix 0 carry optimal policies along"),
+        machine("names", "exchanging memory states other than 0 carries recall x B2 to itself"),
+        human("every k", "the same four cases stand for every B(k), k >= 2"),
     ),
 )
 def b2_has_more(
@@ -134,6 +136,7 @@ def b2_has_more(
     where: Any = BETWEEN,
     fewer_count: int = 1,
     more_count: tuple[int, int] = (3, 4),
+    exchanged: str = "B2",
 ) -> Evidence:
     """Counted for every optimal policy, gamma a symbol; `fewer_count`, `more_count`: what is
     counted with OA1, and with B2."""
@@ -149,6 +152,9 @@ def b2_has_more(
     shown = f"{more}: {sorted(many)}, {fewer}: {sorted(few)} (strict, weak)"
     proof.step("OA1", None if {s for s, _ in few} == {fewer_count} else shown)
     proof.step("B2", None if set(many) == {more_count} else shown)
+    same = interchangeable(augment(recall(), exchanged))
+    all_but_first = same is not None and same.group.tolist() == [0, 1, 1, 1]
+    proof.step("names", None if all_but_first else f"{exchanged}: not all can be exchanged")
     argument = text(
         "Shortcuts of the optimal deterministic policies of recall, gamma in (0, 1), TD and true "
         "values polynomials in gamma, their differences positive by their coefficients:",
@@ -180,6 +186,7 @@ def _spans(found: frozenset[tuple[int, int]]) -> list[str]:
 b2_has_more.twin("gamma = 1 as well", guards="signs", where=Interval.Lopen(0, 1))
 b2_has_more.twin("two with OA1", guards="OA1", fewer_count=2)
 b2_has_more.twin("three weak ones with B2", guards="B2", more_count=(3, 3))
+b2_has_more.twin("the states of O1 exchanged", guards="names", exchanged="O1")
 
 
 # ---------------------------------------------------------------------- larger memories

@@ -161,8 +161,10 @@ def _variance(found: list[tuple[Any, Any]]) -> Any:
 @claim(
     "S51.variance",
     place="Sec. 5.1",
-    statement="TD estimates have a lower variance than Monte Carlo estimates (read as: the target "
-    "of one-step TD, at its fixed point, never has a higher variance than the return).",
+    statement="TD estimates have a lower variance than Monte Carlo estimates. Two readings: with "
+    "the true v, in a fully observed task, it is so (S51.variance*); of partially observed tasks, "
+    "which the sentence is about, and of the target of one-step TD at its fixed point, it is not: "
+    "that target can vary where the return does not.",
     verdict="refuted",
     corrected_by="S51.variance*",
     steps=(machine("varies", "After s the return never varies, and the target of TD does."),),

@@ -167,8 +167,8 @@ def shown_by_step(
             ),
         ],
         "discounted": [
-            discounted.shows("what is left over", "X + 2*gamma*N1*U >= 0", rest),
-            discounted.shows(
+            discounted.without("rest").shows("what is left over", "X + 2*gamma*N1*U >= 0", rest),
+            discounted.without("length").shows(
                 "episodes are short",
                 "1 - (1 - gamma)*N1 >= 0",
                 [
@@ -177,7 +177,7 @@ def shown_by_step(
                     ("less", 1, (*move, ("pi1+", {}), ("leak", {}))),
                 ],
             ),
-            discounted.shows(
+            discounted.without("height").shows(
                 "the height of u",
                 "Amax - (1 - gamma)*U >= 0",
                 [
@@ -204,8 +204,8 @@ def shown_by_step(
             ),
         ],
         "ending": [
-            ending.shows("what is left over", "X + 2*gamma*N1*U >= 0", rest),
-            ending.shows(
+            ending.without("rest").shows("what is left over", "X + 2*gamma*N1*U >= 0", rest),
+            ending.without("short").shows(
                 "a step makes episodes little longer",
                 "N - N1*(1 - eps*L) >= 0",
                 [
@@ -224,7 +224,7 @@ def shown_by_step(
                     ("less", 1, (("eps+", {}), ("gamma-", {}), ("d1+", {}), ("L+", {}))),
                 ],
             ),
-            ending.shows(
+            ending.without("twice").shows(
                 "at most twice as long",
                 "2*N - N1 >= 0",
                 [("less", 2, (("short", {}),)), ("less", 1, (("N1+", {}), ("half", {})))],

@@ -13,19 +13,26 @@ proportional to q_pi(o,a) any more (S52.local, S52.not-global).
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
+from functools import cache, partial
+from itertools import pairwise
 from typing import Any
 
 import sympy
 
 from pomdps import recall4
 from proofs.ledger import Evidence, Proof, claim, machine, misprint, proved
+from proofs.ledger.bellman import first_broken, interpret, small_task
 from proofs.ledger.generic import GAMMA
 from proofs.ledger.inequalities import identical
 from proofs.ledger.prose import text
 from proofs.ledger.theory import Theory, trouble_in
-from workbench import POMDP, Policy, augment, evaluate
+from proofs.own.histories import FULL
+from workbench import POMDP, Policy, augment, evaluate, uniform
 from workbench.certificates.values import identity_certificate, q_certificate
+from workbench.core.batch import sequence_task
+from workbench.core.improve import iterates
 
 # ---------------------------------------------------------------------- fully observed
 
@@ -66,11 +73,46 @@ SEEN = Theory(
         "pi+": "pi(s,a) >= 0",
         "eps+": "eps >= 0",
         "d1+": "d1(s) >= 0",
+        "gains": "sum[a]((g(s,a) - pi(s,a))*q(s,a)) >= 0",
+    }
+)
+"""Bellman's equations of two policies of a fully observed task, the second a step towards g. In
+each state g gains: it is greedy there (`CHOICE`), or the loop leaves it alone, and g is pi."""
+
+CHOICE = Theory(
+    {
+        "pi": "sum[a](pi(s,a)) == 1",
+        "pi+": "pi(s,a) >= 0",
         "most": "sum[a1](g(s,a1)*q(s,a1)) - q(s,a) >= 0",
     }
 )
-"""Bellman's equations of two policies of a fully observed task, the second a step towards g, which
-is greedy."""
+"""A policy, and one that takes an action with the largest q-value."""
+
+
+@cache
+def seen_loop_broken(theory: tuple[tuple[str, str], ...]) -> str | None:
+    """The first formula that the code's loop does not fit, on seen tasks, steps 1/3 and 1."""
+    drawn = small_task(1, Fraction(1, 2))
+    table = augment(sequence_task(FULL), "window2")  # full steps leave some of its states alone
+    for P, eps in ((drawn, Fraction(1, 3)), (table, Fraction(1))):
+        seen = POMDP.from_functions(
+            name=f"{P.name}, seen", A=P.A, p=P.p, omega=lambda s: {s: 1}, mu=dict(P.mu.items()),
+            gamma=P.gamma, terminal=P.terminal,
+        )  # fmt: skip
+        stream = iterates(seen, uniform(seen), step=eps, exact=True)
+        for one, other in pairwise([next(stream) for _ in range(4)]):
+            read = interpret(seen, one.pi, other.pi, eps=eps)
+            rows = {"pi": one.pi, "pi1": other.pi, "g": one.greedy}
+            by_state = {name: partial(_row, each) for name, each in rows.items()}
+            model = replace(read, functions={**read.functions, **by_state})
+            if trouble := first_broken(Theory(dict(theory)), model):
+                return f"step {eps}, iterate {one.n}: {trouble}"
+    return None
+
+
+def _row(pi: Policy, s: Any, a: Any) -> Any:
+    return pi[s, a]
+
 
 BY_VISITS_SEEN = (
     ("unfold", "J"),
@@ -90,16 +132,28 @@ BY_VISITS_SEEN = (
     "decrease the return; it is where states look alike that small steps are needed.",
     verdict="proved",
     steps=(
+        machine(
+            "givens",
+            "The code's loop fits the formulas below: three steps of 1/3 and three full steps, "
+            "which leave states that they do not visit alone.",
+        ),
         machine("any size", "J(pi') - J(pi) = sum_s d_pi'(s) sum_a (pi' - pi)(a|s) q_pi(s,a)"),
-        machine("greedy", "Towards greedy it is a sum of terms >= 0, whatever the size and eps."),
+        machine("choice", "In a state whose action is greedy, sum_a (g - pi)(a|s) q_pi(s,a) >= 0."),
+        machine("greedy", "Towards g it is a sum of terms >= 0, whatever the size and eps."),
         machine("difference", "So says the evaluator on two seen states, all numbers symbols."),
     ),
 )
 def any_step_helps(
-    proof: Proof, visits: str = "after", difference: Theory = SEEN, theory: Theory = SEEN
+    proof: Proof,
+    visits: str = "after",
+    difference: Theory = SEEN,
+    theory: Theory = SEEN,
+    choice: Theory = CHOICE,
+    givens: Theory = SEEN,
 ) -> Evidence:
-    """`visits`: whether d is that of the policy after, or before, the step; `difference`, `theory`:
-    the formulas that are given."""
+    """`visits`: whether d is that of the policy after, or before, the step; `difference`, `theory`,
+    `choice`: the formulas that are given; `givens`: those that are compared with the loop."""
+    proof.step("givens", seen_loop_broken(tuple(givens.given.items())))
     general = difference.shows(
         "what another policy changes",
         "J1 - J == sum[s,a](d1(s)*(pi1(s,a) - pi(s,a))*q(s,a))",
@@ -111,10 +165,16 @@ def any_step_helps(
         [
             *BY_VISITS_SEEN,
             ("unfold", "toward"),
-            ("less", 1, (("eps+", {}), ("d1+", {}), ("pi+", {}), ("most", {}))),
+            ("less", 1, (("eps+", {}), ("d1+", {}), ("gains", {}))),
         ],
     )
+    gains = choice.shows(
+        "a greedy action gains",
+        "sum[a]((g(s,a) - pi(s,a))*q(s,a)) >= 0",
+        [("less", 1, (("pi+", {}), ("most", {}))), ("add", "pi", "sum[a1](g(s,a1)*q(s,a1))")],
+    )
     proof.step("any size", trouble_in(general))
+    proof.step("choice", trouble_in(gains))
     proof.step("greedy", trouble_in(helps))
     P = seen_states()
     before = dict(zip((1, 2), sympy.symbols("p1 p2"), strict=True))
@@ -134,15 +194,24 @@ def any_step_helps(
     argument = text(
         "The difference of the returns is a sum over the states that the new policy visits of what "
         "it gains there, and q_pi(s,a) belongs to the state, not to a mixture of states: greedy "
-        "gains in each. So every step in [0, 1] helps, the full one most. Both lines are "
-        "certificates: sums over index sets of any size that cancel.",
+        "gains in each, and a state that the loop leaves alone loses nothing. So every step in "
+        "[0, 1] helps, the full one most. All lines are certificates: sums over index sets of any "
+        "size that cancel.",
     )
     certificate = identity_certificate("the difference", str(left), str(right))
-    return proved("a sum of gains, each >= 0, any size", argument, [general, helps, certificate])
+    return proved(
+        "a sum of gains, each >= 0, any size", argument, [general, gains, helps, certificate]
+    )
 
 
 any_step_helps.twin("with the visits before the step", guards="difference", visits="before")
-any_step_helps.twin("towards what is not greedy", guards="greedy", theory=SEEN.without("most"))
+any_step_helps.twin("towards what gains nothing", guards="greedy", theory=SEEN.without("gains"))
+any_step_helps.twin("an action that is not greedy", guards="choice", choice=CHOICE.without("most"))
+any_step_helps.twin(
+    "a loop that chooses where it does not go",
+    guards="givens",
+    givens=SEEN.extended(most=CHOICE.given["most"]),
+)
 any_step_helps.twin(
     "visits that are not discounted",
     guards="any size",

@@ -17,6 +17,7 @@ from typing import Any
 from proofs.ledger.claim import AGAINST, LEDGER, Claim, Evidence, Proof, concluded
 from proofs.ledger.formal import Formal, formal_claims
 from proofs.ledger.places import rank, section_of
+from proofs.ledger.quotes import QUOTES
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,11 @@ class LedgerEntry:
     astray: tuple[str, ...]
     module: str
     seconds: float
+
+    @property
+    def quote(self) -> str:
+        """The paper's own sentence, or "" for what is not about the paper."""
+        return QUOTES.get(self.id, "")
 
     @property
     def surviving(self) -> tuple[str, ...]:

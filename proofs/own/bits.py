@@ -31,6 +31,7 @@ b + (c-b)^2/(4(c-d)). `T.bits-region` checks that there are no others.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cache
 from typing import Any
 
@@ -40,9 +41,10 @@ import sympy
 from proofs.appendix_c_every_k import segment_mismatch
 from proofs.appendix_c_setting import lumped_memory
 from proofs.ledger import Evidence, Proof, checked, claim, machine, proved
+from proofs.ledger.bellman import first_broken
 from proofs.ledger.inequalities import identical
 from proofs.ledger.prose import table_text, text
-from proofs.ledger.theory import trouble_in, trouble_with
+from proofs.ledger.theory import Interpretation, Theory, trouble_in, trouble_with
 from proofs.own.tables import loop_limits, table_task, tables_up_to
 from workbench import POMDP, Policy, augment, evaluate, improve, uniform
 from workbench.certificates.values import (
@@ -50,6 +52,7 @@ from workbench.certificates.values import (
     identity_certificate,
     value_certificate,
 )
+from workbench.core.improve import iterates
 
 a, b, c, d, x, t, K = sympy.symbols("a b c d x t K")
 
@@ -435,6 +438,35 @@ region_is_exact.twin("the second region for two bits", guards="second", second=4
 p = sympy.Symbol("p")
 HALF = sympy.Rational(1, 2)
 
+GROWING = Theory(
+    {
+        "p0": "p(0) == 1/2",
+        "p+": "p(n+1) == p(n) + eps*(1 - p(n))",
+        "x0": "x(0) == 1/2",
+        "x+": "x(n+1) == (1 - eps)*x(n)",
+    }
+)
+"""The chance p(n) of action 1 after n steps towards it, and x(n) = (1-eps)^n / 2."""
+
+
+@cache
+def growth_broken(rewards: tuple[tuple[int, int], ...]) -> str | None:
+    """Where the code's loop does not follow `GROWING` on a table, or ends elsewhere than T.hurts
+    says; None if it does as it says."""
+    P = table_task(rewards)
+    for eps in (Fraction(1, 3), Fraction(1)):
+        stream = iterates(P, uniform(P), step=eps, exact=True)
+        chance = [next(stream).pi["o", 1] for _ in range(5)]
+        read = {"p": chance.__getitem__, "x": lambda n, eps=eps: (1 - eps) ** n / 2, "eps": eps}
+        if trouble := first_broken(GROWING, Interpretation({}, read, times=4)):
+            return f"step {eps}: {trouble}"
+    for memory, due in (("none", rewards[1][1]), ("B1", rewards[0][0])):
+        E = augment(P, memory)
+        run = improve(E, uniform(E), step=Fraction(1, 20), exact=True)
+        if not run.decided or run.limit_value != due:
+            return f"{memory} ends at {run.limit_value}, not at {due}"
+    return None
+
 
 @claim(
     "T.hurts",
@@ -449,6 +481,14 @@ HALF = sympy.Rational(1, 2)
             "signs",
             "2d - b - c = 2(d-a) + 2(a-b) + (b-c), positive in the region; so p >= 1/2 grows to 1.",
         ),
+        machine(
+            "way", "While greedy is 1, 1 - p shrinks by the factor 1 - eps at each step, any n."
+        ),
+        machine(
+            "givens",
+            "So it is along the code's loop on [[5,4],[0,6]], steps 1/3 and 1; with steps of 1/20 "
+            "it ends at 6 without memory and at 5 with B1, in rationals.",
+        ),
         machine("value", "At p = 1 it is worth d."),
         machine("best", "d - b and d - c are positive there too: d is the optimum."),
     ),
@@ -459,8 +499,17 @@ def memory_hurts(
     parts: Any = 2 * (d - a) + 2 * (a - b) + (b - c),
     at_one: Any = d,
     lead: Any = (d - a) + (a - b),
+    way: Theory = GROWING,
+    rewards: tuple[tuple[int, int], ...] = ((5, 4), (0, 6)),
 ) -> Evidence:
     """One row; the loop is greedy on the gradient of p -> J(p)."""
+    left = way.shows(
+        "what is left", "1 - p(n) == x(n)",
+        [("unfold", "p+"), ("unfold", "x+"), ("add", "hypothesis", "eps - 1")],
+        base=[("unfold", "p0"), ("unfold", "x0")],
+    )  # fmt: skip
+    proof.step("way", trouble_in(left))
+    proof.step("givens", growth_broken(rewards))
     P = table_task([[a, b], [c, d]])
     found = evaluate(P, Policy.from_mapping(P, {"o": {0: 1 - p, 1: p}}))
     apart = found.q["o", 1] - found.q["o", 0]
@@ -470,20 +519,15 @@ def memory_hurts(
     proof.step("value", None if identical(worth, at_one) else f"it is worth {worth}")
     same = identical(d - b, lead) and identical(d - c, (d - a) + (a - b) + (b - c))
     proof.step("best", None if same else f"d - b is not {lead}")
-    ends = {}
-    E0 = table_task([[5, 4], [0, 6]])
-    for memory in ("none", "B1"):
-        E = augment(E0, memory)
-        ends[memory] = improve(E, uniform(E), step=0.05, budget=400).values[-1]
     argument = text(
         "From uniform, p = 1/2, the gap is (d-a)/2 > 0, so p grows; for p >= 1/2 it is a sum of "
-        "two terms that are not negative. Every step in (0, 1] leads to p = 1. With B(k) the loop "
-        "goes the other way, because under the uniform policy the reward of 1 is spread over what "
-        "memory 0 and the others play: (3) is (K-1)(b-c) > (K+1)(d-a), and for K = 1 it is false.",
-        f"[[5,4],[0,6]], step 1/20, 400 iterates: {ends['none']:.3f} without memory, "
-        f"{ends['B1']:.3f} with B1.",
+        "two terms that are not negative, so greedy is 1 again. 1 - p is (1-eps)^n / 2 after n "
+        "steps: every step in (0, 1] leads to p = 1. With B(k) the loop goes the other way, "
+        "because under the uniform policy the reward of 1 is spread over what memory 0 "
+        "and the others play: (3) is (K-1)(b-c) > (K+1)(d-a), and for K = 1 it is false.",
+        "On [[5,4],[0,6]], with steps of 1/20, it ends at 6 without memory and at 5 with B1.",
     )
-    certificates = [identity_certificate("the gap", str(apart), str(gap))]
+    certificates = [identity_certificate("the gap", str(apart), str(gap)), left]
     return proved("no memory reaches d; B(k) ends at a", argument, certificates)
 
 
@@ -491,3 +535,9 @@ memory_hurts.twin("p for p - 1/2", guards="gap", gap=(1 - p) * (d - a) + p * (2 
 memory_hurts.twin("without b - c", guards="signs", parts=2 * (d - a) + 2 * (a - b))
 memory_hurts.twin("worth a", guards="value", at_one=a)
 memory_hurts.twin("d - b = d - a", guards="best", lead=d - a)
+memory_hurts.twin(
+    "steps that stop half way",
+    guards="way",
+    way=GROWING.replaced(**{"p+": "p(n+1) == p(n) + eps*(1/2 - p(n))"}),
+)
+memory_hurts.twin("a table on which B1 is not stuck", guards="givens", rewards=((0, 0), (0, 1)))

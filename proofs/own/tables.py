@@ -76,11 +76,16 @@ def two_step_task(seed: int) -> POMDP:
     )
 
 
-def gap_to_best(P: POMDP, memory: str, ties: str = "last") -> float:
-    """The best history-based value less where the loop ends."""
+def gap_to_best(P: POMDP, memory: str, ties: str = "last") -> Fraction | None:
+    """The best history-based value less the limit of the loop, in rationals; steps of 1/2.
+
+    None if the run does not decide where the loop goes.
+    """
     E = augment(P, memory)
-    run = improve(E, uniform(E), step=0.05, ties=ties)
-    return float(best_history(P).value) - run.value
+    run = improve(E, uniform(E), step=Fraction(1, 2), ties=ties, exact=True, budget=60)
+    if not run.decided or run.limit_value is None:
+        return None
+    return Fraction(best_history(P, exact=True).value - run.limit_value)
 
 
 def loop_limits(tables: NDArray[Any], K: int, step: float, iterates: int) -> NDArray[np.float64]:

@@ -16,7 +16,7 @@ from __future__ import annotations
 import sympy
 
 from pomdps import float_reset
-from proofs.ledger import Evidence, Proof, claim, machine, proved
+from proofs.ledger import Evidence, Proof, argued, claim, human, machine
 from proofs.ledger.prose import text
 from proofs.papers.paper import Paper
 from workbench.core.pomdp import POMDP
@@ -47,8 +47,13 @@ def float_walk(P: POMDP) -> tuple[sympy.Matrix, sympy.Matrix]:
     place=PAPER.place,
     statement="The float-reset problem has a system dynamics matrix of rank 5, and for no k do the "
     "last k observations and actions predict as the history does.",
-    verdict="proved",
+    verdict="argued",
     steps=(
+        human(
+            "windows",
+            "e'T^(2j)e then falls strictly in j, and a window of k floats that show 0 is the same "
+            "for all j > k: so no k is enough",
+        ),
         machine("rank", "histories and tests, closed in rationals, give rank 5"),
         machine("symmetric", "T = T'"),
         machine("undone", "det T is not 0"),
@@ -89,7 +94,7 @@ def windows(
         o for s in P.S for (t, _), p in P.p(s, "float").items() if p for o in map(str, P.omega(t))
     }
     proof.step("same", None if seen == {str(shown)} else f"floats show {sorted(seen)}")
-    return proved(
+    return argued(
         "rank 5; predictions after 2j floats fall strictly",
         text(
             "T is symmetric, so its powers are and its eigenvalues are real; a polynomial with "

@@ -69,7 +69,7 @@ def test_names_of_summed_indices_do_not_matter(text, names):
 
 def test_distributions_are_left_out_only_where_they_are_summed_over_whole():
     theory = Theory({"p": "sum[s1](p(s, s1)) == 1"})
-    true = ["sum[s1](p(s, s1)) == 1", "sum[s, s1](f(s)*p(s, s1)) == sum[s](f(s))"]
+    true = ["sum[s1](f(s)*p(s, s1)) == f(s)", "sum[s, s1](f(s)*p(s, s1)) == sum[s](f(s))"]
     false = [
         "sum[s](p(s, s1)) == 1",
         "sum[s](p(s, s)) == 1",
@@ -83,7 +83,7 @@ def test_distributions_are_left_out_only_where_they_are_summed_over_whole():
 
 REFUSED = {
     "an index that the left side does not hold": (
-        {"f": "f(s) == g(s1)", "goal": "f(s) == g(s1)"}, [["unfold", 0]], "does not"),
+        {"f": "f(s) == g(s1)", "goal": "f(s) == 2*g(s1)"}, [["unfold", 0]], "does not"),
     "what is not one function": ({"f": "2*f(s) == 1", "goal": "f(s) == 1"}, [["unfold", 0]], "one"),
     "an inequality": ({"f": "f(s) >= 1", "goal": "f(s) == 1"}, [["unfold", 0]], "only equations"),
     "an inequality added": ({"f": "f(s) >= 1", "goal": "f(s) == 1"}, [["add", 0, "1"]], "only eq"),
@@ -94,10 +94,10 @@ REFUSED = {
     "an equation as a factor": (
         {"f": "f(s) == 1", "goal": "1 >= f(s)"}, [["less", "1", [[0, {}]]]], "inequality"),
     "a name of another sort": (
-        {"f": "f(s) >= 1", "goal": "f(s) >= 1"}, [["less", "1", [[0, {"s": "a"}]]]], "of its sort"),
+        {"f": "f(s) >= 1", "goal": "f(s) >= 1/2"}, [["less", "1", [[0, {"s": "a"}]]]], "of its sort"),
     "the hypothesis without an induction": (
         {"f": "f(s) == 1", "goal": "g(s) == 1"}, [["unfold", "hypothesis"]], "no formula"),
-    "an index twice": ({"f": "f(s, s) == 1", "goal": "f(s, s) == 1"}, [["unfold", 0]], "twice"),
+    "an index twice": ({"f": "f(s, s) == 1", "goal": "f(s, s) == 2"}, [["unfold", 0]], "twice"),
     "other arguments elsewhere": ({"f": "f(s) == 1", "goal": "f(a) == 1"}, [], "other arguments"),
 }  # fmt: skip
 
@@ -120,8 +120,8 @@ def test_a_step_that_does_not_follow_is_refused(what):
 
 def test_a_fixed_index_stands_for_one_value():
     given_ = {"top": "u(s9) == U"}
-    anywhere = Theory(given_).shows("x", "u(s) == U", [("unfold", "top")])
-    there = Theory(given_, ("s9",)).shows("x", "u(s) == U", [("unfold", "top")])
+    anywhere = Theory(given_).shows("x", "f(s)*u(s) == f(s)*U", [("unfold", "top")])
+    there = Theory(given_, ("s9",)).shows("x", "f(s)*u(s) == f(s)*U", [("unfold", "top")])
     assert trouble_in(anywhere) is None
     assert "is left" in trouble_in(there)
     with pytest.raises(Spoiled, match="of its sort"):
@@ -154,3 +154,27 @@ def test_what_the_ledger_shows_for_all_sizes_holds_in_small_models():
                 assert follows_in_models(one, 3), (name, one["what"])
                 seen += any(random_model(one, seed) is not None for seed in range(3))
     assert seen >= 4
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        "sum[s](x(n, s)) == 1",
+        "1 == sum[s2](x(n, s2))",
+        "2*y(s, a) - 1 >= y(s, a)",
+        "y(s2, a1) - 1 >= 0",
+        "3*y(s, a) >= 3",
+    ],
+)
+def test_a_goal_that_is_given_is_refused_however_it_is_written(given):
+    goal = "sum[s](x(n, s)) == 1" if "x" in given else "y(s, a) >= 1"
+    step = ("add", "it", "-1") if "x" in given else ("less", 1, (("it", {}),))
+    trouble = trouble_in(Theory({"it": given}).shows("what is given", goal, [step]))
+    assert "the goal is among what is given" in str(trouble)
+
+
+def test_a_stronger_formula_may_be_given():
+    shown = Theory({"it": "y(s, a) - 2 >= 0"}).shows(
+        "weaker", "y(s, a) - 1 >= 0", [("less", 1, (("it", {}),)), ("less", 1, ())]
+    )
+    assert trouble_in(shown) is None

@@ -14,13 +14,15 @@ from typer.testing import CliRunner
 import proofs
 from pomdps import gravity
 from proofs.ledger import LEDGER, ORDER, Claim, checked, load, refuted, run
-from proofs.ledger.places import REQUIRED, SECTIONS, section_of
+from proofs.ledger.places import REQUIRED
+from proofs.ledger.quotes import QUOTES
 from proofs.report import read_record, readme
 from workbench import augment, uniform
 from workbench.checker.__main__ import check_file
 from workbench.checker.ledger_file import check_ledger
 from workbench.checker.recheck import recheck
 from workbench.checker.spoiled import Spoiled
+from workbench.cli import verify_command
 from workbench.cli.main import app
 from workbench.results.json import model_from_json, model_json, policy_from_json, policy_json
 
@@ -115,15 +117,17 @@ def test_the_command_shows_verdicts_and_whole_arguments(tmp_path):
     words = " ".join(shown.stdout.split())
     assert "2 proved, 1 refuted; all 3 as documented" in words
     assert "It took " in words
-    assert "Spoiled twin" in shown.stdout
+    assert "False variant" in shown.stdout
     entries = json.loads((tmp_path / "a.json").read_text())
     brief = command(*QUICK, "-j", "1")
     assert max(map(len, brief.stdout.splitlines())) <= 80
     words = " ".join(brief.stdout.split())
-    for entry in entries:  # statement and verdict of each, under the title of its section
-        assert entry["statement"] in words
-        assert f"{entry['verdict']} {' '.join(entry['statement'].split()[:3])}" in words
-        assert dict(SECTIONS)[section_of(entry["id"])] in brief.stdout
+    for entry in entries:  # the sentence that does not hold comes first, with its words
+        assert f"{entry['verdict']} {entry['id']}" in words
+    assert words.index("refuted C.b2-expressive") < words.index("proved C2")
+    assert QUOTES["C.b2-expressive"] in words
+    held = LEDGER["C.b2-expressive*"].statement
+    assert f"Holds instead (C.b2-expressive*): {held}" in words
     entries = json.loads((tmp_path / "a.json").read_text())
     fields = {
         "id",
@@ -235,7 +239,35 @@ def test_a_verdict_that_is_not_the_documented_one_fails_the_command(monkeypatch,
     assert "C2: found proved, documented checked" in shown.stdout
 
 
+def test_every_row_about_the_paper_quotes_it(claims):
+    assert set(QUOTES) == {name for name in claims if name[:2] not in ("T.", "P.")}
+    assert {name for name, words in QUOTES.items() if len(words.split()) > 25} == set()
+
+
+def test_the_paper_is_judged_unless_more_is_asked_for(monkeypatch, claims):
+    asked = []
+
+    def judge(ids, jobs, console, show):
+        asked.append(set(ids))
+        return []
+
+    monkeypatch.setattr(verify_command, "judge_claims", judge)
+    told = command().stdout
+    for option in ("--own", "--papers", "--all"):
+        command(option)
+    paper, own, papers, everything = asked
+    assert {name[:2] for name in own} == {"T."}
+    assert {name[:2] for name in papers} == {"P."}
+    assert paper | own | papers == everything == set(claims) - {n for n in claims if claims[n].deep}
+    wrong = [one.documented for name, one in claims.items() if name in paper]
+    assert f"{wrong.count('refuted')} do not hold as printed" in " ".join(told.split())
+    command("--grep", "Non-Markovian SHORTCUTS")
+    assert {"S51.b2-more", "S51.bigger"} <= asked[-1] < paper
+
+
 def test_bad_arguments_of_the_command(tmp_path):
+    assert "give one of" in str(command("--own", "--papers").exception)
+    assert "no claim speaks of 'xyzzy'" in str(command("--grep", "xyzzy").exception)
     assert "there is no claim 'C9'" in str(command("C9").exception)
     (tmp_path / "x.json").write_text("{}")
     assert "a ledger is a list" in str(command("--recheck", str(tmp_path / "x.json")).exception)

@@ -25,6 +25,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import permutations
 from typing import Any
 
 from workbench.checker.reader import field
@@ -86,6 +87,25 @@ def _distribution(formula: SumFormula, fixed: frozenset[str]) -> Distributions:
     return frozenset({(f, frozenset(i for i, index in enumerate(indices) if index in bound))})
 
 
+def _says_the_same(one: SumFormula, other: SumFormula, fixed: frozenset[str]) -> bool:
+    """Whether two formulas have one normal form, up to a factor and the names of free indices."""
+    left, right = one.difference, other.difference
+    if one.is_equation != other.is_equation or len(left.parts) != len(right.parts):
+        return False
+    names = sorted(left.free - fixed - set(TIMES)), sorted(right.free - fixed - set(TIMES))
+    if sorted(map(sort_of, names[0])) != sorted(map(sort_of, names[1])) or len(names[0]) > 7:
+        return False
+    sizes = [max(map(abs, side.parts.values()), default=Fraction(1)) for side in (left, right)]
+    left, right = left.scaled(1 / sizes[0]), right.scaled(1 / sizes[1])
+    forms = [right, right.scaled(Fraction(-1))] if one.is_equation else [right]
+    for order in permutations(names[1]):
+        if all(sort_of(i) == sort_of(j) for i, j in zip(names[0], order, strict=True)):
+            renamed = left.renamed(dict(zip(names[0], order, strict=True)))
+            if any((renamed - form).is_zero for form in forms):
+                return True
+    return False
+
+
 class _Derivation:
     """The difference of the sides of a goal, on its way to nothing."""
 
@@ -98,6 +118,8 @@ class _Derivation:
         self.rules: Distributions = NO_DISTRIBUTIONS
         for formula in self.given:
             self.rules |= _distribution(formula, self.fixed)
+            if _says_the_same(formula, self.goal, self.fixed):
+                raise Spoiled("the goal is among what is given")
 
     def follow(self, steps: Any, time: str, hypothesis: bool) -> None:
         """Carry the steps out for the goal at a time; something left is an error."""

@@ -402,7 +402,8 @@ STATEMENTS = {
     "S4.fig-gravity": FigureStatement(
         "Sec. 4, Fig. 2",
         "On gravity neither Q-learning nor 5-step actor-critic learns to use B1 to solve it "
-        "consistently; with O1 they solve it, and O1 outperforms B1 and K1.",
+        "consistently; with O1 they solve it, and O1 outperforms B1 and K1. (The readings of "
+        "actor-critic that bear this out contradict S51.fig-gravity2: see S51.fig-shared.)",
         _gravity,
     ),
     "S51.fig-better": FigureStatement(
@@ -426,7 +427,8 @@ STATEMENTS = {
     "S51.fig-gravity2": FigureStatement(
         "Sec. 5.1, Fig. 4",
         "On gravity 20-step actor-critic is far superior to 5-step actor-critic, and 5-step "
-        "actor-critic does better with O2 and OA2 than with O1 and OA1.",
+        "actor-critic does better with O2 and OA2 than with O1 and OA1. (The readings of "
+        "actor-critic that bear this out contradict S4.fig-gravity: see S51.fig-shared.)",
         _gravity2,
     ),
     "S52.fig-variant": FigureStatement(
