@@ -25,6 +25,7 @@ from workbench.core.errors import UnknownLabel, WorkbenchError
 from workbench.core.fields import FLOATS
 from workbench.core.learners import OptionError
 from workbench.deep.closed_loop import close_loop
+from workbench.deep.settings import LIMITS
 from workbench.memories import attach, parse_memory
 from workbench.optima.embedding import smaller_families
 from workbench.optima.history import belief_process
@@ -44,7 +45,6 @@ from workbench.reproduction.neural_figures import (
     BETWEEN,
     COOKIE_PACE,
     KEYS_PACE,
-    LIMITS,
     LSTM,
     NEURAL_FIGURES,
     REACHING,
@@ -448,8 +448,8 @@ def test_a_figure_goes_on_with_what_is_missing_ten_seeds_of_each_memory_first():
     have = [cell_of(figure, "none", seed, 0.5) for seed in SEEDS[:10]]
     left = missing_cells(figure, have, 30)
     assert len(left) == 6 * 30 - 10
-    assert left[0] == ("K3", 100)
-    assert left[49] == (LSTM, 109)  # then the next ten seeds of each
+    assert left[:2] == [("K3", 100), ("B3", 100)]  # seed by seed, so that none falls behind
+    assert left[49] == (LSTM, 109)  # the slow one after the others, then the next ten seeds
     assert left[50] == ("none", 110)
     other = replace(figure, steps=2 * figure.steps)  # cells of other settings are not of the figure
     assert len(missing_cells(other, have, 30)) == 6 * 30
