@@ -297,13 +297,18 @@ def test_the_best_candidate_is_taken_once_all_were_tried():
     first, second, third = (settings_text(one) for one in CANDIDATES["fig6-doors"])
     scores = {first: (0.5, 0.2), second: (0.5, 0.3), third: (0.4, 0.9)}
     rows = [
-        SearchRow("fig6-doors", "O3", text, seed, final, area)
+        SearchRow("fig6-doors", memory, text, seed, final, area)
         for text, (final, area) in scores.items()
+        for memory in ("O3", "OA3")
         for seed in SEARCH_SEEDS
     ]
-    assert found_settings("fig6-doors", "O3", rows) == CANDIDATES["fig6-doors"][1]  # by its area
-    assert found_settings("fig6-doors", "O3", rows[:-1]) is None
-    assert found_settings("fig6-doors", "OA3", rows) is None
+    candidates = CANDIDATES["fig6-doors"]
+    assert found_settings("fig6-doors", ["O3"], rows) == candidates[1]  # by its area
+    assert found_settings("fig6-doors", ["O3", "OA3"], rows[:-1]) is None
+    assert found_settings("fig6-doors", ["O3"], rows[:-1]) == candidates[1]
+    assert found_settings("fig6-doors", ["O3", LSTM], rows) is None
+    rows[-2:] = [replace(row, final=0.9) for row in rows[-2:]]  # one memory is much better with it
+    assert found_settings("fig6-doors", ["O3", "OA3"], rows) == candidates[2]
 
 
 def test_a_memory_whose_search_is_not_finished_is_not_run():

@@ -183,7 +183,10 @@ def neural_figure(id: str, settings: str = "found") -> NeuralFigure:
         learners = {name: paper_settings(_kind(id, name), task) for name in names}
         return NeuralFigure(id, place, title, task, learners, PAPER_STEPS, statements, settings)
     rows = read_log()
-    found = {name: found_settings(id, name, rows) for name in names}
+    shared = found_settings(id, memories, rows)
+    found = dict.fromkeys(memories, shared) | (
+        {LSTM: found_settings(id, [LSTM], rows)} if LSTM in names else {}
+    )
     learners = {name: found_learner(id, name, found[name] or CANDIDATES[id][0]) for name in names}
     unfinished = tuple(name for name in names if found[name] is None)
     return NeuralFigure(
