@@ -54,6 +54,7 @@ _HOMES = {
     "RecurrentPPO": "workbench.deep.settings",
     "DDQN": "workbench.deep.settings",
     "MemoryPair": "workbench.deep.pair",
+    "load_run": "workbench.deep.neural_run",
     "needs_memory": "workbench.sufficiency.needs_memory",
     "search": "workbench.lab.search",
     "repeat_episodes": "workbench.core.repetition",

@@ -19,12 +19,14 @@ from workbench import (  # noqa: E402
     best_memoryless,
     evaluate,
     learn,
+    load_run,
     shortcuts,
 )
 from workbench.core.errors import TooLarge, WorkbenchError, WrongType  # noqa: E402
 from workbench.core.learners import OptionError  # noqa: E402
 from workbench.deep import train as training  # noqa: E402
-from workbench.deep.neural_run import NeuralRun  # noqa: E402
+from workbench.deep.closed_loop import close_loop  # noqa: E402
+from workbench.deep.neural_run import NeuralRun, pays_success_only  # noqa: E402
 from workbench.deep.train import Diverged, Stopped  # noqa: E402
 from workbench.learning import size  # noqa: E402
 from workbench.learning.run import Run  # noqa: E402
@@ -118,6 +120,53 @@ def test_some_seeds_of_a_run(run):
     assert type(run.curves()) is Run
     with pytest.raises(WorkbenchError, match="no seed 7"):
         run.choose(7, np.zeros((1, 2), np.int32))
+
+
+def test_a_run_goes_on_from_a_file_as_if_it_had_not_stopped(run, product, tmp_path):
+    half = learn(product, SMALL, steps=10_240, seeds=2, every=5_000)
+    kept = load_run(half.save(tmp_path / "half.npz"), product)
+    assert np.array_equal(kept.tables["h"], half.tables["h"])
+    assert np.array_equal(kept.rewards, half.rewards)
+    whole = kept.resume(20_000)
+    assert np.array_equal(whole.tables["h"], run.tables["h"])
+    assert np.array_equal(whole.rewards, run.rewards)
+    assert whole.ends.tolist() == run.ends.tolist()
+    with pytest.raises(WorkbenchError, match=r"ends in .npz, not 'half.txt'"):
+        half.save(tmp_path / "half.txt")
+    with pytest.raises(WorkbenchError, match="is a run on remember the colour×O1, not on"):
+        load_run(tmp_path / "half.npz", augment(GUESS, "B1"))
+    with pytest.raises(OptionError, match="has to end with a whole block"):
+        whole.resume(30_000)
+
+
+@pytest.mark.parametrize("learner", [SMALL_Q, SMALL_LSTM])
+def test_other_learners_go_on_from_files_too(learner, product, tmp_path):
+    half = learn(product, learner, steps=2_048, seeds=[3], every=1_024)
+    whole = learn(product, learner, steps=4_096, seeds=[3], every=1_024)
+    found = load_run(half.save(tmp_path / "run.npz"), product).resume(4_096)
+    assert np.array_equal(found.rewards, whole.rewards)
+
+
+def test_success_counts_policies_that_never_end_as_failures():
+    """Going round in circles is no success, and no error."""
+    P = POMDP.from_functions(
+        name="door",
+        A=["in", "round"],
+        p=lambda s, a: (
+            {("end", 1): 0.25, ("yard", 0): 0.75} if a == "in" and s == "hall" else {("yard", 0): 1}
+        ),
+        omega=lambda s: {s: 1},
+        mu={"hall": 1},
+        gamma=0.9,
+        terminal={"end"},
+    )
+    pair = MemoryPair(P.with_gamma(1), "none")
+    assert close_loop(pair, lambda views: np.zeros(len(views), int)).value == 0.25
+    assert close_loop(pair, lambda views: np.ones(len(views), int)).value == 0
+    tried = close_loop(pair, lambda views: np.zeros(len(views), int))
+    assert tried.reward_within(1) == tried.reward_within(9) == 0.25
+    assert pays_success_only(P)
+    assert not pays_success_only(recall4())  # it pays in fractions
 
 
 def test_ctrl_c_leaves_a_whole_shorter_run(product):

@@ -26,7 +26,7 @@ from workbench import (
 from workbench.agents.beliefs import explore_beliefs
 from workbench.core.errors import TooLarge, WorkbenchError
 from workbench.evaluation.lambda_sweep import sweep_lambda
-from workbench.figures.value_dots import value_dots
+from workbench.figures.value_dots import value_curves, value_dots
 from workbench.improvement.slice import PolicySlice, SliceEnd, _moved, policy_slice
 
 # ---------------------------------------------------------------------- lambda sweeps
@@ -332,6 +332,22 @@ def test_exact_values_stand_by_their_memory_between_the_lines():
     assert [line.get_ydata()[0] for line in lines] == [0.93, 0.4827]
     assert [text.get_text() for text in axes.texts] == ["no value", "best", "without"]
     assert [label.get_text() for label in axes.get_xticklabels()] == ["None", "LSTM"]
+    pyplot.close(axes.get_figure())
+
+
+def test_exact_values_during_training_are_drawn_where_they_were_measured():
+    nan = np.nan
+    measured = {"O3": [[nan, 0.2, nan, 0.9], [nan, 0.4, nan, nan]], "LSTM": [[nan] * 4]}
+    ends = np.array([1, 2, 3, 4]) * 1_000_000
+    runs = {
+        name: SimpleNamespace(measured=np.array(rows), ends=ends) for name, rows in measured.items()
+    }
+    _, axes = pyplot.subplots()
+    value_curves(runs, {"best": 0.93}, axes)
+    median, best = axes.get_lines()
+    assert median.get_xdata().tolist() == [2, 4]
+    assert median.get_ydata() == pytest.approx([0.3, 0.9])
+    assert best.get_ydata()[0] == 0.93
     pyplot.close(axes.get_figure())
 
 

@@ -16,7 +16,7 @@ from build_notebooks import FOLDER, WIDGET, cleaned, complaints, repository  # n
 from nbclient import NotebookClient  # noqa: E402
 from nbclient.exceptions import CellExecutionError  # noqa: E402
 
-from workbench.site.hosted_notebook import install_cell, without_install_cell  # noqa: E402
+from workbench.site.hosted_notebook import extras_of, install_cell, without_install_cell  # noqa: E402
 
 NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
 
@@ -32,8 +32,9 @@ def test_what_is_committed_was_run_whole_and_shows_no_warning_and_no_path(path: 
     notebook = nbformat.read(path, as_version=4)
     nbformat.validate(notebook)
     assert complaints(notebook) == []
-    assert notebook.cells[1] == install_cell(repository())
+    assert notebook.cells[1] == install_cell(repository(), extras_of(notebook))
     cells = without_install_cell(notebook)["cells"]
+    assert ("deep" in extras_of(notebook)) == (NEEDS.get(path.name[:2]) == "jax")
     counts = [cell.execution_count for cell in cells if cell.cell_type == "code"]
     assert counts == list(range(1, len(counts) + 1))
 

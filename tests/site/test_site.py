@@ -41,6 +41,7 @@ from workbench.site.gallery_pages import write_finds, write_gallery_pages
 from workbench.site.hosted_notebook import (
     INSTALL_ID,
     checked_address,
+    extras_of,
     hosted_links,
     install_cell,
     with_install_cell,
@@ -416,7 +417,7 @@ def test_a_notebook_can_be_opened_where_its_repository_can_be_reached(tmp_path):
             assert f"]({link})" in page
         assert "git clone" not in page
         offered = json.loads((tmp_path / "originals" / f"{name}.ipynb").read_text())
-        assert offered["cells"][1] == install_cell(address)
+        assert offered["cells"][1] == install_cell(address, extras_of(offered))
     assert "mybinder" not in notebook_source(json.dumps(offered), f"{name}.ipynb")
 
 

@@ -10,9 +10,12 @@ import typer
 from workbench.cli.executor_options import ExecutorName, Scheduler, Workers, chosen_executor
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
     from rich.table import Table
 
     from workbench.core.pomdp import POMDP
+    from workbench.deep.neural_run import NeuralRun
     from workbench.deep.pair import MemoryPair
     from workbench.deep.settings import Neural
     from workbench.learning.run import Run
@@ -49,7 +52,9 @@ def learn_command(
     lam: Annotated[float | None, typer.Option(help="lambda of sarsa.", show_default="0.5")] = None,
     n: Annotated[
         int | None,
-        typer.Option("-n", "--n", help="n of actor-critic and n-step-sarsa.", show_default="5, 4"),
+        typer.Option(
+            "-n", "--n", help="n of actor-critic, n-step-sarsa and PPO.", show_default="5, 4, 128"
+        ),
     ] = None,
     epsilon: Annotated[
         float | None, typer.Option(help="Probability of exploring.", show_default="0.01")
@@ -76,12 +81,16 @@ def learn_command(
         float | None, typer.Option(help="Discount.", show_default="the task's")
     ] = None,
     max_episode_steps: Annotated[
-        int | None, typer.Option(help="Cut episodes off.", show_default="never")
+        int | None,
+        typer.Option(
+            help="Cut episodes off.", show_default="never; networks: the paper's limit of the task"
+        ),
     ] = None,
     settings: Annotated[
         str | None,
         typer.Option(
-            help="Of networks: paper, tuned (short runs on two cores), hallway or doors.",
+            help="Of networks: paper (for this task), tuned (short runs on two cores), hallway "
+            "or doors.",
             show_default="paper",
         ),
     ] = None,
@@ -90,6 +99,33 @@ def learn_command(
     ] = None,
     learning_rate: Annotated[
         float | None, typer.Option(help="Of a network.", show_default="1e-5")
+    ] = None,
+    environments: Annotated[
+        int | None,
+        typer.Option(help="Copies of the task beside each other.", show_default="16, DDQN 1"),
+    ] = None,
+    entropy: Annotated[
+        float | None, typer.Option(help="Weight of the entropy of PPO.", show_default="0")
+    ] = None,
+    epochs: Annotated[
+        int | None, typer.Option(help="Of an update of PPO.", show_default="4")
+    ] = None,
+    minibatches: Annotated[
+        int | None, typer.Option(help="Of an update of PPO.", show_default="8")
+    ] = None,
+    clip: Annotated[
+        float | None, typer.Option(help="Of PPO's probability ratio.", show_default="0.2")
+    ] = None,
+    save: Annotated[
+        Path | None,
+        typer.Option(
+            help="Keep networks and curves in this folder, a file for each memory.",
+            show_default="after Ctrl-C only: networks",
+        ),
+    ] = None,
+    resume: Annotated[
+        Path | None,
+        typer.Option(help="Go on from the networks in this folder, and keep them there."),
     ] = None,
     executor: ExecutorName = None,
     workers: Workers = None,
@@ -146,15 +182,22 @@ def learn_command(
         "max_episode_steps": max_episode_steps,
         "hidden": None if hidden is None else parse_widths(hidden),
         "learning_rate": learning_rate,
+        "environments": environments,
+        "entropy": entropy,
+        "epochs": epochs,
+        "minibatches": minibatches,
+        "clip": clip,
     }
     chosen = {name: value for name, value in given.items() if value is not None}
+    P = find_task(task)
     if learner in NEURAL_LEARNERS:
         need("jax", "deep")
         need("optax", "deep")
-        record: Learner = neural_by_name(learner, settings or "paper", **chosen)
+        record: Learner = neural_by_name(learner, settings or "paper", P.name, **chosen)
     else:
-        if settings is not None:
-            raise OptionError(f"--settings is for networks; {learner} has none")
+        for option, value in (("settings", settings), ("save", save), ("resume", resume)):
+            if value is not None:
+                raise OptionError(f"--{option} is for networks; {learner} has none")
         record = learner_by_name(learner, **chosen)
     if plot is not None:
         check_plot_file(plot)
@@ -166,13 +209,15 @@ def learn_command(
         raise OptionError(
             f"every must be at most steps: a block of {block} does not fit into {steps} steps"
         )
-    P = find_task(task)
     names = list(dict.fromkeys(memory or ["none"]))
     if not isinstance(record, Neural):
         for m in (attach(name, P) for name in names):
             check_memory(P, m, seeds)
     title = f"{record.described} on {P.name}"
-    table = _new_table(title, steps, seeds)
+    if isinstance(record, Neural):
+        table = _new_network_table(title, steps, seeds, P)
+    else:
+        table = _new_table(title, steps, seeds)
     runs: dict[str, Run] = {}
     shorter = ""
     tables = fingerprint(P)
@@ -180,8 +225,15 @@ def learn_command(
         for name in names:
             E = products.take(P, tables, name, record)
             if isinstance(record, Neural):
-                runs[name], stopped = _trained(E, record, steps, seeds, block, values)
-                _add_row(table, name, E, runs[name])
+                kept = None if resume is None else resume / f"{name}.npz"
+                run, stopped = _trained(E, record, steps, seeds, block, kept)
+                runs[name] = run
+                _add_network_row(table, name, run, values is not False)
+                folder = save or resume or (Path("networks") if stopped else None)
+                if folder is not None:
+                    told = run.save(folder / f"{name}.npz")
+                    note = f"; --resume {folder} goes on" if stopped else ""
+                    Console(stderr=True).print(f"Networks: {told}{note}", soft_wrap=True)
                 if runs[name].steps < steps:  # by Ctrl-C, or because it diverged
                     shorter += f", {name} stopped after {runs[name].steps:,}"
                 if stopped:
@@ -206,19 +258,34 @@ def learn_command(
 
 
 def _trained(
-    E: Any, learner: Neural, steps: int, seeds: int, every: int, values: bool | None
-) -> tuple[Run, bool]:
-    """The run of a network, and whether it was stopped: what was there then is kept."""
-    import numpy as np
+    E: Any, learner: Neural, steps: int, seeds: int, every: int, kept: Path | None
+) -> tuple[NeuralRun, bool]:
+    """The run of a network, and whether it was stopped: what was there then is kept.
+
+    Parameters
+    ----------
+    kept : the file of a run to go on from, if there is one.
+    """
     from rich.console import Console
 
-    from workbench.deep.train import Diverged, Stopped
-    from workbench.learning.learn import learn
+    from workbench.deep.neural_run import load_run
+    from workbench.deep.train import Diverged, Stopped, train
 
+    before = None
+    if kept is not None and kept.exists():
+        before = load_run(kept, E)
+        every = before.every
     stopped = False
     try:
-        run = learn(
-            E, learner, steps=steps, seeds=seeds, every=every, policies=False, progress=True
+        run = train(
+            E,
+            learner,
+            steps=steps,
+            seeds=seeds,
+            every=every,
+            policies=False,
+            progress=True,
+            resume=before,
         )
     except Stopped as stop:
         run, stopped = stop.run, True
@@ -228,11 +295,7 @@ def _trained(
             raise
         run = error.run
         Console(stderr=True).print(f"[bold]Stopped:[/bold] {error}", soft_wrap=True)
-    if values is False:
-        return run, stopped
-    measured = np.full(run.rewards.shape, np.nan)
-    measured[:, -1] = run.final_values()
-    return run.with_values(measured), stopped
+    return run, stopped
 
 
 _SECONDS_FOR_OPTIMUM = 5
@@ -285,6 +348,73 @@ def _add_row(table: Table, name: str, E: POMDP | MemoryPair, run: Run) -> None:
     if isinstance(E, POMDP):
         sizes = (f"{len(E.S):,}", f"{len(E.O):,}×{len(E.A):,}")
     table.add_row(name, *sizes, *(_in_few(float(x)) for x in numbers), value)
+
+
+def _new_network_table(title: str, steps: int, seeds: int, P: POMDP) -> Table:
+    from rich.table import Table
+
+    from workbench.deep.neural_run import pays_success_only
+
+    unit = "episode" if P.terminal.mask.any() else "100 steps"
+    caption = (
+        f"{seeds} seeds of {steps:,} steps. Reward per {unit} over the first and the last tenth; "
+        "worst and best over seeds, of the last tenth. Value: exact, of the final greedy policies, "
+        "mean over the seeds that have one"
+    )
+    columns = ["first", "last", "worst", "best", "value"]
+    if pays_success_only(P):
+        caption += (
+            ". Success: the probability that they ever succeed, exact; solved: the seeds where it "
+            "is at least 0.8"
+        )
+        columns += ["success", "solved"]
+    table = Table(title=title, caption=caption + ".")
+    table.add_column("memory")
+    for column in columns:
+        table.add_column(column, justify="right", no_wrap=True)
+    return table
+
+
+def _add_network_row(table: Table, name: str, run: NeuralRun, values: bool) -> None:
+    import numpy as np
+
+    from workbench.deep.neural_run import pays_success_only
+
+    assert run.pair is not None
+    assert run.episodes is not None
+    tenth = max(1, run.rewards.shape[1] // 10)
+    lengths = np.broadcast_to(np.diff(run.ends, prepend=0), run.rewards.shape)
+    by = run.episodes if run.pair.P.terminal.mask.any() else lengths / 100
+    with np.errstate(invalid="ignore"):  # NaN where no episode was over
+        first, last = (
+            run.rewards[:, part].sum(axis=1) / by[:, part].sum(axis=1)
+            for part in (slice(0, tenth), slice(-tenth, None))
+        )
+    known = last[np.isfinite(last)]
+    ends = [_in_few(known.min()), _in_few(known.max())] if len(known) else ["-", "-"]
+    nothing = np.full(len(run.seeds), np.nan)
+    shown = [_mean_of(first), _mean_of(last), *ends]
+    shown.append(_mean_of(run.final_values() if values else nothing))
+    if pays_success_only(run.pair.P):
+        chances = run.successes() if values else nothing
+        shown.append(_mean_of(chances))
+        followed = int(np.isfinite(chances).sum())
+        shown.append(f"{int((chances >= 0.8).sum())} of {followed}" if followed else "-")
+    table.add_row(name, *shown)
+
+
+def _mean_of(numbers: NDArray[np.float64]) -> str:
+    """The mean of what is known, and of how many where some are not; a dash if nothing is.
+
+    >>> import numpy as np
+    >>> _mean_of(np.array([0.5, 1.0])), _mean_of(np.array([0.5, np.nan])), _mean_of(np.array([]))
+    ('0.75', '0.5 (1 of 2)', '-')
+    """
+    known = [float(x) for x in numbers if x == x]
+    if not known:
+        return "-"
+    note = "" if len(known) == len(numbers) else f" ({len(known)} of {len(numbers)})"
+    return _in_few(sum(known) / len(known)) + note
 
 
 def _in_few(x: float) -> str:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,9 +19,11 @@ from numpy.typing import NDArray
 
 from workbench.core.errors import NeverEnds, TooLarge, WorkbenchError
 from workbench.core.numbers import Number
+from workbench.core.pomdp import POMDP
 from workbench.deep.closed_loop import ClosedLoop, close_loop
 from workbench.deep.pair import MemoryPair, Views
 from workbench.deep.settings import Neural
+from workbench.extras import need
 from workbench.learning.run import Run
 
 
@@ -87,6 +90,20 @@ class NeuralRun(Run):
         )
         return found
 
+    def save(self, path: str | Path) -> Path:
+        """Write the run to a file ending in .npz, from which `load_run` reads it."""
+        found: Path = import_module("workbench.deep.run_file").save_run(self, path)
+        return found
+
+    def successes(self) -> NDArray[np.float64]:
+        """`successes[seed]`: the probability that the greedy policy at the end of the run succeeds,
+        where success pays 1 and nothing else pays; NaN where it cannot be followed."""
+        if self.pair is None or not pays_success_only(self.pair.P):
+            raise WorkbenchError("success is known where only the end pays, and pays 1 or nothing")
+        if self.says is None:
+            return np.full(len(self.seeds), np.nan)
+        return np.array([self._value(seed, 1) for seed in self.seeds])
+
     def ask(self, seed: int, views: Views) -> dict[str, NDArray[np.float32]]:
         """What the network of a seed says of some views."""
         self._row(seed)
@@ -134,3 +151,22 @@ class NeuralRun(Run):
             return self.closed_loop(seed, gamma).value
         except (NeverEnds, TooLarge):
             return np.nan
+
+
+def pays_success_only(P: POMDP) -> bool:
+    """Whether the only reward is 1, and it is paid at the end."""
+    r, ends = P.p.r.floats, P.terminal.mask[P.p.s_next]
+    return bool(P.terminal.mask.any() and np.isin(r, (0, 1)).all() and not r[~ends].any())
+
+
+def load_run(path: str | Path, P: POMDP | MemoryPair) -> NeuralRun:
+    """Read a run from the file that `NeuralRun.save` wrote.
+
+    Parameters
+    ----------
+    P : what it ran on, as it was given to `learn`.
+    """
+    need("jax", "deep")
+    need("optax", "deep")
+    found: NeuralRun = import_module("workbench.deep.run_file").read_run(path, P)
+    return found

@@ -309,12 +309,55 @@ class DDQN(Neural):
         return cls(**found | changes)
 
 
+LIMITS: dict[str, int] = {
+    "hallway_cookie": 10_000,
+    "hallway_keys": 10_000,
+    "memory_s7": 245,
+    "red_blue_doors": 1280,
+}
+"""The steps after which the paper cuts an episode of a task off (Appendices D.2 and D.3)."""
+
+FADES: dict[str, float] = {"red_blue_doors": 0.9}
+"""What share of a reward is lost by the time of the limit: "1 minus a small discount, which is
+proportional to the length of the episode" (Appendix D.3); elsewhere nothing."""
+
+
+def paper_episodes(task: str) -> dict[str, Any]:
+    """How the paper limits and pays the episodes of a task; nothing for tasks that it has not."""
+    if task not in LIMITS:
+        return {}
+    return {"max_episode_steps": LIMITS[task], "fade": FADES.get(task, 0.0)}
+
+
+def paper_settings(kind: type[Neural], task: str, **changes: Any) -> Neural:
+    """The paper's settings of a learner for a task, with some changed.
+
+    >>> paper_settings(PPO, "hallway_cookie").hidden
+    (512, 512, 512, 512)
+    """
+    changes = paper_episodes(task) | changes
+    if issubclass(kind, PPO) and task.startswith("hallway"):
+        return kind.hallway(**changes)
+    if kind is DDQN and task == "red_blue_doors":
+        return DDQN.doors(**changes)
+    if kind is RecurrentPPO and task == "red_blue_doors":
+        changes = {"learning_rate": 1e-5} | changes
+    return kind(**changes)
+
+
 VARIANTS = ("paper", "hallway", "doors", "tuned")
 """The sets of settings by name; a learner has some of them."""
 
 
-def neural_by_name(name: str, variant: str = "paper", **changes: Any) -> Neural:
+def neural_by_name(
+    name: str, variant: str = "paper", task: str | None = None, **changes: Any
+) -> Neural:
     """A neural learner by its name on the command line, with a set of settings and some changed.
+
+    Parameters
+    ----------
+    variant : one of `VARIANTS`; "paper" means the paper's settings for the task.
+    task : its name; None for the settings of MiniGrid.
 
     >>> neural_by_name("ddqn", "doors", batch=16).batch
     16
@@ -327,7 +370,10 @@ def neural_by_name(name: str, variant: str = "paper", **changes: Any) -> Neural:
     for setting in changes:
         if setting not in settings:
             raise OptionError(f"{name} has no setting {setting!r}; it has {', '.join(settings)}")
-    made: Neural = (kind if variant == "paper" else getattr(kind, variant))(**changes)
+    if variant == "paper":
+        return kind(**changes) if task is None else paper_settings(kind, task, **changes)
+    limits = paper_episodes(task) if task is not None else {}
+    made: Neural = getattr(kind, variant)(**limits | changes)
     return made
 
 

@@ -8,7 +8,10 @@ shorter run. A seed determines its run on a machine, whichever other seeds run w
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import jax
@@ -28,10 +31,12 @@ from workbench.deep.pair import MemoryPair, Views, pair_of, views_of
 from workbench.deep.ppo import FeedForward
 from workbench.deep.settings import DDQN, PPO, Neural, RecurrentPPO
 from workbench.deep.stepper import Layout, layout_of
-from workbench.learning.learn import ReportSteps, shown_progress
+from workbench.executors.executor import cores
+from workbench.learning.learn import ReportSteps, steps_per_second
 from workbench.learning.sampling import check_countable
 from workbench.learning.seeds import chosen_seeds
 from workbench.learning.size import refuse_too_large
+from workbench.progress import Waiting
 
 _VIEWS_AT_ONCE = 8192
 
@@ -93,8 +98,55 @@ def train(
     work = _Work(P, learner, whole, min(per_block, whole), chosen, policies)
     if resume is not None:
         work.take_up(resume)
-    with shown_progress(progress, f"{learner.kind} on {P.name}") as report:
+    with _told_progress(progress, f"{learner.kind} on {P.name}") as report:
         return work.run(report)
+
+
+def training_shape(P: POMDP | MemoryPair, learner: Neural) -> Any:
+    """The tree of arrays that a seed's training goes on from, their shapes alone."""
+    work = _Work(P, learner, 1, 1, (0,), False)
+    return jax.eval_shape(partial(start_run, work.algorithm), work.tables, jax.random.key(0))
+
+
+def restore_run(
+    P: POMDP | MemoryPair,
+    learner: Neural,
+    seeds: tuple[int, ...],
+    steps: int,
+    every: int,
+    rewards: NDArray[np.float64],
+    episodes: NDArray[np.int64],
+    training: list[Any],
+    seconds: dict[str, float],
+) -> NeuralRun:
+    """The run whose curves and training these are."""
+    quantum = learner.quantum
+    work = _Work(P, learner, steps // quantum, every // quantum, seeds, False)
+    work.rewards[:], work.episodes[:], work.seconds = rewards, episodes, dict(seconds)
+    found = work._result(training, work.blocks, work.updates)
+    assert found is not None
+    return found
+
+
+ToldSteps = Callable[[int, int, str], None]
+"""Called with the steps done, the steps to do, and what is earned at present."""
+
+
+@contextmanager
+def _told_progress(progress: ReportSteps | bool, what: str) -> Iterator[ToldSteps]:
+    """Whom to tell: the caller's function, a bar that also shows the reward, or nobody."""
+    if callable(progress):
+        yield lambda done, total, text: progress(done, total)
+    elif progress:
+        with Waiting(what, logged=True, steady=True) as waiting:
+
+            def tell(done: int, total: int, text: str) -> None:
+                speed = steps_per_second(done / max(waiting.seconds, 1e-9))
+                waiting.report(done / total, f"{speed}, {text}")
+
+            yield tell
+    else:
+        yield lambda done, total, text: None
 
 
 class _Work:
@@ -155,7 +207,7 @@ class _Work:
         if self.keeps and run.actions is not None:
             self.actions[:, :blocks] = run.actions
 
-    def run(self, report: ReportSteps) -> NeuralRun:
+    def run(self, report: ToldSteps) -> NeuralRun:
         alg, tables, n = self.algorithm, self.tables, len(self.seeds)
         began = time.perf_counter()
         training = self.training or [
@@ -167,18 +219,21 @@ class _Work:
         total = (self.updates - self.began_at) * self.learner.quantum * n
         before = list(training)  # at the end of the last whole block
         done = self.began_at
+        pool = ThreadPoolExecutor(min(cores(), n), thread_name_prefix="seed")
         try:
             for block in range(done // self.per_block, self.blocks):
                 count = min(self.per_block, self.updates - done)
-                for i in range(n):
-                    training[i], r, over, finite = run_updates(alg, tables, training[i], count)
+                # compiled updates hold no interpreter lock: a thread for each core
+                work = [pool.submit(run_updates, alg, tables, one, count) for one in training]
+                for i, future in enumerate(work):
+                    training[i], r, over, finite = future.result()
                     self.rewards[i, block], self.episodes[i, block] = float(r), int(over)
                     if not finite:
                         raise Diverged(
                             self._diverged(self.seeds[i], done), self._result(before, block, done)
                         )
                     fresh = (done - self.began_at) * n + count * (i + 1)
-                    report(fresh * self.learner.quantum, total)
+                    report(fresh * self.learner.quantum, total, self._earned(block, count))
                 after = list(training)
                 if self.keeps:
                     for i, state in enumerate(after):
@@ -194,9 +249,20 @@ class _Work:
             found = self._result(before, block, done)
             assert found is not None
             raise Stopped(found) from None
+        finally:
+            pool.shutdown(cancel_futures=True)
         found = self._result(before, self.blocks, done)
         assert found is not None
         return found
+
+    def _earned(self, block: int, count: int) -> str:
+        """What the seeds earn in a block, in words."""
+        if self.pair.P.terminal.mask.any():
+            over = int(self.episodes[:, block].sum())
+            each = f"{self.rewards[:, block].sum() / over:.3f}" if over else "none over"
+            return f"reward per episode {each}"
+        steps = count * self.learner.quantum * len(self.seeds)
+        return f"reward per 100 steps {100 * self.rewards[:, block].sum() / steps:.3f}"
 
     def _diverged(self, seed: int, done: int) -> str:
         steps = done * self.learner.quantum

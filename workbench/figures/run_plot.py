@@ -9,7 +9,7 @@ from pathlib import Path
 from workbench.core.errors import WorkbenchError
 from workbench.figures.curves import learning_curves
 from workbench.figures.style import SMALL, WORDS
-from workbench.figures.value_dots import value_dots
+from workbench.figures.value_dots import value_curves, value_dots
 from workbench.learning.run import Run
 from workbench.output import check_output, write_figure
 
@@ -45,19 +45,20 @@ def save_plot(
     ----------
     optimum : reward per 100 steps, or per episode, of a best policy, drawn as a line.
     by_episode : count rewards by episode.
-    lines : values by name; with them the exact values that the runs end with are drawn beside the
-        curves, and these values as lines.
+    lines : values by name; with them the exact values during training, and those that the runs end
+        with, are drawn beside the curves, and these values as lines.
     reach : with `lines`, what the best with each memory lies between (`value_dots`).
     """
     from matplotlib.figure import Figure
 
     check_plot_file(path)
-    figure = Figure(figsize=(7.0 if lines is None else 10.0, 3.6), layout="constrained")
-    parts = figure.subplots(1, 1 if lines is None else 2, squeeze=False)[0]
+    figure = Figure(figsize=(7.0 if lines is None else 14.0, 3.6), layout="constrained")
+    parts = figure.subplots(1, 1 if lines is None else 3, squeeze=False)[0]
     best = "best deterministic" if lines is None else "best"
     axes = learning_curves(runs, parts[0], optimum, best, by_episode)
     axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1), fontsize=SMALL, frameon=False)
     axes.set_title(title, fontsize=WORDS)
     if lines is not None:
-        value_dots(runs, lines, parts[1], reach)
+        value_curves(runs, lines, parts[1])
+        value_dots(runs, lines, parts[2], reach)
     write_figure(path, figure)

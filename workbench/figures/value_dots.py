@@ -26,6 +26,14 @@ class MeasuredRun(Protocol):
         """`measured[seed, block]`, NaN where nothing is known."""
 
 
+class CheckedRun(MeasuredRun, Protocol):
+    """What `value_curves` draws: a `Run` with values measured now and then."""
+
+    @property
+    def ends(self) -> NDArray[np.int64]:
+        """`ends[block]`: how many steps were done at the end of each block."""
+
+
 def value_dots(
     runs: Mapping[str, MeasuredRun],
     lines: Mapping[str, float],
@@ -75,5 +83,33 @@ def value_dots(
     axes.set_xlim(-0.6, len(runs) - 0.4)
     axes.margins(y=0.15)
     axes.set_ylabel("exact value, greedy")
+    style_axes(axes)
+    return axes
+
+
+def value_curves(runs: Mapping[str, CheckedRun], lines: Mapping[str, float], axes: Axes) -> Axes:
+    """The exact values of greedy policies during training, by memory: the median over seeds, and
+    from the worst to the best seed.
+
+    Parameters
+    ----------
+    runs : by the name of the memory; blocks in which nothing was measured are left out.
+    lines : values by what they are, drawn from side to side.
+    """
+    for memory, run in runs.items():
+        assert run.measured is not None
+        known = np.isfinite(run.measured).any(axis=0)
+        if not known.any():
+            continue
+        x, values = run.ends[known] / 1e6, run.measured[:, known]
+        style = memory_style(memory)
+        least, most = np.nanmin(values, axis=0), np.nanmax(values, axis=0)
+        axes.fill_between(x, least, most, color=style["color"], alpha=0.12, linewidth=0)
+        axes.plot(x, np.nanmedian(values, axis=0), **style)
+    for i, value in enumerate(lines.values()):
+        axes.axhline(value, color="black", linewidth=1, linestyle=_DASHES[i % 3], zorder=0)
+    axes.set_xlabel("steps (millions)")
+    axes.set_ylabel("exact value, greedy")
+    axes.set_ylim(bottom=0)
     style_axes(axes)
     return axes

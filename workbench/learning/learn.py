@@ -145,17 +145,17 @@ def shown_progress(progress: ReportSteps | bool, what: str) -> Iterator[ReportSt
         with Waiting(what, steady=True) as waiting:
 
             def report(done: int, total: int) -> None:
-                waiting.report(done / total, _speed(done / max(waiting.seconds, 1e-9)))
+                waiting.report(done / total, steps_per_second(done / max(waiting.seconds, 1e-9)))
 
             yield report
     else:
         yield lambda done, total: None
 
 
-def _speed(steps: float) -> str:
+def steps_per_second(steps: float) -> str:
     """Steps a second in few characters; networks do a few ten thousand.
 
-    >>> _speed(12_345_678.9), _speed(9_876.5)
+    >>> steps_per_second(12_345_678.9), steps_per_second(9_876.5)
     ('12.3 M steps/s', '9.9 k steps/s')
     """
     return f"{steps / 1e6:.1f} M steps/s" if steps >= 1e5 else f"{steps / 1e3:.1f} k steps/s"

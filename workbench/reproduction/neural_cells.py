@@ -149,8 +149,9 @@ def _line(content: dict[str, Any]) -> str:
 def missing_cells(
     figure: NeuralFigure, cells: Iterable[NeuralCell], seeds: int
 ) -> list[tuple[str, int]]:
-    """The memories and seeds that a record lacks and that have settings, the first ten seeds of
-    every memory first, and the LSTM, which takes longest, last among them."""
+    """The memories and seeds that a record lacks and that have settings: ten seeds of every memory,
+    then ten more; seed by seed, so that none falls behind, but the LSTM, which takes longest, after
+    the others."""
     have = {
         (memory, cell.seed)
         for memory, found in cells_by_memory(figure, cells).items()
@@ -160,9 +161,12 @@ def missing_cells(
     return [
         (memory, seed)
         for start in range(0, len(wanted), 10)
-        for memory in sorted(figure.learners, key=lambda memory: memory == LSTM)
+        for slow in (False, True)
         for seed in wanted[start : start + 10]
-        if (memory, seed) not in have and memory not in figure.unfinished
+        for memory in figure.learners
+        if (memory == LSTM) == slow
+        and (memory, seed) not in have
+        and memory not in figure.unfinished
     ]
 
 

@@ -19,7 +19,14 @@ from typing import Any
 
 from workbench.core.errors import UnknownLabel
 from workbench.core.learners import OptionError
-from workbench.deep.settings import DDQN, PPO, Neural, RecurrentPPO
+from workbench.deep.settings import (
+    DDQN,
+    PPO,
+    Neural,
+    RecurrentPPO,
+    paper_episodes,
+    paper_settings,
+)
 from workbench.reproduction.neural_settings import CANDIDATES, found_settings, read_log
 
 _SIZE_6 = ("none", "K6", "B6", "O6", "OA6")
@@ -30,18 +37,6 @@ LSTM = "LSTM"
 
 SEEDS = tuple(range(100, 130))
 """The seeds of the figures, which nothing else uses."""
-
-LIMITS: dict[str, int] = {
-    "hallway_cookie": 10_000,
-    "hallway_keys": 10_000,
-    "memory_s7": 245,
-    "red_blue_doors": 1280,
-}
-"""The steps after which an episode is cut off (Appendices D.2 and D.3)."""
-
-FADES: dict[str, float] = {"red_blue_doors": 0.9}
-"""What share of a reward is lost by the time of the limit: "1 minus a small discount, which is
-proportional to the length of the episode" (Appendix D.3); elsewhere nothing."""
 
 COOKIE_PACE = 100 / 45.381913
 KEYS_PACE = 100 / 66.184441
@@ -185,10 +180,13 @@ def neural_figure(id: str, settings: str = "found") -> NeuralFigure:
     place, title, task, memories, statements = _ABOUT[id]
     names = memories if id.startswith("fig12") else (*memories, LSTM)
     if settings == "paper":
-        learners = {name: _papers_learner(id, task, name) for name in names}
+        learners = {name: paper_settings(_kind(id, name), task) for name in names}
         return NeuralFigure(id, place, title, task, learners, PAPER_STEPS, statements, settings)
     rows = read_log()
-    found = {name: found_settings(id, name, rows) for name in names}
+    shared = found_settings(id, memories, rows)
+    found = dict.fromkeys(memories, shared) | (
+        {LSTM: found_settings(id, [LSTM], rows)} if LSTM in names else {}
+    )
     learners = {name: found_learner(id, name, found[name] or CANDIDATES[id][0]) for name in names}
     unfinished = tuple(name for name in names if found[name] is None)
     return NeuralFigure(
@@ -198,25 +196,12 @@ def neural_figure(id: str, settings: str = "found") -> NeuralFigure:
 
 def found_learner(id: str, memory: str, settings: dict[str, Any]) -> Neural:
     """The learner of a figure with one of the candidates of the search."""
-    kind = DDQN if id.startswith("fig12") else RecurrentPPO if memory == LSTM else PPO
-    made: Neural = kind.tuned(**settings, **_episodes(_ABOUT[id][2]))
+    made: Neural = _kind(id, memory).tuned(**settings, **paper_episodes(_ABOUT[id][2]))
     return made
 
 
-def _episodes(task: str) -> dict[str, Any]:
-    """How the episodes of a task are limited and paid."""
-    return {"max_episode_steps": LIMITS[task], "fade": FADES.get(task, 0.0)}
-
-
-def _papers_learner(id: str, task: str, memory: str) -> Neural:
-    limit, doors = _episodes(task), task == "red_blue_doors"
-    if id.startswith("fig12"):
-        return DDQN.doors(**limit) if doors else DDQN(**limit)
-    kind = RecurrentPPO if memory == LSTM else PPO
-    if task.startswith("hallway"):
-        return kind.hallway(**limit)
-    # Appendix D.3: the LSTM learns with 1e-5 on RedBlueDoors, with 1e-3 on MemoryS7
-    return RecurrentPPO(learning_rate=1e-5, **limit) if memory == LSTM and doors else kind(**limit)
+def _kind(id: str, memory: str) -> type[PPO] | type[DDQN]:
+    return DDQN if id.startswith("fig12") else RecurrentPPO if memory == LSTM else PPO
 
 
 def quick_figure(figure: NeuralFigure) -> NeuralFigure:

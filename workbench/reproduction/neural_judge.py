@@ -20,11 +20,10 @@ from typing import Literal
 import numpy as np
 
 from workbench.core.pomdp import POMDP
+from workbench.deep.settings import FADES, LIMITS
 from workbench.reproduction.neural_cells import NeuralCell
 from workbench.reproduction.neural_figures import (
     AT_RANDOM,
-    FADES,
-    LIMITS,
     LSTM,
     NeuralFigure,
 )

@@ -1,9 +1,11 @@
 """The settings of Figures 6 and 12: what the search tries, its log, and what it found.
 
 Each memory of a figure, and the LSTM, is tried with the same settings (`CANDIDATES`), the same
-seeds (`SEARCH_SEEDS`, which no figure uses) and the same steps (`SEARCH_STEPS`). A figure takes,
-for each memory, the settings with the highest final reward, mean over these seeds; the area under
-the curve decides among equals. `neural_search` runs it; every run is a line of the log.
+seeds (`SEARCH_SEEDS`, which no figure uses) and the same steps (`SEARCH_STEPS`). As in the paper,
+the memories of a figure share their settings, and the LSTM has its own: those with the highest
+final reward, mean over these seeds and, for the memories, over all of them; the area under the
+curve decides among equals. (Two seeds of one memory would choose by luck.) `neural_search` runs it;
+every run is a line of the log.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ from __future__ import annotations
 import csv
 import json
 from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -118,13 +121,15 @@ def missing_runs(
     ]
 
 
-def found_settings(figure: str, memory: str, rows: list[SearchRow]) -> dict[str, Any] | None:
-    """The best candidate of a memory; None while some have not been tried."""
-    if missing_runs(figure, memory, rows):
+def found_settings(
+    figure: str, memories: Sequence[str], rows: list[SearchRow]
+) -> dict[str, Any] | None:
+    """The best candidate of memories that share their settings; None while some were not tried."""
+    if any(missing_runs(figure, memory, rows) for memory in memories):
         return None
     scores: dict[str, list[tuple[float, float]]] = defaultdict(list)
     for row in rows:
-        if (row.figure, row.memory) == (figure, memory):
+        if row.figure == figure and row.memory in memories:
             scores[row.settings].append((row.final, row.area))
 
     def score(settings: dict[str, Any]) -> tuple[float, float]:

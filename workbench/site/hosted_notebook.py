@@ -21,12 +21,27 @@ INSTALL_ID = "install"
 _WHERE = "Colab installs from there; elsewhere this cell does nothing"
 
 
-def install_cell(repository: str = "") -> dict[str, Any]:
+EXTRAS = ("proofs", "gym", "cluster")
+"""What every notebook installs beside the workbench."""
+
+
+def extras_of(notebook: dict[str, Any]) -> tuple[str, ...]:
+    """The extras that a notebook installs: `EXTRAS`, and `deep` if its first words ask for it.
+
+    >>> extras_of({"cells": [{"source": "This notebook needs the extra `deep`."}]})[-1]
+    'deep'
+    """
+    words = "".join(notebook["cells"][0]["source"])
+    return (*EXTRAS, *(("deep",) if "the extra `deep`" in words else ()))
+
+
+def install_cell(repository: str = "", extras: tuple[str, ...] = EXTRAS) -> dict[str, Any]:
     """The first cell of code in a notebook: on Colab it fetches and installs the workbench.
 
     Parameters
     ----------
     repository : its address; the cell asks for it where it is empty.
+    extras : what is installed with it.
 
     >>> print(install_cell("https://example.org/me/workbench")["source"].splitlines()[0][:48])
     repository = "https://example.org/me/workbench"
@@ -36,7 +51,7 @@ repository = "{checked_address(repository)}"  # {_WHERE}
 if "google.colab" in str(get_ipython()):
     repository = repository or input("Address of the workbench's git repository: ")
     !git clone --quiet --depth 1 {{repository}} workbench-repository
-    %pip install --quiet "./workbench-repository[proofs,gym,cluster]"
+    %pip install --quiet "./workbench-repository[{",".join(extras)}]"
     %cd -q workbench-repository/notebooks'''
     return {
         "cell_type": "code",
@@ -57,7 +72,8 @@ def without_install_cell(notebook: dict[str, Any]) -> dict[str, Any]:
 def with_install_cell(notebook: dict[str, Any], repository: str = "") -> dict[str, Any]:
     """A notebook with the cell that installs after its first words, once."""
     cells = without_install_cell(notebook)["cells"]
-    return {**notebook, "cells": [*cells[:1], install_cell(repository), *cells[1:]]}
+    install = install_cell(repository, extras_of(notebook))
+    return {**notebook, "cells": [*cells[:1], install, *cells[1:]]}
 
 
 def hosted_links(repository: str, path: str) -> dict[str, str]:
