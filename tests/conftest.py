@@ -90,7 +90,7 @@ def _large_kernels_are_compiled_once():
     # not above: the process that hands out the tests imports nothing, and starts the two at once
     from pomdps import recall4
     from workbench import ActorCritic, QLearning, Sarsa, augment, improve, learn, uniform
-    from workbench.core.batch import stuck
+    from workbench.improvement.batch import stuck
     from workbench.optima.best_memoryless import best_memoryless
 
     match WORKER:

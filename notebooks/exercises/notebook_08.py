@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from workbench import augment, improve, uniform
-from workbench.core.batch import sequence_task
+from workbench.improvement.batch import sequence_task
 from workbench.lab.statements import as_statement
 from workbench.memories import attach
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from workbench.core.batch import stuck
+from workbench.improvement.batch import stuck
 
 FREED = [[[0, 0], [2, 0]], [[0, 0], [0, 1]]]
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from pomdps import recall
 from workbench import QLearning, augment, equilibria
-from workbench.core.batch import sequence_task
+from workbench.improvement.batch import sequence_task
 
 
 def exercise_1(answer: Any) -> bool | str:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from workbench.core.batch import stuck
+from workbench.improvement.batch import stuck
 
 
 def _table(answer: Any, most: int) -> np.ndarray | str:

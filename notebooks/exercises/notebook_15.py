@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 from workbench import Policy, augment, evaluate, uniform
-from workbench.core.batch import sequence_task
+from workbench.improvement.batch import sequence_task
 
 _TRAP = {("0", "o"): (0, "1"), ("1", "o"): (0, "1")}
 

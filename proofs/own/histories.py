@@ -36,8 +36,8 @@ from proofs.ledger.inequalities import impossible
 from proofs.ledger.prose import text
 from proofs.ledger.theory import Factors, Interpretation, Theory, trouble_in, trouble_with
 from workbench import POMDP, Policy, augment, best_history, evaluate, improve, uniform
-from workbench.core.batch import sequence_task
 from workbench.core.improve import Iterate, iterates
+from workbench.improvement.batch import sequence_task
 
 BEHIND = Theory(
     {

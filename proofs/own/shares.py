@@ -22,7 +22,7 @@ from proofs.ledger.prose import table_text, text
 from workbench import Policy, evaluate, uniform
 from workbench.certificates.loop import certify
 from workbench.checker.recheck import recheck
-from workbench.core.batch import sequence_task, stuck
+from workbench.improvement.batch import sequence_task, stuck
 from workbench.lab.frequencies import Share, random_tables
 
 # ---------------------------------------------------------------------- all eight

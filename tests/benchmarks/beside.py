@@ -65,7 +65,7 @@ URV = uniform(RV)
 import inspect
 import numpy as np
 try:
-    from workbench.core.batch import stuck
+    from workbench.improvement.batch import stuck
 except ImportError:  # older trees
     from workbench.lab.batch import stuck
 # what floats cannot tell is settled elsewhere, in trees that know that there is such a thing

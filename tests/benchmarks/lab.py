@@ -16,7 +16,7 @@ import numpy as np
 
 from pomdps.recalls import RECALL4_REWARDS
 from workbench import augment, improve, uniform
-from workbench.core.batch import sequence_task, stuck
+from workbench.improvement.batch import sequence_task, stuck
 
 COUNT = 10_000
 

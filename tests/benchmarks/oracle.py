@@ -18,11 +18,11 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from workbench.core.stream import loop_for
 
 from pomdps import gravity, recall4
 from workbench import POMDP, augment, evaluate, uniform
 from workbench.core.policy import tie_order
-from workbench.core.stream import loop_for
 from workbench.core.ties import greedy_actions
 
 STEP = 0.02

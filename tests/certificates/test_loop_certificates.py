@@ -24,8 +24,8 @@ from workbench.checker.place_graph import PlaceGraph, Segment
 from workbench.checker.reader import read_memory, read_task
 from workbench.checker.recheck import recheck
 from workbench.checker.spoiled import Spoiled
-from workbench.core.batch import sequence_task, stuck
 from workbench.core.errors import NotExact, WorkbenchError, WrongType
+from workbench.improvement.batch import sequence_task, stuck
 from workbench.results.json import model_json
 
 VARIANT = np.array(

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from workbench import Sarsa
-from workbench.core.batch import sequence_task
 from workbench.core.errors import TooLarge, WorkbenchError
+from workbench.improvement.batch import sequence_task
 from workbench.lab.fixed_point_shares import how_settled, settle_tables
 from workbench.lab.frequencies import random_tables
 from workbench.lab.statements import as_statement

@@ -12,8 +12,8 @@ import pytest
 from workbench.certificates.every_k import stuck_for_every_k
 from workbench.certificates.loop import certify
 from workbench.checker.recheck import recheck
-from workbench.core.batch import sequence_task, stuck
 from workbench.core.errors import TooLarge, WorkbenchError
+from workbench.improvement.batch import sequence_task, stuck
 from workbench.lab import frequencies
 from workbench.lab.frequencies import (
     DISTRIBUTIONS,

@@ -20,8 +20,8 @@ from workbench import (
     shortcuts,
     uniform,
 )
-from workbench.core.batch import sequence_task
 from workbench.core.errors import UnknownLabel, WorkbenchError, WrongType
+from workbench.improvement.batch import sequence_task
 from workbench.lab import search as searching
 from workbench.lab.search import search
 from workbench.lab.sequences import SequenceTasks, discounted_sequence_task

@@ -16,7 +16,7 @@ from proofs.own import shares
 from proofs.own.bits import predicted
 from proofs.own.tables import gap_to_best, loop_limits, table_task, tables_up_to, two_step_task
 from workbench import augment, evaluate, improve, uniform
-from workbench.core.batch import sequence_task
+from workbench.improvement.batch import sequence_task
 from workbench.lab.exhibits import THEOREMS
 from workbench.lab.frequencies import random_tables
 

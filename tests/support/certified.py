@@ -58,9 +58,9 @@ from workbench.certificates.values import (
     td_certificate,
     value_certificate,
 )
-from workbench.core.batch import sequence_task
 from workbench.core.numbers import number
 from workbench.core.policy import tie_order
+from workbench.improvement.batch import sequence_task
 from workbench.lab.small_models import DeterministicPOMDPs
 from workbench.research.subdivision import _put, _substituted
 from workbench.results.json import decode, encode, model_from_json, model_json, policy_from_json

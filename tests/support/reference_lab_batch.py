@@ -10,8 +10,8 @@ from itertools import product
 import numpy as np
 
 from workbench import POMDP, augment, improve, uniform
-from workbench.core.batch import sequence_task
-from workbench.core.decision import ROUNDING
+from workbench.core.oracle_loop import ROUNDING
+from workbench.improvement.batch import sequence_task
 
 
 @dataclass(frozen=True)

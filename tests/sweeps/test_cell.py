@@ -148,7 +148,7 @@ def test_a_comment_changes_no_version(copy_of):
 def test_the_closure_follows_imports_of_modules_and_of_names():
     found = closure(["workbench.core.improve"], SOURCE)
     assert {
-        "workbench.core.loop_kernels",
+        "workbench.core.oracle_kernels",
         "workbench.core.oracle",
         "workbench.core.policy",
         "workbench.core.errors",

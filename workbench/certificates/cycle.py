@@ -34,11 +34,11 @@ from workbench.certificates.loop import (
 )
 from workbench.core.ending import LoopRun
 from workbench.core.fields import RATIONALS
+from workbench.core.improve import start_loop
 from workbench.core.numbers import Number, Numbers
 from workbench.core.oracle_loop import mixed
 from workbench.core.policy import Policy, tie_order, uniform
 from workbench.core.pomdp import POMDP
-from workbench.core.stream import loop_for
 from workbench.evaluation.exact_value import exact_value
 from workbench.memories import Family
 from workbench.progress import Waiting
@@ -69,7 +69,7 @@ def certify_cycle(
     between which the values of the cycle's policies lie, and `claim` "below", with a better policy,
     or "cycle".
 
-    >>> from workbench.core.batch import sequence_task
+    >>> from workbench.improvement.batch import sequence_task
     >>> found = certify_cycle(sequence_task([[0, 1], [1, 0]]), "none", Fraction(1, 4))
     >>> found["claim"], found["lowest"], found["highest"]
     ('below', '489795/1000000', '489796/1000000')
@@ -82,13 +82,13 @@ def certify_cycle(
     start, period = where
     with Waiting(f"limit cycle of {E.name}") as waiting:
         keep = 1 - RATIONALS.one(size)
-        loop = loop_for(E, uniform(E), ties, "visits", exact=True)
+        loop = start_loop(E, uniform(E), size, ties, exact=True)
         policies, greedy = list[TableArray](), list[Actions]()
         last = start + _ATTEMPTS * period
         while len(greedy) < last:
-            policies.append(loop.pi)
-            loop.advance([size])
-            greedy.append(loop.greedy)
+            policies.append(loop.table)
+            loop.advance(1)
+            greedy.append(loop.actions)
             waiting.report(len(greedy) / last, f"{len(greedy)} iterates")
         for begin in range(start, last - period + 1, period):
             found = _cycle(E, policies, greedy, begin, period, keep, order)
@@ -118,9 +118,9 @@ def certify_cycle(
 
 def _begins(E: POMDP, step: Fraction, ties: str) -> tuple[int, int] | None:
     """The iterate from which greedy repeats itself, in floats, and the period."""
-    loop = loop_for(E, uniform(E), ties, "visits", exact=False)
+    loop = start_loop(E, uniform(E), step, ties)
     with Waiting(f"oracle loop on {E.name}") as waiting:
-        run = LoopRun(E, uniform(E), loop, lambda n: step, True, LOOKED_AT, waiting)
+        run = LoopRun(loop, True, LOOKED_AT, 1, waiting)
         period = run.collect().get("period")
     if period is None or not 1 < period <= LONGEST:
         return None

@@ -50,9 +50,9 @@ from fractions import Fraction
 from typing import Any
 
 from workbench.certificates.loop import certify
-from workbench.core.batch import sequence_task
 from workbench.core.errors import NotExact, WorkbenchError
 from workbench.core.numbers import number
+from workbench.improvement.batch import sequence_task
 
 MOST_BELOW = 3
 """So many small k may be certified one by one."""

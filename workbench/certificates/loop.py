@@ -32,17 +32,16 @@ import sympy
 from numpy.typing import NDArray
 
 from workbench.core.augment import augment
-from workbench.core.ending import completed
 from workbench.core.errors import NotExact, TooLarge, WorkbenchError, WrongType
 from workbench.core.evaluate import evaluate
 from workbench.core.fields import FLOATS, RATIONALS, RationalFunctions
 from workbench.core.horizon import has_finite_horizon
+from workbench.core.improve import start_loop
 from workbench.core.numbers import Number, Numbers, number
 from workbench.core.oracle import Oracle
-from workbench.core.oracle_loop import mixed
+from workbench.core.oracle_loop import completed, mixed
 from workbench.core.policy import TIES, Policy, tie_order, uniform
 from workbench.core.pomdp import POMDP
-from workbench.core.stream import loop_for
 from workbench.core.ties import greedy_actions
 from workbench.evaluation.exact_value import exact_value
 from workbench.memories import Family
@@ -99,7 +98,7 @@ def certify(
     proved, but not whether there is a better policy) or "below" (checked iterates only), and
     `value`.
 
-    >>> from workbench.core.batch import sequence_task
+    >>> from workbench.improvement.batch import sequence_task
     >>> half, most = Fraction(1, 2), Fraction(3, 4)
     >>> P = sequence_task(
     ...     [[-5, half, 1, half], [0, half, -half, most], [0, half, -5, half], [0, half, -5, half]]
@@ -179,7 +178,7 @@ def follow_loop(
     oracle = Oracle(E, "visits", RATIONALS)
     phases: list[Phase] = []
     while len(phases) < most_phases:
-        greedy = greedy_actions(oracle.look(pi)[1], order)
+        greedy = greedy_actions(oracle.look(pi).q, order)
         steps = phase_length(E, pi, greedy, order, float(1 - step), keep)
         phases.append(Phase(greedy, steps))
         if steps is None:
@@ -339,10 +338,10 @@ def _checked_below(
     E: POMDP, P: POMDP, step: Fraction, ties: str, iterates: int, waiting: Waiting
 ) -> dict[str, Any]:
     """The loop's first iterates, none of which is worth as much as a better policy."""
-    loop = loop_for(E, uniform(E), ties, "visits", exact=True)
+    loop = start_loop(E, uniform(E), step, ties, exact=True)
     highest = None
     for n in range(iterates):
-        (value,), _ = loop.advance([step])
+        (value,), _ = loop.advance(1)
         highest = value if highest is None or value > highest else highest
         waiting.report(n / iterates, f"{n} iterates")
     bound = Fraction(math.ceil(RATIONALS.back(highest) * _DENOMINATOR), _DENOMINATOR)

@@ -1,33 +1,7 @@
-"""How the oracle loop ends: the search for a limit, or a limit cycle, among its iterates.
-
-A limit. While greedy stays tau, pi_n = x pi + (1-x) tau lies on the segment from the policy pi at
-which it became tau to tau itself, whatever the steps; x is the product of 1 - eps since then. Once
-x is small, the rest of the segment is judged: where tau is greedy everywhere, it is the limit.
-Where it is not, the loop goes on, and comes past the place or turns there.
-
-    finite horizon      decided for all x: differences of q-values times weight are polynomials
-                        (`way`). A row that floats leave open, in a task of floats or where
-                        fractions would be too much work, is looked at in places, and the note
-                        names it.
-    states come back    looked at in places down to x = 0 (`places`). This is seen and not proved:
-                        a change of greedy and back between two places may be missed.
-
-A limit on the rows that matter. Some rows may go on changing for ever although the policy that the
-others tend to never visits them. Rows on which greedy has not changed for long go to tau, the
-others stay where they are: if no row of the second kind is visited at x = 0, and tau is greedy on
-all rows of the first kind on the way, nothing that counts changes any more. A settled row on which
-tau does not stay greedy on the way counts as one that changes, if it is not visited at x = 0. Like
-a limit cycle this is seen and not proved: the other rows are looked at in one place of their way
-round, though greedy has kept to tau while they went round many times.
-
-A limit cycle. With a constant step the loop is a contraction between changes of tau, so that it can
-be expected to end in a cycle. When the marks of tau have been periodic for so long that nothing
-else is left in pi, it has.
-"""
+"""A run of the oracle loop, followed to its end, and the end put into words."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
@@ -35,27 +9,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.core.chain import dynamics
-from workbench.core.decision import ROUNDING
-from workbench.core.errors import Multichain, NeverEnds, NotSolved, NotWeighted, TooLarge
+from workbench.core.errors import TooLarge
 from workbench.core.evaluate import evaluate
 from workbench.core.fields import FLOATS
-from workbench.core.gain import find_classes
-from workbench.core.loop_kernels import period_of
-from workbench.core.numbers import Number, Numbers, number
-from workbench.core.oracle_loop import Glance, Loop, mixed
-from workbench.core.places import WayPlaces
+from workbench.core.numbers import Number, number
+from workbench.core.oracle_kernels import period_of
+from workbench.core.oracle_loop import ROUNDING, UNANSWERED, Actions, Choice, OracleLoop
 from workbench.core.policy import Policy
-from workbench.core.pomdp import POMDP
-from workbench.core.trail import Actions
 from workbench.evaluation.exact_value import exact_value
 from workbench.progress import Waiting
 
-Schedule = Callable[[int], Number]
-"""The step to take at iterate n = 0, 1, 2, ..."""
-
 _SMALL_ENOUGH = 1e-2
-"""When so little is left of the policy at which greedy last changed, the rest of the way is
-judged."""
+"""When so little is left of the policy at which greedy last changed, the rest of the segment is
+looked at."""
 
 LONG_SINCE = 1e-6
 """When so little is left of what a row was when its greedy action last changed, it has settled."""
@@ -75,35 +41,23 @@ WINDOW = 1_000
 _MOST_NAMED = 3
 """Of more actions that tie at a limit only so many are named."""
 
-_UNANSWERED = (NeverEnds, NotSolved, NotWeighted, Multichain)
-"""What an oracle says about policies that have no q-values."""
-
 
 class LoopRun:
     """The iterates so far, and the search for an end."""
 
-    def __init__(
-        self,
-        P: POMDP,
-        start: Policy,
-        loop: Loop,
-        steps: Schedule,
-        constant: bool,
-        budget: int,
-        waiting: Waiting,
-    ):
-        self.P, self.start, self.loop, self.steps = P, start, loop, steps
-        self.constant, self.budget, self.waiting = constant, budget, waiting
+    def __init__(self, loop: OracleLoop, constant: bool, budget: int, least: int, waiting: Waiting):
+        self.P, self.loop = loop.P, loop
+        self.constant, self.budget, self.least, self.waiting = constant, budget, least, waiting
         self.values: list[NDArray[Any]] = []
         self.marks: list[NDArray[np.uint64]] = []
-        self.n, self.least = 0, 1
-        # the last look ahead in vain: the mark of the greedy policy, and how much was left on the
-        # way to it
+        # the last look in vain: the mark of the greedy policy, and how much was left then
         self.failed: tuple[int, float] | None = None
-        # whether all of the way was decided, and the rows on which it was not, at the last look
-        self.decided, self.open = False, np.zeros(len(P.O), dtype=bool)
         # a policy that has been evaluated, to fall back on, and how many steps it is from the start
-        self.sound = loop.pi, 0
+        self.sound = loop.pi.copy(), 0
+
+    @property
+    def n(self) -> int:
+        return self.loop.n
 
     def collect(self) -> dict[str, Any]:
         """How it ended, as the fields of `Improvement` that depend on it."""
@@ -134,31 +88,26 @@ class LoopRun:
             if not self.values:
                 raise
             return self._last("interrupted", "", WINDOW)
-        except _UNANSWERED as error:
+        except UNANSWERED as error:
             if not self.values:
                 raise
             return self._last("budget", f"The next iterate cannot be evaluated: {error}", WINDOW)
 
     def _advance(self, count: int) -> float:
         """Make some iterates; the seconds that it took."""
-        began, before = self.waiting.seconds, self.loop.pi
-        steps = [self.steps(self.n + i) for i in range(count)]
+        began, before, n = self.waiting.seconds, self.loop.pi.copy(), self.n
         try:
-            values, marks = self.loop.advance(steps, self._small_enough(), _SMALL_ENOUGH)
-        except (KeyboardInterrupt, *_UNANSWERED):
-            self.loop.restore(before, self.n)  # pi belongs to the values that are kept
+            values, marks = self.loop.advance(count, self._small_enough(), _SMALL_ENOUGH)
+        except (KeyboardInterrupt, *UNANSWERED):
+            self.loop.restore(before, n)  # pi belongs to the values that are kept
             raise
-        self.sound = before, self.n
+        self.sound = before, n
         self.values.append(values)
         self.marks.append(marks)
-        self.n += len(values)
         self.waiting.report(
             self.n / self.budget, f"{self.n:,} iterates, value {float(number(values[-1])):.6g}"
         )
         return self.waiting.seconds - began
-
-    def _policy(self, table: NDArray[Any]) -> Policy:
-        return Policy(self.P, Numbers.of(self.loop.field.leave(table)))
 
     # ---------------------------------------------------------------- fixed
 
@@ -175,13 +124,14 @@ class LoopRun:
     def _limit(self) -> dict[str, Any] | None:
         """The end of the run, if the greedy policy stays greedy all the way to itself."""
         self.failed = int(self.marks[-1][-1]), self.loop.kept
-        goal = self.loop.greedy
-        # A full step may lead to rows that nothing led to before: greedy says nothing there yet.
-        if (goal[self._seen_at(goal)] < 0).any():
-            return None
+        goal = self.loop.greedy.copy()
         try:
-            return None if len(self._restless(goal)) else self._fixed(goal, "")
-        except _UNANSWERED:
+            # A full step may lead to rows that nothing led to before: greedy knows none of them.
+            if (goal[self.loop.seen_at(goal)] < 0).any():
+                return None
+            leaving = self.loop.leaving(goal, np.ones(len(goal), dtype=bool))
+            return None if leaving.any() else self._fixed(goal, "")
+        except UNANSWERED:
             return None
 
     def _limit_where_it_matters(self) -> dict[str, Any] | None:
@@ -189,117 +139,71 @@ class LoopRun:
         # Rows that changed lately may be on a round without end: they stay where they are, and must
         # not count.
         goal = self.loop.greedy
-        moving = np.array([self.loop.trail.kept(o) > LONG_SINCE for o in range(len(goal))])
+        moving = np.array([self.loop.kept_since(o) > LONG_SINCE for o in range(len(goal))])
         if not moving.any() or moving.all():
             return None
         goal = np.where(moving, -1, goal)
         try:
             for _ in range(MOST_LOOKS):
-                seen = self._seen_at(goal)
+                seen = self.loop.seen_at(goal)
                 if (goal[seen] < 0).any():
                     return None
                 # a row that leaves its goal and does not count is one more that goes on changing
-                counts = np.zeros(len(goal), dtype=bool)
-                counts[seen] = True
-                restless = self._restless(goal, counts)
-                if not len(restless):
+                leaving = self.loop.leaving(goal, seen)
+                if not leaving.any():
                     return self._fixed(goal, _STILL_CHANGING)
-                goal[restless] = -1
-        except _UNANSWERED:
+                goal[leaving] = -1
+        except UNANSWERED:
             pass
         return None
 
-    def _restless(
-        self, goal: Actions, counts: NDArray[np.bool_] | None = None
-    ) -> NDArray[np.int64]:
-        """The rows on which `goal` does not stay greedy on the rest of the way, up to the first
-        place where one that counts, as a rule any, is among them; without that one, if others left
-        before: they may be the reason."""
-        way = self.loop.along(goal)
-        self.decided = way is not None and way.is_clear
-        self.open = np.zeros(len(goal), dtype=bool) if way is None else way.open
-        if self.decided:
-            return np.empty(0, dtype=np.int64)
-        counted = np.ones(len(goal), dtype=bool) if counts is None else counts
-        places = WayPlaces(self.loop, goal)
-        found = places.leaving_on_grid(counted)
-        if not found.any():  # it may do so between two places
-            if way is None:
-                # to look should not cost more than the loop did
-                found = places.leaving_between(1 - float(self.steps(self.n)), self.n)
-            else:
-                found = way.leaving
-            found = found & ~counted if (found & ~counted).any() else found
-        return np.flatnonzero(found)
-
-    def _seen_at(self, goal: Actions) -> NDArray[np.int64]:
-        """The observations that the policy at the end of the way sees."""
-        floats = np.array(self.loop.field.leave(self.loop.pi), dtype=np.float64)
-        chain = dynamics(self.P, FLOATS).follow(mixed(floats, goal, 0.0))
-        entry_s = chain.D.entry_s
-        counted = (chain.visited & ~self.P.terminal.mask)[entry_s]
-        if self.loop.criterion == "average":  # what is seen a few times only does not count
-            counted &= find_classes(chain)[1][entry_s] >= 0
-        return np.unique(chain.D.entry_o[counted])
-
     def _fixed(self, goal: Actions, note: str) -> dict[str, Any] | None:
-        """The end at `goal`, which is greedy on the rest of the way, on the rows that go there;
+        """The end at `goal`, which is greedy on the rest of the segment, on the rows that go there;
         None if it is not greedy at its end."""
-        end = self.loop.look_ahead(goal, Fraction(0))
-        ties = self._ties_at(end, goal)
+        end, tau, choices = self.loop.glance(goal, Fraction(0))
+        ties = self._ties_at(end.q, tau, choices, goal)
         if ties is None:
             return None
-        limit = self.completed(goal)
+        limit = self._completed(goal)
         # where it goes is known; the caller wants so many values all the same
         while self.n < self.least:
             self._advance(self.least - self.n)
         value, exact = self._worth(limit, goal)
+        worth = exact if self.loop.exact else value
         return {
             "ended": "fixed",
-            "value": exact if self.loop.field.is_exact else value,
-            "mean": exact if self.loop.field.is_exact else value,
+            "value": worth,
+            "mean": worth,
             "pi": limit,
             "greedy": limit,
             "limit": limit,
             "limit_value": exact,
-            "decided": self.decided and not note,
-            "note": " ".join(filter(None, (note, ties, self._undecided()))),
+            "decided": self.loop.exact and self.loop.is_finite and not note,
+            "note": " ".join(filter(None, (note, ties))),
         }
 
-    def _undecided(self) -> str:
-        """A sentence on the rows on which the way was looked at, though it could have been decided
-        if the numbers were exact, or shorter."""
-        rows = [self.P.O.text(self.P.O[o]) for o in np.flatnonzero(self.open).tolist()]
-        if not rows:
-            return ""
-        if len(rows) > _MOST_NAMED:
-            rows = [*rows[:_MOST_NAMED], f"{len(rows) - _MOST_NAMED} more"]
-        listed = " and ".join(filter(None, (", ".join(rows[:-1]), rows[-1])))
-        return f"On o={listed} greedy was looked at in places of the way, and not decided on all."
-
-    def _ties_at(self, end: Glance, goal: Actions) -> str | None:
+    def _ties_at(
+        self, q: NDArray[Any], tau: Actions, choices: dict[int, Choice], goal: Actions
+    ) -> str | None:
         """A sentence on ties at the limit itself; None if the limit is not greedy there."""
         note = ""
-        reached = np.flatnonzero((end.greedy >= 0) & (goal >= 0))
-        for o in reached[end.greedy[reached] != goal[reached]].tolist():
-            answer = end.ties.get(o)
+        reached = np.flatnonzero((tau >= 0) & (goal >= 0))
+        for o in reached[tau[reached] != goal[reached]].tolist():
             # the limit may be greedy all the way and tie only at its very end
-            if self.loop.field.is_exact:
-                tied = end.q[o, end.greedy[o]] == end.q[o, goal[o]]
-            else:
-                tied = answer is not None and goal[o] in answer.tied
+            tied = q[o, tau[o]] == q[o, goal[o]] if self.loop.exact else (
+                o in choices and goal[o] in choices[o].tied
+            )  # fmt: skip
             if not tied:
                 return None
             note = (
                 f"At the limit itself actions tie on o={self.P.O.text(self.P.O[o])}, and greedy "
                 "prefers another one."
             )
-        for o, answer in end.ties.items():
-            if not note and len(answer.tied) > 1:
-                how = {ROUNDING: "cannot be told apart in floats"}.get(
-                    answer.how, f"are {answer.how}"
-                )
-                names = [self.P.A.text(self.P.A[a]) for a in answer.tied.tolist()]
+        for o, choice in sorted(choices.items()):
+            if not note and len(choice.tied) > 1:
+                how = "cannot be told apart in floats" if choice.how == ROUNDING else "are equal"
+                actions = self.loop.order[choice.tied].tolist()
+                names = [self.P.A.text(self.P.A[a]) for a in actions]
                 if len(names) > _MOST_NAMED:
                     names = [*names[:_MOST_NAMED], f"{len(names) - _MOST_NAMED} more"]
                 listed = ", ".join(names[:-1]) + f" and {names[-1]}"
@@ -308,34 +212,41 @@ class LoopRun:
 
     def _worth(self, limit: Policy, goal: Actions) -> tuple[float, Number]:
         """The value of the limit, as a float, and exact if the task is."""
-        if self.loop.criterion == "average":
-            if self.P.is_exact and not limit.is_exact:
-                # rows without a goal are seen a few times only: how they mix is no matter
-                taken = (limit.prob.floats > 0).astype(int).tolist()
-                even = [[Fraction(x, sum(row)) for x in row] for row in taken]
-                same = evaluate(self.P, Policy(self.P, even), exact=True, criterion="average")
-                if not same.note:  # there is one average
-                    return float(same.value), same.value
-            is_exact = self.P.is_exact and limit.is_exact
-            average = evaluate(self.P, limit, exact=is_exact, criterion="average").value
-            return float(average), average
-        if self.P.is_exact and (goal[self._seen_at(goal)] >= 0).all():
+        if self.loop.average:
+            return self._average(limit)
+        # rows that the limit never sees need not be exact, nor have a goal
+        chain = dynamics(self.P, FLOATS).follow(limit.prob.floats)
+        counted = (chain.visited & ~self.P.terminal.mask)[chain.D.entry_s]
+        has_goal = (goal[chain.D.entry_o[counted]] >= 0).all()
+        if self.P.is_exact and (has_goal or limit.is_exact):
+            actions = self.loop.order[np.maximum(goal, 0)]
             try:
-                # rows without a goal are not seen, and need not be exact
-                exact = exact_value(self.P, Policy.from_actions(self.P, np.maximum(goal, 0)))
+                same = Policy.from_actions(self.P, actions) if has_goal else limit
+                exact = exact_value(self.P, same)
                 return float(exact), exact
             except TooLarge:
                 pass
-        found = evaluate(self.P, limit, exact=self.loop.field.is_exact).value
+        found = evaluate(self.P, limit, exact=self.loop.exact).value
         return float(found), found
 
-    def completed(self, goal: Actions) -> Policy:
+    def _average(self, limit: Policy) -> tuple[float, Number]:
+        if self.P.is_exact and not limit.is_exact:
+            # rows without a goal are seen a few times only: how they mix is no matter
+            taken = (limit.prob.floats > 0).astype(int).tolist()
+            even = [[Fraction(x, sum(row)) for x in row] for row in taken]
+            same = evaluate(self.P, Policy(self.P, even), exact=True, criterion="average")
+            if not same.note:  # there is one average
+                return float(same.value), same.value
+        is_exact = self.P.is_exact and limit.is_exact
+        average = evaluate(self.P, limit, exact=is_exact, criterion="average").value
+        return float(average), average
+
+    def _completed(self, goal: Actions) -> Policy:
         """The policy that takes `goal`; rows without one are as they are in pi."""
         # rows that were never moved are given as they were told, exact if the start is
-        pi, field = self.loop.pi, self.loop.field
-        kept = goal < 0
-        untouched = np.array_equal(pi[kept], field.enter(self.start.prob)[kept])
-        return completed(self.P, goal, self.start if untouched else self._policy(pi))
+        moved = np.array([any(a >= 0 for _, a in turns) for turns in self.loop.turns])
+        start = self.loop.start
+        return self.loop.completed(goal, start if not moved[goal < 0].any() else None)
 
     # ---------------------------------------------------------------- limit cycles, and no end
 
@@ -345,16 +256,16 @@ class LoopRun:
         if not self.constant:
             return None
         marks = np.concatenate(self.marks)
-        settle = settling_time(float(self.steps(0)))
+        settle = settling_time(float(self.loop.steps(0)))
         found = int(period_of(marks, settle, np.empty(len(marks) + 1, dtype=np.int64)))
         return found or None
 
     def _one_by_one(self, ended: str, window: int) -> dict[str, Any]:
         """The last iterates, with the range of each probability."""
-        low = high = self.loop.pi
+        low = high = self.loop.pi.copy()
         for _ in range(window):
             self._advance(1)
-            now = self.loop.pi
+            now = self.loop.pi.copy()
             low, high = np.where(now < low, now, low), np.where(now > high, now, high)
             if ended == "budget" and self._is_settled() and (found := self._limit()) is not None:
                 return found
@@ -366,24 +277,22 @@ class LoopRun:
 
     def _last(self, ended: str, note: str, window: int) -> dict[str, Any]:
         """The last policy, evaluated, and what its value did over some iterates."""
-        loop = self.loop
+        loop, stay = self.loop, np.full(len(self.P.O), -1)
         try:
-            here = loop.look_ahead(np.full(len(self.P.O), -1), Fraction(1))
-        except _UNANSWERED:  # go back to a policy that has been evaluated
-            pi, n = self.sound
-            loop.restore(pi, n)
-            self.values = [np.concatenate(self.values)[:n]] if self.values else []
-            here = loop.look_ahead(np.full(len(self.P.O), -1), Fraction(1))
-        kind = object if loop.field.is_exact else np.float64
+            here, tau, _ = loop.glance(stay, Fraction(1))
+        except UNANSWERED:  # go back to a policy that has been evaluated
+            loop.restore(*self.sound)
+            self.values = [np.concatenate(self.values)[: loop.n]] if self.values else []
+            here, tau, _ = loop.glance(stay, Fraction(1))
+        kind = object if loop.exact else np.float64
         self.values.append(np.array([here.value], dtype=kind))
         values = np.concatenate(self.values)[-window:]
-        last = self._policy(loop.pi)
         return {
             "ended": ended,
             "value": loop.field.back(here.value),
             "mean": loop.field.back(values.sum() / len(values)),
-            "pi": last,
-            "greedy": completed(self.P, here.greedy, last),
+            "pi": loop.policy(),
+            "greedy": loop.completed(tau, None),
             "note": note,
             "window": len(values),
             "amplitude": float(number(values.max() - values.min())),
@@ -394,17 +303,3 @@ class LoopRun:
 def settling_time(step: float) -> int:
     """How many steps leave next to nothing of a policy."""
     return 1 if step == 1 else int(np.ceil(np.log(SETTLED) / np.log1p(-step)))
-
-
-def completed(P: POMDP, greedy: Actions, otherwise: Policy) -> Policy:
-    """The greedy policy, with the rows of another one where it has no action."""
-    kept = greedy < 0
-    if not kept.any():
-        return Policy.from_actions(P, greedy)
-    if otherwise.is_exact:
-        table = np.full((len(P.O), len(P.A)), Fraction(0), dtype=object)
-        table[kept] = otherwise.prob.objects[kept]
-    else:
-        table = np.where(kept[:, None], otherwise.prob.floats, 0.0)
-    table[~kept, greedy[~kept]] = 1
-    return Policy(P, Numbers.of(table))

@@ -36,17 +36,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.core.chain import dynamics
-from workbench.core.decision import Tie
-from workbench.core.ending import LoopRun, Schedule, completed
+from workbench.core.ending import LoopRun
 from workbench.core.errors import NotExact, WorkbenchError, WrongType
 from workbench.core.evaluate import check_arguments, check_criterion
-from workbench.core.fields import FLOATS, Field
-from workbench.core.numbers import Number, Numbers, is_symbolic, number
-from workbench.core.oracle_loop import Loop
+from workbench.core.fields import FLOATS
+from workbench.core.numbers import Number, is_symbolic, number
+from workbench.core.oracle_loop import OracleLoop, Schedule, Tie
 from workbench.core.policy import TIES, Policy
 from workbench.core.pomdp import POMDP
 from workbench.core.repetition import repeat_episodes
-from workbench.core.stream import loop_for
 from workbench.core.words import brief
 from workbench.progress import Waiting
 
@@ -102,13 +100,12 @@ def iterates(
     >>> [next(stream).value for _ in range(3)]
     [Fraction(1, 2), Fraction(3, 4), Fraction(7, 8)]
     """
-    steps, loop = _start(P, pi, step, ties, weights, exact, criterion)
-    n = 0
+    loop = start_loop(P, pi, step, ties, weights, exact, criterion)
     while True:
-        now = _policy(P, loop.field, loop.pi)
-        values, _ = loop.advance([steps(n)])
-        yield Iterate(n, now, loop.field.back(values[0]), completed(P, loop.greedy, now))
-        n += 1
+        now = loop.policy()
+        values, _ = loop.advance(1)
+        value = loop.field.back(values[0])
+        yield Iterate(loop.n - 1, now, value, loop.completed(loop.greedy, now))
 
 
 @dataclass(frozen=True, eq=False)
@@ -238,10 +235,9 @@ def improve(
         raise WorkbenchError(
             "the step is too small: 1 - step is 1 in floats, and no run would be seen to settle"
         )
-    steps, loop = _start(P, pi, step, ties, weights, exact, criterion)
+    loop = start_loop(P, pi, step, ties, weights, exact, criterion)
     with Waiting(f"oracle loop on {P.name}") as waiting:
-        run = LoopRun(loop.P, pi, loop, steps, not callable(step), budget, waiting)
-        run.least = min(least, budget)
+        run = LoopRun(loop, not callable(step), budget, min(least, budget), waiting)
         how = run.collect()
     return Improvement(
         P=P,
@@ -250,7 +246,7 @@ def improve(
         weights=loop.weights,
         criterion=criterion,
         values=np.concatenate([loop.field.leave(x) for x in run.values]),
-        ties=loop.ties,
+        ties=tuple(loop.ties.values()),
         **how,
     )
 
@@ -281,15 +277,16 @@ def weights_for(P: POMDP, pi: Policy) -> str:
 # ---------------------------------------------------------------------- at the boundary
 
 
-def _start(
+def start_loop(
     P: POMDP,
     pi: Policy,
     step: Number | Schedule,
-    ties: str,
-    weights: str,
-    exact: bool,
-    criterion: str,
-) -> tuple[Schedule, Loop]:
+    ties: str = "last",
+    weights: str = "visits",
+    exact: bool = False,
+    criterion: str = "return",
+) -> OracleLoop:
+    """The loop at its start, once all arguments have been checked."""
     check_arguments(P, pi, weights)
     if check_criterion(criterion) == "average":
         if weights == "discounted":
@@ -314,7 +311,8 @@ def _start(
     def steps(n: int) -> Number:
         return _checked(step(n), exact) if callable(step) else size
 
-    return steps, loop_for(P, pi, ties, weights, exact, criterion)
+    average = criterion == "average"
+    return OracleLoop(P, pi, steps, ties, "stationary" if average else weights, exact, average)
 
 
 def _number_of_iterates(name: str, value: Any) -> int:
@@ -339,7 +337,3 @@ def _checked(step: Any, exact: bool) -> Number:
             f"exact arithmetic needs exact steps, not the float {size!r}: use a Fraction"
         )
     return size
-
-
-def _policy(P: POMDP, field: Field, table: NDArray[Any]) -> Policy:
-    return Policy(P, Numbers.of(field.leave(table)))

@@ -1,20 +1,19 @@
 """Oracles for q_pi(o, a) that answer for one policy after another (Section 5.2).
 
-All that no policy changes is computed once. Besides `loop_kernels`, which serve tasks of finite
-horizon, there are two:
+`Oracle` is `evaluate` without labels, over any field. `WarmOracle` answers in floats where states
+come back and every episode ends, or is discounted: each policy is close to the last one, so its
+systems are solved by BiCGSTAB from where the last ones ended.
 
-    any field     `evaluation`, over rationals, balls or residues
-    floats  P_pi on a fixed pattern; v and the visits by BiCGSTAB, v starting from the last policy's
+    v = r + gamma P v            d = mu + carry P^T d
 
-Floats come with a bound on the error of each row of q. I - gamma P has an inverse without negative
-entries, so residuals bound errors:
+Residuals bound errors, since I - gamma P has an inverse without negative entries:
 
-    |v - v_pi| <= |residual of v| h,                h >= (I - gamma P)^-1 1
-    |d - d_pi| <= (largest residual of d / d) w,    w >= (I - c P^T)^-1 d          entry by entry
+    |v - v_pi| <= |residual of v| h,       h >= (I - gamma P)^-1 1        entry by entry
 
-where h and w are any vectors that pass the test (I - gamma P) h >= 1/4, (I - c P^T) w >= d/4: they
-are found once and kept while they pass. P(s|o) is a ratio of visits, so that small visits have to
-be right as well.
+and h may be any vector that passes the test (I - gamma P) h >= 1/4: it is found once and kept while
+it passes. P(s|o) is a ratio of visits, so that small ones have to be right as well. So they are
+counted in those of the last policy, d = D x: x is close to 1, and obeys the chain run backwards,
+D^-1 P^T D.
 """
 
 from __future__ import annotations
@@ -25,13 +24,12 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from workbench.core import loop_kernels as kernels
-from workbench.core import solve as linear
-from workbench.core.chain import Chain, Dynamics, FloatChain, dynamics
-from workbench.core.errors import NotSolved
+from workbench.core.chain import FloatChain, dynamics
+from workbench.core.errors import Multichain, NotSolved
 from workbench.core.evaluate import action_values_with_bounds, state_values
 from workbench.core.fields import FLOATS, Field
-from workbench.core.krylov_kernels import PLAIN, bicgstab
+from workbench.core.gain import differential_values
+from workbench.core.horizon import UNIT
 from workbench.core.pomdp import POMDP
 from workbench.core.rows import own_rows, without_signs
 from workbench.core.visits import (
@@ -41,29 +39,10 @@ from workbench.core.visits import (
     observation_values,
     occupancy,
 )
+from workbench.core.warm_kernels import WarmTables, look_warmly
 
-_ITERATIONS = 4_000
-
-_ENOUGH, _SWEEPS = 2e-15, 300
-"""Visits are polished until each changes by less than this share of itself, in at most so many
-sweeps."""
-
-_POOR = 1e-12
-"""Visits that still change by more than this share of themselves are found by LU instead."""
-
-_AIM = 2e-14
-"""Residuals that solutions aim at, as a share of the right side; `linear.TOLERANCE` is enough."""
-
-_SLACK = 0.25
-"""What (I - gamma P) h has to be at least, for h to bound errors."""
-
-UNIT = 2.0**-53
-"""The largest error of rounding, as a share."""
-
-TableArray = NDArray[Any]
-
-
-_NONE = np.empty(0, dtype=np.int64)
+Array = NDArray[Any]
+Mask = NDArray[np.bool_]
 
 
 class Look(NamedTuple):
@@ -72,273 +51,130 @@ class Look(NamedTuple):
     Attributes
     ----------
     value : of the policy; q : `q[o, a]`, undefined where there is none.
-    error : `error[o]`, a bound on the error of the row.
-    lacking : the observations that the policy sees although their q is undefined, because it sees
-        them infinitely often.
-    doubtful : those whose q is defined, and nothing is known about it: floats found no bound.
+    error : `error[o]`, a bound on the error of the row, infinite where nothing is known about it.
+    weight : `weight[o]`, of the observation; 0 where it has none, so that q is undefined.
+    lacking : `lacking[o]`, whether q is undefined because the policy sees o infinitely often.
     """
 
     value: Any
-    q: TableArray
+    q: Array
     error: NDArray[np.float64]
-    lacking: NDArray[np.int64]
-    doubtful: NDArray[np.int64] = _NONE
+    weight: Array
+    lacking: Mask
 
 
 class Oracle:
-    """Answers over any exact field, by `evaluation`."""
+    """Answers over any field; by average reward if told so (Jaakkola, Singh and Jordan 1995)."""
 
-    def __init__(self, P: POMDP, weights: str, field: Field):
-        self.P, self.weights, self.field = P, weights, field
-        self.D: Dynamics = dynamics(P, field)
+    def __init__(self, P: POMDP, weights: str, field: Field, average: bool = False):
+        self.P, self.weights, self.field, self.average = P, weights, field, average
+        self.D = dynamics(P, field)
+        self.solved: tuple[Array, Array] | None = None  # v and d of the last policy
 
-    def look(self, pi: TableArray, roundings: int = 1) -> Look:
-        """What the policy with the table pi is worth; each probability was rounded so often."""
-        chain = self.D.follow(pi)
-        v, undefined, _ = state_values(chain)
-        d, visited = self.occupancy(chain)
-        share, _, reached = given_observation(self.D, d.x, visited)
-        q = observation_values(self.D, share, self.D.action_values(v, undefined))
-        lacking = np.flatnonzero(reached & ~known(q).any(axis=1))
-        return Look((self.D.mu * v).sum(), q, np.zeros(len(self.P.O)), lacking)
+    def look(self, pi: Array, roundings: int = 1) -> Look:
+        """Evaluate the policy with the table pi, whose probabilities were rounded so often."""
+        D, chain = self.D, self.D.follow(pi)
+        if isinstance(chain, FloatChain):
+            chain.given += (roundings - 1) * UNIT  # the chain of a policy of floats counts one
+        if self.average:
+            return self._look_at_average(chain)
+        v, undefined, solved = state_values(chain)
+        d, visited = occupancy(chain, self.weights)
+        self.solved = v, d.x
+        share, total, reached = given_observation(D, d.x, visited)
+        if self.field is FLOATS:
+            q_state, bounds = action_values_with_bounds(D, v, undefined, solved.error)
+        else:
+            q_state, bounds = D.action_values(v, undefined), np.zeros(D.shape)
+        q = observation_values(D, share, q_state)
+        lacking = reached & ~known(q).any(axis=1)
+        if self.field is FLOATS and lacking.any() and not np.isinf(d.x[visited]).any():
+            o = self.P.O.text(self.P.O[int(np.flatnonzero(lacking)[0])])
+            raise NotSolved(f"{self.P.name}: floats cannot find how often o={o} is seen")
+        error = self._row_errors(share, d.error, q_state, bounds, q)
+        return Look((D.mu * v).sum(), q, error, total, lacking)
 
-    def occupancy(self, chain: Chain) -> tuple[linear.Solution, NDArray[np.bool_]]:
-        """The weight of every state, and the mask of the states that have one."""
-        return occupancy(chain, self.weights)
+    look_again = look
+
+    def _look_at_average(self, chain: Any) -> Look:
+        """q(o,a) from differential values and long-run shares of time. A small step towards greedy
+        on these raises the average, where that does not depend on where the process starts."""
+        found = differential_values(chain)
+        if (clash := found.clash()) is not None:
+            s, t = (self.P.S.text(self.P.S[int(found.classes[c][0])]) for c in clash)
+            raise Multichain(
+                f"{self.P.name}: the policy is multichain: it may stay for ever around s={s} or "
+                f"around s={t}, with different average rewards, so that small steps need not "
+                "improve it"
+            )
+        recurrent = (found.owner >= 0) & found.visited[np.maximum(found.owner, 0)]
+        share, total, _ = given_observation(self.D, found.share, np.asarray(recurrent))
+        # where floats cannot tell whether an action changes the average, the bounds say so
+        q_state, bounds = found.action_values(found.astray()[0])
+        q = observation_values(self.D, share, q_state)
+        error = self._row_errors(share, found.share_error, q_state, bounds, q)
+        return Look(found.value, q, error, total, np.zeros(len(q), dtype=bool))
+
+    def _row_errors(
+        self, share: Array, share_error: Any, q_state: Array, bounds: Array, q: Array
+    ) -> NDArray[np.float64]:
+        if self.field is not FLOATS:
+            return np.zeros(len(q))
+        each = observation_errors(self.D, share, share_error, q_state, bounds, q)
+        return np.asarray(np.where(np.isnan(q), 0.0, each).max(axis=1))
 
 
-class SparseOracle(Oracle):
-    """Answers in floats: the graph is looked at again only when the support of pi changes."""
+class WarmOracle(Oracle):
+    """Answers in floats that begin where the last one ended."""
 
     def __init__(self, P: POMDP, weights: str):
         super().__init__(P, weights, FLOATS)
-        nS, nA = len(P.S), len(P.A)
-        self._row = own_rows(P.p.row_ptr)
-        places, self._slot = np.unique(self._row // nA * nS + P.p.s_next, return_inverse=True)
+        D, nS, nA = self.D, len(P.S), len(P.A)
+        row = own_rows(P.p.row_ptr)
+        places, slot = np.unique(row // nA * nS + P.p.s_next, return_inverse=True)
         indptr = np.searchsorted(places, np.arange(nS + 1) * nS)
-        self._pattern = sp.csr_array((np.arange(len(places)), places % nS, indptr), shape=(nS, nS))
-        self._turned = sp.csr_array(self._pattern.T)
-        # matrices whose numbers are replaced at each look: to make one takes longer than to use it
-        self._matrix = self._pattern.astype(np.float64)
-        alive = np.flatnonzero(~P.terminal.mask[self.D.entry_s])
-        self._seen = alive[
-            np.argsort(self.D.entry_o[alive], kind="stable")
-        ]  # entries (s, o) of omega, by o
-        self._seen_ptr = np.searchsorted(self.D.entry_o[self._seen], np.arange(len(P.O) + 1))
-        self._behind = sp.csr_array(
-            (self.D.omega[self._seen], self.D.entry_s[self._seen], self._seen_ptr),
-            shape=(len(P.O), nS),
-        )
-        self._carry = self.D.gamma if weights == "discounted" else 1.0
-        self._support: NDArray[np.bool_] | None = None
-        self._plain, self._visited = False, np.empty(0, dtype=bool)
-        self._v = np.zeros(nS)
-        self._h, self._w, self._ratio = np.ones(nS), np.ones(nS), 0.0
-        # roundings on the way to one entry of P, r, q(s, a): products, and sums of so many terms
-        self._sums = (
-            8
-            + nA
-            + int(np.bincount(self._slot).max(initial=0))
-            + int(np.diff(self._pattern.indptr).max(initial=0))
-        )
-        in_degree = int(np.diff(self._turned.indptr).max(initial=0))
-        self._visit_sums = self._sums + in_degree
-        self._R_abs = np.asarray(
-            sp.csr_array(
-                (np.abs(self.D.r) * self.D.prob, P.p.s_next, P.p.row_ptr), shape=(nS * nA, nS)
-            ).sum(axis=1)
-        ).reshape(nS, nA)
-        self._R_size = self._R_abs.max(axis=1)
+        pattern = sp.csr_array((np.arange(len(places)), places % nS, indptr), shape=(nS, nS))
+        turned = sp.csr_array(pattern.T)
+        R_abs: Array = np.bincount(row, np.abs(D.r) * D.prob, nS * nA).reshape(nS, nA)
+        degrees = (np.bincount(slot), np.diff(pattern.indptr), np.diff(turned.indptr))
+        self._tables = WarmTables(
+            P.p.row_ptr, P.p.s_next, D.prob, D.R, R_abs, P.omega.row_ptr, P.omega.o, D.omega, D.mu,
+            ~P.terminal.mask, slot, *without_signs(pattern.indptr, pattern.indices),
+            *without_signs(turned.indptr, turned.indices), turned.data, float(D.gamma),
+            float(D.gamma) if weights == "discounted" else 1.0,
+            # roundings on the way to one entry of P, r, q(s, a) or d
+            8 + nA + sum(int(x.max(initial=0)) for x in degrees),
+        )  # fmt: skip
+        self._support: Mask | None = None
+        self._is_plain, self._visited = False, np.empty(0, dtype=bool)
+        self._kept = np.zeros((4, nS))
 
-    def look(self, pi: TableArray, roundings: int = 1) -> Look:
+    def look(self, pi: Array, roundings: int = 1) -> Look:
         support = pi > 0
         if self._support is None or not np.array_equal(support, self._support):
             self._support = support
-            self._plain, self._visited = self._graph(self.D.follow(pi))
-        if not self._plain:
-            return self._look_at_endless(pi, roundings)
-        acts = self.D.acts(pi)
-        data = np.bincount(
-            self._slot, acts.reshape(-1)[self._row] * self.D.prob, minlength=len(self._pattern.data)
-        )
-        r = (acts * self.D.R).sum(axis=1)
-        self._v = self._solved(self._pattern, data, self.D.gamma, r, self._v, np.inf)
-        inside = self._visited[self._turned.indices]  # other states may be such as never end
-        turned = np.where(inside, data[self._turned.data], 0.0)
-        d = self._visits(turned)
-        q_state = self.D.R + self.D.gamma * self.D.expected(self._v)
-        drift = roundings * UNIT
-        v_error = self._v_error(data, acts, r, drift)
-        error = self._q_error(v_error, self._visit_errors(turned, d, drift), q_state)
-        return Look(self.D.mu @ self._v, self._averaged(d, q_state), error, _NONE)
-
-    def _look_at_endless(self, pi: TableArray, roundings: int) -> Look:
-        """`look` at a policy that may go on for ever from somewhere, by `evaluation`."""
-        D, chain = self.D, self.D.follow(pi)
-        assert isinstance(chain, FloatChain)
-        chain.given += (roundings - 1) * UNIT  # the chain of a policy of floats counts one
-        v, undefined, solved = state_values(chain)
-        d, visited = self.occupancy(chain)
-        share, _, reached = given_observation(D, d.x, visited)
-        q_state, q_state_error = action_values_with_bounds(D, v, undefined, solved.error)
-        q = observation_values(D, share, q_state)
-        each = observation_errors(D, share, d.error, q_state, q_state_error, q)
-        error = np.where(np.isnan(q), 0.0, each).max(axis=1)
-        lacking = np.flatnonzero(reached & ~known(q).any(axis=1))
-        if len(lacking) and not np.isinf(d.x[visited]).any():
-            o = self.P.O.text(self.P.O[int(lacking[0])])
-            raise NotSolved(f"{self.P.name}: floats cannot find how often o={o} is seen")
-        return Look(D.mu @ v, q, error, lacking, np.flatnonzero(np.isinf(error)))
-
-    # ---------------------------------------------------------------- errors
-
-    def _v_error(self, data: TableArray, acts: TableArray, r: TableArray, drift: float) -> float:
-        """A bound on |v - v_pi|: the residual, what rounding hides of it, and h."""
-        v, gamma = self._v, self.D.gamma
-        size = np.abs(v).max(initial=0.0)
-        self._matrix.data = data
-        seen = np.abs(r - v + gamma * (self._matrix @ v)).max(initial=0.0)
-        rewards = (acts * self._R_abs).sum(axis=1).max(initial=0.0)
-        residual = seen + (self._sums * 2 * UNIT + drift) * (2 * size + rewards)
-        if gamma < 1:
-            return float(residual / (1 - gamma) * (1 + 8 * UNIT / (1 - gamma)))
-        everywhere, ones = np.ones(len(v), dtype=bool), np.ones(len(v))
-        pattern = self._pattern
-
-        def slack() -> float:
-            return float(
-                kernels.least_slack(
-                    pattern.indptr, pattern.indices, data, gamma, everywhere, ones, self._h
-                )
+            self._is_plain, self._visited = self._graph(pi)
+            self._kept[1] = 0.0
+        if self._is_plain and (self._kept[1] > 0).all():
+            q, error, weight = (np.empty(n) for n in (pi.shape, len(pi), len(pi)))
+            value = look_warmly(
+                self._tables, pi, roundings, self._visited, self._kept, q, error, weight
             )
+            if not np.isnan(value):
+                return Look(value, q, error, weight, np.zeros(len(pi), dtype=bool))
+        return self.look_again(pi, roundings)
 
-        if slack() < _SLACK:
-            self._h = self._solved(pattern, data, gamma, ones, self._h, np.inf)
-        found = slack() - drift * float(self._h.max())
-        return float(residual * self._h.max() / found) if found > 0 else np.inf
+    def look_again(self, pi: Array, roundings: int = 1) -> Look:
+        """Evaluate as `Oracle` does, for better bounds."""
+        found = super().look(pi, roundings)
+        if self._is_plain:  # where the next one begins
+            self._kept[:2] = self.solved
+            self._kept[1, ~self._visited] = 1.0
+        return found
 
-    def _visit_errors(self, data: TableArray, d: TableArray, drift: float) -> TableArray:
-        """For each state a bound on the error of its visits, as a share of them."""
-        turned, mu, visited = self._turned, self.D.mu, self._visited
-        counted = visited & (d > 0)
-        if (counted != visited).any():
-            return np.full(len(d), np.inf)
-        csr = turned.indptr, turned.indices, data, self._carry
-        missed = kernels.balance_errors(*csr, mu, visited, d)
-        missed += 2 * self._visit_sums * UNIT + drift
-        weights = np.where(visited, d, 1.0)
-        for attempt in (1, 2):
-            slack = kernels.least_slack(*csr, visited, weights, self._w)
-            ratio = _quotients(self._w, weights * slack, visited) if slack > 0 else None
-            if ratio is not None and slack >= _SLACK and ratio.max() <= 4 * self._ratio:
-                break
-            if attempt == 1:  # it no longer bounds, or bounds badly: find it again
-                b = np.where(visited, d, 0.0)
-                self._w = np.maximum(self._solved(turned, data, self._carry, b, b, 1), b)
-                kernels.polish(*csr, b, visited, self._w, 1e-4, _SWEEPS)
-                self._ratio = np.inf
-        if ratio is None:
-            return np.full(len(d), np.inf)
-        self._ratio = min(self._ratio, float(ratio.max()))
-        return np.asarray(missed * ratio)
-
-    def _q_error(self, v_error: float, share_error: TableArray, q_state: TableArray) -> TableArray:
-        """|q(o,.) - computed| <= gamma |v error| + the change of P(.|o) times the range of
-        q(s,.)."""
-        s = self.D.entry_s[self._seen]
-        used = self._visited[s]
-        o, nO = self.D.entry_o[self._seen][used], len(self.P.O)
-        rows, worst, paid = q_state[s[used]], np.zeros(nO), np.zeros(nO)
-        high, low = np.full((nO, rows.shape[1]), -np.inf), np.full((nO, rows.shape[1]), np.inf)
-        np.maximum.at(high, o, rows)
-        np.minimum.at(low, o, rows)
-        np.maximum.at(worst, o, share_error[s[used]])
-        np.maximum.at(paid, o, self._R_size[s[used]])  # where rewards cancel, R is less than these
-        with np.errstate(invalid="ignore"):
-            size = np.maximum(np.abs(high), np.abs(low)).max(axis=1)
-            spread = (high - low).max(axis=1)
-            rounding = (self._sums + np.bincount(o, minlength=nO)) * 4 * UNIT * (size + paid)
-            # weights off by shares up to e move a mean by at most 2e/(1-e) times the range
-            shares = np.where(worst < 0.25, 3 * worst * (spread + 8 * UNIT * size), np.inf)
-            found = self.D.gamma * v_error + rounding + shares
-        return np.where(np.isfinite(high[:, 0]), found, 0.0)
-
-    # ---------------------------------------------------------------- solving
-
-    def _averaged(self, d: NDArray[Any], q_state: TableArray) -> TableArray:
-        """q(o,a) = sum_s d(s) omega(o|s) q(s,a) / sum_s d(s) omega(o|s)."""
-        s = self.D.entry_s[self._seen]
-        self._behind.data = d[s] * self.D.omega[self._seen]
-        total = np.asarray(self._behind.sum(axis=1))[:, None]
-        return np.divide(
-            self._behind @ q_state,
-            total,
-            out=np.full((len(total), len(self.P.A)), np.nan),
-            where=total > 0,
-        )
-
-    def _graph(self, chain: Chain) -> tuple[bool, NDArray[np.bool_]]:
+    def _graph(self, pi: Array) -> tuple[bool, Mask]:
         """Whether values and visits are finite everywhere, and the states visited."""
-        discounted = self._carry < 1  # then visits are finite whether episodes end or not
-        endless = (chain.visited & chain.stuck).any() and not discounted
+        chain = self.D.follow(pi)
+        endless = (chain.visited & chain.stuck).any() and self._tables.carry == 1
         endless = endless or (self.D.gamma == 1 and chain.may_not_end.any())
-        # With gamma = 0 nothing after the first step has a discounted weight.
-        return not endless, self.D.mu > 0 if self._carry == 0 else chain.visited
-
-    def _solved(
-        self,
-        pattern: sp.csr_array,
-        data: NDArray[Any],
-        gamma: float,
-        b: NDArray[Any],
-        start: NDArray[Any],
-        norm: float,
-    ) -> NDArray[Any]:
-        x, size = start.copy(), float(np.linalg.norm(b, norm))
-        residual, _ = bicgstab(
-            *without_signs(pattern.indptr, pattern.indices),
-            data,
-            gamma,
-            b,
-            x,
-            _AIM * size,
-            norm == np.inf,
-            _ITERATIONS,
-            PLAIN,
-        )
-        if residual <= linear.TOLERANCE * size:
-            return x
-        return linear.solve(
-            sp.csr_array((data, pattern.indices, pattern.indptr), pattern.shape), gamma, b, norm
-        ).x
-
-    def _visits(self, data: NDArray[Any]) -> NDArray[Any]:
-        """d = mu + carry P^T d. P(s|o) is a ratio of visits, so that small ones have to be right as
-        well."""
-        mu = np.where(self._visited, self.D.mu, 0.0)
-        turned = self._turned
-        d = np.maximum(self._solved(turned, data, self._carry, mu, mu, 1), 0.0)
-        moved = kernels.polish(
-            turned.indptr,
-            turned.indices,
-            data,
-            self._carry,
-            mu,
-            self._visited,
-            d,
-            _ENOUGH,
-            _SWEEPS,
-        )
-        if not moved <= _POOR:
-            P = sp.csr_array((data, turned.indices, turned.indptr), shape=turned.shape)
-            what = f"{self.P.name}: the system of visits"
-            factors = linear.factorize(sp.eye_array(len(d)) - self._carry * P, what)
-            d = np.asarray(factors.solve(mu))
-        return d
-
-
-def _quotients(x: TableArray, y: TableArray, asked: NDArray[np.bool_]) -> TableArray:
-    """x / y where it is asked for, infinite where y is too small for it, and 0 elsewhere."""
-    found = np.where(asked, np.inf, 0.0)
-    with np.errstate(over="ignore"):
-        return np.divide(x, y, out=found, where=asked & (y > 0))
+        return not endless and self._tables.carry > 0, chain.visited

@@ -20,7 +20,6 @@ import sympy
 from numpy.typing import NDArray
 
 from workbench.core.augment import augment
-from workbench.core.batch import sequence_task
 from workbench.core.errors import TooLarge, WorkbenchError
 from workbench.core.fields import RationalFunctions
 from workbench.core.learners import Learner, QLearning, Target
@@ -28,6 +27,7 @@ from workbench.core.numbers import Number
 from workbench.core.policy import Policy
 from workbench.equilibrium.greedy_cells import DenseTask, blocks
 from workbench.equilibrium.learned_values import Learned, as_decimal, target_of
+from workbench.improvement.batch import sequence_task
 from workbench.lab.frequencies import Share
 from workbench.progress import Waiting
 

@@ -26,8 +26,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betaincinv
 
-from workbench.core.batch import BatchResult, stuck
 from workbench.core.errors import TooLarge, WorkbenchError
+from workbench.improvement.batch import BatchResult, stuck
 
 MOST_TABLES = 3_000_000
 

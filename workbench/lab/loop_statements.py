@@ -25,13 +25,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.certificates.loop import certify
-from workbench.core import batch
 from workbench.core.augment import augment
 from workbench.core.errors import NeverEnds, NotSolved, TooLarge, WorkbenchError
 from workbench.core.improve import improve
 from workbench.core.policy import uniform
 from workbench.core.pomdp import POMDP
 from workbench.core.space import Label
+from workbench.improvement import batch
 from workbench.lab.sequences import SequenceTasks, table_of
 from workbench.lab.spaces import Codes, TaskSpace
 from workbench.lab.statements import Statement, Verdict

@@ -4,7 +4,7 @@ task, as text, HTML and LaTeX.
 Figure 7 lists the sequences of actions with their rewards in two columns, a rule after each first
 action:
 
->>> from workbench.core.batch import sequence_task
+>>> from workbench.improvement.batch import sequence_task
 >>> print(figure7(sequence_task([[0, 1], [2, 0]])))
 (a1, a2)  R || (a1, a2)  R
 --------------------------

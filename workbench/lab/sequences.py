@@ -29,10 +29,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.core.batch import LENGTHS, sequence_task
 from workbench.core.errors import WorkbenchError
 from workbench.core.numbers import Number
 from workbench.core.pomdp import POMDP
+from workbench.improvement.batch import LENGTHS, sequence_task
 from workbench.lab.spaces import Code, Codes, Relabelling, TaskSpace
 
 MOST_PLACES = 256

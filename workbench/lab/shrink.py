@@ -11,7 +11,7 @@ sequence task, makes something certain, or puts a cheaper number in the place of
 taken if the task gets smaller and the statement still holds, exactly; when none can be taken any
 more the task is *locally minimal*. Sequence tasks stay sequence tasks.
 
->>> from workbench.core.batch import sequence_task
+>>> from workbench.improvement.batch import sequence_task
 >>> from workbench.lab.statements import as_statement
 >>> shrink(
 ...     sequence_task([[0, 3, 1], [2, 5, 0], [0, 0, 7]]), as_statement("expressive-not-by-bound")

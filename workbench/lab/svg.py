@@ -27,7 +27,7 @@ _FONT = "font-family='sans-serif' font-size='11'"
 def diagram(P: POMDP) -> str:
     """The picture as an `<svg>` element; "" for a task that is too large for one.
 
-    >>> from workbench.core.batch import sequence_task
+    >>> from workbench.improvement.batch import sequence_task
     >>> diagram(sequence_task([[0, 1], [2, 0]]))[:50]
     "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0"
     """

@@ -113,7 +113,7 @@ def model_json(P: POMDP) -> dict[str, Any]:
 def model_from_json(data: dict[str, Any]) -> POMDP:
     """The POMDP that `model_json` wrote.
 
-    >>> from workbench.core.batch import sequence_task
+    >>> from workbench.improvement.batch import sequence_task
     >>> model_from_json(model_json(sequence_task([[0, 1], [1, 0]])))
     POMDP sequence task: 4 states (1 terminal), 1 observation, 2 actions, 6 outcomes, gamma 1
     """

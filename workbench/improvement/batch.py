@@ -1,0 +1,638 @@
+"""The oracle loop (Section 5.2) on thousands of sequence tasks at once.
+
+A sequence task has one observation, L = 2, 3 or 4 steps, discount 1, and pays r[a_1, ..., a_L] at
+the end: 4-action recall (Appendix C) is one with L = 2, the variation of the recall task (Appendix
+B) one with L = 3. Tasks of one size differ in their rewards alone, so the product with a memory is
+unrolled once (`structure`), and all loops run on it in the kernel of `improve`, on all cores.
+
+With discount 1 and visits as weights, q_pi(o, a) times the visits of o is the derivative of the
+return for pi(a|o): the loop is the method of Frank and Wolfe for a polynomial that is not concave,
+and it is stuck where that is stationary.
+
+Greedy sees differences between rewards alone. A run reads them less the least one, and in a power
+of two as their unit, so that neither a constant that is added to all nor the unit changes it.
+
+A loop is *stuck* when it ends below the best memoryless value of the product, stochastic policies
+included. That value is the largest reward where the memory can encode its sequence; where it
+cannot, the best of several ascents (a lower bound).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property, lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from workbench.core import oracle_kernels as kernels
+from workbench.core.augment import augment
+from workbench.core.bisimulation import kinds_of_states, same_actions
+from workbench.core.ending import (
+    FIRST_LOOK_FOR_CYCLES,
+    LONG_SINCE,
+    MOST_LOOKS,
+    WINDOW,
+    settling_time,
+)
+from workbench.core.errors import WorkbenchError, WrongType
+from workbench.core.families import Family
+from workbench.core.horizon import UNIT, Unrolled, unroll
+from workbench.core.improve import BUDGET, improve
+from workbench.core.memory import Memory
+from workbench.core.numbers import Number
+from workbench.core.oracle_loop import ROUNDING, exact_step
+from workbench.core.policy import TIES, Policy, tie_order, uniform
+from workbench.core.pomdp import POMDP
+from workbench.executors.executor import make_executor
+from workbench.improvement.climb_kernels import climb_many
+from workbench.progress import Waiting
+
+ENDINGS = ("fixed", "limit cycle", "budget")
+_FIXED, _CYCLE, _BUDGET = range(3)
+
+LENGTHS = (2, 3, 4)
+
+_CHUNK = 2_000
+"""Tasks handed to a core at a time."""
+
+_PATIENCE = 3
+"""Iterates with one greedy policy before the rest of the segment to it is looked at: in a batch
+nobody wants the values of more iterates."""
+
+_ASCENTS, _ASCENT_STEPS = 8, 1_000
+
+_ASCENT_TOLERANCE = 1e-8
+"""What an ascent may add to a value without being better than it, as a share of the range of the
+rewards."""
+
+_CHATTER = 4.0
+"""Chattering around a stationary point costs at most about so many times step^2 times the range of
+the rewards.
+
+The return is a polynomial of degree L in pi, and a cycle moves each row by about a step: what it
+loses against the point that it goes around is of second order.
+"""
+
+Floats = NDArray[np.float64]
+
+
+# ---------------------------------------------------------------------- sequence tasks
+
+
+def sequence_task(rewards: Any, name: str = "sequence task") -> POMDP:
+    """The task that pays `rewards[a_1][a_2]...` after the last of two or more steps; one
+    observation, discount 1.
+
+    A state is the tuple of the actions taken, actions are 0, 1, ..., the observation is "o".
+
+    >>> sequence_task([[0, 1], [1, 0]])
+    POMDP sequence task: 4 states (1 terminal), 1 observation, 2 actions, 6 outcomes, gamma 1
+    """
+    table = np.array(rewards, dtype=object)
+    if table.ndim < 2 or len(set(table.shape)) != 1:
+        raise WorkbenchError(
+            "rewards are a table with as many entries in every direction, not of shape "
+            f"{table.shape}"
+        )
+    steps, actions = table.ndim, range(table.shape[0])
+
+    def p(s: tuple[int, ...], a: int) -> dict[tuple[Any, Number], int]:
+        done = (*s, a)
+        return {("end", table[done]): 1} if len(done) == steps else {(done, 0): 1}
+
+    return POMDP.from_functions(
+        name=name, A=actions, p=p, omega=lambda s: {"o": 1}, mu={(): 1}, gamma=1, terminal={"end"}
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Structure:
+    """The product of all sequence tasks of one size with a memory.
+
+    Attributes
+    ----------
+    task : unrolled, with numbers 1, 2, ... for the rewards of the sequences and 0 for no reward.
+    shape : rows and columns of a policy.
+    alike, at_start : `alike[m, j]`, columns of a policy with the same entry do the same, and have
+        the same q under the uniform policy, whatever the rewards.
+    """
+
+    length: int
+    actions: int
+    memory: str
+    ties: str
+    task: Unrolled
+    shape: tuple[int, int]
+    alike: NDArray[np.int64]
+    at_start: NDArray[np.int64]
+
+    @cached_property
+    def encodable(self) -> NDArray[np.bool_]:
+        """For each sequence, in the order of the flat table of rewards, whether a deterministic
+        policy makes it."""
+        found = np.zeros(self.actions**self.length, dtype=bool)
+        stack: list[tuple[int, dict[int, int]]] = [(0, {})]
+        tables = self.task.tables
+        while stack:
+            s, choice = stack.pop()
+            m = int(tables.entry_o[s])
+            for j in [choice[m]] if m in choice else range(self.shape[1]):
+                if (s_next := self._after(s, j)) < 0:
+                    found[-1 - s_next] = True
+                else:
+                    stack.append((s_next, {**choice, m: j}))
+        return found
+
+    def made(self, goals: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The place in the flat table of the sequence that each of some deterministic policies
+        makes."""
+        tables, s = self.task.tables, np.zeros(len(goals), dtype=np.int64)
+        for _ in range(self.length - 1):
+            j = goals[np.arange(len(s)), tables.entry_o[s]]
+            s = tables.successor[tables.row_ptr[tables.inner[s] * self.shape[1] + j]]
+        j = goals[np.arange(len(s)), tables.entry_o[s]]
+        return self.task.R[tables.reward_row[s], tables.column[j]].astype(np.int64) - 1
+
+    def _after(self, s: int, j: int) -> int:
+        """The state after column j in state s; -1 less the place of the sequence at the end."""
+        tables = self.task.tables
+        if (i := int(tables.inner[s])) >= 0:
+            return int(tables.successor[tables.row_ptr[i * self.shape[1] + j]])
+        return -int(self.task.R[tables.reward_row[s], tables.column[j]])
+
+
+def structure(
+    length: int, actions: int, memory: Memory | Family | str, ties: str = "last"
+) -> Structure:
+    """Unroll the product of the sequence tasks of a size with a memory.
+
+    >>> structure(2, 4, "B1").shape, structure(3, 3, "B1").encodable.sum()
+    ((2, 8), np.int64(15))
+    """
+    if length not in LENGTHS:
+        raise WorkbenchError(f"sequence tasks have 2, 3 or 4 steps here, not {length}")
+    if actions < 1:
+        raise WorkbenchError(f"a task has at least one action, not {actions}")
+    if ties not in TIES:
+        raise WorkbenchError(f"ties must be one of {', '.join(TIES)}, not {ties!r}")
+    if isinstance(memory, Memory):
+        return _unrolled(length, actions, memory, ties)
+    return _by_name(length, actions, str(memory), ties)
+
+
+@lru_cache(maxsize=256)
+def _by_name(length: int, actions: int, memory: str, ties: str) -> Structure:
+    return _unrolled(length, actions, memory, ties)
+
+
+def _unrolled(length: int, actions: int, memory: Memory | str, ties: str) -> Structure:
+    codes = 1 + np.arange(actions**length).reshape((actions,) * length)
+    E = augment(sequence_task(codes.tolist()), memory)
+    outcomes = np.diff(E.p.row_ptr)[np.repeat(~E.terminal.mask, len(E.A))]
+    if not (outcomes == 1).all() or len(E.mu.support) != 1:
+        raise WorkbenchError(
+            f"the batch needs a memory without chance; {memory} has some: use improve"
+        )
+    order, task = tie_order(E.A, ties), unroll(E, tie_order(E.A, ties), "visits")
+    rows, row = np.unique(task.tables.entry_o, return_inverse=True)  # some are seen at the end only
+    task = replace(task, tables=task.tables._replace(entry_o=row.astype(np.int64)))
+    uniform_kinds = kinds_of_states(E, np.zeros(len(E.O), dtype=np.int64))
+    return Structure(
+        length=length,
+        actions=actions,
+        memory=memory.name if isinstance(memory, Memory) else memory,
+        ties=ties,
+        task=task,
+        shape=(len(rows), len(E.A)),
+        alike=np.ascontiguousarray(same_actions(E)[rows][:, order]),
+        at_start=np.ascontiguousarray(same_actions(E, uniform_kinds)[rows][:, order]),
+    )
+
+
+# ---------------------------------------------------------------------- the batch
+
+
+@dataclass(frozen=True, eq=False)
+class BatchResult:
+    """How the oracle loop ended on each task.
+
+    Attributes
+    ----------
+    value : of the limit, where that is deterministic; the mean over a limit cycle; else that of the
+        last iterate.
+    ended : "fixed", "limit cycle" or "budget".
+    best : the best memoryless value of the product; `best_is_exact` says where it is no mere lower
+        bound.
+    sequence : the place in the flat table of rewards of the sequence that the limit makes; -1
+        without such a limit.
+    iterates : how many there were until the end was seen; amplitude : the range of the value over a
+        limit cycle, or over the last iterates when the budget ran out.
+    unsure : whether q-values came closer than could be told, in floats and, if these were settled,
+        by `improve`; then what was greedy before stayed so.
+    scale, spread : the size of the largest reward, and the range of the rewards.
+    """
+
+    memory: str
+    step: float
+    ties: str
+    value: Floats
+    ended: NDArray[np.str_]
+    best: Floats
+    best_is_exact: NDArray[np.bool_]
+    sequence: NDArray[np.int64]
+    iterates: NDArray[np.int64]
+    unsure: NDArray[np.bool_]
+    amplitude: Floats
+    scale: Floats
+    spread: Floats
+
+    def __len__(self) -> int:
+        return len(self.value)
+
+    @property
+    def gap(self) -> Floats:
+        """How far below the best value the loop ended."""
+        return np.asarray(self.best - self.value)
+
+    @property
+    def stuck(self) -> NDArray[np.bool_]:
+        """Whether it ended below the best value, by more than chattering around the best point, or
+        an ascent that has not quite arrived, explains.
+
+        A limit is worth one of the rewards, and so is a best value that is exact: these are
+        compared as they are.
+        """
+        chatter = np.where(self.ended == "fixed", 0.0, _CHATTER * self.step**2 * self.spread)
+        # an ascent begins by subtracting the least reward, and what is added again is rounded
+        unsure = _ASCENT_TOLERANCE * self.spread + 4 * UNIT * self.scale
+        return np.asarray(self.gap > np.where(self.best_is_exact, 0.0, unsure) + chatter)
+
+    def __repr__(self) -> str:
+        share = f"{self.stuck.sum():,} of {len(self):,} stuck"
+        return f"oracle loop with {self.memory}, step {self.step:g}, ties {self.ties}: {share}"
+
+
+def stuck(
+    rewards: ArrayLike,
+    memory: Memory | Family | str,
+    step: float = 0.02,
+    ties: str = "last",
+    *,
+    budget: int = BUDGET,
+    workers: int | None = None,
+    settle: bool = True,
+) -> BatchResult:
+    """Run the oracle loop from the uniform policy on many sequence tasks.
+
+    Parameters
+    ----------
+    rewards : `rewards[i, a_1, a_2]`, or with three or four actions in a row, paid at the end of
+        task i.
+    memory : any without chance, by name as a rule: "none", "K1", "B1", "O2", "OA2", ...
+    step : the paper's epsilon, in (0, 1), constant.
+    ties : see `policy.tie_order`.
+    budget : the most iterates of a run.
+    workers : threads; None takes one for each core.
+    settle : run loops again by `improve` in which numbers came closer than floats can tell; else
+        `unsure` says which these are.
+
+    >>> recall4 = [[-5, 0.5, 1, 0.5], [0, 0.5, -0.5, 0.75], [0, 0.5, -5, 0.5], [0, 0.5, -5, 0.5]]
+    >>> [stuck([recall4], memory).value.item() for memory in ("B1", "B2", "OA1")]
+    [0.75, 0.75, 1.0]
+    """
+    table = _checked(rewards)
+    step = _step(step)
+    if isinstance(budget, bool) or not isinstance(budget, int) or budget < 2:
+        raise WorkbenchError(f"budget is a number of iterates, at least 2, not {budget!r}")
+    shape = structure(table.ndim - 1, table.shape[1], memory, ties)
+    flat = np.ascontiguousarray(table.reshape(len(table), math.prod(table.shape[1:])))
+    found, how = np.empty((len(flat), 2)), np.empty((len(flat), 4), dtype=np.int64)
+
+    def some(part: slice) -> None:
+        _Batch(shape, flat[part], step, budget, found[part], how[part]).run()
+
+    in_parallel(some, len(flat), workers, f"oracle loop with {shape.memory} on {len(flat):,} tasks")
+    for i in np.flatnonzero(how[:, 3]).tolist() if settle else []:
+        found[i], how[i] = _settled(table[i], memory, step, ties, budget)
+    best, exact = best_values(flat, shape, workers)
+    low, high = flat.min(axis=1), flat.max(axis=1)
+    return BatchResult(
+        memory=shape.memory,
+        step=step,
+        ties=ties,
+        value=found[:, 0],
+        ended=np.array(ENDINGS)[how[:, 0]],
+        best=np.maximum(best, np.where(how[:, 0] == _FIXED, found[:, 0], -np.inf)),
+        best_is_exact=exact,
+        sequence=how[:, 1],
+        iterates=how[:, 2],
+        unsure=how[:, 3] > 0,
+        amplitude=found[:, 1],
+        scale=np.maximum(np.abs(low), np.abs(high)),
+        spread=high - low,
+    )
+
+
+_LISTED = 12
+"""Greedy policies that a loop remembers, so that it can tell a new one."""
+
+_PER_LOOP = ("active", "values", "marks", "R", "least", "unit", "why")
+"""The arrays of a batch whose first axis are its loops."""
+
+
+class _Batch:
+    """Loops on tasks of one size, run together until each has ended.
+
+    `out[i]` gets (value, amplitude) and `how[i]` (ended, sequence, iterates, unsure).
+    """
+
+    def __init__(
+        self,
+        shape: Structure,
+        given: Floats,
+        step: float,
+        budget: int,
+        out: Floats,
+        how: NDArray[np.int64],
+    ):
+        self.shape, self.given, self.step, self.budget = shape, given, step, budget
+        self.out, self.how = out, how
+        self.keep = float(1 - exact_step(step))
+        self.work = shape.task.make_work(shape.shape[0])
+        self.active = np.arange(len(given))
+        self.values, self.marks = np.empty((len(given), 0)), np.empty((len(given), 0), np.uint64)
+        self.R, self.least, self.unit, self.whole = self._normalised()
+        self.loops = self._begin()
+        self.why = np.full(len(given), kernels.OPEN)
+        # rows that are asked about, and changes of greedy that are written down
+        self.nobody, self.no_turns = np.zeros(shape.shape[0], np.uint8), np.empty((0, 3), np.int64)
+
+    def _normalised(self) -> tuple[Floats, Floats, NDArray[np.int32], NDArray[np.bool_]]:
+        """R[i] of the rewards less the least, in a power of two as their unit; and whether these
+        are whole numbers, of a smaller unit, whose sums over all sequences are not rounded."""
+        low, high = self.given.min(axis=1, initial=np.inf), self.given.max(axis=1, initial=-np.inf)
+        _, unit = np.frexp(np.maximum(-low, high))  # of the largest reward: nothing overflows
+        scaled = np.ldexp(self.given, -unit[:, None])
+        least = np.ldexp(low, -unit)[:, None]
+        r = scaled - least
+        # nothing fell below the least float, and the difference is a float (Dekker 1971)
+        same = (np.ldexp(scaled, unit[:, None]) == self.given) & (scaled - r == least)
+        same &= r + least == scaled
+        ways = float(self.shape.shape[1]) ** self.shape.length
+        _, digits = np.frexp(r.max(axis=1, initial=0.0) * ways)
+        grains = np.ldexp(r, 53 - digits[:, None])
+        whole = (same & (grains == np.floor(grains))).all(axis=1)
+        codes = self.shape.task.R.astype(np.int64)
+        R = np.concatenate([np.zeros((len(r), 1)), r], axis=1)[:, codes]
+        return np.ascontiguousarray(R), least[:, 0], unit, whole
+
+    def _begin(self) -> kernels.Loops:
+        """The loops at the uniform policy, with what is greedy there."""
+        n, (rows, columns), task = len(self.given), self.shape.shape, self.shape.task
+        size = self.R.max(axis=(1, 2), initial=0.0)  # paid once, at the end: no sum over levels
+        loops = kernels.Loops(
+            pi=np.empty((n, rows, columns)),
+            greedy=np.full((n, rows), -1),
+            found=np.empty((n, rows), dtype=np.int64),
+            since=np.zeros((n, rows), dtype=np.int64),
+            n=np.zeros(n, dtype=np.int64),
+            mark=np.zeros(n, dtype=np.uint64),
+            kept=np.ones(n),
+            look=np.zeros(n),
+            error=size * (task.error + UNIT),  # a rounding more: rewards are less the least
+            growth=size * task.growth,
+            open=np.zeros((n, rows), dtype=np.uint8),
+            unsure=np.zeros(n, dtype=np.uint8),
+            alike=np.repeat(self.shape.alike[None], n, axis=0),
+            rho=np.full((n, rows, columns), 1.0 / columns),
+            listed=np.zeros((n, _LISTED), dtype=np.uint64),
+        )
+        # q times a power of the number of columns is the same sum of rewards with pi = 1
+        # everywhere: whole numbers are compared as they are
+        loops.pi[:] = np.where(self.whole, 1.0, 1.0 / columns)[:, None, None]
+        error = np.where(self.whole, 0.0, loops.error)
+        self.values = np.empty((n, 1))
+        at_start = self.shape.at_start
+        kernels.choose_many(task.tables, self.R, loops, error, at_start, self.work, self.values)
+        loops.unsure[:] &= ~self.whole
+        self.values[self.whole] /= float(columns) ** self.shape.length
+        loops.pi[:] = 1.0 / columns
+        return loops
+
+    def run(self) -> None:
+        """Run all loops to their ends."""
+        stop, settle = FIRST_LOOK_FOR_CYCLES, settling_time(self.step)
+        n, first = 0, self.keep**_PATIENCE
+        while len(self.active):
+            until = min(stop, self.budget)
+            self._advance(until - n, first)
+            n = until
+            fixed = self.why == kernels.FIXED
+            self._note_limits(fixed, self.loops.greedy)
+            self._leave(fixed)
+            goal, limits = self._limits_that_count(n)
+            self._note_limits(limits, goal)
+            self._leave(limits)
+            if n == self.budget:
+                values, error = np.empty((len(self.active), 1)), self.loops.error
+                tables, alike = self.shape.task.tables, self.shape.alike
+                kernels.choose_many(tables, self.R, self.loops, error, alike, self.work, values)
+                last = self.values[:, -min(WINDOW, max(1, self.budget // 2)) :]
+                self._note_values(_BUDGET, values, np.hstack([last, values]))
+                return
+            periods = np.zeros(len(self.active), dtype=np.int64)
+            kernels.find_periods(self.marks, settle, np.empty(n + 1, dtype=np.int64), periods)
+            periods[n + periods > self.budget] = 0
+            self._go_round(periods)
+            # looks grow rarer as the run grows longer, so that they stay a share of it
+            stop = stop * 3 // 2
+
+    def _advance(self, count: int, first: float) -> None:
+        begin, tables = self.marks.shape[1], self.shape.task.tables
+        values, marks = (np.empty((len(self.active), count), t) for t in (np.float64, np.uint64))
+        steps, keeps = np.full(count, self.step), np.full(count, self.keep)
+        if begin == 0:  # what is greedy at the start is known already
+            values[:], self.values = self.values, self.values[:, :0]
+        kernels.run_loops(
+            tables, self.R, self.loops, self.work, self.shape.alike, steps, keeps, first,
+            self.nobody, False, False, begin, values, marks, self.why, self.no_turns,
+        )  # fmt: skip
+        self.values, self.marks = np.hstack([self.values, values]), np.hstack([self.marks, marks])
+
+    def _leave(self, gone: NDArray[np.bool_]) -> None:
+        """Go on without some loops."""
+        if gone.any():
+            left = ~gone
+            some: Any = [x[left] for x in self.loops]
+            self.loops = kernels.Loops(*some)
+            for name in _PER_LOOP:
+                setattr(self, name, getattr(self, name)[left])
+
+    def _limits_that_count(self, n: int) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+        """Limits of loops in which rows that the limit does not visit go on changing
+        (`improve`)."""
+        loops, task = self.loops, self.shape.task
+        moving = self.keep ** (n - loops.since) > LONG_SINCE
+        goal = np.where(moving, -1, loops.greedy)
+        left = np.flatnonzero(moving.any(axis=1) & ~moving.all(axis=1))
+        limits = np.zeros(len(goal), dtype=bool)
+        for _ in range(MOST_LOOKS):
+            if not len(left):
+                break
+            leaves = np.zeros((len(left), goal.shape[1]), dtype=np.uint8)
+            sure, error = np.empty(len(left), dtype=bool), loops.error + n * loops.growth
+            kernels.look_ahead(
+                task.tables, self.R[left], loops.pi[left], goal[left], error[left],
+                self.shape.alike, self.work, leaves, sure,
+            )  # fmt: skip
+            stays = ~leaves.any(axis=1)
+            limits[left[stays]] = True
+            loops.unsure[left[stays]] |= ~sure[stays]
+            # a row without a goal is seen at the end: then it counts, and there is no limit
+            going = ~stays & ~((leaves > 0) & (goal[left] < 0)).any(axis=1)
+            left, leaves = left[going], leaves[going]
+            goal[left] = np.where(leaves, -1, goal[left])
+        return goal, limits
+
+    def _note_limits(self, which: NDArray[np.bool_], goal: NDArray[np.int64]) -> None:
+        i, end = self.active[which], self.shape.made(goal[which])
+        self._note(which, _FIXED, end)
+        self.out[i, 0], self.out[i, 1] = self.given[i, end], 0.0
+
+    def _note(self, which: NDArray[np.bool_], ended: int, end: Any) -> None:
+        told = (ended, end, self.loops.n[which], self.loops.unsure[which])
+        for column, x in enumerate(told):
+            self.how[self.active[which], column] = x
+
+    def _go_round(self, periods: NDArray[np.int64]) -> None:
+        """Follow the loops that have a period once more around, and take their values."""
+        here = {name: getattr(self, name) for name in (*_PER_LOOP, "loops")}
+        for period in np.unique(periods[periods > 0]).tolist():
+            self._leave(periods != period)
+            self.loops.look[:] = -1.0
+            self._advance(period, -1.0)
+            last = self.values[:, -period:]
+            self._note_values(_CYCLE, last, last)
+            for name, x in here.items():
+                setattr(self, name, x)
+        self._leave(periods > 0)
+
+    def _note_values(self, ended: int, worth: Floats, last: Floats) -> None:
+        self._note(np.ones(len(self.active), dtype=bool), ended, -1)
+        self.out[self.active, 0] = np.ldexp(self.least + worth.mean(axis=1), self.unit)
+        reach = np.nanmax(last, axis=1) - np.nanmin(last, axis=1)
+        self.out[self.active, 1] = np.ldexp(reach, self.unit)
+
+
+def _settled(
+    rewards: Floats, memory: Memory | Family | str, step: float, ties: str, budget: int
+) -> tuple[tuple[float, float], tuple[int, int, int, bool]]:
+    """What `improve` says of one task: (value, amplitude), and (ended, sequence, iterates, unsure).
+
+    Where it cannot tell either, what it does depends on floats: it is given rewards less the least,
+    in a power of two as their unit, like the kernels.
+    """
+    exact = np.vectorize(Fraction, otypes=[object])(rewards)
+    least = exact.min()
+    spread = exact.max() - least
+    unit = Fraction(2) ** (spread.numerator.bit_length() - spread.denominator.bit_length())
+    E = augment(sequence_task(((exact - least) / unit).tolist()), memory)
+    run = improve(E, uniform(E), step=step, ties=ties, budget=budget)
+    unsure = any(tie.how == ROUNDING for tie in run.ties)
+    ended = ENDINGS.index(run.ended)
+    if run.limit is None:
+        value = least + unit * Fraction(run.mean if run.ended == "limit cycle" else run.value)
+        amplitude = float(unit * Fraction(run.amplitude))
+        return (float(value), amplitude), (ended, -1, run.iterates, unsure)
+    sequence = _made(E, run.limit)
+    place = int(np.ravel_multi_index(sequence, rewards.shape))
+    return (float(rewards[sequence]), 0.0), (ended, place, run.iterates, unsure)
+
+
+def _made(E: POMDP, pi: Policy) -> tuple[int, ...]:
+    """The sequence of actions that a deterministic policy makes."""
+    (s,) = E.mu.support.tolist()
+    made: list[int] = []
+    while not E.terminal.mask[s]:
+        a = int(pi.prob.floats[E.omega.o[E.omega.row_ptr[s]]].argmax())
+        made.append(E.A[a][0])
+        s = int(E.p.s_next[E.p.row_ptr[s * len(E.A) + a]])
+    return tuple(made)
+
+
+def best_values(
+    flat: Floats, shape: Structure, workers: int | None = None
+) -> tuple[Floats, NDArray[np.bool_]]:
+    """The best memoryless value of each task, stochastic policies included, and whether it is
+    exact.
+
+    The largest reward bounds it, and is reached where the memory can encode one of its sequences.
+    Elsewhere the best of the encodable sequences and of ascents from a few policies, the same for
+    all tasks: a lower bound.
+    """
+    best = flat.max(axis=1)
+    exact = (flat == best[:, None])[:, shape.encodable].any(axis=1)
+    left = np.flatnonzero(~exact)
+    if len(left):
+        rng = np.random.default_rng(0)
+        drawn = rng.dirichlet(np.ones(shape.shape[1]), (_ASCENTS, shape.shape[0]))
+        starts = np.concatenate([np.full((1, *shape.shape), 1 / shape.shape[1]), drawn])
+        # rewards of at least 0, for which an ascent never falls
+        low = flat[left].min(axis=1)
+        rest, climbed = flat[left] - low[:, None], np.empty(len(left))
+        codes = shape.task.R.astype(np.int64)
+
+        def some(part: slice) -> None:
+            work = shape.task.make_work(shape.shape[0])
+            R = np.concatenate([np.zeros((len(rest[part]), 1)), rest[part]], axis=1)[:, codes]
+            climb_many(shape.task.tables, R, starts, _ASCENT_STEPS, work, climbed[part])
+
+        in_parallel(
+            some,
+            len(left),
+            workers,
+            f"best memoryless values with {shape.memory}",
+            chunk=_CHUNK // 10,
+        )
+        encoded = np.where(shape.encodable, flat[left], -np.inf).max(axis=1)
+        best[left] = np.maximum(climbed + low, encoded)
+    return best, exact
+
+
+def in_parallel(work: Any, count: int, workers: int | None, what: str, chunk: int = _CHUNK) -> None:
+    """`work(slice)` for slices that make up `count`, on threads; Ctrl-C leaves what has not begun
+    undone."""
+    if workers is not None and (
+        isinstance(workers, bool) or not isinstance(workers, int) or workers < 1
+    ):
+        raise WorkbenchError(f"workers is a number of threads, at least 1, not {workers!r}")
+    parts = [slice(i, min(i + chunk, count)) for i in range(0, count, chunk)]
+    with make_executor("threads", workers) as threads, Waiting(what) as waiting:
+        for done, _ in enumerate(threads.run(work, parts), start=1):
+            waiting.report(done / len(parts), f"{min(done * chunk, count):,} of {count:,}")
+
+
+def _checked(rewards: ArrayLike) -> Floats:
+    try:
+        table = np.asarray(rewards, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise WrongType(f"rewards are an array of numbers, not {rewards!r}") from None
+    if table.ndim - 1 not in LENGTHS or len(set(table.shape[1:])) != 1:
+        raise WorkbenchError(
+            f"rewards have the shape (n, a, a), (n, a, a, a) or (n, a, a, a, a), not {table.shape}"
+        )
+    if not np.isfinite(table).all():
+        raise WorkbenchError("rewards hold a number that is not finite")
+    return table
+
+
+def _step(step: Any) -> float:
+    if isinstance(step, bool) or not isinstance(step, int | float | Fraction | np.number):
+        raise WrongType(f"a step is a number in (0, 1), not {step!r}")
+    if not 0 < step < 1:
+        raise WorkbenchError(f"the batch takes a constant step in (0, 1), not {step}")
+    return float(step)

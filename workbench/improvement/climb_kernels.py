@@ -1,0 +1,43 @@
+# mypy: disallow-untyped-defs=False
+"""Compiled ascent to a stochastic policy of a sequence task (Baum and Eagon 1967)."""
+
+from __future__ import annotations
+
+import math
+
+from workbench.core.kernels import compile_kernel
+from workbench.core.oracle_kernels import evaluate_policy
+
+_STILL = 1e-11
+"""An ascent ends where a step adds less than this share of the value."""
+
+
+@compile_kernel
+def climb(tables, R, pi, steps, work):
+    """pi(j|m) <- pi(j|m) q(m, j) / sum: with rewards of at least 0 the value never falls. The
+    value."""
+    q, value = work.q, -math.inf
+    for _ in range(steps):
+        now = evaluate_policy(tables, R, pi, work)
+        if now <= value + _STILL * abs(now):
+            return now
+        value = now
+        for m in range(pi.shape[0]):
+            total = 0.0
+            for j in range(pi.shape[1]):
+                total += pi[m, j] * q[m, j]
+            if total > 0.0:
+                for j in range(pi.shape[1]):
+                    pi[m, j] *= q[m, j] / total
+    return evaluate_policy(tables, R, pi, work)
+
+
+@compile_kernel
+def climb_many(tables, R, starts, steps, work, best):
+    """For each task of a batch the best value found from all starts."""
+    pi = work.there
+    for i in range(len(R)):
+        best[i] = -math.inf
+        for k in range(len(starts)):
+            pi[:] = starts[k]
+            best[i] = max(best[i], climb(tables, R[i], pi, steps, work))
