@@ -16,7 +16,7 @@ from strategies import policies, pomdps
 import pomdps as tasks
 from workbench import POMDP, Policy, augment, evaluate, load_pomdp, shortcuts, uniform
 from workbench.certificates.loop import certify
-from workbench.core import solve as linear
+from workbench.core import linear
 from workbench.core.balls import Balls, precision
 from workbench.core.batch import sequence_task, stuck
 from workbench.core.decision import EQUAL, ROUNDING

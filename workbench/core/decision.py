@@ -35,21 +35,19 @@ from numpy.typing import NDArray
 
 from workbench.core import residues
 from workbench.core.balls import Balls, precision
-from workbench.core.chain import Chain
 from workbench.core.errors import NotSolved
 from workbench.core.fields import RATIONALS, Field
 from workbench.core.gain_oracle import GainOracle
 from workbench.core.horizon import has_finite_horizon, kinds_of_states, same_actions
-from workbench.core.oracle import Oracle
+from workbench.core.oracle import Look, Oracle
 from workbench.core.pair_oracle import PairOracle, PairPolicy
 from workbench.core.policy import Policy
 from workbench.core.pomdp import POMDP
 from workbench.core.residues import Residues
 from workbench.core.rows import merge_rows
-from workbench.core.solve import Solution
 from workbench.core.space import Label
-from workbench.core.visits import known
 from workbench.core.walk_kernels import strong_components
+from workbench.core.weights import known, weights_named
 from workbench.core.words import show
 
 MOST_WORK = 1e6
@@ -125,12 +123,12 @@ def _unsure(places: Actions, before: int) -> Answer:
 class BallOracle(Oracle):
     """Answers in balls; visits that may be zero are no answer."""
 
-    def occupancy(self, chain: Chain) -> tuple[Solution, NDArray[np.bool_]]:
-        d, visited = super().occupancy(chain)
+    def look(self, pi: NDArray[Any], roundings: int = 1) -> Look:
+        d, visited = weights_named(self.weights).occupancy(self.D.follow(pi))
         alive = visited & known(d.x) & ~self.P.terminal.mask
         if not all(x > 0 for x in d.x[alive]):
             raise NotSolved("visits are smaller than the precision")
-        return d, visited
+        return super().look(pi, roundings)
 
 
 class Decision:

@@ -39,7 +39,6 @@ from workbench.core.decision import ROUNDING
 from workbench.core.errors import Multichain, NeverEnds, NotSolved, NotWeighted, TooLarge
 from workbench.core.evaluate import evaluate
 from workbench.core.fields import FLOATS
-from workbench.core.gain import find_classes
 from workbench.core.loop_kernels import period_of
 from workbench.core.numbers import Number, Numbers, number
 from workbench.core.oracle_loop import Glance, Loop, mixed
@@ -239,7 +238,7 @@ class LoopRun:
         entry_s = chain.D.entry_s
         counted = (chain.visited & ~self.P.terminal.mask)[entry_s]
         if self.loop.criterion == "average":  # what is seen a few times only does not count
-            counted &= find_classes(chain)[1][entry_s] >= 0
+            counted &= np.isin(entry_s, np.concatenate(chain.classes()))
         return np.unique(chain.D.entry_o[counted])
 
     def _fixed(self, goal: Actions, note: str) -> dict[str, Any] | None:

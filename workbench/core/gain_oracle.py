@@ -13,14 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.core.balls import Balls
-from workbench.core.chain import FloatChain
 from workbench.core.errors import Multichain, NotSolved
-from workbench.core.fields import FLOATS, Field
+from workbench.core.fields import Field
 from workbench.core.gain import Differential, differential_values
+from workbench.core.linear import Solution
 from workbench.core.oracle import UNIT, Look, Oracle, TableArray
 from workbench.core.pomdp import POMDP
 from workbench.core.residues import Residues
-from workbench.core.visits import given_observation, observation_errors, observation_values
+from workbench.core.weights import known, look_behind
 
 _NONE = np.empty(0, dtype=np.int64)
 
@@ -33,21 +33,18 @@ class GainOracle(Oracle):
 
     def look(self, pi: TableArray, roundings: int = 1) -> Look:
         chain = self.D.follow(pi)
-        if isinstance(chain, FloatChain):
+        if not self.field.is_exact:
             chain.given += (roundings - 1) * UNIT
         found = differential_values(chain)
         self._require_one(found)
         recurrent = self._recurrent(found)
         if isinstance(self.field, Balls) and not all(x > 0 for x in found.share[recurrent]):
             raise NotSolved("shares of time are smaller than the precision")
-        share, _, _ = given_observation(self.D, found.share, recurrent)
+        weighed = Solution(found.share, "", found.share_error)
         # where floats cannot tell whether an action changes the average, the bounds say so
         q_state, q_state_error = found.action_values(found.astray()[0])
-        q = observation_values(self.D, share, q_state)
-        error = np.zeros(len(self.P.O))
-        if self.field is FLOATS:
-            each = observation_errors(self.D, share, found.share_error, q_state, q_state_error, q)
-            error = np.where(np.isnan(q), 0.0, each).max(axis=1)
+        q, each = look_behind(self.D, weighed, recurrent).observe(self.D, q_state, q_state_error)
+        error = np.where(known(q), each, 0.0).max(axis=1)
         return Look(found.value, q, error, _NONE)
 
     def _recurrent(self, found: Differential) -> NDArray[np.bool_]:

@@ -25,22 +25,16 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from workbench.core import linear
 from workbench.core import loop_kernels as kernels
-from workbench.core import solve as linear
-from workbench.core.chain import Chain, Dynamics, FloatChain, dynamics
+from workbench.core.chain import Chain, Dynamics, dynamics
 from workbench.core.errors import NotSolved
-from workbench.core.evaluate import action_values_with_bounds, state_values
+from workbench.core.evaluate import assess
 from workbench.core.fields import FLOATS, Field
-from workbench.core.krylov_kernels import PLAIN, bicgstab
+from workbench.core.krylov_kernels import bicgstab_of_products
 from workbench.core.pomdp import POMDP
 from workbench.core.rows import own_rows, without_signs
-from workbench.core.visits import (
-    given_observation,
-    known,
-    observation_errors,
-    observation_values,
-    occupancy,
-)
+from workbench.core.weights import weights_named
 
 _ITERATIONS = 4_000
 
@@ -51,8 +45,8 @@ sweeps."""
 _POOR = 1e-12
 """Visits that still change by more than this share of themselves are found by LU instead."""
 
-_AIM = 2e-14
-"""Residuals that solutions aim at, as a share of the right side; `linear.TOLERANCE` is enough."""
+_AIM, _TOLERANCE = 2e-14, 1e-12
+"""Residuals that solutions aim at, as a share of the right side; the second is enough."""
 
 _SLACK = 0.25
 """What (I - gamma P) h has to be at least, for h to bound errors."""
@@ -95,16 +89,16 @@ class Oracle:
     def look(self, pi: TableArray, roundings: int = 1) -> Look:
         """What the policy with the table pi is worth; each probability was rounded so often."""
         chain = self.D.follow(pi)
-        v, undefined, _ = state_values(chain)
-        d, visited = self.occupancy(chain)
-        share, _, reached = given_observation(self.D, d.x, visited)
-        q = observation_values(self.D, share, self.D.action_values(v, undefined))
-        lacking = np.flatnonzero(reached & ~known(q).any(axis=1))
-        return Look((self.D.mu * v).sum(), q, np.zeros(len(self.P.O)), lacking)
-
-    def occupancy(self, chain: Chain) -> tuple[linear.Solution, NDArray[np.bool_]]:
-        """The weight of every state, and the mask of the states that have one."""
-        return occupancy(chain, self.weights)
+        if not self.field.is_exact:
+            chain.given += (roundings - 1) * UNIT  # the chain of a policy of floats counts one
+        found = assess(chain, weights_named(self.weights))
+        if (found.seen.is_faint & ~self.field.is_exact).any():
+            o = self.P.O.text(self.P.O[int(np.flatnonzero(found.seen.is_faint)[0])])
+            raise NotSolved(f"{self.P.name}: floats cannot find how often o={o} is seen")
+        lacking = np.flatnonzero(found.seen.reached & found.seen.endless)
+        return Look(
+            found.value, found.q, found.error, lacking, np.flatnonzero(np.isinf(found.error))
+        )
 
 
 class SparseOracle(Oracle):
@@ -156,8 +150,8 @@ class SparseOracle(Oracle):
             self._support = support
             self._plain, self._visited = self._graph(self.D.follow(pi))
         if not self._plain:
-            return self._look_at_endless(pi, roundings)
-        acts = self.D.acts(pi)
+            return super().look(pi, roundings)
+        acts = chain_acts(self.D, pi)
         data = np.bincount(
             self._slot, acts.reshape(-1)[self._row] * self.D.prob, minlength=len(self._pattern.data)
         )
@@ -171,24 +165,6 @@ class SparseOracle(Oracle):
         v_error = self._v_error(data, acts, r, drift)
         error = self._q_error(v_error, self._visit_errors(turned, d, drift), q_state)
         return Look(self.D.mu @ self._v, self._averaged(d, q_state), error, _NONE)
-
-    def _look_at_endless(self, pi: TableArray, roundings: int) -> Look:
-        """`look` at a policy that may go on for ever from somewhere, by `evaluation`."""
-        D, chain = self.D, self.D.follow(pi)
-        assert isinstance(chain, FloatChain)
-        chain.given += (roundings - 1) * UNIT  # the chain of a policy of floats counts one
-        v, undefined, solved = state_values(chain)
-        d, visited = self.occupancy(chain)
-        share, _, reached = given_observation(D, d.x, visited)
-        q_state, q_state_error = action_values_with_bounds(D, v, undefined, solved.error)
-        q = observation_values(D, share, q_state)
-        each = observation_errors(D, share, d.error, q_state, q_state_error, q)
-        error = np.where(np.isnan(q), 0.0, each).max(axis=1)
-        lacking = np.flatnonzero(reached & ~known(q).any(axis=1))
-        if len(lacking) and not np.isinf(d.x[visited]).any():
-            o = self.P.O.text(self.P.O[int(lacking[0])])
-            raise NotSolved(f"{self.P.name}: floats cannot find how often o={o} is seen")
-        return Look(D.mu @ v, q, error, lacking, np.flatnonzero(np.isinf(error)))
 
     # ---------------------------------------------------------------- errors
 
@@ -295,7 +271,7 @@ class SparseOracle(Oracle):
         norm: float,
     ) -> NDArray[Any]:
         x, size = start.copy(), float(np.linalg.norm(b, norm))
-        residual, _ = bicgstab(
+        residual, _ = bicgstab_of_products(
             *without_signs(pattern.indptr, pattern.indices),
             data,
             gamma,
@@ -304,13 +280,11 @@ class SparseOracle(Oracle):
             _AIM * size,
             norm == np.inf,
             _ITERATIONS,
-            PLAIN,
         )
-        if residual <= linear.TOLERANCE * size:
+        if residual <= _TOLERANCE * size:
             return x
-        return linear.solve(
-            sp.csr_array((data, pattern.indices, pattern.indptr), pattern.shape), gamma, b, norm
-        ).x
+        P = sp.csr_array((data, pattern.indices, pattern.indptr), pattern.shape)
+        return linear.solve(P if norm == np.inf else sp.csr_array(P.T), gamma, b, norm == 1).x
 
     def _visits(self, data: NDArray[Any]) -> NDArray[Any]:
         """d = mu + carry P^T d. P(s|o) is a ratio of visits, so that small ones have to be right as
@@ -335,6 +309,12 @@ class SparseOracle(Oracle):
             factors = linear.factorize(sp.eye_array(len(d)) - self._carry * P, what)
             d = np.asarray(factors.solve(mu))
         return d
+
+
+def chain_acts(D: Dynamics, pi: TableArray) -> TableArray:
+    """pi(a | s) in floats."""
+    omega = sp.csr_array((D.omega, D.entry_o, D.P.omega.row_ptr), shape=(D.shape[0], len(pi)))
+    return np.asarray(omega @ pi)
 
 
 def _quotients(x: TableArray, y: TableArray, asked: NDArray[np.bool_]) -> TableArray:

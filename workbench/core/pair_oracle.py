@@ -15,9 +15,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.core.bounds import enclose_solution
-from workbench.core.chain import ONE_PAIR, FloatChain, dynamics, paired
+from workbench.core.chain import Chain, dynamics
 from workbench.core.fields import FLOATS
+from workbench.core.linear import ONE as ONE_PAIR
+from workbench.core.linear import LinearSystem
 from workbench.core.pair_kernels import largest_actions
 from workbench.core.pomdp import POMDP
 from workbench.core.rows import point_rows
@@ -46,7 +47,7 @@ class PairOracle:
     def __init__(self, P: POMDP, weights: str):
         self.P, self.weights, self.D = P, weights, dynamics(P, FLOATS)
         discounted = weights == "discounted" and P.gamma != 1
-        self._carry = self.D.gamma_pair if discounted else ONE_PAIR
+        self._carry = self.D.gamma_side if discounted else ONE_PAIR
         self.can_answer = (
             P.is_exact
             and P.gamma != 0
@@ -57,8 +58,8 @@ class PairOracle:
     @cached_property
     def _tables(self) -> tuple[Floats, Floats, Floats]:
         """omega, p and r in pairs."""
-        P = self.P
-        return paired(P.omega.prob), paired(P.p.prob), paired(P.p.r)
+        P, enter = self.P, FLOATS.enter_side
+        return enter(P.omega.prob)[:2], enter(P.p.prob)[:2], enter(P.p.r)[:2]
 
     @cached_property
     def _entries(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -73,7 +74,6 @@ class PairOracle:
         if not self.can_answer or not rivals or positive.min() < _LEAST:
             return {}
         chain = self.D.follow(pi.high, pi.low)
-        assert isinstance(chain, FloatChain)
         chain.given += pi.share
         endless = self._carry is ONE_PAIR and (chain.visited & chain.stuck).any()
         if endless or (self.P.gamma == 1 and chain.may_not_end.any()):
@@ -86,22 +86,28 @@ class PairOracle:
         rival_ptr = point_rows(np.array([len(places) for places in rivals.values()]))
         largest_actions(
             asked, rival_ptr, np.concatenate([*rivals.values()]), begin, order, self.D.entry_s,
-            omega, counted, d, d_error, self.P.p.row_ptr, self.P.p.s_next, p, r, self.D.gamma_pair,
+            omega, counted, d, d_error, self.P.p.row_ptr, self.P.p.s_next, p, r, self.D.gamma_side,
             v, v_error, len(self.P.A), best,
         )  # fmt: skip
         told = best >= 0
         return dict(zip(asked[told].tolist(), best[told].tolist(), strict=True))
 
-    def _solved(self, chain: FloatChain) -> tuple[Floats, Floats, Floats, Floats]:
+    def _solved(self, chain: Chain) -> tuple[Floats, Floats, Floats, Floats]:
         """v and d in pairs, and bounds on their errors."""
         nobody = np.zeros(len(self.P.S), dtype=bool)
         left_out = ~chain.visited if self._carry is ONE_PAIR else nobody
-        forth = chain.in_pairs(nobody, self.D.gamma_pair)
-        there, back = forth.solvers()
-        v, v_error, _ = enclose_solution(forth.forward, there, chain.r_pair)
-        away = forth
-        if left_out.any() or (self._carry is ONE_PAIR and self.P.gamma != 1):
-            away = chain.in_pairs(left_out, self._carry)
-            back = away.solvers()[1]
-        d, d_error, _ = enclose_solution(away.backward, back, self.D.mu_pair)
+        v, v_error, _, _ = _system(chain, nobody, self.D.gamma_side).enclose(chain.side)
+        away = _system(chain, left_out, self._carry)
+        d, d_error, _, _ = away.enclose(self.D.mu_side, transposed=True)
         return v, v_error, d, d_error
+
+
+def _system(chain: Chain, dropped: NDArray[np.bool_], gamma: Floats) -> LinearSystem:
+    """The chain with a discount, without the rows of some states."""
+    P = chain.P
+    if dropped.any():
+        P = P.copy()
+        P[:, np.repeat(dropped, np.diff(chain.indptr))] = 0.0
+    leave = np.where(dropped | ~chain.D.alive, 1.0, 1.0 - gamma[0] - gamma[1])
+    doubt = np.full(len(leave), chain.given), np.zeros(len(leave))
+    return LinearSystem(chain.indptr, chain.indices, P, gamma, leave, *doubt)

@@ -19,9 +19,9 @@ import scipy.sparse.linalg as sla
 from numpy.typing import NDArray
 
 from workbench.core.fields import Field
+from workbench.core.linear import Solution
 from workbench.core.modular_kernels import solve_modulo
 from workbench.core.numbers import Number, number
-from workbench.core.solve import Solution
 from workbench.core.walk_kernels import strong_components
 
 _BITS = 62
@@ -78,7 +78,7 @@ class Residues(Field):
             raise ZeroDivisionError(f"{what}: {p} divides a minor")
         x = np.empty(len(found), dtype=object)
         x[:] = [flint.nmod(y, p) for y in found.tolist()]
-        return Solution(x, "residues", 0.0)
+        return Solution(x, "residues", np.zeros(len(x)))
 
 
 def _words(residues: NDArray[Any]) -> NDArray[np.uint64]:

@@ -17,6 +17,10 @@ behind o:
     n     : w = w_{n-1},  w_0 = u,  w_{k+1} = r_pi + gamma P_pi w_k
     lambda: w = (1 - lambda) u + lambda (r_pi + gamma P_pi w)
 
+All of it is one sparse system, over states and observations, whose rows sum to at most one: a fixed
+point fails to exist only where gamma is 1 and nothing ever ends. A target is an object; to add one:
+a subclass of `TDTarget` that says what w is.
+
 Where observations are states this is q_pi; elsewhere it need not be, and the paper's Figure 3 is
 such a place. An entry is undefined (NaN, or None when exact) if its target reads with positive
 probability an observation that is never visited.
@@ -42,37 +46,378 @@ probability an observation that is never visited.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
-from fractions import Fraction
-from typing import Any
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
-import sympy
 from numpy.typing import NDArray
 
-from workbench.core.errors import NeverEnds, NotExact, NotSolved, WorkbenchError, WrongType
-from workbench.core.evaluate import check_arguments, describe_undefined
-from workbench.core.fields import FLOATS, Field, exact_field
+from workbench.core.chain import Mask, dynamics, field_of, follow_policy
+from workbench.core.double_kernels import UNIT
+from workbench.core.errors import (
+    NeverEnds,
+    NotExact,
+    NotSolved,
+    TooLarge,
+    WorkbenchError,
+    WrongType,
+)
+from workbench.core.evaluate import check_arguments, describe_undefined, mix_actions
+from workbench.core.fields import Field
+from workbench.core.linear import ONE, LinearSystem, refusal
 from workbench.core.numbers import Number, is_symbolic, number
 from workbench.core.policy import Policy
 from workbench.core.pomdp import POMDP
+from workbench.core.rows import keep_entries, own_rows, pick_rows
 from workbench.core.table import Table, Vector
-from workbench.core.td_targets import (
-    Seen,
-    bounded_q_values,
-    mixture,
-    monte_carlo_values,
-    n_step,
-)
-from workbench.core.visits import known
+from workbench.core.walk_kernels import reachable, reverse_edges
+from workbench.core.weights import Weighting, known, weights_named
 from workbench.core.words import escape_html
 
-_ACCURACY = 1e-6
-"""A norm in floats that may be off by more than this share of the largest q-value is refused."""
+_LAYERS, _MOST_DENSE, _MOST_UNKNOWNS = 8, 1_000, 5_000_000
+"""An n-step target with more layers of states than the first is a power of the chain, found by
+squaring, if it has at most the second many states; more unknowns than the third are refused."""
 
-_LONG = 10**30
-"""Roots of fractions of longer numbers are left as they are."""
+Array = NDArray[Any]
+
+
+class Found(NamedTuple):
+    """v(o) and w(s), with 0 where they are undefined, bounds on their errors, the masks of the
+    undefined ones, and how they were found."""
+
+    v: Array
+    v_error: NDArray[np.float64]
+    lacks_o: Mask
+    w: Array
+    w_error: NDArray[np.float64]
+    lacks_s: Mask
+    method: str
+
+
+class Entries(NamedTuple):
+    """Entries of a matrix, block by block of the unknowns: values at (rows, columns)."""
+
+    rows: Array
+    columns: Array
+    values: Array
+
+
+class _Begin(NamedTuple):
+    """The first step from the units that make up observations: transitions from unit `rows` to
+    state `columns`, gamma times their probabilities, and these times their rewards; for each unit
+    its observation `owner` and its part `outer` of it."""
+
+    rows: Array
+    columns: Array
+    values: Array
+    rewards: Array
+    owner: Array
+    outer: Array
+
+
+class Bootstrap:
+    """What a policy meets: its chain, what lies behind observations, and the first step from there.
+
+    Attributes
+    ----------
+    table : the policy of a target's first action; Q-learning puts a greedy one here.
+    share : P(s|o) by entry of omega, or P(s|o,a); used : the entries that have one.
+    lacks : `[o]`, whether there is none.
+    observed : `[o]`, the weight of each observation as a share of all; observed_error : its bound.
+    """
+
+    def __init__(self, field: Field, P: POMDP, pi: Policy, weights: str | Weighting):
+        self.P, self.field, self.weights = P, field, weights_named(weights)
+        self.D = dynamics(P, field)
+        self.table = field.enter(pi.prob)
+        self.chain = follow_policy(self.D, pi)
+        self.seen = self.weights.solve(self.chain)
+        self.share, total = self.seen.share, self.seen.total
+        present = known(self.share) & np.asarray(self.share != 0, dtype=bool)
+        self.used = np.flatnonzero(present.any(axis=1))
+        self.lacks = np.ones(len(P.O), dtype=bool)
+        self.lacks[self.D.entry_o[self.used]] = False
+        everything = total.sum()
+        self.observed = total / everything if everything != 0 else field.undefined(len(P.O))
+
+    @cached_property
+    def observed_error(self) -> float:
+        """A bound on the relative errors of `observed`: a ratio of sums, so twice that of terms."""
+        if self.field.is_exact:
+            return 0.0
+        most = float(np.max(self.seen.d_error, initial=0.0)) + 4 * len(self.P.S) * UNIT
+        return 2 * most / (1 - most) if most < 0.5 else np.inf
+
+    @cached_property
+    def step(self) -> Entries:
+        """gamma P_pi."""
+        chain = self.chain
+        return Entries(own_rows(chain.indptr), chain.indices, chain.data * self.D.gamma)
+
+    @cached_property
+    def omega(self) -> Entries:
+        """omega(o|s) for the states that are not terminal."""
+        D = self.D
+        alive = np.flatnonzero(D.alive[D.entry_s])
+        return Entries(D.entry_s[alive], D.entry_o[alive], D.omega[alive])
+
+    @cached_property
+    def _begin(self) -> _Begin:
+        """The first step from each observation."""
+        D, s, o = self.D, self.D.entry_s[self.used], self.D.entry_o[self.used]
+        share, table = self.share[self.used], self.table[o]
+        share = np.where(known(share), share, self.field.one(0))
+        entry, a = np.nonzero(np.asarray(share * table != 0, dtype=bool))
+        row_ptr, k = pick_rows(self.P.p.row_ptr, s[entry] * len(self.P.A) + a)
+        counts = np.diff(row_ptr)
+        if share.shape[1] == 1:  # P(s|o): one mean over actions for each entry (s, o)
+            unit, inner, outer, owner = entry, table[entry, a], share[:, 0], o
+        else:  # P(s|o,a): each action has its own mean
+            unit, owner = np.arange(len(entry)), o[entry]
+            inner, outer = np.full(len(entry), self.field.one(1)), (share * table)[entry, a]
+        values = np.repeat(inner, counts) * D.prob[k]
+        rows = np.repeat(unit, counts)
+        return _Begin(rows, self.P.p.s_next[k], values * D.gamma, values * D.r[k], owner, outer)
+
+    def solve(
+        self, blocks: dict[tuple[int, int], Entries], layers: int, sides: list[Array],
+        leave: list[Any], given: list[Any],
+    ) -> Found:  # fmt: skip
+        """The fixed point of a target: `layers` blocks of unknowns w(s), the last of which is w,
+        and v(o). The target says how the layers depend on each other and on v, the block `layers`.
+
+        In floats the means y of R + gamma p w over actions are unknowns too, so that v is a mean of
+        y by P(s|o) and what P(s|o) is off by costs no more than what y varies by.
+        """
+        field, nS, nO, begin = self.field, len(self.P.S), len(self.P.O), self._begin
+        n, top = layers * nS + nO, (layers - 1) * nS
+        rows, columns, values = begin.rows, begin.columns + top, begin.values
+        if field.is_exact:
+            rows, values = layers * nS + begin.owner[rows], begin.outer[rows] * values
+            sides = [
+                *sides,
+                field.sums(rows - layers * nS, begin.outer[begin.rows] * begin.rewards, nO),
+            ]
+        else:
+            units, rows = len(begin.owner), rows + n
+            first = np.bincount(begin.rows, begin.rewards, units)
+            sizes = np.bincount(begin.rows, abs(begin.rewards), units)
+            sides = [*sides, np.zeros((3, nO)), np.stack([first, 0 * first, sizes])]
+            rows = np.concatenate([rows, layers * nS + begin.owner])
+            columns = np.concatenate([columns, n + np.arange(units)])
+            values = np.concatenate([values, begin.outer])
+            n += units
+        if n > _MOST_UNKNOWNS:
+            raise TooLarge(
+                f"an n-step fixed point of {self.P.name} has {n:,} unknowns, more than "
+                f"{_MOST_UNKNOWNS:,}: take fewer steps, or lam"
+            )
+        indptr, indices, values = _compressed(
+            np.concatenate([rows, *(part.rows + i * nS for (i, _), part in blocks.items())]),
+            np.concatenate([columns, *(part.columns + j * nS for (_, j), part in blocks.items())]),
+            np.concatenate([values, *(part.values for part in blocks.values())]), field, n,
+        )  # fmt: skip
+        w, v = slice(top, layers * nS), slice(layers * nS, layers * nS + nO)
+        back = reverse_edges(indptr, indices)
+        lacks = reachable(*back, layers * nS + np.flatnonzero(self.lacks))
+        if self.D.is_undiscounted:
+            over = np.flatnonzero(np.tile(~self.D.alive, layers))
+            if (lost := np.flatnonzero((~reachable(*back, over) & ~lacks)[v])).size:
+                raise NeverEnds(
+                    f"gamma is 1 and no episode ends after o={self.P.O.text(self.P.O[lost[-1]])}, "
+                    "so that its value is not determined; give a gamma below 1, or a policy that "
+                    "ends"
+                )
+        side = np.concatenate(sides, axis=-1)
+        side[..., lacks] = field.one(0)
+        kept = ~lacks[own_rows(indptr)]
+        indptr, indices, values = keep_entries(indptr, kept), indices[kept], values[kept]
+        if field.is_exact:
+            none = np.zeros(n)
+            system = LinearSystem(indptr, indices, values, field.one(1), none, none, none)
+        else:
+            out, doubt, spread = np.zeros(n), np.full(n, self.chain.given), np.zeros(n)
+            out[: layers * nS] = np.concatenate([np.where(self.D.alive, x, 1.0) for x in leave])
+            out[n - units :] = 1 - self.D.gamma
+            out[lacks] = 1.0
+            doubt[: layers * nS] = np.concatenate([np.broadcast_to(x, nS) for x in given])
+            doubt[layers * nS :] += (np.diff(indptr)[layers * nS :] + len(self.P.A) + 12) * UNIT
+            spread[v] = self._doubt_of_shares()
+            entries = np.stack([values, 0 * values])
+            system = LinearSystem(indptr, indices, entries, ONE, out, doubt, spread)
+        found = field.solve_system(system, side, self.P.name)
+        if not np.isfinite(found.error).all():
+            raise NotSolved(refusal(n, f"{self.P.name}: the system for a fixed point of TD"))
+        x, error = found.x, found.error
+        return Found(x[v], error[v], lacks[v], x[w], error[w], lacks[w], found.method)
+
+    def _doubt_of_shares(self) -> NDArray[np.float64]:
+        """By which share the weights behind each observation may be off, relative to each other."""
+        most = np.zeros(len(self.P.O))
+        behind = self.seen.share_error[self.D.entry_s[self.used]].max(axis=1)
+        np.maximum.at(most, self.D.entry_o[self.used], np.minimum(behind, 0.5))
+        return most / (1 - most)
+
+    def _side(self, x: Array, sizes: Any) -> Array:
+        """Numbers as a right side; in floats with the sizes of what was added up."""
+        return x if self.field.is_exact else np.stack([x, 0 * x, sizes()])
+
+    def rewards(self, factor: Any) -> Array:
+        """A multiple of r_pi as a right side."""
+        if self.field.is_exact:
+            return factor * self.chain.side
+        return self._side(factor * self.chain.r, lambda: abs(factor) * self.chain.side[2])
+
+    def nothing(self) -> Array:
+        return self._side(self.field.zeros(len(self.P.S)), lambda: np.zeros(len(self.P.S)))
+
+    def q_values(self, found: Found) -> tuple[Array, NDArray[np.float64]]:
+        """q(o,a) = sum_s P(s|o) [R(s,a) + gamma sum p(s'|s,a) w(s')], and bounds on its errors."""
+        q_state = self.D.action_values(found.w, found.w_error, found.lacks_s)
+        return self.seen.observe(self.D, *q_state)
+
+    def first(self, v: Array, v_error: float) -> tuple[Number, float]:
+        """sum_o P(o is the first observation) v(o), and a bound on its error."""
+        D, field = self.D, self.field
+        entry = np.flatnonzero((np.asarray(D.mu != 0, dtype=bool) & D.alive)[D.entry_s])
+        values = v[D.entry_o[entry]]
+        if not known(values).all():
+            return field.undefined(1)[0], 0.0
+        terms = D.mu[D.entry_s[entry]] * D.omega[entry] * values
+        total = field.back(terms.sum() if len(terms) else field.one(0))
+        if field.is_exact:
+            return total, 0.0
+        return total, v_error + (len(terms) + 8) * UNIT * float(np.abs(terms).sum())
+
+
+def _compressed(
+    rows: Array, columns: Array, values: Array, field: Field, n: int
+) -> tuple[Array, Array, Array]:
+    """Entries in compressed rows, those of one place added up and zeros dropped: the pattern is the
+    graph of what depends on what."""
+    keys = rows.astype(np.int64) * n + columns
+    places, group = np.unique(keys, return_inverse=True)
+    values = field.sums(group, values, len(places))
+    kept = np.asarray(values != 0, dtype=bool)
+    places, values = places[kept], values[kept]
+    indptr = np.searchsorted(places, np.arange(n + 1) * n)
+    return indptr, (places % n).astype(np.int32), values
+
+
+# ---------------------------------------------------------------------- targets
+
+
+class TDTarget:
+    """What a value is updated towards; `solve` finds the values that equal their own expected
+    target."""
+
+    def solve(self, met: Bootstrap) -> Found:
+        raise NotImplementedError
+
+
+class NStep(TDTarget):
+    """n rewards, then the value of the observation that is met."""
+
+    def __init__(self, n: int):
+        if isinstance(n, bool) or not isinstance(n, int | np.integer):
+            raise WrongType(f"n is a number of steps, not {n!r}")
+        if n < 1:
+            raise WorkbenchError(f"n must be at least 1, not {n}")
+        self.n = int(n)
+
+    def __str__(self) -> str:
+        return "one-step TD" if self.n == 1 else f"{self.n}-step TD"
+
+    def solve(self, met: Bootstrap) -> Found:
+        n, nS = self.n - 1, len(met.P.S)
+        given, discount = met.chain.given + 4 * UNIT, 1 - met.D.gamma
+        if n > _LAYERS and nS <= _MOST_DENSE:
+            step, side, sums = _power(met, n)
+            given, layers = n * (given + (nS + 4) * UNIT), [(step, side, 1 - sums, given)]
+        else:
+            layers = [(met.step, met.rewards(met.field.one(1)), discount, given)] * n
+        blocks = {(0, len(layers) + 1): met.omega}
+        for i, (step, _, _, _) in enumerate(layers):
+            blocks[i + 1, i] = step
+        _, sides, leave, givens = zip(*[(0, met.nothing(), 0.0, given), *layers], strict=True)
+        return met.solve(blocks, len(layers) + 1, list(sides), list(leave), list(givens))
+
+
+class Lambda(TDTarget):
+    """The mixture (1 - lambda) sum_n lambda^(n-1) of n-step targets."""
+
+    def __init__(self, lam: Number):
+        self.lam = number(lam)
+        if not is_symbolic(self.lam) and not 0 <= self.lam <= 1:
+            raise WorkbenchError(f"lam must lie in [0, 1], not {self.lam}")
+
+    def __str__(self) -> str:
+        return f"TD({self.lam})"
+
+    def solve(self, met: Bootstrap) -> Found:
+        if self.lam == 1:
+            return _monte_carlo(met)
+        lam = met.field.one(self.lam)
+        step, omega = met.step, met.omega
+        blocks = {
+            (0, 0): step._replace(values=step.values * lam),
+            (0, 1): omega._replace(values=omega.values * (1 - lam)),
+        }
+        given, leave = met.chain.given + 8 * UNIT, lam * (1 - met.D.gamma)
+        return met.solve(blocks, 1, [met.rewards(lam)], [leave], [given])
+
+
+def _monte_carlo(met: Bootstrap) -> Found:
+    """lambda = 1: nothing is bootstrapped, w is v_pi."""
+    solved, undefined = met.chain.values()
+    error = np.broadcast_to(solved.error, len(undefined))
+    found = Found(met.field.zeros(0), error, met.lacks, solved.x, error, undefined, solved.method)
+    q, q_error = met.q_values(found)
+    v = mix_actions(met.D, met.table, q)
+    lacks = ~known(v)
+    taken = np.asarray(met.table != 0, dtype=bool)
+    each = np.where(taken & ~lacks[:, None], q_error, 0.0).max(axis=1)
+    v[lacks] = met.field.one(0)
+    if not met.field.is_exact:
+        size = np.abs(np.where(taken & ~lacks[:, None], met.table * q, 0.0)).sum(axis=1)
+        each = each * (1 + 1e-9) + (len(met.P.A) + 8) * UNIT * size
+    return found._replace(v=v, v_error=each, lacks_o=lacks)
+
+
+def _power(met: Bootstrap, n: int) -> tuple[Entries, Array, NDArray[np.float64]]:
+    """n steps as one: (gamma P)^n, the rewards along the way, and the sums of rows."""
+    nS, field = len(met.P.S), met.field
+    width = nS + (1 if field.is_exact else 2)
+    whole = field.zeros((width, width))
+    np.add.at(whole, met.step[:2], met.step.values)
+    side = met.rewards(field.one(1))
+    # rewards are a column: an affine map is linear in one dimension more
+    whole[:nS, nS:] = side[:, None] if field.is_exact else side[[0, 2]].T
+    # what is over stays over, so that the end of an episode is seen in the power as well
+    for i in [*np.flatnonzero(~met.D.alive), *range(nS, width)]:
+        whole[i, i] = field.one(1)
+    whole = np.linalg.matrix_power(whole, n)
+    whole[:nS][~met.D.alive] = field.one(0)
+    rows, columns = np.nonzero(np.asarray(whole[:nS, :nS] != 0, dtype=bool))
+    block = Entries(rows, columns, whole[rows, columns])
+    if field.is_exact:
+        return block, whole[:nS, nS], np.zeros(nS)
+    side = np.stack([whole[:nS, nS], np.zeros(nS), whole[:nS, nS + 1]])
+    return block, side, np.minimum(whole[:nS, :nS].sum(axis=1), 1.0)
+
+
+def td_target(n: Any, lam: Any) -> TDTarget:
+    """The target of `td_values(n=n, lam=lam)`."""
+    target = NStep(n)
+    if lam is None:
+        return target
+    if n != 1:
+        raise WorkbenchError(f"give n={n} or lam={lam}, not both")
+    return Lambda(lam)
+
+
+# ---------------------------------------------------------------------- with labels
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,9 +460,7 @@ class TDValues:
     @property
     def target(self) -> str:
         """The target in words."""
-        if self.lam is not None:
-            return f"TD({self.lam})"
-        return "one-step TD" if self.n == 1 else f"{self.n}-step TD"
+        return str(td_target(self.n or 1, self.lam))
 
     def __repr__(self) -> str:
         bound = ""
@@ -142,7 +485,7 @@ def td_values(
     n: int = 1,
     lam: Number | None = None,
     exact: bool = False,
-    weights: str = "visits",
+    weights: str | Weighting = "visits",
 ) -> TDValues:
     """The fixed point of n-step TD or of TD(lambda) on observations.
 
@@ -155,269 +498,41 @@ def td_values(
     exact : rationals instead of floats; symbols anywhere give rational functions in any case.
     weights : which P_pi(s|o), as for `evaluate`.
     """
-    check_arguments(P, pi, weights)
-    lam = _check_target(n, lam)
-    field = _field(P, pi, lam, exact)
-    seen = Seen(field, P, pi, weights)
-    if lam is None or lam == 0:
-        found = n_step(seen, n)
-    elif lam == 1:
-        found = monte_carlo_values(seen)
-    else:
-        found = mixture(seen, field.one(lam))
-    q, q_error, error = bounded_q_values(seen, found)
-    doubtful = np.zeros(q.shape, dtype=bool)
-    if not field.is_exact:
-        doubtful = np.isinf(q_error) & (known(q) | seen.faint[:, None])
-        q[doubtful] = np.nan
-    endless = weights == "visits" and bool((seen.chain.visited & seen.chain.stuck).any())
-    v = found.v.copy()
+    weighing = check_arguments(P, pi, weights)
+    target = td_target(n, lam)
+    lam = target.lam if isinstance(target, Lambda) else None
+    field = field_of(P, pi, exact, *([] if lam is None else [lam]))
+    if field.is_exact and isinstance(lam, float):
+        raise NotExact(
+            f"exact arithmetic needs an exact lambda, not the float {lam!r}: use a Fraction"
+        )
+    met = Bootstrap(field, P, pi, weighing)
+    found = target.solve(met)
+    q, q_error = met.q_values(found)
+    v, doubtful = found.v.copy(), np.zeros(q.shape, dtype=bool)
     v[found.lacks_o] = field.undefined(1)[0]
-    value, rounding = seen.first(v)
+    if not field.is_exact:
+        doubtful = np.isinf(q_error) & (known(q) | met.seen.is_faint[:, None])
+        q[doubtful] = np.nan
+        v[np.isinf(found.v_error)] = np.nan
+    largest = float(np.max(found.v_error, where=~found.lacks_o, initial=0.0))
+    value, value_error = met.first(v, largest)
     tagged = field if field.is_exact else None
     return TDValues(
         P=P,
         pi=pi,
-        weights=weights,
-        n=n if lam is None else None,
+        weights=weighing.name,
+        n=int(n) if lam is None else None,
         lam=lam,
         value=value,
         q=Table(q, P.O, P.A, tagged, "q(o, a)"),
         v=Vector(v, P.O, tagged, "v(o)"),
-        reached=Vector(seen.reached, P.O, None, "reached"),
-        share=Vector(seen.observed, P.O, tagged, weights),
-        error=error + rounding,
+        reached=Vector(met.seen.reached, P.O, None, "reached"),
+        share=Vector(met.observed, P.O, tagged, weighing.name),
+        error=max(largest, value_error),
         q_error=Table(q_error, P.O, P.A, None, "error of q(o, a)"),
-        note=describe_undefined(seen.chain, weights, doubtful),
+        note=describe_undefined(met.chain, weighing, doubtful),
         method=found.method,
-        endless=endless,
-        share_error=seen.observed_error,
+        endless=bool(met.seen.endless.any()),
+        share_error=met.observed_error,
     )
-
-
-def lambda_discrepancy(
-    P: POMDP,
-    pi: Policy,
-    lam: tuple[Number, Number] = (0, 1),
-    norm: float = 2,
-    exact: bool = False,
-    weights: str = "visits",
-) -> Number:
-    """How far apart the fixed points of two lambdas are; 0 where the observations are Markov under
-    pi.
-
-    The norm runs over the pairs (o, a) that pi meets, each with its share of the visits, rho(o)
-    pi(a|o), where rho is the normalised weight of the observations in the sense of `weights`:
-
-        norm 1: sum rho pi |difference|      norm 2: sqrt(sum rho pi difference^2)
-        norm inf: the largest |difference|
-
-    In exact arithmetic a norm that is not rational is a sympy expression. In floats it is off by at
-    most 1e-6 of the largest q-value, or refused. Where P(s|o) is not defined, neither is the norm:
-    `NeverEnds` says which weights are.
-
-    >>> from workbench.core.pomdp import POMDP
-    >>> from workbench.core.policy import uniform
-    >>> P = POMDP.from_functions(
-    ...     name="count",
-    ...     A=["go"],
-    ...     p=lambda s, a: {(s + 1, s): 1},
-    ...     omega=lambda s: {"o": 1},
-    ...     mu={0: 1},
-    ...     gamma=1,
-    ...     terminal={3},
-    ... )
-    >>> lambda_discrepancy(P, uniform(P), exact=True, norm=1)
-    Fraction(1, 3)
-    """
-    if norm not in (1, 2, np.inf):
-        raise WorkbenchError(f"norm must be 1, 2 or inf, not {norm!r}")
-    gap = _gap(P, pi, lam, exact, weights, None)
-    if gap.is_float:
-        return gap.float_norm(norm)
-    total = gap.total(norm)
-    return _root(total) if norm == 2 else total
-
-
-def discrepancy_loss(
-    P: POMDP,
-    pi: Policy,
-    lam: tuple[Number, Number] = (0, 1),
-    alpha: Number = 1,
-    exact: bool = False,
-    weights: str = "discounted",
-) -> Number:
-    """The lambda-discrepancy as Allen et al. (NeurIPS 2024, "Mitigating partial observability in
-    sequential decision processes via the lambda discrepancy") minimise it: the square of a norm
-    that weighs observations alike.
-
-        sum_o rho(o) sum_a pi(a|o) (q_lam1(o,a) - q_lam0(o,a))^2,
-        rho(o) = alpha / (number of observations that are met) + (1 - alpha) share(o)
-
-    Their analytical code takes alpha = 1 and discounted occupancies, both in P(s|o) and in share,
-    which are the defaults here. alpha = 0 gives the square of `lambda_discrepancy` with norm 2 and
-    the same weights; what is said there of floats holds of the root.
-
-    >>> from workbench.core.pomdp import POMDP
-    >>> from workbench.core.policy import uniform
-    >>> P = POMDP.from_functions(
-    ...     name="count",
-    ...     A=["go"],
-    ...     p=lambda s, a: {(s + 1, s): 1},
-    ...     omega=lambda s: {"o": 1},
-    ...     mu={0: 1},
-    ...     gamma=1,
-    ...     terminal={3},
-    ... )
-    >>> discrepancy_loss(P, uniform(P), exact=True)
-    Fraction(1, 9)
-    """
-    alpha = number(alpha)
-    if not is_symbolic(alpha) and not 0 <= alpha <= 1:
-        raise WorkbenchError(f"alpha must lie in [0, 1], not {alpha}")
-    gap = _gap(P, pi, lam, exact, weights, alpha)
-    return gap.float_norm(2) ** 2 if gap.is_float else gap.total(2)
-
-
-@dataclass(frozen=True)
-class _Gap:
-    """The values at two lambdas of the pairs (o, a) that pi meets.
-
-    Attributes
-    ----------
-    terms : for each pair its weight and both values.
-    errors : bounds on the sum of the errors of both, zero where they are exact.
-    share_error : a bound on the relative errors of the weights.
-    """
-
-    name: str
-    terms: list[tuple[Any, Any, Any]]
-    errors: NDArray[np.float64]
-    share_error: float
-
-    @property
-    def is_float(self) -> bool:
-        return any(isinstance(x, float) for row in self.terms for x in row)
-
-    def float_norm(self, norm: float) -> float:
-        """The norm; `NotSolved` if it may be off by much."""
-        rho, one, other = np.array(self.terms, dtype=float).T
-        d = np.abs(one - other)
-        if norm == np.inf:
-            found, error = d.max(), self.errors.max()
-        elif norm == 1:
-            found, error = rho @ d, rho @ self.errors
-        else:
-            found, error = np.sqrt(rho @ d**2), np.sqrt(rho @ self.errors**2)
-        error += self.share_error * (found + error)
-        size = max(np.abs(one).max(), np.abs(other).max())
-        if not error <= _ACCURACY * size and size > 0:
-            raise NotSolved(
-                f"the lambda-discrepancy of {self.name} is {found:.3g} in floats and may be off by "
-                f"{error:.1g}: the policy may take extremely long to end; exact=True tells"
-            )
-        return float(found)
-
-    def total(self, norm: float) -> Number:
-        """The norm in exact numbers; for norm 2, its square."""
-        terms = [
-            (sympy.sympify(rho), sympy.cancel(sympy.sympify(q) - sympy.sympify(p)))
-            for rho, q, p in self.terms
-        ]
-        if norm == np.inf:
-            found = sympy.Max(*(sympy.Abs(d) for _, d in terms))
-        elif norm == 1:
-            found = sympy.Add(*(rho * sympy.Abs(d) for rho, d in terms))
-        else:
-            found = sympy.factor(sympy.Add(*(rho * d**2 for rho, d in terms)))
-        return number(found) if found.is_Rational else found
-
-
-def _root(square: Number) -> Number:
-    """The square root of an exact number: a fraction if it is one, else an expression."""
-    if is_symbolic(square):
-        return sympy.sqrt(square)
-    top, bottom = math.isqrt(square.numerator), math.isqrt(square.denominator)
-    if top**2 == square.numerator and bottom**2 == square.denominator:
-        return Fraction(top, bottom)
-    # sympy takes squares out of a root by factoring, which takes for ever where numbers are long
-    is_short = max(square.numerator, square.denominator) < _LONG
-    return sympy.Pow(sympy.sympify(square), sympy.Rational(1, 2), evaluate=is_short)
-
-
-def _gap(
-    P: POMDP,
-    pi: Policy,
-    lam: tuple[Number, Number],
-    exact: bool,
-    weights: str,
-    alpha: Number | None,
-) -> _Gap:
-    """The values at two lambdas; with alpha, observations have part of their weight alike."""
-    one, other = (td_values(P, pi, lam=x, exact=exact, weights=weights) for x in lam)
-    met = int(one.reached.raw.sum())
-    terms, errors = [], []
-    for i in np.flatnonzero(one.reached.raw).tolist():
-        for j in range(len(P.A)):
-            if pi.prob[i, j] != 0:
-                o, a = P.O[i], P.A[j]
-                share = one.share[o]
-                if alpha is not None and share is not None:
-                    even = Fraction(1, met) if exact or is_symbolic(share) else 1 / met
-                    share = alpha * even + (1 - alpha) * share
-                weight = share if share is None else share * pi.prob[i, j]
-                terms.append((weight, one.q[o, a], other.q[o, a]))
-                errors.append(one.q_error.raw[i, j] + other.q_error.raw[i, j])
-    if any(x is None or (isinstance(x, float) and np.isnan(x)) for row in terms for x in row):
-        if not one.endless:
-            raise NotSolved(
-                f"the lambda-discrepancy of {P.name} is not known: {one.note or other.note} "
-                "exact=True tells"
-            )
-        others = [x for x in ("discounted", "stationary") if x != weights]
-        raise NeverEnds(
-            f"the lambda-discrepancy of {P.name} is not defined: P(s|o) by {weights} does not "
-            f"exist where the policy goes, since it never ends; pass weights={others[0]!r}"
-            + (f" or {others[1]!r}" if len(others) > 1 else "")
-        )
-    return _Gap(P.name, terms, np.array(errors), one.share_error)
-
-
-# ---------------------------------------------------------------------- arguments
-
-
-def _check_target(n: Any, lam: Any) -> Number | None:
-    if isinstance(n, bool) or not isinstance(n, int | np.integer):
-        raise WrongType(f"n is a number of steps, not {n!r}")
-    if n < 1:
-        raise WorkbenchError(f"n must be at least 1, not {n}")
-    if lam is None:
-        return None
-    if n != 1:
-        raise WorkbenchError(f"give n={n} or lam={lam}, not both")
-    lam = number(lam)
-    if not is_symbolic(lam) and not 0 <= lam <= 1:
-        raise WorkbenchError(f"lam must lie in [0, 1], not {lam}")
-    return lam
-
-
-def _field(P: POMDP, pi: Policy, lam: Number | None, exact: bool) -> Field:
-    """Floats, or the exact field of all the symbols."""
-    symbols = (
-        P.symbols
-        | pi.prob.symbols
-        | (lam.free_symbols if lam is not None and is_symbolic(lam) else frozenset())
-    )
-    if not exact and not symbols:
-        return FLOATS
-    P.require_exact()
-    if not pi.is_exact:
-        raise NotExact(
-            "exact arithmetic needs an exact policy, but this one was given as floats: use "
-            "Fractions"
-        )
-    if isinstance(lam, float):
-        raise NotExact(
-            f"exact arithmetic needs an exact lambda, not the float {lam!r}: use a Fraction"
-        )
-    return exact_field(symbols)

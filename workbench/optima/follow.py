@@ -18,7 +18,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from workbench.core import solve as linear
+from workbench.core import linear
 from workbench.core.fields import FLOATS
 from workbench.core.rows import pick_rows
 from workbench.optima.mdp import MDP, Actions, Mask
@@ -72,7 +72,7 @@ def follow(M: MDP, choice: Actions) -> Followed:
     if len(states) <= _DENSE:
         d = np.linalg.solve(np.eye(len(states)) - M.gamma * P.toarray().T, start)
     else:
-        d = linear.solve(sp.csr_array(P.T), M.gamma, start, norm=1).x
+        d = linear.solve(P, M.gamma, start, transposed=True).x
     return Followed(float(d @ r), states, d)
 
 
