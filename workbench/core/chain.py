@@ -21,15 +21,12 @@ from workbench.core.double_kernels import UNIT, action_values, follow_rows, mix_
 from workbench.core.errors import NeverEnds, NotExact, NotSolved
 from workbench.core.fields import FLOATS, Field, exact_field
 from workbench.core.linear import ONE, LinearSystem, Solution, refusal, share_errors
+from workbench.core.magnitude import check_policy_range, check_range
 from workbench.core.numbers import Numbers, is_symbolic
 from workbench.core.policy import Policy
 from workbench.core.pomdp import POMDP
 from workbench.core.rows import add_rows, keep_entries, merge_rows, own_rows
 from workbench.core.walk_kernels import reachable, reverse_edges, strong_components
-
-_LARGEST, _SMALLEST = 1e250, 1e-280
-"""Rewards and probabilities beyond these leave floats no room for the sums and products that bound
-errors."""
 
 Mask = NDArray[np.bool_]
 
@@ -90,12 +87,6 @@ class Dynamics:
         terms = self.prob * v[self.P.p.s_next]
         return add_rows(self.P.p.row_ptr, terms, zeros).reshape(self.shape)
 
-    def leads_to(self, states: Mask) -> Mask:
-        """For each `[s, a]`, whether some outcome lies in a set of states."""
-        row_ptr = self.P.p.row_ptr
-        hits = add_rows(row_ptr, states[self.P.p.s_next].astype(np.int64))
-        return hits.reshape(self.shape) > 0
-
     def action_values(
         self,
         v: NDArray[Any],
@@ -114,7 +105,8 @@ class Dynamics:
             action_values(p.row_ptr, p.s_next, self.prob, self.r, gamma, v, v_error, flat, bound)
         unknown = np.broadcast_to(~self.alive[:, None], self.shape)
         if undefined.any() and gamma != 0:
-            unknown = unknown | self.leads_to(undefined)
+            hits = add_rows(self.P.p.row_ptr, undefined[self.P.p.s_next].astype(np.float64))
+            unknown = unknown | (hits.reshape(self.shape) > 0)
         q[unknown] = self.field.undefined(1)[0]
         error[unknown] = 0.0 if self.field.is_exact else np.inf
         return q, error
@@ -125,40 +117,12 @@ class Dynamics:
         return Chain(self, pi, tail)
 
 
-def check_range(P: POMDP) -> None:
-    """Refuse a model whose numbers are too large or too small for floats, by its label."""
-    instead = "use exact=True" if P.is_exact else "change the unit"
-    if (k := P.p.r.find(lambda x: abs(x) > _LARGEST)) is not None:
-        s, a = divmod(int(own_rows(P.p.row_ptr)[k]), len(P.A))
-        where = f"s={P.S.text(P.S[s])}, a={P.A.text(P.A[a])}"
-        raise NotSolved(
-            f"{P.name}: a reward of p(. | {where}) is larger than {_LARGEST:.0e}, too large for "
-            f"floats: {instead}, or scale_rewards"
-        )
-    for prob, row_ptr, what in (
-        (P.p.prob, P.p.row_ptr, "p"),
-        (P.omega.prob, P.omega.row_ptr, "omega"),
-        (P.mu.prob, np.arange(len(P.S) + 1), "mu"),
-    ):
-        if (k := _find_faint(prob)) is not None:
-            s = int(own_rows(row_ptr)[k]) // (len(P.A) if what == "p" else 1)
-            raise NotSolved(
-                f"{P.name}: a probability of {what} at s={P.S.text(P.S[s])} is smaller than "
-                f"{_SMALLEST:.0e}, too small for floats: {instead}, or leave it out"
-            )
-
-
 def follow_policy(D: Dynamics, pi: Policy) -> Chain:
     """The chain of a policy; in floats an exact one enters with what its floats leave out, and is
     refused by label if its probabilities are too small for floats."""
     if D.field.is_exact or not pi.is_exact:
         return D.follow(D.field.enter(pi.prob))
-    if (k := _find_faint(pi.prob)) is not None:
-        o = pi.O[k // len(pi.A)]
-        raise NotSolved(
-            f"a probability of pi(. | o={pi.O.text(o)}) is smaller than {_SMALLEST:.0e}, too small "
-            "for floats: use exact=True"
-        )
+    check_policy_range(pi)
     chain = D.follow(pi.prob.floats, pi.prob.tails)
     if chain.lost:
         raise NotSolved(
@@ -166,18 +130,6 @@ def follow_policy(D: Dynamics, pi: Policy) -> Chain:
             "use exact=True"
         )
     return chain
-
-
-def _find_faint(prob: Numbers) -> int | None:
-    """The first place of a probability that is too small for floats, and not zero."""
-    small = np.flatnonzero(np.abs(prob.floats) < _SMALLEST)
-    if prob.codes is None:
-        faint = small[prob.floats.ravel()[small] != 0]
-    else:
-        codes = prob.codes.ravel()[small]
-        used = np.unique(codes)
-        faint = small[np.isin(codes, [c for c in used.tolist() if prob.values[c] != 0])]
-    return int(faint[0]) if faint.size else None
 
 
 def dynamics(P: POMDP, field: Field) -> Dynamics:
@@ -376,10 +328,8 @@ class Chain:
     @cached_property
     def backwards(self) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
         """The graph with every edge turned round."""
-        found: tuple[NDArray[np.int64], NDArray[np.int32]] = reverse_edges(
-            self.indptr, self.indices
-        )
-        return found
+        turned: tuple[Any, Any] = reverse_edges(self.indptr, self.indices)
+        return turned
 
     @cached_property
     def stuck(self) -> Mask:

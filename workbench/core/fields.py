@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 from workbench.core.errors import TooLarge, WrongType
 from workbench.core.linear import LinearSystem, Solution
 from workbench.core.numbers import Number, Numbers, is_symbolic, number, to_float
+from workbench.core.quotient import RationalFunction
 from workbench.core.rows import add_groups
 from workbench.core.walk_kernels import strong_components
 
@@ -44,95 +45,6 @@ class Bounded(float):
         found = super().__new__(cls, x if error < math.inf else math.nan)
         found.error = float(error)
         return found
-
-
-class RationalFunction:
-    """A quotient of two polynomials with rational coefficients, in lowest terms, the denominator's
-    leading one 1."""
-
-    __slots__ = ("den", "num")
-
-    def __init__(self, num: Any, den: Any):
-        self.num = num
-        self.den = den
-
-    @classmethod
-    def reduced(cls, num: Any, den: Any) -> RationalFunction:
-        if num == 0:
-            return cls(num, den * 0 + 1)
-        if not den.is_constant():
-            common = num.gcd(den)
-            if not common.is_one():
-                num, den = num / common, den / common
-        lead = den.leading_coefficient()
-        return cls(num / lead, den / lead)
-
-    def _other(self, x: Any) -> RationalFunction:
-        return (
-            x
-            if isinstance(x, RationalFunction)
-            else RationalFunction(self.num * 0 + x, self.den * 0 + 1)
-        )
-
-    def __add__(self, x: Any) -> RationalFunction:
-        if isinstance(x, np.ndarray):
-            return NotImplemented  # numpy goes through the array
-        y = self._other(x)
-        if self.den == y.den:
-            total = self.num + y.num
-            return (
-                RationalFunction(total, self.den)
-                if self.den.is_one()
-                else self.reduced(total, self.den)
-            )
-        return self.reduced(self.num * y.den + y.num * self.den, self.den * y.den)
-
-    def __mul__(self, x: Any) -> RationalFunction:
-        if isinstance(x, np.ndarray):
-            return NotImplemented  # numpy goes through the array
-        y = self._other(x)
-        if self.den.is_one() and y.den.is_one():
-            return RationalFunction(self.num * y.num, self.den)
-        return self.reduced(self.num * y.num, self.den * y.den)
-
-    def __truediv__(self, x: Any) -> RationalFunction:
-        if isinstance(x, np.ndarray):
-            return NotImplemented  # numpy goes through the array
-        y = self._other(x)
-        if y.num == 0:
-            raise ZeroDivisionError("division by the zero function")
-        return self.reduced(self.num * y.den, self.den * y.num)
-
-    def __neg__(self) -> RationalFunction:
-        return RationalFunction(-self.num, self.den)
-
-    def __sub__(self, x: Any) -> RationalFunction:
-        if isinstance(x, np.ndarray):
-            return NotImplemented  # numpy goes through the array
-        return self + (-self._other(x))
-
-    def __rsub__(self, x: Any) -> RationalFunction:
-        if isinstance(x, np.ndarray):
-            return NotImplemented  # numpy goes through the array
-        return self._other(x) - self
-
-    def __rtruediv__(self, x: Any) -> RationalFunction:
-        if isinstance(x, np.ndarray):
-            return NotImplemented  # numpy goes through the array
-        return self._other(x) / self
-
-    __radd__ = __add__
-    __rmul__ = __mul__
-
-    def __eq__(self, x: object) -> bool:
-        y = self._other(x)
-        return bool(self.num == y.num and self.den == y.den)
-
-    def __hash__(self) -> int:
-        return hash((str(self.num), str(self.den)))
-
-    def __repr__(self) -> str:
-        return str(self.num) if self.den.is_one() else f"({self.num})/({self.den})"
 
 
 class Field:
@@ -365,7 +277,9 @@ class RationalFunctions(Field):
             for j in range(i + 1, n):
                 if rows[j][i] != 0:
                     factor = rows[j][i] / rows[i][i]
-                    rows[j] = [x - factor * y for x, y in zip(rows[j], rows[i], strict=True)]
+                    # rows are sparse as a rule: what is 0 costs nothing
+                    pairs = zip(rows[j], rows[i], strict=True)
+                    rows[j] = [x if y == 0 else x - factor * y for x, y in pairs]
         found: list[Any] = [None] * n
         for i in reversed(range(n)):
             total = rows[i][n]

@@ -60,7 +60,6 @@ _SWEEPS, _TRIALS, _STEPS = 20, 12, 20
 scaling helps more than patience."""
 
 _ITERATIONS = 4_000
-
 Floats = NDArray[np.float64]
 ONE = np.array([1.0, 0.0])
 

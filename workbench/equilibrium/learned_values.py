@@ -28,6 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.core.balls import Balls, precision
+from workbench.core.bootstrap import Bootstrap
 from workbench.core.errors import NotSolved, WrongType
 from workbench.core.fields import RATIONALS, Field
 from workbench.core.learners import Learner, OptionError, Target
@@ -35,7 +36,7 @@ from workbench.core.numbers import Number, is_symbolic, number, read_decimal
 from workbench.core.policy import Policy, uniform
 from workbench.core.pomdp import POMDP
 from workbench.core.rows import keep_entries, merge_rows, own_rows
-from workbench.core.td import Bootstrap, Lambda, NStep
+from workbench.core.td import Lambda, NStep
 
 MOST_RATIONAL = 300
 """States of the largest models that tables are compared for in rationals."""

@@ -23,13 +23,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.core.augment import augment
+from workbench.core.bootstrap import Bootstrap
 from workbench.core.chain import field_of
 from workbench.core.errors import WorkbenchError, WrongType
 from workbench.core.fields import Field
 from workbench.core.policy import Policy
 from workbench.core.pomdp import POMDP
 from workbench.core.table import Table
-from workbench.core.td import Bootstrap, NStep
+from workbench.core.td import NStep
 from workbench.core.weights import known
 
 

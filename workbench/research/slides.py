@@ -27,6 +27,7 @@ import numpy as np
 import sympy
 from numpy.typing import NDArray
 
+from workbench.core.bootstrap import Bootstrap
 from workbench.core.errors import NotExact, TooLarge, WorkbenchError, WrongType
 from workbench.core.fields import RATIONALS
 from workbench.core.learners import Learner, Target
@@ -35,7 +36,6 @@ from workbench.core.policy import Policy
 from workbench.core.pomdp import POMDP
 from workbench.core.rows import row_places
 from workbench.core.space import Label
-from workbench.core.td import Bootstrap
 from workbench.equilibrium.learned_values import (
     check_epsilon,
     deciding_rows,
