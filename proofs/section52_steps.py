@@ -31,8 +31,8 @@ from proofs.ledger.theory import Theory, trouble_in
 from proofs.own.histories import FULL
 from workbench import POMDP, Policy, augment, evaluate, uniform
 from workbench.certificates.values import identity_certificate, q_certificate
-from workbench.core.batch import sequence_task
 from workbench.core.improve import iterates
+from workbench.improvement.batch import sequence_task
 
 # ---------------------------------------------------------------------- fully observed
 

@@ -38,9 +38,9 @@ from proofs.ledger.theory import Factors, Interpretation, Theory, trouble_with
 from proofs.own.buffers import BEST, best_is_deterministic
 from proofs.own.tables import gap_to_best, table_task, two_step_task
 from workbench import Policy, augment, best_history, evaluate, uniform
-from workbench.core.batch import sequence_task
 from workbench.core.improve import iterates
 from workbench.core.policy import tie_order
+from workbench.improvement.batch import sequence_task
 from workbench.memories import attach
 
 ROWS = Theory(

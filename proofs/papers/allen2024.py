@@ -22,7 +22,7 @@ from proofs.papers.paper import Paper
 from workbench import POMDP, Policy, augment, best_history, best_memoryless, evaluate, td_values
 from workbench.certificates.values import td_certificate, value_certificate
 from workbench.core.numbers import Number
-from workbench.core.td import lambda_discrepancy
+from workbench.evaluation.discrepancy import lambda_discrepancy
 
 PAPER = Paper(
     "allen2024",

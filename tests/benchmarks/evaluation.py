@@ -168,7 +168,7 @@ def against_quantecon() -> None:
     except ImportError:
         print("quantecon is not installed: pip install -e '.[bench]'")
         return
-    from workbench.core.solve import solve
+    from workbench.core.linear import solve
 
     print(f"\n{'banded chain, n':>16} {'workbench':>10} {'quantecon':>10} {'ratio':>6}")
     for n in (1_000, 10_000, 100_000):

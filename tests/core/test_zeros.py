@@ -26,7 +26,7 @@ from workbench import (
     uniform,
 )
 from workbench.core.errors import ModelError
-from workbench.core.td import lambda_discrepancy
+from workbench.evaluation.discrepancy import lambda_discrepancy
 
 X = sympy.Symbol("x")
 

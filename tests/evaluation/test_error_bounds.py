@@ -16,7 +16,7 @@ from strategies import policies, pomdps
 
 from pomdps import gravity
 from workbench import POMDP, Policy, augment, evaluate, td_values, uniform
-from workbench.core import bounds, td_targets
+from workbench.core import linear
 from workbench.core.errors import NotSolved
 
 UNIT = F(1, 2**53)
@@ -77,13 +77,18 @@ def test_errors_stay_below_their_bounds_however_slowly_a_task_ends(P, digits, ro
     assert_bounds_hold(exact, evaluate(in_floats(P) if rounded else P, pi))
 
 
-@given(pomdps(), st.sampled_from([0, 3, 6]), st.data())
-def test_bounds_of_large_chains_hold_too(P, digits, data):
+@given(
+    pomdps(),
+    st.sampled_from([0, 3, 6]),
+    st.sampled_from([linear._Factored, linear._Krylov]),
+    st.data(),
+)
+def test_bounds_of_large_chains_hold_too(P, digits, solver, data):
     """The methods for large chains, asked about small ones."""
     P = lazy(P, F(1, 10**digits))
     pi = data.draw(policies(P))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(bounds, "MOST_ELIMINATED", 0)
+        patch.setattr(linear, "_solvers", lambda n: [solver])
         fast = evaluate(P, pi)
     assert "elimination" not in fast.method
     assert not np.isinf(fast.visits_error.raw).any()
@@ -190,18 +195,18 @@ def test_visits_of_a_sharp_policy_are_right_however_rare(share):
 
 @given(
     pomdps(),
-    st.sampled_from([{"n": 1}, {"n": 3}, {"lam": F(1, 3)}, {"lam": 1}]),
+    st.sampled_from([{"n": 1}, {"n": 3}, {"n": 30}, {"lam": F(1, 3)}, {"lam": 1}]),
     st.sampled_from([0, 3]),
-    st.booleans(),
+    st.sampled_from([linear._Elimination, linear._Factored, linear._Krylov]),
     st.data(),
 )
-def test_fixed_points_of_td_stay_within_their_bounds(P, how, digits, unformed, data):
+def test_fixed_points_of_td_stay_within_their_bounds(P, how, digits, solver, data):
     if digits:
         P = lazy(P, F(1, 10**digits))
     pi = data.draw(policies(P))
     exact = td_values(P, pi, exact=True, **how)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(td_targets, "MOST_FORMED", 0 if unformed else 600)
+        patch.setattr(linear, "_solvers", lambda n: [solver])
         fast = td_values(P, pi, **how)
     for o in P.O:
         if exact.v[o] is not None:

@@ -15,9 +15,10 @@ from strategies import policies, pomdps
 
 from pomdps import gravity, load_unload, recall, recall4, recall_variant
 from workbench import POMDP, Policy, augment, evaluate, uniform
-from workbench.core import td_targets
+from workbench.core import td
 from workbench.core.errors import NeverEnds, NotExact, NotSolved, WorkbenchError, WrongType
-from workbench.core.td import discrepancy_loss, lambda_discrepancy, td_values
+from workbench.core.td import td_values
+from workbench.evaluation.discrepancy import discrepancy_loss, lambda_discrepancy
 
 EMPTY, ONE, TWO, THREE = (((cell,), "o") for cell in (None, ("o", 1), ("o", 2), ("o", 3)))
 GAMMA = sympy.Symbol("gamma", positive=True)
@@ -232,27 +233,28 @@ def test_floats_agree_with_rationals(data):
 
 
 @pytest.mark.parametrize("n", [2, 7])
-def test_many_observations_are_solved_without_forming_their_matrix(n, monkeypatch):
+def test_layers_of_states_and_powers_of_the_chain_agree(n, monkeypatch):
     E = augment(gravity(), "B1")
     pi = Policy.random(E, seed=3)
-    formed = td_values(E, pi, n=n)
-    monkeypatch.setattr(td_targets, "MOST_FORMED", 10)
-    applied = td_values(E, pi, n=n)
-    assert applied.method == "bicgstab"
+    layers = td_values(E, pi, n=n)
+    monkeypatch.setattr(td, "_LAYERS", 0)
+    power = td_values(E, pi, n=n)
     assert np.allclose(
-        applied.q.raw,
-        formed.q.raw,
+        power.q.raw,
+        layers.q.raw,
         rtol=0,
-        atol=applied.error + formed.error + 1e-12,
+        atol=power.error + layers.error,
         equal_nan=True,
     )
 
 
-def test_unreached_parts_stay_undefined_without_the_matrix(monkeypatch):
+def test_unreached_parts_stay_undefined_in_powers_too(monkeypatch):
     E = augment(recall(), "OA1")
-    formed = td_values(E, blue(E), n=2)
-    monkeypatch.setattr(td_targets, "MOST_FORMED", 1)
-    assert np.allclose(td_values(E, blue(E), n=2).q.raw, formed.q.raw, equal_nan=True)
+    layers = td_values(E, blue(E), n=2)
+    monkeypatch.setattr(td, "_LAYERS", 0)
+    for exact in (True, False):
+        q = td_values(E, blue(E), n=2, exact=exact).q.array.astype(float)
+        assert np.allclose(q, layers.q.raw, equal_nan=True)
 
 
 # ---------------------------------------------------------------------- lambda discrepancy
@@ -425,12 +427,58 @@ def slow(escape: Fraction) -> POMDP:
 def test_a_norm_in_floats_is_right_or_refused(digits, norm):
     P = slow(Fraction(1, 10**digits))
     size = max(evaluate(P, uniform(P), exact=True).q[o, 0] for o in (0, 1))
+    assert lambda_discrepancy(P, uniform(P), norm=norm, exact=True) == 0
+    found = lambda_discrepancy(P, uniform(P), norm=norm)
+    assert found <= found.error + 0 <= 1e-6 * size
+    pi = Policy.random(P, 0)  # in floats, so that rationals do not help
     if digits > 8:  # observations are states, and floats find a discrepancy all the same
         with pytest.raises(NotSolved, match="exact=True"):
-            lambda_discrepancy(P, uniform(P), norm=norm)
+            lambda_discrepancy(P, pi, norm=norm)
     else:
-        assert lambda_discrepancy(P, uniform(P), norm=norm) <= 1e-6 * size
-    assert lambda_discrepancy(P, uniform(P), norm=norm, exact=True) == 0
+        found = lambda_discrepancy(P, pi, norm=norm)
+        assert found <= found.error <= 1e-6 * size
+
+
+def two_rooms(escape: Fraction) -> POMDP:
+    """Two rooms that look alike, one of which pays."""
+    return POMDP.from_functions(
+        name="two rooms",
+        A=[0],
+        p=lambda s, a: {(1 - s, s): 1 - escape, ("end", 0): escape},
+        omega=lambda s: {"o": 1},
+        mu={0: 1},
+        gamma=1,
+        terminal={"end"},
+    )
+
+
+@pytest.mark.parametrize("digits", [1, 4, 8, 12])
+def test_differences_of_large_values_are_within_their_bounds(digits):
+    P = two_rooms(Fraction(1, 10**digits))
+    for measure in (lambda_discrepancy, discrepancy_loss):
+        exact, found = (measure(P, uniform(P), exact=e) for e in (True, False))
+        assert abs(float(exact) - found) <= found.error + 1e-15
+        assert found.error < 1e-5 * max(float(exact), 1)
+
+
+@pytest.mark.parametrize("lam", [Fraction(1, 10), Fraction(1, 2), Fraction(99, 100)])
+def test_bounds_of_lambda_targets_grow_with_the_length_of_an_episode_and_not_with_its_square(lam):
+    sizes = []
+    for digits in (3, 6):
+        P = two_rooms(Fraction(1, 10**digits))
+        exact, found = (td_values(P, uniform(P), lam=lam, exact=e) for e in (True, False))
+        off = abs(exact.q["o", 0] - Fraction(found.q["o", 0]))
+        assert off <= found.q_error["o", 0]
+        sizes.append(found.q_error["o", 0] / float(exact.q["o", 0]))
+    assert sizes[1] < 1e-8
+    assert sizes[1] < 1e4 * sizes[0]
+
+
+def test_a_million_steps_are_taken_by_squaring():
+    P = two_rooms(Fraction(1, 1000))
+    long = td_values(P, uniform(P), n=10**6)
+    true = evaluate(P, uniform(P), exact=True)
+    assert abs(true.q["o", 0] - Fraction(long.q["o", 0])) <= long.q_error["o", 0] < 1e-4
 
 
 def test_a_system_that_is_singular_in_floats_is_refused_with_advice():

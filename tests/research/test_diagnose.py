@@ -20,7 +20,7 @@ from pomdps import float_reset, gravity, parity_check, recall4, t_maze, tiger
 from workbench import POMDP, augment, best_history, best_memoryless, diagnose, uniform
 from workbench.agents.beliefs import explore_beliefs
 from workbench.core.errors import TooLarge
-from workbench.core.td import lambda_discrepancy
+from workbench.evaluation.discrepancy import lambda_discrepancy
 from workbench.research.decodability import decodable_after
 from workbench.research.diagnose import has_no_discrepancy
 from workbench.research.dynamics_rank import dynamics_rank, states_that_go_on

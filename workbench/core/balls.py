@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 from workbench.core.errors import NotSolved
 from workbench.core.fields import Field
+from workbench.core.linear import Solution, factorize
 from workbench.core.numbers import Number, Numbers, number
-from workbench.core.solve import Solution, factorize
 
 _BITS_A_ROUND = 30
 """A correction by LU in floats is expected to give at least so many bits."""
@@ -102,4 +102,4 @@ class Balls(Field):
             raise NotSolved(f"{what}: a system of {n:,} states is too ill-conditioned for balls")
         found = np.empty(n, dtype=object)
         found[:] = [flint.arb(y, (2 * left * z).upper()) for y, z in zip(x, g, strict=True)]
-        return Solution(found, "balls", 0.0)
+        return Solution(found, "balls", np.zeros(n))

@@ -7,12 +7,16 @@
                                                                        terminal
     q_pi(o,a) = sum_s P_pi(s|o) q_pi(s,a)
 
-The paper does not say which weights P_pi(s|o) uses. `weights` chooses:
+The paper does not say which weights P_pi(s|o) uses. `weights` chooses (see `weights`):
 
     "visits"       undiscounted expected visits: what every-visit Monte Carlo and Lemma C.1 mean
                    (the default)
     "discounted"   d = mu + gamma P^T d, the occupancy of the policy-gradient theorem
     "stationary"   the long-run share of time, episodes following one another
+    "first-visit"  the states in which a is taken at o for the first time in an episode
+
+`assess` does the work, over any field and without labels: loops and searches call it for one policy
+after another. `evaluate` gives its numbers labels.
 
 With criterion="average" a policy is worth its reward per step in the long run (`gain`): `value` is
 the average reward from mu, v the bias, q(s,a) and q(o,a) differential values, and the weights are
@@ -39,7 +43,6 @@ Fraction(5, 4)
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -47,48 +50,96 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.core.chain import (
-    Chain,
-    Dynamics,
-    FloatChain,
-    dynamics,
-    field_of,
-    follow_policy,
-)
-from workbench.core.errors import NeverEnds, WorkbenchError, WrongType
-from workbench.core.fields import RATIONALS, Field
-from workbench.core.gain import Differential, differential_values
-from workbench.core.numbers import Number, is_symbolic
-from workbench.core.pair_kernels import action_values_with_errors, weighted_sum
+from workbench.core.chain import Chain, Dynamics, Mask, dynamics, field_of, follow_policy
+from workbench.core.double_kernels import UNIT, weighted_sum
+from workbench.core.errors import WorkbenchError, WrongType
+from workbench.core.fields import Bounded
+from workbench.core.numbers import Number
 from workbench.core.policy import Policy
 from workbench.core.pomdp import POMDP
-from workbench.core.repetition import repeat_episodes
-from workbench.core.solve import Solution
 from workbench.core.table import Conditional, Table, Vector
-from workbench.core.visits import (
-    given_observation,
-    known,
-    observation_errors,
-    observation_values,
-    occupancy,
-    too_few,
-)
+from workbench.core.weights import Seen, Weighting, known, weights_named
 from workbench.core.words import counted, escape_html, shown
-
-WEIGHTS = ("visits", "discounted", "stationary")
 
 CRITERIA = ("return", "average")
 """What a policy is worth: its expected return, or its average reward."""
 
-_UNIT = 2.0**-53
+Array = NDArray[Any]
 
-_MOST_RATIONAL = 300
-"""Up to so many states, whether an action changes the average is told in rationals where floats
-cannot."""
 
-_LARGE = 100_000
-"""From so many states on, values and visits are found at the same time, by kernels that leave the
-interpreter alone."""
+@dataclass(frozen=True)
+class Assessment:
+    """What a policy is worth, as elements of a field; in exact arithmetic all errors are 0.
+
+    Attributes
+    ----------
+    value, value_error : from mu.
+    v, v_error : `[s]`; undefined where `undefined[s]`.
+    q_state, q_state_error : `[s, a]`; q, q_error : `[o, a]`. Nothing is known of a float whose
+        error is infinite.
+    seen : the weights, P(s|o), and which observations are reached.
+    method : how the linear systems were solved.
+    """
+
+    chain: Chain
+    value: Any
+    value_error: float
+    v: Array
+    v_error: NDArray[np.float64]
+    undefined: Mask
+    q_state: Array
+    q_state_error: NDArray[np.float64]
+    q: Array
+    q_error: NDArray[np.float64]
+    seen: Seen
+    method: str
+
+    @property
+    def lacking(self) -> NDArray[np.int64]:
+        """The observations whose q is undefined because the policy sees them for ever."""
+        return np.flatnonzero(self.seen.endless & ~known(self.q).any(axis=1))
+
+    @property
+    def doubtful(self) -> Mask:
+        """`[o, a]`: floats found nothing about it, so that q is undefined there."""
+        if self.q.dtype == object:
+            return np.zeros(self.q.shape, dtype=bool)
+        return np.isinf(self.q_error) & (np.isfinite(self.q) | self.seen.is_faint[:, None])
+
+    @property
+    def error(self) -> NDArray[np.float64]:
+        """`[o]`, a bound on the errors of the numbers of a row of q; 0 where it has none."""
+        return np.where(known(self.q), self.q_error, 0.0).max(axis=1)
+
+
+def assess(chain: Chain, weights: Weighting) -> Assessment:
+    """Evaluate the policy of a chain."""
+    D = chain.D
+    solved, undefined = chain.values()
+    seen = weights.solve(chain)
+    v, v_error = solved.x, solved.error
+    q_state, q_state_error = D.action_values(v, v_error, undefined)
+    q, q_error = seen.observe(D, q_state, q_state_error)
+    value, value_error = mean_over_starts(D, v, v_error)
+    if undefined.any():
+        v, v_error = v.copy(), v_error.copy()
+        v[undefined] = D.field.undefined(1)[0]
+        v_error[undefined] = 0.0 if D.field.is_exact else np.inf
+    method = "exact" if D.field.is_exact else f"v: {solved.method}, weights: {seen.method}"
+    return Assessment(
+        chain, value, value_error, v, v_error, undefined, q_state, q_state_error, q, q_error, seen,
+        method,
+    )  # fmt: skip
+
+
+def mean_over_starts(D: Dynamics, x: Array, x_error: NDArray[np.float64]) -> tuple[Any, float]:
+    """sum_s mu(s) x(s), and a bound on its error."""
+    starts = D.P.mu.support
+    if D.field.is_exact:
+        return (D.mu[starts] * x[starts]).sum(), 0.0
+    given = 0.0 if D.P.mu.prob.is_exact else UNIT
+    mean, error = weighted_sum(D.mu_side[:2, starts], x[starts], x_error[starts], given)
+    return mean, float(error)
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,11 +151,14 @@ class Evaluation:
     value : the expected return from mu; with criterion "average", the average reward from mu.
     v : `v[s]`; q_state : `q_state[s, a]`. With criterion "average", the bias and the differential
         values of actions; a terminal state is worth what the start is.
-    visits : `visits[s]`, in the sense of `weights`.
+    visits : `visits[s]`, in the sense of `weights`; with "first-visit", all visits.
     o_visits : `o_visits[o]`, the weight d(o) = sum_s visits(s) omega(o|s) of each observation, over
-        the states that are not terminal; infinite (None when exact) where visits are.
-    s_given_o : `s_given_o[o, s]`.
-    q : `q[o, a]`; v_given_o : `v_given_o[o]` = sum_a pi(a|o) q[o, a].
+        the states that are not terminal; infinite (None when exact) where visits are. Its relative
+        error is at most the largest of `visits_error` behind o.
+    s_given_o : `s_given_o[o, s]`, from visits; off by at most the share 2 e / (1 - e), e the
+        largest of `visits_error` behind o.
+    q : `q[o, a]`; v_given_o : `v_given_o[o]` = sum_a pi(a|o) q[o, a], off by at most the mean of
+        q_error and the rounding of that sum.
     reached : `reached[o]`, whether o is seen in a state that is not terminal.
     error : a bound on |v - v_pi| for every state (on the gain, if that is the criterion) and on the
         error of `value`, rounding and the model's own numbers included; 0 in exact arithmetic.
@@ -142,20 +196,32 @@ class Evaluation:
     @cached_property
     def average_reward(self) -> Number:
         """Reward per step under the weights: sum_s visits(s) r_pi(s) / sum_s visits(s), terminal
-        states aside; where visits are infinite, in the long run. Undefined if no step is taken."""
+        states aside; where visits are infinite, in the long run. Undefined if no step is taken. In
+        floats it has a bound on its error, `average_reward.error`."""
         if self.criterion == "average":
-            return self.value
+            return self.value if self.v.raw.dtype == object else Bounded(self.value, self.error)
         is_exact = self.v.raw.dtype == object
-        field = field_of(self.P, self.pi, is_exact)
-        alive = np.flatnonzero(~self.P.terminal.mask)
-        share = self.visits.raw[alive]
-        if not known(share).all():
+        d = self.visits.raw
+        if not known(d).all():
             return evaluate(self.P, self.pi, is_exact, "stationary").average_reward
-        total = share.sum() if len(alive) else field.one(0)
+        field = field_of(self.P, self.pi, is_exact)
+        D = dynamics(self.P, field)
+        total = d[D.alive].sum() if D.alive.any() else field.one(0)
         if total == 0:
             return None if is_exact else np.nan
-        chain = dynamics(self.P, field).follow(field.enter(self.pi.prob))
-        return field.back((share * chain.r[alive]).sum() / total)
+        chain = follow_policy(D, self.pi)
+        share = np.where(D.alive, d, field.one(0)) / total
+        if is_exact:
+            return field.back((share * chain.r).sum())
+        off = np.abs(chain.side[1]) + chain.given * chain.side[2]
+        mean, error = weighted_sum(np.stack([share, 0 * share]), chain.r, off, 0.0)
+        # as for q(o, a): weights off by shares e move a mean by what is away from it
+        e = np.where(D.alive, self.visits_error.raw, 0.0) + (len(d) + 8) * UNIT
+        doubt = float((share * np.minimum(e, 1.0)).sum())
+        if doubt >= 0.5:
+            return Bounded(np.nan, np.inf)
+        moved = float((share * e * np.abs(chain.r - mean)).sum())
+        return Bounded(mean, (error + moved) / (1 - doubt) * (1 + 1e-9))
 
     def __repr__(self) -> str:
         bound = ""
@@ -185,7 +251,7 @@ def evaluate(
     P: POMDP,
     pi: Policy,
     exact: bool = False,
-    weights: str = "visits",
+    weights: str | Weighting = "visits",
     criterion: str = "return",
 ) -> Evaluation:
     """Evaluate a memoryless policy exactly.
@@ -196,76 +262,64 @@ def evaluate(
     pi : a policy for it.
     exact : rationals instead of floats; model and policy must hold no floats. With symbols in the
         model or the policy the result consists of rational functions in any case.
-    weights : "visits", "discounted" or "stationary": see the module's text.
+    weights : "visits", "discounted", "stationary" or "first-visit": see the module's text.
     criterion : "return", or "average": reward per step in the long run, with weights "stationary".
     """
-    check_arguments(P, pi, weights)
+    weighing = check_arguments(P, pi, weights)
     if check_criterion(criterion) == "average":
-        if weights == "discounted":
-            raise WorkbenchError('criterion="average" has weights="stationary", not "discounted"')
-        return _evaluate_average(P, pi, exact)
+        from workbench.core.gain import evaluate_average
+
+        if weighing.name not in ("visits", "stationary"):
+            raise WorkbenchError(
+                f'criterion="average" has weights="stationary", not "{weighing.name}"'
+            )
+        return evaluate_average(P, pi, exact)
     field = field_of(P, pi, exact)
     D = dynamics(P, field)
     chain = follow_policy(D, pi)
-    (v, undefined, solved), (d, visited) = _values_and_weights(chain, weights)
-    share, total, reached = given_observation(D, d.x, visited)
-    if isinstance(chain, FloatChain):
-        q_state, q_state_error = action_values_with_bounds(D, v, undefined, solved.error)
-        q = observation_values(D, share, q_state)
-        q_error = observation_errors(D, share, d.error, q_state, q_state_error, q)
-        # with a bound of infinity a number says nothing; visits to this observation are too few
-        faint = too_few(D, d.x, visited, total, reached)
-        doubtful = np.isinf(q_error) & (np.isfinite(q) | faint[:, None])
-        q[doubtful] = np.nan
-    else:
-        q_state = D.action_values(v, undefined)
-        q_state_error = np.zeros(q_state.shape)
-        q = observation_values(D, share, q_state)
-        q_error, doubtful = np.zeros(q.shape), np.zeros(q.shape, dtype=bool)
-        faint = np.zeros(len(q), dtype=bool)
-    v_given_o = _mixed(field, field.enter(pi.prob), q)
-    v_error = np.zeros(len(v)) if field.is_exact else solved.error
-    if undefined.any():
-        v, v_error = v.copy(), v_error.copy()
-        v[undefined] = None if field.is_exact else np.nan
-        v_error[undefined] = 0.0 if field.is_exact else np.inf
-    d_error = np.zeros(len(v)) if field.is_exact else np.where(visited, d.error, 0.0)
-    value, value_error = mean_over_starts(D, v, v_error)
-    shown = _shown(field)
+    found = assess(chain, weighing)
+    seen, shown = found.seen, field if field.is_exact else None
+    q = found.q if field.is_exact else np.where(np.isinf(found.q_error), np.nan, found.q)
+    o_visits = seen.total
+    if seen.endless.any():
+        o_visits = o_visits.copy()
+        o_visits[seen.endless] = None if field.is_exact else np.inf
+    behind = seen.share[:, 0]
+    if seen.share.shape[1] > 1:  # one distribution for each action: show that of all visits
+        behind = weights_named("visits").solve(chain).share[:, 0]
+    largest = np.max(found.v_error, where=~found.undefined, initial=found.value_error)
     return Evaluation(
         P=P,
         pi=pi,
-        weights=weights,
-        value=field.back(value),
-        v=Vector(v, P.S, shown, "v"),
-        q_state=Table(q_state, P.S, P.A, shown, "q(s, a)"),
-        visits=Vector(d.x, P.S, shown, weights),
-        o_visits=Vector(
-            _endless_marked(field, total, share, D, reached & ~faint), P.O, shown, "d(o)"
-        ),
-        s_given_o=Conditional(share, D.entry_s, D.entry_o, P.S, P.O, shown),
+        weights=weighing.name,
+        value=field.back(found.value),
+        v=Vector(found.v, P.S, shown, "v"),
+        q_state=Table(found.q_state, P.S, P.A, shown, "q(s, a)"),
+        visits=Vector(seen.d, P.S, shown, weighing.name),
+        o_visits=Vector(o_visits, P.O, shown, "d(o)"),
+        s_given_o=Conditional(behind, D.entry_s, D.entry_o, P.S, P.O, shown),
         q=Table(q, P.O, P.A, shown, "q(o, a)"),
-        v_given_o=Vector(v_given_o, P.O, shown, "v(o)"),
-        reached=Vector(reached, P.O, None, "reached"),
-        error=float(np.max(v_error, where=~undefined, initial=value_error)),
-        v_error=Vector(v_error, P.S, None, "error of v"),
-        q_state_error=Table(q_state_error, P.S, P.A, None, "error of q(s, a)"),
-        visits_error=Vector(d_error, P.S, None, "relative error"),
-        q_error=Table(q_error, P.O, P.A, None, "error of q(o, a)"),
-        method="exact" if field.is_exact else f"v: {solved.method}, weights: {d.method}",
-        note=describe_undefined(chain, weights, doubtful),
+        v_given_o=Vector(mix_actions(D, chain.pi, q), P.O, shown, "v(o)"),
+        reached=Vector(seen.reached, P.O, None, "reached"),
+        error=float(largest),
+        v_error=Vector(found.v_error, P.S, None, "error of v"),
+        q_state_error=Table(found.q_state_error, P.S, P.A, None, "error of q(s, a)"),
+        visits_error=Vector(seen.d_error, P.S, None, "relative error"),
+        q_error=Table(found.q_error, P.O, P.A, None, "error of q(o, a)"),
+        method=found.method,
+        note=describe_undefined(chain, weighing, found.doubtful),
     )
 
 
-def check_arguments(P: Any, pi: Any, weights: str) -> None:
-    """What every function that follows a policy asks of its arguments."""
+def check_arguments(P: Any, pi: Any, weights: Any) -> Weighting:
+    """The weights, once the arguments of a function that follows a policy are what they must be."""
     if not isinstance(P, POMDP):
         raise WrongType(f"expected a POMDP, not {P!r}")
     if not isinstance(pi, Policy):
         raise WrongType(f"expected a Policy, not {pi!r}")
-    if weights not in WEIGHTS:
-        raise WorkbenchError(f"weights must be one of {', '.join(WEIGHTS)}, not {weights!r}")
+    found = weights_named(weights)
     pi.fits(P)
+    return found
 
 
 def check_criterion(criterion: Any) -> str:
@@ -275,194 +329,30 @@ def check_criterion(criterion: Any) -> str:
     return str(criterion)
 
 
-def _evaluate_average(P: POMDP, pi: Policy, exact: bool) -> Evaluation:
-    """What a policy is worth by its average reward."""
-    R = repeat_episodes(P)
-    field = field_of(P, pi, exact)
-    D = dynamics(R, field)
-    chain = follow_policy(D, pi)
-    found = differential_values(chain)
-    visited = np.asarray(found.share != 0, dtype=bool)
-    share, total, reached = given_observation(D, found.share, visited)
-    astray, unclear = found.astray()
-    if unclear.any() and P.is_exact and pi.is_exact and len(R.S) <= _MOST_RATIONAL:
-        exactly = differential_values(follow_policy(dynamics(R, RATIONALS), pi))
-        astray, unclear = exactly.astray()
-    q_state, q_state_error = found.action_values(astray | unclear)
-    q = observation_values(D, share, q_state)
-    q_error, doubtful = np.zeros(q.shape), np.zeros(q.shape, dtype=bool)
-    if not field.is_exact:
-        q_error = observation_errors(D, share, found.share_error, q_state, q_state_error, q)
-        doubtful = np.isinf(q_error) & np.isfinite(q)
-        q[np.isinf(q_error)] = np.nan
-    value, value_error = mean_over_starts(D, found.gain, found.gain_error)
-    alive = np.flatnonzero(~P.terminal.mask)
-    shown = _shown(field)
-
-    def placed(values: NDArray[Any], elsewhere: Any) -> NDArray[Any]:
-        """Over all states, the terminal ones included."""
-        whole = np.empty((len(P.S), *values.shape[1:]), dtype=values.dtype)
-        whole[:] = elsewhere
-        whole[alive] = values
-        return whole
-
-    notes = describe_clash(R, found), describe_doubt(P, doubtful), _describe_unclear(R, unclear)
-    undefined, nothing = field.undefined(1)[0], field.one(0)
-    v_error = placed(found.bias_error, float(np.max(found.bias_error)))
-    return Evaluation(
-        P=P,
-        pi=pi,
-        weights="stationary",
-        value=field.back(value),
-        v=Vector(placed(found.bias, (D.mu * found.bias).sum()), P.S, shown, "bias"),
-        q_state=Table(placed(q_state, undefined), P.S, P.A, shown, "q(s, a)"),
-        visits=Vector(placed(found.share, nothing), P.S, shown, "stationary"),
-        o_visits=Vector(total, P.O, shown, "d(o)"),
-        s_given_o=Conditional(share, alive[D.entry_s], D.entry_o, P.S, P.O, shown),
-        q=Table(q, P.O, P.A, shown, "q(o, a)"),
-        v_given_o=Vector(_mixed(field, field.enter(pi.prob), q), P.O, shown, "v(o)"),
-        reached=Vector(reached, P.O, None, "reached"),
-        error=max(value_error, float(np.max(found.gain_error))),
-        v_error=Vector(v_error, P.S, None, "error of the bias"),
-        q_state_error=Table(placed(q_state_error, np.inf), P.S, P.A, None, "error of q(s, a)"),
-        visits_error=Vector(placed(found.share_error, 0.0), P.S, None, "relative error"),
-        q_error=Table(q_error, P.O, P.A, None, "error of q(o, a)"),
-        method="exact" if field.is_exact else "sums until a reference state, bounded",
-        note=" ".join(filter(None, notes)),
-        criterion="average",
-        gain=Vector(placed(found.gain, value), P.S, shown, "g(s)"),
-    )
-
-
-def _describe_unclear(P: POMDP, unclear: NDArray[np.bool_]) -> str:
-    """A sentence on actions `[s, a]` that may change the average, as far as floats can tell; or
-    ""."""
-    if not unclear.any():
-        return ""
-    s, a = (int(x) for x in np.argwhere(unclear)[0])
-    return (
-        f"Floats cannot tell whether a={P.A.text(P.A[a])} in s={P.S.text(P.S[s])} changes the "
-        "average reward: its value is undefined."
-    )
-
-
-def mean_over_starts(
-    D: Dynamics, x: NDArray[Any], x_error: NDArray[np.float64]
-) -> tuple[Any, float]:
-    """sum_s mu(s) x(s), and a bound on its error."""
-    starts = D.P.mu.support
-    if D.field.is_exact:
-        return (D.mu[starts] * x[starts]).sum(), 0.0
-    given = 0.0 if D.P.mu.prob.is_exact else _UNIT
-    mean, error = weighted_sum(D.mu_pair[:2, starts], x[starts], x_error[starts], given)
-    return mean, float(error)
-
-
-def describe_clash(P: POMDP, found: Differential) -> str:
-    """A sentence on recurrent classes with different average rewards, or ""."""
-    if (clash := found.clash()) is None:
-        return ""
-    s, t = (P.S.text(P.S[int(found.classes[c][0])]) for c in clash)
-    return (
-        f"The policy is multichain: it may stay for ever around s={s} or around s={t}, with "
-        "different average rewards; q(o, a) is undefined where an action leads from one to the "
-        "other."
-    )
-
-
-def _endless_marked(
-    field: Field,
-    total: NDArray[Any],
-    share: NDArray[Any],
-    D: Dynamics,
-    reached: NDArray[np.bool_],
-) -> NDArray[Any]:
-    """The weights of the observations, marked where they are infinite: reached, without a share."""
-    lacking = np.zeros(len(total), dtype=bool)
-    lacking[D.entry_o[~known(share)]] = True
-    lacking &= reached
-    if lacking.any():
-        total = total.copy()
-        total[lacking] = None if field.is_exact else np.inf
-    return total
-
-
-def _shown(field: Field) -> Field | None:
-    return field if field.is_exact else None
-
-
-# ---------------------------------------------------------------------- v and q(s, a)
-
-
-def _values_and_weights(
-    chain: Chain, weights: str
-) -> tuple[tuple[NDArray[Any], NDArray[np.bool_], Solution], tuple[Solution, NDArray[np.bool_]]]:
-    """`state_values` and `occupancy`, at the same time where they take long."""
-    if chain.D.field.is_exact or len(chain.D.P.S) < _LARGE:
-        return state_values(chain), occupancy(chain, weights)
-    with ThreadPoolExecutor(1, thread_name_prefix="visits") as other:
-        visits = other.submit(occupancy, chain, weights)
-        return state_values(chain), visits.result()
-
-
-def state_values(chain: Chain) -> tuple[NDArray[Any], NDArray[np.bool_], Solution]:
-    """v_pi, the mask of the states where it is undefined (v is 0 there), and how it was found."""
-    D = chain.D
-    undefined = np.zeros(len(D.P.S), dtype=bool)
-    if not is_symbolic(D.P.gamma) and D.P.gamma == 1 and chain.may_not_end.any():
-        if (lost := np.flatnonzero(chain.visited & chain.stuck)).size:
-            raise NeverEnds(
-                f"gamma is 1 and the policy never ends from s={D.P.S.text(D.P.S[int(lost[0])])}, "
-                "which it visits, so its return "
-                "is not defined; give a gamma below 1, or a policy that ends"
-            )
-        undefined = chain.may_not_end
-    solution = chain.solve_values(undefined)
-    return solution.x, undefined, solution
-
-
-def action_values_with_bounds(
-    D: Dynamics, v: NDArray[np.float64], undefined: NDArray[np.bool_], v_error: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """q(s, a) in floats and a bound on the error of each, for v off by at most `v_error`."""
-    q, error = np.empty(D.shape[0] * D.shape[1]), np.empty(D.shape[0] * D.shape[1])
-    p = D.P.p
-    action_values_with_errors(p.row_ptr, p.s_next, D.prob, D.r, D.gamma, v, v_error, q, error)
-    q, error = q.reshape(D.shape), error.reshape(D.shape)
-    if (unknown := D.is_unknown(undefined)).any():
-        q[unknown], error[unknown] = np.nan, np.inf
-    return q, error
-
-
-# ---------------------------------------------------------------------- v(o), errors and notes
-
-
-def _mixed(field: Field, pi: NDArray[Any], q: NDArray[Any]) -> NDArray[Any]:
+def mix_actions(D: Dynamics, pi: Array, q: Array) -> Array:
     """v(o) = sum_a pi(a|o) q(o,a), over the actions that pi takes."""
-    defined = known(q)
-    taken = np.asarray(pi != 0, dtype=bool)
-    clean = np.where(defined & taken, q, field.zeros(q.shape))
-    v = (pi * clean).sum(axis=1)
-    v[(taken & ~defined).any(axis=1)] = None if field.is_exact else np.nan
+    defined, taken = known(q), np.asarray(pi != 0, dtype=bool)
+    v = (pi * np.where(defined & taken, q, D.field.zeros(q.shape))).sum(axis=1)
+    v[(taken & ~defined).any(axis=1)] = D.field.undefined(1)[0]
     return v
 
 
-def describe_undefined(chain: Chain, weights: str, doubtful: NDArray[np.bool_]) -> str:
+def describe_undefined(chain: Chain, weights: Weighting, doubtful: Mask) -> str:
     """A sentence on what is undefined because episodes never end, and on what floats cannot tell;
     or ""."""
-    notes = []
-    if weights == "visits" and (chain.visited & chain.stuck).any():
-        s = chain.D.P.S[int(np.flatnonzero(chain.visited & chain.stuck)[0])]
+    notes, P = [], chain.D.P
+    if not weights.is_finite(chain):
+        s = P.S[int(np.flatnonzero(chain.visited & chain.stuck)[0])]
         notes.append(
-            f"The policy never ends from s={chain.D.P.S.text(s)}, which it visits: expected visits "
+            f"The policy never ends from s={P.S.text(s)}, which it visits: expected visits "
             "are infinite there and q(o, a) is undefined where such states are seen; "
             'weights="discounted" and "stationary" are defined.'
         )
-    notes.append(describe_doubt(chain.D.P, doubtful))
+    notes.append(describe_doubt(P, doubtful))
     return " ".join(filter(None, notes))
 
 
-def describe_doubt(P: POMDP, doubtful: NDArray[np.bool_]) -> str:
+def describe_doubt(P: POMDP, doubtful: Mask) -> str:
     """A sentence on entries `[o, a]` that floats cannot tell, or ""."""
     if not doubtful.any():
         return ""

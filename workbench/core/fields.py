@@ -3,12 +3,12 @@
 Every algorithm of the workbench is written once, on numpy arrays: float64, or object arrays whose
 elements belong to one of the exact fields. Which one is chosen at the edge:
 
-    FLOATS                 float64; linear systems by sparse direct or Krylov methods (`linear`)
-    RATIONALS      flint rationals; linear systems block by block, dense flint solves inside a block
+    FLOATS                 float64; linear systems with bounds on errors (`linear`)
+    RATIONALS              flint rationals; linear systems block by block
     RationalFunctions(..)  quotients of flint polynomials in the symbols of the model and the policy
 
 A field turns `Numbers` into an array (`enter`), turns results back into Fractions or sympy
-expressions (`leave`) and solves x = b + gamma P x.
+expressions (`leave`) and solves x = b + gamma P x (`solve_system`).
 """
 
 from __future__ import annotations
@@ -24,10 +24,11 @@ import scipy.sparse as sp
 import sympy
 from numpy.typing import NDArray
 
-from workbench.core import solve as linear
 from workbench.core.errors import TooLarge, WrongType
+from workbench.core.linear import LinearSystem, Solution
 from workbench.core.numbers import Number, Numbers, is_symbolic, number, to_float
-from workbench.core.solve import Solution
+from workbench.core.quotient import RationalFunction
+from workbench.core.rows import add_groups
 from workbench.core.walk_kernels import strong_components
 
 MOST_STATES_IN_A_BLOCK = 2_500
@@ -35,97 +36,23 @@ MOST_STATES_IN_A_BLOCK = 2_500
 with the cube."""
 
 
-class RationalFunction:
-    """A quotient of two polynomials with rational coefficients, in lowest terms, the denominator's
-    leading one 1."""
+class Bounded(float):
+    """A float and a bound on its error; a bound of infinity makes it NaN."""
 
-    __slots__ = ("den", "num")
+    error: float
 
-    def __init__(self, num: Any, den: Any):
-        self.num = num
-        self.den = den
-
-    @classmethod
-    def reduced(cls, num: Any, den: Any) -> RationalFunction:
-        if num == 0:
-            return cls(num, den * 0 + 1)
-        if not den.is_constant():
-            common = num.gcd(den)
-            if not common.is_one():
-                num, den = num / common, den / common
-        lead = den.leading_coefficient()
-        return cls(num / lead, den / lead)
-
-    def _other(self, x: Any) -> RationalFunction:
-        return (
-            x
-            if isinstance(x, RationalFunction)
-            else RationalFunction(self.num * 0 + x, self.den * 0 + 1)
-        )
-
-    def __add__(self, x: Any) -> RationalFunction:
-        if isinstance(x, np.ndarray):
-            return NotImplemented  # numpy goes through the array
-        y = self._other(x)
-        if self.den == y.den:
-            total = self.num + y.num
-            return (
-                RationalFunction(total, self.den)
-                if self.den.is_one()
-                else self.reduced(total, self.den)
-            )
-        return self.reduced(self.num * y.den + y.num * self.den, self.den * y.den)
-
-    def __mul__(self, x: Any) -> RationalFunction:
-        if isinstance(x, np.ndarray):
-            return NotImplemented  # numpy goes through the array
-        y = self._other(x)
-        if self.den.is_one() and y.den.is_one():
-            return RationalFunction(self.num * y.num, self.den)
-        return self.reduced(self.num * y.num, self.den * y.den)
-
-    def __truediv__(self, x: Any) -> RationalFunction:
-        if isinstance(x, np.ndarray):
-            return NotImplemented  # numpy goes through the array
-        y = self._other(x)
-        if y.num == 0:
-            raise ZeroDivisionError("division by the zero function")
-        return self.reduced(self.num * y.den, self.den * y.num)
-
-    def __neg__(self) -> RationalFunction:
-        return RationalFunction(-self.num, self.den)
-
-    def __sub__(self, x: Any) -> RationalFunction:
-        if isinstance(x, np.ndarray):
-            return NotImplemented  # numpy goes through the array
-        return self + (-self._other(x))
-
-    def __rsub__(self, x: Any) -> RationalFunction:
-        if isinstance(x, np.ndarray):
-            return NotImplemented  # numpy goes through the array
-        return self._other(x) - self
-
-    def __rtruediv__(self, x: Any) -> RationalFunction:
-        if isinstance(x, np.ndarray):
-            return NotImplemented  # numpy goes through the array
-        return self._other(x) / self
-
-    __radd__ = __add__
-    __rmul__ = __mul__
-
-    def __eq__(self, x: object) -> bool:
-        y = self._other(x)
-        return bool(self.num == y.num and self.den == y.den)
-
-    def __hash__(self) -> int:
-        return hash((str(self.num), str(self.den)))
-
-    def __repr__(self) -> str:
-        return str(self.num) if self.den.is_one() else f"({self.num})/({self.den})"
+    def __new__(cls, x: float, error: float) -> Bounded:
+        found = super().__new__(cls, x if error < math.inf else math.nan)
+        found.error = float(error)
+        return found
 
 
 class Field:
-    """What the algorithms need to know of the numbers they run on."""
+    """What the algorithms need to know of the numbers they run on.
+
+    Exact fields implement `one`, `back` and `_dense_solve`. `Balls` and `Residues` (`balls`,
+    `residues`) solve systems in their own way, and override `solve`.
+    """
 
     name: str
     is_exact = True
@@ -145,6 +72,10 @@ class Field:
         table[:] = [self.one(x) for x in numbers.values]
         return table[numbers.codes]
 
+    def enter_side(self, numbers: Numbers) -> NDArray[Any]:
+        """Numbers as the right side of a system: floats have three rows, as `linear` asks."""
+        return self.enter(numbers)
+
     def leave(self, array: NDArray[Any]) -> NDArray[Any]:
         """An array of elements as an array of Fractions or expressions; None stays None."""
         flat = [None if x is None else self.back(x) for x in array.ravel()]
@@ -159,24 +90,29 @@ class Field:
         """An array of the sign for undefined: None, or NaN among floats."""
         return np.full(shape, None, dtype=object)
 
-    def _dense_solve(self, matrix: list[list[Any]], right: list[Any]) -> list[Any]:
-        raise NotImplementedError
+    def sums(self, keys: NDArray[Any], values: NDArray[Any], n: int) -> NDArray[Any]:
+        """For each of n keys the sum of the values that have it."""
+        return add_groups(keys, values, self.zeros((n, *values.shape[1:])))
+
+    def solve_system(
+        self, system: LinearSystem, b: NDArray[Any], what: str, transposed: bool = False
+    ) -> Solution:
+        """x with x = b + gamma P x, or with P^T."""
+        indptr, indices, data = system.indptr, system.indices, system.P
+        pattern = sp.csr_array((np.arange(len(data)), indices, indptr), shape=(system.n, system.n))
+        if transposed:
+            pattern = sp.csr_array(pattern.T)
+            data = data[pattern.data]
+        return self.solve(pattern, data, system.gamma, b, what)
 
     def solve(
-        self,
-        P: sp.csr_array,
-        data: NDArray[Any],
-        gamma: Any,
-        b: NDArray[Any],
-        what: str,
-        norm: float = np.inf,
+        self, P: sp.csr_array, data: NDArray[Any], gamma: Any, b: NDArray[Any], what: str
     ) -> Solution:
         """x with x = b + gamma P x, where `data` holds the entries of the pattern `P`.
 
         The strongly connected components of P are solved one after the other, successors first, so
         an acyclic chain costs one substitution.
         """
-        n = P.shape[0]
         count, component = strong_components(P.indptr, P.indices)
         self._require_small(component, MOST_STATES_IN_A_BLOCK, what)
         members: list[list[int]] = [[] for _ in range(count)]
@@ -199,9 +135,12 @@ class Field:
                 right.append(total)
             for state, value in zip(block, self._dense_solve(matrix, right), strict=True):
                 x[state] = value
-        found = np.empty(n, dtype=object)
+        found = np.empty(len(x), dtype=object)
         found[:] = x
-        return Solution(found, "exact", 0.0)
+        return Solution(found, "exact", np.zeros(len(x)))
+
+    def _dense_solve(self, matrix: list[list[Any]], right: list[Any]) -> list[Any]:
+        raise NotImplementedError
 
     @staticmethod
     def _require_small(component: NDArray[np.int64], most: int, what: str) -> None:
@@ -228,6 +167,11 @@ class _Floats(Field):
     def enter(self, numbers: Numbers) -> NDArray[Any]:
         return numbers.floats
 
+    def enter_side(self, numbers: Numbers) -> NDArray[Any]:
+        side = np.empty((3, *numbers.shape))
+        side[0], side[1], side[2] = numbers.floats, numbers.tails, np.abs(numbers.floats)
+        return side
+
     def leave(self, array: NDArray[Any]) -> NDArray[Any]:
         return array
 
@@ -237,18 +181,13 @@ class _Floats(Field):
     def undefined(self, shape: int | tuple[int, ...]) -> NDArray[Any]:
         return np.full(shape, np.nan)
 
-    def solve(
-        self,
-        P: sp.csr_array,
-        data: NDArray[Any],
-        gamma: Any,
-        b: NDArray[Any],
-        what: str,
-        norm: float = np.inf,
+    def sums(self, keys: NDArray[Any], values: NDArray[Any], n: int) -> NDArray[Any]:
+        return np.bincount(keys, values, minlength=n)
+
+    def solve_system(
+        self, system: LinearSystem, b: NDArray[Any], what: str, transposed: bool = False
     ) -> Solution:
-        return linear.solve(
-            sp.csr_array((data, P.indices, P.indptr), shape=P.shape), gamma, b, norm
-        )
+        return system.solve(b, transposed)
 
 
 class _Rationals(Field):
@@ -338,7 +277,9 @@ class RationalFunctions(Field):
             for j in range(i + 1, n):
                 if rows[j][i] != 0:
                     factor = rows[j][i] / rows[i][i]
-                    rows[j] = [x - factor * y for x, y in zip(rows[j], rows[i], strict=True)]
+                    # rows are sparse as a rule: what is 0 costs nothing
+                    pairs = zip(rows[j], rows[i], strict=True)
+                    rows[j] = [x if y == 0 else x - factor * y for x, y in pairs]
         found: list[Any] = [None] * n
         for i in reversed(range(n)):
             total = rows[i][n]

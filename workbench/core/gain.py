@@ -26,15 +26,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.core.bounds import PairChain, bounded_values
-from workbench.core.chain import Chain, FloatChain
-from workbench.core.pair_kernels import action_values_with_errors
-from workbench.core.rows import add_groups, add_rows, own_rows
-from workbench.core.solve import Solution
-from workbench.core.walk_kernels import first_to_reach, reverse_edges, strong_components
+from workbench.core.chain import Chain, dynamics, field_of, follow_policy
+from workbench.core.double_kernels import UNIT
+from workbench.core.evaluate import Evaluation, describe_doubt, mean_over_starts, mix_actions
+from workbench.core.fields import RATIONALS
+from workbench.core.linear import Solution
+from workbench.core.numbers import Numbers
+from workbench.core.policy import Policy
+from workbench.core.pomdp import POMDP
+from workbench.core.repetition import repeat_episodes
+from workbench.core.rows import add_rows, own_rows
+from workbench.core.table import Conditional, Table, Vector
+from workbench.core.walk_kernels import first_to_reach
+from workbench.core.weights import look_behind
 
-_UNIT = 2.0**-53
-_ONE = np.array([1.0, 0.0])
+_MOST_RATIONAL = 300
+"""Up to so many states, whether an action changes the average is told in rationals where floats
+cannot."""
 
 Array = NDArray[Any]
 
@@ -85,17 +93,10 @@ class Differential:
     def action_values(self, astray: NDArray[np.bool_]) -> tuple[Array, NDArray[np.float64]]:
         """q(s,a) and bounds on its errors; undefined where an action goes astray, or may."""
         D = self.chain.D
-        if D.field.is_exact:
-            q, error = D.R + D.expected(self.bias) - self.gain[:, None], np.zeros(D.shape)
-        else:
-            flat, bound = np.empty(D.shape[0] * D.shape[1]), np.empty(D.shape[0] * D.shape[1])
-            p = D.P.p
-            action_values_with_errors(
-                p.row_ptr, p.s_next, D.prob, D.r, 1.0, self.bias, self.bias_error, flat, bound
-            )
-            q = flat.reshape(D.shape) - self.gain[:, None]
-            error = bound.reshape(D.shape) + self.gain_error[:, None]
-            error += 4 * _UNIT * (np.abs(flat.reshape(D.shape)) + np.abs(self.gain)[:, None])
+        q, error = D.action_values(self.bias, self.bias_error, ~D.alive, discounted=False)
+        if not D.field.is_exact:
+            error += 4 * UNIT * (np.abs(q) + np.abs(self.gain)[:, None]) + self.gain_error[:, None]
+        q = q - self.gain[:, None]
         q[astray] = D.field.undefined(1)[0]
         error[astray] = np.inf
         return q, error
@@ -109,7 +110,7 @@ class Differential:
         if D.field.is_exact:
             found = np.asarray(D.expected(self.gain) != self.gain[:, None], dtype=bool)
             return found, unclear
-        room = 4 * float(np.max(self.gain_error)) + 4 * _UNIT * float(np.max(np.abs(self.gain)))
+        room = 4 * float(np.max(self.gain_error)) + 4 * UNIT * float(np.max(np.abs(self.gain)))
         drift = np.abs(D.expected(self.gain) - self.gain[:, None])
         # what leads to one class alone has its gain, however that is rounded, and so does what the
         # policy always does
@@ -126,23 +127,59 @@ class Differential:
 
 def _leads_to(chain: Chain, classes: tuple[NDArray[np.int64], ...]) -> NDArray[np.int64]:
     """For each state the class that it leads to; -1 if there are several."""
-    back = reverse_edges(chain.indptr, chain.indices)
-    ends = np.array([members[0] for members in classes])
+    ends, back = np.array([members[0] for members in classes]), chain.backwards
     first, last = first_to_reach(*back, ends), len(ends) - 1 - first_to_reach(*back, ends[::-1])
     return np.where(first == last, first, -1)
 
 
-def find_classes(chain: Chain) -> tuple[tuple[NDArray[np.int64], ...], NDArray[np.int64]]:
-    """The recurrent classes of a chain, and for each state the number of its class or -1."""
-    count, component = strong_components(chain.indptr, chain.indices)
-    rows = own_rows(chain.indptr)
-    leaves = component[rows] != component[chain.indices]
-    closed = np.ones(count, dtype=bool)
-    closed[component[rows[leaves]]] = False
-    number = np.where(closed, np.cumsum(closed) - 1, -1)
-    owner = number[component]
-    # a terminal state has no way out and is no class: here there are none
-    return tuple(np.flatnonzero(owner == c) for c in range(int(closed.sum()))), owner
+class _Sums:
+    """Sums along the chain until it first comes to a reference, one for each class."""
+
+    def __init__(self, chain: Chain, refs: NDArray[np.int64]):
+        self.chain, self.field, self.refs = chain, chain.D.field, refs
+        self.number = np.full(len(chain.r), -1)
+        self.number[refs] = np.arange(len(refs))
+        self.into = self.number[chain.indices] >= 0
+
+    def until(self, side: Array) -> tuple[Array, Any]:
+        """x = b + P' x."""
+        found = self.chain.solve(side, False, self.into)
+        return found.x, found.error
+
+    def ones(self) -> Array:
+        return self.field.enter_side(Numbers.of([1]))[..., np.zeros(len(self.chain.r), dtype=int)]
+
+    def rewards_less(self, g: Array) -> Array:
+        """r - g as a right side; Knuth's two-sum keeps what rounding drops in the second part."""
+        if self.field.is_exact:
+            return self.chain.side - g
+        b = self.chain.side.copy()
+        high = b[0] - g
+        part = high - b[0]
+        b[1] += (b[0] - (high - part)) + (-g - part)
+        b[0] = high
+        b[2] += np.abs(g)
+        return b
+
+    def spread(
+        self, at: Array, at_error: NDArray[np.float64], longest: Array
+    ) -> tuple[Array, NDArray[np.float64]]:
+        """The expected value of `at[c]`, c the class that is reached, from each state."""
+        n = len(self.chain.r)
+        if len(self.refs) == 1:
+            values = self.field.zeros(n)
+            values[:] = at[0]
+            return values, np.full(n, float(at_error[0]))
+        k = np.flatnonzero(self.into)
+        rows = own_rows(self.chain.indptr)[k]
+        terms = self.chain.data[k] * at[self.number[self.chain.indices[k]]]
+        side = self.field.sums(rows, terms, n)
+        if self.field.is_exact:
+            return self.until(side)
+        values, error = self.until(np.stack([side, 0 * side, np.bincount(rows, abs(terms), n)]))
+        most = float(np.max(np.diff(self.chain.indptr))) + 4
+        room = 4 * most * UNIT * float(np.max(np.abs(at))) * longest
+        return values, error + float(np.max(at_error)) + room
 
 
 def differential_values(chain: Chain) -> Differential:
@@ -152,37 +189,35 @@ def differential_values(chain: Chain) -> Differential:
 
 
 def _differential_values(chain: Chain) -> Differential:
-    classes, owner = find_classes(chain)
-    returns = [chain.solve_returns(members) for members in classes]
-    field, n = chain.D.field, len(owner)
-    system: _Sums
-    if isinstance(chain, FloatChain):
-        # where a reference is seen rarely, sums until it are long, and so are their errors
-        often = [members[np.argmax(x.x)] for members, x in zip(classes, returns, strict=True)]
-        system = _FloatSums(chain, np.array(often))
-    else:
-        system = _Sums(chain, np.array([members[0] for members in classes]))
+    classes, field, n = tuple(chain.classes()), chain.D.field, len(chain.r)
+    owner = np.full(n, -1)
+    for c, members in enumerate(classes):
+        owner[members] = c
+    returns = [chain.returns(members) for members in classes]
+    # where a reference is seen rarely, sums until it are long, and so are their errors
+    often = [0 if field.is_exact else int(np.argmax(found.x)) for found in returns]
+    system = _Sums(chain, np.array([m[i] for m, i in zip(classes, often, strict=True)]))
     refs = system.refs
-    steps, steps_error = system.until(system.constant(1))
-    total, _ = system.until(system.rewards())
+    steps, steps_error = system.until(system.ones())
+    total, _ = system.until(chain.side)
     class_gain = total[refs] / steps[refs]
     longest = steps if field.is_exact else steps + steps_error
     gain, gain_error = system.spread(class_gain, np.zeros(len(refs)), longest)
-    y, y_error = system.until(system.rewards(gain))
+    y, y_error = system.until(system.rewards_less(gain))
     class_error = np.zeros(len(refs))
     if not field.is_exact:
         # over a cycle r - g adds up to nothing: what it does add up to is the error of g
         slack = np.maximum(steps[refs] - steps_error[refs], 0.5)
         class_error = (np.abs(y[refs]) + y_error[refs]) / slack
         own = np.max(gain_error, initial=0.0) * longest[refs] / slack
-        class_error += own + 4 * _UNIT * np.abs(class_gain)
+        class_error += own + 4 * UNIT * np.abs(class_gain)
         gain_error = gain_error + float(np.max(class_error))
-        y_error = y_error + np.max(gain_error) * longest + 4 * _UNIT * np.abs(y)
+        y_error = y_error + np.max(gain_error) * longest + 4 * UNIT * np.abs(y)
     means, means_error = _class_means(chain, classes, returns, y, y_error)
     shift, shift_error = system.spread(means, means_error, longest)
     bias, bias_error = y - shift, np.zeros(n)
     if not field.is_exact:
-        bias_error = y_error + shift_error + 4 * _UNIT * (np.abs(y) + np.abs(shift))
+        bias_error = y_error + shift_error + 4 * UNIT * (np.abs(y) + np.abs(shift))
     share, share_error, visited = _shares(chain, classes, returns, system, longest)
     return Differential(
         chain=chain,
@@ -223,7 +258,7 @@ def _class_means(
             away = np.abs(at - means[c]) + y_error[members]
             size = float((share * np.abs(at)).sum())
             error[c] = 4 * float((share * off * away).sum()) + float(np.max(y_error[members]))
-            error[c] += (len(members) + 8) * 4 * _UNIT * size
+            error[c] += (len(members) + 8) * 4 * UNIT * size
             error[c] += np.inf if not np.isfinite(found.error).all() else 0.0
     return means, error
 
@@ -247,7 +282,7 @@ def _shares(
         share[members] = part
         if not field.is_exact:  # a share is a ratio: the error of the sum is that of its parts
             off = found.error + float((part * np.minimum(found.error, 1.0)).sum())
-            error[members] = 3 * off + (len(members) + 8) * 4 * _UNIT
+            error[members] = 3 * off + (len(members) + 8) * 4 * UNIT
         if not only:
             one = field.zeros(len(classes))
             one[c] = field.one(1)
@@ -260,94 +295,83 @@ def _shares(
     return share, error, visited
 
 
-class _Sums:
-    """Sums until the first reference, over an exact field."""
+def evaluate_average(P: POMDP, pi: Policy, exact: bool) -> Evaluation:
+    """What a policy is worth by its average reward."""
+    R = repeat_episodes(P)
+    field = field_of(P, pi, exact)
+    D = dynamics(R, field)
+    chain = follow_policy(D, pi)
+    found = differential_values(chain)
+    weighed = Solution(found.share, "", found.share_error)
+    seen = look_behind(D, weighed, np.asarray(found.share != 0, dtype=bool))
+    astray, unclear = found.astray()
+    if unclear.any() and P.is_exact and pi.is_exact and len(R.S) <= _MOST_RATIONAL:
+        exactly = differential_values(follow_policy(dynamics(R, RATIONALS), pi))
+        astray, unclear = exactly.astray()
+    q_state, q_state_error = found.action_values(astray | unclear)
+    q, q_error = seen.observe(D, q_state, q_state_error)
+    doubtful = np.zeros(q.shape, dtype=bool)
+    if not field.is_exact:
+        doubtful = np.isinf(q_error) & np.isfinite(q)
+        q[np.isinf(q_error)] = np.nan
+    value, value_error = mean_over_starts(D, found.gain, found.gain_error)
+    alive = np.flatnonzero(~P.terminal.mask)
+    shown = field if field.is_exact else None
 
-    def __init__(self, chain: Chain, refs: NDArray[np.int64]):
-        self.chain, self.field = chain, chain.D.field
-        self.single = len(refs) == 1
-        self.refs = refs
-        self.number = np.full(len(chain.r), -1)
-        self.number[refs] = np.arange(len(refs))
-        self.into = self.number[chain.indices] >= 0
+    def placed(values: NDArray[Any], elsewhere: Any) -> NDArray[Any]:
+        """Over all states, the terminal ones included."""
+        whole = np.empty((len(P.S), *values.shape[1:]), dtype=values.dtype)
+        whole[:] = elsewhere
+        whole[alive] = values
+        return whole
 
-    def constant(self, x: int) -> Array:
-        b = self.field.zeros(len(self.chain.r))
-        b[:] = self.field.one(x)
-        return b
-
-    def rewards(self, less: Array | None = None) -> Array:
-        """r, or r - g."""
-        return self.chain.r if less is None else self.chain.r - less
-
-    def until(self, b: Array) -> tuple[Array, Any]:
-        """x = b + P' x."""
-        data = self.chain.data.copy()
-        data[self.into] = self.field.one(0)
-        field, chain = self.field, self.chain
-        found = field.solve(chain.pattern, data, field.one(1), b, chain.D.P.name)
-        return found.x, np.zeros(len(b))
-
-    def spread(self, at: Array, at_error: Array, longest: Array) -> tuple[Array, Any]:
-        """The expected value of `at[c]`, c the class that is reached, from each state."""
-        n = len(self.chain.r)
-        if self.single:
-            values = self.field.zeros(n)
-            values[:] = at[0]
-            return values, np.full(n, float(at_error[0]))
-        values, error = self.until(self._entering(at))
-        return values, error + float(np.max(at_error))
-
-    def _entering(self, at: Array) -> Array:
-        """(P - P') at."""
-        k = np.flatnonzero(self.into)
-        rows = own_rows(self.chain.indptr)[k]
-        terms = self.chain.data[k] * at[self.number[self.chain.indices[k]]]
-        return add_groups(rows, terms, self.field.zeros(len(self.chain.r)))
+    notes = describe_clash(R, found), describe_doubt(P, doubtful), _describe_unclear(R, unclear)
+    undefined, nothing = field.undefined(1)[0], field.one(0)
+    v_error = placed(found.bias_error, float(np.max(found.bias_error)))
+    return Evaluation(
+        P=P,
+        pi=pi,
+        weights="stationary",
+        value=field.back(value),
+        v=Vector(placed(found.bias, (D.mu * found.bias).sum()), P.S, shown, "bias"),
+        q_state=Table(placed(q_state, undefined), P.S, P.A, shown, "q(s, a)"),
+        visits=Vector(placed(found.share, nothing), P.S, shown, "stationary"),
+        o_visits=Vector(seen.total, P.O, shown, "d(o)"),
+        s_given_o=Conditional(seen.share[:, 0], alive[D.entry_s], D.entry_o, P.S, P.O, shown),
+        q=Table(q, P.O, P.A, shown, "q(o, a)"),
+        v_given_o=Vector(mix_actions(D, chain.pi, q), P.O, shown, "v(o)"),
+        reached=Vector(seen.reached, P.O, None, "reached"),
+        error=max(value_error, float(np.max(found.gain_error))),
+        v_error=Vector(v_error, P.S, None, "error of the bias"),
+        q_state_error=Table(placed(q_state_error, np.inf), P.S, P.A, None, "error of q(s, a)"),
+        visits_error=Vector(placed(found.share_error, 0.0), P.S, None, "relative error"),
+        q_error=Table(q_error, P.O, P.A, None, "error of q(o, a)"),
+        method="exact" if field.is_exact else "sums until a reference state, bounded",
+        note=" ".join(filter(None, notes)),
+        criterion="average",
+        gain=Vector(placed(found.gain, value), P.S, shown, "g(s)"),
+    )
 
 
-class _FloatSums(_Sums):
-    """The same in floats, with bounds on errors; right sides are pairs and a size."""
+def _describe_unclear(P: POMDP, unclear: NDArray[np.bool_]) -> str:
+    """A sentence on actions `[s, a]` that may change the average, as far as floats can tell; or
+    ""."""
+    if not unclear.any():
+        return ""
+    s, a = (int(x) for x in np.argwhere(unclear)[0])
+    return (
+        f"Floats cannot tell whether a={P.A.text(P.A[a])} in s={P.S.text(P.S[s])} changes the "
+        "average reward: its value is undefined."
+    )
 
-    chain: FloatChain
 
-    def __init__(self, chain: FloatChain, refs: NDArray[np.int64]):
-        super().__init__(chain, refs)
-        P = chain.P.copy()
-        P[:, self.into] = 0.0
-        leave = add_rows(chain.indptr, np.where(self.into, chain.P[0], 0.0))
-        self._system = PairChain(
-            chain.indptr, chain.indices, P, _ONE, leave, chain.excess, chain.given
-        )
-
-    def constant(self, x: int) -> Array:
-        b = np.zeros((3, len(self.chain.r)))
-        b[0], b[2] = x, abs(x)
-        return b
-
-    def rewards(self, less: Array | None = None) -> Array:
-        b = self.chain.r_pair.copy()
-        if less is None:
-            return b
-        # Knuth's two-sum: what rounding r - g drops is kept in the second part
-        high = b[0] - less
-        part = high - b[0]
-        b[1] += (b[0] - (high - part)) + (-less - part)
-        b[0] = high
-        b[2] += np.abs(less)
-        return b
-
-    def until(self, b: Array) -> tuple[Array, Any]:
-        found = bounded_values(self._system, b)
-        return found.x, found.error
-
-    def spread(self, at: Array, at_error: Array, longest: Array) -> tuple[Array, Any]:
-        if self.single:
-            return super().spread(at, at_error, longest)
-        b = np.zeros((3, len(self.chain.r)))
-        b[0] = self._entering(at)
-        b[2] = self._entering(np.abs(at))
-        values, error = self.until(b)
-        terms = float(np.max(np.diff(self.chain.indptr))) + 4
-        room = 4 * terms * _UNIT * float(np.max(np.abs(at))) * longest
-        return values, error + float(np.max(at_error)) + room
+def describe_clash(P: POMDP, found: Differential) -> str:
+    """A sentence on recurrent classes with different average rewards, or ""."""
+    if (clash := found.clash()) is None:
+        return ""
+    s, t = (P.S.text(P.S[int(found.classes[c][0])]) for c in clash)
+    return (
+        f"The policy is multichain: it may stay for ever around s={s} or around s={t}, with "
+        "different average rewards; q(o, a) is undefined where an action leads from one to the "
+        "other."
+    )

@@ -1,20 +1,11 @@
 # mypy: disallow-untyped-defs=False
-"""BiCGSTAB (van der Vorst 1992) for x = b + gamma P x, compiled, its vector operations fused into
-few passes; sweeps of Gauss and Seidel; and both together.
-
-The residual is measured in the norm that the error bound needs (the largest entry, or the sum), at
-every iteration, and the method starts again from where it is when it breaks down, which a
-right-hand side with few entries makes likely.
-"""
+"""BiCGSTAB (van der Vorst 1992) for x = b + gamma P x by products, compiled, for loops."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from workbench.core.kernels import compile_kernel
-
-PLAIN, UPWARDS, DOWNWARDS = range(3)
-"""What BiCGSTAB iterates: products, or sweeps that go through the states in one direction."""
 
 
 @compile_kernel
@@ -48,132 +39,24 @@ def _dot(x, y):
 
 
 @compile_kernel
-def orthogonalize(V, count, w, along):
-    """Take from w its parts along the first rows of V, whose lengths go to `along`; the length of
-    what is left.
-
-    Here and not by BLAS, which shares vectors of any size among all cores, and waits for each of
-    them where others work as well.
-    """
-    for i in range(count):
-        v = V[i]
-        along[i] = _dot(w, v)
-        for j in range(len(w)):
-            w[j] -= along[i] * v[j]
-    return np.sqrt(_dot(w, w))
-
-
-@compile_kernel
-def combine_rows(V, shares, found):
-    """found = the sum of `shares[i]` V[i]."""
-    found[:] = 0.0
-    for i in range(len(shares)):
-        for j in range(len(found)):
-            found[j] += shares[i] * V[i, j]
-
-
-@compile_kernel
-def sweep(indptr, indices, data, b, x, upwards):
-    """One sweep of Gauss and Seidel for x = b + P x, P without a diagonal and nothing negative; the
-    largest relative change."""
-    n = len(x)
-    largest = 0.0
-    for step in range(n):
-        i = step if upwards else n - 1 - step
-        total = b[i]
-        for k in range(indptr[i], indptr[i + 1]):
-            total += data[k] * x[indices[k]]
-        if total > 0.0:
-            largest = max(largest, abs(total - x[i]) / total)
-        x[i] = total
-    return largest
-
-
-@compile_kernel
-def scale_rows(indptr, indices, data, b, d, scaled, right):
-    """The system for x, where y = d x and y = b + P y; rows with d = 0 become empty."""
-    for i in range(len(d)):
-        if d[i] > 0.0:
-            right[i] = b[i] / d[i]
-        for k in range(indptr[i], indptr[i + 1]):
-            scaled[k] = data[k] * (d[indices[k]] / d[i]) if d[i] > 0.0 else 0.0
-
-
-@compile_kernel
-def _sweep_upwards(indptr, indices, data, gamma, x, y):
-    """y = what an upward sweep makes of x for x = y + gamma P x, which is left as it is.
-
-    It costs one product: with P = L + U, y becomes (I - gamma L)^-1 (y + gamma U x), and each entry
-    is found from entries of y before it and of x from there on.
-    """
+def _missing(indptr, indices, data, gamma, b, x, r):
+    """r = b - (I - gamma P) x."""
+    _apply(indptr, indices, data, gamma, x, r)
     for i in range(len(x)):
-        total = 0.0
-        for k in range(indptr[i], indptr[i + 1]):
-            j = indices[k]
-            total += data[k] * (y[j] if j < i else x[j])
-        y[i] += gamma * total
+        r[i] = b[i] - r[i]
 
 
 @compile_kernel
-def _sweep_downwards(indptr, indices, data, gamma, x, y):
-    """`_sweep_upwards` from the last entry to the first; one kernel for both, told the direction,
-    would take a quarter longer."""
-    for i in range(len(x) - 1, -1, -1):
-        total = 0.0
-        for k in range(indptr[i], indptr[i + 1]):
-            j = indices[k]
-            total += data[k] * (y[j] if j > i else x[j])
-        y[i] += gamma * total
-
-
-@compile_kernel
-def _missed(indptr, indices, data, gamma, x, y, how):
-    """y = (I - gamma P) x, or what an upward or downward sweep with b = 0 takes from x."""
-    if how == PLAIN:
-        _apply(indptr, indices, data, gamma, x, y)
-        return
-    y[:] = 0.0
-    if how == UPWARDS:
-        _sweep_upwards(indptr, indices, data, gamma, x, y)
-    else:
-        _sweep_downwards(indptr, indices, data, gamma, x, y)
-    for i in range(len(x)):
-        y[i] = x[i] - y[i]
-
-
-@compile_kernel
-def _residual(indptr, indices, data, gamma, b, x, r, how):
-    """r = b - (I - gamma P) x, or what a sweep adds to x."""
-    if how == PLAIN:
-        _apply(indptr, indices, data, gamma, x, r)
-        for i in range(len(x)):
-            r[i] = b[i] - r[i]
-        return
-    r[:] = b
-    if how == UPWARDS:
-        _sweep_upwards(indptr, indices, data, gamma, x, r)
-    else:
-        _sweep_downwards(indptr, indices, data, gamma, x, r)
-    for i in range(len(x)):
-        r[i] -= x[i]
-
-
-@compile_kernel
-def bicgstab(indptr, indices, data, gamma, b, x, aim, largest, iterations, how):
+def bicgstab_of_products(indptr, indices, data, gamma, b, x, aim, largest, iterations):
     """Improve x in place until the residual is at most `aim`; returns the residual and the
-    iterations taken.
-
-    On sweeps the residual is what a sweep changes: BiCGSTAB then looks for the fixed point of
-    sweeps, in about half the iterations. Sweeps are to go against the direction in which entries
-    depend on each other.
-    """
+    iterations taken."""
     n = len(b)
     r, shadow, p, v, t = np.empty(n), np.empty(n), np.empty(n), np.empty(n), np.empty(n)
     taken = 0
     best = np.inf
     in_vain = 0
     while taken < iterations:
-        _residual(indptr, indices, data, gamma, b, x, r, how)
+        _missing(indptr, indices, data, gamma, b, x, r)
         shadow[:] = r
         p[:] = r
         size = _size(r, largest)
@@ -185,7 +68,7 @@ def bicgstab(indptr, indices, data, gamma, b, x, aim, largest, iterations, how):
         rho = _dot(shadow, r)
         while taken < iterations:
             taken += 1
-            _missed(indptr, indices, data, gamma, p, v, how)
+            _apply(indptr, indices, data, gamma, p, v)
             along = _dot(shadow, v)
             # r has become orthogonal to its shadow: no step length exists in this direction.
             if along == 0.0 or rho == 0.0:
@@ -193,7 +76,7 @@ def bicgstab(indptr, indices, data, gamma, b, x, aim, largest, iterations, how):
             alpha = rho / along
             for i in range(n):
                 r[i] -= alpha * v[i]
-            _missed(indptr, indices, data, gamma, r, t, how)
+            _apply(indptr, indices, data, gamma, r, t)
             tt = _dot(t, t)
             omega = _dot(t, r) / tt if tt > 0.0 else 0.0
             for i in range(n):
@@ -211,5 +94,5 @@ def bicgstab(indptr, indices, data, gamma, b, x, aim, largest, iterations, how):
             for i in range(n):
                 p[i] = r[i] + beta * (p[i] - omega * v[i])
     # r was updated along the way and has drifted from the residual of x: measure it anew.
-    _residual(indptr, indices, data, gamma, b, x, r, how)
+    _missing(indptr, indices, data, gamma, b, x, r)
     return _size(r, largest), taken

@@ -24,22 +24,17 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from workbench.core.chain import FloatChain, dynamics
+from workbench.core.chain import dynamics
 from workbench.core.errors import Multichain, NotSolved
-from workbench.core.evaluate import action_values_with_bounds, state_values
+from workbench.core.evaluate import assess
 from workbench.core.fields import FLOATS, Field
 from workbench.core.gain import differential_values
 from workbench.core.horizon import UNIT
+from workbench.core.linear import Solution
 from workbench.core.pomdp import POMDP
 from workbench.core.rows import own_rows, without_signs
-from workbench.core.visits import (
-    given_observation,
-    known,
-    observation_errors,
-    observation_values,
-    occupancy,
-)
 from workbench.core.warm_kernels import WarmTables, look_warmly
+from workbench.core.weights import known, look_behind, weights_named
 
 Array = NDArray[Any]
 Mask = NDArray[np.bool_]
@@ -73,26 +68,18 @@ class Oracle:
 
     def look(self, pi: Array, roundings: int = 1) -> Look:
         """Evaluate the policy with the table pi, whose probabilities were rounded so often."""
-        D, chain = self.D, self.D.follow(pi)
-        if isinstance(chain, FloatChain):
+        chain = self.D.follow(pi)
+        if not self.field.is_exact:
             chain.given += (roundings - 1) * UNIT  # the chain of a policy of floats counts one
         if self.average:
             return self._look_at_average(chain)
-        v, undefined, solved = state_values(chain)
-        d, visited = occupancy(chain, self.weights)
-        self.solved = v, d.x
-        share, total, reached = given_observation(D, d.x, visited)
-        if self.field is FLOATS:
-            q_state, bounds = action_values_with_bounds(D, v, undefined, solved.error)
-        else:
-            q_state, bounds = D.action_values(v, undefined), np.zeros(D.shape)
-        q = observation_values(D, share, q_state)
-        lacking = reached & ~known(q).any(axis=1)
-        if self.field is FLOATS and lacking.any() and not np.isinf(d.x[visited]).any():
-            o = self.P.O.text(self.P.O[int(np.flatnonzero(lacking)[0])])
+        found = assess(chain, weights_named(self.weights))
+        if (found.seen.is_faint & ~self.field.is_exact).any():
+            o = self.P.O.text(self.P.O[int(np.flatnonzero(found.seen.is_faint)[0])])
             raise NotSolved(f"{self.P.name}: floats cannot find how often o={o} is seen")
-        error = self._row_errors(share, d.error, q_state, bounds, q)
-        return Look((D.mu * v).sum(), q, error, total, lacking)
+        self.solved = found.v, found.seen.d
+        lacking = found.seen.reached & ~known(found.q).any(axis=1)
+        return Look(found.value, found.q, found.error, found.seen.total, lacking)
 
     look_again = look
 
@@ -108,20 +95,12 @@ class Oracle:
                 "improve it"
             )
         recurrent = (found.owner >= 0) & found.visited[np.maximum(found.owner, 0)]
-        share, total, _ = given_observation(self.D, found.share, np.asarray(recurrent))
+        weighed = Solution(found.share, "", found.share_error)
+        seen = look_behind(self.D, weighed, np.asarray(recurrent))
         # where floats cannot tell whether an action changes the average, the bounds say so
-        q_state, bounds = found.action_values(found.astray()[0])
-        q = observation_values(self.D, share, q_state)
-        error = self._row_errors(share, found.share_error, q_state, bounds, q)
-        return Look(found.value, q, error, total, np.zeros(len(q), dtype=bool))
-
-    def _row_errors(
-        self, share: Array, share_error: Any, q_state: Array, bounds: Array, q: Array
-    ) -> NDArray[np.float64]:
-        if self.field is not FLOATS:
-            return np.zeros(len(q))
-        each = observation_errors(self.D, share, share_error, q_state, bounds, q)
-        return np.asarray(np.where(np.isnan(q), 0.0, each).max(axis=1))
+        q, each = seen.observe(self.D, *found.action_values(found.astray()[0]))
+        error = np.where(known(q), each, 0.0).max(axis=1)
+        return Look(found.value, q, error, seen.total, np.zeros(len(q), dtype=bool))
 
 
 class WarmOracle(Oracle):

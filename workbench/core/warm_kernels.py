@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.core.kernels import compile_kernel
-from workbench.core.krylov_kernels import UPWARDS, bicgstab
+from workbench.core.krylov_kernels import bicgstab_of_products
 
 UNIT = 2.0**-53
 
@@ -112,7 +112,7 @@ def _solve(pattern, data, gamma, b, x):
     """Improve x until x = b + gamma P x; the largest residual."""
     indptr, indices = pattern
     size = max(np.abs(b).max(), np.abs(x).max())
-    bicgstab(indptr, indices, data, gamma, b, x, _AIM * size, True, _ITERATIONS, UPWARDS)
+    bicgstab_of_products(indptr, indices, data, gamma, b, x, _AIM * size, True, _ITERATIONS)
     missed = 0.0
     for s in range(len(x)):
         total = b[s]
@@ -139,7 +139,9 @@ def _slack(pattern, data, gamma, h, drift):
         if least >= _SLACK or attempt == 1:
             break
         h[:] = 1.0
-        bicgstab(indptr, indices, data, gamma, np.ones(len(h)), h, 1e-2, True, _ITERATIONS, UPWARDS)
+        bicgstab_of_products(
+            indptr, indices, data, gamma, np.ones(len(h)), h, 1e-2, True, _ITERATIONS
+        )
     return least
 
 

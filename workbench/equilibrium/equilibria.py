@@ -52,7 +52,7 @@ from workbench.core.policy import Policy
 from workbench.core.pomdp import POMDP
 from workbench.core.space import Label
 from workbench.core.table import Table
-from workbench.core.visits import known
+from workbench.core.weights import known
 from workbench.equilibrium.greedy_cells import MOST_DENSE, DenseTask, blocks
 from workbench.equilibrium.learned_values import (
     Decided,

@@ -195,8 +195,7 @@ class DenseTask:
         return q, np.where(np.isfinite(bound), bound, np.inf)
 
     def after(self, b: Floats) -> tuple[Floats, Floats]:
-        """w(s), what a target counts after its first step, as (alone) + (through) v; see
-        `td_targets`."""
+        """w(s), what a target counts after its first step, as (alone) + (through) v; see `td`."""
         n, nO = len(self.mu), b.shape[1]
         alone, through = np.zeros((len(b), n)), np.broadcast_to(self.W, (len(b), n, nO))
         if self.target.is_one_step:

@@ -28,6 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.core.balls import Balls, precision
+from workbench.core.bootstrap import Bootstrap
 from workbench.core.errors import NotSolved, WrongType
 from workbench.core.fields import RATIONALS, Field
 from workbench.core.learners import Learner, OptionError, Target
@@ -35,8 +36,7 @@ from workbench.core.numbers import Number, is_symbolic, number, read_decimal
 from workbench.core.policy import Policy, uniform
 from workbench.core.pomdp import POMDP
 from workbench.core.rows import keep_entries, merge_rows, own_rows
-from workbench.core.td_targets import Found, Seen, mixture, monte_carlo_values, n_step
-from workbench.core.td_targets import q_values as target_values
+from workbench.core.td import Lambda, NStep
 
 MOST_RATIONAL = 300
 """States of the largest models that tables are compared for in rationals."""
@@ -83,30 +83,22 @@ class Learned:
     def __init__(self, P: POMDP, target: Target, epsilon: Number, field: Field):
         self.P, self.target, self.epsilon, self.field = P, target, epsilon, field
 
-    def seen(self, greedy: Policy) -> Seen:
-        """The observations under the behaviour, with the target's policy for the first step."""
+    def met(self, greedy: Policy) -> Bootstrap:
+        """What the behaviour meets, with the target's policy for the first step."""
         behaviour = exploring(self.P, greedy, self.epsilon)
-        seen = Seen(self.field, self.P, behaviour, "stationary")
+        met = Bootstrap(self.field, self.P, behaviour, "stationary")
         if self.target.greedy:
-            seen.table = self.field.enter(greedy.prob)
-        return seen
-
-    def found(self, seen: Seen) -> Found:
-        """v(o) and w(s) of the target."""
-        lam = self.target.lam
-        if lam == 0:
-            return n_step(seen, self.target.n)
-        if lam == 1:
-            return monte_carlo_values(seen)
-        return mixture(seen, self.field.one(lam))
+            met.table = self.field.enter(greedy.prob)
+        return met
 
     def q(self, greedy: Policy) -> NDArray[Any]:
         """The table `[o, a]` as elements of the field; undefined for rows that are never visited.
 
         A mixed `greedy` is a mixture of greedy policies whose values are equal where it mixes.
         """
-        seen = self.seen(greedy)
-        return target_values(seen, self.found(seen))
+        met, lam = self.met(greedy), self.target.lam
+        target = NStep(self.target.n) if lam == 0 else Lambda(lam)
+        return met.q_values(target.solve(met))[0]
 
 
 class Decided(Learned):

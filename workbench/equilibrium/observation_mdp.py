@@ -46,7 +46,7 @@ from workbench.core.policy import Policy
 from workbench.core.pomdp import POMDP, Distribution, Emissions, StateSet, Transitions
 from workbench.core.rows import add_groups, own_rows, pick_rows, point_rows
 from workbench.core.space import Label, Space
-from workbench.core.visits import given_observation, known, occupancy
+from workbench.core.weights import known
 
 END = "end"
 """The label of the one terminal state, with primes added where an observation has that name."""
@@ -67,12 +67,12 @@ def observation_mdp(
     weights : which P(s|o), as for `evaluate`; "stationary" for tasks that do not end.
     exact : rationals instead of floats; symbols anywhere give rational functions in any case.
     """
-    check_arguments(P, behaviour, weights)
+    weighing = check_arguments(P, behaviour, weights)
     field = field_of(P, behaviour, exact)
     D = dynamics(P, field)
-    d, visited = occupancy(D.follow(field.enter(behaviour.prob)), weights)
-    share, _, reached = given_observation(D, d.x, visited)
-    _check_weights(P, share, reached, D, weights)
+    seen = weighing.solve(D.follow(field.enter(behaviour.prob)))
+    share, reached = seen.share, seen.reached
+    _check_weights(P, share, reached, D, weighing.name)
     row, o_next, r, prob = _outcomes(D, share)
     _check_successors(P, reached, row, o_next)
     return _assembled(D, field, reached, row, o_next, r, prob)
@@ -81,7 +81,7 @@ def observation_mdp(
 def _check_weights(
     P: POMDP, share: NDArray[Any], reached: NDArray[np.bool_], D: Dynamics, weights: str
 ) -> None:
-    unclear = ~known(share) & reached[D.entry_o]
+    unclear = ~known(share).all(axis=1) & reached[D.entry_o]
     if unclear.any():
         o = P.O[int(D.entry_o[np.flatnonzero(unclear)[0]])]
         raise WorkbenchError(
@@ -108,8 +108,8 @@ def _outcomes(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[Any]]:
     """The outcomes (o |A| + a, o' or -1 for the end, number of the reward, probability), merged."""
     P, nA = D.P, len(D.P.A)
-    known_share = np.flatnonzero(known(share))
-    entry = known_share[np.asarray(share[known_share] != 0, dtype=bool)]
+    known_share = np.flatnonzero(known(share).all(axis=1))
+    entry = known_share[np.asarray(share[known_share] != 0, dtype=bool).any(axis=1)]
     entry = entry[~P.terminal.mask[D.entry_s[entry]]]
     pair = (D.entry_s[entry][:, None] * nA + np.arange(nA)).reshape(-1)
     first, k = _spread(P.p.row_ptr, pair)
@@ -122,7 +122,8 @@ def _outcomes(
     k, first = k[second], first[second]
     over = ended[P.p.s_next[k]]
     o_next = np.where(over, -1, D.entry_o[e])
-    prob = share[entry[first // nA]] * D.prob[k]
+    column = first % nA if share.shape[1] > 1 else 0  # P(s|o,a), or P(s|o)
+    prob = share[entry[first // nA], column] * D.prob[k]
     prob = prob * np.where(over, D.field.one(1), D.omega[e])
     row = D.entry_o[entry[first // nA]].astype(np.int64) * nA + first % nA
     r = _reward_numbers(P)[k]

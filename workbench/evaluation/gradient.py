@@ -20,7 +20,7 @@ from workbench.core.fields import FLOATS, exact_field
 from workbench.core.policy import Policy
 from workbench.core.pomdp import POMDP
 from workbench.core.table import Table
-from workbench.core.visits import known
+from workbench.core.weights import known
 
 _UNIT = 2.0**-53
 

@@ -33,7 +33,8 @@ from workbench.core.policy import Policy, uniform
 from workbench.core.pomdp import POMDP
 from workbench.core.rows import own_rows
 from workbench.core.shortcuts import shortcuts
-from workbench.core.td import lambda_discrepancy, td_values
+from workbench.core.td import td_values
+from workbench.evaluation.discrepancy import lambda_discrepancy
 from workbench.lab.sequences import SequenceTasks
 from workbench.lab.spaces import TaskSpace
 from workbench.lab.statements import NO, RELABELLINGS, Statement, Verdict

@@ -30,7 +30,7 @@ import scipy.sparse as sp
 import scipy.sparse.linalg as sla
 from numpy.typing import NDArray
 
-from workbench.core import solve as linear
+from workbench.core import linear
 from workbench.core.rows import own_rows
 from workbench.core.walk_kernels import reachable
 from workbench.optima.mdp import MDP
@@ -132,7 +132,7 @@ def _solve_both(
         except RuntimeError:  # exactly singular
             return np.full(n, np.nan), np.full(n, np.nan)
         return sparse.solve(r), sparse.solve(start, trans="T")
-    return linear.solve(P, gamma, r).x, linear.solve(sp.csr_array(P.T), gamma, start, norm=1).x
+    return linear.solve(P, gamma, r).x, linear.solve(P, gamma, start, transposed=True).x
 
 
 def project(x: TableArray) -> TableArray:

@@ -39,7 +39,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.core.chain import dynamics, follow_policy
-from workbench.core.evaluate import mean_over_starts, state_values
+from workbench.core.errors import NotSolved
+from workbench.core.evaluate import mean_over_starts
 from workbench.core.fields import FLOATS, RATIONALS, Field
 from workbench.core.policy import Policy
 from workbench.core.pomdp import POMDP
@@ -143,10 +144,14 @@ class ReturnCriterion:
         return Informed(size, noise, upper_bound(process, found, fine=True), endless, None)
 
     def worth(self, pi: Policy) -> tuple[float, float]:
-        """What `evaluate` says a policy is worth, and how far that may be off."""
+        """What `evaluate` says a policy is worth, and how far that may be off; minus infinity where
+        floats find nothing."""
         D = dynamics(self.P, FLOATS)
-        v, _, solved = state_values(follow_policy(D, pi))
-        value, error = mean_over_starts(D, v, solved.error)
+        try:
+            solved, _ = follow_policy(D, pi).values()
+        except NotSolved:
+            return -math.inf, math.inf
+        value, error = mean_over_starts(D, solved.x, solved.error)
         return float(value), error
 
     @property

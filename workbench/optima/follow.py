@@ -18,7 +18,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from workbench.core import solve as linear
+from workbench.core import linear
 from workbench.core.errors import NotSolved
 from workbench.core.fields import FLOATS
 from workbench.core.rows import pick_rows
@@ -75,7 +75,7 @@ def follow(M: MDP, choice: Actions) -> Followed:
         if not solve_leaving(M.gamma * P.toarray(), away, r.copy(), start.copy(), v, d):
             raise NotSolved("floats cannot tell a policy from one that never ends")
     else:
-        d = linear.solve(sp.csr_array(P.T), M.gamma, start, norm=1).x
+        d = linear.solve(P, M.gamma, start, transposed=True).x
     return Followed(float(d @ r), states, d)
 
 

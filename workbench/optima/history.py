@@ -25,12 +25,7 @@ from numpy.typing import NDArray
 from workbench.agents.beliefs import BeliefEdge, BeliefGraph, explore_beliefs
 from workbench.core.chain import dynamics
 from workbench.core.errors import TooLarge
-from workbench.core.evaluate import (
-    Evaluation,
-    action_values_with_bounds,
-    evaluate,
-    state_values,
-)
+from workbench.core.evaluate import Evaluation, evaluate
 from workbench.core.fields import FLOATS, RATIONALS, Field
 from workbench.core.numbers import Number, Numbers
 from workbench.core.policy import Policy, uniform
@@ -369,8 +364,8 @@ def _ways_to_go_on(P: POMDP, states: NDArray[np.int64], search: BranchSearch) ->
         chain = D.follow(pi.prob.floats)
         if D.gamma == 1 and chain.may_not_end[states].any():
             continue
-        v, undefined, solved = state_values(chain)
-        q, error = action_values_with_bounds(D, v, undefined, solved.error)
+        solved, undefined = chain.values()
+        q, error = D.action_values(solved.x, solved.error, undefined)
         alphas = (q - error)[states].T
         if np.isfinite(alphas).all():  # an infinite error bound says nothing about the value
             found.append(_Way(pi, alphas))

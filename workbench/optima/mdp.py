@@ -36,7 +36,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from workbench.core import solve as linear
+from workbench.core import linear
 from workbench.core.chain import dynamics
 from workbench.core.errors import ModelError, NeverEnds, NotSolved
 from workbench.core.fields import FLOATS, Field
@@ -212,17 +212,12 @@ class MDP:
         if self.dense is not None:
             return self._evaluate_dense(policy, alive, self.R if R is None else R)
         pattern, data, r = self.chain(policy, alive, R)
-        found = self.field.solve(pattern, data, self.gamma, r, "the decision process")
         if self.field is not FLOATS:
-            return found
+            return self.field.solve(pattern, data, self.gamma, r, "the decision process")
         P = sp.csr_array((data, pattern.indices, pattern.indptr), shape=pattern.shape)
+        found = linear.solve(P, self.gamma, r)
         missed = r + self.gamma * (P @ found.x) - found.x
-        if not self._is_uneven(P, r, found.x, missed):
-            return found
-        again = found.again or (lambda b: linear.solve(P, self.gamma, b).x)
-        v = found.x + again(missed)
-        missed = r + self.gamma * (P @ v) - v
-        return replace(found, x=v, residual=float(np.max(np.abs(missed), initial=0.0)))
+        return replace(found, residual=float(np.max(np.abs(missed), initial=0.0)))
 
     def _evaluate_dense(
         self, policy: Actions, alive: Mask | None, R: NDArray[np.float64]
@@ -233,7 +228,7 @@ class MDP:
         v[inside], _ = self.solve_dense(inside, policy, r, np.zeros(len(inside)))
         P = self.dense[inside, policy[inside]]
         missed = r + self.gamma * (P @ v) - v[inside]
-        return linear.Solution(v, "dense", float(np.max(np.abs(missed), initial=0.0)))
+        return linear.Solution(v, "dense", residual=float(np.max(np.abs(missed), initial=0.0)))
 
     def _is_uneven(
         self, P: Any, r: NDArray[np.float64], v: NDArray[np.float64], missed: NDArray[np.float64]
@@ -259,7 +254,7 @@ class MDP:
             :, kept
         ]
         d = np.zeros(len(seen))
-        d[kept] = linear.solve(sp.csr_array(inner.T), self.gamma, self.start[kept], norm=1).x
+        d[kept] = linear.solve(inner, self.gamma, self.start[kept], transposed=True).x
         return d
 
 

@@ -23,15 +23,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.core.augment import augment
+from workbench.core.bootstrap import Bootstrap
 from workbench.core.chain import field_of
 from workbench.core.errors import WorkbenchError, WrongType
 from workbench.core.fields import Field
 from workbench.core.policy import Policy
 from workbench.core.pomdp import POMDP
 from workbench.core.table import Table
-from workbench.core.td_targets import Seen, n_step
-from workbench.core.td_targets import q_values as target_values
-from workbench.core.visits import known
+from workbench.core.td import NStep
+from workbench.core.weights import known
 
 
 def limit_values(P: POMDP, behaviour: Policy, exact: bool = False) -> Table:
@@ -67,9 +67,9 @@ def _limit(P: POMDP, behaviour: Policy, exact: bool) -> tuple[NDArray[Any], Fiel
     field = field_of(P, behaviour, exact)
     actions = np.zeros(len(P.O), dtype=np.int64)
     while True:  # values rise from round to round, so that no policy comes twice
-        seen = Seen(field, P, behaviour, "stationary")
-        seen.table = field.enter(Policy.from_actions(P, actions).prob)
-        q = target_values(seen, n_step(seen, 1))
+        met = Bootstrap(field, P, behaviour, "stationary")
+        met.table = field.enter(Policy.from_actions(P, actions).prob)
+        q, _ = met.q_values(NStep(1).solve(met))
         better = _improved(q, actions, field.is_exact)
         if np.array_equal(better, actions):
             return q, field

@@ -37,7 +37,8 @@ from workbench.core.numbers import Number
 from workbench.core.policy import Policy, uniform
 from workbench.core.pomdp import POMDP
 from workbench.core.space import Label
-from workbench.core.td import lambda_discrepancy, td_values
+from workbench.core.td import td_values
+from workbench.evaluation.discrepancy import lambda_discrepancy
 from workbench.memories import Memory, MemoryFamily, attach
 from workbench.optima.best_history import best_history
 from workbench.optima.best_memoryless import best_memoryless

@@ -21,7 +21,6 @@ from numpy.typing import NDArray
 from workbench.core.chain import Chain, dynamics
 from workbench.core.errors import Unbounded
 from workbench.core.fields import FLOATS
-from workbench.core.gain import find_classes
 from workbench.core.pomdp import POMDP
 
 _UNIT = 2.0**-53
@@ -54,12 +53,12 @@ def _find_paying_loop(
 ) -> tuple[int, float] | None:
     """A state of a class that is reached, and its gain, if all classes that some policy meets
     surely pay."""
-    classes, _ = find_classes(chain)
+    classes = chain.classes()
     found = None
     for members in classes:
         if terminal[members[0]] or not met[members[0]]:
             continue
-        visits = chain.solve_returns(members)
+        visits = chain.returns(members)
         share, r = visits.x / visits.x.sum(), chain.r[members]
         gain = float(share @ r)
         # a share is a ratio: off by what its part and the sum are off by

@@ -89,11 +89,17 @@ class PolicyChain(Chain):
     def __init__(self, M: MDP, policy: Actions):
         n, nA = M.shape
         self.indptr, places = pick_rows(M.row_ptr, np.arange(n) * nA + policy)
-        self.indices, self.data = M.successors[places], M.prob[places]
-        self.r = M.R[np.arange(n), policy]
+        self.indices, data = M.successors[places], M.prob[places]
+        r = M.R[np.arange(n), policy]
+        self.P = data if M.field.is_exact else np.stack([data, 0 * data])
+        self.side = r if M.field.is_exact else np.stack([r, 0 * r, np.abs(r)])
+        self.given, self._stops = 0.0, np.zeros(n)
         self.starts = M.starts
         name = SimpleNamespace(name="the decision process")
-        self.D = cast(Any, SimpleNamespace(field=M.field, mu=M.start, P=name))
+        alive = np.ones(n, dtype=bool)
+        self.D = cast(
+            Any, SimpleNamespace(field=M.field, mu=M.start, P=name, shape=M.shape, alive=alive)
+        )
 
     @property
     def visited(self) -> NDArray[np.bool_]:

@@ -27,6 +27,7 @@ import numpy as np
 import sympy
 from numpy.typing import NDArray
 
+from workbench.core.bootstrap import Bootstrap
 from workbench.core.errors import NotExact, TooLarge, WorkbenchError, WrongType
 from workbench.core.fields import RATIONALS
 from workbench.core.learners import Learner, Target
@@ -35,7 +36,6 @@ from workbench.core.policy import Policy
 from workbench.core.pomdp import POMDP
 from workbench.core.rows import row_places
 from workbench.core.space import Label
-from workbench.core.td_targets import Seen
 from workbench.equilibrium.learned_values import (
     check_epsilon,
     deciding_rows,
@@ -176,7 +176,7 @@ def exact_mean_field(
     """A and c of the mean field dq/dt = A q + c in the cell of a greedy policy, in rationals; q
     flat over (row, a)."""
     behaviour = exploring(P, greedy, epsilon)
-    seen = Seen(RATIONALS, P, behaviour, "stationary")
+    seen = Bootstrap(RATIONALS, P, behaviour, "stationary")
     D, nA = seen.D, len(P.A)
     place = {int(o): i for i, o in enumerate(rows)}
     size = len(rows) * nA
@@ -189,7 +189,7 @@ def exact_mean_field(
         s, o = int(D.entry_s[e]), int(D.entry_o[e])
         for a in range(nA):
             at = place[o] * nA + a
-            weight = seen.observed[o] * b[o, a] * seen.share[e]
+            weight = seen.observed[o] * b[o, a] * seen.share[e, 0]
             A[at][at] -= weight
             for k in row_places(P.p.row_ptr, s * nA + a):
                 part, s_next = weight * D.prob[k], int(P.p.s_next[k])

@@ -1,0 +1,162 @@
+"""Weights as objects, first-visit Monte Carlo among them."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from reference_weights import first_visit_q
+from strategies import policies, pomdps
+
+from pomdps import gravity
+from workbench import (
+    POMDP,
+    Policy,
+    augment,
+    evaluate,
+    observation_mdp,
+    shortcuts,
+    td_values,
+    uniform,
+)
+from workbench.core.errors import NotSolved, TooLarge, WorkbenchError
+from workbench.core.weights import WEIGHTS, Visits, Weighting
+from workbench.evaluation.discrepancy import discrepancy_loss, lambda_discrepancy
+
+
+def coins(rounds: int = 2) -> POMDP:
+    return POMDP.from_functions(
+        name="coins",
+        A=[0, 1],
+        p=lambda s, a: {(s + 1, a): 1},
+        omega=lambda s: {"o": 1},
+        mu={0: 1},
+        gamma=1,
+        terminal={rounds},
+    )
+
+
+def test_the_first_time_comes_earlier_than_any_time():
+    """Action 1 is first taken in state 0 with probability 1/2, in state 1 with 1/4."""
+    P = coins()
+    q = {w: evaluate(P, uniform(P), exact=True, weights=w).q["o", 1] for w in WEIGHTS}
+    assert q["first-visit"] == Fraction(2, 3) * Fraction(3, 2) + Fraction(1, 3)
+    assert q["visits"] == Fraction(5, 4)
+
+
+@given(pomdps(), st.data())
+def test_first_visits_are_those_of_the_slow_twin(P, data):
+    pi = data.draw(policies(P))
+    exact = evaluate(P, pi, exact=True, weights="first-visit")
+    fast = evaluate(P, pi, weights="first-visit")
+    slow = first_visit_q(P, pi)
+    for i, o in enumerate(P.O):
+        for j, a in enumerate(P.A):
+            if not np.isnan(slow[i, j]):
+                assert float(exact.q[o, a]) == pytest.approx(slow[i, j], rel=1e-7, abs=1e-7)
+            if exact.q[o, a] is not None:
+                off = abs(exact.q[o, a] - Fraction(fast.q[o, a]))
+                assert off <= fast.q_error[o, a]
+
+
+def test_an_action_that_is_never_taken_has_the_weights_of_all_visits():
+    P = coins(3)
+    pi = Policy.deterministic(P, {"o": 0})
+    first, every = (evaluate(P, pi, exact=True, weights=w).q for w in ("first-visit", "visits"))
+    assert first["o", 1] == every["o", 1]
+    assert first["o", 0] == evaluate(P, pi, exact=True).value
+
+
+def test_first_visits_exist_where_a_policy_never_ends():
+    P = POMDP.from_functions(
+        name="for ever",
+        A=[0, 1],
+        p=lambda s, a: {(1 - s, a): 1},
+        omega=lambda s: {"o": 1},
+        mu={0: 1},
+        gamma=Fraction(1, 2),
+    )
+    for exact in (True, False):
+        found = evaluate(P, uniform(P), exact=exact, weights="first-visit")
+        assert float(found.q["o", 1]) == pytest.approx(1.5)
+        assert not found.note
+
+
+@pytest.mark.parametrize("name", WEIGHTS)
+def test_every_weight_goes_through_everything_that_takes_one(name):
+    P = augment(coins(), "B1")
+    pi = uniform(P)
+    for weights in (name, WEIGHTS[name]):
+        for function in (evaluate, td_values, lambda_discrepancy, discrepancy_loss):
+            exact, floats = (function(P, pi, exact=e, weights=weights) for e in (True, False))
+            if hasattr(exact, "q"):
+                assert exact.weights == name
+                assert np.allclose(exact.q.array.astype(float), floats.q.array)
+            else:
+                assert float(exact) == pytest.approx(floats, abs=floats.error + 1e-15)
+        assert shortcuts(P, pi, exact=True, weights=weights) == []
+        assert observation_mdp(P, pi, weights=weights, exact=True).is_exact
+
+
+def test_a_weight_without_a_rule_is_not_taken_for_another():
+    class Lost(Weighting):
+        name = "lost"
+
+    P = coins()
+    with pytest.raises(NotImplementedError):
+        evaluate(P, uniform(P), weights=Lost())
+    with pytest.raises(WorkbenchError, match="did you mean 'visits'"):
+        evaluate(P, uniform(P), weights="visit")
+
+
+def test_a_weight_of_ones_own_needs_one_class():
+    class Early(Visits):
+        """Visits of the first state alone."""
+
+        name = "early"
+
+        def occupancy(self, chain):
+            found, visited = super().occupancy(chain)
+            return found, visited & (np.asarray(chain.D.mu != 0))
+
+    P = coins()
+    assert evaluate(P, uniform(P), exact=True, weights=Early()).q["o", 1] == Fraction(3, 2)
+
+
+def test_first_visits_of_a_large_task_are_refused():
+    E = augment(gravity(), "O2")
+    with pytest.raises(TooLarge, match="a linear system for each pair"):
+        evaluate(E, uniform(E), weights="first-visit")
+
+
+def test_reward_per_step_has_a_bound_where_large_rewards_cancel():
+    """1e15 in one state and -1e15 in the next: the mean over states is 1/6 in all."""
+    big = 10**15
+    P = POMDP.from_functions(
+        name="cancel",
+        A=[0],
+        p=lambda s, a: {(s + 1, [big, -big, Fraction(1, 2)][s]): 1},
+        omega=lambda s: {"o": 1},
+        mu={0: 1},
+        gamma=1,
+        terminal={3},
+    )
+    exact, found = (evaluate(P, uniform(P), exact=e).average_reward for e in (True, False))
+    assert exact == Fraction(1, 6)
+    assert abs(exact - Fraction(found)) <= found.error
+
+
+def test_a_number_without_a_bound_is_refused():
+    """Floats that stand for tasks that end and for tasks that never do."""
+    P = POMDP.from_functions(
+        name="hardly ends",
+        A=[0],
+        p=lambda s, a: {(s, 1.0): 1 - 1e-16, ("end", 0.0): 1e-16},
+        omega=lambda s: {s: 1},
+        mu={0: 1},
+        gamma=1,
+        terminal={"end"},
+    )
+    with pytest.raises(NotSolved, match="singular in floats"):
+        evaluate(P, uniform(P))

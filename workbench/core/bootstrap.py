@@ -1,0 +1,261 @@
+"""What bootstrapping on observations starts from, and the one system of its fixed points.
+
+A policy meets states behind its observations (`weights`); a target takes a first step from there
+and goes on in its own way. The unknowns of the system are, in this order,
+
+    w(s)   layer by layer, the last of which is what a target counts after its first step
+    v(o)   the values that are bootstrapped from, sum_s P(s|o) y(s,o)
+    y      sum_a pi(a|o) [ R(s,a) + gamma sum p(s'|s,a) w(s') ] for each entry (s,o), floats only
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.core.chain import Mask, dynamics, follow_policy
+from workbench.core.double_kernels import UNIT
+from workbench.core.errors import (
+    NeverEnds,
+    NotSolved,
+    TooLarge,
+)
+from workbench.core.fields import Field
+from workbench.core.linear import ONE, LinearSystem, refusal
+from workbench.core.numbers import Number
+from workbench.core.policy import Policy
+from workbench.core.pomdp import POMDP
+from workbench.core.rows import keep_entries, own_rows, pick_rows
+from workbench.core.walk_kernels import reachable, reverse_edges
+from workbench.core.weights import Weighting, known, weights_named
+
+_MOST_UNKNOWNS = 5_000_000
+"""Systems of more unknowns are refused: a minute and a few GB."""
+
+Array = NDArray[Any]
+
+
+class Found(NamedTuple):
+    """v(o) and w(s), with 0 where they are undefined, bounds on their errors, the masks of the
+    undefined ones, and how they were found."""
+
+    v: Array
+    v_error: NDArray[np.float64]
+    lacks_o: Mask
+    w: Array
+    w_error: NDArray[np.float64]
+    lacks_s: Mask
+    method: str
+
+
+class Entries(NamedTuple):
+    """Entries of a matrix, block by block of the unknowns: values at (rows, columns)."""
+
+    rows: Array
+    columns: Array
+    values: Array
+
+
+class _Begin(NamedTuple):
+    """The first step from the units that make up observations: transitions from unit `rows` to
+    state `columns`, gamma times their probabilities, and these times their rewards; for each unit
+    its observation `owner` and its part `outer` of it."""
+
+    rows: Array
+    columns: Array
+    values: Array
+    rewards: Array
+    owner: Array
+    outer: Array
+
+
+class Bootstrap:
+    """What a policy meets: its chain, what lies behind observations, and the first step from there.
+
+    Attributes
+    ----------
+    table : the policy of a target's first action; Q-learning puts a greedy one here.
+    share : P(s|o) by entry of omega, or P(s|o,a); used : the entries that have one.
+    lacks : `[o]`, whether there is none.
+    observed : `[o]`, the weight of each observation as a share of all; observed_error : its bound.
+    """
+
+    def __init__(self, field: Field, P: POMDP, pi: Policy, weights: str | Weighting):
+        self.P, self.field, self.weights = P, field, weights_named(weights)
+        self.D = dynamics(P, field)
+        self.table = field.enter(pi.prob)
+        self.chain = follow_policy(self.D, pi)
+        self.seen = self.weights.solve(self.chain)
+        self.share, total = self.seen.share, self.seen.total
+        present = known(self.share) & np.asarray(self.share != 0, dtype=bool)
+        self.used = np.flatnonzero(present.any(axis=1))
+        self.lacks = np.ones(len(P.O), dtype=bool)
+        self.lacks[self.D.entry_o[self.used]] = False
+        everything = total.sum()
+        self.observed = total / everything if everything != 0 else field.undefined(len(P.O))
+
+    @cached_property
+    def observed_error(self) -> float:
+        """A bound on the relative errors of `observed`: a ratio of sums, so twice that of terms."""
+        if self.field.is_exact:
+            return 0.0
+        most = float(np.max(self.seen.d_error, initial=0.0)) + 4 * len(self.P.S) * UNIT
+        return 2 * most / (1 - most) if most < 0.5 else np.inf
+
+    @cached_property
+    def step(self) -> Entries:
+        """gamma P_pi."""
+        chain = self.chain
+        return Entries(own_rows(chain.indptr), chain.indices, chain.data * self.D.gamma)
+
+    @cached_property
+    def omega(self) -> Entries:
+        """omega(o|s) for the states that are not terminal."""
+        D = self.D
+        alive = np.flatnonzero(D.alive[D.entry_s])
+        return Entries(D.entry_s[alive], D.entry_o[alive], D.omega[alive])
+
+    @cached_property
+    def _begin(self) -> _Begin:
+        """The first step from each observation."""
+        D, s, o = self.D, self.D.entry_s[self.used], self.D.entry_o[self.used]
+        share, table = self.share[self.used], self.table[o]
+        share = np.where(known(share), share, self.field.one(0))
+        entry, a = np.nonzero(np.asarray(share * table != 0, dtype=bool))
+        row_ptr, k = pick_rows(self.P.p.row_ptr, s[entry] * len(self.P.A) + a)
+        counts = np.diff(row_ptr)
+        if share.shape[1] == 1:  # P(s|o): one mean over actions for each entry (s, o)
+            unit, inner, outer, owner = entry, table[entry, a], share[:, 0], o
+        else:  # P(s|o,a): each action has its own mean
+            unit, owner = np.arange(len(entry)), o[entry]
+            inner, outer = np.full(len(entry), self.field.one(1)), (share * table)[entry, a]
+        values = np.repeat(inner, counts) * D.prob[k]
+        rows = np.repeat(unit, counts)
+        return _Begin(rows, self.P.p.s_next[k], values * D.gamma, values * D.r[k], owner, outer)
+
+    def solve(
+        self, blocks: dict[tuple[int, int], Entries], layers: int, sides: list[Array],
+        leave: list[Any], given: list[Any],
+    ) -> Found:  # fmt: skip
+        """The fixed point of a target: `layers` blocks of unknowns w(s), the last of which is w,
+        and v(o). The target says how the layers depend on each other and on v, the block `layers`.
+
+        In floats the means y of R + gamma p w over actions are unknowns too, so that v is a mean of
+        y by P(s|o) and what P(s|o) is off by costs no more than what y varies by.
+        """
+        field, nS, nO, begin = self.field, len(self.P.S), len(self.P.O), self._begin
+        n, top = layers * nS + nO, (layers - 1) * nS
+        rows, columns, values = begin.rows, begin.columns + top, begin.values
+        if field.is_exact:
+            rows, values = layers * nS + begin.owner[rows], begin.outer[rows] * values
+            sides = [
+                *sides,
+                field.sums(rows - layers * nS, begin.outer[begin.rows] * begin.rewards, nO),
+            ]
+        else:
+            units, rows = len(begin.owner), rows + n
+            first = np.bincount(begin.rows, begin.rewards, units)
+            sizes = np.bincount(begin.rows, abs(begin.rewards), units)
+            sides = [*sides, np.zeros((3, nO)), np.stack([first, 0 * first, sizes])]
+            rows = np.concatenate([rows, layers * nS + begin.owner])
+            columns = np.concatenate([columns, n + np.arange(units)])
+            values = np.concatenate([values, begin.outer])
+            n += units
+        if n > _MOST_UNKNOWNS:
+            raise TooLarge(
+                f"an n-step fixed point of {self.P.name} has {n:,} unknowns, more than "
+                f"{_MOST_UNKNOWNS:,}: take fewer steps, or lam"
+            )
+        indptr, indices, values = _compressed(
+            np.concatenate([rows, *(part.rows + i * nS for (i, _), part in blocks.items())]),
+            np.concatenate([columns, *(part.columns + j * nS for (_, j), part in blocks.items())]),
+            np.concatenate([values, *(part.values for part in blocks.values())]), field, n,
+        )  # fmt: skip
+        w, v = slice(top, layers * nS), slice(layers * nS, layers * nS + nO)
+        back = reverse_edges(indptr, indices)
+        lacks = reachable(*back, layers * nS + np.flatnonzero(self.lacks))
+        if self.D.is_undiscounted:
+            over = np.flatnonzero(np.tile(~self.D.alive, layers))
+            if (lost := np.flatnonzero((~reachable(*back, over) & ~lacks)[v])).size:
+                raise NeverEnds(
+                    f"gamma is 1 and no episode ends after o={self.P.O.text(self.P.O[lost[-1]])}, "
+                    "so that its value is not determined; give a gamma below 1, or a policy that "
+                    "ends"
+                )
+        side = np.concatenate(sides, axis=-1)
+        side[..., lacks] = field.one(0)
+        kept = ~lacks[own_rows(indptr)]
+        indptr, indices, values = keep_entries(indptr, kept), indices[kept], values[kept]
+        if field.is_exact:
+            none = np.zeros(n)
+            system = LinearSystem(indptr, indices, values, field.one(1), none, none, none)
+        else:
+            out, doubt, spread = np.zeros(n), np.full(n, self.chain.given), np.zeros(n)
+            out[: layers * nS] = np.concatenate([np.where(self.D.alive, x, 1.0) for x in leave])
+            out[n - units :] = 1 - self.D.gamma
+            out[lacks] = 1.0
+            doubt[: layers * nS] = np.concatenate([np.broadcast_to(x, nS) for x in given])
+            doubt[layers * nS :] += (np.diff(indptr)[layers * nS :] + len(self.P.A) + 12) * UNIT
+            spread[v] = self._doubt_of_shares()
+            entries = np.stack([values, 0 * values])
+            system = LinearSystem(indptr, indices, entries, ONE, out, doubt, spread)
+        found = field.solve_system(system, side, self.P.name)
+        if not np.isfinite(found.error).all():
+            raise NotSolved(refusal(n, f"{self.P.name}: the system for a fixed point of TD"))
+        x, error = found.x, found.error
+        return Found(x[v], error[v], lacks[v], x[w], error[w], lacks[w], found.method)
+
+    def _doubt_of_shares(self) -> NDArray[np.float64]:
+        """By which share the weights behind each observation may be off, relative to each other."""
+        most = np.zeros(len(self.P.O))
+        behind = self.seen.share_error[self.D.entry_s[self.used]].max(axis=1)
+        np.maximum.at(most, self.D.entry_o[self.used], np.minimum(behind, 0.5))
+        return most / (1 - most)
+
+    def _side(self, x: Array, sizes: Any) -> Array:
+        """Numbers as a right side; in floats with the sizes of what was added up."""
+        return x if self.field.is_exact else np.stack([x, 0 * x, sizes()])
+
+    def rewards(self, factor: Any) -> Array:
+        """A multiple of r_pi as a right side."""
+        if self.field.is_exact:
+            return factor * self.chain.side
+        return self._side(factor * self.chain.r, lambda: abs(factor) * self.chain.side[2])
+
+    def nothing(self) -> Array:
+        return self._side(self.field.zeros(len(self.P.S)), lambda: np.zeros(len(self.P.S)))
+
+    def q_values(self, found: Found) -> tuple[Array, NDArray[np.float64]]:
+        """q(o,a) = sum_s P(s|o) [R(s,a) + gamma sum p(s'|s,a) w(s')], and bounds on its errors."""
+        q_state = self.D.action_values(found.w, found.w_error, found.lacks_s)
+        return self.seen.observe(self.D, *q_state)
+
+    def first(self, v: Array, v_error: float) -> tuple[Number, float]:
+        """sum_o P(o is the first observation) v(o), and a bound on its error."""
+        D, field = self.D, self.field
+        entry = np.flatnonzero((np.asarray(D.mu != 0, dtype=bool) & D.alive)[D.entry_s])
+        values = v[D.entry_o[entry]]
+        if not known(values).all():
+            return field.undefined(1)[0], 0.0
+        terms = D.mu[D.entry_s[entry]] * D.omega[entry] * values
+        total = field.back(terms.sum() if len(terms) else field.one(0))
+        if field.is_exact:
+            return total, 0.0
+        return total, v_error + (len(terms) + 8) * UNIT * float(np.abs(terms).sum())
+
+
+def _compressed(
+    rows: Array, columns: Array, values: Array, field: Field, n: int
+) -> tuple[Array, Array, Array]:
+    """Entries in compressed rows, those of one place added up and zeros dropped: the pattern is the
+    graph of what depends on what."""
+    keys = rows.astype(np.int64) * n + columns
+    places, group = np.unique(keys, return_inverse=True)
+    values = field.sums(group, values, len(places))
+    kept = np.asarray(values != 0, dtype=bool)
+    places, values = places[kept], values[kept]
+    indptr = np.searchsorted(places, np.arange(n + 1) * n)
+    return indptr, (places % n).astype(np.int32), values

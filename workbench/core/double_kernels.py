@@ -1,0 +1,254 @@
+# mypy: disallow-untyped-defs=False
+"""Double-double arithmetic, compiled: chains, residuals and means in twice a float's precision.
+
+A number is an unevaluated sum of two floats, `hi + lo` with |lo| <= u |hi|, u = 2^-53 (Dekker
+1971). A sum of two costs at most 5 u^2 of the sizes that enter, a product 8 u^2. Fractions of a
+model enter with both parts, so that a residual is the one of the model as it was written:
+
+    forward     b + gamma P x - x
+    backward    b + gamma P^T x - x
+
+Numbers that were given as floats stand for all that round to them: `given[i]` is the share by which
+an entry of row i may be off. Each kernel also bounds what that and its own rounding do to the
+result. Right sides are arrays of three rows: hi, lo and the size of the terms that were added up.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from workbench.core.kernels import compile_kernel, inline_kernel
+
+UNIT = 2.0**-53
+_ROUNDING = 2.0**-102
+"""What one operation costs at most, as a share of all that was added up: 16 u^2."""
+
+_SPLIT = 134217729.0  # 2^27 + 1 cuts 53 bits into halves whose products are exact
+_TINY = 1e-290
+"""Below this, products of parts underflow: it is added to every bound."""
+
+_FAINT = 1e-250
+"""What a reward counts for, however unlikely: its probability may have lost its last bits."""
+
+
+@inline_kernel
+def add(a_hi, a_lo, b_hi, b_lo):
+    total = a_hi + b_hi
+    part = total - a_hi
+    rest = (a_hi - (total - part)) + (b_hi - part) + (a_lo + b_lo)
+    hi = total + rest
+    return hi, rest - (hi - total)
+
+
+@inline_kernel
+def multiply(a_hi, a_lo, b_hi, b_lo):
+    product = a_hi * b_hi
+    t = _SPLIT * a_hi
+    a1 = t - (t - a_hi)
+    a2 = a_hi - a1
+    t = _SPLIT * b_hi
+    b1 = t - (t - b_hi)
+    b2 = b_hi - b1
+    rest = ((a1 * b1 - product) + a1 * b2 + a2 * b1) + a2 * b2 + (a_hi * b_lo + a_lo * b_hi)
+    hi = product + rest
+    return hi, rest - (hi - product)
+
+
+@compile_kernel
+def mix_rows(row_ptr, o, omega, pi, pi_lo, acts, acts_lo):
+    """pi(a|s) = sum_o omega(o|s) pi(a|o)."""
+    for s in range(len(row_ptr) - 1):
+        for k in range(row_ptr[s], row_ptr[s + 1]):
+            for a in range(pi.shape[1]):
+                hi, lo = multiply(omega[0, k], omega[1, k], pi[o[k], a], pi_lo[o[k], a])
+                acts[s, a], acts_lo[s, a] = add(acts[s, a], acts_lo[s, a], hi, lo)
+
+
+@compile_kernel
+def follow_rows(row_ptr, s_next, p, p_lo, r, r_lo, acts, acts_lo, indptr, indices, b, P):
+    """P_pi in compressed rows without the products that are zero, and r_pi with its size; how many
+    entries there are, and whether a product of numbers above zero is not.
+
+    Tails of length one stand for zeros: most models are written in floats or short fractions.
+    """
+    nS, nA = acts.shape
+    p_step, r_step, a_step = len(p_lo) > 1, len(r_lo) > 1, acts_lo.size > 1
+    at, lost = 0, False
+    indptr[0] = 0
+    for s in range(nS):
+        b_hi = b_lo = size = 0.0
+        for a in range(nA):
+            w = acts[s, a]
+            if w == 0.0:
+                continue
+            w_lo = acts_lo[s * a_step, a * a_step]
+            for k in range(row_ptr[s * nA + a], row_ptr[s * nA + a + 1]):
+                hi, lo = multiply(w, w_lo, p[k], p_lo[k * p_step])
+                if r[k] != 0.0:
+                    t_hi, t_lo = multiply(hi, lo, r[k], r_lo[k * r_step])
+                    b_hi, b_lo = add(b_hi, b_lo, t_hi, t_lo)
+                    size += abs(t_hi) + _FAINT * abs(r[k])
+                if hi != 0.0:
+                    indices[at] = s_next[k]
+                    P[0, at] = hi
+                    P[1, at] = lo
+                    at += 1
+                elif p[k] != 0.0:
+                    lost = True
+        b[0, s], b[1, s], b[2, s] = b_hi, b_lo, size
+        indptr[s + 1] = at
+    return at, lost
+
+
+@compile_kernel
+def residual_forward(indptr, indices, P, gamma, b, x, given, spread, found, bound):
+    """`found` = b + gamma P x - x, each entry off by at most `bound`.
+
+    A row of weights that sum to one stays such a row whatever its weights are off by, the share
+    `spread[i]`: that costs what the entries of x are away from their mean, and not what they are.
+    """
+    for i in range(len(indptr) - 1):
+        hi = lo = size = reach = 0.0
+        for k in range(indptr[i], indptr[i + 1]):
+            j = indices[k]
+            if x[0, j] != 0.0:
+                t_hi, t_lo = multiply(P[0, k], P[1, k], x[0, j], x[1, j])
+                hi, lo = add(hi, lo, t_hi, t_lo)
+                size += abs(t_hi)
+                reach += abs(x[0, j])
+        size = size * gamma[0] + b[2, i]
+        hi, lo = multiply(hi, lo, gamma[0], gamma[1])
+        hi, lo = add(hi, lo, b[0, i], b[1, i])
+        hi, lo = add(hi, lo, -x[0, i], -x[1, i])
+        found[i] = hi
+        rounding = _ROUNDING * (indptr[i + 1] - indptr[i] + 16) * (size + abs(x[0, i]))
+        bound[i] = given[i] * size + rounding + _TINY * (1.0 + reach)
+        if spread[i] > 0.0:
+            mean = hi + x[0, i]  # without b, which such rows do not have
+            for k in range(indptr[i], indptr[i + 1]):
+                bound[i] += spread[i] * P[0, k] * abs(x[0, indices[k]] - mean)
+
+
+@compile_kernel
+def residual_backward(indptr, indices, P, gamma, b, x, given, spread, found, bound):
+    """`found` = b + gamma P^T x - x, each entry off by at most `bound`; flow by flow, since a
+    transpose would double the memory."""
+    n = len(indptr) - 1
+    low, terms, doubt = np.zeros(n), np.zeros(n), np.zeros(n)
+    bound[:] = 0.0
+    found[:] = 0.0
+    for i in range(n):
+        if x[0, i] == 0.0:
+            continue
+        for k in range(indptr[i], indptr[i + 1]):
+            j = indices[k]
+            t_hi, t_lo = multiply(P[0, k], P[1, k], x[0, i], x[1, i])
+            found[j], low[j] = add(found[j], low[j], t_hi, t_lo)
+            bound[j] += abs(t_hi)
+            doubt[j] += given[i] * abs(t_hi)
+            terms[j] += 1.0
+    for i in range(n):
+        hi, lo = multiply(found[i], low[i], gamma[0], gamma[1])
+        hi, lo = add(hi, lo, b[0, i], b[1, i])
+        hi, lo = add(hi, lo, -x[0, i], -x[1, i])
+        found[i] = hi
+        size = gamma[0] * bound[i] + b[2, i] + abs(x[0, i])
+        rounding = _ROUNDING * (terms[i] + 16.0) * size
+        bound[i] = gamma[0] * doubt[i] + given[i] * b[2, i] + rounding + _TINY
+
+
+@compile_kernel
+def weighted_sum(w, x, x_error, given):
+    """sum_i w_i x_i, and a bound on its error, for x off by at most `x_error`; w in both parts."""
+    hi = lo = size = carried = 0.0
+    for i in range(len(x)):
+        if w[0, i] != 0.0:
+            t_hi, t_lo = multiply(w[0, i], w[1, i], x[i], 0.0)
+            hi, lo = add(hi, lo, t_hi, t_lo)
+            size += abs(t_hi)
+            carried += abs(w[0, i]) * x_error[i]
+    rounding = (_ROUNDING * (len(x) + 16) + given) * size + abs(lo) + _TINY
+    return hi, (carried + rounding) * (1.0 + 1e-12)
+
+
+@compile_kernel
+def add_correction(x, change):
+    """x + change in place."""
+    for i in range(len(change)):
+        x[0, i], x[1, i] = add(x[0, i], x[1, i], change[i], 0.0)
+
+
+@compile_kernel
+def action_values(row_ptr, s_next, prob, r, gamma, v, v_error, q, q_error):
+    """q(s,a) = sum p (r + gamma v(s')) in floats, and a bound on its error, for v off by at most
+    `v_error`.
+
+    Rounding costs u for each of p, r and gamma, two products, two sums and each further term.
+    """
+    for row in range(len(row_ptr) - 1):
+        total = size = carried = 0.0
+        for k in range(row_ptr[row], row_ptr[row + 1]):
+            j = s_next[k]
+            if gamma == 0.0:  # 0 times a value that is not known would be NaN
+                total += prob[k] * r[k]
+                size += prob[k] * abs(r[k])
+                continue
+            total += prob[k] * (r[k] + gamma * v[j])
+            size += prob[k] * (abs(r[k]) + gamma * abs(v[j]))
+            carried += prob[k] * v_error[j]
+        q[row] = total
+        terms = row_ptr[row + 1] - row_ptr[row]
+        q_error[row] = (gamma * carried + (terms + 8) * UNIT * size) * (1.0 + 1e-12) + _TINY
+
+
+@compile_kernel
+def observe(entry_s, entry_o, share, share_error, most_doubt, q_state, q_state_error, q, q_error):
+    """q(o,a) = sum_s P(s|o) q(s,a), and a bound on its error; NaN and infinite where no share is
+    positive, a value that counts is undefined or the shares are in doubt by more than `most_doubt`.
+
+    `share` and `share_error` have one column, or one for each action. With weights w instead of the
+    computed u, sum_s u(s) = 1, and e(s) the relative errors of the weights,
+
+        |q - computed| <= [ sum_s u(s) e(s) |q(s) - computed| + sum_s u(s) error of q(s) ]
+                          / (1 - sum_s u(s) e(s)).
+    """
+    nO, nA = q.shape
+    step = share.shape[1] > 1
+    count, doubt = np.zeros((nO, share.shape[1])), np.zeros((nO, share.shape[1]))
+    low, high = np.full(q.shape, np.inf), np.full(q.shape, -np.inf)
+    q[:] = 0.0
+    q_error[:] = 0.0
+    for k in range(len(entry_s)):
+        s, o = entry_s[k], entry_o[k]
+        for c in range(share.shape[1]):
+            count[o, c] += share[k, c] > 0.0
+        for a in range(nA):
+            u = share[k, a * step]
+            if u > 0.0:
+                x = q_state[s, a]
+                q[o, a] += u * x
+                low[o, a], high[o, a] = min(low[o, a], x), max(high[o, a], x)
+    for o in range(nO):
+        for a in range(nA):
+            if count[o, a * step] == 0.0:
+                q[o, a] = np.nan
+            else:  # rounding may take a mean out of the range of its terms: back it goes
+                q[o, a] = min(max(q[o, a], low[o, a]), high[o, a])
+    for k in range(len(entry_s)):
+        s, o = entry_s[k], entry_o[k]
+        for c in range(share.shape[1]):
+            if share[k, c] > 0.0:
+                doubt[o, c] += share[k, c] * (min(share_error[s, c], 1.0) + 8.0 * UNIT)
+        for a in range(nA):
+            u = share[k, a * step]
+            if u > 0.0:
+                e = min(share_error[s, a * step], 1.0) + 8.0 * UNIT
+                off = e * abs(q_state[s, a] - q[o, a]) + q_state_error[s, a]
+                off += (count[o, a * step] + 8.0) * UNIT * abs(q_state[s, a])
+                q_error[o, a] += u * off
+    for o in range(nO):
+        for a in range(nA):
+            if np.isnan(q[o, a]) or doubt[o, a * step] >= most_doubt:
+                q_error[o, a] = np.inf
+            else:
+                q_error[o, a] *= (1.0 + 1e-9) / (1.0 - doubt[o, a * step])

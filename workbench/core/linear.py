@@ -1,0 +1,350 @@
+"""Linear systems x = b + gamma P x and x = b + gamma P^T x in floats, with bounds that hold.
+
+P is substochastic. A solution is judged by its residual, computed in double-double
+(`double_kernels`) from the numbers of the model as they were written, so that the rounding of
+fractions to floats is part of it. I - gamma P is an M-matrix: its inverse has no negative entry.
+Hence a vector h with
+
+    h - gamma P h >= |residual|    implies    |error| <= h,
+
+and it does not matter how h was found, since the inequality is checked, in double-double again. So
+a solver need only be a little right. There is one for small chains, elimination without
+subtractions, and one for large chains, BiCGSTAB on sweeps of Gauss and Seidel; a chain of middling
+size is factored (sparse LU), and so is one that defeats BiCGSTAB. Measurements: docs/core.md.
+
+Expected visits d = mu + P^T d run from 1e4 down to 1e-70 and less, and P(s|o) is a ratio of them:
+every single one has to be right. With D = diag(d), the unknowns d = D x turn the system into that
+of the chain run backwards, D^-1 P^T D, whose rows sum to at most one and whose solution is 1: its
+residual is the relative residual of d. A rough d does for D. Sweeps from zero give every state its
+order of magnitude, since they add and multiply non-negative numbers only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+import scipy.sparse.linalg as sla
+from numpy.typing import NDArray
+
+from workbench.core import double_kernels as double
+from workbench.core.errors import NotSolved
+from workbench.core.linear_kernels import (
+    bicgstab,
+    eliminate,
+    scale_rows,
+    substitute,
+    substitute_transposed,
+    sweep,
+)
+from workbench.core.rows import own_rows, without_signs
+
+ELIMINATED, FACTORED, FACTORED_AT_LAST = 200, 2_500, 40_000
+"""Up to so many states: elimination; LU at once; LU where BiCGSTAB has failed."""
+
+_ROUNDS = 4
+"""Corrections of a solution by its own residual, at most."""
+
+_UNDERFLOW, _SMALLEST = 1e-280, 1e-250
+"""Visits below the second are too few for floats: parts of their products underflow."""
+
+_ATTEMPTS = ((0.0, 0.1), (2.0**-46, 1e-3), (2.0**-46, 1e-6))
+"""How h is found: to the second accuracy, and where h is large beside what a state asks of it, its
+own rounding is more than that, so the first share of h is asked instead."""
+
+_SWEEPS, _TRIALS, _STEPS = 20, 12, 20
+"""First sweeps for visits; then so many times so many iterations, scaled anew each time: a better
+scaling helps more than patience."""
+
+_ITERATIONS = 4_000
+Floats = NDArray[np.float64]
+ONE = np.array([1.0, 0.0])
+
+
+@dataclass(frozen=True)
+class Solution:
+    """A solution, a bound on the error of each entry (0 for exact numbers), and how it was found.
+
+    The bound of a float holds for `x` alone, whose residual is at most `residual`.
+    """
+
+    x: NDArray[Any]
+    method: str
+    error: Any = 0.0
+    residual: float = 0.0
+
+
+@dataclass(frozen=True)
+class LinearSystem:
+    """A substochastic matrix in double-double, in compressed rows, and a discount.
+
+    Attributes
+    ----------
+    P, gamma : both parts of the entries and of the discount.
+    leave : 1 - gamma times the sum of each row, found without a subtraction where that matters.
+    given : by which share the entries of a row may be off, where numbers were given as floats.
+    spread : by which share the weights of a mean may be off; 0 for other rows.
+    """
+
+    indptr: NDArray[Any]
+    indices: NDArray[Any]
+    P: Floats
+    gamma: Floats
+    leave: Floats
+    given: Floats
+    spread: Floats
+
+    @property
+    def n(self) -> int:
+        return len(self.leave)
+
+    @property
+    def matrix(self) -> sp.csr_array:
+        return sp.csr_array((self.P[0], self.indices, self.indptr), shape=(self.n, self.n))
+
+    def residual(self, b: Floats, x: Floats, transposed: bool) -> tuple[Floats, Floats]:
+        """b + gamma P x - x, and a bound on its rounding."""
+        found, bound = np.empty(self.n), np.empty(self.n)
+        kernel = double.residual_backward if transposed else double.residual_forward
+        doubt = self.given, self.spread
+        kernel(self.indptr, self.indices, self.P, self.gamma, b, x, *doubt, found, bound)
+        return found, bound
+
+    def solve(self, b: Floats, transposed: bool = False) -> Solution:
+        """x, with bounds on its errors that are infinite if no solver gave any accuracy; `b` has
+        three rows: both parts of each number, and the size of what was added up for it."""
+        x, h, method, residual = self.enclose(b, transposed)
+        return Solution(x[0], method, np.abs(x[1]) + h, residual)
+
+    def enclose(self, b: Floats, transposed: bool = False) -> tuple[Floats, Floats, str, float]:
+        """x in double-double, bounds on its errors, how it was found, and its largest residual."""
+        for solver in _solvers(self.n):
+            found = _enclose(self, b, transposed, solver(self, transposed))
+            if np.isfinite(found[1]).all():
+                break
+        return found
+
+
+def solve(P: sp.csr_array, gamma: float, b: Floats, transposed: bool = False) -> Solution:
+    """Solve x = b + gamma P x for floats; `NotSolved` if that gives no accuracy at all."""
+    n = len(b)
+    leave = np.maximum(1.0 - gamma * np.asarray(P.sum(axis=1)).ravel(), 0.0)
+    entries, sides = np.zeros((2, P.nnz)), np.zeros((3, n))
+    entries[0], sides[0], sides[2] = P.data, b, np.abs(b)
+    none = np.zeros(n)
+    system = LinearSystem(P.indptr, P.indices, entries, np.array([gamma, 0.0]), leave, none, none)
+    found = system.solve(sides, transposed)
+    if not np.isfinite(found.error).all():
+        raise NotSolved(refusal(n))
+    return found
+
+
+def factorize(A: sp.csr_array, what: str = "a linear system") -> Any:
+    """LU of an M-matrix; `NotSolved` if it is singular in floats.
+
+    Pivots stay on the diagonal. Off it an M-matrix is then eliminated by sums of numbers of one
+    sign, so that small entries of a solution are as right as large ones.
+    """
+    try:
+        return sla.splu(sp.csc_array(A), diag_pivot_thresh=0.0, options={"SymmetricMode": True})
+    except RuntimeError:
+        raise NotSolved(refusal(A.shape[0], what)) from None
+
+
+def refusal(n: int, what: str = "a linear system") -> str:
+    """The sentence for systems that floats cannot solve."""
+    return (
+        f"{what} of {n:,} states is singular in floats; the policy may take extremely long to end. "
+        "A smaller gamma, or exact=True for small models, may help"
+    )
+
+
+# ---------------------------------------------------------------------- the bound
+
+
+def _enclose(
+    system: LinearSystem, b: Floats, transposed: bool, solver: _Solver
+) -> tuple[Floats, Floats, str, float]:
+    """A solution, corrected by its residual as long as that halves it, and h."""
+    x = np.zeros((2, system.n))
+    x[0] = solver(b[0].copy())
+    # errors of visits count as shares of them, errors of values as they are
+    scale = np.maximum(x[0], _SMALLEST) if transposed else np.ones(system.n)
+    if solver.is_uniform and transposed:
+        x[0] = np.where(x[0] > 0, scale, 0.0)
+    residual, bound = system.residual(b, x, transposed)
+    size = _largest(residual / scale)
+    for _ in range(_ROUNDS):
+        if not size > max(_largest(bound / scale), solver.aim * _largest(x[0] / scale)):
+            break
+        trial = x.copy()
+        double.add_correction(trial, solver(residual))
+        after, its_bound = system.residual(b, trial, transposed)
+        left = _largest(after / scale)
+        if not left < size / 2:
+            break
+        x, residual, bound, size = trial, after, its_bound, left
+    # twice what is needed and more than what underflows: the check has room for its own rounding
+    needed = 2 * (np.abs(residual) + bound) + _UNDERFLOW
+    if solver.is_uniform:
+        # a Krylov method makes the largest residual small, and no other: ask the same of all
+        few = x[0] < 2 * _SMALLEST if transposed else np.zeros(system.n, dtype=bool)
+        usual = _largest(np.where(few, 0.0, needed / scale))
+        needed = np.where(few, np.maximum(needed, usual * scale), usual * scale)
+    h, error = np.zeros_like(x), np.full(system.n, np.inf)
+    for least, accuracy in _ATTEMPTS:
+        needed = np.maximum(needed, least * h[0])
+        h[0] = solver(needed, accuracy)
+        if not np.isfinite(h[0]).all():
+            break
+        negative, rounding = system.residual(np.zeros((3, system.n)), h, transposed)
+        enough = float(np.min((-negative - rounding) / needed, initial=1.0))
+        if enough > 0.1:
+            error = h[0] * (0.5 * (1 + 1e-12) / enough)
+            break
+    return x, error, solver.name, size
+
+
+def _largest(x: Floats) -> float:
+    return float(np.max(np.abs(x), initial=0.0))
+
+
+def share_errors(found: Solution, visited: NDArray[np.bool_]) -> Solution:
+    """Bounds on |d - computed| / d for visits; infinite where they are too few for floats."""
+    share = np.full(len(found.x), np.inf)
+    np.divide(found.error, found.x, out=share, where=found.x > found.error)
+    # |d - x| <= e x means |d - x| / d <= e / (1 - e)
+    share = np.where(share < 0.5, share / np.maximum(1 - share, 0.5), np.inf)
+    share[(found.x == 0) & ~visited] = 0.0
+    return Solution(found.x, found.method, share, found.residual)
+
+
+# ---------------------------------------------------------------------- solvers
+
+
+class _Solver:
+    """Solves one system for one right side after another, to some accuracy.
+
+    Attributes
+    ----------
+    is_uniform : whether errors are of one size for all states, measured by `scale`.
+    aim : residuals below this share of the solution are not corrected.
+    """
+
+    name: str
+    is_uniform = False
+    aim = 0.0
+
+    def __call__(self, y: Floats, accuracy: float = 1e-12) -> Floats:
+        raise NotImplementedError
+
+
+class _Elimination(_Solver):
+    name = "elimination"
+
+    def __init__(self, system: LinearSystem, transposed: bool):
+        S = system
+        self._F = eliminate(S.indptr, S.indices, S.P[0], S.gamma[0], S.leave)
+        self._substitute = substitute_transposed if transposed else substitute
+
+    def __call__(self, y: Floats, accuracy: float = 1e-12) -> Floats:
+        found: Floats = self._substitute(self._F, y)
+        return found
+
+
+class _Factored(_Solver):
+    name = "direct"
+
+    def __init__(self, system: LinearSystem, transposed: bool):
+        self._how = "T" if transposed else "N"
+        try:
+            self._lu = factorize(sp.eye_array(system.n) - system.gamma[0] * system.matrix)
+        except NotSolved:
+            self._lu = None
+
+    def __call__(self, y: Floats, accuracy: float = 1e-12) -> Floats:
+        return np.full(len(y), np.nan) if self._lu is None else self._lu.solve(y, self._how)
+
+
+class _Krylov(_Solver):
+    """BiCGSTAB on the rows in the order of the sweep, without their diagonal: T = (I - diag)^-1
+    (gamma P - diag).
+
+    States are numbered as they are discovered from mu. Visits come from earlier states and are
+    swept upwards; values come from later ones, so the order of states is turned round for them.
+    """
+
+    name = "bicgstab"
+    is_uniform = True
+    aim = 1e-15
+
+    def __init__(self, system: LinearSystem, transposed: bool):
+        Q = system.gamma[0] * system.matrix
+        self._turn = slice(None) if transposed else slice(None, None, -1)
+        if transposed:
+            Q = sp.csr_array(Q.T)
+        else:
+            indices, indptr = system.n - 1 - Q.indices[::-1], len(Q.data) - Q.indptr[::-1]
+            Q = sp.csr_array((Q.data[::-1], indices, indptr), shape=Q.shape)
+        rows = own_rows(Q.indptr)
+        stays = Q.indices == rows
+        loops = np.bincount(rows[stays], Q.data[stays], minlength=system.n)
+        self._moves = np.maximum(1.0 - loops, np.finfo(float).tiny)
+        Q.data /= self._moves[rows]
+        Q.data[stays] = 0.0
+        Q.eliminate_zeros()
+        self._T = (*without_signs(Q.indptr, Q.indices), Q.data)
+        self._scale: Floats | None = None
+        self._scaled = Q.data
+        self._transposed = transposed
+
+    def __call__(self, y: Floats, accuracy: float = 1e-12) -> Floats:
+        b = y[self._turn] / self._moves
+        if not self._transposed:
+            return self._solved(b, np.zeros(len(b)), accuracy, _ITERATIONS)[0][self._turn]
+        if self._scale is None:
+            return self._visits(b)
+        scale = np.maximum(self._scale, _SMALLEST)
+        return scale * self._solved(b / scale, np.zeros(len(b)), accuracy, _ITERATIONS)[0]
+
+    def _solved(
+        self, b: Floats, x: Floats, accuracy: float, iterations: int
+    ) -> tuple[Floats, float]:
+        aim = accuracy * _largest(b)
+        change, _ = bicgstab(*self._T[:2], self._scaled, b, x, aim, iterations)
+        return x, change / max(_largest(b), np.finfo(float).tiny)
+
+    def _visits(self, b: Floats) -> Floats:
+        """The first solution, which is the scale of the others."""
+        d = np.zeros(len(b))
+        for i in range(_SWEEPS):
+            change = sweep(*self._T, b, d, i % 2 == 0)
+        for _ in range(_TRIALS):
+            if change < 1e-12:
+                break
+            self._scale_by(d)
+            right = np.divide(b, d, out=np.zeros(len(b)), where=d > 0)
+            x = (d > 0).astype(float)
+            bicgstab(*self._T[:2], self._scaled, right, x, 1e-14, _STEPS)
+            # where the iteration went astray the old value is the better one
+            d = np.where((x > 0) & np.isfinite(x), x, 1.0) * d
+            for i in range(3):  # rare states are polished by what does not subtract
+                change = sweep(*self._T, b, d, i % 2 == 0)
+        self._scale_by(d)
+        return d.copy()
+
+    def _scale_by(self, d: Floats) -> None:
+        self._scale, self._scaled = d, np.empty_like(self._T[2])
+        scale_rows(*self._T, d, self._scaled)
+
+
+def _solvers(n: int) -> list[Callable[[LinearSystem, bool], _Solver]]:
+    """Those to try for a chain of n states, the first that gives a bound is taken."""
+    if n <= ELIMINATED:
+        return [_Elimination]
+    if n <= FACTORED:
+        return [_Factored, _Elimination]
+    return [_Krylov, _Factored] if n <= FACTORED_AT_LAST else [_Krylov]
