@@ -302,3 +302,23 @@ def test_results_of_a_worker_that_is_lost_while_they_are_fetched_come_once():
     executor = dask_executor.DaskExecutor(1, None)
     executor.client = SimpleNamespace(gather=gather)
     assert list(executor._results(list(enumerate(done)))) == [(0, 0), (1, 1), (2, 2)]
+
+
+def test_a_cluster_whose_workers_are_lost_while_they_start_is_started_again(monkeypatch):
+    import distributed
+
+    class Lost(distributed.LocalCluster):
+        left = 1
+
+        def __init__(self, **settings):
+            if Lost.left:
+                Lost.left -= 1
+                raise RuntimeError("Nanny failed to start.")
+            super().__init__(**settings, processes=False, protocol="tcp")
+
+    monkeypatch.setattr(distributed, "LocalCluster", Lost)
+    with make_executor("dask", workers=1) as e:
+        assert dict(e.run(square, [3])) == {0: 9}
+    Lost.left = 3
+    with pytest.raises(ExecutorError, match=r"did not start: Nanny failed to start"):
+        make_executor("dask", workers=1).__enter__()

@@ -13,6 +13,7 @@ import pytest
 from executor_work import (
     always_die,
     die_once,
+    die_while_answering,
     square,
     third_fails,
     third_fails_badly,
@@ -76,6 +77,15 @@ def test_a_killed_worker_costs_only_what_it_was_computing(tmp_path):
         ]
     times = {int(path.name): path.stat().st_size for path in tmp_path.iterdir()}
     assert times == {i: 2 if i == 3 else 1 for i in range(20)}
+
+
+def test_a_worker_killed_in_the_middle_of_a_large_answer_holds_up_nobody(tmp_path):
+    """The pools of concurrent.futures and loky wait for ever for the rest of the answer."""
+    with make_executor("local", workers=2) as e:
+        found = {
+            x: answer[:1] for x, answer in e.run(partial(die_while_answering, tmp_path), range(6))
+        }
+    assert found == {x: bytes([x]) for x in range(6)}
 
 
 def test_workers_may_be_killed_at_any_moment():

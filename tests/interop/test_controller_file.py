@@ -262,6 +262,10 @@ def test_what_is_spoiled_below_fits_as_it_stands(data):
         (storm(labels=("fly",)), "fly is no action of the task"),
         (storm(labels=()), r"names no action in state 0 \(s\*\), memory state 0"),
         (storm(after=3), "does not say what it does in memory state 3, where it goes from 0 after"),
+        (paynt(action_function=[[{"0": "1/0"}]]), "no fraction"),
+        (paynt(action_function=[[{"0": "1e999999999"}]]), "no fraction"),
+        (paynt(action_function=[[{"0": None}]]), "no probability"),
+        (storm(m=10**12), "speaks of memory state 1,000,000,000,000"),
         (storm(m=1), "takes no action at node 0 where o=o is seen"),
     ],
 )

@@ -3,6 +3,7 @@
 import os
 import signal
 import sys
+import threading
 import time
 from functools import partial
 from pathlib import Path
@@ -44,6 +45,16 @@ def die_once(folder, x):
     if x == 3 and mark.stat().st_size == 1:
         os.kill(os.getpid(), signal.SIGKILL)
     return x * x
+
+
+def die_while_answering(folder, x):
+    """The process that first gets an item is killed a little later: while it writes the answer,
+    which is large, or just before or after."""
+    mark = Path(folder) / f"{x}"
+    if not mark.exists():
+        mark.touch()
+        threading.Timer(0.03 * x, os.kill, (os.getpid(), signal.SIGKILL)).start()
+    return bytes([x]) * 40_000_000
 
 
 def always_die(x):

@@ -2,10 +2,15 @@
 
 import errno
 import fcntl
+import importlib.util
+import os
 import subprocess
+import sys
+from types import ModuleType
 
 import pytest
 
+from workbench.sweeps import lock
 from workbench.sweeps.lock import Claims, claims_of
 
 KEY, OTHER = "ab" * 20, "cd" * 20
@@ -87,3 +92,28 @@ def test_other_errors_of_locks_are_not_hidden(path, monkeypatch):
     monkeypatch.setattr(fcntl, "lockf", broken)
     with pytest.raises(OSError, match="Input/output error"):
         Claims(path).take(KEY)
+
+
+def test_windows_has_no_fcntl_and_locks_bytes_all_the_same(path, monkeypatch):
+    asked = []
+    windows = ModuleType("msvcrt")
+    windows.LK_NBLCK, windows.LK_UNLCK = 2, 0
+
+    def locking(file, how, count):
+        asked.append((how, count, os.lseek(file, 0, os.SEEK_CUR)))
+        if len(asked) == 2:
+            raise OSError(errno.EACCES, "Permission denied")
+
+    windows.locking = locking
+    monkeypatch.setattr(sys, "platform", "win32")
+    monkeypatch.setitem(sys.modules, "msvcrt", windows)
+    monkeypatch.setitem(sys.modules, "fcntl", None)
+    spec = importlib.util.spec_from_file_location("lock_on_windows", lock.__file__)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    claims = module.Claims(path)
+    assert claims.take(KEY)
+    assert not claims.take(OTHER)  # another process has it
+    claims.give_back(KEY)
+    place = int(KEY[:15], 16) % 2**30
+    assert [asked[0], asked[2]] == [(2, 1, place), (0, 1, place)]

@@ -135,7 +135,9 @@ def find_task_or_environment(name: str) -> POMDP:
         register_all()
     try:
         return from_gymnasium(name)
-    except gymnasium.error.Error as error:
+    except WorkbenchError:
+        raise
+    except (gymnasium.error.Error, ImportError) as error:  # "module:Id-v0" imports the module
         raise WorkbenchError(f"Gymnasium cannot make {name}: {error}") from None
 
 

@@ -37,8 +37,11 @@ def find_task(name: str) -> POMDP:
 
         try:
             return load_pomdp(name)
-        except OSError as error:
-            raise WorkbenchError(f"cannot read {name}: {error.strerror}") from None
+        except (OSError, ValueError) as error:  # ValueError: a path with a NUL
+            if isinstance(error, WorkbenchError):
+                raise
+            why = getattr(error, "strerror", None) or error
+            raise WorkbenchError(f"cannot read {name!r}: {why}") from None
     name = whole_name(name)
     if name not in TASKS:
         raise UnknownLabel(

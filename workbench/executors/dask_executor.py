@@ -22,6 +22,9 @@ _ANSWER = 10
 _PATIENCE = 60
 """Seconds to wait for the first worker of a cluster."""
 
+_STARTS = 3
+"""How often a cluster of our own is started before it is given up."""
+
 _COUNTING = 2.0
 """Seconds between two counts of a cluster's workers."""
 
@@ -40,7 +43,7 @@ class DaskExecutor(Executor):
     def __enter__(self) -> Self:
         try:
             if self.scheduler is None:
-                self.cluster = self._own_cluster()
+                self.cluster = self._started()
             self.client = self.distributed.Client(
                 self.cluster or self.scheduler, set_as_default=False, timeout=_ANSWER
             )
@@ -54,12 +57,26 @@ class DaskExecutor(Executor):
                     f"the scheduler at {where} has no workers after {_PATIENCE} s: dask worker "
                     f"{where}"
                 ) from None
-            if isinstance(error, OSError | ValueError):
+            if self.scheduler is not None and isinstance(error, OSError | ValueError):
                 raise ExecutorError(
                     f"no Dask scheduler answers at {self.scheduler}: {error}"
                 ) from None
             raise
         return self
+
+    def _started(self) -> Any:
+        """A cluster on this machine; one whose workers are lost while they start is started
+        again."""
+        for attempt in range(_STARTS):
+            try:
+                return self._own_cluster()
+            except Exception as error:
+                if attempt == _STARTS - 1:
+                    raise ExecutorError(
+                        f"the workers of a Dask cluster on this machine did not start: {error}. "
+                        "Were they killed, or is there too little memory for so many?"
+                    ) from None
+        raise AssertionError("unreachable")
 
     def _own_cluster(self) -> Any:
         """Worker processes of one thread each on the loopback interface, which write nothing to the

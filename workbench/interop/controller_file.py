@@ -29,7 +29,7 @@ from workbench.core.space import Label
 from workbench.interop.storm import action_names
 from workbench.output import write_whole
 from workbench.results.json import Unreadable, decode, encode, parse_json, read_rational
-from workbench.text import counted, show
+from workbench.text import counted, shorten, show
 
 Data = dict[str, Any]
 
@@ -49,8 +49,9 @@ def load_controller(P: POMDP, path: str | Path) -> Controller:
     """Read a controller for a task from a file of any of the three forms."""
     try:
         text = Path(path).read_bytes()
-    except OSError as error:
-        raise WorkbenchError(f"cannot read {path}: {error.strerror}") from None
+    except (OSError, ValueError) as error:  # ValueError: a path with a NUL
+        why = getattr(error, "strerror", None) or error
+        raise WorkbenchError(f"cannot read {path}: {why}") from None
     return controller_from_data(P, parse_json(text))
 
 
@@ -79,8 +80,9 @@ def controller_from_data(P: POMDP, data: Any) -> Controller:
         return read(P, data)
     except WorkbenchError:
         raise
-    except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
-        raise Unreadable(f"no controller: {type(error).__name__}: {error}") from None
+    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
+        why = shorten(str(error))
+        raise Unreadable(f"no controller: {type(error).__name__}: {why}") from None
 
 
 class Written:
@@ -277,6 +279,10 @@ def _from_entry(entry: Any, count: int, word: str, where: str) -> dict[int, Numb
 
 def _decimal(x: Any) -> Fraction:
     """A number of a file as the decimal that is written there."""
+    if isinstance(x, str):
+        return read_rational(x)
+    if isinstance(x, bool) or not isinstance(x, int | float):
+        raise Unreadable(f"no probability: {show(x)}")
     return Fraction(str(x))
 
 
@@ -399,6 +405,8 @@ def _from_storm(P: POMDP, data: list[Data]) -> Controller:
                     _agree(moves, key, int(move["m'"]), told, s, E)
         _agree(act, (n, o), row, told, s, E)
     nodes = 1 + max((n for n, _ in act), default=0)
+    if nodes > len(data):
+        raise PolicyError(f"the scheduler speaks of memory state {nodes - 1:,}, and not of others")
     for (n, o, a, _), k in moves.items():
         if not 0 <= k < nodes:
             raise PolicyError(

@@ -11,15 +11,32 @@ until the server's lease on it runs out. On a file system without locks every cl
 since both write the same numbers and files are replaced at once.
 
 Locks of this kind belong to a process, not to a thread; what this process has claimed is kept here.
+Windows has such locks too (`msvcrt`). A lock file for each cell, as the package filelock makes
+them, would take a descriptor for each claim: a driver of 64 workers holds thousands of claims at a
+time, and a process may usually open 1,024 files.
 """
 
 from __future__ import annotations
 
 import errno
-import fcntl
 import os
+import sys
 import threading
 from pathlib import Path
+
+if sys.platform == "win32":
+    import msvcrt
+
+    def _set_lock(file: int, place: int, locked: bool) -> None:
+        os.lseek(file, place % 2**30, os.SEEK_SET)  # its offsets are positive 32-bit numbers
+        msvcrt.locking(file, msvcrt.LK_NBLCK if locked else msvcrt.LK_UNLCK, 1)
+
+else:
+    import fcntl
+
+    def _set_lock(file: int, place: int, locked: bool) -> None:
+        fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB if locked else fcntl.LOCK_UN, 1, place)
+
 
 _TAKEN = {errno.EACCES, errno.EAGAIN}
 _NO_LOCKS = {errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.EINVAL}
@@ -34,7 +51,7 @@ class Claims:
     """
 
     def __init__(self, path: Path):
-        self.file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        self.file = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
         self.held: set[str] = set()
         self.guard = threading.Lock()
         self.works = True
@@ -45,7 +62,7 @@ class Claims:
             if key in self.held:
                 return False
             try:
-                fcntl.lockf(self.file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, _place(key))
+                _set_lock(self.file, _place(key), True)
             except OSError as error:
                 if error.errno in _TAKEN:
                     return False
@@ -61,7 +78,7 @@ class Claims:
             if key not in self.held:
                 return
             if self.works:
-                fcntl.lockf(self.file, fcntl.LOCK_UN, 1, _place(key))
+                _set_lock(self.file, _place(key), False)
             self.held.remove(key)
 
 

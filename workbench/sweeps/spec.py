@@ -33,6 +33,7 @@ from __future__ import annotations
 import difflib
 import json
 import math
+import re
 import tomllib
 from collections import ChainMap
 from collections.abc import Callable, Iterable, Mapping
@@ -92,6 +93,15 @@ _MOST_BLOCKS = 1_000_000
 """The most that a file may hold: characters, parts of a key, steps of a run, blocks of its
 curve."""
 
+_TEXT_OR_COMMENT = re.compile(
+    r'"""(?:[^"\\]|\\.|"(?!""))*"""|'
+    r"'''(?:[^']|'(?!''))*'''|"
+    r'"(?:[^"\\\n]|\\[^\n])*"|'
+    r"'[^'\n]*'|#[^\n]*",
+    re.DOTALL,
+)
+_LONG_KEY = re.compile(rf"[\w-]+(?:[ \t]*\.[ \t]*[\w-]+){{{_DEEPEST},}}")
+
 _METHODS: ChainMap[str, Any] = ChainMap({"oracle": OracleLoop}, LEARNERS, NEURAL_LEARNERS)
 """A view: a learner that is defined later is there, too."""
 
@@ -127,7 +137,7 @@ def read_spec(path: Path, check_task: Callable[[str], object]) -> Sweep:
     """
     try:
         text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
+    except (OSError, ValueError) as error:  # ValueError: no UTF-8, or a path with a NUL
         raise SpecError(
             f"cannot read {path}: {getattr(error, 'strerror', None) or error}"
         ) from None
@@ -173,22 +183,24 @@ def _toml(text: str) -> dict[str, Any]:
     """The tables of a text, if they are of a size that a person could have meant.
 
     The parser of the standard library recurses where the text nests and takes quadratic time for
-    dotted keys, hence both are looked at before.
+    dotted keys, hence both are looked at before, in the text without its strings and comments:
+    up to the first error these are what the parser takes for strings and comments.
     """
     if len(text) > _MOST_CHARACTERS:
         raise SpecError(f"it has {len(text):,} characters, more than {_MOST_CHARACTERS:,}")
-    for number, line in enumerate(text.splitlines(), 1):
-        keys = [part.rpartition(",")[2].rpartition("{")[2] for part in line.split("=")[:-1]]
-        if line.lstrip().startswith("["):
-            keys.append(line)
-        if not line.lstrip().startswith("#") and any(k.count(".") > _DEEPEST for k in keys):
-            raise SpecError(f"line {number}: a key has more than {_DEEPEST} parts")
+    bare = _TEXT_OR_COMMENT.sub(lambda found: "" if found[0].startswith("#") else "x", text)
+    if found := _LONG_KEY.search(bare):
+        line = bare.count("\n", 0, found.start()) + 1
+        raise SpecError(f"line {line} or a later one: a key has more than {_DEEPEST} parts")
+    depth = 0
+    for bracket in re.findall(r"[\[\]{}]", bare):
+        depth = depth + 1 if bracket in "[{" else max(0, depth - 1)
+        if depth > _DEEPEST:
+            raise SpecError("its lists or tables are nested too deeply")
     try:
         spec = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise SpecError(f"this is not TOML: {error}") from None
-    except RecursionError:
-        raise SpecError("its lists or tables are nested too deeply") from None
+        raise SpecError(f"this is not TOML: {_cut(str(error))}") from None
     except ValueError as error:  # a number with thousands of digits
         raise SpecError(f"a number in it cannot be read: {_cut(str(error))}") from None
     _check_numbers(spec)
@@ -404,8 +416,8 @@ def _budget(table: Any) -> Budget:
 
 
 def _task(value: Any, check: Callable[[str], object]) -> str:
-    if not isinstance(value, str):
-        raise SpecError("a task is named by a text")
+    if not isinstance(value, str) or "\0" in value:
+        raise SpecError("a task is named by a text, without NUL")
     check(value)
     return value
 
