@@ -131,11 +131,10 @@ def _write_csv(listing: Listing, path: Path) -> None:
 
 
 def _write_parquet(listing: Listing, path: Path) -> None:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
+    from workbench.extras import need
     from workbench.output import write_whole
 
+    pa, pq = need("pyarrow", "sweeps"), need("pyarrow.parquet", "sweeps")
     sink = pa.BufferOutputStream()
     pq.write_table(
         pa.Table.from_pandas(listing.to_frame(), preserve_index=False), sink, compression="zstd"

@@ -25,6 +25,7 @@ from workbench.core.pomdp import POMDP, Distribution, Emissions, StateSet, Trans
 from workbench.core.rows import pick_rows, point_rows
 from workbench.core.space import Label, Space
 from workbench.deep.pair import MemoryPair, Views
+from workbench.extras import need
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -122,7 +123,7 @@ class ClosedLoop:
     def to_frame(self) -> pd.DataFrame:
         """What is done where, the most visited first: `memory`, `observation`, `action`, `write`,
         `changes` (whether the write changes the memory) and `share` of the steps."""
-        import pandas as pd
+        pd = need("pandas", "frames")
 
         weights = "visits" if len(self.chain.terminal) else "stationary"
         visits = evaluate(self.chain, uniform(self.chain), weights=weights).o_visits.raw

@@ -61,6 +61,7 @@ from workbench.equilibrium.learned_values import (
     exploring,
     target_of,
 )
+from workbench.extras import need
 from workbench.progress import Waiting
 from workbench.results.findings import Findings
 from workbench.text import brief, counted
@@ -241,7 +242,7 @@ class Equilibria(Findings[Equilibrium]):
 
     def to_frame(self) -> Any:
         """One row for each fixed point."""
-        import pandas as pd
+        pd = need("pandas", "frames")
 
         return pd.DataFrame(
             [

@@ -17,6 +17,7 @@ from workbench.core.learners import Learner, OptionError, check_count
 from workbench.core.numbers import Number, frozen
 from workbench.core.policy import Policy
 from workbench.core.pomdp import POMDP
+from workbench.extras import need
 from workbench.learning.sampling_kernels import forget_unreached
 from workbench.learning.seeds import chosen_seeds
 from workbench.text import shorten
@@ -339,7 +340,7 @@ class Run:
         values : add the exact value of the greedy policy at the end of each block, under `gamma` if
             given; what was measured before is there in any case.
         """
-        import pandas as pd
+        pd = need("pandas", "frames")
 
         columns = {**self.columns(), "per_100": self.per_100.ravel()}
         if values:

@@ -15,6 +15,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from workbench.extras import need
 from workbench.output import write_whole
 from workbench.reproduction.draw import draw
 from workbench.reproduction.fresh_seeds import with_fresh_seeds
@@ -102,7 +103,7 @@ def _write_frame(stem: Path, frame: pd.DataFrame) -> None:
 
 
 def _judgements_frame(sections: Sequence[Section]) -> pd.DataFrame:
-    import pandas as pd
+    pd = need("pandas", "frames")
 
     rows = [
         {

@@ -24,11 +24,15 @@ of the box holds nothing better than what is known.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
-import highspy
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
+
+from workbench.extras import need
+
+highspy = need("highspy", "bounds")
 
 TableArray = NDArray[np.float64]
 
@@ -103,7 +107,7 @@ class OccupancyProgram:
         self._solver = highspy.Highs()
         self._solver.setOptionValue("output_flag", False)
         self._solver.setOptionValue("threads", 1)
-        self._basis: highspy.HighsBasis | None = None
+        self._basis: Any = None
         self._units = 16.0 * (pairs + n + observations * nA + 16) * _EPS
 
     def solve(

@@ -34,6 +34,7 @@ from workbench.core.errors import (
 )
 from workbench.core.numbers import to_float
 from workbench.core.pomdp import POMDP
+from workbench.extras import need
 from workbench.optima.best_history import best_history
 from workbench.optima.best_informed import best_informed
 from workbench.optima.best_memoryless import best_memoryless
@@ -260,7 +261,7 @@ def read_journal(journal: Path) -> list[CensusRow]:
 
 def to_frame(rows: Iterable[CensusRow]) -> pd.DataFrame:
     """The census as a table, a column for each value and each bound."""
-    import pandas as pd
+    pd = need("pandas", "frames")
 
     return pd.DataFrame(
         [

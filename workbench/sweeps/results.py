@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from workbench.core.errors import UnknownLabel, WorkbenchError
+from workbench.extras import need
 from workbench.learning.run import Columns, Run
 from workbench.sweeps.cell import Cell, cells_of
 from workbench.sweeps.experiment import Experiment, Method
@@ -98,7 +99,7 @@ class Results:
 
     def to_frame(self) -> pd.DataFrame:
         """The numbers, tidy: a row for each panel, memory, seed and point of a curve."""
-        import pandas as pd
+        pd = need("pandas", "frames")
 
         frames = []
         for panel in self.experiment.panels:
@@ -224,7 +225,7 @@ class Listing:
 
     def to_frame(self) -> pd.DataFrame:
         """One row for each row of each cell, with the fields of its line in front."""
-        import pandas as pd
+        pd = need("pandas", "frames")
 
         frames = []
         for line in self.lines:

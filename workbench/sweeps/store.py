@@ -35,6 +35,7 @@ from typing import Any
 
 import numpy as np
 
+from workbench.extras import need
 from workbench.learning.run import Columns
 from workbench.output import StorageError, check_folder, write_whole
 from workbench.sweeps.cell import key_of
@@ -67,6 +68,7 @@ class Store:
     set_aside: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
+        need("pyarrow", "sweeps")  # now, not when the first cell is finished
         check_folder(self.folder, self.room)
         self.claims: Claims = claims_of(self.folder / ".claims")
         for left in self.folder.glob(".part-*"):
@@ -152,8 +154,7 @@ def _remove_if_left(path: Path) -> None:
 def pack(content: dict[str, Any], columns: Columns) -> bytes:
     """A cell as the bytes of a Parquet file. Columns are of integers, floats or text, all of the
     same length."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
+    pa, pq = need("pyarrow", "sweeps"), need("pyarrow.parquet", "sweeps")
 
     table = pa.table({name: pa.array(column) for name, column in columns.items()})
     sink = pa.BufferOutputStream()
@@ -209,8 +210,7 @@ def unpack(data: bytes) -> tuple[dict[str, Any], Columns]:
 @contextlib.contextmanager
 def _opened(data: bytes) -> Iterator[tuple[Any, dict[str, Any]]]:
     """The file in these bytes, and its record; errors of the library become a `ValueError`."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
+    pa, pq = need("pyarrow", "sweeps"), need("pyarrow.parquet", "sweeps")
 
     if not is_whole(data):
         raise _Damaged("its checksum does not match")
@@ -228,7 +228,7 @@ def _opened(data: bytes) -> Iterator[tuple[Any, dict[str, Any]]]:
 
 
 def _numpy(name: str, column: Any) -> Any:
-    import pyarrow as pa
+    pa = need("pyarrow", "sweeps")
 
     kind = column.type
     if column.null_count:
