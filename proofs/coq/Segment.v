@@ -98,26 +98,42 @@ Proof.
     apply Rplus_lt_le_0_compat; [apply Rmult_lt_0_compat; lra|apply Rmult_le_pos; lra].
 Qed.
 
-(* the loop: all iterates lie on the way from pi to the goal, for every step in [0, 1] *)
+(* before the goal is reached it is enough that the goal is no worse than others there *)
+Definition weakly_greedy : Prop := forall m b, (m < K)%nat -> 0 < seen hot m ->
+  (fst b < n /\ snd b < K)%nat -> num hot m b <= num hot m (goal m).
+Theorem step_keeps_weakly eps pi : 0 <= eps < 1 -> nonneg pi ->
+  (forall m, (m < K)%nat -> 0 < seen pi m) -> greedy_is pi -> weakly_greedy -> greedy_is (mix eps pi hot).
+Proof.
+  intros He N S G H m Hm. destruct (G m Hm) as [G1 _]. destruct (G1 (S m Hm)) as [R G2].
+  pose proof (seen_nonneg hot m hot_nonneg Hm). pose proof (i0_range m). pose proof (S m Hm).
+  assert (V : 0 < seen (mix eps pi hot) m).
+  { rewrite seen_mix. apply Rplus_lt_le_0_compat; [apply Rmult_lt_0_compat; lra|apply Rmult_le_pos; lra]. }
+  split; [|contradiction]. intros _. split; auto. intros b' R' Ne. rewrite !num_mix.
+  assert (W : eps * num hot m b' <= eps * num hot m (goal m)).
+  { apply Rmult_le_compat_l; [lra|]. destruct (Rlt_dec 0 (seen hot m)) as [Sh|Sh]; [apply H; auto|].
+    rewrite !(unseen hot m) by (auto using hot_nonneg; lra). lra. }
+  destruct (G2 b' R' Ne) as [A|[A T]]; [left|right; split; auto].
+  - assert ((1 - eps) * num pi m b' < (1 - eps) * num pi m (goal m)) by (apply Rmult_lt_compat_l; lra). lra.
+  - assert ((1 - eps) * num pi m b' <= (1 - eps) * num pi m (goal m)) by (apply Rmult_le_compat_l; lra). lra.
+Qed.
+
+(* the loop: all iterates lie on the way from pi to the goal, for every step in [0, 1], if the goal
+   is greedy on that way *)
 Section Loop.
 Variables (pi0 : policy E) (eps : R).
-Hypothesis H0 : nonneg pi0.
-Hypothesis HG : greedy_is pi0.
-Hypothesis HS : greedy_is hot.
 Hypothesis He : 0 <= eps <= 1.
 Definition left_of (t : nat) : R := (1 - eps) ^ t.
+Hypothesis HW : forall t, greedy_is (mix (1 - left_of t) pi0 hot).
 
 Theorem loop_on_segment t :
   agree (loop (P := E) 2 (rule n r K) eps pi0 t) (mix (1 - left_of t) pi0 hot).
 Proof.
-  assert (X : forall t, 0 <= 1 - left_of t <= 1).
-  { intros k. pose proof (pow_range (1 - eps) k ltac:(lra)). unfold left_of. lra. }
   induction t as [|t IH]; intros m b Hm.
   - unfold left_of, mix. simpl. ring.
   - set (pi := loop (P := E) 2 (rule n r K) eps pi0 t) in *.
     change (loop (P := E) 2 (rule n r K) eps pi0 (S t)) with (improve 2 (rule n r K) eps pi).
     unfold improve. pose proof (visits_words n r K Hn HK pi m Hm) as Vw.
-    destruct (step_keeps (1 - left_of t) pi0 (X t) H0 HG HS m Hm) as [G1 G2].
+    destruct (HW t m Hm) as [G1 G2].
     rewrite <- (seen_agree _ _ m IH) in G1, G2.
     assert (Sx : 1 - left_of (S t) = (1 - eps) * (1 - left_of t) + eps) by (unfold left_of; simpl; ring).
     match goal with |- context [Rlt_dec 0 ?v] => destruct (Rlt_dec 0 v) as [V|V] end.
@@ -162,4 +178,9 @@ Proof.
   apply cv_sum. intros w' _. apply loop_converges; auto. lia.
 Qed.
 End Loop.
+Lemma left_range eps t : 0 <= eps <= 1 -> 0 <= 1 - left_of eps t <= 1.
+Proof. intros He. pose proof (pow_range (1 - eps) t ltac:(lra)). unfold left_of. lra. Qed.
+Lemma way_of_step pi0 eps : 0 <= eps <= 1 -> nonneg pi0 -> greedy_is pi0 -> greedy_is hot ->
+  forall t, greedy_is (mix (1 - left_of eps t) pi0 hot).
+Proof. intros He N G H t. apply step_keeps; auto. apply left_range; auto. Qed.
 End Segment.

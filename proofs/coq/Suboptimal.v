@@ -147,6 +147,13 @@ Proof.
   apply pil_is_greedy_on_itself.
 Qed.
 
+Lemma way_to_pil eps : 0 <= eps <= 1 ->
+  forall t, greedy_is 4 rc K pil_choice (mix (1 - left_of eps t) (uniform E) pil).
+Proof.
+  intros He. apply (way_of_step 4 rc K four Kpos pil_choice pil_range (uniform E) eps He uniform_nonneg
+    uniform_goes_to_pil pil_is_greedy_on_itself).
+Qed.
+
 (* Lemmas C.4 and C.5: every iterate from uniform is x uniform + (1-x) pi_l, x = (1-eps)^t, for every
    step in [0, 1]; at step 1 the loop is at pi_l from the first step on, at step 0 it does not move *)
 Theorem loop_from_uniform eps t m b : 0 <= eps <= 1 -> (m < K)%nat ->
@@ -154,8 +161,8 @@ Theorem loop_from_uniform eps t m b : 0 <= eps <= 1 -> (m < K)%nat ->
   = (1 - eps) ^ t * uniform E (m, tt) b + (1 - (1 - eps) ^ t) * pil (m, tt) b.
 Proof.
   intros He Hm.
-  pose proof (loop_on_segment 4 rc K four Kpos pil_choice pil_range (uniform E) eps uniform_nonneg
-    uniform_goes_to_pil pil_is_greedy_on_itself He t m b Hm) as L.
+  pose proof (loop_on_segment 4 rc K four Kpos pil_choice (uniform E) eps
+    (way_to_pil eps He) t m b Hm) as L.
   unfold mix, left_of in L. etransitivity; [exact L|].
   change (hot 4 rc K pil_choice (m, tt) b) with (pil (m, tt) b). ring.
 Qed.
@@ -163,8 +170,8 @@ Theorem loop_goes_to_pil eps m b : 0 < eps <= 1 -> (m < K)%nat ->
   Un_cv (fun t => loop (P := E) 2 paper_rule eps (uniform E) t (m, tt) b) (pil (m, tt) b).
 Proof.
   intros He Hm.
-  apply (loop_converges 4 rc K four Kpos pil_choice pil_range (uniform E) eps uniform_nonneg
-    uniform_goes_to_pil pil_is_greedy_on_itself ltac:(lra) m b); auto. lra.
+  apply (loop_converges 4 rc K four Kpos pil_choice (uniform E) eps ltac:(lra)
+    (way_to_pil eps ltac:(lra)) m b); auto. lra.
 Qed.
 Lemma pil_value_n : value_n (P := E) pil 2 = 3 / 4 * c.
 Proof.
@@ -188,8 +195,8 @@ Theorem loop_value_goes_to eps : 0 < eps <= 1 ->
   Un_cv (fun t => value_n (P := E) (loop (P := E) 2 paper_rule eps (uniform E) t) 2) (3 / 4 * c).
 Proof.
   intros He. rewrite <- pil_value_n.
-  apply (loop_value 4 rc K four Kpos pil_choice pil_range (uniform E) eps uniform_nonneg
-    uniform_goes_to_pil pil_is_greedy_on_itself ltac:(lra)). lra.
+  apply (loop_value 4 rc K four Kpos pil_choice (uniform E) eps ltac:(lra)
+    (way_to_pil eps ltac:(lra))). lra.
 Qed.
 
 (* 0 and write 1, then 2 *)
