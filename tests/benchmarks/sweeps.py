@@ -19,8 +19,9 @@ from typing import Any
 
 from workbench.cli.task_name import find_task
 from workbench.core.augment import augment
-from workbench.core.learners import ActorCritic, QLearning, Sarsa
+from workbench.core.learners import QLearning, Sarsa
 from workbench.executors.executor import make_executor
+from workbench.learning.actor_critic import ActorCritic
 from workbench.sweeps.cell import Cell
 from workbench.sweeps.experiment import PER_100
 from workbench.sweeps.run_cells import finish_cells

@@ -13,8 +13,9 @@ from reference_learn import (
 
 from pomdps import gravity, recall, recall4
 from workbench import POMDP, Policy, augment, evaluate, uniform
-from workbench.core.learners import ActorCritic, QLearning, Sarsa
+from workbench.core.learners import QLearning, Sarsa
 from workbench.core.td import td_values
+from workbench.learning.actor_critic import ActorCritic
 from workbench.learning.learn import learn
 from workbench.learning.textbook_learners import MonteCarlo, Prediction
 

@@ -23,13 +23,14 @@ from workbench.core.errors import (
     WorkbenchError,
     WrongType,
 )
-from workbench.core.learners import LEARNERS, ActorCritic, OptionError, QLearning, Sarsa
-from workbench.core.steps import decreasing, per_visit
+from workbench.core.learners import LEARNERS, OptionError, QLearning, Sarsa
 from workbench.learning import learn as runner
 from workbench.learning import size
+from workbench.learning.actor_critic import ActorCritic
 from workbench.learning.learn import learn
 from workbench.learning.learner_name import learner_by_name
 from workbench.learning.run import Run
+from workbench.learning.step_schedules import decreasing, per_visit
 from workbench.learning.textbook_learners import (
     DoubleQLearning,
     MonteCarlo,

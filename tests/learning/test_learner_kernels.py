@@ -14,12 +14,14 @@ from strategies import families, policies, pomdps
 from pomdps import gravity, recall, recall_variant
 from workbench import POMDP, Policy, augment
 from workbench.core.errors import ModelError
-from workbench.core.learners import ActorCritic, ExpectedSarsa, QLearning, Sarsa
-from workbench.core.random_kernels import exp, next_word, seed_words
-from workbench.core.steps import decreasing, per_visit
+from workbench.core.learners import ExpectedSarsa, QLearning, Sarsa
+from workbench.core.random_kernels import next_word, seed_words
 from workbench.learning import learn as runner
+from workbench.learning.actor_critic import ActorCritic
 from workbench.learning.learn import learn
 from workbench.learning.sampling import SamplingTables
+from workbench.learning.softmax_kernels import exp
+from workbench.learning.step_schedules import decreasing, per_visit
 from workbench.learning.textbook_learners import (
     DoubleQLearning,
     MonteCarlo,

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from workbench import figures
 from workbench.cli.reproduce_command import reproduce_command as reproduce
 from workbench.core.errors import UnknownLabel
-from workbench.core.learners import UPDATES
+from workbench.learning.actor_critic import UPDATES
 from workbench.learning.run import Run
 from workbench.output import StorageError
 from workbench.reproduction import full_runs

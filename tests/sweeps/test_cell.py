@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 import workbench
 from pomdps import gravity, recall
 from workbench.core.errors import UnknownLabel
-from workbench.core.learners import ActorCritic, OptionError, QLearning, Sarsa
+from workbench.core.learners import OptionError, QLearning, Sarsa
+from workbench.learning.actor_critic import ActorCritic
 from workbench.reproduction.paper_figures import FIGURES, figures_by_name, quick
 from workbench.sweeps.cell import (
     Cell,
@@ -122,7 +123,7 @@ def changed_by(source):
     ("module", "affected"),
     [
         ("core/sarsa_kernels.py", {"Sarsa"}),
-        ("core/actor_kernels.py", {"actor-critic"}),
+        ("learning/actor_kernels.py", {"actor-critic"}),
         ("core/random_kernels.py", LEARNERS),
         ("core/evaluate.py", {"Q values", "oracle"}),
         ("core/improve.py", {"oracle"}),

@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workbench.cli.task_name import find_task
-from workbench.core.learners import ActorCritic, QLearning, Sarsa
+from workbench.core.learners import QLearning, Sarsa
+from workbench.learning.actor_critic import ActorCritic
 from workbench.sweeps.cell import batches
 from workbench.sweeps.experiment import FINAL, GREEDY, PER_100, OracleLoop
 from workbench.sweeps.run_cells import Budget

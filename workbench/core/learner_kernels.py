@@ -18,8 +18,7 @@ The value after the end of an episode is 0; one that is cut off goes on bootstra
 
 Random words, in this order: at the start of an episode, its start (if there are several); at each
 step the action, then the outcome (if there are several). An epsilon-greedy action takes one word
-for whether to explore, then one for the action, or with several greedy actions one for which; drawn
-from a policy or a softmax it takes one word.
+for whether to explore, then one for the action, or with several greedy actions one for which.
 
 Tables are flat, entry o |A| + a. `actions` only has a length: |A|. As a tuple its length is part of
 the type, so the compiler knows |A| and unrolls; as an array |A| is known at run time only. Both
@@ -36,14 +35,13 @@ from typing import Any
 from numba import njit, uint64
 
 from workbench.core.kernels import lean_entry, lean_inline_kernel
-from workbench.core.random_kernels import TWO53, chance, exp, next_word, one_of
+from workbench.core.random_kernels import TWO53, chance, next_word, one_of
 from workbench.core.table_kernels import END, begin, close_block, open_block, take_action
 
 LearnerParts = namedtuple(
-    "LearnerParts",
-    "q q2 limit epsilon step gamma temperature weights behaviour lam trace_cutoff active z place",
+    "LearnerParts", "q q2 limit epsilon step gamma lam trace_cutoff active z place"
 )
-"""What the kernels of value tables use; what a learner does not have is None."""
+"""What the kernels of the core use; what a learner does not have is None."""
 
 ZERO, ONE = uint64(0), uint64(1)
 
@@ -111,41 +109,10 @@ def epsilon_greedy(q, q2, base, nA, best, first, ties, epsilon, g0, g1):
 
 
 @lean_inline_kernel
-def draw_from(pi, base, nA, u):
-    """The first action whose sum of pi[base : base + nA] exceeds u, or the last."""
-    a, cumulative = ZERO, pi[base]
-    while a + ONE < nA and u >= cumulative:
-        a += ONE
-        cumulative += pi[base + a]
-    return a
-
-
-@lean_inline_kernel
-def choose(q, q2, behaviour, temperature, weights, epsilon, o, nA, g0, g1):
-    """`choose_action` of a learner's parts."""
-    base = o * nA
-    if behaviour is not None:  # cumulative thresholds of a policy
-        g0, g1, word = next_word(g0, g1)
-        a, u = ZERO, chance(word)
-        while a + ONE < nA and u >= behaviour[base + a]:
-            a += ONE
-        return g0, g1, a
-    best, first, ties = greedy(q, q2, base, nA)
-    if temperature is None:
-        return epsilon_greedy(q, q2, base, nA, best, first, ties, epsilon, g0, g1)
-    for a in range(nA):
-        weights[a] = exp((q[base + a] - best) / temperature)
-    total = 0.0
-    for a in range(nA):
-        total += weights[a]
-    g0, g1, word = next_word(g0, g1)
-    return g0, g1, draw_from(weights, ZERO, nA, chance(word) / TWO53 * total)
-
-
-@lean_inline_kernel
 def choose_action(L, m, o, nA, g0, g1):
-    """The generator's words and the action of a fixed policy, a softmax or epsilon-greedily."""
-    return choose(L.q, L.q2, L.behaviour, L.temperature, L.weights, L.epsilon, o, nA, g0, g1)
+    """The generator's words and an epsilon-greedy action."""
+    best, first, ties = greedy(L.q, L.q2, o * nA, nA)
+    return epsilon_greedy(L.q, L.q2, o * nA, nA, best, first, ties, L.epsilon, g0, g1)
 
 
 # ---------------------------------------------------------------------- Q-learning
@@ -246,13 +213,25 @@ def run_learner(world, paused, curve, t, t_stop, L):
 def learner_kernel(name: str, **own: Any) -> Any:
     """Compile `run_learner` with functions of a learner in the place of this module's.
 
-    Numba cannot keep on disk a kernel that takes functions as arguments, hence a copy for each.
+    Functions other than `start`, `act` and `learn` take the place of those of their name in these.
+    Numba cannot keep on disk a kernel that takes functions as arguments, hence copies.
     """
-    made = FunctionType(run_learner.__code__, {**globals(), **own}, name)
-    made.__qualname__ = name
-    # Kept kernels are found by a digest of modules of this name; others may change unseen.
-    kept = all(x.py_func.__module__.startswith("workbench.") for x in own.values())
+    hooks = {hook: own.pop(hook, globals()[hook]) for hook in ("start", "act", "learn")}
+    given = [*hooks.values(), *own.values()]
+    if own:
+        for hook, function in hooks.items():
+            hooks[hook] = lean_inline_kernel(_with_globals(function.py_func, hook, own))
+    made = _with_globals(run_learner, name, hooks)
+    # Kept kernels are found by a digest of the package's kernels; others may change unseen.
+    kept = all(function.py_func.__module__.startswith("workbench.") for function in given)
     return lean_entry(made) if kept else njit(nogil=True)(made)
+
+
+def _with_globals(function: Any, name: str, own: dict[str, Any]) -> Any:
+    """A copy of a function, in which some global names mean something else."""
+    made = FunctionType(function.__code__, {**function.__globals__, **own}, name)
+    made.__qualname__ = name
+    return made
 
 
 q_learning = learner_kernel("q_learning")

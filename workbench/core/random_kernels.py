@@ -1,5 +1,5 @@
 # mypy: disallow-untyped-defs=False
-"""Random words and the exponential, in arithmetic that gives the same bits everywhere.
+"""Random words, in arithmetic that gives the same bits everywhere.
 
 Each run owns one generator, xoroshiro128+ (Blackman and Vigna 2018), whose two words start as the
 first two outputs of splitmix64 on the run's seed. A kernel keeps both words in local variables and
@@ -10,10 +10,6 @@ What is done with a word w of 64 bits:
     chance        w >> 11, an integer below 2^53, is compared with floor(probability 2^53)
     one of n      ((w >> 32) n) >> 32; the bias is below n / 2^32
     fair coin     w >> 63
-
-`exp` uses additions and multiplications alone (no library call, no fused multiply-add), so that
-softmax policies, too, are the same on every machine; its error is at most 2 units in the last
-place.
 """
 
 from __future__ import annotations
@@ -72,30 +68,3 @@ def chance(word):
 def one_of(n, word):
     """An integer below n."""
     return ((word >> uint64(32)) * n) >> uint64(32)
-
-
-@inline_kernel
-def exp(x):
-    """e^x for x <= 0; below -700 the value at -700.
-
-    x = k ln 2 + r with |r| <= ln 2 / 2; e^r by its Taylor polynomial of degree 13, in pairs and
-    without branches, so that the compiler can work on several x at once; 2^k through the bits of
-    the float. Adding 1.5 2^52 rounds to an integer and leaves it in the low bits.
-    """
-    x = x if x > -700.0 else -700.0
-    shifted = x * 1.4426950408889634 + 6755399441055744.0
-    k = shifted - 6755399441055744.0
-    r = (x - k * 6.93147180369123816490e-01) - k * 1.90821492927058770002e-10
-    r2 = r * r
-    r4 = r2 * r2
-    low = (1.0 + r) + (0.5 + 0.16666666666666666 * r) * r2
-    middle = (0.041666666666666664 + 0.008333333333333333 * r) + (
-        0.001388888888888889 + 0.0001984126984126984 * r
-    ) * r2
-    high = (2.48015873015873e-05 + 2.7557319223985893e-06 * r) + (
-        2.755731922398589e-07 + 2.505210838544172e-08 * r
-    ) * r2
-    top = 2.08767569878681e-09 + 1.6059043836821613e-10 * r
-    series = (low + middle * r4) + (high + top * r4) * (r4 * r4)
-    bits = (np.float64(shifted).view(np.int64) + np.int64(1023)) << np.int64(52)
-    return series * np.int64(bits).view(np.float64)

@@ -24,6 +24,7 @@ A learner of one's own is a subclass of `Learner` with a name, three functions f
 `learner_kernels`, and a target if its table settles where one of the known ones does.
 """
 
-from workbench.learning import textbook_learners  # so that every learner is known by its name
+# so that every learner is known by its name
+from workbench.learning import actor_critic, textbook_learners
 
-__all__ = ["textbook_learners"]
+__all__ = ["actor_critic", "textbook_learners"]

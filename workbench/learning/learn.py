@@ -131,6 +131,8 @@ def _check_learner(learner: Any) -> None:
         bare = isinstance(learner, type) and issubclass(learner, Learner)
         hint = f"write {learner.__name__}(), with brackets" if bare else f"choose one of {known}"
         raise WrongType(f"unknown learner {learner!r}: {hint}")
+    if not learner.module:
+        raise WrongType(f"{learner!r} does not say which kernel runs it")
 
 
 @contextmanager

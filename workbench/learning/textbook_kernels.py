@@ -26,7 +26,6 @@ from typing import Any
 
 from numba import uint64
 
-from workbench.core.actor_kernels import go_on, put_into_window
 from workbench.core.kernels import lean_inline_kernel
 from workbench.core.learner_kernels import (
     ONE,
@@ -39,9 +38,14 @@ from workbench.core.learner_kernels import (
 )
 from workbench.core.learner_kernels import LearnerParts as CoreFields
 from workbench.core.random_kernels import next_word, one_of
-from workbench.core.sarsa_kernels import act_as_chosen, choose_first
+from workbench.core.sarsa_kernels import act_as_chosen, choose_first, learn_with_traces
+from workbench.learning.actor_kernels import go_on, put_into_window
+from workbench.learning.softmax_kernels import choose_softly, draw_by_thresholds
 
-_OWN = ("pair_at", "r_at", "rho", "rate", "o_at", "a_at", "G_at", "powers")
+_OWN = (
+    *("temperature", "weights", "behaviour"),
+    *("pair_at", "r_at", "rho", "rate", "o_at", "a_at", "G_at", "powers"),
+)
 LearnerParts: Any = namedtuple("LearnerParts", (*CoreFields._fields, *_OWN))  # type: ignore[misc]
 
 
@@ -151,4 +155,7 @@ r_learning = learner_kernel("r_learning", start=start_average, learn=learn_avera
 n_step_sarsa = learner_kernel(
     "n_step_sarsa", start=choose_first, act=act_as_chosen, learn=learn_n_steps
 )
-soft_q_learning = learner_kernel("soft_q_learning", start=go_on, act=choose_action)
+soft_q_learning = learner_kernel("soft_q_learning", start=go_on, act=choose_softly)
+_SARSA = {"start": choose_first, "act": act_as_chosen, "learn": learn_with_traces}
+soft_sarsa = learner_kernel("soft_sarsa", **_SARSA, choose_action=choose_softly)
+predict = learner_kernel("predict", **_SARSA, choose_action=draw_by_thresholds)

@@ -9,9 +9,11 @@ import numpy as np
 
 from workbench.core.errors import WrongType
 from workbench.core.learners import Learner, QLearning, Shape, Target, TracedLearner
+from workbench.core.numbers import number
 from workbench.core.policy import Policy
 from workbench.core.pomdp import POMDP
-from workbench.core.steps import StepSchedule, decreasing, step_rule
+from workbench.core.steps import StepSchedule, step_rule
+from workbench.learning.step_schedules import decreasing
 
 KERNELS = "workbench.learning.textbook_kernels"
 
@@ -155,6 +157,9 @@ class SoftQLearning(Learner, name="soft-q", title="Q-learning by a softmax"):
     def target(self) -> Target:
         return Target(greedy=True)
 
+    def workspace(self, nO: int, nA: int, steps: int) -> dict[str, tuple[Shape, Any]]:
+        return {**super().workspace(nO, nA, steps), "weights": ((nA,), float)}
+
 
 @dataclass(frozen=True)
 class SoftSarsa(TracedLearner, name="soft-sarsa", title="Sarsa({lam:g}) by a softmax"):
@@ -166,6 +171,8 @@ class SoftSarsa(TracedLearner, name="soft-sarsa", title="Sarsa({lam:g}) by a sof
     lam, step, gamma, initial, max_episode_steps, trace_cutoff : as in `Sarsa`.
     """
 
+    module = KERNELS
+    kernel_name = "soft_sarsa"
     may_decrease = True
     temperature: float = 1.0
     lam: float = 0.5
@@ -174,6 +181,13 @@ class SoftSarsa(TracedLearner, name="soft-sarsa", title="Sarsa({lam:g}) by a sof
     initial: float = 1.0
     max_episode_steps: int | None = None
     trace_cutoff: float = 1e-8
+
+    @property
+    def target(self) -> Target:
+        return Target(greedy=False, lam=number(self.lam))
+
+    def workspace(self, nO: int, nA: int, steps: int) -> dict[str, tuple[Shape, Any]]:
+        return {**super().workspace(nO, nA, steps), "weights": ((nA,), float)}
 
 
 @dataclass(frozen=True)
@@ -189,6 +203,8 @@ class Prediction(TracedLearner):
         None.
     """
 
+    module = KERNELS
+    kernel_name = "predict"
     policy: Policy
     lam: float = 0.0
     step: float = 0.1

@@ -13,7 +13,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from workbench.core.errors import UnknownLabel
-from workbench.core.learners import UPDATES, ActorCritic, QLearning, Sarsa
+from workbench.core.learners import QLearning, Sarsa
+from workbench.learning.actor_critic import UPDATES, ActorCritic
 from workbench.sweeps.experiment import (
     GREEDY,
     ORACLE,

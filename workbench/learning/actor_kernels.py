@@ -34,8 +34,9 @@ from collections import namedtuple
 from numba import uint64
 
 from workbench.core.kernels import lean_inline_kernel
-from workbench.core.learner_kernels import ONE, ZERO, draw_from, learner_kernel
-from workbench.core.random_kernels import TWO53, chance, exp, next_word
+from workbench.core.learner_kernels import ONE, ZERO, learner_kernel
+from workbench.core.random_kernels import TWO53, chance, next_word
+from workbench.learning.softmax_kernels import draw_from, softmax_row
 
 LearnerParts = namedtuple(
     "LearnerParts", "q q2 limit v pi o_at a_at G_at powers gamma policy_step value_step"
@@ -53,23 +54,6 @@ def act_by_policy(L, m, o, nA, g0, g1):
     """An action drawn from pi."""
     g0, g1, word = next_word(g0, g1)
     return g0, g1, draw_from(L.pi, o * nA, nA, chance(word) / TWO53)
-
-
-@lean_inline_kernel
-def softmax_row(h, pi, base, nA):
-    """Write the softmax of h[base : base + nA] into pi."""
-    largest = h[base]
-    for a in range(ONE, nA):
-        largest = h[base + a] if h[base + a] > largest else largest
-    # Each loop does one thing: so the compiler computes several exponentials at once.
-    for a in range(nA):
-        pi[base + a] = exp(h[base + a] - largest)
-    total = 0.0
-    for a in range(nA):
-        total += pi[base + a]
-    scale = 1.0 / total
-    for a in range(nA):
-        pi[base + a] *= scale
 
 
 @lean_inline_kernel
