@@ -87,7 +87,7 @@ def leaving_rarely(chance: float | Fraction) -> POMDP:
         A=["cheap", "dear"],
         p=lambda s, a: {
             ("b" if s == "a" else "a", -1 if a == "cheap" else -2): 1 - chance,
-            ("end", 1): chance,
+            ("end", 0): chance,
         },
         omega=lambda s: {"o": 1},
         mu={"a": 1},
@@ -122,10 +122,10 @@ def test_rare_ends_are_ends(chance):
         warnings.simplefilter("error")
         for found in (best_memoryless(P), best_memoryless(P, deterministic=False, max_seconds=2)):
             assert found.policy["o", "cheap"] == 1
-            assert float(found.value) == pytest.approx(float(2 - length), rel=1e-9)
+            assert float(found.value) == pytest.approx(float(1 - length), rel=1e-9)
         history = best_history(P, max_seconds=2)
-        assert history.lower <= float(2 - length) * (1 - 1e-9)
-        assert history.upper >= float(2 - length) * (1 + 1e-9)
+        assert history.lower <= float(1 - length) * (1 - 1e-9)
+        assert history.upper >= float(1 - length) * (1 + 1e-9)
     if isinstance(chance, F):
         (point,) = equilibria(P, QLearning(epsilon=F(1, 10)))
         assert point.policy["o", "cheap"] == 1

@@ -93,7 +93,7 @@ def _history(found: Any) -> dict[str, Any]:
 def _fixed(found: Any) -> dict[str, Any]:
     """How many fixed points there are, which in a digest, and the best and the worst value."""
     points = sorted([str([int(a) for a in e.policy.actions]), bool(e.strict)] for e in found)
-    values = [float(e.value) for e in found if e.value is not None]
+    values = [float(e.value) for e in found if e.value == e.value]  # NaN where it never ends
     return {
         "count": len(points),
         "digest": hashlib.sha256(json.dumps(points).encode()).hexdigest()[:16],
