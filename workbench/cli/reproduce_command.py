@@ -211,10 +211,11 @@ def _reproduce_networks(
     for figure in figures:
         wanted = len(figure.seeds) if seeds is None else min(seeds, len(figure.seeds))
         cells = read_cells(RECORD) + ([] if record else read_cells(path))
-        items = missing_cells(figure, cells, wanted)
-        if items:
+        if wanted:
             need("jax", "deep")
             need("optax", "deep")
+        items = missing_cells(figure, cells, wanted)
+        if items:
             work = partial(run_item, figure, find_task(figure.task))
             with Waiting(figure.title, logged=True) as waiting:
                 for done, (place, cell) in enumerate(executor.run(work, items), 1):

@@ -116,6 +116,9 @@ class Neural(Learner):
     def described(self) -> str:
         return f"{self.kind}, {'x'.join(map(str, self.hidden))},"
 
+    def preferred(self, tables: dict[str, Any]) -> Any:
+        return tables["h"] if "h" in tables else tables["q"]
+
     @property
     def quantum(self) -> int:
         """The steps between two updates: runs and blocks are rounded up to whole ones."""
