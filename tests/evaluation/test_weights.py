@@ -20,7 +20,7 @@ from workbench import (
     td_values,
     uniform,
 )
-from workbench.core.errors import NotSolved, TooLarge, WorkbenchError
+from workbench.core.errors import TooLarge, WorkbenchError
 from workbench.core.weights import WEIGHTS, Visits, Weighting
 from workbench.evaluation.discrepancy import discrepancy_loss, lambda_discrepancy
 
@@ -145,18 +145,3 @@ def test_reward_per_step_has_a_bound_where_large_rewards_cancel():
     exact, found = (evaluate(P, uniform(P), exact=e).average_reward for e in (True, False))
     assert exact == Fraction(1, 6)
     assert abs(exact - Fraction(found)) <= found.error
-
-
-def test_a_number_without_a_bound_is_refused():
-    """Floats that stand for tasks that end and for tasks that never do."""
-    P = POMDP.from_functions(
-        name="hardly ends",
-        A=[0],
-        p=lambda s, a: {(s, 1.0): 1 - 1e-16, ("end", 0.0): 1e-16},
-        omega=lambda s: {s: 1},
-        mu={0: 1},
-        gamma=1,
-        terminal={"end"},
-    )
-    with pytest.raises(NotSolved, match="singular in floats"):
-        evaluate(P, uniform(P))
