@@ -78,7 +78,7 @@ def proof_of(file: str, theorem: str) -> tuple[str, list[str]]:
     return text[:at], [stated, *sentences(text[at + len(stated) : end.end()])]
 
 
-def record(folder: Path, file: str, theorem: str) -> list[dict[str, str]]:
+def states_of(folder: Path, file: str, theorem: str) -> list[dict[str, str]]:
     """Each sentence of a proof and what is left to show after it, in a folder with the compiled
     library."""
     before, steps = proof_of(file, theorem)
@@ -113,22 +113,22 @@ def _goals(told: str) -> str:
     return "\n".join(line.rstrip() for line in lines).strip()
 
 
-def recorded() -> dict[str, Any]:
+def recorded_steps() -> dict[str, Any]:
     """The proofs as they are recorded."""
     found: dict[str, Any] = json.loads(STEPS.read_text())
     return found
 
 
-def write_record() -> None:
+def record_steps() -> None:
     """Record the proofs anew."""
     with tempfile.TemporaryDirectory() as folder:
         compile_library(Path(folder))
         proofs = [
-            {"file": file, "theorem": theorem, "steps": record(Path(folder), file, theorem)}
+            {"file": file, "theorem": theorem, "steps": states_of(Path(folder), file, theorem)}
             for file, theorem in SHOWN
         ]
     STEPS.write_text(json.dumps({"files": digests(), "proofs": proofs}, indent=1) + "\n")
 
 
 if __name__ == "__main__":
-    write_record()
+    record_steps()

@@ -6,7 +6,7 @@ import pytest
 from typer.testing import CliRunner
 
 from proofs.ledger import load
-from proofs.ledger.coq_steps import SHOWN, digests, proof_of, recorded
+from proofs.ledger.coq_steps import SHOWN, digests, proof_of, recorded_steps
 from proofs.ledger.coqc import assumptions, compile_file, compile_library, find_coqc
 from proofs.ledger.formal import (
     AXIOMS,
@@ -57,7 +57,7 @@ def test_files_come_after_those_that_they_import():
 
 def test_the_recorded_steps_are_those_of_the_files_as_they_are():
     """`python -m proofs.ledger.coq_steps` records them anew."""
-    record = recorded()
+    record = recorded_steps()
     assert record["files"] == digests()
     for one, (file, theorem) in zip(record["proofs"], SHOWN, strict=True):
         assert (one["file"], one["theorem"]) == (file, theorem)

@@ -4,7 +4,7 @@ import pytest
 from browsing import Page, find_browser
 from extras import skip_without
 
-from proofs.ledger.coq_steps import recorded
+from proofs.ledger.coq_steps import recorded_steps
 from workbench.site.proof_page import proof_page
 
 pytestmark = pytest.mark.slow
@@ -23,11 +23,11 @@ def page():
 
 def test_the_proof_is_stepped_through_without_a_network(page, tmp_path):
     path = tmp_path / "proof.html"
-    path.write_text(proof_page(recorded()), encoding="utf-8")
+    path.write_text(proof_page(recorded_steps()), encoding="utf-8")
     page.open(path.as_uri())
     shown = "document.getElementById('left').textContent"
     assert "sufficiently_expressive" in page.run(shown)
-    steps = recorded()["proofs"][0]["steps"]
+    steps = recorded_steps()["proofs"][0]["steps"]
     for step in steps[1:]:
         page.run("document.getElementById('next').click()")
         assert page.run(shown) == step["left"]
