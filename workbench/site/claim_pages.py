@@ -168,11 +168,12 @@ def _formal(claim: dict[str, Any], formal: dict[str, Any], material: Material) -
     """The claim and the theorems that say it, side by side."""
     code = _kept("\n".join(formal["statements"]))
     return (
-        '<div class="scroll" tabindex="0"><table class="formal"><thead><tr><th scope="col">The claim</th>'
+        '<div class="scroll" tabindex="0"><table class="formal"><thead><tr>'
+        '<th scope="col">The claim</th>'
         f'<th scope="col">proofs/coq/{escape_html(formal["file"])}</th></tr></thead><tbody><tr>'
         f"<td>{material.sentence(claim['statement'])}</td><td><pre>{code}</pre></td></tr></tbody>"
-        f"</table></div>\n<p>{escape_html(formal['reads'])} Proved from the axioms of Coq's real numbers "
-        "and nothing else; <code>workbench verify --coq</code> compiles it."
+        f"</table></div>\n<p>{escape_html(formal['reads'])} Proved from the axioms of Coq's real "
+        "numbers and nothing else; <code>workbench verify --coq</code> compiles it."
         + (f' <a href="../{PROOF}">Step through the proof</a>.' if claim["id"] == "C6" else "")
         + "</p>"
     )
