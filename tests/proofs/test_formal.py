@@ -6,6 +6,7 @@ import pytest
 from typer.testing import CliRunner
 
 from proofs.ledger import load
+from proofs.ledger.coq_steps import SHOWN, digests, proof_of, recorded_steps
 from proofs.ledger.coqc import assumptions, compile_file, compile_library, find_coqc
 from proofs.ledger.formal import (
     AXIOMS,
@@ -52,6 +53,16 @@ def test_files_come_after_those_that_they_import():
     names = [path.stem for path in sources()]
     assert names.index("Sums") < names.index("Model") < names.index("Suboptimal")
     assert len(names) == len(list(COQ.glob("*.v")))
+
+
+def test_the_recorded_steps_are_those_of_the_files_as_they_are():
+    """`python -m proofs.ledger.coq_steps` records them anew."""
+    record = recorded_steps()
+    assert record["files"] == digests()
+    for one, (file, theorem) in zip(record["proofs"], SHOWN, strict=True):
+        assert (one["file"], one["theorem"]) == (file, theorem)
+        assert [step["sentence"] for step in one["steps"]] == proof_of(file, theorem)[1]
+        assert one["steps"][-1]["sentence"] == "Qed."
 
 
 def test_nothing_that_coqc_makes_is_kept():

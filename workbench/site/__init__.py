@@ -15,6 +15,7 @@ no network, by `workbench site`.
 | `slide_decks`, `teaching_pages` | slides of the lessons, the sheet for instructors |
 | `assignments` | exercises for nbgrader |
 | `front.html`, `trap.js` | the two-step trap of the front page |
+| `proof_page` | the proof of Theorem C.6, stepped through |
 | `filter_bar`, `filters.js` | tables that can be filtered and put in order |
 | `site.css` | looks |
 

@@ -24,6 +24,7 @@ from workbench.site.gallery_pages import write_finds, write_gallery_pages
 from workbench.site.material import Material
 from workbench.site.mathml import Katex, set_formulas
 from workbench.site.notebook_pages import write_notebook_pages
+from workbench.site.proof_page import write_proof_page
 from workbench.site.reference_pages import write_reference_pages
 from workbench.site.slide_decks import write_slides
 from workbench.site.sphinx_setup import configuration, prepare, terms_of
@@ -64,6 +65,7 @@ def write_sources(material: Material, source: Path) -> None:
     write_certificates(material, static / "certificates")
     write_finds(material, static / "finds")
     (extra / "explorer.html").write_text(material.explorer, encoding="utf-8")
+    write_proof_page(material.root, extra)
     (extra / ".nojekyll").write_text("")
 
 

@@ -12,6 +12,7 @@ from urllib.parse import urlencode
 
 from workbench.site.filter_bar import SCRIPT, filter_bar
 from workbench.site.material import Material, plain_markdown
+from workbench.site.proof_page import NAME as PROOF
 from workbench.text import escape_html
 
 PAPER = "The act of remembering"
@@ -167,11 +168,14 @@ def _formal(claim: dict[str, Any], formal: dict[str, Any], material: Material) -
     """The claim and the theorems that say it, side by side."""
     code = _kept("\n".join(formal["statements"]))
     return (
-        '<table class="formal"><thead><tr><th scope="col">The claim</th>'
+        '<div class="scroll" tabindex="0"><table class="formal"><thead><tr>'
+        '<th scope="col">The claim</th>'
         f'<th scope="col">proofs/coq/{escape_html(formal["file"])}</th></tr></thead><tbody><tr>'
         f"<td>{material.sentence(claim['statement'])}</td><td><pre>{code}</pre></td></tr></tbody>"
-        f"</table>\n<p>{escape_html(formal['reads'])} Proved from the axioms of Coq's real numbers "
-        "and nothing else; <code>workbench verify --coq</code> compiles it.</p>"
+        f"</table></div>\n<p>{escape_html(formal['reads'])} Proved from the axioms of Coq's real "
+        "numbers and nothing else; <code>workbench verify --coq</code> compiles it."
+        + (f' <a href="../{PROOF}">Step through the proof</a>.' if claim["id"] == "C6" else "")
+        + "</p>"
     )
 
 
