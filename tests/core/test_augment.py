@@ -1,5 +1,6 @@
 """Appendix A.1: the compiled product is the environment with its memory."""
 
+import sys
 from fractions import Fraction
 
 import numpy as np
@@ -139,3 +140,13 @@ def test_an_error_inside_gamma_names_its_arguments():
         match=r"Gamma\(. \| m=0, w=-, o=o, a=1, r=0, o_next=o\) of broken raised TypeErr",
     ):
         augment(recall(), broken)
+
+
+def test_the_walk_that_hashes_codes_is_the_walk_with_a_slot_for_each(monkeypatch):
+    P = gravity()
+    dense = augment(P, "O1")
+    monkeypatch.setattr(sys.modules["workbench.core.augment"], "_MOST_SLOTS", 0)
+    monkeypatch.setattr(sys.modules["workbench.core.augment"], "_PIECE", 7)
+    hashed = augment(P, "O1")
+    assert np.array_equal(dense.S.places, hashed.S.places)
+    assert np.array_equal(dense.p.s_next, hashed.p.s_next)

@@ -8,7 +8,7 @@ when somebody looks.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,11 @@ from workbench.core.words import escape_html, shown, typeset
 if TYPE_CHECKING:
     import pandas as pd
 
+_ROWS_SHOWN = 20
+_COLUMNS_SHOWN = 16
+_WIDE, _LOW = 8, 8
+"""A table with more columns than this and no more rows than that is printed standing up."""
+
 
 class NumberField(Protocol):
     """What a table asks of the number field its elements belong to: the way back to numbers."""
@@ -30,15 +35,60 @@ class NumberField(Protocol):
     def leave(self, raw: NDArray[Any]) -> NDArray[Any]: ...
 
 
-_ROWS_SHOWN = 20
-_COLUMNS_SHOWN = 16
+class _Sheet(NamedTuple):
+    """A table as texts: a corner, labels above and beside, cells, and lines below."""
+
+    corner: str
+    above: list[str]
+    beside: list[str]
+    cells: list[list[str]]
+    below: list[str]
+
+    def turned(self) -> _Sheet:
+        cells = [list(column) for column in zip(*self.cells, strict=True)]
+        return _Sheet(self.corner, self.beside, self.above, cells, self.below)
+
+    def text(self) -> str:
+        lines = [[self.corner, *self.above]]
+        lines += [[label, *row] for label, row in zip(self.beside, self.cells, strict=True)]
+        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+        aligned = (
+            [
+                line[0].ljust(widths[0]),
+                *(x.rjust(w) for x, w in zip(line[1:], widths[1:], strict=True)),
+            ]
+            for line in lines
+        )
+        return "\n".join(["  ".join(line).rstrip() for line in aligned] + self.below)
+
+    def html(self) -> str:
+        top = "".join(f"<th>{escape_html(x)}</th>" for x in (self.corner, *self.above))
+        body = "".join(
+            f"<tr><th>{escape_html(label)}</th>"
+            + "".join(f"<td>{escape_html(x)}</td>" for x in row)
+            + "</tr>"
+            for label, row in zip(self.beside, self.cells, strict=True)
+        )
+        rest = "<br>".join(map(escape_html, self.below))
+        return f"<table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>{rest}"
+
+
+def _left_out(shown_count: int, total: int, what: str) -> list[str]:
+    return [f"... and {total - shown_count:,} more {what}"] if total > shown_count else []
+
+
+def _legend(**legends: str) -> list[str]:
+    """What the parts of the labels are; nothing for plain labels."""
+    told = [f"{axis}: {legend}" for axis, legend in legends.items() if legend]
+    return ["; ".join(told)] if told else []
 
 
 class _Labelled:
     """What vectors and tables have in common: an array of elements and the field they belong to."""
 
-    def __init__(self, raw: NDArray[Any], field: NumberField | None):
+    def __init__(self, raw: NDArray[Any], field: NumberField | None, title: str):
         self.raw = raw
+        self.title = title
         self._field = field
         raw.setflags(write=False)
 
@@ -53,6 +103,15 @@ class _Labelled:
         undefined)."""
         return self.raw if self._field is None else self._field.leave(self.raw)
 
+    def _sheet(self, write: Callable[[Any], str]) -> _Sheet:
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        return self._sheet(shown).text()
+
+    def _repr_html_(self) -> str:
+        return self._sheet(typeset).html()
+
 
 class Vector(_Labelled):
     """Numbers by the labels of one space."""
@@ -60,9 +119,8 @@ class Vector(_Labelled):
     def __init__(
         self, raw: NDArray[Any], space: Space, field: NumberField | None = None, title: str = ""
     ):
-        super().__init__(raw, field)
+        super().__init__(raw, field, title)
         self.space = space
-        self.title = title
 
     def __getitem__(self, label: Label) -> Any:
         return self._present(self.raw[self.space.index(label)])
@@ -75,23 +133,11 @@ class Vector(_Labelled):
 
         return pd.DataFrame({self.title or "value": self.array}, index=_pandas_index(self.space))
 
-    def _cells(
-        self, write: Callable[[Any], str] = shown
-    ) -> tuple[list[str], list[str], list[list[str]]]:
-        rows = range(min(len(self.space), _ROWS_SHOWN))
-        cells = [[write(self._present(self.raw[i]))] for i in rows]
-        return ["", self.title], [self.space.text(self.space[i]) for i in rows], cells
-
-    def text(self) -> str:
-        return _text(*self._cells(), len(self.space), 1) + self._legend()
-
-    __repr__ = text
-
-    def _repr_html_(self) -> str:
-        return _html(*self._cells(typeset), len(self.space), 1, self._legend())
-
-    def _legend(self) -> str:
-        return _legend(rows=self.space.legend)
+    def _sheet(self, write: Callable[[Any], str]) -> _Sheet:
+        labels = [self.space.text(label) for label in self.space[:_ROWS_SHOWN]]
+        cells = [[write(self._present(x))] for x in self.raw[:_ROWS_SHOWN]]
+        below = _left_out(len(labels), len(self.space), "rows") + _legend(rows=self.space.legend)
+        return _Sheet("", [self.title], labels, cells, below)
 
 
 class Table(_Labelled):
@@ -109,10 +155,9 @@ class Table(_Labelled):
         title: str = "",
         error: NDArray[np.float64] | None = None,
     ):
-        super().__init__(raw, field)
+        super().__init__(raw, field, title)
         self.rows = rows
         self.columns = columns
-        self.title = title
         self.error = None if error is None else Table(error, rows, columns, None, f"of {title}")
 
     @classmethod
@@ -138,49 +183,30 @@ class Table(_Labelled):
             self.array, index=_pandas_index(self.rows), columns=_pandas_index(self.columns)
         )
 
-    def _cells(
-        self, write: Callable[[Any], str] = shown
-    ) -> tuple[list[str], list[str], list[list[str]]]:
-        rows = range(min(len(self.rows), _ROWS_SHOWN))
-        columns = range(min(len(self.columns), _COLUMNS_SHOWN))
-        cells = [[write(self._present(self.raw[i, j])) for j in columns] for i in rows]
-        return (
-            [self.title, *(self.columns.text(self.columns[j]) for j in columns)],
-            [self.rows.text(self.rows[i]) for i in rows],
-            cells,
-        )
+    def _sheet(self, write: Callable[[Any], str], standing: bool = False) -> _Sheet:
+        beside = [self.rows.text(label) for label in self.rows[:_ROWS_SHOWN]]
+        above = [self.columns.text(label) for label in self.columns[:_COLUMNS_SHOWN]]
+        cells = [
+            [write(self._present(x)) for x in row[:_COLUMNS_SHOWN]]
+            for row in self.raw[:_ROWS_SHOWN]
+        ]
+        rows = _left_out(len(beside), len(self.rows), "rows")
+        columns = _left_out(len(above), len(self.columns), "columns")
+        legends = {"rows": self.rows.legend, "columns": self.columns.legend}
+        if standing:
+            rows, columns = columns, rows
+            legends = {"rows": self.columns.legend, "columns": self.rows.legend}
+        below = [*rows, *columns, *_legend(**legends)]
+        if self.error is not None:
+            bounds = self.error.raw[~np.isnan(self.raw)]
+            below.append(f"|error| <= {np.max(bounds, initial=0.0):.1g}")
+        return _Sheet(self.title, above, beside, cells, below)
 
-    def text(self) -> str:
-        head, labels, cells = self._cells()
-        if len(head) > 9 and len(labels) <= 8:  # wide and low reads better standing up
-            turned = [list(column) for column in zip(*cells, strict=True)]
-            body = _text(
-                [head[0], *labels],
-                head[1:],
-                turned,
-                len(self.columns),
-                len(self.rows),
-                ("columns", "rows"),
-            )
-            legend = _legend(rows=self.columns.legend, columns=self.rows.legend)
-            return body + legend + self._bound()
-        body = _text(head, labels, cells, len(self.rows), len(self.columns))
-        return body + self._legend() + self._bound()
+    def __repr__(self) -> str:
+        wide = len(self.columns) > _WIDE and len(self.rows) <= _LOW
+        return self._sheet(shown, True).turned().text() if wide else self._sheet(shown).text()
 
-    __repr__ = text
-
-    def _repr_html_(self) -> str:
-        legend = self._legend() + self._bound()
-        return _html(*self._cells(typeset), len(self.rows), len(self.columns), legend)
-
-    def _legend(self) -> str:
-        return _legend(rows=self.rows.legend, columns=self.columns.legend)
-
-    def _bound(self) -> str:
-        if self.error is None:
-            return ""
-        bounds = self.error.raw[~np.isnan(self.raw)]
-        return f"\n|error| <= {np.max(bounds, initial=0.0):.1g}"
+    text = __repr__
 
 
 class Conditional:
@@ -224,56 +250,3 @@ def _pandas_index(space: Space) -> pd.Index:
     import pandas as pd
 
     return pd.Index(np.fromiter(space, dtype=object, count=len(space)), tupleize_cols=False)
-
-
-def _rest(shown_count: int, total: int, what: str) -> str:
-    return f"... and {total - shown_count:,} more {what}\n" if total > shown_count else ""
-
-
-def _legend(**legends: str) -> str:
-    """What the parts of the labels are, in a line below the table; nothing for plain labels."""
-    told = [f"{axis}: {legend}" for axis, legend in legends.items() if legend]
-    return "\n" + "; ".join(told) if told else ""
-
-
-def _text(
-    head: list[str],
-    labels: list[str],
-    cells: list[list[str]],
-    rows: int,
-    columns: int,
-    words: tuple[str, str] = ("rows", "columns"),
-) -> str:
-    lines = [head, *([label, *row] for label, row in zip(labels, cells, strict=True))]
-    widths = [max(len(line[j]) for line in lines) for j in range(len(head))]
-    out = ""
-    for line in lines:
-        first = line[0].ljust(widths[0])
-        out += (
-            "  ".join(
-                [first, *(x.rjust(w) for x, w in zip(line[1:], widths[1:], strict=True))]
-            ).rstrip()
-            + "\n"
-        )
-    out += _rest(len(labels), rows, words[0]) + _rest(len(head) - 1, columns, words[1])
-    return out.rstrip("\n")
-
-
-def _html(
-    head: list[str],
-    labels: list[str],
-    cells: list[list[str]],
-    rows: int,
-    columns: int,
-    legend: str,
-) -> str:
-    top = "".join(f"<th>{escape_html(x)}</th>" for x in head)
-    body = "".join(
-        f"<tr><th>{escape_html(label)}</th>"
-        + "".join(f"<td>{escape_html(x)}</td>" for x in row)
-        + "</tr>"
-        for label, row in zip(labels, cells, strict=True)
-    )
-    rest = _rest(len(labels), rows, "rows") + _rest(len(head) - 1, columns, "columns") + legend
-    rest = escape_html(rest.strip("\n")).replace("\n", "<br>")
-    return f"<table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>{rest}"

@@ -19,8 +19,11 @@ have such codes, and a walk over gravity x OA2 waits for memory most of its time
 
 
 @inline_kernel
-def _slot(table, codes, code):
-    """Where the place of a code stands in a hash table, or would stand."""
+def _slot(table, codes, code, dense):
+    """Where the place of a code stands in a hash table, or would stand; the code itself if there
+    is a slot for each."""
+    if dense:
+        return np.uint64(code)
     last = np.uint64(len(table) - 1)
     block = np.uint64(code >> _BLOCK) * _SPREAD >> np.uint64(32)  # the high bits are well mixed
     slot = (block << np.uint64(_BLOCK)) + np.uint64(code & ((1 << _BLOCK) - 1)) & last
@@ -30,14 +33,16 @@ def _slot(table, codes, code):
 
 
 @compile_kernel
-def fill_hash_table(table, codes, n):
+def fill_hash_table(table, codes, n, dense):
     """Write the places of the first n codes into a hash table, from 1; 0 is an empty slot."""
     for i in range(n):
-        table[_slot(table, codes, codes[i])] = i + 1
+        table[_slot(table, codes, codes[i], dense)] = i + 1
 
 
 @compile_kernel
-def expand_states(table, codes, n, first, after, p_ptr, p_next, o_ptr, owner, nM, rows, outcomes):
+def expand_states(
+    table, codes, n, first, after, p_ptr, p_next, o_ptr, owner, nM, dense, rows, outcomes
+):
     """Write the outcomes of some states of the product, and append the states that are new.
 
     Parameters
@@ -47,6 +52,7 @@ def expand_states(table, codes, n, first, after, p_ptr, p_next, o_ptr, owner, nM
     first : the first of the states to expand.
     after : `after[i, a, w]`, the memory state that follows in the i-th of them.
     p_ptr, p_next, o_ptr, owner, nM : rows of p and of omega, the state of each entry of omega, |M|.
+    dense : whether the table has a slot for each code.
     rows : filled with the number of outcomes of each row (state, a, w).
     outcomes : `outcomes[3, :]`, filled with the state, the outcome of p and the entry of omega.
 
@@ -63,7 +69,7 @@ def expand_states(table, codes, n, first, after, p_ptr, p_next, o_ptr, owner, nM
                 for k in range(p_ptr[s * nA + a], p_ptr[s * nA + a + 1]):
                     for e_next in range(o_ptr[p_next[k]], o_ptr[p_next[k] + 1]):
                         found = e_next * nM + after[i, a, w]
-                        slot = _slot(table, codes, found)
+                        slot = _slot(table, codes, found, dense)
                         if table[slot] == 0:
                             codes[n] = found
                             n += 1
