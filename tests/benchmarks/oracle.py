@@ -18,10 +18,10 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from workbench.core.stream import loop_for
 
 from pomdps import gravity, recall4
 from workbench import POMDP, augment, evaluate, uniform
+from workbench.core.improve import start_loop
 from workbench.core.policy import tie_order
 from workbench.core.ties import greedy_actions
 
@@ -47,12 +47,8 @@ def rate(make: Callable[[int], Any], first: int = 1) -> float:
 
 
 def compiled(E: POMDP) -> Callable[[int], None]:
-    loop = loop_for(E, uniform(E), "last", "visits", exact=False)
-    start = loop.pi
-
     def make(n: int) -> None:
-        loop.restore(start, 0)
-        loop.advance([STEP] * n)
+        start_loop(E, uniform(E), STEP).advance(n)
 
     return make
 

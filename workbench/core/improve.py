@@ -8,18 +8,18 @@ q-values exact at every step.
 
 `iterates` is the stream, `improve` collects it and says how it ended:
 
-    fixed         pi tends to a deterministic policy, which is greedy on all of the way that is
-                  left: decided for all of it where the horizon is finite and numbers are exact,
-                  looked at in places elsewhere (`ending`)
+    fixed         pi tends to a deterministic policy, which is greedy on all of the segment that is
+                  left: decided in fractions where the horizon is finite, seen at places of it
+                  elsewhere (`Improvement.decided`, `oracle_loop`); certificates prove ends
     limit cycle   greedy repeats itself with some period, and pi with it: chattering around a
                   stochastic point
     budget        neither was seen within the iterates allowed
     interrupted   Ctrl-C
 
 Exact q-values are compared exactly. Floats are compared by bounds on their errors; what these leave
-open is decided exactly, if the task, the start and the steps are exact (a float step is the decimal
-that it is printed as), and counts as a tie otherwise. Ties among actions that do not simply do the
-same are told in the result.
+open is decided in fractions, if the task, the start and the steps are exact (a float step is the
+decimal that it is printed as) and that is not too much work, and counts as a tie otherwise. Ties
+among actions that do not simply do the same are told in the result.
 
 q(o, a) by expected visits has no meaning for policies that may never end: with weights="visits" the
 loop refuses such tasks and says which weights to take; `weights_for` chooses them.
@@ -121,9 +121,9 @@ class Improvement:
     mean : of the values over the limit cycle or the last `window` iterates; `value` at a limit.
     limit, limit_value : the deterministic policy that pi tends to, if it does, and its value, exact
         if P is. Rows that it does not visit are as they were left.
-    decided : whether it was decided that greedy stays as it is on all of the way to the limit. Else
-        it was looked at in places (where states come back, or numbers are too close for floats), or
-        rows that the limit does not visit go on changing.
+    decided : whether it was decided that greedy stays as it is on all of the way to the limit: in
+        exact runs of finite horizon. Else it was seen at places, or rows that the limit does not
+        visit go on changing.
     period : of the limit cycle.
     amplitude, policy_amplitude : the range of the value, and the largest range of a probability,
         over the limit cycle or the last `window` iterates; 0 at a limit. The second is NaN after an
@@ -198,8 +198,8 @@ def improve(
 ) -> Improvement:
     """Run the oracle loop until it is seen where it goes.
 
-    That it is fixed is decided in tasks of finite horizon; where states come back it is looked at
-    in places, and a change of greedy between two of them may be missed (`Improvement.decided`).
+    That it is fixed is decided in fractions and with a finite horizon; else it is seen at places,
+    and a change of greedy between two of them may be missed (`Improvement.decided`).
 
     Parameters
     ----------

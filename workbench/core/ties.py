@@ -2,7 +2,7 @@
 
 A float x stands for a real number in [x - e, x + e], where e is a bound that was computed with x.
 Two such numbers are told apart when their intervals do not meet; exact numbers always are. What the
-bounds cannot tell is *open*: somebody with more digits decides it (`improvement.decision`), or it
+bounds cannot tell is *open*: somebody with more digits decides it (`oracle_loop`), or it
 counts as a tie and is reported as one.
 
 Multiplying all numbers by a power of two multiplies their errors as well, so no decision depends on

@@ -8,7 +8,7 @@ common divisor stand for all (`small_tables`). Relabelling the actions is no suc
 between actions go to the lower one.
 
 Whether a loop is stuck is what the compiled batch says (`improvement.batch`): what floats leave
-open is equal if it is so modulo a prime of 58 bits, and loops that this does not tell are counted
+open is equal if it is so at a random policy, too, and loops that this does not tell are counted
 apart, as unsure. A share is therefore a count and no proof about any one of its tables; what a
 search or a claim reports about a table is proved by `exactly` of its statement, in fractions.
 
