@@ -226,8 +226,8 @@ every_binary_memory.twin(
     place="Theorem C.6",
     statement="There is a POMDP with a sufficiently expressive memory on which the loop from the "
     "uniform policy, with any step in (0, 1], does not go to an optimal memoryless policy: the "
-    "4-action recall task with B(k), for every k >= 3. (The paper's own witness, B2, is not "
-    "sufficiently expressive: C.b2-expressive.)",
+    "4-action recall task with B(k), for every k >= 3. (By C.b2-expressive the paper's "
+    "own witness, B2, is not sufficiently expressive.)",
     verdict="proved",
     steps=(
         machine("expressive", "an f keeps the five beliefs apart in B3, so in every larger B(k)"),

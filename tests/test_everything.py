@@ -33,7 +33,7 @@ from workbench import (
     uniform,
 )
 from workbench.cli.main import main
-from workbench.core import evaluate as evaluation
+from workbench.core import weights as weighting
 from workbench.core.errors import WorkbenchError
 from workbench.core.families import FAMILIES, BufferFamily, parse_memory, register
 from workbench.core.kernels import lean_inline_kernel
@@ -227,12 +227,12 @@ def test_a_family_that_is_made_up_does_so_as_well_and_is_no_other(capsys):
 # ---------------------------------------------------------------------- weights
 
 
-@pytest.mark.parametrize("weights", list(evaluation.WEIGHTS))
+@pytest.mark.parametrize("weights", list(weighting.WEIGHTS))
 @pytest.mark.parametrize("task", ["recall4", "recall", "tiger"])
 def test_every_weight_goes_through_everything(weights, task, capsys):
     P = TASKS_BY_NAME[task]
     pi = uniform(P)
-    named = [weights, P.name]
+    named = [weights, P.name, "o="]  # the task, the weight or the observation at fault
     works_or_is_named(named, lambda: evaluate(P, pi, weights=weights))
     works_or_is_named(named, lambda: td_values(P, pi, weights=weights))
     works_or_is_named(named, lambda: shortcuts(P, pi, weights=weights))

@@ -46,7 +46,9 @@ def test_a_controller_of_another_task_is_refused_by_the_label(tmp_path):
 
 
 def test_a_product_of_memories_too_large_is_refused_at_once():
-    with pytest.raises(WorkbenchError, match=r"OA3\*OA3\*B5 has more than .* fits$"):
+    with pytest.raises(
+        WorkbenchError, match=r"OA3\*OA3\*B5 has more than .* take a smaller memory$"
+    ):
         shown("t_maze", "-m", "OA3*OA3*B5")
 
 

@@ -24,7 +24,7 @@ from workbench.core.horizon import has_finite_horizon
 from workbench.core.improve import improve, iterates, shrinking_steps, start_loop
 from workbench.core.oracle import Oracle, WarmOracle
 from workbench.core.oracle_kernels import smallest_period
-from workbench.core.oracle_loop import OracleLoop
+from workbench.core.oracle_loop import GreedyLoop
 from workbench.text import brief
 
 HALF = Fraction(1, 2)
@@ -451,7 +451,7 @@ def test_notes_and_ties_name_rows_in_the_short_form():
 def test_ctrl_c_returns_what_was_reached(task, monkeypatch):
     E = augment(task(), "OA1" if task is recall_variant else "none")
     whole = improve(E, uniform(E), step=0.02, budget=600)
-    ordinary, calls = OracleLoop.advance, []
+    ordinary, calls = GreedyLoop.advance, []
 
     def interrupted(self, count, *thresholds):
         found = ordinary(self, count, *thresholds)
@@ -460,7 +460,7 @@ def test_ctrl_c_returns_what_was_reached(task, monkeypatch):
             raise KeyboardInterrupt
         return found
 
-    monkeypatch.setattr(OracleLoop, "advance", interrupted)
+    monkeypatch.setattr(GreedyLoop, "advance", interrupted)
     run = improve(E, uniform(E), step=0.02, budget=600)
     assert run.ended == "interrupted"
     assert run.iterates == sum(calls[:3]) + 1  # the policy after the last whole step counts
@@ -474,7 +474,7 @@ def test_ctrl_c_before_anything_was_reached_is_passed_on(monkeypatch):
     def stop(*arguments):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(OracleLoop, "advance", stop)
+    monkeypatch.setattr(GreedyLoop, "advance", stop)
     with pytest.raises(KeyboardInterrupt):
         improve(recall4(), uniform(recall4()), step=0.1)
 

@@ -15,7 +15,7 @@ from strategies import policies, pomdps
 
 from pomdps import recall4
 from workbench import POMDP, augment, evaluate, uniform
-from workbench.core.horizon import GRID, bernstein
+from workbench.core.horizon import GRID, bernstein_at_nodes
 from workbench.core.improve import improve, iterates, start_loop
 
 CHANCES = st.sampled_from(["visits", "discounted"])
@@ -126,7 +126,7 @@ def test_bernstein_coefficients_are_those_of_the_polynomial(powers):
     def f(x):
         return sum(c * x**i for i, c in enumerate(powers))
 
-    nodes, matrix = bernstein(T)
+    nodes, matrix = bernstein_at_nodes(T)
     values = [f(Fraction(int(x.p), int(x.q))) for x in nodes]
     table = [[Fraction(int(y.p), int(y.q)) for y in row] for row in matrix.tolist()]
     b = [sum(y * value for y, value in zip(row, values, strict=True)) for row in table]

@@ -24,7 +24,7 @@ def test_the_summary_counts_the_seeds_that_jump():
 
 def test_what_runs_do_is_supported_and_where_they_can_settle_is_proved():
     assert load()["S5.fig-jumps"].documented == "supported"
-    assert load()["S5.fig-recall"].documented == "proved"
+    assert load()["S5.fig-recall"].documented == "argued"
     assert "S5.fig-jumps" in load()["S5.fig-recall"].statement
 
 

@@ -14,7 +14,7 @@ from workbench.core.evaluate import evaluate
 from workbench.core.fields import FLOATS
 from workbench.core.numbers import Number, number
 from workbench.core.oracle_kernels import period_of
-from workbench.core.oracle_loop import ROUNDING, UNANSWERED, Actions, Choice, OracleLoop
+from workbench.core.oracle_loop import ROUNDING, UNANSWERED, Actions, GreedyLoop, RowChoice
 from workbench.core.policy import Policy
 from workbench.evaluation.exact_value import exact_value
 from workbench.progress import Waiting
@@ -45,7 +45,7 @@ _MOST_NAMED = 3
 class LoopRun:
     """The iterates so far, and the search for an end."""
 
-    def __init__(self, loop: OracleLoop, constant: bool, budget: int, least: int, waiting: Waiting):
+    def __init__(self, loop: GreedyLoop, constant: bool, budget: int, least: int, waiting: Waiting):
         self.P, self.loop = loop.P, loop
         self.constant, self.budget, self.least, self.waiting = constant, budget, least, waiting
         self.values: list[NDArray[Any]] = []
@@ -183,12 +183,14 @@ class LoopRun:
         }
 
     def _ties_at(
-        self, q: NDArray[Any], tau: Actions, choices: dict[int, Choice], goal: Actions
+        self, q: NDArray[Any], tau: Actions, choices: dict[int, RowChoice], goal: Actions
     ) -> str | None:
         """A sentence on ties at the limit itself; None if the limit is not greedy there."""
         note = ""
         reached = np.flatnonzero((tau >= 0) & (goal >= 0))
         for o in reached[tau[reached] != goal[reached]].tolist():
+            if self.loop.kept == 0:
+                return None  # after a full step the policy is its limit, and moves on
             # the limit may be greedy all the way and tie only at its very end
             tied = q[o, tau[o]] == q[o, goal[o]] if self.loop.exact else (
                 o in choices and goal[o] in choices[o].tied

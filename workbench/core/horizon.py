@@ -135,12 +135,12 @@ def segment_nodes(T: int) -> tuple[Floats, Floats]:
     """
     if T > _MOST_NODES:
         return np.array([float(x) for x in GRID]), np.eye(len(GRID))
-    nodes, matrix = bernstein(T)
+    nodes, matrix = bernstein_at_nodes(T)
     table = [[int(x.p) / int(x.q) for x in row] for row in matrix.tolist()]
     return np.array([int(x.p) / int(x.q) for x in nodes]), np.array(table)
 
 
-def bernstein(T: int) -> tuple[list[Any], NDArray[Any]]:
+def bernstein_at_nodes(T: int) -> tuple[list[Any], NDArray[Any]]:
     """T nodes from 0 to 1, and the matrix that turns values of a polynomial of degree T - 1 there
     into its Bernstein coefficients, in fractions."""
     nodes = [flint.fmpq(i, max(T - 1, 1)) for i in range(T)]

@@ -41,7 +41,7 @@ from workbench.core.errors import NotExact, WorkbenchError, WrongType
 from workbench.core.evaluate import check_arguments, check_criterion
 from workbench.core.fields import FLOATS
 from workbench.core.numbers import Number, is_symbolic, number
-from workbench.core.oracle_loop import OracleLoop, Schedule, Tie
+from workbench.core.oracle_loop import GreedyLoop, Schedule, Tie
 from workbench.core.policy import TIES, Policy
 from workbench.core.pomdp import POMDP
 from workbench.core.repetition import repeat_episodes
@@ -285,7 +285,7 @@ def start_loop(
     weights: str = "visits",
     exact: bool = False,
     criterion: str = "return",
-) -> OracleLoop:
+) -> GreedyLoop:
     """The loop at its start, once all arguments have been checked."""
     check_arguments(P, pi, weights)
     if check_criterion(criterion) == "average":
@@ -312,7 +312,7 @@ def start_loop(
         return _checked(step(n), exact) if callable(step) else size
 
     average = criterion == "average"
-    return OracleLoop(P, pi, steps, ties, "stationary" if average else weights, exact, average)
+    return GreedyLoop(P, pi, steps, ties, "stationary" if average else weights, exact, average)
 
 
 def _number_of_iterates(name: str, value: Any) -> int:

@@ -171,6 +171,8 @@ def _enclose(
     """A solution, corrected by its residual as long as that halves it, and h."""
     x = np.zeros((2, system.n))
     x[0] = solver(b[0].copy())
+    if not np.isfinite(x[0]).all():  # a chance of leaving that underflows
+        return x, np.full(system.n, np.inf), solver.name, np.inf
     # errors of visits count as shares of them, errors of values as they are
     scale = np.maximum(x[0], _SMALLEST) if transposed else np.ones(system.n)
     if solver.is_uniform and transposed:

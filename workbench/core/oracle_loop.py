@@ -36,7 +36,7 @@ from workbench.core import oracle_kernels as kernels
 from workbench.core.bisimulation import kinds_of_states, same_actions
 from workbench.core.errors import Multichain, NeverEnds, NotSolved, NotWeighted
 from workbench.core.fields import FLOATS, RATIONALS
-from workbench.core.horizon import GRID, Unrolled, bernstein, has_finite_horizon, unroll
+from workbench.core.horizon import GRID, Unrolled, bernstein_at_nodes, has_finite_horizon, unroll
 from workbench.core.numbers import Number, Numbers, read_decimal
 from workbench.core.oracle import Look, Oracle, WarmOracle
 from workbench.core.policy import Policy, tie_order
@@ -86,7 +86,7 @@ class Tie:
 
 
 @dataclass(frozen=True)
-class Choice:
+class RowChoice:
     """The greedy column of an open row and those that tie with it, one of each set that do the
     same; and how that is known."""
 
@@ -102,7 +102,7 @@ class Choice:
         return ROUNDING if self.reason == _ROUNDING else EQUAL
 
 
-class OracleLoop:
+class GreedyLoop:
     """pi, moved step by step towards the greedy policy of each iterate.
 
     Columns are in the order in which ties are broken.
@@ -333,11 +333,11 @@ class OracleLoop:
         fractions: Callable[[], Array],
         before: Actions,
         twin: Actions,
-    ) -> dict[int, Choice]:
+    ) -> dict[int, RowChoice]:
         """The greedy columns of the open rows; of exact numbers, the ties."""
         if self.exact:
             return self._exact_ties(found)
-        choices: dict[int, Choice] = {}
+        choices: dict[int, RowChoice] = {}
         left: dict[int, list[list[int]]] = {}
         equal = self._equal_for(twin)
         for o in np.flatnonzero(is_open).tolist():
@@ -348,14 +348,14 @@ class OracleLoop:
             for a in rivals[np.sort(first)].tolist():
                 groups.setdefault(int(equal[o, a]), []).append(a)
             if len(groups) == 1:
-                choices[o] = Choice(next(iter(groups.values())), _KINDS)
+                choices[o] = RowChoice(next(iter(groups.values())), _KINDS)
             else:
                 left[o] = list(groups.values())
         if left and (q_exact := self._ask_fractions(fractions)) is not None:
             for o, some in left.items():
                 top = max(q_exact[o, group[0]] for group in some)
                 tied = [a for group in some if q_exact[o, group[0]] == top for a in group]
-                choices[o] = Choice(sorted(tied), _FRACTIONS)
+                choices[o] = RowChoice(sorted(tied), _FRACTIONS)
             return choices
         for o, some in left.items():
             if np.isinf(found.error[o]):
@@ -368,10 +368,10 @@ class OracleLoop:
             kept = [group for group in some if self.same[o, before[o]] in self.same[o, group]]
             first_group = kept[0] if kept and before[o] >= 0 else some[0]
             tied = [*first_group, *(a for group in some if group is not first_group for a in group)]
-            choices[o] = Choice(tied, _ROUNDING)
+            choices[o] = RowChoice(tied, _ROUNDING)
         return choices
 
-    def _exact_ties(self, found: Look) -> dict[int, Choice]:
+    def _exact_ties(self, found: Look) -> dict[int, RowChoice]:
         choices = {}
         for o, row in enumerate(found.q):
             defined = [x for x in row if x is not None]
@@ -379,7 +379,7 @@ class OracleLoop:
                 tied = np.array([a for a, x in enumerate(row) if x == max(defined)])
                 _, first = np.unique(self.same[o, tied], return_index=True)
                 if len(first) > 1:
-                    choices[o] = Choice(tied[np.sort(first)].tolist(), _FRACTIONS)
+                    choices[o] = RowChoice(tied[np.sort(first)].tolist(), _FRACTIONS)
         return choices
 
     def _equal_for(self, twin: Actions) -> Array:
@@ -390,7 +390,7 @@ class OracleLoop:
             self._equal = key, equal[:, self.order]
         return self._equal[1]
 
-    def _note_ties(self, choices: dict[int, Choice]) -> None:
+    def _note_ties(self, choices: dict[int, RowChoice]) -> None:
         for o, choice in sorted(choices.items()):
             key = o, tuple(choice.tied), choice.how
             if len(choice.tied) > 1 and key not in self.ties:
@@ -398,7 +398,7 @@ class OracleLoop:
                 words = f"{self.P.O.text(self.P.O[o])}: {', '.join(map(self.P.A.text, actions))}"
                 self.ties[key] = Tie(self.n, self.P.O[o], actions, choice.how, words)
 
-    def _learn(self, choices: dict[int, Choice], tau: Actions) -> None:
+    def _learn(self, choices: dict[int, RowChoice], tau: Actions) -> None:
         """Remember ties, so that they are not asked about at every iterate."""
         if self.exact:
             return
@@ -497,7 +497,7 @@ class OracleLoop:
 
     # ---------------------------------------------------------------- the rest of the segment
 
-    def glance(self, goal: Actions, x: Fraction) -> tuple[Look, Actions, dict[int, Choice]]:
+    def glance(self, goal: Actions, x: Fraction) -> tuple[Look, Actions, dict[int, RowChoice]]:
         """What x pi + (1-x) goal is like: q, the greedy columns, and the ties among them."""
         pi = mixed(self.pi, goal, self.field.one(x))
         if self.task is None:
@@ -541,7 +541,7 @@ class OracleLoop:
     def _leaving_exactly(self, goal: Actions, pi: Array) -> Mask:
         """The same in fractions, decided: q(o,a) times weight has as many Bernstein coefficients on
         the segment as there are levels, and none of a difference may be negative."""
-        nodes, matrix = bernstein(self.levels)
+        nodes, matrix = bernstein_at_nodes(self.levels)
         looks = [
             self.look(mixed(pi, goal, RATIONALS.one(Fraction(int(x.p), int(x.q))))) for x in nodes
         ]

@@ -31,7 +31,7 @@ def extras_of(notebook: dict[str, Any]) -> tuple[str, ...]:
     >>> extras_of({"cells": [{"source": "This notebook needs the extra `deep`."}]})[-1]
     'deep'
     """
-    words = "".join(notebook["cells"][0]["source"])
+    words = "".join(notebook["cells"][0].get("source", ""))
     return (*EXTRAS, *(("deep",) if "the extra `deep`" in words else ()))
 
 
