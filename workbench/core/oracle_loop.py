@@ -201,12 +201,13 @@ class GreedyLoop:
             if found.lacking.any():
                 self._refuse(found.lacking)
             tau, is_open = self._choose(found, self.alike, self.greedy)
-            if (is_open & (self._asks > 0)).any() and isinstance(self.oracle, WarmOracle):
-                # its bounds are rough
-                found = self.look(self.pi, 3 * self.n + 1, again=True)
-                tau, is_open = self._choose(found, self.alike, self.greedy)
             if self.exact or is_open.any():
-                choices = self._decide(found, is_open, self.fractions, self.greedy, self.twin)
+                again = None
+                if isinstance(self.oracle, WarmOracle):
+                    again = partial(self.look, self.pi, 3 * self.n + 1, again=True)
+                choices = self._decide(
+                    found, is_open, self.fractions, self.greedy, self.twin, again
+                )
                 self._note_ties(choices)
                 for o, choice in choices.items():
                     tau[o] = choice.best
@@ -333,24 +334,28 @@ class GreedyLoop:
         fractions: Callable[[], Array],
         before: Actions,
         twin: Actions,
+        again: Callable[[], Look] | None = None,
     ) -> dict[int, RowChoice]:
-        """The greedy columns of the open rows; of exact numbers, the ties."""
+        """The greedy columns of the open rows; of exact numbers, the ties. `again` looks once more,
+        with better bounds."""
         if self.exact:
             return self._exact_ties(found)
         choices: dict[int, RowChoice] = {}
         left: dict[int, list[list[int]]] = {}
         equal = self._equal_for(twin)
-        for o in np.flatnonzero(is_open).tolist():
-            q = np.where(np.isnan(found.q[o]), -np.inf, found.q[o])
-            rivals = np.flatnonzero(q >= q.max() - 2 * found.error[o])
-            _, first = np.unique(self.same[o, rivals], return_index=True)
-            groups: dict[int, list[int]] = {}
-            for a in rivals[np.sort(first)].tolist():
-                groups.setdefault(int(equal[o, a]), []).append(a)
-            if len(groups) == 1:
-                choices[o] = RowChoice(next(iter(groups.values())), _KINDS)
-            else:
-                left[o] = list(groups.values())
+        rows = np.flatnonzero(is_open).tolist()
+        for attempt in (1, 2):
+            for o in rows:
+                groups = self._rivals(found, o, equal)
+                if len(groups) == 1:
+                    choices[o] = RowChoice(groups[0], _KINDS)
+                    left.pop(o, None)
+                else:
+                    left[o] = groups
+            rows = [o for o in left if self._asks[o]]
+            if attempt == 2 or not rows or again is None:
+                break
+            found = again()  # bounds of a warm start are rough
         if left and (q_exact := self._ask_fractions(fractions)) is not None:
             for o, some in left.items():
                 top = max(q_exact[o, group[0]] for group in some)
@@ -370,6 +375,17 @@ class GreedyLoop:
             tied = [*first_group, *(a for group in some if group is not first_group for a in group)]
             choices[o] = RowChoice(tied, _ROUNDING)
         return choices
+
+    def _rivals(self, found: Look, o: int, equal: Array) -> list[list[int]]:
+        """The columns of a row that may be the largest, one of each set that do the same, in groups
+        that tie for a reason."""
+        q = np.where(np.isnan(found.q[o]), -np.inf, found.q[o])
+        rivals = np.flatnonzero(q >= q.max() - 2 * found.error[o])
+        _, first = np.unique(self.same[o, rivals], return_index=True)
+        groups: dict[int, list[int]] = {}
+        for a in rivals[np.sort(first)].tolist():
+            groups.setdefault(int(equal[o, a]), []).append(a)
+        return list(groups.values())
 
     def _exact_ties(self, found: Look) -> dict[int, RowChoice]:
         choices = {}
