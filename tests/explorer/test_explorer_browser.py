@@ -113,7 +113,13 @@ def test_the_first_setting_is_the_one_of_appendix_c(page):
 
 
 @pytest.mark.parametrize(
-    "hash", ["task=nonsense&m=B9&step=7&lambda=x&seed=-4&r=1,2;3", "task=gravity&m=OA2", "&&=&%"]
+    "hash",
+    [
+        "task=nonsense&m=B9&step=7&lambda=x&seed=-4&r=1,2;3",
+        "task=gravity&m=OA2",
+        "&&=&%",
+        "task=recall4&m=constructor&lam=<img src=x onerror=alert(1)>",
+    ],
 )
 def test_a_link_that_makes_no_sense_shows_something_that_does(page, address, hash):
     show(page, address, hash)

@@ -490,6 +490,37 @@ def test_a_policy_that_makes_no_sense_is_none(js, text):
     assert js(f"W.policyFromText(P, {json.dumps(text)})") is None
 
 
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("lam", "<img src=x onerror=alert(1)>"),
+        ("lam", "NaN"),
+        ("epsilon", "2"),
+        ("epsilon", ""),
+        ("steps", "1e99"),
+        ("exact", "yes"),
+        ("with", "B1<script>"),
+        ("constructor", "x y"),
+    ],
+)
+def test_a_link_brings_numbers_in_range_and_plain_words_only(js, name, text):
+    said = f"W.settingFromLink({json.dumps(name)}, {json.dumps(text)}, 'default')"
+    assert js(said) == "default"
+    assert js("W.settingFromLink('lam', '0.25', '0.5')") == "0.25"
+    assert js("W.settingFromLink('with', 'OA1', '')") == "OA1"
+
+
+def test_what_is_no_number_in_a_link_is_no_code_in_the_saved_python(js):
+    exported = read(js, json.dumps(model_json(tasks()["t_maze"])), "task.json")
+    evil = "1.0); __import__('os').system('x"
+    exported["numbers"][0] = exported["gamma"] = evil
+    code = js(
+        f"W.pythonCode({{model: {json.dumps(exported)}, code: '', rewards: null, memory: 'none', "
+        "pi: [], weights: 'visits', lambda: '0', exact: false})"
+    )
+    assert evil not in code.replace(json.dumps(evil), "")
+
+
 def test_the_python_of_a_file_makes_the_task_again(js):
     P = tasks()["t_maze"]
     exported = read(js, json.dumps(model_json(P)), "task.json")

@@ -51,7 +51,8 @@
       if (model) takeFile(model);
     }
     if (tasks.has(parts.get("task"))) state.task = parts.get("task");
-    state.memory = parts.get("m") in task().memories ? parts.get("m") : state.memory in task().memories ? state.memory : "none";
+    const has = (name) => Object.hasOwn(task().memories, name);
+    state.memory = has(parts.get("m")) ? parts.get("m") : has(state.memory) ? state.memory : "none";
     state.step = within(parts.get("step"), 0.001, 1, state.step);
     state.lambda = within(parts.get("lambda"), 0, 1, 0);
     state.weights = ["visits", "discounted"].includes(parts.get("weights")) ? parts.get("weights") : task().weights;
@@ -60,7 +61,7 @@
     state.rewards = task().editable && parts.has("r") ? readRewards(parts.get("r")) : null;
     state.pi = parts.get("pi");
     state.n = Math.round(within(parts.get("n"), 0, MOST_ITERATES, 0));
-    for (const name of Object.keys(state.extra)) state.extra[name] = parts.has(name) ? parts.get(name) : defaults[name];
+    for (const name of Object.keys(state.extra)) state.extra[name] = W.settingFromLink(name, parts.get(name), defaults[name]);
     document.documentElement.classList.toggle("embedded", parts.get("embed") === "1");
   }
 

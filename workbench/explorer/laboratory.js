@@ -238,7 +238,7 @@
 
   function settle() {
     const { P } = page, kind = state.extra.learner === "sarsa" ? "sarsa" : "qlearning";
-    const name = kind === "sarsa" ? `Sarsa(${state.extra.lam})` : "Q-learning";
+    const name = kind === "sarsa" ? `Sarsa(${W.escape(state.extra.lam)})` : "Q-learning";
     try {
       const { fixed, policies } = W.settling(W.withGamma(P, learnerGamma()), kind, Number(state.extra.epsilon), Number(state.extra.lam));
       W.portraitCard.takeFixed(fixed);

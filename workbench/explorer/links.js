@@ -50,8 +50,23 @@ var Workbench = Workbench || {};
     }
   }
 
+  const within = (low, high) => (text) => text.trim() !== "" && Number(text) >= low && Number(text) <= high;
+  const flag = (text) => text === "" || text === "1";
+  const LINKED = {
+    exact: flag, portrait: flag, epsilon: within(0, 1), alpha: within(0, 1), lam: within(0, 1),
+    lgamma: (text) => text === "" || within(0, 1)(text), lseed: within(0, 2 ** 53), steps: within(1, 1e9),
+  };
+
+  /** What a link says about a setting, or the default: anybody can write a link, so only numbers in range and plain words pass. */
+  function settingFromLink(name, text, otherwise) {
+    if (text === null) return otherwise;
+    const fits = Object.hasOwn(LINKED, name) ? LINKED[name] : (word) => /^[\w.]{0,40}$/.test(word);
+    return fits(text) ? text : otherwise;
+  }
+
   const quoted = (text) => JSON.stringify(text);
-  const python = (x) => (/^-?\d+$/.test(x) ? x : /^-?\d+\/\d+$/.test(x) ? `F("${x}")` : /[.e]/i.test(x) ? x : quoted(x));
+  /** A number of a model as a Python literal; whatever is none becomes a string, never code. */
+  const python = (x) => (/^-?\d+$/.test(x) ? x : /^-?\d+\/\d+$/.test(x) ? `F("${x}")` : Number.isFinite(W.parseNumber(x)) && !/\//.test(x) ? String(W.parseNumber(x)) : quoted(x));
 
   /** Python that rebuilds task, memory, policy and values: `code` makes the task of the list, `rewards` is an edited table. */
   function pythonCode({ model, code, rewards, memory, pi, weights, lambda, exact }) {
@@ -91,5 +106,5 @@ var Workbench = Workbench || {};
     return lines.map((line) => line.replace("terminal={})", "terminal=())"));
   }
 
-  Object.assign(W, { policyText, policyFromText, packed, unpacked, pythonCode });
+  Object.assign(W, { policyText, policyFromText, packed, unpacked, settingFromLink, pythonCode });
 })(Workbench);
