@@ -285,7 +285,10 @@ class LoopRun:
         except UNANSWERED:  # go back to a policy that has been evaluated
             loop.restore(*self.sound)
             self.values = [np.concatenate(self.values)[: loop.n]] if self.values else []
-            here, tau, _ = loop.glance(stay, Fraction(1))
+            try:
+                here, tau, _ = loop.glance(stay, Fraction(1))
+            except UNANSWERED:  # its value is known, and greedy as it was
+                here, tau = loop.look(loop.pi), loop.greedy
         kind = object if loop.exact else np.float64
         self.values.append(np.array([here.value], dtype=kind))
         values = np.concatenate(self.values)[-window:]
