@@ -99,32 +99,29 @@ def in_full(entry: LedgerEntry, console: Console) -> None:
     """The whole argument of one claim."""
     console.rule(f"{entry.id} · {entry.place}", style="dim")
     if entry.quote:
-        console.print(f'The paper: "{entry.quote}"\n', markup=False, highlight=False)
-    console.print(entry.statement, markup=False, highlight=False)
-    console.print(f"\n[{COLOURS[entry.verdict]}]{entry.verdict}[/]: ", end="")
-    console.print(entry.evidence, markup=False, highlight=False)
+        console.print(f'The paper: "{entry.quote}"\n')
+    console.print(entry.statement)
+    console.print(f"\n{entry.verdict}", style=COLOURS[entry.verdict], end=": ")
+    console.print(entry.evidence)
     if entry.verdict != entry.documented:
-        console.print(f"[bold red]documented: {entry.documented}[/]")
+        console.print(f"documented: {entry.documented}", style="bold red")
     if entry.argument:
-        console.print("\n" + entry.argument, markup=False, highlight=False)
+        console.print("\n" + entry.argument)
     shown = isinstance(entry.counterexample, str) and entry.counterexample in entry.argument
     listed = isinstance(entry.counterexample, dict | list)
     if entry.counterexample is not None and not listed and not shown:
-        console.print(f"\nCounterexample: {entry.counterexample}", markup=False, highlight=False)
+        console.print(f"\nCounterexample: {entry.counterexample}")
     if entry.corrected_by:
-        console.print(f"\nWhat holds instead: {entry.corrected_by}", markup=False, highlight=False)
+        console.print(f"\nWhat holds instead: {entry.corrected_by}")
     for line in step_lines(entry):
-        console.print(line, markup=False, highlight=False)
+        console.print(line)
     for line in formal_lines(entry):
-        console.print(line, markup=False, highlight=False)
+        console.print(line)
     for what, verdict in entry.twins:
-        console.print(f"False variant ({what}): {verdict}", markup=False, highlight=False)
+        console.print(f"False variant ({what}): {verdict}")
     if entry.certificates:
         kinds = Counter(str(certificate["kind"]) for certificate in entry.certificates)
-        console.print(
-            "Certificates: " + ", ".join(f"{n} {kind}" for kind, n in kinds.items()),
-            highlight=False,
-        )
+        console.print("Certificates: " + ", ".join(f"{n} {kind}" for kind, n in kinds.items()))
     console.print()
 
 

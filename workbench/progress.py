@@ -80,7 +80,7 @@ class Waiting:
             if self.logged and now - self._told >= _BETWEEN_LINES:
                 self._told = now
                 line = ": ".join(part for part in (self.what, text) if part)
-                self._bar.console.print(line, soft_wrap=True, highlight=False, markup=False)
+                self._bar.console.print(line, soft_wrap=True)
             return
         done = None if share is None else min(max(share, 0.0), 1.0)
         self._bar.tasks[0].total = None if done is None else 1.0  # `update` cannot take it away
@@ -93,8 +93,9 @@ class Waiting:
         self._bar.refresh()
 
     def _start(self) -> Progress:
-        from rich.console import Console
         from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+        from workbench.console import plain_console
 
         columns = (
             TextColumn("{task.description}", markup=False),
@@ -103,7 +104,7 @@ class Waiting:
             TextColumn("{task.fields[text]}", markup=False),
             TextColumn("{task.fields[left]}", markup=False),
         )
-        console = Console(stderr=True) if self._console is None else self._console
+        console = plain_console(stderr=True) if self._console is None else self._console
         bar = Progress(
             *columns,
             console=console,

@@ -38,10 +38,10 @@ def best_command(
 
     Example: workbench best recall4 -m B1 --stochastic --criterion average
     """
-    from rich.console import Console
     from rich.table import Table
 
     from workbench.cli.task_name import find_task
+    from workbench.console import plain_console
     from workbench.core.augment import augment
     from workbench.core.errors import WorkbenchError
     from workbench.memories import attach
@@ -74,10 +74,10 @@ def best_command(
         best = best_history(P, exact or None, criterion=criterion, max_seconds=seconds)
         gap = "none" if best.gap == 0 else f"{float(best.gap):.1e}"
         table.add_row("the history", brief(best.lower), brief(best.upper), gap, best.how)
-    console = Console()
+    console = plain_console()
     console.print(table)
     for line in told:
-        console.print(line, markup=False)
+        console.print(line)
 
 
 def _rows(E: POMDP, pi: Any) -> list[str]:

@@ -47,28 +47,27 @@ def census_command(
 
     Example: workbench census --files published --seconds 2
     """
-    from rich.console import Console
-    from rich.markup import escape
     from rich.table import Table
 
+    from workbench.console import plain_console
     from workbench.sufficiency.census import take_census, to_frame
 
-    console = Console()
+    console = plain_console()
     folder.mkdir(parents=True, exist_ok=True)
     rows: list[CensusRow] = []
     for row, known in take_census(_tasks(task, files), folder / "journal.jsonl", seconds):
         rows.append(row)
         how = "known" if known else f"{row.seconds:.1f} s"
-        console.print(f"{row.task}: {how}", markup=False, highlight=False)
+        console.print(f"{row.task}: {how}")
     table = Table()
     for head in _HEADS:
         table.add_column(head, overflow="fold")
     for row in rows:
-        table.add_row(*map(escape, _cells(row)))
+        table.add_row(*_cells(row))
     console.print(table)
     to_frame(rows).to_parquet(folder / "census.parquet")
     (folder / "census.md").write_text(_page(rows, seconds), encoding="utf-8")
-    console.print(f"written to {folder}", markup=False, soft_wrap=True)
+    console.print(f"written to {folder}", soft_wrap=True)
 
 
 def _tasks(

@@ -28,14 +28,14 @@ def compare_command(
     Example: workbench compare recall4 -m B1 -m B2 -m OA1
     """
     from rich import box
-    from rich.console import Console
     from rich.table import Table
 
     from workbench.cli.task_name import find_task
+    from workbench.console import plain_console
     from workbench.sufficiency.comparison import ceiling
     from workbench.sufficiency.comparison import compare as rows
 
-    console = Console()
+    console = plain_console()
     P = find_task(task)
     shown = Table(box=box.SIMPLE_HEAD, padding=(0, 1), pad_edge=False)
     shown.add_column("memory")
@@ -49,8 +49,7 @@ def compare_command(
         "expressive",
     ):
         shown.add_column(heading, justify="right")
-    with console.status(f"best history-based value of {P.name}"):
-        best = ceiling(P)
+    best = ceiling(P)
     weights: list[str] = []
     for row in rows(P, memory or ["none", "K1", "B1", "O1", "OA1"], step=step):
         weights += [row.oracle.weights] if row.oracle is not None else []
@@ -64,8 +63,8 @@ def compare_command(
             _shortcuts(row.shortcuts),
             {True: "yes", False: "no", None: "?"}[row.expressive],
         )
-    console.print(P, highlight=False)
-    console.print(best, highlight=False, markup=False, soft_wrap=False)
+    console.print(P)
+    console.print(best, soft_wrap=False)
     console.print(shown)
     console.print(
         "best det.: the best value of a deterministic memoryless policy with this memory (<= where "
@@ -74,7 +73,6 @@ def compare_command(
         f"{' or '.join(dict.fromkeys(weights)) or 'visits'} (~ if it goes on moving there). "
         "shortcuts: strict + weak, over the optimal policies. ?: not decided within the limits, or "
         "no such policy ends.",
-        highlight=False,
     )
 
 

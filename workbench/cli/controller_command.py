@@ -50,32 +50,29 @@ def controller_command(
 
     Example: workbench controller t_maze -m O1 --save t.json --form paynt --diagram t.png
     """
-    from rich.console import Console
-
     from workbench.cli.task_name import find_task
+    from workbench.console import plain_console
     from workbench.interop.controller_file import load_controller, save_controller
     from workbench.text import counted
 
-    console = Console()
+    console = plain_console()
     P = find_task(task)
     if load is not None:
         found, words = load_controller(P, load), f"from {load}"
     else:
         found, words = _best(P, memory, seconds)
     least = found.minimised()
-    console.print(f"{least!r}, {words}", markup=False, highlight=False)
+    console.print(f"{least!r}, {words}")
     if len(least) < len(found):
-        console.print(
-            f"{counted(len(found), 'node')} merged to {len(least)}", markup=False, highlight=False
-        )
+        console.print(f"{counted(len(found), 'node')} merged to {len(least)}")
     console.print(_table(least))
-    console.print(f"value {_value(least)}", markup=False, highlight=False)
+    console.print(f"value {_value(least)}")
     if save is not None:
         save_controller(least, save, form)
-        console.print(f"written to {save}", markup=False, soft_wrap=True)
+        console.print(f"written to {save}", soft_wrap=True)
     if diagram is not None:
         _draw(least, diagram)
-        console.print(f"drawn in {diagram}", markup=False, soft_wrap=True)
+        console.print(f"drawn in {diagram}", soft_wrap=True)
 
 
 def _best(P: POMDP, memory: str, seconds: float) -> tuple[Controller, str]:
@@ -101,7 +98,6 @@ def _value(controller: Controller) -> str:
 
 
 def _table(controller: Controller) -> Table:
-    from rich.markup import escape
     from rich.table import Table
 
     table = Table(caption_justify="left")
@@ -109,7 +105,7 @@ def _table(controller: Controller) -> Table:
     for column in ("node", "sees", "does", "next node"):
         table.add_column(column, overflow="fold")
     for row in lines[:_MOST_ROWS]:
-        table.add_row(*map(escape, row))
+        table.add_row(*row)
     if len(lines) > _MOST_ROWS:
         table.caption = f"and {len(lines) - _MOST_ROWS} more lines"
     return table

@@ -32,10 +32,10 @@ def critical_points_command(
 
     Example: workbench critical-points recall_variant --starts 100
     """
-    from rich.console import Console
     from rich.table import Table
 
     from workbench.cli.task_name import find_task
+    from workbench.console import plain_console
     from workbench.core.augment import augment
     from workbench.research.critical_points import critical_points
     from workbench.text import brief
@@ -44,8 +44,8 @@ def critical_points_command(
     E = augment(P, memory)
     found = critical_points(E, max_faces=faces)
     shares = _shares(found, starts, seed) if starts else {}
-    console = Console()
-    console.print(repr(found) + ".", markup=False)
+    console = plain_console()
+    console.print(repr(found) + ".")
     table = Table()
     table.add_column("value", justify="right")
     table.add_column("kind")
@@ -61,12 +61,12 @@ def critical_points_command(
     if len(found):
         console.print(table)
     if len(found) > _MOST_SHOWN:
-        console.print(f"... and {len(found) - _MOST_SHOWN} more", markup=False)
+        console.print(f"... and {len(found) - _MOST_SHOWN} more")
     if starts and None in shares:
-        console.print(f"Near none of these: {shares[None]} of the starts.", markup=False)
+        console.print(f"Near none of these: {shares[None]} of the starts.")
     if certificate is not None:
         _certify(P, memory, found, certificate)
-        console.print(f"Certificate: {certificate}", markup=False)
+        console.print(f"Certificate: {certificate}")
 
 
 def _shares(found: CriticalPoints, starts: int, seed: int) -> dict[Any, str]:

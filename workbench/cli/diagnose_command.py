@@ -29,14 +29,13 @@ def diagnose_command(
 
     Example: workbench diagnose t_maze -m K2 -m O1
     """
-    from rich.console import Console
-    from rich.markup import escape
     from rich.table import Table
 
     from workbench.cli.task_name import find_task
+    from workbench.console import plain_console
     from workbench.research.diagnose import diagnose as ask
 
-    console = Console()
+    console = plain_console()
     P = find_task(task)
     for name in memory or ["none"]:
         found = ask(P, name, max_seconds=seconds)
@@ -44,7 +43,7 @@ def diagnose_command(
         for column in ("question", "answer", "loss by theory", "true loss"):
             table.add_column(column, overflow="fold")
         for line in found.lines():
-            table.add_row(*map(escape, line))
+            table.add_row(*line)
         console.print(table)
         for note in found.notes():
-            console.print(f"Note: {note}.", highlight=False, markup=False)
+            console.print(f"Note: {note}.")

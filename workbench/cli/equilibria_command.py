@@ -57,9 +57,8 @@ def equilibria_command(
 
     Example: workbench equilibria recall -m OA1 --epsilon 1/10
     """
-    from rich.console import Console
-
     from workbench.cli.task_name import find_task
+    from workbench.console import plain_console
     from workbench.core.augment import augment
     from workbench.core.errors import WorkbenchError
     from workbench.learning.learner_name import one_step_learner
@@ -73,7 +72,7 @@ def equilibria_command(
     P = find_task(task)
     if gamma is not None:
         P = P.with_gamma(_fraction("--gamma", gamma))
-    console = Console()
+    console = plain_console()
     for name in memory or ["none"]:
         E = augment(P, name)
         if softmax is not None:
@@ -114,10 +113,9 @@ def _listed(
     console.print(
         f"{record.kind}, epsilon {found.epsilon}, on {E.name}: {count} ({found.arithmetic}; "
         f"{found.searched}).",
-        markup=False,
     )
     if found.none_exists:
-        console.print("No greedy policy is greedy on the table that it leads to.", markup=False)
+        console.print("No greedy policy is greedy on the table that it leads to.")
     if not len(found):
         return found
     table = Table()
@@ -135,7 +133,7 @@ def _listed(
         table.add_row(brief(e.value), e.kind, gap, f"{e.rate:.1g}", "\n".join([*told, *more]))
     console.print(table)
     if len(found) > _MOST_SHOWN:
-        console.print(f"... and {len(found) - _MOST_SHOWN} more", markup=False)
+        console.print(f"... and {len(found) - _MOST_SHOWN} more")
     return found
 
 
@@ -145,7 +143,7 @@ def _softly(console: Any, E: POMDP, record: Any, temperature: Any, nodes: int) -
     from workbench.research.soft_equilibria import soft_equilibria
 
     found = soft_equilibria(E, record, temperature, most=nodes)
-    console.print(str(found).splitlines()[0], markup=False)
+    console.print(str(found).splitlines()[0])
     table = Table()
     for column in ("value", "rate", "radius", "policy"):
         table.add_column(column, justify="left" if column == "policy" else "right")
@@ -172,7 +170,6 @@ def _subdivided(console: Any, E: POMDP, record: Any, symmetry: bool) -> Subdivis
     console.print(
         f"{record.kind} on {E.name}, epsilon and gamma in (0, 1): {found.refuted:,} of "
         f"{found.looked_at:,} greedy policies are refuted everywhere.",
-        markup=False,
     )
     rows = deciding_rows(E)
     for i, (pi, value) in enumerate(zip(found.policies, found.values, strict=True)):
@@ -180,15 +177,15 @@ def _subdivided(console: Any, E: POMDP, record: Any, symmetry: bool) -> Subdivis
             f"{E.O.text(E.O[int(o)])} → {E.A.text(E.A[int(pi.actions[o])])}"
             for o in rows[:_MOST_ROWS_TOLD]
         )
-        console.print(f"  policy {i}, worth {value}: {acts}", markup=False)
+        console.print(f"  policy {i}, worth {value}: {acts}")
     for curve in found.curves:
         shown = str(curve).replace("**", "^").replace("*", " ")
-        console.print(f"  border: {shown} = 0", markup=False)
+        console.print(f"  border: {shown} = 0")
     for settled, cells in found.regions.items():
         who = ", ".join(f"policy {i}" for i in settled) or "no fixed point"
         at = ", ".join(f"{s} = {x}" for s, x in cells[0].sample.items())
         parts = "1 cell" if len(cells) == 1 else f"{len(cells)} cells, one of them"
-        console.print(f"  {who}: {parts} around {at}", markup=False)
+        console.print(f"  {who}: {parts} around {at}")
     return found
 
 

@@ -20,10 +20,9 @@ def exercises_command(
 
     Example: workbench exercises -o course
     """
-    from rich.console import Console
-
     from workbench.cli.site_command import find_root
+    from workbench.console import plain_console
     from workbench.site.assignments import write_assignments
 
     count = write_assignments(find_root(), out)
-    Console().print(f"{out / 'source'}: {count} assignments", soft_wrap=True, highlight=False)
+    plain_console().print(f"{out / 'source'}: {count} assignments", soft_wrap=True)

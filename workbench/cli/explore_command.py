@@ -23,16 +23,14 @@ def explore_command(
 
     Example: workbench explore -o explorer.html --open
     """
-    from rich.console import Console
-
     from pomdps.recalls import RECALL4_REWARDS
+    from workbench.console import plain_console
     from workbench.explorer.html_page import write_explorer_page
 
     size = write_explorer_page(entries(), RECALL4_REWARDS, out)
-    Console().print(
+    plain_console().print(
         f"Explorer: {out} ({size / 1e3:,.0f} kB). Open it in a browser.",
         soft_wrap=True,
-        highlight=False,
     )
     if open_:
         typer.launch(str(out.resolve()))

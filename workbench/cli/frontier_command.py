@@ -36,17 +36,16 @@ def frontier_command(
 
     Example: workbench frontier t_maze --up-to 3 -f O -f clock --diagram frontier.png
     """
-    from rich.console import Console
-    from rich.markup import escape
     from rich.table import Table
 
     from workbench.cli.task_name import find_task
+    from workbench.console import plain_console
     from workbench.sufficiency.frontier import FAMILIES
     from workbench.sufficiency.frontier import frontier as ask
     from workbench.sufficiency.needs_memory import between
     from workbench.text import brief
 
-    console = Console()
+    console = plain_console()
     found = ask(find_task(task), up_to, family or FAMILIES, max_seconds=seconds)
     table = Table(title=f"Frontier of {found.P.name}", title_justify="left")
     for column in ("memory", "states", "nodes", "value", "at most"):
@@ -63,12 +62,12 @@ def frontier_command(
     console.print(table)
     value = between(found.history.lower, found.history.upper, float(found.margin))
     reached = "not reached" if found.enough is None else f"reached with {found.enough} nodes"
-    console.print(f"best of all histories: {value}, {reached}", highlight=False)
+    console.print(f"best of all histories: {value}, {reached}")
     for name, why in found.left_out:
-        console.print(f"{name} was left out: {escape(why)}", highlight=False)
+        console.print(f"{name} was left out: {why}")
     if diagram is not None:
         from workbench.cli.diagram_file import save_figure
         from workbench.figures.frontier_plot import frontier_plot
 
         save_figure(diagram, lambda: frontier_plot(found).get_figure())
-        console.print(f"drawn in {diagram}", markup=False, soft_wrap=True)
+        console.print(f"drawn in {diagram}", soft_wrap=True)

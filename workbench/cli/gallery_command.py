@@ -37,20 +37,17 @@ def gallery_command(
 
     Example: workbench gallery --html gallery.html
     """
-    from rich.console import Console
-
+    from workbench.console import plain_console
     from workbench.core.errors import WorkbenchError
     from workbench.lab.gallery import Gallery
 
-    console, kept = Console(), Gallery(folder)
+    console, kept = plain_console(), Gallery(folder)
     if html is not None:
         from workbench.lab.gallery_page import write_gallery_page
 
         entries = kept.entries()
         write_gallery_page(entries, html)
-        console.print(
-            f"{html}: {len(entries)} entries of {kept.folder}", markup=False, highlight=False
-        )
+        console.print(f"{html}: {len(entries)} entries of {kept.folder}")
         return
     actions = {"list": _list, "show": _show, "check": _check, "save": _save, "remove": _remove}
     if action not in actions:
@@ -68,11 +65,7 @@ def _list(console: Console, kept: Gallery, names: list[str]) -> None:
 
     found = kept.names()
     if not found:
-        console.print(
-            f"{kept.folder} holds no finds yet: workbench search --list",
-            markup=False,
-            highlight=False,
-        )
+        console.print(f"{kept.folder} holds no finds yet: workbench search --list")
         return
     table = Table(
         title=f"{kept.folder}: {len(found)} find{'s' if len(found) > 1 else ''}",
@@ -94,16 +87,12 @@ def _show(console: Console, kept: Gallery, names: list[str], latex: bool = False
 
     for name in names:
         entry = kept.get(name)
-        console.print(entry.name, style="bold", markup=False, highlight=False)
-        console.print(describe_find(entry.find), markup=False, highlight=False)
+        console.print(entry.name, style="bold")
+        console.print(describe_find(entry.find))
         for line in _provenance(entry):
-            console.print(line, markup=False, highlight=False)
+            console.print(line)
         if latex:
-            console.print(
-                as_latex(entry.find.task) or "no LaTeX: not a sequence task",
-                markup=False,
-                highlight=False,
-            )
+            console.print(as_latex(entry.find.task) or "no LaTeX: not a sequence task")
 
 
 def _provenance(entry: GalleryEntry) -> list[str]:
@@ -133,13 +122,13 @@ def _check(console: Console, kept: Gallery, names: list[str]) -> None:
         try:
             entry = kept.get(name)
             lines = check_entry(entry)
-            console.print(f"{entry.name}: right", markup=False, highlight=False)
+            console.print(f"{entry.name}: right")
             for line in lines:
-                console.print(f"  {line}", markup=False, highlight=False)
+                console.print(f"  {line}")
         except WorkbenchError as error:
             wrong += 1
-            console.print(f"{name}: WRONG: {error}", markup=False, highlight=False)
-    console.print(f"{len(every) - wrong} of {len(every)} right", markup=False, highlight=False)
+            console.print(f"{name}: WRONG: {error}")
+    console.print(f"{len(every) - wrong} of {len(every)} right")
     if wrong:
         raise typer.Exit(1)
 
@@ -153,11 +142,11 @@ def _save(console: Console, kept: Gallery, names: list[str]) -> None:
         entry = kept.get(name)
         path = Path(f"{entry.name}.POMDP")
         save_pomdp(entry.find.task, path)
-        console.print(str(path), markup=False, highlight=False)
+        console.print(str(path))
 
 
 def _remove(console: Console, kept: Gallery, names: list[str]) -> None:
     for name in names:
         entry = kept.get(name)
         kept.remove(entry.name)
-        console.print(f"{entry.name} removed", markup=False, highlight=False)
+        console.print(f"{entry.name} removed")

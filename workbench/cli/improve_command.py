@@ -50,9 +50,8 @@ def improve_command(
 
     Example: workbench improve recall4 -m B1 -m B5 -m OA1
     """
-    from rich.console import Console
-
     from workbench.cli.task_name import find_task
+    from workbench.console import plain_console
     from workbench.core.augment import augment
     from workbench.core.improve import improve as run_loop
     from workbench.core.improve import shrinking_steps, weights_for
@@ -73,12 +72,12 @@ def improve_command(
         if runs[name].ended == "interrupted":
             break
     size = f"{step:g}, decreasing" if decrease else f"{step:g}"
-    console = Console()
+    console = plain_console()
     used = " or ".join(dict.fromkeys(run.weights for run in runs.values()))
     console.print(_table(P.name, runs, f"Step {size}, ties {ties}, P(s|o) by {used}."))
     for name, run in runs.items():
         for line in _remarks(run):
-            console.print(f"{name}: {line}", markup=False)
+            console.print(f"{name}: {line}")
 
 
 def _table(task: str, runs: dict[str, Improvement], caption: str) -> Table:

@@ -144,9 +144,8 @@ def learn_command(
 
     Example: workbench learn gravity -m O1 -m B1 --learner sarsa --lam 0.5 --plot curves.pdf
     """
-    from rich.console import Console
-
     from workbench.cli.task_name import find_task
+    from workbench.console import plain_console
     from workbench.core.learners import Learner, OptionError, check_count
     from workbench.core.pomdp import POMDP
     from workbench.deep.settings import (
@@ -233,7 +232,7 @@ def learn_command(
                 if folder is not None:
                     told = run.save(folder / f"{name}.npz")
                     note = f"; --resume {folder} goes on" if stopped else ""
-                    Console(stderr=True).print(f"Networks: {told}{note}", soft_wrap=True)
+                    plain_console(stderr=True).print(f"Networks: {told}{note}", soft_wrap=True)
                 if runs[name].steps < steps:  # by Ctrl-C, or because it diverged
                     shorter += f", {name} stopped after {runs[name].steps:,}"
                 if stopped:
@@ -249,12 +248,12 @@ def learn_command(
             runs[name] = Run.join([part for part in parts if isinstance(part, Run)])
             _add_row(table, name, E, runs[name])
     table.caption = str(table.caption).replace(" steps.", f" steps{shorter}.", 1)
-    Console().print(table)
+    plain_console().print(table)
     if plot is not None:
         products_made = [products.take(P, tables, name, record) for name in runs]
         best = _best_reward([E for E in products_made if isinstance(E, POMDP)])
         save_plot(plot, runs, title, best)
-        Console().print(f"Learning curves: {plot}", soft_wrap=True)
+        plain_console().print(f"Learning curves: {plot}", soft_wrap=True)
 
 
 def _trained(
@@ -266,8 +265,7 @@ def _trained(
     ----------
     kept : the file of a run to go on from, if there is one.
     """
-    from rich.console import Console
-
+    from workbench.console import plain_console
     from workbench.deep.neural_run import load_run
     from workbench.deep.train import Diverged, Stopped, train
 
@@ -289,12 +287,12 @@ def _trained(
         )
     except Stopped as stop:
         run, stopped = stop.run, True
-        Console(stderr=True).print(f"Stopped after {run.steps:,} steps of each seed.")
+        plain_console(stderr=True).print(f"Stopped after {run.steps:,} steps of each seed.")
     except Diverged as error:
         if error.run is None:
             raise
         run = error.run
-        Console(stderr=True).print(f"[bold]Stopped:[/bold] {error}", soft_wrap=True)
+        plain_console(stderr=True).print(f"Stopped: {error}", soft_wrap=True)
     return run, stopped
 
 

@@ -23,16 +23,16 @@ def list_command(
 
     Example: workbench list tasks memories
     """
-    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
     from workbench.cli.catalogue import SECTIONS
+    from workbench.console import plain_console
 
     for name in what or ():
         if name not in SECTIONS:
             raise UnknownLabel(f"there are no {name!r} to list; choose from {', '.join(SECTIONS)}")
-    console = Console()
+    console = plain_console()
     for name in dict.fromkeys(what or SECTIONS):
         lines = SECTIONS[name]()
         console.print(Text(name.capitalize(), "bold"))

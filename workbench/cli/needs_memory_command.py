@@ -63,13 +63,12 @@ def needs_memory_command(
 
     Example: workbench needs-memory t_maze --at-least 1 --solvable
     """
-    from rich.console import Console
-
+    from workbench.console import plain_console
     from workbench.sufficiency.needs_memory import FAMILIES, Limits, in_stages
 
-    console = Console()
+    console = plain_console()
     P = find_task_or_environment(task)
-    console.print(P, highlight=False, markup=False)
+    console.print(P)
     shown = 0
     result: Necessity | None = None
     try:
@@ -77,7 +76,7 @@ def needs_memory_command(
             if not result.families:
                 console.print(_values(result))
             for found in result.families[shown:]:
-                console.print(_line(found, result.up_to), highlight=False, markup=False)
+                console.print(_line(found, result.up_to))
             shown = len(result.families)
     except KeyboardInterrupt:
         if result is None:
@@ -85,10 +84,10 @@ def needs_memory_command(
         console.print("Stopped: the rest was not looked at.")
     else:
         assert result is not None
-        console.print(_notes(result), highlight=False, markup=False)
+        console.print(_notes(result))
     violations = violated(result, at_least, solvable)
     for words in violations:
-        console.print(f"Violated: {words}", highlight=False, markup=False)
+        console.print(f"Violated: {words}")
     if violations:
         raise typer.Exit(1)
 
@@ -142,7 +141,6 @@ def find_task_or_environment(name: str) -> POMDP:
 
 
 def _values(result: Necessity) -> Table:
-    from rich.markup import escape
     from rich.table import Table
 
     from workbench.sufficiency.needs_memory import between, verdict
@@ -162,8 +160,8 @@ def _values(result: Necessity) -> Table:
     if result.stochastic is not None:
         table.add_row("", brief(result.stochastic), "stochastic, the best found")
     value = between(result.lower, result.upper, result.margin)
-    table.add_row("best history-based", value, escape(result.history.how))
-    table.add_row("needs memory", verdict(result.needed), escape(result.without.reason))
+    table.add_row("best history-based", value, result.history.how)
+    table.add_row("needs memory", verdict(result.needed), result.without.reason)
     if result.gain is not None and result.needed is not False:
         table.add_row(
             "worth of memory",

@@ -75,9 +75,8 @@ def reproduce_command(
     """
     import time
 
-    from rich.console import Console
-
     from workbench.cli.task_name import find_task
+    from workbench.console import plain_console
     from workbench.output import check_folder
     from workbench.reproduction import paper_figures as records
     from workbench.reproduction.full_runs import write_record
@@ -88,7 +87,7 @@ def reproduce_command(
     from workbench.sweeps.run_cells import run_cells
     from workbench.sweeps.store import Store
 
-    console = Console()
+    console = plain_console()
     if figure and any("-" in name for name in figure):
         with chosen_executor(executor, workers, scheduler) as used:
             _reproduce_networks(figure, quick, out, used, record, seeds, settings, search)
@@ -179,9 +178,8 @@ def _reproduce_networks(
     values and verdicts."""
     from functools import partial
 
-    from rich.console import Console
-
     from workbench.cli.task_name import find_task
+    from workbench.console import plain_console
     from workbench.extras import need
     from workbench.output import check_folder
     from workbench.progress import Waiting
@@ -205,7 +203,7 @@ def _reproduce_networks(
     figures = [neural_figure(name, settings) for name in names]
     if quick:
         figures = [quick_figure(figure) for figure in figures]
-    console = Console()
+    console = plain_console()
     check_folder(out)
     path = RECORD if record else out / "neural_cells.jsonl"
     for figure in figures:

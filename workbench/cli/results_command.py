@@ -38,8 +38,7 @@ def results_command(
     Example: workbench results sweep --where task=gravity --where memory=O1 --where memory=B1 --plot
     curves.pdf
     """
-    from rich.console import Console
-
+    from workbench.console import plain_console
     from workbench.core.errors import WorkbenchError
     from workbench.figures.run_plot import check_plot_file
     from workbench.output import check_output
@@ -51,7 +50,7 @@ def results_command(
         if file is not None:
             check_output(file)
     listing = list_folder(folder)
-    console = Console()
+    console = plain_console()
     for path in listing.damaged:
         console.print(
             f"Damaged, left out (the sweep computes it again): {path.name}", soft_wrap=True
@@ -73,7 +72,6 @@ def results_command(
 
 
 def _table(listing: Listing) -> Table:
-    from rich.markup import escape
     from rich.table import Table
 
     caption = (
@@ -87,7 +85,7 @@ def _table(listing: Listing) -> Table:
         table.add_column(name, justify="right", no_wrap=True)
     for line in listing.lines:
         words = line["task"], line["memory"], describe_result(line, listing)
-        table.add_row(*map(escape, words), *_numbers(line))
+        table.add_row(*words, *_numbers(line))
     return table
 
 

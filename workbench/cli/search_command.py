@@ -94,13 +94,12 @@ def search_command(
 
     Example: workbench search oracle-stuck -m B1 --set but_not=OA1 --length 2 --actions 3
     """
-    from rich.console import Console
-
+    from workbench.console import plain_console
     from workbench.core.errors import WorkbenchError
     from workbench.lab.search import search as run
     from workbench.lab.statements import as_statement
 
-    console = Console()
+    console = plain_console()
     if listing or not statement:
         _list(console)
         return
@@ -198,13 +197,9 @@ def _report(
     from workbench.lab.gallery import Gallery
     from workbench.lab.print import figure7
 
-    console.print(
-        f"{found.statement}\n{found.many} among {found.space}:\n{found.coverage()}.",
-        markup=False,
-        highlight=False,
-    )
+    console.print(f"{found.statement}\n{found.many} among {found.space}:\n{found.coverage()}.")
     if found.interrupted:
-        console.print("Interrupted: this is what there is so far.", highlight=False)
+        console.print("Interrupted: this is what there is so far.")
     shown: set[str] = set()
     for find in found:
         small = find.shrunk() if shrink else find
@@ -214,10 +209,10 @@ def _report(
         shown.add(table)
         where = f" in {Gallery(folder).folder}" if save else ""
         name = small.save(folder) if save else f"find {len(shown)}"
-        console.print(f"\n{name}{where}", style="bold", markup=False, highlight=False)
-        console.print(table, markup=False, highlight=False)
+        console.print(f"\n{name}{where}", style="bold")
+        console.print(table)
         for key, value in small.verdict.facts.items():
-            console.print(f"{key}: {value}", markup=False, highlight=False)
+            console.print(f"{key}: {value}")
 
 
 def _list(console: Console) -> None:

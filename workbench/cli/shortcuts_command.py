@@ -34,16 +34,15 @@ def shortcuts_command(
 
     Example: workbench shortcuts recall -m OA1 -m B2
     """
-    from rich.console import Console
-
     from workbench.cli.task_name import find_task
+    from workbench.console import plain_console
     from workbench.core.augment import augment
     from workbench.memories import attach
     from workbench.optima.shortcut_count import count_shortcuts
 
     P = find_task(task)
     attached = {name: attach(name, P) for name in memory or ["none"]}
-    console = Console()
+    console = plain_console()
     counts: dict[str, ShortcutCount] = {}
     for name, m in attached.items():
         E = augment(P, m)
@@ -53,7 +52,7 @@ def shortcuts_command(
         console.print(
             _of_one(counts[name]) if counts[name].shortcuts else f"{E.name}: no shortcuts"
         )
-        console.print(f"of the policy {describe_shortcut(E, counts[name].pi)}\n", markup=False)
+        console.print(f"of the policy {describe_shortcut(E, counts[name].pi)}\n")
     console.print(_over_all(counts))
 
 
@@ -71,7 +70,6 @@ def describe_shortcut(E: POMDP, pi: Policy) -> str:
 
 
 def _of_one(count: ShortcutCount) -> Table:
-    from rich.markup import escape
     from rich.table import Table
 
     from workbench.text import shown
@@ -84,8 +82,8 @@ def _of_one(count: ShortcutCount) -> Table:
     table.add_column("")
     for x in count.shortcuts:
         table.add_row(
-            escape(count.P.O.text(x.o)),
-            escape(count.P.A.text(x.a)),
+            count.P.O.text(x.o),
+            count.P.A.text(x.a),
             *map(shown, (x.td, x.v_td, x.q, x.v)),
             x.kind,
         )

@@ -46,15 +46,15 @@ def show_command(
 
     Example: workbench show recall -m OA1 --diagram recall.png
     """
-    from rich.console import Console
     from rich.text import Text
 
     from pomdps import TASKS
     from workbench.cli.task_name import find_task, whole_name
+    from workbench.console import plain_console
     from workbench.memories import attach
     from workbench.results.summary import facts
 
-    console = Console()
+    console = plain_console()
     task = whole_name(task)
     P = find_task(task)
     attached = attach(memory, P) if memory else None
@@ -74,32 +74,26 @@ def show_command(
         from workbench.cli.diagram_file import save_diagram
 
         words = save_diagram(task, P, attached, diagram)
-        console.print(f"\nPicture: {diagram}; {words}", soft_wrap=True, highlight=False)
+        console.print(f"\nPicture: {diagram}; {words}", soft_wrap=True)
 
 
 def _facts(rows: list[tuple[str, str]], width: int) -> Table:
     """Names and texts side by side; a text that takes more than two lines is cut."""
     import textwrap
 
-    from rich.markup import escape
     from rich.table import Table
 
     table = Table(box=None, show_header=False, padding=(0, 1))
     for name, text in rows:
         table.add_row(
             name,
-            escape(
-                text
-                if len(text) < width
-                else textwrap.shorten(text, 2 * width - 30, placeholder=" …")
-            ),
+            text if len(text) < width else textwrap.shorten(text, 2 * width - 30, placeholder=" …"),
         )
     return table
 
 
 def _outcomes(P: POMDP) -> Table | None:
     """p and omega, row by row, if that is not too long; actions that do the same stand together."""
-    from rich.markup import escape
     from rich.table import Table
 
     from workbench.text import shown
@@ -122,16 +116,16 @@ def _outcomes(P: POMDP) -> Table | None:
             P.O.text(o) + ("" if len(seen) == 1 else f": {shown(x)}") for o, x in seen.items()
         )
         if s in P.terminal:
-            table.add_row(escape(P.S.text(s)), escape(o), "", "terminal")
+            table.add_row(P.S.text(s), o, "", "terminal")
             continue
         alike: dict[tuple[Any, ...], list[str]] = {}
         for a in P.A:
             alike.setdefault(tuple(P.p(s, a).items()), []).append(P.A.text(a))
-        first = (escape(P.S.text(s)), escape(o))
+        first = (P.S.text(s), o)
         for outcomes, actions in alike.items():
-            a = escape("any" if len(actions) == len(P.A) > 1 else ", ".join(actions))
+            a = "any" if len(actions) == len(P.A) > 1 else ", ".join(actions)
             for (s_next, r), x in outcomes:
-                table.add_row(*first, a, escape(P.S.text(s_next)), shown(r), shown(x))
+                table.add_row(*first, a, P.S.text(s_next), shown(r), shown(x))
                 first, a = ("", ""), ""
     return table if table.row_count <= _MOST_ROWS else None
 
@@ -164,7 +158,7 @@ def _show_memory(P: POMDP, memory: Memory, console: Console) -> None:
     console.print(Text(f"\n{P.name}×{memory.name}", "bold"))
     most = len(P.p.s_next) * len(memory.M) * len(memory.W)
     if most > _MOST_OUTCOMES:
-        console.print(f"  up to {most:,} outcomes: too many to build here", highlight=False)
+        console.print(f"  up to {most:,} outcomes: too many to build here")
         return
     E = augment(P, memory)
     every = len(P.S) * len(memory.M) * len(P.O)

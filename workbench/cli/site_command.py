@@ -51,27 +51,25 @@ def site_command(
     import time
     from dataclasses import replace
 
-    from rich.console import Console
-
+    from workbench.console import plain_console
     from workbench.site.build_site import build_site, check_target
     from workbench.site.hosted_notebook import checked_address
 
     began = time.monotonic()
-    console = Console()
+    console = plain_console()
     check_target(out)
     address = checked_address(repository)
     built = build_site(
         replace(gather_material(ledger, jobs, console, solutions), repository=address),
         out,
-        lambda text: console.print(text, highlight=False),
+        lambda text: console.print(text),
     )
     for line in built.warnings:
-        console.print(line, style="yellow", markup=False, highlight=False)
+        console.print(line, style="yellow")
     console.print(
         f"{out / 'index.html'}: {built.pages} pages, {built.size / 1e6:.1f} MB, in "
         f"{time.monotonic() - began:.0f} s.",
         soft_wrap=True,
-        highlight=False,
     )
     if open_:
         typer.launch(str((out / "index.html").resolve()))
@@ -93,7 +91,7 @@ def gather_material(
     root = find_root()
     shown = entries()
     claims = judged_claims(jobs, console) if ledger is None else read_claims(ledger)
-    console.print("judging the counterexamples, drawing the figures", highlight=False)
+    console.print("judging the counterexamples, drawing the figures")
     return Material(
         root=root,
         claims=claims,
@@ -208,7 +206,7 @@ def judged_claims(jobs: int, console: Console) -> list[dict[str, Any]]:
     from proofs.ledger import load
     from workbench.cli.verify_command import judge_claims
 
-    console.print("judging every claim of the ledger (--ledger FILE reads it)", highlight=False)
+    console.print("judging every claim of the ledger (--ledger FILE reads it)")
     names = [name for name, one in load().items() if not one.deep]
     found = judge_claims(names, jobs, console)
     read: list[dict[str, Any]] = json.loads(

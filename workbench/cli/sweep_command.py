@@ -44,9 +44,8 @@ def sweep_command(
 
     Example: workbench sweep --example > sweep.toml && workbench sweep sweep.toml --dry-run
     """
-    from rich.console import Console
-
     from workbench.cli.task_name import find_task
+    from workbench.console import plain_console
     from workbench.core.errors import WorkbenchError
     from workbench.sweeps.spec import EXAMPLE, read_spec
 
@@ -59,7 +58,7 @@ def sweep_command(
         )
     wanted = read_spec(spec, find_task)
     folder = out or spec.with_suffix("")
-    console = Console()
+    console = plain_console()
     if dry_run:
         with chosen_executor(executor, workers, scheduler) as used:
             _say_how_much(wanted, folder, used.workers, console)

@@ -71,12 +71,11 @@ def verify_command(
     """
     import time
 
-    from rich.console import Console
-
+    from workbench.console import plain_console
     from workbench.core.errors import WorkbenchError
     from workbench.text import did_you_mean, duration
 
-    console = Console()
+    console = plain_console()
     if recheck is not None:
         _recheck_in_coq(recheck, console) if coq else _recheck(recheck, console)
         return
@@ -116,7 +115,7 @@ def verify_command(
     began = time.monotonic()
     if len(chosen) > 20 and not own and not papers:
         about = [one for name, one in claims.items() if name[:2] not in ("T.", "P.")]
-        console.print(opening(about) + "\n", style="bold", highlight=False)
+        console.print(opening(about) + "\n", style="bold")
     show = None if verbose else Shown(console)
     entries = judge_claims(_wrong_first(chosen, claims), jobs, console, show)
     entries.sort(key=lambda entry: chosen.index(entry.id))
@@ -130,11 +129,11 @@ def verify_command(
     if readme:
         write_generated(entries, Path(proofs.__path__[0]), claims)
     took = f"{duration(time.monotonic() - began)} with -j {jobs}"
-    console.print(f"\n{summary(entries)}. It took {took}.", highlight=False, markup=False)
+    console.print(f"\n{summary(entries)}. It took {took}.")
     if not all(entry.ok for entry in entries):
         for entry in entries:
             if not entry.ok:
-                console.print(f"{entry.id}: {entry.complaint}", highlight=False, markup=False)
+                console.print(f"{entry.id}: {entry.complaint}")
         raise typer.Exit(1)
 
 
@@ -264,10 +263,10 @@ def _compile_proofs(ids: list[str], console: Any) -> None:
             Path(folder), chosen, lambda name: progress.update(bar, advance=1, description=name)
         )
     for id in chosen:
-        console.print(f"{id}: proofs/coq/{formal[id].file}", highlight=False, markup=False)
+        console.print(f"{id}: proofs/coq/{formal[id].file}")
         for theorem in formal[id].theorems:
             rests = ", ".join(found[theorem]) or "no axiom"
-            console.print(f"  {theorem}: {rests}", highlight=False, markup=False)
+            console.print(f"  {theorem}: {rests}")
     took = duration(time.monotonic() - began)
     console.print(f"\n{len(chosen)} formal claims, {len(found)} theorems. It took {took}.")
 
@@ -314,17 +313,16 @@ def _recheck_in_coq(path: Path, console: Any) -> None:
             lambda done: progress.update(bar, completed=done, description=""),
         )
     for digest, why in found.refused.items():
-        console.print(f"{digest}: {why}", highlight=False, markup=False, style="bold red")
+        console.print(f"{digest}: {why}", style="bold red")
     other = Counter(found.unwritten.values())
     for why, n in other.most_common():
-        console.print(f"{n} not in Coq: {why}", highlight=False, markup=False)
+        console.print(f"{n} not in Coq: {why}")
     accepted = set(found.accepted)
     whole = sum(certificate_digest(c) in accepted for c in listed)
     console.print(
         f"Coq accepts {len(accepted)} of {len(once)} certificates ({whole} of {len(listed)} as "
         f"they are listed) and refuses {len(found.refused)}. It took "
         f"{duration(time.monotonic() - began)}.",
-        highlight=False,
     )
     if found.refused:
         raise typer.Exit(1)
@@ -344,12 +342,10 @@ def _recheck(path: Path, console: Any) -> None:
     except (OSError, UnicodeDecodeError, Spoiled) as error:
         raise WorkbenchError(f"cannot read {path}: {error}") from None
     for line in said:
-        console.print(line, highlight=False, markup=False)
+        console.print(line)
     for line in wrong:
-        console.print(line, highlight=False, markup=False, style="bold red")
+        console.print(line, style="bold red")
     total = len(said) + len(wrong)
-    console.print(
-        f"{len(said)} certificates hold, {len(wrong)} of {total} lines are wrong", highlight=False
-    )
+    console.print(f"{len(said)} certificates hold, {len(wrong)} of {total} lines are wrong")
     if wrong:
         raise typer.Exit(1)

@@ -12,8 +12,9 @@ from contextlib import AbstractContextManager, nullcontext
 from os import PathLike
 from pathlib import Path
 
-from rich.console import Console
+from rich.text import Text
 
+from workbench.console import plain_console
 from workbench.core.pomdp import POMDP
 from workbench.core.space import Label
 from workbench.interop.pomdp_file.compile import FileReading, compile_record
@@ -108,7 +109,7 @@ def _patience(name: str, size: int) -> AbstractContextManager[object]:
     for each."""
     if size < 2_000_000:
         return nullcontext()
-    return Console(stderr=True).status(f"reading {name} ({size / 1e6:.0f} MB)")
+    return plain_console(stderr=True).status(Text(f"reading {name} ({size / 1e6:.0f} MB)"))
 
 
 def parse_pomdp(
