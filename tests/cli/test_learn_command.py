@@ -76,7 +76,7 @@ def test_learning_curves_are_written(tmp_path, ending):
             ("recall", "--plot", "curves.txt"),
             "cannot plot to curves.txt: its name must end in one of",
         ),
-        (("recall", "--plot", "nowhere/curves.pdf"), "there is no directory"),
+        (("recall", "--plot", "nowhere/curves.pdf"), "there is no folder"),
         (("nowhere.POMDP",), "cannot read 'nowhere.POMDP': No such file"),
     ],
 )

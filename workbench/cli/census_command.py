@@ -50,10 +50,14 @@ def census_command(
     from rich.table import Table
 
     from workbench.console import plain_console
+    from workbench.extras import need
+    from workbench.output import check_folder, write_whole
     from workbench.sufficiency.census import take_census, to_frame
 
     console = plain_console()
-    folder.mkdir(parents=True, exist_ok=True)
+    need("pandas", "frames")
+    need("pyarrow", "sweeps")
+    check_folder(folder)
     rows: list[CensusRow] = []
     for row, known in take_census(_tasks(task, files), folder / "journal.jsonl", seconds):
         rows.append(row)
@@ -65,8 +69,8 @@ def census_command(
     for row in rows:
         table.add_row(*_cells(row))
     console.print(table)
-    to_frame(rows).to_parquet(folder / "census.parquet")
-    (folder / "census.md").write_text(_page(rows, seconds), encoding="utf-8")
+    write_whole(folder / "census.parquet", to_frame(rows).to_parquet())
+    write_whole(folder / "census.md", _page(rows, seconds))
     console.print(f"written to {folder}", soft_wrap=True)
 
 

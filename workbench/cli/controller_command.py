@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from workbench.cli.output_options import output_file, picture_file
+
 if TYPE_CHECKING:
     from rich.table import Table
 
@@ -32,12 +34,15 @@ def controller_command(
         ),
     ] = None,
     save: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write the controller to a file.")
+        Path | None,
+        typer.Option(metavar="FILE", callback=output_file, help="Write the controller to a file."),
     ] = None,
     form: Annotated[str, typer.Option(help="What to write: json, paynt or storm.")] = "json",
     diagram: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Save a picture as well: png, svg or pdf."),
+        typer.Option(
+            metavar="FILE", callback=picture_file, help="Save a picture as well: png, svg or pdf."
+        ),
     ] = None,
     seconds: Annotated[
         float, typer.Option(min=0.01, help="The time limit of the search for a best policy.")

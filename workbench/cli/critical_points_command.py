@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+from workbench.cli.output_options import output_file
 
 if TYPE_CHECKING:
     from workbench.research.critical_points import CriticalPoint, CriticalPoints
@@ -24,8 +27,11 @@ def critical_points_command(
     seed: Annotated[int, typer.Option(help="Of the random policies.")] = 0,
     faces: Annotated[int, typer.Option(help="The most faces to look at.")] = 2_000,
     certificate: Annotated[
-        str | None,
-        typer.Option(help="Write a certificate for `python -m workbench.checker` to this file."),
+        Path | None,
+        typer.Option(
+            callback=output_file,
+            help="Write a certificate for `python -m workbench.checker` to this file.",
+        ),
     ] = None,
 ) -> None:
     """List all Kuhn-Tucker points of the return over memoryless policies, with their kinds.
@@ -91,7 +97,7 @@ def _rows(found: CriticalPoints, point: CriticalPoint) -> list[str]:
     return [*told, f"... {len(rows)} rows"] if len(rows) > _MOST_ROWS_TOLD else told
 
 
-def _certify(P: Any, memory: str, found: CriticalPoints, path: str) -> None:
+def _certify(P: Any, memory: str, found: CriticalPoints, path: Path) -> None:
     import json
 
     from workbench.certificates.critical import critical_certificate

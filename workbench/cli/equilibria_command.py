@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+from workbench.cli.output_options import output_file
 
 if TYPE_CHECKING:
     from workbench.core.pomdp import POMDP
@@ -46,8 +49,11 @@ def equilibria_command(
         int, typer.Option(help="Where there are more: bound so many sets of them at most.")
     ] = 2_000,
     certificate: Annotated[
-        str | None,
-        typer.Option(help="Write a certificate for `python -m workbench.checker` to this file."),
+        Path | None,
+        typer.Option(
+            callback=output_file,
+            help="Write a certificate for `python -m workbench.checker` to this file.",
+        ),
     ] = None,
 ) -> None:
     """List the greedy policies that are greedy on the table that they lead to.
@@ -189,7 +195,7 @@ def _subdivided(console: Any, E: POMDP, record: Any, symmetry: bool) -> Subdivis
     return found
 
 
-def _certify_regions(P: POMDP, memory: str, found: Subdivision, path: str) -> None:
+def _certify_regions(P: POMDP, memory: str, found: Subdivision, path: Path) -> None:
     import json
 
     from workbench.certificates.fixed_regions import fixed_regions_certificate
@@ -198,7 +204,7 @@ def _certify_regions(P: POMDP, memory: str, found: Subdivision, path: str) -> No
     write_whole(path, json.dumps(fixed_regions_certificate(P, memory, found)) + "\n")
 
 
-def _certify(P: POMDP, memory: str, found: Equilibria, path: str, sets: int) -> None:
+def _certify(P: POMDP, memory: str, found: Equilibria, path: Path, sets: int) -> None:
     import json
 
     from workbench.certificates.fixed_points import MOST_LISTED, fixed_points_certificate

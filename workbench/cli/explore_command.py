@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from workbench.cli.output_options import output_file
+
 if TYPE_CHECKING:
     from workbench.core.pomdp import POMDP
     from workbench.explorer.export import ExplorerEntry
@@ -14,7 +16,10 @@ if TYPE_CHECKING:
 
 def explore_command(
     out: Annotated[
-        Path, typer.Option("-o", "--out", metavar="FILE", help="Where to write the page.")
+        Path,
+        typer.Option(
+            "-o", "--out", metavar="FILE", callback=output_file, help="Where to write the page."
+        ),
     ] = Path("explorer.html"),
     open_: Annotated[bool, typer.Option("--open", help="Open it in the browser.")] = False,
 ) -> None:

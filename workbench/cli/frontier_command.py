@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from workbench.cli.output_options import picture_file
+
 
 def frontier_command(
     task: Annotated[
@@ -26,7 +28,10 @@ def frontier_command(
     ] = None,
     seconds: Annotated[float, typer.Option(min=0.01, help="The time limit of each search.")] = 10.0,
     diagram: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Save a picture: png, svg or pdf.")
+        Path | None,
+        typer.Option(
+            metavar="FILE", callback=picture_file, help="Save a picture: png, svg or pdf."
+        ),
     ] = None,
 ) -> None:
     """Show the best deterministic value against the number of memory states.

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from workbench.cli.output_options import output_file
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -25,7 +28,10 @@ def gallery_command(
         ),
     ] = None,
     html: Annotated[
-        str | None, typer.Option(help="Write all of it as one page, with tables and pictures.")
+        Path | None,
+        typer.Option(
+            callback=output_file, help="Write all of it as one page, with tables and pictures."
+        ),
     ] = None,
     latex: Annotated[bool, typer.Option("--latex", help="show: the table as LaTeX too.")] = False,
 ) -> None:
@@ -134,8 +140,6 @@ def _check(console: Console, kept: Gallery, names: list[str]) -> None:
 
 
 def _save(console: Console, kept: Gallery, names: list[str]) -> None:
-    from pathlib import Path
-
     from workbench.interop.pomdp_file import save_pomdp
 
     for name in names:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from workbench.cli.executor_options import ExecutorName, Scheduler, Workers, chosen_executor
+from workbench.cli.output_options import output_file
 
 if TYPE_CHECKING:
     import numpy as np
@@ -137,7 +138,10 @@ def learn_command(
         ),
     ] = None,
     plot: Annotated[
-        Path | None, typer.Option(help="Write the learning curves to this file (.pdf, .png, ...).")
+        Path | None,
+        typer.Option(
+            callback=output_file, help="Write the learning curves to this file (.pdf, .png, ...)."
+        ),
     ] = None,
 ) -> None:
     """Learn with a tabular method or a network, one run for each memory and seed.
@@ -160,6 +164,7 @@ def learn_command(
     from workbench.learning.run import Run
     from workbench.learning.size import check_memory
     from workbench.memories import attach
+    from workbench.output import check_folder
     from workbench.sweeps.cell import Cell, batches, fingerprint
     from workbench.sweeps.display import progress_display
     from workbench.sweeps.experiment import FINAL, PER_100
@@ -200,6 +205,9 @@ def learn_command(
         record = learner_by_name(learner, **chosen)
     if plot is not None:
         check_plot_file(plot)
+    for folder in (save, resume):
+        if folder is not None:
+            check_folder(folder)
     check_count("steps", steps)
     check_count("seeds", seeds)
     block = max(1, steps // 100) if every is None else every

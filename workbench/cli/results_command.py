@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from workbench.cli.output_options import output_file
 from workbench.text import rounded_count
 
 if TYPE_CHECKING:
@@ -23,12 +24,18 @@ def results_command(
         list[str] | None,
         typer.Option(help="Only these, such as memory=B1; may be repeated.", show_default="all"),
     ] = None,
-    csv: Annotated[Path | None, typer.Option(help="Write all rows to this file, as CSV.")] = None,
+    csv: Annotated[
+        Path | None, typer.Option(callback=output_file, help="Write all rows to this file, as CSV.")
+    ] = None,
     parquet: Annotated[
-        Path | None, typer.Option(help="Write all rows to this file, as Parquet.")
+        Path | None,
+        typer.Option(callback=output_file, help="Write all rows to this file, as Parquet."),
     ] = None,
     plot: Annotated[
-        Path | None, typer.Option(help="Draw learning curves to this file (.pdf, .png, ...).")
+        Path | None,
+        typer.Option(
+            callback=output_file, help="Draw learning curves to this file (.pdf, .png, ...)."
+        ),
     ] = None,
 ) -> None:
     """List the results in a folder, filter them, write them to one file, draw them.
@@ -41,14 +48,10 @@ def results_command(
     from workbench.console import plain_console
     from workbench.core.errors import WorkbenchError
     from workbench.figures.run_plot import check_plot_file
-    from workbench.output import check_output
     from workbench.sweeps.results import list_folder
 
     if plot is not None:
         check_plot_file(plot)
-    for file in (csv, parquet, plot):
-        if file is not None:
-            check_output(file)
     listing = list_folder(folder)
     console = plain_console()
     for path in listing.damaged:

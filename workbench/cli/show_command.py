@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from workbench.cli.output_options import picture_file
+
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
@@ -35,6 +37,7 @@ def show_command(
         Path | None,
         typer.Option(
             metavar="FILE",
+            callback=picture_file,
             help="Save a picture as well: png, svg or pdf, by the ending of the name.",
         ),
     ] = None,

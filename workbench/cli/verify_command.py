@@ -7,6 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
+from workbench.cli.output_options import output_file
+
 
 def verify_command(
     ids: Annotated[
@@ -33,10 +35,16 @@ def verify_command(
         bool, typer.Option("--deep", help="Run the claims that take longer as well.")
     ] = False,
     json_file: Annotated[
-        Path | None, typer.Option("--json", metavar="FILE", help="Write everything as JSON.")
+        Path | None,
+        typer.Option(
+            "--json", metavar="FILE", callback=output_file, help="Write everything as JSON."
+        ),
     ] = None,
     html_file: Annotated[
-        Path | None, typer.Option("--html", metavar="FILE", help="Write a self-contained page.")
+        Path | None,
+        typer.Option(
+            "--html", metavar="FILE", callback=output_file, help="Write a self-contained page."
+        ),
     ] = None,
     readme: Annotated[
         bool,

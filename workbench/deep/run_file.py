@@ -25,6 +25,7 @@ from workbench.deep.neural_run import NeuralRun
 from workbench.deep.pair import MemoryPair, pair_of
 from workbench.deep.settings import NEURAL_LEARNERS, Neural
 from workbench.deep.train import restore_run, training_shape
+from workbench.output import write_whole
 
 
 def save_run(run: NeuralRun, path: str | Path) -> Path:
@@ -52,7 +53,7 @@ def save_run(run: NeuralRun, path: str | Path) -> Path:
     sink = io.BytesIO()
     np.savez_compressed(sink, about=np.array(json.dumps(about)), **arrays)  # type: ignore[arg-type]
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(sink.getvalue())
+    write_whole(path, sink.getvalue())
     return path
 
 

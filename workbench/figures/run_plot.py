@@ -23,10 +23,6 @@ def check_plot_file(path: Path) -> None:
         raise WorkbenchError(
             f"cannot plot to {path}: its name must end in one of .{', .'.join(sorted(known))}"
         )
-    if not path.absolute().parent.is_dir():
-        raise WorkbenchError(
-            f"cannot plot to {path}: there is no directory {path.absolute().parent}"
-        )
     check_output(path)
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.core.errors import WorkbenchError
-from workbench.output import write_whole
+from workbench.output import check_folder, write_whole
 from workbench.site.hosted_notebook import without_install_cell
 
 _CHECK = re.compile(r'check\("(\d+\.\d+)", answer\)')
@@ -77,7 +77,8 @@ def _marked(cell: dict[str, Any], source: str, name: str, solution: bool) -> dic
 
 def write_assignments(root: Path, folder: Path) -> int:
     """Write every notebook with exercises as nbgrader's `source/NAME/NAME.ipynb`; how many."""
-    if folder.exists() and any(folder.iterdir()):
+    check_folder(folder)
+    if any(folder.iterdir()):
         raise WorkbenchError(f"{folder} is not empty: name a new folder")
     count = 0
     for path in sorted((root / "notebooks").glob("*.ipynb")):
