@@ -17,6 +17,7 @@ ROOT = Path(__file__).parent.parent
 ROOMS = [
     {"core"},
     {"text"},
+    {"console"},
     {"progress", "plain_numbers"},
     {"extras", "output"},
     {"executors"},
