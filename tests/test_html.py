@@ -69,7 +69,7 @@ def pages(P: POMDP, word: str) -> dict[str, str]:
     """All HTML that the package makes of a task and of words that come with it."""
     import ipywidgets  # noqa: F401
 
-    from workbench.explorer import widgets
+    from workbench import widgets
 
     E = augment(P, "OA1")
     pi = uniform(E)

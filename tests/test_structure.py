@@ -35,6 +35,7 @@ ROOMS = [
     {"reproduction", "lab"},
     {"interop"},
     {"figures"},
+    {"widgets"},
     {"explorer"},
     {"site"},
     {"cli"},
@@ -228,9 +229,32 @@ def test_tasks_import_only_the_model_part():
 
 def test_every_name_in_the_window_is_there():
     modules = {n for n in workbench.__all__ if isinstance(getattr(workbench, n), type(sys))}
-    assert modules == {"memories", "figures", "widgets"}
+    assert modules == {"memories", "figures", "widgets", "lab"}
     with pytest.raises(AttributeError, match="has no attribute 'nonsense'"):
         _ = workbench.nonsense
+
+
+def test_all_names_can_be_imported_without_any_extra():
+    """The README's first install has none of the extras."""
+    missing = [
+        "gymnasium",
+        "pandas",
+        "jax",
+        "optax",
+        "z3",
+        "ipywidgets",
+        "IPython",
+        "pyarrow",
+        "highspy",
+    ]
+    code = (
+        f"import sys; sys.modules |= dict.fromkeys({missing})\n"
+        "from workbench import *\n"
+        "import workbench.widgets, workbench.lab\n"
+        "print(improve.__name__, 'to_gymnasium' in globals(), workbench.__version__)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)
+    assert done.stdout == f"improve False {workbench.__version__}\n", done.stderr
 
 
 def test_importing_the_package_loads_nothing_heavy():

@@ -8,7 +8,10 @@ loaded when they are first used, so that `import workbench` and the command line
 from __future__ import annotations
 
 import importlib
+import importlib.util
 from typing import Any
+
+__version__ = "0.1.0"
 
 _HOMES = {
     "POMDP": "workbench.core.pomdp",
@@ -24,9 +27,12 @@ _HOMES = {
     "lambda_discrepancy": "workbench.evaluation.discrepancy",
     "discrepancy_loss": "workbench.evaluation.discrepancy",
     "gradient": "workbench.evaluation.gradient",
+    "sweep_lambda": "workbench.evaluation.lambda_sweep",
+    "transition_diagram": "workbench.evaluation.transition_diagram",
     "shortcuts": "workbench.core.shortcuts",
     "switch_values": "workbench.evaluation.switch_values",
     "improve": "workbench.core.improve",
+    "policy_slice": "workbench.improvement.slice",
     "best_history": "workbench.optima.best_history",
     "best_memoryless": "workbench.optima.best_memoryless",
     "critical_points": "workbench.research.critical_points",
@@ -39,6 +45,7 @@ _HOMES = {
     "soft_equilibria": "workbench.research.soft_equilibria",
     "subdivide": "workbench.research.subdivision",
     "mean_field": "workbench.equilibrium.mean_field",
+    "phase_plane": "workbench.equilibrium.phase_plane",
     "observation_mdp": "workbench.equilibrium.observation_mdp",
     "learn": "workbench.learning.learn",
     "decreasing": "workbench.learning.step_schedules",
@@ -75,11 +82,20 @@ _HOMES = {
 _MODULES = {
     "memories": "workbench.memories",
     "figures": "workbench.figures",
-    "widgets": "workbench.explorer.widgets",
+    "widgets": "workbench.widgets",
+    "lab": "workbench.lab",
 }
 """Modules that are used by their name, as in `workbench.memories.B(1)`."""
 
-__all__ = [*_MODULES, *_HOMES]
+_OPTIONAL = {"to_gymnasium": "gymnasium", "MemoryWrapper": "gymnasium"}
+"""Names that cannot be imported without a package of an extra."""
+
+# Without this, `from workbench import *` would fail where the extra is not installed.
+__all__ = [
+    name
+    for name in (*_MODULES, *_HOMES)
+    if name not in _OPTIONAL or importlib.util.find_spec(_OPTIONAL[name])
+]
 
 
 def __getattr__(name: str) -> Any:
@@ -94,4 +110,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *__all__])
+    return sorted({*globals(), *__all__})

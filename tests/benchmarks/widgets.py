@@ -19,35 +19,35 @@ from lab_server import Lab, drag
 
 CASES = {
     "oracle_explorer, iterate": (
-        "from pomdps import recall4\nfrom workbench.explorer.widgets import oracle_explorer\n"
+        "from pomdps import recall4\nfrom workbench.widgets import oracle_explorer\n"
         "oracle_explorer(recall4())",
         "iterate",
     ),
     "oracle_explorer, step": (
-        "from pomdps import recall4\nfrom workbench.explorer.widgets import oracle_explorer\n"
+        "from pomdps import recall4\nfrom workbench.widgets import oracle_explorer\n"
         "oracle_explorer(recall4())",
         "step ε",
     ),
     "td_explorer, lambda": (
-        "from pomdps import recall\nfrom workbench.explorer.widgets import td_explorer\n"
+        "from pomdps import recall\nfrom workbench.widgets import td_explorer\n"
         "td_explorer(recall())",
         "λ of TD",
     ),
     "episode_stepper, time": (
         "from pomdps import TASKS, gravity\n"
-        "from workbench.explorer.widgets import episode_stepper\n"
+        "from workbench.widgets import episode_stepper\n"
         "episode_stepper(gravity(), 'B1', drawing=TASKS['gravity'].drawing)",
         "steps done",
     ),
     "oracle_explorer on a grid, iterate": (
         "from pomdps import TASKS, gravity\n"
-        "from workbench.explorer.widgets import oracle_explorer\n"
+        "from workbench.widgets import oracle_explorer\n"
         "oracle_explorer(gravity(), 'B', 1, drawing=TASKS['gravity'].drawing)",
         "iterate",
     ),
     "oracle_explorer on a grid, step": (
         "from pomdps import TASKS, gravity\n"
-        "from workbench.explorer.widgets import oracle_explorer\n"
+        "from workbench.widgets import oracle_explorer\n"
         "oracle_explorer(gravity(), 'B', 1, drawing=TASKS['gravity'].drawing)",
         "step ε",
     ),

@@ -20,15 +20,15 @@ from workbench.agents.simulate import pair, simulate
 from workbench.core.augment import memory_states
 from workbench.core.errors import WorkbenchError
 from workbench.core.improve import iterates
-from workbench.explorer.widgets import (
+from workbench.extras import MissingExtra
+from workbench.figures import grid_policy
+from workbench.text import shown
+from workbench.widgets import (
     episode_stepper,
     oracle_explorer,
     shortcuts_between,
     td_explorer,
 )
-from workbench.extras import MissingExtra
-from workbench.figures import grid_policy
-from workbench.text import shown
 
 
 def rows_of(text):

@@ -43,7 +43,7 @@ def oracle(lab, page):
     lab.open(
         page,
         "from pomdps import recall4\n"
-        "from workbench.explorer.widgets import oracle_explorer\n"
+        "from workbench.widgets import oracle_explorer\n"
         "oracle_explorer(recall4())",
     )
 
@@ -78,7 +78,7 @@ def test_lambda_dragged_quickly_ends_at_the_values_of_its_last_place(lab, page):
     lab.open(
         page,
         "from pomdps import recall\n"
-        "from workbench.explorer.widgets import td_explorer\n"
+        "from workbench.widgets import td_explorer\n"
         "td_explorer(recall())",
     )
     before = page.run("document.querySelector('.jp-OutputArea img').src")
