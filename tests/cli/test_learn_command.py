@@ -131,3 +131,23 @@ def test_large_costs_are_shown_whole():
     assert max(map(len, shown.output.splitlines())) <= 80
     (row,) = (line for line in shown.output.splitlines() if line.startswith("│"))
     assert float(row.split("│")[4]) < -100
+
+
+def test_the_help_lists_every_learner(capsys):
+    from workbench.cli.main import main
+    from workbench.core.learners import LEARNERS
+    from workbench.deep.settings import NEURAL_LEARNERS
+
+    with pytest.raises(SystemExit):
+        main(["learn", "--help"])
+    told = "".join(capsys.readouterr().out.split())
+    assert all(name in told for name in (*LEARNERS, *NEURAL_LEARNERS))
+
+
+def test_steps_can_be_written_as_1e4(capsys):
+    from workbench.cli.main import main
+
+    with pytest.raises(SystemExit) as end:
+        main(["learn", "recall4", "--steps", "1e4", "--seeds", "2"])
+    assert end.value.code == 0
+    assert "10,000 steps" in " ".join(capsys.readouterr().out.split())

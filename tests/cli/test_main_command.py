@@ -1,13 +1,13 @@
 """The command as a new user meets it: versions, misspelt names, missing extras."""
 
-import importlib.metadata
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from workbench.cli.main import main
+import workbench
+from workbench.cli.main import GROUPS, main
 
 ROOT = Path(__file__).parents[2]
 
@@ -24,9 +24,21 @@ def test_the_version(capsys):
     with pytest.raises(SystemExit) as end:
         main(["--version"])
     assert end.value.code == 0
-    assert (
-        capsys.readouterr().out == f"workbench {importlib.metadata.version('memory-workbench')}\n"
-    )
+    assert capsys.readouterr().out == f"workbench {workbench.__version__}\n"
+
+
+def test_the_help_names_every_command_once_in_a_group_and_cuts_no_summary(capsys):
+    with pytest.raises(SystemExit):
+        main(["--help"])
+    told = capsys.readouterr().out
+    assert "..." not in told.replace("[ARGS]...", "")
+    lines = [line.split()[0] for line in told.splitlines() if line.strip()]
+    for group, names in GROUPS.items():
+        first = lines.index(f"{group}:") + 1
+        assert lines[first : first + len(names)] == list(names)  # a line each
+    modules = {path.stem for path in (ROOT / "workbench/cli").glob("*_command.py")}
+    in_groups = [f"{name.replace('-', '_')}_command" for names in GROUPS.values() for name in names]
+    assert sorted(modules) == sorted(in_groups)
 
 
 @pytest.mark.parametrize(

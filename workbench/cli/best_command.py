@@ -34,7 +34,7 @@ def best_command(
     exact: Annotated[bool, typer.Option("--exact", help="Compare values as fractions.")] = False,
     seconds: Annotated[float, typer.Option(help="The most time for each answer.")] = 60.0,
 ) -> None:
-    """Find the best memoryless policy for each memory, and say how certain that is.
+    """Find the best policy with each memory, and prove it.
 
     Example: workbench best recall4 -m B1 --stochastic --criterion average
     """

@@ -38,7 +38,9 @@ def census_command(
     ] = None,
     seconds: Annotated[float, typer.Option(min=0.01, help="The time limit of each search.")] = 10.0,
 ) -> None:
-    """Take a census: informed, history-based, memoryless and one-bit values of every task.
+    """Tabulate for many tasks how much memory is worth.
+
+    For each task: the value of the best informed, history-based, memoryless and one-bit policy.
 
     Rows are kept as they are found, so that the command can be stopped and run again. Values with a
     second number are bounds: a policy reaches the first, and none exceeds the second.

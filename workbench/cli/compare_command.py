@@ -23,7 +23,7 @@ def compare_command(
         float, typer.Option(min=0.0, max=1.0, help="The step of the oracle loop.")
     ] = 0.02,
 ) -> None:
-    """Compare memories on a task: sizes, optima, the oracle loop, shortcuts, expressiveness.
+    """Compare memories on a task: optima, oracle loop, shortcuts.
 
     Example: workbench compare recall4 -m B1 -m B2 -m OA1
     """

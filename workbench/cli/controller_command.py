@@ -48,7 +48,7 @@ def controller_command(
         float, typer.Option(min=0.01, help="The time limit of the search for a best policy.")
     ] = 10.0,
 ) -> None:
-    """Show the best deterministic policy with a memory as a minimised finite-state controller.
+    """Show the best policy as a finite-state controller.
 
     Nodes are memory states; nodes that nothing tells apart are merged. A controller from a file is
     evaluated on the task.

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from workbench.cli.count_option import whole
 from workbench.cli.output_options import output_file
 
 if TYPE_CHECKING:
@@ -22,10 +23,10 @@ def critical_points_command(
     ],
     memory: Annotated[str, typer.Option("-m", "--memory", help="A memory, such as B1.")] = "none",
     starts: Annotated[
-        int, typer.Option(help="Run the oracle loop from so many random policies.")
+        int, typer.Option(parser=whole, help="Run the oracle loop from so many random policies.")
     ] = 0,
     seed: Annotated[int, typer.Option(help="Of the random policies.")] = 0,
-    faces: Annotated[int, typer.Option(help="The most faces to look at.")] = 2_000,
+    faces: Annotated[int, typer.Option(parser=whole, help="The most faces to look at.")] = 2_000,
     certificate: Annotated[
         Path | None,
         typer.Option(
@@ -34,7 +35,9 @@ def critical_points_command(
         ),
     ] = None,
 ) -> None:
-    """List all Kuhn-Tucker points of the return over memoryless policies, with their kinds.
+    """List where gradient ascent on the return can stop.
+
+    These are the Kuhn-Tucker points of the return over memoryless policies.
 
     Example: workbench critical-points recall_variant --starts 100
     """

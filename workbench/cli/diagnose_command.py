@@ -21,7 +21,7 @@ def diagnose_command(
         float, typer.Option(min=0.01, help="The time limit of the search for a best policy.")
     ] = 10.0,
 ) -> None:
-    """Diagnose what an agent keeps: exact numbers of the theory beside the true gap.
+    """Compare what theory says about a memory with what is true.
 
     Bounds are on what a policy of (m, o) loses against the best policy of the whole history: by
     the spread of Q* (Majeed and Hutter), by approximate information states (Subramanian et al.),

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from workbench.cli.count_option import whole
 from workbench.cli.output_options import output_file
 
 if TYPE_CHECKING:
@@ -44,9 +45,14 @@ def equilibria_command(
         str | None,
         typer.Option(help="Act by a softmax of this temperature instead of epsilon-greedily."),
     ] = None,
-    most: Annotated[int, typer.Option(help="Look at so many greedy policies at most.")] = 1_000_000,
+    most: Annotated[
+        int, typer.Option(parser=whole, help="Look at so many greedy policies at most.")
+    ] = 1_000_000,
     nodes: Annotated[
-        int, typer.Option(help="Where there are more: bound so many sets of them at most.")
+        int,
+        typer.Option(
+            parser=whole, help="Where there are more: bound so many sets of them at most."
+        ),
     ] = 2_000,
     certificate: Annotated[
         Path | None,
@@ -56,7 +62,9 @@ def equilibria_command(
         ),
     ] = None,
 ) -> None:
-    """List the greedy policies that are greedy on the table that they lead to.
+    """List the greedy policies at which a learner can settle.
+
+    A learner can settle at a policy that is greedy on the q-values that following it leads to.
 
     Exact wherever the task is. Steps are taken as small: where there is no fixed point, a learner
     chatters or goes round, whatever its step.

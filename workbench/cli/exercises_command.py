@@ -13,7 +13,7 @@ def exercises_command(
         Path, typer.Option("-o", "--out", metavar="FOLDER", help="The folder of the course.")
     ] = Path("course"),
 ) -> None:
-    """Write the notebooks with their exercises as assignments for nbgrader.
+    """Write the notebooks' exercises as assignments for nbgrader.
 
     Each exercise has a cell for the answer and a locked cell, worth a point, that judges it;
     `nbgrader generate_assignment` goes on from there.

@@ -23,8 +23,9 @@ def explore_command(
     ] = Path("explorer.html"),
     open_: Annotated[bool, typer.Option("--open", help="Open it in the browser.")] = False,
 ) -> None:
-    """Write the explorer: one HTML file, without a server or a network, to watch, step through and
-    edit tasks with memories.
+    """Write the explorer: one HTML page to play with tasks.
+
+    It runs offline: watch policies and learners, step through them, edit tasks and memories.
 
     Example: workbench explore -o explorer.html --open
     """

@@ -34,7 +34,7 @@ def frontier_command(
         ),
     ] = None,
 ) -> None:
-    """Show the best deterministic value against the number of memory states.
+    """Show the best value for each number of memory states.
 
     First the families' memories, then all controllers of n nodes, whose next node is chosen as
     freely as the action.

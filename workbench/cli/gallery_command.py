@@ -35,8 +35,9 @@ def gallery_command(
     ] = None,
     latex: Annotated[bool, typer.Option("--latex", help="show: the table as LaTeX too.")] = False,
 ) -> None:
-    """List, show and check the finds of `workbench search`; they are kept in the folder `gallery`
-    of this directory.
+    """List, show and check what `workbench search` has found.
+
+    The finds are kept in the folder `gallery` of this directory.
 
     `check` verifies all certificates and judges every statement again, in rationals. `save NAME`
     writes NAME.POMDP.

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from workbench.cli.count_option import whole
+
 if TYPE_CHECKING:
     from rich.table import Table
 
@@ -41,12 +43,17 @@ def improve_command(
             show_default="visits, where every episode ends",
         ),
     ] = None,
-    budget: Annotated[int, typer.Option(help="The most iterates for each memory.")] = 20_000,
+    budget: Annotated[
+        int, typer.Option(parser=whole, help="The most iterates for each memory.")
+    ] = 20_000,
     criterion: Annotated[
         str, typer.Option(help="What a policy is worth: return or average (reward per step).")
     ] = "return",
 ) -> None:
-    """Improve the uniform policy by small steps towards the greedy one, with exact q-values.
+    """Improve the uniform policy by small exact steps.
+
+    Every step moves towards the policy that is greedy on the exact q-values (the oracle loop of
+    Section 5.2).
 
     Example: workbench improve recall4 -m B1 -m B5 -m OA1
     """

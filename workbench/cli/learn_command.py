@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from workbench.cli.count_option import whole
 from workbench.cli.executor_options import ExecutorName, Scheduler, Workers, chosen_executor
 from workbench.cli.output_options import output_file
 
@@ -41,14 +42,16 @@ def learn_command(
         typer.Option(
             "-l",
             "--learner",
-            help="Such as qlearning, sarsa, expected-sarsa or actor-critic; `workbench list "
-            "learners` tells of all. With the extra deep also ppo, lstm-ppo or ddqn.",
+            help="qlearning, expected-sarsa, sarsa, actor-critic, double-q, monte-carlo, "
+            "r-learning, n-step-sarsa, soft-q, soft-sarsa, and with the extra deep: ppo, lstm-ppo, "
+            "ddqn. `workbench list learners` says what each is.",
         ),
     ] = "qlearning",
-    steps: Annotated[int, typer.Option(help="Steps of each seed.")] = 1_000_000,
-    seeds: Annotated[int, typer.Option(help="How many seeds: 0, 1, 2, ...")] = 30,
+    steps: Annotated[int, typer.Option(parser=whole, help="Steps of each seed.")] = 1_000_000,
+    seeds: Annotated[int, typer.Option(parser=whole, help="How many seeds: 0, 1, 2, ...")] = 30,
     every: Annotated[
-        int | None, typer.Option(help="Steps in a block of the curve.", show_default="steps/100")
+        int | None,
+        typer.Option(parser=whole, help="Steps in a block of the curve.", show_default="steps/100"),
     ] = None,
     lam: Annotated[float | None, typer.Option(help="lambda of sarsa.", show_default="0.5")] = None,
     n: Annotated[
@@ -84,7 +87,9 @@ def learn_command(
     max_episode_steps: Annotated[
         int | None,
         typer.Option(
-            help="Cut episodes off.", show_default="never; networks: the paper's limit of the task"
+            parser=whole,
+            help="Cut episodes off.",
+            show_default="never; networks: the paper's limit of the task",
         ),
     ] = None,
     settings: Annotated[
@@ -144,7 +149,7 @@ def learn_command(
         ),
     ] = None,
 ) -> None:
-    """Learn with a tabular method or a network, one run for each memory and seed.
+    """Learn with a tabular method or a network, many seeds.
 
     Example: workbench learn gravity -m O1 -m B1 --learner sarsa --lam 0.5 --plot curves.pdf
     """

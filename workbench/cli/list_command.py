@@ -1,4 +1,4 @@
-"""`workbench list`: what there is, each with a line or two."""
+"""`workbench list`: the names of all that there is, or a line on each thing."""
 
 from __future__ import annotations
 
@@ -8,18 +8,23 @@ import typer
 
 from workbench.core.errors import UnknownLabel
 
+_MOST_LINES = 5
+"""Lines of names for a section, so that all sections fit on a screen."""
+
 
 def list_command(
     what: Annotated[
         list[str] | None,
         typer.Argument(
-            help="tasks, memories, learners, figures, claims, papers.",
+            help="tasks, memories, learners, figures, claims or papers.",
             metavar="WHAT",
-            show_default="all",
+            show_default="the names of all",
         ),
     ] = None,
 ) -> None:
-    """List tasks, memories, learners, figures, claims and papers, each with what it is.
+    """List tasks, memories, learners, figures, claims and papers.
+
+    Without an argument it prints names only; with one, a line on each thing.
 
     Example: workbench list tasks memories
     """
@@ -28,12 +33,21 @@ def list_command(
 
     from workbench.cli.catalogue import SECTIONS
     from workbench.console import plain_console
+    from workbench.text import did_you_mean
 
     for name in what or ():
         if name not in SECTIONS:
-            raise UnknownLabel(f"there are no {name!r} to list; choose from {', '.join(SECTIONS)}")
+            raise UnknownLabel(
+                f"there are no {name!r} to list{did_you_mean(name, SECTIONS)}; choose from "
+                f"{', '.join(SECTIONS)}"
+            )
     console = plain_console()
-    for name in dict.fromkeys(what or SECTIONS):
+    if not what:
+        for name, lines_of in SECTIONS.items():
+            console.print(_names(name, [line.name for line in lines_of()]))
+        console.print("`workbench list tasks` tells what each task is, and so on.")
+        return
+    for name in dict.fromkeys(what):
         lines = SECTIONS[name]()
         console.print(Text(name.capitalize(), "bold"))
         words = any(line.word for line in lines)
@@ -47,3 +61,16 @@ def list_command(
             )
         console.print(table)
         console.print()
+
+
+def _names(section: str, names: list[str]) -> str:
+    """The names of a section, as many as a few lines hold."""
+    import textwrap
+
+    def lines(shown: int) -> list[str]:
+        rest = "" if shown == len(names) else f", and {len(names) - shown} more"
+        text = f"{', '.join(names[:shown])}{rest}"
+        return textwrap.wrap(text, 76, break_on_hyphens=False)
+
+    shown = next(n for n in range(len(names), 0, -1) if len(lines(n)) <= _MOST_LINES or n == 1)
+    return "\n  ".join([f"{section.capitalize()} ({len(names)})", *lines(shown)])

@@ -7,42 +7,57 @@ nothing heavy until they run, so that `workbench --help` answers at once.
 from __future__ import annotations
 
 import importlib
-import importlib.metadata
 import sys
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
+import workbench
 from workbench.core.errors import WorkbenchError
 
-COMMANDS = {
-    "list": "list_command",
-    "show": "show_command",
-    "explore": "explore_command",
-    "verify": "verify_command",
-    "reproduce": "reproduce_command",
-    "compare": "compare_command",
-    "improve": "improve_command",
-    "best": "best_command",
-    "critical-points": "critical_points_command",
-    "shortcuts": "shortcuts_command",
-    "learn": "learn_command",
-    "equilibria": "equilibria_command",
-    "needs-memory": "needs_memory_command",
-    "diagnose": "diagnose_command",
-    "frontier": "frontier_command",
-    "controller": "controller_command",
-    "census": "census_command",
-    "search": "search_command",
-    "gallery": "gallery_command",
-    "sweep": "sweep_command",
-    "results": "results_command",
-    "site": "site_command",
-    "exercises": "exercises_command",
+GROUPS = {
+    "Look": ("list", "show", "explore"),
+    "Ask": (
+        "needs-memory",
+        "best",
+        "compare",
+        "frontier",
+        "controller",
+        "shortcuts",
+        "diagnose",
+        "critical-points",
+        "census",
+    ),
+    "Learn": ("improve", "learn", "equilibria", "sweep", "results"),
+    "Prove": ("verify", "reproduce"),
+    "Search": ("search", "gallery"),
+    "Publish": ("site", "exercises"),
 }
-"""Each command, and the module and function that it is."""
+"""The commands by what one wants to do; `needs-memory` is the function `needs_memory_command` of
+the module of that name."""
+
+
+class GroupedCommands(TyperGroup):
+    """The help of `workbench`: the commands group by group, each with its whole summary."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write a list for each group; typer's own is one list, with summaries cut off."""
+        width = max(map(len, self.commands))
+        for group, names in GROUPS.items():
+            with formatter.section(group):
+                formatter.write_dl(
+                    [(f"{name:<{width}}", _summary(self.commands[name])) for name in names]
+                )
+
+
+def _summary(command: Any) -> str:
+    """The first paragraph of a command's help."""
+    return " ".join((command.help or "").split("\n\n")[0].split())
+
 
 app = typer.Typer(
+    cls=GroupedCommands,
     add_completion=False,
     no_args_is_help=True,
     rich_markup_mode=None,
@@ -52,7 +67,7 @@ app = typer.Typer(
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        print(f"workbench {importlib.metadata.version('memory-workbench')}")
+        print(f"workbench {workbench.__version__}")
         raise typer.Exit
 
 
@@ -67,11 +82,12 @@ def _options(
 ) -> None:
     """A workbench for the theory of memory in partially observable reinforcement learning.
 
-    Example: workbench improve recall4 -m B1 -m B5 -m OA1
+    Example: workbench compare recall4 -m B1 -m OA1
     """
 
 
-for name, function in COMMANDS.items():
+for name in (name for names in GROUPS.values() for name in names):
+    function = f"{name.replace('-', '_')}_command"
     app.command(name)(getattr(importlib.import_module(f"workbench.cli.{function}"), function))
 
 

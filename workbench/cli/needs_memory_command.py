@@ -49,8 +49,9 @@ def needs_memory_command(
         typer.Option("--solvable", help="Exit 1 unless some memory is found that is enough."),
     ] = False,
 ) -> None:
-    """Ask whether a task needs memory: the best memoryless value against the best history-based
-    one.
+    """Decide whether a task needs memory, and how much is enough.
+
+    Compares the best value without memory with the best value of any policy of the history.
 
     Prints the smallest memory of each family found with which a memoryless policy is as good as any
     policy of the whole history. Ctrl-C keeps what was found. An environment is explored into an

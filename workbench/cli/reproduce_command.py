@@ -65,7 +65,7 @@ def reproduce_command(
     workers: Workers = None,
     scheduler: Scheduler = None,
 ) -> None:
-    """Reproduce figures of the paper, and judge what it says about them.
+    """Draw the figures of the paper and judge its sentences.
 
     Finished cells are kept in OUT/cells: an interrupted run continues where it stopped, and what
     is changed afterwards, a setting or the code, is computed again, and nothing else. `workbench

@@ -38,7 +38,7 @@ def results_command(
         ),
     ] = None,
 ) -> None:
-    """List the results in a folder, filter them, write them to one file, draw them.
+    """List, filter, export or draw the results of a sweep.
 
     Every file is checked before it is read; damaged ones are named and left out.
 

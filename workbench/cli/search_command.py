@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from workbench.cli.count_option import whole
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -62,9 +64,13 @@ def search_command(
     ] = None,
     method: Annotated[str, typer.Option(help="auto, exhaustive, random or climb.")] = "auto",
     seed: Annotated[int, typer.Option(help="Of random and climb.")] = 0,
-    tries: Annotated[int | None, typer.Option(help="The most tasks to judge.")] = None,
+    tries: Annotated[
+        int | None, typer.Option(parser=whole, help="The most tasks to judge.")
+    ] = None,
     seconds: Annotated[float | None, typer.Option(help="Stop after so long.")] = None,
-    keep: Annotated[int, typer.Option(help="Stop after so many finds; 0 for no limit.")] = 5,
+    keep: Annotated[
+        int, typer.Option(parser=whole, help="Stop after so many finds; 0 for no limit.")
+    ] = 5,
     exact: Annotated[
         bool, typer.Option("--exact", help="Judge every task in rationals, not only the finds.")
     ] = False,
@@ -90,7 +96,9 @@ def search_command(
         bool, typer.Option("--list", help="Show the statements and the spaces, and do nothing.")
     ] = False,
 ) -> None:
-    """Look for small tasks on which a statement holds; each find is confirmed in exact arithmetic.
+    """Search for small tasks on which a statement holds.
+
+    Each find is confirmed in exact arithmetic.
 
     Example: workbench search oracle-stuck -m B1 --set but_not=OA1 --length 2 --actions 3
     """

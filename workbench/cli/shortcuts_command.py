@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from workbench.cli.count_option import whole
+
 if TYPE_CHECKING:
     from rich.table import Table
 
@@ -27,10 +29,14 @@ def shortcuts_command(
     weights: Annotated[
         str, typer.Option(help="How P(s|o) counts visits: visits, discounted or stationary.")
     ] = "visits",
-    most: Annotated[int, typer.Option(help="Look at no more optimal policies than this.")] = 10_000,
+    most: Annotated[
+        int, typer.Option(parser=whole, help="Look at no more optimal policies than this.")
+    ] = 10_000,
 ) -> None:
-    """List the non-Markovian shortcuts of an optimal policy, and their number over all optimal
-    ones.
+    """List the non-Markovian shortcuts of the optimal policies.
+
+    A shortcut is an action that one-step TD overrates. The second table counts them over all
+    optimal policies.
 
     Example: workbench shortcuts recall -m OA1 -m B2
     """

@@ -42,7 +42,7 @@ def show_command(
         ),
     ] = None,
 ) -> None:
-    """Show a task, and with -m a memory and the POMDP that the two make.
+    """Show a task, a memory and the POMDP they make together.
 
     The picture shows a policy on its grid, or its transitions between memory states with their
     shortcuts.

@@ -40,8 +40,7 @@ def site_command(
     ] = "",
     open_: Annotated[bool, typer.Option("--open", help="Open it in the browser.")] = False,
 ) -> None:
-    """Write the site: lessons, explorer, ledger, counterexamples, figures, reference, as static
-    pages that need neither a server nor a network.
+    """Write the web site: lessons, explorer, ledger, pages.
 
     Needs the extra `site` and the folders `notebooks` and `docs` of the project. Notebooks are
     shown with their stored outputs; nothing is executed.
@@ -254,12 +253,13 @@ def command_helps() -> dict[str, str]:
     """The help of each command, 80 columns wide."""
     from typer.testing import CliRunner
 
-    from workbench.cli.main import COMMANDS, app
+    from workbench.cli.main import GROUPS, app
 
     runner = CliRunner(env={"COLUMNS": "80", "TERMINAL_WIDTH": "80"})
     return {
         f"workbench {name}": runner.invoke(app, [name, "--help"]).output.replace(
             "Usage: root", "Usage: workbench"
         )
-        for name in COMMANDS
+        for names in GROUPS.values()
+        for name in names
     }

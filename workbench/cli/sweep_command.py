@@ -35,7 +35,7 @@ def sweep_command(
         bool, typer.Option("--example", help="Print a SPEC.toml to begin with.")
     ] = False,
 ) -> None:
-    """Run a sweep: every task with every memory, learner, setting and seed of a file.
+    """Run all combinations of tasks, memories and learners.
 
     Each finished cell (one combination, up to five seeds) is kept in OUT/cells. The same command
     continues after Ctrl-C, a crash or a full disk; several of them, on several machines that share

@@ -69,7 +69,7 @@ def verify_command(
     ] = False,
     jobs: Annotated[int, typer.Option("--jobs", "-j", min=1, help="Processes to use.")] = 2,
 ) -> None:
-    """Verify the statements of the paper: the verdict on each, and the evidence.
+    """Check the statements of the paper, with the evidence.
 
     First come the sentences that do not hold as printed, then a line for each other claim as it
     is judged. All of them take about a minute on two cores. Exits with status 1 if a claim does
