@@ -395,6 +395,61 @@ Proof.
 Qed.
 End Tree.
 
+(** * Memories without chance *)
+
+Section Det.
+Variables (P : pomdp) (M W : Type) (ws : list W) (u : M -> W -> obs P -> act P -> M) (m0 : M).
+Variables (Md : forall x y : M, {x = y} + {x <> y}) (Wd : forall x y : W, {x = y} + {x <> y}).
+Let E := augment P (det M W ws u m0 Md Wd).
+Lemma sum_det (f : act E -> R) : sum (acts E) f = sum (acts P) (fun a => sum ws (fun w => f (a, w))).
+Proof. transitivity (sum (list_prod (acts P) ws) f); [reflexivity|]. apply sum_list_prod. Qed.
+Lemma mean_p s x o a w (f : state E * R -> R) : mean (p E (s, x, o) (a, w)) f
+  = mean (p P s a) (fun y => mean (omega P (fst y)) (fun o' => f ((fst y, u x w o a, o'), snd y))).
+Proof.
+  change (p E (s, x, o) (a, w)) with (bind (p P s a) (fun '(s', r) => bind (omega P s') (fun o' =>
+    bind (ret (u x w o a)) (fun x' => ret ((s', x', o'), r))))).
+  rewrite mean_bind. apply mean_ext. intros [s' r]. rewrite mean_bind. apply mean_ext. intros o'.
+  rewrite mean_bind, mean_ret, mean_ret. auto.
+Qed.
+Lemma mean_mu (f : state E -> R) : mean (mu E) f = mean (mu P) (fun s => mean (omega P s) (fun o => f (s, m0, o))).
+Proof.
+  change (mu E) with (bind (mu P) (fun s => bind (ret m0) (fun x => bind (omega P s) (fun o => ret (s, x, o))))).
+  rewrite mean_bind. apply mean_ext. intros s. rewrite mean_bind, mean_ret, mean_bind. apply mean_ext.
+  intros o. apply mean_ret.
+Qed.
+Lemma next_det (v : state E -> R) s x o a w : next v (s, x, o) (a, w)
+  = mean (p P s a) (fun y => mean (omega P (fst y)) (fun o' => snd y + gamma P * v (fst y, u x w o a, o'))).
+Proof. unfold next. rewrite mean_p. reflexivity. Qed.
+Lemma backup_det (pi : policy E) v s x o : backup pi v (s, x, o) = if terminal P s then 0 else
+  sum (acts P) (fun a => sum ws (fun w => pi (x, o) (a, w) * next v (s, x, o) (a, w))).
+Proof.
+  unfold backup. change (terminal E (s, x, o)) with (terminal P s). destruct (terminal P s); auto.
+  change (omega E (s, x, o)) with (ret (x, o)). rewrite mean_ret. unfold choose. apply sum_det.
+Qed.
+Lemma vn_end_det (pi : policy E) n s x o : terminal P s = true -> vn pi n (s, x, o) = 0.
+Proof. intros H. destruct n; auto. cbn [vn]. rewrite backup_det, H. auto. Qed.
+Lemma go_det (pi : policy E) f s x o : go pi f (s, x, o) = if terminal P s then 0 else
+  sum (acts P) (fun a => sum ws (fun w => pi (x, o) (a, w) *
+    mean (p P s a) (fun y => mean (omega P (fst y)) (fun o' => f (fst y, u x w o a, o'))))).
+Proof.
+  unfold go. change (terminal E (s, x, o)) with (terminal P s). destruct (terminal P s); auto.
+  change (omega E (s, x, o)) with (ret (x, o)). rewrite mean_ret. unfold choose. rewrite sum_det.
+  apply sum_ext. intros a. apply sum_ext. intros w. f_equal. apply mean_p.
+Qed.
+Lemma sees_det s x o m o' : sees (P := E) (s, x, o) (m, o') =
+  if Md x m then (if terminal P s then 0 else if obs_dec P o o' then 1 else 0) else 0.
+Proof.
+  unfold sees. change (terminal E (s, x, o)) with (terminal P s).
+  change (omega E (s, x, o)) with (ret (x, o)). rewrite prob_ret.
+  destruct (terminal P s), (Md x m) as [X|X], (obs_dec P o o') as [Y|Y]; auto;
+    destruct (obs_dec E (x, o) (m, o')) as [Z|Z]; auto.
+  - contradiction Z. subst. auto.
+  - contradiction Y. exact (f_equal snd Z).
+  - contradiction X. exact (f_equal fst Z).
+  - contradiction X. exact (f_equal fst Z).
+Qed.
+End Det.
+
 (** * Memories that hold the history are walks in the tree *)
 
 Lemma Rmult_swap x y z : x * (y * z) = y * (x * z).
@@ -413,8 +468,8 @@ Definition acting (pi : policy E) : plan P := fun l o a => pi (enc l, o) (a, Pus
 
 Lemma sum_acts (f : act E -> R) : sum (acts E) f = sum (acts P) (fun a => f (a, Push)).
 Proof.
-  transitivity (sum (list_prod (acts P) [Push]) f); [reflexivity|].
-  rewrite sum_list_prod. apply sum_ext. intros a. simpl. ring.
+  etransitivity; [apply (sum_det P M hold [Push] (fun x _ o a => u x o a))|].
+  apply sum_ext. intros a. apply Rplus_0_r.
 Qed.
 Lemma acts_length : length (acts E) = length (acts P).
 Proof.
@@ -428,31 +483,19 @@ Proof.
   - intros a Ha. apply H1. apply in_prod; simpl; auto.
   - rewrite <- H2, sum_acts. auto.
 Qed.
-Lemma mean_p s x o a (f : state E * R -> R) : mean (p E (s, x, o) (a, Push)) f
-  = mean (p P s a) (fun y => mean (omega P (fst y)) (fun o' => f ((fst y, u x o a, o'), snd y))).
-Proof.
-  change (p E (s, x, o) (a, Push)) with (bind (p P s a) (fun '(s', r) => bind (omega P s') (fun o' =>
-    bind (ret (u x o a)) (fun x' => ret ((s', x', o'), r))))).
-  rewrite mean_bind. apply mean_ext. intros [s' r]. rewrite mean_bind. apply mean_ext. intros o'.
-  rewrite mean_bind, mean_ret, mean_ret. auto.
-Qed.
-Lemma mean_mu (f : state E -> R) : mean (mu E) f = mean (mu P) (fun s => mean (omega P s) (fun o => f (s, m0, o))).
-Proof.
-  change (mu E) with (bind (mu P) (fun s => bind (ret m0) (fun x => bind (omega P s) (fun o => ret (s, x, o))))).
-  rewrite mean_bind. apply mean_ext. intros s. rewrite mean_bind, mean_ret, mean_bind. apply mean_ext.
-  intros o. apply mean_ret.
-Qed.
+Lemma start_E (f : state E -> R) : mean (mu E) f = mean (mu P) (fun s => mean (omega P s) (fun o => f (s, m0, o))).
+Proof. apply (mean_mu P M hold [Push] (fun x _ o a => u x o a)). Qed.
 Lemma next_E (v : state E -> R) s x o a : next v (s, x, o) (a, Push)
   = mean (p P s a) (fun y => mean (omega P (fst y)) (fun o' => snd y + gamma P * v (fst y, u x o a, o'))).
-Proof. unfold next. rewrite mean_p. reflexivity. Qed.
+Proof. apply (next_det P M hold [Push] (fun x _ o a => u x o a)). Qed.
 Lemma backup_E pi v s x o : backup pi v (s, x, o) = if terminal P s then 0 else
   sum (acts P) (fun a => pi (x, o) (a, Push) * next v (s, x, o) (a, Push)).
 Proof.
-  unfold backup. change (terminal E (s, x, o)) with (terminal P s). destruct (terminal P s); auto.
-  change (omega E (s, x, o)) with (ret (x, o)). rewrite mean_ret. unfold choose. apply sum_acts.
+  etransitivity; [apply (backup_det P M hold [Push] (fun x _ o a => u x o a))|].
+  destruct (terminal P s); auto. apply sum_ext. intros a. apply Rplus_0_r.
 Qed.
 Lemma vn_end_E pi n s x o : terminal P s = true -> vn pi n (s, x, o) = 0.
-Proof. intros H. destruct n; auto. cbn [vn]. rewrite backup_E, H. auto. Qed.
+Proof. apply vn_end_det. Qed.
 
 Lemma qn_due_of pi n l o a (V : pairs P -> obs P -> R) :
   (forall o', mean (behind P ((o, a) :: l)) (fun s => sees s o' * vn pi n (s, u (enc l) o a, o'))
@@ -500,7 +543,7 @@ Proof.
 Qed.
 Lemma value_worth pi n : (n <= S N)%nat -> value_n pi n = sum (rows P []) (worth P (acting pi) n []).
 Proof.
-  intros L. unfold value_n. rewrite mean_mu.
+  intros L. unfold value_n. rewrite start_E.
   transitivity (mean (behind P []) (fun s => if terminal P s then 0 else
     mean (omega P s) (fun o => vn pi n (s, enc [], o)))).
   - apply mean_ext. intros s. rewrite enc_start. destruct (terminal P s) eqn:T; auto.
@@ -518,15 +561,14 @@ Hypothesis ends : horizon P (S N).
 Lemma go_E pi f s x o : go pi f (s, x, o) = if terminal P s then 0 else sum (acts P) (fun a =>
   pi (x, o) (a, Push) * mean (p P s a) (fun y => mean (omega P (fst y)) (fun o' => f (fst y, u x o a, o')))).
 Proof.
-  unfold go. change (terminal E (s, x, o)) with (terminal P s). destruct (terminal P s); auto.
-  change (omega E (s, x, o)) with (ret (x, o)). rewrite mean_ret. unfold choose. rewrite sum_acts.
-  apply sum_ext. intros a. f_equal. apply mean_p.
+  etransitivity; [apply (go_det P M hold [Push] (fun x _ o a => u x o a))|].
+  destruct (terminal P s); auto. apply sum_ext. intros a. apply Rplus_0_r.
 Qed.
 Lemma expect_at_time pi t : (t <= N)%nat -> forall f g : state E -> R,
   (forall s l o, length l = t -> f (s, enc l, o) = g (s, enc l, o)) -> expect pi t f = expect pi t g.
 Proof.
   induction t as [|t IH]; intros L f g H.
-  - simpl. rewrite !mean_mu. apply mean_ext. intros s. apply mean_ext. intros o. rewrite <- enc_start. auto.
+  - simpl. rewrite !start_E. apply mean_ext. intros s. apply mean_ext. intros o. rewrite <- enc_start. auto.
   - simpl. apply IH; [lia|]. intros s l o Hl. rewrite !go_E. destruct (terminal P s); auto.
     apply sum_ext. intros a. f_equal. apply mean_ext. intros y. apply mean_ext. intros o'.
     rewrite enc_next by lia. apply H. simpl. lia.
@@ -539,7 +581,7 @@ Lemma expect_history pi l : (length l <= N)%nat -> ok P l -> forall F : state P 
   = took pi l * mean (behind P l) (fun s => mean (omega P s) (F s)).
 Proof.
   induction l as [|[o a] l IH]; intros L K F.
-  - simpl. rewrite mean_mu, Rmult_1_l. apply mean_ext. intros s. apply mean_ext. intros o.
+  - simpl. rewrite start_E, Rmult_1_l. apply mean_ext. intros s. apply mean_ext. intros o.
     rewrite enc_start. destruct (Md m0 m0); [auto|contradiction].
   - assert (Kl : ok P l) by (intros y Hy; apply K; right; auto).
     assert (Ka : In a (acts P)) by (apply (K (o, a)); left; auto).
@@ -576,16 +618,7 @@ Proof.
 Qed.
 Lemma sees_E s x o' l o : sees (P := E) (s, x, o') (enc l, o) =
   if Md x (enc l) then (if terminal P s then 0 else if obs_dec P o' o then 1 else 0) else 0.
-Proof.
-  unfold sees. change (terminal E (s, x, o')) with (terminal P s).
-  change (omega E (s, x, o')) with (ret (x, o')). rewrite prob_ret.
-  destruct (terminal P s), (Md x (enc l)) as [X|X], (obs_dec P o' o) as [Y|Y]; auto;
-    destruct (obs_dec E (x, o') (enc l, o)) as [Z|Z]; auto.
-  - contradiction Z. subst. auto.
-  - contradiction Y. exact (f_equal snd Z).
-  - contradiction X. exact (f_equal fst Z).
-  - contradiction X. exact (f_equal fst Z).
-Qed.
+Proof. apply sees_det. Qed.
 (* only the time of the history counts, and its states weigh the same whatever the policy *)
 Lemma behind_history pi l o (f : state E -> R) : (length l <= N)%nat -> ok P l ->
   behind_n 1 pi (S N) (enc l, o) f = took pi l * mean (behind P l) (fun s => sees s o * f (s, enc l, o)).
@@ -686,6 +719,20 @@ Lemma cells_apart l k : (length l <= N)%nat -> (length k <= N)%nat -> cells l = 
 Proof. intros _ _ H. rewrite <- (filled_cells l), H. apply filled_cells. Qed.
 End Window.
 
+(* a step leads from policies to policies *)
+Lemma step_is_policy {P : pomdp} T eps (pi pi' : policy P) : is_pomdp P -> 0 <= eps <= 1 -> is_policy pi ->
+  is_step T eps pi pi' -> is_policy pi'.
+Proof.
+  intros HP He H St o. destruct (H o) as [H1 H2].
+  destruct (St o) as [[_ K]|(_ & g & [Hg _] & K)].
+  - split; [intros a Ha; rewrite K; auto|]. rewrite <- H2. apply sum_ext. auto.
+  - split.
+    + intros a Ha. rewrite K. specialize (H1 a Ha). assert (0 <= (1 - eps) * pi o a) by (apply Rmult_le_pos; lra).
+      destruct (act_dec P a g); lra.
+    + rewrite (sum_ext _ _ (fun a => (1 - eps) * pi o a + eps * (if act_dec P a g then 1 else 0))) by auto.
+      rewrite sum_plus, !sum_scal, H2, (sum_if (act_dec P) (acts P) g (fun _ => 1)); auto; [ring|apply HP].
+Qed.
+
 Section Push.
 Variables (P : pomdp) (N : nat).
 Hypothesis HP : is_pomdp P.
@@ -780,13 +827,8 @@ Proof.
     { intros y b. destruct (RS y) as [[_ S]|(_ & g & _ & S)]; rewrite S; auto. specialize (IH2 y b).
       assert (0 < (1 - eps) * run i y b) by (apply Rmult_lt_0_compat; lra).
       destruct (act_dec E b g); lra. }
-    split; auto. intros y. split; [intros b _; left; apply X|]. destruct (IH1 y) as [_ S1].
-    destruct (RS y) as [[_ S]|(_ & g & [Hg _] & S)].
-    + rewrite <- S1. apply sum_ext. auto.
-    + rewrite (sum_ext _ _ (fun a => (1 - eps) * run i y a + eps * (if act_dec E a g then 1 else 0))) by auto.
-      rewrite sum_plus, !sum_scal, S1, (sum_if (act_dec E) (acts E) g (fun _ => 1)); auto; [ring|].
-      assert (W : is_pomdp E); [|apply W].
-      apply augment_is_pomdp; auto. apply det_is_memory; [repeat constructor; auto|discriminate].
+    split; auto. apply (step_is_policy (S N) eps (run i)); auto; [|lra].
+    apply augment_is_pomdp; auto. apply det_is_memory; [repeat constructor; auto|discriminate].
 Qed.
 Lemma run_plan i : is_plan P (act1 (run i)).
 Proof. apply (acting_plan P _ push1 _ wdec (cells P N)). apply run_is. Qed.
