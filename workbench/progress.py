@@ -1,5 +1,9 @@
 """One display of progress: it appears once a computation has taken two seconds, and leaves nothing
-behind.
+behind. And Ctrl-C for commands of several searches.
+
+A search that is stopped by Ctrl-C returns what it has, so a command that runs several of them would
+go on with the next. The command notes the key (`note_ctrl_c`); whatever begins to wait after that
+is stopped as well.
 
 Where standard error is neither a terminal nor a notebook, nothing appears, or (for long runs whose
 log somebody reads) a line now and then. The display is drawn by the thread that reports: a thread
@@ -9,7 +13,11 @@ that generator.
 
 from __future__ import annotations
 
+import contextlib
+import signal
+import threading
 import time
+from collections.abc import Iterator, Sized
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
@@ -27,6 +35,41 @@ _BETWEEN = 0.1
 
 _BETWEEN_LINES = 30.0
 """Seconds between two lines of a log, where nobody watches a bar move."""
+
+
+_stopped = threading.Event()
+
+
+@contextlib.contextmanager
+def note_ctrl_c() -> Iterator[threading.Event]:
+    """Within it, Ctrl-C stops all work that reports progress, not only what is under way."""
+    _stopped.clear()
+    before = signal.getsignal(signal.SIGINT)
+
+    def stop(*_: object) -> None:
+        _stopped.set()
+        raise KeyboardInterrupt
+
+    here = threading.current_thread() is threading.main_thread()  # others get no signals
+    if here:
+        signal.signal(signal.SIGINT, stop)
+    try:
+        yield _stopped
+    finally:
+        if here:
+            signal.signal(signal.SIGINT, before)
+        _stopped.clear()
+
+
+@contextlib.contextmanager
+def until_ctrl_c(found: Sized) -> Iterator[None]:
+    """Within it, Ctrl-C ends the work; if anything was found, the command goes on to show it."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        _stopped.set()
+        if not len(found):
+            raise
 
 
 class Waiting:
@@ -117,6 +160,8 @@ class Waiting:
         return bar
 
     def __enter__(self) -> Self:
+        if _stopped.is_set():
+            raise KeyboardInterrupt  # it was meant for the whole command
         return self
 
     def __exit__(

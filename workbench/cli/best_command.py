@@ -47,6 +47,7 @@ def best_command(
     from workbench.memories import attach
     from workbench.optima.best_history import best_history
     from workbench.optima.best_memoryless import best_memoryless
+    from workbench.progress import until_ctrl_c
     from workbench.text import brief
 
     if stochastic and exact:
@@ -59,21 +60,22 @@ def best_command(
         table.add_column(column, justify="right")
     table.add_column("how")
     told: list[str] = []
-    for name, m in {name: attach(name, P) for name in memory or ["none"]}.items():
-        E = augment(P, m)
-        options: dict[str, Any] = {"criterion": criterion, "max_seconds": seconds}
-        options |= {"deterministic": False} if stochastic else {"exact": exact}
-        found: Any = best_memoryless(E, **options)
-        gap = "none" if found.gap == 0 else f"{float(found.gap):.1e}"
-        sure = "certified: " if found.certified else ""
-        table.add_row(name, brief(found.value), brief(found.bound), gap, sure + found.how)
-        told += [f"{name}: {line}" for line in _rows(E, found.policy)]
-        if stochastic and getattr(found, "algebraic", None) is not None:
-            told.append(f"{name}: {found.algebraic}")
-    if history:
-        best = best_history(P, exact or None, criterion=criterion, max_seconds=seconds)
-        gap = "none" if best.gap == 0 else f"{float(best.gap):.1e}"
-        table.add_row("the history", brief(best.lower), brief(best.upper), gap, best.how)
+    with until_ctrl_c(table.rows):
+        for name, m in {name: attach(name, P) for name in memory or ["none"]}.items():
+            E = augment(P, m)
+            options: dict[str, Any] = {"criterion": criterion, "max_seconds": seconds}
+            options |= {"deterministic": False} if stochastic else {"exact": exact}
+            found: Any = best_memoryless(E, **options)
+            gap = "none" if found.gap == 0 else f"{float(found.gap):.1e}"
+            sure = "certified: " if found.certified else ""
+            table.add_row(name, brief(found.value), brief(found.bound), gap, sure + found.how)
+            told += [f"{name}: {line}" for line in _rows(E, found.policy)]
+            if stochastic and getattr(found, "algebraic", None) is not None:
+                told.append(f"{name}: {found.algebraic}")
+        if history:
+            best = best_history(P, exact or None, criterion=criterion, max_seconds=seconds)
+            gap = "none" if best.gap == 0 else f"{float(best.gap):.1e}"
+            table.add_row("the history", brief(best.lower), brief(best.upper), gap, best.how)
     console = plain_console()
     console.print(table)
     for line in told:

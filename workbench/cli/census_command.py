@@ -54,6 +54,7 @@ def census_command(
     from workbench.console import plain_console
     from workbench.extras import need
     from workbench.output import check_folder, write_whole
+    from workbench.progress import until_ctrl_c
     from workbench.sufficiency.census import take_census, to_frame
 
     console = plain_console()
@@ -61,10 +62,11 @@ def census_command(
     need("pyarrow", "sweeps")
     check_folder(folder)
     rows: list[CensusRow] = []
-    for row, known in take_census(_tasks(task, files), folder / "journal.jsonl", seconds):
-        rows.append(row)
-        how = "known" if known else f"{row.seconds:.1f} s"
-        console.print(f"{row.task}: {how}")
+    with until_ctrl_c(rows):
+        for row, known in take_census(_tasks(task, files), folder / "journal.jsonl", seconds):
+            rows.append(row)
+            how = "known" if known else f"{row.seconds:.1f} s"
+            console.print(f"{row.task}: {how}")
     table = Table()
     for head in _HEADS:
         table.add_column(head, overflow="fold")

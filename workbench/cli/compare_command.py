@@ -32,6 +32,7 @@ def compare_command(
 
     from workbench.cli.task_name import find_task
     from workbench.console import plain_console
+    from workbench.progress import until_ctrl_c
     from workbench.sufficiency.comparison import ceiling
     from workbench.sufficiency.comparison import compare as rows
 
@@ -49,20 +50,21 @@ def compare_command(
         "expressive",
     ):
         shown.add_column(heading, justify="right")
-    best = ceiling(P)
     weights: list[str] = []
-    for row in rows(P, memory or ["none", "K1", "B1", "O1", "OA1"], step=step):
-        weights += [row.oracle.weights] if row.oracle is not None else []
-        shown.add_row(
-            row.memory,
-            f"{len(row.P.S):,}",
-            f"{len(row.P.O):,}",
-            str(len(row.P.A)),
-            _best(row.best),
-            _oracle(row.oracle),
-            _shortcuts(row.shortcuts),
-            {True: "yes", False: "no", None: "?"}[row.expressive],
-        )
+    best = ceiling(P)
+    with until_ctrl_c(shown.rows):
+        for row in rows(P, memory or ["none", "K1", "B1", "O1", "OA1"], step=step):
+            weights += [row.oracle.weights] if row.oracle is not None else []
+            shown.add_row(
+                row.memory,
+                f"{len(row.P.S):,}",
+                f"{len(row.P.O):,}",
+                str(len(row.P.A)),
+                _best(row.best),
+                _oracle(row.oracle),
+                _shortcuts(row.shortcuts),
+                {True: "yes", False: "no", None: "?"}[row.expressive],
+            )
     console.print(P)
     console.print(best, soft_wrap=False)
     console.print(shown)

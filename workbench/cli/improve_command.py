@@ -64,20 +64,20 @@ def improve_command(
     from workbench.core.improve import shrinking_steps, weights_for
     from workbench.core.policy import uniform
     from workbench.memories import attach
+    from workbench.progress import until_ctrl_c
 
     P = find_task(task)
     attached = {name: attach(name, P) for name in memory or ["none"]}
     steps = shrinking_steps(step) if decrease else step
     runs: dict[str, Improvement] = {}
-    for name, m in attached.items():
-        E = augment(P, m)
-        average = criterion == "average"
-        chosen = weights or ("stationary" if average else weights_for(E, uniform(E)))
-        runs[name] = run_loop(
-            E, uniform(E), steps, ties=ties, weights=chosen, budget=budget, criterion=criterion
-        )
-        if runs[name].ended == "interrupted":
-            break
+    with until_ctrl_c(runs):
+        for name, m in attached.items():
+            E = augment(P, m)
+            average = criterion == "average"
+            chosen = weights or ("stationary" if average else weights_for(E, uniform(E)))
+            runs[name] = run_loop(
+                E, uniform(E), steps, ties=ties, weights=chosen, budget=budget, criterion=criterion
+            )
     size = f"{step:g}, decreasing" if decrease else f"{step:g}"
     console = plain_console()
     used = " or ".join(dict.fromkeys(run.weights for run in runs.values()))

@@ -170,6 +170,7 @@ def learn_command(
     from workbench.learning.size import check_memory
     from workbench.memories import attach
     from workbench.output import check_folder
+    from workbench.progress import until_ctrl_c
     from workbench.sweeps.cell import Cell, batches, fingerprint
     from workbench.sweeps.display import progress_display
     from workbench.sweeps.experiment import FINAL, PER_100
@@ -233,7 +234,11 @@ def learn_command(
     runs: dict[str, Run] = {}
     shorter = ""
     tables = fingerprint(P)
-    with chosen_executor(executor, workers, scheduler) as used, progress_display() as report:
+    with (
+        until_ctrl_c(runs),
+        chosen_executor(executor, workers, scheduler) as used,
+        progress_display() as report,
+    ):
         for name in names:
             E = products.take(P, tables, name, record)
             if isinstance(record, Neural):
@@ -329,7 +334,7 @@ def _best_reward(tasks: list[POMDP]) -> float | None:
             best = best_memoryless(E, max_seconds=_SECONDS_FOR_OPTIMUM)
             weights = "visits" if len(E.terminal) else "stationary"
             found.append(100 * float(evaluate(E, best.policy, weights=weights).average_reward))
-        except WorkbenchError:
+        except (WorkbenchError, KeyboardInterrupt):
             continue  # too large, or a policy that never ends
     return max((x for x in found if x == x), default=None)
 

@@ -15,6 +15,7 @@ from typer.core import TyperGroup
 
 import workbench
 from workbench.core.errors import WorkbenchError
+from workbench.progress import note_ctrl_c
 
 GROUPS = {
     "Look": ("list", "show", "explore"),
@@ -94,11 +95,14 @@ for name in (name for names in GROUPS.values() for name in names):
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line; errors of the workbench become one line and exit status 1, Ctrl-C
     130."""
-    try:
-        app(args=arguments, prog_name="workbench")
-    except WorkbenchError as error:
-        print(f"Error: {error}", file=sys.stderr)
-        sys.exit(1)
-    except KeyboardInterrupt:
-        print("Stopped.", file=sys.stderr)
-        sys.exit(130)
+    with note_ctrl_c() as stopped:
+        try:
+            app(args=arguments, prog_name="workbench")
+        except WorkbenchError as error:
+            print(f"Error: {error}", file=sys.stderr)
+            sys.exit(1)
+        except BaseException:
+            if not stopped.is_set():
+                raise
+            print("Stopped.", file=sys.stderr)
+            sys.exit(130)

@@ -45,20 +45,22 @@ def shortcuts_command(
     from workbench.core.augment import augment
     from workbench.memories import attach
     from workbench.optima.shortcut_count import count_shortcuts
+    from workbench.progress import until_ctrl_c
 
     P = find_task(task)
     attached = {name: attach(name, P) for name in memory or ["none"]}
     console = plain_console()
     counts: dict[str, ShortcutCount] = {}
-    for name, m in attached.items():
-        E = augment(P, m)
-        counts[name] = count_shortcuts(
-            E, exact=E.is_exact and not E.symbols, weights=weights, most=most
-        )
-        console.print(
-            _of_one(counts[name]) if counts[name].shortcuts else f"{E.name}: no shortcuts"
-        )
-        console.print(f"of the policy {describe_shortcut(E, counts[name].pi)}\n")
+    with until_ctrl_c(counts):
+        for name, m in attached.items():
+            E = augment(P, m)
+            counts[name] = count_shortcuts(
+                E, exact=E.is_exact and not E.symbols, weights=weights, most=most
+            )
+            console.print(
+                _of_one(counts[name]) if counts[name].shortcuts else f"{E.name}: no shortcuts"
+            )
+            console.print(f"of the policy {describe_shortcut(E, counts[name].pi)}\n")
     console.print(_over_all(counts))
 
 

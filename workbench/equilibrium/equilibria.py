@@ -361,9 +361,14 @@ class GreedySearch:
         if branch is None:
             branch = can_branch and task.ends and self.cells > self.most
         with Waiting(f"fixed points on {self.P.name}") as waiting:
-            if branch:
-                return self._branch(task, nodes, waiting)
-            return self._list(task, waiting)
+            try:
+                if branch:
+                    return self._branch(task, nodes, waiting)
+                return self._list(task, waiting)
+            except KeyboardInterrupt:
+                if not self.looked_at:
+                    raise  # there is nothing to show
+                return self._result(False, covered=self.looked_at)
 
     def _list(self, task: DenseTask, waiting: Waiting) -> Equilibria:
         in_blocks = task.ends and self.epsilon > 0

@@ -21,6 +21,7 @@ more the task is *locally minimal*. Sequence tasks stay sequence tasks.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
@@ -83,13 +84,10 @@ def shrink(
     if not verdict.holds:
         raise WorkbenchError(f"nothing to shrink: the statement does not hold for {P.name}")
     steps = 0
-    with Waiting(f"shrinking {P.name}") as waiting:
-        try:
-            while (found := _next(P, statement, waiting, seconds)) is not None:
-                P, verdict = found
-                steps += 1
-        except KeyboardInterrupt:
-            pass
+    with contextlib.suppress(KeyboardInterrupt), Waiting(f"shrinking {P.name}") as waiting:
+        while (found := _next(P, statement, waiting, seconds)) is not None:
+            P, verdict = found
+            steps += 1
     before = what if isinstance(what, Find) else None
     provenance = {**(before.provenance if before else {}), "shrunk_in": steps}
     return Find(P, statement, verdict, provenance, before)

@@ -215,7 +215,12 @@ def critical_points(
             if time.monotonic() > until:
                 undecided += 1
                 continue
-            looked = _look_at(surface, face, max_boxes, until)
+            try:
+                looked = _look_at(surface, face, max_boxes, until)
+            except KeyboardInterrupt:
+                if not found:
+                    raise  # there is nothing to show
+                until, looked = -math.inf, _Looked([], 1, 0, 0)
             if looked is None:
                 flat += 1
                 continue

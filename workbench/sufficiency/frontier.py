@@ -206,6 +206,11 @@ class _Search:
         except NeverEnds:
             worst = float("-inf")
             found = FrontierPoint(name, states, worst, self.history.upper, None, False)
+        except KeyboardInterrupt:
+            if not self.points:
+                raise  # there is nothing to show
+            self.left_out.append((name, "stopped by Ctrl-C"))
+            return None
         else:
             controller = controller_of(self.P, memory, best.policy).minimised()
             bound = min(best.bound, max(self.history.upper, best.value))
