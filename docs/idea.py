@@ -6,6 +6,7 @@ Left: an agent whose memory is part of what it sees and of what it does. Right: 
 
 from __future__ import annotations
 
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,8 @@ import matplotlib.pyplot as plt
 from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
 
 from pomdps import recall4
-from workbench import augment, improve, uniform
+from workbench import augment, uniform
+from workbench.core.improve import iterates
 from workbench.figures import memory_style
 
 INK, PAPER = "#222222", "#FFFFFF"
@@ -76,9 +78,9 @@ def draw_loop(axes: Any) -> None:
     """Values of the oracle loop, with the place where each ends written beside it."""
     for memory, text in TOLD.items():
         E = augment(recall4(), memory)
-        run = improve(E, uniform(E), step=0.02)
-        values = [float(x) for x in run.values[:SHOWN]]
-        values += [float(run.value)] * (SHOWN - len(values))  # a loop that has ended stays there
+        # Not `improve`: it stops as soon as the end is decided, before the line gets there.
+        loop = islice(iterates(E, uniform(E), step=0.02), SHOWN + 1)
+        values = [float(iterate.value) for iterate in loop]
         style = memory_style(memory)
         axes.plot(values, color=style["color"], linestyle=style.get("linestyle", "-"), linewidth=2)
         axes.annotate(
