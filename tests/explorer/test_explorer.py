@@ -303,6 +303,15 @@ def test_they_are_for_any_pomdp(js, P, seed, memory, lam):
         compare(js, E, pi, lam, "visits")
 
 
+@pytest.mark.parametrize("weights", ["visits", "discounted"])
+def test_they_are_for_a_discount_of_zero(js, weights):
+    P = all_entries()["t_maze"].P.with_gamma(0)
+    E = augment(P, "O1")
+    js.load(P, "O1")
+    for pi, lam in zip(some_policies(E, 5), (0, 0.5, 0, 0.25), strict=True):
+        compare(js, E, pi, lam, weights)
+
+
 def test_recall4_with_b1_from_uniform_has_the_q_values_of_lemma_c4(js):
     E = augment(recall4(), "B1")
     js.load(recall4(), "B1")

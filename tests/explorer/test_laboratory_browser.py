@@ -211,7 +211,7 @@ def test_files_that_are_no_task_say_so_and_nothing_in_them_runs(page):
     page.until("document.getElementById('task').value === 'file'")
     for name in ("O1", "OA1", "B1"):
         page.choose("#memory", name)
-        page.click("#run")
+        page.run_loop()
         page.click("#last")
         page.run("document.getElementById('plane-card').open = true")
         page.run("document.getElementById('lambda-card').open = true")
@@ -227,7 +227,7 @@ def test_files_that_are_no_task_say_so_and_nothing_in_them_runs(page):
 
 
 def test_the_picture_can_be_saved_as_vectors_and_as_points(page):
-    page.click("#run")
+    page.run_loop()
     svg = page.run("Workbench.chartSvg()")
     assert svg.startswith("<svg")
     assert "polyline" in svg
@@ -372,14 +372,14 @@ def test_beliefs_follow_the_episode(page):
 def test_two_memories_end_side_by_side_where_the_package_says(page):
     show(page, "task=recall4&m=B1&with=OA1&step=0.02&r=5,4;0,6")
     page.until(
-        "(document.getElementById('beside').textContent.match(/ends fixed/g) || []).length == 2"
+        "(document.getElementById('beside').textContent.match(/ends at/g) || []).length == 2"
     )
     P = discounted_sequence_task([[5, 4], [0, 6]])
     for memory in ("B1", "OA1"):
         E = augment(P, memory)
         end = improve(E, uniform(E), step=0.02).limit_value
         assert f"{memory}: {len(E.S)} states" in page.text("#beside")
-        assert f"ends fixed at {end}" in page.text("#beside")
+        assert f"ends at {end}" in page.text("#beside")
 
 
 def test_every_control_of_the_laboratory_has_a_name_and_fits_a_phone(page):

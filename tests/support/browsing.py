@@ -96,7 +96,10 @@ class Page:
             self.complaints.append(str(params["args"]))
         elif method == "Log.entryAdded" and params["entry"]["level"] in ("error", "warning"):
             self.complaints.append(params["entry"]["text"])
-        elif method == "Network.requestWillBeSent":
+        elif method == "Network.requestWillBeSent" and not (
+            # A blob is the page's own text for its worker: nothing is fetched.
+            params["request"]["url"].startswith("blob:")
+        ):
             self.requested.append(params["request"]["url"])
 
     def open(self, url: str) -> None:
@@ -138,6 +141,11 @@ class Page:
                 button="left",
                 clickCount=1,
             )
+
+    def run_loop(self) -> None:
+        """Press Run in the explorer and wait until the loop is done, in a worker if it takes long."""
+        self.click("#run")
+        self.until("document.getElementById('run').textContent === 'Run'", 120)
 
     def press(self, key: str, code: int) -> None:
         """Press a key on the focused element."""

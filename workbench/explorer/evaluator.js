@@ -7,6 +7,7 @@ var Workbench = Workbench || {};
   // Floats this close, as a share of the largest number of their table, are drawn as equal. The page has no error bounds
   // and no fractions to ask; it shows, and nothing is decided by what it shows: `improve` and `shortcuts` decide.
   const NEAR = 1e-10;
+  const FAINT = 1e-16; // a term this small beside 1 is lost in the sum: what it multiplies need not be known
 
   /** The largest size in a table, undefined entries aside: what NEAR is a share of, whatever the unit of reward. */
   function scaleOf(table) {
@@ -90,7 +91,7 @@ var Workbench = Workbench || {};
     const reached = new Uint8Array(P.nO), unclear = new Uint8Array(P.nO);
     const entries = [];
     for (let s = 0; s < P.nS; s++) {
-      if (!chain.visited[s] || P.terminal[s]) continue;
+      if (!chain.visited[s] || P.terminal[s] || d[s] === 0) continue; // 0: discounted by 0, or too rare for a float
       for (let e = P.oPtr[s]; e < P.oPtr[s + 1]; e++) {
         reached[P.oCol[e]] = 1;
         if (!Number.isFinite(d[s])) unclear[P.oCol[e]] = 1;
@@ -101,6 +102,7 @@ var Workbench = Workbench || {};
     for (const [e, s] of usable) total[P.oCol[e]] += d[s] * P.oProb[e];
     const used = [];
     for (const [e, s] of usable) {
+      if (total[P.oCol[e]] === 0) continue; // no P(s|o)
       share[e] = (d[s] * P.oProb[e]) / total[P.oCol[e]];
       if (share[e] !== 0) used.push({ e, s, o: P.oCol[e], share: share[e] });
     }
@@ -212,7 +214,9 @@ var Workbench = Workbench || {};
       }
     }
     const places = Array.from({ length: n }, (_, i) => i);
-    const lacks = W.reachable(pattern, data, places.filter((i) => i >= P.nS && seen.lacks[i - P.nS]), true);
+    // What is undefined makes undefined whatever leads to it, unless it leads there so rarely that it makes no difference.
+    const felt = data.map((x) => (x < FAINT ? 0 : x));
+    const lacks = W.reachable(pattern, felt, places.filter((i) => i >= P.nS && seen.lacks[i - P.nS]), true);
     if (P.gamma === 1) {
       const ends = W.reachable(pattern, data, places.filter((i) => i < P.nS && P.terminal[i]), true);
       if (places.some((i) => !ends[i] && !lacks[i])) throw new NeverEnds("gamma is 1 and the TD values are not determined");

@@ -6,10 +6,14 @@
   const tasks = new Map(data.tasks.map((task) => [task.id, task]));
   const MANY_ROWS = 30; // beyond, the tables show the rows of one memory state
   const MOST_ITERATES = 4000;
+  const MOST_SEARCHED = 100000; // rows times actions times states: beyond, the worker does not look for a good policy either
+  const AT_ONCE = 150; // milliseconds that a run may take in the page itself, before a worker goes on with it
   const SPEEDS = { 1: 140, 5: 60, 25: 60 };
 
   const state = { task: tasks.has("recall4") ? "recall4" : data.tasks[0].id, memory: "B1", step: 0.02, lambda: 0, weights: "visits", rewards: null, seed: 1, t: 0, at: null, pi: null, n: 0, file: null, extra: {} };
   let P, loop, episode, best, oneStep, bootstrapped, marks, timer = null, rowsOf = 0;
+  let running = null; // a run in the worker: its {stop, forget}, how far it is, and all values so far
+  let forgetSearch = () => {}; // of a search for the best policy that is still on
   let plain; // whether the loop so far is the one from uniform with the step on show, so that a link can bring it back
 
   // ------------------------------------------------------------------ the address
@@ -105,23 +109,54 @@
     pause();
     P = W.augment(baseModel(), state.memory);
     rowsOf = P.rowM[0];
-    best = bestOf(P, state.memory);
+    findBest();
     if (state.at === "best" && !canTakeBest()) state.at = null;
     const kept = state.at ? null : W.policyFromText(P, state.pi);
     loop = new W.Loop(P, state.weights, state.at === "best" ? bestPolicy(W.uniform(P)) : kept || undefined);
     plain = state.at !== "best" && !kept;
-    for (let i = 0; i < state.n && !state.at && loop.step(state.step); i++);
+    const { at } = state, most = at === "end" ? MOST_ITERATES : at ? 0 : state.n;
     state.pi = null;
     state.n = 0;
-    if (state.at === "end") loop.run(state.step, MOST_ITERATES);
     state.t = 0;
+    advance(most, () => {
+      state.at = at;
+      changed();
+    });
+  }
+
+  /** The model as a worker takes it. */
+  const modelForWorker = () => (state.rewards ? { rewards: state.rewards } : task().model);
+
+  /** Run the loop until it ends or has `most` iterates; then `done`. What takes long goes on in a worker, and can be stopped. */
+  function advance(most, done) {
+    const began = performance.now(), goesOn = () => !loop.ended && loop.n < most;
+    while (goesOn() && performance.now() - began < AT_ONCE && loop.step(state.step));
+    if (!goesOn() || !loop.now) { done(); return; }
     changed();
+    running = W.background.follow(loop, modelForWorker(), state.memory, state.step, most, ({ n, values, loop: last }) => {
+      Object.assign(running, { n, values });
+      if (!last) { drawLoop(); return; }
+      loop = last;
+      running = null;
+      done();
+    });
+    Object.assign(running, { n: loop.n, most, values: loop.values });
+    drawLoop();
+  }
+
+  /** The best deterministic policy, at once if that is little work; else the worker looks for it, or for a good one. */
+  function findBest() {
+    forgetSearch();
+    best = bestOf(P, state.memory);
+    if (best === null && P.nO * P.nA * P.nS <= MOST_SEARCHED) {
+      forgetSearch = W.background.lookForBest(modelForWorker(), state.memory, 20 * data.most_policies, (found) => { best = found; draw(); });
+    }
   }
 
   /** The best deterministic memoryless policy: by looking at all of them, else what the package knows of it. */
   function bestOf(E, name) {
     const found = W.bestDeterministic(E, data.most_policies);
-    return found || (task().encodes.includes(name) ? { value: task().best, choice: task().policies[name] || null } : null);
+    return found || (task().encodes.includes(name) ? { value: task().best, choice: task().policies[name] || null, decided: true } : null);
   }
 
   const canTakeBest = () => best !== null && Number.isFinite(best.value) && best.choice !== null;
@@ -183,15 +218,16 @@
       : `Limit cycle of period ${ended.period} around ${W.shown(ended.value)}: greedy goes back and forth, the policy stays stochastic`;
     const below = (x) => ended.value < x - 1e-6 * Math.max(1, Math.abs(x));
     if (found && below(found.value)) {
-      return [`${where}: stuck. The best deterministic memoryless policy is worth ${W.shown(found.value)}.`, "stuck", "stuck"];
+      return [`${where}: stuck. ${found.decided ? "The best deterministic policy with this memory is worth" : "A deterministic policy with this memory is worth"} ${W.shown(found.value)}.`, "stuck", "stuck"];
     }
     if (history !== undefined && !below(history)) return [`${where}: as good as any policy with any memory.`, "best", "as good as any"];
     const more = history === undefined ? "" : ` With any memory ${W.shown(history)} is possible.`;
-    if (found) return [`${where}: no deterministic policy with this memory is better.${more}`, "best", "no deterministic policy is better"];
+    if (found && found.decided) return [`${where}: no deterministic policy with this memory is better.${more}`, "best", "no deterministic policy is better"];
     return [`${where}.${more}`, "", ""];
   }
 
   function verdict() {
+    if (running) return [`Running: iterate ${running.n.toLocaleString("en")} of at most ${running.most.toLocaleString("en")}, value ${W.shown(running.values[running.values.length - 1], 6)}. Stop keeps what is there.`, ""];
     if (loop.error) return [`${loop.error}. Change the policy or reset it.`, "stuck"];
     if (loop.ended) return judged(loop.ended, best, bestHistory());
     if (loop.n >= 100) {
@@ -211,29 +247,40 @@
     $("about").textContent = t.text;
     $("sizes").textContent = `${P.nS} states, ${P.nO} rows (${state.memory === "none" ? "observations" : "memory and observation"}), ` +
       `${P.nA} actions${P.memory.nW > 1 ? " with their writes" : ""}, discount ${W.shown(P.gamma)}`;
-    $("value").textContent = loop.now ? W.shown(loop.now.value, 6) : "–";
-    $("iterate").textContent = loop.n;
+    drawLoop();
+    drawTables();
+    drawEpisode();
+    drawRewards();
+    hooks.forEach((hook) => hook());
+  }
+
+  /** The card of the loop: all that changes while a worker runs it. */
+  function drawLoop() {
+    const style = data.styles[state.memory], values = running ? running.values : loop.values;
+    $("value").textContent = W.shown(values[values.length - 1], 6);
+    $("iterate").textContent = running ? running.n : loop.n;
     const bestEnds = best && Number.isFinite(best.value);
-    $("best").textContent = bestEnds ? W.shown(best.value, 6) : best ? "none of them ends" : "too many to try";
+    $("best").textContent = bestEnds ? `${best.decided ? "" : "at least "}${W.shown(best.value, 6)}` : best ? "none of them ends" : "too many to try";
     $("history").textContent = bestHistory() === undefined ? "–" : W.shown(bestHistory(), 6);
     const [text, kind] = verdict();
     $("verdict").textContent = text;
     $("verdict").className = `verdict ${kind}`;
-    const levels = [];
-    if (bestEnds) levels.push({ value: best.value, text: `best deterministic ${W.shown(best.value)}` });
-    const history = bestHistory();
-    if (history !== undefined && !(bestEnds && Math.abs(best.value - history) < 1e-9)) levels.push({ value: history, text: `best with any memory ${W.shown(history)}` });
-    $("chart").innerHTML = W.chart(loop.values, levels, style);
+    $("chart").innerHTML = W.chart(values, bestLevels(best), style);
+    $("run").textContent = running ? "Stop" : "Run";
     $("play").textContent = timer === null ? "Play" : "Pause";
     $("play").setAttribute("aria-pressed", timer !== null);
     drawGreyed("loop-why", {
       play: whyStill(), one: loop.error ? "this policy has no values to improve on" : "", run: whyStill(),
       reset: "", "to-best": whyNotBest(),
     });
-    drawTables();
-    drawEpisode();
-    drawRewards();
-    hooks.forEach((hook) => hook());
+  }
+
+  /** The levels of a chart: the best deterministic policy with the memory, and with any memory. */
+  function bestLevels(found) {
+    const known = found && Number.isFinite(found.value), history = bestHistory(), levels = [];
+    if (known) levels.push({ value: found.value, text: `${found.decided ? "best" : "a good"} deterministic ${W.shown(found.value)}` });
+    if (history !== undefined && !(known && Math.abs(found.value - history) < 1e-9)) levels.push({ value: history, text: `best with any memory ${W.shown(history)}` });
+    return levels;
   }
 
   const hooks = []; // drawn after everything else: the laboratory's cards
@@ -309,8 +356,20 @@
       mark: (o, a) => (marks ? kinds[marks[at(o, a)]] : ""),
       cell: (o, a) => W.brief(td[at(o, a)]) + (marks && marks[at(o, a)] ? `<sup>${marks[at(o, a)] === 2 ? "S" : "w"}</sup>` : ""),
     });
-    const count = (kind) => (marks ? marks.filter((x) => x === kind).length : 0);
-    $("shortcuts").textContent = `${count(2)} strict and ${count(1)} weak shortcuts of this policy`;
+    $("shortcuts").textContent = shortcutWords();
+  }
+
+  /** How many shortcuts there are among the pairs that can be compared, and how many cannot. */
+  function shortcutWords() {
+    if (!marks) return "Shortcuts: unknown, because the TD values are not defined";
+    if (loop.pi.every((x) => x > 0)) return "A shortcut is an action that the policy does not take; this policy takes every action with some probability, so it has none";
+    const count = (kind) => marks.filter((x) => x === kind).length;
+    let open = 0;
+    for (let i = 0; i < marks.length; i++) {
+      const o = Math.floor(i / P.nA);
+      if (loop.now.reached[o] && [loop.now.q[i], oneStep.q[i], loop.now.vGivenO[o], oneStep.v[o]].some(Number.isNaN)) open += 1;
+    }
+    return `${count(2)} strict and ${count(1)} weak shortcuts of this policy${open ? `; ${open} pairs of row and action cannot be compared, because a value is not defined` : ""}`;
   }
 
   function drawEpisode() {
@@ -362,6 +421,8 @@
   function pause() {
     clearTimeout(timer);
     timer = null;
+    if (running) running.forget();
+    running = null;
   }
 
   function play() {
@@ -400,24 +461,41 @@
     state.rewards = rows;
     state.at = null;
     writeHash();
+    endComparison();
     $("everywhere").innerHTML = "";
     begin();
   }
 
-  /** Where the loop ends for the present task with every memory. */
+  /** Where the loop ends for the present task with every memory, one after the other in the worker. */
   function everywhere() {
-    const base = baseModel(), names = Object.keys(task().memories);
-    const rows = names.map((name) => {
-      const E = W.augment(base, name), run = new W.Loop(E, state.weights), found = bestOf(E, name);
-      const ended = run.run(state.step, MOST_ITERATES);
-      const [, kind, words] = ended ? judged(ended, found, bestHistory()) : ["", "", "not settled"];
-      const how = ended && ended.period ? `limit cycle of period ${ended.period}, ` : "";
-      return `<tr><th scope="row">${name}</th><td>${ended ? W.shown(ended.value) : "–"}</td><td>${found ? W.shown(found.value) : "–"}</td>` +
-        `<td class="${kind}">${W.escape(how + words)}</td></tr>`;
-    });
-    $("everywhere").innerHTML = `<table><caption>The loop from uniform, step ${state.step}</caption><thead><tr><th scope="col">memory</th>` +
-      `<th scope="col">ends at</th><th scope="col">best deterministic</th><th scope="col">verdict</th></tr></thead><tbody>${rows.join("")}</tbody></table>`;
+    endComparison();
+    const base = baseModel(), model = modelForWorker(), names = Object.keys(task().memories), rows = names.map((name) => [name, "waiting", "", "", ""]);
+    const show = () => {
+      const cells = rows.map(([name, ends, most, kind, words]) => `<tr><th scope="row">${name}</th><td>${ends}</td><td>${most}</td><td class="${kind}">${W.escape(words)}</td></tr>`);
+      $("everywhere").innerHTML = `<table><caption>The loop from uniform, step ${state.step}</caption><thead><tr><th scope="col">memory</th>` +
+        `<th scope="col">ends at</th><th scope="col">best deterministic</th><th scope="col">verdict</th></tr></thead><tbody>${cells.join("")}</tbody></table>`;
+    };
+    const next = (i) => {
+      if (i === names.length) return;
+      const E = W.augment(base, names[i]), found = bestOf(E, names[i]);
+      const job = W.background.follow(new W.Loop(E, state.weights), model, names[i], state.step, MOST_ITERATES, ({ n, values, ended, loop: last }) => {
+        const now = W.shown(values[values.length - 1]);
+        if (!last) rows[i].splice(1, 1, `${now} at iterate ${n}`);
+        else {
+          const [, kind, words] = ended ? judged(ended, found, bestHistory()) : ["", "", `not settled after ${n} iterates`];
+          const how = ended && ended.period ? `limit cycle of period ${ended.period}, ` : "";
+          rows[i] = [names[i], ended ? W.shown(ended.value) : now, found ? W.shown(found.value) : "–", kind, how + words];
+          next(i + 1);
+        }
+        show();
+      });
+      endComparison = job.forget;
+    };
+    next(0);
+    show();
   }
+
+  let endComparison = () => {};
 
   function fillControls() {
     $("task").innerHTML = [...tasks.values()].map((t) => `<option value="${W.escape(t.id)}">${W.escape(t.title)}</option>`).join("");
@@ -432,6 +510,7 @@
   }
 
   function set(changes) {
+    pause();
     Object.assign(state, changes);
     if (["task", "memory", "step", "weights"].some((name) => name in changes)) state.at = null;
     if ("step" in changes && loop.n > 0) plain = false;
@@ -439,6 +518,7 @@
       state.rewards = null;
       state.weights = task().weights;
       if (!(state.memory in task().memories)) state.memory = "none";
+      endComparison();
       $("everywhere").innerHTML = "";
     }
     fillControls();
@@ -463,9 +543,9 @@
     on("one", "click", () => { pause(); loop.step(state.step); moved(null); });
     on("play", "click", () => { if (timer === null) play(); else { pause(); draw(); } });
     on("run", "click", () => {
+      if (running) { running.stop(); return; }
       pause();
-      loop.run(state.step, MOST_ITERATES);
-      moved(plain ? "end" : null);
+      advance(MOST_ITERATES, () => moved(plain && loop.ended ? "end" : null));
     });
     on("to-best", "click", takeBest);
     on("policy", "click", (e) => {
@@ -509,7 +589,7 @@
 
   /** What the laboratory's cards see of the page. */
   W.page = {
-    data, state, edit, restart, drawGreyed, writeHash, takeFile, set, shownTask: () => task(), baseModel, bestHistory,
+    data, state, edit, restart, drawGreyed, writeHash, takeFile, set, shownTask: () => task(), baseModel, modelForWorker, bestOf, bestLevels, bestHistory,
     get P() { return P; }, get loop() { return loop; }, get episode() { return episode; }, get bootstrapped() { return bootstrapped; }, get best() { return best; },
     keepInAddress: (values) => { Object.assign(defaults, values); Object.assign(state.extra, values); },
     whenDrawn: (hook) => hooks.push(hook),

@@ -34,6 +34,7 @@ SCRIPTS = (
     "links.js",
     "worker.js",
     "views.js",
+    "background.js",
     "explorer.js",
     "portrait_card.js",
     "laboratory.js",

@@ -59,33 +59,38 @@
     const name = state.extra.with, key = [state.task, JSON.stringify(state.rewards), state.step, state.weights, state.memory, name].join();
     $("beside").hidden = !name;
     if (drawOther.key === key) return;
-    drawOther.key = key; // also ends what still runs for another setting
+    drawOther.key = key;
+    (drawOther.runs || []).forEach(({ job }) => job.forget());
     if (!name) return;
-    const base = page.baseModel(), runs = [state.memory, name].map((memory) => ({ memory, loop: new W.Loop(W.augment(base, memory), state.weights) }));
-    runBeside(runs, key);
+    const base = page.baseModel();
+    drawOther.runs = [state.memory, name].map((memory) => {
+      const E = W.augment(base, memory), loop = new W.Loop(E, state.weights);
+      return { memory, P: E, values: loop.values, n: 0, ended: null, done: false, levels: page.bestLevels(page.bestOf(E, memory)), loop };
+    });
+    for (const run of drawOther.runs) {
+      run.job = W.background.follow(run.loop, page.modelForWorker(), run.memory, state.step, MOST_BESIDE, ({ n, values, ended, loop }) => {
+        Object.assign(run, { n, values, ended, done: loop !== null });
+        drawBeside();
+      });
+    }
+    drawBeside();
   }
 
   const MOST_BESIDE = 1500;
 
-  /** Both loops to their ends, a little at a time, so that the page goes on answering. */
-  function runBeside(runs, key) {
-    if (drawOther.key !== key) return;
-    const began = performance.now(), goesOn = ({ loop }) => !loop.ended && loop.now && loop.n < MOST_BESIDE;
-    while (performance.now() - began < 40 && runs.some(goesOn)) for (const run of runs) if (goesOn(run)) run.loop.step(state.step);
-    $("beside").innerHTML = runs.map(({ memory, loop }) => {
-      const { ended, P } = loop, last = W.shown(loop.values[loop.values.length - 1]);
-      const words = ended ? (ended.how === "fixed" ? `ends fixed at ${W.shown(ended.value)}` : `ends in a limit cycle around ${W.shown(ended.value)}`) : `is at ${last} after ${loop.n} iterates`;
-      return `<figure><figcaption><b>${memory}</b>: ${P.nS} states, ${P.nO} rows, ${P.nA} actions; the loop from uniform ${words}.</figcaption>${W.chart(loop.values, [], page.data.styles[memory])}</figure>`;
+  /** Both charts, on one scale. */
+  function drawBeside() {
+    const { runs } = drawOther, levels = runs.flatMap((run) => run.levels), scale = [...runs.flatMap((run) => run.values), ...levels.map(({ value }) => value)];
+    $("beside").innerHTML = runs.map(({ memory, P, values, n, ended, done, levels: own }) => {
+      const last = W.shown(values[values.length - 1]);
+      const words = ended ? (ended.how === "fixed" ? `ends at ${W.shown(ended.value)}` : `ends in a limit cycle around ${W.shown(ended.value)}`) : `is at ${last} after ${n} iterates${done ? "" : " and goes on"}`;
+      return `<figure><figcaption><b>${memory}</b>: ${P.nS} states, ${P.nO} rows, ${P.nA} actions. The loop from uniform ${words}.</figcaption>${W.chart(values, own, page.data.styles[memory], null, scale)}</figure>`;
     }).join("");
-    if (runs.some(goesOn)) setTimeout(() => runBeside(runs, key), 0);
   }
 
   // ------------------------------------------------------------------ learners
 
   let worker = null, curve = [], latest = null, wanted = 0;
-
-  /** The model that the worker is to make again. */
-  const modelForWorker = () => (state.rewards ? { rewards: state.rewards } : page.shownTask().model);
 
   /** The discount of the learner: its own, or the task's. */
   const learnerGamma = () => (state.extra.lgamma === "" ? page.P.gamma : Number(state.extra.lgamma));
@@ -109,7 +114,7 @@
       drawLearner();
     };
     worker.onerror = (event) => { $("learner-said").textContent = `The learner stopped: ${event.message}`; };
-    worker.postMessage({ watch: W.portraitCard.watched(), make: { model: modelForWorker(), memory: state.memory, name: state.extra.learner, settings: learnerSettings(), seed: Number(state.extra.lseed) } });
+    worker.postMessage({ watch: W.portraitCard.watched(), make: { model: page.modelForWorker(), memory: state.memory, name: state.extra.learner, settings: learnerSettings(), seed: Number(state.extra.lseed) } });
   }
 
   function drawLearner() {
@@ -203,6 +208,27 @@
 
   // ------------------------------------------------------------------ TD against Monte Carlo
 
+  /** Labels at the right end of the lines, one for all lines that are the same, none over another. */
+  function endLabels(P, lines, right, y, [top, bottom]) {
+    const last = lines[lines.length - 1], groups = new Map(), GAP = 13;
+    for (let a = 0; a < P.nA; a++) {
+      if (!lines.every((row) => Number.isFinite(row[a]))) continue;
+      const key = lines.map((row) => row[a].toPrecision(9)).join();
+      groups.set(key, [...(groups.get(key) || []), a]);
+    }
+    const labels = [...groups.values()].map((actions) => ({ actions, at: y(last[actions[0]]) })).sort((one, other) => one.at - other.at);
+    if (labels.length * GAP > bottom - top + GAP) return ""; // no room
+    let free = top;
+    for (const label of labels) { label.place = Math.max(label.at, free); free = label.place + GAP; }
+    let limit = bottom;
+    for (const label of labels.slice().reverse()) { label.place = Math.min(label.place, limit); limit = label.place - GAP; }
+    return labels.map(({ actions, at, place }) => {
+      const names = actions.map((a) => W.actionLabel(P, a)), shown = names.length > 2 ? `${names[0]} and ${names.length - 1} more` : names.join("; ");
+      return `<line class="grid" x1="${right}" x2="${right + 14}" y1="${at}" y2="${place}"/>` +
+        `<text x="${right + 17}" y="${place + 4}" font-size="11">${W.escape(shown)}: ${W.shown(last[actions[0]])}<title>${W.escape(names.join("; "))}</title></text>`;
+    }).join("");
+  }
+
   function drawLambda() {
     const { P, loop } = page, rows = W.decidingRows(P).slice(0, 40);
     if (drawLambda.P !== P) {
@@ -210,7 +236,7 @@
       $("lambda-row").innerHTML = rows.map((o) => { const { m, o: seen } = W.rowLabels(P, o); return `<option value="${o}">${W.escape([m, seen].filter((x) => x !== null).join(", "))}</option>`; }).join("");
     }
     if (!loop.now || !$("lambda-card").open) { $("lambda-chart").innerHTML = ""; return; }
-    const o = Number($("lambda-row").value), width = 640, height = 280, left = 56, right = 150, top = 12, bottom = 40, lines = [];
+    const o = Number($("lambda-row").value), width = 640, height = 280, left = 56, right = 190, top = 14, bottom = 40, lines = [];
     try {
       for (let i = 0; i <= 20; i++) lines.push(Array.from(W.td(P, loop.pi, i / 20, loop.now).q.subarray(o * P.nA, (o + 1) * P.nA)));
     } catch (error) {
@@ -225,9 +251,8 @@
     const drawn = lines[0].map((_, a) => {
       if (!lines.every((row) => Number.isFinite(row[a]))) return "";
       const hue = `hsl(${Math.round((360 * a) / P.nA)} 60% 45%)`, points = lines.map((row, i) => `${x(i / 20).toFixed(1)},${y(row[a]).toFixed(1)}`).join(" ");
-      return `<polyline points="${points}" fill="none" stroke="${hue}" stroke-width="2" stroke-dasharray="${["", "6 3", "2 3", "8 3 2 3"][a % 4]}"/>` +
-        (P.nA <= 16 ? `<text x="${x(1) + 6}" y="${y(lines[20][a]) + 4}" font-size="11">${W.escape(W.actionLabel(P, a))} ${W.shown(lines[20][a])}</text>` : "");
-    }).join("");
+      return `<polyline points="${points}" fill="none" stroke="${hue}" stroke-width="2" stroke-dasharray="${["", "6 3", "2 3", "8 3 2 3"][a % 4]}"/>`;
+    }).join("") + endLabels(P, lines, x(1), y, [top, height - bottom]);
     $("lambda-chart").innerHTML = `<svg viewBox="0 0 ${width} ${height}" role="img" aria-label="TD(λ) values of one row, from λ = 0 to Monte Carlo">` +
       `<line class="grid" x1="${x(state.lambda)}" x2="${x(state.lambda)}" y1="${top}" y2="${height - bottom}"/>${drawn}` +
       `<text x="${x(0)}" y="${height - 18}" text-anchor="middle">λ = 0</text><text x="${x(1)}" y="${height - 18}" text-anchor="middle">1: Monte Carlo</text>` +
@@ -315,7 +340,7 @@
 
   /** Everything on show as data; what is undefined is null. */
   function exported() {
-    const { P, loop } = page, model = modelForWorker(), table = (q) => (q ? Array.from({ length: P.nO }, (_, o) => Array.from(q.subarray(o * P.nA, (o + 1) * P.nA), number)) : null);
+    const { P, loop } = page, model = page.modelForWorker(), table = (q) => (q ? Array.from({ length: P.nO }, (_, o) => Array.from(q.subarray(o * P.nA, (o + 1) * P.nA), number)) : null);
     return {
       task: state.task, memory: state.memory, step: state.step, lambda: state.lambda, weights: state.weights, model,
       rows: Array.from({ length: P.nO }, (_, o) => [P.memory.label(P.rowM[o]), P.base.O[P.rowO[o]]]), actions: Array.from({ length: P.nA }, (_, a) => W.actionLabel(P, a)),

@@ -8,7 +8,7 @@ var Workbench = Workbench || {};
   /** The loop on P from pi; `ended` is null, {how: "fixed", value} or {how: "limit cycle", period, value, low, high}. */
   class Loop {
     constructor(P, weights, pi = W.uniform(P)) {
-      Object.assign(this, { P, weights, pi, start: pi, size: null, mixed: false, taken: [], n: 0, values: [], marks: [], left: 1, looked: ["", 1], ended: null, error: "" });
+      Object.assign(this, { P, weights, pi, start: pi, size: null, mixed: false, taken: [], n: 0, values: [], marks: [], left: 1, rowLeft: new Float64Array(P.nO).fill(1), looked: ["", 1], ended: null, error: "" });
       this.look();
     }
 
@@ -32,14 +32,15 @@ var Workbench = Workbench || {};
       this.mixed = this.mixed || (this.size !== null && this.size !== size);
       this.size = size;
       if (this.taken.length < 400) this.taken.push(this.greedy);
-      const mark = this.greedy.join();
+      const before = this.greedy, mark = before.join();
       if (this.marks.length && this.marks[this.marks.length - 1] !== mark) this.left = 1;
       this.marks.push(mark);
       this.left *= 1 - size;
       this.pi = W.toward(this.P, this.pi, this.greedy, size);
       this.n += 1;
       this.look();
-      if (!this.ended) this.ended = this.limit(mark) || this.cycle(size);
+      if (this.now) this.greedy.forEach((a, o) => { this.rowLeft[o] = a === before[o] ? (1 - size) * this.rowLeft[o] : 1; });
+      if (!this.ended) this.ended = this.limit(mark) || this.limitOfVisited() || this.cycle(size);
       return true;
     }
 
@@ -66,6 +67,27 @@ var Workbench = Workbench || {};
       return { how: "fixed", value: last.value };
     }
 
+    /** The limit where rows that it does not visit go on changing: they have no part in what it is worth. */
+    limitOfVisited() {
+      if (this.n % 50 !== 0 || !this.now || this.rowLeft.every((x) => x <= SMALL)) return null;
+      const { P, greedy } = this, settled = greedy.map((a, o) => (this.rowLeft[o] <= SMALL ? a : -1));
+      const at = (share) => W.evaluate(P, W.toward(P, this.pi, settled, 1 - share), this.weights);
+      try {
+        const last = at(0);
+        if (last.reached.some((x, o) => x && settled[o] < 0)) return null;
+        for (const share of SHARES) {
+          const there = W.greedyActions(P, at(share).q), scale = W.scaleOf(last.q);
+          const differs = there.some((a, o) => last.reached[o] && a !== settled[o] && a >= 0 &&
+            (share > 0 || W.compare(last.q[o * P.nA + a], last.q[o * P.nA + settled[o]], scale) !== 0));
+          if (differs) return null;
+        }
+        return { how: "fixed", value: last.value };
+      } catch (error) {
+        if (error instanceof W.NeverEnds) return null;
+        throw error;
+      }
+    }
+
     /** A limit cycle: greedy has repeated itself with some period for so long that nothing else is left. */
     cycle(size) {
       if (this.n % 50 !== 0) return null;
@@ -79,6 +101,19 @@ var Workbench = Workbench || {};
         return { how: "limit cycle", period, value, low: Math.min(...recent), high: Math.max(...recent) };
       }
       return null;
+    }
+
+    /** What a loop knows, to be sent to a worker or back; the model stays where it is. */
+    packed() {
+      const { P, now, ...rest } = this;
+      return rest;
+    }
+
+    /** A loop on P from what `packed` gave. */
+    static unpacked(P, fields) {
+      const loop = Object.assign(Object.create(Loop.prototype), fields, { P, values: fields.values.slice(0, -1) });
+      loop.look();
+      return loop;
     }
 
     /** Steps until it has ended or `most` are done. */

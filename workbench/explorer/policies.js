@@ -38,8 +38,8 @@ var Workbench = Workbench || {};
 
   /** The best deterministic memoryless policy, by looking at all of them, rows that are not reached aside.
    *
-   * Returns {value, choice} with choice[o] = -1 on rows that it does not reach, or null if that is too much work: more than
-   * `most` policies where each is a single path, fewer where each takes a linear system.
+   * Returns {value, choice, decided: true} with choice[o] = -1 on rows that it does not reach, or null if that is too much work:
+   * more than `most` policies where each is a single path, fewer where each takes a linear system.
    */
   function bestDeterministic(P, most = 20000) {
     const choice = new Int32Array(P.nO).fill(-1);
@@ -63,23 +63,12 @@ var Workbench = Workbench || {};
       return -1;
     }
 
-    function value() {
-      const pi = new Float64Array(P.nO * P.nA);
-      for (let o = 0; o < P.nO; o++) pi[o * P.nA + Math.max(choice[o], 0)] = 1;
-      try {
-        return W.evaluate(P, pi, "visits").value;
-      } catch (error) {
-        if (error instanceof W.NeverEnds) return -Infinity;
-        throw error;
-      }
-    }
-
     function search() {
       const o = open();
       if (o < 0) {
-        const path = singlePath(P, choice), x = path === null ? value() : path;
+        const path = singlePath(P, choice), x = path === null ? valueOf(P, choice) : path;
         work += path === null ? Math.max(1, P.nS / 2) : 1;
-        if (best === null || x > best.value + W.NEAR * Math.abs(x)) best = { value: x, choice: Int32Array.from(choice) };
+        if (best === null || x > best.value + W.NEAR * Math.abs(x)) best = { value: x, choice: Int32Array.from(choice), decided: true };
         return work <= most;
       }
       for (let a = 0; a < P.nA; a++) {
@@ -90,6 +79,42 @@ var Workbench = Workbench || {};
       return true;
     }
     return search() ? best : null;
+  }
+
+  /** What a choice of actions is worth; -Infinity if its return is not defined. */
+  function valueOf(P, choice) {
+    const pi = new Float64Array(P.nO * P.nA);
+    for (let o = 0; o < P.nO; o++) pi[o * P.nA + Math.max(choice[o], 0)] = 1;
+    try {
+      return W.evaluate(P, pi, "visits").value;
+    } catch (error) {
+      if (error instanceof W.NeverEnds) return -Infinity;
+      throw error;
+    }
+  }
+
+  /** A good deterministic policy where there are too many to try: the best after changing one row at a time, from several starts.
+   * What it is worth is a lower bound on the best one: {value, choice, decided: false}. */
+  function goodDeterministic(P, most) {
+    const draw = randomFrom(1);
+    let best = null, work = 0;
+    while (work < most) {
+      const choice = Int32Array.from({ length: P.nO }, () => Math.floor(draw() * P.nA));
+      let value = valueOf(P, choice), better = true;
+      while (better && work < most) {
+        better = false;
+        for (let o = 0; o < P.nO && work < most; o++) {
+          for (let a = 0, had = choice[o]; a < P.nA; a++, work += Math.max(1, P.nS / 2)) {
+            choice[o] = a;
+            const x = valueOf(P, choice);
+            if (x > value + W.NEAR * Math.abs(x)) { value = x; had = a; better = true; }
+            choice[o] = had;
+          }
+        }
+      }
+      if (best === null || value > best.value) best = { value, choice: Int32Array.from(choice), decided: false };
+    }
+    return best;
   }
 
   /** The return of a choice of actions if nothing is left to chance and the episode ends, else null. */
@@ -143,5 +168,5 @@ var Workbench = Workbench || {};
     return { first, steps, ended: P.terminal[s] === 1 };
   }
 
-  Object.assign(W, { uniform, tieOrder, greedyActions, toward, bestDeterministic, sample });
+  Object.assign(W, { uniform, tieOrder, greedyActions, toward, bestDeterministic, goodDeterministic, sample });
 })(Workbench);

@@ -88,10 +88,11 @@ var Workbench = Workbench || {};
   const CHART = { width: 640, height: 250, left: 56, right: 14, top: 20, bottom: 46 };
 
   /** The value of each iterate as a line; `lines` are dashed levels [{value, text}]; `style` has color and dash.
-   *  With `steps`, those that a learner had done at each value, these are the values of its greedy policy. */
-  function chart(values, lines, style, steps = null) {
+   *  With `steps`, those that a learner had done at each value, these are the values of its greedy policy.
+   *  Charts that share `scale`, a list of further values, can be compared. */
+  function chart(values, lines, style, steps = null, scale = []) {
     const { width, height, left, right, top, bottom } = CHART;
-    const finite = values.filter(Number.isFinite), levels = lines.map((line) => line.value);
+    const finite = values.filter(Number.isFinite), levels = [...scale.filter(Number.isFinite), ...lines.map((line) => line.value)];
     let low = Math.min(...finite, ...levels), high = Math.max(...finite, ...levels);
     if (high - low < 1e-9) { low -= 0.5; high += 0.5; }
     const margin = 0.08 * (high - low);

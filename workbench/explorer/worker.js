@@ -1,4 +1,5 @@
-/* In a worker: a learner runs on, and says every now and then where it is. In the page this does nothing. */
+/* In a worker: a learner or a loop runs on and says every now and then where it is; a search for the best policy runs to its
+ * end. In the page this does nothing. */
 "use strict";
 var Workbench = Workbench || {};
 (function (W) {
@@ -29,14 +30,39 @@ var Workbench = Workbench || {};
     setTimeout(work, 0);
   }
 
+  const modelOf = ({ model, memory }) => W.augment(model.rewards ? W.twoStep(model.rewards, "two steps") : W.decode(model), memory);
+
+  /** The oracle loop, a piece at a time, until it ends, has `most` iterates, or is told to stop. */
+  function follow(job) {
+    const loop = W.Loop.unpacked(modelOf(job), job.fields);
+    let told = loop.values.length;
+    (function piece() {
+      const began = performance.now();
+      let goesOn = true;
+      while (goesOn && performance.now() - began < 4000 * PIECE) goesOn = !loop.ended && loop.n < job.most && loop.step(job.size);
+      const done = !goesOn || halted.has(job.id);
+      postMessage({ id: job.id, n: loop.n, values: loop.values.slice(told), ended: loop.ended, fields: done ? loop.packed() : null });
+      told = loop.values.length;
+      if (!done) setTimeout(piece, 0); // so that a message to stop is heard
+    })();
+  }
+
+  const halted = new Set();
+
   self.onmessage = ({ data }) => {
+    if (data.follow) follow(data.follow);
+    if (data.halt) halted.add(data.halt);
+    if (data.best) {
+      const E = modelOf(data.best), { most } = data.best;
+      postMessage({ id: data.best.id, best: W.bestDeterministic(E, most) || W.goodDeterministic(E, most) });
+    }
     if (data.watch) {
       watched = data.watch;
       if (learner && !data.make) tell();
     }
     if (data.make) {
       const { model, memory, name, settings, seed } = data.make;
-      P = W.augment(model.rewards ? W.twoStep(model.rewards, "two steps") : W.decode(model), memory);
+      P = modelOf({ model, memory });
       learner = W.makeLearner(P, name, settings, seed);
       path = new W.Path(learner);
       going = false;
