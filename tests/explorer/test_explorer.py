@@ -505,9 +505,7 @@ def test_the_command_writes_the_page(tmp_path):
 
 
 def test_a_file_that_cannot_be_written_is_named(tmp_path):
-    with pytest.raises(
-        WorkbenchError, match=r"cannot write .*missing.*: No such file or directory"
-    ):
+    with pytest.raises(WorkbenchError, match=r"cannot write .*missing.*: there is no folder"):
         CliRunner().invoke(
             APP, ["-o", str(tmp_path / "missing" / "x.html")], catch_exceptions=False
         )

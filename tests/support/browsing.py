@@ -143,7 +143,7 @@ class Page:
             )
 
     def run_loop(self) -> None:
-        """Press Run in the explorer and wait until the loop is done, in a worker if it takes long."""
+        """Press Run in the explorer and wait until the loop is done."""
         self.click("#run")
         self.until("document.getElementById('run').textContent === 'Run'", 120)
 
