@@ -66,6 +66,7 @@ from workbench.reproduction.neural_judge import (
 from workbench.reproduction.neural_settings import (
     CANDIDATES,
     SEARCH_SEEDS,
+    STEPS,
     SearchRow,
     found_settings,
     missing_runs,
@@ -285,9 +286,9 @@ def test_every_memory_is_tried_with_the_same_settings_seeds_and_steps():
     tried = {memory: missing_runs("fig6-doors", memory, []) for memory in figure.learners}
     assert all(runs == tried["O3"] for runs in tried.values())
     assert len(tried["O3"]) == len(CANDIDATES["fig6-doors"]) * len(SEARCH_SEEDS)
-    known = {(row.figure, row.memory, row.settings, row.seed) for row in read_log()}
+    known = {(row.figure, row.memory, row.settings, row.seed, row.steps) for row in read_log()}
     assert len(known) == len(read_log())  # nothing was run twice
-    for id, memory, settings, seed in known:
+    for id, memory, settings, seed, _ in known:
         assert memory in NEURAL_FIGURES[id].learners
         assert settings in {settings_text(one) for one in CANDIDATES[id]}
         assert seed in SEARCH_SEEDS
@@ -297,7 +298,7 @@ def test_the_best_candidate_is_taken_once_all_were_tried():
     first, second, third = (settings_text(one) for one in CANDIDATES["fig6-doors"])
     scores = {first: (0.5, 0.2), second: (0.5, 0.3), third: (0.4, 0.9)}
     rows = [
-        SearchRow("fig6-doors", memory, text, seed, final, area)
+        SearchRow("fig6-doors", memory, text, STEPS["fig6-doors"], seed, final, area)
         for text, (final, area) in scores.items()
         for memory in ("O3", "OA3")
         for seed in SEARCH_SEEDS
@@ -307,6 +308,8 @@ def test_the_best_candidate_is_taken_once_all_were_tried():
     assert found_settings("fig6-doors", ["O3", "OA3"], rows[:-1]) is None
     assert found_settings("fig6-doors", ["O3"], rows[:-1]) == candidates[1]
     assert found_settings("fig6-doors", ["O3", LSTM], rows) is None
+    shorter = [replace(row, steps=1_000_000) for row in rows]
+    assert found_settings("fig6-doors", ["O3"], shorter) is None  # it ended before learning did
     rows[-2:] = [replace(row, final=0.9) for row in rows[-2:]]  # one memory is much better with it
     assert found_settings("fig6-doors", ["O3", "OA3"], rows) == candidates[2]
 

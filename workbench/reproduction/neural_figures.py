@@ -27,7 +27,7 @@ from workbench.deep.settings import (
     paper_episodes,
     paper_settings,
 )
-from workbench.reproduction.neural_settings import CANDIDATES, found_settings, read_log
+from workbench.reproduction.neural_settings import CANDIDATES, STEPS, found_settings, read_log
 
 _SIZE_6 = ("none", "K6", "B6", "O6", "OA6")
 _SIZE_3 = ("none", "K3", "B3", "O3", "OA3")
@@ -151,18 +151,6 @@ _ABOUT: dict[str, tuple[str, str, str, tuple[str, ...], tuple[str, ...]]] = {
     "fig12-memory": ("Beside Fig. 12", "MemoryS7, DDQN", "memory_s7", _SIZE_3, _ABOUT_DDQN),
 }
 """Place, title, task, memories and sentences of the figures, by their id."""
-
-STEPS: dict[str, int] = {
-    "fig6-cookie": 209_715_200,
-    "fig6-keys": 209_715_200,
-    "fig6-doors": 3_276_800,
-    "fig6-memory": 6_553_600,
-    "fig12-cookie": 1_638_400,
-    "fig12-doors": 1_638_400,
-    "fig12-keys": 1_638_400,
-    "fig12-memory": 1_638_400,
-}
-"""Of each seed: whole numbers of updates in a hundredth, whatever the settings of the search."""
 
 PAPER_STEPS = 20_480_000
 """Of each seed with the paper's settings; the paper's axes go to tens of millions."""

@@ -16,7 +16,6 @@ from workbench.reproduction.neural_figures import LSTM, NeuralFigure, found_lear
 from workbench.reproduction.neural_settings import (
     COLUMNS,
     LOG,
-    SEARCH_STEPS,
     missing_runs,
     read_log,
     settings_text,
@@ -43,7 +42,7 @@ def run_search(figure: NeuralFigure, P: POMDP, item: SearchItem) -> dict[str, An
     run: Any = learn(
         MemoryPair(P, "none" if memory == LSTM else memory),
         found_learner(figure.id, memory, settings),
-        steps=SEARCH_STEPS[figure.id],
+        steps=figure.steps,
         seeds=[seed],
         policies=False,
     )

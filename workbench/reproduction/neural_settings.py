@@ -1,11 +1,12 @@
 """The settings of Figures 6 and 12: what the search tries, its log, and what it found.
 
 Each memory of a figure, and the LSTM, is tried with the same settings (`CANDIDATES`), the same
-seeds (`SEARCH_SEEDS`, which no figure uses) and the same steps (`SEARCH_STEPS`). As in the paper,
-the memories of a figure share their settings, and the LSTM has its own: those with the highest
-final reward, mean over these seeds and, for the memories, over all of them; the area under the
-curve decides among equals. (Two seeds of one memory would choose by luck.) `neural_search` runs it;
-every run is a line of the log.
+seeds (`SEARCH_SEEDS`, which no figure uses) and the steps of the figure itself (`STEPS`): a search
+that ends before learning does chooses by luck. As in the paper, the memories of a figure share
+their settings, and the LSTM has its own: those with the highest final reward, mean over these seeds
+and, for the memories, over all of them; the area under the curve decides among equals. (Two seeds
+of one memory would choose by luck.) `neural_search` runs it; every run is a line of the log, in
+which runs of other lengths count for nothing.
 """
 
 from __future__ import annotations
@@ -25,17 +26,18 @@ COLUMNS = ("figure", "memory", "settings", "steps", "seed", "final", "area", "se
 
 SEARCH_SEEDS = (1000, 1001)
 
-SEARCH_STEPS: dict[str, int] = {
-    "fig6-cookie": 104_857_600,
-    "fig6-keys": 104_857_600,
-    "fig6-doors": 1_000_000,
-    "fig6-memory": 2_000_000,
-    "fig12-cookie": 500_000,
-    "fig12-doors": 500_000,
-    "fig12-keys": 500_000,
-    "fig12-memory": 500_000,
+STEPS: dict[str, int] = {
+    "fig6-cookie": 209_715_200,
+    "fig6-keys": 209_715_200,
+    "fig6-doors": 3_276_800,
+    "fig6-memory": 6_553_600,
+    "fig12-cookie": 1_638_400,
+    "fig12-doors": 1_638_400,
+    "fig12-keys": 1_638_400,
+    "fig12-memory": 1_638_400,
 }
-"""Of each run, rounded up to whole updates."""
+"""Of each seed of a figure and of its search: whole numbers of updates in a hundredth, whatever the
+candidate."""
 
 _PPO: tuple[dict[str, Any], ...] = (
     {"environments": 128, "n": 64, "learning_rate": 1e-3, "entropy": 0.02},
@@ -80,6 +82,7 @@ class SearchRow:
     figure: str
     memory: str
     settings: str
+    steps: int
     seed: int
     final: float
     area: float
@@ -95,6 +98,7 @@ def read_log(path: Path = LOG) -> list[SearchRow]:
                 row["figure"],
                 row["memory"],
                 row["settings"],
+                int(row["steps"]),
                 int(row["seed"]),
                 float(row["final"]),
                 float(row["area"]),
@@ -112,7 +116,11 @@ def missing_runs(
     figure: str, memory: str, rows: list[SearchRow]
 ) -> list[tuple[dict[str, Any], int]]:
     """The candidates and seeds that the search has not run yet."""
-    have = {(row.figure, row.memory, row.settings, row.seed) for row in rows}
+    have = {
+        (row.figure, row.memory, row.settings, row.seed)
+        for row in rows
+        if row.steps == STEPS[row.figure]
+    }
     return [
         (settings, seed)
         for settings in CANDIDATES[figure]
@@ -129,7 +137,7 @@ def found_settings(
         return None
     scores: dict[str, list[tuple[float, float]]] = defaultdict(list)
     for row in rows:
-        if row.figure == figure and row.memory in memories:
+        if row.figure == figure and row.memory in memories and row.steps == STEPS[figure]:
             scores[row.settings].append((row.final, row.area))
 
     def score(settings: dict[str, Any]) -> tuple[float, float]:
