@@ -457,8 +457,9 @@ def test_a_figure_goes_on_with_what_is_missing_ten_seeds_of_each_memory_first():
     left = missing_cells(figure, have, 30)
     assert len(left) == 6 * 30 - 10
     assert left[:2] == [("K3", 100), ("B3", 100)]  # seed by seed, so that none falls behind
-    assert left[49] == (LSTM, 109)  # the slow one after the others, then the next ten seeds
+    assert left[49] == (LSTM, 109)  # the slow one after the others, then the other seeds likewise
     assert left[50] == ("none", 110)
+    assert left[-20:] == [(LSTM, seed) for seed in SEEDS[10:]]
     other = replace(figure, steps=2 * figure.steps)  # cells of other settings are not of the figure
     assert len(missing_cells(other, have, 30)) == 6 * 30
     assert missing_cells(figure, have, 0) == []

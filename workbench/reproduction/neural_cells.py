@@ -149,25 +149,22 @@ def _line(content: dict[str, Any]) -> str:
 def missing_cells(
     figure: NeuralFigure, cells: Iterable[NeuralCell], seeds: int
 ) -> list[tuple[str, int]]:
-    """The memories and seeds that a record lacks and that have settings: ten seeds of every memory,
-    then ten more; seed by seed, so that none falls behind, but the LSTM, which takes longest, after
-    the others."""
+    """The memories and seeds that a record lacks and that have settings, in the order to run them:
+    ten seeds of every memory, then the others' remaining seeds, then those of the LSTM, which takes
+    ten times as long; seed by seed, so that no memory falls behind."""
     have = {
         (memory, cell.seed)
         for memory, found in cells_by_memory(figure, cells).items()
         for cell in found
     }
-    wanted = figure.seeds[:seeds]
-    return [
+    missing = [
         (memory, seed)
-        for start in range(0, len(wanted), 10)
-        for slow in (False, True)
-        for seed in wanted[start : start + 10]
+        for seed in figure.seeds[:seeds]
         for memory in figure.learners
-        if (memory == LSTM) == slow
-        and (memory, seed) not in have
-        and memory not in figure.unfinished
+        if (memory, seed) not in have and memory not in figure.unfinished
     ]
+    first = set(figure.seeds[:10])
+    return sorted(missing, key=lambda item: (item[1] not in first, item[0] == LSTM))
 
 
 def run_cell(
