@@ -23,7 +23,7 @@ from pomdps import gravity, hallway_cookie, recall4  # noqa: E402
 from workbench import POMDP, augment, gradient, random_pomdp, uniform  # noqa: E402
 from workbench.deep.advantage import advantages  # noqa: E402
 from workbench.deep.ddqn import explore, target_values, td_loss  # noqa: E402
-from workbench.deep.lstm import replay_sequence  # noqa: E402
+from workbench.deep.lstm import forget_ended, hidden_states, replay_sequence  # noqa: E402
 from workbench.deep.networks import (  # noqa: E402
     count_weights,
     lstm_inputs,
@@ -200,6 +200,32 @@ def test_a_replayed_sequence_forgets_where_an_episode_was_over():
     assert v[2:4, 0].tolist() == v[:2, 0].tolist()  # the second episode is the first again
     assert len(set(v[2:, 0].tolist())) == 4  # and within one the state goes on
     assert np.asarray(jnp.exp(log_pis).sum(axis=-1)) == pytest.approx(1.0, abs=1e-6)
+
+
+def test_the_derivative_of_an_lstm_is_that_of_its_steps():
+    keys = jax.random.split(jax.random.key(5), 5)
+    W, inputs = jax.random.normal(keys[0], (3, 12)), jax.random.normal(keys[1], (7, 2, 12))
+    over = jax.random.uniform(keys[2], (7, 2)) < 0.3
+    c, h = jax.random.normal(keys[3], (2, 2, 3))
+    weight = jax.random.normal(keys[4], (7, 2, 3))
+
+    def stepped(W, inputs, c, h):
+        found, state = [], (c, h)
+        for x, ended in zip(inputs, over, strict=True):
+            state = lstm_step({"h": W}, state, x)
+            found.append(state[1])
+            state = forget_ended(state, ended)
+        return (jnp.stack(found) * weight).sum()
+
+    def at_once(W, inputs, c, h):
+        return (hidden_states(W, inputs, over, (c, h)) * weight).sum()
+
+    given = (W, inputs, c, h)
+    assert over.any()
+    assert float(at_once(*given)) == pytest.approx(float(stepped(*given)), rel=1e-5)
+    slow, fast = (jax.grad(f, argnums=(0, 1, 2, 3))(*given) for f in (stepped, at_once))
+    for mine, theirs in zip(fast, slow, strict=True):
+        assert np.asarray(mine) == pytest.approx(np.asarray(theirs), abs=1e-5)
 
 
 # ------------------------------------------------------------------ advantages, losses, targets

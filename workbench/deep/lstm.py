@@ -67,12 +67,60 @@ def replay_sequence(
 ) -> tuple[Array, Array]:
     """log pi and v over sequences `[t, copy]`, from the state in which they began."""
     inputs = lstm_inputs(weights["lstm"], trunk(weights, tables, view))
+    return policy_and_value(weights, hidden_states(weights["lstm"]["h"], inputs, over, state))
 
-    def one(state: LSTMState, at: tuple[Array, Array]) -> tuple[LSTMState, Array]:
-        state = lstm_step(weights["lstm"], state, at[0])
-        return forget_ended(state, at[1]), state[1]
 
-    return policy_and_value(weights, jax.lax.scan(one, state, (inputs, over), unroll=8)[1])
+@jax.custom_vjp
+def hidden_states(W: Array, inputs: Array, over: Array, state: LSTMState) -> Array:
+    """`h[t, copy]` of an LSTM over sequences, whose state is forgotten where an episode was over.
+
+    Its derivative is our own: jax would add up that of W step by step, which is one product of
+    matrices over all steps, and takes a third of the time of an update.
+    """
+    return _run_forwards(W, inputs, over, state)[0]
+
+
+def _run_forwards(W: Array, inputs: Array, over: Array, state: LSTMState) -> tuple[Array, Any]:
+    """The hidden states, and what the derivative needs."""
+
+    def one(state: LSTMState, at: tuple[Array, Array]) -> tuple[LSTMState, Any]:
+        c, h = state
+        i, f, o, g = jnp.split(at[0] + h @ W, 4, axis=-1)
+        i, f, o, g = jax.nn.sigmoid(i), jax.nn.sigmoid(f), jax.nn.sigmoid(o), jnp.tanh(g)
+        after = f * c + i * g
+        squashed = jnp.tanh(after)
+        new = o * squashed
+        return forget_ended((after, new), at[1]), (new, (i, f, o, g, c, h, squashed))
+
+    found: tuple[Array, Any] = jax.lax.scan(one, state, (inputs, over), unroll=8)[1]
+    return found
+
+
+def _forwards(W: Array, inputs: Array, over: Array, state: LSTMState) -> tuple[Array, Any]:
+    hidden, kept = _run_forwards(W, inputs, over, state)
+    return hidden, (W, over, kept)
+
+
+def _backwards(saved: Any, slope: Array) -> tuple[Array, Array, None, LSTMState]:
+    W, over, kept = saved
+    turned = W.T
+
+    def one(slopes: LSTMState, at: Any) -> tuple[LSTMState, Array]:
+        own, over, (i, f, o, g, c, _, squashed) = at
+        dc, dh = forget_ended(slopes, over)
+        dh = dh + own
+        dc = dc + dh * o * (1 - squashed**2)
+        gates = (dc * g * i * (1 - i), dc * c * f * (1 - f), dh * squashed * o * (1 - o))
+        d = jnp.concatenate([*gates, dc * i * (1 - g**2)], axis=-1)
+        return (dc * f, d @ turned), d
+
+    nothing = jnp.zeros_like(slope[0])
+    start, d = jax.lax.scan(one, (nothing, nothing), (slope, over, kept), reverse=True, unroll=8)
+    h = kept[5]
+    return jnp.tensordot(h, d, axes=((0, 1), (0, 1))), d, None, start
+
+
+hidden_states.defvjp(_forwards, _backwards)
 
 
 class Recurrent(Algorithm):
