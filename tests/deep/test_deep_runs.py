@@ -147,9 +147,9 @@ def test_other_learners_go_on_from_files_too(learner, product, tmp_path):
     assert np.array_equal(found.rewards, whole.rewards)
 
 
-def test_success_counts_policies_that_never_end_as_failures():
-    """Going round in circles is no success, and no error."""
-    P = POMDP.from_functions(
+def door_and_yard():
+    """Going in succeeds with probability 1/4; else one is in the yard for ever."""
+    return POMDP.from_functions(
         name="door",
         A=["in", "round"],
         p=lambda s, a: (
@@ -160,6 +160,11 @@ def test_success_counts_policies_that_never_end_as_failures():
         gamma=0.9,
         terminal={"end"},
     )
+
+
+def test_success_counts_policies_that_never_end_as_failures():
+    """Going round in circles is no success, and no error."""
+    P = door_and_yard()
     pair = MemoryPair(P.with_gamma(1), "none")
     assert close_loop(pair, lambda views: np.zeros(len(views), int)).value == 0.25
     assert close_loop(pair, lambda views: np.ones(len(views), int)).value == 0
@@ -167,6 +172,20 @@ def test_success_counts_policies_that_never_end_as_failures():
     assert tried.reward_within(1) == tried.reward_within(9) == 0.25
     assert pays_success_only(P)
     assert not pays_success_only(recall4())  # it pays in fractions
+
+
+def test_what_a_policy_writes_and_when():
+    P = door_and_yard()
+    pushing = close_loop(MemoryPair(P, "O1"), lambda views: np.ones(len(views), int))
+    # the hall at step 1, the yard at step 2 if it is reached, then the yard again and again
+    assert pushing.writes_by_age(5) == [1, 0.5, 0]
+    assert pushing.stored_within(5) == {"hall": 4 / 7, "yard": 3 / 7}
+    keeping = close_loop(MemoryPair(P, "O1"), lambda views: np.zeros(len(views), int))
+    assert keeping.writes_by_age(3) == [0, 0]
+    assert keeping.stored_within(3) == {}
+    bit = close_loop(MemoryPair(P, "B1"), lambda views: np.ones(len(views), int))
+    assert bit.writes_by_age(3) == [1, 0]
+    assert bit.stored_within(3) == {"1": 1}
 
 
 def test_ctrl_c_leaves_a_whole_shorter_run(product):

@@ -9,7 +9,7 @@ a linear system over those, exactly as in `evaluate`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -47,11 +47,13 @@ class ClosedLoop:
         observations (m, o).
     actions : what the policy does at each observation of the chain, (a, w).
     writes : whether what it writes there changes the memory.
+    stored : what enters the memory there if something does: the observation, or the bits.
     """
 
     chain: POMDP
     actions: tuple[tuple[Label, Label], ...]
     writes: NDArray[np.bool_]
+    stored: tuple[Label, ...]
 
     @cached_property
     def evaluation(self) -> Evaluation:
@@ -96,16 +98,22 @@ class ClosedLoop:
         gained = csr_array((prob * p.r.floats, p.s_next, p.row_ptr), shape=(n, n)).sum(axis=1)
         return move, np.asarray(gained).ravel()
 
+    def _acting(self, steps: int) -> Iterator[NDArray[np.float64]]:
+        """For each of so many steps, `[s]`: the probability of acting there at that step."""
+        move, _ = self._matrices
+        back, at = move.T.tocsr(), self.chain.mu.prob.floats
+        for _ in range(steps):
+            at = np.where(self.chain.terminal.mask, 0.0, at)
+            yield at
+            at = back @ at
+
     def visits_within(self, steps: int) -> NDArray[np.float64]:
         """`[s]`: how often an episode that is cut off after so many steps is expected to act
         there."""
-        move, _ = self._matrices
-        back, at = move.T.tocsr(), self.chain.mu.prob.floats
-        found = np.zeros(len(at))
-        for _ in range(steps):
+        found = np.zeros(len(self.chain.S))
+        for at in self._acting(steps):
             found += at
-            at = back @ at
-        return np.where(self.chain.terminal.mask, 0.0, found)
+        return found
 
     def reward_within(self, steps: int) -> float:
         """The expected sum of the rewards of an episode that is cut off after so many steps.
@@ -114,11 +122,33 @@ class ClosedLoop:
         """
         return float(self.visits_within(steps) @ self._matrices[1])
 
+    @property
+    def _changes(self) -> NDArray[np.bool_]:
+        """`[s]`: whether the memory changes there; every state shows one observation."""
+        return self.writes[self.chain.omega.o]
+
     def writes_within(self, steps: int) -> float:
         """The share of the steps of episodes, cut off likewise, at which the memory changes."""
         visits = self.visits_within(steps)
-        changes = self.writes[self.chain.omega.o]  # every state shows one observation
-        return float(visits[changes].sum() / visits.sum())
+        return float(visits[self._changes].sum() / visits.sum())
+
+    def writes_by_age(self, steps: int) -> list[float]:
+        """The share of steps at which the memory changes at ages 1, 2 to 3, 4 to 7, ... of an
+        episode, up to so many steps; NaN where no episode is that long."""
+        sums = np.zeros((int(steps).bit_length(), 2))
+        for age, at in enumerate(self._acting(steps), 1):
+            sums[age.bit_length() - 1] += at[self._changes].sum(), at.sum()
+        return [float(c / n) if n > 1e-9 else np.nan for c, n in sums]
+
+    def stored_within(self, steps: int) -> dict[Label, float]:
+        """What is stored in episodes, cut off likewise, and how often: shares of the changes."""
+        visits = self.visits_within(steps)
+        found: dict[Label, float] = {}
+        for s in np.flatnonzero(self._changes & (visits > 0)):
+            what = self.stored[self.chain.omega.o[s]]
+            found[what] = found.get(what, 0.0) + float(visits[s])
+        total = sum(found.values())
+        return {what: x / total for what, x in sorted(found.items(), key=lambda item: -item[1])}
 
     def to_frame(self) -> pd.DataFrame:
         """What is done where, the most visited first: `memory`, `observation`, `action`, `write`,
@@ -296,4 +326,7 @@ class _Walk:
         nW = len(pair.memory.W)
         actions = tuple((P.A[int(x // nW)], pair.memory.W[int(x % nW)]) for x in chosen[first])
         after = self._written(views, chosen[first] // nW, chosen[first] % nW)
-        return ClosedLoop(chain, actions, (after != views[:, 1:]).any(axis=1))
+        stored = tuple(
+            w if pair.overwrites else o for (_, o), (_, w) in zip(labels, actions, strict=True)
+        )
+        return ClosedLoop(chain, actions, (after != views[:, 1:]).any(axis=1), stored)

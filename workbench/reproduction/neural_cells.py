@@ -15,7 +15,7 @@ import hashlib
 import json
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +26,7 @@ from workbench.core.errors import NeverEnds, TooLarge, WorkbenchError
 from workbench.core.learners import OptionError
 from workbench.core.numbers import frozen
 from workbench.core.pomdp import POMDP
+from workbench.core.space import Label
 from workbench.deep.pair import MemoryPair
 from workbench.learning.learn import learn
 from workbench.learning.run import Run
@@ -60,6 +61,8 @@ class NeuralCell:
     success : the probability that the last greedy policy succeeds in time; None in the hallway.
     pace : its reward per 100 steps in the long run, in the hallway; None elsewhere.
     writes : the share of its steps at which it changes the memory.
+    ages : likewise at the ages 1, 2 to 3, 4 to 7, ... of an episode; None where none is that long.
+    stored : what it stores most often, in words, and the shares of its changes.
     """
 
     settings: str
@@ -73,6 +76,8 @@ class NeuralCell:
     success: float | None
     pace: float | None
     writes: float | None
+    ages: tuple[float | None, ...] = ()
+    stored: Mapping[str, float] = field(default_factory=dict)
 
 
 def digest_of_settings(figure: NeuralFigure, memory: str) -> str:
@@ -85,7 +90,7 @@ def _settings(figure: NeuralFigure, memory: str) -> dict[str, Any]:
     """All that the cells depend on; of the learner only what differs from its defaults, so that a
     setting that is added later leaves the digest as it is."""
     learner = figure.learners[memory]
-    usual = {field.name: field.default for field in fields(learner)}
+    usual = {one.name: one.default for one in fields(learner)}
     told = {
         name: x
         for name, x in learner.settings().items()
@@ -221,7 +226,32 @@ def run_cell(
         None if loop is None or not by_episode else round(loop.reward_within(limit), 5),
         None if loop is None or by_episode else round(100 * loop.average_reward, 5),
         None if loop is None else round(loop.writes_within(limit), 5),
+        () if loop is None else tuple(_known(x) for x in loop.writes_by_age(limit)),
+        {} if loop is None else _most_stored(loop.stored_within(limit)),
     )
+
+
+def _known(x: float) -> float | None:
+    """A number as JSON has it."""
+    return None if np.isnan(x) else round(x, 4)
+
+
+def _most_stored(shares: Mapping[Label, float]) -> dict[str, float]:
+    """The four things that are stored most often; of a view of MiniGrid the objects in it.
+
+    >>> red, none = (("wall", "red door open"), ("empty", "empty")), (("empty",),)
+    >>> _most_stored({red: 0.5, none: 0.25, (("red door open",),): 0.25})
+    {'red door open': 0.75, 'no object': 0.25}
+    """
+    found: dict[str, float] = {}
+    for label, share in shares.items():
+        text = str(label)
+        if isinstance(label, tuple) and all(isinstance(row, tuple) for row in label):
+            seen = {x for row in label for x in row} - {"empty", "wall", "unseen"}
+            text = " + ".join(sorted(seen)) or "no object"
+        found[text] = found.get(text, 0.0) + share
+    most = sorted(found, key=lambda text: -found[text])[:4]
+    return {text: round(found[text], 4) for text in most}
 
 
 def run_item(figure: NeuralFigure, P: POMDP, item: tuple[str, int]) -> NeuralCell:
