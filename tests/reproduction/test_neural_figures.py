@@ -1,5 +1,6 @@
 """Figures 6 and 12 as data, their record, and the judges of what the paper says about them."""
 
+import json
 from dataclasses import replace
 from fractions import Fraction
 
@@ -31,6 +32,7 @@ from workbench.optima.embedding import smaller_families
 from workbench.optima.history import belief_process
 from workbench.optima.mdp import optimal
 from workbench.reproduction.neural_cells import (
+    RECORD,
     NeuralCell,
     append_cell,
     cells_by_memory,
@@ -478,10 +480,17 @@ def test_cells_are_drawn_as_runs():
 
 
 def test_a_recorded_network_has_what_a_memory_is_said_to_allow_at_least():
-    figure = NEURAL_FIGURES["fig6-doors"]
-    cells = cells_by_memory(figure, read_cells())
+    """With whichever settings it was learned: the value is exact."""
+    lines = [json.loads(line) for line in RECORD.read_text().splitlines()]
+    about = {line["settings"]: line for line in lines if "settings" in line}
+    best = {}
+    for cell in read_cells():
+        if about[cell.settings]["figure"] == "fig6-doors":
+            memory = about[cell.settings]["memory"]
+            known = [x for x in cell.values if x is not None]
+            best[memory] = max([best.get(memory, 0), *known])
     for memory, (least, _) in BETWEEN["red_blue_doors"].items():
-        assert max(x for cell in cells[memory] for x in cell.values if x is not None) >= least
+        assert best[memory] >= least
 
 
 def test_no_recorded_policy_is_worth_more_than_its_memory_allows():
