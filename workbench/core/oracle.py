@@ -25,15 +25,16 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from workbench.core.chain import dynamics
-from workbench.core.errors import Multichain, NotSolved
+from workbench.core.errors import Multichain
 from workbench.core.evaluate import assess
 from workbench.core.fields import FLOATS, Field
 from workbench.core.gain import differential_values
 from workbench.core.horizon import UNIT
 from workbench.core.linear import Solution
+from workbench.core.oracle_kernels import FEWEST_VISITS
 from workbench.core.pomdp import POMDP
 from workbench.core.rows import own_rows, without_signs
-from workbench.core.warm_kernels import WarmTables, look_warmly
+from workbench.core.warm_kernels import LEAST_VISITS, WarmTables, look_warmly
 from workbench.core.weights import known, look_behind, weights_named
 
 Array = NDArray[Any]
@@ -74,12 +75,16 @@ class Oracle:
         if self.average:
             return self._look_at_average(chain)
         found = assess(chain, weights_named(self.weights))
-        if (found.seen.is_faint & ~self.field.is_exact).any():
-            o = self.P.O.text(self.P.O[int(np.flatnonzero(found.seen.is_faint)[0])])
-            raise NotSolved(f"{self.P.name}: floats cannot find how often o={o} is seen")
         self.solved = found.v, found.seen.d
-        lacking = found.seen.reached & ~known(found.q).any(axis=1)
-        return Look(found.value, found.q, found.error, found.seen.total, lacking)
+        seen, q, error, weight = found.seen, found.q, found.error, found.seen.total
+        lacking = seen.reached & ~known(q).any(axis=1)
+        if not self.field.is_exact:
+            # floats run out of numbers below: such a row counts as one that is not seen
+            few = seen.reached & ~seen.endless & (weight <= FEWEST_VISITS)
+            lacking &= ~few
+            q = np.where(few[:, None], np.nan, q)
+            error, weight = np.where(few, 0.0, error), np.where(few, 0.0, weight)
+        return Look(found.value, q, error, weight, lacking)
 
     look_again = look
 
@@ -148,7 +153,7 @@ class WarmOracle(Oracle):
         found = super().look(pi, roundings)
         if self._is_plain:  # where the next one begins
             self._kept[:2] = self.solved
-            self._kept[1, ~self._visited] = 1.0
+            self._kept[1] = np.where(self._visited, np.maximum(self._kept[1], LEAST_VISITS), 1.0)
         return found
 
     def _graph(self, pi: Array) -> tuple[bool, Mask]:

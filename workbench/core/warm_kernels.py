@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from workbench.core.kernels import compile_kernel
 from workbench.core.krylov_kernels import bicgstab_of_products
+from workbench.core.oracle_kernels import FEWEST_VISITS
 
 UNIT = 2.0**-53
 
@@ -21,6 +22,9 @@ _ENOUGH, _POOR = 1e-9, 1e-6
 
 _SLACK = 0.25
 """What (I - gamma P) h has to be at least, for h to bound errors."""
+
+LEAST_VISITS = 1e-290
+"""Visits are counted in units of at least this, which floats can still divide by."""
 
 Floats = NDArray[np.float64]
 Places = NDArray[np.int64]
@@ -93,7 +97,10 @@ def look_warmly(tables, pi, roundings, visited, kept, q, error, weight):
     least, most = np.inf, 0.0
     for s in range(n):
         if visited[s]:
-            least, most = min(least, x[s]), max(most, x[s])
+            most = max(most, x[s])
+            # rarer states are behind rows that count as not seen, or next to nothing behind others
+            if d[s] * x[s] > FEWEST_VISITS / n:
+                least = min(least, x[s])
     d_share = (missed + drift * 2.0 * most) / _slack(away, turned, carry, age, drift) / least
     # with a slack that is not positive nothing is known
     if not (v_share >= 0.0 and d_share >= 0.0 and missed <= _ENOUGH * least):
@@ -102,7 +109,7 @@ def look_warmly(tables, pi, roundings, visited, kept, q, error, weight):
     for s in range(n):
         value += tables.mu[s] * v[s]
         if visited[s]:
-            d[s] *= x[s]
+            d[s] = max(d[s] * x[s], LEAST_VISITS)
     _observe(tables, visited, kept, v_share, d_share, q, error, weight)
     return value if error.max() <= _POOR * (size + paid) else np.nan
 
@@ -179,7 +186,9 @@ def _observe(tables, visited, kept, v_share, d_share, q, error, weight):
                 q[o, a] += share * own[a]
                 high[o, a], low[o, a] = max(high[o, a], own[a]), min(low[o, a], own[a])
     for o in range(nO):
-        if weight[o] <= 0.0:
+        if weight[o] <= FEWEST_VISITS:
+            weight[o] = 0.0
+            error[o] = 0.0
             q[o] = np.nan
             continue
         size, spread = 0.0, 0.0
