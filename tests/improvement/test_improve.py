@@ -172,13 +172,13 @@ def test_the_warm_oracle_is_right_where_states_come_back(data, weights):
         assert np.allclose(q, exact.q.array.astype(float), rtol=0, atol=1e-9, equal_nan=True)
 
 
-def rarely() -> POMDP:
-    """A corridor in which each further room is entered once in a thousand times; two rooms look the
+def rarely(once_in: int = 1000) -> POMDP:
+    """A corridor in which each further room is entered once in so many times; two rooms look the
     same."""
     deep = 9
 
     def p(s, a):
-        on = Fraction(1, 1000) if a == "on" else Fraction(1, 2000)
+        on = Fraction(1, once_in) if a == "on" else Fraction(1, 2 * once_in)
         return {(min(s + 1, deep), s): on, (max(s - 1, 0), 0): HALF - on, ("end", s % 3): HALF}
 
     return POMDP.from_functions(
@@ -204,6 +204,19 @@ def test_q_is_right_behind_observations_that_are_hardly_ever_seen():
                 off = abs(Fraction(float(found.q[o, a])) - exact.q.array[o, a])
                 assert off <= Fraction(float(found.error[o])) < Fraction(1, 10**6)
         pi = pi.toward(Policy.deterministic(P, dict.fromkeys(P.O, "on")), Fraction(1, 10))
+
+
+def test_rows_whose_visits_underflow_count_as_unvisited():
+    P = rarely(10**40)
+    oracle, pi = WarmOracle(P, "visits"), uniform(P).prob.floats
+    cold, warm = oracle.look(pi), oracle.look(pi)
+    for found in (cold, warm):  # rooms 6 and 7 are seen once in 10^240 times, 8 in 10^320
+        unseen = [o for o, row in zip(P.O, found.q, strict=True) if np.isnan(row).all()]
+        assert unseen == ["end", 4]
+        assert ((found.weight == 0) == np.isnan(found.q).all(axis=1)).all()
+        assert np.isfinite(found.error).all() and not found.lacking.any()
+    run = improve(P, uniform(P), step=0.1)
+    assert run.ended == "fixed" and run.limit[4, "on"] == Fraction(1, 2)
 
 
 def test_policies_that_never_end_are_left_to_the_general_oracle():

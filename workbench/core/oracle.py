@@ -161,4 +161,6 @@ class WarmOracle(Oracle):
         chain = self.D.follow(pi)
         endless = (chain.visited & chain.stuck).any() and self._tables.carry == 1
         endless = endless or (self.D.gamma == 1 and chain.may_not_end.any())
-        return not endless and self._tables.carry > 0, chain.visited
+        # shares of time leave out the last step of an episode, which the kernel counts
+        simple = self._tables.carry > 0 and self.weights != "stationary"
+        return simple and not endless, chain.visited
