@@ -397,6 +397,8 @@ End Tree.
 
 (** * Memories without chance *)
 
+Lemma Rmult_swap x y z : x * (y * z) = y * (x * z).
+Proof. ring. Qed.
 Section Det.
 Variables (P : pomdp) (M W : Type) (ws : list W) (u : M -> W -> obs P -> act P -> M) (m0 : M).
 Variables (Md : forall x y : M, {x = y} + {x <> y}) (Wd : forall x y : W, {x = y} + {x <> y}).
@@ -448,12 +450,31 @@ Proof.
   - contradiction X. exact (f_equal fst Z).
   - contradiction X. exact (f_equal fst Z).
 Qed.
+(* visits times q-values of the histories behind a row, by what later rows are worth *)
+Hypothesis HP : is_pomdp P.
+Lemma due_det (pi : policy E) n (l : pairs P) x o a w (V : pairs P -> obs P -> R) :
+  (forall o', mean (behind P ((o, a) :: l)) (fun s => sees s o' * vn pi n (s, u x w o a, o'))
+     = V ((o, a) :: l) o') ->
+  mean (behind P l) (fun s => sees s o * qn pi n (s, x, o) (a, w)) = due P V l o a.
+Proof.
+  intros H. unfold due, pays.
+  rewrite (sum_ext _ (V ((o, a) :: l))
+    (fun o' => mean (behind P ((o, a) :: l)) (fun s => sees s o' * vn pi n (s, u x w o a, o'))))
+    by (intros; symmetry; apply H).
+  rewrite <- (by_rows P ((o, a) :: l) (fun s o' => vn pi n (s, u x w o a, o'))), behind_cons.
+  rewrite <- mean_scal, <- mean_plus. apply mean_ext. intros s.
+  unfold qn. rewrite next_det.
+  rewrite (Rmult_swap (gamma P)), <- Rmult_plus_distr_l. f_equal. rewrite <- mean_scal, <- mean_plus. apply mean_ext.
+  intros [s' r]. simpl fst. simpl snd.
+  rewrite mean_plus, mean_scal, mean_const by apply (omega_dist P HP). f_equal. f_equal.
+  destruct (terminal P s') eqn:T; auto.
+  transitivity (mean (omega P s') (fun _ => 0)); [|apply mean_zero].
+  apply mean_ext. intros o'. apply vn_end_det; auto.
+Qed.
 End Det.
 
 (** * Memories that hold the history are walks in the tree *)
 
-Lemma Rmult_swap x y z : x * (y * z) = y * (x * z).
-Proof. ring. Qed.
 Section Holding.
 Variable P : pomdp.
 Hypothesis HP : is_pomdp P.
@@ -501,25 +522,7 @@ Lemma qn_due_of pi n l o a (V : pairs P -> obs P -> R) :
   (forall o', mean (behind P ((o, a) :: l)) (fun s => sees s o' * vn pi n (s, u (enc l) o a, o'))
      = V ((o, a) :: l) o') ->
   mean (behind P l) (fun s => sees s o * qn pi n (s, enc l, o) (a, Push)) = due P V l o a.
-Proof.
-  intros H. unfold due, pays.
-  rewrite (sum_ext _ (V ((o, a) :: l))
-    (fun o' => mean (behind P ((o, a) :: l)) (fun s => sees s o' * vn pi n (s, u (enc l) o a, o'))))
-    by (intros; symmetry; apply H).
-  rewrite <- (by_rows P ((o, a) :: l) (fun s o' => vn pi n (s, u (enc l) o a, o'))), behind_cons.
-  rewrite <- mean_scal, <- mean_plus. apply mean_ext. intros s.
-  unfold qn. rewrite next_E.
-  replace (gamma P * (sees s o * mean (p P s a) (fun y => if terminal P (fst y) then 0 else
-      mean (omega P (fst y)) (fun o' => vn pi n (fst y, u (enc l) o a, o')))))
-    with (sees s o * (gamma P * mean (p P s a) (fun y => if terminal P (fst y) then 0 else
-      mean (omega P (fst y)) (fun o' => vn pi n (fst y, u (enc l) o a, o'))))) by ring.
-  rewrite <- Rmult_plus_distr_l. f_equal. rewrite <- mean_scal, <- mean_plus. apply mean_ext.
-  intros [s' r]. simpl fst. simpl snd.
-  rewrite mean_plus, mean_scal, mean_const by apply (omega_dist P HP). f_equal. f_equal.
-  destruct (terminal P s') eqn:T; auto.
-  transitivity (mean (omega P s') (fun _ => 0)); [|apply mean_zero].
-  apply mean_ext. intros o'. apply vn_end_E; auto.
-Qed.
+Proof. apply (due_det P M hold [Push] (fun x _ o a => u x o a) m0 Md hold_dec HP pi n l (enc l) o a Push). Qed.
 Lemma vn_worth pi n : forall l o, (n + length l <= S N)%nat ->
   mean (behind P l) (fun s => sees s o * vn pi n (s, enc l, o)) = worth P (acting pi) n l o.
 Proof.
