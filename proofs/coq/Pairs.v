@@ -666,3 +666,254 @@ Proof.
   assert (0 < INR i * eps) by (apply Rmult_lt_0_compat; lra).
   apply Rmult_lt_reg_l with (INR i * eps); auto. lra.
 Qed.
+
+(** * Rules for ties that are lists, pushes first *)
+
+(* the paper's rule is one of them: the higher write wins, then the lower action *)
+Lemma pushes_first (P : pomdp) (l : order (augment P (OA1 P))) (A A' : list (act P)) T eps pi :
+  is_order (augment P (OA1 P)) l ->
+  fst l :: snd l = map (fun a => (a, Push)) A ++ map (fun a => (a, Keep)) A' ->
+  is_run_by T eps (ties_to_push T) pi (loop T l eps pi).
+Proof.
+  intros O El. split; auto. intros n o. set (pi' := loop T l eps pi n).
+  change (loop T l eps pi (S n)) with (improve T l eps pi'). unfold improve.
+  destruct (Rlt_dec 0 (visits T pi' o)) as [V|V]; [right|left; split; auto; lra].
+  split; auto. exists (greedy T l pi' o). unfold greedy.
+  destruct (argmax_best (q T pi' o) (fst l) (snd l)) as [H1 H2].
+  split; [split; [apply O; auto|intros b Hb; apply H2, O; auto]|]. split; auto.
+  intros W a Ha. destruct (argmax_split (q T pi' o) (fst l) (snd l)) as (before & after & Eq & Lt & _).
+  apply Lt. set (g := argmax (q T pi' o) (fst l) (snd l)) in *.
+  assert (I : In (a, Push) (fst l :: snd l)).
+  { apply O. apply (in_prod (acts P) [Keep; Push]); simpl; auto. }
+  (* what comes after a keep is a keep *)
+  assert (K : forall (A : list (act P)) before after, map (fun a => (a, Push)) A ++ map (fun a => (a, Keep)) A' = before ++ g :: after ->
+    ~ In (a, Push) (g :: after)).
+  { clear -W. assert (K0 : forall before after, map (fun a => (a, Keep)) A' = before ++ g :: after -> ~ In (a, Push) (g :: after)).
+    { intros before after Eq I. assert (J : In (a, Push) (map (fun a : act P => (a, Keep)) A')).
+      { rewrite Eq. apply in_or_app. right. auto. }
+      apply in_map_iff in J as (b & J & _). discriminate. }
+    induction A as [|b A IH]; simpl; intros before after Eq; [apply (K0 before after Eq)|].
+    destruct before as [|c before]; simpl in Eq.
+    - injection Eq as Eg _. rewrite <- Eg in W. discriminate.
+    - injection Eq as _ Eq. apply (IH before after Eq). }
+  rewrite Eq in I. apply in_app_or in I as [I|I]; auto. exfalso.
+  apply (K A before after); auto. rewrite <- El. auto.
+Qed.
+
+(** * Ties to keep *)
+
+(* On [[0, 2], [0, 1]] with ties to keep the loop is never worth more than 1, whatever the step in (0, 1);
+   the best is 2. *)
+Definition lost_pair (a b : nat) : R := nth b (nth a [[0; 2]; [0; 1]] []) 0.
+Section Keep.
+Notation P := (table 2 lost_pair).
+Notation E := (augment P (OA1 P)).
+Let HP : is_pomdp P := table_is_pomdp 2 lost_pair ltac:(lia).
+Let ends : horizon P 2 := table_horizon 2 lost_pair.
+Implicit Types (pi : policy E).
+Lemma pays_none a : pays P [] tt a = 0.
+Proof. unfold pays, mean, sees, prob, mean. simpl. ring. Qed.
+Lemma pays_one a b : pays P [(tt, a)] tt b = lost_pair a b.
+Proof. unfold pays, mean, sees, prob, mean. simpl. unfold prob, mean. simpl. ring. Qed.
+Lemma due_table V a : due P V [] tt a = V [(tt, a)] tt.
+Proof. unfold due. rewrite pays_none. simpl. ring. Qed.
+Lemma rows_table : rows P [] = [tt].
+Proof. reflexivity. Qed.
+Definition act2s := [0%nat; 1%nat].
+Definition pr (a : nat) : option (obs P * act P) := Some (tt, a).
+Definition at_keep (x : R) pi : Prop :=
+  doing P pi None tt 0%nat Keep = x / 4 /\ doing P pi None tt 0%nat Push = x / 4 /\
+  doing P pi None tt 1%nat Push = x / 4 /\ doing P pi None tt 1%nat Keep = 1 - 3 * x / 4 /\
+  forall a, In a act2s -> does_act P pi (pr a) tt 0%nat = x / 2 /\ does_act P pi (pr a) tt 1%nat = 1 - x / 2.
+Lemma numbers : lost_pair 0 0 = 0 /\ lost_pair 0 1 = 2 /\ lost_pair 1 0 = 0 /\ lost_pair 1 1 = 1.
+Proof. unfold lost_pair. simpl. auto. Qed.
+Lemma after_table pi w a : after_write P pi w [(tt, a)] tt =
+  does_act P pi (match w with Keep => None | Push => pr a end) tt 0%nat * lost_pair a 0 +
+  does_act P pi (match w with Keep => None | Push => pr a end) tt 1%nat * lost_pair a 1.
+Proof.
+  unfold after_write. change (acts P) with act2s. unfold act2s. cbn [sum]. rewrite !pays_one. rewrite Rplus_0_r. reflexivity.
+Qed.
+Lemma after_keep x pi w a : at_keep x pi -> In a act2s -> after_write P pi w [(tt, a)] tt =
+  x / 2 * lost_pair a 0 + (1 - x / 2) * lost_pair a 1.
+Proof.
+  intros (K0 & P0 & P1 & K1 & S) Ha. rewrite after_table. destruct w.
+  - unfold does_act. rewrite K0, P0, P1, K1. field.
+  - destruct (S a Ha) as [-> ->]. ring.
+Qed.
+Lemma due_keep x pi w a : at_keep x pi -> In a act2s -> due P (after_write P pi w) [] tt a =
+  x / 2 * lost_pair a 0 + (1 - x / 2) * lost_pair a 1.
+Proof. intros I Ha. etransitivity; [apply due_table|]. apply after_keep; auto. Qed.
+Lemma kept_keep x pi : at_keep x pi -> kept P pi tt 0%nat = 0 /\ kept P pi tt 1%nat = 1 - x / 4.
+Proof.
+  intros (K0 & P0 & P1 & K1 & S). destruct numbers as (n0 & n1 & n2 & n3). unfold kept. rewrite rows_table.
+  change (acts P) with act2s. unfold act2s. cbn [sum]. rewrite !pays_one, K0, K1, n0, n1, n2, n3. split; field.
+Qed.
+Lemma keep_step x eps pi pi' : 0 < x <= 1 -> 0 < eps < 1 -> is_policy pi -> at_keep x pi ->
+  is_step_by 2 eps (ties_to_keep 2) pi pi' -> at_keep ((1 - eps) * x) pi'.
+Proof.
+  intros Hx He Pi I St. pose proof I as (K0 & P0 & P1 & K1 & S). destruct numbers as (n0 & n1 & n2 & n3).
+  destruct (kept_keep x pi I) as [k0 k1].
+  assert (A0 : In 0%nat (acts P)) by (left; reflexivity). assert (A1 : In 1%nat (acts P)) by (right; left; reflexivity).
+  assert (C0 : chance P [] tt = 1) by (unfold chance, mean, sees, prob, mean; simpl; ring).
+  pose proof (visit_none P HP pi tt Pi) as V. rewrite C0 in V.
+  assert (Q0 : forall w, qv P pi None tt 0%nat w = (2 - x) / visit P pi None tt).
+  { intros w. rewrite (q_none P HP ends pi tt 0%nat w A0), (due_keep x pi w 0 I (or_introl eq_refl)), k0, n0, n1.
+    f_equal. field. }
+  assert (Q1 : forall w, qv P pi None tt 1%nat w = (2 - 3 * x / 4) / visit P pi None tt).
+  { intros w. rewrite (q_none P HP ends pi tt 1%nat w A1), (due_keep x pi w 1 I (or_intror (or_introl eq_refl))), k1, n2, n3.
+    f_equal. field. }
+  assert (IV : 0 < / visit P pi None tt) by (apply Rinv_0_lt_compat; lra).
+  assert (First : forall a w, doing P pi' None tt a w = (1 - eps) * doing P pi None tt a w +
+    eps * (if Nat.eqb a 1 then match w with Keep => 1 | Push => 0 end else 0)).
+  { destruct (St (None, tt)) as [[X _]|(_ & [g w] & [G1 G2] & Ch & K)].
+    { change (visit P pi None tt <= 0) in X. lra. }
+    apply (acts_in P) in G1.
+    assert (w = Keep) as ->.
+    { destruct w; auto. exfalso. specialize (Ch eq_refl g G1). change (qv P pi None tt g Keep < qv P pi None tt g Push) in Ch.
+      destruct G1 as [<-|[<-|[]]]; [rewrite !Q0 in Ch|rewrite !Q1 in Ch]; lra. }
+    assert (g = 1%nat) as ->.
+    { destruct G1 as [<-|[<-|[]]]; auto. exfalso. specialize (G2 (1%nat, Keep) (in_acts P 1%nat Keep A1)).
+      change (qv P pi None tt 1%nat Keep <= qv P pi None tt 0%nat Keep) in G2. rewrite Q0, Q1 in G2. unfold Rdiv in G2.
+      apply Rmult_le_reg_r in G2; auto. lra. }
+    intros a w. unfold doing. rewrite K.
+    match goal with |- context [if ?d then _ else _] => destruct d as [X|X] end.
+    - injection X as -> ->. reflexivity.
+    - destruct (Nat.eqb_spec a 1) as [->|]; auto. destruct w; auto. contradiction X. reflexivity. }
+  assert (Second : forall a b, In a act2s -> does_act P pi' (pr a) tt b = (1 - eps) * does_act P pi (pr a) tt b +
+    eps * (if Nat.eqb b 1 then 1 else 0)).
+  { intros a b Ha. assert (Vs : 0 < visit P pi (pr a) tt).
+    { pose proof (visit_some P HP pi tt a tt (or_introl eq_refl) Ha) as VS.
+      change (visit P pi (pr a) tt = doing P pi None tt a Push * chance P [(tt, a)] tt) in VS. rewrite VS.
+      assert (C1 : chance P [(tt, a)] tt = 1).
+      { unfold chance, mean, sees, prob, mean. simpl. unfold prob, mean. simpl. ring. }
+      rewrite C1. destruct Ha as [<-|[<-|[]]]; lra. }
+    assert (Y : 0 < doing P pi None tt a Push) by (destruct Ha as [<-|[<-|[]]]; lra).
+    destruct (St (pr a, tt)) as [[X _]|(_ & [g w] & [G1 G2] & _ & K)].
+    { change (visit P pi (pr a) tt <= 0) in X. lra. }
+    apply (acts_in P) in G1.
+    assert (g = 1%nat) as ->.
+    { destruct G1 as [<-|[<-|[]]]; auto. exfalso. specialize (G2 (1%nat, w) (in_acts P 1%nat w A1)).
+      change (qv P pi (pr a) tt 1%nat w <= qv P pi (pr a) tt 0%nat w) in G2.
+      assert (Qs : forall b, In b (acts P) -> qv P pi (pr a) tt b w = doing P pi None tt a Push * lost_pair a b / visit P pi (pr a) tt).
+      { intros c Hc. rewrite <- pays_one. apply (q_some P HP ends pi tt a tt c w (or_introl eq_refl) Ha Hc). }
+      rewrite !Qs in G2 by auto. unfold Rdiv in G2.
+      apply Rmult_le_reg_r in G2; [|apply Rinv_0_lt_compat; auto]. apply Rmult_le_reg_l in G2; auto.
+      destruct Ha as [<-|[<-|[]]]; lra. }
+    assert (X : forall w', (if act_dec E (b, w') (1%nat, w) then 1 else 0) = if Nat.eqb b 1 then (if hold_dec w' w then 1 else 0) else 0).
+    { intros w'. destruct (act_dec E (b, w') (1%nat, w)) as [X|X]; destruct (Nat.eqb_spec b 1) as [->|Y'], (hold_dec w' w) as [Z'|Z']; auto; exfalso.
+      - apply Z'. exact (f_equal snd X).
+      - apply Y'. exact (f_equal fst X).
+      - apply Y'. exact (f_equal fst X).
+      - apply X. rewrite Z'. reflexivity. }
+    assert (D : forall w', doing P pi' (pr a) tt b w' = (1 - eps) * doing P pi (pr a) tt b w' +
+      eps * (if Nat.eqb b 1 then (if hold_dec w' w then 1 else 0) else 0)).
+    { intros w'. etransitivity; [apply K|]. f_equal. f_equal. apply X. }
+    unfold does_act. rewrite !D.
+    destruct (Nat.eqb b 1); [|ring]. destruct w; simpl; ring. }
+  unfold at_keep. rewrite !First, K0, P0, P1, K1. simpl Nat.eqb. cbv iota. repeat split; try field.
+  - rewrite Second by auto. destruct (S a H) as [-> _]. simpl. field.
+  - rewrite Second by auto. destruct (S a H) as [_ ->]. simpl. field.
+Qed.
+Lemma keep_value x pi : at_keep x pi -> value_n (P := E) pi 2 <= 1.
+Proof.
+  intros I. pose proof I as (K0 & P0 & P1 & K1 & S). destruct numbers as (n0 & n1 & n2 & n3).
+  assert (V : value_n (P := E) pi 2 = 1 - x / 2 * (x / 2)).
+  { rewrite (value_two P HP ends), rows_table. unfold worth_of. change (acts P) with act2s. unfold act2s. cbn [sum].
+    rewrite !(due_keep x pi) by (auto; simpl; auto). rewrite K0, P0, P1, K1, n0, n1, n2, n3. field. }
+  rewrite V. pose proof (Rle_0_sqr (x / 2)) as Z. unfold Rsqr in Z. lra.
+Qed.
+Lemma keep_best : is_best_history P 2 2.
+Proof.
+  destruct numbers as (n0 & n1 & n2 & n3).
+  assert (W : forall rho : policy (augment P (everything P)), exists h : nat -> nat -> R, exists k : nat -> R,
+    (is_policy rho -> (forall a, In a act2s -> 0 <= k a) /\ k 0%nat + k 1%nat = 1 /\
+       forall a, (forall b, In b act2s -> 0 <= h a b) /\ h a 0%nat + h a 1%nat = 1) /\
+    (forall a, k a = rho ([], tt) (a, Push)) /\ (forall a b, h a b = rho ([(tt, a)], tt) (b, Push)) /\
+    value_n rho 2 = k 0%nat * (h 0%nat 1%nat * 2) + k 1%nat * h 1%nat 1%nat).
+  { intros rho. exists
+    (fun a b => rho (@pair (list (unit * nat)) unit [(tt, a)] tt) (@pair nat hold b Push)),
+    (fun a => rho (@pair (list (unit * nat)) unit [] tt) (@pair nat hold a Push)). split; [|split; [auto|split; [auto|]]].
+    - intros H. pose proof (history_plan P rho H) as Pl. change (acts P) with act2s in *.
+      assert (Z : forall l, (forall b, In b act2s -> 0 <= rho (l, tt) (b, Push)) /\ rho (l, tt) (0%nat, Push) + rho (l, tt) (1%nat, Push) = 1).
+      { intros l. destruct (Pl l tt) as [Z1 Z2]. split; [exact Z1|].
+        etransitivity; [|exact Z2]. unfold act2s, acting. simpl sum. symmetry. etransitivity; [|reflexivity]. simpl. ring. }
+      split; [apply (proj1 (Z []))|]. split; [apply (proj2 (Z []))|]. intros a. apply (Z [(tt, a)]).
+    - etransitivity; [apply (value_table 2 lost_pair (list (unit * nat)) hold [Push] (fun l _ o a => (o, a) :: l) []
+        (pairs_dec P) hold_dec rho 0)|].
+      unfold later, choices, to. cbn -[lost_pair]. rewrite n0, n1, n2, n3. ring. }
+  split.
+  - intros rho H. destruct (W rho) as (h & k & F & _ & _ & ->). destruct (F H) as (K & K1 & Hh).
+    pose proof (K 0%nat (or_introl eq_refl)) as k0. pose proof (K 1%nat (or_intror (or_introl eq_refl))) as k1.
+    destruct (Hh 0%nat) as [h0 h0']. destruct (Hh 1%nat) as [h1 h1'].
+    specialize (h0 0%nat (or_introl eq_refl)). specialize (h1 0%nat (or_introl eq_refl)).
+    assert (k 0%nat * (h 0%nat 1%nat * 2) <= k 0%nat * 2) by (apply Rmult_le_compat_l; lra).
+    assert (k 1%nat * h 1%nat 1%nat <= k 1%nat * 2) by (apply Rmult_le_compat_l; lra). lra.
+  - exists (one_hot (P := augment P (everything P)) (fun y => (match fst y with [] => 0%nat | _ => 1%nat end, Push))). split.
+    + apply is_policy_one_hot.
+      * apply (acts_once _ (augment_is_pomdp P (everything P) HP
+          (det_is_memory _ _ [Push] _ _ _ _ ltac:(repeat constructor; simpl; tauto) ltac:(discriminate)))).
+      * intros [l o]. apply (in_prod [0%nat; 1%nat] [Push]); [destruct l|]; simpl; auto.
+    + destruct (W (one_hot (P := augment P (everything P)) (fun y => (match fst y with [] => 0%nat | _ => 1%nat end, Push))))
+        as (h & k & _ & Ek & Eh & ->). rewrite !Ek, !Eh. unfold one_hot. simpl. ring.
+Qed.
+End Keep.
+Theorem ties_to_keep_are_stuck eps run : 0 < eps < 1 ->
+  is_run_by 2 eps (ties_to_keep 2) (uniform (augment (table 2 lost_pair) (OA1 (table 2 lost_pair)))) run ->
+  (forall n, value_n (run n) 2 <= 1) /\ is_best_history (table 2 lost_pair) 2 2.
+Proof.
+  intros He [R0 RS]. split; [|apply keep_best]. pose proof (table_is_pomdp 2 lost_pair ltac:(lia)) as HP.
+  assert (A : forall n, is_policy (run n) /\ at_keep ((1 - eps) ^ n) (run n)).
+  { induction n as [|n [IH1 IH2]].
+    - rewrite R0. split; [apply is_policy_uniform, E_pomdp; auto|].
+      assert (L2 : L (table 2 lost_pair) = 2) by (unfold L; simpl; ring).
+      unfold at_keep, does_act. rewrite !(uniform_row (table 2 lost_pair)), L2. simpl pow. repeat split; try field; rewrite !uniform_row, L2; field.
+    - split; [apply (step_is_policy 2 eps (run n)); auto; [apply E_pomdp; auto|lra|apply step_by_step with (ties_to_keep 2); auto]|].
+      simpl pow. apply (keep_step _ eps (run n)); auto. split; [apply pow_lt; lra|apply pow_range; lra]. }
+  intros n. apply (keep_value ((1 - eps) ^ n)). apply A.
+Qed.
+
+(** * Three steps *)
+
+(* On [[[0, 0], [0, 0]], [[0, 0], [2, 1]]] no policy of OA1 is worth more than 5/4, so the loop is stuck
+   whatever its steps and ties; the best is 2. *)
+Theorem oa1_is_stuck_on_three_steps (pi : policy (augment (three corner) (OA1 (three corner)))) :
+  is_policy pi -> value_n pi 3 <= 5 / 4 /\ is_best_history (three corner) 3 2.
+Proof.
+  intros H. split.
+  - set (u := fun (m : option (unit * nat)) (w : hold) (o : unit) (a : nat) => match w with Keep => m | Push => Some (o, a) end).
+    set (Md := option_dec (pair_dec (obs_dec (three corner)) (act_dec (three corner)))).
+    set (x := fun (m : option (unit * nat)) (a : nat) (w : hold) => pi (m, tt) (a, w)).
+    set (k := x None 1%nat Keep). set (p1 := x None 1%nat Push).
+    set (y := x (Some (tt, 1%nat)) 1%nat Keep + x (Some (tt, 1%nat)) 1%nat Push).
+    set (z := x (Some (tt, 1%nat)) 0%nat Keep + x (Some (tt, 1%nat)) 0%nat Push).
+    set (e0 := x None 0%nat Keep + x None 0%nat Push).
+    assert (V : value_n pi 3 = k * (k * (2 * e0 + k + p1) + p1 * (2 * z + y)) + p1 * (y * (2 * z + y))).
+    { etransitivity; [apply (value_three corner _ hold [Keep; Push] u None Md hold_dec pi)|].
+      unfold over, corner, cube, k, p1, y, z, e0, x, u. simpl. ring. }
+    assert (N : forall m a w, In a [0%nat; 1%nat] -> 0 <= x m a w).
+    { intros m a w Ha. apply H. apply (in_prod [0%nat; 1%nat] [Keep; Push]); auto. destruct w; simpl; auto. }
+    assert (S2 : forall m, x m 0%nat Keep + x m 0%nat Push + (x m 1%nat Keep + x m 1%nat Push) = 1).
+    { intros m. rewrite <- (over_row corner _ hold [Keep; Push] u None Md hold_dec pi m H). unfold over, x, u. simpl. ring. }
+    pose proof (S2 None) as A. pose proof (S2 (Some (tt, 1%nat))) as B.
+    pose proof (N None 0%nat Keep (or_introl eq_refl)). pose proof (N None 0%nat Push (or_introl eq_refl)).
+    pose proof (N None 1%nat Keep (or_intror (or_introl eq_refl))) as Hk. pose proof (N None 1%nat Push (or_intror (or_introl eq_refl))) as Hp.
+    pose proof (N (Some (tt, 1%nat)) 0%nat Keep (or_introl eq_refl)). pose proof (N (Some (tt, 1%nat)) 0%nat Push (or_introl eq_refl)).
+    pose proof (N (Some (tt, 1%nat)) 1%nat Keep (or_intror (or_introl eq_refl))). pose proof (N (Some (tt, 1%nat)) 1%nat Push (or_intror (or_introl eq_refl))).
+    fold k in Hk, A. fold p1 in Hp, A. fold e0 in A. fold y z in B.
+    assert (E0 : e0 = 1 - k - p1) by lra. assert (Z0 : z = 1 - y) by lra.
+    assert (Y0 : 0 <= y <= 1) by (unfold y, z in *; lra). assert (K0 : k + p1 <= 1) by (unfold e0 in *; lra).
+    rewrite V, E0, Z0. clearbody k p1 y. clear -Hk Hp Y0 K0.
+    assert (T1 : p1 * (y * (2 * (1 - y) + y)) <= p1 * 1).
+    { apply Rmult_le_compat_l; auto. replace (y * (2 * (1 - y) + y)) with (1 - (1 - y) ^ 2) by ring.
+      pose proof (pow2_ge_0 (1 - y)). lra. }
+    assert (T2 : k * p1 * (2 * (1 - y) + y) <= k * p1 * 2).
+    { apply Rmult_le_compat_l; [apply Rmult_le_pos; auto|lra]. }
+    assert (T3 : (k + p1) * (1 + 2 * k - k * k) <= 1 * (1 + 2 * k - k * k)).
+    { apply Rmult_le_compat_r; auto. assert (0 <= k * (1 - k)) by (apply Rmult_le_pos; lra). lra. }
+    pose proof (pow2_ge_0 (k - 1 / 2)) as T4. simpl in T4.
+    replace (k * (k * (2 * (1 - k - p1) + k + p1) + p1 * (2 * (1 - y) + y)) + p1 * (y * (2 * (1 - y) + y)))
+      with (k * k * (2 - k - p1) + k * p1 * (2 * (1 - y) + y) + p1 * (y * (2 * (1 - y) + y))) by ring.
+    lra.
+  - apply (three_best corner 2 1 1 0); simpl; auto.
+    intros a b c [<-|[<-|[]]] [<-|[<-|[]]] [<-|[<-|[]]]; unfold corner, cube; simpl; lra.
+Qed.
