@@ -214,9 +214,11 @@ def test_rows_whose_visits_underflow_count_as_unvisited():
         unseen = [o for o, row in zip(P.O, found.q, strict=True) if np.isnan(row).all()]
         assert unseen == ["end", 4]
         assert ((found.weight == 0) == np.isnan(found.q).all(axis=1)).all()
-        assert np.isfinite(found.error).all() and not found.lacking.any()
+        assert np.isfinite(found.error).all()
+        assert not found.lacking.any()
     run = improve(P, uniform(P), step=0.1)
-    assert run.ended == "fixed" and run.limit[4, "on"] == Fraction(1, 2)
+    assert run.ended == "fixed"
+    assert run.limit[4, "on"] == Fraction(1, 2)
 
 
 def test_policies_that_never_end_are_left_to_the_general_oracle():
