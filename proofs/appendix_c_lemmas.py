@@ -65,7 +65,8 @@ def any_evaluation() -> tuple[list[list[sympy.Symbol]], POMDP, Evaluation]:
     place="Lemma C.1",
     statement="For any policy of the 4-action recall task with B1, with b_i = p^0_i0 / (1 + sum_j "
     "p^0_j0) and t_i = p^0_i1 / sum_j p^0_j1: Q^0_aw = sum_i r_ia b_i + (1 - sum_i b_i) sum_i "
-    "p^w_i r_ai and Q^1_aw = sum_i t_i r_ia.",
+    "p^w_i r_ai and Q^1_aw = sum_i t_i r_ia, the latter where sum_j p^0_j1 > 0: else memory 1 is "
+    "never seen.",
     verdict="proved",
     steps=(
         machine("memory 0", "the closed form of Q^0 is the evaluator's, for 8 entries"),

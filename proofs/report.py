@@ -243,6 +243,8 @@ reading of it follows. Verdicts:
   cases the statement that holds carries a star);
 - **open**.
 
+*formal*: Coq proves the same statement from the definition of the loop
+([coq/README.md](coq/README.md)); `workbench verify ID -v` shows both.
 *n steps, all needed*: for each step there is a false statement that this step alone catches.
 Certificates are verified by `python -m workbench.checker`, which imports nothing else of the
 package; [required.json](ledger/required.json) names what each claim has to certify.
@@ -260,11 +262,12 @@ def readme_row(entry: LedgerEntry) -> str:
     module = entry.module.removeprefix("proofs.").replace(".", "/")
     notebook = NOTEBOOKS[entry.section]
     links = f"[proof]({module}.py), [notebook](../notebooks/{notebook}.ipynb)"
+    formal = entry.formal
     cells = (
         entry.id,
         entry.place,
         (f"“{entry.quote}” " if entry.quote else "") + entry.statement,
-        f"**{entry.verdict}**",
+        f"**{entry.verdict}**" + (f", [formal](coq/{formal.file})" if formal else ""),
         evidence,
         entry.shown_steps,
         shown,

@@ -128,8 +128,9 @@ BY_VISITS_SEEN = (
 @claim(
     "S52.mdp",
     place="Sec. 5.2",
-    statement="In a fully observed task a step of any size towards the greedy policy does not "
-    "decrease the return; it is where states look alike that small steps are needed.",
+    statement="In a fully observed task with gamma < 1 or episodes that end, a step of any size "
+    "towards the greedy policy does not decrease the return; it is where states look "
+    "alike that small steps are needed.",
     verdict="proved",
     steps=(
         machine(

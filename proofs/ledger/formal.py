@@ -25,6 +25,9 @@ FORBIDDEN = ("Admitted", "admit", "Axiom", "Axioms", "Abort", "Conjecture", "Par
 """Words with which a file could claim what it does not prove."""
 
 _KINDS = "Theorem|Lemma|Corollary"
+_GIVEN = "Variables?|Hypothes[ie]s|Context|Let|Notation"
+_DEFINED = "Definition|Fixpoint|Inductive|Record"
+_COMMON = ("Sums.v", "Model.v")  # their definitions stand in the README beside the mathematics
 
 
 @dataclass(frozen=True)
@@ -45,8 +48,29 @@ class Formal:
 
     @property
     def statements(self) -> tuple[str, ...]:
-        """What the theorems say, as it stands in the file."""
-        return tuple(statement_of(self.file, name) for name in self.theorems)
+        """What the theorems say, as it stands in the file, after what their sections take for
+        given; theorems of one section share it."""
+        found, last = [], ""
+        for name in self.theorems:
+            given = context_of(self.file, name)
+            shown = f"{given}\n" if given and given != last else ""
+            found.append(shown + statement_of(self.file, name))
+            last = given
+        return tuple(found)
+
+    @property
+    def definitions(self) -> tuple[str, ...]:
+        """The definitions that the statements name, and those that these name in turn; without
+        those of `Model.v`, which `proofs/coq/README.md` explains."""
+        known = _definitions(self.file)
+        found: dict[str, str] = {}
+        fresh = list(self.statements)
+        while fresh:
+            words = set(re.findall(r"[\w']+", fresh.pop()))
+            for name in sorted(words & (known.keys() - found.keys())):
+                found[name] = known[name]
+                fresh.append(known[name])
+        return tuple(known[name] for name in known if name in found)
 
 
 @cache
@@ -57,6 +81,26 @@ def formal_claims() -> dict[str, Formal]:
         id: Formal(id, one["file"], tuple(one["theorems"]), one["reads"])
         for id, one in found.items()
     }
+
+
+def context_of(file: str, theorem: str) -> str:
+    """What the open sections around a theorem take for given: their variables and hypotheses.
+
+    >>> print(context_of("Suboptimal.v", "lemma_C1"))
+    Variable pi : policy (bits 1 1).
+    """
+    text = (COQ / file).read_text()
+    before = text[: text.index(statement_of(file, theorem))]
+    open_sections: list[list[str]] = [[]]
+    sentence = rf"^(?:Section|End|{_GIVEN}) .*?\.(?=\s)"
+    for match in re.finditer(sentence, without_comments(before), re.M | re.S):
+        if match[0].startswith("Section "):
+            open_sections.append([])
+        elif match[0].startswith("End "):
+            open_sections.pop()
+        else:
+            open_sections[-1].append(match[0])
+    return "\n".join(given for section in open_sections[1:] for given in section)
 
 
 def statement_of(file: str, theorem: str) -> str:
@@ -90,6 +134,25 @@ def sources() -> list[Path]:
 def _imported(path: Path) -> set[str]:
     lines = re.findall(r"^From Remembering Require Import ([^.]*)\.", path.read_text(), re.M)
     return {name for line in lines for name in line.split()}
+
+
+@cache
+def _definitions(file: str) -> dict[str, str]:
+    """The definitions of a file and of those that it imports, by name, in the order in which Coq
+    reads them."""
+    read, unread = set(), [Path(file).stem]
+    while unread:
+        name = unread.pop()
+        if name not in read:
+            read.add(name)
+            unread += _imported(COQ / f"{name}.v")
+    found = {}
+    for path in sources():
+        if path.stem in read and path.name not in _COMMON:
+            text = without_comments(path.read_text())
+            for match in re.finditer(rf"^(?:{_DEFINED}) ([\w']+).*?\.(?=\s)", text, re.M | re.S):
+                found[match[1]] = match[0]
+    return found
 
 
 def without_comments(text: str) -> str:

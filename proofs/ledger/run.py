@@ -113,7 +113,11 @@ class LedgerEntry:
         return formal_claims().get(self.id)
 
     def as_json(self) -> dict[str, Any]:
-        formal = self.formal and {**asdict(self.formal), "statements": self.formal.statements}
+        formal = (one := self.formal) and {
+            **asdict(one),
+            "statements": one.statements,
+            "definitions": one.definitions,
+        }
         return {**asdict(self), "ok": self.ok, "formal": formal}
 
 

@@ -34,6 +34,25 @@ def test_a_formal_claim_is_in_the_ledger_and_its_theorems_stand_in_their_file(id
         assert "Proof" not in text
 
 
+def test_a_statement_comes_after_what_its_section_takes_for_given():
+    (text,) = FORMAL["C2"].statements
+    assert text.splitlines()[0] == "Variables (c : R) (K : nat)."
+    assert "Hypothesis HK2 : (2 <= K)%nat.\n" in text
+    assert not FORMAL["C5"].statements[0].startswith(("Variable", "Hypothesis"))
+
+
+def test_definitions_are_those_that_a_statement_names_without_the_common_ones():
+    names = {text.split()[1] for text in FORMAL["T.push"].definitions}
+    assert {"window", "is_best_history", "lacks_at_most", "few_heads", "heads", "full"} <= names
+    assert not {"loop", "worth", "ties_to_push"} & names
+
+
+def test_the_ledger_table_marks_formal_claims_and_no_others():
+    table = (COQ.parent / "README.md").read_text()
+    marked = {line.split(" | ")[0][2:] for line in table.splitlines() if ", [formal](coq/" in line}
+    assert marked == set(FORMAL)
+
+
 def test_the_statement_of_a_theorem_that_is_not_there_is_refused():
     with pytest.raises(ValueError, match="no theorem nonsense"):
         statement_of("Product.v", "nonsense")

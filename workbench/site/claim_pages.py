@@ -167,6 +167,8 @@ def _page(claim: dict[str, Any], material: Material) -> str:
 def _formal(claim: dict[str, Any], formal: dict[str, Any], material: Material) -> str:
     """The claim and the theorems that say it, side by side."""
     code = _kept("\n".join(formal["statements"]))
+    named = _kept("\n".join(formal["definitions"]))
+    defined = "<details><summary>The definitions that it names</summary>"
     return (
         '<div class="scroll" tabindex="0"><table class="formal"><thead><tr>'
         '<th scope="col">The claim</th>'
@@ -176,6 +178,7 @@ def _formal(claim: dict[str, Any], formal: dict[str, Any], material: Material) -
         "numbers and nothing else; <code>workbench verify --coq</code> compiles it."
         + (f' <a href="../{PROOF}">Step through the proof</a>.' if claim["id"] == "C6" else "")
         + "</p>"
+        + (f"{defined}<pre>{named}</pre></details>" if named else "")
     )
 
 
