@@ -550,9 +550,9 @@ def test_the_command_prints_one_table_in_80_columns(monkeypatch):
     result = CliRunner().invoke(app, ["improve", "recall4", "-m", "B1", "-m", "B5", "-m", "OA1"])
     assert result.exit_code == 0, result.output
     assert max(map(len, result.output.splitlines())) <= 80
-    rows = [line.split() for line in result.output.splitlines() if "fixed" in line]
-    assert [(row[1], row[5]) for row in rows] == [("B1", "3/4"), ("B5", "3/4"), ("OA1", "1")]
-    assert "B1: 0 → 1:1; 1 → 3:1" in result.output
+    rows = [line.split() for line in result.output.splitlines() if line.endswith("fixed")]
+    assert [(row[0], row[2]) for row in rows] == [("B1", "3/4"), ("B5", "3/4"), ("OA1", "1")]
+    assert "B1: The limit: 0 → 1:1; 1 → 3:1." in result.output
 
 
 def test_the_command_describes_chattering_and_takes_options(monkeypatch):
@@ -574,6 +574,6 @@ def test_the_command_describes_chattering_and_takes_options(monkeypatch):
     ]
     result = CliRunner().invoke(app, ["improve", "recall_variant", *options])
     assert result.exit_code == 0, result.output
-    assert "Step 0.1, decreasing, ties first, P(s|o) by discounted." in " ".join(
+    assert "the first of equal actions; step 0.1 at first; P(s|o) by discounted." in " ".join(
         result.output.split()
     )

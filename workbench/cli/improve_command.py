@@ -2,19 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from workbench.cli.count_option import whole
-
-if TYPE_CHECKING:
-    from rich.table import Table
-
-    from workbench.core.improve import Improvement
-
-_MOST_ROWS_TOLD = 6
-"""Limits that reach more observations than this are not written out."""
 
 
 def improve_command(
@@ -58,68 +50,26 @@ def improve_command(
     Example: workbench improve recall4 -m B1 -m B5 -m OA1
     """
     from workbench.cli.task_name import find_task
-    from workbench.console import plain_console
+    from workbench.console import print_sheet
     from workbench.core.augment import augment
     from workbench.core.improve import improve as run_loop
-    from workbench.core.improve import shrinking_steps, weights_for
-    from workbench.core.policy import uniform
+    from workbench.core.improve import shrinking_steps
+    from workbench.core.sheet import Column, Sheet
     from workbench.memories import attach
+    from workbench.optima.yardstick import best_cell
     from workbench.progress import until_ctrl_c
 
     P = find_task(task)
     attached = {name: attach(name, P) for name in memory or ["none"]}
     steps = shrinking_steps(step) if decrease else step
-    runs: dict[str, Improvement] = {}
-    with until_ctrl_c(runs):
+    rows: dict[str, Sheet] = {}
+    with until_ctrl_c(rows):
         for name, m in attached.items():
             E = augment(P, m)
-            average = criterion == "average"
-            chosen = weights or ("stationary" if average else weights_for(E, uniform(E)))
-            runs[name] = run_loop(
-                E, uniform(E), steps, ties=ties, weights=chosen, budget=budget, criterion=criterion
+            best = best_cell(E, criterion)
+            run = run_loop(
+                E, None, steps, ties=ties, weights=weights, budget=budget, criterion=criterion
             )
-    size = f"{step:g}, decreasing" if decrease else f"{step:g}"
-    console = plain_console()
-    used = " or ".join(dict.fromkeys(run.weights for run in runs.values()))
-    console.print(_table(P.name, runs, f"Step {size}, ties {ties}, P(s|o) by {used}."))
-    for name, run in runs.items():
-        for line in _remarks(run):
-            console.print(f"{name}: {line}")
-
-
-def _table(task: str, runs: dict[str, Improvement], caption: str) -> Table:
-    from rich.table import Table
-
-    from workbench.text import brief
-
-    table = Table(title=f"Oracle loop on {task} from the uniform policy", caption=caption)
-    table.add_column("memory")
-    for column in ("start", "value", "iterates"):
-        table.add_column(column, justify="right")
-    table.add_column("ended")
-    for name, run in runs.items():
-        value = brief(run.mean if run.limit_value is None else run.limit_value)
-        how = f"limit cycle of {run.period:,}" if run.period else run.ended
-        if run.ended != "fixed":
-            value += f" ± {run.amplitude / 2:.1g}"
-        table.add_row(name, brief(run.values[0]), value, f"{run.iterates:,}", how)
-    return table
-
-
-def _remarks(run: Improvement) -> list[str]:
-    """The limit, if it is small enough to be told, and what the run itself notes."""
-    from workbench.core.evaluate import evaluate
-
-    found = []
-    if run.limit is not None:
-        there = evaluate(run.P, run.limit, weights=run.weights, criterion=run.criterion)
-        reached = there.reached.raw.nonzero()[0].tolist()
-        if len(reached) <= _MOST_ROWS_TOLD:
-            actions = run.limit.actions
-            found.append(
-                "; ".join(
-                    f"{run.P.O.text(run.P.O[o])} → {run.P.A.text(run.P.A[int(actions[o])])}"
-                    for o in reached
-                )
-            )
-    return [*found, run.note] if run.note else found
+            rows[name] = run.sheet(best)
+    title = f"Oracle loop on {P.name} from the uniform policy"
+    print_sheet(Sheet.join(title, Column("memory"), rows))

@@ -38,14 +38,15 @@ from numpy.typing import NDArray
 from workbench.core.chain import dynamics
 from workbench.core.ending import LoopRun
 from workbench.core.errors import NotExact, WorkbenchError, WrongType
-from workbench.core.evaluate import check_arguments, check_criterion
+from workbench.core.evaluate import check_arguments, check_criterion, evaluate
 from workbench.core.fields import FLOATS
 from workbench.core.numbers import Number, is_symbolic, number
 from workbench.core.oracle_loop import GreedyLoop, Schedule, Tie
-from workbench.core.policy import TIES, Policy
+from workbench.core.policy import TIES, Policy, uniform
 from workbench.core.pomdp import POMDP
 from workbench.core.repetition import repeat_episodes
-from workbench.core.words import brief
+from workbench.core.sheet import BEST, Column, Sheet, Showing, Written, beside_best
+from workbench.core.words import brief, shown
 from workbench.progress import Waiting
 
 BUDGET = 20_000
@@ -109,7 +110,7 @@ def iterates(
 
 
 @dataclass(frozen=True, eq=False)
-class Improvement:
+class Improvement(Showing):
     """A run of the oracle loop.
 
     Attributes
@@ -160,6 +161,42 @@ class Improvement:
         """How many there were."""
         return len(self.values)
 
+    def sheet(self, best: Any = None) -> Sheet:
+        """The run as one row of a table.
+
+        Parameters
+        ----------
+        best : what the best deterministic policy of P is worth, if it is known.
+        """
+        reached = self.mean if self.limit_value is None else self.limit_value
+        moving = self.ended != "fixed"
+        spread = f"{brief(reached)} ± {self.amplitude / 2:.1g}"
+        how = f"limit cycle of {self.period:,}" if self.period else self.ended
+        where = "goes on moving around" if moving else "settles at"
+        said = f"The loop {where} a policy worth {brief(reached)}"
+        if best is not None:
+            said += beside_best(brief(reached), best)
+        size = f"step {shown(self.step(0))}" if callable(self.step) else f"step {shown(self.step)}"
+        size += " at first" if callable(self.step) else ""
+        columns = (
+            Column("start", "value of the policy that the loop starts from"),
+            Column("value", "where the loop ends (± half its range, where it goes on moving)"),
+            *([] if best is None else [BEST]),
+            Column("iterates", "how many policies it went through"),
+            Column("ended", "fixed: it approaches one policy; budget: cut off while it moved"),
+        )
+        value = Written(reached, spread) if moving else reached
+        row = (self.values[0], value, *([] if best is None else [best]), self.iterates, how)
+        notes = [
+            f"Greedy takes the {self.tie_rule} of equal actions; {size}; P(s|o) by {self.weights}."
+        ]
+        if self.limit is not None:
+            there = evaluate(self.P, self.limit, weights=self.weights, criterion=self.criterion)
+            lines = self.limit.lines(there.reached.raw.nonzero()[0].tolist())
+            notes.append(f"The limit: {'; '.join(lines)}.")
+        notes += [self.note] if self.note else []
+        return Sheet(f"Oracle loop on {self.P.name}", columns, (row,), f"{said}.", tuple(notes))
+
     def to_frame(self) -> Any:
         """The value of every iterate as a pandas frame."""
         import pandas as pd
@@ -187,10 +224,10 @@ class Improvement:
 
 def improve(
     P: POMDP,
-    pi: Policy,
-    step: Number | Schedule,
+    pi: Policy | None = None,
+    step: Number | Schedule = 0.02,
     ties: str = "last",
-    weights: str = "visits",
+    weights: str | None = None,
     exact: bool = False,
     budget: int = BUDGET,
     least: int = 1,
@@ -204,10 +241,11 @@ def improve(
     Parameters
     ----------
     P : the POMDP, as a rule an augmented one.
-    pi : where to start.
+    pi : where to start; the uniform policy if None.
     step : the paper's epsilon, in (0, 1]; or a function of n, such as `shrinking_steps(0.02)`.
     ties : which action greedy prefers among equals, see `policy.tie_order`.
-    weights : which P_pi(s|o), as for `evaluate`.
+    weights : which P_pi(s|o), as for `evaluate`; those of `weights_for` if None. The result's
+        `weights` says which.
     exact : rationals; P, pi and the steps have to be exact, and the numbers grow with every
         iterate.
     budget : the most iterates to make.
@@ -216,7 +254,6 @@ def improve(
         of time, and values are average rewards. A task that ends begins anew; a policy whose
         average depends on where it starts is refused (`Multichain`).
 
-    >>> from workbench.core.policy import uniform
     >>> P = POMDP.from_functions(
     ...     name="one step",
     ...     A=[0, 1],
@@ -226,11 +263,15 @@ def improve(
     ...     gamma=1,
     ...     terminal={"end"},
     ... )
-    >>> run = improve(P, uniform(P), step=0.02)
+    >>> run = improve(P)
     >>> run.value, run.ended, run.limit_value
     (1.0, 'fixed', Fraction(1, 1))
     """
     budget, least = _number_of_iterates("budget", budget), _number_of_iterates("least", least)
+    pi = uniform(P) if pi is None else pi
+    if weights is None:
+        average = check_criterion(criterion) == "average"
+        weights = "stationary" if average else weights_for(P, pi)
     if not callable(step) and 1 - float(_checked(step, exact)) == 1:
         raise WorkbenchError(
             "the step is too small: 1 - step is 1 in floats, and no run would be seen to settle"

@@ -22,7 +22,7 @@ Fraction(3, 4)
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -36,11 +36,15 @@ from workbench.core.numbers import Number, Numbers, is_symbolic, number
 from workbench.core.pomdp import POMDP
 from workbench.core.space import Label, Space
 from workbench.core.ties import greedy_actions
+from workbench.core.words import counted, shown
 
 if TYPE_CHECKING:
     import pandas as pd
 
 TIES = ("last", "first")
+
+_NOISE = 1e-12
+"""Smaller probabilities are rounding errors, and not worth a word."""
 
 
 class Policy:
@@ -153,6 +157,34 @@ class Policy:
     def actions(self) -> NDArray[np.int64]:
         """The place of the most probable action of each observation, the first among equals."""
         return np.argmax(self.prob.floats, axis=1)
+
+    def lines(self, rows: Iterable[int], most: int = 6) -> list[str]:
+        """What it does on some observations, by their places: a line each, such as "o → left".
+
+        >>> from workbench.core.pomdp import POMDP
+        >>> P = POMDP.from_functions(
+        ...     name="one step",
+        ...     A=["left", "right"],
+        ...     p=lambda s, a: {("end", 1): 1},
+        ...     omega=lambda s: {"o": 1},
+        ...     mu={"s": 1},
+        ...     gamma=1,
+        ...     terminal={"end"},
+        ... )
+        >>> uniform(P).lines([0]), Policy.deterministic(P, {"o": "left"}).lines([0])
+        (['o → left 1/2, right 1/2'], ['o → left'])
+        """
+        rows = list(rows)
+        found = []
+        for i in rows[:most]:
+            taken = {a: x for a, x in self.row(self.O[i]).items() if x > _NOISE}
+            acts = [
+                self.A.text(a) + ("" if len(taken) == 1 else f" {shown(x, longest=8)}")
+                for a, x in taken.items()
+            ]
+            found.append(f"{self.O.text(self.O[i])} → {', '.join(acts)}")
+        more = len(rows) - most
+        return [*found, f"... and {counted(more, 'more row')}"] if more > 0 else found
 
     def fits(self, P: POMDP) -> None:
         """Raise `PolicyError` unless this policy speaks of the observations and actions of P."""

@@ -8,15 +8,16 @@ when somebody looks.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from workbench.core.errors import WrongType
 from workbench.core.numbers import Number, Numbers
+from workbench.core.sheet import Column, Sheet
 from workbench.core.space import Label, Space
-from workbench.core.words import escape_html, shown, typeset
+from workbench.core.words import shown, typeset
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -35,42 +36,13 @@ class NumberField(Protocol):
     def leave(self, raw: NDArray[Any]) -> NDArray[Any]: ...
 
 
-class _Sheet(NamedTuple):
-    """A table as texts: a corner, labels above and beside, cells, and lines below."""
-
-    corner: str
-    above: list[str]
-    beside: list[str]
-    cells: list[list[str]]
-    below: list[str]
-
-    def turned(self) -> _Sheet:
-        cells = [list(column) for column in zip(*self.cells, strict=True)]
-        return _Sheet(self.corner, self.beside, self.above, cells, self.below)
-
-    def text(self) -> str:
-        lines = [[self.corner, *self.above]]
-        lines += [[label, *row] for label, row in zip(self.beside, self.cells, strict=True)]
-        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-        aligned = (
-            [
-                line[0].ljust(widths[0]),
-                *(x.rjust(w) for x, w in zip(line[1:], widths[1:], strict=True)),
-            ]
-            for line in lines
-        )
-        return "\n".join(["  ".join(line).rstrip() for line in aligned] + self.below)
-
-    def html(self) -> str:
-        top = "".join(f"<th>{escape_html(x)}</th>" for x in (self.corner, *self.above))
-        body = "".join(
-            f"<tr><th>{escape_html(label)}</th>"
-            + "".join(f"<td>{escape_html(x)}</td>" for x in row)
-            + "</tr>"
-            for label, row in zip(self.beside, self.cells, strict=True)
-        )
-        rest = "<br>".join(map(escape_html, self.below))
-        return f"<table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>{rest}"
+def _labelled_sheet(
+    corner: str, above: list[str], beside: list[str], cells: list[list[str]], below: list[str]
+) -> Sheet:
+    """Numbers between the labels above and beside them."""
+    columns = (Column(corner, right=False), *(Column(label, right=True) for label in above))
+    rows = ((label, *row) for label, row in zip(beside, cells, strict=True))
+    return Sheet("", columns, tuple(rows), notes=tuple(below))
 
 
 def _left_out(shown_count: int, total: int, what: str) -> list[str]:
@@ -103,7 +75,7 @@ class _Labelled:
         undefined)."""
         return self.raw if self._field is None else self._field.leave(self.raw)
 
-    def _sheet(self, write: Callable[[Any], str]) -> _Sheet:
+    def _sheet(self, write: Callable[[Any], str]) -> Sheet:
         raise NotImplementedError
 
     def __repr__(self) -> str:
@@ -133,11 +105,11 @@ class Vector(_Labelled):
 
         return pd.DataFrame({self.title or "value": self.array}, index=_pandas_index(self.space))
 
-    def _sheet(self, write: Callable[[Any], str]) -> _Sheet:
+    def _sheet(self, write: Callable[[Any], str]) -> Sheet:
         labels = [self.space.text(label) for label in self.space[:_ROWS_SHOWN]]
         cells = [[write(self._present(x))] for x in self.raw[:_ROWS_SHOWN]]
         below = _left_out(len(labels), len(self.space), "rows") + _legend(rows=self.space.legend)
-        return _Sheet("", [self.title], labels, cells, below)
+        return _labelled_sheet("", [self.title], labels, cells, below)
 
 
 class Table(_Labelled):
@@ -183,7 +155,7 @@ class Table(_Labelled):
             self.array, index=_pandas_index(self.rows), columns=_pandas_index(self.columns)
         )
 
-    def _sheet(self, write: Callable[[Any], str], standing: bool = False) -> _Sheet:
+    def _sheet(self, write: Callable[[Any], str], standing: bool = False) -> Sheet:
         beside = [self.rows.text(label) for label in self.rows[:_ROWS_SHOWN]]
         above = [self.columns.text(label) for label in self.columns[:_COLUMNS_SHOWN]]
         cells = [
@@ -200,11 +172,14 @@ class Table(_Labelled):
         if self.error is not None:
             bounds = self.error.raw[~np.isnan(self.raw)]
             below.append(f"|error| <= {np.max(bounds, initial=0.0):.1g}")
-        return _Sheet(self.title, above, beside, cells, below)
+        if standing:
+            above, beside = beside, above
+            cells = [list(column) for column in zip(*cells, strict=True)]
+        return _labelled_sheet(self.title, above, beside, cells, below)
 
     def __repr__(self) -> str:
         wide = len(self.columns) > _WIDE and len(self.rows) <= _LOW
-        return self._sheet(shown, True).turned().text() if wide else self._sheet(shown).text()
+        return self._sheet(shown, wide).text()
 
     text = __repr__
 

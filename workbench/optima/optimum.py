@@ -2,18 +2,35 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import ClassVar
 
+from workbench.core.chain import dynamics
+from workbench.core.fields import FLOATS
 from workbench.core.numbers import Number
 from workbench.core.policy import Policy
 from workbench.core.pomdp import POMDP
+from workbench.core.sheet import Column, Sheet, Showing, Written
 from workbench.optima.controller import HistoryPolicy
-from workbench.text import shown
+from workbench.text import brief, shown
+
+BOUND_COLUMNS = (
+    Column("no more than", "no policy of this kind is worth more"),
+    Column("gap", "how far the two are apart", right=True),
+    Column("how"),
+)
+
+
+def bound_cells(bound: Number, gap: Number) -> tuple[Number | Written, str]:
+    """The cells of a bound and of its distance from the value; an infinite bound says nothing."""
+    if math.isinf(float(bound)):
+        return Written(bound, "no bound"), "-"
+    return bound, "none" if gap == 0 else f"{float(gap):.2g}"
 
 
 @dataclass(frozen=True, eq=False)
-class HistoryOptimum:
+class HistoryOptimum(Showing):
     """The best history-based value, or bounds on it.
 
     Attributes
@@ -42,6 +59,15 @@ class HistoryOptimum:
     policy: HistoryPolicy | None = None
     criterion: str = "return"
 
+    def sheet(self) -> Sheet:
+        """The value, its bound and how they were found, as one row."""
+        what = "average reward" if self.criterion == "average" else "value"
+        columns = (Column(what, "what the best policy found is worth"), *BOUND_COLUMNS)
+        row = (self.lower, *bound_cells(self.upper, self.gap), self.how)
+        worth = brief(self.value) if self.exact else f"{brief(self.lower)} to {brief(self.upper)}"
+        said = f"The best policy of the whole history is worth {worth}."
+        return Sheet(f"Best policy of the history on {self.P.name}", columns, (row,), said)
+
     def __repr__(self) -> str:
         kind = "average reward" if self.criterion == "average" else "value"
         what = f"best history-based {kind} of {self.P.name}: "
@@ -54,7 +80,7 @@ class HistoryOptimum:
 
 
 @dataclass(frozen=True, eq=False)
-class MemorylessOptimum:
+class MemorylessOptimum(Showing):
     """The best memoryless policy that was found, and how good any could be.
 
     Attributes
@@ -86,6 +112,23 @@ class MemorylessOptimum:
 
     kind: ClassVar[str] = "deterministic"
     """Of the policies among which it is the best."""
+
+    def sheet(self) -> Sheet:
+        """The value, its bound and how they were found, as one row; the policy below."""
+        what = "average reward" if self.criterion == "average" else "value"
+        columns = (Column(what, "what the best policy found is worth"), *BOUND_COLUMNS)
+        row = (self.value, *bound_cells(self.bound, self.gap), self.how)
+        kind = f"{self.kind} memoryless policy"
+        said = f"The best {kind} is worth {brief(self.value)}"
+        if not self.certified:
+            said = (
+                f"Some {kind} is worth {brief(self.value)}, and none more than {brief(self.bound)}"
+            )
+        seen = dynamics(self.P, FLOATS).follow(self.policy.prob.floats)
+        states = seen.visited & ~self.P.terminal.mask
+        rows = sorted({int(o) for o in seen.D.entry_o[states[seen.D.entry_s]]})
+        policy = f"The policy: {'; '.join(self.policy.lines(rows))}."
+        return Sheet(f"Best {kind} of {self.P.name}", columns, (row,), f"{said}.", (policy,))
 
     def __repr__(self) -> str:
         value = shown(self.value, digits=9)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
 from typing import ClassVar
@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from workbench.core.errors import NeverEnds, NotExact, NotSolved, TooLarge
 from workbench.core.policy import Policy
 from workbench.core.pomdp import POMDP
+from workbench.core.sheet import Sheet
 from workbench.optima.ascent import Climbed, ascend, slope
 from workbench.optima.branch_and_bound import (
     BranchSearch,
@@ -74,6 +75,13 @@ class StochasticOptimum(MemorylessOptimum):
             return self.require_algebraic()
         except (NotExact, NotSolved, TooLarge):
             return None
+
+    def sheet(self) -> Sheet:
+        """As for deterministic policies, with the optimum in exact numbers where it is known."""
+        found = super().sheet()
+        if self.algebraic is None:
+            return found
+        return replace(found, notes=(*found.notes, f"The optimum is {self.algebraic}."))
 
     def require_algebraic(self) -> AlgebraicOptimum:
         """The optimum in exact numbers, or an error that says why it cannot be had: the model holds
