@@ -23,10 +23,11 @@ def shown(*arguments: str) -> str:
 
 def test_points_are_listed_with_their_kinds_and_the_share_of_starts():
     text = shown("recall_variant", "--starts", "20")
-    assert "2 maximum, 1 minimum (all; 3 faces, at most 4 isolated)" in text
-    assert "│ 0 │ strict maximum │ 0 │" in text
-    assert "│ -10 │ strict maximum │ 0 │" in text
-    assert "minimum │ 1 │ - │" in text
+    assert "The return has 2 local maxima, worth -10 to 0: ascent can stop at each of them." in text
+    assert "0 strict maximum 0 " in text
+    assert "-10 strict maximum 0 " in text
+    assert "minimum 1 - " in text
+    assert "These are all isolated points." in text
 
 
 def test_a_certificate_is_written_and_holds(tmp_path):

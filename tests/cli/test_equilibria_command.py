@@ -23,20 +23,21 @@ def shown(*arguments: str) -> str:
 
 def test_the_only_fixed_point_of_recall_with_oa1_is_listed_with_its_value_and_gap():
     text = shown("recall", "-m", "OA1")
-    assert "1 fixed point (exactly; all of 1,296 greedy policies, 1,296 looked at)" in text
-    assert "│ 0 │ strict │ 0.00035 │" in text
+    assert "Searched exactly: all of 1,296 greedy policies, 1,296 looked at." in text
+    assert "0 361/400 1 1 0.00035 ∅ → 2 push" in text
+    assert "settle only at a policy worth 0; the best deterministic policy is worth 361/400" in text
     assert "∅ → 2 push" in text
 
 
 def test_several_memories_and_that_there_is_none():
     text = shown("recall_variant", "-m", "none", "-m", "B2")
-    assert text.count("No greedy policy is greedy on the table that it leads to.") == 1
+    assert text.count("Q-learning has no fixed point here: whichever policy it follows") == 1
     assert "all of 4,096 greedy policies, 1,536 looked at, the others by symmetry" in text
 
 
 def test_a_budget_that_was_not_enough_is_told():
     text = shown("gravity", "-m", "B1", "--nodes", "3")
-    assert "0 fixed points so far" in text
+    assert "No fixed point was found, but not all policies were decided." in text
     assert "not all of 8^48 greedy policies, 0 looked at, bounds on 3 sets" in text
 
 

@@ -6,14 +6,14 @@ from fractions import Fraction
 import pytest
 
 from workbench.core.errors import WorkbenchError
-from workbench.core.sheet import Column, Sheet, Written
+from workbench.core.sheet import Column, Sheet, WrittenNumber
 
 LONG = "a remark of many words that a narrow terminal has to break somewhere"
 SHEET = Sheet(
     "Policies",
     (Column("name"), Column("value", "what it is worth"), Column("remark")),
     (
-        ("left", Written(Fraction(1, 3), "1/3 ± 0.1"), LONG),
+        ("left", WrittenNumber(Fraction(1, 3), "1/3 ± 0.1"), LONG),
         ("right", 1234567.0, "two\nlines"),
     ),
     "Left is worse.",

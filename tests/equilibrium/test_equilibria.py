@@ -427,3 +427,17 @@ def test_tasks_that_do_not_end_have_equilibria_too():
     found = equilibria(P, QLearning(epsilon=TENTH), exact=True)
     assert [by_row(P, e)["o"] for e in found] == ["stay"]
     assert found[0].q["o", "stay"] == 1  # half of the time there, and 1/2 + 1/2 q
+
+
+def test_fixed_points_that_play_alike_are_listed_once():
+    found = equilibria(
+        augment(recall_variant(), "B2"),
+        QLearning(epsilon=Fraction(1, 10)),
+        exact=True,
+        symmetry=False,
+    )
+    assert len(found) > len(found.classes) == 1
+    assert sum(map(len, found.classes)) == len(found)
+    (row,) = found.sheet().rows
+    assert row[2] == len(found)
+    assert "recall_variant×B2" in found._repr_html_()

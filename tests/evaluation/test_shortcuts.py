@@ -14,7 +14,7 @@ from strategies import policies, pomdps
 from typer.testing import CliRunner
 
 from pomdps import gravity, load_unload, recall, recall_variant
-from workbench import POMDP, Policy, augment, evaluate, uniform
+from workbench import POMDP, Policy, augment, best_memoryless, evaluate, uniform
 from workbench.core.errors import NotExact, TooLarge, WorkbenchError, WrongType
 from workbench.core.shortcuts import shortcuts
 from workbench.core.td import td_values
@@ -237,15 +237,16 @@ def test_a_task_that_no_policy_ends_is_refused():
         count_shortcuts(P)
 
 
-def test_the_command_prints_both_tables_in_80_columns(monkeypatch):
+def test_the_command_prints_one_table_in_80_columns(monkeypatch):
     from workbench.cli.main import app
 
     monkeypatch.setenv("COLUMNS", "80")
     result = CliRunner().invoke(app, ["shortcuts", "recall", "-m", "OA1", "-m", "B2"])
     assert result.exit_code == 0, result.output
     assert max(map(len, result.output.splitlines())) <= 80
-    assert "2 push │     19/20 │ 361/400 │      0 │ 361/400 │ strict" in result.output
-    assert "B2     │               90 │ 361/400 │      3 │    4" in result.output
+    text = " ".join(result.output.split())
+    assert "OA1 ∅ 2 push 19/20 361/400 0 361/400 strict" in text
+    assert "B2: There are 90 optimal policies, worth 361/400; each has 3 strict and 4 weak" in text
 
 
 def test_the_command_says_when_there_are_none(monkeypatch):
@@ -253,8 +254,17 @@ def test_the_command_says_when_there_are_none(monkeypatch):
 
     monkeypatch.setenv("COLUMNS", "80")
     result = CliRunner().invoke(app, ["shortcuts", "recall", "-m", "OA2", "--most", "1"])
-    assert "recall×OA2: no shortcuts" in result.output
-    assert "≥ 1" in result.output
+    text = " ".join(result.output.split())
+    assert "at least 1 optimal policy, worth 361/400" in text
+    assert "each of those looked at has 0 strict and 0 weak shortcuts" in text
+
+
+def test_shortcuts_show_themselves():
+    E = augment(recall(), "OA1")
+    found = shortcuts(E, best_memoryless(E).policy)
+    assert found == list(found)
+    assert "q_TD(o,a)" in found._repr_html_()
+    assert len(found.to_frame()) == len(found) == 1
 
 
 @pytest.mark.parametrize("exact", [False, True])

@@ -231,7 +231,7 @@ def test_bad_input_is_named():
 def test_boxes_that_run_out_are_undecided():
     found = critical_points(load_unload(), max_boxes=3)
     assert not found.complete
-    assert "boxes undecided" in repr(found)
+    assert "regions undecided" in repr(found)
 
 
 def test_a_memory_adds_points():

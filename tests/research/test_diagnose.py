@@ -128,9 +128,9 @@ def test_the_filter_of_a_task_that_forgets():
     assert filter_rate(t_maze(2)) is None
     assert window_bound(P, F(1, 2), 3) == 4 * F(1, 8) / (1 - F(1, 2)) ** 2
     assert window_bound(P, F(1), 3) is None
-    assert list(diagnose(P).notes()) == [READING]
+    assert READING[1:] in diagnose(P).sheet().notes[-1]
     assert "our reading" in READING
-    assert list(diagnose(t_maze(2)).notes()) == []
+    assert len(diagnose(t_maze(2)).sheet().notes) == 1  # whose theorems these are
     assert window_bound(P.with_gamma(1), F(1, 2), 3) is None
 
 
@@ -248,16 +248,17 @@ def test_full_sight_answers_every_question_with_yes():
 
 
 def test_lines_are_told_in_words():
-    told = {line[0]: line[1:] for line in diagnose(t_maze(3), "O1").lines()}
-    assert told["best of all histories"] == ("6561/2500", "", "")
-    assert told["best of (m, o)"] == ("6561/2500", "", "0")
-    assert told["decodable by windows"][0] == "of no length"
-    assert told["rank of the dynamics"][0] == str(dynamics_rank(t_maze(3)))
-    infinite = {
-        line[0]: line[1] for line in diagnose(tiger(), max_beliefs=20, max_seconds=0.5).lines()
-    }
-    assert infinite["Q* uniform on (m, o)"] == "beliefs not finitely many"
-    assert infinite["information state"].startswith("no: at most eps")
+    sheet = diagnose(t_maze(3), "O1").sheet()
+    told = {row[0]: row[1:] for row in sheet.rows}
+    assert told["Value of the best policy of the history"] == ("2.6244", "", "")
+    assert told["Value of the best policy of (m, o)"] == ("2.6244", "", "0")
+    assert told["Recent steps that tell the state [4]"][0] == "no number does"
+    assert told["Numbers that predict all that follows [7]"][0] == str(dynamics_rank(t_maze(3)))
+    assert sheet.conclusion.startswith("Nothing is lost")
+    unlisted = diagnose(tiger(), max_beliefs=20, max_seconds=0.5).sheet()
+    infinite = {row[0]: row[1] for row in unlisted.rows}
+    assert infinite["Same Q* for all histories of (m, o)? [1]"] == "unknown: too many beliefs"
+    assert infinite["(m, o) predicts reward and next (m, o)? [2]"].startswith("no: at most")
 
 
 def test_discrepancies_are_refuted_by_a_policy_or_proved_by_algebra():
@@ -288,6 +289,5 @@ def test_bounds_that_are_apart_are_shown_in_any_unit_of_reward(unit):
 
 def test_a_diagnosis_of_floats_says_how_they_are_read():
     P = recall4(gamma=F(1, 2))
-    (note,) = diagnose(P.scale_rewards(1.0)).notes()
-    assert "decimals" in note
-    assert not [*diagnose(P).notes()]
+    assert "decimals" in diagnose(P.scale_rewards(1.0)).sheet().notes[1]
+    assert len(diagnose(P).sheet().notes) == 1

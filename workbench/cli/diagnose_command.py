@@ -23,27 +23,15 @@ def diagnose_command(
 ) -> None:
     """Compare what theory says about a memory with what is true.
 
-    Bounds are on what a policy of (m, o) loses against the best policy of the whole history: by
-    the spread of Q* (Majeed and Hutter), by approximate information states (Subramanian et al.),
-    by the stability of the filter (Kara and Yueksel).
+    Several theorems bound what a policy of memory and observation loses against the best policy of
+    the whole history. The table has their bounds and the true loss side by side.
 
     Example: workbench diagnose t_maze -m K2 -m O1
     """
-    from rich.table import Table
-
     from workbench.cli.task_name import find_task
-    from workbench.console import plain_console
+    from workbench.console import print_sheet
     from workbench.research.diagnose import diagnose as ask
 
-    console = plain_console()
     P = find_task(task)
     for name in memory or ["none"]:
-        found = ask(P, name, max_seconds=seconds)
-        table = Table(title=f"{found.P.name} with {found.memory.name}", title_justify="left")
-        for column in ("question", "answer", "loss by theory", "true loss"):
-            table.add_column(column, overflow="fold")
-        for line in found.lines():
-            table.add_row(*line)
-        console.print(table)
-        for note in found.notes():
-            console.print(f"Note: {note}.")
+        print_sheet(ask(P, name, max_seconds=seconds).sheet())

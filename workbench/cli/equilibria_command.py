@@ -96,7 +96,7 @@ def equilibria_command(
             if certificate is not None:
                 _certify_regions(P, name, whole, certificate)
         else:
-            found = _listed(console, E, record, most, nodes, certificate is None)
+            found = _listed(E, record, most, nodes, certificate is None)
             if certificate is not None:
                 _certify(P, name, found, certificate, nodes)
 
@@ -112,42 +112,12 @@ def _fraction(option: str, shown: str) -> Any:
         raise WorkbenchError(f"{option} is a number such as 1/10 or 0.1, not {shown!r}") from None
 
 
-def _listed(
-    console: Any, E: POMDP, record: Any, most: int, nodes: int, symmetry: bool
-) -> Equilibria:
-    from rich.table import Table
-
+def _listed(E: POMDP, record: Any, most: int, nodes: int, symmetry: bool) -> Equilibria:
+    from workbench.console import print_sheet
     from workbench.equilibrium.equilibria import equilibria
-    from workbench.text import brief
 
     found = equilibria(E, record, exact=E.is_exact, most=most, symmetry=symmetry, nodes=nodes)
-    count = f"{len(found)} fixed point{'' if len(found) == 1 else 's'}"
-    if not found.complete:
-        count += " so far"
-    console.print(
-        f"{record.kind}, epsilon {found.epsilon}, on {E.name}: {count} ({found.arithmetic}; "
-        f"{found.searched}).",
-    )
-    if found.none_exists:
-        console.print("No greedy policy is greedy on the table that it leads to.")
-    if not len(found):
-        return found
-    table = Table()
-    for column in ("value", "kind", "gap", "rate"):
-        table.add_column(column, justify="left" if column == "kind" else "right")
-    table.add_column("greedy policy")
-    for e in found[:_MOST_SHOWN]:
-        acts = e.policy.actions
-        told = [
-            f"{E.O.text(E.O[int(o)])} → {E.A.text(E.A[int(acts[o])])}"
-            for o in found.rows[:_MOST_ROWS_TOLD]
-        ]
-        more = [f"... {len(found.rows)} rows"] if len(found.rows) > _MOST_ROWS_TOLD else []
-        gap = "-" if e.gap is None else f"{float(e.gap):.2g}"
-        table.add_row(brief(e.value), e.kind, gap, f"{e.rate:.1g}", "\n".join([*told, *more]))
-    console.print(table)
-    if len(found) > _MOST_SHOWN:
-        console.print(f"... and {len(found) - _MOST_SHOWN} more")
+    print_sheet(found.sheet())
     return found
 
 

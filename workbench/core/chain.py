@@ -353,3 +353,10 @@ class Chain:
         closed[component[rows[component[rows] != component[self.indices]]]] = False
         closed[component[~self.D.alive | (self._stops > 0)]] = False
         return [np.flatnonzero(component == c) for c in np.flatnonzero(closed)]
+
+
+def reached_rows(P: POMDP, pi: Policy) -> list[int]:
+    """The observations at which a policy decides when it is followed, by their places."""
+    chain = dynamics(P, FLOATS).follow(pi.prob.floats)
+    states = chain.visited & ~P.terminal.mask
+    return sorted({int(o) for o in chain.D.entry_o[states[chain.D.entry_s]]})

@@ -35,17 +35,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.core.chain import dynamics
+from workbench.core.chain import dynamics, reached_rows
 from workbench.core.ending import LoopRun
 from workbench.core.errors import NotExact, WorkbenchError, WrongType
-from workbench.core.evaluate import check_arguments, check_criterion, evaluate
+from workbench.core.evaluate import check_arguments, check_criterion
 from workbench.core.fields import FLOATS
 from workbench.core.numbers import Number, is_symbolic, number
 from workbench.core.oracle_loop import GreedyLoop, Schedule, Tie
 from workbench.core.policy import TIES, Policy, uniform
 from workbench.core.pomdp import POMDP
 from workbench.core.repetition import repeat_episodes
-from workbench.core.sheet import BEST, Column, Sheet, Showing, Written, beside_best
+from workbench.core.sheet import BEST, Column, Sheet, Showing, WrittenNumber, beside_best
 from workbench.core.words import brief, shown
 from workbench.progress import Waiting
 
@@ -185,15 +185,14 @@ class Improvement(Showing):
             Column("iterates", "how many policies it went through"),
             Column("ended", "fixed: it approaches one policy; budget: cut off while it moved"),
         )
-        value = Written(reached, spread) if moving else reached
+        value = WrittenNumber(reached, spread) if moving else reached
         row = (self.values[0], value, *([] if best is None else [best]), self.iterates, how)
         notes = [
             f"Greedy takes the {self.tie_rule} of equal actions; {size}; P(s|o) by {self.weights}."
         ]
         if self.limit is not None:
-            there = evaluate(self.P, self.limit, weights=self.weights, criterion=self.criterion)
-            lines = self.limit.lines(there.reached.raw.nonzero()[0].tolist())
-            notes.append(f"The limit: {'; '.join(lines)}.")
+            lines = self.limit.lines(reached_rows(self.P, self.limit))
+            notes.append(f"The limit ({self.limit.legend}): {'; '.join(lines)}.")
         notes += [self.note] if self.note else []
         return Sheet(f"Oracle loop on {self.P.name}", columns, (row,), f"{said}.", tuple(notes))
 

@@ -186,6 +186,11 @@ class Policy:
         more = len(rows) - most
         return [*found, f"... and {counted(more, 'more row')}"] if more > 0 else found
 
+    @property
+    def legend(self) -> str:
+        """How `lines` are to be read."""
+        return f"{self.O.legend or 'observation'} → {self.A.legend or 'action'}"
+
     def fits(self, P: POMDP) -> None:
         """Raise `PolicyError` unless this policy speaks of the observations and actions of P."""
         for what, mine, theirs in (("observations", self.O, P.O), ("actions", self.A, P.A)):

@@ -52,7 +52,7 @@ BEST = Column("best", "value of the best deterministic memoryless policy")
 """The column that stands beside every value that was learned, improved or settled at."""
 
 
-class Written(NamedTuple):
+class WrittenNumber(NamedTuple):
     """A cell whose text says more than its number, such as 0.7 ± 0.1."""
 
     value: Any
@@ -66,7 +66,7 @@ class Sheet:
     Attributes
     ----------
     title : what the rows are about; a table without one has no rule below its headings.
-    rows : `rows[i][j]`, numbers, words or `Written`; a word may have several lines.
+    rows : `rows[i][j]`, numbers, words or `WrittenNumber`; a word may have several lines.
     conclusion : the answer in a sentence.
     notes : what else has to be said, a sentence each.
     """
@@ -95,7 +95,9 @@ class Sheet:
 
     @property
     def legend(self) -> list[str]:
-        """What the columns are, a sentence each."""
+        """What the columns are, a sentence each; nothing where there are no rows."""
+        if not self.rows:
+            return []
         return [f"{c.name}: {c.meaning}." for c in self.columns if c.meaning]
 
     def _is_right(self, j: int) -> bool:
@@ -104,6 +106,9 @@ class Sheet:
 
     def text(self, width: int = 80) -> str:
         """The table for a terminal of so many characters; words are wrapped, numbers never."""
+        if self.title and not self.rows:
+            told = [self.title, self.conclusion, *self.notes]
+            return "\n".join(line for text in told if text for line in _wrapped(text, width))
         cells = [[_write(x) for x in row] for row in self.rows]
         widths = self._widths([[c.name for c in self.columns], *cells], width)
         right = [self._is_right(j) for j in range(len(widths))]
@@ -119,17 +124,20 @@ class Sheet:
         return "\n".join([*lines, *([""] if told else []), *told, *notes])
 
     def _widths(self, cells: list[list[str]], width: int) -> list[int]:
-        """Widths of the columns; where the table is too wide, the widest column of words gives."""
+        """Widths of the columns; in a table that is too wide the widest columns of words give."""
         widths = [
             max(len(part) for x in column for part in x.split("\n"))
             for column in zip(*cells, strict=True)
         ]
         words = [j for j in range(len(widths)) if not self._is_right(j) and self.title]
-        for j in sorted(words, key=lambda j: -widths[j]):
-            excess = sum(widths) + 2 * (len(widths) - 1) - width
-            if excess > 0:
-                longest = max(len(word) for row in cells for word in row[j].split() or [""])
-                widths[j] = max(widths[j] - excess, min(longest, widths[j]), _NARROWEST)
+        least = {
+            j: max(_NARROWEST, *(len(word) for row in cells for word in row[j].split()))
+            for j in words
+        }
+        for _ in range(sum(widths) + 2 * (len(widths) - 1) - width):
+            giving = [j for j in words if widths[j] > least[j]]
+            if giving:
+                widths[max(giving, key=lambda j: widths[j])] -= 1
         return widths
 
     def html(self) -> str:
@@ -137,6 +145,8 @@ class Sheet:
         top = "".join(f"<th>{escape_html(c.name)}</th>" for c in self.columns)
         body = "".join(f"<tr>{self._html_row(row)}</tr>" for row in self.rows)
         table = f"<table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>"
+        if self.title and not self.rows:
+            table = ""
         if not self.title:
             return table + "<br>".join(map(escape_html, self.notes))
         answer = escape_html(self.conclusion).replace("\n", "<br>")
@@ -158,7 +168,7 @@ class Sheet:
 
     def to_frame(self) -> pd.DataFrame:
         """The rows as a pandas frame, numbers as they are."""
-        plain = [[x.value if isinstance(x, Written) else x for x in row] for row in self.rows]
+        plain = [[x.value if isinstance(x, WrittenNumber) else x for x in row] for row in self.rows]
         return _pandas().DataFrame(plain, columns=[c.name for c in self.columns])
 
 
@@ -203,7 +213,7 @@ def _pandas() -> Any:
 
 
 def _write(x: Any) -> str:
-    if isinstance(x, Written):
+    if isinstance(x, WrittenNumber):
         return x.text
     return x if isinstance(x, str) else brief(x)
 

@@ -16,6 +16,7 @@ model and policy are exact and not too large; otherwise it counts as equal.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -27,10 +28,11 @@ from workbench.core.evaluate import evaluate
 from workbench.core.numbers import Number
 from workbench.core.policy import Policy
 from workbench.core.pomdp import POMDP
+from workbench.core.sheet import Column, Sheet, Showing
 from workbench.core.space import Label
 from workbench.core.td import TDValues, td_values
 from workbench.core.ties import sign_of_difference
-from workbench.core.words import show, shown
+from workbench.core.words import counted, show, shown
 
 MOST_POLICIES = 10_000
 """`count_shortcuts` looks at no more optimal policies than this, unless told otherwise."""
@@ -63,7 +65,38 @@ class Shortcut:
         )
 
 
-def shortcuts(P: POMDP, pi: Policy, exact: bool = False, weights: str = "visits") -> list[Shortcut]:
+class Shortcuts(Showing, list[Shortcut]):
+    """The shortcuts of one policy: a list that shows itself as a table."""
+
+    def __init__(self, P: POMDP, found: Iterable[Shortcut] = ()):
+        super().__init__(found)
+        self.P = P
+
+    def sheet(self) -> Sheet:
+        """A row for each shortcut."""
+        columns = (
+            Column("o", "the observation"),
+            Column("a", "an action that the policy does not take there"),
+            Column("q_TD(o,a)", "its value by one-step TD"),
+            Column("v_TD(o)", "the value of o by one-step TD"),
+            Column("q(o,a)", "its true value"),
+            Column("v(o)", "the true value of o"),
+            Column("kind", "strict: TD prefers a although it is no better; weak: TD ties them"),
+        )
+        rows = tuple(
+            (self.P.O.text(x.o), self.P.A.text(x.a), x.td, x.v_td, x.q, x.v, x.kind) for x in self
+        )
+        strict = sum(x.kind == "strict" for x in self)
+        said = (
+            f"One-step TD leads away from this policy in {counted(len(self), 'place')}, "
+            f"{strict} of them strict."
+            if self
+            else "No shortcut: one-step TD does not lead away from this policy."
+        )
+        return Sheet(f"Shortcuts on {self.P.name}", columns, rows, said)
+
+
+def shortcuts(P: POMDP, pi: Policy, exact: bool = False, weights: str = "visits") -> Shortcuts:
     """The non-Markovian shortcuts of a policy, in the order of O and A.
 
     Parameters
@@ -106,7 +139,7 @@ def shortcuts(P: POMDP, pi: Policy, exact: bool = False, weights: str = "visits"
     errors = td_error(true), td_error(td)
     can_decide = not exact and P.is_exact and pi.is_exact and len(P.S) <= MOST_STATES_TO_DECIDE
     rational: tuple[TDValues, ...] = ()
-    found = []
+    found = Shortcuts(P)
     for i, j in np.argwhere(~taken & true.reached.raw[:, None]).tolist():
         o, a = P.O[i], P.A[j]
         values = true.q[o, a], td.q[o, a], true.v[o], td.v[o]

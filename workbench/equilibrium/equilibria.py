@@ -43,6 +43,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from workbench.core.chain import reached_rows
 from workbench.core.errors import NeverEnds, NotExact, WorkbenchError, WrongType
 from workbench.core.evaluate import evaluate
 from workbench.core.fields import FLOATS, RATIONALS, Field
@@ -50,9 +51,11 @@ from workbench.core.learners import Learner, Target, check_count
 from workbench.core.numbers import Number, is_symbolic, to_float
 from workbench.core.policy import Policy
 from workbench.core.pomdp import POMDP
+from workbench.core.sheet import BEST, Column, Sheet, Showing, WrittenNumber, beside_best
 from workbench.core.space import Label
 from workbench.core.table import Table
 from workbench.core.weights import known
+from workbench.equilibrium.alike import played
 from workbench.equilibrium.greedy_cells import MOST_DENSE, DenseTask, blocks
 from workbench.equilibrium.learned_values import (
     Decided,
@@ -62,6 +65,7 @@ from workbench.equilibrium.learned_values import (
     target_of,
 )
 from workbench.extras import need
+from workbench.optima.yardstick import best_cell
 from workbench.progress import Waiting
 from workbench.results.findings import Findings
 from workbench.text import brief, counted
@@ -77,6 +81,9 @@ MOST_NODES = 2_000
 
 MOST_BRANCHED = 1_500
 """Products with more states than this that are not terminal are not looked at by bounds either."""
+
+_MOST_SHOWN = 12
+"""Ways to play that a table lists."""
 
 MOST_FOUND = 5_000
 """A search that finds more fixed points (ties multiply them) stops there."""
@@ -163,7 +170,7 @@ class Equilibrium:
 
 
 @dataclass(frozen=True, eq=False)
-class Equilibria(Findings[Equilibrium]):
+class Equilibria(Findings[Equilibrium], Showing):
     """The fixed points that were found, best first, and how far the search went.
 
     Attributes
@@ -203,18 +210,71 @@ class Equilibria(Findings[Equilibrium]):
         return self.complete and not self.found and not self.undefined
 
     def __repr__(self) -> str:
-        lines = [
+        return (
             f"{self.learner.kind} with epsilon {self.epsilon} on {self.P.name}: "
             f"{counted(len(self), 'fixed point')} ({self.arithmetic}); {self.searched}"
-        ]
-        legend = f"{self.P.O.legend or 'observation'}: {self.P.A.legend or 'action'}"
-        return "\n".join(
-            [
-                *lines,
-                *(f"  {e}" for e in self.found[:20]),
-                *([f"  ({legend})"] if self.found else []),
-            ]
         )
+
+    @cached_property
+    def classes(self) -> tuple[tuple[Equilibrium, ...], ...]:
+        """The fixed points, those together whose greedy policies play alike (`alike`)."""
+        found: dict[bytes, list[Equilibrium]] = {}
+        for e in self.found:
+            found.setdefault(played(self.P, e.policy), []).append(e)
+        return tuple(map(tuple, found.values()))
+
+    @cached_property
+    def best(self) -> Number | WrittenNumber:
+        """What the best deterministic policy is worth, as far as a few seconds tell."""
+        return best_cell(self.P)
+
+    def sheet(self) -> Sheet:
+        """A row for each way to play that a learner can settle at."""
+        legend = self.found[0].policy.legend if self.found else ""
+        columns = (
+            Column("value", "what the greedy policy is worth"),
+            BEST,
+            Column("fixed points", "how many q-tables belong to greedy policies that play alike"),
+            Column("strict", "how many of them have one best action in every row: these attract"),
+            Column("lead", "smallest lead of a best action over the next; 0 where actions tie"),
+            Column("greedy policy", f"as it is played: {legend}"),
+        )
+        rows = tuple(
+            (
+                group[0].value,
+                self.best,
+                len(group),
+                sum(e.strict for e in group),
+                _largest_gap(group),
+                "\n".join(group[0].policy.lines(reached_rows(self.P, group[0].policy))),
+            )
+            for group in self.classes[:_MOST_SHOWN]
+        )
+        more = len(self.classes) - len(rows)
+        notes = [f"Searched {self.arithmetic}: {self.searched}."]
+        notes += (
+            [f"{counted(more, 'more way')} to play, worth less, not shown."] if more > 0 else []
+        )
+        title = f"Where {self.learner.described} can settle on {self.P.name}"
+        return Sheet(
+            f"{title}, epsilon {self.epsilon}", columns, rows, self._conclusion(), tuple(notes)
+        )
+
+    def _conclusion(self) -> str:
+        who = self.learner.described
+        if self.none_exists:
+            return (
+                f"{who} has no fixed point here: whichever policy it follows, the values it learns "
+                "make another action look better."
+            )
+        if not self.found:
+            return "No fixed point was found, but not all policies were decided."
+        worths = list(dict.fromkeys(brief(group[0].value) for group in self.classes))
+        only = "can settle only at" if self.complete and not self.undefined else "can settle at"
+        if len(worths) == 1:
+            return f"{who} {only} a policy worth {worths[0]}{beside_best(worths[0], self.best)}."
+        worth = f"policies worth {worths[-1]} to {worths[0]}"
+        return f"{who} {only} {worth}{beside_best(worths[0], self.best)}."
 
     @property
     def arithmetic(self) -> str:
@@ -259,6 +319,12 @@ class Equilibria(Findings[Equilibrium]):
                 for e in self.found
             ]
         )
+
+
+def _largest_gap(group: tuple[Equilibrium, ...]) -> Number | WrittenNumber | None:
+    """The lead of the fixed point that is decided most clearly."""
+    lead = max((to_float(e.gap) for e in group if e.gap is not None), default=None)
+    return lead and WrittenNumber(lead, f"{lead:.2g}")
 
 
 def equilibria(
@@ -347,6 +413,7 @@ class GreedySearch:
         self.refuted: list[tuple[NDArray[np.int64], int, int]] = []
         self.undefined = 0
         self.looked_at = 0
+        self.waiting = Waiting("", wanted=False)
 
     def run(self, branch: bool | None, nodes: int) -> Equilibria:
         can_branch = self.target.is_one_step and self.epsilon > 0
@@ -360,11 +427,11 @@ class GreedySearch:
             )
         if branch is None:
             branch = can_branch and task.ends and self.cells > self.most
-        with Waiting(f"fixed points on {self.P.name}") as waiting:
+        with Waiting(f"fixed points on {self.P.name}") as self.waiting:
             try:
                 if branch:
-                    return self._branch(task, nodes, waiting)
-                return self._list(task, waiting)
+                    return self._branch(task, nodes, self.waiting)
+                return self._list(task, self.waiting)
             except KeyboardInterrupt:
                 if not self.looked_at:
                     raise  # there is nothing to show
@@ -418,8 +485,11 @@ class GreedySearch:
         out = block.worst > block.bound
         for i in np.flatnonzero(out).tolist():
             self.refuted.append((actions[i], int(block.row[i]), int(block.better[i])))
-        for i in np.flatnonzero(~out).tolist():
+        open_ = np.flatnonzero(~out).tolist()
+        for k, i in enumerate(open_):
             self._decide(actions[i])
+            # A block takes minutes where rationals decide thousands of its policies.
+            self.waiting.tell(f"{k + 1:,} of {len(open_):,} decided, {len(self.found):,} found")
 
     def _decide(self, actions: NDArray[np.int64]) -> None:
         """Decide one greedy policy with the table over the field."""

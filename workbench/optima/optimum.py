@@ -6,12 +6,11 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar
 
-from workbench.core.chain import dynamics
-from workbench.core.fields import FLOATS
+from workbench.core.chain import reached_rows
 from workbench.core.numbers import Number
 from workbench.core.policy import Policy
 from workbench.core.pomdp import POMDP
-from workbench.core.sheet import Column, Sheet, Showing, Written
+from workbench.core.sheet import Column, Sheet, Showing, WrittenNumber
 from workbench.optima.controller import HistoryPolicy
 from workbench.text import brief, shown
 
@@ -22,10 +21,10 @@ BOUND_COLUMNS = (
 )
 
 
-def bound_cells(bound: Number, gap: Number) -> tuple[Number | Written, str]:
+def bound_cells(bound: Number, gap: Number) -> tuple[Number | WrittenNumber, str]:
     """The cells of a bound and of its distance from the value; an infinite bound says nothing."""
     if math.isinf(float(bound)):
-        return Written(bound, "no bound"), "-"
+        return WrittenNumber(bound, "no bound"), "-"
     return bound, "none" if gap == 0 else f"{float(gap):.2g}"
 
 
@@ -124,10 +123,8 @@ class MemorylessOptimum(Showing):
             said = (
                 f"Some {kind} is worth {brief(self.value)}, and none more than {brief(self.bound)}"
             )
-        seen = dynamics(self.P, FLOATS).follow(self.policy.prob.floats)
-        states = seen.visited & ~self.P.terminal.mask
-        rows = sorted({int(o) for o in seen.D.entry_o[states[seen.D.entry_s]]})
-        policy = f"The policy: {'; '.join(self.policy.lines(rows))}."
+        lines = self.policy.lines(reached_rows(self.P, self.policy))
+        policy = f"The policy ({self.policy.legend}): {'; '.join(lines)}."
         return Sheet(f"Best {kind} of {self.P.name}", columns, (row,), f"{said}.", (policy,))
 
     def __repr__(self) -> str:

@@ -9,19 +9,22 @@ least as good depends. They have the same shortcuts.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from workbench.core.chain import reached_rows
 from workbench.core.errors import TooLarge, WorkbenchError
 from workbench.core.fields import FLOATS, RATIONALS
 from workbench.core.numbers import Number
 from workbench.core.policy import Policy, tie_order
 from workbench.core.pomdp import POMDP
+from workbench.core.sheet import Sheet, Showing
 from workbench.core.shortcuts import (
     Shortcut,
+    Shortcuts,
     is_defined,
     require_numbers,
     shortcuts,
@@ -32,7 +35,7 @@ from workbench.core.ties import sign_of_difference
 from workbench.optima.follow import first_open, follow
 from workbench.optima.mdp import MDP, from_states, optimal
 from workbench.progress import Waiting
-from workbench.text import shown
+from workbench.text import brief, shown
 
 MOST_POLICIES = 10_000
 """`count_shortcuts` looks at no more optimal policies than this, unless told otherwise."""
@@ -41,7 +44,7 @@ Actions = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
-class ShortcutCount:
+class ShortcutCount(Showing):
     """Shortcuts over all optimal deterministic memoryless policies.
 
     Attributes
@@ -62,6 +65,24 @@ class ShortcutCount:
     weak: tuple[int, int]
     pi: Policy
     shortcuts: tuple[Shortcut, ...]
+
+    def sheet(self) -> Sheet:
+        """The shortcuts of one optimal policy, with the count over all of them."""
+        found = Shortcuts(self.P, self.shortcuts).sheet()
+        noun = "policy" if self.policies == 1 else "policies"
+        many = f"{'' if self.complete else 'at least '}{self.policies:,} optimal {noun}"
+        seen = "" if self.complete else " of those looked at"
+        said = (
+            f"There {'is' if self.policies == 1 else 'are'} {many}, worth {brief(self.value)}; "
+            f"each{seen} has {span(self.strict)} strict and {span(self.weak)} weak shortcuts."
+        )
+        lines = self.pi.lines(reached_rows(self.P, self.pi), most=12)
+        notes = (
+            f"The shortcuts listed are those of the policy {'; '.join(lines)}.",
+            f"P(s|o) by {self.weights}; policies that differ only where it makes no difference "
+            "count once.",
+        )
+        return replace(found, conclusion=said, notes=notes)
 
     def __repr__(self) -> str:
         many = (

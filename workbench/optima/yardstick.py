@@ -7,7 +7,7 @@ from typing import Any
 from workbench.core.errors import WorkbenchError
 from workbench.core.numbers import Number
 from workbench.core.pomdp import POMDP
-from workbench.core.sheet import Written
+from workbench.core.sheet import WrittenNumber
 from workbench.optima.best_memoryless import best_memoryless
 from workbench.optima.optimum import MemorylessOptimum
 from workbench.text import UNDEFINED, brief
@@ -15,25 +15,32 @@ from workbench.text import UNDEFINED, brief
 SECONDS = 5.0
 """A search for the best policy that is only there for comparison takes no longer."""
 
+_MOST_EXACT = 200
+"""States up to which values are compared as fractions, so that 361/400 is shown as such."""
+
 
 def quick_best(
     P: POMDP, criterion: str = "return", seconds: float = SECONDS
 ) -> MemorylessOptimum | None:
     """The best deterministic policy found in a few seconds; None where no search is possible."""
     try:
-        return best_memoryless(P, criterion=criterion, max_seconds=seconds)
-    except WorkbenchError:
-        return None  # too large, or no deterministic policy ends
+        exact = P.is_exact and not P.symbols and len(P.S) <= _MOST_EXACT
+        return best_memoryless(P, exact=exact, criterion=criterion, max_seconds=seconds)
+    except (WorkbenchError, KeyboardInterrupt):
+        # Too large, or no deterministic policy ends; Ctrl-C ends what is compared, not the result.
+        return None
 
 
-def best_cell(P: POMDP, criterion: str = "return", seconds: float = SECONDS) -> Number | Written:
+def best_cell(
+    P: POMDP, criterion: str = "return", seconds: float = SECONDS
+) -> Number | WrittenNumber:
     """The best value as a cell of a table: one that is not proved is written as a bound.
 
     >>> from workbench.improvement.batch import sequence_task
     >>> best_cell(sequence_task([[0, 1], [1, 0]]))
-    0.0
+    Fraction(0, 1)
     """
     found: Any = quick_best(P, criterion, seconds)
     if found is None:
-        return Written(None, UNDEFINED)
-    return found.value if found.certified else Written(found.value, f"≥ {brief(found.value)}")
+        return WrittenNumber(None, UNDEFINED)
+    return found.value if found.certified else WrittenNumber(found.value, f"≥ {brief(found.value)}")

@@ -41,6 +41,7 @@ from workbench.core.fields import FLOATS
 from workbench.core.numbers import Number, Numbers
 from workbench.core.policy import Policy
 from workbench.core.pomdp import POMDP
+from workbench.core.sheet import Column, Sheet, Showing
 from workbench.optima.arguments import require_real_numbers
 from workbench.optima.follow import alternatives
 from workbench.optima.mdp import MDP, from_states
@@ -54,10 +55,13 @@ from workbench.research.enclosures import (
     isolate,
 )
 from workbench.research.surface import Polynomial, ReturnSurface
-from workbench.text import counted
+from workbench.text import brief, counted
 
 MAX_FACES = 2_000
 MAX_BOXES = 5_000
+
+_MOST_SHOWN = 12
+"""Points that a table lists."""
 
 _EDGE = 1e-9
 """How far beyond a face roots are looked for, so that those near its rim are isolated too."""
@@ -96,7 +100,7 @@ class CriticalPoint:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class CriticalPoints(Sequence[CriticalPoint]):
+class CriticalPoints(Sequence[CriticalPoint], Showing):
     """The Kuhn-Tucker points of a POMDP's return, the best first.
 
     Attributes
@@ -140,16 +144,74 @@ class CriticalPoints(Sequence[CriticalPoint]):
     def __len__(self) -> int:
         return len(self.points)
 
-    def __repr__(self) -> str:
-        kinds = ("maximum", "saddle", "minimum", "degenerate")
-        found = ", ".join(f"{n} {k}" for k in kinds if (n := len(self.of_kind(k))))
-        sure = "all" if self.complete else f"{self.undecided:,} boxes undecided"
-        if self.flat:
-            sure += f", {counted(self.flat, 'face')} flat"
-        return (
-            f"Kuhn-Tucker points of {self.P.name}: {found or 'none'} ({sure}; "
-            f"{counted(self.faces, 'face')}, at most {self.bezout:,} isolated)"
+    def sheet(self, shares: dict[int, str] | None = None) -> Sheet:
+        """The points, the best first, a row each.
+
+        Parameters
+        ----------
+        shares : by `id` of a point, the share of random starts from which the oracle loop ends
+            there, if it was measured.
+        """
+        columns = [
+            Column("value", "what the policy is worth"),
+            Column(
+                "kind", "maximum: ascent can stop there (strict: no other policy near is as good)"
+            ),
+            Column(
+                "free", "how many probabilities of the policy could still move; 0: deterministic"
+            ),
+            Column("policy", self.points[0].policy.legend if self.points else ""),
+        ]
+        rows = []
+        deciding = [o for o in range(len(self.P.O)) if self.most[o]]
+        for point in self.points[:_MOST_SHOWN]:
+            kind = f"strict {point.kind}" if point.strict else point.kind
+            lines = point.policy.lines(deciding, most=4)
+            rows.append([point.value, kind, point.dimension, "\n".join(lines)])
+        if shares is not None:
+            columns.insert(3, Column("oracle loop", "share of random starts that end there", True))
+            for row, point in zip(rows, self.points, strict=False):
+                row.insert(3, shares.get(id(point), "-"))
+        title = f"Critical points of the return on {self.P.name}"
+        return Sheet(
+            title, tuple(columns), tuple(map(tuple, rows)), self._conclusion(), self._notes()
         )
+
+    def _conclusion(self) -> str:
+        tops = [brief(point.value) for point in self.of_kind("maximum")]
+        if not tops:
+            return "No isolated local maximum was found."
+        if len(tops) == 1:
+            return f"The return has one local maximum, worth {tops[0]}."
+        return (
+            f"The return has {len(tops)} local maxima, worth {tops[-1]} to {tops[0]}: ascent can "
+            "stop at each of them."
+        )
+
+    def _notes(self) -> tuple[str, ...]:
+        notes = ["These are all isolated points." if self.complete else self._open]
+        if self.flat:
+            notes.append(
+                "On some sets of actions the return stays the same along a direction; points there "
+                "are not isolated, and not listed."
+            )
+        if len(self) > _MOST_SHOWN:
+            notes.append(f"{counted(len(self) - _MOST_SHOWN, 'more point')} not shown.")
+        return tuple(notes)
+
+    @property
+    def _open(self) -> str:
+        return f"There may be more: {counted(self.undecided, 'region')} of policies not decided."
+
+    def __repr__(self) -> str:
+        kinds = {"maximum": "maxima", "saddle": "saddles", "minimum": "minima"}
+        found = [
+            f"{n} {kind if n == 1 else kinds.get(kind, kind)}"
+            for kind in (*kinds, "degenerate")
+            if (n := len(self.of_kind(kind)))
+        ]
+        sure = "all isolated points" if self.complete else f"{self.undecided:,} regions undecided"
+        return f"critical points of {self.P.name}: {', '.join(found) or 'none'} ({sure})"
 
 
 def critical_points(
@@ -179,7 +241,7 @@ def critical_points(
     ...     terminal={"end"},
     ... )
     >>> critical_points(P)
-    Kuhn-Tucker points of twice: 1 maximum (all; 3 faces, at most 3 isolated)
+    critical points of twice: 1 maximum (all isolated points)
     """
     require_real_numbers(P, True)
     max_faces = whole_number("max_faces", max_faces)

@@ -36,6 +36,7 @@ from workbench.core.memory import reads_rewards
 from workbench.core.numbers import Number
 from workbench.core.policy import Policy, uniform
 from workbench.core.pomdp import POMDP
+from workbench.core.sheet import Column, Sheet, Showing
 from workbench.core.space import Label
 from workbench.core.td import td_values
 from workbench.evaluation.discrepancy import lambda_discrepancy
@@ -72,7 +73,7 @@ _Found = TypeVar("_Found")
 
 
 @dataclass(frozen=True, eq=False)
-class Diagnosis:
+class Diagnosis(Showing):
     """What theory says about z = (m, o) on a task.
 
     Attributes
@@ -116,46 +117,82 @@ class Diagnosis:
             return None
         return max(self.lower - self.best.bound, 0), self.upper - self.best.value
 
-    def lines(self) -> Iterator[tuple[str, str, str, str]]:
-        """Rows of a table: question, answer, what theory bounds the loss by, the true loss."""
+    def sheet(self) -> Sheet:
+        """The questions of the module's text, a row each, with what theory and truth answer."""
+        most = "a theorem says that the best policy of (m, o) loses no more"
+        columns = (
+            Column("question", "m is what the memory holds, o what is seen"),
+            Column("answer"),
+            Column("loss by theory", f"{most} (says nothing: values are smaller)", True),
+            Column("true loss", "how much less than the best of the history it is worth", True),
+        )
+        title = f"What {self.memory.name} keeps on {self.P.name}"
+        return Sheet(title, columns, tuple(self._rows()), self._conclusion(), tuple(self._notes()))
+
+    def _rows(self) -> Iterator[tuple[str, str, str, str]]:
         gap = "none ends" if self.gap is None else self._range(*self.gap)
-        yield "best of all histories", self._range(self.lower, self.upper), "", ""
+        value = self._range(self.lower, self.upper)
+        yield "Value of the best policy of the history", value, "", ""
         best = "none ends" if self.best is None else self._range(self.best.value, self.best.bound)
-        yield "best of (m, o)", best, "", gap
+        yield "Value of the best policy of (m, o)", best, "", gap
         u = self.uniformity
+        same = "Same Q* for all histories of (m, o)? [1]"
         if u is None:
-            yield "Q* uniform on (m, o)", "beliefs not finitely many", "", gap
+            yield same, "unknown: too many beliefs", "", gap
         else:
-            yield (
-                "Q* uniform on (m, o)",
-                _yes(u.holds, f"spread {shown(u.spread)}"),
-                _loss(u.bound),
-                gap,
-            )
+            differ = f"they differ by up to {shown(u.spread)}"
+            yield same, _yes(u.holds, differ), self._loss(u.bound), gap
         i = self.information
         most = "" if i.exact else "at most "
-        answer = _yes(i.holds, f"{most}eps {shown(i.eps)}, delta {shown(i.delta)}")
+        off = f"{most}{shown(i.eps)} off in rewards, {shown(i.delta)} in probabilities"
         loss = "-" if i.value is None else self._range(self.lower - i.value, self.upper - i.value)
-        yield "information state", answer, _loss(i.bound), loss
+        predicts = "(m, o) predicts reward and next (m, o)? [2]"
+        yield predicts, _yes(i.holds, off), self._loss(i.bound), loss
         behind = _yes(self.states_behind == 1, f"up to {counted(self.states_behind, 'state')}")
-        yield "(m, o) tells the state", behind, "", ""
-        yield "TD(0) = MC, uniformly", _yes_if_zero(self.discrepancy), "", ""
+        yield "(m, o) tells the state?", behind, "", ""
+        yield "TD(0) = Monte Carlo, uniform policy? [3]", _yes_if_zero(self.discrepancy), "", ""
         always = {True: "yes, identically", False: "no", None: "not decided"}
-        yield "TD(0) = MC, always", always[self.discrepancy_always_zero], "", ""
+        yield "TD(0) = Monte Carlo, every policy? [3]", always[self.discrepancy_always_zero], "", ""
         windows = self.decodable_after
-        yield "decodable by windows", "of no length" if windows is None else f"of {windows}", "", ""
-        yield "observability", shown(self.observability), "", ""
-        bound = _loss(self.window_bound) if self.window_bound is not None else ""
-        yield "rate of the filter", shown(self.filter_rate), bound, gap if bound else ""
-        yield "rank of the dynamics", shown(self.rank), "", ""
+        steps = "no number does" if windows is None else counted(windows, "step")
+        yield "Recent steps that tell the state [4]", steps, "", ""
+        tell = "How much an observation tells, 0 to 1 [5]"
+        yield tell, shown(self.observability), "", ""
+        bound = self._loss(self.window_bound) if self.window_bound is not None else ""
+        fade = "Factor by which wrong beliefs shrink [6]"
+        yield fade, shown(self.filter_rate), bound, gap if bound else ""
+        yield "Numbers that predict all that follows [7]", shown(self.rank), "", ""
 
-    def notes(self) -> Iterator[str]:
-        """What has to be said of the rows: how floats are read, and which theorems are used in a
-        reading of ours."""
+    def _conclusion(self) -> str:
+        if self.gap is None:
+            return "No deterministic policy of (m, o) ends with probability one."
+        loss = self._range(*self.gap)
+        if loss == "0":
+            return "Nothing is lost: some policy of (m, o) is as good as any of the history."
+        best = self._range(self.lower, self.upper)
+        return f"The best policy of (m, o) loses {loss} of the {best} that the history allows."
+
+    def _notes(self) -> Iterator[str]:
+        """Whose theorems these are, how floats are read, and which theorems are used in a reading
+        of ours."""
+        yield (
+            "[1] Majeed and Hutter 2018; [2] approximate information states, Subramanian et al. "
+            "2022; [3] lambda discrepancy, Allen et al. 2024; [4] decodability, Efroni et al. 2022"
+            "; [5] observability, Golowich et al. 2022; [6] filter stability, Kara and Yueksel 2022"
+            "; [7] rank of a predictive state representation, Littman et al. 2001."
+        )
         if self.from_decimals:
             yield "Floats are read as the decimals that they are printed as."
         if self.window_bound is not None:
-            yield READING
+            yield f"{READING[0].upper()}{READING[1:]}."
+
+    def _loss(self, bound: Number | None) -> str:
+        """A bound on the loss; one beyond the range of all values says nothing."""
+        if bound is None:
+            return "no bound"
+        if float(bound) >= 2 * self._size:
+            return "says nothing"
+        return f"<= {shown(bound)}"
 
     def __repr__(self) -> str:
         gap = "no policy ends" if self.gap is None else f"gap {self._range(*self.gap)}"
@@ -165,7 +202,9 @@ class Diagnosis:
         """A number if its bounds are nearly equal, for a task with such rewards and values."""
         noise = _NEARLY * self._size
         close = abs(upper - lower) <= noise
-        return shown(upper, noise=noise) if close else f"{brief(lower)} to {brief(upper)}"
+        return (
+            shown(upper, longest=8, noise=noise) if close else f"{brief(lower)} to {brief(upper)}"
+        )
 
     @cached_property
     def _size(self) -> float:
@@ -178,10 +217,6 @@ def _yes(holds: bool, otherwise: str) -> str:
 
 def _yes_if_zero(x: Number | None) -> str:
     return "not defined" if x is None else _yes(x == 0, f"off by {shown(x)}")
-
-
-def _loss(bound: Number | None) -> str:
-    return "no bound" if bound is None else f"<= {shown(bound)}"
 
 
 # ---------------------------------------------------------------------- the question
