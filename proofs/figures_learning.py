@@ -224,10 +224,8 @@ WHY_THEY_JUMP = text(
 
 @claim(
     "S5.fig-jumps",
-    place=STATEMENTS["S5.fig-recall"].place,
-    statement="Measured, not proved: in runs as in Figure 3 (steps of 1/10) the greedy policy of "
-    "Q-learning on recall jumps, with OA1 and with B2, between optimal policies and ones that earn "
-    "nothing. (Why it cannot stay at an optimal one: S5.fig-recall.)",
+    place=STATEMENTS["S5.fig-jumps"].place,
+    statement=STATEMENTS["S5.fig-jumps"].words,
     verdict="supported",
     steps=STEPS,
 )
@@ -242,7 +240,7 @@ def fig_jumps(proof: Proof, shift: int = 0, memories: tuple[str, ...] = ("OA1", 
     if "OA2" in memories:  # a twin: a memory without shortcuts, which the figure does not show
         pairs: tuple[tuple[Method, str], ...] = ((QLearning(), "OA2"),)
         results = Results(results.experiment, {pair: _settled(results) for pair in pairs})
-    found = judge("S5.fig-recall", results, memories=memories)
+    found = judge("S5.fig-jumps", results, memories=memories)
     evidence = verdict_on(proof, found, "fig3", f"seeds jump: {', '.join(told)}")
     return replace(evidence, argument=f"{evidence.argument}\n\n{WHY_THEY_JUMP}")
 

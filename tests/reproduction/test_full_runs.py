@@ -133,7 +133,7 @@ def test_what_the_full_runs_say():
     assert gravity["not solved consistently with B1"] == "supported"
     assert gravity["O1 outperforms B1 and K1"].startswith("supported (batch, V = 1); contradicted")
     assert set(verdicts("S51.fig-better").values()) == {"supported"}
-    assert set(verdicts("S5.fig-recall").values()) == {"supported"}
+    assert set(verdicts("S5.fig-jumps").values()) == {"supported"}
     larger = verdicts("S51.fig-gravity2")
     assert larger["20-step is far superior to 5-step"] == "supported"
     assert "contradicted (batch, V = 1)" in larger["5-step performs better with larger memories"]

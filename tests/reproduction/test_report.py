@@ -49,7 +49,7 @@ def test_the_report_holds_every_figure_and_every_verdict(short, tmp_path, capsys
     assert page.count("data:image/png;base64,") == 4
     assert not re.search(r"(src|href)='(?!data:|#)", page)  # nothing outside the file is needed
     assert "Quick version" in page
-    for id in ("S5.fig-recall", "S51.b2-unstable", "S52.fig-variant", "C.fig", "D6.fig-sarsa"):
+    for id in ("S5.fig-jumps", "S51.b2-unstable", "S52.fig-variant", "C.fig", "D6.fig-sarsa"):
         assert f"id='{id}'" in page
     assert "undecided with 2 seeds" in page  # Sarsa learns nothing in 2,000 steps
     assert page.count("contradicted") == 2  # only where the words are explained

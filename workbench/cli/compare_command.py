@@ -87,7 +87,9 @@ def _best(best: Any) -> str:
 def _oracle(run: Any) -> str:
     if run is None:
         return "?"
-    return brief(run.value) if run.ended == "fixed" else f"~{brief(run.value)}"
+    # What `improve` prints for the same run: the limit, or the mean over the cycle.
+    value = brief(run.mean if run.limit_value is None else run.limit_value)
+    return value if run.ended == "fixed" else f"~{value}"
 
 
 def _shortcuts(count: Any) -> str:

@@ -208,15 +208,17 @@ def _report(
     console.print(f"{found.statement}\n{found.many} among {found.space}:\n{found.coverage()}.")
     if found.interrupted:
         console.print("Interrupted: this is what there is so far.")
-    shown: set[str] = set()
-    for find in found:
-        small = find.shrunk() if shrink else find
-        table = figure7(small.task)
-        if table in shown:
-            continue
-        shown.add(table)
+    small_ones = {
+        figure7(small.task): small for small in (f.shrunk() if shrink else f for f in found)
+    }
+    if shrink and len(found):
+        console.print(
+            f"Made as small as possible, with rewards moved and scaled to whole numbers from 0 on, "
+            f"they are {len(small_ones)} different task{'s' * (len(small_ones) != 1)}:"
+        )
+    for i, (table, small) in enumerate(small_ones.items(), 1):
         where = f" in {Gallery(folder).folder}" if save else ""
-        name = small.save(folder) if save else f"find {len(shown)}"
+        name = small.save(folder) if save else f"find {i}"
         console.print(f"\n{name}{where}", style="bold")
         console.print(table)
         for key, value in small.verdict.facts.items():

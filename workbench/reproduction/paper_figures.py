@@ -103,7 +103,7 @@ FIGURE_3 = Experiment(
     columns=2,
     measure=GREEDY,
     optimum=1.0,
-    statements=("S5.fig-recall", "S51.b2-unstable"),
+    statements=("S5.fig-jumps", "S51.b2-unstable"),
     length=Length(seeds=30, steps=4_000_000, every=10_000),
 )
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from workbench.core.augment import augment
 from workbench.core.errors import NeverEnds, WorkbenchError
-from workbench.core.improve import Improvement, improve, weights_for
+from workbench.core.improve import BUDGET, Improvement, improve, weights_for
 from workbench.core.policy import uniform
 from workbench.core.pomdp import POMDP
 from workbench.memories import Family, Memory, attach
@@ -48,7 +48,7 @@ def compare(
     P: POMDP,
     memories: Iterable[Memory | Family | str],
     step: float = 0.02,
-    budget: int = 2_000,
+    budget: int = BUDGET,
     max_nodes: int = 2_000,
 ) -> Iterator[Comparison]:
     """Compare memories on a task, one after the other.
