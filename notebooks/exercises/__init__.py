@@ -14,7 +14,47 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from workbench.core.errors import WorkbenchError
+
 Judge = Callable[[Any], "bool | str"]
+
+NEEDED = {
+    "0.1": "a pair (o, a)",
+    "0.2": "a function of m, w, o, a, r, o_next that returns {m_next: probability}",
+    "1.1": "a dictionary {1: ..., 2: ..., 3: ...} of probabilities",
+    "1.2": "a POMDP",
+    "2.1": "a dictionary {(m, 'o'): (a, w), ...}",
+    "2.2": "a function of k that returns a number",
+    "3.1": "a number between 0 and 1",
+    "3.2": "a pair (memory, {o: a, ...})",
+    "4.1": "a pair of two fractions, such as (Fraction(1, 2), Fraction(1, 3))",
+    "4.2": "three things: the first action, the second action and the new reward",
+    "5.1": "a fraction, such as Fraction(1, 2)",
+    "5.2": "a mapping {row: {action: probability}}",
+    "6.1": "a mapping {(the cell before, the cell): action}",
+    "6.2": "a number of steps",
+    "7.1": "a function f(m, o, a), or a mapping {(m, o, a): w}",
+    "7.2": "a POMDP",
+    "8.1": "a table [[r, r], [r, r]] of whole numbers",
+    "8.2": "a Memory, or the name of one such as 'O1'",
+    "9.1": "an expression in gamma",
+    "9.2": "a Memory(name, M=..., W=..., eta=..., Gamma=...)",
+    "10.1": "the text of a sweep, as in the cell above",
+    "10.2": "a set of letters, such as {'a', 'b'}",
+    "11.1": "two rows of two whole numbers",
+    "11.2": "a pair: a list of three actions, and the reward",
+    "12.1": "two rows of two whole numbers",
+    "12.2": "a number between 0 and 1",
+    "13.1": "two rows of two whole numbers",
+    "13.2": "two rows of two whole numbers",
+    "14.1": "a mapping {row: (action, write)}",
+    "14.2": "a pair: the row and the action",
+    "15.1": "a mapping {(m, o): (action, write)}, as the trap is",
+    "15.2": "three things: the observation, the action and the advantage",
+    "16.1": "a number between 0 and 1",
+    "16.2": "a whole number of steps",
+}
+"""What an answer to each exercise looks like."""
 
 
 @dataclass(frozen=True)
@@ -47,8 +87,10 @@ def check(exercise: str, answer: Any) -> Verdict:
         return Verdict(exercise, None)
     try:
         found = judge(answer)
-    except Exception as error:  # whatever an answer of the wrong kind leads to is an answer to it
-        return Verdict(exercise, False, f"It cannot be judged: {type(error).__name__}: {error}")
+    except WorkbenchError as error:  # already in words that name what is wrong
+        return Verdict(exercise, False, f"{error}. The answer is {NEEDED[exercise]}.")
+    except Exception:  # Python's words about an answer of the wrong shape help nobody
+        return Verdict(exercise, False, f"This has the wrong shape: {NEEDED[exercise]} is needed.")
     return Verdict(exercise, found is True, found if isinstance(found, str) else "")
 
 

@@ -12,6 +12,10 @@ def exercises_command(
     out: Annotated[
         Path, typer.Option("-o", "--out", metavar="FOLDER", help="The folder of the course.")
     ] = Path("course"),
+    solutions: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write a sheet with all solutions, and nothing else."),
+    ] = None,
 ) -> None:
     """Write the notebooks' exercises as assignments for nbgrader.
 
@@ -19,10 +23,20 @@ def exercises_command(
     `nbgrader generate_assignment` goes on from there.
 
     Example: workbench exercises -o course
-    """
-    from workbench.cli.site_command import find_root
-    from workbench.console import plain_console
-    from workbench.site.assignments import write_assignments
 
+    Example: workbench exercises --solutions solutions.md
+    """
+    from workbench.cli.site_command import answer_judge, find_root, read_solutions
+    from workbench.console import plain_console
+    from workbench.output import write_whole
+    from workbench.site.assignments import write_assignments
+    from workbench.site.teaching_pages import instructor_sheet
+
+    if solutions is not None:
+        root = find_root()
+        sheet = instructor_sheet(root, read_solutions(root), answer_judge(root))
+        write_whole(solutions, sheet.encode())
+        plain_console().print(f"{solutions}: the solutions of all exercises", soft_wrap=True)
+        return
     count = write_assignments(find_root(), out)
     plain_console().print(f"{out / 'source'}: {count} assignments", soft_wrap=True)

@@ -37,6 +37,7 @@ SCRIPTS = (
     "background.js",
     "explorer.js",
     "portrait_card.js",
+    "exercises.js",
     "laboratory.js",
 )
 """In this order; those before `views.js` work without a document, and in a worker."""

@@ -28,7 +28,7 @@ from workbench.site.proof_page import write_proof_page
 from workbench.site.reference_pages import write_reference_pages
 from workbench.site.slide_decks import write_slides
 from workbench.site.sphinx_setup import configuration, prepare, terms_of
-from workbench.site.teaching_pages import write_instructor_sheet
+from workbench.site.teaching_pages import instructor_sheet
 from workbench.site.text_pages import front_scripts, resource, write_text_pages
 
 
@@ -60,7 +60,8 @@ def write_sources(material: Material, source: Path) -> None:
         json.dumps(material.claims, ensure_ascii=False) + "\n", encoding="utf-8"
     )
     if material.solutions:
-        write_instructor_sheet(material.root, source, material.solutions, material.judge)
+        sheet = instructor_sheet(material.root, material.solutions, material.judge)
+        (source / "instructors.md").write_text(sheet, encoding="utf-8")
     write_slides(material.root, extra / "slides")
     write_certificates(material, static / "certificates")
     write_finds(material, static / "finds")

@@ -26,6 +26,7 @@ SETTINGS = {
     "13": "task=recall4&m=B2&r=3,2;0,4",
     "14": "task=invisible_door&m=O1",
     "15": "task=recall4&m=B1&r=5,4;0,6",
+    "16": "task=recall&m=OA1&step=0.1",
     "90": "task=recall4&m=B1",
     "91": "task=tiger&m=K2",
     "92": "task=sutton_grid&m=none",

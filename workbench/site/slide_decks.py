@@ -100,7 +100,8 @@ SLIDES
 <script src="reveal.js"></script>
 <script>
 Reveal.initialize({
-  controls: true, progress: true, hash: true, slideNumber: true, center: false, width: 1180, height: 700
+  controls: true, progress: true, hash: true, slideNumber: true, center: false,
+  width: 1180, height: 700
 });
 </script>
 </body>

@@ -33,13 +33,12 @@ def exercise_texts(notebook: dict[str, Any]) -> dict[str, str]:
     return found
 
 
-def write_instructor_sheet(
+def instructor_sheet(
     root: Path,
-    source: Path,
     solutions: Mapping[str, Solutions],
     judge: Callable[[str, Any], tuple[bool | None, str]],
-) -> None:
-    """Write the source of the sheet.
+) -> str:
+    """The sheet as Markdown.
 
     Parameters
     ----------
@@ -57,16 +56,16 @@ def write_instructor_sheet(
         parts.append(f"## {int(path.name[:2])}. {name}")
         for number, text in exercise_texts(notebook).items():
             parts.append(_exercise(number, text, known, judge))
-    (source / "instructors.md").write_text("\n\n".join(parts) + "\n", encoding="utf-8")
+    return "\n\n".join(parts) + "\n"
 
 
 def _exercise(
     number: str, text: str, known: Solutions, judge: Callable[[str, Any], tuple[bool | None, str]]
 ) -> str:
-    place = int(number.split(".")[1])
-    right = known.right[place][0]
+    nth = int(number.split(".")[1])
+    right = known.right[nth][0]
     said = []
-    for answer in known.wrong[place][:4]:
+    for answer in known.wrong[nth][:4]:
         _, reason = judge(number, answer)
         said.append(f"<li><code>{_answer(answer)}</code>: {escape_html(reason)}</li>")
     mistakes = f"<p>Near misses, and what the exercise says:</p><ul>{''.join(said)}</ul>"
@@ -84,8 +83,7 @@ def _answer(answer: Any) -> str:
 
 _HEAD = """# For instructors
 
-Solutions of all exercises, one of several where there are several, with answers that are nearly
-right and what the exercise says to them. In the notebook `check("4.1", answer)` judges any answer;
-`workbench exercises -o course` writes the notebooks as assignments for nbgrader. The lessons:
-[Do I need memory?](docs/lesson-do-i-need-memory.md),
-[Why does learning get stuck?](docs/lesson-why-does-learning-get-stuck.md)."""
+A solution of every exercise, and common wrong answers with the reply that students see. In a
+notebook `check("4.1", answer)` judges any
+answer. `workbench exercises -o course` writes the notebooks as assignments for nbgrader, and
+`workbench exercises --solutions FILE` writes this sheet."""

@@ -10,7 +10,7 @@ from workbench.explorer.html_page import part
 from workbench.site.material import Material
 from workbench.site.slide_decks import DECKS
 
-LESSONS = ("00", "01", "02", "03", "04", "05", "06", "07", "08", "09", "11", "12", "13", "14")
+LESSONS = ("00", "01", "02", "03", "04", "05", "06", "07", "08", "09", "11", "12", "13", "14", "16")
 
 _TRAP_NEEDS = (
     "fractions.js",
@@ -42,7 +42,7 @@ def write_text_pages(material: Material, source: Path, notebooks: list[str]) -> 
     if picture.exists():
         (docs / "idea.svg").write_bytes(picture.read_bytes())
     (source / "lessons.md").write_text(_LESSONS + _toctree(notebooks, "notebooks/", lessons))
-    plans = [page for page in pages if page.startswith("lesson-")]
+    plans = [page for page in pages if page.startswith(("lesson-", "handout-"))]
     known = [page for page in pages if page not in ("glossary", "census") and page not in plans]
     (source / "teaching.md").write_text(
         _TEACHING
@@ -96,19 +96,23 @@ def _toctree(notebooks: list[str], folder: str, chosen: list[str]) -> str:
 
 _LESSONS = """# Lessons
 
-Each asks one question, answers it on the smallest case, asserts the answer, and finds it a second
-way. Exercises unfold at the end of a page; in the notebook they say right or wrong.
+Each lesson asks one question, answers it on the smallest case, and confirms the answer a second
+way. The first lines say how long it takes and what to read before. Exercises are at the end of a
+page; in the
+notebook they are checked at once.
 """
 
 _TEACHING = """# Teaching
 
-Two lessons of 90 minutes with their timing, the mistakes to expect, and slides made from the
-notebooks; arrow keys turn them, and `f` fills the screen. `workbench exercises` writes the
-exercises as assignments for nbgrader, and `workbench site --solutions` adds a sheet with the
+Two lessons of 90 minutes. Each has a plan with times and the mistakes to expect, slides for a
+projector (arrow keys turn them, `f` fills the screen), and a one-page handout to print. The
+explorer has exercises that it checks
+itself, so a phone is enough for work in pairs. `workbench exercises` writes the notebooks'
+exercises as assignments for nbgrader; `workbench exercises --solutions FILE` writes all
 solutions.
 """
 
 _HOWTO = """# How-tos
 
-Recipes, and pages on models, sweeps and what is fast.
+Recipes, and pages on models, sweeps and speed.
 """
