@@ -18,8 +18,8 @@ def need(module: str, extra: str = "gym") -> Any:
     >>> need("no_such_package")
     Traceback (most recent call last):
     ...
-    workbench.extras.MissingExtra: no_such_package is not installed; where the workbench is: pip
-    install -e '.[gym]'
+    workbench.extras.MissingExtra: no_such_package is not installed: pip install
+    'memory-workbench[gym]'
     """
     try:
         return importlib.import_module(module)
@@ -27,5 +27,5 @@ def need(module: str, extra: str = "gym") -> Any:
         if error.name is None or error.name.split(".")[0] != module.split(".")[0]:
             raise  # it is there, but something that it imports is not
         raise MissingExtra(
-            f"{module} is not installed; where the workbench is: pip install -e '.[{extra}]'"
+            f"{module} is not installed: pip install 'memory-workbench[{extra}]'"
         ) from None

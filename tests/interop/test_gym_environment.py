@@ -163,5 +163,5 @@ def test_without_gymnasium_the_extra_is_named(monkeypatch):
     from workbench.extras import MissingExtra, need
 
     monkeypatch.setitem(sys.modules, "gymnasium", None)
-    with pytest.raises(MissingExtra, match=re.escape("pip install -e '.[gym]'")):
+    with pytest.raises(MissingExtra, match=re.escape("pip install 'memory-workbench[gym]'")):
         need("gymnasium")

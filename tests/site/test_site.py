@@ -544,7 +544,7 @@ def test_the_command_says_which_extra_is_missing(monkeypatch, tmp_path):
     app = typer.Typer()
     app.command()(site_command.site_command)
     answer = CliRunner().invoke(app, ["-o", str(tmp_path / "site")])
-    assert "pip install -e '.[site]'" in str(answer.exception)
+    assert "pip install 'memory-workbench[site]'" in str(answer.exception)
 
 
 # ---------------------------------------------------------------------- teaching

@@ -148,17 +148,17 @@ def answer_judge(root: Path) -> Any:
 
 
 def find_root() -> Path:
-    """The folder of the project, which holds the notebooks."""
+    """The folder that holds the notebooks and docs: a checkout, or what was installed."""
+    import sys
+
     import proofs
     from workbench.core.errors import WorkbenchError
 
-    root = Path(proofs.__path__[0]).parent
-    for name in ("notebooks", "docs"):
-        if not (root / name).is_dir():
-            raise WorkbenchError(
-                f"there is no folder {name} beside the package: the site is built from a checkout"
-            )
-    return root
+    roots = (Path(proofs.__path__[0]).parent, Path(sys.prefix, "share", "memory-workbench"))
+    for root in roots:
+        if (root / "notebooks").is_dir() and (root / "docs").is_dir():
+            return root
+    raise WorkbenchError(f"there are no folders notebooks and docs in {roots[0]} or {roots[1]}")
 
 
 def read_claims(path: Path) -> list[dict[str, Any]]:
