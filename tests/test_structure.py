@@ -16,7 +16,7 @@ ROOT = Path(__file__).parent.parent
 
 ROOMS = [
     {"core"},
-    {"text"},
+    {"text", "boundary"},
     {"console"},
     {"progress", "plain_numbers"},
     {"extras", "output"},

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import inspect
 from typing import Any
 
 __version__ = "0.1.0"
@@ -105,6 +106,8 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'workbench' has no attribute {name!r}")
     importlib.import_module("workbench.memories")  # so that "trace1/2" is known wherever one goes
     found = getattr(importlib.import_module(_HOMES[name]), name)
+    if inspect.isfunction(found):
+        found = importlib.import_module("workbench.boundary").checked(found)
     globals()[name] = found
     return found
 

@@ -28,7 +28,7 @@ _RESERVE = 50_000_000
 
 
 class StorageError(WorkbenchError):
-    """A file or folder that cannot be written."""
+    """A file or folder that cannot be written or read."""
 
 
 def check_folder(folder: str | Path, room: int = 0) -> None:
@@ -92,6 +92,14 @@ def write_whole(path: str | Path, content: str | bytes) -> None:
     finally:
         if part is not None:
             Path(part).unlink(missing_ok=True)
+
+
+def read_whole(path: str | Path) -> bytes:
+    """The bytes of a file."""
+    try:
+        return Path(path).read_bytes()
+    except (OSError, ValueError) as error:  # ValueError: a name with a NUL
+        raise StorageError(f"cannot read {path}: {_reason(error)}") from None
 
 
 def write_figure(path: str | Path, figure: Any, **options: Any) -> None:

@@ -11,7 +11,7 @@ workbench.core.errors.WrongType: states is a whole number, not 2.5
 
 from __future__ import annotations
 
-import math
+import sys
 from typing import Any
 
 import numpy as np
@@ -20,17 +20,19 @@ from workbench.core.errors import WorkbenchError, WrongType
 
 
 def whole_number(name: str, value: Any, least: int | None = 1) -> int:
-    """The number, which is at least `least`; None: it may be negative."""
+    """The number, which is at least `least` (None: it may be negative) and fits into a word."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer):
         raise WrongType(f"{name} is a whole number, not {value!r}")
     if least is not None and value < least:
         raise WorkbenchError(f"{name} must be at least {least}, not {value}")
+    if value > sys.maxsize:
+        raise WorkbenchError(f"{name} must be at most {sys.maxsize:,}, not {value}")
     return int(value)
 
 
 def positive_number(name: str, value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float | np.number):
         raise WrongType(f"{name} is a number, not {value!r}")
-    if not 0 < float(value) < math.inf:
+    if not 0 < value <= sys.float_info.max:
         raise WorkbenchError(f"{name} must be positive and finite, not {value}")
     return float(value)

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from workbench.interop.pomdp_file import PomdpFileError, load_pomdp, parse_pomdp
+from workbench.output import StorageError
 
 DATA = Path(__file__).parents[1] / "data"
 
@@ -407,8 +408,8 @@ def test_arguments_that_do_not_fit_are_refused(arguments, message):
         parse_pomdp(TIGER, **arguments)
 
 
-def test_a_missing_file_is_python_s_own_error(tmp_path):
-    with pytest.raises(FileNotFoundError):
+def test_a_file_that_cannot_be_read_is_named(tmp_path):
+    with pytest.raises(StorageError, match=r"cannot read .*nothing.POMDP: No such file"):
         load_pomdp(tmp_path / "nothing.POMDP")
 
 

@@ -28,6 +28,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
+from workbench.boundary import check_fields
 from workbench.core.augment import augment
 from workbench.core.check import SUM_TOLERANCE
 from workbench.core.errors import PolicyError, WrongType
@@ -73,6 +74,7 @@ class Controller:
     after: Mapping[Event, Mapping[Node, Number]]
 
     def __post_init__(self) -> None:
+        check_fields(self)
         _check(self.start, range(len(self)), f"the start of a controller for {self.P.name}", "node")
         _ = self._places  # looks at every row that is used
 

@@ -35,6 +35,19 @@ def certificates_in(found: Any, name: str = "") -> Iterator[tuple[str, Any]]:
                 yield from certificates_in(inner, own)
 
 
+def _read(name: str = "") -> tuple[Any, str]:
+    """The values in a file, and why there are none."""
+    if not name:
+        return None, "no file is named"
+    try:
+        path = Path(name)
+        if path.stat().st_size > LARGEST_FILE:
+            return None, f"the file is larger than {LARGEST_FILE:,} bytes"
+        return read_json(path.read_text()), ""
+    except (OSError, ValueError, Spoiled) as error:  # ValueError: no text, or a name with a NUL
+        return None, str(error)
+
+
 def check_file(arguments: list[str]) -> int:
     """Re-check files; the exit status."""
     if not arguments or "-h" in arguments or "--help" in arguments:
@@ -43,19 +56,21 @@ def check_file(arguments: list[str]) -> int:
     required = None
     if "--required" in arguments:
         place = arguments.index("--required")
-        required = read_json(Path(arguments[place + 1]).read_text())
+        required, problem = _read(*arguments[place + 1 : place + 2])
+        if problem:
+            print(f"--required FILE: {problem}", file=sys.stderr)
+            return 2
         arguments = arguments[:place] + arguments[place + 2 :]
     count = spoiled = 0
     for name in arguments:
+        data, problem = _read(name)
         try:
-            path = Path(name)
-            if path.stat().st_size > LARGEST_FILE:
-                raise Spoiled(f"the file is larger than {LARGEST_FILE:,} bytes")
-            data = read_json(path.read_text())
             found = [] if required is not None else list(certificates_in(data))
             lines, wrong = ([], []) if required is None else check_ledger(data, required)
-        except (OSError, UnicodeDecodeError, Spoiled) as error:
-            print(f"{name}: {error}", file=sys.stderr)
+        except Spoiled as error:
+            problem = str(error)
+        if problem:
+            print(f"{name}: {problem}", file=sys.stderr)
             return 1
         count, spoiled = count + len(lines) + len(wrong), spoiled + len(wrong)
         for line in (*lines, *wrong):

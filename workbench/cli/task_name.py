@@ -29,19 +29,13 @@ def find_task(name: str) -> POMDP:
     POMDP recall: 6 states (1 terminal), 1 observation, 3 actions, 15 outcomes, gamma 19/20
     """
     from pomdps import TASKS
-    from workbench.core.errors import UnknownLabel, WorkbenchError
+    from workbench.core.errors import UnknownLabel
     from workbench.text import did_you_mean
 
     if name.lower().endswith(".pomdp"):
         from workbench.interop.pomdp_file import load_pomdp
 
-        try:
-            return load_pomdp(name)
-        except (OSError, ValueError) as error:  # ValueError: a path with a NUL
-            if isinstance(error, WorkbenchError):
-                raise
-            why = getattr(error, "strerror", None) or error
-            raise WorkbenchError(f"cannot read {name!r}: {why}") from None
+        return load_pomdp(name)
     name = whole_name(name)
     if name not in TASKS:
         raise UnknownLabel(

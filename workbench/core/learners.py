@@ -43,7 +43,10 @@ def check_number(
     """Raise unless `value` is a finite number in the range, whose lower end may be excluded."""
     if isinstance(value, bool) or not isinstance(value, Real):
         raise WrongType(f"{name} of {learner} is a number, not {value!r}")
-    x = float(value)
+    try:
+        x = float(value)
+    except OverflowError:
+        x = math.inf
     if not (low < x if open_low else low <= x) or not x <= high or not math.isfinite(x):
         left = "(" if open_low or low == -math.inf else "["
         right = ")" if high == math.inf else "]"
@@ -54,7 +57,7 @@ def check_number(
 
 def check_count(what: str, value: Any, low: int = 1) -> None:
     """Raise unless `value` is an integer of at least `low`."""
-    if isinstance(value, bool) or not hasattr(value, "__index__"):
+    if isinstance(value, bool) or not hasattr(value, "__index__") or np.ndim(value):
         raise WrongType(f"{what} must be an integer, not {value!r}")
     if value < low:
         raise OptionError(f"{what} must be at least {low}, not {value}")

@@ -153,7 +153,10 @@ class Numbers:
             flat = list(items)
             shape = (len(flat),)
         table: dict[Number, int] = {}
-        raw = [table.setdefault(x, len(table)) for x in flat]  # 1, 1.0 and Fraction(1) are one key
+        try:
+            raw = [table.setdefault(x, len(table)) for x in flat]  # 1, 1.0, Fraction(1): one key
+        except TypeError:
+            raise WrongType(f"a list of numbers holds one that is none: {flat!r:.200}") from None
         kept = [number(x) for x in table]
         if any(isinstance(x, float) for x in flat) or any(isinstance(x, float) for x in kept):
             return cls(

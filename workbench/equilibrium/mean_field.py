@@ -188,7 +188,10 @@ def _start(task: DenseTask, learner: Any, initial: Any) -> Floats:
     rows, nA = task.rows, task.nA
     if initial is None:
         return np.full(len(rows) * nA, float(learner.initial))
-    q = np.asarray(initial, dtype=float)
+    try:
+        q = np.asarray(initial, dtype=float)
+    except (TypeError, ValueError, OverflowError):
+        raise WrongType(f"initial is a table of numbers, not {initial!r}") from None
     if q.shape == (len(task.P.O), nA) and len(rows) != len(task.P.O):
         q = q[rows]
     if q.shape != (len(rows), nA) or not np.isfinite(q).all():

@@ -83,7 +83,7 @@ def from_arrays(
         rewards = _rewards(r, nS, nA, row_ptr, col)
         s_next = col
     o_ptr, o_col, o_prob = omega_rows.compressed()
-    start = Numbers.of(np.asarray(mu) if not sp.issparse(mu) else mu.toarray().ravel())
+    start = Numbers.of(np.atleast_1d(mu) if not sp.issparse(mu) else mu.toarray().ravel())
     if start.shape != (nS,):
         raise ModelError(f"mu has shape {start.shape}, but there are {nS} states")
     mask = np.zeros(nS, dtype=bool)

@@ -27,7 +27,7 @@ from workbench.core.numbers import Number
 from workbench.core.pomdp import POMDP
 from workbench.core.space import Label
 from workbench.interop.storm import action_names
-from workbench.output import write_whole
+from workbench.output import read_whole, write_whole
 from workbench.results.json import Unreadable, decode, encode, parse_json, read_rational
 from workbench.text import counted, shorten, show
 
@@ -47,12 +47,7 @@ def save_controller(controller: Controller, path: str | Path, form: str = "json"
 
 def load_controller(P: POMDP, path: str | Path) -> Controller:
     """Read a controller for a task from a file of any of the three forms."""
-    try:
-        text = Path(path).read_bytes()
-    except (OSError, ValueError) as error:  # ValueError: a path with a NUL
-        why = getattr(error, "strerror", None) or error
-        raise WorkbenchError(f"cannot read {path}: {why}") from None
-    return controller_from_data(P, parse_json(text))
+    return controller_from_data(P, parse_json(read_whole(path)))
 
 
 def controller_data(controller: Controller, form: str = "json") -> Any:

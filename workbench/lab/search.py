@@ -31,6 +31,7 @@ from workbench.lab.find import Find, SearchResult
 from workbench.lab.journal import Journal, version_of
 from workbench.lab.spaces import Code, Codes, TaskSpace
 from workbench.lab.statements import Statement, Verdict, as_statement
+from workbench.plain_numbers import whole_number
 from workbench.progress import Waiting
 
 METHODS = ("auto", "exhaustive", "random", "climb")
@@ -209,7 +210,7 @@ def search(
             isinstance(limit, bool) or not isinstance(limit, int) or limit < 1
         ):
             raise WorkbenchError(f"{what} is a whole number, at least 1, not {limit!r}")
-    job = _job(one, over, method, seed, exact, merge, keep)
+    job = _job(one, over, method, whole_number("seed", seed, 0), exact, merge, keep)
     if tries is None and job.method != "exhaustive":
         tries = TRIES
     if executor in ("local", "dask"):

@@ -50,7 +50,7 @@ class ActorCritic(
     update: str = "window"
 
     def check(self) -> None:
-        if self.update not in UPDATES:
+        if not isinstance(self.update, str) or self.update not in UPDATES:
             raise OptionError(
                 f"update of ActorCritic must be {' or '.join(UPDATES)}, not {self.update!r}"
             )

@@ -29,13 +29,14 @@ import numpy as np
 from workbench.core.errors import TooLarge, WorkbenchError, WrongType
 from workbench.core.evaluate import evaluate
 from workbench.core.learners import Learner, OptionError, check_count
-from workbench.core.numbers import number, to_float
+from workbench.core.numbers import Number, number, to_float
 from workbench.core.policy import Policy
 from workbench.core.pomdp import POMDP
 from workbench.core.rows import row_places
 from workbench.core.table import Table
 from workbench.equilibrium.greedy_cells import DenseTask, Floats
 from workbench.equilibrium.learned_values import target_of_whole_task
+from workbench.plain_numbers import whole_number
 from workbench.research.enclosures import PRECISION, Box, ball, isolate
 from workbench.research.greedy_bounds import extreme, value_range
 from workbench.results.findings import Findings
@@ -112,7 +113,7 @@ class SoftEquilibria(Findings[SoftEquilibrium]):
 def soft_equilibria(
     P: POMDP,
     learner: Learner,
-    temperature: Any = None,
+    temperature: Number | None = None,
     *,
     most: int = MOST_BOXES,
     seed: int = 0,
@@ -179,7 +180,7 @@ def soft_equilibria(
         ball(-spread, spread) if i % task.nA else ball(low, high) if bounded else flint.arb(0)
         for i in range(size)
     ]
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(whole_number("seed", seed, 0))
     starts = [system.followed(rng.uniform(low, high, size)) for _ in range(_STARTS * bounded)]
     starts += [system.followed(np.zeros(size))]
     result = isolate(system, whole, most if bounded else 0, [system.coordinates(q) for q in starts])

@@ -51,6 +51,8 @@ class MemoryWrapper(gymnasium.Wrapper, gymnasium.utils.RecordConstructorArgs):  
 
     def __init__(self, env: Any, memory: str | Family, flat: bool = False):
         gymnasium.utils.RecordConstructorArgs.__init__(self, memory=memory, flat=flat)
+        if not isinstance(env, gymnasium.Env):
+            raise WrongType(f"MemoryWrapper needs an environment of Gymnasium, not {env!r}")
         gymnasium.Wrapper.__init__(self, env)
         if not isinstance(env.action_space, spaces.Discrete):
             raise WrongType(f"MemoryWrapper needs a Discrete action space, not {env.action_space}")
@@ -60,6 +62,8 @@ class MemoryWrapper(gymnasium.Wrapper, gymnasium.utils.RecordConstructorArgs):  
                 "a memory is one of the paper's, or another rule of m, w, o and a, "
                 f"such as 'OA2', not {memory!r}"
             )
+        if not isinstance(flat, bool):
+            raise WrongType(f"flat is True or False, not {flat!r}")
         self.family, self.flat = family, flat
         self.W = family.list_writes()
         self.writes = len(self.W)

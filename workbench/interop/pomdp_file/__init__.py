@@ -22,7 +22,7 @@ from workbench.interop.pomdp_file.grammar import parse_record
 from workbench.interop.pomdp_file.notes import read_notes
 from workbench.interop.pomdp_file.source import PomdpFileError, Source
 from workbench.interop.pomdp_file.write import pomdp_text
-from workbench.output import write_whole
+from workbench.output import read_whole, write_whole
 
 __all__ = ["PomdpFileError", "load_pomdp", "parse_pomdp", "pomdp_text", "save_pomdp"]
 
@@ -90,7 +90,7 @@ def load_pomdp(
     {(('heads', 'h'), Fraction(3, 2)): Fraction(1, 1)}
     """
     path = Path(path)
-    data = path.read_bytes()
+    data = read_whole(path)
     with _patience(path.name, len(data)):
         return parse_pomdp(
             data.decode("utf-8", errors="replace"),
