@@ -107,7 +107,7 @@ def __getattr__(name: str) -> Any:
     importlib.import_module("workbench.memories")  # so that "trace1/2" is known wherever one goes
     found = getattr(importlib.import_module(_HOMES[name]), name)
     if inspect.isfunction(found):
-        found = importlib.import_module("workbench.boundary").checked(found)
+        found = importlib.import_module("workbench.boundary").guard(found)
     globals()[name] = found
     return found
 

@@ -35,7 +35,7 @@ _LARGEST = 2**63
 Test = Callable[[Any], bool]
 
 
-def checked(function: Callable[..., Any]) -> Callable[..., Any]:
+def guard(function: Callable[..., Any]) -> Callable[..., Any]:
     """The function with a check of its arguments before each call."""
     signature = inspect.signature(function)
     tests = {

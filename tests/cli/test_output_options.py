@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from workbench.cli import main as command
-from workbench.cli.main import main
+from workbench.cli.main import app, main
 
 READ = {"load", "recheck", "ledger", "spec", "files", "resume"}
 """Options with a path that is read."""
@@ -62,13 +61,12 @@ def test_a_folder_that_cannot_be_made_is_refused_first(words, tmp_path, capsys):
 def test_every_option_that_writes_a_file_is_checked():
     """An option with a path checks it, or is known to be read, or to be a folder."""
     folders = {"out", "folder", "save"}
-    for name, module in command.COMMANDS.items():
-        function = getattr(__import__(f"workbench.cli.{module}", fromlist=[module]), module)
-        hints = typing.get_type_hints(function, include_extras=True)
+    for command in app.registered_commands:
+        hints = typing.get_type_hints(command.callback, include_extras=True)
         del hints["return"]
         for key, hint in hints.items():
             kind, option = typing.get_args(hint)
             if Path not in (kind, *typing.get_args(kind)):
                 continue
             checked = getattr(option, "callback", None) is not None
-            assert checked or key in READ | folders, (name, key)
+            assert checked or key in READ | folders, (command.name, key)

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import sympy
 
 import workbench
 from workbench.core.errors import WorkbenchError
@@ -122,7 +123,7 @@ def right_calls() -> dict[str, dict[str, Any]]:
         | {"symmetry": True, "branch": None, "nodes": 9},
         "soft_equilibria": {"P": P, "learner": workbench.SoftSarsa(lam=0), "temperature": 1}
         | {"most": 9, "seed": 0},
-        "subdivide": {"P": P, "learner": q, "epsilon": Fraction(1, 10), "gamma": Fraction(1, 2)},
+        "subdivide": {"P": P, "learner": q, "epsilon": sympy.Symbol("e"), "gamma": None},
         "mean_field": {"P": P, "learner": q, "time": 1.0, "dt": 0.1, "initial": None, "kept": 9},
         "observation_mdp": {"P": P, "behaviour": pi, "weights": "visits", "exact": False},
         "learn": {"P": P, "learner": q, "steps": 9, "seeds": 1, "every": 3, "policies": True}
@@ -159,8 +160,9 @@ def right_calls() -> dict[str, dict[str, Any]]:
         | {"gamma": 0.5, "n": 8, "minibatches": 2, "epochs": 1, "clip": 0.1, "lam": 0.5},
         "DDQN": {"hidden": (8,), "batch": 8, "capacity": 90, "epsilon": 0.1, "target_every": 9},
         "Memory": {"name": "one", "M": ["m"], "W": ["w"], "Gamma": _stay, "eta": {"m": 1}},
-        "Controller": {"P": P, "names": ("n",), "start": {0: 1}, "act": {(0, "o"): {0: 1}}}
-        | {"after": {}},
+        "Controller": {
+            field: getattr(controller, field) for field in ("P", "names", "start", "act", "after")
+        },
     }
 
 

@@ -10,11 +10,12 @@ from __future__ import annotations
 import contextlib
 import io
 import signal
+import typing
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-import typer
+from typer.models import ArgumentInfo
 
 from workbench.cli.main import app, main
 
@@ -26,6 +27,9 @@ VALUES = {
     "text": ["", "x", "\0", "[/red]", "1/0", "-1", "1e999", "nan", "9" * 5000, "a=b", "\u2028"],
     "path": ["", "/", "/nowhere/file", "\0", "x" * 300, "/dev/full", "name.png"],
 }
+
+KINDS: dict[Any, str] = {int: "integer", float: "float", str: "text", Path: "path"}
+KINDS |= {(one,): kind for one, kind in KINDS.items()}  # list[str] | None
 
 CALLS = {
     "list": ["tasks"],
@@ -53,11 +57,16 @@ CALLS = {
 
 def options_of(name: str) -> Iterator[tuple[str | None, str]]:
     """The options and arguments of a command (None for an argument), each with its type."""
-    command = typer.main.get_command(app).commands[name]  # type: ignore[attr-defined]
-    for one in command.params:
-        kind = one.type.name.split()[0]
-        if kind in ("integer", "float", "text", "path"):
-            yield (one.opts[0] if one.opts[0].startswith("-") else None), kind
+    function = next(one.callback for one in app.registered_commands if one.name == name)
+    hints = typing.get_type_hints(function, include_extras=True)
+    del hints["return"]
+    for key, hint in hints.items():
+        type_, option = typing.get_args(hint)
+        inner = [type_, *typing.get_args(type_), *map(typing.get_args, typing.get_args(type_))]
+        kind = next((KINDS[one] for one in inner if one in KINDS), None)
+        if kind is not None:
+            given = [*(getattr(option, "param_decls", None) or ()), f"--{key.replace('_', '-')}"]
+            yield (None if isinstance(option, ArgumentInfo) else given[0]), kind
 
 
 def broken_calls(name: str, chosen: Iterable[tuple[str | None, str]]) -> list[str]:

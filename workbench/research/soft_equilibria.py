@@ -36,7 +36,7 @@ from workbench.core.rows import row_places
 from workbench.core.table import Table
 from workbench.equilibrium.greedy_cells import DenseTask, Floats
 from workbench.equilibrium.learned_values import target_of_whole_task
-from workbench.plain_numbers import whole_number
+from workbench.plain_numbers import positive_number, whole_number
 from workbench.research.enclosures import PRECISION, Box, ball, isolate
 from workbench.research.greedy_bounds import extreme, value_range
 from workbench.results.findings import Findings
@@ -160,8 +160,7 @@ def soft_equilibria(
     if P.symbols:
         raise WorkbenchError(f"{P.name} holds symbols; softmax equilibria are those of numbers")
     tau = number(temperature)
-    if isinstance(tau, bool) or not isinstance(tau, int | float | Fraction) or not tau > 0:
-        raise OptionError(f"the temperature is a positive number, not {temperature!r}")
+    positive_number("temperature", tau)
     check_count("most", most)
     task = DenseTask(P, target, 1.0)
     if not task.ends:
