@@ -41,11 +41,11 @@ def test_every_wrong_argument_is_refused(name):
 
 def test_the_refusal_names_the_function_and_the_argument():
     P = recall4()
-    with pytest.raises(WrongType, match=r"^evaluate: pi is a Policy, not 'uniform'$"):
+    with pytest.raises(WrongType, match=r"^evaluate needs a Policy as pi, not 'uniform'$"):
         workbench.evaluate(P, "uniform")
-    with pytest.raises(WrongType, match=r"^learn: steps is a whole number, not 1.5$"):
+    with pytest.raises(WrongType, match=r"^learn needs a whole number as steps, not 1.5$"):
         workbench.learn(P, workbench.QLearning(), steps=1.5)
-    with pytest.raises(WrongType, match=r"Controller: start is a Mapping\[Node, Number\], not 3"):
+    with pytest.raises(WrongType, match=r"Controller needs a Mapping\[Node, Number\] as start"):
         workbench.Controller(P, ("n",), 3, {}, {})
 
 

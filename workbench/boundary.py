@@ -7,7 +7,7 @@ its name and the argument's; functions inside the package call each other withou
 >>> uniform("recall")
 Traceback (most recent call last):
 ...
-workbench.core.errors.WrongType: uniform: P is a POMDP, not 'recall'
+workbench.core.errors.WrongType: uniform needs a POMDP as P, not 'recall'
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def guard(function: Callable[..., Any]) -> Callable[..., Any]:
         for name, (test, said, default) in tests.items():
             if name in given and given[name] is not default and not test(given[name]):
                 raise WrongType(
-                    f"{function.__name__}: {name} is {_words(said)}, not "
+                    f"{function.__name__} needs {_words(said)} as {name}, not "
                     f"{reprlib.repr(given[name])}"
                 )
         return function(*arguments, **options)
@@ -66,7 +66,7 @@ def check_fields(record: Any) -> None:
         value = getattr(record, field.name)
         if not _test(str(field.type), names)(value):
             raise WrongType(
-                f"{type(record).__name__}: {field.name} is {_words(str(field.type))}, not "
+                f"{type(record).__name__} needs {_words(str(field.type))} as {field.name}, not "
                 f"{reprlib.repr(value)}"
             )
 

@@ -70,5 +70,5 @@ def test_bad_arguments_are_refused():
     P = gravity()
     with pytest.raises(WorkbenchError, match="not over after 50 steps; it is in"):
         simulate(P, Policy.deterministic(P, {}, otherwise="left"), seed=0, max_steps=50)
-    with pytest.raises(WrongType, match="expected a Policy"):
+    with pytest.raises(WrongType, match="needs a Policy"):
         simulate(P, "left", seed=0)

@@ -153,7 +153,7 @@ def test_weights_that_do_not_exist_are_refused_and_others_named():
 
 def test_bad_arguments_are_refused():
     P = recall()
-    with pytest.raises(WrongType, match="expected a Policy"):
+    with pytest.raises(WrongType, match="needs a Policy"):
         observation_mdp(P, "uniform")
     with pytest.raises(WorkbenchError, match="weights must be one of"):
         observation_mdp(P, uniform(P), weights="equal")

@@ -409,9 +409,9 @@ def test_a_model_too_large_for_exact_arithmetic_says_so():
 
 def test_bad_arguments_are_refused_by_name():
     P, Q = recall(), recall4()
-    with pytest.raises(WrongType, match="expected a POMDP, not 'recall'"):
+    with pytest.raises(WrongType, match="needs a POMDP as P, not 'recall'"):
         evaluate("recall", uniform(P))
-    with pytest.raises(WrongType, match="expected a Policy"):
+    with pytest.raises(WrongType, match="needs a Policy"):
         evaluate(P, {"o": 1})
     with pytest.raises(PolicyError, match="other actions than recall"):
         evaluate(P, uniform(Q))

@@ -160,8 +160,6 @@ def augment(P: POMDP, memory: Memory | MemoryFamily | str, most: int | None = No
     >>> E.S[0], E.O[0], E.A[3]
     (('s', '0', 'o'), ('0', 'o'), (1, '1'))
     """
-    if not isinstance(P, POMDP):
-        raise WrongType(f"augment needs a POMDP, not {P!r}")
     memory = attach(memory, P)
     if (size := len(P.S) * len(memory.M) * len(P.O)) > 1 << 62:
         raise TooLarge(f"S x M x O of {P.name} and {memory.name} has {size:.1e} members")

@@ -266,8 +266,6 @@ class Policy:
 
 def uniform(P: POMDP) -> Policy:
     """pi(a | o) = 1/|A|, exactly."""
-    if not isinstance(P, POMDP):
-        raise WrongType(f"uniform needs a POMDP, not {P!r}")
     return Policy(P, Numbers.full((len(P.O), len(P.A)), Fraction(1, len(P.A))))
 
 

@@ -32,6 +32,7 @@ from workbench.core.sheet import Column, Sheet, Showing
 from workbench.core.space import Label
 from workbench.core.td import TDValues, td_values
 from workbench.core.ties import sign_of_difference
+from workbench.core.weights import Weighting
 from workbench.core.words import counted, show, shown
 
 MOST_POLICIES = 10_000
@@ -96,7 +97,9 @@ class Shortcuts(Showing, list[Shortcut]):
         return Sheet(f"Shortcuts on {self.P.name}", columns, rows, said)
 
 
-def shortcuts(P: POMDP, pi: Policy, exact: bool = False, weights: str = "visits") -> Shortcuts:
+def shortcuts(
+    P: POMDP, pi: Policy, exact: bool = False, weights: str | Weighting = "visits"
+) -> Shortcuts:
     """The non-Markovian shortcuts of a policy, in the order of O and A.
 
     Parameters

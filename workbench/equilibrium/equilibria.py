@@ -44,7 +44,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.core.chain import reached_rows
-from workbench.core.errors import NeverEnds, NotExact, WorkbenchError, WrongType
+from workbench.core.errors import NeverEnds, NotExact, WorkbenchError
 from workbench.core.evaluate import evaluate
 from workbench.core.fields import FLOATS, RATIONALS, Field
 from workbench.core.learners import Learner, Target, check_count
@@ -358,8 +358,6 @@ def equilibria(
         that end and an epsilon above 0.
     nodes : look at so many sets of policies at most.
     """
-    if not isinstance(P, POMDP):
-        raise WrongType(f"equilibria needs a POMDP, not {P!r}")
     target = target_of(learner)
     check_count("most", most)
     check_count("nodes", nodes)

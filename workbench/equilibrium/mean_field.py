@@ -119,8 +119,6 @@ class CellFields:
 
 def dense_task(P: Any, learner: Any) -> DenseTask:
     """P and a learner's target in floats, refused where there is no mean field in floats."""
-    if not isinstance(P, POMDP):
-        raise WrongType(f"mean_field needs a POMDP, not {P!r}")
     target = target_of(learner)
     if learner.gamma is not None:
         P = P.with_gamma(learner.gamma)

@@ -46,14 +46,14 @@ from workbench.core.policy import Policy
 from workbench.core.pomdp import POMDP, Distribution, Emissions, StateSet, Transitions
 from workbench.core.rows import add_groups, own_rows, pick_rows, point_rows
 from workbench.core.space import Label, Space
-from workbench.core.weights import known
+from workbench.core.weights import Weighting, known
 
 END = "end"
 """The label of the one terminal state, with primes added where an observation has that name."""
 
 
 def observation_mdp(
-    P: POMDP, behaviour: Policy, weights: str = "visits", exact: bool = False
+    P: POMDP, behaviour: Policy, weights: str | Weighting = "visits", exact: bool = False
 ) -> POMDP:
     """The MDP over the observations of P whose transitions are those seen under a behaviour.
 

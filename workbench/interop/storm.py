@@ -28,7 +28,7 @@ import sympy
 
 from workbench.core.augment import augment
 from workbench.core.chain import field_of
-from workbench.core.errors import NeverEnds, WrongType
+from workbench.core.errors import NeverEnds
 from workbench.core.numbers import Number, is_symbolic, number
 from workbench.core.policy import Policy
 from workbench.core.pomdp import POMDP
@@ -67,8 +67,6 @@ def export_drn(P: POMDP, policy: Policy | None = None) -> str:
         action end [0]
             1 : 1
     """
-    if not isinstance(P, POMDP):
-        raise WrongType(f"export_drn needs a POMDP, not {P!r}")
     if policy is None:
         P = P if P.omega.is_deterministic else augment(P, "none")
     else:

@@ -144,8 +144,6 @@ def soft_equilibria(
     >>> len(found), found.complete, found[0].policy.prob.floats.round(3).tolist()
     (1, True, [[0.269, 0.731]])
     """
-    if not isinstance(P, POMDP):
-        raise WrongType(f"soft_equilibria needs a POMDP, not {P!r}")
     if not isinstance(learner, Learner):
         raise WrongType(f"softmax equilibria are those of a learner, not of {learner!r}")
     target = target_of_whole_task(learner)

@@ -158,8 +158,6 @@ def subdivide(
     >>> [found.policies[i].row("o") for i in found[0].settled], found.refuted
     ([{1: Fraction(1, 1)}], 1)
     """
-    if not isinstance(P, POMDP):
-        raise WrongType(f"subdivide needs a POMDP, not {P!r}")
     target = target_of(learner)
     assert hasattr(learner, "epsilon")
     assert hasattr(learner, "gamma")
