@@ -12,7 +12,6 @@ workbench.core.errors.WrongType: states is a whole number, not 2.5
 from __future__ import annotations
 
 import sys
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -32,7 +31,7 @@ def whole_number(name: str, value: Any, least: int | None = 1) -> int:
 
 
 def positive_number(name: str, value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float | np.number | Fraction):
+    if isinstance(value, bool) or not isinstance(value, int | float | np.number):
         raise WrongType(f"{name} is a number, not {value!r}")
     if not 0 < value <= sys.float_info.max:
         raise WorkbenchError(f"{name} must be positive and finite, not {value}")

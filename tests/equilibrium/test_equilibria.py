@@ -386,7 +386,7 @@ def test_epsilon_outside_its_range_is_refused(epsilon):
     [
         (lambda P: equilibria("recall", QLearning()), WrongType, "needs a POMDP"),
         (lambda P: equilibria(P, ActorCritic()), WrongType, "greedy learner"),
-        (lambda P: equilibria(P, QLearning), WrongType, "greedy learner"),
+        (lambda P: equilibria(P, QLearning), WrongType, "needs a Learner"),
         (lambda P: equilibria(P, QLearning(), exact=True), NotExact, "epsilon, not 0.01"),
         (lambda P: equilibria(P, Sarsa(epsilon=TENTH), exact=True), NotExact, "lam, not 0.5"),
         (lambda P: equilibria(P, QLearning(max_episode_steps=9)), OptionError, "=9; leave it out"),

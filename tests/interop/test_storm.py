@@ -13,9 +13,8 @@ from strategies import families, policies, pomdps
 
 from pomdps import gravity, recall, recall4
 from pomdps.hallway import hallway_cookie
-from workbench import POMDP, Policy, augment, evaluate, uniform
+from workbench import POMDP, Policy, augment, evaluate, export_drn, storm_value, uniform
 from workbench.core.errors import NeverEnds, NotExact, PolicyError, WrongType
-from workbench.interop.storm import export_drn, storm_value
 
 try:
     import stormpy

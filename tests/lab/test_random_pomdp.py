@@ -55,7 +55,7 @@ def test_impossible_sizes_are_refused():
     "name", ["seed", "states", "observations", "actions", "successors", "emissions"]
 )
 def test_a_count_that_is_no_whole_number_is_refused_by_name(name, value):
-    with pytest.raises(WrongType, match=f"{name} is a whole number, not {value!r}"):
+    with pytest.raises(WrongType, match=f"a whole number as {name}, not {value!r}"):
         random_pomdp(**{"seed": 0, name: value})
 
 

@@ -222,7 +222,7 @@ def test_bad_input_is_named():
         critical_points(gravity(), max_faces=50)
     with pytest.raises(NotExact):
         critical_points(recall(gamma=0.95))
-    with pytest.raises(WrongType, match="max_boxes is a whole number"):
+    with pytest.raises(WrongType, match="a whole number as max_boxes"):
         critical_points(recall(), max_boxes=1.5)
     with pytest.raises(WrongType, match="needs the result of critical_points"):
         find_basins(recall())

@@ -17,6 +17,7 @@ at which rows tie.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
@@ -36,7 +37,7 @@ from workbench.core.rows import row_places
 from workbench.core.table import Table
 from workbench.equilibrium.greedy_cells import DenseTask, Floats
 from workbench.equilibrium.learned_values import target_of_whole_task
-from workbench.plain_numbers import positive_number, whole_number
+from workbench.plain_numbers import whole_number
 from workbench.research.enclosures import PRECISION, Box, ball, isolate
 from workbench.research.greedy_bounds import extreme, value_range
 from workbench.results.findings import Findings
@@ -158,7 +159,8 @@ def soft_equilibria(
     if P.symbols:
         raise WorkbenchError(f"{P.name} holds symbols; softmax equilibria are those of numbers")
     tau = number(temperature)
-    positive_number("temperature", tau)
+    if not isinstance(tau, int | float | Fraction) or not 0 < tau <= sys.float_info.max:
+        raise OptionError(f"the temperature is a positive number, not {temperature!r}")
     check_count("most", most)
     task = DenseTask(P, target, 1.0)
     if not task.ends:
