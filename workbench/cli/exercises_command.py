@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from workbench.cli.output_options import output_file
+
 
 def exercises_command(
     out: Annotated[
@@ -14,7 +16,11 @@ def exercises_command(
     ] = Path("course"),
     solutions: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Write a sheet with all solutions, and nothing else."),
+        typer.Option(
+            metavar="FILE",
+            callback=output_file,
+            help="Write a sheet with all solutions, and nothing else.",
+        ),
     ] = None,
 ) -> None:
     """Write the notebooks' exercises as assignments for nbgrader.
