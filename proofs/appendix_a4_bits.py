@@ -7,7 +7,7 @@ observation give the next belief. That is right after the first step. But the me
 memory says there was one. If all 2^k words are codes of triples that occur, the start has no word
 of its own.
 
-Write a "way to go on" for a reachable (o, b) followed by an action, or for the start: a map from
+Call a *situation* a reachable (o, b) followed by an action, or the start: it is a map from
 the next observation to the next belief. Two ways that lead to different beliefs with the same
 observation must not leave the same word in memory; ways that do not disagree anywhere may share
 one, and then agree with one total map O -> {1, ..., u}. So B(k) is sufficiently expressive if
@@ -86,7 +86,7 @@ def turning() -> POMDP:
 
 
 def ways_to_go_on(graph: BeliefGraph) -> Iterator[tuple[tuple[Label, ...], dict[Label, Any]]]:
-    """Each way to go on, named by a history and an action (the start by nothing), as a map {o':
+    """Each situation, named by a history and an action (the start by nothing), as a map {o':
     belief}."""
     yield (), {node.o: node.b for node in graph.start}
     for n, node in enumerate(graph.nodes):
@@ -95,7 +95,7 @@ def ways_to_go_on(graph: BeliefGraph) -> Iterator[tuple[tuple[Label, ...], dict[
 
 
 def exclude_each_other(one: dict[Label, Any], other: dict[Label, Any]) -> bool:
-    """Whether two ways to go on lead to different beliefs with the same observation."""
+    """Whether two situations lead to different beliefs with the same observation."""
     return any(other.get(o, b) != b for o, b in one.items())
 
 
@@ -109,7 +109,7 @@ def exclude_each_other(one: dict[Label, Any], other: dict[Label, Any]) -> bool:
     corrected_by="A4.bk*",
     steps=(
         machine("bound", "the printed bound of the task is 3 bits"),
-        machine("clique", "any two of nine ways to go on lead to different beliefs"),
+        machine("clique", "any two of nine situations lead to different beliefs"),
         machine("words", "nine are more than the words of B(k)"),
     ),
 )
@@ -150,7 +150,7 @@ def as_printed(proof: Proof, extra: int = 0, bound: int = 3, ways_count: int = 9
         f"product |O||A|u is {smallest_product()}, that of this example.",
     )
     return refuted(
-        f"9 ways to go on, 8 words of B{k}",
+        f"nine situations must be told apart; B{k} gives eight",
         argument,
         counterexample={"model": model_json(P), "k": k, "ways": shown},
         certificates=[clique_certificate(P, f"B{k}", [way for way, _ in ways])],
@@ -162,7 +162,7 @@ def _side(b: Any) -> str:
 
 
 as_printed.twin("a printed bound of 2", guards="bound", bound=2)
-as_printed.twin("ten ways to go on", guards="clique", ways_count=10)
+as_printed.twin("ten situations", guards="clique", ways_count=10)
 as_printed.twin("one more bit", guards="words", extra=1)
 
 

@@ -236,7 +236,9 @@ def gravity_needs_memory(
         "for gamma = 1, too, where it is worth 1 like any policy that ends. The statement needs a "
         "discount between.",
     )
-    return proved("v above all actions; conflict at (3,0)", argument, certificates)
+    return proved(
+        "at (3,0) right is optimal before the button, left after it", argument, certificates
+    )
 
 
 gravity_needs_memory.twin("discounts from 3/10 on", guards="small", low=Fraction(3, 10))

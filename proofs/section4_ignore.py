@@ -204,7 +204,7 @@ def broken_letters(name: str, theory: tuple[tuple[str, str], ...]) -> str | None
     verdict="proved",
     steps=(
         machine("step", "w and m' sum out of one step of the product, every number a symbol (1)"),
-        machine("start", "m sums out of the start (2)"),
+        machine("start", "summed over m the start is the task's own (2)"),
         machine(
             "givens",
             "the formulas below hold of a task of two steps and its products with B1 and OA1, "
@@ -291,7 +291,7 @@ def ignoring_is_free(
         "Best deterministic memoryless values, in rationals:",
         table_text(["task", "memory", "without", "with"], [_short(line) for line in lines]),
     )
-    return proved("the memory sums out of every step", argument, certificates)
+    return proved("summed over memory states each step is the task's own", argument, certificates)
 
 
 def _short(line: list[Any]) -> list[Any]:

@@ -372,7 +372,7 @@ def test_other_spaces_and_options_reach_the_search(command):
         "--no-save",
         "--no-shrink",
     )
-    assert "9 ways to go on need a memory state each" in text
+    assert "9 situations must be told apart" in text
     for words in (
         ["--space", "nowhere"],
         ["--gamma", "x"],

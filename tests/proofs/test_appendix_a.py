@@ -70,9 +70,9 @@ def test_the_printed_belief_is_not_taken_for_the_belief():
 def test_a_clique_that_is_none_is_caught():
     c = first("A4.bk", "clique")
     one_less = {**c, "ways": c["ways"][:-1]}
-    assert "8 ways to go on fit" in rejected(one_less)
+    assert "8 situations fit" in rejected(one_less)
     twice = {**c, "ways": [*c["ways"], c["ways"][1]]}
-    assert "share a word" in rejected(twice)
+    assert "share a memory state" in rejected(twice)
     impossible = {**c, "ways": [["z", "go"], *c["ways"]]}
     assert "no history" in rejected(impossible)
 

@@ -7,7 +7,7 @@
     falling-step       a step that lowers the return
     td-values          the fixed point of n-step TD
     memory-update      an f that keeps beliefs apart
-    clique             more ways to go on than words
+    clique             more situations to tell apart than memory states
     beliefs-outnumber  more beliefs than words
     identity           two formulas that are the same
     greedy-family      greedy on a family of policies
@@ -140,14 +140,14 @@ def clique_certificate(P: POMDP, memory: str, ways: Iterable[tuple[Label, ...]])
 
 
 def bits_certificates(P: POMDP, found: Expressiveness) -> tuple[Certificate, ...]:
-    """The f that was found for B(k), or the ways to go on that are too many for it."""
+    """The f that was found for B(k), or the situations that are too many for it."""
     if not found.memory.startswith("B"):
         return ()
     if found.f is not None:
         return (update_certificate(P, found.memory, found.f),)
     if not found.clique:
         return ()
-    # histories end with an observation, ways to go on with an action
+    # histories end with an observation, situations with an action
     ends = all(len(way) % 2 for way in found.clique)
     make = pigeons_certificate if ends else clique_certificate
     return (make(P, found.memory, found.clique),)

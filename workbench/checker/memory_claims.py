@@ -1,7 +1,7 @@
 """Re-checking what memories can keep apart (Definition A.2), by walking through beliefs.
 
 memory-update        an f keeps all beliefs with one last observation apart
-clique               ways to go on of which no two may leave the same word in B(k), too many for it
+clique               situations of which no two may share a state of B(k), too many for it
 beliefs-outnumber    more beliefs with one last observation than B(k) has memory states
 history-dependence   the same observation and action, different rewards, by replaying histories
 """
@@ -118,21 +118,23 @@ def check_memory_update(certificate: dict[str, Any]) -> str:
 
 
 def check_clique(certificate: dict[str, Any]) -> str:
-    """Ways to go on that exclude each other, more than B(k) has words."""
+    """More situations that must be told apart than B(k) has states."""
     task, memory = _subject(certificate)
     words = _bits(memory)
     maps = []
     for way in field(certificate, "ways", list):
         labels = [read_label(x) for x in way] if isinstance(way, list) else [None]
         if len(labels) % 2:
-            raise Spoiled("a way to go on is o, a, o, a, ...")
+            raise Spoiled("a situation is o, a, o, a, ...")
         maps.append(_follow(task, labels))
     for one, other in combinations(maps, 2):
         if not any(o in other and other[o] != b for o, b in one.items()):
-            raise Spoiled("two ways to go on could share a word")
+            raise Spoiled("two situations could share a memory state")
     if len(maps) <= words:
-        raise Spoiled(f"{len(maps)} ways to go on fit into {words} words")
-    return f"{task.name}: {len(maps)} ways to go on need a word each, and {memory.name} has {words}"
+        raise Spoiled(f"{len(maps)} situations fit into {words} memory states")
+    return (
+        f"{task.name}: {len(maps)} situations must be told apart; {memory.name} has {words} states"
+    )
 
 
 def check_beliefs_outnumber(certificate: dict[str, Any]) -> str:

@@ -113,7 +113,7 @@ def _scale(P: POMDP) -> float:
 
 @dataclass(frozen=True)
 class NoFixedPoint(SettlingStatement):
-    """No greedy policy is greedy on the table that its epsilon-greedy behaviour leads to."""
+    """Q-learning has no fixed point: every greedy policy leads to a table that prefers another."""
 
     name = "no-fixed-point"
     about = "Q-learning (or Sarsa) has no fixed point: no greedy policy fits its own table"

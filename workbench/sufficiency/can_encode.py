@@ -234,8 +234,8 @@ def _on_beliefs(
     if outcome.chosen is not None:
         choice = _labelled(P, memory, outcome.chosen)
         reason = (
-            "a policy takes optimal actions wherever it gets, and so reaches the "
-            f"best value {value}"
+            "some memoryless policy is optimal in every situation that it reaches, so it is worth "
+            f"the best value {value}"
         )
         return Encoding(
             P.name, memory.name, True, "beliefs", reason, value, choice, searched=outcome.decisions
@@ -303,7 +303,7 @@ def _nearly(
     choice, E = _labelled(P, memory, outcome.chosen), augment(P, memory)
     lacks = _most_lacking(E, Policy.deterministic(E, choice, otherwise=E.A[0]), value)
     reason = (
-        "a policy takes actions wherever it gets that are optimal up to the rounding of floats: "
+        "up to the rounding of floats some memoryless policy is optimal wherever it arrives: "
         f"the best value {value} is at most {lacks:.1g} more than it is worth"
     )
     return Encoding(

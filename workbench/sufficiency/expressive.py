@@ -224,8 +224,8 @@ def _overwritten(graph: BeliefGraph, memory: Memory, budget: int) -> Expressiven
     if found.clique:
         clique = tuple(_after(graph, names[v]) for v in found.clique)
         reason = (
-            f"{len(clique)} ways to go on need a memory state each, since any two lead to "
-            f"different beliefs with the same observation, but there are {len(memory.M)}"
+            f"{len(clique)} situations must be told apart, since any two lead to different beliefs "
+            f"with the same observation, but there are only {len(memory.M)} memory states"
         )
         return Expressiveness(
             graph.P.name,
@@ -237,7 +237,7 @@ def _overwritten(graph: BeliefGraph, memory: Memory, budget: int) -> Expressiven
             memory_states=len(memory.M),
         )
     how = (
-        f"{found.searched:,} partial colourings of {len(maps)} ways to go on with "
+        f"{found.searched:,} partial colourings of {len(maps)} situations with "
         f"{len(memory.M)} memory states"
     )
     if found.finished:

@@ -59,8 +59,8 @@ _UNIT = 2.0**-53
 """The largest error of rounding, as a share."""
 
 _REASONS: dict[bool | None, str] = {
-    True: "a policy takes optimal actions wherever it gets",
-    False: "no policy takes optimal actions wherever it gets",
+    True: "some memoryless policy is optimal in every state it reaches",
+    False: "no memoryless policy is optimal in every state it reaches",
 }
 
 
