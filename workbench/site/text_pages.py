@@ -44,13 +44,18 @@ def write_text_pages(material: Material, source: Path, notebooks: list[str]) -> 
     (source / "lessons.md").write_text(_LESSONS + _toctree(notebooks, "notebooks/", lessons))
     plans = [page for page in pages if page.startswith(("lesson-", "handout-"))]
     known = [page for page in pages if page not in ("glossary", "census") and page not in plans]
+    lesson_list = "".join(
+        f"\n- **{deck.title}** [Plan](docs/lesson-{deck.name}.md), "
+        f'<a href="slides/{deck.name}.html">slides</a>, [handout](docs/handout-{deck.name}.md)'
+        for deck in DECKS
+        if f"lesson-{deck.name}" in plans
+    )
+    solved = ["instructors"] if sheet else []
     (source / "teaching.md").write_text(
         _TEACHING
-        + "".join(
-            f'\n- <a href="slides/{deck.name}.html">Slides: {deck.title}</a>' for deck in DECKS
-        )
-        + "\n"
-        + _list([*(f"docs/{plan}" for plan in plans), *(["instructors"] if sheet else [])])
+        + f"{lesson_list}\n"
+        + ("- [Solutions of all exercises](instructors.md)\n" if sheet else "")
+        + _list([*(f"docs/{plan}" for plan in plans), *solved], hidden=True)
     )
     howtos = [*(f"notebooks/{name}" for name in others), *(f"docs/{page}" for page in known)]
     (source / "howto.md").write_text(_HOWTO + _list(howtos))
