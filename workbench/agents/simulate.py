@@ -141,7 +141,7 @@ def simulate(
 
 
 def _episode(process: Process, pi: Policy, draw: random.Random, max_steps: int) -> list[Step]:
-    state = _sample(process.start, draw)
+    state = sample(process.start, draw)
     steps: list[Step] = []
     while not process.ended(state):
         if len(steps) == max_steps:
@@ -149,14 +149,15 @@ def _episode(process: Process, pi: Policy, draw: random.Random, max_steps: int) 
                 f"an episode is not over after {max_steps:,} steps; it is in {show(state)}"
             )
         o = process.seen(state)
-        a = _sample(pi.row(o), draw)
-        state_next, r = _sample(process.step(state, a), draw)
+        a = sample(pi.row(o), draw)
+        state_next, r = sample(process.step(state, a), draw)
         steps.append(Step(state, o, a, r, state_next))
         state = state_next
     return steps
 
 
-def _sample(distribution: Mapping[Any, Number], draw: random.Random) -> Any:
+def sample(distribution: Mapping[Any, Number], draw: random.Random) -> Any:
+    """Draw an outcome of {outcome: probability}."""
     x = draw.random()
     for outcome, prob in distribution.items():
         x -= float(prob)

@@ -11,6 +11,7 @@ axes.
 | `policy_flow` | the oracle loop on a slice of the policy simplex: its flow and its basins |
 | `phase_portrait` | a learner's greedy policies, mean field, fixed points and runs on a plane |
 | `belief_graph` | the reachable beliefs, step by step |
+| `belief_values` | the best value over beliefs between two or three states, and the best actions |
 | `controller_graph` | a finite-state controller: its nodes, and what leads from one to another |
 | `frontier_plot` | best values against numbers of memory states |
 | `learning_curves` | reward while learning, mean and band, by memory (Figures 2, 4, 11) |
@@ -24,6 +25,7 @@ colour tells, a line style, marker, hatch or frame tells too.
 """
 
 from workbench.figures.belief_graph import belief_graph
+from workbench.figures.belief_values import belief_values
 from workbench.figures.controller_graph import controller_graph
 from workbench.figures.curves import (
     greedy_raster,
@@ -42,6 +44,7 @@ from workbench.figures.policy_flow import policy_flow
 
 __all__ = [
     "belief_graph",
+    "belief_values",
     "controller_graph",
     "frontier_plot",
     "greedy_raster",

@@ -17,7 +17,7 @@ augmented POMDP. So it is evaluated, simulated and compared like any other.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -34,6 +34,7 @@ from workbench.core.policy import Policy
 from workbench.core.pomdp import POMDP
 from workbench.core.space import Label
 from workbench.memories import Memory
+from workbench.optima.act_by_belief import BeliefActor, BeliefStep
 from workbench.text import counted
 
 START = "start"
@@ -107,6 +108,40 @@ class HistoryPolicy:
             k = max(int(self.first[self.P.O.index(o)]), ANYWHERE) if m == START else int(m)
             rows[m, o] = {(a, "-"): x for a, x in self.act(k, o).items()}
         return Policy.from_mapping(E, rows)
+
+    @cached_property
+    def _actor(self) -> BeliefActor:
+        return BeliefActor(self)
+
+    @property
+    def alphas(self) -> dict[Label, list[dict[Label, Number]]]:
+        """`alphas[o][k]`, the alpha vector {s: value} of node k over the states that show o: exact
+        where task and controller are small. A state in which the node may never end is left out."""
+        return self._actor.alphas
+
+    def action_values(self, where: Mapping[Label, Number] | Sequence[Label]) -> dict[Label, Number]:
+        """What each action is worth at a belief {s: probability}, or after a history o_0, a_0, ...,
+        o_t, if the best node of the controller is followed from the next observation on."""
+        return self._actor.action_values(self._actor.read(where))
+
+    def action(self, where: Mapping[Label, Number] | Sequence[Label]) -> Label:
+        """The best action at a belief {s: probability}, or after a history o_0, a_0, ..., o_t; of
+        several that tie the first.
+
+        Acting so at every step is worth at least what the controller is worth.
+        """
+        values = self.action_values(where)
+        return max(values, key=lambda a: values[a])
+
+    def value_at(self, where: Mapping[Label, Number] | Sequence[Label]) -> Number:
+        """What the best action at a belief, or after a history, is worth: a lower bound on the best
+        history-based value there, and that value itself where `best_history` is exact and the
+        belief is one that can be reached."""
+        return max(self.action_values(where).values())
+
+    def simulate(self, seed: int, max_steps: int = 100) -> list[BeliefStep]:
+        """An episode of an agent that acts by belief, or its first steps."""
+        return self._actor.simulate(seed, max_steps)
 
     def evaluate(self, exact: bool = False, weights: str = "visits") -> Evaluation:
         """What the controller is worth, by the evaluation of every other policy."""
