@@ -18,12 +18,13 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
 
 from drawn import best, blue, diagram_of, meet
 
-from pomdps import TASKS, gravity, recall, recall4, recall_variant
+from pomdps import TASKS, gravity, recall, recall4, recall_variant, tiger
 from pomdps.mazes import t_maze
 from workbench import (
     Policy,
     QLearning,
     augment,
+    best_history,
     best_memoryless,
     evaluate,
     figures,
@@ -87,6 +88,10 @@ def draw_lambda_sweep():
 
 def draw_belief_graph():
     return figures.belief_graph(reachable_beliefs(recall()))
+
+
+def draw_belief_values():
+    return figures.belief_values(best_history(tiger(), tolerance=1e-3).policy, "hear-left")
 
 
 def draw_controller_graph():
