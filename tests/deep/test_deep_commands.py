@@ -176,9 +176,11 @@ def test_a_figure_runs_what_is_missing_and_shows_what_is_stored(tmp_path, monkey
         "workbench.reproduction.neural_figures.neural_figure", lambda *given: figure
     )
     arguments = ["fig6-memory", "--out", str(tmp_path), "--workers", "1", "--seeds"]
-    for seeds in ("1", "2", "0"):
-        shown = CliRunner().invoke(reproduce, [*arguments, seeds], env={"COLUMNS": "100"})
+    for seeds in (["1", "-m", "O3"], ["1"], ["2"], ["0"]):
+        shown = CliRunner().invoke(reproduce, [*arguments, *seeds], env={"COLUMNS": "100"})
         assert shown.exit_code == 0, shown.output
+        if "O3" in seeds:
+            assert len(read_cells(tmp_path / "neural_cells.jsonl")) == 1
     cells = read_cells(tmp_path / "neural_cells.jsonl")
     assert sorted(cell.seed for cell in cells) == [100] * 3 + [101] * 3  # none was run twice
     words = " ".join(shown.output.split())
@@ -198,6 +200,12 @@ def test_a_figure_runs_what_is_missing_and_shows_what_is_stored(tmp_path, monkey
     assert own.values[-1] == pytest.approx(float(whole.final_values()[0]), abs=1e-5)
     late = whole.rewards[0, -10:].sum() / whole.episodes[0, -10:].sum()
     assert own.final == pytest.approx(late, abs=1e-5)  # cut into tenths, and not
+
+
+def test_a_memory_that_a_figure_has_not_is_refused(tmp_path):
+    arguments = ["fig6-memory", "--seeds", "1", "-m", "O9", "--out", str(tmp_path)]
+    told = str(CliRunner().invoke(reproduce, arguments).exception)
+    assert told == "fig6-memory has none, K3, B3, O3, OA3, LSTM, and no memory 'O9'"
 
 
 def test_a_quick_look_is_not_recorded(tmp_path):

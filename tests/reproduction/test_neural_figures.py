@@ -64,6 +64,7 @@ from workbench.reproduction.neural_judge import (
     judge_neural,
     on_all_runs,
     table_rows,
+    writing_lines,
 )
 from workbench.reproduction.neural_settings import (
     CANDIDATES,
@@ -465,6 +466,18 @@ def test_a_figure_goes_on_with_what_is_missing_ten_seeds_of_each_memory_first():
     other = replace(figure, steps=2 * figure.steps)  # cells of other settings are not of the figure
     assert len(missing_cells(other, have, 30)) == 6 * 30
     assert missing_cells(figure, have, 0) == []
+
+
+def test_what_networks_write_is_told_in_words():
+    figure = neural_figure("fig6-doors")
+    one, two = cells_of(figure, O3=[0.5, 0.9])["O3"]
+    one = replace(one, writes=0.1, ages=(1.0, 0.5, None), stored={"red door open": 1.0})
+    two = replace(two, writes=0.3, ages=(0.0, 0.0, 0.25), stored={"no object": 1.0})
+    (line,) = writing_lines({"none": [replace(one, writes=0.0)], "O3": [one, two], "LSTM": []})
+    assert line == (
+        "O3 changes its memory at 20% of its steps (at ages 1, 2 to 3, 4 to 7, ...: 50%, 25%, "
+        "25%); it stores red door open (50%), no object (50%)"
+    )
 
 
 def test_cells_are_drawn_as_runs():

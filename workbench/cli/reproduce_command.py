@@ -61,6 +61,12 @@ def reproduce_command(
         bool,
         typer.Option("--search", help="Of networks: first search for settings; needs --record."),
     ] = False,
+    memory: Annotated[
+        list[str] | None,
+        typer.Option(
+            "-m", "--memory", help="Of networks: run these memories only.", show_default="all"
+        ),
+    ] = None,
     executor: ExecutorName = None,
     workers: Workers = None,
     scheduler: Scheduler = None,
@@ -90,7 +96,7 @@ def reproduce_command(
     console = plain_console()
     if figure and any("-" in name for name in figure):
         with chosen_executor(executor, workers, scheduler) as used:
-            _reproduce_networks(figure, quick, out, used, record, seeds, settings, search)
+            _reproduce_networks(figure, quick, out, used, record, seeds, settings, search, memory)
         return
     chosen = records.figures_by_name(figure or ())
     if record and (quick or figure):
@@ -173,6 +179,7 @@ def _reproduce_networks(
     seeds: int | None,
     settings: str,
     search: bool,
+    memories: list[str] | None,
 ) -> None:
     """Figures 6 and 12: run the search and the cells that are missing, then show curves, exact
     values and verdicts."""
@@ -197,10 +204,16 @@ def _reproduce_networks(
         raise WorkbenchError("--record keeps whole figures: not with --quick")
     if search and not record:
         raise WorkbenchError("--search adds to the package's log: give --record too")
+    figures = [neural_figure(name, settings) for name in names]
+    for name in memories or ():
+        for figure in figures:
+            if name not in figure.learners:
+                known = ", ".join(figure.learners)
+                raise WorkbenchError(f"{figure.id} has {known}, and no memory {name!r}")
     if search:
         for name in names:
-            _search_settings(name, executor)
-    figures = [neural_figure(name, settings) for name in names]
+            _search_settings(neural_figure(name), memories, executor)
+        figures = [neural_figure(name, settings) for name in names]
     if quick:
         figures = [quick_figure(figure) for figure in figures]
     console = plain_console()
@@ -212,7 +225,11 @@ def _reproduce_networks(
         if wanted:
             need("jax", "deep")
             need("optax", "deep")
-        items = missing_cells(figure, cells, wanted)
+        items = [
+            item
+            for item in missing_cells(figure, cells, wanted)
+            if memories is None or item[0] in memories
+        ]
         if items:
             work = partial(run_item, figure, find_task(figure.task))
             with Waiting(figure.title, logged=True) as waiting:
@@ -226,20 +243,18 @@ def _reproduce_networks(
         _show_figure(console, figure, cells_by_memory(figure, cells), out)
 
 
-def _search_settings(name: str, executor: Executor) -> None:
+def _search_settings(figure: NeuralFigure, memories: list[str] | None, executor: Executor) -> None:
     """Run what is missing of the search for the settings of a figure."""
     from functools import partial
 
     from workbench.cli.task_name import find_task
     from workbench.extras import need
     from workbench.progress import Waiting
-    from workbench.reproduction.neural_figures import neural_figure
     from workbench.reproduction.neural_search import append_search, missing_search, run_search
 
     need("jax", "deep")
     need("optax", "deep")
-    figure = neural_figure(name)
-    items = missing_search(figure)
+    items = [item for item in missing_search(figure) if memories is None or item[0] in memories]
     with Waiting(f"settings of {figure.title}", logged=True) as waiting:
         work = partial(run_search, figure, find_task(figure.task))
         for done, (_, line) in enumerate(executor.run(work, items), 1):
@@ -256,7 +271,7 @@ def _show_figure(
     from workbench.figures.run_plot import save_plot
     from workbench.reproduction.neural_cells import runs_of
     from workbench.reproduction.neural_figures import AT_RANDOM, BEST_VALUES, best_between
-    from workbench.reproduction.neural_judge import judge_neural, table_rows
+    from workbench.reproduction.neural_judge import judge_neural, table_rows, writing_lines
 
     lines = BEST_VALUES[figure.task]
     reach = {name: best_between(figure.task, name) for name in figure.learners}
@@ -274,6 +289,8 @@ def _show_figure(
     for name, seeds, got, solved, values, ends in table_rows(figure, cells):
         table.add_row(name, seeds, got, solved, values, _interval_text(reach[name]), ends)
     console.print(table)
+    for line in writing_lines(cells):
+        console.print(line)
     if figure.unfinished:
         console.print(
             f"The search for settings is not finished for {', '.join(figure.unfinished)}: "

@@ -418,6 +418,30 @@ def table_rows(
     return rows
 
 
+def writing_lines(cells: Mapping[str, Sequence[NeuralCell]]) -> list[str]:
+    """What the final greedy policies with each memory write and when, means over seeds, in
+    words."""
+    lines = []
+    for name, own in cells.items():
+        known = [cell for cell in own if cell.writes]
+        if not known or not all(cell.ages for cell in known):
+            continue  # nothing is written, or the cells were kept before this was
+        ages = np.array([[np.nan if x is None else x for x in cell.ages] for cell in known])
+        by_age = [f"{column[np.isfinite(column)].mean():.0%}" for column in ages.T
+                  if np.isfinite(column).any()]  # fmt: skip
+        stored: dict[str, float] = {}
+        for cell in known:
+            for what, share_of in cell.stored.items():
+                stored[what] = stored.get(what, 0.0) + share_of / len(known)
+        most = sorted(stored, key=lambda what: -stored[what])[:4]
+        lines.append(
+            f"{name} changes its memory at {np.mean([cell.writes for cell in known]):.0%} of its "
+            f"steps (at ages 1, 2 to 3, 4 to 7, ...: {', '.join(by_age)}); it stores "
+            + ", ".join(f"{what} ({stored[what]:.0%})" for what in most)
+        )
+    return lines
+
+
 def _spread(numbers: Sequence[float | None]) -> str:
     """Least, median and most of the numbers that are known.
 
