@@ -1,8 +1,8 @@
 """How fast networks learn: `python tests/benchmarks/networks.py [speed] [table1] [atari]`.
 
     speed   training steps a second of PPO, LSTM and DDQN by network and number of environments,
-              beside stable-baselines3 on the same task with the same settings, and the time to
-              compile
+              beside stable-baselines3 on the same task with the same settings, the time to
+              compile, and the share of the machine's matrix speed that is reached
     table1  Table 1 of the paper: the speed with each memory relative to an LSTM, with
               stable-baselines3 and sb3-contrib through `MemoryWrapper`, with ours, and the paper's
               column beside them
@@ -25,6 +25,7 @@ import time
 from collections.abc import Callable
 from functools import partial
 from importlib.util import find_spec
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -77,6 +78,30 @@ def jax_speed(pair: MemoryPair, learner: Any, steps: int, seed: int) -> Rates:
     options = {"steps": whole, "seeds": [seed], "every": whole, "policies": False}
     rate, by_processor = timed(whole, lambda: learn(pair, learner, **options))
     return rate, run.seconds["compiling"], by_processor
+
+
+def matrix_speed(size: int = 1024, repeats: int = 5) -> float:
+    """Floating-point operations in a second of processor time of a large product of matrices, in
+    the precision of the networks."""
+    import jax
+
+    x = jax.numpy.ones((size, size))
+    product = jax.jit(lambda x: x @ x / size)
+    product(x).block_until_ready()
+    return max(
+        timed(2 * size**3, lambda: product(x).block_until_ready())[1] for _ in range(repeats)
+    )
+
+
+def operations_per_step(learner: Any, actions: int) -> int:
+    """Floating-point operations of the products of matrices in a step of training: two for each
+    weight behind the first layer, which is looked up, and three times as many with a gradient."""
+    hidden, cells = learner.hidden, getattr(learner, "cells", 0)
+    behind = sum(n * m for n, m in pairwise(hidden)) + (hidden[-1] + cells) * 4 * cells
+    weights = behind + (cells or hidden[-1]) * (actions + (not isinstance(learner, DDQN)))
+    if isinstance(learner, DDQN):  # an action, a gradient, and two networks at what follows
+        return 2 * weights * (1 + 5 * learner.batch // learner.environments)
+    return 2 * weights * (1 + 3 * learner.epochs)
 
 
 def peer_speed(make: Callable[[int], Any], steps: int, seed: int) -> Rates:
@@ -156,12 +181,15 @@ def speed(console: Console, repeats: int, steps: int, kept: Path | None) -> None
             make = partial(make_peer, P, memory, learner)
             trials[f"peer {name}"] = partial(peer_speed, make, max(1_000, count // 50))
     found = interleave("speed", trials, repeats, kept)
-    columns = ["memory_s7", "steps/s", "least", "most", "by cpu", "compiling"]
+    columns = ["memory_s7", "steps/s", "least", "most", "by cpu", "compiling", "of matrix speed"]
+    most = matrix_speed()
     table = Table(*columns, "sb3", "by cpu", "ratio", title=_load())
-    for name, *_ in cases:
+    for name, memory, learner, _ in cases:
         rates = np.array(found[name])
+        needed = operations_per_step(learner, MemoryPair(P, memory).actions)
         shown = [f"{x:,.0f}" for x in (np.median(rates[:, 0]), *_ends(rates[:, 0]))]
         shown += [f"{np.median(rates[:, 2]):,.0f}", f"{rates[0, 1]:.1f} s"]
+        shown.append(f"{needed * np.median(rates[:, 2]) / most:.0%}")
         if HAS_PEERS:
             theirs = np.array(found[f"peer {name}"])
             shown += [f"{np.median(theirs[:, i]):,.0f}" for i in (0, 2)]
