@@ -1,5 +1,7 @@
 """Agents of stable-baselines3 beside the paper's memories, on exact models and on Atari."""
 
+import json
+import math
 import sys
 from dataclasses import replace
 from importlib.util import find_spec
@@ -142,24 +144,33 @@ def test_games_and_learners_that_are_not_there_are_named():
     [
         ("Pong", "ppo", "O3"),
         ("Seaquest", "ppo", "OA3"),
-        ("Pong", "lstm-ppo", "none"),
+        ("Pong", "ppo", "LSTM"),
         ("Seaquest", "ddqn", "K3"),
     ],
 )
-def test_a_few_thousand_steps_of_atari(game, learner, memory, tmp_path, capsys, monkeypatch):
+def test_a_few_thousand_steps_of_atari(game, learner, memory, tmp_path, monkeypatch):
     """That it runs, and what it leaves; learning is not claimed."""
     if learner == "ddqn":  # else it only fills its replay memory
         monkeypatch.setattr(
             atari, "ATARI_DDQN", replace(atari.ATARI_DDQN, learn_after=100, capacity=2000)
         )
-    steps = "2048"
     torch.set_num_threads(1)
-    atari.train_from_command_line(
-        [game, "-m", memory, "--learner", learner, "--steps", steps, "--out", str(tmp_path)]
-    )
-    shown = capsys.readouterr().out
-    assert f"{learner} on {game} with {memory}: 2,048 steps" in shown
-    (folder,) = tmp_path.iterdir()
-    assert {path.name for path in folder.iterdir()} == {"network.zip", "progress.csv"}
-    lines = (folder / "progress.csv").read_text().splitlines()
-    assert len(lines) >= 2
+    monkeypatch.setattr(atari, "final_reward", lambda folder, steps: 0.5)  # no episode ends so soon
+    options = {"learner": learner, "every": 512, "device": "cpu"}
+    atari.train_game(game, memory, 3, tmp_path / "half", steps=1024, **options)
+    (tmp_path / "half" / "result.json").unlink()  # as if it had been stopped there
+    assert atari.train_game(game, memory, 3, tmp_path / "half", steps=2048, **options) == 0.5
+    assert json.loads((tmp_path / "half" / "result.json").read_text())["steps"] == 2048
+    curves = [path.parent.name for path in (tmp_path / "half").glob("*/progress.csv")]
+    assert sorted(curves) == ["from-0", "from-1024"]  # it went on, and did not begin again
+    monkeypatch.setattr(atari, "make_agent", None)
+    assert atari.train_game(game, memory, 3, tmp_path / "half", steps=2048, **options) == 0.5
+
+
+def test_the_final_reward_is_that_of_the_last_tenth(tmp_path):
+    for at, rows in (("from-0", "100,-20\n800,3\n"), ("from-900", "900,4\n950,5\n1000,7\n")):
+        (tmp_path / at).mkdir()
+        head = "time/total_timesteps,rollout/ep_rew_mean\n"
+        (tmp_path / at / "progress.csv").write_text(head + rows)
+    assert atari.final_reward(tmp_path, 1000) == 6.0
+    assert math.isnan(atari.final_reward(tmp_path, 2000))

@@ -28,7 +28,7 @@ def reproduce_command(
         typer.Argument(
             help="fig2, fig3, fig4, fig5, fig7, fig11; with the extra deep also fig6-cookie, "
             "fig6-keys, fig6-doors, fig6-memory, fig12-cookie, fig12-doors, fig12-keys, "
-            "fig12-memory.",
+            "fig12-memory; with deep-peers, best on a GPU, fig6-pong, fig6-seaquest, fig12-pong.",
             metavar="FIGURE",
             show_default="all tabular ones",
         ),
@@ -85,6 +85,7 @@ def reproduce_command(
     from workbench.console import plain_console
     from workbench.output import check_folder
     from workbench.reproduction import paper_figures as records
+    from workbench.reproduction.atari_figures import ATARI_FIGURES
     from workbench.reproduction.full_runs import write_record
     from workbench.reproduction.report import write_report
     from workbench.sweeps.cell import cells_of
@@ -94,6 +95,12 @@ def reproduce_command(
     from workbench.sweeps.store import Store
 
     console = plain_console()
+    games = [name for name in figure or () if name in ATARI_FIGURES]
+    if games:
+        _reproduce_atari(games, quick, out, seeds, memory)
+        figure = [name for name in figure or () if name not in games]
+        if not figure:
+            return
     if figure and any("-" in name for name in figure):
         with chosen_executor(executor, workers, scheduler) as used:
             _reproduce_networks(figure, quick, out, used, record, seeds, settings, search, memory)
@@ -241,6 +248,48 @@ def _reproduce_networks(
                     )
                     waiting.report(done / len(items), told)
         _show_figure(console, figure, cells_by_memory(figure, cells), out)
+
+
+def _reproduce_atari(
+    names: list[str], quick: bool, out: Path, seeds: int | None, memories: list[str] | None
+) -> None:
+    """The Atari games: run what is missing, one seed of one memory after the other, then judge."""
+    import json
+
+    import numpy as np
+    from rich.table import Table
+
+    from workbench.console import plain_console
+    from workbench.interop.gym.atari import STEPS, train_game
+    from workbench.output import check_folder
+    from workbench.reproduction.atari_figures import ATARI_FIGURES, judge_atari
+
+    console = plain_console()
+    check_folder(out)
+    steps, most = (2_048, 3) if quick else (STEPS, 30)
+    for name in names:
+        figure = ATARI_FIGURES[name]
+        home = out / "quick" if quick else out
+        for seed in range(100, 100 + min(most, most if seeds is None else seeds)):
+            for memory in memories or figure.memories:
+                folder = figure.folder(home, memory, seed)
+                if not (folder / "result.json").exists():
+                    console.print(f"{figure.game}, {figure.learner}, {memory}, seed {seed}")
+                    train_game(
+                        figure.game, memory, seed, folder, learner=figure.learner, steps=steps
+                    )
+        table = Table(title=f"{figure.game}, {figure.learner}", caption=f"{steps:,} steps a seed.")
+        for column in ("memory", "seeds", "reward per episode, last tenth"):
+            table.add_column(column)
+        finals: dict[str, list[float]] = {}
+        for memory in figure.memories:
+            kept = sorted((home / "atari" / name).glob(f"{memory}-*/result.json"))
+            found = [float(json.loads(path.read_text())["final"]) for path in kept]
+            own = finals[memory] = [x for x in found if x == x]
+            told = f"{np.mean(own):.2f} ± {np.std(own):.2f}" if own else "-"
+            table.add_row(memory, str(len(own)), told)
+        console.print(table)
+        console.print(f"{judge_atari(figure, finals)}: {figure.sentence}")
 
 
 def _search_settings(figure: NeuralFigure, memories: list[str] | None, executor: Executor) -> None:

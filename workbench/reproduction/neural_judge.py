@@ -126,7 +126,8 @@ def holm(p: Sequence[float]) -> list[float]:
     return [float(x) for x in adjusted]
 
 
-def _rank_sum(a: str, b: str, x: Sequence[float], y: Sequence[float], of: str) -> MemoryTest:
+def compare_ranks(a: str, b: str, x: Sequence[float], y: Sequence[float], of: str) -> MemoryTest:
+    """The rank-sum test of two memories, exact where there are no ties."""
     from scipy.stats import mannwhitneyu
 
     tied = len({*x, *y}) < len(x) + len(y)
@@ -157,9 +158,9 @@ def differing_pairs(
     for a, b in pairs:
         x, y = found[a], found[b]
         if by == "area":
-            tests.append(_rank_sum(a, b, x.area, y.area, by))
+            tests.append(compare_ranks(a, b, x.area, y.area, by))
         elif by == "final":
-            tests.append(_rank_sum(a, b, x.final, y.final, by))
+            tests.append(compare_ranks(a, b, x.final, y.final, by))
             tests.append(_fisher(a, b, x.solved, y.solved))
         else:
             raise ValueError(f"memories are compared by final or area, not {by!r}")

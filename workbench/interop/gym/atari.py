@@ -1,8 +1,9 @@
 """Pong and Seaquest with the paper's memories (Section 6, Appendix D.4): one frame at a time,
 sticky actions, agents of stable-baselines3.
 
-    python -m workbench.interop.gym.atari Pong -m O3 --learner ppo --steps 10000000 --device cuda
+    workbench reproduce fig6-pong fig6-seaquest fig12-pong
 
+runs them (`workbench.reproduction.atari_figures`).
 The environment is that of the paper: grey pictures of 84x84, one of them at a time; each action
 repeated with probability 1/4 (Machado et al. 2018) and up to 30 idle actions at the start; rewards
 clipped to their sign; an episode ends when a life is lost (Mnih et al. 2015).
@@ -19,9 +20,9 @@ Needs the extra `deep-peers`.
 
 from __future__ import annotations
 
-import argparse
-import time
-from collections.abc import Sequence
+import csv
+import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -58,6 +59,9 @@ ATARI_DDQN = DDQN(
     gamma=0.99,
 )
 """The settings of OpenAI baselines for Atari; `hidden` are the features behind the convolutions."""
+
+STEPS = 10_000_000
+"""Of a run."""
 
 LEARNERS = ("ppo", "lstm-ppo", "ddqn")
 
@@ -117,44 +121,70 @@ def make_agent(
     return agent
 
 
-def train_from_command_line(arguments: Sequence[str] | None = None) -> None:
-    """Train an agent, and keep its network and its curve."""
-    parser = argparse.ArgumentParser(
-        prog="python -m workbench.interop.gym.atari",
-        description="Train an agent on an Atari game with one of the paper's memories.",
-    )
-    parser.add_argument("game", choices=GAMES)
-    parser.add_argument("-m", "--memory", default="none")
-    parser.add_argument("--learner", choices=LEARNERS, default="ppo")
-    parser.add_argument("--steps", type=int, default=10_000_000)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--device", default="auto", help="cpu, cuda, or what there is")
-    parser.add_argument("--out", type=Path, default=Path("atari"))
-    given = parser.parse_args(arguments)
-    try:
-        agent = make_agent(given.learner, given.game, given.memory, given.seed, given.device)
-    except WorkbenchError as error:
-        raise SystemExit(f"error: {error}") from None
-    folder = given.out / f"{given.game}-{given.memory}-{given.learner}-{given.seed}"
+def train_game(
+    game: str,
+    memory: str,
+    seed: int,
+    folder: Path,
+    *,
+    learner: str = "ppo",
+    steps: int = STEPS,
+    every: int = 100_000,
+    device: str = "auto",
+) -> float:
+    """Train an agent, or go on where an earlier call stopped, and return its final reward per
+    episode: the mean over the last tenth of its steps, NaN if no episode ended there.
+
+    Parameters
+    ----------
+    memory : its name, or "LSTM" for PPO with one.
+    folder : where the network and the curve are; what has finished there is not run again.
+    every : steps after which the network is written.
+    """
+    result = folder / "result.json"
+    if result.exists():
+        return float(json.loads(result.read_text())["final"])
+    kind, name = ("lstm-ppo", "none") if memory == "LSTM" else (learner, memory)
+    agent = make_agent(kind, game, name, seed, device)
+    network = folder / "network.zip"
+    if network.exists():
+        saved = need("stable_baselines3.common.save_util", "deep-peers")
+        agent.num_timesteps = saved.load_from_zip_file(network)[0]["num_timesteps"]
+        agent.set_parameters(network)
+    kept = agent.num_timesteps
     logger = need("stable_baselines3.common.logger", "deep-peers")
-    agent.set_logger(logger.configure(str(folder), ["csv"]))
-    began = time.perf_counter()
+    agent.set_logger(logger.configure(str(folder / f"from-{kept}"), ["csv"]))
+
+    def keep(*_: Any) -> bool:
+        nonlocal kept
+        if agent.num_timesteps >= kept + every:
+            agent.save(network)
+            kept = agent.num_timesteps
+        return True
+
     try:
-        agent.learn(given.steps, log_interval=1 if given.learner != "ddqn" else 4)
-    except KeyboardInterrupt:
-        print("Stopped; what is there is kept.")
-    agent.save(folder / "network")
-    agent.logger.close()
-    agent.get_env().close()
-    seconds = time.perf_counter() - began
-    scores = [episode["r"] for episode in agent.ep_info_buffer or ()]
-    mean = f"{sum(scores) / len(scores):.2f} in the last {len(scores)}" if scores else "none ended"
-    done = agent.num_timesteps
-    print(
-        f"{given.learner} on {given.game} with {given.memory}: {done:,} steps, "
-        f"{done / seconds:,.0f} a second, reward per episode {mean}; network and curve in {folder}"
-    )
+        agent.learn(
+            steps - agent.num_timesteps,
+            keep,
+            log_interval=1 if kind != "ddqn" else 4,
+            reset_num_timesteps=False,
+        )
+    finally:  # after Ctrl-C too
+        agent.save(network)
+        agent.logger.close()
+        agent.get_env().close()
+    final = final_reward(folder, steps)
+    result.write_text(json.dumps({"final": final, "steps": agent.num_timesteps}))
+    return final
 
 
-if __name__ == "__main__":
-    train_from_command_line()
+def final_reward(folder: Path, steps: int) -> float:
+    """The mean reward per episode over the last tenth of the steps, from the curves in a folder."""
+    found = []
+    for path in folder.glob("from-*/progress.csv"):
+        with path.open(newline="") as file:
+            for row in csv.DictReader(file):
+                reward, at = row.get("rollout/ep_rew_mean"), row.get("time/total_timesteps")
+                if reward and at and float(at) > 0.9 * steps:
+                    found.append(float(reward))
+    return sum(found) / len(found) if found else math.nan
