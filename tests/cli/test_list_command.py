@@ -66,10 +66,11 @@ def test_learners_are_those_of_the_command_line_with_their_own_words():
 
 
 def test_figures_are_the_records():
+    from workbench.reproduction.atari_figures import ATARI_FIGURES
     from workbench.reproduction.neural_figures import NEURAL_FIGURES
     from workbench.reproduction.paper_figures import FIGURES
 
-    all_figures = FIGURES | NEURAL_FIGURES
+    all_figures = FIGURES | NEURAL_FIGURES | ATARI_FIGURES
     found = {line.name: (line.word, line.text) for line in catalogue.figures()}
     assert found == {figure.id: (figure.place, figure.title) for figure in all_figures.values()}
     assert list(found) == list(all_figures)

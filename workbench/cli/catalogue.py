@@ -62,13 +62,14 @@ def learners() -> list[CatalogueLine]:
 
 
 def figures() -> list[CatalogueLine]:
-    """The figures that `workbench reproduce` makes: the tabular ones, and those of networks."""
+    """The figures that `workbench reproduce` makes: the tabular ones, those of networks, and the
+    Atari games."""
+    from workbench.reproduction.atari_figures import ATARI_FIGURES
     from workbench.reproduction.neural_figures import NEURAL_FIGURES
     from workbench.reproduction.paper_figures import FIGURES
 
-    tabular = [CatalogueLine(one.id, one.place, one.title) for one in FIGURES.values()]
-    neural = [CatalogueLine(one.id, one.place, one.title) for one in NEURAL_FIGURES.values()]
-    return tabular + neural
+    known = (*FIGURES.values(), *NEURAL_FIGURES.values(), *ATARI_FIGURES.values())
+    return [CatalogueLine(one.id, one.place, one.title) for one in known]
 
 
 def claims() -> list[CatalogueLine]:

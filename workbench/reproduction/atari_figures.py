@@ -37,6 +37,14 @@ class AtariFigure:
     memories: tuple[str, ...]
     sentence: str
 
+    @property
+    def place(self) -> str:
+        return "Fig. 6" if self.id.startswith("fig6") else "Fig. 12"
+
+    @property
+    def title(self) -> str:
+        return f"{self.game}, {'DDQN' if self.learner == 'ddqn' else 'PPO'}, on a GPU"
+
     def folder(self, out: Path, memory: str, seed: int) -> Path:
         """Where a run is kept."""
         return out / "atari" / self.id / f"{memory}-{seed}"
