@@ -68,8 +68,11 @@ def figures() -> list[CatalogueLine]:
     from workbench.reproduction.neural_figures import NEURAL_FIGURES
     from workbench.reproduction.paper_figures import FIGURES
 
-    known = (*FIGURES.values(), *NEURAL_FIGURES.values(), *ATARI_FIGURES.values())
-    return [CatalogueLine(one.id, one.place, one.title) for one in known]
+    return [
+        *(CatalogueLine(one.id, one.place, one.title) for one in FIGURES.values()),
+        *(CatalogueLine(one.id, one.place, one.title) for one in NEURAL_FIGURES.values()),
+        *(CatalogueLine(one.id, one.place, one.title) for one in ATARI_FIGURES.values()),
+    ]
 
 
 def claims() -> list[CatalogueLine]:

@@ -10,16 +10,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from workbench.reproduction.neural_judge import (
-    LEAST_SEEDS,
-    SIGNIFICANT,
-    RuleAnswer,
-    compare_ranks,
-    holm,
-    together,
-)
-from workbench.reproduction.statistics import difference
+if TYPE_CHECKING:
+    from workbench.reproduction.neural_judge import RuleAnswer
 
 _MEMORIES = ("none", "K3", "B3", "O3", "OA3")
 
@@ -82,6 +76,9 @@ def judge_atari(figure: AtariFigure, finals: Mapping[str, Sequence[float]]) -> R
 
 def _is_comparable(x: Sequence[float], y: Sequence[float]) -> RuleAnswer:
     """Whether x is behind y by less than a tenth of the range."""
+    from workbench.reproduction.neural_judge import LEAST_SEEDS
+    from workbench.reproduction.statistics import difference
+
     if min(len(x), len(y)) < LEAST_SEEDS:
         return "undecided"
     found = difference(x, y)
@@ -94,6 +91,14 @@ def _is_better(
     ours: str, others: Sequence[str], finals: Mapping[str, Sequence[float]]
 ) -> RuleAnswer:
     """Whether one is better than each of the others, by rank sums with Holm's correction."""
+    from workbench.reproduction.neural_judge import (
+        LEAST_SEEDS,
+        SIGNIFICANT,
+        compare_ranks,
+        holm,
+        together,
+    )
+
     if any(len(finals[name]) < LEAST_SEEDS for name in (ours, *others)):
         return "undecided"
     tests = [compare_ranks(ours, name, finals[ours], finals[name], "final") for name in others]
