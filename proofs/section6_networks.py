@@ -24,7 +24,7 @@ from workbench.reproduction.neural_figures import LSTM, NEURAL_FIGURES, NeuralFi
 from workbench.reproduction.neural_judge import SENTENCES, judge_neural, table_rows
 from workbench.reproduction.neural_settings import found_settings, read_log
 
-Cells = Mapping[str, Sequence[NeuralCell]]
+RecordedCells = Mapping[str, Sequence[NeuralCell]]
 
 STEPS = (
     machine("chosen", "The settings of all cells are what the search chose, on other seeds."),
@@ -59,7 +59,7 @@ def network_claim(
         proof: Proof, searched: bool = True, imagined: tuple[float, float] | None = None
     ) -> Evidence:
         """The rule of the sentence on the recorded cells, or on imagined ones."""
-        cells: Cells = cells_by_memory(about, read_cells())
+        cells: RecordedCells = cells_by_memory(about, read_cells())
         if imagined is not None:
             cells = imagined_cells(about, *imagined)
         proof.step("chosen", unsearched(about, cells, searched), refutes=False)
@@ -79,7 +79,7 @@ def network_claim(
     return judged
 
 
-def unsearched(figure: NeuralFigure, cells: Cells, searched: bool = True) -> str | None:
+def unsearched(figure: NeuralFigure, cells: RecordedCells, searched: bool = True) -> str | None:
     """Which memory has cells but no settings from a finished search; None if all have."""
     rows = read_log() if searched else []
     shared = [name for name in figure.learners if name != LSTM]
@@ -90,7 +90,7 @@ def unsearched(figure: NeuralFigure, cells: Cells, searched: bool = True) -> str
     return None
 
 
-def imagined_cells(figure: NeuralFigure, ours: float, others: float) -> Cells:
+def imagined_cells(figure: NeuralFigure, ours: float, others: float) -> RecordedCells:
     """Ten seeds of each memory that end with these shares of the best: of O and OA, of others."""
     base = NeuralCell("", 0, figure.steps, 0, 0, 0, (), (None,), None, None, None)
 

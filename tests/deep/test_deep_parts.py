@@ -202,6 +202,27 @@ def test_a_replayed_sequence_forgets_where_an_episode_was_over():
     assert np.asarray(jnp.exp(log_pis).sum(axis=-1)) == pytest.approx(1.0, abs=1e-6)
 
 
+def test_a_replayed_batch_is_its_sequences():
+    """However many are run at once."""
+    pair = MemoryPair(gravity(), "none")
+    layout, tables = layout_of(pair, None)
+    weights = start_network(jax.random.key(0), layout, (4,), {})
+    weights["lstm"] = start_lstm(jax.random.key(1), 4, 3)
+    weights["heads"] = {
+        "h": start_layer(jax.random.key(2), 3, 4, 1.0),
+        "v": start_layer(jax.random.key(4), 3, 1, 1.0),
+    }
+    view = jax.random.randint(jax.random.key(5), (6, 8, 1), 0, layout.symbols[0])
+    over = jax.random.uniform(jax.random.key(6), (6, 8)) < 0.3
+    c, h = jax.random.normal(jax.random.key(7), (2, 8, 3))
+    log_pis, v = replay_sequence(weights, tables, view, over, (c, h))
+    for i in range(8):
+        one = slice(i, i + 1)
+        alone = replay_sequence(weights, tables, view[:, one], over[:, one], (c[one], h[one]))
+        assert np.asarray(log_pis[:, i]) == pytest.approx(np.asarray(alone[0][:, 0]), abs=1e-5)
+        assert np.asarray(v[:, i]) == pytest.approx(np.asarray(alone[1][:, 0]), abs=1e-5)
+
+
 def test_the_derivative_of_an_lstm_is_that_of_its_steps():
     keys = jax.random.split(jax.random.key(5), 5)
     W, inputs = jax.random.normal(keys[0], (3, 12)), jax.random.normal(keys[1], (7, 2, 12))

@@ -67,7 +67,22 @@ def replay_sequence(
 ) -> tuple[Array, Array]:
     """log pi and v over sequences `[t, copy]`, from the state in which they began."""
     inputs = lstm_inputs(weights["lstm"], trunk(weights, tables, view))
-    return policy_and_value(weights, hidden_states(weights["lstm"]["h"], inputs, over, state))
+    W, n = weights["lstm"]["h"], inputs.shape[1]
+    groups = n // _AT_ONCE if n % _AT_ONCE == 0 and jax.default_backend() == "cpu" else 1
+
+    def parts(x: Array, axis: int) -> Array:
+        split = x.reshape(*x.shape[:axis], groups, n // groups, *x.shape[axis + 1 :])
+        return jnp.moveaxis(split, axis, 0)
+
+    dealt = (parts(inputs, 1), parts(over, 1), (parts(state[0], 0), parts(state[1], 0)))
+    hidden = jax.lax.map(lambda part: hidden_states(W, *part), dealt)
+    together = jnp.moveaxis(hidden, 0, 1).reshape(*inputs.shape[:2], -1)
+    return policy_and_value(weights, together)
+
+
+_AT_ONCE = 4
+"""Sequences whose LSTM is run at once on a CPU: XLA compiles products of so few rows in line, and
+calls a library for more, which packs the whole of W at each step and takes twice as long."""
 
 
 @jax.custom_vjp
