@@ -17,22 +17,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from proofs.ledger import Claim, Evidence, Proof, claim, machine, open_, refuted, supported
+from proofs.ledger import Claim, Evidence, claim, open_, refuted, supported
 from proofs.ledger.prose import table_text
 from workbench.reproduction.neural_cells import NeuralCell, cells_by_memory, read_cells
-from workbench.reproduction.neural_figures import LSTM, NEURAL_FIGURES, NeuralFigure
-from workbench.reproduction.neural_judge import SENTENCES, judge_neural, table_rows
-from workbench.reproduction.neural_settings import found_settings, read_log
-
-RecordedCells = Mapping[str, Sequence[NeuralCell]]
-
-STEPS = (
-    machine("chosen", "The settings of all cells are what the search chose, on other seeds."),
-    machine("rule", "The rule, applied to the cells, says what this row says."),
-)
-
-WORDS = {"supported": "supported", "refuted": "contradicted", "open": "undecided"}
-"""What the rule says, by the verdict of a row."""
+from workbench.reproduction.neural_figures import NEURAL_FIGURES, NeuralFigure
+from workbench.reproduction.neural_judge import SENTENCES, Standing, table_rows
 
 
 def network_claim(
@@ -52,45 +41,32 @@ def network_claim(
         place=f"{known.place}, {about.place}",
         statement=f"{about.title}: {known.text} (Our settings, {about.steps:,} steps.)",
         verdict=verdict,
-        steps=STEPS,
         corrected_by=corrected_by,
     )
-    def judged(
-        proof: Proof, searched: bool = True, imagined: tuple[float, float] | None = None
-    ) -> Evidence:
+    def judged(imagined: tuple[float, float] | None = None) -> Evidence:
         """The rule of the sentence on the recorded cells, or on imagined ones."""
-        cells: RecordedCells = cells_by_memory(about, read_cells())
+        cells: Mapping[str, Sequence[NeuralCell]] = cells_by_memory(about, read_cells())
         if imagined is not None:
             cells = imagined_cells(about, *imagined)
-        proof.step("chosen", unsearched(about, cells, searched), refutes=False)
-        found = next(x for x in judge_neural(about, cells) if x.sentence is known)
-        proof.step("rule", None if found.verdict == WORDS[verdict] else f"it says {found.verdict}")
+        stand = {name: Standing.of(own, about) for name, own in cells.items()}
         rows = [list(row) for row in table_rows(about, cells)]
         head = ["memory", "seeds", "reward", "solved", "exact values", "success"]
-        argument = f"{found.budget}.\n\n{table_text(head, rows)}"
-        summary = ", ".join(f"{row[0]} {row[3].split(' (')[0]} of {row[1]}" for row in rows)
-        if verdict == "supported":
-            return supported(f"solved: {summary}", argument)
-        if verdict == "refuted":
-            return refuted(f"solved: {summary}", argument, counterexample=summary)
-        return open_(f"solved: {summary}", argument)
+        argument = f"{len(about.seeds)} seeds in full.\n\n{table_text(head, rows)}"
+        counts = ", ".join(f"{name} {sum(x.solved)}/{len(x.final)}" for name, x in stand.items())
+        summary = f"seeds solved: {counts}"
+        said = known.judge(stand, len(about.seeds))
+        if said == "supported":
+            return supported(summary, argument)
+        if said == "contradicted":
+            return refuted(summary, argument, counterexample=counts)
+        return open_(summary, argument)
 
-    judged.twin("settings that were not searched for", guards="chosen", searched=False)
     return judged
 
 
-def unsearched(figure: NeuralFigure, cells: RecordedCells, searched: bool = True) -> str | None:
-    """Which memory has cells but no settings from a finished search; None if all have."""
-    rows = read_log() if searched else []
-    shared = [name for name in figure.learners if name != LSTM]
-    for name, own in cells.items():
-        group = [LSTM] if name == LSTM else shared
-        if own and found_settings(figure.id, group, rows) is None:
-            return f"{name} was run with settings of an unfinished search"
-    return None
-
-
-def imagined_cells(figure: NeuralFigure, ours: float, others: float) -> RecordedCells:
+def imagined_cells(
+    figure: NeuralFigure, ours: float, others: float
+) -> Mapping[str, Sequence[NeuralCell]]:
     """Ten seeds of each memory that end with these shares of the best: of O and OA, of others."""
     base = NeuralCell("", 0, figure.steps, 0, 0, 0, (), (None,), None, None, None)
 
@@ -101,3 +77,21 @@ def imagined_cells(figure: NeuralFigure, ours: float, others: float) -> Recorded
         return [replace(base, seed=100 + k, final=x, area=x) for k, x in enumerate(ends)]
 
     return {name: row(name) for name in figure.learners}
+
+
+# ---------------------------------------------------------------------- RedBlueDoors
+
+doors_best = network_claim("S6.doors-best", "S6.minigrid-best", "fig6-doors", "open")
+doors_best.twin("O and OA fail, the others do not", imagined=(0.1, 0.9))
+
+doors_all = network_claim("S6.doors-all", "S6.minigrid-all", "fig6-doors", "open")
+doors_all.twin("O and OA fail", imagined=(0.1, 0.9))
+
+doors_lstm = network_claim("S6.doors-lstm", "S6.minigrid-lstm", "fig6-doors", "open")
+doors_lstm.twin("every run of the LSTM is good", imagined=(0.9, 0.9))
+
+doors_efficient = network_claim("S6.doors-efficient", "S1.efficient", "fig6-doors", "open")
+doors_efficient.twin("the LSTM learns sooner", imagined=(0.1, 0.9))
+
+doors_outperform = network_claim("S6.doors-outperform", "S7.outperform", "fig6-doors", "open")
+doors_outperform.twin("the LSTM ends higher", imagined=(0.1, 0.9))
