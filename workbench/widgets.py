@@ -336,7 +336,7 @@ class _LoopFilm:
         self.axes.clear()
         optimum = None if self.best is None else float(self.best.value)
         words = "best deterministic" if self.best and self.best.certified else "best found"
-        oracle_values({self.E.name.rpartition("×")[2]: run}, self.axes, optimum, words)
+        oracle_values(run, axes=self.axes, optimum=optimum, best=words)
         self.axes.plot([], [], "o", color="black", label="now")
         self.axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1), fontsize=9, frameon=False)
 

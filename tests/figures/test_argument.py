@@ -1,14 +1,116 @@
-"""Figures that are given something else than a result say which call makes one."""
+"""Figures draw what people have; what they cannot draw is refused with the call that makes it."""
+
+import matplotlib as mpl
+
+mpl.use("Agg")
 
 import re
 
+import numpy as np
 import pytest
+from matplotlib import pyplot
 
-from pomdps import recall
-from workbench import augment, evaluate, figures, uniform
+from pomdps import TASKS, gravity, recall, recall4, t_maze
+from workbench import (
+    QLearning,
+    augment,
+    best_memoryless,
+    controller_of,
+    equilibria,
+    evaluate,
+    figures,
+    frontier,
+    improve,
+    learn,
+    memories,
+    phase_plane,
+    policy_slice,
+    reachable_beliefs,
+    sweep_lambda,
+    td_values,
+    transition_diagram,
+    uniform,
+)
 from workbench.core.errors import WrongType
 
-E = augment(recall(), "OA1")
+P = recall()
+E = augment(P, "OA1")
+LOOP = improve(E)
+BEST = best_memoryless(E)
+RUN = learn(E, QLearning(), steps=2_000, seeds=2, every=500, policies=True)
+GRAVITY = TASKS["gravity"].drawing
+
+NATURAL = {
+    "beliefs of a task": lambda: figures.belief_graph(t_maze(2)),
+    "beliefs with a memory": lambda: figures.belief_graph(recall4(), "B1"),
+    "the best controller": lambda: figures.controller_graph(t_maze(2), "O1"),
+    "the controller of a policy": lambda: figures.controller_graph(P, "OA1", BEST.policy),
+    "the frontier of a task": lambda: figures.frontier_plot(recall4()),
+    "the values of a run": lambda: figures.greedy_values(RUN),
+    "the values of all seeds": lambda: figures.greedy_raster(RUN),
+    "a task on its grid": lambda: figures.grid_policy(gravity(), GRAVITY),
+    "a policy on its grid": lambda: figures.grid_policy(gravity(), uniform(gravity()), GRAVITY),
+    "a lambda sweep of a task": lambda: figures.lambda_sweep(E),
+    "a lambda sweep of a policy": lambda: figures.lambda_sweep(E, BEST.policy),
+    "a lambda sweep with a memory": lambda: figures.lambda_sweep(P, "OA1"),
+    "a run": lambda: figures.learning_curves(RUN),
+    "several runs": lambda: figures.learning_curves([RUN, RUN]),
+    "a memory": lambda: figures.memory_diagram(P, "OA1"),
+    "a product": lambda: figures.memory_diagram(E),
+    "a product and a policy": lambda: figures.memory_diagram(E, BEST.policy),
+    "the diagram of an optimum": lambda: figures.memory_diagram(BEST),
+    "the diagram of a loop": lambda: figures.memory_diagram(LOOP),
+    "a loop": lambda: figures.oracle_values(LOOP),
+    "several loops": lambda: figures.oracle_values([LOOP, LOOP]),
+    "the loop of a memory": lambda: figures.oracle_values(recall4(), memories.B(1)),
+    "a learner on a task": lambda: figures.phase_portrait(recall4(), QLearning(epsilon=0.1)),
+    "the flow of a task": lambda: figures.policy_flow(recall4()),
+    "the policy of a loop": lambda: figures.policy_table(LOOP),
+    "the policy of an optimum": lambda: figures.policy_table(BEST),
+    "the policy of a run": lambda: figures.policy_table(RUN),
+    "q-values of a product": lambda: figures.q_table(E),
+    "q-values of a policy": lambda: figures.q_table(E, BEST.policy),
+    "q-values with a memory": lambda: figures.q_table(recall4(), "B1"),
+    "q-values of an optimum": lambda: figures.q_table(BEST),
+}
+
+
+def is_drawn(found) -> bool:
+    axes = np.atleast_1d(np.asarray(found, dtype=object)).ravel()
+    return any(one.has_data() or one.texts or one.patches for one in axes)
+
+
+@pytest.mark.parametrize("call", NATURAL)
+def test_what_people_have_is_drawn(call):
+    assert is_drawn(NATURAL[call]())
+    pyplot.close("all")
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        LOOP,
+        BEST,
+        RUN,
+        BEST.policy,
+        evaluate(E, BEST.policy),
+        td_values(E, BEST.policy),
+        frontier(recall4(), up_to=1),
+        controller_of(P, memories.OA(1), BEST.policy),
+        reachable_beliefs(recall4()),
+        sweep_lambda(E, uniform(E), points=3),
+        transition_diagram(E, BEST.policy),
+        policy_slice(recall4(), points=3),
+        phase_plane(recall4(), QLearning(epsilon=0.1), points=3),
+    ],
+    ids=lambda result: type(result).__name__,
+)
+def test_results_plot_themselves(result):
+    assert is_drawn(result.plot())
+    axes = pyplot.figure().add_subplot()
+    if type(result).__name__ != "LambdaSweep":  # a panel for each observation
+        assert result.plot(axes) is axes
+    pyplot.close("all")
 
 
 @pytest.mark.parametrize(
@@ -23,14 +125,15 @@ E = augment(recall(), "OA1")
         (figures.learning_curves, "learn(E, learner)"),
         (figures.oracle_values, "improve(E, pi)"),
         (figures.grid_policy, "evaluate(E, pi)"),
+        (figures.greedy_raster, "learn(E, learner, policies=True)"),
     ],
 )
-def test_a_pomdp_is_no_result(figure, call):
+def test_what_is_no_result_is_refused_with_the_call_that_makes_one(figure, call):
     with pytest.raises(WrongType, match=re.escape(call)):
-        figure(E)
+        figure(3)
 
 
-def test_a_policy_is_no_evaluation():
+def test_a_policy_alone_has_no_values():
     with pytest.raises(WrongType, match=r"q_table draws what evaluate\(E, pi\)"):
         figures.q_table(uniform(E))
     with pytest.raises(WrongType, match="improve"):
@@ -40,3 +143,26 @@ def test_a_policy_is_no_evaluation():
 def test_a_policy_on_a_grid_asks_for_the_grid():
     with pytest.raises(WrongType, match=r"recall×OA1 on a grid: give its drawing.*TASKS"):
         figures.grid_policy(evaluate(E, uniform(E)))
+
+
+def test_two_results_of_one_memory_have_two_names():
+    axes = figures.learning_curves([RUN, RUN])
+    assert [line.get_label() for line in axes.lines] == ["OA1", "OA1 (2)"]
+    pyplot.close("all")
+
+
+def test_an_equilibrium_has_a_policy_to_draw():
+    found = equilibria(E, QLearning(epsilon=0.1))
+    assert is_drawn(figures.memory_diagram(found[0]))
+    pyplot.close("all")
+
+
+@pytest.mark.parametrize("call", ["a loop", "a product and a policy", "q-values of a product"])
+def test_an_argument_too_many_is_refused(call):
+    figure, result = {
+        "a loop": (figures.oracle_values, LOOP),
+        "a product and a policy": (figures.memory_diagram, transition_diagram(E, BEST.policy)),
+        "q-values of a product": (figures.q_table, evaluate(E, BEST.policy)),
+    }[call]
+    with pytest.raises(WrongType, match=r"cannot draw 0\.9 beside the rest"):
+        figure(result, 0.9)

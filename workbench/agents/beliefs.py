@@ -29,7 +29,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -37,6 +37,7 @@ from workbench.core.errors import NotExact, TooLarge, WorkbenchError
 from workbench.core.numbers import Number, Numbers
 from workbench.core.pomdp import POMDP
 from workbench.core.rows import row_places
+from workbench.core.sheet import Drawn
 from workbench.core.space import Label
 from workbench.progress import Waiting
 from workbench.text import show
@@ -104,7 +105,7 @@ class BeliefEdge(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class BeliefGraph:
+class BeliefGraph(Drawn):
     """The reachable beliefs of a POMDP. Nodes are numbered in order of discovery, shortest
     histories first.
 
@@ -120,6 +121,8 @@ class BeliefGraph:
     complete : whether all nodes were found; if not, `edges` holds those of the nodes walked before
         the limit.
     """
+
+    figure: ClassVar[str] = "belief_graph"
 
     P: POMDP
     ended: bool

@@ -26,7 +26,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 from workbench.boundary import check_fields
 from workbench.core.augment import augment
@@ -37,6 +37,7 @@ from workbench.core.memory import Memory, MemoryFamily
 from workbench.core.numbers import Number
 from workbench.core.policy import Policy
 from workbench.core.pomdp import POMDP
+from workbench.core.sheet import Drawn
 from workbench.core.space import Label
 from workbench.text import counted, show, shown
 
@@ -52,7 +53,7 @@ READABLE = ("a", "r", "o'")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Controller:
+class Controller(Drawn):
     """A finite-state controller for a task.
 
     Attributes
@@ -66,6 +67,8 @@ class Controller:
     Both are labelled by P and hold at least what can happen; a controller that is silent where it
     gets, or whose rows are no distributions, is refused.
     """
+
+    figure: ClassVar[str] = "controller_graph"
 
     P: POMDP
     names: tuple[str, ...]

@@ -45,7 +45,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,6 +57,7 @@ from workbench.core.fields import Bounded
 from workbench.core.numbers import Number
 from workbench.core.policy import Policy
 from workbench.core.pomdp import POMDP
+from workbench.core.sheet import Drawn
 from workbench.core.table import Conditional, Table, Vector
 from workbench.core.weights import Seen, Weighting, known, weights_named
 from workbench.core.words import counted, escape_html, shown
@@ -143,7 +144,7 @@ def mean_over_starts(D: Dynamics, x: Array, x_error: NDArray[np.float64]) -> tup
 
 
 @dataclass(frozen=True, eq=False)
-class Evaluation:
+class Evaluation(Drawn):
     """What a policy is worth.
 
     Attributes
@@ -170,6 +171,8 @@ class Evaluation:
     criterion : "return" or "average".
     gain : `gain[s]`, the average reward from each state; None with criterion "return".
     """
+
+    figure: ClassVar[str] = "q_table"
 
     P: POMDP
     pi: Policy

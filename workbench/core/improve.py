@@ -30,7 +30,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,7 +45,7 @@ from workbench.core.oracle_loop import GreedyLoop, Schedule, Tie
 from workbench.core.policy import TIES, Policy, uniform
 from workbench.core.pomdp import POMDP
 from workbench.core.repetition import repeat_episodes
-from workbench.core.sheet import BEST, Column, Sheet, Showing, WrittenNumber, beside_best
+from workbench.core.sheet import BEST, Column, Drawn, Sheet, Showing, WrittenNumber, beside_best
 from workbench.core.words import brief, shown
 from workbench.progress import Waiting
 
@@ -110,7 +110,7 @@ def iterates(
 
 
 @dataclass(frozen=True, eq=False)
-class Improvement(Showing):
+class Improvement(Showing, Drawn):
     """A run of the oracle loop.
 
     Attributes
@@ -134,6 +134,8 @@ class Improvement(Showing):
     note : what else there is to say, or "".
     criterion : what values are: "return" or "average".
     """
+
+    figure: ClassVar[str] = "oracle_values"
 
     P: POMDP
     step: Number | Schedule

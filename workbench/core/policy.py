@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +34,7 @@ from workbench.core.check import check_rows
 from workbench.core.errors import ModelError, PolicyError, WorkbenchError, WrongType
 from workbench.core.numbers import Number, Numbers, is_symbolic, number
 from workbench.core.pomdp import POMDP
+from workbench.core.sheet import Drawn
 from workbench.core.space import Label, Space
 from workbench.core.ties import greedy_actions
 from workbench.core.words import counted, shown
@@ -47,7 +48,7 @@ _NOISE = 1e-12
 """Smaller probabilities are rounding errors, and not worth a word."""
 
 
-class Policy:
+class Policy(Drawn):
     """pi(a | o) for the observations and actions of a POMDP.
 
     Parameters
@@ -56,6 +57,8 @@ class Policy:
     table : probabilities `[o, a]` in the order of P.O and P.A: an array of floats, or of exact
         numbers; or {o: {a: probability}}, as `from_mapping` takes it.
     """
+
+    figure: ClassVar[str] = "policy_table"
 
     def __init__(self, P: POMDP, table: Any):
         if not isinstance(P, POMDP):

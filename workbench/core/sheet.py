@@ -23,9 +23,10 @@ value: what the policy is worth.
 
 from __future__ import annotations
 
+import importlib
 import textwrap
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from workbench.core.errors import WorkbenchError
 from workbench.core.words import brief, escape_html
@@ -188,6 +189,19 @@ class Showing:
     def to_frame(self) -> Any:
         """The rows of its table as a pandas frame."""
         return self.sheet().to_frame()
+
+
+class Drawn:
+    """A result of which there is a picture."""
+
+    figure: ClassVar[str]
+    """The function of `workbench.figures` that draws it."""
+
+    def plot(self, axes: Any = None) -> Any:
+        """Draw it; the axes are returned."""
+        # Figures import results, and so can be loaded only when a result is there.
+        figures = importlib.import_module("workbench.figures")
+        return getattr(figures, self.figure)(self, axes=axes)
 
 
 def beside_best(value: str, best: Any) -> str:

@@ -47,7 +47,7 @@ probability an observation that is never visited.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,6 +64,7 @@ from workbench.core.evaluate import check_arguments, describe_undefined, mix_act
 from workbench.core.numbers import Number, is_symbolic, number
 from workbench.core.policy import Policy
 from workbench.core.pomdp import POMDP
+from workbench.core.sheet import Drawn
 from workbench.core.table import Table, Vector
 from workbench.core.weights import Weighting, known
 from workbench.core.words import escape_html
@@ -190,7 +191,7 @@ def td_target(n: Any, lam: Any) -> TDTarget:
 
 
 @dataclass(frozen=True, eq=False)
-class TDValues:
+class TDValues(Drawn):
     """What bootstrapping converges to.
 
     Attributes
@@ -208,6 +209,8 @@ class TDValues:
     endless : whether some P(s|o) do not exist, since visits are infinite.
     share_error : a bound on the relative error of each share; 0 in exact arithmetic.
     """
+
+    figure: ClassVar[str] = "q_table"
 
     P: POMDP
     pi: Policy

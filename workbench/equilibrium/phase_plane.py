@@ -8,14 +8,18 @@ where the two entries go. With one row of two actions the plane is the whole spa
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from workbench.core.errors import WorkbenchError, WrongType
+from workbench.core.evaluate import evaluate
+from workbench.core.improve import weights_for
 from workbench.core.learners import Learner, check_count
+from workbench.core.policy import uniform
 from workbench.core.pomdp import POMDP
+from workbench.core.sheet import Drawn
 from workbench.core.space import Label
 from workbench.equilibrium.greedy_cells import Floats
 from workbench.equilibrium.mean_field import CellFields, dense_task
@@ -26,7 +30,7 @@ Pair = tuple[Label, Label]
 
 
 @dataclass(frozen=True, eq=False)
-class PhasePlane:
+class PhasePlane(Drawn):
     """Greedy policies and the mean field on a grid.
 
     Attributes
@@ -36,6 +40,8 @@ class PhasePlane:
     policies : `policies[k]`, {o: a} by number, for the rows that matter.
     flow : `flow[j, i]`, the mean field's two components.
     """
+
+    figure: ClassVar[str] = "phase_portrait"
 
     P: POMDP
     learner: Learner
@@ -76,30 +82,40 @@ class PhasePlane:
 def phase_plane(
     P: POMDP,
     learner: Learner,
-    x: Pair,
-    y: Pair,
-    base: Any,
-    width: tuple[float, float],
-    height: tuple[float, float],
+    x: Pair | None = None,
+    y: Pair | None = None,
+    base: Any = None,
+    width: tuple[float, float] | None = None,
+    height: tuple[float, float] | None = None,
     points: int = 41,
 ) -> PhasePlane:
     """The mean field of a learner on a plane of tables.
 
     Parameters
     ----------
-    x, y : two different entries (o, a), for the two axes.
-    base : the table `[o, a]` that says what the other entries are.
-    width, height : the lowest and the highest value on each axis.
+    x, y : two different entries (o, a), for the two axes; by default the first two actions at the
+        first observation at which there is a choice.
+    base : the table `[o, a]` that says what the other entries are; by default the q-values of the
+        uniform policy, and 0 where these are not defined.
+    width, height : the lowest and the highest value on each axis; by default the range of these
+        q-values and half of it more on either side.
     points : of the grid, along each axis.
     """
     task = dense_task(P, learner)
     P = task.P
     check_count("points", points, low=2)
     place = {int(o): i for i, o in enumerate(task.rows)}
+    first = P.O[int(task.rows[0])]
+    x, y = x or (first, P.A[0]), y or (first, P.A[min(1, len(P.A) - 1)])
     spots = [_spot(P, place, pair) for pair in (x, y)]
     if spots[0] == spots[1]:
         raise WorkbenchError(f"the two axes are the same entry, {P.O.text(x[0])}, {P.A.text(x[1])}")
-    q = np.asarray(base, dtype=float)
+    usual = uniform(P)
+    q_uniform = np.nan_to_num(evaluate(P, usual, weights=weights_for(P, usual)).q.raw)
+    low, high = float(q_uniform.min()), float(q_uniform.max())
+    more = (high - low) / 2 or 1.0
+    width, height = width or (low - more, high + more), height or (low - more, high + more)
+    q = np.asarray(q_uniform if base is None else base, dtype=float)
     if q.shape != (len(P.O), len(P.A)):
         raise WorkbenchError(f"base is a table of the shape {(len(P.O), len(P.A))}, not {q.shape}")
     q = q[task.rows].copy()

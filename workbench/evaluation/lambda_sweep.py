@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +23,7 @@ from numpy.typing import NDArray
 from workbench.core.errors import WorkbenchError, WrongType
 from workbench.core.policy import Policy, tie_order
 from workbench.core.pomdp import POMDP
+from workbench.core.sheet import Drawn
 from workbench.core.space import Label
 from workbench.core.td import TDValues, td_values
 
@@ -41,7 +43,7 @@ class Crossing:
 
 
 @dataclass(frozen=True, eq=False)
-class LambdaSweep:
+class LambdaSweep(Drawn):
     """TD(lambda) values by lambda.
 
     Attributes
@@ -52,6 +54,8 @@ class LambdaSweep:
         `q[-1]` is Monte Carlo.
     crossings : where greedy changes, by observation, lambda rising.
     """
+
+    figure: ClassVar[str] = "lambda_sweep"
 
     P: POMDP
     pi: Policy

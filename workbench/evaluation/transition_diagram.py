@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +25,7 @@ from workbench.core.augment import ActionsAndWrites
 from workbench.core.errors import WorkbenchError
 from workbench.core.policy import Policy
 from workbench.core.pomdp import POMDP
+from workbench.core.sheet import Drawn
 from workbench.core.shortcuts import Shortcut
 from workbench.core.space import Label
 from workbench.text import show
@@ -49,7 +51,7 @@ class DiagramEdge:
 
 
 @dataclass(frozen=True)
-class TransitionDiagram:
+class TransitionDiagram(Drawn):
     """Figure 3 as data.
 
     Attributes
@@ -59,6 +61,8 @@ class TransitionDiagram:
     starts : where episodes begin.
     edges : policy first, then strict, weak and other ones.
     """
+
+    figure: ClassVar[str] = "memory_diagram"
 
     P: POMDP
     nodes: tuple[Label, ...]

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from workbench.agents.beliefs import BeliefGraph
+from workbench.agents.beliefs import BeliefGraph, explore_beliefs
 from workbench.core.errors import TooLarge
-from workbench.figures.argument import require_result
-from workbench.figures.canvas import Arrow, Canvas, snake, text_size
+from workbench.core.pomdp import POMDP
+from workbench.figures.argument import none_left, require_result, split_axes, task_of
+from workbench.figures.canvas import Arrow, Canvas, snake, text_size, uncrossed
 from workbench.text import shown
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#555555", "#CC79A7", "#E69F00", "#
 _DASHES = ("-", (0, (5, 2)), (0, (1, 1.2)), (0, (6, 2, 1, 2)))
 
 
-def belief_graph(graph: BeliefGraph, axes: Axes | None = None) -> Axes:
+def belief_graph(graph: Any, *given: Any, axes: Axes | None = None) -> Axes:
     """Nodes are last observations with beliefs, arrows are labelled action / observation.
 
     A node names the observation (where the task has several) and the states with their
@@ -39,8 +40,13 @@ def belief_graph(graph: BeliefGraph, axes: Axes | None = None) -> Axes:
     Parameters
     ----------
     graph : from `reachable_beliefs(P)` or, where there are infinitely many, `explore_beliefs(P,
-        limit=...)`.
+        limit=...)`; or P, or (P, memory).
     """
+    given, axes = split_axes(given, axes)
+    if isinstance(graph, POMDP):
+        task, given = task_of(graph, given)
+        graph = explore_beliefs(task, limit=MOST_NODES)
+    none_left("belief_graph", given)
     require_result("belief_graph", graph, ("nodes", "edges"), "reachable_beliefs(P)")
     if len(graph) > MOST_NODES:
         raise TooLarge(
@@ -61,7 +67,8 @@ def belief_graph(graph: BeliefGraph, axes: Axes | None = None) -> Axes:
     )  # arrows within a layer need room
     loops = any(n == end for n, end in labels)
     gap = (widest + 0.5, 0.75 if beside or loops else 0.42)
-    rows = snake([layers[step] for step in sorted(layers)], sizes, gap, width=_WIDTH - 0.9)
+    ordered = uncrossed([layers[step] for step in sorted(layers)], labels.keys())
+    rows = snake(ordered, sizes, gap, width=_WIDTH - 0.9)
     height = sum(row.height for row in rows) + 0.8 * len(rows) + 0.8
     canvas = Canvas(width=_WIDTH, height=height, font=_FONT, floor=0.03)
     top = height - 0.75

@@ -10,7 +10,7 @@ something else, then a line through a label, then bending.
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Sequence
+from collections.abc import Collection, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -20,6 +20,8 @@ from numpy.typing import NDArray
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+Edge = tuple[Hashable, Hashable]
 
 _BENDS = (0.0, 0.18, -0.18, 0.32, -0.32, 0.5, -0.5, 0.75, -0.75)
 _ALONG = (0.5, 0.42, 0.58, 0.34, 0.66, 0.26, 0.74)
@@ -353,6 +355,51 @@ class CanvasRow:
 
     places: dict[Hashable, tuple[float, float]]
     height: float
+
+
+def in_layers(
+    starts: Iterable[Hashable], nodes: Iterable[Hashable], edges: Collection[Edge]
+) -> list[list[Hashable]]:
+    """Nodes by their distance from the starts, without crossings where a few sweeps avoid them.
+
+    Nodes that no edge leads to come last.
+
+    >>> in_layers("a", "abcd", [("a", "b"), ("a", "c"), ("b", "d")])
+    [['a'], ['b', 'c'], ['d']]
+    """
+    layers = [list(dict.fromkeys(starts))]
+    seen = set(layers[0])
+    while layers[-1]:
+        reached = dict.fromkeys(y for x in layers[-1] for s, y in edges if s == x)
+        layers.append([y for y in reached if y not in seen])
+        seen |= set(layers[-1])
+    layers[-1] = [x for x in nodes if x not in seen]
+    return uncrossed([layer for layer in layers if layer], edges)
+
+
+def uncrossed(
+    layers: Sequence[Sequence[Hashable]], edges: Collection[Edge]
+) -> list[list[Hashable]]:
+    """The layers, each in the order of the mean places of its neighbours (Sugiyama et al. 1981).
+
+    >>> uncrossed([["a", "b"], ["c", "d"]], [("a", "d"), ("b", "c")])
+    [['a', 'b'], ['d', 'c']]
+    """
+    found = [list(layer) for layer in layers]
+    beside: dict[Hashable, set[Hashable]] = {}
+    for x, y in edges:
+        beside.setdefault(x, set()).add(y)
+        beside.setdefault(y, set()).add(x)
+    pairs = list(zip(range(1, len(found)), range(len(found) - 1), strict=True))
+    # Down and up again: a layer follows the one before it, then the one behind it, then before.
+    for k, other in [*pairs, *((b, a) for a, b in reversed(pairs)), *pairs]:
+        place = {x: i for i, x in enumerate(found[other])}
+        keys: dict[Hashable, float] = {}
+        for i, x in enumerate(found[k]):
+            near = [place[y] for y in beside.get(x, ()) if y in place]
+            keys[x] = sum(near) / len(near) if near else float(i)
+        found[k].sort(key=keys.__getitem__)
+    return found
 
 
 def snake(

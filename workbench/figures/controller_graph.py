@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import math
-from typing import TYPE_CHECKING
+from collections.abc import Hashable
+from typing import TYPE_CHECKING, Any
 
-from workbench.agents.controllers import Controller, Event, probability_text
+from workbench.agents.controllers import Controller, Event, controller_of, probability_text
 from workbench.core.errors import TooLarge
-from workbench.figures.argument import require_result
-from workbench.figures.canvas import Arrow, Canvas
+from workbench.core.pomdp import POMDP
+from workbench.figures.argument import none_left, require_result, split_axes, task_and_policy
+from workbench.figures.canvas import Arrow, Canvas, in_layers, snake, text_size
+from workbench.memories import attach
 from workbench.text import shown
 
 if TYPE_CHECKING:
@@ -24,7 +26,7 @@ _WIDTH, _FONT = 7.0, 8.5
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#555555", "#CC79A7", "#E69F00", "#56B4E9")
 
 
-def controller_graph(controller: Controller, axes: Axes | None = None) -> Axes:
+def controller_graph(controller: Any, *given: Any, axes: Axes | None = None) -> Axes:
     """Boxes are nodes, arrows are labelled `o: a`: on seeing o it does a and goes there.
 
     Where the next node depends on the next observation too, the label goes on with it: `o: a, o'`;
@@ -33,34 +35,49 @@ def controller_graph(controller: Controller, axes: Axes | None = None) -> Axes:
 
     Parameters
     ----------
-    controller : from `controller_of(P, memory, policy)`; `minimised()` makes it smaller.
+    controller : from `controller_of(P, memory, policy)`; `minimised()` makes it smaller. Or (P,
+        memory, pi), or (P, memory) for the best policy with this memory.
     """
-    require_result("controller_graph", controller, ("act", "after"), "controller_of(P, memory, pi)")
+    given, axes = split_axes(given, axes)
+    call = "controller_of(P, memory, pi)"
+    if isinstance(controller, POMDP):
+        memory = attach(given[0] if given else "none", controller)
+        _, pi = task_and_policy("controller_graph", controller, (memory, *given[1:]), call)
+        controller = controller_of(controller, memory, pi).minimised()
+    else:
+        none_left("controller_graph", given)
+    require_result("controller_graph", controller, ("act", "after"), call)
     if len(controller) > MOST_NODES:
         raise TooLarge(
             f"the controller has {len(controller)} nodes and can be read up to {MOST_NODES}: draw "
             "its minimised()"
         )
     labels = controller_labels(controller)
-    texts = [_text(controller, n) for n in range(len(controller))]
-    n = len(texts)
-    height = 2.6 if n <= 2 else 4.4 if n < 5 else 6.0
+    texts: dict[Hashable, str] = {n: _text(controller, n) for n in range(len(controller))}
+    layers = in_layers([k for k, x in controller.start.items() if x != 0], texts, labels.keys())
+    words = {pair: "\n".join(_shortened(lines)) for pair, lines in labels.items()}
+    widest = max((text_size(label, _FONT)[0] for label in words.values()), default=0.0)
+    sizes = {n: text_size(text, _FONT) for n, text in texts.items()}
+    rows = snake(layers, sizes, (widest + 0.5, 0.9), width=_WIDTH - 0.9)
+    height = sum(row.height for row in rows) + 1.1 * len(rows) + 0.8
     canvas = Canvas(width=_WIDTH, height=height, font=_FONT, floor=0.05)
-    for k, text in enumerate(texts):
-        angle = math.pi * (1 - 2 * k / n)
-        wide, high = (2.1, height / 2 - 0.9) if n > 1 else (0.0, 0.0)
-        canvas.node(
-            k, text, _WIDTH / 2 + wide * math.cos(angle), height / 2 + high * math.sin(angle)
-        )
+    top = height - 0.95
+    for row in rows:
+        for k, (x, y) in row.places.items():
+            canvas.node(k, texts[k], x + 0.5, top - row.height + y)
+        top -= row.height + 1.1
     for k, x in controller.start.items():
         if x != 0:
             canvas.start(k)
-    for (k, end), lines in labels.items():
+    for (k, end), label in words.items():
         colour = _COLOURS[k % len(_COLOURS)]
-        more = [f"+{len(lines) - _LINES} more"] if len(lines) > _LINES else []
-        label = "\n".join([*lines[:_LINES], *more])
         canvas.arrow(Arrow(k, end, label, {"color": colour, "linewidth": 1.2}, {"color": colour}))
     return canvas.draw(axes)
+
+
+def _shortened(lines: list[str]) -> list[str]:
+    more = [f"+{len(lines) - _LINES} more"] if len(lines) > _LINES else []
+    return [*lines[:_LINES], *more]
 
 
 def controller_labels(controller: Controller) -> dict[tuple[int, int], list[str]]:
@@ -96,5 +113,4 @@ def _text(controller: Controller, n: int) -> str:
         for a, x in controller.act[k, o].items()
         if x != 0 and (k, o, a) not in going
     ]
-    more = [f"+{len(last) - _LINES} more"] if len(last) > _LINES else []
-    return "\n".join([controller.names[n], *last[:_LINES], *more])
+    return "\n".join([controller.names[n], *_shortened(last)])

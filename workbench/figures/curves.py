@@ -9,13 +9,20 @@ colours (the colours are those of Okabe and Ito).
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.figures.argument import require_results
+from workbench.core.improve import improve
+from workbench.core.pomdp import POMDP
+from workbench.figures.argument import (
+    none_left,
+    require_result,
+    results_by_memory,
+    split_axes,
+    task_of,
+)
 from workbench.figures.style import SMALL, style_axes
 
 if TYPE_CHECKING:
@@ -27,26 +34,7 @@ _OTHER = ("#000000", "v")
 _LINES = {0: "-", 1: "-", 2: (0, (5, 2))}
 _LARGER = (0, (1, 1.5))
 _MARKS_ON_A_CURVE = 8
-
-
-class RewardCurves(Protocol):
-    """What `learning_curves` draws: a `Run`, for instance."""
-
-    @property
-    def ends(self) -> NDArray[np.int64]:
-        """`ends[block]`: how many steps were done at the end of each block."""
-
-    @property
-    def per_100(self) -> NDArray[np.float64]:
-        """`per_100[seed, block]`: the average reward per 100 steps."""
-
-
-class Iterates(Protocol):
-    """What `oracle_values` draws: an `Improvement`, for instance."""
-
-    @property
-    def values(self) -> NDArray[Any]:
-        """The values of all iterates, the start first."""
+_KEPT = "learn(E, learner, policies=True)"
 
 
 def memory_style(memory: str) -> dict[str, Any]:
@@ -68,7 +56,7 @@ def memory_style(memory: str) -> dict[str, Any]:
 
 
 def learning_curves(
-    runs: Mapping[str, RewardCurves],
+    runs: Any,
     axes: Axes | None = None,
     optimum: float | None = None,
     best: str = "optimum",
@@ -79,11 +67,12 @@ def learning_curves(
 
     Parameters
     ----------
-    runs : by the name of the memory.
+    runs : a run, several, or runs by the name of the memory.
     optimum : drawn as a horizontal line; best : what it is the best of, for the legend.
     by_episode : the reward per episode instead, over the seeds that ended one in a block.
     """
-    require_results("learning_curves", runs, ("per_100", "ends"), "learn(E, learner)")
+    call = "learn(E, learner)"
+    runs = results_by_memory("learning_curves", runs, ("per_100", "ends"), call)
     new, axes = axes is None, _axes(axes)
     furthest, lowest = 0.0, 0.0 if optimum is None else optimum
     size, words = _unit(max((int(run.ends[-1]) for run in runs.values()), default=0))
@@ -95,6 +84,8 @@ def learning_curves(
         axes.plot(x, mean, markevery=_marks(len(x), place, len(runs)), **style)
         furthest, lowest = max(furthest, float(x[-1])), min(lowest, float(np.nanmin(mean - half)))
         axes.set_xlim(0, furthest)
+    if new:
+        axes.fill_between([], [], color="0.5", alpha=0.3, label="± s.d. / 2")
     _optimum(axes, optimum, best)
     if lowest >= 0:  # costs lie below zero and are not cut off
         axes.set_ylim(bottom=0)
@@ -125,9 +116,9 @@ def _mean_and_half(
 
 
 def greedy_values(
-    ends: NDArray[np.int64],
-    values: NDArray[np.float64],
-    memory: str,
+    ends: Any,
+    values: NDArray[np.float64] | None = None,
+    memory: str = "",
     axes: Axes | None = None,
     optimum: float | None = None,
 ) -> Axes:
@@ -136,8 +127,13 @@ def greedy_values(
 
     Parameters
     ----------
-    ends, values : `ends[checkpoint]`, the steps done, and `values[checkpoint]`.
+    ends, values : `ends[checkpoint]`, the steps done, and `values[checkpoint]`; or a run that kept
+        its policies, whose first seed is drawn.
     """
+    if values is None:
+        memory = memory or next(iter(results_by_memory("greedy_values", ends, ("ends",), _KEPT)))
+        ends, values = _checkpoints("greedy_values", ends)
+        values = values[0]
     axes = _axes(axes)
     style = memory_style(memory)
     size, words = _unit(int(ends[-1]))
@@ -155,15 +151,20 @@ def greedy_values(
 
 
 def greedy_raster(
-    ends: NDArray[np.int64], values: NDArray[np.float64], axes: Axes | None = None
+    ends: Any, values: NDArray[np.float64] | None = None, axes: Axes | None = None
 ) -> Axes:
     """The value of the greedy policy of many runs: a row for each seed, a column for each
     checkpoint, 1 dark, 0 white.
 
     Parameters
     ----------
-    values : `values[seed, checkpoint]`.
+    ends, values : `ends[checkpoint]`, the steps done, and `values[seed, checkpoint]`; or a run that
+        kept its policies.
     """
+    from matplotlib.ticker import MaxNLocator
+
+    if values is None:
+        ends, values = _checkpoints("greedy_raster", ends)
     axes = _axes(axes)
     size, words = _unit(int(ends[-1]))
     axes.imshow(
@@ -177,19 +178,39 @@ def greedy_raster(
     )
     axes.set_xlabel(words)
     axes.set_ylabel("seed")
+    axes.yaxis.set_major_locator(MaxNLocator(integer=True))
     style_axes(axes, closed=True)
     return axes
 
 
+def _checkpoints(figure: str, run: Any) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """The ends of a run's blocks, and the values of its greedy policies there."""
+    require_result(figure, run, ("ends", "values"), _KEPT)
+    known = run.measured
+    return run.ends, known if known is not None and np.isfinite(known).all() else run.values()
+
+
 def oracle_values(
-    loops: Mapping[str, Iterates],
+    loops: Any,
+    *given: Any,
     axes: Axes | None = None,
     optimum: float | None = None,
     best: str = "optimum",
 ) -> Axes:
     """The value of the policy at each iterate of the oracle loop, by memory; `optimum` and `best`
-    as in `learning_curves`."""
-    require_results("oracle_values", loops, ("values",), "improve(E, pi)")
+    as in `learning_curves`.
+
+    Parameters
+    ----------
+    loops : what `improve(E)` returns, several of these, or by the name of the memory; or E, or (P,
+        memory), for which the loop is run.
+    """
+    given, axes = split_axes(given, axes)
+    if isinstance(loops, POMDP):
+        task, given = task_of(loops, given)
+        loops = improve(task)
+    none_left("oracle_values", given)
+    loops = results_by_memory("oracle_values", loops, ("values",), "improve(E, pi)")
     new, axes = axes is None, _axes(axes)
     furthest = 0
     for place, (memory, loop) in enumerate(loops.items()):

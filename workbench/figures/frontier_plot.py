@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from workbench.core.pomdp import POMDP
 from workbench.figures.argument import require_result
 from workbench.figures.curves import memory_style
 from workbench.figures.style import SMALL, style_axes
-from workbench.sufficiency.frontier import Frontier, FrontierPoint
+from workbench.sufficiency.frontier import Frontier, FrontierPoint, frontier
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -18,7 +19,7 @@ _BESIDE = 0.12
 """Between marks of the same place."""
 
 
-def frontier_plot(result: Frontier, axes: Axes | None = None) -> Axes:
+def frontier_plot(result: Frontier | POMDP, axes: Axes | None = None) -> Axes:
     """The frontier of a task.
 
     The stairs are the best controllers of n nodes, shaded up to the bound where they are not
@@ -28,8 +29,10 @@ def frontier_plot(result: Frontier, axes: Axes | None = None) -> Axes:
 
     Parameters
     ----------
-    result : from `frontier(P)`.
+    result : from `frontier(P)`; or P, whose frontier of up to three nodes is computed.
     """
+    if isinstance(result, POMDP):
+        result = frontier(result, up_to=3)
     require_result("frontier_plot", result, ("points", "steps"), "frontier(P)")
     from matplotlib import pyplot
 

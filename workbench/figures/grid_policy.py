@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 
 from workbench.core.augment import ActionsAndWrites, memory_states
 from workbench.core.errors import UnknownLabel, WorkbenchError, WrongType
-from workbench.core.evaluate import Evaluation
+from workbench.core.evaluate import Evaluation, evaluate
+from workbench.core.improve import weights_for
 from workbench.core.space import Label
-from workbench.figures.argument import require_result
+from workbench.figures.argument import none_left, split_axes, task_and_policy
 from workbench.figures.style import SMALL, WORDS
 from workbench.text import show
 
@@ -84,7 +85,8 @@ class TaskDrawing(Protocol):
 
 
 def grid_policy(
-    evaluation: Evaluation,
+    evaluation: Any,
+    *given: Any,
     grid: GridDrawing | TaskDrawing | None = None,
     axes: Any = None,
     place: Place | None = None,
@@ -102,7 +104,8 @@ def grid_policy(
 
     Parameters
     ----------
-    evaluation : of the policy, on the task or on the task with a memory.
+    evaluation : of the policy, on the task or on the task with a memory; or (E, pi), E, (P, memory)
+        or a result that has a policy, and then the grid. Without a policy the best one is drawn.
     grid : cells, walls and marks, or the drawing of a task, which brings `place` and `moves` along.
     axes : an array of at least as many axes as there are panels.
     place : the cell of a state s (without memory) that shows o; o itself by default.
@@ -110,7 +113,14 @@ def grid_policy(
     most : panels; of more memory states the most visited are shown.
     ground : whether cells, marks and walls are drawn; without, they are on the axes already.
     """
-    require_result("grid_policy", evaluation, ("visits", "reached"), "evaluate(E, pi)")
+    given, axes = split_axes(given, axes)
+    if given and (hasattr(given[-1], "signs") or hasattr(given[-1], "heading")):
+        given, grid = given[:-1], given[-1]
+    if not isinstance(evaluation, Evaluation):
+        E, pi = task_and_policy("grid_policy", evaluation, given, "evaluate(E, pi)")
+        evaluation = evaluate(E, pi, weights=weights_for(E, pi))
+    else:
+        none_left("grid_policy", given)
     P, key, heading = evaluation.P, "", None
     if grid is None:
         raise WrongType(

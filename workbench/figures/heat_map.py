@@ -5,17 +5,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from workbench.core.errors import TooLarge
+from workbench.core.evaluate import evaluate
+from workbench.core.improve import weights_for
 from workbench.core.policy import Policy
-from workbench.core.pomdp import POMDP
 from workbench.core.space import Label, Space
-from workbench.core.table import Table
-from workbench.figures.argument import require_result
+from workbench.figures.argument import none_left, policy_in, refuse, split_axes, task_and_policy
 from workbench.figures.canvas import text_size
 from workbench.text import shown
 
@@ -35,35 +35,23 @@ _WIDTH = 7.0
 _FONT = 8.0
 
 
-class HeatMapValues(Protocol):
-    """What `q_table` draws: an `Evaluation` or `TDValues`."""
-
-    @property
-    def P(self) -> POMDP: ...
-
-    @property
-    def q(self) -> Table:
-        """q(o, a)."""
-
-
 def _cell(x: Any) -> str:
     """A number for a cell: a short fraction or three digits; nothing where it is undefined."""
     return shown(x, digits=3, longest=_SHORT, undefined="", noise=5e-13)
 
 
-def policy_table(pi: Policy, axes: Axes | None = None, rows: Sequence[Label] | None = None) -> Axes:
+def policy_table(pi: Any, axes: Axes | None = None, rows: Sequence[Label] | None = None) -> Axes:
     """pi(a | o) as a heat map: dark is probable, an empty cell is never.
 
     Parameters
     ----------
+    pi : a policy, or a result that has one, such as `improve(E)` or `best_memoryless(E)`.
     rows : the observations to show; all if None.
     """
-    require_result(
-        "policy_table",
-        pi,
-        ("prob", "row"),
-        "uniform(E), Policy(E, ...) or best_memoryless(E).policy",
-    )
+    policy = policy_in(pi)
+    if policy is None:
+        refuse("policy_table", pi, "uniform(E), Policy(E, ...) or best_memoryless(E).policy")
+    pi = policy
     places = [pi.O.index(o) for o in rows] if rows is not None else list(range(len(pi.O)))
     numbers = pi.prob.objects if pi.is_exact else pi.prob.floats
     cells = np.asarray(numbers)[places].astype(object)
@@ -75,7 +63,8 @@ def policy_table(pi: Policy, axes: Axes | None = None, rows: Sequence[Label] | N
 
 
 def q_table(
-    values: HeatMapValues,
+    values: Any,
+    *given: Any,
     axes: Axes | None = None,
     pi: Policy | None = None,
     rows: Sequence[Label] | None = None,
@@ -84,11 +73,18 @@ def q_table(
 
     Parameters
     ----------
-    values : an `Evaluation`, or `TDValues`.
+    values : an `Evaluation`, or `TDValues`; or (E, pi), E, (P, memory) or a result that has a
+        policy. Without a policy the uniform one is evaluated.
     pi : a policy whose actions get a frame, such as the greedy one.
     rows : the observations to show; all on which the agent acts if None.
     """
-    require_result("q_table", values, ("P", "q"), "evaluate(E, pi) or td_values(E, pi)")
+    given, axes = split_axes(given, axes)
+    if not hasattr(values, "q"):
+        call = "evaluate(E, pi) or td_values(E, pi)"
+        E, followed = task_and_policy("q_table", values, given, call, best=False)
+        values = evaluate(E, followed, weights=weights_for(E, followed))
+    else:
+        none_left("q_table", given)
     P, q = values.P, values.q
     places = (
         [P.O.index(o) for o in rows] if rows is not None else np.flatnonzero(P.decides).tolist()

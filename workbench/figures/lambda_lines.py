@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.core.errors import WorkbenchError
+from workbench.core.improve import weights_for
 from workbench.core.space import Label
-from workbench.evaluation.lambda_sweep import LambdaSweep
-from workbench.figures.argument import require_result
+from workbench.evaluation.lambda_sweep import LambdaSweep, sweep_lambda
+from workbench.figures.argument import none_left, split_axes, task_and_policy
 from workbench.figures.style import style_axes
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ _WIDTH, _CURVES, _LETTER = 7.0, 1.9, 0.062
 """Inches: of a figure, of a panel without names, of a letter of a name."""
 
 
-def lambda_sweep(sweep: LambdaSweep, axes: Any = None) -> NDArray[Any]:
+def lambda_sweep(sweep: Any, *given: Any, axes: Any = None) -> NDArray[Any]:
     """TD(lambda) values of each action against lambda, one panel for each observation.
 
     A circle at lambda = 1 marks the Monte Carlo value, which is the true one; a diamond and a
@@ -39,10 +40,17 @@ def lambda_sweep(sweep: LambdaSweep, axes: Any = None) -> NDArray[Any]:
 
     Parameters
     ----------
-    sweep : from `sweep_lambda(E, pi)`.
+    sweep : from `sweep_lambda(E, pi)`; or (E, pi), E, (P, memory) or a result that has a policy.
+        Without a policy the uniform one is followed.
     axes : an array of as many axes as there are observations in the sweep.
     """
-    require_result("lambda_sweep", sweep, ("lam", "crossings"), "sweep_lambda(E, pi)")
+    given, axes = split_axes(given, axes)
+    if not isinstance(sweep, LambdaSweep):
+        call = "sweep_lambda(E, pi)"
+        E, pi = task_and_policy("lambda_sweep", sweep, given, call, best=False)
+        sweep = sweep_lambda(E, pi, weights=weights_for(E, pi))
+    else:
+        none_left("lambda_sweep", given)
     axes = _panels(sweep, axes)
     for place, (o, one) in enumerate(zip(sweep.o, axes.ravel(), strict=False)):
         _draw(sweep, place, o, one)

@@ -7,13 +7,16 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from workbench.core.errors import TooLarge
+from workbench.core.improve import weights_for
+from workbench.core.shortcuts import shortcuts
 from workbench.evaluation.transition_diagram import (
     DiagramEdge,
     TransitionDiagram,
     action_label,
+    transition_diagram,
 )
-from workbench.figures.argument import require_result
-from workbench.figures.canvas import Arrow, Canvas, snake, text_size
+from workbench.figures.argument import none_left, split_axes, task_and_policy
+from workbench.figures.canvas import Arrow, Canvas, snake, text_size, uncrossed
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -55,7 +58,7 @@ _WORDS = {
 }
 
 
-def memory_diagram(diagram: TransitionDiagram, axes: Axes | None = None) -> Axes:
+def memory_diagram(diagram: Any, *given: Any, axes: Axes | None = None) -> Axes:
     """Memory states and the transitions between them: the policy blue, strict shortcuts red, weak
     ones dashed.
 
@@ -65,14 +68,17 @@ def memory_diagram(diagram: TransitionDiagram, axes: Axes | None = None) -> Axes
 
     Parameters
     ----------
-    diagram : from `transition_diagram(E, pi, shortcuts(E, pi))`.
+    diagram : from `transition_diagram(E, pi, shortcuts(E, pi))`; or (E, pi), (P, memory), E or a
+        result that has a policy. Without a policy the best one is drawn.
     """
-    require_result(
-        "memory_diagram",
-        diagram,
-        ("nodes", "starts"),
-        "transition_diagram(E, pi, shortcuts(E, pi))",
-    )
+    given, axes = split_axes(given, axes)
+    if not isinstance(diagram, TransitionDiagram):
+        call = "transition_diagram(E, pi, shortcuts(E, pi))"
+        E, pi = task_and_policy("memory_diagram", diagram, given, call)
+        weights = weights_for(E, pi)
+        diagram = transition_diagram(E, pi, shortcuts(E, pi, weights=weights))
+    else:
+        none_left("memory_diagram", given)
     around = len(diagram.nodes) <= _ROUND
     edges = [edge for edge in diagram.edges if around or edge.kind != "other"]
     used = {node for edge in edges for node in (edge.start, edge.end)}
@@ -170,9 +176,9 @@ def _layers(diagram: TransitionDiagram, nodes: list[Any], labels: list[str]) -> 
         layers.setdefault(diagram.steps.get(node, last), []).append(node)
     gap = max(text_size(label, _FONT)[0] for label in labels) + 0.45
     sizes = {node: text_size(_name(diagram, node), _FONT) for node in nodes}
-    rows = snake(
-        [layers[step] for step in sorted(layers)], sizes, gap=(gap, 0.45), width=_WIDTH - 0.9
-    )
+    drawn = {(edge.start, edge.end) for edge in diagram.edges if edge.kind != "other"}
+    ordered = uncrossed([layers[step] for step in sorted(layers)], drawn)
+    rows = snake(ordered, sizes, gap=(gap, 0.45), width=_WIDTH - 0.9)
     height = sum(row.height for row in rows) + 0.85 * len(rows) + 0.8
     canvas = Canvas(width=_WIDTH, height=height + _KEY, font=_FONT)
     top = height - 0.6

@@ -3,13 +3,14 @@ runs."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from workbench.core.errors import WorkbenchError
-from workbench.equilibrium.phase_plane import Pair, PhasePlane
+from workbench.core.learners import Learner
+from workbench.core.pomdp import POMDP
+from workbench.equilibrium.phase_plane import Pair, PhasePlane, phase_plane
 from workbench.figures.argument import require_result
 from workbench.figures.style import SMALL, style_axes
 
@@ -22,8 +23,8 @@ _MOST_ARROWS = 17
 
 
 def phase_portrait(
-    plane: PhasePlane,
-    runs: Iterable[Any] = (),
+    plane: Any,
+    runs: Any = (),
     points: dict[str, Any] | None = None,
     axes: Axes | None = None,
 ) -> Axes:
@@ -31,10 +32,12 @@ def phase_portrait(
 
     Parameters
     ----------
-    plane : from `phase_plane(P, learner, x, y, ...)`.
+    plane : from `phase_plane(P, learner, x, y, ...)`; or a POMDP, with the learner behind it.
     runs : tables `[k, o, a]`, such as `run_path(...)` gives; each is drawn as a line.
     points : {name: a table `[o, a]`} to mark, such as the q of an equilibrium.
     """
+    if isinstance(plane, POMDP) and isinstance(runs, Learner):
+        plane, runs = phase_plane(plane, runs), ()
     require_result("phase_portrait", plane, ("region", "flow"), "phase_plane(P, learner, ...)")
     from matplotlib.patches import Patch
 

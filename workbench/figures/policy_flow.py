@@ -3,13 +3,14 @@ probabilities."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from workbench.figures.argument import require_result
+from workbench.core.pomdp import POMDP
+from workbench.figures.argument import none_left, require_result, split_axes, task_of
 from workbench.figures.style import SMALL, style_axes
-from workbench.improvement.slice import Pair, PolicySlice
+from workbench.improvement.slice import Pair, PolicySlice, policy_slice
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -24,14 +25,20 @@ _LOOKS = (
 _MOST_ARROWS = 15
 
 
-def policy_flow(found: PolicySlice, axes: Axes | None = None) -> Axes:
+def policy_flow(found: Any, *given: Any, axes: Axes | None = None) -> Axes:
     """Arrows show which way the oracle loop sets out, the background which end it reaches from
     there.
 
     Parameters
     ----------
-    found : from `policy_slice(E, pi, x=(o, a), y=(o, a))`.
+    found : from `policy_slice(E, pi, x=(o, a), y=(o, a))`; or E, or (P, memory): then the first two
+        actions at the first observation vary.
     """
+    given, axes = split_axes(given, axes)
+    if isinstance(found, POMDP):
+        task, given = task_of(found, given)
+        found = policy_slice(task)
+    none_left("policy_flow", given)
     require_result("policy_flow", found, ("ends",), "policy_slice(E, pi, x, y)")
     from matplotlib.patches import Patch, Rectangle
 

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,8 +28,9 @@ from workbench.core.errors import WorkbenchError
 from workbench.core.evaluate import evaluate
 from workbench.core.improve import improve
 from workbench.core.numbers import Number
-from workbench.core.policy import Policy
+from workbench.core.policy import Policy, uniform
 from workbench.core.pomdp import POMDP
+from workbench.core.sheet import Drawn
 from workbench.core.space import Label
 from workbench.progress import Waiting
 from workbench.text import brief
@@ -60,7 +61,7 @@ class SliceEnd:
 
 
 @dataclass(frozen=True, eq=False)
-class PolicySlice:
+class PolicySlice(Drawn):
     """The oracle loop on a slice.
 
     Attributes
@@ -71,6 +72,8 @@ class PolicySlice:
     ends : the different ends, the best first.
     basin : `basin[j, i]`, the place in `ends`; -1 outside the triangle.
     """
+
+    figure: ClassVar[str] = "policy_flow"
 
     P: POMDP
     pi: Policy
@@ -84,19 +87,25 @@ class PolicySlice:
 
 
 def policy_slice(
-    P: POMDP, pi: Policy, x: Pair, y: Pair, points: int = 15, step: float = 0.05, ties: str = "last"
+    P: POMDP,
+    pi: Policy | None = None,
+    x: Pair | None = None,
+    y: Pair | None = None,
+    points: int = 15,
+    step: float = 0.05,
+    ties: str = "last",
 ) -> PolicySlice:
     """Run the oracle loop from every point of a slice.
 
     Parameters
     ----------
     P : the POMDP, as a rule an augmented one.
-    pi : the base policy, which fixes everything but the two probabilities.
-    x, y : pairs (o, a): the probabilities pi(a|o) that vary.
+    pi : the base policy, which fixes everything but the two probabilities; uniform if None.
+    x, y : pairs (o, a): the probabilities pi(a|o) that vary; if None, those of the first and the
+        second action at the first observation at which there is a choice.
     points : in each direction, evenly inside (0, 1).
     step, ties : as for `improve`.
 
-    >>> from workbench.core.policy import uniform
     >>> P = POMDP.from_functions(
     ...     name="meet",
     ...     A=["left", "right"],
@@ -116,6 +125,10 @@ def policy_slice(
     >>> found.basin.tolist()
     [[0, 0, 0, 0], [0, 0, 0, 0], [0, 0, 0, 1], [0, 0, 1, 1]]
     """
+    pi = uniform(P) if pi is None else pi
+    first = P.O[int(np.argmax(P.decides))]
+    x = (first, P.A[0]) if x is None else x
+    y = (first, P.A[min(1, len(P.A) - 1)]) if y is None else y
     if points < 2:
         raise WorkbenchError(f"a slice needs at least 2 points in each direction, not {points}")
     places = [(P.O.index(o), P.A.index(a)) for o, a in (x, y)]

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from numbers import Real
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,6 +17,7 @@ from workbench.core.learners import Learner, OptionError, check_count
 from workbench.core.numbers import Number, frozen
 from workbench.core.policy import Policy
 from workbench.core.pomdp import POMDP
+from workbench.core.sheet import Drawn
 from workbench.extras import need
 from workbench.learning.sampling_kernels import forget_unreached
 from workbench.learning.seeds import chosen_seeds
@@ -31,7 +32,7 @@ Columns = dict[str, NDArray[Any]]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Run:
+class Run(Drawn):
     """One learner on one task, several seeds: what `learn` returns, what a stored cell holds, what
     judges read and figures draw.
 
@@ -49,6 +50,8 @@ class Run:
     tables : what was learned, `tables[name][seed]`: "q" `[o, a]`; "q1", "q2" of Double Q-learning;
         preferences "h" `[o, a]` and values "v" `[o]` of actor-critic. Empty if it was not kept.
     """
+
+    figure: ClassVar[str] = "learning_curves"
 
     steps: int
     every: int

@@ -10,7 +10,7 @@ from workbench.core.chain import reached_rows
 from workbench.core.numbers import Number
 from workbench.core.policy import Policy
 from workbench.core.pomdp import POMDP
-from workbench.core.sheet import Column, Sheet, Showing, WrittenNumber
+from workbench.core.sheet import Column, Drawn, Sheet, Showing, WrittenNumber
 from workbench.optima.controller import HistoryPolicy
 from workbench.text import brief, shown
 
@@ -79,7 +79,7 @@ class HistoryOptimum(Showing):
 
 
 @dataclass(frozen=True, eq=False)
-class MemorylessOptimum(Showing):
+class MemorylessOptimum(Showing, Drawn):
     """The best memoryless policy that was found, and how good any could be.
 
     Attributes
@@ -95,6 +95,8 @@ class MemorylessOptimum(Showing):
     how : how it was found and what it certifies, in words.
     criterion : what value and bound are: "return", or "average" reward.
     """
+
+    figure: ClassVar[str] = "policy_table"
 
     P: POMDP
     policy: Policy

@@ -55,7 +55,9 @@ def _draw_loops(results: Results) -> Figure:
     margin = 0.3 * max(experiment.optimum - worst, 0.1)
     for place, panel in enumerate(experiment.panels):
         for row in (0, 1):
-            figures.oracle_values(_outcomes(results, panel), grid[row][place], experiment.optimum)
+            figures.oracle_values(
+                _outcomes(results, panel), grid[row][place], optimum=experiment.optimum
+            )
         grid[0][place].set_title(panel.title, fontsize=10)
         grid[1][place].set_title(f"{panel.title}, near the optimum", fontsize=10)
         grid[1][place].set_ylim(worst - margin, experiment.optimum + margin)

@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 from workbench.agents.controllers import Controller, controller_of
 from workbench.core.augment import augment
@@ -24,6 +25,7 @@ from workbench.core.errors import NeverEnds, TooLarge, WorkbenchError, WrongType
 from workbench.core.fields import FLOATS
 from workbench.core.numbers import Number
 from workbench.core.pomdp import POMDP
+from workbench.core.sheet import Drawn
 from workbench.memories import F, attach, list_sized, parse_memory
 from workbench.optima.best_history import best_history
 from workbench.optima.best_memoryless import best_memoryless
@@ -74,7 +76,7 @@ class FrontierStep:
 
 
 @dataclass(frozen=True, eq=False)
-class Frontier:
+class Frontier(Drawn):
     """Best values against numbers of memory states.
 
     Attributes
@@ -86,6 +88,8 @@ class Frontier:
     margin : values this close count as equal: none in rationals, otherwise a small share of the
         size of rewards and values.
     """
+
+    figure: ClassVar[str] = "frontier_plot"
 
     P: POMDP
     points: tuple[FrontierPoint, ...]
