@@ -4,14 +4,13 @@ Each line of `tests/data/learner_runs.txt` is a task, a memory, a learner and th
 made when each kernel was a loop of its own.
 """
 
-import hashlib
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 import pomdps
 from workbench import augment, uniform
+from workbench.cli.self_test_command import run_digest
 from workbench.core import learners
 from workbench.learning import actor_critic, textbook_learners
 from workbench.learning.learn import learn
@@ -19,14 +18,6 @@ from workbench.learning.step_schedules import decreasing, per_visit
 
 LINES = (Path(__file__).parent.parent / "data" / "learner_runs.txt").read_text().splitlines()
 CELLS = [line.split("|") for line in LINES]
-
-
-def digest(run):
-    found = hashlib.sha256()
-    tables = [run.tables[name] for name in sorted(run.tables)]
-    for array in (run.rewards, run.episodes, run.actions, *tables):
-        found.update(np.ascontiguousarray(array).tobytes())
-    return found.hexdigest()[:12]
 
 
 @pytest.mark.parametrize(("task", "memory"), sorted({(task, memory) for task, memory, *_ in CELLS}))
@@ -37,4 +28,4 @@ def test_runs_are_the_same_to_the_last_bit_as_they_were(task, memory):
     names |= {"decreasing": decreasing, "per_visit": per_visit}
     for learner, was in [(text, was) for *where, text, was in CELLS if where == [task, memory]]:
         run = learn(E, eval(learner, names), steps=20_011, seeds=[3, 2**60], every=997)
-        assert digest(run) == was, learner
+        assert run_digest(run) == was, learner

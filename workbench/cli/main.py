@@ -31,7 +31,7 @@ GROUPS = {
         "census",
     ),
     "Learn": ("improve", "learn", "equilibria", "sweep", "results"),
-    "Prove": ("verify", "reproduce"),
+    "Prove": ("verify", "reproduce", "self-test"),
     "Search": ("search", "gallery"),
     "Publish": ("site", "exercises"),
 }
