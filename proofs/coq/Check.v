@@ -1,7 +1,7 @@
 (* Certificates with rational numbers: a program that checks what a policy is worth, and the proof
    that it is right about the definitions of `Model.v`. *)
 From Coq Require Import Reals Lra Lia List Bool Arith QArith Qreals.
-From Remembering Require Import Sums Model TwoSteps Improvement.
+From Remembering Require Import Sums Model TwoSteps Improvement Polynomials Tasks.
 Import ListNotations.
 Open Scope R_scope.
 
@@ -109,251 +109,216 @@ End Closed.
 
 (** * Tasks with rational numbers *)
 
-Record qtask := QTask {
-  qacts : nat;
-  qp : list (list (list (nat * Q * Q)));       (* by state and action: s', r, probability *)
-  qomega : list (list (nat * Q));
-  qgamma : Q;
-  qmu : list (nat * Q);
-  qterm : list bool }.
-Definition real (y : nat * Q) : nat * R := (fst y, Q2R (snd y)).
-Definition outcomes (t : qtask) (s a : nat) : list (nat * Q * Q) := nth a (nth s (qp t) []) [].
-Definition seen_in (t : qtask) (s : nat) : list (nat * Q) := nth s (qomega t) [].
-Definition to_pomdp (t : qtask) : pomdp :=
-  Pomdp nat nat nat (seq 0 (qacts t))
-    (fun s a => map (fun y => (real (fst y), Q2R (snd y))) (outcomes t s a))
-    (fun s => map real (seen_in t s))
-    (Q2R (qgamma t)) (map real (qmu t)) (fun s => nth s (qterm t) true) Nat.eq_dec Nat.eq_dec.
-
-(* the paper's memories; a buffer is a list of cells, 0 for an empty one *)
-Inductive kind := Nothing | Words (K : nat) | Buffer (must pairs : bool) (k : nat).
-Definition writes_of (c : kind) : list nat :=
-  match c with Nothing => [0%nat] | Words K => seq 0 K | Buffer must _ _ => if must then [0%nat] else [0; 1]%nat end.
-Definition start_of (c : kind) : list nat :=
-  match c with Nothing => [] | Words _ => [0%nat] | Buffer _ _ k => repeat 0%nat k end.
-Definition after (n : nat) (c : kind) (m : list nat) (w o a : nat) : list nat :=
-  match c with
-  | Nothing => m
-  | Words _ => [w]
-  | Buffer must pairs _ =>
-      if negb must && Nat.eqb w 0 then m else tl m ++ [S (if pairs then o * n + a else o)%nat]
-  end.
-Definition to_memory (t : qtask) (c : kind) : memory (to_pomdp t) :=
-  det (P := to_pomdp t) (list nat) nat (writes_of c) (fun m w o a => after (qacts t) c m w o a)
-    (start_of c) (list_eq_dec Nat.eq_dec) Nat.eq_dec.
-Definition product (t : qtask) (c : kind) : pomdp := augment (to_pomdp t) (to_memory t c).
-
-Definition row := (list nat * nat)%type.
-Definition spot := (nat * list nat * nat)%type.
-Definition same_row (x y : row) : bool :=
-  Nat.eqb (snd x) (snd y) && (if list_eq_dec Nat.eq_dec (fst x) (fst y) then true else false).
-Definition same_spot (x y : spot) : bool :=
-  Nat.eqb (fst (fst x)) (fst (fst y)) && same_row (snd (fst x), snd x) (snd (fst y), snd y).
-Definition same_act (x y : nat * nat) : bool := Nat.eqb (fst x) (fst y) && Nat.eqb (snd x) (snd y).
-Fixpoint look {T U} (same : T -> T -> bool) (l : list (T * U)) (none : U) (x : T) : U :=
-  match l with [] => none | (y, u) :: k => if same x y then u else look same k none x end.
-Definition qrows := list (row * list ((nat * nat) * Q)).
-Definition qpi (rows : qrows) (o : row) (b : nat * nat) : Q := look same_act (look same_row rows [] o) 0%Q b.
-Definition to_policy (t : qtask) (c : kind) (rows : qrows) : policy (product t c) :=
-  fun o b => Q2R (qpi rows o b).
-
-(** * The same sums over rationals *)
-
-Fixpoint qsum {T} (l : list T) (f : T -> Q) : Q :=
-  match l with [] => 0%Q | x :: k => Qred (f x + qsum k f) end.
-Lemma Q2R_red q : Q2R (Qred q) = Q2R q.
-Proof. apply Qeq_eqR. apply Qred_correct. Qed.
-Lemma qsum_sum {T} (l : list T) f : Q2R (qsum l f) = sum l (fun x => Q2R (f x)).
+Definition qadd (x y : Q) : Q := Qred (x + y).
+Lemma rationals : sound Q2R 0%Q qadd Qmult (fun x => Qeq_bool x 0).
 Proof.
-  induction l; cbn [qsum sum]; [unfold Q2R; simpl; lra|]. rewrite Q2R_red, Q2R_plus, IHl. auto.
+  constructor.
+  - apply Q2R_0.
+  - intros. unfold qadd. rewrite Q2R_red. apply Q2R_plus.
+  - apply Q2R_mult.
+  - apply Q2R_zero.
 Qed.
 Section Computed.
-Variables (t : qtask) (c : kind) (rows : qrows).
-Let E := product t c.
-Definition choices_of : list (nat * nat) := list_prod (seq 0 (qacts t)) (writes_of c).
-(* one step of the policy from a place, for a function of the outcome's reward and place *)
-Definition qgo (f : Q -> spot -> Q) (x : spot) : Q :=
-  let '(s, m, o) := x in
-  qsum choices_of (fun b =>
-    let pb := qpi rows (m, o) b in
-    if Qeq_bool pb 0 then 0%Q
-    else (pb * qsum (outcomes t s (fst b)) (fun y =>
-      snd y * qsum (seen_in t (fst (fst y))) (fun z =>
-        snd z * f (snd (fst y)) (fst (fst y), after (qacts t) c m (snd b) o (fst b), fst z))))%Q).
-
-Lemma product_step (f : state E * R -> R) s m o a w :
-  mean (p E (s, m, o) (a, w)) f =
-  sum (outcomes t s a) (fun y => Q2R (snd y) * sum (seen_in t (fst (fst y))) (fun z =>
-    Q2R (snd z) * f ((fst (fst y), after (qacts t) c m w o a, fst z), Q2R (snd (fst y))))).
-Proof.
-  etransitivity; [apply (mean_bind (p (to_pomdp t) s a))|].
-  unfold mean at 1. simpl (p (to_pomdp t) s a). rewrite sum_map. apply sum_ext. intros y.
-  simpl fst. simpl snd. f_equal.
-  etransitivity; [apply mean_bind|]. unfold mean at 1. simpl (omega (to_pomdp t) _). rewrite sum_map.
-  apply sum_ext. intros z. simpl fst. simpl snd. f_equal.
-  unfold mean. simpl. ring.
-Qed.
-Lemma qgo_go (f : Q -> spot -> Q) (g : R -> spot -> R) s m o :
-  (forall r x, Q2R (f r x) = g (Q2R r) x) ->
-  Q2R (qgo f (s, m, o)) =
-  choose (P := E) (to_policy t c rows) (m, o) (fun b => mean (p E (s, m, o) b) (fun y => g (snd y) (fst y))).
-Proof.
-  intros H. unfold qgo, choose. rewrite qsum_sum.
-  apply (sum_ext (T := nat * nat)). intros [a w].
-  pose proof (product_step (fun y => g (snd y) (fst y)) s m o a w) as PS.
-  refine (eq_trans _ (f_equal (Rmult (to_policy t c rows (m, o) (a, w))) (eq_sym PS))). clear PS.
-  unfold to_policy. cbn [fst snd].
-  destruct (Qeq_bool (qpi rows (m, o) (a, w)) 0) eqn:Z.
-  - apply Qeq_bool_iff, Qeq_eqR in Z. unfold Q2R in Z at 2. simpl in Z.
-    rewrite Z. unfold Q2R. simpl. lra.
-  - rewrite Q2R_mult. f_equal. rewrite qsum_sum. apply sum_ext. intros y. rewrite Q2R_mult. f_equal.
-    rewrite qsum_sum. apply sum_ext. intros z. rewrite Q2R_mult. f_equal. apply H.
-Qed.
-
+Variables (t : task Q) (c : kind) (rows : table_of Q).
+Let E := product Q2R t c.
+Let pi : policy E := to_policy Q2R 0%Q t c rows.
+Notation qpi := (chance 0%Q rows).
+Notation qsum := (total 0%Q qadd).
+Notation qgo := (step_of 0%Q qadd Qmult (fun x => Qeq_bool x 0) t c rows).
 Variables (vs : list (spot * (Q * Q))).       (* places with v and with a bound on the steps left *)
-Definition qv (x : spot) : Q := if nth (fst (fst x)) (qterm t) true then 0%Q else fst (look same_spot vs (0%Q, 0%Q) x).
-Definition ql (x : spot) : Q := if nth (fst (fst x)) (qterm t) true then 0%Q else snd (look same_spot vs (0%Q, 0%Q) x).
+Definition qv (x : spot) : Q := if ended t (fst (fst x)) then 0%Q else fst (look same_spot vs (0%Q, 0%Q) x).
+Definition ql (x : spot) : Q := if ended t (fst (fst x)) then 0%Q else snd (look same_spot vs (0%Q, 0%Q) x).
 Definition known (x : spot) : bool :=
-  nth (fst (fst x)) (qterm t) true || existsb (fun y => same_spot x (fst y)) vs.
+  ended t (fst (fst x)) || existsb (fun y => same_spot x (fst y)) vs.
 Definition not_neg (q : Q) : bool := Qle_bool 0 q.
 Definition sums_to_one {T} (l : list (T * Q)) : bool :=
   forallb (fun y => not_neg (snd y)) l && Qeq_bool (qsum l snd) 1.
 Definition check_place (x : spot) : bool :=
   let '(s, m, o) := x in
-  nth s (qterm t) true ||
-  (forallb (fun b =>
-     let pb := qpi rows (m, o) b in
+  ended t s ||
+  (listed rows (m, o)
+   && forallb (fun b =>
+     let pb := qpi (m, o) b in
      Qeq_bool pb 0 || (not_neg pb && forallb (fun y => not_neg (snd y) &&
        forallb (fun z => not_neg (snd z) &&
-         known (fst (fst y), after (qacts t) c m (snd b) o (fst b), fst z)) (seen_in t (fst (fst y))))
-       (outcomes t s (fst b)))) choices_of
-   && Qeq_bool (qv x) (qgo (fun r y => (r + qgamma t * qv y)%Q) x)
-   && Qle_bool (1 + qgo (fun _ y => (qgamma t * ql y)%Q) x)%Q (ql x) && not_neg (ql x)).
+         known (fst (fst y), after (tacts t) c m (snd b) o (fst b), fst z)) (seen_in t (fst (fst y))))
+       (outcomes t s (fst b)))) (choices_of t c)
+   && Qeq_bool (qv x) (qgo (fun r y => (r + tgamma t * qv y)%Q) x)
+   && Qle_bool (1 + qgo (fun _ y => (tgamma t * ql y)%Q) x)%Q (ql x) && not_neg (ql x)).
 Definition check_value (x : Q) : bool :=
-  not_neg (qgamma t) && sums_to_one (qmu t) && forallb sums_to_one (qomega t)
-  && forallb (forallb sums_to_one) (qp t) && forallb (fun y => sums_to_one (snd y)) rows
-  && forallb (fun y => forallb (fun z => known (fst y, start_of c, fst z)) (seen_in t (fst y))) (qmu t)
+  not_neg (tgamma t) && sums_to_one (tmu t) && forallb sums_to_one (tomega t)
+  && forallb (forallb sums_to_one) (tp t) && forallb (fun y => sums_to_one (snd y)) rows
+  && forallb (fun y => forallb (fun z => known (fst y, start_of c, fst z)) (seen_in t (fst y))) (tmu t)
   && forallb (fun y => check_place (fst y)) vs
-  && Qeq_bool x (qsum (qmu t) (fun y => (snd y * qsum (seen_in t (fst y)) (fun z =>
-       (snd z * qv (fst y, start_of c, fst z))%Q))%Q)).
+  && Qeq_bool x (start_with 0%Q qadd Qmult t c qv).
 
 (** * The program is right *)
 
-Lemma same_row_eq x y : same_row x y = true -> x = y.
-Proof.
-  destruct x as [m o], y as [m' o']. unfold same_row. simpl. intros H. apply andb_prop in H as [H1 H2].
-  apply Nat.eqb_eq in H1. destruct (list_eq_dec Nat.eq_dec m m'); [subst; auto|discriminate].
-Qed.
-Lemma same_spot_eq x y : same_spot x y = true -> x = y.
-Proof.
-  destruct x as [[s m] o], y as [[s' m'] o']. unfold same_spot. cbn [fst snd]. intros H.
-  apply andb_prop in H as [H1 H2]. apply Nat.eqb_eq in H1. apply same_row_eq in H2. congruence.
-Qed.
 Lemma not_neg_R q : not_neg q = true -> 0 <= Q2R q.
-Proof.
-  unfold not_neg. intros H. apply Qle_bool_iff, Qle_Rle in H. unfold Q2R in H at 1. simpl in H. lra.
-Qed.
-Lemma look_in {T U} same (l : list (T * U)) none x :
-  look same l none x = none \/ exists y, In (y, look same l none x) l.
-Proof.
-  induction l as [|[y u] l IH]; simpl; auto. destruct (same x y); [right; eauto|].
-  destruct IH as [IH|[z IH]]; [auto|right; eauto].
-Qed.
-Lemma in_bind {T U} (d : dist T) (k : T -> dist U) y : In y (bind d k) ->
-  exists x z, In x d /\ In z (k (fst x)) /\ y = (fst z, snd x * snd z).
-Proof.
-  unfold bind. intros H. apply in_flat_map in H as (x & Hx & H). apply in_map_iff in H as (z & <- & Hz).
-  eauto 6.
-Qed.
+Proof. unfold not_neg. intros H. apply Qle_bool_iff, Qle_Rle in H. rewrite Q2R_0 in H. auto. Qed.
 Definition known_R (x : state E) : Prop := known x = true.
-Lemma known_place s m o : known (s, m, o) = true -> nth s (qterm t) true = false ->
-  forallb (fun y => check_place (fst y)) vs = true -> check_place (s, m, o) = true.
+Hypothesis checked : forallb (fun y => check_place (fst y)) vs = true.
+Lemma known_place s m o : known (s, m, o) = true -> ended t s = false ->
+  check_place (s, m, o) = true.
 Proof.
-  unfold known. cbn [fst]. intros H F C. rewrite F in H. simpl in H.
+  unfold known. cbn [fst]. intros H F. rewrite F in H. simpl in H.
   apply existsb_exists in H as ([x u] & I & S). apply same_spot_eq in S. cbn [fst] in S. subst x.
-  rewrite forallb_forall in C. apply (C _ I).
+  rewrite forallb_forall in checked. apply (checked _ I).
 Qed.
-Lemma product_in s m o a w z : In z (p E (s, m, o) (a, w)) ->
-  exists y x, In y (outcomes t s a) /\ In x (seen_in t (fst (fst y))) /\
-    snd z = Q2R (snd y) * (Q2R (snd x) * (1 * 1)) /\
-    fst (fst z) = (fst (fst y), after (qacts t) c m w o a, fst x).
+(* what is checked of a place where the episode goes on *)
+Lemma place_facts s m o : known (s, m, o) = true -> ended t s = false ->
+  (forall a w, In (a, w) (choices_of t c) -> pi (m, o) (a, w) = 0 \/
+    (0 <= pi (m, o) (a, w) /\ forall y, In y (outcomes t s a) -> 0 <= Q2R (snd y) /\
+       forall z, In z (seen_in t (fst (fst y))) -> 0 <= Q2R (snd z) /\
+         known (fst (fst y), after (tacts t) c m w o a, fst z) = true)) /\
+  Q2R (qv (s, m, o)) = choose (P := E) pi (m, o) (next (P := E) (fun y => Q2R (qv y)) (s, m, o)) /\
+  1 + Q2R (tgamma t) * choose (P := E) pi (m, o)
+        (fun b => mean (p E (s, m, o) b) (fun y => Q2R (ql (fst y)))) <= Q2R (ql (s, m, o)) /\
+  0 <= Q2R (ql (s, m, o)).
 Proof.
-  intros H. apply in_bind in H as ([[s' r] x] & z1 & H1 & H2 & ->).
-  apply in_map_iff in H1 as (y & E1 & Hy). injection E1 as <- <- <-.
-  apply in_bind in H2 as (x1 & z2 & H3 & H4 & ->). apply in_map_iff in H3 as (q & <- & Hq).
-  apply in_bind in H4 as (x2 & z3 & H5 & H6 & ->). destruct H5 as [<-|[]]. destruct H6 as [<-|[]].
-  exists y, q. cbn in *. auto.
+  intros K F. pose proof (known_place s m o K F) as C. unfold check_place in C. rewrite F in C.
+  cbn [orb] in C. apply andb_prop in C as [C C4]. apply andb_prop in C as [C C3].
+  apply andb_prop in C as [C C2]. apply andb_prop in C as [_ C1]. split; [|split; [|split]].
+  - intros a w I. rewrite forallb_forall in C1. specialize (C1 (a, w) I). cbn [fst snd] in C1.
+    unfold pi, to_policy. apply orb_prop in C1 as [Z|C1]; [left; apply Q2R_zero; auto|right].
+    apply andb_prop in C1 as [P C1]. split; [apply not_neg_R; auto|]. intros y Hy.
+    rewrite forallb_forall in C1. specialize (C1 y Hy). apply andb_prop in C1 as [Y C1].
+    split; [apply not_neg_R; auto|]. intros z Hz. rewrite forallb_forall in C1. specialize (C1 z Hz).
+    apply andb_prop in C1 as [Z C1]. split; [apply not_neg_R|]; auto.
+  - apply Qeq_bool_iff, Qeq_eqR in C2. etransitivity; [exact C2|].
+    apply (step_right _ _ _ _ _ t c rows rationals _ (fun r y => r + Q2R (tgamma t) * Q2R (qv y))).
+    intros. rewrite Q2R_plus, Q2R_mult. auto.
+  - apply Qle_bool_iff, Qle_Rle in C3. rewrite Q2R_plus, Q2R_1 in C3.
+    apply Rle_trans with (2 := C3). apply Rplus_le_compat_l. right.
+    rewrite (step_right _ _ _ _ _ t c rows rationals _ (fun _ y => Q2R (tgamma t) * Q2R (ql y)))
+      by (intros; apply Q2R_mult).
+    rewrite <- choose_scal. apply choose_ext. intros b _. symmetry. apply mean_scal.
+  - apply not_neg_R. auto.
 Qed.
+End Computed.
 
-Theorem check_value_right x : check_value x = true ->
-  is_value (P := E) (to_policy t c rows) (Q2R x).
+Theorem check_value_right t c rows vs x : check_value t c rows vs x = true ->
+  is_value (P := product Q2R t c) (to_policy Q2R 0%Q t c rows) (Q2R x).
 Proof.
-  unfold check_value. intros H. repeat (apply andb_prop in H as [H ?]).
-  match goal with X : Qeq_bool x _ = true |- _ => rename X into HX end.
-  match goal with X : forallb (fun y => check_place (fst y)) vs = true |- _ => rename X into HC end.
-  match goal with X : forallb (fun y => forallb _ _) (qmu t) = true |- _ => rename X into HS end.
-  apply not_neg_R in H.
-  assert (V : is_value (P := E) (to_policy t c rows) (mean (mu E) (fun y => Q2R (qv y)))).
-  { apply (value_on_places E (to_policy t c rows) known_R H) with
-      (l := fun y => Q2R (ql y)) (B := sum vs (fun y => Rabs (Q2R (fst (snd y))))).
-    - intros y Hy. apply in_bind in Hy as (x1 & z1 & H1' & H2' & ->).
-      apply in_map_iff in H1' as (q1 & <- & Hq1). apply in_bind in H2' as (x2 & z2 & H3' & H4' & ->).
-      destruct H3' as [<-|[]]. apply in_bind in H4' as (x3 & z3 & H5' & H6' & ->).
-      apply in_map_iff in H5' as (q3 & <- & Hq3). destruct H6' as [<-|[]].
-      rewrite forallb_forall in HS. specialize (HS q1 Hq1). rewrite forallb_forall in HS.
-      apply (HS q3 Hq3).
+  unfold check_value. intros H. apply andb_prop in H as [H HX]. apply andb_prop in H as [H HC].
+  apply andb_prop in H as [H HS]. do 4 (apply andb_prop in H as [H _]). apply not_neg_R in H.
+  assert (V : is_value (P := (product Q2R t c)) (to_policy Q2R 0%Q t c rows) (mean (mu (product Q2R t c)) (fun y => Q2R (qv t vs y)))).
+  { apply (value_on_places (product Q2R t c) (to_policy Q2R 0%Q t c rows) (known_R t c vs) H) with
+      (l := fun y => Q2R (ql t vs y)) (B := sum vs (fun y => Rabs (Q2R (fst (snd y))))).
+    - intros y Hy. apply product_start in Hy as (s & o & -> & Hs & Ho).
+      rewrite forallb_forall in HS. specialize (HS s Hs). rewrite forallb_forall in HS. apply (HS o Ho).
     - intros [[s m] o] K T y [<-|[]]. split; [cbn; lra|]. intros [a w] Hb. cbn [fst].
-      pose proof (known_place s m o K T HC) as C. unfold check_place in C.
-      change (terminal E (s, m, o)) with (nth s (qterm t) true) in T. rewrite T in C. cbn [orb] in C.
-      repeat (apply andb_prop in C as [C ?]). rewrite forallb_forall in C.
-      specialize (C (a, w) Hb). cbn [fst snd] in C. unfold to_policy.
-      apply orb_prop in C as [C|C].
-      + left. apply Qeq_bool_iff, Qeq_eqR in C. etransitivity; [exact C|]. unfold Q2R. simpl. lra.
-      + right. apply andb_prop in C as [C1 C2]. split; [apply not_neg_R; auto|].
-        intros z Hz. apply product_in in Hz as (y & x1 & Hy & Hx1 & -> & ->).
-        rewrite forallb_forall in C2. specialize (C2 y Hy). apply andb_prop in C2 as [C2 C3].
-        rewrite forallb_forall in C3. specialize (C3 x1 Hx1). apply andb_prop in C3 as [C3 C4].
-        apply not_neg_R in C2, C3. split; auto. rewrite Rmult_1_r, Rmult_1_r. apply Rmult_le_pos; auto.
-    - intros [[s m] o] K. unfold ql. cbn [fst].
-      destruct (nth s (qterm t) true) eqn:T; [unfold Q2R; simpl; lra|].
-      pose proof (known_place s m o K T HC) as C. unfold check_place in C. rewrite T in C. cbn [orb] in C.
-      apply andb_prop in C as [_ C]. apply not_neg_R in C. unfold ql in C. cbn [fst] in C. rewrite T in C. auto.
-    - intros [[s m] o] K. unfold still, go. change (terminal E (s, m, o)) with (nth s (qterm t) true).
-      destruct (nth s (qterm t) true) eqn:T.
-      { unfold ql. cbn [fst]. rewrite T. unfold Q2R. simpl. lra. }
-      pose proof (known_place s m o K T HC) as C. unfold check_place in C. rewrite T in C. cbn [orb] in C.
-      apply andb_prop in C as [C _]. apply andb_prop in C as [_ C]. apply Qle_bool_iff, Qle_Rle in C.
-      rewrite Q2R_plus in C.
-      rewrite (qgo_go _ (fun _ y => Q2R (qgamma t) * Q2R (ql y))) in C by (intros; apply Q2R_mult).
-      apply Rle_trans with (2 := C). unfold Q2R at 1. cbn [Qnum Qden].
-      change (omega E (s, m, o)) with (ret (m, o)). rewrite mean_ret.
-      change (gamma E) with (Q2R (qgamma t)). rewrite <- choose_scal.
-      apply Rplus_le_compat; [lra|]. right. apply choose_ext. intros b _. symmetry. apply mean_scal.
-    - intros [[s m] o] K. unfold backup. change (terminal E (s, m, o)) with (nth s (qterm t) true).
-      destruct (nth s (qterm t) true) eqn:T.
-      { unfold qv. cbn [fst]. rewrite T. unfold Q2R. simpl. lra. }
-      pose proof (known_place s m o K T HC) as C. unfold check_place in C. rewrite T in C. cbn [orb] in C.
-      apply andb_prop in C as [C _]. apply andb_prop in C as [C _]. apply andb_prop in C as [_ C].
-      apply Qeq_bool_iff, Qeq_eqR in C. etransitivity; [exact C|].
-      etransitivity; [apply (qgo_go _ (fun r y => r + Q2R (qgamma t) * Q2R (qv y)));
-                      intros; rewrite Q2R_plus, Q2R_mult; auto|].
-      change (omega E (s, m, o)) with (ret (m, o)). rewrite mean_ret. reflexivity.
-    - intros [[s m] o] K. unfold still. change (terminal E (s, m, o)) with (nth s (qterm t) true).
-      unfold qv. cbn [fst]. destruct (nth s (qterm t) true) eqn:T.
-      { unfold Q2R. simpl. replace (0 * / 1) with 0 by lra. rewrite Rabs_R0. lra. }
+      destruct (place_facts t c rows vs HC s m o K T) as [A _].
+      destruct (A a w Hb) as [Z|[Z B]]; [left; auto|right]. split; auto. intros z Hz.
+      apply product_in in Hz as (y & x1 & Hy & Hx1 & -> & ->). destruct (B y Hy) as [B1 B2].
+      destruct (B2 x1 Hx1) as [B3 B4]. split; auto. rewrite Rmult_1_r, Rmult_1_r. apply Rmult_le_pos; auto.
+    - intros [[s m] o] K. destruct (ended t s) eqn:T.
+      { unfold ql. cbn [fst]. rewrite T, Q2R_0. lra. }
+      apply (place_facts t c rows vs HC s m o K T).
+    - intros [[s m] o] K. unfold still, go. change (terminal (product Q2R t c) (s, m, o)) with (ended t s).
+      destruct (ended t s) eqn:T.
+      { unfold ql. cbn [fst]. rewrite T, Q2R_0. lra. }
+      change (omega (product Q2R t c) (s, m, o)) with (ret (m, o)). rewrite mean_ret.
+      apply (place_facts t c rows vs HC s m o K T).
+    - intros [[s m] o] K. unfold backup. change (terminal (product Q2R t c) (s, m, o)) with (ended t s).
+      destruct (ended t s) eqn:T.
+      { unfold qv. cbn [fst]. rewrite T, Q2R_0. auto. }
+      change (omega (product Q2R t c) (s, m, o)) with (ret (m, o)). rewrite mean_ret.
+      apply (place_facts t c rows vs HC s m o K T).
+    - intros [[s m] o] K. unfold still. change (terminal (product Q2R t c) (s, m, o)) with (ended t s).
+      unfold qv. cbn [fst]. destruct (ended t s) eqn:T.
+      { rewrite Q2R_0, Rabs_R0. lra. }
       rewrite Rmult_1_r.
       assert (0 <= sum vs (fun y => Rabs (Q2R (fst (snd y))))) by (apply sum_nonneg; intros; apply Rabs_pos).
       destruct (look_in same_spot vs (0%Q, 0%Q) (s, m, o)) as [->|[y Hy]].
-      + cbn [fst]. unfold Q2R. simpl. replace (0 * / 1) with 0 by lra. rewrite Rabs_R0. auto.
+      + cbn [fst]. rewrite Q2R_0, Rabs_R0. auto.
       + apply (sum_pos_term vs (fun y => Rabs (Q2R (fst (snd y)))) _ ltac:(intros; apply Rabs_pos) Hy). }
-  assert (M : mean (mu E) (fun y => Q2R (qv y)) = Q2R x).
-  { apply Qeq_bool_iff, Qeq_eqR in HX. rewrite HX, qsum_sum.
-    etransitivity; [apply (mean_bind (mu (to_pomdp t)))|]. unfold mean at 1. simpl (mu (to_pomdp t)).
-    rewrite sum_map. apply sum_ext. intros y. rewrite Q2R_mult. cbn [real fst snd]. f_equal.
-    etransitivity; [apply mean_bind|]. etransitivity; [apply mean_ret|].
-    etransitivity; [apply mean_bind|]. unfold mean at 1. simpl (omega (to_pomdp t) _). rewrite sum_map, qsum_sum.
-    apply sum_ext. intros z. rewrite Q2R_mult. cbn [real fst snd].
-    apply f_equal. exact (mean_ret (T := state E) _ (fun y => Q2R (qv y))). }
+  assert (M : mean (mu (product Q2R t c)) (fun y => Q2R (qv t vs y)) = Q2R x).
+  { apply Qeq_bool_iff, Qeq_eqR in HX. rewrite HX. symmetry. apply (start_right _ _ _ _ _ t c rationals). auto. }
   rewrite <- M. exact V.
 Qed.
-End Computed.
+
+(** * What no policy is worth more than *)
+
+Section Bound.
+Variables (t : task Q) (vs : list (nat * Q)).       (* states with a value that no action beats *)
+Notation P := (to_pomdp Q2R t).
+Definition sv (s : nat) : Q := if ended t s then 0%Q else look Nat.eqb vs 0%Q s.
+Definition met (s : nat) : bool := ended t s || existsb (fun y => Nat.eqb s (fst y)) vs.
+Definition check_state (s : nat) : bool :=
+  ended t s ||
+  (not_neg (sv s) && forallb (fun a =>
+     forallb (fun y => not_neg (snd y) && met (fst (fst y)) && sums_to_one (seen_in t (fst (fst y)))) (outcomes t s a)
+     && Qle_bool (total 0%Q qadd (outcomes t s a) (fun y =>
+          (snd y * (snd (fst y) + tgamma t * sv (fst (fst y))))%Q)) (sv s)) (seq 0 (tacts t))).
+Definition check_bound (x : Q) : bool :=
+  not_neg (tgamma t) && forallb (fun y => check_state (fst y)) vs
+  && forallb (fun y => not_neg (snd y) && met (fst y) && sums_to_one (seen_in t (fst y))) (tmu t)
+  && Qeq_bool x (total 0%Q qadd (tmu t) (fun y => (snd y * sv (fst y))%Q)).
+Lemma sums_to_one_dist (l : list (nat * Q)) : sums_to_one l = true -> is_dist (map (with_real Q2R) l).
+Proof.
+  unfold sums_to_one. intros H. apply andb_prop in H as [H1 H2]. rewrite forallb_forall in H1. split.
+  - intros y Hy. apply in_map_iff in Hy as (z & <- & Hz). apply not_neg_R. apply (H1 z Hz).
+  - unfold mean. rewrite sum_map. apply Qeq_bool_iff, Qeq_eqR in H2. rewrite Q2R_1 in H2.
+    refine (eq_trans _ H2). rewrite (total_sum _ _ _ _ _ rationals). apply sum_ext. intros z. apply Rmult_1_r.
+Qed.
+Lemma met_state s : forallb (fun y => check_state (fst y)) vs = true -> met s = true -> check_state s = true.
+Proof.
+  unfold met. intros C H. apply orb_prop in H as [H|H]; [unfold check_state; rewrite H; auto|].
+  apply existsb_exists in H as (y & Hy & H). apply Nat.eqb_eq in H. subst s.
+  rewrite forallb_forall in C. apply (C y Hy).
+Qed.
+Lemma sv_pos s : forallb (fun y => check_state (fst y)) vs = true -> met s = true -> 0 <= Q2R (sv s).
+Proof.
+  intros C H. pose proof (met_state s C H) as S. unfold check_state in S. apply orb_prop in S as [S|S].
+  - unfold sv. rewrite S, Q2R_0. lra.
+  - apply andb_prop in S as [S _]. apply not_neg_R. auto.
+Qed.
+Theorem bound_right x : check_bound x = true -> forall (m : memory P) (pi : policy (augment P m)) y,
+  is_memory m -> is_policy pi -> is_value pi y -> y <= Q2R x.
+Proof.
+  unfold check_bound. intros H m pi y M I V. apply andb_prop in H as [H X]. apply andb_prop in H as [H S].
+  apply andb_prop in H as [G C]. apply not_neg_R in G.
+  assert (B : forall n s z o, met s = true -> vn pi n (s, z, o) <= Q2R (sv s)).
+  { induction n as [|n IH]; intros s z o K; cbn [vn]; [apply sv_pos; auto|].
+    unfold backup. change (terminal (augment P m) (s, z, o)) with (ended t s).
+    destruct (ended t s) eqn:T; [apply sv_pos; auto|].
+    change (omega (augment P m) (s, z, o)) with (ret (z, o)). rewrite mean_ret.
+    rewrite <- (choose_const pi (z, o) (Q2R (sv s)) I). apply choose_le; auto. intros [a w] Ha.
+    pose proof (met_state s C K) as L. unfold check_state in L. rewrite T in L. cbn [orb] in L.
+    apply andb_prop in L as [_ L]. rewrite forallb_forall in L. apply in_prod_iff in Ha as [Ha _].
+    specialize (L a Ha). apply andb_prop in L as [L1 L2]. rewrite forallb_forall in L1.
+    apply Qle_bool_iff, Qle_Rle in L2. apply Rle_trans with (2 := L2).
+    rewrite (total_sum _ _ _ _ _ rationals). unfold next.
+    change (gamma (augment P m)) with (Q2R (tgamma t)).
+    apply Rle_trans with (mean (p P s a) (fun y => mean
+      (bind (omega P (fst y)) (fun o' => bind (Gamma m z w o a (snd y) o') (fun x' => ret ((fst y, x', o'), snd y))))
+      (fun y => snd y + Q2R (tgamma t) * vn pi n (fst y)))).
+    { right. etransitivity; [apply (mean_bind (p P s a))|]. apply mean_ext. intros [s' r]. auto. }
+    unfold mean at 1. simpl (p P s a). rewrite sum_map. apply sum_le. intros q Hq.
+    specialize (L1 q Hq). apply andb_prop in L1 as [L1 D]. apply andb_prop in L1 as [N K'].
+    apply sums_to_one_dist in D. apply not_neg_R in N.
+    rewrite Q2R_mult, Q2R_plus, Q2R_mult. cbn [fst snd with_real]. apply Rmult_le_compat_l; auto.
+    assert (J : is_dist (bind (map (with_real Q2R) (seen_in t (fst (fst q)))) (fun o' =>
+      bind (Gamma m z w o a (Q2R (snd (fst q))) o') (fun x' => ret ((fst (fst q), x', o'), Q2R (snd (fst q))))))).
+    { apply is_dist_bind; auto. intros o'. apply is_dist_bind; [apply (Gamma_dist m M)|]. intros; apply is_dist_ret. }
+    rewrite <- (mean_const _ (Q2R (snd (fst q)) + Q2R (tgamma t) * Q2R (sv (fst (fst q)))) J).
+    apply mean_le_in; auto. intros u Hu. apply in_bind in Hu as (u1 & u2 & _ & Hu & ->).
+    apply in_bind in Hu as (u3 & u4 & _ & [<-|[]] & ->). cbn [fst snd].
+    apply Rplus_le_compat_l. apply Rmult_le_compat_l; auto. }
+  apply (cv_le (value_n pi) (fun _ => Q2R x)); auto; [|apply cv_const].
+  intros n. apply Qeq_bool_iff, Qeq_eqR in X. rewrite X, (total_sum _ _ _ _ _ rationals).
+  unfold value_n. apply Rle_trans with (mean (mu P) (fun s => mean
+    (bind (eta m) (fun x => bind (omega P s) (fun o => ret (s, x, o)))) (vn pi n))).
+  { right. apply (mean_bind (mu P)). }
+  unfold mean at 1. simpl (mu P). rewrite sum_map. apply sum_le. intros q Hq.
+  rewrite forallb_forall in S. specialize (S q Hq). apply andb_prop in S as [S D].
+  apply andb_prop in S as [N K]. apply sums_to_one_dist in D. apply not_neg_R in N.
+  rewrite Q2R_mult. cbn [fst snd with_real]. apply Rmult_le_compat_l; auto.
+  assert (J : is_dist (bind (eta m) (fun x => bind (map (with_real Q2R) (seen_in t (fst q))) (fun o => ret (fst q, x, o))))).
+  { apply is_dist_bind; [apply (eta_dist m M)|]. intros z. apply is_dist_bind; auto. intros; apply is_dist_ret. }
+  rewrite <- (mean_const _ (Q2R (sv (fst q))) J). apply mean_le_in; auto. intros u Hu.
+  apply in_bind in Hu as (u1 & u2 & _ & Hu & ->). apply in_bind in Hu as (u3 & u4 & _ & [<-|[]] & ->).
+  cbn [fst snd]. apply B. auto.
+Qed.
+End Bound.

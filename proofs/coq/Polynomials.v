@@ -8,6 +8,7 @@ Open Scope R_scope.
 
 (* c x_0^k_0 x_1^k_1 ..., the exponents as a list; the values of the names are a list of reals *)
 Definition poly := list (Q * list nat).
+Definition zero : poly := [].
 Fixpoint power (e : list R) (m : list nat) : R :=
   match e with [] => 1 | x :: e' => x ^ hd 0%nat m * power e' (tl m) end.
 Fixpoint at_ (e : list R) (f : poly) : R :=
@@ -337,7 +338,7 @@ Fixpoint put_in (i : nat) (x : Q) (m : list nat) {struct m} : Q * list nat :=
 Fixpoint put (i : nat) (x : Q) (f : poly) : poly :=
   match f with
   | [] => []
-  | (c, m) :: g => let y := put_in i x m in plus [(Qred (c * fst y), snd y)] (put i x g)
+  | (c, m) :: g => let y := put_in i x m in plus (times_term 1 (snd y) (const (c * fst y))) (put i x g)
   end.
 Definition strictly (q : Q) : bool := negb (Qle_bool q 0).
 Fixpoint check_positive (n : nat) (b : box) (strict : bool) (f : poly) (w : proof) : bool :=
@@ -431,7 +432,7 @@ Qed.
 Lemma put_at e i x f : (i < length e)%nat -> nth i e 0 = Q2R x -> at_ e (put i x f) = at_ e f.
 Proof.
   intros L H. induction f as [|[c m] f IH]; auto. cbn [put at_]. cbv zeta.
-  rewrite plus_at, IH. cbn [at_]. rewrite Q2R_red, Q2R_mult, (put_in_power e i x m L H). ring.
+  rewrite plus_at, IH, times_term_at, const_at, Q2R_1, Q2R_mult, (put_in_power e i x m L H). ring.
 Qed.
 Definition sign (strict : bool) (x : R) : Prop := if strict then 0 < x else 0 <= x.
 Theorem positive_right e w : forall b strict f, in_box b e -> (length b <= length e)%nat ->

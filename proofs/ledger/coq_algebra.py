@@ -256,7 +256,8 @@ def _positive(f: Polynomial, box: Box, strict: bool, cuts: int) -> str:
                 return f"({'AtLow' if has_low else 'AtHigh'} {names.index(v)} {at_end} {beyond})"
     if cuts == 0 or not inside:
         raise Spoiled("the polynomial was not shown to be positive on the box")
-    name = max(inside, key=lambda v: _length(box[v]))
+    # an interval without end is cut once, at first; then the longest
+    name = max(inside, key=lambda v: _length(box[v], math.inf if cuts == DEEPEST_CUT else 0.0))
     has_low, low, high, has_high = box[name]
     middle = low + 1 if high is None else (low + high) / 2
     below = _positive(f, {**box, name: (has_low, low, middle, True)}, strict, cuts - 1)
@@ -272,8 +273,8 @@ def _never_zero(box: Box, key: Exponents) -> bool:
     )
 
 
-def _length(one: BoxInterval) -> float:
-    return math.inf if one[2] is None else float(one[2] - one[1])
+def _length(one: BoxInterval, without_end: float) -> float:
+    return without_end if one[2] is None else float(one[2] - one[1])
 
 
 def _bernstein(f: Polynomial, box: Box) -> dict[Exponents, Fraction]:

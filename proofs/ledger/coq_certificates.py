@@ -24,6 +24,11 @@ WRITERS: dict[str, tuple[str, Callable[[dict[str, Any], str], str]]] = {
     "polynomial-positive": (coq_algebra.HEAD, coq_algebra.positive_theorem),
     "excluded": (coq_algebra.HEAD, coq_algebra.excluded_theorem),
     "policy-value": (coq_values.HEAD, coq_values.value_theorem),
+    "value-bound": (coq_values.HEAD, coq_values.bound_theorem),
+    "q-values": (coq_values.HEAD, coq_values.q_theorem),
+    "td-values": (coq_values.HEAD, coq_values.td_theorem),
+    "greedy-family": (coq_values.HEAD, coq_values.family_theorem),
+    "greedy-step": (coq_values.HEAD, coq_values.step_theorem),
 }
 """By kind: what a file starts with, and what writes the theorem."""
 
@@ -48,7 +53,10 @@ def theorem_of(certificate: dict[str, Any]) -> tuple[str, str] | None:
     if (found := WRITERS.get(OLDER_NAMES.get(kind, kind))) is None:
         return None
     head, write = found
-    return head, write(certificate, f"c_{certificate_digest(certificate)}")
+    try:
+        return head, write(certificate, f"c_{certificate_digest(certificate)}")
+    except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
+        raise Spoiled(f"the certificate cannot be read: {error!r}") from None
 
 
 @dataclass

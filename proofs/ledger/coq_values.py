@@ -1,8 +1,14 @@
-"""Certificates about what a policy is worth as theorems of Coq.
+"""Certificates about policies as theorems of Coq: values, q-values, TD values, greedy actions.
 
-The task, the memory and the policy are written down as rational numbers. The theorem says what the
-policy is worth by the definitions of `Model.v`; its proof hands `Check.v` a value and a bound on
-the steps that are left for each place that the policy comes to, and lets it compute.
+The task, the memory and the policy are written down as tables (`Tasks.v`). The theorem speaks of
+them by the definitions of `Model.v`; its proof lets Coq compute.
+
+policy-value    with numbers: `Check.v` is handed a value and a bound on the steps that are left for
+                each place that the policy comes to; with formulas, as the others
+q-values, td-values, greedy-step, greedy-family
+                on tasks of at most T steps: `Formulas.v` computes with polynomials, and is handed
+                Bernstein coefficients where something has to be positive
+value-bound     `Check.v` is handed a value for each state that no action beats
 """
 
 from __future__ import annotations
@@ -12,21 +18,49 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-from workbench.checker.place_graph import PlaceGraph, PolicyValues
+from proofs.ledger.coq_algebra import (
+    COMPUTE,
+    Box,
+    coq_box,
+    coq_list,
+    coq_name,
+    coq_rational,
+    coq_values,
+    positive_proof,
+)
+from workbench.checker.expressions import Polynomial, Quotient
+from workbench.checker.place_graph import (
+    PlaceGraph,
+    PolicyValues,
+    greedy_actions_by_rule,
+    last_first,
+)
+from workbench.checker.polynomials import ZERO
+from workbench.checker.positivity import read_box
 from workbench.checker.reader import (
     CheckedTask,
     MemoryRule,
+    PlainLabel,
+    PolicyRows,
+    done_label,
+    read_entries,
+    read_formula,
     read_fraction,
+    read_label,
     read_memory,
     read_policy,
     read_task,
+    seen_label,
 )
+from workbench.checker.spoiled import Spoiled
 
 
 class Numbered:
     """The labels of a task and its memory as the numbers that Coq sees."""
 
     def __init__(self, task: CheckedTask, memory: MemoryRule):
+        if memory.name == "B(k)":
+            raise Spoiled("no theorem is written for all B(k) at once")
         self.s = {s: i for i, s in enumerate(task.omega)}
         self.o = {o: i for i, o in enumerate(task.O)}
         self.a = {a: i for i, a in enumerate(task.A)}
@@ -61,44 +95,129 @@ class Numbered:
             return 1 + self.o[o] * len(self.a) + self.a[a]
         return 1 + self.o[cell]
 
+    def row(self, o: PlainLabel) -> str:
+        """What is seen, (m, o)."""
+        return f"({self.state(o[0])}, {self.o[o[1]]})%nat"
 
-def _q(x: Fraction) -> str:
-    return f"({x.numerator} # {x.denominator})"
+    def action(self, a: PlainLabel) -> str:
+        """What is done, (a, w)."""
+        return f"({self.a[a[0]]}, {self.w[a[1]]})%nat"
 
 
-def _listed(parts: Any) -> str:
-    return f"[{'; '.join(parts)}]"
+class Written:
+    """A task, a memory and numbers, rational or polynomials in names, as terms of Coq."""
+
+    def __init__(self, task: CheckedTask, memory: MemoryRule, names: list[str] | None):
+        self.task, self.at, self.names = task, Numbered(task, memory), names
+
+    def number(self, x: Any) -> str:
+        """A rational number, or a polynomial as the list of its terms."""
+        return coq_rational(x) if self.names is None else coq_terms(x, self.names)
+
+    @property
+    def tables(self) -> str:
+        """The task."""
+        task, at = self.task, self.at
+        outcomes = coq_list(
+            coq_list(
+                coq_list(
+                    f"({at.s[t]}%nat, {self.number(r)}, {self.number(x)})"
+                    for (t, r), x in task.p[s, a].items()
+                )
+                for a in task.A
+            )
+            if s not in task.terminal
+            else "[]"
+            for s in task.omega
+        )
+        seen = coq_list(
+            coq_list(f"({at.o[o]}%nat, {self.number(x)})" for o, x in row.items())
+            for row in task.omega.values()
+        )
+        start = coq_list(f"({at.s[s]}%nat, {self.number(x)})" for s, x in task.mu.items())
+        ends = coq_list("true" if s in task.terminal else "false" for s in task.omega)
+        gamma = self.number(task.gamma)
+        return f"Task {len(task.A)} {outcomes} {seen} {gamma} {start} {ends}"
+
+    def rows(self, table: dict[Any, dict[Any, Any]]) -> str:
+        """Numbers by row and action, such as a policy."""
+        return coq_list(
+            f"({self.at.row(o)}, "
+            + coq_list(f"({self.at.action(a)}, {self.number(x)})" for a, x in row.items())
+            + ")"
+            for o, row in table.items()
+        )
+
+
+def as_polynomial(x: Any) -> Polynomial:
+    """A number or a formula that divides by numbers only."""
+    if isinstance(x, Quotient):
+        below = x.den.terms.get((), ZERO)
+        if x.den.names or not below:
+            raise Spoiled("a formula divides by a name")
+        return x.num * Polynomial.constant(1 / below)
+    return Polynomial.of(x)
+
+
+def coq_terms(x: Any, names: list[str]) -> str:
+    """A polynomial as the list of its terms, in the order that `Polynomials.v` keeps.
+
+    >>> coq_terms(read_formula("x*y/2 - 3"), ["x", "y"])
+    '[((-3 # 1), []%nat); ((1 # 2), [1; 1]%nat)]'
+    """
+    terms = {}
+    for e, c in as_polynomial(x).terms.items():
+        powers = [dict(e).get(v, 0) for v in names]
+        while powers and not powers[-1]:
+            powers.pop()
+        terms[tuple(powers)] = c
+    return coq_list(
+        f"({coq_rational(c)}, {coq_list(map(str, powers))}%nat)"
+        for powers, c in sorted(terms.items())
+    )
+
+
+# ---------------------------------------------------------------------- the value of a policy
 
 
 def value_theorem(certificate: dict[str, Any], name: str) -> str:
-    """What a policy is worth, if all numbers are rational."""
-    task = read_task(certificate["model"], read_fraction)
-    memory = read_memory(certificate["memory"])
-    rows = read_policy(certificate["policy"], task, memory, read_fraction)
-    value = read_fraction(certificate["value"])
-    at = Numbered(task, memory)
+    """What a policy is worth."""
+    task, memory, rows = _subject(certificate)
+    value = read_formula(certificate["value"])
+    if names := _names(task, rows, value):
+        it = Written(task, memory, names)
+        return _about_steps(
+            name,
+            it,
+            rows,
+            says=f"is_value (P := P) pi (at_ e {it.number(value)})",
+            by=f"formula_right t_{name} {it.at.memory} p_{name} {longest_episode(task)}",
+        )
+    it, at = Written(task, memory, None), Numbered(task, memory)
     values = PolicyValues(PlaceGraph(task, memory, rows, aside=False)).v
     # the mean number of steps that are left bounds how slowly episodes end
     ones = {key: _paid(row) for key, row in task.p.items()}
     lengths = PolicyValues(PlaceGraph(replace(task, p=ones), memory, rows, aside=False)).v
-    places = _listed(
-        f"(({at.s[s]}, {at.state(m)}, {at.o[o]})%nat, ({_q(x)}, {_q(lengths[s, m, o])}))"
+    places = coq_list(
+        f"(({at.s[s]}, {at.state(m)}, {at.o[o]})%nat, "
+        f"({coq_rational(x)}, {coq_rational(lengths[s, m, o])}))"
         for (s, m, o), x in values.items()
     )
-    policy = _listed(
-        f"(({at.state(m)}, {at.o[o]})%nat, "
-        + _listed(f"(({at.a[a]}, {at.w[w]})%nat, {_q(x)})" for (a, w), x in row.items())
-        + ")"
-        for (m, o), row in rows.items()
-    )
     return (
-        f"Definition t_{name} : qtask := {_task(task, at)}.\n"
-        f"Definition p_{name} : qrows := {policy}.\n"
-        f"Theorem {name} : is_value (P := product t_{name} {at.memory}) "
-        f"(to_policy t_{name} {at.memory} p_{name}) (Q2R {_q(value)}).\n"
+        f"Definition t_{name} : task Q := {it.tables}.\n"
+        f"Definition p_{name} : table_of Q := {it.rows(rows)}.\n"
+        f"Theorem {name} : is_value (P := product Q2R t_{name} {at.memory}) "
+        f"(to_policy Q2R 0 t_{name} {at.memory} p_{name}) (Q2R {coq_rational(value)}).\n"
         f"Proof. apply (check_value_right t_{name} {at.memory} p_{name} {places}). "
         "vm_compute. reflexivity. Qed.\n"
     )
+
+
+def _subject(certificate: dict[str, Any]) -> tuple[CheckedTask, MemoryRule, PolicyRows]:
+    task = read_task(certificate["model"], read_formula)
+    memory = read_memory(certificate["memory"])
+    rows = read_policy(certificate["policy"], task, memory, read_formula)
+    return task, memory, rows
 
 
 def _paid(row: dict[Any, Fraction]) -> dict[Any, Fraction]:
@@ -108,26 +227,252 @@ def _paid(row: dict[Any, Fraction]) -> dict[Any, Fraction]:
     return found
 
 
-def _task(task: CheckedTask, at: Numbered) -> str:
-    outcomes = _listed(
-        _listed(
-            _listed(f"({at.s[t]}%nat, {_q(r)}, {_q(x)})" for (t, r), x in task.p[s, a].items())
-            for a in task.A
-        )
-        if s not in task.terminal
-        else "[]"
-        for s in task.omega
+def bound_theorem(certificate: dict[str, Any], name: str) -> str:
+    """What no policy is worth more than, whatever it remembers."""
+    task = read_task(certificate["model"])
+    it = Written(task, read_memory("none"), None)
+    v = [(read_label(s), read_fraction(x)) for s, x in read_entries(certificate["v"], 2, "v")]
+    if any(x < 0 for _, x in v):
+        raise Spoiled("no theorem is written for bounds by negative values")
+    values = coq_list(f"({it.at.s[s]}%nat, {coq_rational(x)})" for s, x in v)
+    return (
+        f"Definition t_{name} : task Q := {it.tables}.\n"
+        f"Theorem {name} : forall (m : memory (to_pomdp Q2R t_{name})) (pi : policy (augment _ m)) "
+        "x, is_memory m -> is_policy pi -> is_value pi x -> "
+        f"(x <= Q2R {coq_rational(read_fraction(certificate['bound']))})%R.\n"
+        f"Proof. apply (bound_right t_{name} {values}). {COMPUTE}. Qed.\n"
     )
-    seen = _listed(
-        _listed(f"({at.o[o]}%nat, {_q(x)})" for o, x in row.items()) for row in task.omega.values()
+
+
+# ---------------------------------------------------------------------- tasks of at most T steps
+
+
+def _names(task: CheckedTask, rows: PolicyRows, *more: Any) -> list[str]:
+    """The names in the numbers of a task and a policy, and in other numbers."""
+    numbers = [task.gamma, *more]
+    for row in (task.mu, *task.omega.values(), *task.p.values(), *rows.values()):
+        numbers += row.values()
+    numbers += [r for row in task.p.values() for _, r in row]
+    found: set[str] = set()
+    for x in numbers:
+        if isinstance(x, Quotient):
+            found |= x.num.names | x.den.names
+        elif isinstance(x, Polynomial):
+            found |= x.names
+    return sorted(found)
+
+
+def longest_episode(task: CheckedTask) -> int:
+    """The most steps of an episode, whatever is done.
+
+    Raises
+    ------
+    Spoiled
+        if a state can be met twice.
+    """
+    index = {s: i for i, s in enumerate(task.omega)}
+    forth: list[dict[int, Any]] = [{} for _ in index]
+    for (s, _), row in task.p.items():
+        forth[index[s]].update({index[t]: 1 for (t, _), x in row.items()})
+    if (order := last_first(forth)) is None:
+        raise Spoiled("a state can be met twice, and the theorem is about tasks of at most T steps")
+    steps = [0] * len(forth)
+    for i in order:
+        steps[i] = 1 + max((steps[j] for j in forth[i]), default=-1)
+    return max(steps[index[s]] for s in task.mu)
+
+
+def _about_steps(
+    name: str,
+    it: Written,
+    rows: PolicyRows,
+    *,
+    says: str,
+    by: str,
+    given: str = "",
+    tables: str = "",
+) -> str:
+    """A theorem about a policy of a task of at most T steps, for all values of the names.
+
+    Parameters
+    ----------
+    says, by, given : what it says of the task P and the policy pi, the lemma that proves it, and
+        what is assumed of the names.
+    tables : definitions of further tables.
+    """
+    assert it.names is not None
+    every = f"forall {' '.join(map(coq_name, it.names))} : R, " if it.names else ""
+    return (
+        f"Definition t_{name} : task poly := {it.tables}.\n"
+        f"Definition p_{name} : table_of poly := {it.rows(rows)}.\n{tables}"
+        f"Theorem {name} : {every}let e := {coq_values(it.names)} in {given}"
+        f"let P := product (at_ e) t_{name} {it.at.memory} in "
+        f"let pi : policy P := to_policy (at_ e) zero t_{name} {it.at.memory} p_{name} in {says}.\n"
+        f"Proof. intros. apply ({by}); first [assumption | {COMPUTE}]. Qed.\n"
     )
-    start = _listed(f"({at.s[s]}%nat, {_q(x)})" for s, x in task.mu.items())
-    ends = _listed("true" if s in task.terminal else "false" for s in task.omega)
-    return f"QTask {len(task.A)} {outcomes} {seen} {_q(task.gamma)} {start} {ends}"
+
+
+def _table(
+    listed: Any, task: CheckedTask, memory: MemoryRule
+) -> dict[PlainLabel, dict[PlainLabel, Any]]:
+    """The numbers of a certificate by row and action."""
+    found: dict[PlainLabel, dict[PlainLabel, Any]] = {}
+    for o, a, x in read_entries(listed, 3, "q"):
+        row = found.setdefault(seen_label(task, memory, read_label(o)), {})
+        row[done_label(task, memory, read_label(a))] = read_formula(x)
+    return found
+
+
+def _visits(values: PolicyValues, o: PlainLabel) -> Polynomial:
+    return as_polynomial(sum((x for at, x in values.visits.items() if at[1:] == o), ZERO))
+
+
+def q_theorem(certificate: dict[str, Any], name: str) -> str:
+    """The q-values of a policy on the rows that it visits, and what it is worth."""
+    if certificate["discounted"]:
+        raise Spoiled("no theorem is written for discounted visits")
+    task, memory, rows = _subject(certificate)
+    value, q = read_formula(certificate["value"]), _table(certificate["q"], task, memory)
+    it = Written(
+        task, memory, _names(task, rows, value, *(x for r in q.values() for x in r.values()))
+    )
+    values = PolicyValues(PlaceGraph(task, memory, rows))
+
+    def quotient(x: Any) -> str:
+        above, below = (x.num, x.den) if isinstance(x, Quotient) else (x, 1)
+        return f"({it.number(above)}, {it.number(Polynomial.of(below))})"
+
+    table = coq_list(
+        f"({it.at.row(o)}, {it.number(_visits(values, o))}, "
+        + coq_list(f"({it.at.action(a)}, {quotient(x)})" for a, x in row.items())
+        + ")"
+        for o, row in q.items()
+    )
+    T, about = longest_episode(task), f"t_{name} {it.at.memory} p_{name}"
+    return _about_steps(
+        name,
+        it,
+        rows,
+        says=f"horizon P {T} /\\ is_value (P := P) pi (at_ e {it.number(value)}) /\\ "
+        f"q_values {about} {T} e q_{name}",
+        by=f"q_right {about} {T}",
+        tables=f"Definition q_{name} : q_rows := {table}.\n",
+    )
+
+
+def td_theorem(certificate: dict[str, Any], name: str) -> str:
+    """Values that are the means of their n-step targets."""
+    task, memory, rows = _subject(certificate)
+    q = _table(certificate["q"], task, memory)
+    n = int(certificate["n"])
+    it = Written(task, memory, _names(task, rows, *(x for r in q.values() for x in r.values())))
+    PlaceGraph(task, memory, rows)
+    T, about = longest_episode(task), f"t_{name} {it.at.memory} p_{name}"
+    return _about_steps(
+        name,
+        it,
+        rows,
+        says=f"horizon P {T} /\\ forall w, says e q_{name} w -> forall o l b v, "
+        f"In (o, l) q_{name} -> In (b, v) l -> td_value (P := P) {T} {n} pi w o b",
+        by=f"td_right {about} {T} {n} q_{name}",
+        tables=f"Definition q_{name} : table_of poly := {it.rows(q)}.\n",
+    )
+
+
+# ---------------------------------------------------------------------- greedy
+
+
+def _winner(it: Written, values: PolicyValues, o: PlainLabel, best: PlainLabel, box: Box) -> str:
+    """The proof that an action is greedy in a row and wins all ties."""
+    assert it.names is not None
+    here = {place: x for place, x in values.visits.items() if place[1:] == o}
+    order = values.E.order("last")
+    before: list[str] = []
+    later: list[str] = []
+    for a in order:
+        if a != best:
+            gap = Polynomial.of(ZERO)
+            for place, x in here.items():
+                lead = values.after(place, best) - values.after(place, a)
+                gap = gap + as_polynomial(x) * as_polynomial(lead)
+            strict = order.index(a) < order.index(best)
+            shown = f"({it.at.action(a)}, {positive_proof(gap, box, strict)})"
+            (before if strict else later).append(shown)
+    seen = positive_proof(_visits(values, o), box, True)
+    return f"({it.at.row(o)}, {it.at.action(best)}, {seen}, {coq_list(before)}, {coq_list(later)})"
+
+
+def family_theorem(certificate: dict[str, Any], name: str) -> str:
+    """Actions that are greedy at every policy of a family."""
+    task, memory, rows = _subject(certificate)
+    box = read_box(certificate["box"])
+    free = set(_names(task, rows)) - set(box)
+    # names without bounds come last, so that the box is that of the first ones
+    it = Written(task, memory, [*sorted(box), *sorted(free)])
+    if certificate["ties"] != "last":
+        raise Spoiled("no theorem is written for ties that go to the lower write")
+    for row in rows.values():
+        for x in row.values():
+            positive_proof(as_polynomial(x), box, False)
+    values = PolicyValues(PlaceGraph(task, memory, rows))
+    greedy = {
+        seen_label(task, memory, read_label(o)): done_label(task, memory, read_label(a))
+        for o, a in read_entries(certificate["greedy"], 2, "greedy")
+    }
+    winners = coq_list(_winner(it, values, o, best, box) for o, best in greedy.items())
+    shown = coq_list(f"({it.at.row(o)}, {it.at.action(a)})" for o, a in greedy.items())
+    T, about = longest_episode(task), f"t_{name} {it.at.memory} p_{name}"
+    return _about_steps(
+        name,
+        it,
+        rows,
+        given=f"inside {coq_box(box)} e -> ",
+        says=f"horizon P {T} /\\ forall o a, In (o, a) {shown} -> "
+        f"(0 < visits (P := P) {T} pi o)%R /\\ "
+        f"greedy (P := P) {T} (tie_rule t_{name} {it.at.memory}) pi o = a",
+        by=f"winners_right {about} {T} {coq_box(box)} {winners}",
+    )
+
+
+def step_theorem(certificate: dict[str, Any], name: str) -> str:
+    """What a policy is worth before and after a step towards greedy."""
+    if certificate["discounted"]:
+        raise Spoiled("no theorem is written for discounted visits")
+    task, memory, rows = _subject(certificate)
+    step, first, last = (read_formula(certificate[key]) for key in ("step", "before", "after"))
+    it = Written(task, memory, _names(task, rows, step, first, last))
+    E = PlaceGraph(task, memory, rows)
+    values = PolicyValues(E)
+    greedy = greedy_actions_by_rule(values.q, E.order("last"))
+    moved = {
+        o: {
+            a: (1 - step) * row.get(a, ZERO) + (step if a == greedy.get(o) else 0)
+            for a in {**row, greedy[o]: 0}
+        }
+        if o in greedy
+        else row
+        for o, row in rows.items()
+    }
+    winners = coq_list(_winner(it, values, o, best, {}) for o, best in greedy.items())
+    unseen = coq_list(it.at.row(o) for o in rows if o not in greedy)
+    T, about = longest_episode(task), f"t_{name} {it.at.memory} p_{name}"
+    return _about_steps(
+        name,
+        it,
+        rows,
+        says=f"let pi' : policy P := to_policy (at_ e) zero t_{name} {it.at.memory} n_{name} in "
+        f"horizon P {T} /\\ is_value pi (at_ e {it.number(first)}) /\\ "
+        f"is_value pi' (at_ e {it.number(last)}) /\\ "
+        f"forall o b, In o (map fst n_{name}) -> In b (acts P) -> improve (P := P) {T} "
+        f"(tie_rule t_{name} {it.at.memory}) (at_ e {it.number(step)}) pi o b = pi' o b",
+        by=f"step_is_right {about} n_{name} {it.number(step)} {T} {it.number(first)} "
+        f"{it.number(last)} {winners} {unseen}",
+        tables=f"Definition n_{name} : table_of poly := {it.rows(moved)}.\n",
+    )
 
 
 HEAD = """From Coq Require Import Reals QArith Qreals List.
-From Remembering Require Import Sums Model TwoSteps Check.
+From Remembering Require Import Sums Model TwoSteps Polynomials Tasks Check Formulas.
 Import ListNotations.
 Open Scope Q_scope.
 """

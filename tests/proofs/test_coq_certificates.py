@@ -1,18 +1,31 @@
 """Certificates as theorems of Coq: what is written, and, slowly, what Coq makes of it."""
 
+import copy
+import json
+import random
+import re
 import shutil
 from fractions import Fraction
 
 import pytest
+import sympy
+from certified import CERTIFICATES, changes
 
 from pomdps import recall4, recall_variant
 from proofs.ledger.coq_certificates import WRITERS, check_certificates, theorem_of
 from proofs.ledger.coqc import compile_library
+from proofs.ledger.formal import COQ
 from workbench import Policy, augment, evaluate, uniform
-from workbench.certificates.values import identity_certificate, value_certificate
+from workbench.certificates.values import (
+    identity_certificate,
+    q_certificate,
+    step_certificate,
+    value_certificate,
+)
 from workbench.checker.ledger_file import certificate_digest
 from workbench.checker.recheck import recheck
 from workbench.checker.spoiled import Spoiled
+from workbench.improvement.batch import sequence_task
 
 
 def positive(polynomial, box, strict=True):
@@ -39,6 +52,41 @@ def some_policy():
     return Policy.deterministic(E, {}, otherwise=E.A[0])
 
 
+def some_q_values():
+    E = augment(recall4(), "B1")
+    return q_certificate(recall4(), "B1", evaluate(E, uniform(E), exact=True))
+
+
+def quotients():
+    """q-values that divide by a name."""
+    P, x = sequence_task([[1, 0], [0, 2]]), sympy.Symbol("x")
+    E = augment(P, "O1")
+    rows = {o: {a: x / 2 if a[1] == "keep" else (1 - x) / 2 for a in E.A} for o in E.O}
+    return q_certificate(P, "O1", evaluate(E, Policy.from_mapping(E, rows), exact=True))
+
+
+def some_step(spoiled=0):
+    P, eps = sequence_task([[0, 1], [2, 0]]), sympy.Symbol("eps")
+    pi = uniform(P)
+    q = evaluate(P, pi, exact=True).q
+    best = max(P.A, key=lambda a: q["o", a])
+    moved = Policy.from_mapping(
+        P, {"o": {a: (1 - eps) / 2 + (eps if a == best else 0) for a in P.A}}
+    )
+    before, after = (evaluate(P, one, exact=True).value for one in (pi, moved))
+    return step_certificate(P, pi, eps, before, sympy.expand(after + spoiled * eps))
+
+
+def forged(make, *changed):
+    """A certificate with one number changed."""
+    found = json.loads(json.dumps(make()))
+    inner = found
+    for key in changed[:-2]:
+        inner = inner[key]
+    inner[changed[-2]] = changed[-1]
+    return found
+
+
 TRUE = [
     identity_certificate("a quotient", "(x**2 - y**2)/(x - y)", "x + y"),
     identity_certificate("a number below", "x/(2*y - 2)", "x/2/(y - 1)"),
@@ -53,6 +101,10 @@ TRUE = [
     excluded(["x > 0", "y == 0", "y > x"], [("1", [0]), ("-1", [1])], [2]),
     worth(recall4(), "B1", uniform(augment(recall4(), "B1"))),
     worth(recall_variant(), "OA1", some_policy()),
+    some_q_values(),
+    quotients(),
+    some_step(),
+    *(CERTIFICATES[kind]() for kind in WRITERS if kind not in ("q-values", "greedy-step")),
 ]
 
 FALSE = [
@@ -60,6 +112,14 @@ FALSE = [
     excluded(["x >= 0", "1 - x >= 0"], [("1", [0]), ("1", [1])], []),
     excluded(["x >= 0", "x - 1 >= 0"], [("-1", [0]), ("1", [1])], []),
     worth(recall4(), "B1", uniform(augment(recall4(), "B1")), Fraction(3, 4)),
+    forged(some_q_values, "q", 3, 2, "1/2"),
+    forged(some_q_values, "value", "1/2"),
+    forged(quotients, "q", 0, 2, "1"),
+    forged(CERTIFICATES["td-values"], "q", 3, 2, "1/2"),
+    forged(CERTIFICATES["td-values"], "n", 2),
+    forged(CERTIFICATES["value-bound"], "bound", "5/2"),
+    forged(CERTIFICATES["value-bound"], "v", 1, 1, "1"),
+    some_step(spoiled=1),
 ]
 
 UNWRITTEN = [
@@ -67,6 +127,10 @@ UNWRITTEN = [
     positive("x - x**2", {"x": "[0, 1]"}),
     positive("x", {"x": "[0, 1]"}),
     positive("y", {"x": "[0, 1]", "y": "[-1, 1]"}, strict=False),
+    forged(CERTIFICATES["greedy-family"], "box", {"x": "(0, 2]"}),
+    forged(CERTIFICATES["greedy-family"], "greedy", 0, 1, {"tuple": [0, "1"]}),
+    forged(some_q_values, "discounted", True),
+    CERTIFICATES["q-values"](),
 ]
 
 
@@ -81,10 +145,47 @@ def test_a_theorem_is_named_after_what_its_certificate_states(one):
     assert f"Theorem c_{certificate_digest(one)} : " in text
     assert text.endswith("Qed.\n")
     assert "Require Import" in head
+    assert theorem_of(copy.deepcopy(one)) == (head, text)
 
 
-@pytest.mark.parametrize("one", UNWRITTEN, ids=lambda one: one["polynomial"])
-def test_a_polynomial_that_is_not_positive_gets_no_proof(one):
+@pytest.mark.parametrize("one", TRUE, ids=lambda one: one["kind"])
+def test_what_a_proof_applies_is_proved_in_the_library(one):
+    library = "".join(path.read_text() for path in COQ.glob("*.v"))
+    used = set(re.findall(r"\b\w+_right\b", theorem_of(one)[1]))
+    assert used
+    assert all(re.search(rf"^Theorem {name}\b", library, re.M) for name in used)
+
+
+@pytest.mark.parametrize(
+    "one", [one for one in TRUE if "model" in one and "x" not in str(one)], ids=lambda c: c["kind"]
+)
+def test_the_numbers_of_a_theorem_are_those_of_its_certificate(one):
+    model, text = one["model"], theorem_of(one)[1]
+    task = text.partition("Definition p_" if "policy" in one else "Theorem ")[0]
+    shown = [
+        model["gamma"],
+        *(x for _, x in model["mu"]),
+        *(x for _, row in model["omega"] for _, x in row),
+        *(x for *_, row in model["p"] for entry in row for x in entry[1:]),
+    ]
+    assert written(task) == numbers(shown)
+    if "policy" in one:
+        policy = text.partition("Definition p_")[2].partition(".\n")[0]
+        assert written(policy) == numbers(x for _, row in one["policy"] for _, x in row)
+
+
+def written(text):
+    """The numbers of a Coq text other than 0, sorted."""
+    found = [Fraction(int(n), int(d)) for n, d in re.findall(r"\((-?\d+) # (\d+)\)", text)]
+    return sorted(x for x in found if x)
+
+
+def numbers(shown):
+    return sorted(Fraction(x) for x in shown if Fraction(x))
+
+
+@pytest.mark.parametrize("one", UNWRITTEN, ids=lambda one: one["kind"])
+def test_what_cannot_be_shown_gets_no_proof(one):
     with pytest.raises(Spoiled):
         theorem_of(one)
 
@@ -99,12 +200,41 @@ def test_other_kinds_are_left_alone():
     assert theorem_of({"kind": "hearsay"}) is None
 
 
+@pytest.fixture(scope="module")
+def library(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("coq")
+    compile_library(folder)
+    return folder
+
+
+needs_coq = pytest.mark.skipif(shutil.which("coqc") is None, reason="coqc is not installed")
+
+
 @pytest.mark.slow
-@pytest.mark.skipif(shutil.which("coqc") is None, reason="coqc is not installed")
-def test_coq_accepts_what_holds_and_refuses_what_is_forged(tmp_path):
-    compile_library(tmp_path)
+@needs_coq
+def test_coq_accepts_what_holds_and_refuses_what_is_forged(library):
     mixed = [one for pair in zip(FALSE, TRUE, strict=False) for one in pair] + TRUE[len(FALSE) :]
-    found = check_certificates(tmp_path, [*mixed, *UNWRITTEN])
+    found = check_certificates(library, [*mixed, *UNWRITTEN])
     assert sorted(found.accepted) == sorted(map(certificate_digest, TRUE))
     assert set(found.refused) == set(map(certificate_digest, FALSE))
     assert set(found.unwritten) == set(map(certificate_digest, UNWRITTEN))
+
+
+@pytest.mark.slow
+@needs_coq
+def test_coq_accepts_no_change_that_the_checker_refuses(library):
+    spoiled = {}
+    for one in TRUE:
+        every = list(changes(json.loads(json.dumps(one))))
+        for what, changed in random.Random(certificate_digest(one)).sample(
+            every, min(len(every), 6)
+        ):
+            try:
+                recheck(changed)
+            except Spoiled:
+                spoiled[certificate_digest(changed)] = what, changed
+    for one in TRUE:
+        spoiled.pop(certificate_digest(one), None)
+    found = check_certificates(library, [changed for _, changed in spoiled.values()])
+    assert not found.accepted, [spoiled[digest][0] for digest in found.accepted]
+    assert found.refused
