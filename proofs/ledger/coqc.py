@@ -40,9 +40,12 @@ def compile_file(path: Path) -> str:
     return done.stdout
 
 
-def compile_library(folder: Path, tell: Callable[[str], None] = lambda name: None) -> None:
-    """Compile the files of `proofs/coq` in a folder of their own, and `tell` before each."""
-    for source in sources():
+def compile_library(
+    folder: Path, tell: Callable[[str], None] = lambda name: None, roots: Iterable[str] = ()
+) -> None:
+    """Compile the files of `proofs/coq` in a folder of their own, and `tell` before each; if roots
+    are named, only these and what they import."""
+    for source in sources(*roots):
         tell(source.name)
         compile_file(Path(shutil.copy(source, folder)))
 

@@ -118,10 +118,16 @@ def statement_of(file: str, theorem: str) -> str:
     return match.group(0)
 
 
-def sources() -> list[Path]:
-    """The files of `proofs/coq`, each after those that it imports."""
+def sources(*roots: str) -> list[Path]:
+    """The files of `proofs/coq`, each after those that it imports; if some are named, these and
+    what they import."""
     files = {path.stem: path for path in sorted(COQ.glob("*.v"))}
     needs = {name: _imported(path) & set(files) for name, path in files.items()}
+    if roots:
+        kept = set(roots)
+        while more := {name for one in kept for name in needs[one]} - kept:
+            kept |= more
+        files = {name: path for name, path in files.items() if name in kept}
     done: list[str] = []
     while len(done) < len(files):
         ready = [name for name in files if name not in done and needs[name] <= set(done)]

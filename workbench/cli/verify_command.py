@@ -288,14 +288,15 @@ def _compile_proofs(ids: list[str], console: Any) -> None:
 
 
 def _recheck_in_coq(path: Path, console: Any) -> None:
-    """State the certificates of a file as theorems, and let Coq decide."""
+    """State the certificates of a file as theorems, let Coq decide, and count by kind."""
     import tempfile
     import time
     from collections import Counter
 
     from rich.progress import Progress, TextColumn, TimeElapsedColumn
+    from rich.table import Table
 
-    from proofs.ledger.coq_certificates import check_certificates
+    from proofs.ledger.coq_certificates import ROOTS, WRITERS, check_certificates
     from proofs.ledger.coqc import compile_library, find_coqc
     from workbench.checker.ledger_file import certificate_digest
     from workbench.checker.reader import read_json
@@ -306,10 +307,13 @@ def _recheck_in_coq(path: Path, console: Any) -> None:
     find_coqc()
     try:
         entries = read_json(path.read_text())
-        listed = [c for entry in entries for c in entry["certificates"]]
-    except (OSError, UnicodeDecodeError, Spoiled, TypeError, KeyError) as error:
+        listed = [(entry["id"], c) for entry in entries for c in entry["certificates"]]
+        once = {certificate_digest(c): c for _, c in listed}
+    except (OSError, UnicodeDecodeError, Spoiled, TypeError, KeyError, AttributeError) as error:
         raise WorkbenchError(f"cannot read {path}: {error}") from None
-    once, began = {certificate_digest(c): c for c in listed}, time.monotonic()
+    if not once:
+        raise WorkbenchError(f"{path} holds no certificates")
+    began = time.monotonic()
     columns = (
         TextColumn("{task.completed} of {task.total} certificates"),
         TimeElapsedColumn(),
@@ -321,24 +325,46 @@ def _recheck_in_coq(path: Path, console: Any) -> None:
     ):
         bar = progress.add_task("the library", total=len(once))
         compile_library(
-            Path(folder), lambda name: progress.update(bar, description=f"library: {name}")
+            Path(folder), lambda name: progress.update(bar, description=f"library: {name}"), ROOTS
         )
         found = check_certificates(
             Path(folder),
             once.values(),
             lambda done: progress.update(bar, completed=done, description=""),
         )
+    claims: dict[str, list[str]] = {}
+    for id, c in listed:
+        claims.setdefault(certificate_digest(c), []).append(id)
     for digest, why in found.refused.items():
-        console.print(f"{digest}: {why}", style="bold red")
-    other = Counter(found.unwritten.values())
-    for why, n in other.most_common():
-        console.print(f"{n} not in Coq: {why}")
-    accepted = set(found.accepted)
-    whole = sum(certificate_digest(c) in accepted for c in listed)
+        of = ", ".join(dict.fromkeys(claims[digest]))
+        console.print(
+            f"REFUSED {digest} ({once[digest]['kind']} of {of}): {why}",
+            highlight=False,
+            markup=False,
+            style="bold red",
+        )
+    kinds = Counter(str(c["kind"]) for c in once.values())
+    accepted = Counter(str(once[digest]["kind"]) for digest in found.accepted)
+    refused = Counter(str(once[digest]["kind"]) for digest in found.refused)
+    table = Table(box=None, header_style="")
+    for name in ("kind", "certificates", "accepted", "refused", "not stated"):
+        table.add_column(name, justify="left" if name == "kind" else "right")
+    for kind, n in kinds.most_common():
+        other = n - accepted[kind] - refused[kind]
+        table.add_row(kind, *(str(x or "") for x in (n, accepted[kind], refused[kind], other)))
+    console.print(table)
+    reasons = Counter(
+        why for digest, why in found.unwritten.items() if once[digest]["kind"] in WRITERS
+    )
+    for why, n in reasons.most_common():
+        console.print(f"{n} not stated in Coq: {why}", highlight=False, markup=False)
+    sure = set(found.accepted)
+    whole = sum(certificate_digest(c) in sure for _, c in listed)
     console.print(
-        f"Coq accepts {len(accepted)} of {len(once)} certificates ({whole} of {len(listed)} as "
-        f"they are listed) and refuses {len(found.refused)}. It took "
-        f"{duration(time.monotonic() - began)}.",
+        f"\nCoq accepts {len(sure)} of {len(once)} certificates ({len(sure) / len(once):.0%}; "
+        f"{whole} of {len(listed)} as the claims list them) and refuses {len(found.refused)}. It "
+        f"took {duration(time.monotonic() - began)}.",
+        highlight=False,
     )
     if found.refused:
         raise typer.Exit(1)
