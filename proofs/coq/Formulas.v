@@ -350,14 +350,13 @@ Proof.
     rewrite <- Rmult_minus_distr_l, <- expect_minus. f_equal. apply expect_ext. intros; ring.
   - intros x. rewrite minus_at. f_equal; apply fnext_right; apply fv_right.
 Qed.
-Theorem winner_right b x e : check_winner (length e) b x = true -> inside b e ->
+Lemma winner_right_in b x e : check_winner (length e) b x = true -> in_box b e ->
   0 < visits (P := E e) T (pi_of e) (row_of x) /\
   greedy (P := E e) T tie_rule (pi_of e) (row_of x) = act_of x.
 Proof.
   destruct x as [[[[o g] seen] before] later]. cbn [row_of act_of]. unfold check_winner. intros H B.
   apply andb_prop in H as [H A]. apply andb_prop in H as [H F]. apply andb_prop in H as [H V].
   apply andb_prop in H as [L O]. apply Nat.leb_le in L. apply acts_eqb_eq in O.
-  apply inside_box in B; auto.
   apply (positive_right e seen b) in V; auto. cbn [sign] in V. rewrite fvisits_right in V.
   split; auto. unfold greedy. apply (argmax_is (P := E e) _ _ _ (map fst before) (map fst later)).
   - exact O.
@@ -367,6 +366,13 @@ Proof.
   - intros a Ha. apply in_map_iff in Ha as (y & <- & Hy). rewrite forallb_forall in A.
     specialize (A y Hy). apply (positive_right e) in A; auto. cbn [sign] in A. rewrite lead_right in A.
     unfold q, Rdiv. apply Rmult_le_compat_r; [left; apply Rinv_0_lt_compat; auto|lra].
+Qed.
+Lemma winner_right b x e : check_winner (length e) b x = true -> inside b e ->
+  0 < visits (P := E e) T (pi_of e) (row_of x) /\
+  greedy (P := E e) T tie_rule (pi_of e) (row_of x) = act_of x.
+Proof.
+  intros H B. apply (winner_right_in b); auto. apply inside_box; auto.
+  destruct x as [[[[? ?] ?] ?] ?]. repeat (apply andb_prop in H as [H _]). apply Nat.leb_le. auto.
 Qed.
 Definition check_winners (n : nat) (b : box) (l : list winner) : bool := all_end && forallb (check_winner n b) l.
 Theorem winners_right b l e : check_winners (length e) b l = true -> inside b e ->

@@ -88,7 +88,7 @@ def check_certificates(
             found.unwritten[digest] = str(error)
             continue
         if written is None:
-            found.unwritten[digest] = f"no theorem is written for {one['kind']}"
+            found.unwritten[digest] = f"no theorem is written for {one.get('kind')}"
         else:
             head, text = written
             by_head.setdefault(head, {})[digest] = text

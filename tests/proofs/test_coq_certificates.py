@@ -118,7 +118,6 @@ FALSE = [
     forged(CERTIFICATES["td-values"], "q", 3, 2, "1/2"),
     forged(CERTIFICATES["td-values"], "n", 2),
     forged(CERTIFICATES["value-bound"], "bound", "5/2"),
-    forged(CERTIFICATES["value-bound"], "v", 1, 1, "1"),
     some_step(spoiled=1),
 ]
 
