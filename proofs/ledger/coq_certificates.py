@@ -32,7 +32,7 @@ WRITERS: dict[str, tuple[str, Callable[[dict[str, Any], str], str]]] = {
 }
 """By kind: what a file starts with, and what writes the theorem."""
 
-ROOTS = ("Polynomials", "Check", "Formulas")
+ROOTS = ("Polynomials", "Check", "Formulas", "Classes")
 """The files of `proofs/coq` that such theorems import."""
 
 MOST_IN_A_FILE = 40

@@ -38,6 +38,7 @@ from workbench.checker.place_graph import (
 from workbench.checker.polynomials import ZERO
 from workbench.checker.positivity import read_box
 from workbench.checker.reader import (
+    CLASSES,
     CheckedTask,
     MemoryRule,
     PlainLabel,
@@ -59,14 +60,12 @@ class Numbered:
     """The labels of a task and its memory as the numbers that Coq sees."""
 
     def __init__(self, task: CheckedTask, memory: MemoryRule):
-        if memory.name == "B(k)":
-            raise Spoiled("no theorem is written for all B(k) at once")
         self.s = {s: i for i, s in enumerate(task.omega)}
         self.o = {o: i for i, o in enumerate(task.O)}
         self.a = {a: i for i, a in enumerate(task.A)}
         self.w = {w: i for i, w in enumerate(memory.W)}
         self.kind = re.sub(r"\d+$", "", memory.name)
-        self.size = int(re.findall(r"\d+$", memory.name)[0]) if memory.name != "none" else 0
+        self.size = int("".join(re.findall(r"\d+$", memory.name)) or 0)
 
     @property
     def memory(self) -> str:
@@ -75,6 +74,8 @@ class Numbered:
             return "Nothing"
         if self.kind == "B":
             return f"(Words {2**self.size})"
+        if self.kind == "B(k)":
+            return f"(Words {len(CLASSES)})"
         must, pairs = self.kind in ("K", "window"), self.kind in ("OA", "window")
         return f"(Buffer {str(must).lower()} {str(pairs).lower()} {self.size})"
 
@@ -84,6 +85,8 @@ class Numbered:
             return "[]"
         if self.kind == "B":
             return f"[{int(m, 2)}]"
+        if self.kind == "B(k)":
+            return f"[{CLASSES.index(m)}]"
         cells = [self._cell(cell) for cell in m]
         return f"[{'; '.join(map(str, cells))}]"
 
@@ -213,9 +216,13 @@ def value_theorem(certificate: dict[str, Any], name: str) -> str:
     )
 
 
-def _subject(certificate: dict[str, Any]) -> tuple[CheckedTask, MemoryRule, PolicyRows]:
+def _subject(
+    certificate: dict[str, Any], every_k: bool = False
+) -> tuple[CheckedTask, MemoryRule, PolicyRows]:
     task = read_task(certificate["model"], read_formula)
     memory = read_memory(certificate["memory"])
+    if memory.name == "B(k)" and not every_k:
+        raise Spoiled("values are about one memory, not about all B(k)")
     rows = read_policy(certificate["policy"], task, memory, read_formula)
     return task, memory, rows
 
@@ -403,8 +410,8 @@ def _winner(it: Written, values: PolicyValues, o: PlainLabel, best: PlainLabel, 
 
 
 def family_theorem(certificate: dict[str, Any], name: str) -> str:
-    """Actions that are greedy at every policy of a family."""
-    task, memory, rows = _subject(certificate)
+    """Actions that are greedy at every policy of a family, of one memory or of all B(k)."""
+    task, memory, rows = _subject(certificate, every_k=True)
     box = read_box(certificate["box"])
     free = set(_names(task, rows)) - set(box)
     # names without bounds come last, so that the box is that of the first ones
@@ -419,9 +426,11 @@ def family_theorem(certificate: dict[str, Any], name: str) -> str:
         seen_label(task, memory, read_label(o)): done_label(task, memory, read_label(a))
         for o, a in read_entries(certificate["greedy"], 2, "greedy")
     }
-    winners = coq_list(_winner(it, values, o, best, box) for o, best in greedy.items())
     shown = coq_list(f"({it.at.row(o)}, {it.at.action(a)})" for o, a in greedy.items())
     T, about = longest_episode(task), f"t_{name} {it.at.memory} p_{name}"
+    if memory.name == "B(k)":
+        return _for_every_k(name, it, rows, values, greedy, shown, box)
+    winners = coq_list(_winner(it, values, o, best, box) for o, best in greedy.items())
     return _about_steps(
         name,
         it,
@@ -431,6 +440,43 @@ def family_theorem(certificate: dict[str, Any], name: str) -> str:
         f"(0 < visits (P := P) {T} pi o)%R /\\ "
         f"greedy (P := P) {T} (tie_rule t_{name} {it.at.memory}) pi o = a",
         by=f"winners_right {about} {T} {coq_box(box)} {winners}",
+    )
+
+
+def _for_every_k(
+    name: str,
+    it: Written,
+    rows: PolicyRows,
+    values: PolicyValues,
+    greedy: dict[PlainLabel, PlainLabel],
+    shown: str,
+    box: Box,
+) -> str:
+    """Greedy actions with B(k), for all k at once; the name y is 2^-k."""
+    assert it.names is not None
+    if "y" not in box:
+        raise Spoiled("with B(k) the name y stands for 2^-k, in (0, 1/2]")
+    # B(1) has no words between the first and the last
+    inner = {**box, "y": (box["y"][0], box["y"][1], Fraction(1, 2), False)}
+    winners = coq_list(
+        _winner(it, values, o, best, inner if o[0] == CLASSES[1] else box)
+        for o, best in greedy.items()
+    )
+    T, K = longest_episode(it.task), "(2 ^ k)%nat"
+    names = "".join(f" {coq_name(v)}" for v in it.names if v != "y")
+    e = coq_list("(/ INR (2 ^ k))%R" if v == "y" else coq_name(v) for v in it.names)
+    return (
+        f"Definition t_{name} : task poly := {it.tables}.\n"
+        f"Definition p_{name} : table_of poly := {it.rows(rows)}.\n"
+        f"Theorem {name} : forall (k : nat){f' ({names.strip()} : R)' if names else ''}, "
+        f"(1 <= k)%nat -> let e := ({e} : list R) in inside {coq_box(box)} e -> "
+        f"let P := product (at_ e) t_{name} (Words {K}) in let pi : policy P := "
+        f"spread {K} (to_policy (at_ e) zero t_{name} {it.at.memory} p_{name}) in "
+        f"horizon P {T} /\\ forall m c o a d, In (([c], o), (a, d)) {shown} -> (m < {K})%nat -> "
+        f"class {K} m = c -> (0 < visits (P := P) {T} pi ([m], o))%R /\\ "
+        f"greedy (P := P) {T} (by_write (tacts t_{name}) {K}) pi ([m], o) = (a, word {K} d).\n"
+        f"Proof. intros. apply (classes_right t_{name} p_{name} {T} {it.names.index('y')} "
+        f"{coq_box(box)} {winners}); [{COMPUTE} | assumption | reflexivity | assumption]. Qed.\n"
     )
 
 
@@ -472,7 +518,7 @@ def step_theorem(certificate: dict[str, Any], name: str) -> str:
 
 
 HEAD = """From Coq Require Import Reals QArith Qreals List.
-From Remembering Require Import Sums Model TwoSteps Polynomials Tasks Check Formulas.
+From Remembering Require Import Sums Model TwoSteps Ties Polynomials Tasks Check Formulas Classes.
 Import ListNotations.
 Open Scope Q_scope.
 """
