@@ -95,17 +95,52 @@ Proof.
     + apply go_le_in; auto. intros t Ht. specialize (IH t Ht).
       pose proof (Rle_abs (v t - vn pi n t)). lra.
 Qed.
-Theorem value_on_places : is_value pi (mean (mu P) v).
+Lemma vn_tends s : D s -> Un_cv (fun n => vn pi n s) (v s).
 Proof.
-  unfold is_value, value_n, mean. apply (cv_sum (mu P) (fun y n => snd y * vn pi n (fst y))).
-  intros y Hy. apply cv_scal. pose proof (start_in y Hy) as Ds.
-  apply (cv_ext (fun n => v (fst y) - (v (fst y) - vn pi n (fst y)))); [intros; ring|].
-  rewrite <- (Rminus_0_r (v (fst y))) at 1. apply (CV_minus (fun _ => v (fst y))); [apply cv_const|].
-  apply (cv_squeeze _ (fun n => B * left_after n (fst y))).
+  intros Ds. apply (cv_ext (fun n => v s - (v s - vn pi n s))); [intros; ring|].
+  rewrite <- (Rminus_0_r (v s)) at 1. apply (CV_minus (fun _ => v s)); [apply cv_const|].
+  apply (cv_squeeze _ (fun n => B * left_after n s)).
   - intros n. apply vn_close; auto.
   - rewrite <- (Rmult_0_r B). apply cv_scal. apply left_fades; auto.
 Qed.
+Theorem value_on_places : is_value pi (mean (mu P) v).
+Proof.
+  unfold is_value, value_n, mean. apply (cv_sum (mu P) (fun y n => snd y * vn pi n (fst y))).
+  intros y Hy. apply cv_scal. apply vn_tends. auto.
+Qed.
 End Closed.
+
+(* v = r + gamma P v has at most one bounded solution on D, what the states are worth, if episodes end: l
+   bounds the mean number of steps that are left, each counted as much as gamma leaves of it *)
+Theorem one_solution (P : pomdp) (pi : policy P) (D : state P -> Prop) (l v v' : state P -> R) (B B' : R) :
+  0 <= gamma P ->
+  (forall s, D s -> terminal P s = false -> forall y, In y (omega P s) -> 0 <= snd y /\
+     forall a, In a (acts P) -> pi (fst y) a = 0 \/
+       (0 <= pi (fst y) a /\ forall z, In z (p P s a) -> 0 <= snd z /\ D (fst (fst z)))) ->
+  (forall s, D s -> 0 <= l s) -> (forall s, D s -> still P s + gamma P * go pi l s <= l s) ->
+  (forall s, D s -> v s = backup pi v s) -> (forall s, D s -> Rabs (v s) <= B * still P s) ->
+  (forall s, D s -> v' s = backup pi v' s) -> (forall s, D s -> Rabs (v' s) <= B' * still P s) ->
+  forall s, D s -> v s = v' s.
+Proof.
+  intros G S L F E1 B1 E2 B2 s Ds. apply (UL_sequence (fun n => vn pi n s)).
+  - apply (vn_tends P pi D G S l L F v B E1 B1); auto.
+  - apply (vn_tends P pi D G S l L F v' B' E2 B2); auto.
+Qed.
+(* and if gamma < 1, whatever the policy *)
+Theorem one_solution_discounted (P : pomdp) (pi : policy P) (v v' : state P -> R) (B B' : R) :
+  is_pomdp P -> is_policy pi -> gamma P < 1 ->
+  (forall s, v s = backup pi v s) -> (forall s, Rabs (v s) <= B * still P s) ->
+  (forall s, v' s = backup pi v' s) -> (forall s, Rabs (v' s) <= B' * still P s) ->
+  forall s, v s = v' s.
+Proof.
+  intros HP I G E1 B1 E2 B2 s. destruct (gamma_range P HP) as [G0 _].
+  assert (0 < / (1 - gamma P)) by (apply Rinv_0_lt_compat; lra).
+  apply (one_solution P pi (fun _ => True) (fun _ => / (1 - gamma P)) v v' B B'); auto; try (intros; lra).
+  - intros u _ T y Hy. split; [apply (omega_dist P HP u); auto|]. intros a Ha. right.
+    split; [apply I; auto|]. intros z Hz. split; auto. apply (p_dist P HP u a T); auto.
+  - intros u _. rewrite (go_const HP pi _ u I). unfold still. destruct (terminal P u); [lra|].
+    right. field. lra.
+Qed.
 
 (** * Tasks with rational numbers *)
 

@@ -26,6 +26,7 @@ from workbench.checker.ledger_file import certificate_digest
 from workbench.checker.recheck import recheck
 from workbench.checker.spoiled import Spoiled
 from workbench.improvement.batch import sequence_task
+from workbench.results.json import model_json
 
 
 def positive(polynomial, box, strict=True):
@@ -77,6 +78,24 @@ def some_step(spoiled=0):
     return step_certificate(P, pi, eps, before, sympy.expand(after + spoiled * eps))
 
 
+def every_k():
+    """On recall4 greedy goes to action 1 and the last word, then to 3, from the uniform policy of
+    B(k), whatever k is."""
+    y, rows = sympy.Symbol("y"), ("0", "others", "last")
+    share = {"0": y / 4, "others": (1 - 2 * y) / 4, "last": y / 4}
+    row = [[{"tuple": [a, w]}, str(sympy.expand(x))] for a in range(4) for w, x in share.items()]
+    greedy = {m: {"tuple": [1 if m == "0" else 3, "last"]} for m in rows}
+    return {
+        "kind": "greedy-family",
+        "model": model_json(recall4()),
+        "memory": "B(k)",
+        "policy": [[{"tuple": [m, "o"]}, row] for m in rows],
+        "greedy": [[{"tuple": [m, "o"]}, a] for m, a in greedy.items()],
+        "box": {"y": "(0, 1/2]"},
+        "ties": "last",
+    }
+
+
 def forged(make, *changed):
     """A certificate with one number changed."""
     found = json.loads(json.dumps(make()))
@@ -104,6 +123,7 @@ TRUE = [
     some_q_values(),
     quotients(),
     some_step(),
+    every_k(),
     *(CERTIFICATES[kind]() for kind in WRITERS if kind not in ("q-values", "greedy-step")),
 ]
 
@@ -128,6 +148,8 @@ UNWRITTEN = [
     positive("y", {"x": "[0, 1]", "y": "[-1, 1]"}, strict=False),
     forged(CERTIFICATES["greedy-family"], "box", {"x": "(0, 2]"}),
     forged(CERTIFICATES["greedy-family"], "greedy", 0, 1, {"tuple": [0, "1"]}),
+    forged(every_k, "greedy", 2, 1, {"tuple": [2, "last"]}),
+    forged(every_k, "box", {"y": "(0, 1]"}),
     forged(some_q_values, "discounted", True),
     CERTIFICATES["q-values"](),
 ]

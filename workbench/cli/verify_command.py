@@ -63,8 +63,8 @@ def verify_command(
         bool,
         typer.Option(
             "--coq",
-            help="Compile the formal proofs with coqc, and nothing else; with --recheck, the "
-            "certificates of the file.",
+            help="Compile the formal proofs with coqc, and nothing else; with --recheck, state the "
+            "certificates of the file as theorems and count those that Coq accepts.",
         ),
     ] = False,
     jobs: Annotated[int, typer.Option("--jobs", "-j", min=1, help="Processes to use.")] = 2,
