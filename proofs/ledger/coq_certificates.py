@@ -1,7 +1,7 @@
 """Certificates as theorems of Coq: one for each, written here and accepted by `coqc` or not.
 
 Coq is a second checker beside `workbench.checker`: the theorem is stated about real numbers, or
-about the definitions of `proofs/coq/Model.v`, and the kernel of Coq decides. Both read a certificate
+about the definitions of `proofs/coq/Model.v`, and the kernel of Coq decides. Both read certificates
 by the same code.
 """
 

@@ -253,10 +253,12 @@ def test_coq_accepts_what_holds_and_refuses_what_is_forged(library):
 def test_coq_accepts_no_change_that_the_checker_refuses(library):
     spoiled = {}
     for one in TRUE:
-        every = list(changes(json.loads(json.dumps(one))))
-        for what, changed in random.Random(certificate_digest(one)).sample(
-            every, min(len(every), 6)
-        ):
+        # a remark in words is no part of a theorem
+        every = [
+            (what, c) for what, c in changes(json.loads(json.dumps(one))) if "what" not in what
+        ]
+        some = random.Random(certificate_digest(one)).sample(every, min(len(every), 6))
+        for what, changed in some:
             try:
                 recheck(changed)
             except Spoiled:
