@@ -63,7 +63,7 @@ class Numbered:
         return f"({self.a[a[0]]}, {self.w[a[1]]})%nat"
 
 
-class Written:
+class CoqTables:
     """A task, a memory and numbers, rational or polynomials in names, as terms of Coq."""
 
     def __init__(self, task: CheckedTask, memory: MemoryRule, names: list[str] | None):

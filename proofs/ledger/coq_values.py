@@ -27,7 +27,7 @@ from proofs.ledger.coq_algebra import (
     coq_values,
     positive_proof,
 )
-from proofs.ledger.coq_tables import Numbered, Written, as_polynomial
+from proofs.ledger.coq_tables import CoqTables, Numbered, as_polynomial
 from workbench.checker.expressions import Polynomial, Quotient
 from workbench.checker.place_graph import (
     PlaceGraph,
@@ -63,7 +63,7 @@ def value_theorem(certificate: dict[str, Any], name: str) -> str:
     task, memory, rows = _subject(certificate)
     value = read_formula(certificate["value"])
     if names := _names(task, rows, value):
-        it = Written(task, memory, names)
+        it = CoqTables(task, memory, names)
         return _about_steps(
             name,
             it,
@@ -71,7 +71,7 @@ def value_theorem(certificate: dict[str, Any], name: str) -> str:
             says=f"is_value (P := P) pi (at_ e {it.number(value)})",
             by=f"formula_right t_{name} {it.at.memory} p_{name} {longest_episode(task)}",
         )
-    it, at = Written(task, memory, None), Numbered(task, memory)
+    it, at = CoqTables(task, memory, None), Numbered(task, memory)
     values = PolicyValues(PlaceGraph(task, memory, rows, aside=False)).v
     # the mean number of steps that are left bounds how slowly episodes end
     ones = {key: _paid(row) for key, row in task.p.items()}
@@ -112,7 +112,7 @@ def _paid(row: dict[Any, Fraction]) -> dict[Any, Fraction]:
 def bound_theorem(certificate: dict[str, Any], name: str) -> str:
     """What no policy is worth more than, whatever it remembers."""
     task = read_task(certificate["model"])
-    it = Written(task, read_memory("none"), None)
+    it = CoqTables(task, read_memory("none"), None)
     v = [(read_label(s), read_fraction(x)) for s, x in read_entries(certificate["v"], 2, "v")]
     if any(x < 0 for _, x in v):
         raise Spoiled("no theorem is written for bounds by negative values")
@@ -166,7 +166,7 @@ def longest_episode(task: CheckedTask) -> int:
 
 def _about_steps(
     name: str,
-    it: Written,
+    it: CoqTables,
     rows: PolicyRows,
     *,
     says: str,
@@ -215,7 +215,7 @@ def q_theorem(certificate: dict[str, Any], name: str) -> str:
         raise Spoiled("no theorem is written for discounted visits")
     task, memory, rows = _subject(certificate)
     value, q = read_formula(certificate["value"]), _table(certificate["q"], task, memory)
-    it = Written(
+    it = CoqTables(
         task, memory, _names(task, rows, value, *(x for r in q.values() for x in r.values()))
     )
     values = PolicyValues(PlaceGraph(task, memory, rows))
@@ -247,7 +247,7 @@ def td_theorem(certificate: dict[str, Any], name: str) -> str:
     task, memory, rows = _subject(certificate)
     q = _table(certificate["q"], task, memory)
     n = int(certificate["n"])
-    it = Written(task, memory, _names(task, rows, *(x for r in q.values() for x in r.values())))
+    it = CoqTables(task, memory, _names(task, rows, *(x for r in q.values() for x in r.values())))
     PlaceGraph(task, memory, rows)
     T, about = longest_episode(task), f"t_{name} {it.at.memory} p_{name}"
     return _about_steps(
@@ -264,7 +264,7 @@ def td_theorem(certificate: dict[str, Any], name: str) -> str:
 # ---------------------------------------------------------------------- greedy
 
 
-def _winner(it: Written, values: PolicyValues, o: PlainLabel, best: PlainLabel, box: Box) -> str:
+def _winner(it: CoqTables, values: PolicyValues, o: PlainLabel, best: PlainLabel, box: Box) -> str:
     """The proof that an action is greedy in a row and wins all ties."""
     assert it.names is not None
     here = {place: x for place, x in values.visits.items() if place[1:] == o}
@@ -290,7 +290,7 @@ def family_theorem(certificate: dict[str, Any], name: str) -> str:
     box = read_box(certificate["box"])
     free = set(_names(task, rows)) - set(box)
     # names without bounds come last, so that the box is that of the first ones
-    it = Written(task, memory, [*sorted(box), *sorted(free)])
+    it = CoqTables(task, memory, [*sorted(box), *sorted(free)])
     if certificate["ties"] != "last":
         raise Spoiled("no theorem is written for ties that go to the lower write")
     for row in rows.values():
@@ -320,7 +320,7 @@ def family_theorem(certificate: dict[str, Any], name: str) -> str:
 
 def _for_every_k(
     name: str,
-    it: Written,
+    it: CoqTables,
     rows: PolicyRows,
     values: PolicyValues,
     greedy: dict[PlainLabel, PlainLabel],
@@ -361,7 +361,7 @@ def step_theorem(certificate: dict[str, Any], name: str) -> str:
         raise Spoiled("no theorem is written for discounted visits")
     task, memory, rows = _subject(certificate)
     step, first, last = (read_formula(certificate[key]) for key in ("step", "before", "after"))
-    it = Written(task, memory, _names(task, rows, step, first, last))
+    it = CoqTables(task, memory, _names(task, rows, step, first, last))
     E = PlaceGraph(task, memory, rows)
     values = PolicyValues(E)
     greedy = greedy_actions_by_rule(values.q, E.order("last"))

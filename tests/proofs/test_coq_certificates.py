@@ -10,6 +10,7 @@ from fractions import Fraction
 import pytest
 import sympy
 from certified import CERTIFICATES, changes
+from typer.testing import CliRunner
 
 from pomdps import recall4, recall_variant
 from proofs.ledger.coq_certificates import ROOTS, WRITERS, check_certificates, theorem_of
@@ -25,6 +26,8 @@ from workbench.certificates.values import (
 from workbench.checker.ledger_file import certificate_digest
 from workbench.checker.recheck import recheck
 from workbench.checker.spoiled import Spoiled
+from workbench.cli.main import app
+from workbench.core.errors import WorkbenchError
 from workbench.improvement.batch import sequence_task
 from workbench.results.json import model_json
 
@@ -228,6 +231,15 @@ def test_other_kinds_are_left_alone():
     assert theorem_of({"kind": "hearsay"}) is None
 
 
+def test_without_coq_the_command_says_what_to_install(tmp_path, monkeypatch):
+    monkeypatch.setattr(shutil, "which", lambda name: None)
+    path = tmp_path / "ledger.json"
+    path.write_text(json.dumps([{"id": "C5", "certificates": TRUE[:1]}]))
+    found = CliRunner().invoke(app, ["verify", "--recheck", str(path), "--coq"])
+    assert isinstance(found.exception, WorkbenchError)
+    assert "coqc is not installed" in str(found.exception)
+
+
 @pytest.fixture(scope="module")
 def library(tmp_path_factory):
     folder = tmp_path_factory.mktemp("coq")
@@ -268,6 +280,19 @@ def test_coq_accepts_no_change_that_the_checker_refuses(library):
     found = check_certificates(library, [changed for _, changed in spoiled.values()])
     assert not found.accepted, [spoiled[digest][0] for digest in found.accepted]
     assert found.refused
+
+
+@pytest.mark.slow
+@needs_coq
+def test_the_command_names_what_is_refused_and_counts_by_kind(tmp_path):
+    path = tmp_path / "ledger.json"
+    path.write_text(json.dumps([{"id": "C5", "certificates": [TRUE[0], FALSE[0], TRUE[2]]}]))
+    arguments = ["verify", "--recheck", str(path), "--coq"]
+    found = CliRunner(env={"COLUMNS": "200"}).invoke(app, arguments)
+    assert found.exit_code == 1
+    assert f"REFUSED: identity {certificate_digest(FALSE[0])} of C5" in found.output
+    assert re.search(r"identity +2 +1 +1", found.output)
+    assert re.search(r"polynomial-positive +1 +1 ", found.output)
 
 
 @pytest.mark.slow

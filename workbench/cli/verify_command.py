@@ -309,6 +309,7 @@ def _recheck_in_coq(path: Path, console: Any) -> None:
         entries = read_json(path.read_text())
         listed = [(entry["id"], c) for entry in entries for c in entry["certificates"]]
         once = {certificate_digest(c): c for _, c in listed}
+        kinds = Counter(str(c["kind"]) for c in once.values())
     except (OSError, UnicodeDecodeError, Spoiled, TypeError, KeyError, AttributeError) as error:
         raise WorkbenchError(f"cannot read {path}: {error}") from None
     if not once:
@@ -335,15 +336,16 @@ def _recheck_in_coq(path: Path, console: Any) -> None:
     claims: dict[str, list[str]] = {}
     for id, c in listed:
         claims.setdefault(certificate_digest(c), []).append(id)
+
+    def named(digest: str) -> str:
+        return f"{once[digest]['kind']} {digest} of {', '.join(dict.fromkeys(claims[digest]))}"
+
     for digest, why in found.refused.items():
-        of = ", ".join(dict.fromkeys(claims[digest]))
-        console.print(
-            f"REFUSED {digest} ({once[digest]['kind']} of {of}): {why}",
-            highlight=False,
-            markup=False,
-            style="bold red",
-        )
-    kinds = Counter(str(c["kind"]) for c in once.values())
+        line = f"REFUSED: {named(digest)}: {why}"
+        console.print(line, highlight=False, markup=False, style="bold red")
+    for digest, why in found.unwritten.items():
+        if once[digest]["kind"] in WRITERS:
+            console.print(f"not stated: {named(digest)}: {why}", highlight=False, markup=False)
     accepted = Counter(str(once[digest]["kind"]) for digest in found.accepted)
     refused = Counter(str(once[digest]["kind"]) for digest in found.refused)
     table = Table(box=None, header_style="")
@@ -353,11 +355,6 @@ def _recheck_in_coq(path: Path, console: Any) -> None:
         other = n - accepted[kind] - refused[kind]
         table.add_row(kind, *(str(x or "") for x in (n, accepted[kind], refused[kind], other)))
     console.print(table)
-    reasons = Counter(
-        why for digest, why in found.unwritten.items() if once[digest]["kind"] in WRITERS
-    )
-    for why, n in reasons.most_common():
-        console.print(f"{n} not stated in Coq: {why}", highlight=False, markup=False)
     sure = set(found.accepted)
     whole = sum(certificate_digest(c) in sure for _, c in listed)
     console.print(
