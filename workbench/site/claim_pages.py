@@ -166,7 +166,7 @@ def _page(claim: dict[str, Any], material: Material) -> str:
 
 def _formal(claim: dict[str, Any], formal: dict[str, Any], material: Material) -> str:
     """The claim and the theorems that say it, side by side."""
-    code = _kept("\n".join(formal["statements"]))
+    code = _kept("\n\n".join(formal["statements"]))
     named = _kept("\n".join(formal["definitions"]))
     defined = "<details><summary>The definitions that it names</summary>"
     return (
