@@ -353,9 +353,8 @@ def _show_figure(
         return
     path = out / f"{figure.id}.png"
     counts = sorted({len(one) for one in cells.values()})
-    far = f"{counts[0]} of {len(figure.seeds)} seeds" + (
-        "" if len(counts) == 1 else f" (some {counts[-1]})"
-    )
+    some = f"{counts[0]} to {counts[-1]}" if len(counts) > 1 else f"{counts[0]}"
+    far = f"{some} of {len(figure.seeds)} seeds"
     save_plot(path, runs, f"{figure.title}, {far}", figure.optimum, lines, reach, figure.by_episode)
     console.print(f"Learning curves: {path}", soft_wrap=True)
 
