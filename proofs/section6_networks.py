@@ -1,15 +1,11 @@
 """Section 6 and what Sections 1 and 7 say of it: networks with memories and with an LSTM.
 
-Each row is a sentence about one task of Figure 6, judged by the record of its cells
-(`workbench/reproduction/neural_cells.jsonl`) and by a rule that was written before they were run
+A row is a figure: what the record of its cells (`workbench/reproduction/neural_cells.jsonl`) says
+of each sentence of the paper, by rules that were written before the cells were run
 (`docs/section-6-rules.md`, `workbench.reproduction.neural_judge`). It holds for the settings that
 the search chose and for the length of the figure, and says nothing about other settings: the
 paper's are `workbench reproduce FIGURE --settings paper`. A cell is made again by its seed:
 `workbench reproduce fig6-doors`; that takes the extra `deep` and is not done here.
-
-    supported   the rule says supported
-    refuted     the rule says contradicted
-    open        the rule says neither
 """
 
 from __future__ import annotations
@@ -17,56 +13,77 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from proofs.ledger import Claim, Evidence, claim, open_, refuted, supported
+from proofs.ledger import Evidence, Proof, checked, claim, machine
 from proofs.ledger.prose import table_text
 from workbench.reproduction.neural_cells import NeuralCell, cells_by_memory, read_cells
-from workbench.reproduction.neural_figures import NEURAL_FIGURES, NeuralFigure
-from workbench.reproduction.neural_judge import SENTENCES, Standing, table_rows
+from workbench.reproduction.neural_figures import LSTM, NEURAL_FIGURES, NeuralFigure
+from workbench.reproduction.neural_judge import judge_neural, table_rows
+from workbench.reproduction.neural_settings import found_settings, read_log
+
+RecordedCells = Mapping[str, Sequence[NeuralCell]]
+
+DOORS = {
+    "S6.minigrid-best": "undecided",
+    "S6.minigrid-all": "undecided",
+    "S6.minigrid-lstm": "undecided",
+    "S1.efficient": "undecided",
+    "S7.outperform": "undecided",
+}
+"""What the record says of RedBlueDoors, by the ids of the sentences."""
 
 
-def network_claim(
-    id: str, sentence: str, figure: str, verdict: str, corrected_by: str | None = None
-) -> Claim:
-    """Register a sentence about a figure.
+@claim(
+    "S6.doors",
+    place="Sec. 6, Fig. 6",
+    statement="RedBlueDoors, PPO with our settings: by rules written before the runs, the seeds "
+    "recorded so far leave all five sentences undecided: that O3 and OA3 perform best, that they "
+    "are good on all runs, that half of the LSTM's runs are poor, that O and OA need fewer steps "
+    "than an LSTM, and that they end higher.",
+    verdict="checked",
+    steps=(
+        machine("chosen", "The settings of all cells are what the search chose, on other seeds."),
+        machine("rules", "Each rule, applied to the recorded cells, says what is listed."),
+    ),
+)
+def doors(
+    proof: Proof, searched: bool = True, imagined: tuple[float, float] | None = None
+) -> Evidence:
+    """The rules on the recorded cells, or on imagined ones."""
+    figure = NEURAL_FIGURES["fig6-doors"]
+    cells: RecordedCells = cells_by_memory(figure, read_cells())
+    if imagined is not None:
+        cells = imagined_cells(figure, *imagined)
+    proof.step("chosen", unsearched(figure, cells, searched))
+    said = {one.sentence.id: one.verdict for one in judge_neural(figure, cells)}
+    other = {id: word for id, word in said.items() if word != DOORS[id]}
+    proof.step("rules", other or None)
+    rows = [list(row[:5]) for row in table_rows(figure, cells)]
+    argument = table_text(["memory", "seeds", "reward", "solved", "exact values"], rows)
+    counts = ", ".join(f"{name} {len(own)}" for name, own in cells.items())
+    return checked(f"seeds: {counts}", argument)
+
+
+doors.twin("settings that were not searched for", guards="chosen", searched=False)
+doors.twin("O and OA good, the others not", guards="rules", imagined=(0.9, 0.1))
+doors.twin("the others good, O and OA not", guards="rules", imagined=(0.1, 0.9))
+
+
+def unsearched(figure: NeuralFigure, cells: RecordedCells, searched: bool = True) -> str | None:
+    """Which memory has cells but no settings from a finished search; None if all have.
 
     Parameters
     ----------
-    sentence : its id in `workbench.reproduction.neural_judge.SENTENCES`.
-    verdict : what the record says at present.
+    searched : False for a search that has not begun.
     """
-    known, about = SENTENCES[sentence], NEURAL_FIGURES[figure]
-
-    @claim(
-        id,
-        place=f"{known.place}, {about.place}",
-        statement=f"{about.title}: {known.text} (Our settings, {about.steps:,} steps.)",
-        verdict=verdict,
-        corrected_by=corrected_by,
-    )
-    def judged(imagined: tuple[float, float] | None = None) -> Evidence:
-        """The rule of the sentence on the recorded cells, or on imagined ones."""
-        cells: Mapping[str, Sequence[NeuralCell]] = cells_by_memory(about, read_cells())
-        if imagined is not None:
-            cells = imagined_cells(about, *imagined)
-        stand = {name: Standing.of(own, about) for name, own in cells.items()}
-        rows = [list(row) for row in table_rows(about, cells)]
-        head = ["memory", "seeds", "reward", "solved", "exact values", "success"]
-        argument = f"{len(about.seeds)} seeds in full.\n\n{table_text(head, rows)}"
-        counts = ", ".join(f"{name} {sum(x.solved)}/{len(x.final)}" for name, x in stand.items())
-        summary = f"seeds solved: {counts}"
-        said = known.judge(stand, len(about.seeds))
-        if said == "supported":
-            return supported(summary, argument)
-        if said == "contradicted":
-            return refuted(summary, argument, counterexample=counts)
-        return open_(summary, argument)
-
-    return judged
+    rows = read_log() if searched else []
+    shared = [name for name in figure.learners if name != LSTM]
+    for name, own in cells.items():
+        if own and found_settings(figure.id, [LSTM] if name == LSTM else shared, rows) is None:
+            return f"{name} was run with settings of an unfinished search"
+    return None
 
 
-def imagined_cells(
-    figure: NeuralFigure, ours: float, others: float
-) -> Mapping[str, Sequence[NeuralCell]]:
+def imagined_cells(figure: NeuralFigure, ours: float, others: float) -> RecordedCells:
     """Ten seeds of each memory that end with these shares of the best: of O and OA, of others."""
     base = NeuralCell("", 0, figure.steps, 0, 0, 0, (), (None,), None, None, None)
 
@@ -77,21 +94,3 @@ def imagined_cells(
         return [replace(base, seed=100 + k, final=x, area=x) for k, x in enumerate(ends)]
 
     return {name: row(name) for name in figure.learners}
-
-
-# ---------------------------------------------------------------------- RedBlueDoors
-
-doors_best = network_claim("S6.doors-best", "S6.minigrid-best", "fig6-doors", "open")
-doors_best.twin("O and OA fail, the others do not", imagined=(0.1, 0.9))
-
-doors_all = network_claim("S6.doors-all", "S6.minigrid-all", "fig6-doors", "open")
-doors_all.twin("O and OA fail", imagined=(0.1, 0.9))
-
-doors_lstm = network_claim("S6.doors-lstm", "S6.minigrid-lstm", "fig6-doors", "open")
-doors_lstm.twin("every run of the LSTM is good", imagined=(0.9, 0.9))
-
-doors_efficient = network_claim("S6.doors-efficient", "S1.efficient", "fig6-doors", "open")
-doors_efficient.twin("the LSTM learns sooner", imagined=(0.1, 0.9))
-
-doors_outperform = network_claim("S6.doors-outperform", "S7.outperform", "fig6-doors", "open")
-doors_outperform.twin("the LSTM ends higher", imagined=(0.1, 0.9))

@@ -80,13 +80,8 @@ QUOTES = {
     "S52.vanish": "this problem vanishes as we increase the size of the memory in this domain",
     "S53.lines": "it takes less than 40 lines of code to integrate each external memory into "
     "OpenAI gym",
-    "S6.doors-best": "In both cases, O3 and OA3 perform best",
-    "S6.doors-all": "they consistently converge to good solutions on all runs",
-    "S6.doors-lstm": "around half of the LSTM runs converged to poor policies",
-    "S6.doors-efficient": "Ok and OAk memories are usually more sample efficient than LSTM "
-    "memories",
-    "S6.doors-outperform": "Using the same RL agent, our external memories outperformed LSTM "
-    "memories",
+    "S6.doors": "O3 and OA3 perform best, as they consistently converge to good solutions on all "
+    "runs.",
     "S6.speedups": "training PPO with an Ok memory was between 1.06 to 9.85 times faster than "
     "training PPO with an LSTM when using CPUs",
     "A1.equivalent": "P' is equivalent to E because both environments generate rewards and "
