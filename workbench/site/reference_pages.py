@@ -12,12 +12,15 @@ import workbench
 from workbench.site.material import Material, plain_markdown
 
 ROOMS = {
-    "model": "What a task is",
-    "evaluation": "What a policy is worth",
-    "improvement": "Where the oracle loop goes",
+    "core": "From a task to where learning goes",
+    "memories": "What a memory is",
+    "agents": "Controllers, beliefs and episodes",
+    "evaluation": "More about one policy",
+    "improvement": "The oracle loop from many starts",
     "optima": "How good it could be",
     "sufficiency": "Whether a memory is enough",
     "equilibrium": "Where learning can settle",
+    "research": "Results ahead of their tools",
     "learning": "What is learned",
     "lab": "The counterexample lab",
     "interop": "Other people's models",
@@ -40,7 +43,7 @@ def write_reference_pages(material: Material, source: Path) -> None:
     folder.mkdir(parents=True)
     rooms = public_names()
     for room, modules in rooms.items():
-        text = _room(ROOMS.get(room, room.capitalize()), modules)
+        text = _room(ROOMS[room], modules)
         (folder / f"{room}.rst").write_text(text, encoding="utf-8")
     (folder / "tasks.md").write_text(_tasks(material), encoding="utf-8")
     if material.commands:

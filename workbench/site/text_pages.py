@@ -12,6 +12,9 @@ from workbench.site.slide_decks import DECKS
 
 LESSONS = ("00", "01", "02", "03", "04", "05", "06", "07", "08", "09", "11", "12", "13", "14", "16")
 
+EXPLANATIONS = ("core", "field", "findings", "benchmarks", "section-6-rules", "stability")
+"""Pages that say why and how well; the others of `docs` say how, and are listed as how-tos."""
+
 _TRAP_NEEDS = (
     "fractions.js",
     "solver.js",
@@ -57,15 +60,21 @@ def write_text_pages(material: Material, source: Path, notebooks: list[str]) -> 
         + ("- [Solutions of all exercises](instructors.md)\n" if sheet else "")
         + _list([*(f"docs/{plan}" for plan in plans), *solved], hidden=True)
     )
-    howtos = [*(f"notebooks/{name}" for name in others), *(f"docs/{page}" for page in known)]
-    (source / "howto.md").write_text(_HOWTO + _list(howtos))
+    why = [f"docs/{page}" for page in known if page in EXPLANATIONS]
+    how = [f"docs/{page}" for page in known if page not in EXPLANATIONS]
+    (source / "howto.md").write_text(
+        _HOWTO + _list([*how, *(f"notebooks/{name}" for name in others)])
+    )
+    (source / "explanation.md").write_text(_EXPLANATION + _list(why))
     front = resource("front.html").replace("\n\n", "\n")
     glossary = ["docs/glossary"] if "glossary" in pages else []
     census = ["docs/census"] if "census" in pages else []
     listed = ["lessons", "teaching", "ledger/index", "gallery/index", "figures/index"]
     (source / "index.md").write_text(
         resource("front.md").replace("TRAP", front)
-        + _list([*listed, *census, "howto", "reference/index", *glossary], hidden=True)
+        + _list(
+            [*listed, *census, "howto", "reference/index", "explanation", *glossary], hidden=True
+        )
     )
 
 
@@ -119,5 +128,12 @@ solutions.
 
 _HOWTO = """# How-tos
 
-Recipes, and pages on models, sweeps and speed.
+Which function answers your question, how to write or bring a model, run many cells, train networks
+and build this site; and recipes.
+"""
+
+_EXPLANATION = """# Explanation
+
+What the code does and why, what the field and our own searches found, how fast it is, and what you
+can rely on.
 """
