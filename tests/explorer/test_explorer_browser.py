@@ -461,6 +461,48 @@ def test_all_memories_are_compared_on_one_table(page):
         )
 
 
+# ---------------------------------------------------------------------- exercises
+
+
+def said(page, i):
+    page.click(f'[data-check="{i}"]')
+    return page.text(f"#exercise-said-{i}")
+
+
+SIGN_IN_A_BIT = """(() => {
+  const { P } = Workbench.page, pi = new Float64Array(P.nO * P.nA);
+  for (let o = 0; o < P.nO; o++) {
+    const m = P.rowM[o], seen = P.base.O[P.rowO[o]];
+    const w = seen === "goal up" ? 1 : seen === "goal down" ? 0 : m;
+    const a = seen === "junction" ? (m ? "up" : "down") : "right";
+    pi[o * P.nA + P.base.A.indexOf(a) * P.memory.nW + w] = 1;
+  }
+  Workbench.page.restart(pi);
+})()"""
+
+
+def test_exercises_judge_the_policy_on_show(page, address):
+    assert "press Open" in said(page, 0)
+    show(page, address, "task=t_maze&m=none")
+    assert "a better one exists" in said(page, 0)
+    page.click("#to-best")
+    assert said(page, 0) == "✓ Right."
+    show(page, address, "task=t_maze&m=B1")
+    assert "a better one exists" in said(page, 1)
+    page.run(SIGN_IN_A_BIT)
+    assert said(page, 1) == "✓ Right."
+
+
+def test_exercises_judge_the_rewards_on_show(page, address):
+    for i, given, other in ((2, "0,6;5,2", "0,5;4,2"), (3, "5,4;0,6", "7,4;0,8")):
+        show(page, address, f"task=recall4&m=B1&r={given}")
+        assert "change a reward" in said(page, i)
+        show(page, address, f"task=recall4&m=B1&r={other}")
+        assert said(page, i) == "✓ Right."
+        show(page, address, "task=recall4&m=B1&r=1,0;0,1")
+        assert "reaches the best, too" in said(page, i)
+
+
 # ---------------------------------------------------------------------- looks
 
 
