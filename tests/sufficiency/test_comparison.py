@@ -3,7 +3,8 @@
 import pytest
 from typer.testing import CliRunner
 
-from pomdps import recall, recall4
+from pomdps import gravity, recall, recall4
+from workbench import augment, improve, uniform
 from workbench.cli.main import app
 from workbench.sufficiency.comparison import ceiling, compare
 
@@ -16,6 +17,15 @@ def test_the_table_of_recall4():
     assert (rows["B1"].oracle.value, rows["B1"].oracle.ended) == (0.75, "fixed")
     assert (rows["OA1"].oracle.value, rows["OA1"].oracle.ended) == (1, "fixed")
     assert [rows[m].expressive for m in ("none", "B1", "OA1")] == [False, False, True]
+
+
+def test_compare_says_of_a_loop_what_improve_says():
+    (row,) = compare(gravity(), ["none"])  # a limit cycle that takes 2,938 iterates to see
+    E = augment(gravity(), "none")
+    run = improve(E, uniform(E), step=0.02)
+    assert (row.oracle.ended, row.oracle.mean) == (run.ended, run.mean)
+    shown = CliRunner(env={"COLUMNS": "120"}).invoke(app, ["compare", "gravity", "-m", "none"])
+    assert f"~{run.mean:.6g}" in shown.stdout
 
 
 def test_recall_has_the_shortcut_of_section_5_1():
@@ -37,5 +47,5 @@ def test_the_command_prints_one_line_for_each_memory_within_80_columns():
     assert shown.exit_code == 0
     assert max(map(len, shown.stdout.splitlines())) <= 80
     lines = {line.split()[0]: line.split() for line in shown.stdout.splitlines() if line.split()}
-    assert lines["B1"][1:6] == ["11", "2", "8", "1", "0.75"]
+    assert lines["B1"][1:6] == ["11", "2", "8", "1", "3/4"]
     assert lines["OA1"][1:6] == ["14", "5", "8", "1", "1"]
