@@ -46,7 +46,10 @@ def guard(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(function)
     def call(*arguments: Any, **options: Any) -> Any:
-        given = signature.bind(*arguments, **options).arguments
+        try:
+            given = signature.bind(*arguments, **options).arguments
+        except TypeError as error:  # Python's own words, which name the function
+            raise TypeError(f"{function.__name__}() {error}") from None
         for name, (test, said, default) in tests.items():
             if name in given and given[name] is not default and not test(given[name]):
                 raise WrongType(

@@ -10,7 +10,24 @@ from workbench.explorer.html_page import part
 from workbench.site.material import Material
 from workbench.site.slide_decks import DECKS
 
-LESSONS = ("00", "01", "02", "03", "04", "05", "06", "07", "08", "09", "11", "12", "13", "14", "16")
+LESSONS = (
+    "00",
+    "01",
+    "02",
+    "03",
+    "04",
+    "05",
+    "06",
+    "07",
+    "08",
+    "09",
+    "11",
+    "12",
+    "13",
+    "14",
+    "16",
+    "17",
+)
 
 EXPLANATIONS = ("core", "field", "findings", "benchmarks", "section-6-rules", "stability")
 """Pages that say why and how well; the others of `docs` say how, and are listed as how-tos."""
