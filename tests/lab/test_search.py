@@ -374,3 +374,19 @@ def test_wrong_arguments_are_named():
         search(lambda P: True, over=TRAPS, executor="local")
     with pytest.raises(WrongType, match="may ask for P, memory, E and pi, not for Q"):
         search(lambda P, Q: True, over=TRAPS)
+
+
+def test_a_climb_ends_when_the_time_is_over(monkeypatch):
+    """One climb over tables of 216 places takes seconds."""
+    calls = []
+
+    def judged(job, codes, piece):
+        calls.append(len(codes))
+        return np.arange(len(codes)) + 100.0 * len(calls)
+
+    monkeypatch.setattr("workbench.lab.search._judge", judged)
+    space = SequenceTasks(length=3, actions=6, lowest=-400, highest=400)
+    found = search("oracle-stuck", space, memory="B1", method="climb", seconds=1e-9)
+    assert calls == [1]
+    assert found.interrupted
+    assert "of 1.5e+627" in found.coverage()

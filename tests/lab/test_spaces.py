@@ -240,6 +240,10 @@ def test_distributions_are_all_of_them():
 def test_what_makes_no_sense_is_refused():
     with pytest.raises(WorkbenchError, match="length 1"):
         SequenceTasks(length=1)
+    with pytest.raises(TooLarge, match=r"a range of 2,000,001 rewards is too large"):
+        SequenceTasks(lowest=-1, highest=1, step=Fraction(1, 10**6))
+    with pytest.raises(TooLarge, match=r"a range of 1,001 rewards is too large"):
+        SparsePOMDPs(lowest=0, highest=1000, gamma=Fraction(1, 2))
     with pytest.raises(WorkbenchError, match="discount must be below 1"):
         SparsePOMDPs(gamma=1)
     with pytest.raises(WorkbenchError, match="nowhere else to go"):

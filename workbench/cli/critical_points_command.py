@@ -24,6 +24,9 @@ def critical_points_command(
     ] = 0,
     seed: Annotated[int, typer.Option(help="Of the random policies.")] = 0,
     faces: Annotated[int, typer.Option(parser=whole, help="The most faces to look at.")] = 2_000,
+    seconds: Annotated[
+        float, typer.Option(help="The time limit; what is left is told as undecided.")
+    ] = 60.0,
     certificate: Annotated[
         Path | None,
         typer.Option(
@@ -44,7 +47,7 @@ def critical_points_command(
     from workbench.research.critical_points import critical_points
 
     P = find_task(task)
-    found = critical_points(augment(P, memory), max_faces=faces)
+    found = critical_points(augment(P, memory), max_faces=faces, max_seconds=seconds)
     shares = _shares(found, starts, seed) if starts else None
     print_sheet(found.sheet(shares))
     if shares is not None and None in shares:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from workbench.core.pomdp import POMDP
@@ -170,4 +171,4 @@ class SearchResult:
 
 
 def _large(n: int) -> str:
-    return f"{n:,}" if n < 10**12 else f"{float(n):.1e}"
+    return f"{n:,}" if n < 10**12 else f"{Decimal(n):.1e}"

@@ -14,6 +14,7 @@ ends it with what it has.
 
 from __future__ import annotations
 
+import math
 import pickle
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator
@@ -88,12 +89,12 @@ class Piece:
 # ---------------------------------------------------------------------- one piece
 
 
-def judge_piece(job: Job, number: int) -> Piece:
-    """The piece with a number."""
+def judge_piece(job: Job, number: int, until: float = math.inf) -> Piece:
+    """The piece with a number; a climb ends early at a time."""
     if job.method == "exhaustive":
         return _range(job, number)
     rng = np.random.default_rng([job.seed, number])
-    return _draws(job, rng) if job.method == "random" else _climb(job, rng)
+    return _draws(job, rng) if job.method == "random" else _climb(job, rng, until)
 
 
 def _range(job: Job, number: int) -> Piece:
@@ -110,13 +111,13 @@ def _draws(job: Job, rng: np.random.Generator) -> Piece:
     return piece
 
 
-def _climb(job: Job, rng: np.random.Generator) -> Piece:
+def _climb(job: Job, rng: np.random.Generator, until: float) -> Piece:
     """Uphill from one random task, to the best of some neighbours, until a find or the top."""
     piece = Piece()
     here = job.space.sample(rng)
     (height,) = _judge(job, np.array([here]), piece)
     for _ in range(_MOVES):
-        if piece.hits:
+        if piece.hits or time.monotonic() > until:
             break
         around = np.array(job.space.neighbours(here, rng, _NEIGHBOURS))
         if not len(around):
@@ -216,12 +217,16 @@ def search(
     if executor in ("local", "dask"):
         _check_travels(job)
     state = _State(job, Journal(store, job) if store is not None else None)
+    # what is continued one day consists of whole pieces, and other processes have other clocks
+    here = seconds is not None and store is None and executor is None
+    until = time.monotonic() + float(seconds or 0) if here else math.inf
     if executor is None and scheduler is not None:
         executor = "dask"
     where = make_executor(executor, workers, scheduler) if executor is not None else nullcontext()
     try:
         with Waiting(f"{one.name} over {over.name}") as waiting, where as running:
-            for piece in () if state.is_enough(tries) else _in_order(job, state.next, running):
+            pieces = _in_order(job, state.next, running, until)
+            for piece in () if state.is_enough(tries) else pieces:
                 state.take(piece)
                 waiting.report(state.share(tries), state.told())
                 if state.is_enough(tries):
@@ -274,11 +279,11 @@ def _check_travels(job: Job) -> None:
         ) from None
 
 
-def _in_order(job: Job, first: int, running: Any) -> Iterator[Piece]:
+def _in_order(job: Job, first: int, running: Any, until: float) -> Iterator[Piece]:
     """The pieces from a number on, in order, wherever they are computed."""
     numbers: Iterable[int] = _count(first, job.pieces)
     if running is None:
-        yield from (judge_piece(job, number) for number in numbers)
+        yield from (judge_piece(job, number, until) for number in numbers)
         return
     early: dict[int, Piece] = {}
     due = 0

@@ -33,7 +33,7 @@ from workbench.core.errors import WorkbenchError
 from workbench.core.numbers import Number
 from workbench.core.pomdp import POMDP
 from workbench.improvement.batch import LENGTHS, sequence_task
-from workbench.lab.spaces import Code, Codes, Relabelling, TaskSpace
+from workbench.lab.spaces import Code, Codes, Relabelling, TaskSpace, check_rewards
 
 MOST_PLACES = 256
 
@@ -119,6 +119,7 @@ class SequenceTasks(TaskSpace):
             raise WorkbenchError(
                 f"no rewards from {self.lowest} to {self.highest} in steps of {self.step}"
             )
+        check_rewards(Fraction(self.highest - self.lowest) / Fraction(self.step))
 
     @cached_property
     def values(self) -> tuple[Fraction, ...]:

@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 
 from workbench.core.errors import TooLarge, WorkbenchError
 from workbench.core.pomdp import POMDP
-from workbench.lab.spaces import KINDS, Code, Codes, Relabelling, TaskSpace
+from workbench.lab.spaces import KINDS, Code, Codes, Relabelling, TaskSpace, check_rewards
 
 Weights = tuple[int, ...]
 """How many of `parts` each outcome has."""
@@ -126,6 +126,7 @@ class SparsePOMDPs(TaskSpace):
                 f"rewards are whole numbers, lowest to highest, not {self.lowest!r} to "
                 f"{self.highest!r}"
             )
+        check_rewards(self.highest - self.lowest)
         if self.forward and not self.ends:
             raise WorkbenchError(
                 "forward=True needs ends=True: the last state has nowhere else to go"

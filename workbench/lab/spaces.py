@@ -39,6 +39,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cache, cached_property
 from math import prod
 from typing import Any
@@ -61,6 +62,8 @@ CHUNK = 4096
 
 MOST_LISTED = 20_000_000
 """`classes` refuses to go through spaces with more codes than this, unless told otherwise."""
+
+_MOST_REWARDS = 1_000
 
 _MOST_RELABELLINGS = 50_000
 
@@ -95,6 +98,15 @@ class Relabelling:
                 place = int(self.move[place])
             found *= int((digits == start).sum())
         return found
+
+
+def check_rewards(steps: Fraction | int) -> None:
+    """Refuse a range of rewards of so many steps that no search gets anywhere in it."""
+    if steps >= _MOST_REWARDS:
+        raise TooLarge(
+            f"a range of {int(steps) + 1:,} rewards is too large to search in: at most "
+            f"{_MOST_REWARDS:,}, so take larger steps"
+        )
 
 
 class TaskSpace(ABC):

@@ -59,6 +59,7 @@ from workbench.text import brief, counted
 
 MAX_FACES = 2_000
 MAX_BOXES = 5_000
+MAX_SECONDS = 60.0
 
 _MOST_SHOWN = 12
 """Points that a table lists."""
@@ -219,7 +220,7 @@ def critical_points(
     *,
     max_faces: int = MAX_FACES,
     max_boxes: int = MAX_BOXES,
-    max_seconds: float | None = None,
+    max_seconds: float = MAX_SECONDS,
 ) -> CriticalPoints:
     """All Kuhn-Tucker points of the return over memoryless policies.
 
@@ -246,9 +247,7 @@ def critical_points(
     require_real_numbers(P, True)
     max_faces = whole_number("max_faces", max_faces)
     max_boxes = whole_number("max_boxes", max_boxes)
-    until = math.inf
-    if max_seconds is not None:
-        until = time.monotonic() + positive_number("max_seconds", max_seconds)
+    until = time.monotonic() + positive_number("max_seconds", max_seconds)
     M = from_states(P, FLOATS)
     options = [tuple(row.tolist()) or (0,) for row in alternatives(M, len(P.O))]
     shown = np.bincount(M.seen, minlength=len(P.O))
