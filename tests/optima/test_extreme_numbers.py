@@ -19,6 +19,7 @@ from workbench import (
     equilibria,
     evaluate,
 )
+from workbench.core.errors import NotSolved
 from workbench.core.fields import FLOATS
 from workbench.optima import mdp
 
@@ -139,3 +140,20 @@ def test_a_bound_with_a_discount_is_never_infinite(monkeypatch):
     best = mdp.optimal(M)
     assert best.value <= mdp.upper_bound(M, best, fine=True) < math.inf
     assert "gamma is 1" not in best_memoryless(P).how
+
+
+def test_a_loop_that_floats_never_leave_is_refused_in_words():
+    """The way out has probability 1e-20; sums of floats have none, and 0/0 was an error of its
+    own."""
+    after = {0: (0, 1), 1: (2, 5), 2: (4, 3), 5: (2, 3), 4: (3, "end"), 3: (1, 5)}
+    P = POMDP.from_functions(
+        name="hardly",
+        A=[0],
+        p=lambda s, a: {(after[s][0], 1.0): 1.0, (after[s][1], 0.0): 1e-20},
+        omega=lambda s: {0: 1},
+        mu={0: 1},
+        gamma=0.999999,
+        terminal={"end"},
+    )
+    with pytest.raises(NotSolved, match="singular in floats"):
+        best_memoryless(P, criterion="average")

@@ -253,7 +253,10 @@ class _Elimination(_Solver):
         self._substitute = substitute_transposed if transposed else substitute
 
     def __call__(self, y: Floats, accuracy: float = 1e-12) -> Floats:
-        found: Floats = self._substitute(self._F, y)
+        try:
+            found: Floats = self._substitute(self._F, y)
+        except ZeroDivisionError:  # in floats nothing leaves the chain
+            raise NotSolved(refusal(len(y))) from None
         return found
 
 
