@@ -116,7 +116,8 @@ class Improvement(Showing, Drawn):
     Attributes
     ----------
     ended : "fixed", "limit cycle", "budget" or "interrupted".
-    pi : the limit, where there is one; else the last iterate. value : what pi is worth.
+    pi : the limit, where there is one; else the last iterate. value : what pi is worth; floats
+        have no bound here, but `evaluate(P, pi)` gives the same value with one.
     greedy : the greedy policy of pi.
     values : those of all iterates, the start first.
     mean : of the values over the limit cycle or the last `window` iterates; `value` at a limit.

@@ -98,7 +98,8 @@ class Equilibrium:
     policy : the greedy policy g; where it is not unique, the one whose epsilon-greedy behaviour the
         table belongs to.
     q : `q[o, a]`, the table; undefined in rows that no behaviour sees.
-    value : what g is worth from mu; None (NaN in floats) where gamma is 1 and it never ends.
+    value : what g is worth from mu; None (NaN in floats) where gamma is 1 and it never ends. A
+        float has its bound in `evaluate(P, policy).error`.
     behaviour_value : the same of the epsilon-greedy behaviour, exploration included.
     strict : whether every row has one best action.
     gap : the smallest lead of a greedy action over the next best of its row.

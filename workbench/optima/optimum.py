@@ -84,7 +84,8 @@ class MemorylessOptimum(Showing, Drawn):
 
     Attributes
     ----------
-    policy, value : the policy and its expected return, a Fraction if the search was exact.
+    policy, value : the policy and its expected return, a Fraction if the search was exact; a float
+        has its bound in `evaluate(P, policy).error`.
     bound, gap : no policy of the kind is worth more than `bound`; gap = bound - value.
     certified : whether the policy is optimal for sure: no policy is better, which is decided in
         rationals where floats cannot tell; in large tasks, and in stochastic searches, by more than

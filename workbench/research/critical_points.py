@@ -81,7 +81,8 @@ class CriticalPoint:
 
     Attributes
     ----------
-    policy, value : floats next to the exact point, or Fractions where it is a vertex.
+    policy, value : floats next to the exact point, or Fractions where it is a vertex. The float has
+        no bound: it is the value of a policy within `radius`.
     kind : "maximum", "saddle", "minimum" or "degenerate".
     strict : whether it is a maximum and every other policy nearby is worth less; actions that do
         the same in every state of an observation count as one.
