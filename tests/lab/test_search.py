@@ -265,11 +265,11 @@ def test_an_interrupted_search_returns_what_it_has_and_goes_on_later(monkeypatch
     calls = []
     real = searching.judge_piece
 
-    def look(job, number):
+    def look(job, number, until):
         calls.append(number)
         if len(calls) == 3:
             raise KeyboardInterrupt
-        return real(job, number)
+        return real(job, number, until)
 
     monkeypatch.setattr(searching, "judge_piece", look)
     first = small_search(keep=None, store=tmp_path)

@@ -18,6 +18,8 @@ from workbench import (
     best_memoryless,
     equilibria,
     evaluate,
+    lambda_discrepancy,
+    uniform,
 )
 from workbench.core.errors import NotSolved
 from workbench.core.fields import FLOATS
@@ -157,3 +159,18 @@ def test_a_loop_that_floats_never_leave_is_refused_in_words():
     )
     with pytest.raises(NotSolved, match="singular in floats"):
         best_memoryless(P, criterion="average")
+
+
+@pytest.mark.filterwarnings("error")
+def test_squares_that_are_too_large_for_floats_warn_nobody():
+    P = POMDP.from_functions(
+        name="large",
+        A=[0],
+        p=lambda s, a: {("b" if s == "a" else "end", 1e200 if s == "a" else -1e200): 1.0},
+        omega=lambda s: {0: 1},
+        mu={"a": 0.5, "b": 0.5},
+        gamma=1,
+        terminal={"end"},
+    )
+    exact = 1e200 / 6  # TD: q = -1e200 / 3 + q / 3; Monte Carlo: 0 at a, -1e200 at b, seen twice
+    assert lambda_discrepancy(P, uniform(P)) == pytest.approx(exact, rel=1e-12)

@@ -180,7 +180,7 @@ class _Gap:
         elif norm == 1:
             found, error = rho @ d, rho @ self.errors
         elif norm == 2:
-            found, error = np.sqrt(rho @ d**2), np.sqrt(rho @ self.errors**2)
+            found, error = _root_mean_square(rho, d), _root_mean_square(rho, self.errors)
         else:
             raise WorkbenchError(f"norm must be 1, 2 or inf, not {norm!r}")
         error += (self.share_error + (len(d) + 8) * UNIT) * (found + error)
@@ -265,3 +265,9 @@ def _gap(
             + (f" or {others[1]!r}" if len(others) > 1 else "")
         )
     return _Gap(P.name, terms, np.array(errors), one.share_error)
+
+
+def _root_mean_square(rho: NDArray[np.float64], x: NDArray[np.float64]) -> float:
+    """sqrt(sum rho x^2), where the squares alone may be too large for floats."""
+    most = float(x.max())
+    return most * float(np.sqrt(rho @ (x / most) ** 2)) if 0 < most < np.inf else most

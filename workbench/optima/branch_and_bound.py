@@ -629,7 +629,7 @@ class BranchSearch:
         score = self._sum_by_observation(weight * np.where(lost, 0.0, q))
         if lost.any():
             spoiled = self._sum_by_observation(weight * lost)
-            score = np.where(spoiled > 0, -1e300 * spoiled, score)
+            score = np.where(spoiled > 0, -1e300 * (spoiled / spoiled.max()), score)
         return np.where(
             choice >= 0, choice, np.argmax(np.where(self._is_option, score, -np.inf), axis=1)
         )
