@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
     from workbench.core.pomdp import POMDP
     from workbench.deep.neural_run import NeuralRun
-    from workbench.deep.pair import MemoryPair
     from workbench.deep.settings import Neural
     from workbench.learning.run import Run
 
@@ -154,9 +153,10 @@ def learn_command(
     Example: workbench learn gravity -m O1 -m B1 --learner sarsa --lam 0.5 --plot curves.pdf
     """
     from workbench.cli.task_name import find_task
-    from workbench.console import plain_console
+    from workbench.console import plain_console, print_sheet
     from workbench.core.learners import Learner, OptionError, check_count
     from workbench.core.pomdp import POMDP
+    from workbench.core.sheet import Column, Sheet
     from workbench.deep.settings import (
         NEURAL_LEARNERS,
         Neural,
@@ -169,6 +169,7 @@ def learn_command(
     from workbench.learning.run import Run
     from workbench.learning.size import check_memory
     from workbench.memories import attach
+    from workbench.optima.yardstick import best_cell
     from workbench.output import check_folder
     from workbench.progress import until_ctrl_c
     from workbench.sweeps.cell import Cell, batches, fingerprint
@@ -227,10 +228,8 @@ def learn_command(
         for m in (attach(name, P) for name in names):
             check_memory(P, m, seeds)
     title = f"{record.described} on {P.name}"
-    if isinstance(record, Neural):
-        table = _new_network_table(title, steps, seeds, P)
-    else:
-        table = _new_table(title, steps, seeds)
+    table = _new_network_table(title, steps, seeds, P)
+    rows: dict[str, Sheet] = {}
     runs: dict[str, Run] = {}
     shorter = ""
     tables = fingerprint(P)
@@ -264,9 +263,13 @@ def learn_command(
             computed, _ = run_cells(cells, lambda _: P, None, used, report)
             parts = [computed[cell] for cell in cells]
             runs[name] = Run.join([part for part in parts if isinstance(part, Run)])
-            _add_row(table, name, E, runs[name])
-    table.caption = str(table.caption).replace(" steps.", f" steps{shorter}.", 1)
-    plain_console().print(table)
+            assert isinstance(E, POMDP)
+            rows[name] = runs[name].sheet(best_cell(E), E)
+    if rows:
+        print_sheet(Sheet.join(title, Column("memory"), rows))
+    else:
+        table.caption = str(table.caption).replace(" steps.", f" steps{shorter}.", 1)
+        plain_console().print(table)
     if plot is not None:
         products_made = [products.take(P, tables, name, record) for name in runs]
         best = _best_reward([E for E in products_made if isinstance(E, POMDP)])
@@ -337,33 +340,6 @@ def _best_reward(tasks: list[POMDP]) -> float | None:
         except (WorkbenchError, KeyboardInterrupt):
             continue  # too large, or a policy that never ends
     return max((x for x in found if x == x), default=None)
-
-
-def _new_table(title: str, steps: int, seeds: int) -> Table:
-    from rich.table import Table
-
-    caption = (
-        f"{seeds} seeds of {steps:,} steps. Average reward per 100 steps over the first and the "
-        "last tenth; s.d., worst and best over seeds, of the last tenth; value: exact, of the "
-        "final greedy policies, mean over seeds."
-    )
-    table = Table(title=title, caption=caption)
-    table.add_column("memory")
-    for column in ("states", "table", "first", "last", "s.d.", "worst", "best", "value"):
-        table.add_column(column, justify="right")
-    return table
-
-
-def _add_row(table: Table, name: str, E: POMDP | MemoryPair, run: Run) -> None:
-    from workbench.core.pomdp import POMDP
-
-    late = run.late()
-    numbers = (run.early().mean(), late.mean(), late.std(), late.min(), late.max())
-    value = "-" if run.measured is None else _in_few(float(run.measured[:, -1].mean()))
-    sizes = ("-", "-")
-    if isinstance(E, POMDP):
-        sizes = (f"{len(E.S):,}", f"{len(E.O):,}×{len(E.A):,}")
-    table.add_row(name, *sizes, *(_in_few(float(x)) for x in numbers), value)
 
 
 def _new_network_table(title: str, steps: int, seeds: int, P: POMDP) -> Table:

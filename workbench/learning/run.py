@@ -17,22 +17,26 @@ from workbench.core.learners import Learner, OptionError, check_count
 from workbench.core.numbers import Number, frozen
 from workbench.core.policy import Policy
 from workbench.core.pomdp import POMDP
-from workbench.core.sheet import Drawn
+from workbench.core.sheet import BEST, Column, Drawn, Sheet, Showing, WrittenNumber, beside_best
 from workbench.extras import need
 from workbench.learning.sampling_kernels import forget_unreached
 from workbench.learning.seeds import chosen_seeds
-from workbench.text import shorten
+from workbench.optima.yardstick import best_cell
+from workbench.text import UNDEFINED, counted, shorten
 
 if TYPE_CHECKING:
     import pandas as pd
 
+
+_MOST_STATES_SHOWN = 2_000
+"""Values are looked for when a run is shown up to so many states."""
 
 Columns = dict[str, NDArray[Any]]
 """A table: columns by name, all of the same length."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Run(Drawn):
+class Run(Showing, Drawn):
     """One learner on one task, several seeds: what `learn` returns, what a stored cell holds, what
     judges read and figures draw.
 
@@ -166,6 +170,53 @@ class Run(Drawn):
             f"Run of {self.learner or 'a learner'}{where}: {len(self.seeds)} seeds, {self.steps:,} "
             f"steps each, reward per 100 steps {self.late().mean():.3f} in the last tenth"
         )
+
+    def sheet(self, best: Any = None, P: POMDP | None = None) -> Sheet:
+        """The run as one row of a table.
+
+        Parameters
+        ----------
+        best : what the best deterministic policy is worth, if it is known; looked for briefly where
+            the run holds a small POMDP.
+        P : the POMDP that it ran on, where the run does not hold it.
+        """
+        P = self.P if P is None else P
+        if best is None and self.P is not None and len(self.P.S) <= _MOST_STATES_SHOWN:
+            best = best_cell(self.P, seconds=1.0)
+        columns = [
+            Column("states", "of the task with the memory"),
+            Column("first", "average reward per 100 steps over the first tenth of the run"),
+            Column("last", "the same over the last tenth; mean over seeds"),
+            Column("s.d.", "standard deviation of last over seeds"),
+            Column("worst seed", "the lowest last of a seed"),
+            Column("best seed", "the highest last of a seed"),
+            Column("value", "exact value of the final greedy policies, mean over seeds"),
+        ]
+        late = self.late()
+        numbers = (self.early().mean(), late.mean(), late.std(), late.min(), late.max())
+        value = self._final_mean()
+        row = [None if P is None else len(P.S), *map(_four_digits, numbers), _four_digits(value)]
+        said = f"The greedy policies at the end are worth {value:.4g} on average"
+        if np.isnan(value):
+            said = f"The reward per 100 steps is {late.mean():.4g} at the end"
+        elif best is not None:
+            said += beside_best(f"{value:.4g}", best)
+        if best is not None:
+            columns.append(BEST)
+            row.append(best)
+        many = f"{counted(len(self.seeds), 'seed')} of {self.steps:,} steps."
+        where = "" if P is None else f" on {P.name}"
+        who = getattr(self.learner, "described", self.learner) or "A learner"
+        return Sheet(f"{who}{where}", tuple(columns), (tuple(row),), f"{said}.", (many,))
+
+    def _final_mean(self) -> float:
+        """The mean value of the final greedy policies; NaN where it is not known."""
+        if self.measured is not None:
+            return float(self.measured[:, -1].mean())
+        small = self.P is not None and len(self.P.S) <= _MOST_STATES_SHOWN
+        if not small or not self.tables or not isinstance(self.learner, Learner):
+            return float("nan")
+        return float(self.final_values().mean())
 
     # ------------------------------------------------------------------ rewards
 
@@ -351,6 +402,11 @@ class Run(Drawn):
         columns["block"] = np.tile(np.arange(self.rewards.shape[1]), len(self.seeds))
         first = ("seed", "block", "step", "reward", "per_100", "episodes", "value")
         return pd.DataFrame({name: columns[name] for name in first if name in columns})
+
+
+def _four_digits(x: float) -> WrittenNumber:
+    """A statistic over seeds, with the digits that it deserves."""
+    return WrittenNumber(float(x), UNDEFINED if np.isnan(x) else f"{x:.4g}")
 
 
 def _float_table(name: str, given: Any) -> NDArray[np.float64]:
