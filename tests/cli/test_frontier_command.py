@@ -14,8 +14,8 @@ def test_the_frontier_of_recall(tmp_path):
     arguments = ["recall", "--up-to", "3", "-f", "OA", "--diagram", str(picture)]
     result = CliRunner(env={"COLUMNS": "80"}).invoke(APP, arguments, catch_exceptions=False)
     assert result.exit_code == 0
-    assert max(len(x) for x in result.output.splitlines() if "drawn" not in x) <= 80
+    assert max(len(x) for x in result.output.splitlines() if "Drawn" not in x) <= 80
     text = " ".join(result.output.split())
-    assert "│ OA1 │ 4 │ 3 │ 361/400 │ 361/400 │" in text
-    assert "best of all histories: 361/400, reached with 3 nodes" in text
+    assert "OA1 4 3 361/400 361/400" in text
+    assert "whole history is worth 361/400; 3 nodes of memory reach it." in text
     assert picture.read_text().startswith("<?xml")

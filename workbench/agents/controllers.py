@@ -32,14 +32,19 @@ from workbench.boundary import check_fields
 from workbench.core.augment import augment
 from workbench.core.check import SUM_TOLERANCE
 from workbench.core.errors import PolicyError, WrongType
+from workbench.core.evaluate import evaluate
 from workbench.core.families import attach
+from workbench.core.improve import weights_for
 from workbench.core.memory import Memory, MemoryFamily
 from workbench.core.numbers import Number
 from workbench.core.policy import Policy
 from workbench.core.pomdp import POMDP
-from workbench.core.sheet import Drawn
+from workbench.core.sheet import Column, Drawn, Sheet, Showing
 from workbench.core.space import Label
 from workbench.text import counted, show, shown
+
+_MOST_ROWS = 40
+"""Lines of the table; the others are counted."""
 
 Node = int
 Entry = tuple[Node, Label]
@@ -53,7 +58,7 @@ READABLE = ("a", "r", "o'")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Controller(Drawn):
+class Controller(Showing, Drawn):
     """A finite-state controller for a task.
 
     Attributes
@@ -83,6 +88,28 @@ class Controller(Drawn):
 
     def __len__(self) -> int:
         return len(self.names)
+
+    def sheet(self) -> Sheet:
+        """What it does, node by node, and what it is worth."""
+        columns = (
+            Column("node", "what it remembers"),
+            Column("sees"),
+            Column("does"),
+            Column("next node", "ends: the episode is over for certain"),
+        )
+        lines = self.lines()
+        more = len(lines) - _MOST_ROWS
+        notes = (f"And {counted(more, 'more line')}.",) if more > 0 else ()
+        said = f"It has {counted(len(self), 'node')} and is worth {shown(self.value, longest=40)}."
+        title = f"Controller for {self.P.name}"
+        return Sheet(title, columns, tuple(lines[:_MOST_ROWS]), said, notes)
+
+    @cached_property
+    def value(self) -> Number:
+        """What it is worth on its task, exactly where both are exact."""
+        E, pi = self.product, self.policy
+        exact = E.is_exact and pi.is_exact and not E.symbols
+        return evaluate(E, pi, exact=exact, weights=weights_for(E, pi)).value
 
     def __repr__(self) -> str:
         return f"controller of {counted(len(self), 'node')} for {self.P.name}"

@@ -10,13 +10,8 @@ import typer
 from workbench.cli.output_options import output_file, picture_file
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from workbench.agents.controllers import Controller
     from workbench.core.pomdp import POMDP
-
-_MOST_ROWS = 40
-"""Lines of the table; the others are counted."""
 
 
 def controller_command(
@@ -55,8 +50,10 @@ def controller_command(
 
     Example: workbench controller t_maze -m O1 --save t.json --form paynt --diagram t.png
     """
+    from dataclasses import replace
+
     from workbench.cli.task_name import find_task
-    from workbench.console import plain_console
+    from workbench.console import plain_console, print_sheet
     from workbench.interop.controller_file import load_controller, save_controller
     from workbench.text import counted
 
@@ -67,17 +64,18 @@ def controller_command(
     else:
         found, words = _best(P, memory, seconds)
     least = found.minimised()
-    console.print(f"{least!r}, {words}")
+    notes = [f"The controller is {words}."]
     if len(least) < len(found):
-        console.print(f"{counted(len(found), 'node')} merged to {len(least)}")
-    console.print(_table(least))
-    console.print(f"value {_value(least)}")
+        alike = f"{counted(len(found), 'node')} merged to {len(least)}"
+        notes.append(f"{alike}: nothing told the others apart.")
+    sheet = least.sheet()
+    print_sheet(replace(sheet, notes=(*notes, *sheet.notes)))
     if save is not None:
         save_controller(least, save, form)
-        console.print(f"written to {save}", soft_wrap=True)
+        console.print(f"Written to {save}", soft_wrap=True)
     if diagram is not None:
         _draw(least, diagram)
-        console.print(f"drawn in {diagram}", soft_wrap=True)
+        console.print(f"Drawn in {diagram}", soft_wrap=True)
 
 
 def _best(P: POMDP, memory: str, seconds: float) -> tuple[Controller, str]:
@@ -90,30 +88,6 @@ def _best(P: POMDP, memory: str, seconds: float) -> tuple[Controller, str]:
     best = best_memoryless(augment(P, attached), max_seconds=seconds)
     words = "optimal" if best.certified else f"the best found in {seconds:g} s"
     return controller_of(P, attached, best.policy), f"{words} with {memory}"
-
-
-def _value(controller: Controller) -> str:
-    from workbench.core.evaluate import evaluate
-    from workbench.core.improve import weights_for
-    from workbench.text import shown
-
-    E, pi = controller.product, controller.policy
-    exact = E.is_exact and pi.is_exact and not E.symbols
-    return shown(evaluate(E, pi, exact=exact, weights=weights_for(E, pi)).value, longest=40)
-
-
-def _table(controller: Controller) -> Table:
-    from rich.table import Table
-
-    table = Table(caption_justify="left")
-    lines = controller.lines()
-    for column in ("node", "sees", "does", "next node"):
-        table.add_column(column, overflow="fold")
-    for row in lines[:_MOST_ROWS]:
-        table.add_row(*row)
-    if len(lines) > _MOST_ROWS:
-        table.caption = f"and {len(lines) - _MOST_ROWS} more lines"
-    return table
 
 
 def _draw(controller: Controller, path: Path) -> None:

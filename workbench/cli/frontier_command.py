@@ -41,38 +41,16 @@ def frontier_command(
 
     Example: workbench frontier t_maze --up-to 3 -f O -f clock --diagram frontier.png
     """
-    from rich.table import Table
-
     from workbench.cli.task_name import find_task
-    from workbench.console import plain_console
+    from workbench.console import plain_console, print_sheet
     from workbench.sufficiency.frontier import FAMILIES
     from workbench.sufficiency.frontier import frontier as ask
-    from workbench.sufficiency.needs_memory import between
-    from workbench.text import brief
 
-    console = plain_console()
     found = ask(find_task(task), up_to, family or FAMILIES, max_seconds=seconds)
-    table = Table(title=f"Frontier of {found.P.name}", title_justify="left")
-    for column in ("memory", "states", "nodes", "value", "at most"):
-        table.add_column(column, justify="left" if column == "memory" else "right")
-    for x in found.points:
-        nodes = "" if x.nodes is None else str(x.nodes)
-        value = brief(x.value) if x.nodes is not None else "none ends"
-        table.add_row(x.memory, str(x.states), nodes, value, brief(x.bound))
-    table.add_section()
-    for step in found.steps:
-        who = f"any (by {step.by})" if step.by else "any"
-        value = brief(step.value) if step.by else "none found"
-        table.add_row(who, "", str(step.nodes), value, brief(step.bound))
-    console.print(table)
-    value = between(found.history.lower, found.history.upper, float(found.margin))
-    reached = "not reached" if found.enough is None else f"reached with {found.enough} nodes"
-    console.print(f"best of all histories: {value}, {reached}")
-    for name, why in found.left_out:
-        console.print(f"{name} was left out: {why}")
+    print_sheet(found.sheet())
     if diagram is not None:
         from workbench.cli.diagram_file import save_figure
         from workbench.figures.frontier_plot import frontier_plot
 
         save_figure(diagram, lambda: frontier_plot(found).get_figure())
-        console.print(f"drawn in {diagram}", soft_wrap=True)
+        plain_console().print(f"Drawn in {diagram}", soft_wrap=True)

@@ -7,13 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from workbench.text import brief
-
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from workbench.core.pomdp import POMDP
-    from workbench.sufficiency.needs_memory import InFamily, Necessity
+    from workbench.sufficiency.needs_memory import Necessity
 
 ENV_ID = re.compile(r"([\w:.-]+/)?[\w:.-]+-v\d+")
 
@@ -64,28 +60,25 @@ def needs_memory_command(
 
     Example: workbench needs-memory t_maze --at-least 1 --solvable
     """
-    from workbench.console import plain_console
+    from dataclasses import replace
+
+    from workbench.console import plain_console, print_sheet
+    from workbench.progress import Waiting
     from workbench.sufficiency.needs_memory import FAMILIES, Limits, in_stages
 
     console = plain_console()
     P = find_task_or_environment(task)
-    console.print(P)
-    shown = 0
     result: Necessity | None = None
-    try:
-        for result in in_stages(P, family or FAMILIES, up_to, Limits(seconds=seconds)):
-            if not result.families:
-                console.print(_values(result))
-            for found in result.families[shown:]:
-                console.print(_line(found, result.up_to))
-            shown = len(result.families)
-    except KeyboardInterrupt:
-        if result is None:
-            raise
-        console.print("Stopped: the rest was not looked at.")
-    else:
-        assert result is not None
-        console.print(_notes(result))
+    with Waiting(f"memories for {P.name}") as waiting:
+        try:
+            for result in in_stages(P, family or FAMILIES, up_to, Limits(seconds=seconds)):
+                waiting.tell(f"{len(result.families)} families looked at")
+        except KeyboardInterrupt:
+            if result is None:
+                raise
+            result = replace(result, interrupted=True)
+    assert result is not None
+    print_sheet(result.sheet())
     violations = violated(result, at_least, solvable)
     for words in violations:
         console.print(f"Violated: {words}")
@@ -139,68 +132,3 @@ def find_task_or_environment(name: str) -> POMDP:
         raise
     except (gymnasium.error.Error, ImportError) as error:  # "module:Id-v0" imports the module
         raise WorkbenchError(f"Gymnasium cannot make {name}: {error}") from None
-
-
-def _values(result: Necessity) -> Table:
-    from rich.table import Table
-
-    from workbench.sufficiency.needs_memory import between, verdict
-
-    table = Table(box=None, show_header=False, padding=(0, 2, 0, 0), pad_edge=False)
-    table.add_column(no_wrap=True)
-    table.add_column(no_wrap=True)
-    table.add_column()
-    best = result.memoryless
-    if best is None:
-        table.add_row(
-            "best memoryless", "none ends", "no deterministic policy ends with probability one"
-        )
-    else:
-        sure = "certified" if best.certified else f"at most {brief(result.bound_without)}"
-        table.add_row("best memoryless", brief(best.value), f"deterministic, {sure}")
-    if result.stochastic is not None:
-        table.add_row("", brief(result.stochastic), "stochastic, the best found")
-    value = between(result.lower, result.upper, result.margin)
-    table.add_row("best history-based", value, result.history.how)
-    table.add_row("needs memory", verdict(result.needed), result.without.reason)
-    if result.gain is not None and result.needed is not False:
-        table.add_row(
-            "worth of memory",
-            between(*result.gain, result.margin),
-            "over the best memoryless policy found",
-        )
-    return table
-
-
-def _line(found: InFamily, up_to: int) -> str:
-    """One family in one line."""
-    name = f"{found.kind}(k)"
-    if found.k == 0:
-        return f"{name:<6} none needed"
-    if len(found.tried) == 1:
-        return f"{name:<6} not looked at"
-    if found.k is not None:
-        return f"{name:<6} {found.kind}{found.k} closes the gap" + _smaller(found)
-    if found.at_least == len(found.tried):
-        return f"{name:<6} none up to {found.kind}{len(found.tried) - 1} closes the gap"
-    return f"{name:<6} none found up to {found.kind}{up_to}" + _smaller(found) + _best(found)
-
-
-def _smaller(found: InFamily) -> str:
-    if found.k == found.at_least:
-        return ", no smaller one does" if found.k > 1 else ""
-    names = [x.memory for x in found.tried[1:] if x.holds is None]
-    return f"; not decided: {', '.join(names)}"
-
-
-def _best(found: InFamily) -> str:
-
-    values = [(x.value, x.memory) for x in found.tried[1:] if x.value is not None]
-    return f"; {max(values)[1]} reaches {brief(max(values)[0])}" if values else ""
-
-
-def _notes(result: Necessity) -> str:
-    text = f"Looked at k up to {result.up_to}, {result.limits.seconds:g} s for each search."
-    if not result.history.exact:
-        text += f" Values within {result.margin:.1g} count as equal."
-    return text + (" Interrupted: the rest was not looked at." if result.interrupted else "")

@@ -211,6 +211,8 @@ def beside_best(value: str, best: Any) -> str:
     ('; the best deterministic policy is worth 1', ', and no deterministic policy is worth more')
     """
     most = _write(best)
+    if isinstance(best, WrittenNumber) and best.value is None:
+        return ""
     if value == most:
         return ", and no deterministic policy is worth more"
     return f"; the best deterministic policy is worth {most}"

@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from workbench.agents.controllers import Controller, controller_of
 from workbench.core.augment import augment
@@ -25,13 +25,13 @@ from workbench.core.errors import NeverEnds, TooLarge, WorkbenchError, WrongType
 from workbench.core.fields import FLOATS
 from workbench.core.numbers import Number
 from workbench.core.pomdp import POMDP
-from workbench.core.sheet import Drawn
+from workbench.core.sheet import Column, Drawn, Sheet, Showing
 from workbench.memories import F, attach, list_sized, parse_memory
 from workbench.optima.best_history import best_history
 from workbench.optima.best_memoryless import best_memoryless
 from workbench.optima.mdp import from_states, size_of_values
 from workbench.optima.optimum import HistoryOptimum
-from workbench.text import brief
+from workbench.text import brief, counted
 
 FAMILIES = ("K", "B", "O", "OA")
 _MOST_STATES = 20_000
@@ -76,7 +76,7 @@ class FrontierStep:
 
 
 @dataclass(frozen=True, eq=False)
-class Frontier(Drawn):
+class Frontier(Showing, Drawn):
     """Best values against numbers of memory states.
 
     Attributes
@@ -103,6 +103,46 @@ class Frontier(Drawn):
         """The fewest nodes with which V* is reached, as far as was looked; None if none do."""
         least = self.history.upper - self.margin
         return next((x.nodes for x in self.steps if x.value >= least), None)
+
+    def sheet(self) -> Sheet:
+        """The families' memories, then all controllers of 1, 2, ... nodes."""
+        columns = (
+            Column("memory", "any: whatever controller of so many nodes"),
+            Column("states", "memory states that can be reached", right=True),
+            Column("nodes", "of the best policy's smallest controller", right=True),
+            Column("value", "of the best deterministic policy found", right=True),
+            Column("at most", "no deterministic policy is worth more", right=True),
+        )
+        rows: list[tuple[Any, ...]] = [
+            (
+                x.memory,
+                x.states,
+                "" if x.nodes is None else x.nodes,
+                "none ends" if x.nodes is None else x.value,
+                x.bound,
+            )
+            for x in self.points
+        ]
+        rows += [
+            (
+                f"any (by {step.by})" if step.by else "any",
+                "",
+                step.nodes,
+                step.value if step.by else "none found",
+                step.bound,
+            )
+            for step in self.steps
+        ]
+        lower, upper = self.history.lower, self.history.upper
+        close = upper - lower <= self.margin
+        best = brief(lower) if close else f"{brief(lower)} to {brief(upper)}"
+        said = f"The best policy of the whole history is worth {best}"
+        if self.enough is None:
+            said += "; no controller looked at reaches that."
+        else:
+            said += f"; {counted(self.enough, 'node')} of memory reach it."
+        notes = tuple(f"{name} was left out: {why}." for name, why in self.left_out)
+        return Sheet(f"Value by memory on {self.P.name}", columns, tuple(rows), said, notes)
 
     def __repr__(self) -> str:
         values = ", ".join(

@@ -20,6 +20,7 @@ import numpy as np
 from workbench.core.errors import NeverEnds, WorkbenchError, WrongType
 from workbench.core.numbers import Number
 from workbench.core.pomdp import POMDP
+from workbench.core.sheet import Column, Sheet, Showing
 from workbench.memories import none
 from workbench.optima.best_history import best_history
 from workbench.optima.best_memoryless import best_memoryless
@@ -57,6 +58,26 @@ class InFamily:
         """Smaller k are refuted."""
         return next((k for k, x in enumerate(self.tried) if x.holds is not False), len(self.tried))
 
+    def told(self, up_to: int) -> str:
+        """The smallest memory that is enough, or the best value that was reached."""
+        if self.k == 0:
+            return "none is needed"
+        if len(self.tried) == 1:
+            return "not looked at"
+        if self.k is not None:
+            return f"{self.kind}{self.k} is as good as the history{self._smaller()}"
+        values = [(x.value, x.memory) for x in self.tried[1:] if x.value is not None]
+        best = f"; {max(values)[1]} reaches {brief(max(values)[0])}" if values else ""
+        if self.at_least == len(self.tried):
+            return f"none up to {self.kind}{len(self.tried) - 1} is as good{best}"
+        return f"none was found up to {self.kind}{up_to}{self._smaller()}{best}"
+
+    def _smaller(self) -> str:
+        if self.k == self.at_least:
+            return "; no smaller one is" if self.k > 1 else ""
+        names = [x.memory for x in self.tried[1:] if x.holds is None]
+        return f"; not decided: {', '.join(names)}"
+
     def __str__(self) -> str:
         """The smallest k: "2", "<= 2", "> 3", or "?" with what is known."""
         if self.k is not None:
@@ -67,7 +88,7 @@ class InFamily:
 
 
 @dataclass(frozen=True, eq=False)
-class Necessity:
+class Necessity(Showing):
     """Whether a task needs memory.
 
     Attributes
@@ -125,6 +146,45 @@ class Necessity:
         if self.best_without is None:
             return None
         return max(self.lower - self.best_without, 0), self.upper - self.best_without
+
+    def sheet(self) -> Sheet:
+        """What policies with more and more memory reach, a row each."""
+        columns = (
+            Column("policies"),
+            Column("value", "what the best of them is worth", right=True),
+            Column("how it is known"),
+        )
+        best = self.memoryless
+        rows: list[tuple[str, str, str]] = []
+        if best is None:
+            ends = "no deterministic policy ends with probability one"
+            rows.append(("without memory", "none ends", ends))
+        else:
+            sure = "proved" if best.certified else f"at most {brief(self.bound_without)}"
+            rows.append(("without memory, deterministic", brief(best.value), sure))
+        if self.stochastic is not None:
+            found = brief(self.stochastic)
+            rows.append(("without memory, stochastic", found, "the best that was found"))
+        value = between(self.lower, self.upper, self.margin)
+        rows.append(("of the whole history", value, self.history.how))
+        rows += [(f"with {f.kind}(k)", "", f.told(self.up_to)) for f in self.families]
+        notes = [f"Looked at k up to {self.up_to}, {self.limits.seconds:g} s for each search."]
+        if not self.history.exact:
+            notes.append(f"Values within {self.margin:.1g} count as equal.")
+        if self.interrupted:
+            notes.append("Interrupted: the rest was not looked at.")
+        title = f"Does {self.P.name} need memory?"
+        return Sheet(title, columns, tuple(rows), self._conclusion(), tuple(notes))
+
+    def _conclusion(self) -> str:
+        if self.needed is None:
+            return f"Not decided: {self.without.reason}."
+        if not self.needed:
+            return f"No: {self.without.reason}."
+        enough = [f"{f.kind}{f.k}" for f in self.families if f.k]
+        gain = "" if self.gain is None else f" Memory is worth {between(*self.gain, self.margin)}."
+        which = f" Enough memory is {' or '.join(enough)}." if enough else ""
+        return f"Yes: {self.without.reason}.{gain}{which}"
 
     def row(self) -> dict[str, str]:
         """One line of a table."""
