@@ -79,7 +79,7 @@ def test_learning_curves_are_written(tmp_path, ending):
             "cannot plot to curves.txt: its name must end in one of",
         ),
         (("recall", "--plot", "nowhere/curves.pdf"), "there is no folder"),
-        (("nowhere.POMDP",), "cannot read 'nowhere.POMDP': No such file"),
+        (("nowhere.POMDP",), "cannot read nowhere.POMDP: No such file"),
     ],
 )
 def test_bad_input_is_refused_before_anything_runs(arguments, message):
