@@ -60,7 +60,7 @@ def test_an_interruption_takes_the_bar_away_as_well(monkeypatch):
 def test_a_long_run_writes_a_line_to_a_log_now_and_then(monkeypatch, capsys):
     monkeypatch.setattr(waiting_module, "PATIENCE", 0.0)
     monkeypatch.setattr(waiting_module, "_BETWEEN", 0.0)
-    with Waiting("cells", logged=True) as waiting:
+    with Waiting("cells") as waiting:
         waiting.report(0.5, "1 of 2 [done]")
         assert capsys.readouterr().err == ""  # nothing is due yet
         monkeypatch.setattr(waiting_module, "_BETWEEN_LINES", 0.0)

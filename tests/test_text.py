@@ -140,7 +140,7 @@ def test_labels_of_a_space_are_written_by_their_space():
 def test_fixed_points_and_their_legend_are_short():
     found = equilibria(augment(recall(), "OA1"), QLearning(epsilon=Fraction(1, 10)), exact=True)
     assert "{∅: 2 push, o 1: 3 keep, o 2: 3 keep, o 3: " in repr(found[0])
-    assert "played: memory (stored pair, ∅ empty) → action write." in str(found)
+    assert "played: memory (stored pair, ∅ empty) → action write." in str(found.sheet())
 
 
 def test_long_fractions_of_optima_are_decimals_and_best_says_of_what():

@@ -5,10 +5,9 @@ A search that is stopped by Ctrl-C returns what it has, so a command that runs s
 go on with the next. The command notes the key (`note_ctrl_c`); whatever begins to wait after that
 is stopped as well.
 
-Where standard error is neither a terminal nor a notebook, nothing appears, or (for long runs whose
-log somebody reads) a line now and then. The display is drawn by the thread that reports: a thread
-of its own may use the global random generator at any time, and the import of environments watches
-that generator.
+Where standard error is neither a terminal nor a notebook, a line appears every half minute. The
+display is drawn by the thread that reports: a thread of its own may use the global random generator
+at any time, and the import of environments watches that generator.
 """
 
 from __future__ import annotations
@@ -79,7 +78,6 @@ class Waiting:
     ----------
     what : the computation, in a few words; they stand before the bar.
     wanted : whether anything may appear.
-    logged : whether lines are written where no bar can move.
     steady : whether the share grows evenly, so that the time left can be told.
     console : where; the error stream if None.
 
@@ -91,11 +89,10 @@ class Waiting:
         self,
         what: str,
         wanted: bool = True,
-        logged: bool = False,
         steady: bool = False,
         console: Console | None = None,
     ):
-        self.what, self.wanted, self.logged, self.steady = what, wanted, logged, steady
+        self.what, self.wanted, self.steady = what, wanted, steady
         self.began = time.monotonic()
         self._next = self.began + PATIENCE
         self._told = self.began
@@ -120,7 +117,7 @@ class Waiting:
         if self._bar is None:
             self._bar = self._start()
         if self._bar.disable:
-            if self.logged and now - self._told >= _BETWEEN_LINES:
+            if now - self._told >= _BETWEEN_LINES:
                 self._told = now
                 line = ": ".join(part for part in (self.what, text) if part)
                 self._bar.console.print(line, soft_wrap=True)

@@ -43,7 +43,8 @@ def test_a_budget_that_was_not_enough_is_told():
 
 def test_softmax_behaviours_have_fixed_points_that_are_enclosed():
     text = shown("recall", "--softmax", "1/10")
-    assert "temperature 1/10 on recall×none: 1 found, all there are" in text
+    assert "on recall×none, softmax of temperature 1/10" in text
+    assert "1 fixed point; these are all." in text
     assert "0.0324243" in text
 
 

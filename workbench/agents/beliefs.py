@@ -37,10 +37,13 @@ from workbench.core.errors import NotExact, TooLarge, WorkbenchError
 from workbench.core.numbers import Number, Numbers
 from workbench.core.pomdp import POMDP
 from workbench.core.rows import row_places
-from workbench.core.sheet import Drawn
+from workbench.core.sheet import Column, Drawn, Sheet, Showing
 from workbench.core.space import Label
 from workbench.progress import Waiting
-from workbench.text import show
+from workbench.text import brief, counted, show
+
+_MOST_SHOWN = 20
+"""Beliefs that a table lists."""
 
 LIMIT = 10_000
 """`reachable_beliefs` stops with an error beyond this many nodes, unless told otherwise."""
@@ -105,7 +108,7 @@ class BeliefEdge(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class BeliefGraph(Drawn):
+class BeliefGraph(Showing, Drawn):
     """The reachable beliefs of a POMDP. Nodes are numbered in order of discovery, shortest
     histories first.
 
@@ -135,6 +138,28 @@ class BeliefGraph(Drawn):
 
     def __len__(self) -> int:
         return len(self.o)
+
+    def sheet(self) -> Sheet:
+        """The beliefs, shortest histories first."""
+        columns = (
+            Column("steps", "after how many steps it can first be held"),
+            Column("observation", "the last one"),
+            Column("belief", "probabilities of the states"),
+        )
+        rows = [
+            (
+                len(self.history(n)) // 2,
+                self.P.O.text(node.o),
+                ", ".join(f"{self.P.S.text(s)}: {brief(x)}" for s, x in node.b.items()),
+            )
+            for n, node in zip(range(_MOST_SHOWN), self.nodes, strict=False)
+        ]
+        more = len(self) - len(rows)
+        notes = (f"And {counted(more, 'more belief')}.",) if more > 0 else ()
+        part = "all" if self.complete else "not all"
+        said = f"{len(self):,} beliefs were found; these are {part} that can be reached."
+        title = f"Beliefs of {self.P.name}"
+        return Sheet(title, columns, tuple(rows), said, notes)
 
     @cached_property
     def nodes(self) -> tuple[BeliefNode, ...]:

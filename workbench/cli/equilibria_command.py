@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from workbench.equilibrium.equilibria import Equilibria
     from workbench.research.subdivision import Subdivision
 
-_MOST_SHOWN = 12
 _MOST_ROWS_TOLD = 6
 
 
@@ -72,10 +71,11 @@ def equilibria_command(
     Example: workbench equilibria recall -m OA1 --epsilon 1/10
     """
     from workbench.cli.task_name import find_task
-    from workbench.console import plain_console
+    from workbench.console import plain_console, print_sheet
     from workbench.core.augment import augment
     from workbench.core.errors import WorkbenchError
     from workbench.learning.learner_name import one_step_learner
+    from workbench.research.soft_equilibria import soft_equilibria
 
     if certificate is not None and len(memory or ["none"]) > 1:
         raise WorkbenchError("a certificate is about one memory; give one")
@@ -90,7 +90,8 @@ def equilibria_command(
     for name in memory or ["none"]:
         E = augment(P, name)
         if softmax is not None:
-            _softly(console, E, record, _fraction("--softmax", softmax), nodes)
+            heat = _fraction("--softmax", softmax)
+            print_sheet(soft_equilibria(E, record, heat, most=nodes).sheet())
         elif symbolic:
             whole = _subdivided(console, E, record, certificate is None)
             if certificate is not None:
@@ -121,28 +122,6 @@ def _listed(E: POMDP, record: Any, most: int, nodes: int, symmetry: bool) -> Equ
     return found
 
 
-def _softly(console: Any, E: POMDP, record: Any, temperature: Any, nodes: int) -> None:
-    from rich.table import Table
-
-    from workbench.research.soft_equilibria import soft_equilibria
-
-    found = soft_equilibria(E, record, temperature, most=nodes)
-    console.print(str(found).splitlines()[0])
-    table = Table()
-    for column in ("value", "rate", "radius", "policy"):
-        table.add_column(column, justify="left" if column == "policy" else "right")
-    for e in found[:_MOST_SHOWN]:
-        told = []
-        for o in E.O:
-            if any(e.q.raw[E.O.index(o)] == e.q.raw[E.O.index(o)]):
-                row = ", ".join(f"{E.A.text(a)} {e.policy[o, a]:.3f}" for a in E.A)
-                told.append(f"{E.O.text(o)} → {row}")
-        more = [f"... {len(told)} rows"] if len(told) > _MOST_ROWS_TOLD else []
-        shown = "\n".join([*told[:_MOST_ROWS_TOLD], *more])
-        table.add_row(f"{e.value:.6g}", f"{e.rate:.2g}", f"{e.radius:.0e}", shown)
-    console.print(table)
-
-
 def _subdivided(console: Any, E: POMDP, record: Any, symmetry: bool) -> Subdivision:
     import sympy
 
@@ -153,7 +132,7 @@ def _subdivided(console: Any, E: POMDP, record: Any, symmetry: bool) -> Subdivis
     found = subdivide(E, record, epsilon=epsilon, gamma=gamma, symmetry=symmetry)
     console.print(
         f"{record.kind} on {E.name}, epsilon and gamma in (0, 1): {found.refuted:,} of "
-        f"{found.looked_at:,} greedy policies are refuted everywhere.",
+        f"{found.looked_at:,} greedy policies are fixed points nowhere.",
     )
     rows = deciding_rows(E)
     for i, (pi, value) in enumerate(zip(found.policies, found.values, strict=True)):

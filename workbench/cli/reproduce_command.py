@@ -239,7 +239,7 @@ def _reproduce_networks(
         ]
         if items:
             work = partial(run_item, figure, find_task(figure.task))
-            with Waiting(figure.title, logged=True) as waiting:
+            with Waiting(figure.title) as waiting:
                 for done, (place, cell) in enumerate(executor.run(work, items), 1):
                     append_cell(figure, items[place][0], cell, path)
                     cells.append(cell)
@@ -304,7 +304,7 @@ def _search_settings(figure: NeuralFigure, memories: list[str] | None, executor:
     need("jax", "deep")
     need("optax", "deep")
     items = [item for item in missing_search(figure) if memories is None or item[0] in memories]
-    with Waiting(f"settings of {figure.title}", logged=True) as waiting:
+    with Waiting(f"settings of {figure.title}") as waiting:
         work = partial(run_search, figure, find_task(figure.task))
         for done, (_, line) in enumerate(executor.run(work, items), 1):
             append_search(line)

@@ -141,6 +141,8 @@ class Sheet:
                 widths[max(giving, key=lambda j: widths[j])] -= 1
         return widths
 
+    __str__ = text
+
     def html(self) -> str:
         """The table for Jupyter."""
         top = "".join(f"<th>{escape_html(c.name)}</th>" for c in self.columns)
@@ -173,15 +175,19 @@ class Sheet:
         return _pandas().DataFrame(plain, columns=[c.name for c in self.columns])
 
 
+ANSWERS = {True: "Yes", False: "No", None: "Not decided"}
+"""The first word of a conclusion about a question."""
+
+
 class Showing:
-    """A result that shows itself: what its command prints, what Jupyter shows, and a frame."""
+    """A result that shows itself: `print(result.sheet())` is what its command prints.
+
+    Jupyter shows the same, and `to_frame` has the same rows. The repr stays one line.
+    """
 
     def sheet(self) -> Sheet:
         """The result as a table."""
         raise NotImplementedError
-
-    def __str__(self) -> str:
-        return self.sheet().text()
 
     def _repr_html_(self) -> str:
         return self.sheet().html()

@@ -138,7 +138,7 @@ def _told_progress(progress: ReportSteps | bool, what: str) -> Iterator[ToldStep
     if callable(progress):
         yield lambda done, total, text: progress(done, total)
     elif progress:
-        with Waiting(what, logged=True, steady=True) as waiting:
+        with Waiting(what, steady=True) as waiting:
 
             def tell(done: int, total: int, text: str) -> None:
                 speed = steps_per_second(done / max(waiting.seconds, 1e-9))

@@ -34,9 +34,11 @@ from workbench.core.numbers import Number, number, to_float
 from workbench.core.policy import Policy
 from workbench.core.pomdp import POMDP
 from workbench.core.rows import row_places
+from workbench.core.sheet import BEST, Column, Sheet, Showing
 from workbench.core.table import Table
 from workbench.equilibrium.greedy_cells import DenseTask, Floats
 from workbench.equilibrium.learned_values import target_of_whole_task
+from workbench.optima.yardstick import best_cell
 from workbench.plain_numbers import whole_number
 from workbench.research.enclosures import PRECISION, Box, ball, isolate
 from workbench.research.greedy_bounds import extreme, value_range
@@ -46,6 +48,9 @@ MOST_UNKNOWNS = 64
 """Tables with more entries that matter are not enclosed."""
 
 MOST_BOXES = 2_000
+
+_MOST_SHOWN = 12
+"""Fixed points that a table lists."""
 
 _STARTS = 4
 _STEPS = 600
@@ -84,8 +89,13 @@ class SoftEquilibrium:
         )
 
 
+def _rows(e: SoftEquilibrium) -> list[int]:
+    """The observations that the behaviour sees, by their places."""
+    return np.flatnonzero(~np.isnan(e.q.raw).all(axis=1)).tolist()
+
+
 @dataclass(frozen=True, eq=False)
-class SoftEquilibria(Findings[SoftEquilibrium]):
+class SoftEquilibria(Findings[SoftEquilibrium], Showing):
     """The fixed points that were found, best first.
 
     Attributes
@@ -101,6 +111,26 @@ class SoftEquilibria(Findings[SoftEquilibrium]):
     complete: bool
     looked_at: int
     left: int
+
+    def sheet(self) -> Sheet:
+        """A row for each fixed point, the best first."""
+        columns = (
+            Column("value", "what the softmax behaviour is worth"),
+            BEST,
+            Column("attracts", "whether a learner that is near comes nearer"),
+            Column("radius", "no entry of the table is further off than this", right=True),
+            Column("policy", self.found[0].policy.legend if self.found else ""),
+        )
+        best = best_cell(self.P)
+        rows = tuple(
+            (e.value, best, e.stable, f"{e.radius:.0e}", "\n".join(e.policy.lines(_rows(e))))
+            for e in self.found[:_MOST_SHOWN]
+        )
+        sure = "these are all" if self.complete else f"{self.left:,} regions were not decided"
+        noun = "fixed point" if len(self) == 1 else "fixed points"
+        said = f"{len(self)} {noun}; {sure}."
+        title = f"Where {self.learner.kind} can settle on {self.P.name}"
+        return Sheet(f"{title}, softmax of temperature {self.temperature}", columns, rows, said)
 
     def __repr__(self) -> str:
         part = "all there are" if self.complete else f"{self.left:,} boxes of tables left open"

@@ -55,6 +55,7 @@ from workbench.core.memory import reads_rewards
 from workbench.core.numbers import Number
 from workbench.core.policy import Policy
 from workbench.core.pomdp import POMDP
+from workbench.core.sheet import ANSWERS, Column, Sheet, Showing
 from workbench.core.space import Label
 from workbench.memories import Family, Memory, attach
 from workbench.optima.best_history import best_history
@@ -72,6 +73,7 @@ from workbench.optima.mdp import (
 from workbench.plain_numbers import positive_number
 from workbench.sufficiency.belief_product import Supports, places
 from workbench.sufficiency.product_search import Choice, Outcome, Slot, WriteSearch
+from workbench.text import counted, show
 
 BUDGET = 1_000_000
 """A search gives up after this many decisions, unless told otherwise."""
@@ -85,8 +87,12 @@ this share of the size of rewards and values is said to, and `Encoding.lacks` an
 how much at most it misses it; that none does rests on bounds alone."""
 
 
+_MOST_SHOWN = 20
+"""Rows of a table; the others are counted."""
+
+
 @dataclass(frozen=True)
-class Encoding:
+class Encoding(Showing):
     """Whether a memory can encode an optimal policy, and why. True or False as a condition;
     undecided raises.
 
@@ -120,6 +126,17 @@ class Encoding:
         if self.holds is None:
             raise WorkbenchError(f"undecided: {self.reason}")
         return self.holds
+
+    def sheet(self) -> Sheet:
+        """The answer, and what an optimal policy does where one was found."""
+        columns = (Column("memory"), Column("observation"), Column("action"), Column("write"))
+        chosen = [] if self.choice is None else self.choice.items()
+        rows = [(*map(show, seen), *map(show, done)) for seen, done in chosen]
+        more = len(rows) - _MOST_SHOWN
+        title = f"Can {self.memory} encode an optimal policy for {self.task}?"
+        notes = (f"And {counted(more, 'more row')}.",) if more > 0 else ()
+        said = f"{ANSWERS[self.holds]}: {self.reason}."
+        return Sheet(title, columns, tuple(rows[:_MOST_SHOWN]), said, notes)
 
     def __repr__(self) -> str:
         verdict = {True: "can", False: "cannot", None: "may or may not"}[self.holds]

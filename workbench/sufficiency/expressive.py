@@ -31,12 +31,14 @@ from typing import TYPE_CHECKING
 
 from workbench.agents.beliefs import LIMIT, BeliefGraph, TooManyBeliefs, explore_beliefs
 from workbench.core.errors import WorkbenchError
+from workbench.core.sheet import ANSWERS, Column, Sheet, Showing
 from workbench.core.space import Label
 from workbench.memories import Family, Memory, attach
 from workbench.sufficiency.belief_product import places, possible_pairs
 from workbench.sufficiency.colouring import colour
 from workbench.sufficiency.product_search import WriteSearch
 from workbench.sufficiency.update import verify_f
+from workbench.text import counted, show
 
 if TYPE_CHECKING:
     from workbench.core.pomdp import POMDP
@@ -50,8 +52,12 @@ _MOST_PAIRS = 10_000
 History = tuple[Label, ...]
 
 
+_MOST_SHOWN = 20
+"""Rows of a table; the others are counted."""
+
+
 @dataclass(frozen=True)
-class Expressiveness:
+class Expressiveness(Showing):
     """Whether a memory is sufficiently expressive, and why. True or False as a condition; undecided
     raises.
 
@@ -84,6 +90,16 @@ class Expressiveness:
         if self.holds is None:
             raise WorkbenchError(f"undecided: {self.reason}")
         return self.holds
+
+    def sheet(self) -> Sheet:
+        """The answer, and the memory-update function where one was found."""
+        columns = (Column("memory"), Column("observation"), Column("action"), Column("write"))
+        pairs = [] if self.f is None else [(*map(show, key), show(w)) for key, w in self.f.items()]
+        more = len(pairs) - _MOST_SHOWN
+        title = f"Is {self.memory} sufficiently expressive for {self.task}?"
+        notes = (f"And {counted(more, 'more row')}.",) if more > 0 else ()
+        said = f"{ANSWERS[self.holds]}: {self.reason}."
+        return Sheet(title, columns, tuple(pairs[:_MOST_SHOWN]), said, notes)
 
     def __repr__(self) -> str:
         verdict = {True: "is", False: "is not", None: "may or may not be"}[self.holds]

@@ -14,7 +14,7 @@ from workbench.sweeps.run_cells import Progress, Report
 @contextmanager
 def progress_display(console: Console | None = None) -> Iterator[Report]:
     """A function to report progress to; a bar in a terminal, a line now and then elsewhere."""
-    with Waiting("", logged=True, steady=True, console=console) as waiting:
+    with Waiting("", steady=True, console=console) as waiting:
 
         def report(now: Progress) -> None:
             done, all_ = (now.steps_done, now.steps) if now.steps else (now.cells_done, now.cells)
