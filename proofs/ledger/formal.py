@@ -137,6 +137,21 @@ def sources(*roots: str) -> list[Path]:
     return [files[name] for name in done]
 
 
+def needed_by(file: str) -> list[Path]:
+    """A file of `proofs/coq` after all that it imports, directly or not.
+
+    >>> [path.stem for path in needed_by("Product.v")]
+    ['Sums', 'Model', 'Product']
+    """
+    read, unread = set(), [Path(file).stem]
+    while unread:
+        name = unread.pop()
+        if name not in read:
+            read.add(name)
+            unread += _imported(COQ / f"{name}.v")
+    return [path for path in sources() if path.stem in read]
+
+
 def _imported(path: Path) -> set[str]:
     lines = re.findall(r"^From Remembering Require Import ([^.]*)\.", path.read_text(), re.M)
     return {name for line in lines for name in line.split()}
@@ -146,15 +161,9 @@ def _imported(path: Path) -> set[str]:
 def _definitions(file: str) -> dict[str, str]:
     """The definitions of a file and of those that it imports, by name, in the order in which Coq
     reads them."""
-    read, unread = set(), [Path(file).stem]
-    while unread:
-        name = unread.pop()
-        if name not in read:
-            read.add(name)
-            unread += _imported(COQ / f"{name}.v")
     found = {}
-    for path in sources():
-        if path.stem in read and path.name not in _COMMON:
+    for path in needed_by(file):
+        if path.name not in _COMMON:
             text = without_comments(path.read_text())
             for match in re.finditer(rf"^(?:{_DEFINED}) ([\w']+).*?\.(?=\s)", text, re.M | re.S):
                 found[match[1]] = match[0]

@@ -6,6 +6,7 @@ import pytest
 from typer.testing import CliRunner
 
 from proofs.ledger import load
+from proofs.ledger.coq_live import shown_text, write_live_page
 from proofs.ledger.coq_steps import SHOWN, digests, proof_of, recorded_steps
 from proofs.ledger.coqc import assumptions, compile_file, compile_library, find_coqc
 from proofs.ledger.formal import (
@@ -82,6 +83,19 @@ def test_the_recorded_steps_are_those_of_the_files_as_they_are():
         assert (one["file"], one["theorem"]) == (file, theorem)
         assert [step["sentence"] for step in one["steps"]] == proof_of(file, theorem)[1]
         assert one["steps"][-1]["sentence"] == "Qed."
+
+
+def test_the_live_page_holds_whole_proofs_and_all_that_they_import():
+    text = shown_text()
+    assert "Theorem theorem_C6" in text
+    assert text.count("\nQed.") == 2
+    (imports,) = [line for line in text.splitlines() if line.startswith("From Remembering")]
+    assert {"Sums", "Model", "Expressive", "Suboptimal."} <= set(imports.split())
+
+
+def test_a_folder_that_is_not_jscoq_is_refused(tmp_path):
+    with pytest.raises(WorkbenchError, match=r"is not jsCoq 0\.17\.1: it has no jscoq\.js"):
+        write_live_page(tmp_path, tmp_path / "site")
 
 
 def test_nothing_that_coqc_makes_is_kept():
