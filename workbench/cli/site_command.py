@@ -171,6 +171,8 @@ def read_claims(path: Path) -> list[dict[str, Any]]:
         found = json.loads(path.read_text(encoding="utf-8"))
         if not isinstance(found, list) or any(NEEDED - set(claim) for claim in found):
             raise ValueError("it is no ledger")
+        if any(FORMAL - set(claim.get("formal") or FORMAL) for claim in found):
+            raise ValueError("it is from an older version")
     except (OSError, ValueError, TypeError) as error:
         raise WorkbenchError(
             f"{path} cannot be read as `workbench verify --json` writes it: {error}"
@@ -196,6 +198,9 @@ NEEDED = frozenset(
     )
 )
 """What the pages show of a claim."""
+
+FORMAL = frozenset(("statements", "definitions"))
+"""And of the theorems of a formal one."""
 
 
 def judged_claims(jobs: int, console: Console) -> list[dict[str, Any]]:
