@@ -53,6 +53,12 @@ def test_the_help_names_every_command_once_in_a_group_and_cuts_no_summary(capsys
         (("verify", "c5"), "C5"),
         (("verify", "S4.gravty-bit"), "S4.gravity-bit"),
         (("search", "oracle-stuk"), "oracle-stuck"),
+        (("improve", "recall4", "--ties", "lst"), "last"),
+        (("best", "recall4", "--criterion", "avrage"), "average"),
+        (("reproduce", "fig22"), "fig2"),
+        (("frontier", "recall4", "-f", "cloc"), "clock"),
+        (("gallery", "lst"), "list"),
+        (("list", "taks"), "tasks"),
     ],
 )
 def test_a_misspelt_name_is_answered_with_the_one_that_was_meant(capsys, arguments, meant):

@@ -47,6 +47,7 @@ def gallery_command(
     from workbench.console import plain_console
     from workbench.core.errors import WorkbenchError
     from workbench.lab.gallery import Gallery
+    from workbench.text import did_you_mean
 
     console, kept = plain_console(), Gallery(folder)
     if html is not None:
@@ -58,7 +59,8 @@ def gallery_command(
         return
     actions = {"list": _list, "show": _show, "check": _check, "save": _save, "remove": _remove}
     if action not in actions:
-        raise WorkbenchError(f"gallery does not {action}: one of {', '.join(actions)}")
+        meant = did_you_mean(action, actions)
+        raise WorkbenchError(f"gallery does not {action}{meant}: one of {', '.join(actions)}")
     if action in ("show", "save", "remove") and not names:
         raise WorkbenchError(f"gallery {action} needs a name; `workbench gallery` lists them")
     if action == "show":

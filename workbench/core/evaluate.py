@@ -60,7 +60,7 @@ from workbench.core.pomdp import POMDP
 from workbench.core.sheet import Drawn
 from workbench.core.table import Conditional, Table, Vector
 from workbench.core.weights import Seen, Weighting, known, weights_named
-from workbench.core.words import counted, escape_html, shown
+from workbench.core.words import counted, did_you_mean, escape_html, shown
 
 CRITERIA = ("return", "average")
 """What a policy is worth: its expected return, or its average reward."""
@@ -328,7 +328,10 @@ def check_arguments(P: Any, pi: Any, weights: Any) -> Weighting:
 def check_criterion(criterion: Any) -> str:
     """The criterion, if it is one."""
     if criterion not in CRITERIA:
-        raise WorkbenchError(f"criterion must be one of {', '.join(CRITERIA)}, not {criterion!r}")
+        meant = did_you_mean(str(criterion), CRITERIA)
+        raise WorkbenchError(
+            f"criterion must be one of {', '.join(CRITERIA)}, not {criterion!r}{meant}"
+        )
     return str(criterion)
 
 

@@ -46,7 +46,7 @@ from workbench.core.policy import TIES, Policy, uniform
 from workbench.core.pomdp import POMDP
 from workbench.core.repetition import repeat_episodes
 from workbench.core.sheet import BEST, Column, Drawn, Sheet, Showing, WrittenNumber, beside_best
-from workbench.core.words import brief, shown
+from workbench.core.words import brief, did_you_mean, shown
 from workbench.progress import Waiting
 
 BUDGET = 20_000
@@ -336,7 +336,9 @@ def start_loop(
             raise WorkbenchError('criterion="average" has weights="stationary", not "discounted"')
         P = repeat_episodes(P)
     if ties not in TIES:
-        raise WorkbenchError(f"ties must be one of {', '.join(TIES)}, not {ties!r}")
+        raise WorkbenchError(
+            f"ties must be one of {', '.join(TIES)}, not {ties!r}{did_you_mean(str(ties), TIES)}"
+        )
     if symbols := P.symbols | pi.prob.symbols:
         raise WorkbenchError(
             f"the oracle loop compares q-values: give {', '.join(sorted(map(str, symbols)))} a "

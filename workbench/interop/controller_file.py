@@ -29,7 +29,7 @@ from workbench.core.space import Label
 from workbench.interop.storm import action_names
 from workbench.output import read_whole, write_whole
 from workbench.results.json import Unreadable, decode, encode, parse_json, read_rational
-from workbench.text import counted, shorten, show
+from workbench.text import counted, did_you_mean, shorten, show
 
 Data = dict[str, Any]
 
@@ -53,7 +53,10 @@ def load_controller(P: POMDP, path: str | Path) -> Controller:
 def controller_data(controller: Controller, form: str = "json") -> Any:
     """What is written of a controller, as JSON values."""
     if form not in _WRITERS:
-        raise UnknownLabel(f"a controller is written as {', '.join(_WRITERS)}, not as {form!r}")
+        raise UnknownLabel(
+            f"a controller is written as {', '.join(_WRITERS)}, not as {form!r}"
+            f"{did_you_mean(form, _WRITERS)}"
+        )
     return _WRITERS[form](controller)
 
 

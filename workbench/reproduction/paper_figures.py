@@ -24,6 +24,7 @@ from workbench.sweeps.experiment import (
     OracleLoop,
     Panel,
 )
+from workbench.text import did_you_mean
 
 SIZE_1 = ("none", "K1", "B1", "O1", "OA1")
 SIZE_2 = ("none", "K2", "B2", "O2", "OA2")
@@ -198,7 +199,8 @@ def figures_by_name(names: Iterable[str]) -> tuple[Experiment, ...]:
         ).removeprefix(".")
         if id not in FIGURES:
             raise UnknownLabel(
-                f"unknown figure {name!r}; the tabular figures are {', '.join(FIGURES)}"
+                f"unknown figure {name!r}{did_you_mean(name, FIGURES)}; the tabular figures are "
+                f"{', '.join(FIGURES)}"
             )
         wanted.add(id)
     return tuple(figure for id, figure in FIGURES.items() if not wanted or id in wanted)

@@ -31,7 +31,7 @@ from workbench.optima.best_history import best_history
 from workbench.optima.best_memoryless import best_memoryless
 from workbench.optima.mdp import from_states, size_of_values
 from workbench.optima.optimum import HistoryOptimum
-from workbench.text import brief, counted
+from workbench.text import brief, counted, did_you_mean
 
 FAMILIES = ("K", "B", "O", "OA")
 _MOST_STATES = 20_000
@@ -186,7 +186,9 @@ def frontier(
     kinds = [families] if isinstance(families, str) else list(families)
     for kind in kinds:
         if kind not in (sized := list_sized()):
-            raise WorkbenchError(f"unknown family {kind!r}: one of {', '.join(sized)}")
+            raise WorkbenchError(
+                f"unknown family {kind!r}{did_you_mean(kind, sized)}: one of {', '.join(sized)}"
+            )
     history = best_history(P, max_seconds=max_seconds)
     search = _Search(P, history, max_seconds)
     for name in ["none", *_names(kinds, P, up_to)]:
