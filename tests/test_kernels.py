@@ -132,6 +132,19 @@ def test_a_directory_that_cannot_be_written_is_passed_over(tmp_path):
     assert kernels.writable_directory("kernels-1", iter(bases[:2])) is None
 
 
+def test_a_directory_that_everybody_can_write_to_is_not_used(tmp_path):
+    """Compiled code is loaded and run."""
+    for name, mode in (("open", 0o777), ("sticky", 0o1777), ("own", 0o755)):
+        (tmp_path / name).mkdir()
+        os.chmod(tmp_path / name, mode)
+    bases = [tmp_path / "open", tmp_path / "own"]
+    assert kernels.writable_directory("kernels-1", iter(bases)) == bases[1] / "kernels-1"
+    kept = kernels.writable_directory("kernels-1", iter([tmp_path / "sticky"]))
+    assert kept == tmp_path / "sticky" / "kernels-1"
+    os.chmod(kept, 0o777)
+    assert kernels.writable_directory("kernels-1", iter([tmp_path / "sticky"])) is None
+
+
 def test_without_any_directory_kernels_are_compiled_all_the_same(monkeypatch):
     monkeypatch.setattr(kernels, "cache_directory", lambda: None)
     assert kernels.compile_kernel(lambda x: x + 1)(2) == 3

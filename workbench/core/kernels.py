@@ -18,6 +18,7 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
+import stat
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -136,9 +137,21 @@ def writable_directory(name: str, bases: Iterator[Path]) -> Path | None:
             if not directory.is_dir():
                 directory.mkdir(parents=True)
                 _forget_older(directory)
+            if _is_shared(directory):
+                continue
             tempfile.TemporaryFile(dir=directory).close()
             return directory
     return None
+
+
+def _is_shared(directory: Path) -> bool:
+    """Whether somebody else could put code there, which would be run."""
+    if os.name != "posix":
+        return False
+    own, base = directory.stat(), directory.parent.stat()
+    foreign = own.st_uid not in (0, os.getuid()) or own.st_mode & stat.S_IWOTH
+    # a folder such as /tmp is everybody's, but nobody can rename what is not theirs
+    return bool(foreign or (base.st_mode & stat.S_IWOTH and not base.st_mode & stat.S_ISVTX))
 
 
 def _bases() -> Iterator[Path]:
