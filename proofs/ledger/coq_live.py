@@ -28,7 +28,7 @@ from workbench.core.errors import WorkbenchError
 FILE = "Suboptimal.v"
 SHOWN = ("lemma_C5", "theorem_C6")
 NAME = "live-C6.html"
-_KEPT = ("jscoq.js", "dist/frontend", "frontend/classic", "backend/jsoo", "coq-pkgs")
+_KEPT = ("jscoq.js", "dist/frontend", "frontend/classic", "backend/jsoo", "coq-pkgs", "docs")
 _LONGEST_SECONDS = 1200
 
 _DRIVER = """
@@ -59,7 +59,8 @@ coq.postMessage(["NewDoc", { top_name: name, lib_init: [] }]);
 
 _PAGE = """<!DOCTYPE html>
 <html lang="en">
-<head><meta charset="utf-8"><title>Theorem C.6, live</title></head>
+<head><meta charset="utf-8"><title>Theorem C.6, live</title>
+<link rel="stylesheet" href="./jscoq/dist/frontend/index.css"></head>
 <body class="jscoq-main">
 <div id="ide-wrapper" class="toggled"><div id="code-wrapper"><div id="document">
 <h1>Theorem C.6, live</h1>
