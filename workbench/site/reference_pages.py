@@ -4,6 +4,7 @@ collection."""
 from __future__ import annotations
 
 import inspect
+import re
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -42,8 +43,10 @@ def write_reference_pages(material: Material, source: Path) -> None:
     folder = source / "reference"
     folder.mkdir(parents=True)
     rooms = public_names()
+    page = material.root / "docs" / "which-question.md"
+    near = neighbours(page.read_text(encoding="utf-8")) if page.exists() else {}
     for room, modules in rooms.items():
-        text = _room(ROOMS[room], modules)
+        text = _room(ROOMS[room], modules, near)
         (folder / f"{room}.rst").write_text(text, encoding="utf-8")
     (folder / "tasks.md").write_text(_tasks(material), encoding="utf-8")
     if material.commands:
@@ -57,7 +60,26 @@ def write_reference_pages(material: Material, source: Path) -> None:
     )
 
 
-def _room(title: str, modules: dict[str, list[str]]) -> str:
+def neighbours(page: str) -> dict[str, list[str]]:
+    """The public names that stand beside each one on the page *Which question, which function*: in
+    its row, else in its section.
+
+    >>> neighbours("## A\\n| one | `evaluate`, `uniform` |\\n| two | `augment` |")["augment"]
+    ['evaluate', 'uniform']
+    """
+    near: dict[str, list[str]] = {}
+    for section in page.split("\n## "):
+        cells = [line.split("|")[2] for line in section.splitlines() if line.count("|") > 2]
+        quoted = [" ".join(re.findall(r"`([^`]+)`", cell)) for cell in cells]
+        rows = [[x for x in re.findall(r"\w+", text) if x in workbench._HOMES] for text in quoted]
+        for row in rows:
+            for name in row:
+                others = row if len(row) > 1 else [one for other in rows for one in other]
+                near.setdefault(name, sorted({*others} - {name}, key=others.index))
+    return near
+
+
+def _room(title: str, modules: dict[str, list[str]], near: dict[str, list[str]]) -> str:
     parts = [title, "=" * len(title), ""]
     for home, names in modules.items():
         heading = ", ".join(names)
@@ -65,6 +87,9 @@ def _room(title: str, modules: dict[str, list[str]]) -> str:
         parts += [f".. automodule:: {home}", "   :no-members:", "   :no-index:", ""]
         for name in names:
             parts += _directive(name)
+            if near.get(name):
+                linked = ", ".join(f":py:obj:`~workbench.{other}`" for other in near[name])
+                parts += [f".. seealso:: {linked}", ""]
     return "\n".join(parts) + "\n"
 
 
