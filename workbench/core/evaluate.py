@@ -267,6 +267,12 @@ def evaluate(
         model or the policy the result consists of rational functions in any case.
     weights : "visits", "discounted", "stationary" or "first-visit": see the module's text.
     criterion : "return", or "average": reward per step in the long run, with weights "stationary".
+
+    >>> from pomdps import recall4
+    >>> from workbench import augment, uniform
+    >>> E = augment(recall4(), "B1")
+    >>> evaluate(E, uniform(E), exact=True).q[("0", "o"), (0, "0")]
+    Fraction(-11, 12)
     """
     weighing = check_arguments(P, pi, weights)
     if check_criterion(criterion) == "average":

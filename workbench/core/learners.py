@@ -263,6 +263,9 @@ class ExpectedSarsa(QLearning, name="expected-sarsa", title="Expected Sarsa"):
 
     It bootstraps from the mean of the behaviour's values, which is the mean of Sarsa(lam=0)'s
     target: both have the same fixed points.
+
+    >>> ExpectedSarsa(epsilon=0.2).described
+    'Expected Sarsa'
     """
 
     kernel_name = "expected_sarsa"
@@ -299,6 +302,11 @@ class Sarsa(TracedLearner, name="sarsa", title="Sarsa({lam:g})"):
     epsilon, step, gamma, initial, max_episode_steps : as in `QLearning`.
     trace_cutoff : a trace that falls to this or below is forgotten; 0 keeps every trace to the end
         of its episode.
+
+    >>> from pomdps import recall4
+    >>> from workbench import learn
+    >>> learn(recall4(), Sarsa(lam=0.9), steps=100, seeds=1).learner.described
+    'Sarsa(0.9)'
     """
 
     may_decrease = True

@@ -59,6 +59,11 @@ class Memory:
     eta : {m: probability}, where the memory starts.
     step : Gamma in indices, where it is deterministic and reads neither r nor o_next.
     family : the family that made it.
+
+    >>> def Gamma(m, w, o, a, r, o_next):
+    ...     return {"yes" if r > 0 else m: 1}
+    >>> Memory("was I paid?", M=["no", "yes"], W=["-"], Gamma=Gamma, eta={"no": 1})
+    Memory was I paid?: 2 memory states, 1 writes
     """
 
     def __init__(

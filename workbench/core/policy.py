@@ -268,7 +268,12 @@ class Policy(Drawn):
 
 
 def uniform(P: POMDP) -> Policy:
-    """pi(a | o) = 1/|A|, exactly."""
+    """pi(a | o) = 1/|A|, exactly.
+
+    >>> from pomdps import recall4
+    >>> uniform(recall4())["o", 3]
+    Fraction(1, 4)
+    """
     return Policy(P, Numbers.full((len(P.O), len(P.A)), Fraction(1, len(P.A))))
 
 

@@ -269,6 +269,13 @@ def td_values(
     lam : lambda in [0, 1], instead of n; a symbol gives rational functions in it.
     exact : rationals instead of floats; symbols anywhere give rational functions in any case.
     weights : which P_pi(s|o), as for `evaluate`.
+
+    >>> from pomdps import recall
+    >>> from workbench import augment, uniform
+    >>> E = augment(recall(), "OA1")
+    >>> start = ((None,), "o")
+    >>> td_values(E, uniform(E), exact=True).q[start, (2, "push")] > 0
+    True
     """
     weighing = check_arguments(P, pi, weights)
     target = td_target(n, lam)

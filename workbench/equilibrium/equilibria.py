@@ -358,6 +358,13 @@ def equilibria(
         of listing all; by default where there are more than `most`. For one-step targets, tasks
         that end and an epsilon above 0.
     nodes : look at so many sets of policies at most.
+
+    >>> from fractions import Fraction
+    >>> from pomdps import recall
+    >>> from workbench import QLearning, augment
+    >>> E = augment(recall(), "OA1")
+    >>> [e.value for e in equilibria(E, QLearning(epsilon=Fraction(1, 10)), exact=True)]
+    [Fraction(0, 1)]
     """
     target = target_of(learner)
     check_count("most", most)

@@ -66,6 +66,12 @@ def observation_mdp(
         lead to observations that it sees: elsewhere P(s|o) is not defined.
     weights : which P(s|o), as for `evaluate`; "stationary" for tasks that do not end.
     exact : rationals instead of floats; symbols anywhere give rational functions in any case.
+
+    >>> from pomdps import recall4
+    >>> from workbench import uniform
+    >>> observation_mdp(recall4(), uniform(recall4()), exact=True)
+    POMDP recall4 by observation: 2 states (1 terminal), 1 observation, 4 actions, 12 outcomes,
+    gamma 1
     """
     weighing = check_arguments(P, behaviour, weights)
     field = field_of(P, behaviour, exact)

@@ -100,6 +100,12 @@ def phase_plane(
     width, height : the lowest and the highest value on each axis; by default the range of these
         q-values and half of it more on either side.
     points : of the grid, along each axis.
+
+    >>> from pomdps import recall4
+    >>> from workbench import QLearning
+    >>> plane = phase_plane(recall4(), QLearning(epsilon=0.1), points=3)
+    >>> plane.x, plane.y, len(plane.policies)
+    (('o', 0), ('o', 1), 3)
     """
     task = dense_task(P, learner)
     P = task.P

@@ -199,6 +199,10 @@ def to_arrays(P: POMDP, sparse: bool = False) -> dict[str, Any]:
     """Keywords that `from_arrays` turns back into this model; p is joint over (s', r).
 
     Sparse arrays hold floats, dense ones the model's own numbers.
+
+    >>> from pomdps import recall4
+    >>> to_arrays(recall4())["p"].shape  # [s, a, s', j]
+    (6, 4, 6, 6)
     """
     nS, nA, nO = len(P.S), len(P.A), len(P.O)
     R = list(P.R)

@@ -46,7 +46,17 @@ def save_controller(controller: Controller, path: str | Path, form: str = "json"
 
 
 def load_controller(P: POMDP, path: str | Path) -> Controller:
-    """Read a controller for a task from a file of any of the three forms."""
+    """Read a controller for a task from a file of any of the three forms.
+
+    >>> import tempfile
+    >>> from pomdps import recall4
+    >>> from workbench import augment, controller_of, uniform
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     kept = Path(folder) / "controller.json"
+    ...     save_controller(controller_of(recall4(), "B1", uniform(augment(recall4(), "B1"))), kept)
+    ...     load_controller(recall4(), kept)
+    controller of 2 nodes for recall4
+    """
     return controller_from_data(P, parse_json(read_whole(path)))
 
 

@@ -169,6 +169,9 @@ class SoftSarsa(TracedLearner, name="soft-sarsa", title="Sarsa({lam:g}) by a sof
     ----------
     temperature : as in `SoftQLearning`.
     lam, step, gamma, initial, max_episode_steps, trace_cutoff : as in `Sarsa`.
+
+    >>> SoftSarsa(temperature=0.3, lam=0).described
+    'Sarsa(0) by a softmax'
     """
 
     module = KERNELS
