@@ -5,7 +5,7 @@ from pathlib import Path
 
 import workbench
 from workbench.cli.main import GROUPS
-from workbench.site.reference_pages import neighbours
+from workbench.site.reference_pages import related_names
 
 PAGE = (Path(__file__).parents[2] / "docs" / "which-question.md").read_text()
 
@@ -26,7 +26,7 @@ def test_the_pages_that_it_names_exist():
 
 
 def test_every_public_name_has_others_to_see():
-    near = neighbours(PAGE)
+    near = related_names(PAGE)
     assert set(near) == set(workbench._HOMES)
     assert all(others and name not in others for name, others in near.items())
     assert near["decreasing"] == ["per_visit"]

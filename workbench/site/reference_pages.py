@@ -44,7 +44,7 @@ def write_reference_pages(material: Material, source: Path) -> None:
     folder.mkdir(parents=True)
     rooms = public_names()
     page = material.root / "docs" / "which-question.md"
-    near = neighbours(page.read_text(encoding="utf-8")) if page.exists() else {}
+    near = related_names(page.read_text(encoding="utf-8")) if page.exists() else {}
     for room, modules in rooms.items():
         text = _room(ROOMS[room], modules, near)
         (folder / f"{room}.rst").write_text(text, encoding="utf-8")
@@ -60,11 +60,11 @@ def write_reference_pages(material: Material, source: Path) -> None:
     )
 
 
-def neighbours(page: str) -> dict[str, list[str]]:
+def related_names(page: str) -> dict[str, list[str]]:
     """The public names that stand beside each one on the page *Which question, which function*: in
     its row, else in its section.
 
-    >>> neighbours("## A\\n| one | `evaluate`, `uniform` |\\n| two | `augment` |")["augment"]
+    >>> related_names("## A\\n| one | `evaluate`, `uniform` |\\n| two | `augment` |")["augment"]
     ['evaluate', 'uniform']
     """
     near: dict[str, list[str]] = {}
