@@ -27,55 +27,70 @@ def compare_command(
 
     Example: workbench compare recall4 -m B1 -m B2 -m OA1
     """
-    from rich import box
-    from rich.table import Table
-
     from workbench.cli.task_name import find_task
-    from workbench.console import plain_console
+    from workbench.console import print_sheet
+    from workbench.core.sheet import Column, Sheet
     from workbench.progress import until_ctrl_c
-    from workbench.sufficiency.comparison import ceiling
-    from workbench.sufficiency.comparison import compare as rows
+    from workbench.sufficiency.comparison import Comparison, ceiling
+    from workbench.sufficiency.comparison import compare as compared
 
-    console = plain_console()
     P = find_task(task)
-    shown = Table(box=box.SIMPLE_HEAD, padding=(0, 1), pad_edge=False)
-    shown.add_column("memory")
-    for heading in (
-        "states",
-        "obs.",
-        "acts",
-        "best det.",
-        "oracle loop",
-        "shortcuts",
-        "expressive",
-    ):
-        shown.add_column(heading, justify="right")
-    weights: list[str] = []
     best = ceiling(P)
-    with until_ctrl_c(shown.rows):
-        for row in rows(P, memory or ["none", "K1", "B1", "O1", "OA1"], step=step):
-            weights += [row.oracle.weights] if row.oracle is not None else []
-            shown.add_row(
-                row.memory,
-                f"{len(row.P.S):,}",
-                f"{len(row.P.O):,}",
-                str(len(row.P.A)),
-                _best(row.best),
-                _oracle(row.oracle),
-                _shortcuts(row.shortcuts),
-                {True: "yes", False: "no", None: "?"}[row.expressive],
-            )
-    console.print(P)
-    console.print(best, soft_wrap=False)
-    console.print(shown)
-    console.print(
-        "best det.: the best value of a deterministic memoryless policy with this memory (<= where "
-        "only a bound is known; stochastic ones may be worth more). oracle loop: where it ends "
-        f"from uniform with step {step}, P(s|o) by "
-        f"{' or '.join(dict.fromkeys(weights)) or 'visits'} (~ if it goes on moving there). "
-        "shortcuts: strict + weak, over the optimal policies. ?: not decided within the limits, or "
-        "no such policy ends.",
+    found: list[Comparison] = []
+    with until_ctrl_c(found):
+        for row in compared(P, memory or ["none", "K1", "B1", "O1", "OA1"], step=step):
+            found.append(row)  # one by one: Ctrl-C keeps those that are done
+    used = dict.fromkeys(row.oracle.weights for row in found if row.oracle is not None)
+    loop = f"where it ends from uniform, step {step}, P(s|o) by {' or '.join(used) or 'visits'}"
+    columns = (
+        Column("memory"),
+        Column("states", "of the task with this memory"),
+        Column("obs.", "observations there"),
+        Column("acts", "actions there"),
+        Column("best det.", "value of the best deterministic policy (<= before a bound)", True),
+        Column("oracle loop", f"{loop} (~: goes on moving)", True),
+        Column("shortcuts", "strict + weak, of the optimal policies", True),
+        Column("expressive", "whether the memory can tell all beliefs apart", True),
     )
+    rows = tuple(
+        (
+            row.memory,
+            len(row.P.S),
+            len(row.P.O),
+            len(row.P.A),
+            _best(row.best),
+            _oracle(row.oracle),
+            _shortcuts(row.shortcuts),
+            {True: "yes", False: "no", None: "?"}[row.expressive],
+        )
+        for row in found
+    )
+    notes = ("?: not decided within the limits, or no such policy ends.",)
+    print_sheet(Sheet(f"Memories on {P.name}", columns, rows, _conclusion(best, found), notes))
+
+
+def _conclusion(best: Any, found: list[Any]) -> str:
+    """Which memories are enough, and which of these the oracle loop makes use of."""
+    from workbench.sufficiency.needs_memory import between
+
+    margin = 1e-9 * max(1.0, abs(float(best.upper)))  # values of memories are floats
+    value = between(best.lower, best.upper, margin)
+    said = f"The best policy of the whole history is worth {value}."
+    known = [row for row in found if row.best is not None]
+    enough = [row.memory for row in known if row.best.value >= best.lower - margin]
+    if not enough:
+        return f"{said} No memory compared is known to reach that."
+    settles = [
+        row.memory
+        for row in known
+        if row.memory in enough and _oracle(row.oracle) == brief(row.best.value)
+    ]
+    loop = f"the oracle loop settles there with {_listed(settles)}"
+    return f"{said} {_listed(enough)} can reach that; {loop}."
+
+
+def _listed(names: list[str]) -> str:
+    return " and ".join(names) if names else "none of them"
 
 
 def _best(best: Any) -> str:
