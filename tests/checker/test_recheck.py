@@ -282,3 +282,9 @@ def test_a_write_twice_and_an_action_without_a_write_are_refused(made):
     bad["policy"][0][1][0][0] = "alone"
     with pytest.raises(Spoiled, match="does not have"):
         recheck(bad)
+
+
+@pytest.mark.parametrize("words", [["--required"], ["--required", "nowhere"], ["--required", "\0"]])
+def test_what_is_required_has_to_be_a_file(words, capsys):
+    assert check_file(words) == 2
+    assert "--required FILE: " in capsys.readouterr().err
