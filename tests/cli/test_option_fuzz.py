@@ -5,6 +5,9 @@ import random
 import pytest
 from option_fuzz import CALLS, VALUES, broken_calls, options_of
 
+# Ctrl-C in the middle of a compilation leaves numba's file to the collector
+pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+
 EVERY = [
     (name, option, value)
     for name in CALLS
