@@ -100,7 +100,7 @@ def test_a_cell_without_a_sample_is_missed():
         ({"curves": ["epsilon - x", "2"]}, "a number is no curve"),
         ({"curves": ["(epsilon - x)**2"]}, "zero everywhere"),  # the resultant with its slope
         ({"curves": ["epsilon - x", "2*epsilon - 2*x"]}, "zero everywhere"),
-        ({"curves": ["epsilon - x"] * 13}, "more than 12 curves"),
+        ({"curves": ["epsilon - x"] * 17}, "more than 16 curves"),
         ({"curves": ["epsilon**41 - x"]}, "a curve of degree 41"),
         ({"curves": []}, "not shown to have one sign"),
         ({"cells": []}, "do not lie between 0 and 1 in order"),

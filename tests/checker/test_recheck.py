@@ -24,6 +24,11 @@ from workbench.checker.recheck import CHECKS, recheck
 from workbench.checker.spoiled import Spoiled
 from workbench.results.json import model_json, policy_json
 
+SIX = [f"x{i}" for i in range(6)]
+FIFTHS = " + ".join(f"{x}**5" for x in SIX) + " + 1"
+POWERS = "(" * 12 + "9" + ")**8" * 12
+ALIKE, ALIKE_TOO = "f(s1,s2,s3,s4,s5,s6,s7)", "f(s2,s1,s3,s4,s5,s6,s7)"
+
 
 @pytest.fixture(scope="module")
 def made():
@@ -136,6 +141,35 @@ def test_formulas_that_hide_a_number_are_seen_through():
         recheck(worth(recall4(), [["o", [[0, "2 + x**2"], [1, "-1 - x**2"]]]], "1"))
 
 
+def test_formulas_are_bounded_inside_and_not_only_at_the_ends_of_their_names():
+    assert recheck(worth(returning(), [["o", [["a", "0"], ["b", "1"]]]], "1"))
+    with pytest.raises(Spoiled, match="no values of the names"):  # x = 0 alone would do
+        recheck(worth(returning(), [["o", [["b", "1 + x"], ["a", "-x"]]]], "1"))
+    for gamma in ("1 + x", "-x", "2 + x**2"):
+        wide = worth(returning(), [["o", [["b", "1"]]]], "1")
+        wide["model"]["gamma"] = gamma
+        with pytest.raises(Spoiled, match="no values of the names"):
+            recheck(wide)
+
+
+def test_a_compiled_task_has_the_discount_of_its_task(made):
+    bad = copy.deepcopy(made["same-sequences"])
+    bad["compiled"]["gamma"] = "1/7"
+    with pytest.raises(Spoiled, match=r"the discount is .* and 1/7 when compiled"):
+        recheck(bad)
+
+
+def test_a_list_of_critical_points_does_not_read_like_all_of_them(made):
+    assert "whether there are other points is not checked" in recheck(made["critical-points"])
+
+
+def test_a_goal_with_too_many_free_indices_is_not_taken_for_a_new_one(made):
+    eight = "f(s1,s2,s3,s4,s5,s6,s7,s8) == 0"
+    given = {**made["sum-claim"], "given": [eight], "goal": eight, "steps": [["add", 0, "-1"]]}
+    with pytest.raises(Spoiled, match="too many to compare"):
+        recheck({**given, "base": None})
+
+
 @settings(max_examples=20)
 @given(
     pomdps(most_states=3),
@@ -203,6 +237,14 @@ def test_hostile_files_end_quickly_in_the_readers_own_error(text, tmp_path, caps
         ("identity", {"left": "-" * 100_000 + "y"}),
         ("polynomial-positive", {"polynomial": "x**200 - y**200"}),
         ("excluded", {"positive": [0] * 1000}),
+        ("polynomial-positive", {"polynomial": FIFTHS, "box": dict.fromkeys(SIX, "[-1, 1]")}),
+        ("polynomial-positive", {"polynomial": FIFTHS, "box": dict.fromkeys(SIX, "[0, 1]")}),
+        ("excluded", {"conditions": ["(x+y+z+1)**20 >= 0"], "terms": [["1", [0]]] * 20_000}),
+        ("excluded", {"conditions": ["x + y >= 0"], "terms": [["1", [0] * 60]] * 20_000}),
+        ("identity", {"left": "((9**200)**200)**200"}),
+        ("sum-claim", {"given": [" + ".join(f"f(s{i})" for i in range(300)) + " == 0"] * 60}),
+        ("sum-claim", {"goal": f"{POWERS} == 0"}),
+        ("sum-claim", {"given": [f"{ALIKE} == 0"] * 60, "goal": f"{ALIKE} + {ALIKE_TOO} == 0"}),
     ],
 )
 def test_certificates_that_ask_for_too_much_end_quickly(kind, change, made):

@@ -20,7 +20,7 @@ from proofs.ledger.quotes import QUOTES
 from proofs.report import read_record, readme
 from workbench import augment, uniform
 from workbench.checker.__main__ import check_file
-from workbench.checker.ledger_file import check_ledger
+from workbench.checker.ledger_file import EVIDENCE, check_ledger
 from workbench.checker.recheck import recheck
 from workbench.checker.spoiled import Spoiled
 from workbench.cli import verify_command
@@ -199,10 +199,41 @@ def damage_task(entry):
     entry["certificates"][0]["model"]["name"] = "another task"
 
 
+def damage_copy(entry):
+    """A copy of a certificate that states the same and does not show it, before the good one."""
+    good = next((c for c in entry["certificates"] if set(c) & EVIDENCE.get(c["kind"], set())), None)
+    if good is None:
+        entry["certificates"].insert(0, {"kind": "identity"})
+        return
+    broken = {k: [] if k in EVIDENCE[good["kind"]] else x for k, x in good.items()}
+    entry["certificates"].insert(0, broken)
+
+
+def damage_evidence(entry):
+    entry["evidence"] += ", beyond any doubt"
+
+
+def damage_documented(entry):
+    entry["documented"] = "proved for ever"
+
+
+def damage_steps(entry):
+    entry["steps"] = [*entry["steps"], {**entry["steps"][0], "number": 99}]
+
+
+def damage_twins(entry):
+    entry["twins"] = [*entry["twins"], ["another one", "caught"]]
+
+
 @pytest.mark.parametrize(
     "damage",
     [
         damage_kind,
+        damage_copy,
+        damage_evidence,
+        damage_documented,
+        damage_steps,
+        damage_twins,
         damage_missing,
         damage_one_missing,
         damage_trivial,
@@ -224,6 +255,9 @@ def test_missing_foreign_and_trivial_certificates_are_refused(
     assert command("--recheck", str(path)).exit_code == 1
     assert check_file([str(path), "--required", str(REQUIRED)]) == 1
     assert check_file([str(ledger_file), "--required", str(REQUIRED)]) == 0
+    told = f"{len(entries)} of {len(read_record())} claims"
+    assert told in capsys.readouterr().out
+    assert told in command("--recheck", str(ledger_file)).stdout
 
 
 def test_a_ledger_is_refused_if_a_claim_is_there_twice_or_none_is(ledger_file):

@@ -73,6 +73,8 @@ def check_file(arguments: list[str]) -> int:
             print(f"{name}: {problem}", file=sys.stderr)
             return 1
         count, spoiled = count + len(lines) + len(wrong), spoiled + len(wrong)
+        if required is not None:
+            print(f"{name}: {len(data)} of {len(required)} claims are in it")
         for line in (*lines, *wrong):
             print(line)
         for owner, certificate in found:

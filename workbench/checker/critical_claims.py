@@ -71,7 +71,8 @@ def check_critical_points(certificate: dict[str, Any]) -> str:
     listed = ", ".join(f"{n} {kind}" for kind, n in sorted(kinds.items()))
     return (
         f"Kuhn-Tucker points of the return of {shown_task(task, memory)}: {listed}; each the only "
-        "root in its box, with the signs of slopes and Hessian in fractions"
+        "root in its box, with the signs of slopes and Hessian in fractions; whether there are "
+        "other points is not checked"
     )
 
 

@@ -16,7 +16,7 @@ True
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
 from itertools import product
 from typing import Any
@@ -24,9 +24,12 @@ from typing import Any
 from workbench.checker.spoiled import Spoiled
 
 LONGEST_TEXT, MOST_DIGITS, DEEPEST, LARGEST_EXPONENT = 1_000_000, 2_000, 100, 200
-MOST_TERMS, MOST_PRODUCTS = 20_000, 2_000_000
+MOST_TERMS, MOST_PRODUCTS = 20_000, 500_000
 """So many terms a polynomial may have; so many products of terms may be formed for one
 certificate."""
+
+MOST_BITS = 200_000
+"""So long a coefficient may be: powers of powers of numbers have few terms and no end."""
 
 _TOKEN = re.compile(r"\s*(?:(\d+)|([A-Za-z_]\w*)|(\*\*|>=|<=|==|!=|[-+*/()<>]))")
 
@@ -162,9 +165,9 @@ class _Budget:
     left = MOST_PRODUCTS
 
 
-def renew_budget() -> None:
+def renew_budget(products: int = MOST_PRODUCTS) -> None:
     """Allow as many products of terms as one certificate may need."""
-    _Budget.left = MOST_PRODUCTS
+    _Budget.left = products
 
 
 def spend_products(products: int) -> None:
@@ -172,6 +175,12 @@ def spend_products(products: int) -> None:
     _Budget.left -= products
     if _Budget.left < 0:
         raise Spoiled("a formula multiplies out to too many terms")
+
+
+def check_sizes(numbers: Iterable[Fraction]) -> None:
+    """Refuse numbers that are too long to go on with."""
+    if any(max(x.numerator.bit_length(), x.denominator.bit_length()) > MOST_BITS for x in numbers):
+        raise Spoiled(f"a coefficient has more than {MOST_BITS:,} bits")
 
 
 class Polynomial:
@@ -198,8 +207,10 @@ class Polynomial:
         return {name for e in self.terms for name, _ in e}
 
     def __add__(self, other: Any) -> Polynomial:
+        added = Polynomial.of(other).terms
+        spend_products((len(self.terms) + len(added)) // 8)  # cheaper than products, yet not free
         total = dict(self.terms)
-        for e, c in Polynomial.of(other).terms.items():
+        for e, c in added.items():
             total[e] = total.get(e, Fraction(0)) + c
         return Polynomial(total)
 
@@ -223,6 +234,7 @@ class Polynomial:
                 powers[name] = powers.get(name, 0) + k
             key = tuple(sorted(powers.items()))
             total[key] = total.get(key, Fraction(0)) + c * d
+        check_sizes(total.values())
         return Polynomial(total)
 
     __radd__ = __add__

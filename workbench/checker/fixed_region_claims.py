@@ -61,7 +61,7 @@ from workbench.checker.reader import (
 )
 from workbench.checker.spoiled import Spoiled
 
-MOST_REGION_POLICIES, MOST_REGION_ROWS, MOST_CURVES = 2_000, 6, 12
+MOST_REGION_POLICIES, MOST_REGION_ROWS, MOST_CURVES = 2_000, 6, 16
 
 
 class SquareTables:

@@ -3,8 +3,9 @@
 A certificate consists of what it states (a task, a memory, a policy, a region, numbers) and, for
 some kinds, of evidence that the checker only follows. The digest of what is stated names it. A list
 of requirements holds, for each claim, its statement, its verdict and the digests of all that must
-be certified. A ledger is refused if a statement or a verdict is another one, if a certificate that
-is required is missing or does not hold, or if there is one that belongs to no requirement.
+be certified, and a digest of all else that a ledger says of it (evidence, steps, false variants,
+...). A ledger is refused if any of these is another one, if a certificate that is required is
+missing, or if a copy of one does not hold or belongs to no requirement.
 """
 
 from __future__ import annotations
@@ -49,27 +50,42 @@ def certificate_digest(certificate: dict[str, Any]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:24]
 
 
+UNCOVERED = {"seconds", "certificates", "formal", "ok"}
+"""Fields of a claim that its digest leaves out: a time, what has digests of its own, and what is
+read from elsewhere."""
+
+
+def words_digest(entry: dict[str, Any]) -> str:
+    """The name of all that a ledger says of a claim beside its certificates."""
+    said = {key: x for key, x in entry.items() if key not in UNCOVERED}
+    # as a file would give it back: keys are texts before they are sorted
+    said = json.loads(json.dumps(said, default=str))
+    text = json.dumps(said, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()[:24]
+
+
 def requirements_of(entries: list[dict[str, Any]]) -> dict[str, Any]:
     """What a ledger certifies, as the requirements that another one has to meet."""
     return {
         entry["id"]: {
             "statement": entry["statement"],
             "verdict": entry["verdict"],
+            "words": words_digest(entry),
             "certificates": sorted(
-                [str(c["kind"]), digest] for c, digest in _distinct(entry["certificates"])
+                {digest: [kind, digest] for kind, digest in _named(entry["certificates"])}.values()
             ),
         }
         for entry in entries
     }
 
 
-def _distinct(certificates: Any) -> list[tuple[dict[str, Any], str]]:
+def _named(certificates: Any) -> list[tuple[str, str]]:
+    """The kind and the digest of each certificate."""
     if not isinstance(certificates, list | tuple) or not all(
         isinstance(c, dict) for c in certificates
     ):
         raise Spoiled("the certificates of a claim are a list of objects")
-    found = {certificate_digest(c): c for c in certificates}
-    return [(c, digest) for digest, c in found.items()]
+    return [(str(c.get("kind")), certificate_digest(c)) for c in certificates]
 
 
 def check_claim(entry: Any, required: dict[str, Any]) -> tuple[list[str], list[str]]:
@@ -82,17 +98,20 @@ def check_claim(entry: Any, required: dict[str, Any]) -> tuple[list[str], list[s
     for name in ("statement", "verdict"):
         if field(entry, name) != asked[name]:
             wrong.append(f"{id}: its {name} is another one: {str(entry[name])[:60]}")
-    given = _distinct(field(entry, "certificates"))
-    names = {digest for _, digest in given}
+    if not wrong and words_digest(entry) != asked["words"]:
+        wrong.append(f"{id}: its evidence, steps or false variants are others")
+    certificates = field(entry, "certificates")
+    named = _named(certificates)
+    names = {digest for _, digest in named}
     needed = {digest: kind for kind, digest in asked["certificates"]}
     said = []
     for digest, kind in needed.items():
         if digest not in names:
             wrong.append(f"{id}: a {kind} certificate is missing ({digest})")
-    for certificate, digest in given:
+    # every copy: one that is broken may stand beside one that holds
+    for certificate, (kind, digest) in zip(certificates, named, strict=True):
         if digest not in needed:
-            kind = str(certificate.get("kind"))[:40]
-            wrong.append(f"{id}: a {kind} certificate is about something else")
+            wrong.append(f"{id}: a {kind[:40]} certificate is about something else")
             continue
         try:
             said.append(f"{id}: {recheck(certificate)}")

@@ -27,12 +27,12 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from itertools import product
 from typing import Any
 
-from workbench.checker.expressions import Polynomial, read_polynomial
+from workbench.checker.expressions import Polynomial, read_polynomial, spend_products
 from workbench.checker.polynomials import keeps_sign
 from workbench.checker.spoiled import Spoiled
 
@@ -102,7 +102,7 @@ def is_positive_within(f: Polynomial, box: Mapping[str, BoxInterval], strict: bo
 def _settled(f: Polynomial, box: dict[str, BoxInterval], strict: bool, cuts: int) -> bool:
     coefficients, names = _spread(f, box)
     if all(c >= 0 for c in coefficients.values()) and (
-        not strict or all(_supported(coefficients, names, face) for face in _faces(box, names))
+        not strict or _supported_everywhere(coefficients, box, names)
     ):
         return True
     if cuts == 0 or not box:
@@ -136,6 +136,7 @@ def _spread(
     missing to the degree. All are multiplied by one positive number that makes them whole."""
     names = sorted(box)
     degree = {v: max((dict(e).get(v, 0) for e in f.terms), default=0) for v in names}
+    spend_products(len(f.terms) * math.prod(k + 1 for k in degree.values()))
     columns = {
         v: [_expanded(box[v], power, degree[v]) for power in range(degree[v] + 1)] for v in names
     }
@@ -170,28 +171,30 @@ def _expanded(one: BoxInterval, power: int, degree: int) -> list[int]:
     ]
 
 
-def _faces(box: dict[str, BoxInterval], names: list[str]) -> Iterator[tuple[str, ...]]:
-    """Where each name may be: inside, or at an end that belongs to its interval."""
+def _supported_everywhere(
+    coefficients: dict[tuple[int, ...], int], box: dict[str, BoxInterval], names: list[str]
+) -> bool:
+    """Whether on each face of the box some product with a positive coefficient does not vanish.
+
+    A product that does not vanish where a name is at an end does not vanish inside either: the
+    faces with as many names at an end as there can be are enough.
+    """
     kinds = []
     for v in names:
         has_low, _, high, has_high = box[v]
-        kinds.append(["inside"] + ["low"] * has_low + ["high"] * (has_high and high is not None))
-    yield from product(*kinds)
-
-
-def _supported(
-    coefficients: dict[tuple[int, ...], int], names: list[str], face: tuple[str, ...]
-) -> bool:
-    """Whether some product with a positive coefficient does not vanish on the face."""
+        ends = ["low"] * has_low + ["high"] * (has_high and high is not None)
+        kinds.append(ends or ["inside"])
+    spend_products(len(coefficients) * math.prod(map(len, kinds)))
     top = [max(e[i] for e in coefficients) for i in range(len(names))] if coefficients else []
 
-    def alive(e: tuple[int, ...]) -> bool:
+    def alive(e: tuple[int, ...], face: tuple[str, ...]) -> bool:
         return all(
             where == "inside" or (k == 0 if where == "low" else k == last)
             for k, last, where in zip(e, top, face, strict=True)
         )
 
-    return any(c > 0 and alive(e) for e, c in coefficients.items())
+    positive = [e for e, c in coefficients.items() if c > 0]
+    return all(any(alive(e, face) for e in positive) for face in product(*kinds))
 
 
 # ---------------------------------------------------------------------- products of conditions

@@ -191,13 +191,16 @@ def distribution(row: Iterable[tuple[PlainLabel, Any]], where: str) -> dict[Plai
 
 def check_possible(rows: Iterable[dict[PlainLabel, Any]]) -> None:
     """Refuse formulas for which no values of the names were found that make distributions of all
-    rows."""
+    rows.
+
+    Names stand for positive numbers, and every formula has to lie inside (0, 1) for some of them:
+    at the ends alone, rows such as 1 + x, -x would do.
+    """
     formulas = [x for row in rows for x in row.values() if not isinstance(x, Fraction)]
     names = sorted({name for x in formulas for name in _names(x)})
-    tries = (Fraction(1, 2), Fraction(1, 8), Fraction(1, 100), Fraction(1), Fraction(0))
-    for value in tries:
+    for value in (Fraction(1, 2), Fraction(1, 8), Fraction(1, 100)):
         try:
-            if all(0 <= _value(x, dict.fromkeys(names, value)) <= 1 for x in formulas):
+            if all(0 < _value(x, dict.fromkeys(names, value)) < 1 for x in formulas):
                 return
         except ZeroDivisionError:
             continue
@@ -270,7 +273,7 @@ def read_task(data: Any, number: NumberReader = read_fraction) -> CheckedTask:
             raise Spoiled(f"{what} holds {next(iter(strange))!r}, which omega does not know")
     if set(p) != set(product(known - terminal, A)):
         raise Spoiled("p has rows for other pairs than the states that go on, with the actions")
-    check_possible([mu, *omega.values(), *p.values()])
+    check_possible([mu, *omega.values(), *p.values(), {"gamma": gamma}])
     O = list(dict.fromkeys(o for row in omega.values() for o in row))
     return CheckedTask(field(data, "name", str), A, O, mu, p, omega, terminal, gamma)
 

@@ -43,6 +43,9 @@ from workbench.checker.sums import (
 
 ONE = {((), ()): Fraction(1)}
 
+MOST_FREE = 7
+"""Free indices of a formula that is compared with the goal under all orders of them."""
+
 
 @dataclass(frozen=True)
 class SumFormula:
@@ -93,8 +96,10 @@ def _says_the_same(one: SumFormula, other: SumFormula, fixed: frozenset[str]) ->
     if one.is_equation != other.is_equation or len(left.parts) != len(right.parts):
         return False
     names = sorted(left.free - fixed - set(TIMES)), sorted(right.free - fixed - set(TIMES))
-    if sorted(map(sort_of, names[0])) != sorted(map(sort_of, names[1])) or len(names[0]) > 7:
+    if sorted(map(sort_of, names[0])) != sorted(map(sort_of, names[1])):
         return False
+    if len(names[0]) > MOST_FREE:
+        raise Spoiled(f"more than {MOST_FREE} free indices are too many to compare formulas")
     sizes = [max(map(abs, side.parts.values()), default=Fraction(1)) for side in (left, right)]
     left, right = left.scaled(1 / sizes[0]), right.scaled(1 / sizes[1])
     forms = [right, right.scaled(Fraction(-1))] if one.is_equation else [right]

@@ -31,6 +31,7 @@ from fractions import Fraction
 from itertools import permutations, product
 from math import factorial, prod
 
+from workbench.checker.expressions import check_sizes, spend_products
 from workbench.checker.spoiled import Spoiled
 
 LONGEST_SUM, MOST_SUMMANDS, MOST_ORDERS = 4_000, 4_000, 5_040
@@ -126,6 +127,8 @@ def _collect(parts: Iterable[tuple[Summand, Fraction]]) -> Sum:
         found[part] = found.get(part, Fraction(0)) + x
         if len(found) > MOST_SUMMANDS:
             raise Spoiled("a sum has too many terms")
+    spend_products(len(found) // 2)
+    check_sizes(found.values())
     return Sum({part: x for part, x in found.items() if x})
 
 
@@ -213,8 +216,11 @@ def _ordered(bound: tuple[str, ...], factors: Factors) -> Summand:
     for i in bound:
         classes.setdefault(colour[i], []).append(i)
     groups = [classes[key] for key in sorted(classes, key=repr)]
-    if prod(factorial(len(group)) for group in groups) > MOST_ORDERS:
+    orders = prod(factorial(len(group)) for group in groups)
+    if orders > MOST_ORDERS:
         raise Spoiled("too many indices of a sum look alike")
+    # each order names all indices anew; colours are found once for each index
+    spend_products((8 + orders + len(bound) * (len(bound) + 1)) * (1 + len(factors)))
     best: Summand | None = None
     for choice in product(*(permutations(group) for group in groups)):
         order = [i for group in choice for i in group]

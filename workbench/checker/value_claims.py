@@ -245,6 +245,8 @@ def check_same_sequences(certificate: dict[str, Any]) -> str:
     same probabilities."""
     task = read_task(field(certificate, "model", dict))
     compiled = read_task(field(certificate, "compiled", dict))
+    if compiled.gamma != task.gamma:
+        raise Spoiled(f"the discount is {task.gamma}, and {compiled.gamma} when compiled")
     horizon = count(field(certificate, "horizon"), 1, 6)
     memory = field(certificate, "memory", dict)
     eta = distribution(
@@ -322,8 +324,8 @@ def check_same_sequences(certificate: dict[str, Any]) -> str:
     if pair != product:
         raise Spoiled("some sequence has another probability when compiled")
     return (
-        f"{task.name}: {len(pair)} sequences of {horizon} steps have the same probability, "
-        "compiled or not"
+        f"{task.name}: {len(pair)} sequences of {horizon} steps have the same probability, and the "
+        "discount is the same, compiled or not"
     )
 
 

@@ -377,7 +377,8 @@ def _recheck(path: Path, console: Any) -> None:
     from workbench.core.errors import WorkbenchError
 
     try:
-        said, wrong = check_ledger(read_json(path.read_text()), read_json(REQUIRED.read_text()))
+        found, required = read_json(path.read_text()), read_json(REQUIRED.read_text())
+        said, wrong = check_ledger(found, required)
     except (OSError, UnicodeDecodeError, Spoiled) as error:
         raise WorkbenchError(f"cannot read {path}: {error}") from None
     for line in said:
@@ -385,6 +386,9 @@ def _recheck(path: Path, console: Any) -> None:
     for line in wrong:
         console.print(line, style="bold red")
     total = len(said) + len(wrong)
-    console.print(f"{len(said)} certificates hold, {len(wrong)} of {total} lines are wrong")
+    console.print(
+        f"{len(found)} of {len(required)} claims; {len(said)} certificates hold, {len(wrong)} of "
+        f"{total} lines are wrong"
+    )
     if wrong:
         raise typer.Exit(1)
