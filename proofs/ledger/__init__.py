@@ -55,6 +55,9 @@ run            a claim judged, each of its steps left out in turn, its twins
 places         the order of the paper, its sections, the notebook of each
 inequalities   polynomials that are positive on a box, or conditions that exclude one another
 exclusion      the certificates of the latter: combinations of products
+theory         formulas about tasks of any size, what follows from them, and whether they hold of
+               the workbench's own objects
+second_opinion the derivations of a theory followed with numbers, beside the checker
 greedy_region  where a policy stays greedy
 generic        tasks, memories and policies whose numbers are all symbols
 prose          paragraphs and small tables in plain text

@@ -95,18 +95,20 @@ class Theory:
 
 
 def trouble_in(certificate: Mapping[str, Any]) -> str | None:
-    """What the checker says against a certificate; None if it holds."""
+    """What the checker, or the second opinion, says against a certificate; None if it holds."""
     return _trouble(json.dumps(certificate))
 
 
 @cache
 def _trouble(text: str) -> str | None:
+    from proofs.ledger.second_opinion import second_opinion  # which draws `Interpretation`s
+
     certificate = json.loads(text)
     try:
         recheck(certificate)
     except Spoiled as error:
         return f"{certificate.get('what', certificate['kind'])}: {error}"
-    return None
+    return second_opinion(certificate) if certificate["kind"] == "sum-claim" else None
 
 
 def trouble_with(shown: Iterable[Mapping[str, Any]]) -> str | None:

@@ -1,0 +1,78 @@
+"""Two opinions on what is decided when it is made: they agree, and either sees what is wrong."""
+
+import pytest
+import sympy
+from sympy import Interval
+
+from proofs.ledger import inequalities
+from proofs.ledger.inequalities import Undecided, prove_positive
+from proofs.ledger.second_opinion import second_opinion
+from proofs.ledger.theory import Theory, trouble_in
+from workbench.checker import positivity
+
+FLOW = Theory(
+    {
+        "p": "sum[s1](p(s, s1)) == 1",
+        "x": "x(n+1, s1) == sum[s](x(n, s)*p(s, s1))",
+        "0": "x(0, s) == mu(s)",
+        "mu": "sum[s](mu(s)) == 1",
+        "sign": "p(s, s1) >= 0",
+        "d": "d(s) >= 0",
+    }
+)
+MASS = ("mass", "sum[s](x(n, s)) == 1")
+STEPS, BASE = [("unfold", "x"), ("add", "hypothesis", "-1")], [("unfold", "0")]
+
+
+def wrong(certificate, **changes):
+    return second_opinion({**certificate, **changes})
+
+
+def test_a_derivation_leaves_nothing_and_another_goal_something():
+    shown = FLOW.shows(*MASS, STEPS, base=BASE)
+    assert trouble_in(shown) is second_opinion(shown) is None
+    assert wrong(shown, goal="sum[s](x(n, s)) == 2")
+    assert wrong(shown, base=[])
+    assert wrong(shown, steps=shown["steps"][:1])
+    given = shown["given"]
+    assert wrong(shown, given=[given[0].replace("== 1", "== c"), *given[1:]])
+    assert wrong(shown, given=[given[0], given[1].replace("p(s, s1)", "p(s1, s)"), *given[2:]])
+
+
+def test_products_of_inequalities_are_taken_off():
+    steps = [("less", 2, (("sign", {}), ("d", {"s": "s1"})))]
+    shown = FLOW.shows("less", "2*sum[s, s1](p(s, s1)*d(s1)) >= 0", steps)
+    assert trouble_in(shown) is second_opinion(shown) is None
+    assert wrong(shown, goal="sum[s, s1](p(s, s1)*d(s1)) >= 0")
+    assert wrong(shown, steps=[["less", "2", [[4, {}], [5, {"s": "s2"}]]]])
+
+
+def test_names_that_clash_are_kept_apart():
+    chain = Theory({"v": "v(s) == r(s) + sum[s1](p(s, s1)*v(s1))", "p": FLOW.given["p"]})
+    goal = (
+        "sum[s1](p(s, s1)*v(s1)) == sum[s1](p(s, s1)*r(s1)) + sum[s1, s2](p(s, s1)*p(s1, s2)*v(s2))"
+    )
+    shown = chain.shows("two steps", goal, [("unfold", "v")])
+    # unfolding replaces v on both sides, and once each
+    assert trouble_in(shown) is not None
+    half = (
+        "sum[s1](p(s, s1)*v(s1)) - sum[s1](p(s, s1)*r(s1)) == sum[s1, s2](p(s, s1)*p(s1, s2)*w(s2))"
+    )
+    renamed = Theory({**chain.given, "w": "w(s) == v(s)"})
+    shown = renamed.shows("two steps", half, [("unfold", "v"), ("unfold", "w")])
+    assert trouble_in(shown) is second_opinion(shown) is None
+
+
+def test_a_polynomial_needs_both_the_solver_and_the_checker(monkeypatch):
+    x = sympy.Symbol("x")
+    box = {x: Interval(0, 1)}
+    assert prove_positive(x**2 - x + 1, box).holds
+    monkeypatch.setattr(positivity, "is_positive_within", lambda *_: True)
+    assert prove_positive(
+        x - 1, box
+    ).witness  # the solver finds a number, whatever the checker says
+    monkeypatch.undo()
+    monkeypatch.setattr(inequalities, "solve_conditions", lambda _: None)
+    monkeypatch.setattr(inequalities, "_break_on_grid", lambda *_: None)
+    with pytest.raises(Undecided, match="says z3; the checker: x - 1 > 0 is not shown"):
+        prove_positive(x - 1, box)
