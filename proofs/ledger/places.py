@@ -9,6 +9,7 @@ REQUIRED = Path(__file__).parent / "required.json"
 """What each claim has to certify (`workbench.checker.ledger_file`)."""
 
 ORDER = (
+    "S1.memoryless",
     "S3.arbitrary",
     "S4.ignore",
     "S4.gravity-none",
@@ -33,6 +34,7 @@ ORDER = (
     "S5.settle-worth",
     "S5.settle-b1",
     "S51.mc",
+    "S51.mc-variance",
     "S51.variance",
     "S51.td",
     "S51.b2-more",
@@ -44,6 +46,7 @@ ORDER = (
     "S51.fig-shared",
     "S51.bigger",
     "S52.local",
+    "S52.small-change",
     "S52.mdp",
     "S52.converge",
     "S52.not-global",
@@ -51,9 +54,12 @@ ORDER = (
     "S52.fig-variant",
     "S52.vanish",
     "S53.lines",
+    "S6.view",
     "S6.speedups",
     "A1.equivalent",
+    "A1.gamma",
     "A1.why-o",
+    "A2.belief",
     "A2.optimal",
     "A2.rewards",
     "A4.bk",
@@ -76,7 +82,12 @@ ORDER = (
     "C6",
     "C7",
     "C.fig",
+    "C.structure",
     "C.settle",
+    "D2.hallway",
+    "D2.hallway-memory",
+    "D3.minigrid",
+    "D3.reward",
     "D6.fig-sarsa",
     "D6.lambda",
     "T.oa1",
@@ -94,6 +105,7 @@ ORDER = (
 printed one. Ids that are not listed come last in their section."""
 
 SECTIONS = (
+    ("S1", "Section 1: introduction"),
     ("S3", "Section 3: memoryless policies"),
     ("S4", "Section 4: memory"),
     ("S5", "Section 5: recall"),
@@ -114,6 +126,7 @@ SECTIONS = (
 statements, the first digit."""
 
 NOTEBOOKS = {
+    "S1": "01-what-is-a-pomdp",
     "S3": "01-what-is-a-pomdp",
     "S4": "02-what-does-a-memory-make-of-a-pomdp",
     "S5": "03-why-does-q-learning-jump",

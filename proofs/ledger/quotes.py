@@ -7,6 +7,24 @@ with a star, or one of ours about a figure, has the sentence that it corrects or
 from __future__ import annotations
 
 QUOTES = {
+    "S1.memoryless": "In fully observable environments, learning memoryless policies proves to be "
+    "efficient and optimal.",
+    "S51.mc-variance": "Monte-Carlo estimates are guaranteed to converge to the real values of "
+    "q_pi(o,a), though they do have high variance",
+    "S52.small-change": "updating pi by a small amount will also only have a small effect on "
+    "P_pi(s|o), making such a difference insignificant",
+    "S6.view": "We also decreased the agent's field of view from 8x8 to 3x3 cells",
+    "A1.gamma": "we define the POMDP P' = <S', O', A', R', p', omega', gamma', mu'> [...] as "
+    "follows",
+    "A2.belief": "the belief state correctly summarizes the history of an interaction",
+    "C.structure": "choosing memory that comes with more built-in structure helps avoid local "
+    "minima",
+    "D2.hallway": "depending on previous observations, the optimal actions (and expected rewards) "
+    "will be completely different when the agent is in the hallway",
+    "D2.hallway-memory": "In contrast, PPO with OA6 and O6 memories is able to solve these tasks.",
+    "D3.minigrid": "The agent has 7 actions [...] a time limit of 1280 steps [...] a time limit of "
+    "245 steps",
+    "D3.reward": "Going to the right object results in a reward of 1.",
     "S3.arbitrary": "an optimal memoryless policy can be arbitrarily worse than the optimal "
     "history-based policy for POMDPs",
     "S4.ignore": "the optimal memoryless policy for E must be at least as good as the optimal "

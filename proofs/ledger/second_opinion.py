@@ -46,7 +46,7 @@ def _followed(
     fresh, fixed = count(1000), set(certificate["fixed"])
     now = _At(time).visit(_copied(goal))
     open_ = _free(now) | fixed
-    left = now
+    left: ast.expr = now
 
     def formula(i: Any) -> ast.expr:
         return _copied(goal if i == "hypothesis" else given[i])
@@ -56,7 +56,7 @@ def _followed(
             left = _Unfold(formula(first), fixed, fresh).visit(left)
         elif name == "add":
             other = _Rename(dict(rest[1]) if len(rest) > 1 else {}).visit(formula(first))
-            part = ast.BinOp(_parsed(rest[0]), ast.Mult(), other)
+            part: ast.expr = ast.BinOp(_parsed(rest[0]), ast.Mult(), other)
             left = ast.BinOp(left, ast.Add(), _summed(part, _free(part) - open_))
         else:  # "less": a positive multiple of a product is taken off
             part = _parsed(f"({first})")
