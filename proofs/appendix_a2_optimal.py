@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
+from functools import cache
 from typing import Any
 
 import sympy
@@ -28,10 +29,13 @@ from sympy import Interval
 
 from pomdps import gravity, recall, recall4, recall_variant
 from proofs.ledger import Evidence, Proof, argued, claim, human, machine, misprint
+from proofs.ledger.bellman import first_broken
 from proofs.ledger.generic import symbol
 from proofs.ledger.inequalities import prove_positive
 from proofs.ledger.prose import table_text, text
-from proofs.ledger.theory import Theory, trouble_in
+from proofs.ledger.theory import Interpretation, Theory, trouble_in
+from proofs.ledger.walks import Histories
+from proofs.own.tables import two_step_task
 from workbench import (
     POMDP,
     Memory,
@@ -348,6 +352,102 @@ def gains_nothing(theory: Theory) -> dict[str, Any]:
     )
 
 
+@cache
+def encoded_letters(encoded: tuple[tuple[str, str], ...]) -> str | None:
+    """The first formula of `ENCODED`, changed or not, or of `NO_MORE` that a task of two steps with
+    OA1 does not obey; or two steps of the policy read off that are not its value."""
+    P = two_step_task(14)
+    memory = attach("OA1", P)
+    E, f = augment(P, memory), is_sufficiently_expressive(P, memory).f
+    pi = read_off(P, memory, f)
+    read = Histories(P, 1)
+    A, going = list(P.A), read.going
+    (empty,) = memory.eta
+
+    def behind(h: Any) -> Any:
+        """The memory and the observation after a history, by Gamma with the writes of f."""
+        m = empty
+        for o, a, later in zip(h[::2], h[1::2], h[2::2], strict=False):
+            (m,) = memory.Gamma(m, f.get((m, o, a), memory.W[0]), o, a, 0, later)
+        return m, h[-1]
+
+    M = list(dict.fromkeys((*E.O, *map(behind, read.H))))
+
+    def row(m: Any, a: Any) -> Fraction:
+        return (
+            sum((pi[m, (a, w)] for w in memory.W), Fraction(0)) if m in E.O else Fraction(a == A[0])
+        )
+
+    def T(m: Any, a: Any, r: Any, o: Any, m1: Any) -> Fraction:
+        """Gamma, with what f writes."""
+        write = f.get((*m, a), memory.W[0])
+        found = memory.Gamma(m[0], write, m[1], a, r, o)
+        return Fraction(found.get(m1[0], 0)) if m1[1] == o else Fraction(0)
+
+    for m in M:  # and what Gamma makes of these
+        for a in A:
+            for o in P.O:
+                later = memory.Gamma(m[0], f.get((*m, a), memory.W[0]), m[1], a, 0, o)
+                M += [(n, o) for n in later if (n, o) not in M]
+
+    def g(h: Any, a: Any) -> Fraction:
+        return row(behind(h), a)
+
+    @cache
+    def U(n: int, s: Any, m: Any) -> Fraction:
+        """What n steps in the product pay, by walking."""
+        if n == 0:
+            return Fraction(0)
+        total = Fraction(0)
+        for a in A:
+            if not (chance := row(m, a)):
+                continue
+            for (t, r), y in P.p(s, a).items():
+                later = Fraction(0)
+                for o, z in P.omega(t).items() if t in going else ():
+                    later += z * sum(T(m, a, r, o, k) * U(n - 1, t, k) for k in M if k[1] == o)
+                total += chance * y * (r + P.gamma * later)
+        return total
+
+    R = sorted({r for s in going for a in A for _, r in P.p(s, a)})
+    letters = read.letters()
+    whole = letters["p"]
+    sets = {"s": going, "a": A, "o": list(P.O), "h": read.H, "m": M, "r": R}
+    # histories that go on from the longest ones are not listed: there nothing is said
+    longest = [h for h in read.H if len(h) > 1]
+    first = [h for h in read.H if len(h) == 1]
+    common = letters | {
+        "U": U, "G": row, "g": g, "rel": lambda h, m: int(m == behind(h)),
+        "V": lambda n, s, h: read.worth(lambda n, h, a: g(h, a), n, s, h),
+    }  # fmt: skip
+    rewarded = common | {
+        "p": lambda s, a, r, t: Fraction(P.p(s, a).get((t, r), 0)), "T": T,
+    }  # fmt: skip
+
+    def z(h: Any, m: Any) -> Fraction:
+        """The chance of m and of the actions of h, given its observations."""
+        chance = Fraction(m == behind(h))
+        for i in range(1, len(h), 2):
+            chance *= g(h[:i], h[i])
+        return chance
+
+    plain = common | {"p": whole, "T": lambda m, a, o, m1: T(m, a, 0, o, m1), "z": z}
+    value = evaluate(E, pi, exact=True).value
+    walked = sum(x * y * U(2, s, (empty, o)) for s, x in P.mu.items() if x
+                 for o, y in P.omega(s).items())  # fmt: skip
+    if walked != value:
+        return f"two steps pay {walked}, the evaluator says {value}"
+    leaves_off = {"on"}  # that some h1 follows: not of the longest, which are the last of a task
+    both = ((dict(encoded), rewarded), (NO_MORE.given, plain))
+    for formulas, numbers in both:
+        kept = Theory({name: x for name, x in formulas.items() if name not in leaves_off})
+        if trouble := first_broken(kept, Interpretation(sets, numbers, 2)):
+            return trouble
+    goes_on = all(sum(read.on(h, a, o, h1) for h1 in longest) == 1
+                  for h in first for a in A for o in P.O)  # fmt: skip
+    return None if goes_on else "a history does not go on"
+
+
 @claim(
     "A2.optimal*",
     place="App. A.2",
@@ -360,6 +460,11 @@ def gains_nothing(theory: Theory) -> dict[str, Any]:
             "belief",
             "all histories that make (m, o) possible have one belief, so beliefs are finitely many "
             "and some policy of beliefs, pi*, is best (textbook); values are limits of n steps",
+        ),
+        machine(
+            "givens",
+            "the formulas below hold of a task of two steps with OA1, whose policy is read off by "
+            "the code, and two steps of it pay what the evaluator says",
         ),
         machine("policy", "do what pi* does there and write f: n steps are worth the same, any n"),
         machine("read off", "the policy read off f is worth the best history-based value"),
@@ -375,9 +480,11 @@ def corrected(
     never_more: Any = ((swap, "B1"),),
     encoded: Theory = ENCODED,
     no_more: Theory = NO_MORE,
+    givens: Theory = ENCODED,
 ) -> Evidence:
     """`cases`: where the policy read off is evaluated; `never_more`: where the best memoryless
     policy is looked for."""
+    proof.step("givens", encoded_letters(tuple(givens.given.items())))
     shown_same, shown_less = does_as_histories_do(encoded), gains_nothing(no_more)
     proof.step("policy", trouble_in(shown_same))
     proof.step("no more", trouble_in(shown_less))
@@ -439,6 +546,11 @@ def corrected(
 
 corrected.twin(
     "a memory that is not sufficiently expressive", guards="read off", cases=((recall, "B1"),)
+)
+corrected.twin(
+    "values that are not discounted",
+    guards="givens",
+    givens=ENCODED.replaced(**{"U+": ENCODED.given["U+"].replace("gamma*", "")}),
 )
 corrected.twin("memories that f does not lead to", guards="policy", encoded=ENCODED.without("run"))
 corrected.twin("a B that is not the best", guards="no more", no_more=NO_MORE.without("most"))

@@ -15,6 +15,8 @@ other.
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import cache
+from itertools import product
 from typing import Any
 
 import sympy
@@ -22,11 +24,19 @@ import sympy
 from pomdps import recall, recall_variant
 from proofs.appendix_a2_optimal import coin, reads_reward
 from proofs.ledger import Evidence, Proof, claim, machine, proved
-from proofs.ledger.bellman import CHANCES, VALUES
+from proofs.ledger.bellman import (
+    CHANCES,
+    VALUES,
+    first_broken,
+    interpret,
+    mixed_policy,
+    small_task,
+)
 from proofs.ledger.generic import GAMMA, generic_policy, symbol
 from proofs.ledger.inequalities import identical
 from proofs.ledger.prose import text
 from proofs.ledger.theory import Theory, trouble_with
+from proofs.ledger.walks import walk_letters
 from workbench import (
     POMDP,
     Memory,
@@ -197,6 +207,40 @@ TWO_SOLUTIONS = Theory(
 that an episode goes on for n steps."""
 
 
+@cache
+def lambda_letters(lam: Fraction, theory: tuple[tuple[str, str], ...]) -> str | None:
+    """The first formula that does not hold where w is what the code's TD(lambda) learns and x the
+    target that solves its equation; or a mean of x that is not what is learned."""
+    P = small_task(8, Fraction(4, 5))
+    pi = mixed_policy(P, 8)
+    found = evaluate(P, pi, exact=True)
+    learned = td_values(P, pi, lam=lam, exact=True).q
+    going = [s for s in P.S if s not in P.terminal]
+    w = {o: sum((pi[o, a] * learned[o, a] for a in P.A), Fraction(0)) for o in P.O}
+    pairs = [(s, a) for s in going for a in P.A]
+    M, b = sympy.eye(len(pairs)), sympy.zeros(len(pairs), 1)
+    for i, (s, a) in enumerate(pairs):
+        for (t, r), c in P.p(s, a).items():
+            b[i] += sympy.Rational(c * r)
+            for o, y in P.omega(t).items() if t in going else ():
+                b[i] += sympy.Rational(P.gamma * c * y * (1 - lam) * w[o])
+                for a1 in P.A:
+                    weight = P.gamma * c * y * lam * pi[o, a1]
+                    M[i, pairs.index((t, a1))] -= sympy.Rational(weight)
+    solved = [Fraction(int(x.p), int(x.q)) for x in M.LUsolve(b)]
+    x = dict(zip(pairs, solved, strict=True))
+    letters: dict[str, Any] = {"x": lambda s, a: x[s, a], "w": w.__getitem__, "lam": lam}
+    read = interpret(P, pi, pi, **letters)
+    for o, a in product(P.O, P.A):
+        behind = {s: found.visits[s] * P.omega(s).get(o, 0) for s in going}
+        mean = sum((y * x[s, a] for s, y in behind.items()), Fraction(0)) / sum(behind.values())
+        if mean != learned[o, a]:
+            return f"lambda = {lam}: {mean} is not the value {learned[o, a]} of {(o, a)}"
+    walked = walk_letters(P, pi, P.gamma)
+    alike = interpret(P, pi, pi, rho=walked["rho"], e=lambda s, a: Fraction(0), E=Fraction(1))
+    return first_broken(Theory(dict(theory)), read) or first_broken(TWO_SOLUTIONS, alike)
+
+
 @claim(
     "D6.lambda",
     place="App. D.6.1",
@@ -204,6 +248,11 @@ that an episode goes on for n steps."""
     "method: its fixed point is that of one-step TD, and q_pi(o,a), for every policy.",
     verdict="proved",
     steps=(
+        machine(
+            "givens",
+            "the means of the targets below over the states behind o are the code's values of "
+            "TD(lambda), lambda = 0, 1/2 and 1, in a task with chance",
+        ),
         machine("any size", "At lambda = 0 the target is r + gamma v(o'), at 1 q_pi solves it."),
         machine("unique", "At lambda = 1 two solutions differ by at most E rho_n, for every n."),
         machine("td", "At lambda = 0 it is the one-step fixed point, on a task of symbols."),
@@ -218,9 +267,12 @@ def ends_of_lambda(
     most: Any = 1,
     theory: Theory = TARGETS,
     two: Theory = TWO_SOLUTIONS,
+    givens: Theory = TARGETS,
 ) -> Evidence:
     """Sums of any size; then two steps that look alike, all six rewards, the policy and gamma
     symbols."""
+    for lam in (Fraction(0), Fraction(1, 2), Fraction(1)):
+        proof.step("givens", lambda_letters(lam, tuple(givens.given.items())))
     none = Theory({**theory.given, "lam": "lam == 0"}).shows(
         "lambda = 0",
         "x(s,a) == R(s,a) + gamma*sum[s1,o](p(s,a,s1)*om(s1,o)*w(o))",
@@ -288,6 +340,11 @@ def _unlike(P: POMDP, left: Any, right: Any) -> str | None:
     return None
 
 
+ends_of_lambda.twin(
+    "lambda and 1 - lambda exchanged",
+    guards="givens",
+    givens=TARGETS.replaced(x=TARGETS.given["x"].replace("(1 - lam)*w", "lam*w")),
+)
 ends_of_lambda.twin(
     "bootstrapping twice",
     guards="any size",

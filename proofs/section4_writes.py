@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import random
 from collections.abc import Iterable
 from fractions import Fraction
 from functools import cache
@@ -19,10 +20,11 @@ import sympy
 
 import pomdps
 from proofs.ledger import Evidence, Proof, checked, claim, machine, proved
+from proofs.ledger.bellman import first_broken
 from proofs.ledger.cells import CellCount, Cells, TimedEntry, after_push, k, t
 from proofs.ledger.inequalities import identical
 from proofs.ledger.prose import table_text, text
-from proofs.ledger.theory import Theory, trouble_in
+from proofs.ledger.theory import Interpretation, Theory, trouble_in
 from workbench import POMDP, Policy, augment, evaluate, interop, memories
 from workbench.certificates.values import identity_certificate
 from workbench.core.shortcuts import shortcuts
@@ -215,6 +217,30 @@ ENTRIES = Theory(
 at n."""
 
 
+@cache
+def walked_entries(seed: int) -> Interpretation:
+    """The letters of `ENTRIES` in a walk through gravity with O2 under random actions."""
+    E, dice = augment(pomdps.gravity(), "O2"), random.Random(seed)
+    (s,) = [s for s, x in E.mu.items() if x]
+    passed = [s]
+    for _ in range(7):
+        if s not in E.terminal:
+            outcomes = dict(E.p(s, dice.choice(tuple(E.A))).items())
+            ((s, _),) = dice.choices(list(outcomes), [float(x) for x in outcomes.values()])
+        passed.append(s)
+    O = sorted({o for _, _, o in passed})
+
+    def seen(n: int, o: Any) -> int:
+        return sum(place[2] == o for place in passed[:n])
+
+    letters = {
+        "seen": seen,
+        "held": lambda n, o: passed[n][1].count(o),
+        "now": lambda n, o: int(passed[n][2] == o),
+    }
+    return Interpretation({"o": O}, letters, times=7)
+
+
 @claim(
     "S4.imagine",
     place="Sec. 4",
@@ -224,6 +250,7 @@ at n."""
     steps=(
         machine("start", "The buffer starts empty, whatever k."),
         machine("step", "A step appends the current observation to old cells, or does nothing."),
+        machine("givens", "The counts below are those of 30 walks through gravity with O2."),
         machine("induction", "So an entry is in it at most as often as it was observed."),
         machine("bits", "With B1 the memory can say 1 after the first step of gravity."),
     ),
@@ -234,8 +261,11 @@ def buffers_do_not_imagine(
     bit: str = "1",
     full: bool = False,
     theory: Theory = ENTRIES,
+    givens: Theory = ENTRIES,
 ) -> Evidence:
     """The code of Gamma, run on a buffer whose length is a symbol; then counted."""
+    for seed in range(30):
+        proof.step("givens", first_broken(givens, walked_entries(seed)))
     P = _plain_task()
     begins = Cells.run(0, k) if full else empty_buffer(CellCount(k))  # type: ignore[arg-type]
     proof.step("start", None if begins == Cells.run(-k, k) else f"it starts with {begins}")
@@ -268,6 +298,11 @@ def buffers_do_not_imagine(
     return proved("entries are old entries, or o; every k", argument, [counted])
 
 
+buffers_do_not_imagine.twin(
+    "observations that are counted twice",
+    guards="givens",
+    givens=ENTRIES.replaced(**{"seen+": "seen(n+1,o) == seen(n,o) + 2*now(n,o)"}),
+)
 buffers_do_not_imagine.twin("a buffer that starts full", guards="start", full=True)
 buffers_do_not_imagine.twin(
     "two cells for one observation",

@@ -36,10 +36,18 @@ import sympy
 
 from pomdps import recall
 from proofs.ledger import Evidence, Proof, argued, claim, human, machine, proved
-from proofs.ledger.bellman import CHANCES, VALUES
+from proofs.ledger.bellman import (
+    CHANCES,
+    VALUES,
+    first_broken,
+    interpret,
+    mixed_policy,
+    small_task,
+)
 from proofs.ledger.generic import GAMMA, generic_policy, two_steps
 from proofs.ledger.prose import table_text, text
 from proofs.ledger.theory import Factors, Theory, trouble_with
+from proofs.ledger.walks import walk_letters
 from proofs.section5_recall import blue
 from proofs.section51_td import RED
 from workbench import POMDP, Policy, augment, evaluate, td_values, uniform
@@ -430,6 +438,75 @@ LONG_TARGETS = MappingProxyType(
 """What carries each step of S51.nstep for all sizes."""
 
 
+@cache
+def target_letters(theory: tuple[tuple[str, str], ...]) -> str | None:
+    """The first formula of `LONG`, changed or not, `ROWS`, `CLOSE` or `FADES` that does not hold of
+    a task and of its 2-step TD values."""
+    P = small_task(6, Fraction(4, 5))
+    pi = mixed_policy(P, 6)
+    found, learned = evaluate(P, pi, exact=True), td_values(P, pi, n=2, exact=True)
+    going = [s for s in P.S if s not in P.terminal]
+    letters = walk_letters(P, pi, P.gamma)
+
+    def mean(table: Any, o: Any) -> Fraction:
+        return sum((pi[o, a] * table[o, a] for a in P.A), Fraction(0))
+
+    w, vo = ({o: mean(table, o) for o in P.O} for table in (learned.q, found.q))
+
+    @cache
+    def x(n: int, s: Any) -> Fraction:
+        """What n steps pay from s, and w after them, by walking."""
+        total = Fraction(0)
+        for o, y in P.omega(s).items():
+            if n == 0:
+                total += y * w[o]
+                continue
+            for a in P.A:
+                for (t, r), c in P.p(s, a).items():
+                    later = x(n - 1, t) if t not in P.terminal else 0
+                    total += y * pi[o, a] * c * (r + P.gamma * later)
+        return total
+
+    def reward(s: Any, a: Any) -> Fraction:
+        return sum((c * r for (_, r), c in P.p(s, a).items()), Fraction(0))
+
+    def goes_on(s: Any, a: Any, f: Any) -> Fraction:
+        return sum((c * f(t) for (t, _), c in P.p(s, a).items() if t in going), Fraction(0))
+
+    most = max(abs(w[o] - found.v[s]) for s in going for o in P.omega(s))
+    gap = max(abs(vo[o] - found.v[s]) for s in going for o in P.omega(s))
+    one = {**letters, "x": x, "w": w.__getitem__, "E": most}
+    # 2-step TD: the letters of a row at n = 1
+    row = {
+        "x": lambda n, s: x(1, s), "rho": lambda n, s: letters["rho"](1, s), "E": most,
+        "y": lambda s, a: reward(s, a) + P.gamma * goes_on(s, a, lambda t: x(1, t)),
+        "D": lambda o: sum((found.visits[s] * P.omega(s).get(o, 0) for s in going), Fraction(0)),
+        "d": lambda s: found.visits[s], "qn": lambda o, a: learned.q[o, a],
+        "qo": lambda o, a: found.q[o, a], "vn": w.__getitem__, "vo": vo.__getitem__,
+        "r": max(P.gamma * goes_on(s, a, lambda t: letters["rho"](1, t))
+                 for s in going for a in P.A),
+    }  # fmt: skip
+    last = max(P.O, key=lambda o: w[o] - vo[o])
+    far = w[last] - vo[last]
+    near = {**row, "E": far + gap, "E0": far, "D0": gap}
+    close = CLOSE.without("worse", "small")  # what is assumed of an action and of n
+    return (
+        first_broken(Theory(dict(theory)), interpret(P, pi, pi, **one))
+        or first_broken(ROWS, interpret(P, pi, pi, **row))
+        or next(
+            filter(
+                None,
+                (
+                    interpret(P, pi, pi, **near).breaks(f, {"o9": last})
+                    for f in close.given.values()
+                ),
+            ),
+            None,
+        )
+        or first_broken(FADES, interpret(P, pi, pi, **letters))
+    )
+
+
 @claim(
     "S51.nstep",
     place="Sec. 5.1",
@@ -438,6 +515,11 @@ LONG_TARGETS = MappingProxyType(
     "from every state), so for n large enough no action that is worse looks better.",
     verdict="proved",
     steps=(
+        machine(
+            "givens",
+            "the formulas below hold of what the evaluator and 2-step TD find in a task with "
+            "chance, lengths of episodes being values where each step pays 1",
+        ),
         machine("targets", "|target after (s, a) - q_pi(s,a)| <= E rho_n(s,a), by induction on n"),
         machine("rows", "means over what is behind o are as close, whatever the sizes"),
         machine("limit", "so max |v_n - v_pi| <= rho_n D / (1 - rho_n), and strict order is kept"),
@@ -454,9 +536,12 @@ def enough_steps(
     recall_steps: int = 3,
     half: int = 1,
     theories: Any = MappingProxyType({}),
+    givens: Theory = LONG,
 ) -> Evidence:
     """`task`, `n`: a task and a number of steps said to give q_pi exactly; `recall_steps`: that of
-    recall; `half`: by what the bound is divided; `theories`: other formulas for a step."""
+    recall; `half`: by what the bound is divided; `theories`: other formulas for a step; `givens`:
+    those that are compared with the code."""
+    proof.step("givens", target_letters(tuple(givens.given.items())))
     certificates = []
     for key, (theory, show) in LONG_TARGETS.items():
         shown = show(theories.get(key, theory))
@@ -508,6 +593,15 @@ def enough_steps(
     return proved("exact at the horizon, else the limit", argument, certificates)
 
 
+enough_steps.twin(
+    "targets without discount",
+    guards="givens",
+    givens=LONG.replaced(
+        **{
+            "x+": "x(n+1,s) == sum[o,a](om(s,o)*pi(o,a)*(R(s,a) + sum[s1](p(s,a,s1)*x(n,s1))))",
+        }
+    ),
+)
 enough_steps.twin(
     "targets that forget to discount",
     guards="targets",

@@ -9,13 +9,15 @@ that an optimal deterministic policy has.
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import cache
 from itertools import product
 from typing import Any
 
 from pomdps import recall
 from proofs.ledger import Evidence, Proof, checked, claim, machine, proved, refuted
+from proofs.ledger.bellman import first_broken, mixed_policy
 from proofs.ledger.prose import table_text, text
-from proofs.ledger.theory import Theory, trouble_in
+from proofs.ledger.theory import Interpretation, Theory, trouble_in
 from proofs.section51_shortcuts import new_state_each_step, ranges
 from workbench import POMDP, Policy, augment, evaluate, td_values
 from workbench.certificates.values import q_certificate
@@ -212,6 +214,60 @@ TOTAL = Theory(
 r), G' having mean v(s') and variance c(s')."""
 
 
+@cache
+def variance_letters() -> Interpretation:
+    """The letters of `TOTAL` at the start of the 4-action recall task when its states are seen,
+    under a policy that gives every action a chance; the action at the start is 1."""
+    P = POMDP.from_functions(
+        name="recall4, seen", A=(0, 1, 2, 3), mu={"s*": 1}, gamma=Fraction(9, 10),
+        omega=lambda s: {s: 1}, terminal={"end", "out"},
+        p=lambda s, a: (
+            {("s0", 0): Fraction(1, 2), ("s1", 3): Fraction(1, 3), ("out", 3): Fraction(1, 6)}
+            if s == "s*" else {("end", r): x for r, x in _coins(int(s[1]), a).items()}
+        ),
+    )  # fmt: skip
+    pi = mixed_policy(P, 2)
+    v = evaluate(P, pi, exact=True).v
+    outcomes = dict(P.p("s*", 1).items())
+    S, R = sorted({t for t, _ in outcomes}), sorted({r for _, r in outcomes})
+    after: dict[Any, dict[Any, Fraction]] = {}  # what follows each state, by its chance
+    for s in S:
+        after[s] = {}
+        for a in () if s in P.terminal else P.A:
+            for (_, r), x in P.p(s, a).items():
+                after[s][r] = after[s].get(r, Fraction(0)) + pi[s, a] * x
+        after[s] = after[s] or {0: Fraction(1)}
+    returns = {
+        (t, r, later): x * y for (t, r), x in outcomes.items() for later, y in after[t].items()
+    }
+
+    def spread(numbers: dict[Any, Fraction]) -> Fraction:
+        mean = sum((x * y for x, y in numbers.items()), Fraction(0))
+        return sum((y * (x - mean) ** 2 for x, y in numbers.items()), Fraction(0))
+
+    whole: dict[Any, Fraction] = {}
+    target: dict[Any, Fraction] = {}
+    for (t, r, later), x in returns.items():
+        for numbers, value in ((whole, r + P.gamma * later), (target, r + P.gamma * v[t])):
+            numbers[value] = numbers.get(value, Fraction(0)) + x
+    letters = {
+        "p": lambda s, r: Fraction(outcomes.get((s, r), 0)), "reward": lambda r: r,
+        "v": lambda s: v[s], "c": lambda s: spread(after[s]), "gamma": P.gamma,
+        "square": lambda s, r: sum(
+            (y * (r + P.gamma * later) ** 2 for later, y in after[s].items()), Fraction(0)
+        ),
+        "varG": spread(whole), "varT": spread(target),
+    }  # fmt: skip
+    return Interpretation({"s": S, "r": R}, letters)
+
+
+def _coins(first: int, second: int) -> dict[int, Fraction]:
+    """Two rewards for a pair of actions, one of them more likely."""
+    if first + 2 * second == 2:  # the two would be one
+        return {2 - second: Fraction(1)}
+    return {first + second: Fraction(1, 3), 2 - second: Fraction(2, 3)}
+
+
 @claim(
     "S51.variance*",
     place="Sec. 5.1",
@@ -219,13 +275,21 @@ r), G' having mean v(s') and variance c(s')."""
     "variance than the return: the difference is gamma^2 times the mean variance of what follows.",
     verdict="proved",
     steps=(
+        machine(
+            "givens",
+            "the formulas below hold of a fully observed task of two steps: values from the "
+            "evaluator, variances from the list of its episodes",
+        ),
         machine("total", "Var(r + gamma G') = Var(r + gamma v(s')) + gamma^2 E Var(G'|s')"),
         machine("less", "so the variance of the target is not the larger one"),
     ),
 )
-def markov_targets_vary_less(proof: Proof, power: int = 2, theory: Theory = TOTAL) -> Evidence:
+def markov_targets_vary_less(
+    proof: Proof, power: int = 2, theory: Theory = TOTAL, givens: Theory = TOTAL
+) -> Evidence:
     """The outcomes (s', r) of a step, any number of them; what follows s' has mean v and variance
     c."""
+    proof.step("givens", first_broken(givens, variance_letters()))
     rest = "*".join(["gamma"] * power) + "*sum[s,r](p(s,r)*c(s))"
     definitions = [("unfold", "return"), ("unfold", "target"), ("unfold", "second")]
     total = theory.shows("total variance", f"varG == varT + {rest}", definitions)
@@ -245,6 +309,11 @@ def markov_targets_vary_less(proof: Proof, power: int = 2, theory: Theory = TOTA
     return proved("total variance, any number of outcomes", argument, [total, less])
 
 
+markov_targets_vary_less.twin(
+    "a target that reads the return",
+    guards="givens",
+    givens=TOTAL.replaced(target=TOTAL.given["return"].replace("varG", "varT")),
+)
 markov_targets_vary_less.twin("gamma instead of gamma^2", guards="total", power=1)
 markov_targets_vary_less.twin(
     "a negative variance of what follows",

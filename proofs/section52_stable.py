@@ -19,10 +19,18 @@ import sympy
 
 from pomdps import recall4, recall_variant
 from proofs.ledger import Evidence, Proof, claim, machine, open_, proved, refuted
-from proofs.ledger.bellman import CHANCES, VALUES, interpret, mixed_policy, small_task
+from proofs.ledger.bellman import (
+    CHANCES,
+    VALUES,
+    first_broken,
+    interpret,
+    mixed_policy,
+    small_task,
+)
 from proofs.ledger.inequalities import DecidedInequality, impossible, lowest_terms
 from proofs.ledger.prose import table_text, text
 from proofs.ledger.theory import Factors, Theory, trouble_with
+from proofs.ledger.walks import walk_letters
 from proofs.section52_tiny import Tiny, returns_along_a_step, tiny_tasks
 from workbench import POMDP, Policy, augment, best_history, evaluate
 from workbench.certificates.values import step_certificate
@@ -371,6 +379,50 @@ def misread_switch(later: int = 0) -> str | None:
     return None
 
 
+HYPOTHESES = ("best", "each", "switch", "so far")
+"""What is assumed of an optimum, or shown; the value of a switch is compared by a clock below."""
+
+
+@cache
+def switch_letters(seed: int, z: Fraction, theory: tuple[tuple[str, str], ...]) -> str | None:
+    """The first formula of `SWITCHED`, changed or not, or of `TAIL` that a task does not obey."""
+    P = small_task(seed, Fraction(4, 5))
+    pi = mixed_policy(P, seed)
+    found = evaluate(P, pi, exact=True, weights="visits" if z == 1 else "discounted")
+    letters = walk_letters(P, pi, z)
+
+    def lost(s: Any, o: Any, a: Any) -> Fraction:
+        q = found.q_state
+        return sum((pi[o, b] * q[s, b] for b in P.A), Fraction(0)) - q[s, a]
+
+    going = [s for s in P.S if s not in P.terminal]
+    o, a = P.O[0], P.A[0]
+    losses = {s: Fraction(P.omega(s).get(o, 0)) * lost(s, o, a) for s in going}
+    more = {
+        "loss": lambda n, o, a: sum(
+            (
+                letters["alpha"](n, s) * Fraction(P.omega(s).get(o, 0)) * lost(s, o, a)
+                for s in going
+            ),
+            Fraction(0),
+        ),
+        "X": losses.__getitem__,
+        "A": max(map(abs, losses.values())),
+        "d": lambda s: found.visits[s],
+    }
+    read = interpret(P, pi, pi, **{**letters, **more})
+    held = {name: x for name, x in theory if name not in HYPOTHESES and name[0] not in "DF"}
+    tail = {name: x for name, x in TAIL.given.items() if name not in HYPOTHESES}
+    plain = {**letters, "D": walk_letters(P, pi, Fraction(1))["D"], **more}
+    first = interpret(P, pi, pi, **plain)
+    sums = {name: x for name, x in theory if name[0] in "DF"}
+    return (
+        first_broken(Theory(held), read)
+        or first_broken(Theory(sums), first)
+        or first_broken(Theory(tail), read)
+    )
+
+
 @claim(
     "S52.stable*",
     place="Sec. 5.2",
@@ -380,6 +432,11 @@ def misread_switch(later: int = 0) -> str | None:
     "for every step, exactly if the rule for ties prefers its actions; so if no other action ties.",
     verdict="proved",
     steps=(
+        machine(
+            "givens",
+            "the formulas below hold of what the evaluator finds in two tasks with chance, with "
+            "visits and with discounted ones",
+        ),
         machine("head", "J = what n steps pay + gamma^n sum_s alpha_n(s) v(s), by induction on n"),
         machine("switch", "to do a at time n on o, and else as pi, gains nothing if pi is best"),
         machine(
@@ -398,6 +455,7 @@ def optimum_is_greedy(
     below: Fraction = Fraction(0),
     later: int = 0,
     theories: Any = MappingProxyType({}),
+    givens: Theory = SWITCHED,
 ) -> Evidence:
     """The argument for every POMDP; the solver for all two-step tasks that look alike; two tasks of
     the paper in full.
@@ -409,7 +467,11 @@ def optimum_is_greedy(
     below : how much less than V* the listed policies may be worth.
     later : how many steps later than said the switch is made where it is evaluated.
     theories : other formulas for a step.
+    givens : the formulas that are compared with the code.
     """
+    for seed in (3, 4):
+        for z in (Fraction(1), Fraction(4, 5)):
+            proof.step("givens", switch_letters(seed, z, tuple(givens.given.items())))
     certificates: list[dict[str, Any]] = []
     for key, (theory, show) in SHOWN.items():
         shown = show(theories.get(key, theory))
@@ -521,6 +583,11 @@ def _all_optimal(
     return E.name, count, optimal, fixed, ""
 
 
+optimum_is_greedy.twin(
+    "rewards of n steps that are not discounted",
+    guards="givens",
+    givens=SWITCHED.replaced(**{"g+": "g(n+1) == g(n)"}),
+)
 optimum_is_greedy.twin(
     "v that forgets to discount",
     guards="head",

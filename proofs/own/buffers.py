@@ -6,16 +6,20 @@ policy is deterministic; after t steps K(T-1) holds o_0, ..., o_{t-1}, all of th
 
 from __future__ import annotations
 
+from fractions import Fraction
+from functools import cache
 from typing import Any
 
 import pomdps
 from proofs.ledger import Evidence, Proof, claim, machine, proved
+from proofs.ledger.bellman import first_broken
 from proofs.ledger.cells import k, keeps_the_last, t
 from proofs.ledger.inequalities import impossible
 from proofs.ledger.prose import text
-from proofs.ledger.theory import Theory, trouble_in, trouble_with
+from proofs.ledger.theory import Interpretation, Theory, trouble_in, trouble_with
+from proofs.ledger.walks import Histories
 from proofs.own.tables import two_step_task
-from workbench import can_encode_optimal
+from workbench import best_history, can_encode_optimal
 
 BEST = Theory(
     {
@@ -109,6 +113,51 @@ def reads_observations(theory: Theory) -> dict[str, Any]:
     )
 
 
+@cache
+def clock_letters(best: tuple[tuple[str, str], ...]) -> str | None:
+    """The first formula of `BEST`, changed or not, or of `BLIND` that a task of two steps does not
+    obey; or a best value that is not that of `best_history`."""
+    P = two_step_task(14)
+    read = Histories(P, 1)
+    A, H = list(P.A), read.H
+
+    def pi(n: int, h: Any, a: Any) -> Fraction:  # another row for each n and h
+        weights = [1 + (n + H.index(h) + i) % 3 for i in range(len(A))]
+        return Fraction(weights[A.index(a)], sum(weights))
+
+    def g(h: Any, a: Any) -> int:
+        return int(a == A[H.index(h) % len(A)])
+
+    Y = sorted({h[::2] for h in H})
+
+    def c(y: Any, h: Any) -> int:
+        """Whether h is what y and the actions of g make."""
+        own = all(g(h[: 2 * i + 1], h[2 * i + 1]) for i in range(len(h) // 2))
+        return int(h[::2] == y and own)
+
+    def follow(y: Any, a: Any) -> int:
+        return sum(g(h, a) for h in H if c(y, h))
+
+    def U(n: int, s: Any, y: Any) -> Fraction:
+        (h,) = (h for h in H if c(y, h))
+        return read.worth(lambda n, h, a: follow(h[::2], a), n, s, h)
+
+    sets = {"s": read.going, "a": A, "o": list(P.O), "h": H, "y": Y}
+    common = read.letters() | {"pi": pi, "g": g, "c": c, "G": follow, "U": U}
+    common["next"] = lambda y, o, y1: int(y1 == (*y, o))
+    mixed = common | {
+        "V": lambda n, s, h: read.worth(pi, n, s, h),
+        "W": lambda n, h: sum(x * read.worth(pi, n, s, h) for s, x in read.weights[h].items()),
+    }
+    sure = common | {"V": lambda n, s, h: read.worth(lambda n, h, a: g(h, a), n, s, h)}
+    most, known = sum(read.B(2, (o,)) for o in P.O), best_history(P, exact=True).value
+    if most != known:
+        return f"the best of two steps is {most}, best_history says {known}"
+    return first_broken(Theory(dict(best)), Interpretation(sets, mixed, 2)) or first_broken(
+        BLIND, Interpretation(sets, sure, 2)
+    )
+
+
 CLOCKED = (("recall", "K2"), ("recall_variant", "K2"), ("recall4", "K1"))
 
 
@@ -119,6 +168,11 @@ CLOCKED = (("recall", "K2"), ("recall_variant", "K2"), ("recall4", "K1"))
     "is learning, not representation. K(T-2) does not suffice in general.",
     verdict="proved",
     steps=(
+        machine(
+            "givens",
+            "the formulas below hold of the histories of a task of two steps, and its best value "
+            "is that of best_history",
+        ),
         machine("best", "Some history-based policy that is best is deterministic; any task, n."),
         machine("observations", "It is worth as much as one that reads observations alone."),
         machine("buffer", "After t <= T - 1 steps K(T-1) holds o_0, ..., o_{t-1}, for every T."),
@@ -138,9 +192,11 @@ def clocks_encode(
     best: Theory = BEST,
     blind: Theory = BLIND,
     claimed: int = 0,
+    givens: Theory = BEST,
 ) -> Evidence:
     """Sums of any size; the code of Gamma on a buffer of any length; `can_encode_optimal` on a
     list."""
+    proof.step("givens", clock_letters(tuple(givens.given.items())))
     certificates = best_is_deterministic(best)
     proof.step("best", trouble_with(certificates))
     alike = reads_observations(blind)
@@ -172,6 +228,11 @@ def clocks_encode(
     return proved("the buffer is the history, every T", argument, certificates)
 
 
+clocks_encode.twin(
+    "values that are not discounted",
+    guards="givens",
+    givens=BEST.replaced(F=BEST.given["F"].replace("gamma*", "")),
+)
 clocks_encode.twin("the last T observations", guards="buffer", claimed=1)
 clocks_encode.twin("a policy that does not take the best", guards="best", best=BEST.without("most"))
 clocks_encode.twin(
