@@ -3,8 +3,7 @@
 A certificate consists of what it states (a task, a memory, a policy, a region, numbers) and, for
 some kinds, of evidence that the checker only follows. The digest of what is stated names it. A list
 of requirements holds, for each claim, its statement, its verdict and the digests of all that must
-be certified, and a digest of all else that a ledger says of it (evidence, steps, false variants,
-...). A ledger is refused if any of these is another one, if a certificate that is required is
+be certified, and a digest of its evidence, steps and false variants. A ledger is refused if any of these is another one, if a certificate that is required is
 missing, or if a copy of one does not hold or belongs to no requirement.
 """
 
@@ -50,16 +49,15 @@ def certificate_digest(certificate: dict[str, Any]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:24]
 
 
-UNCOVERED = {"seconds", "certificates", "formal", "ok"}
-"""Fields of a claim that its digest leaves out: a time, what has digests of its own, and what is
-read from elsewhere."""
+COVERED = ("place", "documented", "evidence", "corrected_by", "steps", "twins")
+"""What a ledger says of a claim in few words; its argument is for readers, and is not shown by what
+checks a ledger."""
 
 
 def words_digest(entry: dict[str, Any]) -> str:
-    """The name of all that a ledger says of a claim beside its certificates."""
-    said = {key: x for key, x in entry.items() if key not in UNCOVERED}
-    # as a file would give it back: keys are texts before they are sorted
-    said = json.loads(json.dumps(said, default=str))
+    """The name of what a ledger says of a claim beside its statement and its certificates."""
+    # as a file would give it back: tuples are lists
+    said = json.loads(json.dumps({key: entry.get(key) for key in COVERED}, default=str))
     text = json.dumps(said, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()[:24]
 
