@@ -38,8 +38,9 @@ def test_what_runs_do_is_supported_and_where_they_can_settle_is_proved():
     ],
 )
 def test_the_record_of_smaller_steps_is_what_its_seeds_give(step):
-    seeds = [3, 8] if step > 0.001 else SEEDS
-    assert (counts_of(step, seeds) == recorded_counts()[step][list(seeds)]).all()
+    seeds = SEEDS[3:9:5] if step > 0.001 else SEEDS
+    rows = [seed - SEEDS[0] for seed in seeds]
+    assert (counts_of(step, seeds) == recorded_counts()[step][rows]).all()
     assert len(recorded_counts()[step]) == len(SEEDS) == 30
 
 

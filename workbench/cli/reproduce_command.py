@@ -86,7 +86,7 @@ def reproduce_command(
     from workbench.output import check_folder
     from workbench.reproduction import paper_figures as records
     from workbench.reproduction.atari_figures import ATARI_FIGURES
-    from workbench.reproduction.full_runs import write_record
+    from workbench.reproduction.full_runs import run_judged, write_record
     from workbench.reproduction.report import write_report
     from workbench.sweeps.cell import cells_of
     from workbench.sweeps.display import progress_display
@@ -132,7 +132,7 @@ def reproduce_command(
     ]
     results = [Results.of(experiment, computed) for experiment in chosen]
     if record:
-        write_record(results)
+        write_record(results, judged=run_judged(find_task))
     notes += _compare(results)
     sections = write_report(out, results, quick, notes)
     console.print(_table(sections, quick))

@@ -3,9 +3,10 @@ them to judge by them.
 
 `full_runs.npz` holds, for each method and memory of Figures 2, 3, 4 and 11, the whole number of
 rewards in each block, `rewards[seed, block]`, of the 30 seeds at the figure's length; for Figure 3
-also the values of the greedy policies. A seed gives a run bit for bit, so every entry can be made
-again: `differing_runs` compares results, whole or of some seeds, with the record, and
-`workbench reproduce` says whether what it computed is what is recorded.
+also the values of the greedy policies. These are drawn. Statements are judged by the same runs with
+the seeds `JUDGED`, of which the record holds the same. A seed gives a run bit for bit, so every
+entry can be made again: `differing_runs` compares results, whole or of some seeds, with the record,
+and `workbench reproduce` says whether what it computed is what is recorded.
 """
 
 from __future__ import annotations
@@ -19,22 +20,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from workbench.core.augment import augment
 from workbench.core.errors import WorkbenchError
-from workbench.core.learners import Learner, Sarsa
+from workbench.core.learners import Learner
+from workbench.learning.learn import learn
 from workbench.learning.run import Run
 from workbench.output import write_whole
 from workbench.reproduction.paper_figures import FIGURES
-from workbench.sweeps.experiment import Experiment, Method
+from workbench.sweeps.experiment import GREEDY, Experiment, Method
 from workbench.sweeps.results import Results
+from workbench.sweeps.run_cells import FindTask
 
 RECORD = Path(__file__).with_name("full_runs.npz")
 
-FRESH = range(30, 150)
-"""Seeds that were run after those of the figures had left a comparison undecided: as many as were
-asked for beforehand, none of those that raised the question."""
-
-FRESH_RUNS = (("fig11", Sarsa(lam=0.5), "O1"), ("fig11", Sarsa(lam=0.5), "OA1"))
-"""The runs of which these seeds are recorded: which of the two is the steadier."""
+JUDGED = range(5000, 5100)
+"""Seeds that were run after the rules of `judge` had been written, and are used for nothing else:
+no criterion, length or statement was chosen by them."""
 
 
 def name_of(experiment: Experiment, method: Method, memory: str) -> str:
@@ -57,50 +58,79 @@ def _entries() -> Mapping[str, NDArray[Any]]:
         return {name: file[name] for name in file.files}
 
 
-def recorded_results(id: str) -> Results:
+def recorded_results(id: str, judged: bool = False) -> Results:
     """The recorded results of a figure, such as "fig2".
+
+    Parameters
+    ----------
+    judged : those of the seeds that statements are judged by; without memory nothing is judged.
 
     >>> recorded_results("fig3").experiment.length.seeds
     30
     """
     experiment = FIGURES[id]
-    if experiment.length is None:
+    length = experiment.length
+    if length is None:
         raise WorkbenchError(f"{experiment.place} has no chance in it: it is not recorded")
-    steps, every = experiment.length.steps, experiment.length.every
+    if judged:
+        experiment = experiment.with_length(len(JUDGED), length.steps, length.every)
     outcomes = {}
     for method, memory in experiment.pairs:
-        name = name_of(experiment, method, memory)
+        if judged and memory == "none":
+            continue
+        name = name_of(experiment, method, memory) + (_JUDGED if judged else "")
         if name not in _entries():
             raise WorkbenchError(f"the record has no {name}")
-        values = _entries().get(f"{name}; values")
         outcomes[method, memory] = Run.from_rewards(
-            _entries()[name], every=every, steps=steps, measured=values
+            _entries()[name],
+            every=length.every,
+            steps=length.steps,
+            measured=_entries().get(f"{name}; values"),
+            seeds=list(JUDGED) if judged else None,
         )
     return Results(experiment, outcomes)
 
 
-def fresh_run(id: str, method: Method, memory: str) -> Run:
-    """The recorded run of a figure's method and memory with fresh seeds.
-
-    >>> fresh_run(*FRESH_RUNS[0]).rewards.shape
-    (120, 100)
-    """
-    experiment = FIGURES[id]
-    name = _fresh(name_of(experiment, method, memory))
-    if name not in _entries() or experiment.length is None:
-        raise WorkbenchError(f"the record has no {name}")
-    steps, every = experiment.length.steps, experiment.length.every
-    return Run.from_rewards(_entries()[name], every=every, steps=steps, seeds=list(FRESH))
+_JUDGED = f"; seeds {JUDGED[0]} to {JUDGED[-1]}"
 
 
-def _fresh(name: str) -> str:
-    return f"{name}; seeds {FRESH[0]} to {FRESH[-1]}"
+def run_judged(find: FindTask) -> list[Results]:
+    """Run the seeds that statements are judged by, for every figure of learners."""
+    known: dict[str, Run] = {}  # figures 2 and 4 share a panel
+    found = []
+    for experiment in FIGURES.values():
+        if (length := experiment.length) is None:
+            continue
+        outcomes: dict[tuple[Method, str], Run] = {}
+        for method, memory in experiment.pairs:
+            name = name_of(experiment, method, memory)
+            if memory == "none" or not isinstance(method, Learner):
+                continue
+            if name not in known:
+                E = augment(find(experiment.task), memory)
+                greedy = experiment.measure == GREEDY
+                run = learn(
+                    E, method, steps=length.steps, seeds=JUDGED, every=length.every, policies=greedy
+                )
+                known[name] = run.with_values(np.asarray(run.values(gamma=1))) if greedy else run
+            outcomes[method, memory] = known[name]
+        found.append(Results(experiment, outcomes))
+    return found
+
+
+def results_to_judge(results: Results) -> Results:
+    """What the statements of a figure are judged by: the unseen seeds, if the results are those of
+    the record, else the results themselves."""
+    if results.experiment.length is None or not is_full(results) or differing_runs(results):
+        return results
+    return recorded_results(results.experiment.id, judged=True)
 
 
 def _kept(name: str, seeds: list[int]) -> NDArray[Any] | None:
-    """What the record has of some seeds of a run, those of the figure or fresh ones."""
-    if set(seeds) <= set(FRESH):
-        name, seeds = _fresh(name), [seed - FRESH[0] for seed in seeds]
+    """What the record has of some seeds of a run, drawn or judged ones."""
+    if set(seeds) <= set(JUDGED):
+        head, values, _ = name.partition("; values")
+        name, seeds = head + _JUDGED + values, [seed - JUDGED[0] for seed in seeds]
     return _entries()[name][seeds] if name in _entries() else None
 
 
@@ -134,38 +164,39 @@ def differing_runs(results: Results, seeds: Iterable[int] | None = None) -> tupl
         recorded = _kept(name, rows)
         same = recorded is not None and np.array_equal(recorded, _rewards(outcome))
         if outcome.measured is not None:
-            kept = _entries().get(f"{name}; values")
-            same = same and kept is not None and np.array_equal(kept[rows], outcome.measured)
+            kept = _kept(f"{name}; values", rows)
+            same = same and kept is not None and np.array_equal(kept, outcome.measured)
         if not same:
             differ.append(name)
     return tuple(differ)
 
 
 def write_record(
-    all_results: Iterable[Results], path: Path = RECORD, fresh: Iterable[Run] | None = None
+    all_results: Iterable[Results],
+    path: Path = RECORD,
+    judged: Iterable[Results] | None = None,
 ) -> None:
     """Write the record anew from the full results of the learners' figures.
 
     Parameters
     ----------
-    fresh : the runs of `FRESH_RUNS`, in order; if not given those of the present record are kept.
+    judged : the results of the seeds `JUDGED`; if not given those of the present record are kept.
     """
-    runs = (fresh_run(*one) for one in FRESH_RUNS) if fresh is None else fresh
-    entries: dict[str, NDArray[Any]] = {
-        _fresh(name_of(FIGURES[id], method, memory)): _rewards(run)
-        for (id, method, memory), run in zip(FRESH_RUNS, runs, strict=True)
-    }
-    for results in all_results:
-        for (method, memory), outcome in results.outcomes.items():
-            if not isinstance(method, Learner) or not isinstance(outcome, Run):
-                continue
-            name = name_of(results.experiment, method, memory)
-            entries[name] = _rewards(outcome)
-            if outcome.measured is not None:
-                whole = outcome.measured.astype(np.uint8)
-                if not np.array_equal(whole, outcome.measured):
-                    raise WorkbenchError(f"{name}: only values 0 and 1 can be recorded")
-                entries[f"{name}; values"] = whole
+    entries = (
+        {name: x for name, x in _entries().items() if _JUDGED in name} if judged is None else {}
+    )
+    for mark, some in (("", all_results), (_JUDGED, judged or ())):
+        for results in some:
+            for (method, memory), outcome in results.outcomes.items():
+                if not isinstance(method, Learner) or not isinstance(outcome, Run):
+                    continue
+                name = name_of(results.experiment, method, memory) + mark
+                entries[name] = _rewards(outcome)
+                if outcome.measured is not None:
+                    whole = outcome.measured.astype(np.uint8)
+                    if not np.array_equal(whole, outcome.measured):
+                        raise WorkbenchError(f"{name}: only values 0 and 1 can be recorded")
+                    entries[f"{name}; values"] = whole
     buffer = io.BytesIO()
     kept: dict[str, Any] = {name: entries[name] for name in sorted(entries)}
     np.savez_compressed(buffer, **kept)

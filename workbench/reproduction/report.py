@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from workbench.extras import need
 from workbench.output import write_whole
 from workbench.reproduction.draw import draw
-from workbench.reproduction.fresh_seeds import with_fresh_seeds
+from workbench.reproduction.full_runs import results_to_judge
 from workbench.reproduction.judge import Finding, Judgement, judge
 from workbench.sweeps.cell import code_version
 from workbench.sweeps.experiment import Experiment, Method, OracleLoop
@@ -58,8 +58,8 @@ class Section:
     @classmethod
     def of(cls, results: Results) -> Section:
         """Judge all statements that a figure bears on."""
-        judged = (judge(id, results) for id in results.experiment.statements)
-        return cls(results, tuple(with_fresh_seeds(found, results) for found in judged))
+        found = results_to_judge(results)
+        return cls(results, tuple(judge(id, found) for id in results.experiment.statements))
 
 
 def write_report(
@@ -141,14 +141,15 @@ def _page(
         "remembering</i>, reproduced</h1>",
         _QUICK if quick else "",
         "<p>Each statement of the paper about a figure, in our words, is taken apart into findings "
-        "with a criterion. A finding is supported if its whole 95% interval over seeds meets the "
-        "criterion, contradicted if none of it does, else undecided; a sentence is supported if "
-        "all its findings are, contradicted if one is. What the paper leaves open about "
-        "actor-critic, when updates are made and where V starts, is judged under four readings, "
-        "and one reading must serve all sentences of a statement. Intervals are Student's t for "
-        "means, Welch's t for differences, Clopper and Pearson's for shares of seeds, each for "
-        "itself, without correction for their number. The criteria and the length of the runs are "
-        "our choice, not the paper's. “Late” is the last tenth of a run.</p>",
+        "that count seeds, or pairs of seeds, with a criterion. A finding is supported if an exact "
+        "test shows its criterion to hold, contradicted if one shows it not to hold, else "
+        "undecided; the tests of a statement are corrected for their number (Holm). A sentence is "
+        "supported if all its findings are, contradicted if one is. What the paper leaves open "
+        "about actor-critic, when updates are made and where V starts, is judged under four "
+        "readings, and one reading must serve all sentences of a statement. Results that are those "
+        "of the record are judged by its 100 other seeds, run after the rules were written. The "
+        "criteria and the length of the runs are our choice, not the paper's. “Late” is the last "
+        "tenth of a run. Intervals (Clopper and Pearson) are each for itself.</p>",
         "<table><tr><th>statement</th><th>place</th><th>verdict</th></tr>",
         *(
             f"<tr><td><a href='#{escape_html(j.id)}'>{escape_html(j.id)}</a></td>"

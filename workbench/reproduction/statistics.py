@@ -1,11 +1,13 @@
-"""Estimates over seeds with two-sided 95% confidence intervals.
+"""Shares of seeds: exact intervals, exact tests, and the correction for their number.
 
-    mean         Student's t interval
-    difference   of two means of independent runs, Welch's t interval
-    share        of seeds with a property, the exact interval of Clopper and Pearson
+Seeds are independent runs, and late rewards are near 0 or near 1, so seeds are counted:
 
-Seeds are independent runs, so each seed gives one number. With fewer than two seeds there is no
-interval: NaN.
+    share   of seeds with a property
+    ahead   of pairs of seeds, one of each of two methods, in which the first method is ahead; pairs
+            in which the two are level say nothing (the sign test; for yes and no, McNemar's)
+
+Both have the exact interval of Clopper and Pearson and the exact binomial test. `holm` says which
+of several tests hold together.
 """
 
 from __future__ import annotations
@@ -21,31 +23,36 @@ CONFIDENCE = 0.95
 
 @dataclass(frozen=True)
 class Estimate:
-    """An effect, its interval and the name of the interval."""
+    """An effect, its interval and the name of the interval.
+
+    Attributes
+    ----------
+    count, of : the numbers that a share is made of; 0 of 0 for a number without chance.
+    """
 
     effect: float
     low: float
     high: float
     interval: str
+    count: int = 0
+    of: int = 0
+
+    def p_value(self, bound: float, above: bool) -> float:
+        """The chance of such a count, or one further off, if the share were at the bound.
+
+        >>> share([True] * 5).p_value(0.5, above=True), share([True] * 5).p_value(0.5, above=False)
+        (0.03125, 1.0)
+        """
+        from scipy.special import bdtr
+
+        if self.interval == DETERMINISTIC:
+            return float(self.effect <= bound if above else self.effect >= bound)
+        if above:
+            return float(bdtr(self.of - self.count, self.of, 1 - bound))
+        return float(bdtr(self.count, self.of, bound))
 
 
-def mean(x: ArrayLike) -> Estimate:
-    """The mean of one number for each seed.
-
-    >>> found = mean([1.0, 2.0, 3.0])
-    >>> found.effect, round(found.low, 3), round(found.high, 3)
-    (2.0, -0.484, 4.484)
-    """
-    values = np.asarray(x, dtype=float)
-    return _around(float(values.mean()), _variance_of_mean(values), len(values) - 1, "t")
-
-
-def difference(x: ArrayLike, y: ArrayLike) -> Estimate:
-    """The mean of x minus the mean of y, x and y independent."""
-    a, b = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
-    u, v = _variance_of_mean(a), _variance_of_mean(b)
-    freedom = (u + v) ** 2 / (u**2 / (len(a) - 1) + v**2 / (len(b) - 1)) if u + v > 0 else np.inf
-    return _around(float(a.mean() - b.mean()), u + v, freedom, "Welch t")
+DETERMINISTIC = "deterministic"
 
 
 def share(has: Sequence[bool] | np.ndarray) -> Estimate:
@@ -58,29 +65,39 @@ def share(has: Sequence[bool] | np.ndarray) -> Estimate:
     from scipy.special import betaincinv
 
     n, k = len(has), int(np.sum(has))
+    if n == 0:
+        return Estimate(np.nan, 0.0, 1.0, "Clopper-Pearson")
     tail = (1 - CONFIDENCE) / 2
     low = float(betaincinv(k, n - k + 1, tail)) if k > 0 else 0.0
     high = float(betaincinv(k + 1, n - k, 1 - tail)) if k < n else 1.0
-    return Estimate(k / n, low, high, "Clopper-Pearson")
+    return Estimate(k / n, low, high, "Clopper-Pearson", k, n)
+
+
+def ahead(x: ArrayLike, y: ArrayLike) -> Estimate:
+    """The share of the pairs of seeds that differ in which x is the larger.
+
+    >>> found = ahead([1, 1, 0, 1], [0, 0, 0, 1])
+    >>> found.count, found.of
+    (2, 2)
+    """
+    a, b = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
+    return share((a > b)[a != b])
 
 
 def exactly(x: float) -> Estimate:
     """A number that does not depend on chance."""
-    return Estimate(x, x, x, "deterministic")
+    return Estimate(x, x, x, DETERMINISTIC)
 
 
-def _variance_of_mean(values: np.ndarray) -> float:
-    return float(values.var(ddof=1) / len(values)) if len(values) > 1 else np.nan
+def holm(p_values: Sequence[float], level: float = (1 - CONFIDENCE) / 2) -> list[bool]:
+    """Which of several tests hold, with one chance for all of them together of a false one.
 
-
-def _around(effect: float, variance: float, freedom: float, name: str) -> Estimate:
-    from scipy.special import stdtrit
-
-    if not np.isfinite(variance):
-        return Estimate(effect, np.nan, np.nan, name)
-    half = (
-        float(stdtrit(freedom, (1 + CONFIDENCE) / 2)) * float(np.sqrt(variance))
-        if variance > 0
-        else 0.0
-    )
-    return Estimate(effect, effect - half, effect + half, name)
+    >>> holm([0.001, 0.02, 0.013]), holm([0.001, 0.02, 0.012])
+    ([True, False, False], [True, True, True])
+    """
+    found = [False] * len(p_values)
+    for rank, i in enumerate(np.argsort(p_values, kind="stable")):
+        if p_values[i] > level / (len(p_values) - rank):
+            break
+        found[i] = True
+    return found

@@ -36,8 +36,9 @@ _HEAD = """# The paper's figures
 
 The tabular figures of *The act of remembering*, made again. Curves of learners come from the
 recorded runs of 30 seeds, which `workbench reproduce` repeats bit for bit; the oracle loop has no
-chance in it. A finding is supported if its whole 95% interval over seeds meets the criterion,
-contradicted if none of it does, else undecided."""
+chance in it. Findings count 100 other seeds, or pairs of them, run after the rules were written. A
+finding is supported if an exact test, corrected for the number of findings, shows its criterion to
+hold, contradicted if one shows it not to hold, else undecided."""
 
 
 def _svg(section: Section) -> str:
