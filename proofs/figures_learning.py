@@ -349,34 +349,37 @@ def shared_findings(turned: str = "") -> tuple[Finding, ...]:
 @claim(
     "S51.fig-shared",
     place="Sec. 4 and 5.1, Fig. 2 and 4",
-    statement="No reading of actor-critic, {window, batch} x {V = 0, V = 1}, bears out at once "
-    "what is said about Figure 2 and about Figure 4, which share a panel: with window updates K1 "
-    "outperforms O1, with batches and V = 0 O1 does not solve gravity, with batches and V = 1 OA1 "
-    "outperforms OA2.",
+    statement="Three of four readings of actor-critic, {window, batch} x {V = 0, V = 1}, do not "
+    "bear out at once what is said about Figure 2 and about Figure 4, which share a panel: with "
+    "windows and V = 1 K1 outperforms O1, with batches and V = 0 O1 does not solve gravity, with "
+    "batches and V = 1 OA1 outperforms OA2. The fourth, windows and V = 0, is undecided: there K1 "
+    "is ahead of O1 in the few pairs of seeds that differ.",
     verdict="supported",
     steps=(
         STEPS[0],
-        machine("contradicted", "Under each reading a sentence on Fig. 2 or 4 is contradicted."),
+        machine("contradicted", "Under these three a sentence on Fig. 2 or 4 is contradicted."),
     ),
 )
 def fig_shared(proof: Proof, shift: int = 0, turned: str = "") -> Evidence:
-    """One finding for each reading, by exact tests of the unseen seeds."""
+    """One finding for each reading, by exact tests of the unseen seeds, corrected for all four."""
     proof.step("again", differs((*FIGURE_2_AGAIN[:1], *FIGURE_4_AGAIN[:1]), shift), refutes=False)
     one = LEDGER["S51.fig-shared"]
     found = Judgement(one.id, one.place, one.statement, shared_findings(turned))
-    words = {found.verdict_on(f) for f in found.findings}
+    three = [f for f in found.findings if not f.what.endswith(f"({WINDOW_0})")]
+    words = {found.verdict_on(f) for f in three}
     trouble = None if words == {"supported"} else _first_against(found)
     proof.step("contradicted", trouble, refutes="contradicted" in words)
     if trouble:
         return open_("undecided", argument_of([found], length_of("fig4")))
-    told = ", ".join(f"{f.estimate.count} of {f.estimate.of}" for f in found.findings)
+    (left,) = set(found.findings) - set(three)
+    told = f"{left.estimate.count} of {left.estimate.of} pairs"
     return supported(
-        f"each of the four contradicts one: {told}", argument_of([found], length_of("fig4"))
+        f"three contradict one; window, V = 0: {told}", argument_of([found], length_of("fig4"))
     )
 
 
 fig_shared.twin("the record of another seed", guards="again", shift=1)
-fig_shared.twin("O1 outperforms K1 (window)", guards="contradicted", turned="window, V = 0")
+fig_shared.twin("O1 outperforms K1 (window)", guards="contradicted", turned="window, V = 1")
 fig_shared.twin("O1 solves gravity (batch)", guards="contradicted", turned="batch, V = 0")
 
 
@@ -391,3 +394,6 @@ FIGURE_11_AGAIN = (
 fig_sarsa = figure_claim("D6.fig-sarsa", "fig11", FIGURE_11_AGAIN)
 fig_sarsa.twin("OA1 steadier than O1", guards="findings", stable=(0.5, "OA1"))
 fig_sarsa.twin("Sarsa(1) with OA1 the most stable", guards="findings", stable=(1.0, "OA1"))
+
+fig_favour = figure_claim("S53.favour", "fig11", FIGURE_11_AGAIN)
+fig_favour.twin("B1 favoured over O1", guards="findings", above="B1", below=("O1",))

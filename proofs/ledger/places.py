@@ -53,6 +53,7 @@ ORDER = (
     "S52.stable",
     "S52.fig-variant",
     "S52.vanish",
+    "S53.favour",
     "S53.lines",
     "S6.view",
     "S6.speedups",

@@ -13,6 +13,7 @@ QUOTES = {
     "q_pi(o,a), though they do have high variance",
     "S52.small-change": "updating pi by a small amount will also only have a small effect on "
     "P_pi(s|o), making such a difference insignificant",
+    "S53.favour": "Those results, which are shown in Appendix D, also favor Ok memories.",
     "S6.view": "We also decreased the agent's field of view from 8x8 to 3x3 cells",
     "A1.gamma": "we define the POMDP P' = <S', O', A', R', p', omega', gamma', mu'> [...] as "
     "follows",

@@ -12,14 +12,14 @@ READINGS = ("window V=0", "window V=1", "batch V=0", "batch V=1")
 
 def test_the_argument_names_seeds_readings_effects_and_intervals():
     argument = entry("S4.fig-gravity").argument
-    assert "30 seeds of 4,000,000 steps" in argument
+    assert "100 seeds, 5000 to 5099, of 4,000,000 steps" in argument
     assert all(reading in argument for reading in READINGS)
-    assert "contradicted [window, V = 1]: 5-step actor-critic with O1 solves gravity" in argument
-    assert "0.543 [0.374, 0.713], claimed above 0.75" in argument
+    assert "contradicted [batch, V = 0]: 5-step actor-critic with O1 solves gravity" in argument
+    assert "46 of 100, claimed above 0.5" in argument
 
 
 def test_the_summary_counts_the_seeds_that_jump():
-    assert entry("S5.fig-jumps").evidence == "seeds jump: OA1 27 of 30, B2 30 of 30"
+    assert entry("S5.fig-jumps").evidence == "seeds jump: OA1 93 of 100, B2 100 of 100"
 
 
 def test_what_runs_do_is_supported_and_where_they_can_settle_is_proved():
@@ -48,7 +48,7 @@ def test_no_pair_is_left_out():
     argument = entry("S51.fig-gravity2").argument
     for larger, smaller in (("O2", "O1"), ("OA2", "OA1")):
         assert argument.count(f"better with {larger} than with {smaller}") == 4
-    assert entry("S51.fig-gravity2").evidence == "30 seeds: window, V = 1 / batch, V = 0"
+    assert entry("S51.fig-gravity2").evidence == "100 unseen seeds: window, V = 1 / batch, V = 0"
 
 
 def test_a_statement_about_a_figure_has_one_place_and_its_learners_have_one_wording():

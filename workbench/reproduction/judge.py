@@ -358,6 +358,19 @@ def _sarsa(
     yield Finding(sentence, what, "", found, STEADY_PAIRS, True, HALF)
 
 
+def _favour(
+    results: Results, above: str = "O1", below: Sequence[str] = ("B1", "K1")
+) -> Iterable[Finding]:
+    """Fig. 11. `above`: the memory that is favoured; `below`: those that it is favoured over."""
+    for lam in _LAMBDAS:
+        solved = {m: solved_seeds(results, Sarsa(lam=lam), m) for m in (above, *below)}
+        for other in below:
+            what = f"Sarsa({lam:g}) solves gravity with {above} more often than with {other}"
+            found = ahead(solved[above], solved[other])
+            sentence = f"{above} favoured over {_listed(below)}"
+            yield Finding(sentence, what, "", found, SOLVE_PAIRS, True, HALF)
+
+
 def unsteadiness(per_100: np.ndarray) -> np.ndarray:
     """`unsteadiness[seed]`: the standard deviation of the reward over the blocks of the second half
     of a run."""
@@ -462,6 +475,13 @@ STATEMENTS = {
         "On the 4-action recall task the oracle loop converges to 3/4 with B5 and to the optimum, "
         "1, with OA1.",
         _recall4,
+    ),
+    "S53.favour": FigureStatement(
+        "Sec. 5.3, Fig. 11",
+        "The results of Sarsa(λ) favour O(k) memories: on gravity it solves the task more often "
+        "with O1 than with B1 and with K1, for λ = 0, 0.5 and 1. (Deep Q-learning, of which the "
+        "sentence speaks as well, is not run.)",
+        _favour,
     ),
     "D6.fig-sarsa": FigureStatement(
         "App. D.6.1, Fig. 11",

@@ -164,7 +164,7 @@ FIGURE_11 = Experiment(
     columns=3,
     measure=PER_100,
     optimum=GRAVITY_OPTIMUM,
-    statements=("D6.fig-sarsa",),
+    statements=("D6.fig-sarsa", "S53.favour"),
     length=_SARSA,
 )
 
