@@ -2,9 +2,10 @@
 
 A certificate consists of what it states (a task, a memory, a policy, a region, numbers) and, for
 some kinds, of evidence that the checker only follows. The digest of what is stated names it. A list
-of requirements holds, for each claim, its statement, its verdict and the digests of all that must
-be certified, and a digest of its evidence, steps and false variants. A ledger is refused if any of these is another one, if a certificate that is required is
-missing, or if a copy of one does not hold or belongs to no requirement.
+of requirements holds, for each claim, its statement, its verdict, the digests of all that must be
+certified, and a digest of its evidence, steps and false variants. A ledger is refused if any of
+these is another one, if a certificate that is required is missing, or if a copy of one does not
+hold or belongs to no requirement.
 """
 
 from __future__ import annotations
