@@ -29,7 +29,7 @@ from workbench.reproduction.paper_figures import (
     paper_actor_critic,
     with_readings,
 )
-from workbench.reproduction.statistics import ahead, exactly, holm, share
+from workbench.reproduction.statistics import ahead, difference, exactly, holm, share
 from workbench.sweeps.experiment import GREEDY, ORACLE
 from workbench.sweeps.loop_curve import LoopValues
 from workbench.sweeps.results import Results
@@ -42,6 +42,19 @@ def test_the_interval_of_a_share_is_exact(has):
     found = share(has)
     expected = stats.binomtest(sum(has), len(has)).proportion_ci(0.95, method="exact")
     assert (found.low, found.high) == pytest.approx((expected.low, expected.high))
+
+
+NUMBERS = st.lists(st.floats(-100, 100), min_size=2, max_size=12)
+
+
+@given(NUMBERS, NUMBERS)
+def test_the_interval_of_a_difference_is_welchs(x, y):
+    found = difference(x, y)
+    if np.std(x) > 1e-9 and np.std(y) > 1e-9:
+        expected = stats.ttest_ind(x, y, equal_var=False).confidence_interval(0.95)
+        assert (found.low, found.high) == pytest.approx(tuple(expected), rel=1e-6, abs=1e-6)
+    assert found.low <= found.effect <= found.high
+    assert np.isnan(difference(x, y[:1]).low)
 
 
 @given(st.integers(0, 30), st.integers(0, 30), st.sampled_from([0.05, 0.5, 0.75]))

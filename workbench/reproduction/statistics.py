@@ -7,7 +7,8 @@ Seeds are independent runs, and late rewards are near 0 or near 1, so seeds are 
             in which the two are level say nothing (the sign test; for yes and no, McNemar's)
 
 Both have the exact interval of Clopper and Pearson and the exact binomial test. `holm` says which
-of several tests hold together.
+of several tests hold together. Scores of games are not near 0 or 1: for these there is `difference`
+of two means, with Welch's t interval; with fewer than two seeds it has none: NaN.
 """
 
 from __future__ import annotations
@@ -82,6 +83,20 @@ def ahead(x: ArrayLike, y: ArrayLike) -> Estimate:
     """
     a, b = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
     return share((a > b)[a != b])
+
+
+def difference(x: ArrayLike, y: ArrayLike) -> Estimate:
+    """The mean of x minus the mean of y, x and y independent."""
+    from scipy.special import stdtrit
+
+    a, b = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
+    effect = float(a.mean() - b.mean())
+    if min(len(a), len(b)) < 2:
+        return Estimate(effect, np.nan, np.nan, "Welch t")
+    u, v = (float(one.var(ddof=1) / len(one)) for one in (a, b))
+    freedom = (u + v) ** 2 / (u**2 / (len(a) - 1) + v**2 / (len(b) - 1)) if u + v > 0 else np.inf
+    half = float(stdtrit(freedom, (1 + CONFIDENCE) / 2)) * float(np.sqrt(u + v)) if u + v else 0.0
+    return Estimate(effect, effect - half, effect + half, "Welch t")
 
 
 def exactly(x: float) -> Estimate:
