@@ -54,9 +54,9 @@ from workbench.reproduction.judge import (
     STATEMENTS,
     Finding,
     Judgement,
+    has_solved,
     judge,
     jumps,
-    solved_seeds,
 )
 from workbench.reproduction.paper_figures import FIGURES, Reading, paper_actor_critic
 from workbench.reproduction.statistics import ahead, share
@@ -315,7 +315,7 @@ def shared_findings(turned: str = "") -> tuple[Finding, ...]:
 
     def solved(figure: str, reading: Reading, memory: str) -> np.ndarray:
         results = recorded_results(figure, judged=True)
-        return solved_seeds(results, paper_actor_critic(5, reading), memory)
+        return has_solved(results, paper_actor_critic(5, reading), memory)
 
     found = []
     for figure, better, worse, reading in (

@@ -28,7 +28,7 @@ from proofs.ledger.generic import GAMMA
 from proofs.ledger.inequalities import identical
 from proofs.ledger.prose import text
 from proofs.ledger.theory import Theory, trouble_in
-from proofs.ledger.walks import first_iterates
+from proofs.ledger.walks import loop_iterates
 from proofs.own.histories import FULL
 from workbench import POMDP, Policy, augment, evaluate
 from workbench.certificates.values import identity_certificate, q_certificate
@@ -99,7 +99,7 @@ def seen_loop_broken(theory: tuple[tuple[str, str], ...]) -> str | None:
             name=f"{P.name}, seen", A=P.A, p=P.p, omega=lambda s: {s: 1}, mu=dict(P.mu.items()),
             gamma=P.gamma, terminal=P.terminal,
         )  # fmt: skip
-        for one, other in pairwise(first_iterates(seen, eps, 4)):
+        for one, other in pairwise(loop_iterates(seen, eps, 4)):
             read = interpret(seen, one.pi, other.pi, eps=eps)
             rows = {"pi": one.pi, "pi1": other.pi, "g": one.greedy}
             by_state = {name: partial(_row, each) for name, each in rows.items()}

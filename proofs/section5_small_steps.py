@@ -27,7 +27,7 @@ from proofs.ledger.prose import table_text, text
 from proofs.section5_equilibria import PAPERS_EPSILON, settling_points
 from workbench import QLearning, augment, evaluate
 from workbench.learning.learn import learn
-from workbench.reproduction.statistics import Estimate, ahead, holm, share
+from workbench.reproduction.statistics import Estimate, ahead, share, which_hold
 
 RECORD = Path(__file__).with_name("small_steps.json")
 SEEDS = range(9000, 9030)
@@ -121,7 +121,7 @@ def small_steps(
         ("first", f"below {below:g}", share(at_zero[0.1] < below)),
         ("last", f"above {above:g}", share(at_zero[0.0001] > above)),
     ]
-    holds, fails = (holm([e.p_value(0.5, side) for *_, e in asked]) for side in (True, False))
+    holds, fails = (which_hold([e.p_value(0.5, side) for *_, e in asked]) for side in (True, False))
     for (key, what, e), yes, no in zip(asked, holds, fails, strict=True):
         proof.step(key, None if yes else f"{what}: {e.count} of {e.of}", refutes=no)
     rows = [

@@ -22,13 +22,13 @@ from workbench.core.policy import uniform
 ZERO = Fraction(0)
 
 
-def first_iterates(E: POMDP, step: Fraction, many: int) -> list[Iterate]:
+def loop_iterates(E: POMDP, step: Fraction, many: int) -> list[Iterate]:
     """The first iterates of the code's own loop from the uniform policy, in rationals."""
     stream = iterates(E, uniform(E), step=step, exact=True)
     return [one for one, _ in zip(stream, range(many), strict=False)]
 
 
-def paying(P: POMDP, pays: Callable[[Any], Fraction], discount: Fraction) -> POMDP:
+def with_step_rewards(P: POMDP, pays: Callable[[Any], Fraction], discount: Fraction) -> POMDP:
     """The task in which a step from s pays pays(s)."""
     return POMDP.from_functions(
         name=f"{P.name}, other rewards", A=P.A, omega=P.omega, mu=dict(P.mu.items()),
@@ -87,7 +87,7 @@ def walk_letters(P: POMDP, pi: Policy, z: Fraction) -> Mapping[str, Any]:
         )  # fmt: skip
 
     def worth(pays: Callable[[Any], Fraction]) -> dict[Any, Fraction]:
-        v = evaluate(paying(P, pays, z), pi, exact=True).v
+        v = evaluate(with_step_rewards(P, pays, z), pi, exact=True).v
         return {s: v[s] for s in going}
 
     length = worth(lambda s: Fraction(1))

@@ -35,7 +35,7 @@ from proofs.ledger.cells import k, keeps_the_last, t
 from proofs.ledger.inequalities import impossible
 from proofs.ledger.prose import text
 from proofs.ledger.theory import Factors, Interpretation, Theory, trouble_in, trouble_with
-from proofs.ledger.walks import first_iterates
+from proofs.ledger.walks import loop_iterates
 from workbench import POMDP, Policy, augment, best_history, evaluate, improve, uniform
 from workbench.core.improve import Iterate
 from workbench.improvement.batch import sequence_task
@@ -278,7 +278,7 @@ FULL = [[[8, 8], [8, 8]], [[0, 10], [6, 6]]]
 def loop_of(seed: int | None, memory: str, eps: Fraction, count: int) -> tuple[Iterate, ...]:
     """The first iterates of the code's own loop, in rationals; `seed` None: on `FULL`."""
     E = augment(sequence_task(FULL) if seed is None else three_step_task(seed), memory)
-    return tuple(first_iterates(E, eps, count))
+    return tuple(loop_iterates(E, eps, count))
 
 
 @cache
@@ -435,7 +435,7 @@ def full_steps_stay(rewards: str, count: int) -> bool:
     """Whether the loop with full steps is worth 8 after each of its first steps, 10 the best."""
     P = sequence_task(json.loads(rewards))
     E = augment(P, "window2")
-    later = first_iterates(E, Fraction(1), count)[1:]
+    later = loop_iterates(E, Fraction(1), count)[1:]
     fixed = all(one.pi[o, a] == later[0].pi[o, a] for one in later for o in E.O for a in E.A)
     return fixed and later[0].value == 8 and best_history(P, exact=True).value == 10
 

@@ -35,7 +35,7 @@ from proofs.ledger import Evidence, Proof, claim, machine, proved
 from proofs.ledger.bellman import first_broken
 from proofs.ledger.prose import text
 from proofs.ledger.theory import Factors, Interpretation, Theory, trouble_with
-from proofs.ledger.walks import first_iterates
+from proofs.ledger.walks import loop_iterates
 from proofs.own.buffers import BEST, best_is_deterministic
 from proofs.own.tables import gap_to_best, table_task, two_step_task
 from workbench import Policy, augment, best_history, evaluate
@@ -429,7 +429,7 @@ def loop_with_numbers(seed: int, eps: Fraction, z: str = "1") -> Interpretation:
     P = two_step_task(seed)
     E, memory = augment(P, "OA1"), attach("OA1", P)
     zero = Fraction(0)
-    run = first_iterates(E, eps, ITERATES + 1)
+    run = loop_iterates(E, eps, ITERATES + 1)
     policies, taus = [one.pi for one in run], [one.greedy for one in run]
     values = [evaluate(E, pi, exact=True) for pi in policies]
     S = [s for s in P.S if s not in P.terminal]

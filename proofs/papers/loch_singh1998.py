@@ -20,7 +20,7 @@ from proofs.papers.paper import Paper
 from workbench import QLearning, Sarsa, best_memoryless, learn
 from workbench.core.learners import Learner
 from workbench.core.numbers import Number
-from workbench.reproduction.statistics import holm, share
+from workbench.reproduction.statistics import share, which_hold
 
 PAPER = Paper(
     "loch_singh1998",
@@ -73,7 +73,7 @@ def traces(
              "greedy": (greedy, FEW, False)}  # fmt: skip
     counts = {key: solved_seeds(learner, steps) for key, (learner, _, _) in asked.items()}
     shares = {key: share(np.arange(n) < k) for key, k in counts.items()}
-    tests = [holm([shares[key].p_value(bound, above == side) for key, (_, bound, above) in
+    tests = [which_hold([shares[key].p_value(bound, above == side) for key, (_, bound, above) in
                    asked.items()]) for side in (True, False)]  # fmt: skip
     for key, holds, fails in zip(asked, *tests, strict=True):
         proof.step(key, None if holds else f"{counts[key]} of {n} seeds", refutes=fails)

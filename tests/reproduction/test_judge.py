@@ -29,7 +29,7 @@ from workbench.reproduction.paper_figures import (
     paper_actor_critic,
     with_readings,
 )
-from workbench.reproduction.statistics import ahead, difference, exactly, holm, share
+from workbench.reproduction.statistics import ahead, difference, exactly, share, which_hold
 from workbench.sweeps.experiment import GREEDY, ORACLE
 from workbench.sweeps.loop_curve import LoopValues
 from workbench.sweeps.results import Results
@@ -78,7 +78,7 @@ def test_pairs_in_which_both_are_level_say_nothing(x, data):
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=8))
 def test_holm_rejects_no_less_than_bonferroni_and_no_more_than_each_alone(p):
-    found = holm(p, 0.05)
+    found = which_hold(p, 0.05)
     for x, yes in zip(p, found, strict=True):
         assert yes or x > 0.05 / len(p)
         assert not yes or x <= 0.05

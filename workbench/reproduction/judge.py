@@ -40,7 +40,7 @@ from workbench.reproduction.paper_figures import (
     paper_actor_critic,
     with_readings,
 )
-from workbench.reproduction.statistics import Estimate, ahead, exactly, holm, share
+from workbench.reproduction.statistics import Estimate, ahead, exactly, share, which_hold
 from workbench.sweeps.experiment import Experiment, Method
 from workbench.sweeps.results import Results
 from workbench.sweeps.run_cells import FindTask, run_experiment
@@ -147,7 +147,7 @@ class Judgement:
     def verdicts(self) -> dict[Finding, str]:
         """The verdict on each finding, by tests that are corrected for their number."""
         both = [f.p_values() for f in self.findings]
-        holds, fails = (holm([pair[side] for pair in both]) for side in (0, 1))
+        holds, fails = (which_hold([pair[side] for pair in both]) for side in (0, 1))
         return {
             f: "supported" if yes else "contradicted" if no else "undecided"
             for f, yes, no in zip(self.findings, holds, fails, strict=True)
@@ -202,7 +202,7 @@ def _gravity(
         "below": f"{_listed(solve)} outperforms {_listed(below)}",
     }
     for name, under, method in _five_step(readings):
-        solved = {m: solved_seeds(results, method, m) for m in {*solve, *fail, *below}}
+        solved = {m: has_solved(results, method, m) for m in {*solve, *fail, *below}}
         for memory in fail:
             what = f"{name} with {_shown(memory)} does not solve gravity consistently"
             yield Finding(shown["fail"], what, under, share(solved[memory]), SOLVE, False, HALF)
@@ -216,7 +216,7 @@ def _gravity(
                 yield Finding(shown["below"], what, under, found, SOLVE_PAIRS, True, HALF)
 
 
-def solved_seeds(results: Results, method: Method, memory: str) -> np.ndarray:
+def has_solved(results: Results, method: Method, memory: str) -> np.ndarray:
     """`solved[seed]`: whether the late reward is above `SOLVED` of the optimum."""
     found: np.ndarray = results[method, memory].late() > SOLVED * results.experiment.optimum
     return found
@@ -230,7 +230,7 @@ def _better(
 ) -> Iterable[Finding]:
     """Fig. 2. `above`: memories said to perform better than those in `below`."""
     for name, under, method in _five_step(readings):
-        solved = {m: solved_seeds(results, method, m) for m in {*above, *below}}
+        solved = {m: has_solved(results, method, m) for m in {*above, *below}}
         for memory in above:
             for other in below:
                 sentence = f"{_listed(above)} perform better than {_listed(below)}"
@@ -303,7 +303,7 @@ def _gravity2(
     for reading in readings:
         under = str(reading)
         solved = {
-            (n, memory): solved_seeds(results, paper_actor_critic(n, reading), memory)
+            (n, memory): has_solved(results, paper_actor_critic(n, reading), memory)
             for n in (better, worse)
             for memory in memories
         }
@@ -363,7 +363,7 @@ def _favour(
 ) -> Iterable[Finding]:
     """Fig. 11. `above`: the memory that is favoured; `below`: those that it is favoured over."""
     for lam in _LAMBDAS:
-        solved = {m: solved_seeds(results, Sarsa(lam=lam), m) for m in (above, *below)}
+        solved = {m: has_solved(results, Sarsa(lam=lam), m) for m in (above, *below)}
         for other in below:
             what = f"Sarsa({lam:g}) solves gravity with {above} more often than with {other}"
             found = ahead(solved[above], solved[other])

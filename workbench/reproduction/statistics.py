@@ -6,9 +6,9 @@ Seeds are independent runs, and late rewards are near 0 or near 1, so seeds are 
     ahead   of pairs of seeds, one of each of two methods, in which the first method is ahead; pairs
             in which the two are level say nothing (the sign test; for yes and no, McNemar's)
 
-Both have the exact interval of Clopper and Pearson and the exact binomial test. `holm` says which
-of several tests hold together. Scores of games are not near 0 or 1: for these there is `difference`
-of two means, with Welch's t interval; with fewer than two seeds it has none: NaN.
+Both have the exact interval of Clopper and Pearson and the exact binomial test. `which_hold` says
+which of several tests hold together (Holm). Scores of games are not near 0 or 1: for these there is
+`difference` of two means, with Welch's t interval; with fewer than two seeds it has none: NaN.
 """
 
 from __future__ import annotations
@@ -104,10 +104,10 @@ def exactly(x: float) -> Estimate:
     return Estimate(x, x, x, DETERMINISTIC)
 
 
-def holm(p_values: Sequence[float], level: float = (1 - CONFIDENCE) / 2) -> list[bool]:
+def which_hold(p_values: Sequence[float], level: float = (1 - CONFIDENCE) / 2) -> list[bool]:
     """Which of several tests hold, with one chance for all of them together of a false one.
 
-    >>> holm([0.001, 0.02, 0.013]), holm([0.001, 0.02, 0.012])
+    >>> which_hold([0.001, 0.02, 0.013]), which_hold([0.001, 0.02, 0.012])
     ([True, False, False], [True, True, True])
     """
     found = [False] * len(p_values)
