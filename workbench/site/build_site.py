@@ -11,7 +11,6 @@ import tempfile
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from importlib.metadata import version
 from pathlib import Path
 
 import workbench
@@ -98,7 +97,7 @@ def build_site(
             (made / left).unlink(missing_ok=True)
         for page in made.rglob("*.html"):
             page.write_text(accessible(page.read_text(encoding="utf-8")), encoding="utf-8")
-        (made / MARK).write_text(f"{version('memory-workbench')}\n", encoding="utf-8")
+        (made / MARK).write_text(f"{workbench.__version__}\n", encoding="utf-8")
         if out.exists():
             shutil.rmtree(out)
         shutil.copytree(made, out)
@@ -137,7 +136,7 @@ def _run_sphinx(source: Path, made: Path, trees: Path, katex: Katex) -> list[str
 
     glossary = source / "docs" / "glossary.md"
     terms = terms_of(glossary.read_text(encoding="utf-8")) if glossary.exists() else {}
-    settings = configuration(version("memory-workbench"))
+    settings = configuration(workbench.__version__)
     complaints = io.StringIO()
     with (
         patch_docutils(str(source)),
