@@ -60,7 +60,6 @@ from workbench.reproduction.neural_judge import (
     Standing,
     differing_pairs,
     earned_at_random,
-    holm,
     judge_neural,
     on_all_runs,
     table_rows,
@@ -76,6 +75,7 @@ from workbench.reproduction.neural_settings import (
     read_log,
     settings_text,
 )
+from workbench.reproduction.statistics import holm
 from workbench.sufficiency.product_search import WriteSearch
 
 

@@ -28,7 +28,7 @@ from workbench.reproduction.neural_figures import (
     NeuralFigure,
 )
 from workbench.reproduction.neural_settings import CANDIDATES
-from workbench.reproduction.statistics import Estimate, share
+from workbench.reproduction.statistics import Estimate, holm, share
 
 SOLVED_SHARE = 0.8
 """The share of the best from which a seed counts as solved."""
@@ -109,21 +109,6 @@ class MemoryTest:
     loser: str
     test: str
     p: float
-
-
-def holm(p: Sequence[float]) -> list[float]:
-    """Holm's adjusted p-values, in the order given.
-
-    >>> [round(x, 3) for x in holm([0.01, 0.04, 0.03])]
-    [0.03, 0.06, 0.06]
-    """
-    order = np.argsort(p, kind="stable")
-    adjusted = np.empty(len(p))
-    highest = 0.0
-    for rank, i in enumerate(order):
-        highest = max(highest, min(1.0, (len(p) - rank) * p[i]))
-        adjusted[i] = highest
-    return [float(x) for x in adjusted]
 
 
 def compare_ranks(a: str, b: str, x: Sequence[float], y: Sequence[float], of: str) -> MemoryTest:
