@@ -520,7 +520,12 @@ def structure_helps(proof: Proof, best: Any = 1, other: Any = 3) -> Evidence:
     right = with_oa1 == best and with_b1 == Fraction(3, 4)
     proof.step("helps", None if right else f"OA1 {with_oa1}, B1 {with_b1}")
     proof.step("not", None if variant == other else f"B1 on the variant: {variant}")
-    return checked("helps on recall4, not on the variant", "", made)
+    argument = (
+        "On 4-action recall the loop reaches 1 with OA1 and stops at 3/4 with one bit.\n"
+        "On the variant of recall it reaches 3, the best, with one bit; OA1 ends at 25/16\n"
+        "there (S52.fig-variant)."
+    )
+    return checked("helps on recall4, not on the variant", argument, made)
 
 
 structure_helps.twin("OA1 at 3/4 on recall4", guards="helps", best=Fraction(3, 4))
