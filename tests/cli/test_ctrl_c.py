@@ -60,7 +60,7 @@ def test_what_was_found_is_kept_and_nothing_is_not_shown():
             "shortcuts recall4 -m none -m B1",
             "workbench.optima.shortcut_count.count_shortcuts",
             2,
-            "none",
+            "Shortcuts on recall4",
         ),
         (
             "census recall4 recall --seconds 1 --out OUT",
@@ -79,7 +79,7 @@ def test_what_was_found_is_kept_and_nothing_is_not_shown():
             "critical-points recall4",
             "workbench.research.critical_points._look_at",
             14,
-            "boxes undecided",
+            "There may be more",
         ),
         (
             "needs-memory recall4 --up-to 1",
@@ -87,7 +87,12 @@ def test_what_was_found_is_kept_and_nothing_is_not_shown():
             1,
             "Interrupted",
         ),
-        ("diagnose recall4 -m none -m B1", "workbench.research.diagnose.diagnose", 2, "with none"),
+        (
+            "diagnose recall4 -m none -m B1",
+            "workbench.research.diagnose.diagnose",
+            2,
+            "What none keeps",
+        ),
         (
             "frontier recall4 --up-to 2",
             "workbench.sufficiency.frontier.best_memoryless",

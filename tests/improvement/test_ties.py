@@ -293,7 +293,7 @@ def test_shortcuts_do_not_depend_on_the_unit_of_reward():
 def test_tasks_that_go_on_for_ever_are_refused_with_visits_and_improved_with_other_weights(name):
     P = load_pomdp(f"{DATA}/{name}.POMDP")
     with pytest.raises(NotWeighted, match="take weights='discounted'"):
-        improve(P, uniform(P), step=0.1)
+        improve(P, uniform(P), step=0.1, weights="visits")
     weights = weights_for(P, uniform(P))
     run = improve(P, uniform(P), step=0.1, weights=weights, budget=600)
     assert weights == "discounted"

@@ -189,9 +189,7 @@ def test_batches_hold_every_seed_once_and_longer_runs_reuse_whole_batches(n, mor
 def test_names_of_figures_are_read_generously_and_unknown_ones_refused():
     assert [f.id for f in figures_by_name(["Fig. 4", "2", "FIG11"])] == ["fig2", "fig4", "fig11"]
     assert len(figures_by_name([])) == 6
-    with pytest.raises(
-        UnknownLabel, match="unknown figure 'fig6'; the tabular figures are fig2, fig3"
-    ):
+    with pytest.raises(UnknownLabel, match="the tabular figures are fig2, fig3"):
         figures_by_name(["fig6"])
 
 
