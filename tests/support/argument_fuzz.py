@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import contextlib
 import io
-import signal
 import tempfile
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from fractions import Fraction
 from functools import cache
 from pathlib import Path
@@ -19,6 +18,7 @@ from typing import Any
 
 import numpy as np
 import sympy
+from file_fuzz import not_for_ever
 
 import workbench
 from workbench.core.errors import WorkbenchError
@@ -176,20 +176,6 @@ def _space() -> Any:
     return SequenceTasks()
 
 
-@contextlib.contextmanager
-def _not_for_ever() -> Iterator[None]:
-    def late(*_: Any) -> None:
-        raise AssertionError(f"it takes more than {SECONDS} s")
-
-    before = signal.signal(signal.SIGALRM, late)
-    signal.alarm(SECONDS)
-    try:
-        yield
-    finally:
-        signal.alarm(0)
-        signal.signal(signal.SIGALRM, before)
-
-
 def wrong_calls(name: str, call: dict[str, Any], words: Iterable[str]) -> list[str]:
     """The calls that end in an error of another kind, each with its error."""
     found = []
@@ -205,7 +191,7 @@ def wrong_calls(name: str, call: dict[str, Any], words: Iterable[str]) -> list[s
 def error_of(name: str, call: dict[str, Any]) -> str:
     """The error of another kind that a call ends in, or nothing."""
     with (
-        _not_for_ever(),
+        not_for_ever("it", SECONDS),
         warnings.catch_warnings(),
         contextlib.redirect_stderr(io.StringIO()),
     ):

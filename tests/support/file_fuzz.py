@@ -203,12 +203,14 @@ KINDS: dict[str, Callable[[random.Random], None]] = {
 
 
 @contextlib.contextmanager
-def _not_for_ever(what: str) -> Iterator[None]:
+def not_for_ever(what: str, seconds: int = HANGS) -> Iterator[None]:
+    """Fail what takes longer."""
+
     def late(*_: Any) -> None:
-        raise AssertionError(f"{what} takes more than {HANGS} s")
+        raise AssertionError(f"{what} takes more than {seconds} s")
 
     before = signal.signal(signal.SIGALRM, late)
-    signal.alarm(HANGS)
+    signal.alarm(seconds)
     try:
         yield
     finally:
@@ -221,7 +223,7 @@ def attack(kind: str, count: int, seed: int) -> tuple[int, int]:
     read = refused = 0
     for i in range(count):
         rng = random.Random(f"{kind} {seed} {i}")
-        with _not_for_ever(f"{kind}, seed {seed}, file {i}"):
+        with not_for_ever(f"{kind}, seed {seed}, file {i}"):
             try:
                 KINDS[kind](rng)
                 read += 1

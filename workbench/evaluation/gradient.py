@@ -15,14 +15,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from workbench.core.double_kernels import UNIT
 from workbench.core.evaluate import Evaluation, evaluate
 from workbench.core.fields import FLOATS, exact_field
 from workbench.core.policy import Policy
 from workbench.core.pomdp import POMDP
 from workbench.core.table import Table
 from workbench.core.weights import known
-
-_UNIT = 2.0**-53
 
 
 def gradient(P: POMDP, pi: Policy, exact: bool = False) -> Table:
@@ -58,7 +57,7 @@ def gradient(P: POMDP, pi: Policy, exact: bool = False) -> Table:
     if field.is_exact:
         return Table(slope, P.O, P.A, field, "dJ/dpi(a|o)")
     off = _weight_errors(found)[:, None]
-    error = weight * (found.q_error.raw * (1 + off) + np.abs(q) * (off + 4 * _UNIT))
+    error = weight * (found.q_error.raw * (1 + off) + np.abs(q) * (off + 4 * UNIT))
     error = np.where(defined, error, np.where(reached, np.inf, 0.0))
     return Table(slope, P.O, P.A, None, "dJ/dpi(a|o)", error)
 
@@ -70,4 +69,4 @@ def _weight_errors(found: Evaluation) -> NDArray[np.float64]:
     np.maximum.at(off, rows.o[used], found.visits_error.raw[rows.s[used]])
     # |x - x'| <= e x' means |x - x'| <= e / (1 - e) x
     off = np.where(off < 0.5, off / np.maximum(1 - off, 0.5), np.inf)
-    return np.asarray(off + (np.bincount(rows.o[used], minlength=len(off)) + 4) * _UNIT)
+    return np.asarray(off + (np.bincount(rows.o[used], minlength=len(off)) + 4) * UNIT)

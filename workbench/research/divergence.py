@@ -19,11 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.core.chain import Chain, dynamics
+from workbench.core.double_kernels import UNIT
 from workbench.core.errors import Unbounded
 from workbench.core.fields import FLOATS
 from workbench.core.pomdp import POMDP
-
-_UNIT = 2.0**-53
 
 _NEAR = (1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1)
 """Probabilities below these are left out of a policy to look for the loop that it goes towards."""
@@ -62,7 +61,7 @@ def _find_paying_loop(
         share, r = visits.x / visits.x.sum(), chain.r[members]
         gain = float(share @ r)
         # a share is a ratio: off by what its part and the sum are off by
-        off = 3 * float(np.max(visits.error)) + (len(members) + 8) * 4 * _UNIT
+        off = 3 * float(np.max(visits.error)) + (len(members) + 8) * 4 * UNIT
         if not gain > off * float(share @ np.abs(r)):
             return None
         if found is None and chain.visited[members[0]]:

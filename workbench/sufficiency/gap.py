@@ -33,6 +33,7 @@ from numpy.typing import NDArray
 
 from workbench.agents.beliefs import BeliefGraph, explore_beliefs
 from workbench.core.augment import augment
+from workbench.core.double_kernels import UNIT
 from workbench.core.evaluate import evaluate
 from workbench.core.fields import FLOATS
 from workbench.core.policy import Policy
@@ -55,8 +56,6 @@ _CLIMBED = 1e-9
 """An ascent ends when a step adds less than this share of the value: a policy that it misses costs
 an answer, and never makes one wrong."""
 
-_UNIT = 2.0**-53
-"""The largest error of rounding, as a share."""
 
 _REASONS: dict[bool | None, str] = {
     True: "some memoryless policy is optimal in every state it reaches",
@@ -216,9 +215,9 @@ def near_optimal(graph: BeliefGraph) -> tuple[list[set[int]], float]:
     residual = float(np.max(np.abs(q.max(axis=1) - found.v), initial=0.0))
     # a sum of so many rounded products of rounded numbers, and the roundings around it
     terms = int(np.diff(M.row_ptr).max(initial=0)) + 8
-    rounding = 2 * terms * _UNIT * (float(M.sizes.max(initial=0.0)) + M.scale(found.v))
+    rounding = 2 * terms * UNIT * (float(M.sizes.max(initial=0.0)) + M.scale(found.v))
     residual += rounding
-    margin = (2 * far * residual + 2 * rounding) * (1 + 16 * _UNIT * far)
+    margin = (2 * far * residual + 2 * rounding) * (1 + 16 * UNIT * far)
     allowed = [
         set(np.flatnonzero(row >= v - margin).tolist()) for row, v in zip(q, found.v, strict=True)
     ]
