@@ -100,7 +100,7 @@ _TEXT_OR_COMMENT = re.compile(
     r"'[^'\n]*'|#[^\n]*",
     re.DOTALL,
 )
-_LONG_KEY = re.compile(rf"[\w-]+(?:[ \t]*\.[ \t]*[\w-]+){{{_DEEPEST},}}")
+_LONG_KEY = re.compile(rf"(?<![\w-])[\w-]+(?:[ \t]*\.[ \t]*[\w-]+){{{_DEEPEST},}}")
 
 _METHODS: ChainMap[str, Any] = ChainMap({"oracle": OracleLoop}, LEARNERS, NEURAL_LEARNERS)
 """A view: a learner that is defined later is there, too."""
