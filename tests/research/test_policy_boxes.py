@@ -29,34 +29,16 @@ from workbench.core.fields import FLOATS
 from workbench.core.numbers import Numbers
 from workbench.optima.best_memoryless import best_memoryless
 from workbench.optima.mdp import from_states
-from workbench.research import policy_boxes
 from workbench.research.algebraic import find_algebraic
-from workbench.research.box_kernels import (
-    _informed_visits,
-    bound_box,
-    centre,
-    cut_traps,
-    informed_bound,
-    tighten,
-)
+from workbench.research.box_bounds import ProcessBounds, centre, tighten
 from workbench.research.occupancy_program import OccupancyProgram
 from workbench.research.policy_boxes import BoxSearch, is_empty
 
 F = Fraction
 
 
-def tables(P: POMDP):
-    M = from_states(P, FLOATS)
-    return BoxSearch(M, len(P.O), lambda pi: (pi, -math.inf), math.inf)._tables
-
-
-def bounded(P: POMDP, low, high, target: float = -math.inf):
-    """Bound, value at the centre, place to split, and what no optimal policy of the box does."""
-    useless = np.zeros(low.shape, dtype=bool)
-    T = tables(P)
-    n = len(T[4])
-    found = bound_box(*T, low, high, target, useless, np.empty(n), np.empty(n))
-    return (*found, useless)
+def bounds_of(P: POMDP) -> ProcessBounds:
+    return ProcessBounds(from_states(P, FLOATS), len(P.O))
 
 
 @st.composite
@@ -90,7 +72,8 @@ def boxes(draw: st.DrawFn, P: POMDP):
 @given(st.one_of(pomdps(most_observations=3, most_actions=3), wandering()), st.data())
 def test_no_policy_of_a_box_is_worth_more_than_its_bound(P, data):
     low, high, inside = data.draw(boxes(P))
-    bound, value, o, a, useless = bounded(P, low, high)
+    found = bounds_of(P).bound_box(low, high, -math.inf)
+    bound, value, o, a, useless = found.bound, found.value, found.o, found.a, found.useless
     assert 0 <= o < len(P.O)
     assert 0 <= a < len(P.A)
     for rows in inside:
@@ -108,8 +91,10 @@ def test_no_policy_of_a_box_is_worth_more_than_its_bound(P, data):
 
 def test_the_bound_of_a_small_box_is_third_order():
     """Around the best policy of recall: ten times narrower, a thousand times closer."""
-    pi = np.full((1, 3), 1 / 3)
-    wide, narrow = (bounded(recall(), pi - w, pi + w)[0] - 0.9025 / 27 for w in (1e-1, 1e-2))
+    pi, bounds = np.full((1, 3), 1 / 3), bounds_of(recall())
+    wide, narrow = (
+        bounds.bound_box(pi - w, pi + w, -math.inf).bound - 0.9025 / 27 for w in (1e-1, 1e-2)
+    )
     assert wide / narrow == pytest.approx(1000, rel=0.02)
 
 
@@ -118,9 +103,9 @@ def test_what_a_better_action_beats_all_over_a_box_is_useless():
     P = four_by_three()
     best = best_memoryless(P, deterministic=False, max_boxes=0, starts=2).policy.prob.floats
     low, high = np.maximum(best - 1e-3, 0), np.minimum(best + 1e-3, 1)
-    useless = bounded(P, low, high)[4]
+    useless = bounds_of(P).bound_box(low, high, -math.inf).useless
     assert np.array_equal(useless[:4], best[:4] < 1e-6)
-    whole = bounded(P, np.zeros_like(best), np.ones_like(best))[4]
+    whole = bounds_of(P).bound_box(np.zeros_like(best), np.ones_like(best), -math.inf).useless
     assert not whole.any()
 
 
@@ -128,18 +113,17 @@ def test_what_a_better_action_beats_all_over_a_box_is_useless():
 @given(pomdps(most_observations=3, most_actions=3), st.data())
 def test_no_policy_of_a_box_is_worth_more_than_its_program_allows(P, data):
     low, high, inside = data.draw(boxes(P))
-    T, R, _, gamma, start, seen = tables(P)
-    least, most = np.zeros(len(start)), np.full(len(start), np.inf)
-    pi = centre(low, high)
-    assert _informed_visits(T, gamma, start, seen, low, high, pi, least, most)
+    bounds = bounds_of(P)
+    least, most = bounds.visits(low, high, centre(low, high))
+    assert np.isfinite(most).all()
     found = [
         evaluate(P, Policy(P, Numbers.of(np.array(rows, dtype=object))), exact=True).value
         for rows in inside
     ]
     target = float(min(found))
-    said = OccupancyProgram(T, R, gamma, start, seen, len(P.O)).solve(
-        low, high, least, most, target
-    )
+    said = OccupancyProgram(
+        bounds.T, bounds.R, bounds.gamma, bounds.start, bounds.seen, len(P.O)
+    ).solve(low, high, least, most, target)
     assert said is not None
     for rows, value in zip(inside, found, strict=True):
         assert value <= said.bound
@@ -151,15 +135,14 @@ def test_no_policy_of_a_box_is_worth_more_than_its_program_allows(P, data):
 
 def test_the_program_sees_that_states_share_a_row():
     """Full information knows what to repeat in recall; one row for all states does not."""
-    P = recall()
-    T, R, sizes, gamma, start, seen = tables(P)
+    bounds = bounds_of(recall())
     low, high = np.zeros((1, 3)), np.ones((1, 3))
     pi = centre(low, high)
-    least, most = np.zeros(len(start)), np.full(len(start), np.inf)
-    _informed_visits(T, gamma, start, seen, low, high, pi, least, most)
-    said = OccupancyProgram(T, R, gamma, start, seen, 1).solve(low, high, least, most, 0.0)
+    program = OccupancyProgram(bounds.T, bounds.R, bounds.gamma, bounds.start, bounds.seen, 1)
+    said = program.solve(low, high, *bounds.visits(low, high, pi), 0.0)
     assert said is not None
-    assert said.bound < informed_bound(T, R, sizes, gamma, start, seen, low, high, pi) - 0.1
+    informed = bounds.informed_bound(bounds.R[None], bounds.sizes[None], low, high, pi)[0]
+    assert said.bound < informed - 0.1
 
 
 def test_a_box_without_a_policy_is_empty():
@@ -182,15 +165,13 @@ def test_what_the_program_cuts_off_leaves_policies_or_nothing():
 
 def test_boxes_in_which_no_policy_ends_are_dropped():
     """In the short corridor "right" alone never ends, nor does "left" alone."""
-    P = short_corridor()
-    M = from_states(P, FLOATS)
-    T, _, _, _, start, seen = tables(P)
+    bounds = bounds_of(short_corridor())
     for a in (0, 1):
         only = np.zeros((1, 2))
         only[0, a] = 1.0
-        assert not cut_traps(T, M.ends, start, seen, only.copy(), only.copy())
+        assert not bounds.cut_traps(only.copy(), only.copy())
     low, high = np.zeros((1, 2)), np.ones((1, 2))
-    assert cut_traps(T, M.ends, start, seen, low, high)
+    assert bounds.cut_traps(low, high)
     assert (low == 0).all()
     assert (high == 1).all()
 
@@ -205,10 +186,8 @@ def test_an_action_into_a_trap_has_probability_zero():
         omega=lambda s: {s: 1},
         p=lambda s, a: {("end" if a == "leave" else "pit", 0): 1} if s == "s" else {("pit", 0): 1},
     )
-    M = from_states(P, FLOATS)
-    T, _, _, _, start, seen = tables(P)
     low, high = np.zeros((len(P.O), 2)), np.ones((len(P.O), 2))
-    assert cut_traps(T, M.ends, start, seen, low, high)
+    assert bounds_of(P).cut_traps(low, high)
     o = P.O.index("s")
     assert high[o].tolist() == [0.0, 1.0]
     assert low[o].tolist() == [0.0, 1.0]
@@ -289,7 +268,7 @@ def test_limits_are_kept_and_said():
 
 def test_ctrl_c_leaves_a_bound_that_holds(monkeypatch):
     calls = []
-    bound = policy_boxes.bound_box
+    bound = ProcessBounds.bound_box
 
     def interrupted(*arguments):
         calls.append(1)
@@ -297,7 +276,7 @@ def test_ctrl_c_leaves_a_bound_that_holds(monkeypatch):
             raise KeyboardInterrupt
         return bound(*arguments)
 
-    monkeypatch.setattr(policy_boxes, "bound_box", interrupted)
+    monkeypatch.setattr(ProcessBounds, "bound_box", interrupted)
     found = best_memoryless(recall(), deterministic=False, starts=2)
     assert found.interrupted
     assert found.bound >= 0.9025 / 27 - 1e-12

@@ -1,39 +1,21 @@
 """The best stochastic memoryless policy, certified: branch and bound over boxes of policies.
 
-A box holds the policies with low(o,a) <= pi(a|o) <= high(o,a). Four bounds on the return J over it,
-of which the smallest counts:
+A box holds the policies with low(o,a) <= pi(a|o) <= high(o,a). Three bounds on the return J over
+it, of which the smallest counts:
 
-1.  Every state chooses for itself within the box: u >= T u with T u(s) = max_{x in box(o)} sum_a
-    x_a q_u(s,a). As good as full information on the whole simplex, and exact on a point; the error
-    shrinks with the width of the box.
-2.  For any vector v, with b(s,a) = R(s,a) + gamma sum p v - v(s) and d_pi the occupancy of pi,
-
-        J(pi) = start . v + sum_s d_pi(s) sum_a pi(a|o(s)) b(s,a),
-
-    an identity (the performance difference of Kakade and Langford 2002). With v the values at the
-    centre of the box the inner sum is of the size of the box, and with d_pi between d- and d+ all
-    over it, J is at most
-
-        start . v + sum_o max_x sum_a x_a sum_{s in o} d(s) b(s,a) + sum_s (d+ - d-)/2 max_x |sum_a
-        x_a b(s,a)|,
-
-    d the mean of d- and d+. The error shrinks with the square of the width, which keeps the boxes
-    around a maximum from multiplying as their width goes down.
-
-3.  Slope and curvature at the centre, with an error of third order (`curvature_kernels`), which
-    ends the boxes around a maximum.
-4.  A linear program over occupancies with one row for all states that show o (`occupancy_program`),
+1.  Every state chooses for itself within the box (`box_bounds`). As good as full information on the
+    whole simplex, and exact on a point; the error shrinks with the width of the box.
+2.  Slope and curvature at the centre, with an error of third order (`box_bounds`), which ends the
+    boxes around a maximum: without it they multiply as their width goes down.
+3.  A linear program over occupancies with one row for all states that show o (`occupancy_program`),
     the tightest in wide boxes.
 
 Three things make a box smaller. An action that another one of its row beats all over the box has
-probability zero in an optimal policy (`curvature_kernels`). The multipliers of the linear program
-say where in the box nothing better than what is known can be. With gamma = 1 an action that may
-lead to where no policy of the box ends has probability zero in every policy that has a value.
-
-d+ is any vector with d+ >= start + gamma d+ P for the entrywise largest P of the box: then every
-partial sum of start (gamma P_pi)^t stays below it. d- likewise. In processes of few states the
-occupancy of each is bounded as a return of its own besides. What was computed in floats is
-checked with room for rounding, so the bounds hold for certain; no box is dropped otherwise.
+probability zero in an optimal policy (`box_bounds`). The multipliers of the linear program say
+where in the box nothing better than what is known can be. With gamma = 1 an action that may lead to
+where no policy of the box ends has probability zero in every policy that has a value. What was
+computed in floats is checked with room for rounding, so the bounds hold for certain; no box is
+dropped otherwise.
 
 Boxes are split where the policy's advantage times the occupancy spreads most; actions that do the
 same in every state of an observation are one (`follow.alternatives`).
@@ -48,16 +30,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
-from workbench.core.rows import own_rows
 from workbench.optima.follow import alternatives
 from workbench.optima.mdp import MDP
 from workbench.progress import Waiting
-from workbench.research.box_kernels import bound_box, centre, cut_traps, tighten
+from workbench.research.box_bounds import ProcessBounds, TableArray, centre, tighten
 from workbench.research.occupancy_program import OccupancyProgram
-
-TableArray = NDArray[np.float64]
 
 _CUTS = 8
 """How often a box is bounded again without the parts in which there is no optimum."""
@@ -165,16 +143,7 @@ class BoxSearch:
         assert is_boxable(M)
         self.M = M
         self._improve = improve
-        T = np.zeros((n * nA, n))
-        np.add.at(T, (own_rows(M.row_ptr), M.successors), M.prob)
-        self._tables = (
-            T.reshape(n, nA, n),
-            np.ascontiguousarray(M.R, dtype=np.float64),
-            np.ascontiguousarray(M.sizes),
-            float(M.gamma),
-            np.ascontiguousarray(M.start, dtype=np.float64),
-            M.seen,
-        )
+        self._bounds = bounds = ProcessBounds(M, observations)
         low = np.zeros((observations, nA))
         high = np.zeros_like(low)
         for o, actions in enumerate(alternatives(M, observations)):
@@ -185,8 +154,9 @@ class BoxSearch:
         self._root = low, high, ceiling
         self._program: OccupancyProgram | None = None
         if n <= _FEW:
-            dense, R, _, gamma, start, seen = self._tables
-            self._program = OccupancyProgram(dense, R, gamma, start, seen, observations)
+            self._program = OccupancyProgram(
+                bounds.T, bounds.R, bounds.gamma, bounds.start, bounds.seen, observations
+            )
 
     def run(
         self, best: TableArray, value: float, aim: float, most: float, until: float, name: str
@@ -264,22 +234,17 @@ class BoxSearch:
     ) -> tuple[_Box, float]:
         """A box with its bound, and the value at its centre; what holds nothing better than `value`
         is cut off."""
-        n = self.M.shape[0]
         bound, worth = ceiling, -math.inf
-        useless = np.zeros(low.shape, dtype=bool)
-        least, most = np.empty(n), np.empty(n)
-        T, _, _, _, start, seen = self._tables
         if self.M.undiscounted:
             low, high = low.copy(), high.copy()
-            if not cut_traps(T, self.M.ends, start, seen, low, high):
+            if not self._bounds.cut_traps(low, high):
                 self.boxes += 1
                 return _Box((math.inf, self.boxes), low, high, 0, 0, 0.0, False), worth
         for _ in range(_CUTS):
             self.boxes += 1
-            found, there, o, a = bound_box(
-                *self._tables, low, high, value + aim, useless, least, most
-            )
-            bound, worth = min(bound, float(found)), max(worth, float(there))
+            found = self._bounds.bound_box(low, high, value + aim)
+            o, a, useless = found.o, found.a, found.useless
+            bound, worth = min(bound, found.bound), max(worth, found.value)
             # nothing here is worth looking for; a tighter bound would not be used
             if bound <= value + aim:
                 break
@@ -293,14 +258,14 @@ class BoxSearch:
                     break
                 tighten(low, high)
                 continue
-            if not programmed or self._program is None or not np.isfinite(most).all():
+            if not programmed or self._program is None or not np.isfinite(found.most).all():
                 break
-            said = self._program.solve(low, high, least, most, value + 0.5 * aim)
+            said = self._program.solve(low, high, found.least, found.most, value + 0.5 * aim)
             if said is None:
                 break
-            off = float(found) - value
+            off = found.bound - value
             # a program takes as long as many boxes: halves inherit whether it was worth that
-            programmed = (high - low).max() > _WIDE or float(found) - said.bound > _HELPS * off
+            programmed = (high - low).max() > _WIDE or found.bound - said.bound > _HELPS * off
             if said.bound >= bound:
                 break
             bound = said.bound
@@ -321,5 +286,5 @@ class BoxSearch:
         if high[o, a] - low[o, a] < _THINNEST:  # cut off meanwhile
             o, a = divmod(int(np.argmax(high - low)), low.shape[1])
         at = 0.5 * float(low[o, a] + high[o, a])
-        box = _Box((-bound, self.boxes), low, high, int(o), int(a), at, programmed)
+        box = _Box((-bound, self.boxes), low, high, o, a, at, programmed)
         return box, worth
