@@ -37,11 +37,10 @@ from workbench.core import weights as weighting
 from workbench.core.errors import WorkbenchError
 from workbench.core.families import FAMILIES, BufferFamily, parse_memory, register
 from workbench.core.kernels import lean_inline_kernel
-from workbench.core.learner_kernels import LearnerParts, learner_kernel, look_at_row
-from workbench.core.learners import LEARNERS, Learner
+from workbench.core.learners import LEARNERS, Learner, learner_by_name, one_step_learner
 from workbench.core.memory import About
 from workbench.explorer.export import ExplorerEntry, export_entry
-from workbench.learning.learner_name import learner_by_name, one_step_learner
+from workbench.learning.learner_kernels import LearnerParts, learner_kernel, look_at_row
 from workbench.sweeps.spec import parse_spec
 
 SPEC = """

@@ -20,7 +20,7 @@ KERNELS = sorted(PACKAGE.rglob("*_kernels.py"))
 
 CALLER = '''
 from workbench.core.kernels import compile_kernel
-from workbench.core.random_kernels import chance
+from workbench.learning.sampling_kernels import chance
 
 
 @compile_kernel
@@ -66,7 +66,7 @@ def run(folder: Path, code: str) -> str:
 
 def edit_chance(package: Path) -> None:
     """Let `chance` be half as large, so that learners explore twice as often."""
-    path = package / "core" / "random_kernels.py"
+    path = package / "learning" / "sampling_kernels.py"
     before = path.read_text()
     after = before.replace("return word >> uint64(11)", "return word >> uint64(12)")
     assert after != before
@@ -78,10 +78,11 @@ def edit_chance(package: Path) -> None:
 
 def test_a_kernel_is_compiled_again_when_a_kernel_that_it_calls_is_edited(tmp_path):
     package = tmp_path / "workbench"
-    (package / "core").mkdir(parents=True)
-    for name in ("__init__.py", "core/__init__.py"):
-        (package / name).touch()
-    for name in ("core/kernels.py", "core/random_kernels.py"):
+    for room in (package / "core", package / "learning"):
+        room.mkdir(parents=True)
+        (room / "__init__.py").touch()
+    (package / "__init__.py").touch()
+    for name in ("core/kernels.py", "learning/sampling_kernels.py"):
         shutil.copy(PACKAGE / name, package / name)
     (package / "core" / "draw_kernels.py").write_text(CALLER)
     assert run(tmp_path, DRAW) == f"{1 << 9}\n"

@@ -32,13 +32,12 @@ from rich.table import Table
 
 from pomdps import gravity
 from workbench.core.augment import augment
-from workbench.core.learners import Learner, QLearning, Sarsa
+from workbench.core.learners import Learner, QLearning, Sarsa, threshold
 from workbench.core.pomdp import POMDP
-from workbench.core.random_kernels import seed_words, threshold
-from workbench.core.table_kernels import PAUSE, Curve, World
 from workbench.learning.actor_critic import ActorCritic
 from workbench.learning.learn import learn
 from workbench.learning.sampling import SamplingTables
+from workbench.learning.sampling_kernels import PAUSE, Curve, World, seed_words
 from workbench.learning.textbook_learners import DoubleQLearning, MonteCarlo
 
 HERE = Path(__file__).parent

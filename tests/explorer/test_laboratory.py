@@ -28,10 +28,10 @@ from workbench import (
 )
 from workbench.cli.explore_command import entries
 from workbench.core.errors import NeverEnds
-from workbench.core.random_kernels import seed_words
 from workbench.explorer.export import export_model, offered
 from workbench.explorer.html_page import CALCULATING, part
 from workbench.improvement.slice import policy_slice
+from workbench.learning.sampling_kernels import seed_words
 from workbench.results.json import model_json
 
 py_mini_racer = pytest.importorskip(

@@ -12,9 +12,9 @@ import pomdps
 from workbench import augment, uniform
 from workbench.cli.self_test_command import run_digest
 from workbench.core import learners
+from workbench.core.steps import decreasing, per_visit
 from workbench.learning import actor_critic, textbook_learners
 from workbench.learning.learn import learn
-from workbench.learning.step_schedules import decreasing, per_visit
 
 LINES = (Path(__file__).parent.parent / "data" / "learner_runs.txt").read_text().splitlines()
 CELLS = [line.split("|") for line in LINES]

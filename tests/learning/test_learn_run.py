@@ -23,14 +23,13 @@ from workbench.core.errors import (
     WorkbenchError,
     WrongType,
 )
-from workbench.core.learners import LEARNERS, OptionError, QLearning, Sarsa
+from workbench.core.learners import LEARNERS, OptionError, QLearning, Sarsa, learner_by_name
+from workbench.core.steps import decreasing, per_visit
 from workbench.learning import learn as runner
-from workbench.learning import size
+from workbench.learning import sampling
 from workbench.learning.actor_critic import ActorCritic
 from workbench.learning.learn import learn
-from workbench.learning.learner_name import learner_by_name
 from workbench.learning.run import Run
-from workbench.learning.step_schedules import decreasing, per_visit
 from workbench.learning.textbook_learners import (
     DoubleQLearning,
     MonteCarlo,
@@ -284,13 +283,13 @@ def test_tables_of_a_million_entries_work():
 
 
 def test_a_table_that_does_not_fit_is_refused_with_its_size(monkeypatch):
-    monkeypatch.setattr(size, "available_bytes", lambda: 10**6)
+    monkeypatch.setattr(sampling, "free_bytes", lambda: 10**6)
     E = augment(gravity(), "OA1")
     with pytest.raises(
         TooLarge, match=r"QLearning on gravity×OA1 needs 0\.0 GB.*30 seeds, 19,208 entries each"
     ):
         learn(E, QLearning(), steps=100, policies=False)
-    monkeypatch.setattr(size, "available_bytes", lambda: 8 * 10**9)
+    monkeypatch.setattr(sampling, "free_bytes", lambda: 8 * 10**9)
     with pytest.raises(
         TooLarge, match=r"needs 96\.\d GB.*1,000,000 greedy policies.*but only 8\.0 GB are free"
     ):
@@ -298,15 +297,15 @@ def test_a_table_that_does_not_fit_is_refused_with_its_size(monkeypatch):
 
 
 def test_a_memory_that_cannot_fit_is_refused_before_it_is_multiplied_out(monkeypatch):
-    monkeypatch.setattr(size, "available_bytes", lambda: 16 * 10**9)
+    monkeypatch.setattr(sampling, "free_bytes", lambda: 16 * 10**9)
     with pytest.raises(TooLarge, match=r"gravity×B13 needs 53\.7 GB.*6,710,886,400 entries"):
-        size.check_memory(gravity(), attach("B13", gravity()))
-    size.check_memory(gravity(), attach("B3", gravity()))
-    size.check_memory(gravity(), attach("OA9", gravity()))
+        sampling.check_memory(gravity(), attach("B13", gravity()))
+    sampling.check_memory(gravity(), attach("B3", gravity()))
+    sampling.check_memory(gravity(), attach("OA9", gravity()))
 
 
 def test_free_memory_is_known():
-    assert 10**8 < size.available_bytes() < 10**14
+    assert 10**8 < sampling.free_bytes() < 10**14
 
 
 # ---------------------------------------------------------------------- bad input

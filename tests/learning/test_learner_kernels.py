@@ -15,13 +15,13 @@ from pomdps import gravity, recall, recall_variant
 from workbench import POMDP, Policy, augment
 from workbench.core.errors import ModelError
 from workbench.core.learners import ExpectedSarsa, QLearning, Sarsa
-from workbench.core.random_kernels import next_word, seed_words
+from workbench.core.steps import decreasing, per_visit
 from workbench.learning import learn as runner
 from workbench.learning.actor_critic import ActorCritic
 from workbench.learning.learn import learn
 from workbench.learning.sampling import SamplingTables
+from workbench.learning.sampling_kernels import next_word, seed_words
 from workbench.learning.softmax_kernels import exp
-from workbench.learning.step_schedules import decreasing, per_visit
 from workbench.learning.textbook_learners import (
     DoubleQLearning,
     MonteCarlo,

@@ -448,7 +448,7 @@ class ActorCriticTwin(Trajectory):
 
 
 def exponential(x: float) -> float:
-    """e^x for x <= 0 by the same series as `random_kernels.exp`, with Python's floats."""
+    """e^x for x <= 0 by the same series as `softmax_kernels.exp`, with Python's floats."""
     x = max(x, -700.0)
     k = round(x * 1.4426950408889634)
     r = (x - k * 6.93147180369123816490e-01) - k * 1.90821492927058770002e-10

@@ -122,9 +122,9 @@ def changed_by(source):
 @pytest.mark.parametrize(
     ("module", "affected"),
     [
-        ("core/sarsa_kernels.py", {"Sarsa"}),
+        ("learning/learner_kernels.py", LEARNERS),
         ("learning/actor_kernels.py", {"actor-critic"}),
-        ("core/random_kernels.py", LEARNERS),
+        ("learning/sampling_kernels.py", LEARNERS),
         ("core/evaluate.py", {"Q values", "oracle"}),
         ("core/improve.py", {"oracle"}),
         ("core/augment.py", {*LEARNERS, "oracle"}),

@@ -74,7 +74,7 @@ def equilibria_command(
     from workbench.console import plain_console, print_sheet
     from workbench.core.augment import augment
     from workbench.core.errors import WorkbenchError
-    from workbench.learning.learner_name import one_step_learner
+    from workbench.core.learners import one_step_learner
     from workbench.research.soft_equilibria import soft_equilibria
 
     if certificate is not None and len(memory or ["none"]) > 1:

@@ -24,6 +24,7 @@ from workbench.core.errors import WorkbenchError, WrongType
 from workbench.core.numbers import Number, number, to_float
 from workbench.core.pomdp import POMDP
 from workbench.core.steps import StepSchedule, step_rule
+from workbench.core.words import did_you_mean
 
 LEARNERS: dict[str, type[Learner]] = {}
 """The learners by the names that the command line uses; a class with a name puts itself here."""
@@ -31,6 +32,11 @@ LEARNERS: dict[str, type[Learner]] = {}
 Shape = tuple[int, ...]
 
 _NO_LIMIT = 2**63
+
+
+def threshold(probability: float) -> np.uint64:
+    """floor(probability 2^53), an integer that kernels compare 53 random bits with."""
+    return np.uint64(math.floor(probability * 2.0**53))
 
 
 class OptionError(WorkbenchError):
@@ -163,14 +169,18 @@ class Learner:
 
     def check(self) -> None:
         """Raise an `OptionError` or `WrongType` that names the setting out of range."""
-        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        values = {
+            field.name: x
+            for field in fields(self)
+            if (x := getattr(self, field.name)) is not None or field.name not in _MAY_BE_NONE
+        }
         if isinstance(step := values.get("step"), StepSchedule) and self.may_decrease:
             values |= {"step": step.first, **vars(step)}
         for name, (low, high, open_low) in _RANGES.items():
-            if name in values and not (values[name] is None and name in _MAY_BE_NONE):
+            if name in values:
                 check_number(self.kind, name, values[name], low, high, open_low)
         for name in ("n", "max_episode_steps"):
-            if name in values and not (values[name] is None and name in _MAY_BE_NONE):
+            if name in values:
                 check_count(f"{name} of {self.kind}", values[name])
 
     def check_task(self, P: POMDP) -> None:
@@ -213,8 +223,6 @@ class Learner:
 
         What the learner does not have is None, and the compiler leaves out what uses it.
         """
-        from workbench.core.random_kernels import threshold
-
         given: dict[str, Any]
         given = {name: float(x) for name, x in self.settings().items() if isinstance(x, Real)}
         cut = given.get("max_episode_steps", _NO_LIMIT)
@@ -242,7 +250,7 @@ class QLearning(Learner, name="qlearning", title="Q-learning"):
     QLearning(epsilon=0.1, step=0.1, gamma=None, initial=1.0, max_episode_steps=None)
     """
 
-    module = "workbench.core.learner_kernels"
+    module = "workbench.learning.learner_kernels"
     kernel_name = "q_learning"
     may_decrease = True
     epsilon: float = 0.01
@@ -278,7 +286,7 @@ class ExpectedSarsa(QLearning, name="expected-sarsa", title="Expected Sarsa"):
 class TracedLearner(Learner):
     """A learner by the kernel of Sarsa(lambda), which has settings `lam` and `trace_cutoff`."""
 
-    module = "workbench.core.sarsa_kernels"
+    module = "workbench.learning.learner_kernels"
     kernel_name = "sarsa"
     lam: float
 
@@ -317,3 +325,34 @@ class Sarsa(TracedLearner, name="sarsa", title="Sarsa({lam:g})"):
     initial: float = 1.0
     max_episode_steps: int | None = None
     trace_cutoff: float = 1e-8
+
+
+# ---------------------------------------------------------------------- by name
+
+
+def learner_by_name(name: str, **settings: Any) -> Learner:
+    """A learner by its name on the command line, with some settings changed.
+
+    >>> learner_by_name("sarsa", lam=0)
+    Sarsa(lam=0, epsilon=0.01, step=0.1, gamma=None, initial=1.0, max_episode_steps=None,
+    trace_cutoff=1e-08)
+    """
+    if name not in LEARNERS:
+        meant = did_you_mean(name, LEARNERS)
+        raise OptionError(f"unknown learner {name!r}{meant}: choose one of {', '.join(LEARNERS)}")
+    kind = LEARNERS[name]
+    known = [field.name for field in fields(kind)]
+    for setting in settings:
+        if setting not in known:
+            raise OptionError(f"{name} has no setting {setting!r}; it has {', '.join(known)}")
+    return kind(**settings)
+
+
+def one_step_learner(name: str, **settings: Any) -> Learner:
+    """A learner by its name, with lambda 0 where it has one that is not given.
+
+    >>> one_step_learner("sarsa").described
+    'Sarsa(0)'
+    """
+    has_lam = name in LEARNERS and any(field.name == "lam" for field in fields(LEARNERS[name]))
+    return learner_by_name(name, **({"lam": 0} if has_lam else {}) | settings)

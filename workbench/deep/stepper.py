@@ -19,9 +19,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from workbench.core.rows import point_rows
-from workbench.core.table_kernels import END
 from workbench.deep.pair import MemoryPair
 from workbench.learning.sampling import SamplingTables
+from workbench.learning.sampling_kernels import END
 
 Array = Any
 """An array of jax."""

@@ -33,9 +33,8 @@ from workbench.deep.settings import DDQN, PPO, Neural, RecurrentPPO
 from workbench.deep.stepper import Layout, layout_of
 from workbench.executors.executor import cores
 from workbench.learning.learn import ReportSteps, steps_per_second
-from workbench.learning.sampling import check_countable
-from workbench.learning.seeds import chosen_seeds
-from workbench.learning.size import refuse_too_large
+from workbench.learning.run import chosen_seeds
+from workbench.learning.sampling import check_countable, refuse_too_large
 from workbench.progress import Waiting
 
 _VIEWS_AT_ONCE = 8192

@@ -62,7 +62,7 @@ var Workbench = Workbench || {};
 
   const buffer = new DataView(new ArrayBuffer(8));
 
-  /** e^x for x <= 0, as workbench.core.random_kernels has it. */
+  /** e^x for x <= 0, as workbench.learning.softmax_kernels has it. */
   function exp(x) {
     x = x > -700.0 ? x : -700.0;
     const shifted = x * 1.4426950408889634 + 6755399441055744.0;

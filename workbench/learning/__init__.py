@@ -7,8 +7,8 @@
 |---|---|---|
 | `QLearning` | Q-learning | `learner_kernels` |
 | `ExpectedSarsa` | Expected Sarsa | `learner_kernels` |
-| `Sarsa`, `SoftSarsa` | true online Sarsa(lambda) | `sarsa_kernels` |
-| `Prediction` | the same for a fixed policy | `sarsa_kernels` |
+| `Sarsa`, `SoftSarsa` | true online Sarsa(lambda) | `learner_kernels` |
+| `Prediction` | the same for a fixed policy | `learner_kernels` |
 | `ActorCritic` | n-step actor-critic | `actor_kernels` |
 | `NStepSarsa` | n-step Sarsa | `textbook_kernels` |
 | `DoubleQLearning` | Double Q-learning | `textbook_kernels` |
@@ -17,7 +17,7 @@
 | `SoftQLearning` | Q-learning that acts by a softmax | `textbook_kernels` |
 
 Each kernel's module states the update and the order in which it draws its random words;
-`random_kernels` states what is done with a word. A run is a function of (POMDP, record, steps,
+`sampling_kernels` states what is done with a word. A run is a function of (POMDP, record, steps,
 seed) alone, to the last bit.
 
 A learner of one's own is a subclass of `Learner` with a name, three functions for the loop of

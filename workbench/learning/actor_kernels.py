@@ -29,18 +29,14 @@ pairs are held, the place of the oldest, nothing). The table q of the loop holds
 
 from __future__ import annotations
 
-from collections import namedtuple
-
 from numba import uint64
 
 from workbench.core.kernels import lean_inline_kernel
-from workbench.core.learner_kernels import ONE, ZERO, learner_kernel
-from workbench.core.random_kernels import TWO53, chance, next_word
+from workbench.learning.learner_kernels import ONE, ZERO, LearnerParts, learner_kernel
+from workbench.learning.sampling_kernels import TWO53, chance, next_word
 from workbench.learning.softmax_kernels import draw_from, softmax_row
 
-LearnerParts = namedtuple(
-    "LearnerParts", "q q2 limit v pi o_at a_at G_at powers gamma policy_step value_step"
-)
+__all__ = ["LearnerParts"]
 
 
 @lean_inline_kernel

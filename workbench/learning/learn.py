@@ -20,13 +20,10 @@ from workbench.core.errors import TooLarge, WrongType
 from workbench.core.learners import LEARNERS, Learner, OptionError, check_count
 from workbench.core.numbers import frozen
 from workbench.core.pomdp import POMDP
-from workbench.core.random_kernels import seed_words
-from workbench.core.table_kernels import OUTCOME, PAUSE, ROW, Curve, World
 from workbench.executors.executor import cores, make_executor, pulse
-from workbench.learning.run import Run
-from workbench.learning.sampling import SamplingTables, check_countable
-from workbench.learning.seeds import chosen_seeds
-from workbench.learning.size import refuse_too_large
+from workbench.learning.run import Run, chosen_seeds
+from workbench.learning.sampling import SamplingTables, check_countable, refuse_too_large
+from workbench.learning.sampling_kernels import OUTCOME, PAUSE, ROW, Curve, World, seed_words
 from workbench.progress import Waiting
 
 ReportSteps = Callable[[int, int], None]

@@ -20,7 +20,6 @@ from workbench.core.pomdp import POMDP
 from workbench.core.sheet import BEST, Column, Drawn, Sheet, Showing, WrittenNumber, beside_best
 from workbench.extras import need
 from workbench.learning.sampling_kernels import forget_unreached
-from workbench.learning.seeds import chosen_seeds
 from workbench.optima.yardstick import best_cell
 from workbench.text import UNDEFINED, counted, shorten
 
@@ -430,3 +429,21 @@ def _value(P: POMDP, pi: Policy) -> float:
 def _listed(seeds: tuple[int, ...]) -> str:
     shown = ", ".join(map(str, seeds[:6]))
     return shown + (f", ... ({len(seeds)})" if len(seeds) > 6 else "")
+
+
+def chosen_seeds(seeds: Any) -> tuple[int, ...]:
+    """The seeds that a number of them, or a list, means."""
+    if not isinstance(seeds, Iterable) or isinstance(seeds, str | bytes):
+        check_count("seeds", seeds)
+        return tuple(range(int(seeds)))
+    chosen = tuple(seeds)
+    if not chosen:
+        raise OptionError("seeds is empty: give a number of seeds, or at least one seed")
+    for seed in chosen:
+        check_count("a seed", seed, low=0)
+        if seed >= 1 << 64:
+            raise OptionError(f"a seed must be below 2^64, not {seed}")
+    if len(set(chosen)) < len(chosen):
+        twice = next(seed for i, seed in enumerate(chosen) if seed in chosen[:i])
+        raise OptionError(f"seed {twice} is given twice; the same seed gives the same run")
+    return tuple(int(seed) for seed in chosen)

@@ -1,4 +1,5 @@
-"""The sampling tables of a POMDP, packed once and shared by all runs on it."""
+"""The sampling tables of a POMDP, packed once and shared by all runs on it; what does not fit into
+memory is refused before it is taken."""
 
 from __future__ import annotations
 
@@ -9,12 +10,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.core.errors import ModelError, TooLarge
+from workbench.core.footprint import free_bytes
+from workbench.core.memory import Memory
 from workbench.core.numbers import frozen
 from workbench.core.pomdp import POMDP
-from workbench.core.random_kernels import TWO53
 from workbench.core.rows import row_places
-from workbench.core.table_kernels import OUTCOME, ROW
-from workbench.learning.sampling_kernels import count_outcomes, fill_sampling_rows
+from workbench.learning.sampling_kernels import (
+    OUTCOME,
+    ROW,
+    TWO53,
+    count_outcomes,
+    fill_sampling_rows,
+)
 
 MOST = 2**32 - 2
 """Rows, outcomes, states, observations and table entries are counted in 32 bits; the last number
@@ -23,7 +30,7 @@ means the end."""
 
 @dataclass(frozen=True, eq=False)
 class SamplingTables:
-    """A POMDP as the kernels read it: see `workbench.core.table_kernels`.
+    """A POMDP as the kernels read it: see `workbench.learning.sampling_kernels`.
 
     Attributes
     ----------
@@ -100,3 +107,32 @@ def _starts(P: POMDP) -> NDArray[Any]:
         cumulative += x / whole
         starts[k] = (int(min(cumulative, 1.0) * TWO53), 0.0, s, o)
     return starts
+
+
+# ---------------------------------------------------------------------- what fits into memory
+
+
+def check_memory(P: POMDP, memory: Memory, seeds: int = 1) -> None:
+    """Raise `TooLarge` before P and the memory are multiplied out, if their table cannot fit.
+
+    Only where every memory state can be written at every step is the size known beforehand; other
+    memories pass.
+    """
+    if not memory.overwrites:
+        return
+    entries = len(memory.M) * len(P.O) * len(P.A) * len(memory.W)
+    parts = {f"{seeds} times {entries:,} entries": 8 * entries * seeds}
+    refuse_too_large(
+        f"a table for {P.name}×{memory.name}", parts, "take a smaller memory or fewer seeds"
+    )
+
+
+def refuse_too_large(what: str, parts: dict[str, int], advice: str) -> None:
+    """Raise `TooLarge`, with the largest part named, if the bytes of all parts are not free."""
+    needed, free = sum(parts.values()), free_bytes()
+    if needed > free:
+        largest = max(parts, key=lambda part: parts[part])
+        raise TooLarge(
+            f"{what} needs {needed / 1e9:.1f} GB, most of it for {largest} "
+            f"({parts[largest] / 1e9:.1f} GB), but only {free / 1e9:.1f} GB are free: {advice}"
+        )

@@ -11,8 +11,8 @@ from __future__ import annotations
 import numpy as np
 
 from workbench.core.kernels import inline_kernel, lean_inline_kernel
-from workbench.core.learner_kernels import ONE, ZERO, greedy
-from workbench.core.random_kernels import TWO53, chance, next_word
+from workbench.learning.learner_kernels import ONE, ZERO, greedy
+from workbench.learning.sampling_kernels import TWO53, chance, next_word
 
 
 @inline_kernel

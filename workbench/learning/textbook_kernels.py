@@ -21,32 +21,27 @@ Q-learning draws the coin after the outcome and then, with several greedy b, whi
 
 from __future__ import annotations
 
-from collections import namedtuple
-from typing import Any
-
 from numba import uint64
 
 from workbench.core.kernels import lean_inline_kernel
-from workbench.core.learner_kernels import (
+from workbench.learning.actor_kernels import go_on, put_into_window
+from workbench.learning.learner_kernels import (
     ONE,
     ZERO,
+    LearnerParts,
+    act_as_chosen,
     choose_action,
+    choose_first,
     greedy,
+    learn_with_traces,
     learner_kernel,
     look_at_row,
     step_size,
 )
-from workbench.core.learner_kernels import LearnerParts as CoreFields
-from workbench.core.random_kernels import next_word, one_of
-from workbench.core.sarsa_kernels import act_as_chosen, choose_first, learn_with_traces
-from workbench.learning.actor_kernels import go_on, put_into_window
+from workbench.learning.sampling_kernels import next_word, one_of
 from workbench.learning.softmax_kernels import choose_softly, draw_by_thresholds
 
-_OWN = (
-    *("temperature", "weights", "behaviour"),
-    *("pair_at", "r_at", "rho", "rate", "o_at", "a_at", "G_at", "powers"),
-)
-LearnerParts: Any = namedtuple("LearnerParts", (*CoreFields._fields, *_OWN))  # type: ignore[misc]
+__all__ = ["LearnerParts"]
 
 
 @lean_inline_kernel

@@ -12,8 +12,7 @@ from workbench.core.learners import Learner, QLearning, Shape, Target, TracedLea
 from workbench.core.numbers import number
 from workbench.core.policy import Policy
 from workbench.core.pomdp import POMDP
-from workbench.core.steps import StepSchedule, step_rule
-from workbench.learning.step_schedules import decreasing
+from workbench.core.steps import StepSchedule, decreasing, step_rule
 
 KERNELS = "workbench.learning.textbook_kernels"
 

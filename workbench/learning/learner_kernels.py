@@ -14,6 +14,21 @@ two counts and a number. Without functions of their own, learners do as Q-learni
     Expected Sarsa    the behaviour's mean in place of the maximum,
                       (1 - epsilon) max_b q(o',b) + epsilon mean_b q(o',b)
 
+True online Sarsa(lambda) with Dutch traces (van Seijen and Sutton 2014; Appendix D.6.1) has, with
+i = (o, a), i' = (o', a'), a' chosen before the update, and q' = q(i') (0 after the end),
+
+    z(i)   = (1 - step) z(i) + 1
+    delta  = r + gamma q' - q(i)
+    change = q(i) - q_old
+    q(j)  += step (delta + change) z(j),    z(j) = gamma lambda z(j)        for all j
+    q(i)  -= step change
+    q_old  = q'
+
+q_old starts an episode as q(i), all z as 0. Only the pairs with a trace are visited: `active[0 :
+held]` lists them, `z[0 : held]` holds their traces, `place[j]` is 1 + the place of j in the list, 0
+if it is not there. A trace that falls to `trace_cutoff` or below is 0. Its m is (a, held, nothing,
+q_old).
+
 The value after the end of an episode is 0; one that is cut off goes on bootstrapping.
 
 Random words, in this order: at the start of an episode, its start (if there are several); at each
@@ -32,16 +47,28 @@ from collections import namedtuple
 from types import FunctionType
 from typing import Any
 
-from numba import njit, uint64
+from numba import njit, uint32, uint64
 
 from workbench.core.kernels import lean_entry, lean_inline_kernel
-from workbench.core.random_kernels import TWO53, chance, next_word, one_of
-from workbench.core.table_kernels import END, begin, close_block, open_block, take_action
+from workbench.learning.sampling_kernels import (
+    END,
+    TWO53,
+    begin,
+    chance,
+    close_block,
+    next_word,
+    one_of,
+    open_block,
+    take_action,
+)
 
 LearnerParts = namedtuple(
-    "LearnerParts", "q q2 limit epsilon step gamma lam trace_cutoff active z place"
+    "LearnerParts",
+    "q q2 limit epsilon step gamma lam trace_cutoff active z place temperature weights behaviour "
+    "pair_at r_at rho rate o_at a_at G_at powers v pi policy_step value_step",
 )
-"""What the kernels of the core use; what a learner does not have is None."""
+"""What the kernels of this room use; what a learner does not have is None, and is left out by the
+compiler."""
 
 ZERO, ONE = uint64(0), uint64(1)
 
@@ -168,10 +195,82 @@ def learn_expected(L, m, o, a, r, o_next, ended, last, now, nA, g0, g1):
     return g0, g1, learn_towards(L, o, i, r, o_next, value, first, ties, best, now, nA)
 
 
-start, act, learn = look_at_row, act_on_row, learn_greedily
+# ---------------------------------------------------------------------- Sarsa(lambda)
+
+
+@lean_inline_kernel
+def choose_first(L, m, o, nA, g0, g1):
+    """Choose the first action of an episode."""
+    g0, g1, a = choose_action(L, m, o, nA, g0, g1)
+    return g0, g1, (a, ZERO, m[2], L.q[o * nA + a])
+
+
+@lean_inline_kernel
+def act_as_chosen(L, m, o, nA, g0, g1):
+    """The action chosen before."""
+    return g0, g1, m[0]
+
+
+@lean_inline_kernel
+def drop_small(active, z, place, held, cutoff):
+    """Take the traces of at most `cutoff` off the list, the last one filling each gap; the new
+    length."""
+    j = ZERO
+    while j < held:
+        if z[j] <= cutoff:
+            held -= ONE
+            place[active[j]] = uint32(0)
+            if j < held:
+                active[j] = active[held]
+                z[j] = z[held]
+                place[active[j]] = uint32(j + ONE)
+        else:
+            j += ONE
+    return held
+
+
+@lean_inline_kernel
+def learn_with_traces(L, m, o, a, r, o_next, ended, last, now, nA, g0, g1):
+    """One update of Sarsa(lambda), and the next action."""
+    a_next, held, at, q_old = m
+    q, active, z, place = L.q, L.active, L.z, L.place
+    i = o * nA + a
+    alpha = step_size(L.step, i, now)
+    q_next = 0.0
+    if not ended:
+        g0, g1, a_next = choose_action(L, m, o_next, nA, g0, g1)
+        q_next = q[o_next * nA + a_next]
+    here = uint64(place[i])
+    if here == ZERO:
+        active[held] = uint32(i)
+        z[held] = 1.0
+        held += ONE
+        place[i] = uint32(held)
+    else:
+        z[here - ONE] = (1.0 - alpha) * z[here - ONE] + 1.0
+    change = q[i] - q_old
+    move = alpha * (r + L.gamma * q_next - q[i] + change)
+    for j in range(held):
+        q[active[j]] += move * z[j]
+    q[i] -= alpha * change
+    if last:
+        for j in range(held):
+            place[active[j]] = uint32(0)
+        return g0, g1, (a_next, ZERO, at, q_next)
+    decay = L.gamma * L.lam
+    smallest = 1.0
+    for j in range(held):
+        z[j] *= decay
+        smallest = z[j] if z[j] < smallest else smallest
+    if smallest <= L.trace_cutoff:
+        held = drop_small(active, z, place, held, L.trace_cutoff)
+    return g0, g1, (a_next, held, at, q_next)
 
 
 # ---------------------------------------------------------------------- the loop
+
+
+start, act, learn = look_at_row, act_on_row, learn_greedily
 
 
 def run_learner(world, paused, curve, t, t_stop, L):
@@ -236,3 +335,4 @@ def _with_globals(function: Any, name: str, own: dict[str, Any]) -> Any:
 
 q_learning = learner_kernel("q_learning")
 expected_sarsa = learner_kernel("expected_sarsa", learn=learn_expected)
+sarsa = learner_kernel("sarsa", start=choose_first, act=act_as_chosen, learn=learn_with_traces)
