@@ -3,10 +3,11 @@
 import re
 import shutil
 import subprocess
+import sys
 
 import pytest
 
-from paper import fill
+from paper import artifact, fill
 
 SOURCE = (fill.HERE / "paper.in.md").read_text()
 KEYS = set(re.findall(r"@\w+\{(\w+),", (fill.HERE / "paper.bib").read_text()))
@@ -53,3 +54,46 @@ def test_the_paper_becomes_a_pdf(tmp_path):
     command = ["pandoc", "paper.md", "--citeproc", "--pdf-engine=xelatex", "-o", str(target)]
     subprocess.run(command, cwd=fill.HERE, check=True)
     assert target.read_bytes().startswith(b"%PDF")
+
+
+def test_the_report_tells_which_parts_agree(tmp_path, monkeypatch, capsys):
+    def part(name, code, **more):
+        return artifact.Part(name, f"numbers of {name}", (sys.executable, "-c", code), **more)
+
+    parts = (
+        part("good", "print(361 / 400)"),
+        part("shown", "pass", compares=False),
+        part("wrong", "raise SystemExit('1/4 is not 1/5')"),
+        part("absent", "pass", tool="no-such-program"),
+        part("long", "import time; time.sleep(600)", limit=1),
+    )
+    monkeypatch.setattr(artifact, "PARTS", parts)
+    assert artifact.main(["-o", str(tmp_path)]) == 1
+    text = (tmp_path / "report.md").read_text()
+    for line in (
+        "| good | numbers of good | agrees |",
+        "| shown | numbers of shown | ran |",
+        "| wrong | numbers of wrong | DIFFERS (exit 1) |",
+        "| absent | numbers of absent | left out: needs no-such-program |",
+        "| long | numbers of long | stopped after 1 s |",
+        "5 of 5 parts",
+        "0.9025",
+        "1/4 is not 1/5",
+    ):
+        assert line in text
+    assert artifact.main(["-o", str(tmp_path), "--only", "good"]) == 0
+    assert "1 of 1 parts" in (tmp_path / "report.md").read_text()
+
+
+def test_each_part_of_the_report_runs_a_command_that_exists():
+    from typer.main import get_command
+
+    from workbench.cli.main import app
+
+    commands = set(get_command(app).commands)
+    for part in artifact.PARTS + artifact.BENCHMARKS:
+        if part.command[:3] == artifact.WORKBENCH:
+            assert part.command[3] in commands, part
+        else:
+            paths = [word for word in part.command if "/" in word or word.endswith(".md")]
+            assert all((artifact.ROOT / path).exists() for path in paths), part
