@@ -510,6 +510,37 @@ def test_a_link_brings_numbers_in_range_and_plain_words_only(js, name, text):
     assert js("W.settingFromLink('with', 'OA1', '')") == "OA1"
 
 
+def spoiled(exported):
+    """A task of a link, with one thing wrong each time."""
+    changes = {
+        "a discount of 2": {"gamma": "2"},
+        "a label that is no text": {"S": [["x"], *exported["S"][1:]]},
+        "a label twice": {"A": ["same"] * len(exported["A"])},
+        "labels that are no list": {"O": "<img src=x onerror=alert(1)>"},
+        "a number that is none": {"numbers": ["NaN", *exported["numbers"][1:]]},
+        "a state that is not there": {"terminal": [10**6]},
+        "no start": {"mu": []},
+        "rows that are cut": {"p": {**exported["p"], "ptr": exported["p"]["ptr"][:-1]}},
+        "a place that is not there": {
+            "p": {**exported["p"], "next": [-1] * len(exported["p"]["next"])}
+        },
+        "rewards that are missing": {"p": {**exported["p"], "r": []}},
+        "probabilities of 0": {
+            "omega": {**exported["omega"], "prob": [0] * len(exported["omega"]["prob"])}
+        },
+    }
+    return {why: {**exported, **change} for why, change in changes.items()}
+
+
+def test_a_task_in_a_link_is_whole_or_none(js):
+    for task in ("recall4", "t_maze", "load_unload"):
+        exported = read(js, json.dumps(model_json(tasks()[task])), "task.json")
+        assert js(f"W.isExport({json.dumps(exported)})"), task
+    exported["numbers"][0] = "0"  # so that rows of it do not add up
+    taken = [why for why, one in spoiled(exported).items() if js(f"W.isExport({json.dumps(one)})")]
+    assert taken == []
+
+
 def test_what_is_no_number_in_a_link_is_no_code_in_the_saved_python(js):
     exported = read(js, json.dumps(model_json(tasks()["t_maze"])), "task.json")
     evil = "1.0); __import__('os').system('x"

@@ -52,7 +52,7 @@
     };
     if (parts.has("file")) {
       const model = W.unpacked(parts.get("file"));
-      if (model) takeFile(model);
+      try { if (model) takeFile(model); } catch (error) { if (!(error instanceof W.FileError)) throw error; } // too large
     }
     if (tasks.has(parts.get("task"))) state.task = parts.get("task");
     const has = (name) => Object.hasOwn(task().memories, name);

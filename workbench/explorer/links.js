@@ -40,11 +40,39 @@ var Workbench = Workbench || {};
     return text.length > LONGEST ? "" : toBase64(text);
   }
 
+  /** Whether these are compressed rows: so many of them, each entry in its columns below the limits given. */
+  function areRows(rows, count, columns) {
+    const { ptr } = rows, length = ptr.at(-1);
+    return ptr.length === count + 1 && ptr[0] === 0 && ptr.every((x, i) => Number.isInteger(x) && (i === 0 || x >= ptr[i - 1]))
+      && Object.entries(columns).every(([name, most]) => rows[name].length === length && rows[name].every(place(most)));
+  }
+  const place = (most) => (i) => Number.isInteger(i) && i >= 0 && i < most;
+
+  /** Whether every row of probabilities adds up to 1, up to rounding. */
+  function addUp({ ptr, prob }, numbers, needed) {
+    return Array.from({ length: ptr.length - 1 }, (_, row) => row).every((row) => {
+      const entries = prob.slice(ptr[row], ptr[row + 1]).map((i) => numbers[i]);
+      return entries.every((x) => x >= 0) && (needed(row) ? Math.abs(entries.reduce((x, y) => x + y, 0) - 1) < 1e-9 : true);
+    });
+  }
+
+  /** Whether this is a task as the reader exports it: anybody can write a link. */
+  function isExport({ name, S, O, A, gamma, p, omega, mu, terminal, numbers }) {
+    const values = numbers.map(W.parseNumber), discount = W.parseNumber(gamma), n = numbers.length;
+    const ends = new Set(terminal), chosen = mu.map(([, i]) => values[i]);
+    return [S, O, A].every((labels) => Array.isArray(labels) && labels.length > 0 && labels.every((x) => typeof x === "string") && new Set(labels).size === labels.length)
+      && [name, gamma, ...numbers].every((x) => typeof x === "string") && values.every(Number.isFinite) && discount >= 0 && discount <= 1
+      && terminal.every(place(S.length)) && mu.every(([s, i]) => place(S.length)(s) && place(n)(i))
+      && areRows(p, S.length * A.length, { next: S.length, r: n, prob: n }) && areRows(omega, S.length, { o: O.length, prob: n })
+      && addUp(p, values, (row) => !ends.has(Math.floor(row / A.length))) && addUp(omega, values, (s) => !ends.has(s))
+      && chosen.every((x) => x >= 0) && Math.abs(chosen.reduce((x, y) => x + y, 0) - 1) < 1e-9;
+  }
+
+  /** The task of such a text; null if it is none. */
   function unpacked(text) {
     try {
       const model = JSON.parse(fromBase64(text));
-      W.decode(model);
-      return model;
+      return isExport(model) ? model : null;
     } catch {
       return null; // a link that makes no sense
     }
@@ -106,5 +134,5 @@ var Workbench = Workbench || {};
     return lines.map((line) => line.replace("terminal={})", "terminal=())"));
   }
 
-  Object.assign(W, { policyText, policyFromText, packed, unpacked, settingFromLink, pythonCode });
+  Object.assign(W, { policyText, policyFromText, packed, unpacked, isExport, settingFromLink, pythonCode });
 })(Workbench);
