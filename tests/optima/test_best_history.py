@@ -16,6 +16,7 @@ from strategies import families, pomdps, wandering
 from strategies_beliefs import tiger, timed
 from test_best_memoryless import forbidden, recalls
 
+import pomdps as tasks
 from pomdps import gravity, recall, recall4, recall_variant
 from workbench import POMDP, augment, from_arrays
 from workbench.agents.beliefs import reachable_beliefs
@@ -179,7 +180,7 @@ def test_bounds_close_in_on_the_tiger():
     assert found.gap <= 1e-4
     assert found.lower <= high + 1e-9
     assert found.upper >= low - 1e-9
-    assert "more than 300 beliefs" in found.how
+    assert "more than 150 beliefs" in found.how
     assert "gap" in repr(found)
 
 
@@ -469,3 +470,14 @@ def test_bounds_that_floats_do_not_certify_are_not_said_to_be_policies_that_neve
     assert found.upper == math.inf
     assert "no bound that floats certify" in found.how
     assert found.lower <= found.policy.evaluate(exact=True).value
+
+
+def test_plans_that_go_round_close_the_tiger_problem_with_few_backups():
+    """Backups alone take 1,032 of them and leave 1.6e-4; where beliefs come back, vectors and
+    points are solved for together. Listing beliefs whose numbers only grow is given up early."""
+    found = best_history(tasks.tiger())
+    assert found.how == "more than 150 beliefs; point-based bounds after 147 backups"
+    assert found.lower == pytest.approx(19.3713683, abs=1e-6)
+    assert found.gap < 1e-5
+    worth = found.policy.evaluate()
+    assert found.lower - 1e-9 <= worth.value <= found.upper

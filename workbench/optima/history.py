@@ -65,6 +65,11 @@ _START_NODES, _FEW_NODES = 64, 4
 """Nodes of branch and bound spent on a memoryless policy to begin the lower bound with; with a
 discount there are others to begin with, and a few are enough."""
 
+_FIRST, _LONG = 150, 128
+"""Beliefs that are listed before the others, and bits of a weight among them that tell of
+infinitely many. Where the tasks of the package have finitely many, weights have up to 3 bits; in
+the tiger problem 156, and listing 2,000 takes longer than bounding the value."""
+
 _FOLLOWED = 10_000
 """Pairs of a state and a node up to which a controller is evaluated, for a higher lower bound."""
 
@@ -150,7 +155,7 @@ def history_optimum(
     informed = optimal(M)
     require_end(P, informed)
     listed = _listed(P, exact, limits, began)
-    if listed is not None:
+    if isinstance(listed, HistoryOptimum):
         return listed
     if exact:
         raise TooLarge(
@@ -158,7 +163,7 @@ def history_optimum(
             "many: its best history-based value cannot be had exactly. Use exact=False for "
             "certified bounds, or a larger max_beliefs or max_seconds"
         )
-    return _bounds(P, M, informed, limits, tolerance, began)
+    return _bounds(P, M, informed, limits, tolerance, began, listed)
 
 
 def _same(value: Number) -> tuple[Number, Number, Number, Number]:
@@ -166,18 +171,32 @@ def _same(value: Number) -> tuple[Number, Number, Number, Number]:
     return value, value, value, value - value
 
 
+def _grows(graph: BeliefGraph) -> bool:
+    """Whether the first beliefs of a task that can come back to a state hold so long numbers that
+    there is no end of them in sight. A task that cannot has finitely many, however long."""
+    longest = max(w.bit_length() for weights in graph.weights for _, w in weights)
+    return longest > _LONG and not from_states(graph.P, FLOATS).is_acyclic
+
+
 def _listed(
     P: POMDP, exact: bool | None, limits: HistoryLimits, began: float
-) -> HistoryOptimum | None:
-    """The optimum over all beliefs; None if they are too many, or the model is not one of exact
-    distributions."""
+) -> HistoryOptimum | str:
+    """The optimum over all beliefs, or in words why they were not listed: they are too many, or the
+    model is not one of exact distributions."""
     rational = in_rationals(P)
     if rational is None:
-        return None
+        return "beliefs not listed, since floats are no distributions as decimals"
     # half of the time at most: the rest is for bounds, if the beliefs turn out to be too many
-    graph = explore_beliefs(rational, limits.beliefs, until=began + limits.seconds / 2)
+    until = began + limits.seconds / 2
+    limit = min(limits.beliefs, _FIRST)
+    graph = explore_beliefs(rational, limit, until=until)
+    if not graph.complete and (exact or not _grows(graph)):
+        limit = limits.beliefs
+        graph = explore_beliefs(rational, limit, until=until)
     if not graph.complete:
-        return None
+        if len(graph) > limit:
+            return f"more than {limit:,} beliefs"
+        return f"too many beliefs to list in {limits.seconds / 2:g} seconds"
     M = belief_process(graph, FLOATS)
     found = optimal(M)
     require_end(P, found)
@@ -232,13 +251,9 @@ def _bounds(
     limits: HistoryLimits,
     tolerance: float,
     began: float,
+    many: str,
 ) -> HistoryOptimum:
-    """Bounds without a list of all beliefs."""
-    many = f"more than {limits.beliefs:,} beliefs"
-    if in_rationals(P) is None:
-        many = "beliefs not listed, since floats are no distributions as decimals"
-    elif _since(began) >= limits.seconds / 2:
-        many = f"too many beliefs to list in {limits.seconds / 2:g} seconds"
+    """Bounds without a list of all beliefs; `many` says why there is none."""
     until = began + limits.seconds
     size = visited_size(M, informed)
     search = search_over_states(ReturnCriterion(P), 1e-9 * size, False, informed, until)

@@ -51,6 +51,10 @@ and up, the next ones may go deeper. The upper bound comes down on short ways to
 _SWEEPS = 50
 """Sweeps over the points after each way down and up, at most."""
 
+_ROUND = 500
+"""Vectors times states up to which plans that go round are solved as a linear system: up to there
+it takes as long as a few backups."""
+
 _GROWN, _FEW = 1.3, 100
 """Points and vectors are pruned when there are so many times as many as after the last time, and at
 least so many."""
@@ -97,6 +101,7 @@ class BeliefModel:
             indptr, k = pick_rows(P.p.row_ptr, rows)
             move = sp.csr_array((D.prob[k], P.p.s_next[k], indptr), shape=(len(first), len(P.S)))
             self.step.append(sp.csr_array(move @ emit))
+        self._before = [sp.csr_array(step.T) for step in self.step]
         self.start = np.asarray(D.mu @ emit)
 
     @property
@@ -128,7 +133,7 @@ class BeliefModel:
         self, b: FloatVector, a: int
     ) -> tuple[NDArray[np.int64], FloatVector, NDArray[np.float64]]:
         """What may be observed after doing a at b, with what probability, and the beliefs then."""
-        return self.split(b @ self.step[a])
+        return self.split(self._before[a] @ b)
 
 
 def _kinds(
@@ -225,6 +230,7 @@ class Bounds:
         self._supports = _Supports()
         self._links = _Links(model.shape[1])
         self._active = np.zeros(0, dtype=np.int64)
+        self._place: dict[bytes, int] = {}
         self._count = 0
         self._size_pruned = _FEW
         self._depth = _SHALLOW
@@ -322,6 +328,7 @@ class Bounds:
             if time.monotonic() > until:
                 return  # every bound on the way is valid, so any moment is good
         self._sweep(1e-3 * worth)
+        self._go_round()
         if max(len(self._active), len(self.alphas)) > _GROWN * self._size_pruned:
             self._prune()
         _, mass, beliefs = self.first
@@ -346,19 +353,67 @@ class Bounds:
             high[a] += self.model.gamma * (after[a][1] @ above)
         return _Look(after, low, high, best, teeth)
 
+    def _chosen(self, found: _Look) -> tuple[int, NDArray[np.int64]]:
+        """The action whose lower bound is best, and the vector to go on with for each observation
+        that occurs; the first vector where one cannot follow."""
+        a = int(np.argmax(found.low))
+        chosen = np.zeros(int(self.model.group[-1]) + 1, dtype=np.int64)
+        chosen[found.after[a][0]] = found.best[a]
+        return a, chosen
+
+    def _worth(self, a: int, chosen: NDArray[np.int64], alphas: NDArray[np.float64]) -> FloatVector:
+        """The state values of "do a, then go on as those vectors"."""
+        then = alphas[chosen[self.model.group], self.model.e_s]
+        return np.asarray(self.model.R[:, a] + self.model.gamma * (self.model.step[a] @ then))
+
+    def _go_round(self) -> None:
+        """Raise the vectors to what they are worth if each goes on as the best of them for ever.
+
+        A backup goes on as vectors that were made before it, so that a plan that comes back to a
+        belief is worked out one round after the other. Here the rounds are a linear system. Its
+        solution x is lowered until one more step raises it: then the plan is worth x at least.
+        """
+        n, gamma = self.model.shape[0], self.model.gamma
+        made = np.flatnonzero(self._node_of >= self._begun)
+        size = len(self.alphas) * n
+        if gamma == 1 or not len(made) or size > _ROUND:
+            return
+        beliefs = np.array([self._made_at[k] for k in self._node_of[made] - self._begun])
+        plans = [self._chosen(self._look(b)) for b in beliefs]
+        A, right = np.eye(size), self.alphas.copy()
+        for k, (a, chosen) in zip(made.tolist(), plans, strict=True):
+            columns = chosen[self.model.group] * n + self.model.e_s
+            rows = np.arange(k * n, (k + 1) * n)
+            np.subtract.at(A, np.ix_(rows, columns), gamma * self.model.step[a].toarray())
+            right[k] = self.model.R[:, a]
+        x = np.linalg.solve(A, right.reshape(-1)).reshape(right.shape)
+        x[self._node_of < self._begun] = self.alphas[self._node_of < self._begun]
+        again = np.array([self._worth(a, chosen, x) for a, chosen in plans])
+        x[made] -= max(0.0, float((x[made] - again).max())) / (1 - gamma) * (1 + 1e-9)
+        if not ((beliefs * x[made]).sum(axis=1) > self.lower(beliefs)).any():
+            return
+        nodes = self._node_of.copy()
+        nodes[made] = self._begun + len(self.steps) + np.arange(len(made))
+        self.steps += [PlanStep(a, nodes[chosen], int(nodes[0])) for a, chosen in plans]
+        self._made_at += list(beliefs)
+        beaten = np.array([(alpha <= x[made]).all(axis=1).any() for alpha in self.alphas])
+        beaten[0] = False
+        kept = ~beaten
+        self.alphas, self._node_of = (
+            np.vstack([self.alphas[kept], x[made]]),
+            np.concatenate([self._node_of[kept], nodes[made]]),
+        )  # together: an interruption must not part them
+
     def _back_up(self, b: FloatVector) -> None:
         self.backups += 1
         found = self._look(b)
-        a = int(np.argmax(found.low))
-        groups = found.after[a][0]
-        chosen = np.zeros(int(self.model.group[-1]) + 1, dtype=np.int64)
-        chosen[groups] = found.best[a]
-        then = self.alphas[chosen[self.model.group], self.model.e_s]
-        alpha = self.model.R[:, a] + self.model.gamma * (self.model.step[a] @ then)
+        a, chosen = self._chosen(found)
+        alpha = self._worth(a, chosen, self.alphas)
         if b @ alpha > self.lower(b[None])[0]:
             self._made_at.append(b)
             self.steps.append(PlanStep(a, self._node_of[chosen], int(self._node_of[0])))
-            kept = (self.alphas > alpha).any(axis=1)  # the others are nowhere better than alpha
+            # the others are nowhere better than alpha
+            kept = np.asarray((self.alphas > alpha).any(axis=1))
             kept[0] = True  # the default for observations that cannot follow
             self.alphas, self._node_of = (
                 np.vstack([self.alphas[kept], alpha]),
@@ -389,6 +444,13 @@ class Bounds:
         self._links.add(b @ self.model.R, self._parts(found))
         self._count += 1
         self._active = np.append(self._active, i)
+        # who refers to an older point at this belief refers to it from now on: where beliefs come
+        # back, sweeps then go round in cycles, and close the bound without further backups
+        older = self._place.get(b.tobytes())
+        self._place[b.tobytes()] = i
+        if older is not None:
+            self._links.retarget(older, i)
+            self._active = self._active[self._active != older]
 
     def _parts(self, found: _Look) -> list[tuple[float, NDArray[np.int64], FloatVector]]:
         """For each action what its bound is made of: a number that can only become too large, and
@@ -504,6 +566,11 @@ class _Links:
             self._rows += 1
             self.row_ptr[self._rows] = end + len(to)
         self._points += 1
+
+    def retarget(self, old: int, new: int) -> None:
+        """Put one point in the place of another."""
+        to = self.to[: int(self.row_ptr[self._rows])]
+        to[to == old] = new
 
 
 @dataclass(frozen=True, eq=False)
