@@ -191,17 +191,17 @@ class Bootstrap:
         indptr, indices, values = keep_entries(indptr, kept), indices[kept], values[kept]
         if field.is_exact:
             none = np.zeros(n)
-            system = LinearSystem(indptr, indices, values, field.one(1), none, none, none)
+            system = LinearSystem(indptr, indices, values, field.one(1), none, none)
         else:
-            out, doubt, spread = np.zeros(n), np.full(n, self.chain.given), np.zeros(n)
+            out, doubt = np.zeros(n), np.full(n, self.chain.given)
             out[: layers * nS] = np.concatenate([np.where(self.D.alive, x, 1.0) for x in leave])
             out[n - units :] = 1 - self.D.gamma
             out[lacks] = 1.0
             doubt[: layers * nS] = np.concatenate([np.broadcast_to(x, nS) for x in given])
             doubt[layers * nS :] += (np.diff(indptr)[layers * nS :] + len(self.P.A) + 12) * UNIT
-            spread[v] = self._doubt_of_shares()
-            entries = np.stack([values, 0 * values])
-            system = LinearSystem(indptr, indices, entries, ONE, out, doubt, spread)
+            doubt[v] += self._doubt_of_shares()
+            entries, out = np.stack([values, 0 * values]), np.stack([out, 0 * out])
+            system = LinearSystem(indptr, indices, entries, ONE, out, doubt)
         found = field.solve_system(system, side, self.P.name)
         if not np.isfinite(found.error).all():
             raise NotSolved(refusal(n, f"{self.P.name}: the system for a fixed point of TD"))

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.core.double_kernels import UNIT, action_values, follow_rows, mix_rows
+from workbench.core.double_kernels import UNIT, action_values, follow_rows, leaving, mix_rows
 from workbench.core.errors import NeverEnds, NotExact, NotSolved
 from workbench.core.fields import FLOATS, Field, exact_field
 from workbench.core.linear import ONE, LinearSystem, Solution, refusal, share_errors
@@ -256,18 +256,19 @@ class Chain:
             indptr = self.indptr if cut is None else keep_entries(self.indptr, ~cut)
             gamma = D.gamma if discounted else D.field.one(1)
             none = np.zeros(n)
-            system = LinearSystem(indptr, self.indices[kept], self.P[kept], gamma, none, none, none)
+            system = LinearSystem(indptr, self.indices[kept], self.P[kept], gamma, none, none)
             return D.field.solve_system(system, b, D.P.name, transposed)
         gamma = D.gamma_side if discounted else ONE
-        leave, P = self._stops + ~D.alive, self.P
-        if cut is not None and cut.any():
-            leave += add_rows(self.indptr, np.where(cut, P[0], 0.0))
+        # terminal states are states of the matrix too, so that going there is no way out of it
+        leave, P = np.empty((2, n)), self.P
+        cut = np.zeros(0, dtype=bool) if cut is None else cut
+        leaving(self.indptr, P, cut, self._stops + ~D.alive, gamma, leave)
+        if cut.any():
             P = P.copy()
             P[:, cut] = 0.0
-        # terminal states are states of the matrix too, so that going there is no way out of it
-        leave = np.minimum(leave, 1.0) * gamma[0] + (1.0 - gamma[0] - gamma[1])
-        doubt = np.full(n, self.given), np.zeros(n)
-        system = LinearSystem(self.indptr, self.indices, P, gamma, leave, *doubt)
+        # the chance of stopping is rounded
+        given = np.where(self._stops > 0, self.given + 8 * UNIT, self.given)
+        system = LinearSystem(self.indptr, self.indices, P, gamma, leave, given)
         return D.field.solve_system(system, b, D.P.name, transposed)
 
     def stopping(self, o: int, a: int) -> Chain:

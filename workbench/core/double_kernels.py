@@ -5,12 +5,17 @@ A number is an unevaluated sum of two floats, `hi + lo` with |lo| <= u |hi|, u =
 1971). A sum of two costs at most 5 u^2 of the sizes that enter, a product 8 u^2. Fractions of a
 model enter with both parts, so that a residual is the one of the model as it was written:
 
-    forward     b + gamma P x - x
-    backward    b + gamma P^T x - x
+    forward     b + gamma P x - x        =  b - leave x - sum_j gamma P(.,j) (x - x(j))
+    backward    b + gamma P^T x - x      =  b + what comes in - (leave + what goes elsewhere) x
 
-Numbers that were given as floats stand for all that round to them: `given[i]` is the share by which
-an entry of row i may be off. Each kernel also bounds what that and its own rounding do to the
-result. Right sides are arrays of three rows: hi, lo and the size of the terms that were added up.
+where leave is 1 - gamma times the sum of a row. Written on the right, the probability of staying
+plays no part: it is what the others leave, so that a state which is hardly ever left costs no
+digits (Grassmann, Taksar and Heyman 1985 eliminate in this way).
+
+Numbers that were given as floats stand for all rows with that sum which round to them: `given[i]`
+is the share by which an entry of row i may be off. Each kernel also bounds what that and its own
+rounding do to the result. Right sides are arrays of three rows: hi, lo and the size of the terms
+that were added up.
 """
 
 from __future__ import annotations
@@ -101,38 +106,33 @@ def follow_rows(row_ptr, s_next, p, p_lo, r, r_lo, acts, acts_lo, indptr, indice
 
 
 @compile_kernel
-def residual_forward(indptr, indices, P, gamma, b, x, given, spread, found, bound):
-    """`found` = b + gamma P x - x, each entry off by at most `bound`.
-
-    A row of weights that sum to one stays such a row whatever its weights are off by, the share
-    `spread[i]`: that costs what the entries of x are away from their mean, and not what they are.
-    """
+def residual_forward(indptr, indices, P, gamma, leave, b, x, given, found, bound):
+    """`found` = b - leave x - sum_j gamma P(.,j) (x - x(j)), each entry off by at most `bound`."""
     for i in range(len(indptr) - 1):
-        hi = lo = size = reach = 0.0
+        hi = lo = size = whole = reach = 0.0
         for k in range(indptr[i], indptr[i + 1]):
             j = indices[k]
-            if x[0, j] != 0.0:
-                t_hi, t_lo = multiply(P[0, k], P[1, k], x[0, j], x[1, j])
+            if j != i:
+                away_hi, away_lo = add(x[0, j], x[1, j], -x[0, i], -x[1, i])
+                t_hi, t_lo = multiply(P[0, k], P[1, k], away_hi, away_lo)
                 hi, lo = add(hi, lo, t_hi, t_lo)
                 size += abs(t_hi)
-                reach += abs(x[0, j])
-        size = size * gamma[0] + b[2, i]
+                whole += P[0, k] * (abs(x[0, j]) + abs(x[0, i]))
+                reach += abs(x[0, j]) + abs(x[0, i])
         hi, lo = multiply(hi, lo, gamma[0], gamma[1])
         hi, lo = add(hi, lo, b[0, i], b[1, i])
-        hi, lo = add(hi, lo, -x[0, i], -x[1, i])
+        t_hi, t_lo = multiply(leave[0, i], leave[1, i], x[0, i], x[1, i])
+        hi, lo = add(hi, lo, -t_hi, -t_lo)
         found[i] = hi
-        rounding = _ROUNDING * (indptr[i + 1] - indptr[i] + 16) * (size + abs(x[0, i]))
+        size = size * gamma[0] + b[2, i] + abs(t_hi)
+        rounding = _ROUNDING * (indptr[i + 1] - indptr[i] + 16) * (size + gamma[0] * whole)
         bound[i] = given[i] * size + rounding + _TINY * (1.0 + reach)
-        if spread[i] > 0.0:
-            mean = hi + x[0, i]  # without b, which such rows do not have
-            for k in range(indptr[i], indptr[i + 1]):
-                bound[i] += spread[i] * P[0, k] * abs(x[0, indices[k]] - mean)
 
 
 @compile_kernel
-def residual_backward(indptr, indices, P, gamma, b, x, given, spread, found, bound):
-    """`found` = b + gamma P^T x - x, each entry off by at most `bound`; flow by flow, since a
-    transpose would double the memory."""
+def residual_backward(indptr, indices, P, gamma, leave, b, x, given, found, bound):
+    """`found` = b + what comes into a state - what leaves it, each entry off by at most `bound`;
+    flow by flow, since a transpose would double the memory."""
     n = len(indptr) - 1
     low, terms, doubt = np.zeros(n), np.zeros(n), np.zeros(n)
     bound[:] = 0.0
@@ -140,21 +140,45 @@ def residual_backward(indptr, indices, P, gamma, b, x, given, spread, found, bou
     for i in range(n):
         if x[0, i] == 0.0:
             continue
+        out_hi = out_lo = 0.0
         for k in range(indptr[i], indptr[i + 1]):
             j = indices[k]
-            t_hi, t_lo = multiply(P[0, k], P[1, k], x[0, i], x[1, i])
-            found[j], low[j] = add(found[j], low[j], t_hi, t_lo)
-            bound[j] += abs(t_hi)
-            doubt[j] += given[i] * abs(t_hi)
-            terms[j] += 1.0
+            if j != i:
+                t_hi, t_lo = multiply(P[0, k], P[1, k], x[0, i], x[1, i])
+                found[j], low[j] = add(found[j], low[j], t_hi, t_lo)
+                out_hi, out_lo = add(out_hi, out_lo, t_hi, t_lo)
+                bound[j] += abs(t_hi)
+                doubt[j] += given[i] * abs(t_hi)
+                terms[j] += 1.0
+        found[i], low[i] = add(found[i], low[i], -out_hi, -out_lo)
+        bound[i] += abs(out_hi)
+        doubt[i] += given[i] * abs(out_hi)
+        terms[i] += indptr[i + 1] - indptr[i]
     for i in range(n):
         hi, lo = multiply(found[i], low[i], gamma[0], gamma[1])
         hi, lo = add(hi, lo, b[0, i], b[1, i])
-        hi, lo = add(hi, lo, -x[0, i], -x[1, i])
+        t_hi, t_lo = multiply(leave[0, i], leave[1, i], x[0, i], x[1, i])
+        hi, lo = add(hi, lo, -t_hi, -t_lo)
         found[i] = hi
-        size = gamma[0] * bound[i] + b[2, i] + abs(x[0, i])
-        rounding = _ROUNDING * (terms[i] + 16.0) * size
-        bound[i] = gamma[0] * doubt[i] + given[i] * b[2, i] + rounding + _TINY
+        size = b[2, i] + abs(t_hi)
+        rounding = _ROUNDING * (terms[i] + 16.0) * (gamma[0] * bound[i] + size)
+        bound[i] = gamma[0] * doubt[i] + given[i] * size + rounding + _TINY
+
+
+@compile_kernel
+def leaving(indptr, P, cut, out, gamma, leave):
+    """1 - gamma times what goes on: the discount, and of the rest `out` and the entries of `cut`.
+
+    An empty `cut` stands for no entries.
+    """
+    rest, rest_lo = add(1.0 - gamma[0], 0.0, -gamma[1], 0.0)
+    for i in range(len(indptr) - 1):
+        hi, lo = out[i], 0.0
+        for k in range(indptr[i], indptr[i + 1] if len(cut) else indptr[i]):
+            if cut[k]:
+                hi, lo = add(hi, lo, P[0, k], P[1, k])
+        hi, lo = multiply(hi, lo, gamma[0], gamma[1])
+        leave[0, i], leave[1, i] = add(hi, lo, rest, rest_lo)
 
 
 @compile_kernel

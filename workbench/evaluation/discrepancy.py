@@ -28,7 +28,8 @@ _ACCURACY = 1e-6
 """A norm in floats that may be off by more than this share of the largest q-value is refused."""
 
 _MOST_RATIONAL, _DOUBTFUL = 300, 1e-10
-"""Up to so many states a norm that may be off by more than such a share is found in rationals."""
+"""Up to so many states a norm is found in rationals if it may be off by more than such a share of
+itself, and of the largest reward: 0 has no share."""
 
 _LONG = 10**30
 """Roots of fractions of longer numbers are left as they are."""
@@ -138,7 +139,10 @@ def _settled_gap(
     can_be_exact = P.is_exact and pi.is_exact and not floats and len(P.S) <= _MOST_RATIONAL
     try:
         gap = _gap(P, pi, lam, exact, weights, alpha)
-        if exact or not can_be_exact or not gap.is_float or not gap.is_open(norm, _DOUBTFUL):
+        if exact or not can_be_exact or not gap.is_float:
+            return gap, False
+        found, error, _ = gap.measure(norm)
+        if error <= _DOUBTFUL * max(found, float(np.abs(P.p.r.floats).max(initial=0.0))):
             return gap, False
     except NotSolved:
         if exact or not can_be_exact:
@@ -171,7 +175,7 @@ class _Gap:
     def is_float(self) -> bool:
         return any(isinstance(x, float) for row in self.terms for x in row)
 
-    def _measured(self, norm: float) -> tuple[float, float, float]:
+    def measure(self, norm: float) -> tuple[float, float, float]:
         """The norm in floats, a bound on its error, and the size of the values."""
         rho, one, other = np.array(self.terms, dtype=float).T
         d = np.abs(one - other)
@@ -186,15 +190,10 @@ class _Gap:
         error += (self.share_error + (len(d) + 8) * UNIT) * (found + error)
         return float(found), float(error), float(max(np.abs(one).max(), np.abs(other).max()))
 
-    def is_open(self, norm: float, accuracy: float = _ACCURACY) -> bool:
-        """Whether the norm may be off by more than a share of the values."""
-        _, error, size = self._measured(norm)
-        return not error <= accuracy * size and size > 0
-
     def float_norm(self, norm: float) -> Bounded:
         """The norm; `NotSolved` if it may be off by much."""
-        found, error, _ = self._measured(norm)
-        if self.is_open(norm):
+        found, error, size = self.measure(norm)
+        if not error <= _ACCURACY * size and size > 0:
             raise NotSolved(
                 f"the lambda-discrepancy of {self.name} is {found:.3g} in floats and may be off by "
                 f"{error:.1g}: the policy may take extremely long to end; exact=True tells"
