@@ -10,11 +10,25 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from workbench.text import counted
+
 if TYPE_CHECKING:
     from workbench.core.pomdp import POMDP
+    from workbench.core.sheet import Sheet
     from workbench.sufficiency.census import CensusRow
 
-_HEADS = ("task", "informed", "history", "deterministic", "stochastic", "one bit", "memory?")
+_MEANINGS = {
+    "task": "",
+    "informed": "value of the best policy that sees the state",
+    "history": "value of the best policy that remembers everything",
+    "determ.": "value of the best deterministic policy without memory",
+    "stochastic": "value of the best policy without memory",
+    "one bit": "value of the best deterministic policy with one bit of memory (B1)",
+    "memory?": "whether a policy that remembers beats all policies without memory",
+}
+"""The columns of the table and what they mean."""
+
+_HELPS = {True: "yes", False: "no", None: "?"}
 
 
 def census_command(
@@ -49,9 +63,7 @@ def census_command(
 
     Example: workbench census --files published --seconds 2
     """
-    from rich.table import Table
-
-    from workbench.console import plain_console
+    from workbench.console import plain_console, print_sheet
     from workbench.extras import need
     from workbench.output import check_folder, write_whole
     from workbench.progress import until_ctrl_c
@@ -67,15 +79,12 @@ def census_command(
             rows.append(row)
             how = "known" if known else f"{row.seconds:.1f} s"
             console.print(f"{row.task}: {how}")
-    table = Table()
-    for head in _HEADS:
-        table.add_column(head, overflow="fold")
-    for row in rows:
-        table.add_row(*_cells(row))
-    console.print(table)
+    print_sheet(_sheet(rows))
     write_whole(folder / "census.parquet", to_frame(rows).to_parquet())
     write_whole(folder / "census.md", _page(rows, seconds))
-    console.print(f"written to {folder}", soft_wrap=True)
+    console.print(
+        f"\nWritten to {folder}: census.md, census.parquet, journal.jsonl", soft_wrap=True
+    )
 
 
 def _tasks(
@@ -112,6 +121,26 @@ def _cells(row: CensusRow) -> list[str]:
     return [*found, verdict(row.needs_memory)]
 
 
+def _sheet(rows: list[CensusRow]) -> Sheet:
+    from workbench.core.sheet import Column, Sheet
+
+    columns = tuple(Column(name, said, name != "task") for name, said in _MEANINGS.items())
+    # Two bounds stand below each other: five pairs of them side by side exceed 80 characters.
+    cells = tuple(
+        tuple(x.replace(" to ", "\nto ") for x in (*_cells(row)[:-1], _HELPS[row.needs_memory]))
+        for row in rows
+    )
+    helps = sum(row.needs_memory is True for row in rows)
+    unknown = sum(row.needs_memory is None for row in rows)
+    said = f"Memory helps on {helps} of {counted(len(rows), 'task')}"
+    said += f"; {unknown} not decided within the time limit." if unknown else "."
+    bounds = any("\n" in x for row in cells for x in row)
+    notes = ["x to y: some policy reaches x, and none exceeds y."] if bounds else []
+    notes += ["?: not decided."] if unknown else []
+    notes += [f"{row.task}: {row.note}" for row in rows if row.note]
+    return Sheet("What memory is worth", columns, cells, said, tuple(notes))
+
+
 def _page(rows: list[CensusRow], seconds: float) -> str:
     lines = [
         "# A census of tasks",
@@ -119,8 +148,8 @@ def _page(rows: list[CensusRow], seconds: float) -> str:
         f"What each task is worth to whom; {seconds:g} seconds for each search. Two numbers are "
         "bounds: a policy reaches the first, and none exceeds the second.",
         "",
-        f"| {' | '.join(_HEADS)} |",
-        "|---|" + "---:|" * (len(_HEADS) - 2) + "---|",
+        f"| {' | '.join(_MEANINGS).replace('determ.', 'deterministic')} |",
+        "|---|" + "---:|" * (len(_MEANINGS) - 2) + "---|",
         *(f"| {' | '.join(_cells(row))} |" for row in rows),
     ]
     notes = [f"- {row.task}: {row.note}" for row in rows if row.note]

@@ -70,24 +70,26 @@ def gallery_command(
 
 
 def _list(console: Console, kept: Gallery, names: list[str]) -> None:
-    from rich.table import Table
+    from workbench.console import print_sheet
+    from workbench.core.sheet import Column, Sheet
+    from workbench.text import counted
 
     found = kept.names()
     if not found:
         console.print(f"{kept.folder} holds no finds yet: workbench search --list")
         return
-    table = Table(
-        title=f"{kept.folder}: {len(found)} find{'s' if len(found) > 1 else ''}",
-        title_justify="left",
-        show_lines=True,
-    )
-    table.add_column("name", no_wrap=True)
-    table.add_column("|S| |A| |O|", no_wrap=True)
-    table.add_column("statement")
+    by_statement: dict[str, list[tuple[object, ...]]] = {}
     for name in found:
         entry = kept.get(name)
-        table.add_row(name, " ".join(map(str, entry.size)), entry.find.statement.sentence())
-    console.print(table)
+        by_statement.setdefault(entry.find.statement.sentence(), []).append((name, *entry.size))
+    columns = tuple(map(Column, ("name", "states", "actions", "observations")))
+    for sentence, rows in by_statement.items():
+        print_sheet(Sheet(sentence, columns, tuple(rows)))
+        console.print()
+    console.print(
+        f"{kept.folder} holds {counted(len(found), 'find')}. `workbench gallery show NAME` prints "
+        "one, `workbench gallery check` verifies them all."
+    )
 
 
 def _show(console: Console, kept: Gallery, names: list[str], latex: bool = False) -> None:

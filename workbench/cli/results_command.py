@@ -8,12 +8,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from workbench.cli.output_options import output_file
-from workbench.text import rounded_count
+from workbench.text import counted, rounded_count
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
+    from workbench.core.sheet import Sheet
     from workbench.sweeps.results import Listing, ResultLine
+
+
+_SECONDS_FOR_BEST = 1.0
+"""A search for the best value of a row takes no longer: a listing has to be quick."""
+
+_CLOSE = 5e-5
+"""Values are shown with four digits."""
 
 
 def results_command(
@@ -45,7 +51,7 @@ def results_command(
     Example: workbench results sweep --where task=gravity --where memory=O1 --where memory=B1 --plot
     curves.pdf
     """
-    from workbench.console import plain_console
+    from workbench.console import plain_console, print_sheet
     from workbench.core.errors import WorkbenchError
     from workbench.figures.run_plot import check_plot_file
     from workbench.sweeps.results import list_folder
@@ -67,29 +73,68 @@ def results_command(
         raise WorkbenchError(
             f"no results in {folder}" + (f" where {' and '.join(where)}" if where else "")
         )
-    console.print(_table(shown))
+    print_sheet(_sheet(shown))
     for file, write in ((csv, _write_csv), (parquet, _write_parquet), (plot, _write_plot)):
         if file is not None:
             write(shown, file)
             console.print(f"Written: {file}", soft_wrap=True)
 
 
-def _table(listing: Listing) -> Table:
-    from rich.table import Table
+def _sheet(listing: Listing) -> Sheet:
+    from workbench.core.sheet import BEST, Column, Sheet
 
-    caption = (
-        "reward: per 100 steps over the last tenth, mean and s.d. over seeds; value: exact, of the "
-        "last greedy policies, mean over seeds; of the oracle loop, where it ends."
+    columns = (
+        Column("task"),
+        Column("memory"),
+        Column("method"),
+        Column("steps", "of each seed", True),
+        Column("seeds", "", True),
+        Column("reward", "per 100 steps over the last tenth of the steps, mean over seeds", True),
+        Column("s.d.", "standard deviation of the reward over seeds", True),
+        Column(
+            "value",
+            "exact value of the last greedy policies, mean over seeds; of the oracle loop, where "
+            "it ends",
+            True,
+        ),
+        BEST._replace(right=True),
     )
-    table = Table(title=f"{len(listing.lines)} results", caption=caption)
-    for name in ("task", "memory", "method"):
-        table.add_column(name, overflow="fold")
-    for name in ("steps", "seeds", "reward", "s.d.", "value"):
-        table.add_column(name, justify="right", no_wrap=True)
-    for line in listing.lines:
-        words = line["task"], line["memory"], describe_result(line, listing)
-        table.add_row(*words, *_numbers(line))
-    return table
+    best = _best_values(listing)
+    rows = tuple(
+        (
+            line["task"],
+            line["memory"],
+            describe_result(line, listing),
+            *_numbers(line),
+            best[line["task"], line["memory"]],
+        )
+        for line in listing.lines
+    )
+    known = [row for row in rows if row[-1] != "?" and row[-2] != "-"]
+    reached = sum(float(row[-2]) >= float(row[-1]) - _CLOSE for row in known)
+    said = f"The value is at least the best deterministic one in {reached} of {len(known)} results where both are known."
+    notes = (f"?: the best value is not proved within {_SECONDS_FOR_BEST:g} second.",)
+    used = notes if any(row[-1] == "?" for row in rows) else ()
+    return Sheet(counted(len(rows), "result"), columns, rows, said if known else "", used)
+
+
+def _best_values(listing: Listing) -> dict[tuple[str, str], Any]:
+    """What the best deterministic policy is worth, for each task and memory in the listing."""
+    from workbench.cli.task_name import find_task
+    from workbench.core.augment import augment
+    from workbench.core.errors import WorkbenchError
+    from workbench.optima.yardstick import quick_best
+
+    found: dict[tuple[str, str], Any] = {}
+    for pair in {(line["task"], line["memory"]): None for line in listing.lines}:
+        try:
+            E = augment(find_task(pair[0]), pair[1])
+        except WorkbenchError:  # a task of a file that is gone, or a memory that is too large
+            found[pair] = "?"
+            continue
+        best = quick_best(E, seconds=_SECONDS_FOR_BEST)
+        found[pair] = "?" if best is None or not best.certified else best.value
+    return found
 
 
 def describe_result(line: ResultLine, listing: Listing) -> str:

@@ -226,20 +226,17 @@ def _report(
 
 
 def _list(console: Console) -> None:
-    from rich.table import Table
-
+    from workbench.console import print_sheet
+    from workbench.core.sheet import Column, Sheet
     from workbench.lab.statements import parameters_of, statements
 
-    table = Table(title="Statements", title_justify="left")
-    table.add_column("name", no_wrap=True)
-    table.add_column("the task is one where")
+    rows = []
     for name, one in statements().items():
         has = ", ".join(f"{key} ({what})" for key, what in parameters_of(one).items())
-        table.add_row(name, f"{one.about}; --set {has}" if has else one.about)
-    console.print(table)
-    table = Table(title="Spaces (--space)", title_justify="left")
-    table.add_column("name", no_wrap=True)
-    table.add_column("tasks")
+        rows.append((name, f"{one.about}\n--set {has}" if has else one.about))
+    columns = Column("name"), Column("a task on which ... ; its parameters")
+    print_sheet(Sheet("Statements", columns, tuple(rows)))
+    console.print()
     about = {
         "sequences": (
             "2 or 3 steps in the dark, a reward for what was done; all reward tables in a range"
@@ -250,6 +247,5 @@ def _list(console: Console) -> None:
         "sparse": "successors drawn from one or two states, with equal chance",
         "automata": "one successor for every (s, a), random observations",
     }
-    for name in SPACES:
-        table.add_row(name, about[name])
-    console.print(table)
+    columns = Column("name"), Column("tasks")
+    print_sheet(Sheet("Spaces (--space)", columns, tuple((name, about[name]) for name in SPACES)))
