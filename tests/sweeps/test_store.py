@@ -166,6 +166,7 @@ def test_a_whole_cell_under_the_name_of_another_does_not_count_as_found(store):
     [
         (np.zeros(40_000_000), "more than 32,000,000 numbers"),
         (np.array(["x" * 800_000] * 3), "words of more than 200 characters"),
+        (np.array(["x" * 190] * 400_000), "more than 64,000,000 characters"),
         (np.array([b"bytes"]), "neither numbers nor words"),
         (np.array([True]), "neither numbers nor words"),
     ],

@@ -236,8 +236,12 @@ def _numpy(name: str, column: Any) -> Any:
     if pa.types.is_dictionary(kind) and pa.types.is_string(kind.value_type):
         whole = column.combine_chunks()
         parts = whole.chunks if isinstance(whole, pa.ChunkedArray) else [whole]
-        if any(len(word) > _LONGEST_WORD for part in parts for word in part.dictionary.to_pylist()):
+        words = {word for part in parts for word in part.dictionary.to_pylist()}
+        longest = max(map(len, words), default=0)
+        if longest > _LONGEST_WORD:
             raise ValueError(f"its column {name} has words of more than {_LONGEST_WORD} characters")
+        if longest * len(column) > 2 * _MOST_VALUES:  # numpy gives every word the longest's room
+            raise ValueError(f"its column {name} has more than {2 * _MOST_VALUES:,} characters")
         return np.array([word for part in parts for word in part.to_pylist()], dtype=np.str_)
     if pa.types.is_integer(kind) or pa.types.is_floating(kind):
         return column.combine_chunks().to_numpy(zero_copy_only=False).copy()
