@@ -31,7 +31,7 @@ _PACKAGE = Path(__file__).parent.parent
 _ROOM = 1_000_000
 
 _AFTERWARDS = tuple(
-    f"workbench.lab.{name}" for name in ("printing", "diagrams", "gallery", "shrinking")
+    f"workbench.lab.{name}" for name in ("print", "svg", "gallery", "gallery_page", "shrink")
 )
 """What is done with finds does not change what is found."""
 
