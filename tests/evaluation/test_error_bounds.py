@@ -386,3 +386,28 @@ def test_a_task_that_is_over_at_once_has_no_shares_of_time():
         found = evaluate(P, uniform(P), exact=exact, weights="stationary")
         assert found.visits["end"] == 0
         assert found.average_reward == nothing
+
+
+@pytest.mark.parametrize("as_floats", [False, True])
+@pytest.mark.parametrize("rungs", [7, 15, 40])
+def test_values_of_endless_length_have_a_bound(rungs, as_floats):
+    """A ladder that one falls off 999 times in 1,000: residuals say nothing where episodes take
+    1e45 steps, but elimination never subtracts."""
+    P = POMDP.from_functions(
+        name="ladder",
+        A=[0],
+        p=lambda s, a: {(s + 1, 1): F(1, 1000), (0, 1): F(999, 1000)},
+        omega=lambda s: {"o": 1},
+        mu={0: 1},
+        gamma=1,
+        terminal={rungs},
+    )
+    exact = evaluate(P, uniform(P), exact=True)
+    found = evaluate(in_floats(P) if as_floats else P, uniform(P))
+    assert abs(exact.value - F(found.value)) <= found.error < 1e-9 * float(exact.value)
+    assert abs(exact.q["o", 0] - F(found.q["o", 0])) <= found.q_error["o", 0]
+    assert not found.note
+    promised = td_values(in_floats(P) if as_floats else P, uniform(P), lam=F(1, 2))
+    true = td_values(P, uniform(P), lam=F(1, 2), exact=True)
+    assert abs(true.q["o", 0] - F(promised.q["o", 0])) <= promised.q_error["o", 0]
+    assert promised.q_error["o", 0] < 1e-6 * float(true.q["o", 0])

@@ -16,7 +16,7 @@ from strategies import policies, pomdps
 from pomdps import gravity, load_unload, recall, recall4, recall_variant
 from workbench import POMDP, Policy, augment, evaluate, uniform
 from workbench.core import td
-from workbench.core.errors import NeverEnds, NotExact, NotSolved, WorkbenchError, WrongType
+from workbench.core.errors import NeverEnds, NotExact, WorkbenchError, WrongType
 from workbench.core.td import td_values
 from workbench.evaluation.discrepancy import discrepancy_loss, lambda_discrepancy
 
@@ -424,19 +424,15 @@ def slow(escape: Fraction) -> POMDP:
 
 @pytest.mark.parametrize("norm", [1, 2, np.inf])
 @pytest.mark.parametrize("digits", [1, 3, 6, 8, 10, 12, 14, 16, 18])
-def test_a_norm_in_floats_is_right_or_refused(digits, norm):
+def test_a_norm_in_floats_is_right_however_long_episodes_are(digits, norm):
     P = slow(Fraction(1, 10**digits))
     size = max(evaluate(P, uniform(P), exact=True).q[o, 0] for o in (0, 1))
     assert lambda_discrepancy(P, uniform(P), norm=norm, exact=True) == 0
     found = lambda_discrepancy(P, uniform(P), norm=norm)
     assert found <= found.error + 0 <= 1e-6 * size
     pi = Policy.random(P, 0)  # in floats, so that rationals do not help
-    if digits > 14:
-        with pytest.raises(NotSolved, match="exact=True"):
-            lambda_discrepancy(P, pi, norm=norm)
-    else:  # observations are states
-        found = lambda_discrepancy(P, pi, norm=norm)
-        assert found <= found.error <= 1e-13 * size
+    found = lambda_discrepancy(P, pi, norm=norm)  # observations are states
+    assert found <= found.error <= 1e-10 * size
 
 
 def two_rooms(escape: Fraction | float) -> POMDP:
@@ -491,7 +487,7 @@ def test_a_million_steps_are_taken_by_squaring():
     assert abs(true.q["o", 0] - Fraction(long.q["o", 0])) <= long.q_error["o", 0] < 1e-4
 
 
-def test_a_system_that_is_singular_in_floats_is_refused_with_advice():
+def test_a_chance_of_leaving_below_rounding_costs_no_digits():
     e = Fraction(1, 10**17)
     P = POMDP.from_functions(
         name="very slow",
@@ -503,9 +499,9 @@ def test_a_system_that_is_singular_in_floats_is_refused_with_advice():
         terminal={"end"},
     )
     for how in ({}, {"n": 3}, {"lam": HALF}):
-        with pytest.raises(NotSolved, match="exact=True"):
-            td_values(P, uniform(P), **how)
+        found = td_values(P, uniform(P), **how)
         assert td_values(P, uniform(P), exact=True, **how).q[0, 0] == 10**17 - 1
+        assert abs(Fraction(found.q[0, 0]) - 10**17 + 1) <= found.q_error[0, 0] < 1e-9 * 10**17
 
 
 def test_rewards_that_cancel_are_in_the_bound_of_lambda_targets():

@@ -20,15 +20,19 @@ import numpy as np
 
 from workbench.core.kernels import compile_kernel
 
+_FAINT = 1e-290
+"""Products below this may have lost their last bits."""
+
 
 @compile_kernel
 def eliminate(indptr, indices, data, gamma, leave):
     """The factors, in one dense matrix: above the diagonal the flows of each state when it is taken
-    out, on it its pivot, below it the shares of others' flows that went through it.
+    out, on it its pivot, below it the shares of others' flows that went through it; and whether
+    some of them underflowed.
 
     A pivot of zero belongs to a state from which nothing ends; it stands for an infinite result.
     """
-    n = len(leave)
+    n, lost = len(leave), False
     F = np.zeros((n, n))
     out = leave.copy()
     for i in range(n):
@@ -47,8 +51,10 @@ def eliminate(indptr, indices, data, gamma, leave):
                 out[i] += share * out[k]
                 for j in range(k + 1, n):
                     if F[k, j] != 0.0 and j != i:
-                        F[i, j] += share * F[k, j]
-    return F
+                        flow = share * F[k, j]
+                        lost = lost or flow < _FAINT
+                        F[i, j] += flow
+    return F, lost
 
 
 @compile_kernel
