@@ -11,7 +11,9 @@ workbench.core.errors.WrongType: states is a whole number, not 2.5
 
 from __future__ import annotations
 
+import math
 import sys
+import time
 from typing import Any
 
 import numpy as np
@@ -36,3 +38,10 @@ def positive_number(name: str, value: Any) -> float:
     if not 0 < value <= sys.float_info.max:
         raise WorkbenchError(f"{name} must be positive and finite, not {value}")
     return float(value)
+
+
+def deadline(max_seconds: Any) -> float:
+    """The reading of `time.monotonic` at which a search of so many seconds ends; None: never."""
+    if max_seconds is None:
+        return math.inf
+    return time.monotonic() + positive_number("max_seconds", max_seconds)

@@ -34,6 +34,7 @@ True)
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -66,6 +67,7 @@ from workbench.equilibrium.learned_values import (
 )
 from workbench.extras import need
 from workbench.optima.yardstick import best_cell
+from workbench.plain_numbers import deadline
 from workbench.progress import Waiting
 from workbench.results.findings import Findings
 from workbench.text import brief, counted
@@ -338,6 +340,7 @@ def equilibria(
     symmetry: bool = True,
     branch: bool | None = None,
     nodes: int = MOST_NODES,
+    max_seconds: float | None = None,
 ) -> Equilibria:
     """Find the greedy policies at which a learner can settle.
 
@@ -358,6 +361,7 @@ def equilibria(
         of listing all; by default where there are more than `most`. For one-step targets, tasks
         that end and an epsilon above 0.
     nodes : look at so many sets of policies at most.
+    max_seconds : of the search; policies that it does not come to are not `covered`.
 
     >>> from fractions import Fraction
     >>> from pomdps import recall
@@ -381,7 +385,10 @@ def equilibria(
     field: Field = RATIONALS if exact else FLOATS
     if exact:
         _require_exact(P, epsilon, target)
-    return GreedySearch(P, learner, target, epsilon, field, most, symmetry).run(branch, nodes)
+    until = deadline(max_seconds)
+    return GreedySearch(P, learner, target, epsilon, field, most, symmetry).run(
+        branch, nodes, until
+    )
 
 
 def _require_exact(P: POMDP, epsilon: Number, target: Target) -> None:
@@ -421,7 +428,7 @@ class GreedySearch:
         self.looked_at = 0
         self.waiting = Waiting("", wanted=False)
 
-    def run(self, branch: bool | None, nodes: int) -> Equilibria:
+    def run(self, branch: bool | None, nodes: int, until: float) -> Equilibria:
         can_branch = self.target.is_one_step and self.epsilon > 0
         wide = MOST_BRANCHED if can_branch and branch is not False else MOST_DENSE
         task = DenseTask(self.P, self.target, to_float(self.epsilon), wide)
@@ -436,27 +443,24 @@ class GreedySearch:
         with Waiting(f"fixed points on {self.P.name}") as self.waiting:
             try:
                 if branch:
-                    return self._branch(task, nodes, self.waiting)
-                return self._list(task, self.waiting)
+                    return self._branch(task, nodes, until)
+                return self._list(task, until)
             except KeyboardInterrupt:
                 if not self.looked_at:
                     raise  # there is nothing to show
                 return self._result(False, covered=self.looked_at)
 
-    def _list(self, task: DenseTask, waiting: Waiting) -> Equilibria:
+    def _list(self, task: DenseTask, until: float) -> Equilibria:
         in_blocks = task.ends and self.epsilon > 0
         complete = True
         size = task.block_size() if in_blocks else 64
         for actions in blocks(self.P, self.rows, size, self.symmetry):
             if self.looked_at + len(actions) > self.most:
                 actions, complete = actions[: self.most - self.looked_at], False
-            if in_blocks:
-                self.decide_block(task, actions)
-            else:
-                for row in actions:
-                    self._decide(row)
-            self.looked_at += len(actions)
-            waiting.report(
+            decided = self.decide_block(task if in_blocks else None, actions, until)
+            complete &= decided == len(actions)
+            self.looked_at += decided
+            self.waiting.report(
                 min(self.looked_at / min(self.cells, self.most), 1.0),
                 f"{self.looked_at:,} of at most {self.cells:,}, {len(self.found)} found",
             )
@@ -464,20 +468,26 @@ class GreedySearch:
                 break
         return self._result(complete, covered=self.cells if complete else self.looked_at)
 
-    def _branch(self, task: DenseTask, nodes: int, waiting: Waiting) -> Equilibria:
+    def _branch(self, task: DenseTask, nodes: int, until: float) -> Equilibria:
         from workbench.research.greedy_tree import GreedyTree  # loaded for who asks
 
         tree = GreedyTree(self.P, task, self.symmetry)
         given_up = 0
-        for actions in tree.lists(nodes):
+        for actions in tree.lists(nodes, until):
             room = self.most - self.looked_at
             if len(actions) > room or len(self.found) > MOST_FOUND:
                 given_up = len(actions)
                 break
-            for k in range(0, len(actions), task.block_size()):
-                self.decide_block(task, actions[k : k + task.block_size()])
-            self.looked_at += len(actions)
-            waiting.report(
+            size = task.block_size()
+            decided = sum(
+                self.decide_block(task, actions[k : k + size], until)
+                for k in range(0, len(actions), size)
+            )
+            self.looked_at += decided
+            given_up = len(actions) - decided
+            if given_up:
+                break
+            self.waiting.report(
                 min(1.0, max(tree.nodes / nodes, 1 - tree.open / tree.cells)),
                 f"{tree.nodes:,} sets bounded, a share of {tree.open / tree.cells:.2g} is left, "
                 f"{len(self.found)} found",
@@ -485,17 +495,30 @@ class GreedySearch:
         left = tree.open + given_up
         return self._result(left == 0, covered=self.cells - left, nodes=tree.nodes)
 
-    def decide_block(self, task: DenseTask, actions: NDArray[np.int64]) -> None:
-        """Decide the greedy policies `actions[cell, row]`: each joins `found` or `refuted`."""
-        block = task.look_at(actions)
-        out = block.worst > block.bound
-        for i in np.flatnonzero(out).tolist():
-            self.refuted.append((actions[i], int(block.row[i]), int(block.better[i])))
-        open_ = np.flatnonzero(~out).tolist()
+    def decide_block(
+        self, task: DenseTask | None, actions: NDArray[np.int64], until: float = math.inf
+    ) -> int:
+        """Decide the greedy policies `actions[cell, row]`: each joins `found` or `refuted`. Floats
+        refute what they can at once, where there is a `task` for them.
+
+        Returns how many were decided before the clock passed `until`.
+        """
+        open_ = list(range(len(actions)))
+        if task is not None:
+            if time.monotonic() > until:
+                return 0
+            block = task.look_at(actions)
+            out = block.worst > block.bound
+            for i in np.flatnonzero(out).tolist():
+                self.refuted.append((actions[i], int(block.row[i]), int(block.better[i])))
+            open_ = np.flatnonzero(~out).tolist()
         for k, i in enumerate(open_):
+            if time.monotonic() > until:
+                return len(actions) - len(open_) + k
             self._decide(actions[i])
             # A block takes minutes where rationals decide thousands of its policies.
             self.waiting.tell(f"{k + 1:,} of {len(open_):,} decided, {len(self.found):,} found")
+        return len(actions)
 
     def _decide(self, actions: NDArray[np.int64]) -> None:
         """Decide one greedy policy with the table over the field."""

@@ -126,6 +126,8 @@ def deterministic_optimum(
     help_ = Help(criterion, until)
     look = information == "auto" and criterion.name == "return"
     search, before, ended = _run(search, limits, exact, look, began, help_)
+    if ended and not search.nodes and informed.optimum is not None:  # nothing else is known
+        search.lower_cap(criterion.upper_bound(informed.optimum, fine=True))
     if search.best is None and criterion.always_defined:  # out of time before the first
         search.offer(np.zeros(len(P.O), dtype=np.int64), climb=False)
     if search.best is None:

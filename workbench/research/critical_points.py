@@ -45,7 +45,7 @@ from workbench.core.sheet import Column, Sheet, Showing
 from workbench.optima.arguments import require_real_numbers
 from workbench.optima.follow import alternatives
 from workbench.optima.mdp import MDP, from_states
-from workbench.plain_numbers import positive_number, whole_number
+from workbench.plain_numbers import deadline, whole_number
 from workbench.research.enclosures import (
     PRECISION,
     BallPolynomial,
@@ -248,7 +248,7 @@ def critical_points(
     require_real_numbers(P, True)
     max_faces = whole_number("max_faces", max_faces)
     max_boxes = whole_number("max_boxes", max_boxes)
-    until = time.monotonic() + positive_number("max_seconds", max_seconds)
+    until = deadline(max_seconds)
     M = from_states(P, FLOATS)
     options = [tuple(row.tolist()) or (0,) for row in alternatives(M, len(P.O))]
     shown = np.bincount(M.seen, minlength=len(P.O))

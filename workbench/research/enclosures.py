@@ -99,11 +99,13 @@ def isolate(
     most : look at so many boxes at most.
     starts : points near which a zero is expected; they are tried first.
     least : boxes narrower than this are left open: zeros that are not simple, or not isolated.
-    until : no box is looked at once the clock (`time.monotonic`) passes it.
+    until : no start and no box is looked at once the clock (`time.monotonic`) passes it.
     """
     with flint.ctx.workprec(PRECISION):
         found = Isolation()
         for start in starts:
+            if time.monotonic() > until:
+                break
             _try_around(system, [x.mid() for x in start], found)
         waiting, narrow = [box], []
         while waiting and found.looked_at < most and time.monotonic() <= until:

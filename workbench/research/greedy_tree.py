@@ -14,6 +14,7 @@ so that a search that runs out of its budget can tell how much it knows.
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
@@ -61,10 +62,11 @@ class GreedyTree:
     def open(self) -> int:
         return sum(node.copies * count_choices(node.domains) for node in self.waiting)
 
-    def lists(self, most_nodes: int) -> Iterator[NDArray[np.int64]]:
-        """Go through so many nodes, and yield the greedy actions `[cell, row]` of small branches:
-        every fixed point, up to symmetry, is among them if nothing stays open."""
-        while self.waiting and self.nodes < most_nodes:
+    def lists(self, most_nodes: int, until: float = math.inf) -> Iterator[NDArray[np.int64]]:
+        """Go through so many nodes, or until the clock passes `until`, and yield the greedy actions
+        `[cell, row]` of small branches: every fixed point, up to symmetry, is among them if nothing
+        stays open."""
+        while self.waiting and self.nodes < most_nodes and time.monotonic() <= until:
             node = self.waiting.pop()
             self.nodes += 1
             domains = self.bounds.narrow(node.domains)

@@ -39,7 +39,7 @@ from workbench.core.table import Table
 from workbench.equilibrium.greedy_cells import DenseTask, Floats
 from workbench.equilibrium.learned_values import target_of_whole_task
 from workbench.optima.yardstick import best_cell
-from workbench.plain_numbers import whole_number
+from workbench.plain_numbers import deadline, whole_number
 from workbench.research.enclosures import PRECISION, Box, ball, isolate
 from workbench.research.greedy_bounds import extreme, value_range
 from workbench.results.findings import Findings
@@ -148,6 +148,7 @@ def soft_equilibria(
     *,
     most: int = MOST_BOXES,
     seed: int = 0,
+    max_seconds: float | None = None,
 ) -> SoftEquilibria:
     """Find the fixed points of a learner whose behaviour is a softmax of its table.
 
@@ -160,6 +161,7 @@ def soft_equilibria(
     temperature : tau, a positive number; by default the learner's own.
     most : look at so many boxes of tables at most; `complete` says whether it was enough.
     seed : of the tables from which fixed points are looked for first.
+    max_seconds : of the search; boxes that it does not come to stay in `left`.
 
     >>> from workbench.core.learners import QLearning
     >>> P = POMDP.from_functions(
@@ -210,9 +212,9 @@ def soft_equilibria(
         for i in range(size)
     ]
     rng = np.random.default_rng(whole_number("seed", seed, 0))
-    starts = [system.followed(rng.uniform(low, high, size)) for _ in range(_STARTS * bounded)]
-    starts += [system.followed(np.zeros(size))]
-    result = isolate(system, whole, most if bounded else 0, [system.coordinates(q) for q in starts])
+    drawn = [rng.uniform(low, high, size) for _ in range(_STARTS * bounded)]
+    starts = (system.coordinates(system.followed(q)) for q in [*drawn, np.zeros(size)])
+    result = isolate(system, whole, most if bounded else 0, starts, until=deadline(max_seconds))
     kept = [_equilibrium(system, zero, alone) for zero, alone in system.known(result)]
     return SoftEquilibria(
         P=P,

@@ -70,7 +70,7 @@ from workbench.optima.mdp import (
     round_up,
     size_of_values,
 )
-from workbench.plain_numbers import positive_number
+from workbench.plain_numbers import deadline
 from workbench.sufficiency.belief_product import Supports, places
 from workbench.sufficiency.product_search import Choice, Outcome, Slot, WriteSearch
 from workbench.text import counted, show
@@ -78,8 +78,8 @@ from workbench.text import counted, show
 BUDGET = 1_000_000
 """A search gives up after this many decisions, unless told otherwise."""
 
-_LEAST = 0.01
-"""Seconds for a search that comes after the time is up: it needs a first policy to say anything."""
+LEAST_SECONDS = 0.01
+"""For a search that comes when the time is up: it needs a first policy to say anything."""
 
 TOLERANCE = 1e-9
 """Floats never prove that two best values are equal. A policy that reaches the bound on V* up to
@@ -175,9 +175,7 @@ def can_encode_optimal(
     {((None,), 'o'): (0, 'push'), (('o',), 'o'): (1, 'push')}
     """
     attached = attach(memory, P)
-    until = math.inf
-    if max_seconds is not None:
-        until = time.monotonic() + positive_number("max_seconds", max_seconds)
+    until = deadline(max_seconds)
     rational = None if reads_rewards(P, attached) or P.symbols else in_rationals(P)
     if rational is not None:
         # a third for the list of beliefs: if they are too many, bounds take the rest
@@ -383,7 +381,7 @@ def _by_bounds(P: POMDP, memory: Memory, until: float) -> Encoding:
     def share(parts: int) -> float | None:
         """Seconds for one of the searches that are left."""
         left = until - time.monotonic()
-        return None if left == math.inf else max(left / parts, _LEAST)
+        return None if left == math.inf else max(left / parts, LEAST_SECONDS)
 
     E = augment(P, memory)
     history = best_history(P, max_seconds=share(3))

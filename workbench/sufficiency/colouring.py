@@ -9,6 +9,8 @@ than there are colours settles the question; else everything is tried.
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
@@ -38,7 +40,9 @@ class Colouring:
     finished: bool
 
 
-def colour(neighbours: Sequence[AbstractSet[int]], colours: int, budget: int) -> Colouring:
+def colour(
+    neighbours: Sequence[AbstractSet[int]], colours: int, budget: int, until: float = math.inf
+) -> Colouring:
     """Colour a graph.
 
     Parameters
@@ -46,6 +50,7 @@ def colour(neighbours: Sequence[AbstractSet[int]], colours: int, budget: int) ->
     neighbours : for each vertex, the vertices that need another colour.
     colours : how many there are.
     budget : give up after so many partial colourings.
+    until : give up also when the clock (`time.monotonic`) passes this.
 
     >>> triangle = [{1, 2}, {0, 2}, {0, 1}]
     >>> colour(triangle, 3, budget=10).colours, colour(triangle, 2, budget=10).clique
@@ -58,7 +63,7 @@ def colour(neighbours: Sequence[AbstractSet[int]], colours: int, budget: int) ->
     clique = large_clique(neighbours)
     if len(clique) > colours:
         return Colouring(None, clique, len(neighbours), True)
-    return _exhaust(neighbours, colours, clique, budget)
+    return _exhaust(neighbours, colours, clique, budget, until)
 
 
 class _Attempt:
@@ -107,7 +112,11 @@ class _Attempt:
 
 
 def _exhaust(
-    neighbours: Sequence[AbstractSet[int]], colours: int, clique: Sequence[int], budget: int
+    neighbours: Sequence[AbstractSet[int]],
+    colours: int,
+    clique: Sequence[int],
+    budget: int,
+    until: float,
 ) -> Colouring:
     """Try everything, the clique being coloured beforehand."""
     attempt = _Attempt(neighbours, colours)
@@ -123,7 +132,7 @@ def _exhaust(
             if not options:
                 stack.pop()
                 continue
-            if searched == budget:
+            if searched == budget or time.monotonic() > until:
                 return Colouring(None, (), searched, False)
             searched += 1
             waiting.report(

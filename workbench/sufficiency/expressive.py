@@ -34,6 +34,7 @@ from workbench.core.errors import WorkbenchError
 from workbench.core.sheet import ANSWERS, Column, Sheet, Showing
 from workbench.core.space import Label
 from workbench.memories import Family, Memory, attach
+from workbench.plain_numbers import deadline
 from workbench.sufficiency.belief_product import places, possible_pairs
 from workbench.sufficiency.colouring import colour
 from workbench.sufficiency.product_search import WriteSearch
@@ -112,6 +113,7 @@ def is_sufficiently_expressive(
     ended: bool = False,
     limit: int = LIMIT,
     budget: int = BUDGET,
+    max_seconds: float | None = None,
 ) -> Expressiveness:
     """Decide Definition A.2.
 
@@ -123,6 +125,7 @@ def is_sufficiently_expressive(
     limit : the most reachable beliefs to look at; more of them raise `TooManyBeliefs`, unless they
         are too many for M.
     budget : the most decisions of the search; beyond it the answer is undecided.
+    max_seconds : of the search, which is likewise given up then; beliefs are listed before it.
 
     >>> from workbench.core.pomdp import POMDP
     >>> P = POMDP.from_functions(
@@ -140,16 +143,16 @@ def is_sufficiently_expressive(
     >>> is_sufficiently_expressive(P, "OA1").f
     {((None,), 'o', 0): 'push', ((None,), 'o', 1): 'push'}
     """
-    attached = attach(memory, P)
+    attached, until = attach(memory, P), deadline(max_seconds)
     graph = explore_beliefs(P, limit, crowd=len(attached.M), ended=ended)
     if not graph.complete:
         return _crowded(graph, attached, limit)
     if attached.overwrites:
-        return _overwritten(graph, attached, budget)
+        return _overwritten(graph, attached, budget, until)
     if len(attached.W) == 1:
         return _only_update(graph, attached)
     too_few = _too_few(graph, attached)
-    return _searched(graph, attached, budget) if too_few is None else too_few
+    return _searched(graph, attached, budget, until) if too_few is None else too_few
 
 
 def _crowded(graph: BeliefGraph, memory: Memory, limit: int) -> Expressiveness:
@@ -198,7 +201,7 @@ def _answer(
 # memory
 
 
-def _overwritten(graph: BeliefGraph, memory: Memory, budget: int) -> Expressiveness:
+def _overwritten(graph: BeliefGraph, memory: Memory, budget: int, until: float) -> Expressiveness:
     """B(k): colour the maps o' -> node that belong to the start and to each (node, action)."""
     follows = {
         (n, a): {e.o: e.node for e in row}
@@ -221,7 +224,7 @@ def _overwritten(graph: BeliefGraph, memory: Memory, budget: int) -> Expressiven
     neighbours = [
         {w for o, n in each.items() for w in holders[o] if maps[w][o] != n} for each in maps
     ]
-    found = colour(neighbours, len(memory.M), budget)
+    found = colour(neighbours, len(memory.M), budget, until)
     if found.colours is not None:
         first = found.colours[0]  # the start has the memory state of eta, which is the first
         swap = {first: 0, 0: first}
@@ -290,9 +293,9 @@ def _only_update(graph: BeliefGraph, memory: Memory) -> Expressiveness:
     )
 
 
-def _searched(graph: BeliefGraph, memory: Memory, budget: int) -> Expressiveness:
+def _searched(graph: BeliefGraph, memory: Memory, budget: int, until: float) -> Expressiveness:
     outcome = WriteSearch(graph, memory).run(
-        budget, f"a memory-update function of {memory.name} for {graph.P.name}"
+        budget, f"a memory-update function of {memory.name} for {graph.P.name}", until
     )
     if not outcome.finished:
         reason = f"the search for f was given up after {outcome.effort}"

@@ -45,7 +45,7 @@ from workbench.optima.history import MOST_EXACT, belief_process, largest_part
 from workbench.optima.mdp import from_states, in_rationals, optimal, size_of_values
 from workbench.optima.optimum import HistoryOptimum, MemorylessOptimum
 from workbench.progress import Waiting
-from workbench.sufficiency.can_encode import BUDGET, encoding_on_beliefs
+from workbench.sufficiency.can_encode import BUDGET, LEAST_SECONDS, encoding_on_beliefs
 from workbench.sufficiency.product_search import WriteSearch
 from workbench.text import brief
 
@@ -98,8 +98,8 @@ class Attempt:
 class GapCloser:
     """A task that memories are tried on, with all that is shared between them."""
 
-    def __init__(self, P: POMDP, history: HistoryOptimum, limits: Limits):
-        self.P, self.history, self.limits = P, history, limits
+    def __init__(self, P: POMDP, history: HistoryOptimum, limits: Limits, until: float = math.inf):
+        self.P, self.history, self.limits, self.until = P, history, limits, until
         self.lower = history.lower
         M = from_states(P, FLOATS)
         self.margin = limits.tolerance * size_of_values(M)
@@ -117,6 +117,11 @@ class GapCloser:
             else near_optimal(self.graph)
         )
 
+    @property
+    def seconds(self) -> float:
+        """For the next search."""
+        return max(min(self.limits.seconds, self.until - time.monotonic()), LEAST_SECONDS)
+
     def closes(self, value: float) -> bool:
         return value >= float(self.history.upper) - self.margin
 
@@ -129,7 +134,7 @@ class GapCloser:
         if self.graph is None:
             return None
         if self.exact:
-            until = time.monotonic() + self.limits.seconds
+            until = time.monotonic() + self.seconds
             memory = attach(family, self.P)
             found = encoding_on_beliefs(self.P, self.graph, memory, BUDGET, until)
             plain = found.method == "beliefs" and found.lacks == 0
@@ -146,7 +151,7 @@ class GapCloser:
         memory = attach(family, graph.P)
         what = f"{graph.P.name} with {memory.name}"
 
-        until = time.monotonic() + self.limits.seconds
+        until = time.monotonic() + self.seconds
         search = WriteSearch(graph, memory, allowed, interchangeable=family.kind == "B")
         outcome = search.run(BUDGET, what, until)
         if outcome.chosen is not None and loss <= self.margin:
@@ -173,7 +178,7 @@ class GapCloser:
     ) -> Attempt:
         """The answer from the values of policies; a policy and a bound that are known need not be
         found again."""
-        seconds = self.limits.seconds
+        seconds = self.seconds
         memory = attach(family, self.P)
         size = len(self.P.S) * len(memory.M)
         if family is not none and size > self.limits.max_states:

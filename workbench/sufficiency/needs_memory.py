@@ -12,6 +12,7 @@ is the first. Here memories of growing size are tried, family by family.
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
@@ -25,6 +26,7 @@ from workbench.memories import none
 from workbench.optima.best_history import best_history
 from workbench.optima.best_memoryless import best_memoryless
 from workbench.optima.optimum import HistoryOptimum, MemorylessOptimum
+from workbench.plain_numbers import deadline
 from workbench.sufficiency.gap import Attempt, GapCloser, Limits, climb_with_memory
 from workbench.sufficiency.smallest_memory import KINDS
 from workbench.text import brief
@@ -227,7 +229,11 @@ def between(lower: Number, upper: Number, margin: float) -> str:
 
 
 def needs_memory(
-    P: POMDP, families: Iterable[str] = FAMILIES, up_to: int = 3, limits: Limits | None = None
+    P: POMDP,
+    families: Iterable[str] = FAMILIES,
+    up_to: int = 3,
+    limits: Limits | None = None,
+    max_seconds: float | None = None,
 ) -> Necessity:
     """Whether a task needs memory, and the smallest memory of each family that closes the gap.
 
@@ -236,7 +242,8 @@ def needs_memory(
     P : the task.
     families : of "K", "B", "O", "OA".
     up_to : the largest k to try.
-    limits : how long to search.
+    limits : of each search.
+    max_seconds : of all searches; memories that they do not come to are not looked at.
 
     Ctrl-C ends the search with what was found.
 
@@ -252,29 +259,35 @@ def needs_memory(
     >>> needs_memory(P)
     twice needs memory: yes; best history-based value 1; smallest k: K 1, B 1, O 1, OA 1
     """
-    *_, last = in_stages(P, families, up_to, limits)
+    *_, last = in_stages(P, families, up_to, limits, max_seconds)
     return last
 
 
 def in_stages(
-    P: POMDP, families: Iterable[str] = FAMILIES, up_to: int = 3, limits: Limits | None = None
+    P: POMDP,
+    families: Iterable[str] = FAMILIES,
+    up_to: int = 3,
+    limits: Limits | None = None,
+    max_seconds: float | None = None,
 ) -> Iterator[Necessity]:
     """What `needs_memory` knows as it goes on: first without families, then with one more each
     time."""
     kinds = _kinds(families)
     if isinstance(up_to, bool) or not isinstance(up_to, int | np.integer) or up_to < 1:
         raise WrongType(f"up_to is a whole number from 1, not {up_to!r}")
-    limits = limits or Limits()
+    limits, until = limits or Limits(), deadline(max_seconds)
+    # with a limit for all, the first searches leave time for those that come after them
+    spare = math.inf if max_seconds is None else max_seconds / 8
     history = best_history(
         P,
         max_beliefs=limits.max_beliefs,
         max_backups=limits.max_backups,
-        max_seconds=limits.seconds,
+        max_seconds=min(limits.seconds, spare),
         tolerance=limits.tolerance,
     )
-    asked = GapCloser(P, history, limits)
+    asked = GapCloser(P, history, limits, until)
     interrupted = history.interrupted
-    memoryless = _deterministic(P, _HURRY if interrupted else limits.seconds)
+    memoryless = _deterministic(P, _HURRY if interrupted else min(asked.seconds, spare))
     interrupted |= memoryless is not None and memoryless.interrupted
     stochastic: float | None = None
     without = Attempt("none", None, "not asked: interrupted")
@@ -308,6 +321,8 @@ def in_stages(
         tried = [without]
         try:
             while not interrupted and not tried[-1].holds and len(tried) <= up_to:
+                if time.monotonic() > until:
+                    break
                 tried.append(asked.about(KINDS[kind](len(tried))))
         except KeyboardInterrupt:
             interrupted = True
@@ -343,6 +358,6 @@ def _without(
             "none", True, f"a memoryless policy is worth {brief(memoryless.value)}", value
         ), None
     first = () if memoryless is None else (np.asarray(memoryless.policy.prob.floats),)
-    climbed = climb_with_memory(asked.P, asked.limits.seconds, first)
+    climbed = climb_with_memory(asked.P, asked.seconds, first)
     stochastic = climbed.value if climbed.value > value + asked.margin else None
     return sure if sure.holds is False else asked.by_values(none, climbed, memoryless), stochastic

@@ -1,0 +1,142 @@
+"""Every search that can run long takes `max_seconds`, keeps it and returns what it has."""
+
+from __future__ import annotations
+
+import inspect
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import workbench
+from pomdps import gravity, recall, recall4
+from workbench import (
+    POMDP,
+    QLearning,
+    augment,
+    best_history,
+    best_memoryless,
+    can_encode_optimal,
+    critical_points,
+    equilibria,
+    is_sufficiently_expressive,
+    needs_memory,
+    soft_equilibria,
+)
+from workbench.core.errors import WorkbenchError
+
+F = Fraction
+
+SEARCHES = [
+    "best_history",
+    "best_memoryless",
+    "can_encode_optimal",
+    "critical_points",
+    "diagnose",
+    "equilibria",
+    "frontier",
+    "is_sufficiently_expressive",
+    "needs_memory",
+    "soft_equilibria",
+]
+
+NO_TIME = 1e-9
+
+
+def entangled() -> POMDP:
+    """13 states, 3 observations, 2 actions, infinitely many beliefs."""
+    rng = np.random.default_rng(1)
+    p = {
+        (s, a): {
+            (int(t), int(rng.integers(-3, 4))): F(1, 3)
+            for t in rng.choice(13, size=3, replace=False)
+        }
+        for s in range(13)
+        for a in range(2)
+    }
+    return POMDP.from_functions(
+        name="entangled",
+        A=range(2),
+        p=lambda s, a: p[s, a],
+        omega=lambda s: {s % 3: 1},
+        mu={0: 1},
+        gamma=F(9, 10),
+    )
+
+
+@pytest.mark.parametrize("name", SEARCHES)
+def test_a_search_takes_seconds_and_documents_them(name):
+    search = getattr(workbench, name)
+    parameters = inspect.signature(inspect.unwrap(search)).parameters
+    assert "max_seconds" in parameters
+    assert "max_seconds :" in search.__doc__ or "max_seconds, " in search.__doc__
+
+
+def test_equilibria_without_time_cover_nothing():
+    E = augment(recall(), "OA1")
+    learner = QLearning(epsilon=F(1, 10))
+    found = equilibria(E, learner, max_seconds=NO_TIME)
+    assert not found.complete
+    assert found.looked_at == found.covered == len(found) == 0
+    assert equilibria(E, learner, max_seconds=600).complete
+    branched = equilibria(E, learner, branch=True, max_seconds=NO_TIME)
+    assert not branched.complete
+    assert branched.covered == branched.nodes == 0
+    with pytest.raises(WorkbenchError, match="max_seconds must be positive"):
+        equilibria(E, learner, max_seconds=0)
+
+
+def test_the_policies_that_equilibria_decided_in_time_are_counted(monkeypatch):
+    """A clock that ticks once for each look stops a list of exact decisions in the middle."""
+    from workbench.equilibrium import equilibria as module
+
+    class Clock:
+        now = 0.0
+
+        def monotonic(self) -> float:
+            self.now += 1.0
+            return self.now
+
+    E = augment(recall(), "B1")
+    learner = QLearning(epsilon=0)  # no block of floats: one decision after the other
+    whole = equilibria(E, learner)
+    monkeypatch.setattr(module, "time", Clock())
+    monkeypatch.setattr(module, "deadline", lambda seconds: 5.0)
+    some = equilibria(E, learner, max_seconds=1)
+    assert some.looked_at == some.covered == 5 < whole.looked_at
+    assert not some.complete
+
+
+def test_soft_equilibria_without_time_leave_the_whole_box():
+    found = soft_equilibria(recall(), QLearning(), F(1, 2), max_seconds=NO_TIME)
+    assert not found.complete
+    assert found.looked_at == 0
+    assert found.left == 1
+
+
+def test_is_sufficiently_expressive_without_time_is_undecided():
+    P = augment(gravity(), "none")
+    assert is_sufficiently_expressive(recall4(), "OA1", max_seconds=600).holds
+    found = is_sufficiently_expressive(P, "O2", max_seconds=NO_TIME)
+    assert found.holds is None
+    assert "given up" in found.reason
+
+
+def test_needs_memory_without_time_looks_at_no_family():
+    found = needs_memory(entangled(), max_seconds=NO_TIME)
+    assert [len(family.tried) for family in found.families] == [1, 1, 1, 1]
+    assert found.lower <= found.upper
+    assert needs_memory(recall4(), ["OA"], max_seconds=600).families[0].k == 1
+
+
+def test_searches_of_an_entangled_task_end_without_time():
+    P = entangled()
+    encoding = can_encode_optimal(P, "B2", max_seconds=NO_TIME)
+    assert encoding.holds is None
+    assert not critical_points(P, max_seconds=NO_TIME).complete
+    history = best_history(P, max_seconds=NO_TIME)
+    assert history.lower <= history.upper
+    for deterministic in (True, False):
+        found = best_memoryless(P, deterministic, max_seconds=NO_TIME)
+        assert found.value <= found.bound < 100
+        assert "stopped" in found.how
