@@ -411,3 +411,39 @@ def test_values_of_endless_length_have_a_bound(rungs, as_floats):
     true = td_values(P, uniform(P), lam=F(1, 2), exact=True)
     assert abs(true.q["o", 0] - F(promised.q["o", 0])) <= promised.q_error["o", 0]
     assert promised.q_error["o", 0] < 1e-6 * float(true.q["o", 0])
+
+
+def test_what_has_no_bound_is_no_value():
+    """Two chances of 1e-200 in a row underflow, so that floats know nothing of the way out."""
+    e = F(1, 10**200)
+    P = POMDP.from_functions(
+        name="two rungs",
+        A=[0],
+        p=lambda s, a: {(s + 1, 1): e, (0, 1): 1 - e},
+        omega=lambda s: {"o": 1},
+        mu={0: 1},
+        gamma=1,
+        terminal={2},
+    )
+    with pytest.raises(NotSolved, match="exact=True"):
+        evaluate(P, uniform(P))
+    assert evaluate(P, uniform(P), exact=True).value == (1 + e) / e**2
+
+
+@pytest.mark.parametrize("one", [F(1), 1.0])
+def test_bounds_of_visits_know_no_number_of_states_at_which_methods_change(one):
+    def worst(n: int) -> float:
+        P = POMDP.from_functions(
+            name="walk",
+            A=[0],
+            p=lambda s, a: {(s + 1, 1): one / 8, (max(s - 1, 0), 1): 7 * one / 8},
+            omega=lambda s: {s % 5: 1},
+            mu={0: 1},
+            gamma=F(99, 100),
+            terminal={n},
+        )
+        found = evaluate(P, uniform(P), weights="discounted")
+        return float(found.visits_error.raw.max())
+
+    small, large = worst(linear.ELIMINATED - 10), worst(linear.ELIMINATED + 10)
+    assert large < 10 * small

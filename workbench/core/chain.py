@@ -298,8 +298,7 @@ class Chain:
             side = side.copy()
             side[..., undefined] = D.field.one(0)
         found = self.solve(side, True, self.rows_of(undefined))
-        # elimination is right about the floats as they are, if not about all that round to them
-        if not np.isfinite(found.error).all() and found.method != "elimination":
+        if not np.isfinite(found.error).all():  # an infinite bound is no number
             raise NotSolved(refusal(D.shape[0], f"{D.P.name}: the system for values"))
         return found, undefined
 
