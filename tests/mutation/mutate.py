@@ -1,59 +1,50 @@
 """Mutation testing: change one thing in a line, run the tests that should notice, list survivors.
 
-    python tests/mutation/mutate.py checker --sample 40 --seed 0
-    python tests/mutation/mutate.py core --only ties.py
+    python tests/mutation/mutate.py checker --seconds 240 --into checker.jsonl
+    python tests/mutation/mutate.py core --only ties.py --into core.jsonl
 
 A room is a folder of `workbench`. A mutant is the file with one comparison, sign, bound, constant
-or quantifier changed; it lives in a copy of the tree, so that nothing here is touched. The tests of
-a mutant are those named in `TESTS`, cheapest first, and stop at the first failure; a run that takes
-ten times as long as the unchanged one counts as noticed. What survives is equivalent, a matter of
-speed, or a hole: `survivors.md` says which, line by line.
+or quantifier changed; it lives in a copy of the tree beside the results, so that nothing here is
+touched. One run of the tests of the room notes which functions each test calls. A mutant is given
+to the tests that call its function, quickest first, in a forked process that has the large packages
+loaded; they stop at the first failure, and ten times the usual time counts as noticed. Results are
+written as they come: asked again, the command goes on with the mutants that have none. What
+survives is equivalent, a matter of speed, or a hole: `survivors.md` says which, line by line.
 """
 
 from __future__ import annotations
 
 import argparse
 import ast
+import json
+import os
+import pickle
 import random
 import shutil
-import subprocess
+import signal
 import sys
-import tempfile
 import time
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator
+from functools import partial
+from importlib import import_module
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 ROOT = Path(__file__).parents[2]
 
 TESTS = {
-    "checker": {
-        "sums.py": ["tests/checker/test_sums.py"],
-        "sum_claims.py": ["tests/checker/test_sums.py"],
-        "plane_polynomials.py": ["tests/checker/test_fixed_regions.py"],
-        "fixed_region_claims.py": ["tests/checker/test_fixed_regions.py"],
-        "": ["tests/checker/test_soundness.py", "tests/checker/test_recheck.py"],
-    },
-    "core": {
-        "ties.py": ["tests/improvement/test_ties.py"],
-        "td.py": ["tests/evaluation/test_td.py", "tests/evaluation/test_error_bounds.py"],
-        "bootstrap.py": ["tests/evaluation/test_td.py", "tests/evaluation/test_error_bounds.py"],
-        "shortcuts.py": ["tests/evaluation/test_shortcuts.py"],
-        "weights.py": ["tests/evaluation/test_weights.py"],
-        "policy.py": ["tests/core/test_policy.py"],
-        "pomdp.py": ["tests/core/test_pomdp.py"],
-        "build.py": ["tests/core/test_pomdp.py"],
-        "augment.py": ["tests/core/test_augment.py"],
-        "memory.py": ["tests/core/test_memories.py"],
-        "families.py": ["tests/core/test_memories.py", "tests/core/test_own_family.py"],
-        "ending.py": ["tests/improvement/test_improve.py"],
-        "oracle_loop.py": ["tests/improvement/test_improve.py"],
-        "improve.py": ["tests/improvement/test_improve.py"],
-        "evaluate.py": ["tests/evaluation/test_evaluate.py"],
-        "gain.py": ["tests/evaluation/test_gain.py"],
-        "": ["tests/evaluation/test_evaluate.py", "tests/improvement/test_improve.py"],
-    },
+    "checker": ["tests/checker", "tests/certificates", "workbench/checker"],
+    "core": ["tests/core", "tests/evaluation", "tests/improvement", "workbench/core"],
 }
-"""By room and file; "" stands for all others."""
+"""The tests of a room."""
+
+LOADED = ("numpy", "scipy.optimize", "scipy.sparse", "sympy", "numba", "z3", "flint", "pandas")
+OPTIONS = ["-q", "-p", "no:cacheprovider", "-p", "no:xdist"]
+
+Reached = dict[str, tuple[float, set[tuple[str, int]]]]
 
 COMPARED = {
     ast.Lt: "<=", ast.LtE: "<", ast.Gt: ">=", ast.GtE: ">", ast.Eq: "!=", ast.NotEq: "==",
@@ -123,69 +114,176 @@ def mutants(text: str) -> Iterator[tuple[int, str, str]]:
                 yield node.lineno, f"{value} + 1", changed(node, str(value + 1))
 
 
-def is_noticed(copy: Path, tests: list[str], seconds: float) -> bool:
-    """Whether a test fails on the tree as it is, or takes far too long."""
-    command = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "-x",
-        "-q",
-        "-n",
-        "0",
-        "-p",
-        "no:cacheprovider",
-        *tests,
-    ]
-    try:
-        found = {"PYTHONPATH": str(copy), "PATH": "/usr/bin:/bin", "HOME": str(copy)}
-        done = subprocess.run(
-            command, cwd=copy, capture_output=True, timeout=seconds, check=False, env=found
+class Reach:
+    """A pytest plugin that notes the functions of a room that each test calls, and its seconds."""
+
+    def __init__(self, room: Path):
+        self.room, self.functions, self.failed = str(room), Reached(), set[str]()
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(self, item: Any) -> Iterator[None]:
+        """Watch a test with its fixtures."""
+        seen: set[tuple[str, int]] = set()
+
+        def calls(frame: Any, event: str, _: Any) -> None:
+            code = frame.f_code
+            if event == "call" and code.co_filename.startswith(self.room):
+                seen.add((code.co_filename, code.co_firstlineno))
+
+        began = time.process_time()
+        sys.setprofile(calls)
+        try:
+            return (yield)
+        finally:
+            sys.setprofile(None)
+            self.functions[item.nodeid] = time.process_time() - began, seen
+
+    def pytest_runtest_logreport(self, report: Any) -> None:
+        """Note a failure: watched, a test may miss its own limit of seconds."""
+        if report.failed:
+            self.failed.add(report.nodeid)
+
+
+def in_a_child(work: Callable[[], int], seconds: float) -> int | None:
+    """The exit code of a forked process that does the work; None if it takes too long."""
+    child = os.fork()
+    if child == 0:
+        quiet = os.open("said.txt", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+        for stream in (1, 2):
+            os.dup2(quiet, stream)
+        sys.dont_write_bytecode = True
+        code = 1
+        try:
+            code = int(work())
+        finally:
+            os._exit(code)
+    ends = time.monotonic() + seconds
+    while time.monotonic() < ends:
+        done, status = os.waitpid(child, os.WNOHANG)
+        if done:
+            return os.waitstatus_to_exitcode(status)
+        time.sleep(0.01)
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    return None
+
+
+def reached(copy: Path, room: Path, tests: list[str]) -> Reached:
+    """By test: its seconds and the functions of the room that it calls, on the unchanged tree."""
+    found, kept = Reach(room), copy / "reached.pickle"
+
+    def work() -> int:
+        pytest.main([*OPTIONS, "--maxfail=9", *tests], plugins=[found])
+        kept.write_bytes(
+            pickle.dumps({k: x for k, x in found.functions.items() if k not in found.failed})
         )
-    except subprocess.TimeoutExpired:
-        return True
-    return done.returncode != 0
+        print("failed:", *sorted(found.failed))
+        return len(found.failed) > 8
+
+    in_a_child(partial(pytest.main, [*OPTIONS, *tests]), 3600)  # compiles, so that no test waits
+    if in_a_child(work, 3600) != 0:
+        sys.exit(Path("said.txt").read_text() + "fails on the unchanged tree")
+    print(Path("said.txt").read_text().splitlines()[-1])
+    return pickle.loads(kept.read_bytes())
+
+
+def tests_of(path: Path, line: int, every: Reached) -> list[str]:
+    """The tests that call the function of a line, quickest first; other lines: all of the file."""
+    around = [
+        {f.lineno, *(x.lineno for x in f.decorator_list)}
+        for f in ast.walk(ast.parse(path.read_text()))
+        if isinstance(f, ast.FunctionDef) and f.body[0].lineno <= line <= (f.end_lineno or 0)
+    ]
+    found = [
+        (seconds, test)
+        for test, (seconds, seen) in every.items()
+        if any(
+            name == str(path) and (not around or any(n in lines for lines in around))
+            for name, n in seen
+        )
+    ]
+    return [test for _, test in sorted(found)]
 
 
 def main() -> None:
-    """Draw mutants of a room, run their tests, print the survivors and how many are noticed."""
+    """Try the mutants of a room that have no result yet; print the survivors of all that have."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
     parser.add_argument("room", choices=sorted(TESTS))
-    parser.add_argument("--sample", type=int, default=40, help="how many mutants are drawn")
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--only", default="", help="a file of the room")
+    parser.add_argument("--seconds", type=float, default=240, help="start no mutant after these")
+    parser.add_argument("--seed", type=int, default=0, help="of the order in which they are tried")
+    parser.add_argument("--only", default="", help="files of the room, with commas between")
+    parser.add_argument("--into", type=Path, required=True, help="a file of results, one a line")
+    parser.add_argument("--again", action="store_true", help="try survivors again")
     asked = parser.parse_args()
-    copy = Path(tempfile.mkdtemp(prefix="mutants-"))
+    asked.into = asked.into.resolve()
+    results = (
+        [json.loads(x) for x in asked.into.read_text().splitlines()] if asked.into.exists() else []
+    )
+    known = {(x["file"], x["text"], x["change"], x["copy"]): x for x in results}
+    copy = asked.into.with_suffix(".tree")
     ignored = shutil.ignore_patterns(".git", "__pycache__", "*.pyc")
     shutil.copytree(ROOT, copy, ignore=ignored, dirs_exist_ok=True)
+    os.chdir(copy)
+    os.environ["PYTHONPATH"] = str(copy)
+    sys.path[:] = [
+        str(copy),
+        *(x for x in sys.path if Path(x).resolve() not in (ROOT, Path(__file__).parent)),
+    ]
+    for package in LOADED:
+        try:
+            import_module(package)
+        except ImportError:
+            continue
     room = copy / "workbench" / asked.room
-    files = [p for p in sorted(room.glob("*.py")) if asked.only in ("", p.name)]
-    every = [(path, *one) for path in files for one in mutants(path.read_text())]
-    drawn = random.Random(asked.seed).sample(every, min(asked.sample, len(every)))
-    taken: dict[tuple[str, ...], float] = {}
-    survivors = []
-    for i, (path, line, what, text) in enumerate(sorted(drawn, key=lambda one: (one[0], one[1]))):
-        tests = TESTS[asked.room].get(path.name, TESTS[asked.room][""])
-        key = tuple(tests)
-        if key not in taken:
-            began = time.monotonic()
-            if is_noticed(copy, tests, 3600):
-                sys.exit(f"{' '.join(tests)} fails on the unchanged tree")
-            taken[key] = time.monotonic() - began
-        whole = path.read_text()
-        path.write_text(text)
-        noticed = is_noticed(copy, tests, 60 + 10 * taken[key])
+    files = [
+        p for p in sorted(room.rglob("*.py")) if not asked.only or p.name in asked.only.split(",")
+    ]
+    waiting = []
+    for path in files:
+        text, seen = path.read_text(), Counter[tuple[str, str]]()
+        for line, what, changed in mutants(text):
+            shown = text.splitlines()[line - 1].strip()
+            seen[shown, what] += 1
+            key = str(path.relative_to(room)), shown, what, seen[shown, what]
+            if key not in known or (asked.again and not known[key]["noticed"]):
+                waiting.append((path, line, changed, key))
+    random.Random(asked.seed).shuffle(waiting)
+    began = time.monotonic()
+    every = reached(copy, room, TESTS[asked.room]) if waiting else {}
+    print(
+        f"{len(every)} tests, traced in {sum(s for s, _ in every.values()):.0f} s; "
+        f"{len(waiting)} mutants wait"
+    )
+    for i, (path, line, changed, key) in enumerate(waiting):
+        if time.monotonic() - began > asked.seconds:
+            break
+        tests = tests_of(path, line, every)
+        whole, stamp = path.read_text(), path.stat().st_mtime
+        path.write_text(changed)
+        os.utime(path, (i + 1, i + 1))  # bytecode is told apart by it
+        usual = sum(every[test][0] for test in tests)
+        code = (
+            in_a_child(partial(pytest.main, [*OPTIONS, "-x", *tests]), 20 + 10 * usual)
+            if tests
+            else 0
+        )
         path.write_text(whole)
-        shown = f"{path.relative_to(copy)}:{line} {what}: {whole.splitlines()[line - 1].strip()}"
-        print(f"{i + 1}/{len(drawn)} {'noticed ' if noticed else 'SURVIVES'} {shown}", flush=True)
-        if not noticed:
-            survivors.append(shown)
-    shutil.rmtree(copy)
-    print(f"{asked.room}: {len(drawn) - len(survivors)} of {len(drawn)} mutants noticed "
-          f"({len(every):,} possible), seed {asked.seed}")  # fmt: skip
-    print("\n".join(survivors))
+        os.utime(path, (stamp, stamp))
+        known[key] = dict(zip(("file", "text", "change", "copy"), key, strict=True)) | {
+            "line": line, "noticed": code != 0, "tests": len(tests)
+        }  # fmt: skip
+        with asked.into.open("a") as out:
+            out.write(json.dumps(known[key]) + "\n")
+    for x in sorted(known.values(), key=lambda x: (x["file"], x["line"])):
+        if not x["noticed"]:
+            print(
+                f"{x['file']}:{x['line']} {x['change']} ({x['copy']}): {x['text']}",
+                x["tests"] or "not reached",
+            )
+    noticed = sum(x["noticed"] for x in known.values())
+    print(f"{asked.room}: {noticed} of {len(known)} mutants noticed")
 
 
 if __name__ == "__main__":
