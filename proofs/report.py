@@ -76,7 +76,8 @@ def in_a_line(entry: LedgerEntry, console: Console) -> None:
     verdict = Text(entry.verdict, COLOURS[entry.verdict])
     if not entry.ok:
         verdict = Text("NOT AS SAID", "bold red")
-    line.add_row(verdict, entry.id, Text(f"{entry.evidence} ({duration(entry.seconds)})"))
+    said = "; ".join(x for x in (entry.evidence, entry.opinions) if x)
+    line.add_row(verdict, entry.id, Text(f"{said} ({duration(entry.seconds)})"))
     console.print(line)
 
 
@@ -121,7 +122,9 @@ def in_full(entry: LedgerEntry, console: Console) -> None:
         console.print(f"False variant ({what}): {verdict}")
     if entry.certificates:
         kinds = Counter(str(certificate["kind"]) for certificate in entry.certificates)
-        console.print("Certificates: " + ", ".join(f"{n} {kind}" for kind, n in kinds.items()))
+        listed_kinds = ", ".join(f"{n} {kind}" for kind, n in kinds.items())
+        remark = f" ({entry.opinions})" if entry.opinions else ""
+        console.print(f"Certificates: {listed_kinds}{remark}")
     console.print()
 
 

@@ -8,7 +8,7 @@ that the proof without it would prove what is false.
 
 from __future__ import annotations
 
-import importlib
+import importlib.util
 import pkgutil
 import time
 from dataclasses import asdict, dataclass
@@ -56,6 +56,12 @@ class LedgerEntry:
     def quote(self) -> str:
         """The paper's own sentence, or "" for what is not about the paper."""
         return QUOTES.get(self.id, "")
+
+    @property
+    def opinions(self) -> str:
+        """A remark where the checker alone has decided a certificate, since z3 was not there."""
+        alone = any(c["kind"] == "polynomial-positive" for c in self.certificates)
+        return "" if not alone or importlib.util.find_spec("z3") else "one opinion: no z3"
 
     @property
     def surviving(self) -> tuple[str, ...]:

@@ -9,7 +9,8 @@ import time
 from fractions import Fraction
 
 import pytest
-from certified import CERTIFICATES, TRUTH, changes, returning
+from certified import CERTIFICATES, TRUTH, returning
+from changed import changes
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import distributions, pomdps

@@ -9,7 +9,8 @@ from fractions import Fraction
 
 import pytest
 import sympy
-from certified import CERTIFICATES, changes
+from certified import CERTIFICATES
+from changed import changes
 from typer.testing import CliRunner
 
 from pomdps import recall4, recall_variant

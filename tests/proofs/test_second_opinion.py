@@ -1,13 +1,19 @@
 """Two opinions on what is decided when it is made: they agree, and either sees what is wrong."""
 
+import io
+import sys
+from dataclasses import replace
+
 import pytest
 import sympy
+from rich.console import Console
 from sympy import Interval
 
-from proofs.ledger import inequalities
+from proofs.ledger import LedgerEntry, inequalities
 from proofs.ledger.inequalities import Undecided, prove_positive
 from proofs.ledger.second_opinion import second_opinion
 from proofs.ledger.theory import Theory, trouble_in
+from proofs.report import in_a_line, in_full
 from workbench.checker import positivity
 
 FLOW = Theory(
@@ -76,3 +82,22 @@ def test_a_polynomial_needs_both_the_solver_and_the_checker(monkeypatch):
     monkeypatch.setattr(inequalities, "_break_on_grid", lambda *_: None)
     with pytest.raises(Undecided, match="says z3; the checker: x - 1 > 0 is not shown"):
         prove_positive(x - 1, box)
+
+
+def test_without_z3_a_row_says_that_there_is_one_opinion(monkeypatch):
+    positive = {"kind": "polynomial-positive", "polynomial": "x", "box": {"x": "(0, 1]"}}
+    entry = LedgerEntry(
+        "X", "", "", "", "proved", "proved", "all x",
+        "", None, None, (positive,), (), (), (), "", 0.0,
+    )  # fmt: skip
+
+    def shown(one):
+        console = Console(record=True, width=100, file=io.StringIO())
+        in_a_line(one, console)
+        in_full(one, console)
+        return console.export_text()
+
+    assert "one opinion" not in shown(entry)
+    monkeypatch.setitem(sys.modules, "z3", None)
+    assert shown(entry).count("one opinion: no z3") == 2
+    assert "one opinion" not in shown(replace(entry, certificates=({"kind": "identity"},)))

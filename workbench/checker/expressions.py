@@ -201,6 +201,10 @@ class Polynomial:
     def of(cls, x: Any) -> Polynomial:
         return x if isinstance(x, Polynomial) else cls.constant(x)
 
+    def __repr__(self) -> str:
+        shown = ("*".join([str(c), *(f"{v}**{k}" for v, k in e)]) for e, c in self.terms.items())
+        return " + ".join(shown) or "0"
+
     @property
     def names(self) -> set[str]:
         """The names that occur in it."""
