@@ -158,6 +158,7 @@ reproduce = typer.Typer(rich_markup_mode=None)
 reproduce.command()(reproduce_command)
 
 
+@pytest.mark.slow
 def test_a_figure_runs_what_is_missing_and_shows_what_is_stored(tmp_path, monkeypatch):
     """A figure of two small networks on the smaller MiniGrid task, two seeds, then a third."""
     pytest.importorskip("minigrid")

@@ -139,7 +139,7 @@ def test_a_run_goes_on_from_a_file_as_if_it_had_not_stopped(run, product, tmp_pa
         whole.resume(30_000)
 
 
-@pytest.mark.parametrize("learner", [SMALL_Q, SMALL_LSTM])
+@pytest.mark.parametrize("learner", [SMALL_Q, pytest.param(SMALL_LSTM, marks=pytest.mark.slow)])
 def test_other_learners_go_on_from_files_too(learner, product, tmp_path):
     half = learn(product, learner, steps=2_048, seeds=[3], every=1_024)
     whole = learn(product, learner, steps=4_096, seeds=[3], every=1_024)

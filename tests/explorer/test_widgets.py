@@ -463,7 +463,7 @@ def test_the_stepper_says_what_is_wrong():
 
 @pytest.mark.parametrize("make", [oracle_explorer, td_explorer, episode_stepper])
 def test_jupyter_gets_a_widget(make):
-    explorer = make(recall())
+    explorer = make(recall4())
     bundle = explorer._repr_mimebundle_()
     assert "application/vnd.jupyter.widget-view+json" in bundle
     still = bundle["text/html"]  # for those who read a notebook without running it

@@ -180,6 +180,7 @@ def test_neither_a_constant_nor_the_unit_of_reward_changes_a_run(
     assert told(stuck([np.ldexp(rewards, power)], memory, step, "first")) == plain
 
 
+@pytest.mark.slow
 def test_where_improve_cannot_tell_either_a_constant_changes_nothing():
     rewards = np.array([[[0, 0.5], [0, 0]], [[-0.5, 0], [0, 0]]])
     plain, moved = (told(stuck([r], "OA1", 0.02, "first")) for r in (rewards, rewards + 2.0**20))

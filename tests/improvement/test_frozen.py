@@ -12,7 +12,7 @@ from frozen_loops import record_run
 RECORDED = json.loads(Path("tests/data/oracle_loops.json").read_text())
 
 DAILY = ("recall", "recall4", "recall_variant", "short_corridor", "belief_corridor", "tiger")
-"""Tasks that take no time; the others are looked at where slow tests are run."""
+"""Small tasks; the others are looked at where slow tests are run."""
 
 ELSEWHERE = {
     # near the limit a row alternates between actions that floats cannot tell apart
@@ -37,16 +37,21 @@ def check(run: dict) -> None:
         assert found["period"] == run["period"]
 
 
+def is_daily(run: dict) -> bool:
+    """Whether a run takes no time; that on recall with B1 has thousands of iterates."""
+    return run["task"] in DAILY and (run["task"], run["memory"]) != ("recall", "B1")
+
+
 def named(runs: list[dict]) -> list:
     return [pytest.param(run, id=f"{run['task']}-{run['memory']}") for run in runs]
 
 
-@pytest.mark.parametrize("run", named([x for x in RECORDED if x["task"] in DAILY]))
+@pytest.mark.parametrize("run", named([x for x in RECORDED if is_daily(x)]))
 def test_the_loop_ends_where_it_did(run):
     check(run)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("run", named([x for x in RECORDED if x["task"] not in DAILY]))
+@pytest.mark.parametrize("run", named([x for x in RECORDED if not is_daily(x)]))
 def test_the_loop_ends_where_it_did_on_larger_tasks(run):
     check(run)

@@ -35,7 +35,7 @@ def test_the_batch_says_what_the_statements_say_in_rationals(memory, length, cou
         assert exact == told.tolist()
 
 
-@pytest.mark.parametrize("memory", ["none", "OA1"])
+@pytest.mark.parametrize("memory", ["none", pytest.param("OA1", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("apart", [-36, -44, -52, -1000])
 def test_leads_below_any_constant_are_decided(memory, apart):
     """Rewards that nearly are a tie, by a power of two, against the statements in rationals."""

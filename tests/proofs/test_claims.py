@@ -90,6 +90,7 @@ LONG = {
     "T.clock",
     "T.eight",
     "T.oa1",
+    "T.push",
     "T.saddle",
     "P.am2026.spread",
     "P.jsj1995.gradient",
