@@ -360,6 +360,7 @@ def scale_over_threads(steps: int) -> None:
 COMPILE = """
 import time
 from pomdps import gravity
+from workbench.learning.actor_critic import ActorCritic
 from workbench.learning.learn import learn
 from workbench.core.learners import *
 from workbench.learning.sampling import SamplingTables
