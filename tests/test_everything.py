@@ -32,14 +32,16 @@ from workbench import (
     td_values,
     uniform,
 )
+from workbench.cli.equilibria_command import one_step_learner
 from workbench.cli.main import main
 from workbench.core import weights as weighting
 from workbench.core.errors import WorkbenchError
 from workbench.core.families import FAMILIES, BufferFamily, parse_memory, register
 from workbench.core.kernels import lean_inline_kernel
-from workbench.core.learners import LEARNERS, Learner, learner_by_name, one_step_learner
+from workbench.core.learners import Learner
 from workbench.core.memory import About
 from workbench.explorer.export import ExplorerEntry, export_entry
+from workbench.learning import LEARNERS, learner_by_name
 from workbench.learning.learner_kernels import LearnerParts, learner_kernel, look_at_row
 from workbench.sweeps.spec import parse_spec
 

@@ -136,6 +136,12 @@ def test_listing_tasks_memories_learners_and_figures_loads_nothing_heavy():
     assert shown.stdout.strip() == "[]"
 
 
+def test_a_new_process_knows_every_learner_by_its_name():
+    code = "from workbench.cli.catalogue import learners; print(*(x.name for x in learners()))"
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert {"qlearning", "actor-critic", "monte-carlo", "soft-sarsa"} <= {*shown.stdout.split()}
+
+
 def test_papers_are_listed_with_how_their_numbers_are_known():
     lines = {line.name: line for line in catalogue.papers()}
     assert lines["littman1994"].word == "quoted"

@@ -20,7 +20,7 @@ from proofs.appendix_c_setting import closed_form, local_optimum, mixed_rows, po
 from workbench import Policy, augment, uniform
 from workbench.checker.recheck import CHECKS
 from workbench.cli.main import main
-from workbench.core.learners import LEARNERS
+from workbench.learning import LEARNERS
 from workbench.results.json import policy_json
 
 SPOILS = {

@@ -23,10 +23,10 @@ from workbench.core.errors import (
     WorkbenchError,
     WrongType,
 )
-from workbench.core.learners import LEARNERS, OptionError, QLearning, Sarsa, learner_by_name
+from workbench.core.learners import OptionError, QLearning, Sarsa
 from workbench.core.steps import decreasing, per_visit
+from workbench.learning import LEARNERS, learner_by_name, sampling
 from workbench.learning import learn as runner
-from workbench.learning import sampling
 from workbench.learning.actor_critic import ActorCritic
 from workbench.learning.learn import learn
 from workbench.learning.run import Run

@@ -49,8 +49,8 @@ def memories() -> list[CatalogueLine]:
 
 def learners() -> list[CatalogueLine]:
     """The learners by the names that `workbench learn` knows."""
-    from workbench.core.learners import LEARNERS
     from workbench.deep.settings import NEURAL_LEARNERS
+    from workbench.learning import LEARNERS
 
     return [
         CatalogueLine(name, "", " ".join((kind.__doc__ or "").split("\n\n")[0].split()))

@@ -11,6 +11,7 @@ from workbench.cli.count_option import whole
 from workbench.cli.output_options import output_file
 
 if TYPE_CHECKING:
+    from workbench.core.learners import Learner
     from workbench.core.pomdp import POMDP
     from workbench.equilibrium.equilibria import Equilibria
     from workbench.research.subdivision import Subdivision
@@ -74,7 +75,6 @@ def equilibria_command(
     from workbench.console import plain_console, print_sheet
     from workbench.core.augment import augment
     from workbench.core.errors import WorkbenchError
-    from workbench.core.learners import one_step_learner
     from workbench.research.soft_equilibria import soft_equilibria
 
     if certificate is not None and len(memory or ["none"]) > 1:
@@ -100,6 +100,18 @@ def equilibria_command(
             found = _listed(E, record, most, nodes, certificate is None)
             if certificate is not None:
                 _certify(P, name, found, certificate, nodes)
+
+
+def one_step_learner(name: str, **settings: Any) -> Learner:
+    """A learner by its name, with lambda 0 where it has one that is not given.
+
+    >>> one_step_learner("sarsa").described
+    'Sarsa(0)'
+    """
+    from workbench.learning import LEARNERS, learner_by_name
+
+    has_lam = name in LEARNERS and hasattr(LEARNERS[name], "lam")
+    return learner_by_name(name, **({"lam": 0} if has_lam else {}) | settings)
 
 
 def _fraction(option: str, shown: str) -> Any:

@@ -154,7 +154,7 @@ def learn_command(
     """
     from workbench.cli.task_name import find_task
     from workbench.console import plain_console, print_sheet
-    from workbench.core.learners import Learner, OptionError, check_count, learner_by_name
+    from workbench.core.learners import Learner, OptionError, check_count
     from workbench.core.pomdp import POMDP
     from workbench.core.sheet import Column, Sheet
     from workbench.deep.settings import (
@@ -165,6 +165,7 @@ def learn_command(
     )
     from workbench.extras import need
     from workbench.figures.run_plot import check_plot_file, save_plot
+    from workbench.learning import learner_by_name
     from workbench.learning.run import Run
     from workbench.learning.sampling import check_memory
     from workbench.memories import attach

@@ -145,7 +145,7 @@ def learner_digest(name: str) -> str:
     """The digest of a short run of a learner on recall with OA1."""
     from pomdps import recall
     from workbench import augment, learn
-    from workbench.core.learners import learner_by_name
+    from workbench.learning import learner_by_name
 
     E = augment(recall(), "OA1")
     return run_digest(learn(E, learner_by_name(name), steps=STEPS, seeds=[SEED], every=500))

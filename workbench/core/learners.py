@@ -24,7 +24,6 @@ from workbench.core.errors import WorkbenchError, WrongType
 from workbench.core.numbers import Number, number, to_float
 from workbench.core.pomdp import POMDP
 from workbench.core.steps import StepSchedule, step_rule
-from workbench.core.words import did_you_mean
 
 LEARNERS: dict[str, type[Learner]] = {}
 """The learners by the names that the command line uses; a class with a name puts itself here."""
@@ -325,34 +324,3 @@ class Sarsa(TracedLearner, name="sarsa", title="Sarsa({lam:g})"):
     initial: float = 1.0
     max_episode_steps: int | None = None
     trace_cutoff: float = 1e-8
-
-
-# ---------------------------------------------------------------------- by name
-
-
-def learner_by_name(name: str, **settings: Any) -> Learner:
-    """A learner by its name on the command line, with some settings changed.
-
-    >>> learner_by_name("sarsa", lam=0)
-    Sarsa(lam=0, epsilon=0.01, step=0.1, gamma=None, initial=1.0, max_episode_steps=None,
-    trace_cutoff=1e-08)
-    """
-    if name not in LEARNERS:
-        meant = did_you_mean(name, LEARNERS)
-        raise OptionError(f"unknown learner {name!r}{meant}: choose one of {', '.join(LEARNERS)}")
-    kind = LEARNERS[name]
-    known = [field.name for field in fields(kind)]
-    for setting in settings:
-        if setting not in known:
-            raise OptionError(f"{name} has no setting {setting!r}; it has {', '.join(known)}")
-    return kind(**settings)
-
-
-def one_step_learner(name: str, **settings: Any) -> Learner:
-    """A learner by its name, with lambda 0 where it has one that is not given.
-
-    >>> one_step_learner("sarsa").described
-    'Sarsa(0)'
-    """
-    has_lam = name in LEARNERS and any(field.name == "lam" for field in fields(LEARNERS[name]))
-    return learner_by_name(name, **({"lam": 0} if has_lam else {}) | settings)

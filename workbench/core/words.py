@@ -133,8 +133,10 @@ def escape_html(text: Any) -> str:
     return html.escape(str(text), quote=True)
 
 
-def nearest(name: str, known: Iterable[str], n: int = 1) -> list[str]:
-    """The known names that are most like a name, whatever its capitals, spaces and hyphens.
+def nearest(name: str, known: Iterable[str]) -> list[str]:
+    """A list with the known name that is most like a name, or an empty one.
+
+    Capitals, spaces and hyphens do not count.
 
     >>> (
     ...     nearest("b1", ["none", "B1", "B2"]),
@@ -147,9 +149,9 @@ def nearest(name: str, known: Iterable[str], n: int = 1) -> list[str]:
     for other in known:
         plain.setdefault(_plain(other), other)
     given = _plain(name)
-    found = difflib.get_close_matches(given, plain, n=n, cutoff=0.5)
+    found = difflib.get_close_matches(given, plain, n=1, cutoff=0.5)
     if not found:  # "lemma c.3" holds the name C3
-        found = sorted((x for x in plain if len(x) > 1 and x in given), key=len, reverse=True)[:n]
+        found = sorted((x for x in plain if len(x) > 1 and x in given), key=len, reverse=True)[:1]
     return [plain[x] for x in found]
 
 

@@ -27,7 +27,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.core.balls import Balls, precision
 from workbench.core.bootstrap import Bootstrap
 from workbench.core.errors import NotSolved, WrongType
 from workbench.core.fields import RATIONALS, Field
@@ -37,6 +36,7 @@ from workbench.core.policy import Policy, uniform
 from workbench.core.pomdp import POMDP
 from workbench.core.rows import keep_entries, merge_rows, own_rows
 from workbench.core.td import Lambda, NStep
+from workbench.equilibrium.balls import Balls, precision
 
 MOST_RATIONAL = 300
 """States of the largest models that tables are compared for in rationals."""

@@ -24,7 +24,33 @@ A learner of one's own is a subclass of `Learner` with a name, three functions f
 `learner_kernels`, and a target if its table settles where one of the known ones does.
 """
 
-# so that every learner is known by its name
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import Any
+
+from workbench.core.learners import LEARNERS, Learner, OptionError
+from workbench.core.words import did_you_mean
+
+# So that LEARNERS holds every learner: who asks for one by its name, asks here.
 from workbench.learning import actor_critic, textbook_learners
 
-__all__ = ["actor_critic", "textbook_learners"]
+__all__ = ["LEARNERS", "actor_critic", "learner_by_name", "textbook_learners"]
+
+
+def learner_by_name(name: str, **settings: Any) -> Learner:
+    """A learner by its name on the command line, with some settings changed.
+
+    >>> learner_by_name("sarsa", lam=0)
+    Sarsa(lam=0, epsilon=0.01, step=0.1, gamma=None, initial=1.0, max_episode_steps=None,
+    trace_cutoff=1e-08)
+    """
+    if name not in LEARNERS:
+        meant = did_you_mean(name, LEARNERS)
+        raise OptionError(f"unknown learner {name!r}{meant}: choose one of {', '.join(LEARNERS)}")
+    kind = LEARNERS[name]
+    known = [field.name for field in fields(kind)]
+    for setting in settings:
+        if setting not in known:
+            raise OptionError(f"{name} has no setting {setting!r}; it has {', '.join(known)}")
+    return kind(**settings)

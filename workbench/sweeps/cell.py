@@ -23,9 +23,10 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from workbench.core.learners import LEARNERS, Learner
+from workbench.core.learners import Learner
 from workbench.core.pomdp import POMDP
 from workbench.deep.settings import NEURAL_LEARNERS, Neural
+from workbench.learning import LEARNERS
 from workbench.sweeps.experiment import PER_100, Experiment, Method, OracleLoop
 
 BATCH = Learner.seeds_of_a_cell

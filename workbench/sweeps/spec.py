@@ -44,9 +44,10 @@ from pathlib import Path
 from typing import Any
 
 from workbench.core.errors import WorkbenchError
-from workbench.core.learners import LEARNERS, check_count
+from workbench.core.learners import check_count
 from workbench.core.policy import TIES
 from workbench.deep.settings import NEURAL_LEARNERS, neural_by_name, parse_widths
+from workbench.learning import LEARNERS
 from workbench.memories import parse_memory
 from workbench.sweeps.cell import Cell, batches
 from workbench.sweeps.experiment import FINAL, GREEDY, ORACLE, PER_100, Method, OracleLoop

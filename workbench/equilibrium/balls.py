@@ -60,13 +60,7 @@ class Balls(Field):
         return float(x)
 
     def solve(
-        self,
-        P: sp.csr_array,
-        data: NDArray[Any],
-        gamma: Any,
-        b: NDArray[Any],
-        what: str,
-        norm: float = np.inf,
+        self, P: sp.csr_array, data: NDArray[Any], gamma: Any, b: NDArray[Any], what: str
     ) -> Solution:
         n, discount = len(b), float(gamma)
         floats = np.array([float(x) for x in data])
