@@ -8,15 +8,13 @@ from fractions import Fraction
 import pytest
 from browsing import Page, find_browser
 
-from pomdps import gravity, recall, recall4, recall_variant
+from pomdps import gravity, recall, recall_variant
 from workbench import (
     QLearning,
     augment,
     best_memoryless,
     equilibria,
-    improve,
     shortcuts,
-    uniform,
 )
 from workbench.cli.explore_command import entries
 from workbench.explorer.html_page import part, write_explorer_page
@@ -92,14 +90,6 @@ def test_what_is_said_to_end_somewhere_is_shown_at_its_end(page, name, verdict):
     show(page, page.run("location.hash")[1:])
     page.until("!document.querySelector('#verdict').textContent.startsWith('Running')", 60)
     assert (page.text("#verdict"), page.text("#value")) == seen
-
-
-def test_stuck_in_b1_is_where_the_loop_of_the_package_ends(page):
-    press(page, "stuck in B1")
-    E = augment(recall4(), "B1")
-    run = improve(E, uniform(E), step=0.02)
-    where = Fraction(float(run.value)).limit_denominator(100)
-    assert page.text("#verdict").startswith(f"Fixed at {where}: stuck")
 
 
 def test_shortcuts_in_recall_shows_the_shortcut_of_the_best_policy(page):
