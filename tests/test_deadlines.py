@@ -18,12 +18,14 @@ from workbench import (
     best_memoryless,
     can_encode_optimal,
     critical_points,
+    diagnose,
     equilibria,
     is_sufficiently_expressive,
     needs_memory,
     soft_equilibria,
 )
 from workbench.core.errors import WorkbenchError
+from workbench.research import diagnose as diagnose_module
 
 F = Fraction
 
@@ -127,6 +129,21 @@ def test_needs_memory_without_time_looks_at_no_family():
     assert [len(family.tried) for family in found.families] == [1, 1, 1, 1]
     assert found.lower <= found.upper
     assert needs_memory(recall4(), ["OA"], max_seconds=600).families[0].k == 1
+
+
+def test_diagnose_divides_its_time_among_its_searches(monkeypatch):
+    """It gave the whole of it to each."""
+    given = []
+
+    def spy(P, **options):
+        given.append(options["max_seconds"])
+        return best_history(P, **options)
+
+    monkeypatch.setattr(diagnose_module, "best_history", spy)
+    found = diagnose(entangled(), max_beliefs=20, max_seconds=4)
+    assert found.lower <= found.upper
+    assert len(given) == 1
+    assert given[0] <= 2
 
 
 def test_searches_of_an_entangled_task_end_without_time():

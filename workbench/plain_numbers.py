@@ -40,6 +40,10 @@ def positive_number(name: str, value: Any) -> float:
     return float(value)
 
 
+LEAST_SECONDS = 0.01
+"""For a search that comes when the time is up: it needs a first policy to say anything."""
+
+
 def deadline(max_seconds: Any) -> float:
     """The reading of `time.monotonic` at which a search of so many seconds ends; None: never."""
     if max_seconds is None:

@@ -19,6 +19,7 @@ left out (None), never guessed.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
@@ -45,6 +46,7 @@ from workbench.optima.best_history import best_history
 from workbench.optima.best_memoryless import best_memoryless
 from workbench.optima.mdp import from_states, in_rationals, size_of_values
 from workbench.optima.optimum import MemorylessOptimum
+from workbench.plain_numbers import LEAST_SECONDS, deadline
 from workbench.research.decodability import decodable_after
 from workbench.research.dynamics_rank import dynamics_rank
 from workbench.research.filter_stability import READING, filter_rate, window_bound
@@ -236,7 +238,8 @@ def diagnose(
     P : the task; floats are read as the decimals that they print as.
     memory : a `Memory`, a family such as `memories.K(2)`, or its name.
     max_beliefs : with more, beliefs count as too many to list.
-    max_seconds : of the search for the best policy.
+    max_seconds : of the searches: a third for listing beliefs, the rest for the best policies. The
+        other figures are computed besides, which takes seconds on some hundred states.
 
     >>> P = POMDP.from_functions(
     ...     name="twice",
@@ -257,7 +260,8 @@ def diagnose(
         )
     attached = attach(memory, task)
     E = augment(task, attached)
-    graph = explore_beliefs(E, max_beliefs)
+    until = deadline(max_seconds)
+    graph = explore_beliefs(E, max_beliefs, until=until - 2 / 3 * max_seconds)
     uniform_q: Uniformity | None = None
     if graph.complete:
         uniform_q = uniformity(graph)
@@ -266,10 +270,11 @@ def diagnose(
     else:
         # (m, o) is a function of history and chance, unless the memory reads rewards.
         source = E if reads_rewards(task, attached) else task
-        history = best_history(source, max_beliefs=max_beliefs, max_seconds=max_seconds)
+        seconds = max((until - time.monotonic()) / 2, LEAST_SECONDS)
+        history = best_history(source, max_beliefs=max_beliefs, max_seconds=seconds)
         lower, upper = history.lower, history.upper
         information = information_state(E, facts_of_states(E), False)
-    best = _best(E, max_seconds)
+    best = _best(E, max(until - time.monotonic(), LEAST_SECONDS))
     rate = filter_rate(task)
     window = _window(attached)
     return Diagnosis(

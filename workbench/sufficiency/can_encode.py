@@ -70,16 +70,13 @@ from workbench.optima.mdp import (
     round_up,
     size_of_values,
 )
-from workbench.plain_numbers import deadline
+from workbench.plain_numbers import LEAST_SECONDS, deadline
 from workbench.sufficiency.belief_product import Supports, places
 from workbench.sufficiency.product_search import Choice, Outcome, Slot, WriteSearch
 from workbench.text import counted, show
 
 BUDGET = 1_000_000
 """A search gives up after this many decisions, unless told otherwise."""
-
-LEAST_SECONDS = 0.01
-"""For a search that comes when the time is up: it needs a first policy to say anything."""
 
 TOLERANCE = 1e-9
 """Floats never prove that two best values are equal. A policy that reaches the bound on V* up to

@@ -44,8 +44,9 @@ from workbench.optima.best_memoryless import best_memoryless
 from workbench.optima.history import MOST_EXACT, belief_process, largest_part
 from workbench.optima.mdp import from_states, in_rationals, optimal, size_of_values
 from workbench.optima.optimum import HistoryOptimum, MemorylessOptimum
+from workbench.plain_numbers import LEAST_SECONDS
 from workbench.progress import Waiting
-from workbench.sufficiency.can_encode import BUDGET, LEAST_SECONDS, encoding_on_beliefs
+from workbench.sufficiency.can_encode import BUDGET, encoding_on_beliefs
 from workbench.sufficiency.product_search import WriteSearch
 from workbench.text import brief
 
