@@ -21,7 +21,7 @@ import shutil
 import stat
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -49,40 +49,12 @@ _KEPT = 4
 def compile_kernel(function: Callable[..., Any]) -> Any:
     """Compile a function at its first call; it runs without the interpreter lock and is kept on
     disk."""
-    directory = cache_directory()
-    if directory is None:
-        return njit(nogil=True)(function)
-    with _kept_in(directory):
-        return njit(cache=True, nogil=True)(function)
+    return _keep(function, {"nogil": True})
 
 
 def inline_kernel(function: Callable[..., Any]) -> Any:
     """Compile a function into each kernel that calls it; it is kept with its callers."""
     return njit(forceinline=True)(function)
-
-
-def paste_kernel(function: Callable[..., Any]) -> Any:
-    """Copy the statements of a function into each kernel that calls it, before anything is
-    compiled.
-
-    A kernel is compiled with all that it calls, and so is each that calls it: code that lies n
-    calls deep is compiled n times. What is pasted is compiled once for each place that it is called
-    from, with its caller.
-    """
-    return njit(inline="always", nogil=True)(function)
-
-
-def inner_kernel(function: Callable[..., Any]) -> Any:
-    """Compile a function that kernels alone call: Python cannot, and no way in from there is made,
-    which would take longer than the function where arguments are many arrays. It is kept with its
-    callers."""
-    return njit(nogil=True, **_NO_WAY_IN)(function)
-
-
-def lean_kernel(function: Callable[..., Any]) -> Any:
-    """Compile a function that kernels alone call, thousands of times on a few numbers; what it is
-    given are arrays that `lean_entry` was given, or parts of these."""
-    return njit(**_LEAN, **_NO_WAY_IN)(function)
 
 
 def lean_inline_kernel(function: Callable[..., Any]) -> Any:
@@ -93,21 +65,19 @@ def lean_inline_kernel(function: Callable[..., Any]) -> Any:
 
 def lean_entry(function: Callable[..., Any]) -> Any:
     """Compile a function by which Python comes to lean kernels; it is kept on disk."""
+    return _keep(function, _LEAN)
+
+
+def _keep(function: Callable[..., Any], options: dict[str, Any]) -> Any:
+    """Compile a function at its first call, and keep it on disk if that can be written."""
     directory = cache_directory()
     if directory is None:
-        return njit(**_LEAN)(function)
-    with _kept_in(directory):
-        return njit(cache=True, **_LEAN)(function)
-
-
-@contextmanager
-def _kept_in(directory: Path) -> Iterator[None]:
-    """Numba decides where a function is kept when it decorates it; other packages' functions are
-    none of our business, hence the setting is put back."""
-    before = _config.CACHE_DIR
-    _config.CACHE_DIR = str(directory)
+        return njit(**options)(function)
+    # Numba decides where a function is kept when it decorates it; other packages' functions are
+    # none of our business, hence the setting is put back.
+    before, _config.CACHE_DIR = _config.CACHE_DIR, str(directory)
     try:
-        yield
+        return njit(cache=True, **options)(function)
     finally:
         _config.CACHE_DIR = before
 
