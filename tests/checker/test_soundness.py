@@ -2,12 +2,18 @@
 
 import copy
 import json
+import random
 from fractions import Fraction
+from itertools import pairwise, permutations
+from math import prod
+from types import SimpleNamespace
 
 import pytest
 from certified import CERTIFICATES
 
 from pomdps import recall_variant
+from workbench import augment, critical_points
+from workbench.certificates.critical import critical_certificate
 from workbench.certificates.loop import certify
 from workbench.checker.critical_claims import (
     _determinant,
@@ -19,8 +25,12 @@ from workbench.checker.critical_claims import (
     _times,
 )
 from workbench.checker.expressions import read_polynomial
+from workbench.checker.fixed_point_claims import check_fixed_point
+from workbench.checker.polynomials import at, determinant, eliminated, keeps_sign, times
+from workbench.checker.positivity import is_positive_on_box
 from workbench.checker.recheck import recheck
 from workbench.checker.spoiled import Spoiled
+from workbench.improvement.batch import sequence_task
 
 F = Fraction
 
@@ -97,3 +107,91 @@ def trouble_with_a_twin(made, action, first):
         return recheck(twice)
     except Spoiled as error:
         return str(error)
+
+
+def test_one_better_action_is_enough_to_make_a_policy_no_fixed_point():
+    cells = SimpleNamespace(actions=(0, 1, 2), action_values=lambda g: lambda i, j: F(3 - j))
+    with pytest.raises(Spoiled, match="is no fixed point"):
+        check_fixed_point(cells, (1,), False, F(2))
+
+
+def test_every_way_out_of_the_face_of_a_point_needs_its_slope():
+    P = sequence_task([[5, 4], [0, 6]])
+    found = critical_points(augment(P, "none"))
+    made = json.loads(json.dumps(critical_certificate(P, "none", found)))
+    assert recheck(made)
+    left = [i for i, point in enumerate(made["points"]) if point["outside"]]
+    assert left
+    for i in left:
+        bad = copy.deepcopy(made)
+        bad["points"][i]["outside"] = []
+        with pytest.raises(Spoiled, match="nothing is said about taking"):
+            recheck(bad)
+
+
+def test_one_formula_among_the_probabilities_of_a_family_is_refused():
+    made = json.loads(json.dumps(CERTIFICATES["greedy-family"]()))
+    made["model"]["gamma"] = "x"
+    with pytest.raises(Spoiled, match="only rewards and the policy may be formulas"):
+        recheck(made)
+
+
+def test_an_interval_without_end_is_moved_to_its_low_end():
+    box = {"x": "[7/2, oo)", "y": "[0, 1]"}
+    assert is_positive_on_box("y*(x**2 - 49/4) + 1", box)
+    assert is_positive_on_box("y*(x**3 - 343/8)", box, strict=False)
+    assert not is_positive_on_box("y*(x**2 - 50/4) + 1/9", box)
+
+
+def test_the_sign_of_a_polynomial_is_that_between_its_roots():
+    draw = random.Random(0)
+    for _ in range(150):
+        roots = [F(draw.randint(-6, 6), draw.choice((1, 2, 3))) for _ in range(draw.randint(1, 4))]
+        low = F(draw.randint(-6, 5), 2)
+        high = low + F(draw.randint(1, 8), 2)
+        p = [F(draw.choice((-1, 1, 2)))]
+        for root in roots:
+            p = times(p, [-root, F(1)])
+        ends = draw.random() < 0.5, draw.random() < 0.5
+        marks = sorted({low, high, *(r for r in roots if low < r < high)})
+        between = [at(p, (x + y) / 2) for x, y in pairwise(marks)]
+        inside = [x for x in marks if low < x < high]
+        held = inside + [x for x, belongs in zip((low, high), ends, strict=True) if belongs]
+        for strict in (True, False):
+            true = all(x > 0 for x in between) and all(at(p, x) > 0 or not strict for x in held)
+            assert keeps_sign(p, low, high, ends, strict) == true, (roots, low, high, ends, strict)
+
+
+def test_determinants_and_solutions_are_those_of_the_numbers_at_a_point():
+    draw, x, n = random.Random(1), F(5, 7), 3
+    for _ in range(30):
+        A = [[drawn_polynomial(draw) for _ in range(n)] for _ in range(n)]
+        A[0][0] = []
+        numbers = [[at(f, x) for f in row] for row in A]
+        exact = sum(
+            prod((numbers[i][p[i]] for i in range(n)), start=F(odd(p)))
+            for p in permutations(range(n))
+        )
+        assert at(determinant(A), x) == exact
+        if not determinant(A):
+            continue
+        right = [drawn_polynomial(draw) for _ in range(n)]
+        N, D = eliminated([{j: f for j, f in enumerate(row) if f} for row in A], right)
+        assert at(D, x) == exact
+        for row, side in zip(numbers, right, strict=True):
+            total = sum(a * at(f, x) for a, f in zip(row, N, strict=True))
+            assert total == at(D, x) * at(side, x)
+
+
+def drawn_polynomial(draw):
+    """A polynomial of degree at most two without a zero in front, often 0."""
+    p = [F(draw.randint(-2, 2)) for _ in range(draw.randint(0, 3))]
+    while p and p[-1] == 0:
+        p.pop()
+    return p
+
+
+def odd(order):
+    """The sign of a permutation."""
+    swaps = sum(order[i] > order[j] for i in range(len(order)) for j in range(i + 1, len(order)))
+    return -1 if swaps % 2 else 1

@@ -230,7 +230,7 @@ def main() -> None:
     parser.add_argument("--only", default="", help="files of the room, with commas between")
     parser.add_argument("--into", type=Path, required=True, help="a file of results, one a line")
     parser.add_argument("--quick", action="store_true", help="ask no other tests than these first")
-    parser.add_argument("--again", action="store_true", help="try survivors again")
+    parser.add_argument("--again", action="store_true", help="try survivors again, and no others")
     asked = parser.parse_args()
     asked.into = asked.into.resolve()
     results = (
@@ -262,7 +262,11 @@ def main() -> None:
             shown = text.splitlines()[line - 1].strip()
             seen[shown, what] += 1
             key = str(path.relative_to(room)), shown, what, seen[shown, what]
-            if key not in known or (asked.again and not known[key]["noticed"]):
+            if (
+                key not in known
+                if not asked.again
+                else not known.get(key, {"noticed": 1})["noticed"]
+            ):
                 waiting.append((path, line, changed, key))
     random.Random(asked.seed).shuffle(waiting)
     began = time.monotonic()
