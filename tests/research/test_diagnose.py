@@ -31,8 +31,7 @@ from workbench.research.information_state import (
     facts_of_states,
     information_state,
 )
-from workbench.research.observability import observability
-from workbench.research.rational_program import least_difference
+from workbench.research.observability import least_difference, observability
 
 F = Fraction
 

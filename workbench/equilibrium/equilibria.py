@@ -44,6 +44,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from workbench.core.augment import ActionsAndWrites
 from workbench.core.chain import reached_rows
 from workbench.core.errors import NeverEnds, NotExact, WorkbenchError
 from workbench.core.evaluate import evaluate
@@ -53,10 +54,9 @@ from workbench.core.numbers import Number, is_symbolic, to_float
 from workbench.core.policy import Policy
 from workbench.core.pomdp import POMDP
 from workbench.core.sheet import BEST, Column, Sheet, Showing, WrittenNumber, beside_best
-from workbench.core.space import Label
+from workbench.core.space import Label, Product, Subset
 from workbench.core.table import Table
 from workbench.core.weights import known
-from workbench.equilibrium.alike import played
 from workbench.equilibrium.greedy_cells import MOST_DENSE, DenseTask, blocks
 from workbench.equilibrium.learned_values import (
     Decided,
@@ -86,6 +86,9 @@ MOST_BRANCHED = 1_500
 
 _MOST_SHOWN = 12
 """Ways to play that a table lists."""
+
+_DIGITS = 9
+"""Visits that agree in so many decimal places count as equal."""
 
 MOST_FOUND = 5_000
 """A search that finds more fixed points (ties multiply them) stops there."""
@@ -220,7 +223,7 @@ class Equilibria(Findings[Equilibrium], Showing):
 
     @cached_property
     def classes(self) -> tuple[tuple[Equilibrium, ...], ...]:
-        """The fixed points, those together whose greedy policies play alike (`alike`)."""
+        """The fixed points, those together whose greedy policies play alike (`played`)."""
         found: dict[bytes, list[Equilibrium]] = {}
         for e in self.found:
             found.setdefault(played(self.P, e.policy), []).append(e)
@@ -610,3 +613,42 @@ class GreedySearch:
 
 def _where(x: NDArray[Any], is_so: Callable[[Any], Any]) -> NDArray[np.bool_]:
     return np.array([bool(is_so(y)) for y in x.flat], dtype=bool).reshape(x.shape)
+
+
+def played(P: POMDP, pi: Policy) -> bytes:
+    """A key that deterministic policies share if they play alike.
+
+    Fixed points of a learner with a memory often differ only where it makes no difference: in rows
+    that the greedy policy never reaches, in names of memory states, in a write before the end. Two
+    policies play alike if they visit every state of the task, and take every action there, equally
+    often: n(s, a) = sum over m and o of n(s, m, o) [pi(m, o) = (a, .)].
+
+    >>> from workbench.core.augment import augment
+    >>> from workbench.improvement.batch import sequence_task
+    >>> E = augment(sequence_task([[0, 1], [1, 0]]), "B1")
+    >>> plays = [
+    ...     Policy.deterministic(E, {("0", "o"): (0, "1"), ("1", "o"): (1, last)})
+    ...     for last in ("0", "1")
+    ... ]
+    >>> played(E, plays[0]) == played(E, plays[1])
+    True
+    """
+    actions, states = pi.actions, np.arange(len(P.S))
+    if isinstance(P.A, ActionsAndWrites):
+        actions = actions // len(P.A.factors[1])
+    if isinstance(P.S, Subset) and isinstance(P.S.parent, Product):
+        inner = P.S.parent.factors[1:]
+        states = P.S.places // int(np.prod([len(factor) for factor in inner]))
+    try:
+        visits = evaluate(P, pi).visits.raw
+    except NeverEnds:
+        visits = np.full(len(P.S), np.nan)
+    if not np.isfinite(visits[~P.terminal.mask]).all():
+        rows = reached_rows(P, pi)
+        return np.array([*rows, *pi.actions[rows]], dtype=np.int64).tobytes()
+    table = np.zeros((int(states.max()) + 1, len(P.A)))
+    of_entry = np.repeat(np.arange(len(P.S)), np.diff(P.omega.row_ptr))
+    acting = np.where(P.terminal.mask, 0.0, visits)  # no action is taken at the end
+    weights = acting[of_entry] * P.omega.prob.floats
+    np.add.at(table, (states[of_entry], actions[P.omega.o]), weights)
+    return (np.round(table, _DIGITS) + 0.0).tobytes()

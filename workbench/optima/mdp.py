@@ -230,16 +230,6 @@ class MDP:
         missed = r + self.gamma * (P @ v) - v[inside]
         return linear.Solution(v, "dense", residual=float(np.max(np.abs(missed), initial=0.0)))
 
-    def _is_uneven(
-        self, P: Any, r: NDArray[np.float64], v: NDArray[np.float64], missed: NDArray[np.float64]
-    ) -> bool:
-        """Whether a solution misses in some state more than the numbers there explain: pivots mix
-        the rows, and with them large values into states that do not lead to them."""
-        size, missed = np.abs(v), np.abs(missed)
-        if not (missed > STRICT * size).any():
-            return False
-        return bool((missed > STRICT * (np.abs(r) + self.gamma * (P @ size) + size)).any())
-
     def occupancy(self, policy: Actions) -> NDArray[np.float64]:
         """d = start + gamma P^T d, in floats, for a policy that has a value."""
         if self.dense is not None:

@@ -126,7 +126,11 @@ def slides(
     return list(edge.slides())
 
 
-def slides_of(flow: Flow, epsilon: Number, least: float = 0.001) -> list[Slide]:
+_LEAST = 0.001
+"""Of the time for which an action was greedy, to be one that is mixed."""
+
+
+def slides_of(flow: Flow, epsilon: Number) -> list[Slide]:
     """The sliding equilibria between the greedy policies that a flow's tail used, exactly.
 
     Every row in which several actions were greedy for at least a share of the time is mixed in
@@ -136,7 +140,7 @@ def slides_of(flow: Flow, epsilon: Number, least: float = 0.001) -> list[Slide]:
     actions = np.zeros(len(P.O), dtype=np.int64)
     actions[flow.rows] = flow.shares.argmax(axis=1)
     for i, o in enumerate(flow.rows.tolist()):
-        for first, second in combinations(np.flatnonzero(flow.shares[i] >= least).tolist(), 2):
+        for first, second in combinations(np.flatnonzero(flow.shares[i] >= _LEAST).tolist(), 2):
             base = actions.copy()
             base[o] = first
             found += slides(
