@@ -508,3 +508,33 @@ def test_long_run_weights_of_three_states_are_decided_in_floats_as_in_fractions(
     assert floats.ended == exact.ended
     assert "cannot" not in floats.note
     assert np.allclose(floats.values, exact.values.astype(float), rtol=1e-9, atol=1e-12)
+
+
+def rarely_connected(seed: int) -> POMDP:
+    """Three states for ever, some of which lead to others once in 1e12 steps."""
+    rng = random.Random(seed)
+
+    def row() -> list[Fraction]:
+        weights = [rng.choice([0, 1, 1, Fraction(1, 10**12)]) for _ in range(3)]
+        weights = weights if any(weights) else [1, 0, 0]
+        return [Fraction(x) / sum(weights) for x in weights]
+
+    moves = {(s, a): row() for s in range(3) for a in range(2)}
+    pays = {(s, a, t): rng.randint(-2, 2) for s in range(3) for a in range(2) for t in range(3)}
+    return POMDP.from_functions(
+        name="rarely connected",
+        A=[0, 1],
+        p=lambda s, a: {(t, pays[s, a, t]): x for t, x in enumerate(moves[s, a]) if x},
+        omega=lambda s: {s // 2: 1},
+        mu={0: 1},
+        gamma=Fraction(9, 10),
+    )
+
+
+@pytest.mark.parametrize("memory", ["K1", "O1"])
+@pytest.mark.parametrize("seed", [12, 17, 18])
+def test_floats_find_how_often_rows_are_seen_that_are_hardly_ever_left(seed, memory):
+    """After 1,000 iterates pi holds probabilities of 1e-45, and rows sum to one all the same."""
+    E = augment(rarely_connected(seed), memory)
+    run = improve(E, weights="stationary", step=Fraction(1, 10), budget=1_000)
+    assert "cannot be evaluated" not in run.note
