@@ -24,7 +24,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.core.errors import WorkbenchError, WrongType
-from workbench.core.evaluate import evaluate
 from workbench.core.numbers import Number
 from workbench.core.policy import Policy
 from workbench.core.pomdp import POMDP
@@ -167,22 +166,10 @@ def shortcuts(
 
 
 def td_error(found: TDValues) -> float:
-    """A bound on the error of every number of q and v; 0 in exact arithmetic.
-
-    Solving adds `found.error`. Weights that are off by a share e, and sums of n terms, change each
-    row of the system by 2 e + n u of the largest value, and that again at every step: 1/(1 - gamma)
-    times, or as often as an episode has steps.
-    """
+    """A bound on the error of every number of q and v; 0 in exact arithmetic."""
     if found.q.raw.dtype == object:
         return 0.0
-    P = found.P
-    size = float(np.nanmax(np.abs(found.q.raw), initial=0.0))
-    seen = evaluate(P, found.pi, weights=found.weights)
-    share = float(np.max(seen.visits_error.raw, initial=0.0))
-    visits = seen.visits.raw[np.isfinite(seen.visits.raw)]
-    steps = 1 / (1 - float(P.gamma)) if P.gamma != 1 else float(max(1.0, visits.sum()))
-    rounding = 2.0**-53 * (len(P.S) + len(P.A))
-    return 2 * found.error + 4 * steps * size * (share + rounding)
+    return float(np.max(found.q_error.raw, where=~np.isnan(found.q.raw), initial=found.error))
 
 
 def is_open(q: Number, td: Number, v: Number, v_td: Number, error: float, td_error: float) -> bool:
