@@ -8,11 +8,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from workbench.core.double_kernels import UNIT
 from workbench.core.kernels import compile_kernel
-from workbench.core.krylov_kernels import bicgstab_of_products
+from workbench.core.linear_kernels import bicgstab
 from workbench.core.oracle_kernels import FEWEST_VISITS
-
-UNIT = 2.0**-53
 
 _AIM, _ITERATIONS = 1e-13, 400
 """Residuals that solutions aim at, as a share of the solution, and iterations on the way there."""
@@ -119,7 +118,7 @@ def _solve(pattern, data, gamma, b, x):
     """Improve x until x = b + gamma P x; the largest residual."""
     indptr, indices = pattern
     size = max(np.abs(b).max(), np.abs(x).max())
-    bicgstab_of_products(indptr, indices, data, gamma, b, x, _AIM * size, True, _ITERATIONS)
+    bicgstab(indptr, indices, gamma * data, b, x, _AIM * size, _ITERATIONS)
     missed = 0.0
     for s in range(len(x)):
         total = b[s]
@@ -146,9 +145,7 @@ def _slack(pattern, data, gamma, h, drift):
         if least >= _SLACK or attempt == 1:
             break
         h[:] = 1.0
-        bicgstab_of_products(
-            indptr, indices, data, gamma, np.ones(len(h)), h, 1e-2, True, _ITERATIONS
-        )
+        bicgstab(indptr, indices, gamma * data, np.ones(len(h)), h, 1e-2, _ITERATIONS)
     return least
 
 
