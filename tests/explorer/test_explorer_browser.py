@@ -1,6 +1,8 @@
 """The explorer in a real browser: it loads without complaint, every control works, and its numbers
 are those of the package."""
 
+import base64
+import json
 import re
 
 import pytest
@@ -9,6 +11,7 @@ from browsing import Page, find_browser
 from pomdps import gravity, load_unload, recall, recall4, t_maze
 from workbench import Policy, augment, evaluate, improve, shortcuts, td_values, uniform
 from workbench.cli.explore_command import entries
+from workbench.explorer.export import export_model
 from workbench.explorer.html_page import write_explorer_page
 from workbench.figures import memory_style
 
@@ -112,6 +115,11 @@ def test_the_first_setting_is_the_one_of_appendix_c(page):
     assert number(page.text("#best")) == number(page.text("#history")) == 1
 
 
+NO_TASK = base64.urlsafe_b64encode(
+    json.dumps({**export_model(recall4()), "gamma": "7"}).encode()
+).decode()
+
+
 @pytest.mark.parametrize(
     "hash",
     [
@@ -119,11 +127,13 @@ def test_the_first_setting_is_the_one_of_appendix_c(page):
         "task=gravity&m=OA2",
         "&&=&%",
         "task=recall4&m=constructor&lam=<img src=x onerror=alert(1)>",
+        f"file={NO_TASK}&task=file&m=B1",
     ],
 )
 def test_a_link_that_makes_no_sense_shows_something_that_does(page, address, hash):
     show(page, address, hash)
     assert page.run("document.getElementById('memory').value") in ("B1", "none")
+    assert page.run("document.getElementById('task').value") != "file"
     assert number(page.text("#iterate")) == 0
     assert page.text("#value") != ""
 
