@@ -19,10 +19,11 @@ from workbench.certificates.loop import certify
 from workbench.core.bisimulation import kinds_of_states, same_actions
 from workbench.core.errors import NeverEnds, NotSolved, NotWeighted
 from workbench.core.fields import RATIONALS
+from workbench.core.greedy_choice import EQUAL, ROUNDING
 from workbench.core.improve import improve, iterates, start_loop, weights_for
+from workbench.core.loop_history import exact_step
 from workbench.core.numbers import Numbers
 from workbench.core.oracle import Oracle, WarmOracle
-from workbench.core.oracle_loop import EQUAL, ROUNDING, exact_step
 from workbench.core.ties import rank_actions, sign_of_difference
 from workbench.improvement.batch import sequence_task, stuck
 

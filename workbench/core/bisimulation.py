@@ -32,21 +32,25 @@ def same_actions(P: POMDP, kind: NDArray[np.int64] | None = None) -> NDArray[np.
     return found.view(np.int64)
 
 
-def kinds_of_states(P: POMDP, twin: NDArray[np.int64]) -> NDArray[np.int64]:
+def kinds_of_states(
+    P: POMDP, twin: NDArray[np.int64], begin: NDArray[np.int64] | None = None
+) -> NDArray[np.int64]:
     """`kind[s]`: states of the same kind have the same value under every policy whose rows are
     equal where `twin[o]` is.
 
     States are of one kind if they are seen through the same twins with the same chances, and each
     action leads to the same kinds with the same chances and rewards: kinds are split until that
     holds (Paige and Tarjan 1987; by hashes of 64 bits). A memory that a policy does not look at
-    makes no difference, for example, and what is written to it ties.
+    makes no difference, for example, and what is written to it ties. Splitting may begin with the
+    kinds for twins of which these are parts.
     """
     outcomes, entry_s = _Outcomes(P), own_rows(P.omega.row_ptr)
     seen = _scramble(_codes(P.omega.prob).astype(np.uint64) ^ _scramble(_whole(twin[P.omega.o])))
     looks = np.zeros(len(P.S), dtype=np.uint64)
     np.add.at(looks, entry_s, seen)
     columns = _scramble(np.arange(len(P.A), dtype=np.uint64))
-    kind, count = np.zeros(len(P.S), dtype=np.int64), 0
+    kind = np.zeros(len(P.S), dtype=np.int64) if begin is None else begin
+    count = int(kind.max(initial=0)) + (begin is not None)
     while True:
         acts = _scramble(outcomes.rows(kind) ^ columns).sum(axis=1, dtype=np.uint64)
         found = np.where(P.terminal.mask, np.uint64(0), _scramble(acts ^ looks))

@@ -12,9 +12,11 @@ from workbench.core.chain import dynamics
 from workbench.core.errors import TooLarge
 from workbench.core.evaluate import evaluate
 from workbench.core.fields import FLOATS
+from workbench.core.greedy_choice import ROUNDING, Choice, how_known
+from workbench.core.loop_history import Actions
 from workbench.core.numbers import Number, number
 from workbench.core.oracle_kernels import period_of
-from workbench.core.oracle_loop import ROUNDING, UNANSWERED, Actions, GreedyLoop, RowChoice
+from workbench.core.oracle_loop import UNANSWERED, GreedyLoop
 from workbench.core.policy import Policy
 from workbench.evaluation.exact_value import exact_value
 from workbench.progress import Waiting
@@ -139,7 +141,9 @@ class LoopRun:
         # Rows that changed lately may be on a round without end: they stay where they are, and must
         # not count.
         goal = self.loop.greedy
-        moving = np.array([self.loop.kept_since(o) > LONG_SINCE for o in range(len(goal))])
+        moving = np.array(
+            [self.loop.history.kept_since(o, self.n) > LONG_SINCE for o in range(len(goal))]
+        )
         if not moving.any() or moving.all():
             return None
         goal = np.where(moving, -1, goal)
@@ -160,8 +164,8 @@ class LoopRun:
     def _fixed(self, goal: Actions, note: str) -> dict[str, Any] | None:
         """The end at `goal`, which is greedy on the rest of the segment, on the rows that go there;
         None if it is not greedy at its end."""
-        end, tau, choices = self.loop.glance(goal, Fraction(0))
-        ties = self._ties_at(end.q, tau, choices, goal)
+        end, choice = self.loop.glance(goal, Fraction(0))
+        ties = self._ties_at(end.q, choice, goal)
         if ties is None:
             return None
         limit = self._completed(goal)
@@ -182,29 +186,29 @@ class LoopRun:
             "note": " ".join(filter(None, (note, ties))),
         }
 
-    def _ties_at(
-        self, q: NDArray[Any], tau: Actions, choices: dict[int, RowChoice], goal: Actions
-    ) -> str | None:
+    def _ties_at(self, q: NDArray[Any], choice: Choice, goal: Actions) -> str | None:
         """A sentence on ties at the limit itself; None if the limit is not greedy there."""
-        note = ""
+        note, tau, chooser = "", choice.tau, self.loop.chooser
+        place = {o: i for i, o in enumerate(choice.rows.tolist())}
         reached = np.flatnonzero((tau >= 0) & (goal >= 0))
         for o in reached[tau[reached] != goal[reached]].tolist():
             if self.loop.kept == 0:
                 return None  # after a full step the policy is its limit, and moves on
             # the limit may be greedy all the way and tie only at its very end
-            tied = q[o, tau[o]] == q[o, goal[o]] if self.loop.exact else (
-                o in choices and goal[o] in choices[o].tied
+            is_tied = q[o, tau[o]] == q[o, goal[o]] if self.loop.exact else (
+                o in place and choice.tied[place[o], goal[o]]
             )  # fmt: skip
-            if not tied:
+            if not is_tied:
                 return None
             note = (
                 f"At the limit itself actions tie on o={self.P.O.text(self.P.O[o])}, and greedy "
                 "prefers another one."
             )
-        for o, choice in sorted(choices.items()):
-            if not note and len(choice.tied) > 1:
-                how = "cannot be told apart in floats" if choice.how == ROUNDING else "are equal"
-                actions = self.loop.order[choice.tied].tolist()
+        for o, i in place.items():
+            if not note and len(tied := chooser.tied_in(choice, i)) > 1:
+                is_close = how_known(choice, i) == ROUNDING
+                how = "cannot be told apart in floats" if is_close else "are equal"
+                actions = self.loop.order[list(tied)].tolist()
                 names = [self.P.A.text(self.P.A[a]) for a in actions]
                 if len(names) > _MOST_NAMED:
                     names = [*names[:_MOST_NAMED], f"{len(names) - _MOST_NAMED} more"]
@@ -246,7 +250,7 @@ class LoopRun:
     def _completed(self, goal: Actions) -> Policy:
         """The policy that takes `goal`; rows without one are as they are in pi."""
         # rows that were never moved are given as they were told, exact if the start is
-        moved = np.array([any(a >= 0 for _, a in turns) for turns in self.loop.turns])
+        moved = np.array([any(a >= 0 for _, a in turns) for turns in self.loop.history.turns])
         start = self.loop.start
         return self.loop.completed(goal, start if not moved[goal < 0].any() else None)
 
@@ -281,12 +285,12 @@ class LoopRun:
         """The last policy, evaluated, and what its value did over some iterates."""
         loop, stay = self.loop, np.full(len(self.P.O), -1)
         try:
-            here, tau, _ = loop.glance(stay, Fraction(1))
+            here, (tau, *_) = loop.glance(stay, Fraction(1))
         except UNANSWERED:  # go back to a policy that has been evaluated
             loop.restore(*self.sound)
             self.values = [np.concatenate(self.values)[: loop.n]] if self.values else []
             try:
-                here, tau, _ = loop.glance(stay, Fraction(1))
+                here, (tau, *_) = loop.glance(stay, Fraction(1))
             except UNANSWERED:  # its value is known, and greedy as it was
                 here, tau = loop.look(loop.pi), loop.greedy
         kind = object if loop.exact else np.float64

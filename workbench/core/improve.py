@@ -40,8 +40,10 @@ from workbench.core.ending import LoopRun
 from workbench.core.errors import NotExact, WorkbenchError, WrongType
 from workbench.core.evaluate import check_arguments, check_criterion
 from workbench.core.fields import FLOATS
+from workbench.core.greedy_choice import Tie
+from workbench.core.loop_history import Schedule
 from workbench.core.numbers import Number, is_symbolic, number
-from workbench.core.oracle_loop import GreedyLoop, Schedule, Tie
+from workbench.core.oracle_loop import GreedyLoop
 from workbench.core.policy import TIES, Policy, uniform
 from workbench.core.pomdp import POMDP
 from workbench.core.repetition import repeat_episodes
@@ -289,7 +291,7 @@ def improve(
         weights=loop.weights,
         criterion=criterion,
         values=np.concatenate([loop.field.leave(x) for x in run.values]),
-        ties=tuple(loop.ties.values()),
+        ties=loop.chooser.ties,
         **how,
     )
 

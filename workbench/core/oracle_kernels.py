@@ -130,6 +130,28 @@ class Loops(NamedTuple):
     listed: NDArray[np.uint64]
 
 
+def begin_loops(pi: Floats, alike: Places, error: Floats, growth: Floats, listed: int = 0) -> Loops:
+    """Loops at the policies `pi[b]`, whose actions are alike in all as `alike[o, a]` says."""
+    count, rows, _ = pi.shape
+    return Loops(
+        pi=pi,
+        greedy=np.full((count, rows), -1),
+        found=np.full((count, rows), -1),
+        since=np.zeros((count, rows), dtype=np.int64),
+        n=np.zeros(count, dtype=np.int64),
+        mark=np.zeros(count, dtype=np.uint64),
+        kept=np.ones(count),
+        look=np.zeros(count),
+        error=error,
+        growth=growth,
+        open=np.zeros((count, rows), dtype=np.uint8),
+        unsure=np.zeros(count, dtype=np.uint8),
+        alike=np.repeat(alike[None], count, axis=0),
+        rho=pi.copy(),
+        listed=np.zeros((count, listed), dtype=np.uint64),
+    )
+
+
 @lean_entry
 def evaluate_policy(tables, R, pi, work):
     """The value of pi; the rest is written to `work`."""
@@ -270,16 +292,15 @@ def mark_of(greedy):
 
 @lean_entry
 def run_loops(
-    tables, R, loops, work, same, steps, keeps, first, asks, watched, wary, begin, values, marks,
-    why, turns,
+    tables, R, loops, work, same, steps, keeps, first, begin, values, marks, why, turns, asks, wary
 ):  # fmt: skip
     """Make an iterate of every loop for each step, and write down values and marks from `begin` on.
 
-    `watched` loops stop where a row is open that `asks`, and go on with what is in `found`; where
+    With `asks`, loops stop where a row is open that asks, and go on with what is in `found`; where
     they have settled; and, if `wary`, where greedy changes: what is alike may be so no longer.
-    Their changes of greedy (iterate, row, action) are written to `turns`. Others decide by
-    themselves, pass over iterates at which greedy is known (their values are NaN), and stop where
-    they are fixed.
+    Their changes of greedy (iterate, row, action) are written to `turns`. With None for these two
+    they decide by themselves, pass over iterates at which greedy is known (their values are NaN),
+    and stop where they are fixed. Numba leaves out what None makes needless.
     `first` is the first `look` after a change of greedy. Returns how many changes were written.
     """
     turned = 0
@@ -295,19 +316,12 @@ def run_loops(
                 values[b, at] = evaluate_here(tables, rewards, pi, work)
                 bound = loops.error[b] + loops.growth[b] * n
                 if choose_here(work.q, work.weight, bound, alike, greedy, found, is_open):
-                    if not watched:
-                        if loops.unsure[b] == 0 and compare_at_random(
-                            tables,
-                            rewards,
-                            loops.rho[b],
-                            bound,
-                            alike,
-                            greedy,
-                            work,
-                            found,
-                            is_open,
-                        ):
-                            loops.unsure[b] = 1
+                    if asks is None:
+                        if loops.unsure[b] == 0:
+                            loops.unsure[b] = compare_at_random(
+                                tables, rewards, loops.rho[b], bound, alike, greedy, work, found,
+                                is_open,
+                            )  # fmt: skip
                     else:
                         for o in range(len(greedy)):
                             if is_open[o] and asks[o]:
@@ -321,31 +335,32 @@ def run_loops(
                 for o in range(len(greedy)):
                     if greedy[o] != found[o]:
                         greedy[o], since[o] = found[o], n
-                        if watched:
+                        if asks is not None:
                             turns[turned, 0], turns[turned, 1], turns[turned, 2] = n, o, found[o]
                             turned += 1
-                if not watched:
+                if asks is None:
                     widen_span(mark, greedy, loops.rho[b], loops.listed[b], alike, same)
             marks[b, at] = mark
             passed, keep = 1, keeps[at]
-            if not watched and not answered and kept * keep <= loops.look[b]:
-                bound = loops.error[b] + loops.growth[b] * n
-                stays, sure, leave = look_along(
-                    tables, rewards, pi, greedy, bound, alike, work, is_open, True
-                )
-                if stays:
-                    loops.unsure[b] |= not sure
-                    why[b] = FIXED
-                # pi keeps keep^i of itself, and greedy stays while that is more than `leave`; one
-                # less, since logarithms are rounded
-                elif 0.0 < leave < 1.0 and keep < 1.0:
-                    passed = max(1, int(math.log(leave) / math.log(keep)) - 1)
-                    passed = min(passed, len(steps) - at)
-                for i in range(1, passed):
-                    values[b, at + i], marks[b, at + i] = np.nan, mark
-                keep **= passed
-                # twice as many iterates after a look in vain, so that looks stay a share of the run
-                loops.look[b] = kept * keep * (first if passed > 1 else kept * keep)
+            if asks is None:  # noqa: SIM102 (numba prunes a branch on None alone)
+                if not answered and kept * keep <= loops.look[b]:
+                    bound = loops.error[b] + loops.growth[b] * n
+                    stays, sure, leave = look_along(
+                        tables, rewards, pi, greedy, bound, alike, work, is_open, True
+                    )
+                    if stays:
+                        loops.unsure[b] |= not sure
+                        why[b] = FIXED
+                    # pi keeps keep^i of itself, and greedy stays while that is more than `leave`;
+                    # one less, since logarithms are rounded
+                    elif 0.0 < leave < 1.0 and keep < 1.0:
+                        passed = max(1, int(math.log(leave) / math.log(keep)) - 1)
+                        passed = min(passed, len(steps) - at)
+                    for i in range(1, passed):
+                        values[b, at + i], marks[b, at + i] = np.nan, mark
+                    keep **= passed
+                    # twice as many iterates after a look in vain: looks stay a share of the run
+                    loops.look[b] = kept * keep * (first if passed > 1 else kept * keep)
             answered = False
             kept *= keep
             for o in range(len(greedy)):
@@ -356,7 +371,7 @@ def run_loops(
             n += passed
             if why[b] == FIXED:
                 break
-            if watched:
+            if asks is not None:
                 if kept <= loops.look[b]:
                     why[b] = SETTLED
                 # another iterate may change every row: without space for that, the list is emptied

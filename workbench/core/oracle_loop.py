@@ -1,10 +1,10 @@
-"""A run of the oracle loop (Section 5.2): iterates, ties, and the search for an end.
+"""The iterates of the oracle loop (Section 5.2), and what lies ahead of them.
 
 While greedy stays tau, pi_n = x pi + (1-x) tau lies on the segment from the policy pi at which it
 became tau to tau itself, whatever the steps. Once x is small, the rest of the segment is looked at:
 where tau is greedy everywhere, it is the limit. In fractions and with a finite horizon that is
-decided, since q(o,a) times weight is a polynomial in x (`oracle_kernels`); otherwise it is seen at
-places, and a change of greedy and back between two of them may be missed.
+decided, since q(o,a) times weight is a polynomial in x (`horizon`); otherwise it is seen at places,
+and a change of greedy and back between two of them may be missed.
 
 Some rows may go on changing for ever although the policy that the others tend to never visits them.
 So rows that have changed lately stay where they are, and the others go to tau: if none of the first
@@ -12,39 +12,27 @@ is visited at x = 0, and tau stays greedy on the others, nothing that counts cha
 
 With a constant step the loop is a contraction between changes of tau. When tau has been periodic
 for so long that nothing else is left in pi, so has pi: a limit cycle.
-
-Floats are compared by bounds on their errors. Where these leave a row open,
-
-    reasons     actions that lead to states of the same kind with the same chances tie as long as
-                the same rows of the policy are equal (`bisimulation`)
-    fractions   pi_n is known in closed form, so that q can be evaluated exactly
-    rounding    else it is a tie, and what was greedy before stays so
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import lru_cache, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from workbench.core import oracle_kernels as kernels
-from workbench.core.bisimulation import kinds_of_states, same_actions
 from workbench.core.errors import Multichain, NeverEnds, NotSolved, NotWeighted
 from workbench.core.fields import FLOATS, RATIONALS
+from workbench.core.greedy_choice import Choice, Chooser
 from workbench.core.horizon import GRID, Unrolled, bernstein_at_nodes, has_finite_horizon, unroll
-from workbench.core.numbers import Number, Numbers, read_decimal
-from workbench.core.oracle import Look, Oracle, WarmOracle
+from workbench.core.loop_history import Actions, Array, History, Schedule, exact_step, mixed
+from workbench.core.numbers import Numbers
+from workbench.core.oracle import Look, Mask, Oracle, WarmOracle
 from workbench.core.policy import Policy, tie_order
 from workbench.core.pomdp import POMDP
-from workbench.core.space import Label
-from workbench.core.words import show
-
-EQUAL, ROUNDING = "equal", "within rounding"
 
 UNANSWERED = (NeverEnds, NotSolved, NotWeighted, Multichain)
 """What an oracle says about policies that have no q-values."""
@@ -56,50 +44,8 @@ up to which fractions are asked; and in all, in one run: a few seconds."""
 _MOST_TURNS = 4_096
 """Changes of greedy that the kernel notes before it comes back."""
 
-Actions = NDArray[np.int64]
-Array = NDArray[Any]
-Mask = NDArray[np.bool_]
-Schedule = Callable[[int], Number]
-
-
-@dataclass(frozen=True)
-class Tie:
-    """Actions among which greedy had to be told which to take.
-
-    Attributes
-    ----------
-    iterate : the first at which they tied.
-    o, actions : the observation, and the actions, the one taken first.
-    how : "equal"; or "within rounding": bounds on the errors of floats cannot tell them apart.
-    """
-
-    iterate: int
-    o: Label
-    actions: tuple[Label, ...]
-    how: str
-    words: str = field(default="", compare=False, repr=False)
-    """Row and actions in the short form of the POMDP's labels."""
-
-    def __str__(self) -> str:
-        words = self.words or f"{show(self.o)}: {', '.join(map(show, self.actions))}"
-        return f"iterate {self.iterate:,}, {words} ({self.how})"
-
-
-@dataclass(frozen=True)
-class RowChoice:
-    """The greedy column of an open row and those that tie with it, one of each set that do the
-    same; and how that is known."""
-
-    tied: list[int]
-    reason: int
-
-    @property
-    def best(self) -> int:
-        return self.tied[0]
-
-    @property
-    def how(self) -> str:
-        return ROUNDING if self.reason == _ROUNDING else EQUAL
+_SIMPLE_WEIGHTS = ("visits", "discounted", "stationary")
+"""Weights that the kernels know."""
 
 
 class GreedyLoop:
@@ -112,7 +58,7 @@ class GreedyLoop:
     pi : `pi[o, column]`, floats or fractions; n : how many iterates were made.
     greedy : the greedy columns of the last iterate, -1 for rows without q-values.
     kept : the product of 1 - step since greedy last changed.
-    ties : those that had to be broken, in order.
+    history, chooser : its changes, and the ties that had to be broken.
     """
 
     def __init__(
@@ -124,60 +70,41 @@ class GreedyLoop:
         self.order = tie_order(P.A, ties)
         self.field = RATIONALS if exact else FLOATS
         self.is_finite = has_finite_horizon(P) and not average
-        self.oracle = None if self._is_compiled else self._make_oracle(exact)
-        self.task = unroll(P, self.order, weights) if self.is_finite else None
-        self.levels = self.task.levels if self.task else 0
-        self.task = self.task if self._is_compiled else None
-        pi = np.ascontiguousarray(self.field.enter(start.prob)[:, self.order])
-        self.pi, self.n, self.kept, self.mark, self.look_at = pi, 0, 1.0, 0, 0.0
+        self.is_exact = P.is_exact and start.is_exact
+        self.pi = np.ascontiguousarray(self.field.enter(start.prob)[:, self.order])
+        self.n, self.kept, self.mark = 0, 1.0, 0
         self.greedy = np.full(len(P.O), -1, dtype=np.int64)
-        self.turns: list[list[tuple[int, int]]] = [[] for _ in P.O]
-        self.ties: dict[tuple[Any, ...], Tie] = {}
-        self.same = np.ascontiguousarray(same_actions(P)[:, self.order])
-        # columns that tie as long as twins stay twins, and as long as greedy stays what it is
-        self.always, self.alike = self.same.copy(), self.same.copy()
-        self.twin = np.unique(
-            np.broadcast_to(start.prob.floats, start.prob.shape), axis=0, return_inverse=True
-        )[1].reshape(-1)
-        self._equal: tuple[bytes, Array] | None = None
+        self.history = History(start, steps, self.order)
+        self.chooser = Chooser(P, self.order, self.is_exact)
         self._rationals: Oracle | None = None
-        self._work, self._asks = 0.0, np.ones(len(P.O), dtype=np.uint8)
+        self._work = 0.0
+        task = unroll(P, self.order, weights) if self.is_finite else None
+        self.levels = task.levels if task else 0
+        is_simple = weights in _SIMPLE_WEIGHTS and not exact and not average
+        self.task = task if is_simple else None
+        self.oracle: Oracle | None = None
         if self.task is not None:
             self._begin_compiled(self.task)
-
-    @property
-    def _is_compiled(self) -> bool:
-        # other weights than these have P(s|o) that the kernel does not know
-        return self.is_finite and not self.exact and self.weights in _SIMPLE_WEIGHTS
-
-    def _make_oracle(self, exact: bool) -> Oracle:
-        if exact or self.average or self.weights not in _SIMPLE_WEIGHTS:
-            return Oracle(self.P, self.weights, RATIONALS if exact else FLOATS, self.average)
-        return WarmOracle(self.P, self.weights)
+        elif is_simple:
+            self.oracle = WarmOracle(P, weights)
+        else:
+            self.oracle = Oracle(P, weights, self.field, average)
 
     def _begin_compiled(self, task: Unrolled) -> None:
         nO = len(self.P.O)
         size = task.levels * float(np.abs(self.P.p.r.floats).max(initial=0.0))
-        self._loops = kernels.Loops(
-            pi=self.pi[None], greedy=self.greedy[None], found=np.full((1, nO), -1),
-            since=np.zeros((1, nO), dtype=np.int64), n=np.zeros(1, dtype=np.int64),
-            mark=np.zeros(1, dtype=np.uint64), kept=np.ones(1), look=np.zeros(1),
-            error=np.full(1, size * task.error), growth=np.full(1, size * task.growth),
-            open=np.zeros((1, nO), dtype=np.uint8), unsure=np.zeros(1, dtype=np.uint8),
-            alike=self.alike[None].copy(), rho=self.pi[None], listed=np.empty((1, 0), np.uint64),
-        )  # fmt: skip
+        self._loops = kernels.begin_loops(
+            self.pi[None], self.chooser.same, np.array([size * task.error]),
+            np.array([size * task.growth]),
+        )._replace(greedy=self.greedy[None])  # fmt: skip
         self._buffer = np.empty((_MOST_TURNS + nO, 3), dtype=np.int64)
-        self._work_arrays = task.make_work(nO)
+        self._room = task.make_work(nO)
 
     def restore(self, pi: Array, n: int) -> None:
         """Go back to the policy that the loop had after n iterates."""
         self.pi[:], self.n = pi, n
-        for row in self.turns:
-            while row and row[-1][0] >= n:
-                row.pop()
-        self.ties = {key: tie for key, tie in self.ties.items() if tie.iterate <= n}
-        self.twin = np.arange(len(self.turns))
-        self.always, self.alike = self.same.copy(), self.same.copy()
+        self.history.restore(n)
+        self.chooser.restore(n)
         if self.task is not None:
             self._loops.n[0] = n
 
@@ -191,90 +118,89 @@ class GreedyLoop:
         It ends when as many are made, or when `kept` is at most `look`, or `first` once greedy has
         changed.
         """
-        self.look_at = look
         if self.task is not None:
-            return self._advance_compiled(self.task, count, first)
+            return self._advance_compiled(self.task, count, look, first)
         values: list[Any] = []
         marks: list[int] = []
         while len(values) < count:
             found = self.look(self.pi, 3 * self.n + 1)
             if found.lacking.any():
                 self._refuse(found.lacking)
-            tau, is_open = self._choose(found, self.alike, self.greedy)
-            if self.exact or is_open.any():
-                again = None
-                if isinstance(self.oracle, WarmOracle):
-                    again = partial(self.look, self.pi, 3 * self.n + 1, again=True)
-                choices = self._decide(
-                    found, is_open, self.fractions, self.greedy, self.twin, again
-                )
-                self._note_ties(choices)
-                for o, choice in choices.items():
-                    tau[o] = choice.best
-                self._learn(choices, tau)
+            tau = self._greedy_of(found)
             values.append(found.value)
             marks.append(int(kernels.mark_of(tau)))
             if marks[-1] != self.mark:
-                self.mark, self.kept, self.look_at = marks[-1], 1.0, first
-                self._turn([(self.n, o, int(tau[o])) for o in np.flatnonzero(tau != self.greedy)])
+                self.mark, self.kept, look = marks[-1], 1.0, first
+                turned = np.flatnonzero(tau != self.greedy)
+                self._turn([(self.n, o, int(tau[o])) for o in turned.tolist()])
                 self.greedy[:] = tau
-            step = self.steps(self.n)
-            self.pi = mixed(self.pi, tau, self.field.one(1 - exact_step(step)))
-            self.kept *= float(1 - exact_step(step))
+            keep = 1 - exact_step(self.steps(self.n))
+            self.pi = mixed(self.pi, tau, self.field.one(keep))
+            self.kept *= float(keep)
             self.n += 1
-            if self.kept <= self.look_at:
+            if self.kept <= look:
                 break
         kind = object if self.exact else np.float64
         return np.array(values, dtype=kind), np.array(marks, dtype=np.uint64)
 
+    def _greedy_of(self, found: Look) -> Actions:
+        if self.exact:
+            choice = self.chooser.choose_exactly(found)
+            self.chooser.tell(self.n, choice)
+            return choice.tau
+        tau, is_open = self.chooser.compare(found, self.chooser.alike, self.greedy)
+        return self._settle(found, tau, is_open)
+
+    def _settle(self, found: Look, tau: Actions, is_open: Mask) -> Actions:
+        """Decide the open rows of pi, and remember what was found."""
+        if is_open.any():
+            twin = self.history.twin
+            choice = self.chooser.settle(found, tau, is_open, twin, self._ask_fractions)
+            self.chooser.tell(self.n, choice)
+            self.chooser.learn(choice, twin, partial(self._fractions_ahead, tau))
+        return tau
+
     def _advance_compiled(
-        self, task: Unrolled, count: int, first: float
+        self, task: Unrolled, count: int, look: float, first: float
     ) -> tuple[Array, NDArray[np.uint64]]:
         sizes = [self.steps(self.n + i) for i in range(count)]
         steps = np.array([float(x) for x in sizes])
         keeps = np.array([float(1 - exact_step(x)) for x in sizes])
         values, marks = np.empty((1, count)), np.empty((1, count), dtype=np.uint64)
         begin, why, loops = self.n, np.full(1, kernels.MADE), self._loops
-        loops.look[0] = self.look_at
+        loops.look[0] = look
         while True:
-            loops.alike[0] = self.alike
-            wary = bool((self.alike != self.same).any())
+            loops.alike[0] = self.chooser.alike
+            wary = bool((self.chooser.alike != self.chooser.same).any())
             turned = kernels.run_loops(
-                task.tables, task.R[None], loops, self._work_arrays, self.same, steps, keeps, first,
-                self._asks, True, wary, begin, values, marks, why, self._buffer,
+                task.tables, task.R[None], loops, self._room, self.chooser.same, steps, keeps,
+                first, begin, values, marks, why, self._buffer, self.chooser.asks, wary,
             )  # fmt: skip
             self.n = int(loops.n[0])
             self._turn(self._buffer[:turned].tolist())
             if why[0] == kernels.OPEN:
-                found, is_open = self._seen_by_kernel(), loops.open[0] > 0
-                choices = self._decide(found, is_open, self.fractions, self.greedy, self.twin)
-                self._note_ties(choices)
-                for o, choice in choices.items():
-                    loops.found[0, o] = choice.best
-                self._learn(choices, loops.found[0])
+                self._settle(self._seen_by_kernel(None), loops.found[0], loops.open[0] > 0)
             elif why[0] == kernels.SETTLED or self.n - begin == count:
                 break
-        self.kept, self.mark, self.look_at = (
-            float(loops.kept[0]),
-            int(loops.mark[0]),
-            float(loops.look[0]),
-        )
+        self.kept, self.mark = float(loops.kept[0]), int(loops.mark[0])
         return values[0, : self.n - begin], marks[0, : self.n - begin]
 
-    def _seen_by_kernel(self) -> Look:
+    def _seen_by_kernel(self, value: float | None) -> Look:
         """What the kernel found about the policy at hand."""
-        work, loops = self._work_arrays, self._loops
+        work, loops = self._room, self._loops
         seen = work.weight > kernels.FEWEST_VISITS
         weight = np.where(seen, work.weight, np.nan)
         error = np.where(seen, loops.error[0] + (self.n + 2) * loops.growth[0], 0.0)
         q, nowhere = work.q / weight[:, None], np.zeros(len(seen), dtype=bool)
-        return Look(None, q, error, np.where(seen, weight, 0.0), nowhere)
+        return Look(value, q, error, np.where(seen, weight, 0.0), nowhere)
 
-    def look(self, pi: Array, roundings: int = 1, again: bool = False) -> Look:
-        """Evaluate a policy, columns in the order of ties; `again` with better bounds."""
+    def look(self, pi: Array, roundings: int = 1) -> Look:
+        """Evaluate a policy, columns in the order of ties, whose numbers were rounded so often."""
+        if self.task is not None:
+            value = kernels.evaluate_policy(self.task.tables, self.task.R, pi, self._room)
+            return self._seen_by_kernel(value)
         assert self.oracle is not None
-        ask = self.oracle.look_again if again else self.oracle.look
-        found = ask(self._by_action(pi), roundings)
+        found = self.oracle.look(self._by_action(pi), roundings)
         return found._replace(q=found.q[:, self.order])
 
     def _by_action(self, pi: Array) -> Array:
@@ -292,158 +218,15 @@ class GreedyLoop:
 
     def _turn(self, turns: list[Any]) -> None:
         """Note changes of greedy (iterate, row, column), in order."""
-        if not turns:
-            return
-        for n, o, column in turns:
-            self.turns[o].append((int(n), int(column)))
-        # rows stay equal as long as they turn at the same time to the same column
-        names: dict[Any, int] = {}
-        before = self.twin
-        latest: dict[int, list[Any]] = {}
-        for n, o, column in turns:
-            latest.setdefault(o, []).append((n, column))
-        keys = [(int(before[o]), tuple(latest.get(o, ()))) for o in range(len(before))]
-        self.twin = np.array([names.setdefault(key, len(names)) for key in keys])
-        if len(names) > len(np.unique(before)):
-            self.always = self.same.copy()
-        self.alike = self.always.copy()
-
-    # ---------------------------------------------------------------- which action is greedy
-
-    def _choose(self, found: Look, alike: Array, before: Actions) -> tuple[Actions, Mask]:
-        """The greedy column of each row, -1 without q-values, and which rows are open."""
-        rows = len(found.weight)
-        if self.exact:
-            tau = np.full(rows, -1)
-            for o, row in enumerate(found.q):
-                defined = [x for x in row if x is not None]
-                if defined:
-                    tau[o] = row.tolist().index(max(defined))
-            return tau, np.zeros(rows, dtype=bool)
-        seen = ~np.isnan(found.q).all(axis=1)
-        reach = np.where(seen, np.maximum(found.error, _LEAST), 0.0)
-        q = np.where(np.isnan(found.q), -np.inf, found.q)
-        tau, is_open = np.empty(rows, dtype=np.int64), np.empty(rows, dtype=np.uint8)
-        kernels.choose_greedy(q, reach, 1.0, alike, before, tau, is_open)
-        return tau, is_open > 0
-
-    def _decide(
-        self,
-        found: Look,
-        is_open: Mask,
-        fractions: Callable[[], Array],
-        before: Actions,
-        twin: Actions,
-        again: Callable[[], Look] | None = None,
-    ) -> dict[int, RowChoice]:
-        """The greedy columns of the open rows; of exact numbers, the ties. `again` looks once more,
-        with better bounds."""
-        if self.exact:
-            return self._exact_ties(found)
-        choices: dict[int, RowChoice] = {}
-        left: dict[int, list[list[int]]] = {}
-        equal = self._equal_for(twin)
-        rows = np.flatnonzero(is_open).tolist()
-        for attempt in (1, 2):
-            for o in rows:
-                groups = self._rivals(found, o, equal)
-                if len(groups) == 1:
-                    choices[o] = RowChoice(groups[0], _KINDS)
-                    left.pop(o, None)
-                else:
-                    left[o] = groups
-            rows = [o for o in left if self._asks[o]]
-            if attempt == 2 or not rows or again is None:
-                break
-            found = again()  # bounds of a warm start are rough
-        if left and (q_exact := self._ask_fractions(fractions)) is not None:
-            for o, some in left.items():
-                top = max(q_exact[o, group[0]] for group in some)
-                tied = [a for group in some if q_exact[o, group[0]] == top for a in group]
-                choices[o] = RowChoice(sorted(tied), _FRACTIONS)
-            return choices
-        for o, some in left.items():
-            if np.isinf(found.error[o]):
-                advice = "exact=True" if self.is_exact else "Fractions and exact=True"
-                raise NotSolved(
-                    f"{self.P.name}: o={self.P.O.text(self.P.O[o])} is seen, and floats cannot "
-                    "find how often to any accuracy, so that nothing is known about q(o, a) there: "
-                    f"use {advice}"
-                )
-            kept = [group for group in some if self.same[o, before[o]] in self.same[o, group]]
-            first_group = kept[0] if kept and before[o] >= 0 else some[0]
-            tied = [*first_group, *(a for group in some if group is not first_group for a in group)]
-            choices[o] = RowChoice(tied, _ROUNDING)
-        return choices
-
-    def _rivals(self, found: Look, o: int, equal: Array) -> list[list[int]]:
-        """The columns of a row that may be the largest, one of each set that do the same, in groups
-        that tie for a reason."""
-        q = np.where(np.isnan(found.q[o]), -np.inf, found.q[o])
-        rivals = np.flatnonzero(q >= q.max() - 2 * found.error[o])
-        _, first = np.unique(self.same[o, rivals], return_index=True)
-        groups: dict[int, list[int]] = {}
-        for a in rivals[np.sort(first)].tolist():
-            groups.setdefault(int(equal[o, a]), []).append(a)
-        return list(groups.values())
-
-    def _exact_ties(self, found: Look) -> dict[int, RowChoice]:
-        choices = {}
-        for o, row in enumerate(found.q):
-            defined = [x for x in row if x is not None]
-            if defined:
-                tied = np.array([a for a, x in enumerate(row) if x == max(defined)])
-                _, first = np.unique(self.same[o, tied], return_index=True)
-                if len(first) > 1:
-                    choices[o] = RowChoice(tied[np.sort(first)].tolist(), _FRACTIONS)
-        return choices
-
-    def _equal_for(self, twin: Actions) -> Array:
-        """`equal[o, column]`: those with the same entry tie under every policy with these twins."""
-        key = twin.tobytes()
-        if self._equal is None or self._equal[0] != key:
-            equal = same_actions(self.P, kinds_of_states(self.P, twin))
-            self._equal = key, equal[:, self.order]
-        return self._equal[1]
-
-    def _note_ties(self, choices: dict[int, RowChoice]) -> None:
-        for o, choice in sorted(choices.items()):
-            key = o, tuple(choice.tied), choice.how
-            if len(choice.tied) > 1 and key not in self.ties:
-                actions = tuple(self.P.A[int(self.order[a])] for a in choice.tied)
-                words = f"{self.P.O.text(self.P.O[o])}: {', '.join(map(self.P.A.text, actions))}"
-                self.ties[key] = Tie(self.n, self.P.O[o], actions, choice.how, words)
-
-    def _learn(self, choices: dict[int, RowChoice], tau: Actions) -> None:
-        """Remember ties, so that they are not asked about at every iterate."""
-        if self.exact:
-            return
-        asked = {
-            o: c.tied for o, c in choices.items() if c.reason == _FRACTIONS and len(c.tied) > 1
-        }
-        for x in (Fraction(1, 2), Fraction(1, 5)) if asked else ():
-            # equal here and at two places more of the segment: taken to be equal on all of it
-            q = self._ask_fractions(partial(self._fractions_ahead, tau, x))
-            asked = {} if q is None else {
-                o: tied for o, tied in asked.items() if all(q[o, a] == q[o, tied[0]] for a in tied)
-            }  # fmt: skip
-        for o, choice in choices.items():
-            if choice.reason == _ROUNDING:
-                self._asks[o] = 0  # nobody can tell, now or later
-            for table in (self.alike, self.always) if choice.reason == _KINDS else (self.alike,):
-                if choice.reason == _KINDS or o in asked:
-                    joined = (self.same[o][:, None] == self.same[o, choice.tied]).any(axis=1)
-                    table[o, joined] = table[o, choice.tied[0]]
+        if turns:
+            self.chooser.forget(self.history.add(turns))
 
     # ---------------------------------------------------------------- in fractions
 
-    @property
-    def is_exact(self) -> bool:
-        """Whether open rows have an answer in fractions."""
-        return self.P.is_exact and self.start.is_exact
-
-    def _ask_fractions(self, fractions: Callable[[], Array]) -> Array | None:
-        """q of a policy in fractions; None if it would be too much work."""
+    def _ask_fractions(
+        self, goal: Actions | None = None, x: Fraction = Fraction(1)
+    ) -> Array | None:
+        """q of x pi + (1-x) goal in fractions; None if it would be too much work."""
         step = exact_step(self.steps(self.n))
         states = float(len(self.P.S))
         bits = 1 + self.n * step.denominator.bit_length()
@@ -453,36 +236,20 @@ class GreedyLoop:
         self._work += work
         if self._rationals is None:
             self._rationals = Oracle(self.P, self.weights, RATIONALS, self.average)
+        pi = self.fractions() if goal is None else mixed(self.fractions(), goal, RATIONALS.one(x))
         try:
-            return self._rationals.look(self._by_action(fractions())).q[:, self.order]
+            return self._rationals.look(self._by_action(pi)).q[:, self.order]
         except UNANSWERED:
             return None
 
+    def _fractions_ahead(self, goal: Actions) -> list[Array | None]:
+        return [self._ask_fractions(goal, x) for x in (Fraction(1, 2), Fraction(1, 5))]
+
     def fractions(self) -> Array:
-        """pi in fractions, from the start and the turns of greedy: floats were rounded at every
-        step."""
-        pi = RATIONALS.enter(self.start.prob)[:, self.order].copy()
-        kept: dict[tuple[int, int], Any] = {}
-        for o, turns in enumerate(self.turns):
-            for i, (begin, column) in enumerate(turns):
-                end = turns[i + 1][0] if i + 1 < len(turns) else self.n
-                if (begin, end) not in kept:
-                    kept[begin, end] = self._kept_between(begin, end)
-                if column >= 0:
-                    x = kept[begin, end]
-                    pi[o] = pi[o] * x
-                    pi[o, column] = pi[o, column] + (1 - x)
-        return pi
+        """pi in fractions."""
+        return self.history.fractions(self.n)
 
-    def _fractions_ahead(self, goal: Actions, x: Fraction) -> Array:
-        return mixed(self.fractions(), goal, RATIONALS.one(x))
-
-    def _kept_between(self, begin: int, end: int) -> Any:
-        steps = [exact_step(self.steps(n)) for n in range(begin, end)]
-        x = RATIONALS.one(1)
-        for step in set(steps):
-            x = x * RATIONALS.one(1 - step) ** steps.count(step)
-        return x
+    # ---------------------------------------------------------------- as others see it
 
     @property
     def table(self) -> Array:
@@ -503,69 +270,65 @@ class GreedyLoop:
         actions = np.where(goal < 0, -1, self.order[goal])
         return completed(self.P, actions, otherwise or self.policy())
 
-    def kept_since(self, o: int) -> float:
-        """The product of 1 - step since greedy last changed on a row, if it is above 1e-12."""
-        since, product, n = self.turns[o][-1][0] if self.turns[o] else 0, 1.0, self.n
-        while n > since and product > 1e-12:
-            n -= 1
-            product *= 1 - float(self.steps(n))
-        return product
-
     # ---------------------------------------------------------------- the rest of the segment
 
-    def glance(self, goal: Actions, x: Fraction) -> tuple[Look, Actions, dict[int, RowChoice]]:
-        """What x pi + (1-x) goal is like: q, the greedy columns, and the ties among them."""
-        pi = mixed(self.pi, goal, self.field.one(x))
-        if self.task is None:
-            found = self.look(pi, 3 * self.n + 5)
-        else:
-            value = kernels.evaluate_policy(self.task.tables, self.task.R, pi, self._work_arrays)
-            found = self._seen_by_kernel()._replace(value=value)
-        twin = np.unique(np.stack([self.twin, goal]), axis=1, return_inverse=True)[1].reshape(-1)
-        together = x > 0 and len(np.unique(twin)) == len(np.unique(self.twin))
-        known = self.alike if together and (goal == self.greedy).all() else self.same
-        tau, is_open = self._choose(found, known, goal)
-        there = partial(self._fractions_ahead, goal, x)
-        choices = self._decide(found, is_open, there, goal, twin)
-        for o, choice in choices.items():
-            tau[o] = choice.best
-        return found, tau, choices
+    def glance(self, goal: Actions, x: Fraction) -> tuple[Look, Choice]:
+        """What x pi + (1-x) goal is like: q, and the greedy columns."""
+        found = self.look(mixed(self.pi, goal, self.field.one(x)), 3 * self.n + 5)
+        if self.exact:
+            return found, self.chooser.choose_exactly(found)
+        twin = np.unique(np.stack([self.history.twin, goal]), axis=1, return_inverse=True)[1]
+        twin = twin.reshape(-1)
+        together = x > 0 and twin.max() == self.history.twin.max()
+        still = together and (goal == self.greedy).all()
+        known = self.chooser.alike if still else self.chooser.same
+        tau, is_open = self.chooser.compare(found, known, goal)
+        there = partial(self._ask_fractions, goal, x)
+        return found, self.chooser.settle(found, tau, is_open, twin, there)
 
     def leaving(self, goal: Actions, counts: Mask) -> Mask:
         """The rows on which `goal` does not stay greedy on the rest of the segment: up to the first
         place where one that counts leaves, without that one if others left before."""
-        if self.is_finite and self.weights in _SIMPLE_WEIGHTS:
-            if self.exact:
-                return self._leaving_exactly(goal, self.pi)
-            assert self.task is not None
-            leaves, sure = np.zeros((1, len(goal)), dtype=np.uint8), np.empty(1, dtype=bool)
-            error = self._loops.error + self._loops.growth * (self.n + 2)
-            kernels.look_ahead(
-                self.task.tables, self.task.R[None], self.pi[None], goal[None], error, self.alike,
-                self._work_arrays, leaves, sure,
-            )  # fmt: skip
-            return (leaves[0] > 0) & (goal >= 0)
+        if self.levels and self.weights in _SIMPLE_WEIGHTS:
+            return self._leaving_exactly(goal) if self.exact else self._leaving_polynomials(goal)
         found = np.zeros(len(goal), dtype=bool)
         for x in GRID[:0:-1]:
-            _, tau, _ = self.glance(goal, x)
-            leaving = (goal >= 0) & (tau != goal)
+            leaving = (goal >= 0) & (self.glance(goal, x)[1].tau != goal)
             if (leaving & counts).any():
                 return found if found.any() else leaving
             found |= leaving
         return found
 
-    def _leaving_exactly(self, goal: Actions, pi: Array) -> Mask:
-        """The same in fractions, decided: q(o,a) times weight has as many Bernstein coefficients on
-        the segment as there are levels, and none of a difference may be negative."""
+    def _leaving_polynomials(self, goal: Actions) -> Mask:
+        """The same where q(o,a) times weight is a polynomial with as many Bernstein coefficients
+        as there are levels: one of a difference is negative beyond its bound."""
+        assert self.task is not None
+        nodes, matrix = self.task.tables.nodes, self.task.tables.matrix
+        looks = [self.look(mixed(self.pi, goal, x)) for x in nodes.tolist()]
+        weight = np.array([found.weight for found in looks])
+        q = np.array([np.where(np.isnan(found.q), 0.0, found.q) for found in looks])
+        rows = np.flatnonzero(goal >= 0)
+        best, bounds = q[:, rows, goal[rows]], np.array([2 * found.error for found in looks])
+        ahead = (best[:, :, None] - q[:, rows]) * weight[:, rows, None]
+        shape = ahead.shape
+        least = (matrix @ ahead.reshape(len(nodes), -1)).reshape(shape)
+        least += (np.abs(matrix) @ (bounds * weight)[:, rows])[:, :, None]
+        alike = self.chooser.alike[rows]
+        others = alike != np.take_along_axis(alike, goal[rows][:, None], axis=1)
+        leaving = np.zeros(len(goal), dtype=bool)
+        leaving[rows] = ((least < 0).any(axis=0) & others).any(axis=1)
+        return leaving
+
+    def _leaving_exactly(self, goal: Actions) -> Mask:
+        """The same in fractions, decided: no coefficient may be negative."""
         nodes, matrix = bernstein_at_nodes(self.levels)
         looks = [
-            self.look(mixed(pi, goal, RATIONALS.one(Fraction(int(x.p), int(x.q))))) for x in nodes
+            self.look(mixed(self.pi, goal, RATIONALS.one(Fraction(int(x.p), int(x.q)))))
+            for x in nodes
         ]
-        leaving = np.zeros(len(goal), dtype=bool)
+        same, leaving = self.chooser.same, np.zeros(len(goal), dtype=bool)
         for o in np.flatnonzero(goal >= 0).tolist():
-            for a in range(len(self.order)):
-                if self.same[o, a] == self.same[o, goal[o]]:
-                    continue
+            for a in np.flatnonzero(same[o] != same[o, goal[o]]).tolist():
                 ahead = [
                     0
                     if look.q[o, a] is None
@@ -585,20 +348,6 @@ class GreedyLoop:
         return np.asarray(found.weight != 0, dtype=bool) | found.lacking
 
 
-_SIMPLE_WEIGHTS = ("visits", "discounted", "stationary")
-_KINDS, _FRACTIONS, _ROUNDING = range(3)
-_LEAST = 1e-200
-
-
-def mixed(pi: Array, goal: Actions, x: Any) -> Array:
-    """x pi + (1 - x) goal, on the rows that have one."""
-    rows = np.flatnonzero(goal >= 0)
-    table = pi.copy()
-    table[rows] = table[rows] * x
-    table[rows, goal[rows]] += 1 - x
-    return table
-
-
 def completed(P: POMDP, actions: Actions, otherwise: Policy) -> Policy:
     """The policy that takes `actions`, with the rows of another one where there is none."""
     kept = actions < 0
@@ -611,9 +360,3 @@ def completed(P: POMDP, actions: Actions, otherwise: Policy) -> Policy:
         table = np.where(kept[:, None], otherwise.prob.floats, 0.0)
     table[~kept, actions[~kept]] = 1
     return Policy(P, Numbers.of(table))
-
-
-@lru_cache(maxsize=256, typed=True)  # 0.1 is 1/10, a fraction that equals the float is not
-def exact_step(size: Number) -> Fraction:
-    """A step as a fraction: a float is the decimal that it is printed as, 0.02 is 1/50."""
-    return read_decimal(size) if isinstance(size, float) else Fraction(size)

@@ -40,11 +40,12 @@ from workbench.core.ending import (
 )
 from workbench.core.errors import WorkbenchError, WrongType
 from workbench.core.families import Family
+from workbench.core.greedy_choice import ROUNDING
 from workbench.core.horizon import UNIT, Unrolled, unroll
 from workbench.core.improve import BUDGET, improve
+from workbench.core.loop_history import exact_step
 from workbench.core.memory import Memory
 from workbench.core.numbers import Number
-from workbench.core.oracle_loop import ROUNDING, exact_step
 from workbench.core.policy import TIES, Policy, tie_order, uniform
 from workbench.core.pomdp import POMDP
 from workbench.executors.executor import make_executor
@@ -368,8 +369,6 @@ class _Batch:
         self.R, self.least, self.unit, self.whole = self._normalised()
         self.loops = self._begin()
         self.why = np.full(len(given), kernels.OPEN)
-        # rows that are asked about, and changes of greedy that are written down
-        self.nobody, self.no_turns = np.zeros(shape.shape[0], np.uint8), np.empty((0, 3), np.int64)
 
     def _normalised(self) -> tuple[Floats, Floats, NDArray[np.int32], NDArray[np.bool_]]:
         """R[i] of the rewards less the least, in a power of two as their unit; and whether these
@@ -394,22 +393,12 @@ class _Batch:
         """The loops at the uniform policy, with what is greedy there."""
         n, (rows, columns), task = len(self.given), self.shape.shape, self.shape.task
         size = self.R.max(axis=(1, 2), initial=0.0)  # paid once, at the end: no sum over levels
-        loops = kernels.Loops(
-            pi=np.empty((n, rows, columns)),
-            greedy=np.full((n, rows), -1),
-            found=np.empty((n, rows), dtype=np.int64),
-            since=np.zeros((n, rows), dtype=np.int64),
-            n=np.zeros(n, dtype=np.int64),
-            mark=np.zeros(n, dtype=np.uint64),
-            kept=np.ones(n),
-            look=np.zeros(n),
-            error=size * (task.error + UNIT),  # a rounding more: rewards are less the least
-            growth=size * task.growth,
-            open=np.zeros((n, rows), dtype=np.uint8),
-            unsure=np.zeros(n, dtype=np.uint8),
-            alike=np.repeat(self.shape.alike[None], n, axis=0),
-            rho=np.full((n, rows, columns), 1.0 / columns),
-            listed=np.zeros((n, _LISTED), dtype=np.uint64),
+        loops = kernels.begin_loops(
+            np.full((n, rows, columns), 1.0 / columns),
+            self.shape.alike,
+            size * (task.error + UNIT),  # a rounding more: rewards are less the least
+            size * task.growth,
+            _LISTED,
         )
         # q times a power of the number of columns is the same sum of rewards with pi = 1
         # everywhere: whole numbers are compared as they are
@@ -458,8 +447,8 @@ class _Batch:
         if begin == 0:  # what is greedy at the start is known already
             values[:], self.values = self.values, self.values[:, :0]
         kernels.run_loops(
-            tables, self.R, self.loops, self.work, self.shape.alike, steps, keeps, first,
-            self.nobody, False, False, begin, values, marks, self.why, self.no_turns,
+            tables, self.R, self.loops, self.work, self.shape.alike, steps, keeps, first, begin,
+            values, marks, self.why, None, None, False,
         )  # fmt: skip
         self.values, self.marks = np.hstack([self.values, values]), np.hstack([self.marks, marks])
 
