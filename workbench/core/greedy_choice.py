@@ -125,6 +125,18 @@ class Chooser:
         kernels.choose_greedy(q, reach, 1.0, alike, before, tau, is_open)
         return tau, is_open > 0
 
+    def tied(self, found: Look, rows: Actions, twin: Actions) -> tuple[Mask, Mask]:
+        """`tied[i, column]`, the columns of `rows[i]` that may be the largest; and whether they are
+        not known to be equal for a reason."""
+        q = np.where(np.isnan(found.q[rows]), -np.inf, found.q[rows])
+        # inf - inf is no number, and leaves everything open as it should
+        with np.errstate(invalid="ignore"):
+            tied = ~(q < q.max(axis=1, keepdims=True) - 2 * found.error[rows, None])
+        tied &= np.isfinite(q)
+        equal = self._equal_for(twin)[rows]
+        first = np.take_along_axis(equal, tied.argmax(axis=1)[:, None], axis=1)
+        return tied, (tied & (equal != first)).any(axis=1)
+
     def settle(
         self,
         found: Look,
@@ -135,20 +147,11 @@ class Chooser:
     ) -> Choice:
         """Decide the open rows; `ask` gives q in fractions, or None."""
         rows = np.flatnonzero(is_open)
-        q = np.where(np.isnan(found.q[rows]), -np.inf, found.q[rows])
-        # inf - inf is no number, and leaves everything open as it should
-        with np.errstate(invalid="ignore"):
-            tied = ~(
-                q < q.max(axis=1, initial=-np.inf, keepdims=True) - 2 * found.error[rows, None]
-            )
-        tied &= np.isfinite(q)
-        how = np.full(len(rows), _REASONS)
-        if len(rows):
-            equal = self._equal_for(twin)[rows]
-            first = np.take_along_axis(equal, tied.argmax(axis=1)[:, None], axis=1)
-            how[(tied & (equal != first)).any(axis=1)] = _ROUNDING
-            reasons = how == _REASONS
-            tau[rows[reasons]] = tied[reasons].argmax(axis=1)
+        if not len(rows):
+            return Choice(tau, rows, np.zeros((0, len(self.order)), dtype=bool), rows)
+        tied, unclear = self.tied(found, rows, twin)
+        how = np.where(unclear, _ROUNDING, _REASONS)
+        tau[rows[~unclear]] = tied[~unclear].argmax(axis=1)
         left = np.flatnonzero(how == _ROUNDING)
         if len(left) and (exact := ask()) is not None:
             for i in left.tolist():

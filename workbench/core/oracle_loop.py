@@ -44,6 +44,9 @@ up to which fractions are asked; and in all, in one run: a few seconds."""
 _MOST_TURNS = 4_096
 """Changes of greedy that the kernel notes before it comes back."""
 
+_MOST_WAITED = 15
+"""Iterates with open rows, at most, between two looks with better bounds."""
+
 _SIMPLE_WEIGHTS = ("visits", "discounted", "stationary")
 """Weights that the kernels know."""
 
@@ -77,7 +80,7 @@ class GreedyLoop:
         self.history = History(start, steps, self.order)
         self.chooser = Chooser(P, self.order, self.is_exact)
         self._rationals: Oracle | None = None
-        self._work = 0.0
+        self._work, self._open, self._wait = 0.0, 0, 0
         task = unroll(P, self.order, weights) if self.is_finite else None
         self.levels = task.levels if task else 0
         is_simple = weights in _SIMPLE_WEIGHTS and not exact and not average
@@ -149,7 +152,22 @@ class GreedyLoop:
             self.chooser.tell(self.n, choice)
             return choice.tau
         tau, is_open = self.chooser.compare(found, self.chooser.alike, self.greedy)
+        if isinstance(self.oracle, WarmOracle) and self._is_unclear(found, is_open):
+            # bounds of a warm start are rough: ask for better ones, rarer after each time in vain
+            self._open += 1
+            if self._open > self._wait:
+                rough = tau
+                found = self.look(self.pi, 3 * self.n + 1, again=True)
+                tau, is_open = self.chooser.compare(found, self.chooser.alike, self.greedy)
+                self._open = 0
+                self._wait = 0 if (tau != rough).any() else min(2 * self._wait + 1, _MOST_WAITED)
         return self._settle(found, tau, is_open)
+
+    def _is_unclear(self, found: Look, is_open: Mask) -> bool:
+        """Whether rows are open for no reason that is known."""
+        rows = np.flatnonzero(is_open & (self.chooser.asks > 0))
+        unclear = self.chooser.tied(found, rows, self.history.twin)[1] if len(rows) else rows
+        return bool(unclear.any())
 
     def _settle(self, found: Look, tau: Actions, is_open: Mask) -> Actions:
         """Decide the open rows of pi, and remember what was found."""
@@ -194,13 +212,14 @@ class GreedyLoop:
         q, nowhere = work.q / weight[:, None], np.zeros(len(seen), dtype=bool)
         return Look(value, q, error, np.where(seen, weight, 0.0), nowhere)
 
-    def look(self, pi: Array, roundings: int = 1) -> Look:
+    def look(self, pi: Array, roundings: int = 1, again: bool = False) -> Look:
         """Evaluate a policy, columns in the order of ties, whose numbers were rounded so often."""
         if self.task is not None:
             value = kernels.evaluate_policy(self.task.tables, self.task.R, pi, self._room)
             return self._seen_by_kernel(value)
         assert self.oracle is not None
-        found = self.oracle.look(self._by_action(pi), roundings)
+        ask = self.oracle.look_again if again else self.oracle.look
+        found = ask(self._by_action(pi), roundings)
         return found._replace(q=found.q[:, self.order])
 
     def _by_action(self, pi: Array) -> Array:
