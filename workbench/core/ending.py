@@ -12,7 +12,7 @@ from workbench.core.chain import dynamics
 from workbench.core.errors import TooLarge
 from workbench.core.evaluate import evaluate
 from workbench.core.fields import FLOATS
-from workbench.core.greedy_choice import ROUNDING, Choice, how_known
+from workbench.core.greedy_choice import ROUNDING, GreedyChoice, how_known
 from workbench.core.loop_history import Actions
 from workbench.core.numbers import Number, number
 from workbench.core.oracle_kernels import period_of
@@ -186,7 +186,7 @@ class LoopRun:
             "note": " ".join(filter(None, (note, ties))),
         }
 
-    def _ties_at(self, q: NDArray[Any], choice: Choice, goal: Actions) -> str | None:
+    def _ties_at(self, q: NDArray[Any], choice: GreedyChoice, goal: Actions) -> str | None:
         """A sentence on ties at the limit itself; None if the limit is not greedy there."""
         note, tau, chooser = "", choice.tau, self.loop.chooser
         place = {o: i for i, o in enumerate(choice.rows.tolist())}

@@ -61,7 +61,7 @@ class Tie:
         return f"iterate {self.iterate:,}, {words} ({self.how})"
 
 
-class Choice(NamedTuple):
+class GreedyChoice(NamedTuple):
     """The greedy columns of a policy, -1 for rows without q-values.
 
     Attributes
@@ -144,11 +144,11 @@ class Chooser:
         is_open: Mask,
         twin: Actions,
         ask: Callable[[], Array | None],
-    ) -> Choice:
+    ) -> GreedyChoice:
         """Decide the open rows; `ask` gives q in fractions, or None."""
         rows = np.flatnonzero(is_open)
         if not len(rows):
-            return Choice(tau, rows, np.zeros((0, len(self.order)), dtype=bool), rows)
+            return GreedyChoice(tau, rows, np.zeros((0, len(self.order)), dtype=bool), rows)
         tied, unclear = self.tied(found, rows, twin)
         how = np.where(unclear, _ROUNDING, _REASONS)
         tau[rows[~unclear]] = tied[~unclear].argmax(axis=1)
@@ -166,7 +166,7 @@ class Chooser:
                 "how often to any accuracy, so that nothing is known about q(o, a) there: use "
                 + ("exact=True" if self._is_exact else "Fractions and exact=True")
             )
-        return Choice(tau, rows, tied, how)
+        return GreedyChoice(tau, rows, tied, how)
 
     def _equal_for(self, twin: Actions) -> Array:
         """`equal[o, column]`: those with the same entry tie under every policy with these twins."""
@@ -182,7 +182,9 @@ class Chooser:
         self._equal = [*self._equal[-1:], (twin.copy(), kind, equal)]
         return equal
 
-    def learn(self, choice: Choice, twin: Actions, ahead: Callable[[], list[Array | None]]) -> None:
+    def learn(
+        self, choice: GreedyChoice, twin: Actions, ahead: Callable[[], list[Array | None]]
+    ) -> None:
         """Remember ties, so that they are not asked about at every iterate.
 
         Columns that are equal in fractions here and at the places `ahead` are taken to be equal as
@@ -203,7 +205,7 @@ class Chooser:
 
     # ---------------------------------------------------------------- fractions
 
-    def choose_exactly(self, found: Look) -> Choice:
+    def choose_exactly(self, found: Look) -> GreedyChoice:
         """The greedy columns of exact numbers."""
         tau, tied = np.full(len(found.q), -1), np.zeros(found.q.shape, dtype=bool)
         for o, row in enumerate(found.q):
@@ -213,11 +215,11 @@ class Chooser:
         rows = np.flatnonzero(
             (tied & (self.same != self.same[np.arange(len(tau)), tau, None])).any(axis=1)
         )
-        return Choice(tau, rows, tied[rows], np.full(len(rows), _FRACTIONS))
+        return GreedyChoice(tau, rows, tied[rows], np.full(len(rows), _FRACTIONS))
 
     # ---------------------------------------------------------------- what is told
 
-    def tell(self, n: int, choice: Choice) -> None:
+    def tell(self, n: int, choice: GreedyChoice) -> None:
         """Note the ties of iterate n."""
         told = (choice.tied * (1 + choice.how)[:, None]).astype(np.int8)
         fresh = (told != self._told[choice.rows]).any(axis=1)
@@ -227,7 +229,7 @@ class Chooser:
             if len(columns) > 1:
                 self._ties.setdefault((int(choice.rows[i]), columns, how_known(choice, i)), n)
 
-    def tied_in(self, choice: Choice, i: int) -> tuple[int, ...]:
+    def tied_in(self, choice: GreedyChoice, i: int) -> tuple[int, ...]:
         """The columns that tie in a row, the one taken first, one of each set that do the same."""
         o = choice.rows[i]
         found: dict[int, int] = {}
@@ -246,6 +248,6 @@ class Chooser:
         return tuple(found)
 
 
-def how_known(choice: Choice, i: int) -> str:
+def how_known(choice: GreedyChoice, i: int) -> str:
     """How it is known that the columns of `choice.rows[i]` tie."""
     return ROUNDING if choice.how[i] == _ROUNDING else EQUAL

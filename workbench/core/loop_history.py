@@ -25,7 +25,7 @@ Array = NDArray[Any]
 Schedule = Callable[[int], Number]
 
 
-class History:
+class LoopHistory:
     """The changes of greedy in a run, by row.
 
     Attributes

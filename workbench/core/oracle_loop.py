@@ -26,9 +26,9 @@ from numpy.typing import NDArray
 from workbench.core import oracle_kernels as kernels
 from workbench.core.errors import Multichain, NeverEnds, NotSolved, NotWeighted
 from workbench.core.fields import FLOATS, RATIONALS
-from workbench.core.greedy_choice import Choice, Chooser
+from workbench.core.greedy_choice import Chooser, GreedyChoice
 from workbench.core.horizon import GRID, Unrolled, bernstein_at_nodes, has_finite_horizon, unroll
-from workbench.core.loop_history import Actions, Array, History, Schedule, exact_step, mixed
+from workbench.core.loop_history import Actions, Array, LoopHistory, Schedule, exact_step, mixed
 from workbench.core.numbers import Numbers
 from workbench.core.oracle import Look, Mask, Oracle, WarmOracle
 from workbench.core.policy import Policy, tie_order
@@ -77,7 +77,7 @@ class GreedyLoop:
         self.pi = np.ascontiguousarray(self.field.enter(start.prob)[:, self.order])
         self.n, self.kept, self.mark = 0, 1.0, 0
         self.greedy = np.full(len(P.O), -1, dtype=np.int64)
-        self.history = History(start, steps, self.order)
+        self.history = LoopHistory(start, steps, self.order)
         self.chooser = Chooser(P, self.order, self.is_exact)
         self._rationals: Oracle | None = None
         self._work, self._open, self._wait = 0.0, 0, 0
@@ -291,7 +291,7 @@ class GreedyLoop:
 
     # ---------------------------------------------------------------- the rest of the segment
 
-    def glance(self, goal: Actions, x: Fraction) -> tuple[Look, Choice]:
+    def glance(self, goal: Actions, x: Fraction) -> tuple[Look, GreedyChoice]:
         """What x pi + (1-x) goal is like: q, and the greedy columns."""
         found = self.look(mixed(self.pi, goal, self.field.one(x)), 3 * self.n + 5)
         if self.exact:
