@@ -18,7 +18,7 @@ from workbench.cli.reproduce_command import reproduce_command
 from workbench.core.errors import TooLarge
 from workbench.deep import train as training
 from workbench.deep.settings import neural_by_name
-from workbench.learning import size
+from workbench.learning import sampling
 from workbench.reproduction.neural_cells import cells_by_memory, read_cells
 from workbench.reproduction.neural_figures import neural_figure
 from workbench.sweeps.cell import Cell, code_version, fingerprint
@@ -120,7 +120,7 @@ def test_a_cell_that_diverges_is_named_with_its_settings(tmp_path):
 
 
 def test_a_network_too_large_for_memory_is_refused_on_the_command_line(monkeypatch):
-    monkeypatch.setattr(size, "available_bytes", lambda: 10**9)
+    monkeypatch.setattr(sampling, "free_bytes", lambda: 10**9)
     wide = ("--learner", "ppo", "--hidden", "10000,10000")
     shown = shown_by("recall4", "-m", "OA1", *wide, "--seeds", "2")
     assert isinstance(shown.exception, TooLarge)

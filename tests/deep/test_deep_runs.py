@@ -28,7 +28,7 @@ from workbench.deep import train as training  # noqa: E402
 from workbench.deep.closed_loop import close_loop  # noqa: E402
 from workbench.deep.neural_run import NeuralRun, pays_success_only  # noqa: E402
 from workbench.deep.train import Diverged, Stopped  # noqa: E402
-from workbench.learning import size  # noqa: E402
+from workbench.learning import sampling  # noqa: E402
 from workbench.learning.run import Run  # noqa: E402
 
 SMALL = PPO(
@@ -282,13 +282,13 @@ def test_an_lstm_solves_it_without_a_memory_and_has_no_policy_of_what_it_sees():
 
 
 def test_networks_too_large_for_memory_are_refused_with_their_size(product, monkeypatch):
-    monkeypatch.setattr(size, "available_bytes", lambda: 10**9)
+    monkeypatch.setattr(sampling, "free_bytes", lambda: 10**9)
     with pytest.raises(TooLarge, match=r"needs 3\.2 GB, most of it for the networks of 2 seeds"):
         learn(product, replace(SMALL, hidden=(10_000, 10_000)), steps=1000, seeds=2)
 
 
 def test_updates_too_large_for_memory_are_refused_with_their_size(product, monkeypatch):
-    monkeypatch.setattr(size, "available_bytes", lambda: 10**9)
+    monkeypatch.setattr(sampling, "free_bytes", lambda: 10**9)
     many = replace(SMALL, environments=2**20)
     with pytest.raises(TooLarge, match=r"most of it for an update of 16,777,216 steps \(2\.0 GB\)"):
         learn(product, many, steps=1000, seeds=2)
