@@ -234,6 +234,18 @@ def test_every_name_in_the_window_is_there():
         _ = workbench.nonsense
 
 
+def test_every_public_name_has_an_example_and_a_line_see_also():
+    def lacks(name: str) -> list[str]:
+        text = getattr(workbench, name).__doc__ or ""
+        run = [x for x in text.splitlines() if ">>>" in x and "+SKIP" not in x]
+        found = re.search(r"^ *See also: ((?:`\w+`, )*`\w+`)\.$", text, re.M)
+        others = re.findall(r"\w+", found[1]) if found else []
+        wrong = [x for x in others if x not in workbench.__all__ or x == name]
+        return [*["example"][: not run], *["see also"][: not others], *wrong]
+
+    assert {name: lacks(name) for name in workbench.__all__ if lacks(name)} == {}
+
+
 def test_all_names_can_be_imported_without_any_extra():
     """The README's first install has none of the extras."""
     missing = [

@@ -36,6 +36,8 @@ A memory of one's own is four arguments, for instance one bit that flips when a 
 ...     Gamma=lambda m, w, o, a, r, o_next: {(m + (r > 0)) % 2: 1},
 ...     eta={0: 1},
 ... )
+
+See also: `Memory`, `augment`.
 """
 
 from workbench.agents.agent_states import (

@@ -1,5 +1,4 @@
-"""Controls for Jupyter that redraw at once: the oracle loop, TD against Monte Carlo, and an episode
-step by step.
+"""Interactive controls for Jupyter: the oracle loop, TD beside Monte Carlo, and single episodes.
 
 Each function returns an object that Jupyter shows. Its parts can be used without a browser:
 `controls` holds the sliders and buttons by name, `picture` the PNG that is on show, `text` and
@@ -7,6 +6,13 @@ Each function returns an object that Jupyter shows. Its parts can be used withou
 answered by `message`; no choice raises an error. Tasks on a grid are drawn on it if their `drawing`
 is given. Who reads a stored notebook without running it finds the settings, the text and the
 picture as HTML. Needs the extra `notebooks`.
+
+>>> from pomdps import recall4
+>>> from workbench.widgets import td_explorer
+>>> sorted(td_explorer(recall4(), "OA", 1).controls)
+['family', 'gamma', 'k', 'lam']
+
+See also: `figures`, `improve`, `simulate`.
 """
 
 from __future__ import annotations

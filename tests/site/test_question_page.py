@@ -5,7 +5,6 @@ from pathlib import Path
 
 import workbench
 from workbench.cli.main import GROUPS
-from workbench.site.reference_pages import related_names
 
 PAGE = (Path(__file__).parents[2] / "docs" / "which-question.md").read_text()
 
@@ -23,10 +22,3 @@ def test_every_command_is_on_the_page_and_no_other():
 def test_the_pages_that_it_names_exist():
     for target in re.findall(r"\]\(([^)]+)\)", PAGE):
         assert (Path(__file__).parents[2] / "docs" / target).exists(), target
-
-
-def test_every_public_name_has_others_to_see():
-    near = related_names(PAGE)
-    assert set(near) == set(workbench._HOMES)
-    assert all(others and name not in others for name, others in near.items())
-    assert near["decreasing"] == ["per_visit"]

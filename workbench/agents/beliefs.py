@@ -440,6 +440,8 @@ def reachable_beliefs(P: POMDP, limit: int = LIMIT, ended: bool = False) -> Beli
     BeliefGraph of two doors: 5 nodes (o, b), at most 3 with the same observation
     >>> graph.beliefs("quiet")
     ({left: 1/2, right: 1/2}, {left: 1}, {right: 1})
+
+    See also: `best_history`, `is_sufficiently_expressive`.
     """
     graph = explore_beliefs(P, limit, ended=ended)
     if not graph.complete:

@@ -69,8 +69,15 @@ class Controller(Showing, Drawn):
     act : {(n, o): {a: probability}}.
     after : {(n, o, a, r, o_next): {n_next: probability}}.
 
-    Both are labelled by P and hold at least what can happen; a controller that is silent where it
-    gets, or whose rows are no distributions, is refused.
+    `act` and `after` use the labels of P. They hold a row for everything that can happen, and each
+    row is a distribution. A controller that breaks one of these rules is refused.
+
+    >>> from pomdps import recall4
+    >>> same = lambda a: {(0, "o", a, 0, "o"): {0: 1}}
+    >>> Controller(recall4(), ("only",), {0: 1}, {(0, "o"): {3: 1}}, same(3))
+    controller of 1 node for recall4
+
+    See also: `controller_of`, `load_controller`, `save_controller`, `frontier`.
     """
 
     figure: ClassVar[str] = "controller_graph"
@@ -373,6 +380,8 @@ def controller_of(P: POMDP, memory: Memory | MemoryFamily | str, policy: Policy)
     >>> controller = controller_of(P, "B1", uniform(augment(P, "B1")))
     >>> controller, controller.minimised()
     (controller of 2 nodes for guess, controller of 1 node for guess)
+
+    See also: `Controller`, `save_controller`, `augment`.
     """
     if not isinstance(P, POMDP):
         raise WrongType(f"a controller belongs to a POMDP, not to {P!r}")

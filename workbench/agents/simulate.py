@@ -132,6 +132,8 @@ def simulate(
     ... )
     >>> [(t.o, t.a, int(t.r)) for t in simulate(P, uniform(P), seed=0)[0]]
     [('o', 'go', 1)]
+
+    See also: `evaluate`, `learn`, `uniform`.
     """
     if not isinstance(pi, Policy):
         raise WrongType(f"expected a Policy, not {pi!r}")

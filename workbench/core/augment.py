@@ -159,6 +159,8 @@ def augment(P: POMDP, memory: Memory | MemoryFamily | str, most: int | None = No
     POMDP guess×B1: 3 states (2 terminal), 2 observations, 4 actions, 4 outcomes, gamma 1
     >>> E.S[0], E.O[0], E.A[3]
     (('s', '0', 'o'), ('0', 'o'), (1, '1'))
+
+    See also: `Memory`, `evaluate`, `improve`, `MemoryPair`.
     """
     memory = attach(memory, P)
     if (size := len(P.S) * len(memory.M) * len(P.O)) > 1 << 62:

@@ -273,6 +273,8 @@ def evaluate(
     >>> E = augment(recall4(), "B1")
     >>> evaluate(E, uniform(E), exact=True).q[("0", "o"), (0, "0")]
     Fraction(-11, 12)
+
+    See also: `td_values`, `gradient`, `switch_values`, `improve`.
     """
     weighing = check_arguments(P, pi, weights)
     if check_criterion(criterion) == "average":

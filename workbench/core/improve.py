@@ -270,6 +270,8 @@ def improve(
     >>> run = improve(P)
     >>> run.value, run.ended, run.limit_value
     (1.0, 'fixed', Fraction(1, 1))
+
+    See also: `evaluate`, `policy_slice`, `equilibria`, `best_memoryless`.
     """
     budget, least = _number_of_iterates("budget", budget), _number_of_iterates("least", least)
     pi = uniform(P) if pi is None else pi

@@ -247,6 +247,8 @@ class QLearning(Learner, name="qlearning", title="Q-learning"):
 
     >>> QLearning(epsilon=0.1)
     QLearning(epsilon=0.1, step=0.1, gamma=None, initial=1.0, max_episode_steps=None)
+
+    See also: `Sarsa`, `ExpectedSarsa`, `learn`, `equilibria`.
     """
 
     module = "workbench.learning.learner_kernels"
@@ -273,6 +275,8 @@ class ExpectedSarsa(QLearning, name="expected-sarsa", title="Expected Sarsa"):
 
     >>> ExpectedSarsa(epsilon=0.2).described
     'Expected Sarsa'
+
+    See also: `Sarsa`, `QLearning`, `learn`.
     """
 
     kernel_name = "expected_sarsa"
@@ -314,6 +318,8 @@ class Sarsa(TracedLearner, name="sarsa", title="Sarsa({lam:g})"):
     >>> from workbench import learn
     >>> learn(recall4(), Sarsa(lam=0.9), steps=100, seeds=1).learner.described
     'Sarsa(0.9)'
+
+    See also: `QLearning`, `ExpectedSarsa`, `td_values`, `learn`.
     """
 
     may_decrease = True

@@ -64,6 +64,8 @@ class Memory:
     ...     return {"yes" if r > 0 else m: 1}
     >>> Memory("was I paid?", M=["no", "yes"], W=["-"], Gamma=Gamma, eta={"no": 1})
     Memory was I paid?: 2 memory states, 1 writes
+
+    See also: `augment`, `controller_of`, `MemoryWrapper`.
     """
 
     def __init__(

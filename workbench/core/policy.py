@@ -56,6 +56,13 @@ class Policy(Drawn):
     P : the POMDP whose O and A it speaks of.
     table : probabilities `[o, a]` in the order of P.O and P.A: an array of floats, or of exact
         numbers; or {o: {a: probability}}, as `from_mapping` takes it.
+
+    >>> from pomdps import recall4
+    >>> pi = Policy(recall4(), {"o": {0: 0.25, 3: 0.75}})
+    >>> pi["o", 3]
+    0.75
+
+    See also: `uniform`, `evaluate`, `improve`, `Controller`.
     """
 
     figure: ClassVar[str] = "policy_table"
@@ -273,6 +280,8 @@ def uniform(P: POMDP) -> Policy:
     >>> from pomdps import recall4
     >>> uniform(recall4())["o", 3]
     Fraction(1, 4)
+
+    See also: `Policy`, `evaluate`, `improve`.
     """
     return Policy(P, Numbers.full((len(P.O), len(P.A)), Fraction(1, len(P.A))))
 

@@ -115,12 +115,29 @@ class Emissions:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class POMDP:
-    """A partially observable Markov decision process; frozen, labelled, checked when it is made.
+    """A partially observable Markov decision process with labels for states and actions.
 
-    Write one with `POMDP.from_functions`, or with `from_arrays` of `workbench`; change one with
-    `dataclasses.replace`, `with_gamma`, `scale_rewards` or `relabel`, which return another POMDP.
-    `note` says where it comes from, if it was not written by hand.
-    `origin` names the task and the memory that `augment` made it of; a changed model has none.
+    It is checked when it is made, and frozen. Write one with `POMDP.from_functions`, or with
+    `from_arrays`. To change one, use `dataclasses.replace`, `with_gamma`, `scale_rewards` or
+    `relabel`: each returns another POMDP. `note` says where the model comes from, if it was not
+    written by hand. `origin` names the task and the memory that `augment` made it of. A changed
+    model has no origin.
+
+    >>> P = POMDP.from_functions(
+    ...     name="coin",
+    ...     A=["heads", "tails"],
+    ...     p=lambda s, a: {("end", int(s == a)): 1},
+    ...     omega=lambda s: {"a coin": 1},
+    ...     mu={"heads": 0.5, "tails": 0.5},
+    ...     gamma=1,
+    ...     terminal={"end"},
+    ... )
+    >>> P
+    POMDP coin: 3 states (1 terminal), 1 observation, 2 actions, 4 outcomes, gamma 1
+    >>> P.p("heads", "tails")
+    {('end', Fraction(0, 1)): Fraction(1, 1)}
+
+    See also: `from_arrays`, `load_pomdp`, `augment`, `evaluate`.
     """
 
     name: str

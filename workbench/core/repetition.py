@@ -48,6 +48,8 @@ def repeat_episodes(P: POMDP) -> POMDP:
     ... )
     >>> repeat_episodes(once).p("s", "go")
     {('s', Fraction(1, 1)): Fraction(1, 1)}
+
+    See also: `RLearning`, `POMDP`.
     """
     ended = P.terminal.mask
     if not ended.any():

@@ -128,6 +128,8 @@ def shortcuts(
     >>> for shortcut in shortcuts(P, pi, exact=True):
     ...     print(shortcut)
     start, jump: TD 1/2 against 1/4, truly 0 against 1/4 (strict)
+
+    See also: `td_values`, `evaluate`, `diagnose`.
     """
     require_numbers(P, pi)
     true, td = (td_values(P, pi, lam=lam, exact=exact, weights=weights) for lam in (1, 0))

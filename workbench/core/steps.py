@@ -37,6 +37,8 @@ class Decreasing(StepSchedule):
 
     >>> str(decreasing(0.1, halving=500))
     '0.1 / (1 + t / 500)'
+
+    See also: `per_visit`, `learn`, `QLearning`.
     """
 
     first: float = 0.5
@@ -55,6 +57,8 @@ class PerVisit(StepSchedule):
 
     >>> str(per_visit())
     '1 / n(o,a)'
+
+    See also: `decreasing`, `learn`, `QLearning`.
     """
 
     first: float = 1.0

@@ -276,6 +276,8 @@ def td_values(
     >>> start = ((None,), "o")
     >>> td_values(E, uniform(E), exact=True).q[start, (2, "push")] > 0
     True
+
+    See also: `evaluate`, `shortcuts`, `sweep_lambda`, `lambda_discrepancy`.
     """
     weighing = check_arguments(P, pi, weights)
     target = td_target(n, lam)

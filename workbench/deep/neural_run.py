@@ -165,6 +165,18 @@ def load_run(path: str | Path, P: POMDP | MemoryPair) -> NeuralRun:
     Parameters
     ----------
     P : what it ran on, as it was given to `learn`.
+
+    >>> import tempfile
+    >>> from pomdps import recall4
+    >>> from workbench import PPO, learn
+    >>> settings = PPO(hidden=(4,), n=4, environments=2, minibatches=1, epochs=1)
+    >>> run = learn(recall4(), settings, steps=8, seeds=1)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = run.save(f"{folder}/run.npz")
+    ...     load_run(f"{folder}/run.npz", recall4()).steps == run.steps
+    True
+
+    See also: `learn`, `PPO`, `MemoryPair`.
     """
     need("jax", "deep")
     need("optax", "deep")

@@ -65,6 +65,8 @@ class MemoryPair:
     >>> pair = MemoryPair(P, "OA6")
     >>> pair, pair.slots, pair.actions
     (guess×OA6, 7, 4)
+
+    See also: `augment`, `PPO`, `learn`.
     """
 
     P: POMDP

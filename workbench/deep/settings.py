@@ -149,6 +149,8 @@ class PPO(Neural):
 
     >>> PPO(hidden=(64, 64), learning_rate=1e-3).n
     128
+
+    See also: `RecurrentPPO`, `DDQN`, `MemoryPair`, `learn`.
     """
 
     module = "workbench.deep.ppo"
@@ -211,14 +213,20 @@ class PPO(Neural):
 
 @dataclass(frozen=True)
 class RecurrentPPO(PPO):
-    """Proximal policy optimisation with an LSTM behind the feed-forward layers, trained by
-    back-propagation through the n steps of an update.
+    """Proximal policy optimisation with an LSTM behind the feed-forward layers.
+
+    Gradients flow back through the n time steps of an update.
 
     Parameters
     ----------
     cells : of the LSTM.
     minibatches : of whole sequences, so they divide `environments`.
     others : as in `PPO`.
+
+    >>> RecurrentPPO(cells=64, hidden=(64,)).described
+    'RecurrentPPO, 64,'
+
+    See also: `PPO`, `DDQN`, `learn`.
     """
 
     module = "workbench.deep.lstm"
@@ -267,8 +275,13 @@ class DDQN(Neural):
     capacity : experiences kept.
     epsilon : the probability of a uniformly random action.
     target_every : updates after which the target network becomes the learned one.
-    learn_after : steps before the first update.
+    learn_after : time steps before the first update.
     others : as in `Neural`.
+
+    >>> DDQN.doors().batch, DDQN.doors().gamma
+    (32, 0.9)
+
+    See also: `PPO`, `QLearning`, `learn`.
     """
 
     module = "workbench.deep.ddqn"

@@ -372,6 +372,8 @@ def equilibria(
     >>> E = augment(recall(), "OA1")
     >>> [e.value for e in equilibria(E, QLearning(epsilon=Fraction(1, 10)), exact=True)]
     [Fraction(0, 1)]
+
+    See also: `mean_field`, `soft_equilibria`, `subdivide`, `learn`.
     """
     target = target_of(learner)
     check_count("most", most)

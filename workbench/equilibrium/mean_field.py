@@ -170,6 +170,8 @@ def mean_field(
     >>> flow = mean_field(P, QLearning(epsilon=0.5, initial=0), time=100)
     >>> flow.ended, flow.q.raw.round(3).tolist(), flow.policy["o", 1]
     ('settled', [[0.0, 1.0]], 1.0)
+
+    See also: `equilibria`, `phase_plane`, `observation_mdp`.
     """
     task = dense_task(P, learner)
     for name, x in (("time", time), ("dt", dt)):

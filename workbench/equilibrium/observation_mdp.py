@@ -72,6 +72,8 @@ def observation_mdp(
     >>> observation_mdp(recall4(), uniform(recall4()), exact=True)
     POMDP recall4 by observation: 2 states (1 terminal), 1 observation, 4 actions, 12 outcomes,
     gamma 1
+
+    See also: `mean_field`, `td_values`, `evaluate`.
     """
     weighing = check_arguments(P, behaviour, weights)
     field = field_of(P, behaviour, exact)

@@ -106,6 +106,8 @@ def phase_plane(
     >>> plane = phase_plane(recall4(), QLearning(epsilon=0.1), points=3)
     >>> plane.x, plane.y, len(plane.policies)
     (('o', 0), ('o', 1), 3)
+
+    See also: `mean_field`, `equilibria`, `policy_slice`.
     """
     task = dense_task(P, learner)
     P = task.P

@@ -71,6 +71,8 @@ def lambda_discrepancy(
     ... )
     >>> lambda_discrepancy(P, uniform(P), exact=True, norm=1)
     Fraction(1, 3)
+
+    See also: `discrepancy_loss`, `td_values`, `sweep_lambda`.
     """
     if norm not in (1, 2, np.inf):
         raise WorkbenchError(f"norm must be 1, 2 or inf, not {norm!r}")
@@ -113,6 +115,8 @@ def discrepancy_loss(
     ... )
     >>> discrepancy_loss(P, uniform(P), exact=True)
     Fraction(1, 9)
+
+    See also: `lambda_discrepancy`, `td_values`, `gradient`.
     """
     alpha = number(alpha)
     if not is_symbolic(alpha) and not 0 <= alpha <= 1:

@@ -45,6 +45,8 @@ def gradient(P: POMDP, pi: Policy, exact: bool = False) -> Table:
     ... )
     >>> gradient(P, uniform(P), exact=True)["o", 1]
     Fraction(5, 2)
+
+    See also: `evaluate`, `critical_points`, `switch_values`.
     """
     found = evaluate(P, pi, exact=exact, weights="discounted")
     q, reached = found.q.raw, found.reached.raw[:, None]

@@ -98,6 +98,8 @@ def sweep_lambda(
     >>> sweep = sweep_lambda(P, uniform(P), points=3)
     >>> sweep.q[:, 0, 1].round(4).tolist(), sweep.crossings
     ([0.5833, 0.6071, 0.625], ())
+
+    See also: `td_values`, `lambda_discrepancy`.
     """
     if isinstance(points, bool) or not isinstance(points, int | np.integer):
         raise WrongType(f"points is a whole number, not {points!r}")

@@ -43,6 +43,8 @@ def switch_values(P: POMDP, pi: Policy, exact: bool = False) -> Table:
     ... )
     >>> switch_values(P, Policy.deterministic(P, {"o": 0}), exact=True)["o", 1]
     Fraction(0, 1)
+
+    See also: `evaluate`, `gradient`, `improve`.
     """
     pi.fits(P)
     weights = "visits" if len(P.terminal) else "discounted"

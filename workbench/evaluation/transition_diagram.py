@@ -98,6 +98,8 @@ def transition_diagram(
     >>> pi = Policy.deterministic(P, {("0", "o"): (1, "1")})
     >>> transition_diagram(P, pi).edges[0]
     DiagramEdge(start=('0', 'o'), end=('1', 'o'), actions=((1, '1'),), kind='policy', ends=True)
+
+    See also: `shortcuts`, `augment`, `controller_of`.
     """
     if not isinstance(P.A, ActionsAndWrites):
         raise WorkbenchError(

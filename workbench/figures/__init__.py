@@ -1,5 +1,10 @@
-"""Results as pictures: each function takes results, draws them on matplotlib axes, and returns the
-axes.
+"""Pictures of results: each function draws on matplotlib axes and returns them.
+
+>>> import matplotlib
+>>> matplotlib.use("Agg")
+>>> from pomdps import recall4
+>>> from workbench import evaluate, figures, uniform
+>>> axes = figures.q_table(evaluate(recall4(), uniform(recall4())))
 
 | function | picture |
 |---|---|
@@ -22,6 +27,8 @@ Results come from elsewhere (`transition_diagram`, `evaluate`, `sweep_lambda`, `
 computed here but means and standard deviations over seeds. Without `axes` a function makes a new
 pyplot figure, which Jupyter shows. A memory has the same look everywhere (`memory_style`); what a
 colour tells, a line style, marker, hatch or frame tells too.
+
+See also: `transition_diagram`, `sweep_lambda`, `policy_slice`, `phase_plane`.
 """
 
 from workbench.figures.belief_graph import belief_graph

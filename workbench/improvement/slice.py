@@ -124,6 +124,8 @@ def policy_slice(
     ['2', '1']
     >>> found.basin.tolist()
     [[0, 0, 0, 0], [0, 0, 0, 0], [0, 0, 0, 1], [0, 0, 1, 1]]
+
+    See also: `improve`, `phase_plane`.
     """
     pi = uniform(P) if pi is None else pi
     first = P.O[int(np.argmax(P.decides))]

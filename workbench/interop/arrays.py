@@ -6,11 +6,11 @@ The rows are judged by `POMDP` itself; an array of the wrong shape is refused he
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from workbench.core.errors import ModelError, WrongType
 from workbench.core.numbers import Number, Numbers, number
@@ -18,14 +18,16 @@ from workbench.core.pomdp import POMDP, Distribution, Emissions, StateSet, Trans
 from workbench.core.rows import own_rows, point_rows
 from workbench.core.space import Label, Space
 
+SparseArray: TypeAlias = sp.sparray | sp.spmatrix
+
 
 def from_arrays(
     *,
-    p: Any,
-    omega: Any,
-    mu: Any,
+    p: ArrayLike | SparseArray | Sequence[SparseArray],
+    omega: ArrayLike | SparseArray,
+    mu: ArrayLike | SparseArray,
     gamma: Number,
-    r: Any = None,
+    r: ArrayLike | SparseArray | Sequence[SparseArray] | None = None,
     R: Sequence[Number] | None = None,
     S: Iterable[Label] | None = None,
     O: Iterable[Label] | None = None,
@@ -60,6 +62,8 @@ def from_arrays(
     ...     terminal=[1],
     ... )
     POMDP unnamed: 2 states (1 terminal), 1 observation, 1 action, 2 outcomes, gamma 0.9
+
+    See also: `to_arrays`, `POMDP`, `load_pomdp`.
     """
     omega_rows = _Rows(omega, "omega")
     nS, nO = omega_rows.shape
@@ -83,7 +87,7 @@ def from_arrays(
         rewards = _rewards(r, nS, nA, row_ptr, col)
         s_next = col
     o_ptr, o_col, o_prob = omega_rows.compressed()
-    start = Numbers.of(np.atleast_1d(mu) if not sp.issparse(mu) else mu.toarray().ravel())
+    start = Numbers.of(np.atleast_1d(sp.csr_array(mu).toarray().ravel() if sp.issparse(mu) else mu))
     if start.shape != (nS,):
         raise ModelError(f"mu has shape {start.shape}, but there are {nS} states")
     mask = np.zeros(nS, dtype=bool)
@@ -203,6 +207,8 @@ def to_arrays(P: POMDP, sparse: bool = False) -> dict[str, Any]:
     >>> from pomdps import recall4
     >>> to_arrays(recall4())["p"].shape  # [s, a, s', j]
     (6, 4, 6, 6)
+
+    See also: `from_arrays`, `save_pomdp`.
     """
     nS, nA, nO = len(P.S), len(P.A), len(P.O)
     R = list(P.R)

@@ -40,6 +40,17 @@ def save_controller(controller: Controller, path: str | Path, form: str = "json"
     Parameters
     ----------
     form : "json", "paynt" or "storm"; see the module's text.
+
+    >>> import tempfile
+    >>> from pomdps import recall4
+    >>> from workbench import augment, controller_of, uniform
+    >>> controller = controller_of(recall4(), "B1", uniform(augment(recall4(), "B1")))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_controller(controller, f"{folder}/bit.json")
+    ...     json.loads(Path(folder, "bit.json").read_text())["nodes"]
+    ['0', '1']
+
+    See also: `load_controller`, `Controller`, `controller_of`.
     """
     text = json.dumps(controller_data(controller, form), indent=1, ensure_ascii=False)
     write_whole(path, text + "\n")
@@ -56,6 +67,8 @@ def load_controller(P: POMDP, path: str | Path) -> Controller:
     ...     save_controller(controller_of(recall4(), "B1", uniform(augment(recall4(), "B1"))), kept)
     ...     load_controller(recall4(), kept)
     controller of 2 nodes for recall4
+
+    See also: `save_controller`, `Controller`.
     """
     return controller_from_data(P, parse_json(read_whole(path)))
 

@@ -66,6 +66,8 @@ def export_drn(P: POMDP, policy: Policy | None = None) -> str:
     state 1 {1} [0] done
         action end [0]
             1 : 1
+
+    See also: `storm_value`, `save_pomdp`, `save_controller`.
     """
     if policy is None:
         P = P if P.omega.is_deterministic else augment(P, "none")
@@ -118,6 +120,8 @@ def storm_value(P: POMDP, pi: Policy, exact: bool = False) -> Number:
     ... )
     >>> storm_value(P, uniform(P), exact=True)  # doctest: +SKIP
     Fraction(1, 1)
+
+    See also: `export_drn`, `evaluate`.
     """
     stormpy = need("stormpy", "storm")
     if not len(P.terminal) and P.gamma == 1:

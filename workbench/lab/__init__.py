@@ -1,2 +1,8 @@
-"""The counterexample lab: many small tasks at once, and exact certificates for what is found among
-them."""
+"""The counterexample lab: search many small tasks, and certify exactly what is found.
+
+>>> from workbench.lab.sequences import SequenceTasks
+>>> SequenceTasks(2, 2, lowest=0, highest=1).size
+16
+
+See also: `search`, `random_pomdp`.
+"""

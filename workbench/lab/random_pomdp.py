@@ -47,6 +47,8 @@ def random_pomdp(
 
     >>> random_pomdp(0)
     POMDP random 0: 6 states (1 terminal), 3 observations, 2 actions, 31 outcomes, gamma 9/10
+
+    See also: `search`, `from_arrays`, `POMDP`.
     """
     seed = whole_number("seed", seed, 0)
     states = whole_number("states", states)

@@ -202,6 +202,8 @@ def search(
     From uniform the oracle loop with B1 ends below the best memoryless value, and with OA1 it does
     not. no find among sequence tasks of length 2, 2 actions, rewards 0, 1, 2, gamma 1: all 81 tasks
     (51 modulo scale, shift), judged in floats and the finds exactly; 1 undecided.
+
+    See also: `random_pomdp`, `diagnose`.
     """
     one = as_statement(statement, **parameters)
     if not isinstance(over, TaskSpace):

@@ -38,6 +38,8 @@ class ActorCritic(
     >>> ActorCritic(n=20, update="batch", v=1)
     ActorCritic(n=20, policy_step=0.1, value_step=0.001, gamma=None, v=1, max_episode_steps=None,
     update='batch')
+
+    See also: `PPO`, `QLearning`, `learn`.
     """
 
     module = "workbench.learning.actor_kernels"

@@ -87,6 +87,8 @@ def learn(
     >>> run = learn(P, QLearning(), steps=1000, seeds=2, every=500)
     >>> run.policy(seed=1)["o", "right"], run.final_values().tolist()
     (Fraction(1, 1), [1.0, 1.0])
+
+    See also: `QLearning`, `Sarsa`, `ActorCritic`, `equilibria`.
     """
     _check_learner(learner)
     if learner.runs_itself:

@@ -77,6 +77,8 @@ class RLearning(Learner, name="r-learning", title="R-learning"):
 
     >>> RLearning(epsilon=0.1)
     RLearning(epsilon=0.1, step=0.1, rate=0.01, initial=0.0, max_episode_steps=None)
+
+    See also: `QLearning`, `repeat_episodes`, `learn`.
     """
 
     module = KERNELS
@@ -141,6 +143,8 @@ class SoftQLearning(Learner, name="soft-q", title="Q-learning by a softmax"):
 
     >>> SoftQLearning(temperature=0.5)
     SoftQLearning(temperature=0.5, step=0.1, gamma=None, initial=1.0, max_episode_steps=None)
+
+    See also: `SoftSarsa`, `soft_equilibria`, `learn`.
     """
 
     module = KERNELS
@@ -171,6 +175,8 @@ class SoftSarsa(TracedLearner, name="soft-sarsa", title="Sarsa({lam:g}) by a sof
 
     >>> SoftSarsa(temperature=0.3, lam=0).described
     'Sarsa(0) by a softmax'
+
+    See also: `SoftQLearning`, `soft_equilibria`, `learn`.
     """
 
     module = KERNELS

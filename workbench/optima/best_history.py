@@ -65,6 +65,8 @@ def best_history(
     ... )
     >>> best_history(P)
     best history-based value of twice: 1 (policy iteration in rationals over 3 beliefs)
+
+    See also: `best_memoryless`, `reachable_beliefs`, `frontier`.
     """
     require_real_numbers(P, exact)
     limits = HistoryLimits(

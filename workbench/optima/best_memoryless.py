@@ -110,6 +110,8 @@ def best_memoryless(
     nodes)
     >>> best_memoryless(P, deterministic=False, seed=1).value
     0.5
+
+    See also: `best_history`, `critical_points`, `can_encode_optimal`.
     """
     require_real_numbers(P, exact)
     if not isinstance(deterministic, bool | np.bool_):

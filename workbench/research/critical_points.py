@@ -244,6 +244,8 @@ def critical_points(
     ... )
     >>> critical_points(P)
     critical points of twice: 1 maximum (all isolated points)
+
+    See also: `best_memoryless`, `gradient`, `improve`.
     """
     require_real_numbers(P, True)
     max_faces = whole_number("max_faces", max_faces)

@@ -252,6 +252,8 @@ def diagnose(
     ... )
     >>> diagnose(P), diagnose(P, "window1")
     (diagnosis of twice with none: gap 1/2, diagnosis of twice with window1: gap 0)
+
+    See also: `can_encode_optimal`, `equilibria`, `shortcuts`.
     """
     task = in_rationals(P)
     if task is None:

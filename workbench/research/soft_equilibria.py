@@ -176,6 +176,8 @@ def soft_equilibria(
     >>> found = soft_equilibria(P, QLearning(), 1)
     >>> len(found), found.complete, found[0].policy.prob.floats.round(3).tolist()
     (1, True, [[0.269, 0.731]])
+
+    See also: `equilibria`, `SoftQLearning`, `SoftSarsa`.
     """
     if not isinstance(learner, Learner):
         raise WrongType(f"softmax equilibria are those of a learner, not of {learner!r}")

@@ -157,6 +157,8 @@ def subdivide(
     >>> found = subdivide(P, QLearning(), epsilon=sympy.Symbol("epsilon"))
     >>> [found.policies[i].row("o") for i in found[0].settled], found.refuted
     ([{1: Fraction(1, 1)}], 1)
+
+    See also: `equilibria`, `soft_equilibria`.
     """
     target = target_of(learner)
     assert hasattr(learner, "epsilon")

@@ -46,6 +46,9 @@ class _Docstring:
                 self._section(line.strip())
             elif line.startswith(">>>"):
                 self._doctest()
+            elif line.startswith("See also: "):
+                self.out += ["", f".. seealso:: {self._inline(line[10:])}", ""]
+                self.at += 1
             elif line.startswith("|"):
                 self._literal(lambda text: text.startswith("|"))
             elif line.startswith(" "):

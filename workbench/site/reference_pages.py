@@ -4,7 +4,6 @@ collection."""
 from __future__ import annotations
 
 import inspect
-import re
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -43,10 +42,8 @@ def write_reference_pages(material: Material, source: Path) -> None:
     folder = source / "reference"
     folder.mkdir(parents=True)
     rooms = public_names()
-    page = material.root / "docs" / "which-question.md"
-    near = related_names(page.read_text(encoding="utf-8")) if page.exists() else {}
     for room, modules in rooms.items():
-        text = _room(ROOMS[room], modules, near)
+        text = _room(ROOMS[room], modules)
         (folder / f"{room}.rst").write_text(text, encoding="utf-8")
     (folder / "tasks.md").write_text(_tasks(material), encoding="utf-8")
     if material.commands:
@@ -60,26 +57,7 @@ def write_reference_pages(material: Material, source: Path) -> None:
     )
 
 
-def related_names(page: str) -> dict[str, list[str]]:
-    """The public names that stand beside each one on the page *Which question, which function*: in
-    its row, else in its section.
-
-    >>> related_names("## A\\n| one | `evaluate`, `uniform` |\\n| two | `augment` |")["augment"]
-    ['evaluate', 'uniform']
-    """
-    near: dict[str, list[str]] = {}
-    for section in page.split("\n## "):
-        cells = [line.split("|")[2] for line in section.splitlines() if line.count("|") > 2]
-        quoted = [" ".join(re.findall(r"`([^`]+)`", cell)) for cell in cells]
-        rows = [[x for x in re.findall(r"\w+", text) if x in workbench._HOMES] for text in quoted]
-        for row in rows:
-            for name in row:
-                others = row if len(row) > 1 else [one for other in rows for one in other]
-                near.setdefault(name, sorted({*others} - {name}, key=others.index))
-    return near
-
-
-def _room(title: str, modules: dict[str, list[str]], near: dict[str, list[str]]) -> str:
+def _room(title: str, modules: dict[str, list[str]]) -> str:
     parts = [title, "=" * len(title), ""]
     for home, names in modules.items():
         heading = ", ".join(names)
@@ -87,9 +65,6 @@ def _room(title: str, modules: dict[str, list[str]], near: dict[str, list[str]])
         parts += [f".. automodule:: {home}", "   :no-members:", "   :no-index:", ""]
         for name in names:
             parts += _directive(name)
-            if near.get(name):
-                linked = ", ".join(f":py:obj:`~workbench.{other}`" for other in near[name])
-                parts += [f".. seealso:: {linked}", ""]
     return "\n".join(parts) + "\n"
 
 

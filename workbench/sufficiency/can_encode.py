@@ -170,6 +170,8 @@ def can_encode_optimal(
     actions (1 decision, 2 conflicts), which the best value 1 needs
     >>> can_encode_optimal(P, "O1").choice
     {((None,), 'o'): (0, 'push'), (('o',), 'o'): (1, 'push')}
+
+    See also: `is_sufficiently_expressive`, `needs_memory`, `frontier`.
     """
     attached = attach(memory, P)
     until = deadline(max_seconds)

@@ -142,6 +142,8 @@ def is_sufficiently_expressive(
     only 2 memory states are possible there
     >>> is_sufficiently_expressive(P, "OA1").f
     {((None,), 'o', 0): 'push', ((None,), 'o', 1): 'push'}
+
+    See also: `can_encode_optimal`, `reachable_beliefs`, `needs_memory`.
     """
     attached, until = attach(memory, P), deadline(max_seconds)
     graph = explore_beliefs(P, limit, crowd=len(attached.M), ended=ended)

@@ -180,6 +180,8 @@ def frontier(
     ... )
     >>> frontier(P, 2)
     frontier of twice by nodes: 1: 0, 2: 1; histories 1
+
+    See also: `can_encode_optimal`, `best_memoryless`, `Controller`.
     """
     if isinstance(up_to, bool) or not isinstance(up_to, int) or up_to < 1:
         raise WrongType(f"up_to is a whole number from 1, not {up_to!r}")

@@ -258,6 +258,8 @@ def needs_memory(
     ... )
     >>> needs_memory(P)
     twice needs memory: yes; best history-based value 1; smallest k: K 1, B 1, O 1, OA 1
+
+    See also: `can_encode_optimal`, `is_sufficiently_expressive`, `best_memoryless`.
     """
     *_, last = in_stages(P, families, up_to, limits, max_seconds)
     return last

@@ -52,6 +52,8 @@ def to_gymnasium(P: POMDP, render_mode: str | None = None) -> POMDPEnv:
     (0, 1.0, True, False, {'o': 'a coin'})
     >>> env.render()
     'guess, step 1: heads pays 1; a coin; the episode is over'
+
+    See also: `from_gymnasium`, `MemoryWrapper`, `augment`.
     """
     return POMDPEnv(P, render_mode)
 

@@ -102,6 +102,8 @@ def from_gymnasium(
     ('read from its own table; agrees with ', True)
     >>> {s_next: str(x) for (s_next, r), x in lake.p(0, 1).items()}
     {0: '1/3', 4: '1/3', 1: '1/3'}
+
+    See also: `to_gymnasium`, `MemoryWrapper`, `POMDP`.
     """
     env = _made(env)
     subject = _subject(env, state, observe, reward)

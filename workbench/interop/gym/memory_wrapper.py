@@ -47,6 +47,8 @@ class MemoryWrapper(gymnasium.Wrapper, gymnasium.utils.RecordConstructorArgs):  
     >>> o, *_ = env.step({"action": 2, "write": 1})
     >>> o["memory"]
     ((1, (0, 2)),)
+
+    See also: `to_gymnasium`, `augment`, `Memory`.
     """
 
     def __init__(self, env: Any, memory: str | Family, flat: bool = False):

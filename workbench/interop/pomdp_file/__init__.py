@@ -88,6 +88,8 @@ def load_pomdp(
     POMDP coin: 5 states, 3 observations, 2 actions, 25 outcomes, gamma 0.9
     >>> load_pomdp(path, first="after look", exact=True).p(("heads", "h"), "look")
     {(('heads', 'h'), Fraction(3, 2)): Fraction(1, 1)}
+
+    See also: `save_pomdp`, `POMDP`, `from_arrays`.
     """
     path = Path(path)
     data = read_whole(path)
@@ -174,5 +176,7 @@ def save_pomdp(P: POMDP, path: str | PathLike[str]) -> None:
     POMDP a third: 2 states (1 terminal), 1 observation, 1 action, 2 outcomes, gamma 1
     >>> load_pomdp(path).p(0, "go")
     {(0, Fraction(0, 1)): Fraction(2, 3), ('end', Fraction(1, 1)): Fraction(1, 3)}
+
+    See also: `load_pomdp`, `export_drn`, `to_arrays`.
     """
     write_whole(Path(path), pomdp_text(P))
