@@ -91,8 +91,9 @@ def test_claims_are_those_of_the_ledger_in_its_order():
 def test_nothing_is_cut_and_everything_fits_into_the_terminal():
     lines = listed(*catalogue.SECTIONS, columns=80)
     assert max(map(len, lines)) <= 80
-    assert [line for line in lines if line and not line.startswith(" ")] == [
-        s.capitalize() for s in catalogue.SECTIONS
+    titles = [lines[i - 2] for i, line in enumerate(lines) if line.startswith("──")]
+    assert titles == [
+        f"{name.capitalize()} ({len(lines_of())})" for name, lines_of in catalogue.SECTIONS.items()
     ]
     everything = " ".join(" ".join(lines).split())
     for section in catalogue.SECTIONS.values():
@@ -107,7 +108,7 @@ def test_nothing_is_cut_and_everything_fits_into_the_terminal():
 def test_without_an_argument_all_names_fit_on_a_screen():
     lines = listed(columns=80)
     assert max(map(len, lines)) <= 80
-    assert len(lines) <= 30
+    assert len(lines) <= 23  # the prompt takes the 24th
     told = " ".join(" ".join(lines).split())
     for name in ("tasks", "memories", "learners", "figures"):
         assert all(line.name in told for line in catalogue.SECTIONS[name]())
@@ -116,9 +117,9 @@ def test_without_an_argument_all_names_fit_on_a_screen():
 
 def test_one_section_can_be_asked_for():
     lines = listed("memories", columns=200)
-    assert lines[0] == "Memories"
-    assert "Tasks" not in lines
-    assert " ".join(lines[1].split()) == "none M = {-}, W = {-}: nothing to remember"
+    assert lines[0] == "Memories (11)"
+    assert not any("Tasks" in line for line in lines)
+    assert " ".join(lines[3].split()) == "none M = {-}, W = {-}: nothing to remember"
 
 
 def test_an_unknown_section_is_named_with_those_that_exist():

@@ -2,14 +2,31 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from workbench.core.errors import UnknownLabel
 
-_MOST_LINES = 5
-"""Lines of names for a section, so that all sections fit on a screen."""
+if TYPE_CHECKING:
+    from workbench.cli.catalogue import CatalogueLine
+    from workbench.core.sheet import Sheet
+
+_MOST_LINES = {"claims": 2, "papers": 3}
+"""Lines for the names of long sections: everything then fits on a screen of 24 lines."""
+
+_WIDTH = 79
+_INDENT = 16
+
+_HEADINGS = {
+    "tasks": ("needs", "what it is"),
+    "memories": ("place", "memory states M, writes W, and what a write does"),
+    "learners": ("", "what it is"),
+    "figures": ("place", "what it shows"),
+    "claims": ("verdict", "statement"),
+    "papers": ("known by", "paper"),
+}
+"""Headings of the columns behind the name, section by section."""
 
 
 def list_command(
@@ -28,11 +45,8 @@ def list_command(
 
     Example: workbench list tasks memories
     """
-    from rich.table import Table
-    from rich.text import Text
-
     from workbench.cli.catalogue import SECTIONS
-    from workbench.console import plain_console
+    from workbench.console import print_sheet
     from workbench.text import did_you_mean
 
     for name in what or ():
@@ -41,36 +55,39 @@ def list_command(
                 f"there are no {name!r} to list{did_you_mean(name, SECTIONS)}; choose from "
                 f"{', '.join(SECTIONS)}"
             )
-    console = plain_console()
     if not what:
         for name, lines_of in SECTIONS.items():
-            console.print(_names(name, [line.name for line in lines_of()]))
-        console.print("`workbench list tasks` tells what each task is, and so on.")
+            print(_names(name, [line.name for line in lines_of()]))
+        print("`workbench list tasks` tells what each task is, and so on.")
         return
-    for name in dict.fromkeys(what):
-        lines = SECTIONS[name]()
-        console.print(Text(name.capitalize(), "bold"))
-        words = any(line.word for line in lines)
-        table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
-        for _ in range(2 if words else 1):
-            table.add_column(no_wrap=True)
-        table.add_column(overflow="fold")
-        for line in lines:
-            table.add_row(
-                *map(Text, (f"  {line.name}", *([line.word] if words else []), line.text))
-            )
-        console.print(table)
-        console.print()
+    for i, name in enumerate(dict.fromkeys(what)):
+        print("\n" * bool(i), end="")
+        print_sheet(_sheet(name, SECTIONS[name]()))
+
+
+def _sheet(section: str, lines: list[CatalogueLine]) -> Sheet:
+    """A section, a row for each thing; a column of words that nothing has is left out."""
+    from workbench.core.sheet import Column, Sheet
+
+    word, text = map(Column, _HEADINGS[section])
+    if any(line.word for line in lines):
+        columns: tuple[Column, ...] = (Column("name"), word, text)
+        rows: list[tuple[str, ...]] = [(line.name, line.word, line.text) for line in lines]
+    else:
+        columns, rows = (Column("name"), text), [(line.name, line.text) for line in lines]
+    return Sheet(f"{section.capitalize()} ({len(lines)})", columns, tuple(rows))
 
 
 def _names(section: str, names: list[str]) -> str:
-    """The names of a section, as many as a few lines hold."""
+    """The names of a section beside its heading, as many as its lines hold."""
     import textwrap
 
     def lines(shown: int) -> list[str]:
         rest = "" if shown == len(names) else f", and {len(names) - shown} more"
         text = f"{', '.join(names[:shown])}{rest}"
-        return textwrap.wrap(text, 76, break_on_hyphens=False)
+        return textwrap.wrap(text, _WIDTH - _INDENT, break_on_hyphens=False)
 
-    shown = next(n for n in range(len(names), 0, -1) if len(lines(n)) <= _MOST_LINES or n == 1)
-    return "\n  ".join([f"{section.capitalize()} ({len(names)})", *lines(shown)])
+    most = _MOST_LINES.get(section, len(names))
+    shown = next(n for n in range(len(names), 0, -1) if len(lines(n)) <= most or n == 1)
+    heading = f"{section.capitalize()} ({len(names)})"
+    return heading.ljust(_INDENT) + f"\n{' ' * _INDENT}".join(lines(shown))

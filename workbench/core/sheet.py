@@ -256,8 +256,9 @@ def _lay_out(row: list[str], widths: list[int], right: list[bool]) -> list[str]:
 
 def _wrapped(text: str, width: int) -> list[str]:
     """The lines of a text; one that fits stays as it is, spaces included."""
-    return [
-        line
-        for part in text.split("\n")
-        for line in ([part] if len(part) <= width else textwrap.wrap(part, width))
-    ]
+    found = []
+    for part in text.split("\n"):
+        # A hyphen is not a place to break a line: it stands in 1e-5 and in names of options.
+        short = len(part) <= width
+        found += [part] if short else textwrap.wrap(part, width, break_on_hyphens=False)
+    return found
