@@ -22,11 +22,18 @@ def shown(*arguments: str) -> str:
 
 
 def cells(text: str) -> list[list[str]]:
-    return [
-        [cell.strip() for cell in line.strip("│").split("│")]
-        for line in text.splitlines()
-        if line[:1] == "│"
-    ]
+    """The rows of the sheet, cut where its headings start."""
+    lines = text.splitlines()
+    if not (rule := [i for i, line in enumerate(lines) if line.startswith("──")]):
+        return []
+    heading, body = lines[rule[0] - 1], lines[rule[0] + 1 :]
+    right = [heading.index(name) for name in (" o ", " a ", " s'")]
+    left = [0, *(i + 1 for i in right)]
+    rows = []
+    for line in body[: body.index("")]:
+        words = [line[i:j].strip() for i, j in zip(left, left[1:], strict=False)]
+        rows.append([*words, *line[left[-1] :].rsplit(maxsplit=2)])
+    return rows
 
 
 def test_a_small_task_is_written_out_with_actions_that_do_the_same_together():

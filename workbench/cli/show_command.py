@@ -11,9 +11,9 @@ from workbench.cli.output_options import picture_file
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from rich.table import Table
 
     from workbench.core.pomdp import POMDP
+    from workbench.core.sheet import Sheet
     from workbench.memories import Memory
 
 _MOST_ROWS = 40
@@ -53,7 +53,7 @@ def show_command(
 
     from pomdps import TASKS
     from workbench.cli.task_name import find_task, whole_name
-    from workbench.console import plain_console
+    from workbench.console import plain_console, print_sheet
     from workbench.memories import attach
     from workbench.results.summary import facts
 
@@ -69,7 +69,8 @@ def show_command(
         if record.drawing is not None:
             console.print(Text(f"\n{record.drawing}"))
     if (table := _outcomes(P)) is not None:
-        console.print("", table)
+        print()
+        print_sheet(table)
     if attached is not None:
         console.print()
         _show_memory(P, attached, console)
@@ -80,46 +81,39 @@ def show_command(
         console.print(f"\nPicture: {diagram}; {words}", soft_wrap=True)
 
 
-def _facts(rows: list[tuple[str, str]], width: int) -> Table:
-    """Names and texts side by side; a text that takes more than two lines is cut."""
+def _facts(rows: list[tuple[str, str]], width: int) -> str:
+    """Names and texts side by side; a long text goes on below itself."""
     import textwrap
 
-    from rich.table import Table
-
-    table = Table(box=None, show_header=False, padding=(0, 1))
-    for name, text in rows:
-        table.add_row(
-            name,
-            text if len(text) < width else textwrap.shorten(text, 2 * width - 30, placeholder=" …"),
+    wide = max(len(name) for name, _ in rows) + 3
+    return "\n".join(
+        line.rstrip()
+        for name, text in rows
+        for line in textwrap.wrap(
+            text,
+            width,
+            initial_indent=f" {name}".ljust(wide),
+            subsequent_indent=" " * wide,
+            break_on_hyphens=False,
         )
-    return table
+    )
 
 
-def _outcomes(P: POMDP) -> Table | None:
+def _outcomes(P: POMDP) -> Sheet | None:
     """p and omega, row by row, if that is not too long; actions that do the same stand together."""
-    from rich.table import Table
-
+    from workbench.core.sheet import Column, Sheet
     from workbench.text import shown
 
     if len(P.S) > _MOST_ROWS:
         return None
-    table = Table(
-        title="p(s', r | s, a) and omega(o | s)",
-        title_justify="left",
-        title_style="",
-        padding=(0, 1),
-    )
-    for name in ("s", "o", "a", "s'"):
-        table.add_column(name)
-    for name in ("r", "p"):
-        table.add_column(name, justify="right")
+    rows: list[tuple[str, ...]] = []
     for s in P.S:
         seen = P.omega(s)
         o = ", ".join(
             P.O.text(o) + ("" if len(seen) == 1 else f": {shown(x)}") for o, x in seen.items()
         )
         if s in P.terminal:
-            table.add_row(P.S.text(s), o, "", "terminal")
+            rows.append((P.S.text(s), o, "", "terminal", "", ""))
             continue
         alike: dict[tuple[Any, ...], list[str]] = {}
         for a in P.A:
@@ -128,9 +122,19 @@ def _outcomes(P: POMDP) -> Table | None:
         for outcomes, actions in alike.items():
             a = "any" if len(actions) == len(P.A) > 1 else ", ".join(actions)
             for (s_next, r), x in outcomes:
-                table.add_row(*first, a, P.S.text(s_next), shown(r), shown(x))
+                rows.append((*first, a, P.S.text(s_next), shown(r), shown(x)))
                 first, a = ("", ""), ""
-    return table if table.row_count <= _MOST_ROWS else None
+    if len(rows) > _MOST_ROWS:
+        return None
+    columns = (
+        Column("s", "state"),
+        Column("o", "what the agent sees there"),
+        Column("a", "action"),
+        Column("s'", "next state"),
+        Column("r", "reward", True),
+        Column("p", "probability of s' and r", True),
+    )
+    return Sheet("p(s', r | s, a) and omega(o | s)", columns, tuple(rows))
 
 
 def _show_memory(P: POMDP, memory: Memory, console: Console) -> None:
