@@ -1,5 +1,7 @@
 """`workbench show`: what it prints of a task, of a memory, and of the two together."""
 
+from itertools import pairwise
+
 import matplotlib
 import pytest
 import typer
@@ -31,7 +33,7 @@ def cells(text: str) -> list[list[str]]:
     left = [0, *(i + 1 for i in right)]
     rows = []
     for line in body[: body.index("")]:
-        words = [line[i:j].strip() for i, j in zip(left, left[1:], strict=False)]
+        words = [line[i:j].strip() for i, j in pairwise(left)]
         rows.append([*words, *line[left[-1] :].rsplit(maxsplit=2)])
     return rows
 

@@ -12,10 +12,6 @@ from workbench.cli.executor_options import ExecutorName, Scheduler, Workers, cho
 from workbench.cli.output_options import output_file
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-    from rich.table import Table
-
     from workbench.core.pomdp import POMDP
     from workbench.deep.neural_run import NeuralRun
     from workbench.deep.settings import Neural
@@ -156,7 +152,7 @@ def learn_command(
     from workbench.console import plain_console, print_sheet
     from workbench.core.learners import Learner, OptionError, check_count
     from workbench.core.pomdp import POMDP
-    from workbench.core.sheet import Column, Sheet
+    from workbench.core.sheet import Column, Sheet, WrittenNumber
     from workbench.deep.settings import (
         NEURAL_LEARNERS,
         Neural,
@@ -177,6 +173,7 @@ def learn_command(
     from workbench.sweeps.experiment import FINAL, PER_100
     from workbench.sweeps.run_cells import run_cells
     from workbench.sweeps.worker import products
+    from workbench.text import UNDEFINED
 
     given = {
         "lam": lam,
@@ -228,10 +225,8 @@ def learn_command(
         for m in (attach(name, P) for name in names):
             check_memory(P, m, seeds)
     title = f"{record.described} on {P.name}"
-    table = _new_network_table(title, steps, seeds, P)
     rows: dict[str, Sheet] = {}
     runs: dict[str, Run] = {}
-    shorter = ""
     tables = fingerprint(P)
     with (
         until_ctrl_c(runs),
@@ -244,14 +239,13 @@ def learn_command(
                 kept = None if resume is None else resume / f"{name}.npz"
                 run, stopped = _trained(E, record, steps, seeds, block, kept)
                 runs[name] = run
-                _add_network_row(table, name, run, values is not False)
+                best = best_cell(E) if isinstance(E, POMDP) else WrittenNumber(None, UNDEFINED)
+                rows[name] = run.sheet(best, values=values is not False)
                 folder = save or resume or (Path("networks") if stopped else None)
                 if folder is not None:
                     told = run.save(folder / f"{name}.npz")
                     note = f"; --resume {folder} goes on" if stopped else ""
                     plain_console(stderr=True).print(f"Networks: {told}{note}", soft_wrap=True)
-                if runs[name].steps < steps:  # by Ctrl-C, or because it diverged
-                    shorter += f", {name} stopped after {runs[name].steps:,}"
                 if stopped:
                     break
                 continue
@@ -265,11 +259,7 @@ def learn_command(
             runs[name] = Run.join([part for part in parts if isinstance(part, Run)])
             assert isinstance(E, POMDP)
             rows[name] = runs[name].sheet(best_cell(E), E)
-    if rows:
-        print_sheet(Sheet.join(title, Column("memory"), rows))
-    else:
-        table.caption = str(table.caption).replace(" steps.", f" steps{shorter}.", 1)
-        plain_console().print(table)
+    print_sheet(Sheet.join(title, Column("memory"), rows))
     if plot is not None:
         products_made = [products.take(P, tables, name, record) for name in runs]
         best = _best_reward([E for E in products_made if isinstance(E, POMDP)])
@@ -340,80 +330,3 @@ def _best_reward(tasks: list[POMDP]) -> float | None:
         except (WorkbenchError, KeyboardInterrupt):
             continue  # too large, or a policy that never ends
     return max((x for x in found if x == x), default=None)
-
-
-def _new_network_table(title: str, steps: int, seeds: int, P: POMDP) -> Table:
-    from rich.table import Table
-
-    from workbench.deep.neural_run import pays_success_only
-
-    unit = "episode" if P.terminal.mask.any() else "100 steps"
-    caption = (
-        f"{seeds} seeds of {steps:,} steps. Reward per {unit} over the first and the last tenth; "
-        "worst and best over seeds, of the last tenth. Value: exact, of the final greedy policies, "
-        "mean over the seeds that have one"
-    )
-    columns = ["first", "last", "worst", "best", "value"]
-    if pays_success_only(P):
-        caption += (
-            ". Success: the probability that they ever succeed, exact; solved: the seeds where it "
-            "is at least 0.8"
-        )
-        columns += ["success", "solved"]
-    table = Table(title=title, caption=caption + ".")
-    table.add_column("memory")
-    for column in columns:
-        table.add_column(column, justify="right", no_wrap=True)
-    return table
-
-
-def _add_network_row(table: Table, name: str, run: NeuralRun, values: bool) -> None:
-    import numpy as np
-
-    from workbench.deep.neural_run import pays_success_only
-
-    assert run.pair is not None
-    assert run.episodes is not None
-    tenth = max(1, run.rewards.shape[1] // 10)
-    lengths = np.broadcast_to(np.diff(run.ends, prepend=0), run.rewards.shape)
-    by = run.episodes if run.pair.P.terminal.mask.any() else lengths / 100
-    with np.errstate(invalid="ignore"):  # NaN where no episode was over
-        first, last = (
-            run.rewards[:, part].sum(axis=1) / by[:, part].sum(axis=1)
-            for part in (slice(0, tenth), slice(-tenth, None))
-        )
-    known = last[np.isfinite(last)]
-    ends = [_in_few(known.min()), _in_few(known.max())] if len(known) else ["-", "-"]
-    nothing = np.full(len(run.seeds), np.nan)
-    shown = [_mean_of(first), _mean_of(last), *ends]
-    shown.append(_mean_of(run.final_values() if values else nothing))
-    if pays_success_only(run.pair.P):
-        chances = run.successes() if values else nothing
-        shown.append(_mean_of(chances))
-        followed = int(np.isfinite(chances).sum())
-        shown.append(f"{int((chances >= 0.8).sum())} of {followed}" if followed else "-")
-    table.add_row(name, *shown)
-
-
-def _mean_of(numbers: NDArray[np.float64]) -> str:
-    """The mean of what is known, and of how many where some are not; a dash if nothing is.
-
-    >>> import numpy as np
-    >>> _mean_of(np.array([0.5, 1.0])), _mean_of(np.array([0.5, np.nan])), _mean_of(np.array([]))
-    ('0.75', '0.5 (1 of 2)', '-')
-    """
-    known = [float(x) for x in numbers if x == x]
-    if not known:
-        return "-"
-    note = "" if len(known) == len(numbers) else f" ({len(known)} of {len(numbers)})"
-    return _in_few(sum(known) / len(known)) + note
-
-
-def _in_few(x: float) -> str:
-    """A number in few characters, so that no column of the table is cut off.
-
-    >>> [_in_few(x) for x in (0.5688, 33.333, -827.5, -138000.0)]
-    ['0.5688', '33.33', '-827.5', '-1.4e+05']
-    """
-    text = f"{x:.4g}"
-    return text if len(text) <= 7 else f"{x:.2g}"

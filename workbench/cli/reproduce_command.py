@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
+    from workbench.core.sheet import Sheet
     from workbench.executors.executor import Executor
     from workbench.reproduction.neural_cells import NeuralCell
     from workbench.reproduction.neural_figures import NeuralFigure
@@ -82,7 +83,7 @@ def reproduce_command(
     import time
 
     from workbench.cli.task_name import find_task
-    from workbench.console import plain_console
+    from workbench.console import plain_console, print_sheet
     from workbench.output import check_folder
     from workbench.reproduction import paper_figures as records
     from workbench.reproduction.atari_figures import ATARI_FIGURES
@@ -135,13 +136,10 @@ def reproduce_command(
         write_record(results, judged=run_judged(find_task))
     notes += _compare(results)
     sections = write_report(out, results, quick, notes)
-    console.print(_table(sections, quick))
+    print_sheet(_sheet(sections, quick))
     for note in notes:
         console.print(note, soft_wrap=True)
     console.print(f"Report: {out / 'report.html'}", soft_wrap=True)
-
-
-_WIDTH = 80
 
 
 def _compare(all_results: list[Results]) -> list[str]:
@@ -156,25 +154,29 @@ def _compare(all_results: list[Results]) -> list[str]:
     return [f"{runs} learners with 30 seeds each: bit for bit as recorded."] if runs else []
 
 
-def _table(sections: list[Section], quick: bool) -> object:
-    from rich.table import Table
+def _sheet(sections: list[Section], quick: bool) -> Sheet:
+    """The statements about the figures, each with its verdict."""
+    from workbench.core.sheet import Column, Sheet
+    from workbench.text import counted
 
-    table = Table(
-        title="Statements about the tabular figures" + (", quick version" if quick else ""),
-        width=_WIDTH,
-    )
-    table.add_column("statement", no_wrap=True)
-    table.add_column("sentence", ratio=4)
-    table.add_column("verdict", ratio=5)
+    rows = []
     for section in sections:
         for judgement in section.judgements:
             for i, sentence in enumerate(judgement.sentences):
                 id = "" if i else judgement.id
-                table.add_row(id, sentence, judgement.verdict_of(sentence))
+                rows.append((id, sentence, judgement.verdict_of(sentence)))
             if len(judgement.sentences) > 1:
-                table.add_row("", "all together", judgement.verdict)
-            table.add_section()
-    return table
+                rows.append(("", "all together", judgement.verdict))
+    columns = (
+        Column("statement", "its name in the ledger; `workbench verify NAME` tells more"),
+        Column("sentence", "what the paper says"),
+        Column("verdict", "what these runs say"),
+    )
+    title = "Statements about the tabular figures" + (", quick version" if quick else "")
+    judged = [one for section in sections for one in section.judgements]
+    held = sum(one.verdict.startswith("supported") for one in judged)
+    said = f"These runs support {held} of {counted(len(judged), 'statement')}."
+    return Sheet(title, columns, tuple(rows), said)
 
 
 def _reproduce_networks(
@@ -257,9 +259,9 @@ def _reproduce_atari(
     import json
 
     import numpy as np
-    from rich.table import Table
 
-    from workbench.console import plain_console
+    from workbench.console import plain_console, print_sheet
+    from workbench.core.sheet import Column, Sheet
     from workbench.interop.gym.atari import STEPS, train_game
     from workbench.output import check_folder
     from workbench.reproduction.atari_figures import ATARI_FIGURES, judge_atari
@@ -278,18 +280,23 @@ def _reproduce_atari(
                     train_game(
                         figure.game, memory, seed, folder, learner=figure.learner, steps=steps
                     )
-        table = Table(title=f"{figure.game}, {figure.learner}", caption=f"{steps:,} steps a seed.")
-        for column in ("memory", "seeds", "reward per episode, last tenth"):
-            table.add_column(column)
+        columns = (
+            Column("memory"),
+            Column("seeds"),
+            Column("reward", "per episode over the last tenth, mean and standard deviation", True),
+        )
+        rows = []
         finals: dict[str, list[float]] = {}
         for memory in figure.memories:
             kept = sorted((home / "atari" / name).glob(f"{memory}-*/result.json"))
             found = [float(json.loads(path.read_text())["final"]) for path in kept]
             own = finals[memory] = [x for x in found if x == x]
             told = f"{np.mean(own):.2f} ± {np.std(own):.2f}" if own else "-"
-            table.add_row(memory, str(len(own)), told)
-        console.print(table)
-        console.print(f"{judge_atari(figure, finals)}: {figure.sentence}")
+            rows.append((memory, len(own), told))
+        said = f"{judge_atari(figure, finals)}: {figure.sentence}"
+        many = f"Each seed took {steps:,} steps."
+        title = f"{figure.game}, {figure.learner}"
+        print_sheet(Sheet(title, columns, tuple(rows), said, (many,)))
 
 
 def _search_settings(figure: NeuralFigure, memories: list[str] | None, executor: Executor) -> None:
@@ -315,8 +322,8 @@ def _show_figure(
     console: Console, figure: NeuralFigure, cells: dict[str, list[NeuralCell]], out: Path
 ) -> None:
     """A figure of networks as a table, verdicts and a picture."""
-    from rich.table import Table
-
+    from workbench.console import print_sheet
+    from workbench.core.sheet import Column, Sheet
     from workbench.figures.run_plot import save_plot
     from workbench.reproduction.neural_cells import runs_of
     from workbench.reproduction.neural_figures import AT_RANDOM, BEST_VALUES, best_between
@@ -326,18 +333,25 @@ def _show_figure(
     reach = {name: best_between(figure.task, name) for name in figure.learners}
     unit = "episode" if figure.by_episode else "100 steps"
     last = "success" if figure.by_episode else "pace"
-    table = Table(
-        title=f"{figure.place}: {figure.title}",
-        caption=f"Up to {len(figure.seeds)} seeds of {figure.steps:,} steps. Reward per {unit} "
-        f"over the last tenth (the best is {figure.optimum:.3f}, at random it is "
-        f"{AT_RANDOM[figure.task]:.3f}); solved with its 95% interval; values: exact, of the final "
-        f"greedy policies, least, median and most; {last} likewise{_lines_text(lines)}.",
+    columns = (
+        Column("memory"),
+        Column("seeds", "", True),
+        Column("reward", f"per {unit} over the last tenth of the run, mean over seeds", True),
+        Column("solved", "share of the seeds, with its 95% interval"),
+        Column("values", "exact, of the final greedy policies: least, median and most"),
+        Column("best", "value of the best policy with this memory, or bounds of it"),
+        Column(last, "of the final greedy policies: least, median and most"),
     )
-    for column in ("memory", "seeds", "reward", "solved", "values", "best", last):
-        table.add_column(column)
-    for name, seeds, got, solved, values, ends in table_rows(figure, cells):
-        table.add_row(name, seeds, got, solved, values, _interval_text(reach[name]), ends)
-    console.print(table)
+    rows = tuple(
+        (name, seeds, got, solved, values, _interval_text(reach[name]), ends)
+        for name, seeds, got, solved, values, ends in table_rows(figure, cells)
+    )
+    notes = (
+        f"Up to {len(figure.seeds)} seeds of {figure.steps:,} steps. The best reward per {unit} "
+        f"is {figure.optimum:.3f}; at random it is {AT_RANDOM[figure.task]:.3f}"
+        f"{_lines_text(lines)}.",
+    )
+    print_sheet(Sheet(f"{figure.place}: {figure.title}", columns, rows, "", notes))
     for line in writing_lines(cells):
         console.print(line)
     if figure.unfinished:

@@ -294,14 +294,15 @@ def _recheck_in_coq(path: Path, console: Any) -> None:
     from collections import Counter
 
     from rich.progress import Progress, TextColumn, TimeElapsedColumn
-    from rich.table import Table
 
     from proofs.ledger.coq_certificates import ROOTS, WRITERS, check_certificates
     from proofs.ledger.coqc import compile_library, find_coqc
     from workbench.checker.ledger_file import certificate_digest
     from workbench.checker.reader import read_json
     from workbench.checker.spoiled import Spoiled
+    from workbench.console import print_sheet
     from workbench.core.errors import WorkbenchError
+    from workbench.core.sheet import Column, Sheet
     from workbench.text import duration
 
     find_coqc()
@@ -348,13 +349,18 @@ def _recheck_in_coq(path: Path, console: Any) -> None:
             console.print(f"not stated: {named(digest)}: {why}", highlight=False, markup=False)
     accepted = Counter(str(once[digest]["kind"]) for digest in found.accepted)
     refused = Counter(str(once[digest]["kind"]) for digest in found.refused)
-    table = Table(box=None, header_style="")
-    for name in ("kind", "certificates", "accepted", "refused", "not stated"):
-        table.add_column(name, justify="left" if name == "kind" else "right")
+    rows = []
     for kind, n in kinds.most_common():
         other = n - accepted[kind] - refused[kind]
-        table.add_row(kind, *(str(x or "") for x in (n, accepted[kind], refused[kind], other)))
-    console.print(table)
+        rows.append((kind, n, *(x or "" for x in (accepted[kind], refused[kind], other))))
+    headings = (
+        Column("kind", "what the certificate shows"),
+        Column("certificates"),
+        Column("accepted", "Coq proves the theorem that states it", True),
+        Column("refused", "Coq does not", True),
+        Column("not stated", "nothing writes it as a theorem", True),
+    )
+    print_sheet(Sheet("Certificates stated as theorems for Coq", headings, tuple(rows)))
     sure = set(found.accepted)
     whole = sum(certificate_digest(c) in sure for _, c in listed)
     console.print(

@@ -20,11 +20,16 @@ from numpy.typing import NDArray
 from workbench.core.errors import NeverEnds, TooLarge, WorkbenchError
 from workbench.core.numbers import Number
 from workbench.core.pomdp import POMDP
+from workbench.core.sheet import BEST, Column, Sheet, WrittenNumber, beside_best
 from workbench.deep.closed_loop import ClosedLoop, close_loop
 from workbench.deep.pair import MemoryPair, Views
 from workbench.deep.settings import Neural
 from workbench.extras import need
 from workbench.learning.run import Run
+from workbench.text import UNDEFINED, counted
+
+_SOLVED = 0.8
+"""A seed has solved its task if its policy succeeds with at least this probability."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -95,6 +100,59 @@ class NeuralRun(Run):
         found: Path = import_module("workbench.deep.run_file").save_run(self, path)
         return found
 
+    def sheet(self, best: Any = None, P: POMDP | None = None, values: bool = True) -> Sheet:
+        """The run as one row of a table.
+
+        Parameters
+        ----------
+        best : what the best deterministic policy is worth, if it is known.
+        values : whether the exact values of the final greedy policies are computed.
+        """
+        if self.pair is None or self.episodes is None:
+            return super().sheet(best, P)
+        task = self.pair.P
+        by_episode = bool(task.terminal.mask.any())
+        unit = "episode" if by_episode else "100 steps"
+        tenth = max(1, self.rewards.shape[1] // 10)
+        lengths = np.broadcast_to(np.diff(self.ends, prepend=0), self.rewards.shape)
+        by = self.episodes if by_episode else lengths / 100
+        with np.errstate(invalid="ignore"):  # NaN where no episode was over
+            first, last = (
+                self.rewards[:, part].sum(axis=1) / by[:, part].sum(axis=1)
+                for part in (slice(0, tenth), slice(-tenth, None))
+            )
+        known = last[np.isfinite(last)]
+        unknown = np.full(len(self.seeds), np.nan)
+        worth = self.final_values() if values else unknown
+        cells: list[tuple[Column, Any]] = [
+            (Column("first", f"reward per {unit} over the first tenth of the run"), _mean(first)),
+            (Column("last", "the same over the last tenth; mean over seeds"), _mean(last)),
+            (Column("worst seed", "the lowest last of a seed"), _mean(known[known.argsort()][:1])),
+            (Column("best seed", "the highest last of a seed"), _mean(known[known.argsort()][-1:])),
+            (
+                Column("value", "exact value of the final greedy policies, mean over seeds"),
+                _mean(worth),
+            ),
+        ]
+        said = f"The reward per {unit} is {_mean(last).text} at the end"
+        if _mean(worth).value is not None:
+            said = f"The greedy policies at the end are worth {_mean(worth).text} on average"
+            said += "" if best is None else beside_best(_mean(worth).text, best)
+        if best is not None:
+            cells.append((BEST, best))
+        if pays_success_only(task):
+            chances = self.successes() if values else unknown
+            followed = int(np.isfinite(chances).sum())
+            solved = f"{int((chances >= _SOLVED).sum())} of {followed}" if followed else UNDEFINED
+            cells += [
+                (Column("success", "exact probability that they ever succeed"), _mean(chances)),
+                (Column("solved", f"seeds whose success is at least {_SOLVED}", True), solved),
+            ]
+        columns, row = zip(*cells, strict=True)
+        many = f"{counted(len(self.seeds), 'seed')} of {self.steps:,} steps."
+        who = getattr(self.learner, "described", self.learner)
+        return Sheet(f"{who} on {task.name}", columns, (row,), f"{said}.", (many,))
+
     def successes(self) -> NDArray[np.float64]:
         """`successes[seed]`: the probability that the greedy policy at the end of the run succeeds,
         where success pays 1 and nothing else pays; NaN where it cannot be followed."""
@@ -151,6 +209,22 @@ class NeuralRun(Run):
             return self.closed_loop(seed, gamma).value
         except (NeverEnds, TooLarge):
             return np.nan
+
+
+def _mean(numbers: NDArray[np.float64]) -> WrittenNumber:
+    """The mean of what is known, and of how many where some are not; a dash if nothing is.
+
+    >>> _mean(np.array([0.5, 1.0])).text, _mean(np.array([0.5, np.nan])).text
+    ('0.75', '0.5 (1 of 2)')
+    >>> _mean(np.array([])).text
+    '-'
+    """
+    known = [float(x) for x in numbers if x == x]
+    if not known:
+        return WrittenNumber(None, UNDEFINED)
+    note = "" if len(known) == len(numbers) else f" ({len(known)} of {len(numbers)})"
+    mean = sum(known) / len(known)
+    return WrittenNumber(mean, f"{mean:.4g}{note}")
 
 
 def pays_success_only(P: POMDP) -> bool:
