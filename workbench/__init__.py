@@ -66,6 +66,8 @@ _HOMES = {
     "needs_memory": "workbench.sufficiency.needs_memory",
     "search": "workbench.lab.search",
     "repeat_episodes": "workbench.core.repetition",
+    "with_goal": "workbench.agents.goal",
+    "with_step_limit": "workbench.agents.step_limit",
     "from_arrays": "workbench.interop.arrays",
     "to_arrays": "workbench.interop.arrays",
     "random_pomdp": "workbench.lab.random_pomdp",

@@ -41,6 +41,20 @@ def test_a_stochastic_optimum_is_shown_with_its_probabilities():
     assert "exactly -6 - 4*sqrt(2)" in text
 
 
+def test_the_probability_of_a_goal_and_the_steps_to_it():
+    text = shown("short_corridor", "--reach", "3", "--within", "6", "-m", "B1", "--exact")
+    assert "The best value on short corridor, reach 3, 6 steps" in text
+    assert "B1 1 1 none" in text
+    assert "-11.65" in shown("short_corridor", "--steps-to", "3", "--stochastic")
+    with pytest.raises(WorkbenchError, match="the goal exit is neither a state nor an observation"):
+        shown("short_corridor", "--reach", "exit")
+    for options in (["--steps-to", "3"], ["--criterion", "average"]):
+        with pytest.raises(WorkbenchError, match="give one of --reach, --steps-to and"):
+            shown("short_corridor", "--reach", "3", *options)
+    with pytest.raises(WorkbenchError, match="--within is about a goal"):
+        shown("short_corridor", "--within", "3")
+
+
 def test_what_does_not_go_together_is_refused():
     with pytest.raises(WorkbenchError, match="--exact is about deterministic policies"):
         shown("recall4", "--stochastic", "--exact")

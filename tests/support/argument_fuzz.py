@@ -132,6 +132,8 @@ def right_calls() -> dict[str, dict[str, Any]]:
         "search": {"statement": "oracle-stuck", "over": _space(), "method": "random", "seed": 0}
         | {"tries": 1, "seconds": 1.0, "store": None, "keep": 1, "exact": False, "memory": "B1"},
         "repeat_episodes": {"P": P},
+        "with_goal": {"P": P, "goal": P.S[0], "within": 2, "steps": False},
+        "with_step_limit": {"P": P, "T": 2, "reward": None},
         "from_arrays": {**arrays, "name": "arrays"},
         "to_arrays": {"P": P, "sparse": False},
         "random_pomdp": {"seed": 0, "states": 3, "observations": 2, "actions": 2}

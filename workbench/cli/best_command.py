@@ -26,13 +26,35 @@ def best_command(
     criterion: Annotated[
         str, typer.Option(help="What a policy is worth: return or average (reward per step).")
     ] = "return",
+    reach: Annotated[
+        str | None,
+        typer.Option(
+            help="A state or an observation: ask for the probability of reaching it, not the "
+            "return.",
+            show_default=False,
+        ),
+    ] = None,
+    within: Annotated[
+        int | None,
+        typer.Option(help="With --reach: in at most so many steps.", show_default="no limit"),
+    ] = None,
+    steps_to: Annotated[
+        str | None,
+        typer.Option(
+            help="A state or an observation: ask for minus the expected steps to it.",
+            show_default=False,
+        ),
+    ] = None,
     exact: Annotated[bool, typer.Option("--exact", help="Compare values as fractions.")] = False,
     seconds: Annotated[float, typer.Option(help="The most time for each answer.")] = 60.0,
 ) -> None:
     """Find the best policy with each memory, and prove it.
 
     Example: workbench best recall4 -m B1 --stochastic --criterion average
+
+    How likely is cell 3 within 6 steps: workbench best short_corridor --reach 3 --within 6
     """
+    from workbench.agents.goal import with_goal
     from workbench.cli.task_name import find_task
     from workbench.console import print_sheet
     from workbench.core.augment import augment
@@ -46,6 +68,12 @@ def best_command(
     if stochastic and exact:
         raise WorkbenchError("--exact is about deterministic policies, or --history")
     P = find_task(task)
+    if reach is not None or steps_to is not None:
+        if (reach is not None and steps_to is not None) or criterion != "return":
+            raise WorkbenchError("give one of --reach, --steps-to and --criterion")
+        P = with_goal(P, steps_to if reach is None else reach, within, steps=reach is None)
+    elif within is not None:
+        raise WorkbenchError("--within is about a goal: give --reach or --steps-to")
     what = "average reward" if criterion == "average" else "value"
     rows: dict[str, Sheet] = {}
     with until_ctrl_c(rows):
