@@ -93,7 +93,7 @@ def test_states_without_hope_end_the_episode_and_make_the_time_infinite():
     P = walk(terminal=lambda s: s == 4, p=lambda s, a: {(s, 1): 1} if s == 0 else walk().p(s, a))
     assert value(with_goal(P, 4), uniform(P)) == F(1, 2)
     lost = walk({0: F(1, 2), 3: F(1, 2)})
-    assert best_history(with_goal(lost, 4), exact=True).value == F(1, 2)
+    assert best_memoryless(with_goal(lost, 4), exact=True).value == F(1, 2)
     with pytest.raises(NeverEnds):
         best_history(with_goal(lost, 4, steps=True))
 
