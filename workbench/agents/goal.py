@@ -69,6 +69,8 @@ def with_goal(
     ...     for Q in (with_goal(P, "won"), with_goal(P, "won", 2), with_goal(P, "won", steps=True))
     ... ]
     ['1', '5/9', '-3']
+
+    See also: `with_step_limit`, `best_history`, `best_memoryless`.
     """
     is_goal, name = _goal_states(P, goal)
     hopes = _can_reach(P, is_goal)

@@ -45,6 +45,8 @@ def with_step_limit(
     ... )
     >>> with_step_limit(clock, 3)
     POMDP clock, 3 steps: 4 states (1 terminal), 1 observation, 1 action, 3 outcomes, gamma 1
+
+    See also: `with_goal`, `repeat_episodes`.
     """
     if isinstance(T, bool) or not isinstance(T, int | np.integer):
         raise WrongType(f"a step limit is a positive integer, not {T!r}")
