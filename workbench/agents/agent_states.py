@@ -112,7 +112,7 @@ class Counter(Clock):
 
 
 def function(f: Update, start: Label = None, name: str = "function") -> Discovered:
-    """An agent state m' = f(m, o, a, r, o_next) from a given start; M is discovered.
+    """An agent state m' = f(m, o, a, r, o_next) from a given start. M is discovered.
 
     Parameters
     ----------

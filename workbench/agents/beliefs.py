@@ -58,7 +58,7 @@ class TooManyBeliefs(TooLarge):
 
 
 class Belief(Mapping[Label, Fraction]):
-    """A distribution over states: `b[s]`, 0 for states outside its support; hashable, compared
+    """A distribution over states: `b[s]`, 0 outside its support. It is hashable and compared
     exactly.
 
     >>> b = Belief({"left": Fraction(1, 3), "right": Fraction(2, 3)})
@@ -228,8 +228,8 @@ class BeliefGraph(Showing, Drawn):
         return total / sum(w for _, w in weights)
 
     def mdp(self) -> POMDP:
-        """The belief MDP: the same task with the node (o, b) as a state that the agent sees, and
-        R(b, a) for reward.
+        """The belief MDP. The same task with the node (o, b) as a state that the agent sees, and
+        R(b, a) as reward.
 
         Its best policy is the best history-based policy of P. The end of an episode is the state
         None.

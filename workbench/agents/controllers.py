@@ -125,8 +125,8 @@ class Controller(Showing, Drawn):
 
     @cached_property
     def _places(self) -> tuple[tuple[Label, Label, Node], ...]:
-        """The (s, o, n) at which actions are taken, breadth first; what is found missing or wrong
-        raises `PolicyError`."""
+        """The (s, o, n) at which actions are taken, breadth first. Missing or wrong rows raise
+        `PolicyError`."""
         P = self.P
         waiting = dict.fromkeys(
             (s, o, n)
@@ -247,7 +247,8 @@ class Controller(Showing, Drawn):
 
     @cached_property
     def memory(self) -> Memory:
-        """The controller as an external memory without writes; it stays where it is silent."""
+        """The controller as an external memory without writes. Where it has no row, the node
+        stays."""
 
         def Gamma(
             m: Label, w: Label, o: Label, a: Label, r: Number, o_next: Label
@@ -263,8 +264,8 @@ class Controller(Showing, Drawn):
 
     @cached_property
     def policy(self) -> Policy:
-        """The memoryless policy of the product that runs the controller; uniform where it is
-        silent."""
+        """The memoryless policy of the product that runs the controller. It is uniform where the
+        controller has no row."""
         E = self.product
         rows = {
             (n, o): {(a, "-"): x for a, x in self.act[n, o].items()}
@@ -292,8 +293,8 @@ class Controller(Showing, Drawn):
         return least
 
     def _merge_one(self) -> Controller | None:
-        """The controller with the first two nodes merged that can be, and all that follows from
-        it; None if there are none."""
+        """Merge the first two nodes that can be merged, and all that have to follow. None if there
+        are none."""
         for j in range(1, len(self)):
             for i in range(j):
                 blocks = _closure(self, i, j)
@@ -302,7 +303,7 @@ class Controller(Showing, Drawn):
         return None
 
     def _merged(self, block: Mapping[Node, int]) -> Controller:
-        """The controller whose nodes are blocks of nodes; what never happens is left out."""
+        """The controller whose nodes are blocks of nodes. What never happens is left out."""
         names: dict[int, str] = {}
         for n in sorted(block):
             names.setdefault(block[n], self.names[n])
@@ -393,7 +394,8 @@ def controller_of(P: POMDP, memory: Memory | MemoryFamily | str, policy: Policy)
 
 
 class _Finder:
-    """The walk that turns a memory and a policy into a controller; nodes in order of discovery."""
+    """Explore a memory and a policy, and turn them into a controller. Nodes are in order of
+    discovery."""
 
     def __init__(self, P: POMDP, memory: Memory, policy: Policy):
         self.P, self.memory, self.policy = P, memory, policy
@@ -486,7 +488,8 @@ def _pushed(row: Mapping[Node, Number], to: Mapping[Node, Node]) -> dict[Node, N
 
 
 def _closure(controller: Controller, i: Node, j: Node) -> dict[Node, int] | None:
-    """The blocks that merging two nodes leads to; None if two nodes of a block act differently."""
+    """The blocks that merging two nodes leads to, or None if two nodes of a block act
+    differently."""
     parent = list(range(len(controller)))
 
     def find(n: Node) -> Node:

@@ -1,5 +1,4 @@
-"""One step of a POMDP, and of a POMDP with a memory beside it, written once and in labels: slow and
-obvious.
+"""One time step of a POMDP, with or without a memory, in labels: slow and obvious.
 
 Section 2: s_0 ~ mu, o_0 ~ omega(.|s_0); then a_t ~ pi(.|o_t), (s_{t+1}, r_t) ~ p(.|s_t, a_t),
 o_{t+1} ~ omega(.|s_{t+1}). Definition 4.2 adds m_0 ~ eta and m_{t+1} ~ Gamma(.|m_t, w_t, o_t, a_t,
@@ -99,7 +98,7 @@ def _add(weighted: Any) -> dict[Any, Number]:
 
 @dataclass(frozen=True)
 class Step:
-    """What happened at one time step; `state` is what `Process` calls a state."""
+    """What happened at one time step. `state` is what `Process` calls a state."""
 
     state: State
     o: Label
@@ -177,8 +176,8 @@ def discounted_return(steps: list[Step], gamma: Number) -> Number:
 
 
 def sequences(process: Process, pi: Policy, horizon: int) -> dict[tuple[Any, ...], Number]:
-    """The exact probability of each sequence o_0, a_0, r_0, o_1, ... of at most `horizon` steps,
-    cut at the end of the episode.
+    """Exact probabilities of all sequences o_0, a_0, r_0, o_1, ... of at most `horizon` time steps.
+    They are cut at the end of the episode.
 
     Two environments are the same from the agent's side exactly when these agree for every policy.
     """

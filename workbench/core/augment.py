@@ -58,8 +58,8 @@ class Origin:
 
 
 class _Walked(NamedTuple):
-    """The reachable product: codes of states, row pointers, and for each outcome its state, its
-    outcome of p, its entry of omega and what Gamma gave it (None: 1)."""
+    """The reachable product in compressed rows. Each outcome has its state, its outcome of p, its
+    entry of omega, and what Gamma gave it (None: 1)."""
 
     codes: NDArray[np.int64]
     row_ptr: NDArray[np.int64]
@@ -70,8 +70,8 @@ class _Walked(NamedTuple):
 
 
 class _Joint(Product):
-    """A product whose text leaves out what is the same in all labels: the only observation of a
-    task, the only write of a memory.
+    """A product space whose text leaves out the parts that all labels share, such as a task's only
+    observation.
 
     >>> both = MemoryAndObservation(Space(["0", "1"]), Space(["o"]))
     >>> both.text(("1", "o")), both.legend
@@ -116,8 +116,8 @@ class MemoryAndObservation(_Joint):
 
 
 class ActionsAndWrites(_Joint):
-    """A' = A x W; greedy policies break ties by the write first, and so have to know which part it
-    is."""
+    """The augmented actions A' = A x W. Greedy policies break ties by the write first, so they ask
+    which part it is."""
 
     words, alone = ("action", "write"), 0
 
@@ -235,8 +235,8 @@ def _observed(parent: Product, places: NDArray[np.int64]) -> tuple[Subset, NDArr
 def _walk_rule(
     P: POMDP, memory: Memory, step: IndexStep, starts: NDArray[np.int64], limit: int
 ) -> _Walked:
-    """The walk of a memory that is a rule on indices, piece by piece: the rule tells where all
-    writes of some states lead, and a compiled kernel appends what is new."""
+    """Explore the product with a memory that is a rule on indices, piece by piece. The rule tells
+    where all writes of some states lead, and a compiled kernel appends what is new."""
     nM, each = len(memory.M), len(P.A) * len(memory.W)
     owner = own_rows(P.omega.row_ptr)
     width = outcomes_by_state(P)[owner] * len(memory.W)

@@ -73,8 +73,8 @@ class _Outcomes:
         self._rest = _scramble(first ^ _codes(P.p.r).astype(np.uint64))
 
     def rows(self, kind: NDArray[np.int64]) -> NDArray[np.uint64]:
-        """A hash of the outcomes of each `[s, a]`, whatever their order; those in states of the
-        same kind are the same."""
+        """A hash of the outcomes of each `[s, a]`, whatever their order. Successors of the same
+        kind have the same hash."""
         goal = np.where(self._ends, len(kind), kind[self._s_next])
         outcome = _scramble(self._rest ^ _scramble(_whole(goal)))
         nS, nA = self._shape

@@ -39,8 +39,8 @@ Array = NDArray[Any]
 
 
 class Found(NamedTuple):
-    """v(o) and w(s), with 0 where they are undefined, bounds on their errors, the masks of the
-    undefined ones, and how they were found."""
+    """Solved values v(o) and w(s), with error bounds. They are 0 where they are undefined, and
+    masks say where that is."""
 
     v: Array
     v_error: NDArray[np.float64]
@@ -60,9 +60,9 @@ class Entries(NamedTuple):
 
 
 class _Begin(NamedTuple):
-    """The first step from the units that make up observations: transitions from unit `rows` to
-    state `columns`, gamma times their probabilities, and these times their rewards; for each unit
-    its observation `owner` and its part `outer` of it."""
+    """The first transition from each unit of an observation. It leads from unit `rows` to state
+    `columns`, with gamma times its probability, and that times its reward. `owner` is the
+    observation of a unit, and `outer` its part of it."""
 
     rows: Array
     columns: Array
@@ -216,7 +216,7 @@ class Bootstrap:
         return most / (1 - most)
 
     def _side(self, x: Array, sizes: Any) -> Array:
-        """Numbers as a right side; in floats with the sizes of what was added up."""
+        """Numbers as a right-hand side. For floats it comes with the sizes of the summands."""
         return x if self.field.is_exact else np.stack([x, 0 * x, sizes()])
 
     def rewards(self, factor: Any) -> Array:
@@ -250,8 +250,8 @@ class Bootstrap:
 def _compressed(
     rows: Array, columns: Array, values: Array, field: Field, n: int
 ) -> tuple[Array, Array, Array]:
-    """Entries in compressed rows, those of one place added up and zeros dropped: the pattern is the
-    graph of what depends on what."""
+    """Compress entries into rows: add up equal positions and drop zeros. The pattern is the graph
+    of what depends on what."""
     keys = rows.astype(np.int64) * n + columns
     places, group = np.unique(keys, return_inverse=True)
     values = field.sums(group, values, len(places))

@@ -23,7 +23,7 @@ Where = Callable[[], str]
 
 
 def ask(where: Where, function: Callable[..., Any], *labels: Any) -> Any:
-    """What somebody's p, omega or Gamma answers; an error inside it becomes one that names where.
+    """Call a user's p, omega or Gamma. An error inside it becomes one that names the arguments.
 
     >>> ask(lambda: "p(. | s=2, a=up)", lambda s, a: {}[s], 2, "up")
     Traceback (most recent call last):
@@ -91,7 +91,7 @@ def number_at(x: Number, where: Where) -> Number:
 
 
 def _outcomes(found: Any, where: Where, keys: str, members: str) -> list[tuple[Any, Number]]:
-    """The outcomes of a distribution; a zero is no outcome, and nothing is discovered by it."""
+    """The outcomes of a distribution, without those of probability zero."""
     if not isinstance(found, Mapping):
         raise WrongType(f"{where()} must be a distribution {{{keys}: probability}}, not {found!r}")
     if not found:

@@ -94,8 +94,8 @@ class Dynamics:
         undefined: Mask,
         discounted: bool = True,
     ) -> tuple[NDArray[Any], NDArray[np.float64]]:
-        """q(s,a) = R(s,a) + gamma sum_{s'} p(s'|s,a) v(s'), and bounds on its errors; undefined in
-        terminal states, and where v may be that follows."""
+        """q(s,a) = R(s,a) + gamma sum_{s'} p(s'|s,a) v(s'), and bounds on its errors. It is
+        undefined in terminal states and where a successor's v may be undefined."""
         gamma = self.gamma if discounted else self.field.one(1)
         if self.field.is_exact:
             q, error = self.R + gamma * self.expected(v), np.zeros(self.shape)
@@ -112,14 +112,14 @@ class Dynamics:
         return q, error
 
     def follow(self, pi: NDArray[Any], tail: NDArray[np.float64] | None = None) -> Chain:
-        """The chain of the policy with table `pi[o, a]`; `tail` is what the floats of an exact one
-        leave out."""
+        """The Markov chain of the policy with table `pi[o, a]`. `tail` is the rounding error of an
+        exact table."""
         return Chain(self, pi, tail)
 
 
 def follow_policy(D: Dynamics, pi: Policy) -> Chain:
-    """The chain of a policy; in floats an exact one enters with what its floats leave out, and is
-    refused by label if its probabilities are too small for floats."""
+    """The Markov chain of a policy. If floats stand for exact numbers, the chain knows the rounding
+    errors. Probabilities too small for floats are refused by label."""
     if D.field.is_exact or not pi.is_exact:
         return D.follow(D.field.enter(pi.prob))
     check_policy_range(pi)
@@ -133,7 +133,7 @@ def follow_policy(D: Dynamics, pi: Policy) -> Chain:
 
 
 def dynamics(P: POMDP, field: Field) -> Dynamics:
-    """The dynamics of P over a field; those over floats are kept with P, since every policy needs
+    """The dynamics of P over a field. Those over floats are kept with P, since every policy needs
     them."""
     if field is not FLOATS:
         return Dynamics(P, field)
@@ -144,8 +144,8 @@ def dynamics(P: POMDP, field: Field) -> Dynamics:
 
 
 def field_of(P: POMDP, pi: Policy, exact: bool, *others: Any) -> Field:
-    """Floats; or the exact field of the symbols of P, pi and other numbers, if there are any or
-    exactness is asked for."""
+    """The field to compute in. It is exact if exactness is asked for or there are symbols, and
+    floats otherwise."""
     symbols = P.symbols | pi.prob.symbols
     for x in others:
         symbols |= x.free_symbols if is_symbolic(x) else frozenset()
@@ -248,8 +248,8 @@ class Chain:
         cut: Mask | None = None,
         transposed: bool = False,
     ) -> Solution:
-        """x = b + gamma P x, or with P^T, without the transitions of `cut`: who takes one of them
-        leaves."""
+        """Solve x = b + gamma P x, or the same with P^T. The transitions of `cut` leave the
+        chain."""
         D, n = self.D, self.D.shape[0]
         if D.field.is_exact:
             kept = slice(None) if cut is None else ~cut
@@ -278,11 +278,11 @@ class Chain:
         return found
 
     def rows_of(self, states: Mask) -> Mask | None:
-        """The transitions from some states; None if there are none."""
+        """The transitions from some states, or None if there are none."""
         return np.repeat(states, np.diff(self.indptr)) if states.any() else None
 
     def values(self) -> tuple[Solution, Mask]:
-        """v = r + gamma P v, and the mask of the states where it is undefined (v is 0 there)."""
+        """Solve v = r + gamma P v, and mark the states where v is undefined (v is 0 there)."""
         D = self.D
         undefined = np.zeros(D.shape[0], dtype=bool)
         if D.is_undiscounted and self.may_not_end.any():
@@ -308,8 +308,8 @@ class Chain:
         return found if self.D.field.is_exact else share_errors(found, self.visited)
 
     def returns(self, members: NDArray[np.int64]) -> Solution:
-        """The expected visits of each state of a recurrent class between two visits of its first
-        state, with bounds on relative errors."""
+        """Expected visits of each state between two visits of a recurrent class's first state, with
+        relative error bounds."""
         field, n = self.D.field, self.D.shape[0]
         inside = np.zeros(n, dtype=bool)
         inside[members] = True

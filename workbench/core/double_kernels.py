@@ -71,8 +71,8 @@ def mix_rows(row_ptr, o, omega, pi, pi_lo, acts, acts_lo):
 
 @compile_kernel
 def follow_rows(row_ptr, s_next, p, p_lo, r, r_lo, acts, acts_lo, indptr, indices, b, P):
-    """P_pi in compressed rows without the products that are zero, and r_pi with its size; how many
-    entries there are, and whether a product of numbers above zero is not.
+    """P_pi in compressed rows without zeros, and r_pi with its size. It returns the number of
+    entries, and whether a product of positive numbers underflowed.
 
     Tails of length one stand for zeros: most models are written in floats or short fractions.
     """
@@ -131,8 +131,8 @@ def residual_forward(indptr, indices, P, gamma, leave, b, x, given, found, bound
 
 @compile_kernel
 def residual_backward(indptr, indices, P, gamma, leave, b, x, given, found, bound):
-    """`found` = b + what comes into a state - what leaves it, each entry off by at most `bound`;
-    flow by flow, since a transpose would double the memory."""
+    """Write b plus inflow minus outflow of each state to `found`, and its error bounds to `bound`.
+    It goes transition by transition, since a transpose would double the memory."""
     n = len(indptr) - 1
     low, terms, doubt = np.zeros(n), np.zeros(n), np.zeros(n)
     bound[:] = 0.0
@@ -183,7 +183,8 @@ def leaving(indptr, P, cut, out, gamma, leave):
 
 @compile_kernel
 def weighted_sum(w, x, x_error, given):
-    """sum_i w_i x_i, and a bound on its error, for x off by at most `x_error`; w in both parts."""
+    """The sum of w_i x_i, and a bound on its error. x is off by at most `x_error`, and w is given
+    in both parts."""
     hi = lo = size = carried = 0.0
     for i in range(len(x)):
         if w[0, i] != 0.0:
@@ -204,7 +205,7 @@ def add_correction(x, change):
 
 @compile_kernel
 def action_values(row_ptr, s_next, prob, r, gamma, v, v_error, q, q_error):
-    """q(s,a) = sum p (r + gamma v(s')) in floats, and a bound on its error, for v off by at most
+    """q(s,a) = sum p (r + gamma v(s')) in floats, with an error bound. v is off by at most
     `v_error`.
 
     Rounding costs u for each of p, r and gamma, two products, two sums and each further term.
@@ -227,8 +228,9 @@ def action_values(row_ptr, s_next, prob, r, gamma, v, v_error, q, q_error):
 
 @compile_kernel
 def observe(entry_s, entry_o, share, share_error, most_doubt, q_state, q_state_error, q, q_error):
-    """q(o,a) = sum_s P(s|o) q(s,a), and a bound on its error; NaN and infinite where no share is
-    positive, a value that counts is undefined or the shares are in doubt by more than `most_doubt`.
+    """q(o,a) = sum_s P(s|o) q(s,a), and a bound on its error. It is NaN with an infinite bound
+    where no share is positive, where a value with a positive share is undefined, or where the
+    shares' error exceeds `most_doubt`.
 
     `share` and `share_error` have one column, or one for each action. With weights w instead of the
     computed u, sum_s u(s) = 1, and e(s) the relative errors of the weights,

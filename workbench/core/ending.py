@@ -96,7 +96,7 @@ class LoopRun:
             return self._last("budget", f"The next iterate cannot be evaluated: {error}", WINDOW)
 
     def _advance(self, count: int) -> float:
-        """Make some iterates; the seconds that it took."""
+        """Make some iterates, and return the seconds that it took."""
         began, before, n = self.waiting.seconds, self.loop.pi.copy(), self.n
         try:
             values, marks = self.loop.advance(count, self._small_enough(), _SMALL_ENOUGH)
@@ -162,8 +162,8 @@ class LoopRun:
         return None
 
     def _fixed(self, goal: Actions, note: str) -> dict[str, Any] | None:
-        """The end at `goal`, which is greedy on the rest of the segment, on the rows that go there;
-        None if it is not greedy at its end."""
+        """The end at `goal`, if it stays greedy on the rest of the segment. None if it is not
+        greedy at its end."""
         end, choice = self.loop.glance(goal, Fraction(0))
         ties = self._ties_at(end.q, choice, goal)
         if ties is None:
@@ -187,7 +187,7 @@ class LoopRun:
         }
 
     def _ties_at(self, q: NDArray[Any], choice: GreedyChoice, goal: Actions) -> str | None:
-        """A sentence on ties at the limit itself; None if the limit is not greedy there."""
+        """A sentence on ties at the limit itself, or None if the limit is not greedy there."""
         note, tau, chooser = "", choice.tau, self.loop.chooser
         place = {o: i for i, o in enumerate(choice.rows.tolist())}
         reached = np.flatnonzero((tau >= 0) & (goal >= 0))
@@ -248,7 +248,7 @@ class LoopRun:
         return float(average), average
 
     def _completed(self, goal: Actions) -> Policy:
-        """The policy that takes `goal`; rows without one are as they are in pi."""
+        """The policy that takes `goal`. Rows without a goal are as they are in pi."""
         # rows that were never moved are given as they were told, exact if the start is
         moved = np.array([any(a >= 0 for _, a in turns) for turns in self.loop.history.turns])
         start = self.loop.start
@@ -257,8 +257,8 @@ class LoopRun:
     # ---------------------------------------------------------------- limit cycles, and no end
 
     def _period(self) -> int | None:
-        """The period of the greedy policy, if it has had one for so long that nothing else is left
-        in pi."""
+        """The period of the greedy policy, if it is so old that earlier policies no longer count in
+        pi."""
         if not self.constant:
             return None
         marks = np.concatenate(self.marks)

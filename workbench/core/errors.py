@@ -1,11 +1,11 @@
-"""The errors that the workbench raises on purpose; each message names the label, row or value at
+"""Errors that the workbench raises on purpose. Each message names the label, row or value at
 fault."""
 
 from __future__ import annotations
 
 
 class WorkbenchError(ValueError):
-    """Something handed to the workbench cannot be used; the message says what and where."""
+    """An argument cannot be used. The message says which and why."""
 
 
 class UnknownLabel(WorkbenchError, KeyError):
@@ -20,7 +20,7 @@ class WrongType(WorkbenchError, TypeError):
 
 
 class ModelError(WorkbenchError):
-    """A POMDP or a memory that is not one: a row that does not sum to one, an empty set, ..."""
+    """A POMDP or a memory is not well formed: for instance, a row does not sum to one."""
 
 
 class PolicyError(WorkbenchError):
@@ -52,4 +52,4 @@ class TooLarge(WorkbenchError):
 
 
 class NotSolved(WorkbenchError):
-    """No solver reached its tolerance; the message holds the best residual."""
+    """No solver reached its tolerance. The message holds the best residual."""

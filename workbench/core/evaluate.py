@@ -70,7 +70,7 @@ Array = NDArray[Any]
 
 @dataclass(frozen=True)
 class Assessment:
-    """What a policy is worth, as elements of a field; in exact arithmetic all errors are 0.
+    """The values of a policy as elements of a field. In exact arithmetic all errors are 0.
 
     Attributes
     ----------
@@ -109,7 +109,7 @@ class Assessment:
 
     @property
     def error(self) -> NDArray[np.float64]:
-        """`[o]`, a bound on the errors of the numbers of a row of q; 0 where it has none."""
+        """Error bounds `[o]` on the numbers of each row of q. They are 0 where the row has none."""
         return np.where(known(self.q), self.q_error, 0.0).max(axis=1)
 
 
@@ -198,9 +198,9 @@ class Evaluation(Drawn):
 
     @cached_property
     def average_reward(self) -> Number:
-        """Reward per step under the weights: sum_s visits(s) r_pi(s) / sum_s visits(s), terminal
-        states aside; where visits are infinite, in the long run. Undefined if no step is taken. In
-        floats it has a bound on its error, `average_reward.error`."""
+        """Mean reward per time step: sum_s visits(s) r_pi(s) / sum_s visits(s), over non-terminal
+        states. Where visits are infinite, it is the average in the long run. It is undefined if no
+        action is taken. In floats it has a bound on its error, `average_reward.error`."""
         if self.criterion == "average":
             return self.value if self.v.raw.dtype == object else Bounded(self.value, self.error)
         is_exact = self.v.raw.dtype == object
@@ -352,8 +352,8 @@ def mix_actions(D: Dynamics, pi: Array, q: Array) -> Array:
 
 
 def describe_undefined(chain: Chain, weights: Weighting, doubtful: Mask) -> str:
-    """A sentence on what is undefined because episodes never end, and on what floats cannot tell;
-    or ""."""
+    """A sentence on what is undefined or beyond floats, or "". Values are undefined where episodes
+    never end."""
     notes, P = [], chain.D.P
     if not weights.is_finite(chain):
         s = P.S[int(np.flatnonzero(chain.visited & chain.stuck)[0])]

@@ -104,7 +104,8 @@ class Family(MemoryFamily):
         raise NotImplementedError
 
     def step_arrays(self, P: POMDP, m: Places, o: Places) -> Places:
-        """`m_next[i, a, w]` from `m[i]` and `o[i]`, by indices; here `update` is asked for each."""
+        """Memory states after one time step, `m_next[i, a, w]` from `m[i]` and `o[i]`, as indices.
+        Here each comes from `update`."""
         M, W = self.states(P.O, P.A), self.list_writes()
         asked, inverse = np.unique(m * len(P.O) + o, return_inverse=True)
         rows = [
@@ -220,13 +221,14 @@ def push_onto(m: Label, entry: Label) -> Label:
 
 
 class BufferFamily(Family):
-    """k cells, oldest first, that a write rearranges; the entry is o, or (o, a) if `pairs`."""
+    """Buffers of k cells, oldest first, that a write rearranges. An entry is o, or (o, a) if
+    `pairs`."""
 
     writes: ClassVar[tuple[str, ...]] = ("keep", "push")
     pairs: ClassVar[bool] = False
 
     def rearrange(self, m: Label, w: Label, entry: Label) -> Label:
-        """The cells after a write; None is an empty cell."""
+        """The cells after a write. None is an empty cell."""
         return push_onto(m, entry) if w == "push" else m
 
     def list_writes(self) -> Space:
@@ -278,7 +280,7 @@ class BufferFamily(Family):
 
 @register
 class O(BufferFamily):  # noqa: E742
-    """A buffer of k observations; the agent decides whether to push the current one."""
+    """A buffer of k observations. The agent decides whether to push the current one."""
 
     kind = "O"
     about = About(
@@ -297,7 +299,8 @@ class K(BufferFamily):
 
 @register
 class OA(BufferFamily):
-    """A buffer of k pairs (observation, action); the agent decides whether to push the current."""
+    """A buffer of k pairs (observation, action). The agent decides whether to push the current
+    one."""
 
     kind = "OA"
     about = About("OA(k)", "A.4", "(O x A + empty)^k", "keep, push", "push appends (o, a)")

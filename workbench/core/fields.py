@@ -37,7 +37,7 @@ with the cube."""
 
 
 class Bounded(float):
-    """A float and a bound on its error; a bound of infinity makes it NaN."""
+    """A float and a bound on its error. A bound of infinity makes it NaN."""
 
     error: float
 
@@ -77,7 +77,7 @@ class Field:
         return self.enter(numbers)
 
     def leave(self, array: NDArray[Any]) -> NDArray[Any]:
-        """An array of elements as an array of Fractions or expressions; None stays None."""
+        """An array of elements as an array of Fractions or expressions. None stays None."""
         flat = [None if x is None else self.back(x) for x in array.ravel()]
         found = np.empty(len(flat), dtype=object)
         found[:] = flat

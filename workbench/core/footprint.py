@@ -72,8 +72,8 @@ def refuse_if_larger(P: POMDP, memory: Memory, most: int, states: int, outcomes:
 
 
 def least_size(P: POMDP, memory: Memory) -> tuple[int, int]:
-    """A lower bound on the states and outcomes of the product, from P alone; (0, 0) for a memory
-    that is no buffer which can be kept and pushed to."""
+    """A lower bound on the states and outcomes of the product, from P alone. It is (0, 0) unless
+    the memory is a buffer with writes keep and push."""
     family, nA = memory.family, len(P.A)
     if not isinstance(family, BufferFamily) or not {"keep", "push"} <= set(family.writes):
         return 0, 0

@@ -79,7 +79,7 @@ class Differential:
         return (self.chain.D.mu * self.gain).sum()
 
     def are_apart(self, i: int, j: int) -> bool:
-        """Whether the gains of two classes differ; in floats, whether they surely do."""
+        """Whether the average rewards of two classes differ. In floats, whether they surely do."""
         if self.chain.D.field.is_exact:
             return bool(self.class_gain[i] != self.class_gain[j])
         room = self.class_error[i] + self.class_error[j]
@@ -91,7 +91,8 @@ class Differential:
         return next(((there[0], j) for j in there[1:] if self.are_apart(there[0], j)), None)
 
     def action_values(self, astray: NDArray[np.bool_]) -> tuple[Array, NDArray[np.float64]]:
-        """q(s,a) and bounds on its errors; undefined where an action goes astray, or may."""
+        """q(s,a) with error bounds. It is undefined where an action leads, or may lead, to another
+        average reward."""
         D = self.chain.D
         q, error = D.action_values(self.bias, self.bias_error, ~D.alive, discounted=False)
         if not D.field.is_exact:
@@ -102,7 +103,8 @@ class Differential:
         return q, error
 
     def astray(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """`[s, a]`: whether what follows has another gain than s; and where floats cannot tell."""
+        """Actions `[s, a]` whose successors have another average reward than s, and those where
+        floats cannot tell."""
         D = self.chain.D
         unclear = np.zeros(D.shape, dtype=bool)
         if len(self.classes) == 1:
@@ -126,7 +128,7 @@ class Differential:
 
 
 def _leads_to(chain: Chain, classes: tuple[NDArray[np.int64], ...]) -> NDArray[np.int64]:
-    """For each state the class that it leads to; -1 if there are several."""
+    """The recurrent class that each state leads to, or -1 if there are several."""
     ends, back = np.array([members[0] for members in classes]), chain.backwards
     first, last = first_to_reach(*back, ends), len(ends) - 1 - first_to_reach(*back, ends[::-1])
     return np.where(first == last, first, -1)
@@ -150,7 +152,8 @@ class _Sums:
         return self.field.enter_side(Numbers.of([1]))[..., np.zeros(len(self.chain.r), dtype=int)]
 
     def rewards_less(self, g: Array) -> Array:
-        """r - g as a right side; Knuth's two-sum keeps what rounding drops in the second part."""
+        """r - g as a right-hand side. Knuth's two-sum keeps what rounding drops in the second
+        part."""
         if self.field.is_exact:
             return self.chain.side - g
         b = self.chain.side.copy()
@@ -354,8 +357,8 @@ def evaluate_average(P: POMDP, pi: Policy, exact: bool) -> Evaluation:
 
 
 def _describe_unclear(P: POMDP, unclear: NDArray[np.bool_]) -> str:
-    """A sentence on actions `[s, a]` that may change the average, as far as floats can tell; or
-    ""."""
+    """A sentence on actions `[s, a]` that may change the average reward, as far as floats can tell,
+    or ""."""
     if not unclear.any():
         return ""
     s, a = (int(x) for x in np.argwhere(unclear)[0])

@@ -102,7 +102,7 @@ class Chooser:
         self._equal: list[tuple[Actions, Actions, Array]] = []
 
     def forget(self, everything: bool) -> None:
-        """Forget what ties because greedy is what it was; and what does because of twins."""
+        """Forget the ties that rest on the last greedy policy, and those that rest on twins."""
         which = slice(None) if everything else self._learned
         self.alike[which] = self.same[which]
         self._learned[:] = False
@@ -126,8 +126,7 @@ class Chooser:
         return tau, is_open > 0
 
     def tied(self, found: Look, rows: Actions, twin: Actions) -> tuple[Mask, Mask]:
-        """`tied[i, column]`, the columns of `rows[i]` that may be the largest; and whether they are
-        not known to be equal for a reason."""
+        """The columns of each row that may be the largest, and whether their tie is unexplained."""
         q = np.where(np.isnan(found.q[rows]), -np.inf, found.q[rows])
         # inf - inf is no number, and leaves everything open as it should
         with np.errstate(invalid="ignore"):
@@ -145,7 +144,7 @@ class Chooser:
         twin: Actions,
         ask: Callable[[], Array | None],
     ) -> GreedyChoice:
-        """Decide the open rows; `ask` gives q in fractions, or None."""
+        """Decide the open rows. `ask` gives q in fractions, or None."""
         rows = np.flatnonzero(is_open)
         if not len(rows):
             return GreedyChoice(tau, rows, np.zeros((0, len(self.order)), dtype=bool), rows)

@@ -141,8 +141,8 @@ def segment_nodes(T: int) -> tuple[Floats, Floats]:
 
 
 def bernstein_at_nodes(T: int) -> tuple[list[Any], NDArray[Any]]:
-    """T nodes from 0 to 1, and the matrix that turns values of a polynomial of degree T - 1 there
-    into its Bernstein coefficients, in fractions."""
+    """T nodes in [0, 1], and the matrix from a polynomial's values there to its Bernstein
+    coefficients. The degree is T - 1, and the numbers are fractions."""
     nodes = [flint.fmpq(i, max(T - 1, 1)) for i in range(T)]
     basis = [[math.comb(T - 1, j) * x**j * (1 - x) ** (T - 1 - j) for j in range(T)] for x in nodes]
     return nodes, np.array(flint.fmpq_mat(basis).inv().tolist(), dtype=object)

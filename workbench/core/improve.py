@@ -56,8 +56,8 @@ BUDGET = 20_000
 
 
 def shrinking_steps(c: Number, power: Number = Fraction(2, 3)) -> Schedule:
-    """The steps c / (1 + c n)^power: they start at c; with a power in (1/2, 1] their squares have a
-    finite sum.
+    """The step sizes c / (1 + c n)^power, which start at c. With a power in (1/2, 1] their squares
+    have a finite sum.
 
     >>> [round(shrinking_steps(0.1)(n), 4) for n in (0, 10, 1000)]
     [0.1, 0.063, 0.0046]
@@ -87,7 +87,7 @@ def iterates(
     exact: bool = False,
     criterion: str = "return",
 ) -> Iterator[Iterate]:
-    """The oracle loop as a stream without end; arguments as for `improve`.
+    """The oracle loop as an endless stream of iterates. Arguments as for `improve`.
 
     >>> from workbench.core.policy import uniform
     >>> P = POMDP.from_functions(
@@ -299,8 +299,8 @@ def improve(
 
 
 def weights_for(P: POMDP, pi: Policy) -> str:
-    """The weights under which the loop from pi has an answer: "visits" if pi ends from every state
-    that it visits, else "discounted", or "stationary" where there is no discount.
+    """The weights under which the oracle loop from pi is defined. They are "visits" if pi ends from
+    every state that it visits, else "discounted", or "stationary" where there is no discount.
 
     >>> from workbench.core.policy import uniform
     >>> P = POMDP.from_functions(

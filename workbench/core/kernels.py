@@ -47,24 +47,24 @@ _KEPT = 4
 
 
 def compile_kernel(function: Callable[..., Any]) -> Any:
-    """Compile a function at its first call; it runs without the interpreter lock and is kept on
+    """Compile a function at its first call. It runs without the interpreter lock and is kept on
     disk."""
     return _keep(function, {"nogil": True})
 
 
 def inline_kernel(function: Callable[..., Any]) -> Any:
-    """Compile a function into each kernel that calls it; it is kept with its callers."""
+    """Compile a function into each kernel that calls it. It is kept with its callers."""
     return njit(forceinline=True)(function)
 
 
 def lean_inline_kernel(function: Callable[..., Any]) -> Any:
-    """Compile a lean function into the kernel that calls it: where arguments are tuples of many
-    arrays, a call copies hundreds of words."""
+    """Compile a lean function into the kernel that calls it. A call with tuples of many arrays
+    would copy hundreds of words."""
     return njit(forceinline=True, **_LEAN, **_NO_WAY_IN)(function)
 
 
 def lean_entry(function: Callable[..., Any]) -> Any:
-    """Compile a function by which Python comes to lean kernels; it is kept on disk."""
+    """Compile a function that Python calls and that calls lean kernels. It is kept on disk."""
     return _keep(function, _LEAN)
 
 
@@ -84,7 +84,7 @@ def _keep(function: Callable[..., Any], options: dict[str, Any]) -> Any:
 
 @cache
 def cache_directory() -> Path | None:
-    """The directory of this package's compiled kernels, made if need be; None if none can be
+    """The directory of this package's compiled kernels, made if needed, or None if none can be
     written."""
     return writable_directory(f"kernels-{digest_of_kernels(PACKAGE)}", _bases())
 
@@ -134,8 +134,8 @@ def _bases() -> Iterator[Path]:
 
 
 def _forget_older(new: Path) -> None:
-    """Remove the kernels of sources that are no longer there, but for the latest few: another
-    process may still run them, or a branch may come back."""
+    """Remove all but the latest few kernels whose source is gone. Another process may still run
+    them, or a branch may come back."""
     stem = new.name.split("-")[0]
     others = [path for path in new.parent.glob(f"{stem}-*") if path != new]
     with suppress(OSError):

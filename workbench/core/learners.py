@@ -1,5 +1,5 @@
-"""Learners as frozen records of their settings, which carry what they do; the defaults are the
-paper's (Appendix D.1 and D.6.1).
+"""Learners as frozen records of their settings. The defaults are the paper's (Appendix D.1 and
+D.6.1).
 
 A learner says which compiled kernel runs it, on which tables and arrays; where its table settles
 (`target`); what it is called. A class that brings a kernel of its own and no target has none: what
@@ -90,7 +90,7 @@ _MAY_BE_NONE = {"gamma", "max_episode_steps", "halving"}
 
 @dataclass(frozen=True)
 class Target:
-    """What a learner bootstraps from: the greedy action's value or the behaviour's own; n, lambda.
+    """The bootstrap target of a learner: greedy or the behaviour's own, with n and lambda.
 
     Attributes
     ----------
@@ -267,8 +267,8 @@ class QLearning(Learner, name="qlearning", title="Q-learning"):
 
 @dataclass(frozen=True)
 class ExpectedSarsa(QLearning, name="expected-sarsa", title="Expected Sarsa"):
-    """Expected Sarsa (van Seijen et al. 2009), epsilon-greedy, ties broken at random; settings as
-    `QLearning`.
+    """Expected Sarsa (van Seijen et al. 2009), epsilon-greedy, ties broken at random. Its settings
+    are those of `QLearning`.
 
     It bootstraps from the mean of the behaviour's values, which is the mean of Sarsa(lam=0)'s
     target: both have the same fixed points.

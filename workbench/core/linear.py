@@ -1,4 +1,4 @@
-"""Linear systems x = b + gamma P x and x = b + gamma P^T x in floats, with bounds that hold.
+"""Linear systems x = b + gamma P x, or with P^T, in floats with rigorous error bounds.
 
 P is substochastic. A solution is judged by its residual, computed in double-double
 (`double_kernels`) from the numbers of the model as they were written, so that the rounding of
@@ -114,8 +114,8 @@ class LinearSystem:
         return found, bound
 
     def solve(self, b: Floats, transposed: bool = False) -> Solution:
-        """x, with bounds on its errors that are infinite if no solver gave any accuracy; `b` has
-        three rows: both parts of each number, and the size of what was added up for it.
+        """Solve for x with error bounds, which are infinite if no solver gave any accuracy. `b` has
+        three rows: both parts of each number, and the size of its summands.
 
         By the matrix-tree theorem each entry of the inverse is a ratio of sums of products of at
         most n probabilities, of leaving or of going elsewhere. So if these are off by a share e,
@@ -144,7 +144,7 @@ class LinearSystem:
 
 
 def solve(P: sp.csr_array, gamma: float, b: Floats, transposed: bool = False) -> Solution:
-    """Solve x = b + gamma P x for floats; `NotSolved` if that gives no accuracy at all.
+    """Solve x = b + gamma P x for floats. `NotSolved` is raised if that gives no accuracy at all.
 
     Bounds do not count that the chance of leaving is a difference here, right to 1e-19.
     """
@@ -163,7 +163,7 @@ def solve(P: sp.csr_array, gamma: float, b: Floats, transposed: bool = False) ->
 
 
 def factorize(A: sp.csr_array, what: str = "a linear system") -> Any:
-    """LU of an M-matrix; `NotSolved` if it is singular in floats.
+    """LU factors of an M-matrix. `NotSolved` is raised if it is singular in floats.
 
     Pivots stay on the diagonal. Off it an M-matrix is then eliminated by sums of numbers of one
     sign, so that small entries of a solution are as right as large ones.
@@ -239,7 +239,8 @@ def _largest(x: Floats) -> float:
 
 
 def share_errors(found: Solution, visited: NDArray[np.bool_]) -> Solution:
-    """Bounds on |d - computed| / d for visits; infinite where they are too few for floats."""
+    """Bounds on |d - computed| / d for visits. They are infinite where visits are too few for
+    floats."""
     share = np.full(len(found.x), np.inf)
     np.divide(found.error, found.x, out=share, where=found.x > found.error)
     # |d - x| <= e x means |d - x| / d <= e / (1 - e)
@@ -312,8 +313,8 @@ class _Factored(_Solver):
 
 
 class _Krylov(_Solver):
-    """BiCGSTAB on the rows in the order of the sweep, without their diagonal: T = (I - diag)^-1
-    (gamma P - diag).
+    """BiCGSTAB on rows in sweep order, preconditioned by the diagonal: T = (I - diag)^-1 (gamma P -
+    diag).
 
     States are numbered as they are discovered from mu. Visits come from earlier states and are
     swept upwards; values come from later ones, so the order of states is turned round for them.

@@ -1,5 +1,6 @@
 # mypy: disallow-untyped-defs=False
-"""Two ways to solve x = b + Q x for Q >= 0 with rows that sum to at most one, compiled.
+"""Compiled solvers of x = b + Q x for substochastic Q. Its entries are not negative, and its rows
+sum to at most one.
 
 Elimination without subtractions (Grassmann, Taksar and Heyman 1985), for chains of some hundred
 states: state k is taken out, and what went through it is added to what goes past it. With `leave`
@@ -26,9 +27,9 @@ _FAINT = 1e-290
 
 @compile_kernel
 def eliminate(indptr, indices, data, gamma, leave):
-    """The factors, in one dense matrix: above the diagonal the flows of each state when it is taken
-    out, on it its pivot, below it the shares of others' flows that went through it; and whether
-    some of them underflowed.
+    """Eliminate states, and return the factors in one dense matrix with whether some underflowed.
+    Above the diagonal are the flows of each state when it is taken out, on it the pivot, and below
+    it the shares of other states' flows that went through it.
 
     A pivot of zero belongs to a state from which nothing ends; it stands for an infinite result.
     """
@@ -96,8 +97,8 @@ def substitute_transposed(F, b):
 
 @compile_kernel
 def sweep(indptr, indices, data, b, x, upwards):
-    """One sweep of Gauss and Seidel for x = b + Q x, Q without a diagonal and nothing negative; the
-    largest relative change."""
+    """One Gauss-Seidel sweep for x = b + Q x, where Q >= 0 has no diagonal. Returns the largest
+    relative change."""
     n = len(x)
     largest = 0.0
     for step in range(n):
@@ -121,8 +122,8 @@ def scale_rows(indptr, indices, data, d, scaled):
 
 @compile_kernel
 def _sweep_from(indptr, indices, data, x, y):
-    """y = what an upward sweep makes of x for x = y + Q x: with Q = L + U, y becomes
-    (I - L)^-1 (y + U x). It costs one product."""
+    """Apply the inverse of an upward sweep in place. With Q = L + U, y becomes (I - L)^-1 (y + U
+    x). It costs one product."""
     for i in range(len(x)):
         total = 0.0
         for k in range(indptr[i], indptr[i + 1]):
@@ -150,8 +151,8 @@ def _missed(indptr, indices, data, x, y):
 
 @compile_kernel
 def bicgstab(indptr, indices, data, b, x, aim, iterations):
-    """Improve x in place until a sweep changes no entry by more than `aim`; that change, and the
-    iterations taken.
+    """Improve x in place until a sweep changes no entry by more than `aim`. Returns that change and
+    the number of iterations.
 
     The method starts again from where it is when it breaks down, which a right side with few
     entries makes likely.

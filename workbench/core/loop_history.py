@@ -41,7 +41,8 @@ class LoopHistory:
         self.twin = np.unique(table, axis=0, return_inverse=True)[1].reshape(-1)
 
     def add(self, turns: list[Any]) -> bool:
-        """Note changes (iterate, row, column), in order; whether some twins are none any more."""
+        """Note changes (iterate, row, column), in order. Returns whether some rows are no longer
+        twins."""
         latest: dict[int, list[tuple[int, int]]] = {}
         for n, o, column in turns:
             latest.setdefault(o, []).append((n, column))

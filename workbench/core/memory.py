@@ -147,7 +147,7 @@ class Memory:
 def check_distribution(
     found: Any, space: Space, where: Callable[[], str]
 ) -> Mapping[Label, Number]:
-    """Return `found` if it is a distribution over labels of `space`; `where` names it in errors."""
+    """Return `found` if it is a distribution over labels of `space`. `where` names it in errors."""
     if not isinstance(found, Mapping):
         raise WrongType(f"{where()} must be a distribution {{label: probability}}, not {found!r}")
     if not found:
@@ -189,7 +189,7 @@ class MemoryFamily:
 
     @classmethod
     def parse(cls, text: str) -> MemoryFamily | None:
-        """The member of this family that a text names; None if it names none."""
+        """The member of this family that a text names, or None."""
         raise NotImplementedError
 
     def on(self, P: POMDP) -> Memory:

@@ -214,7 +214,7 @@ class Numbers:
 
     @property
     def objects(self) -> NDArray[np.object_]:
-        """The numbers themselves, as an object array; raises `NotExact` on floats."""
+        """The numbers themselves, as an object array. Raises `NotExact` on floats."""
         if self.codes is None:
             raise NotExact("these numbers were given as floats")
         table = np.empty(len(self.values), dtype=object)
@@ -244,8 +244,8 @@ class Numbers:
         return Numbers.of([f(x) for x in self.values]).take(self.codes)
 
     def find(self, is_such: Callable[[Any], Any]) -> int | None:
-        """The first place, of all in a row, of a number of some kind; the test takes a single
-        number or an array of floats.
+        """The first flat index of a number that passes a test. The test takes a single number or an
+        array of floats.
 
         >>> Numbers.of([1, Fraction(1, 3), 2, 1]).find(lambda x: x > 1)
         2
@@ -265,7 +265,7 @@ class Numbers:
         return Numbers(codes=self.codes.reshape(shape), values=self.values)
 
     def times(self, other: Numbers) -> Numbers:
-        """The entrywise product of two arrays of one shape; exact if both are."""
+        """The entrywise product of two arrays of one shape. It is exact if both are."""
         if self.codes is None or other.codes is None:
             return Numbers(floats=self.floats * other.floats)
         if self.values == (1,):
@@ -281,7 +281,7 @@ class Numbers:
         return Numbers.of(products).take(codes.reshape(self.shape))
 
     def rationalised(self) -> Numbers:
-        """Floats read as the decimals they print as; exact numbers as they are."""
+        """Floats read as the decimals that they print as. Exact numbers stay."""
         if self.codes is not None:
             return self
         return Numbers.of(

@@ -60,7 +60,8 @@ class Look(NamedTuple):
 
 
 class Oracle:
-    """Answers over any field; by average reward if told so (Jaakkola, Singh and Jordan 1995)."""
+    """Exact policy values over any field. They can be relative to the average reward (Jaakkola,
+    Singh and Jordan 1995)."""
 
     def __init__(self, P: POMDP, weights: str, field: Field, average: bool = False):
         self.P, self.weights, self.field, self.average = P, weights, field, average

@@ -79,9 +79,9 @@ class LoopTables(NamedTuple):
 
 
 class LoopWork(NamedTuple):
-    """Arrays to compute in: d, v, q(o, a) times weight, the weight of o, pi(column|o), the rewards'
-    part of q, q(s, .) of one state; a policy, q and weight at all nodes; the coefficients of one
-    polynomial."""
+    """Work arrays of the oracle loop. They hold d, v, q(o, a) times weight, the weight of o,
+    pi(column|o), the rewards' part of q, and q(s, .) of one state. Then come a policy, q and weight
+    at all nodes, and the coefficients of one polynomial."""
 
     d: Floats
     v: Floats
@@ -154,7 +154,7 @@ def begin_loops(pi: Floats, alike: Places, error: Floats, growth: Floats, listed
 
 @lean_entry
 def evaluate_policy(tables, R, pi, work):
-    """The value of pi; the rest is written to `work`."""
+    """Compute the value of pi. The rest is written to `work`."""
     return evaluate_here(tables, R, pi, work)
 
 
@@ -242,7 +242,8 @@ def evaluate_here(tables, R, pi, work):
 
 @inline_kernel
 def choose_here(q, weight, error, alike, before, found, is_open):
-    """Find the greedy action of each row, -1 where there is no weight; whether a row is open.
+    """Find the greedy action of each row, -1 where there is no weight. Returns whether a row is
+    open.
 
     The first action that may be the largest is taken. A row is open if another one may be that is
     not known to be alike; then what was greedy before stays so if it may be.
@@ -383,7 +384,8 @@ def run_loops(
 
 @inline_kernel
 def compare_at_random(tables, R, rho, error, alike, before, work, found, is_open):
-    """Choose again, actions being alike that are so close at rho, too; whether rows are open.
+    """Choose again, with actions that are also close at rho counted as tied. Returns whether rows
+    are open.
 
     The difference of two q-values times weight is a polynomial on the policies that the start and
     the greedy policies so far span. If it is zero at a random one of them it is zero on all, but
@@ -432,8 +434,8 @@ def widen_span(mark, greedy, rho, listed, alike, same):
 
 @inline_kernel
 def look_along(tables, R, pi, goal, error, alike, work, leaves, is_known):
-    """Whether `goal` stays greedy on x pi + (1-x) goal, 0 < x <= 1, on the rows that have one;
-    whether the bounds say so everywhere; and an x above which it does.
+    """Whether `goal` stays greedy on x pi + (1-x) goal for 0 < x <= 1. Only rows with a goal count.
+    It also returns whether the bounds say so everywhere, and an x above which it holds.
 
     `leaves[o]` marks rows that may leave, and rows without a goal, which stay as they are, if they
     are seen at the end. A difference within its bound counts as zero, without doubt if it is zero.
@@ -508,7 +510,8 @@ def choose_many(tables, R, loops, error, alike, work, values):
 
 @lean_entry
 def look_ahead(tables, R, pi, goal, error, alike, work, leaves, sure):
-    """`look_along` for each loop of a batch; `leaves[b, o]`, and whether that is `sure[b]`."""
+    """Call `look_along` for each loop of a batch. It writes `leaves[b, o]`, and to `sure[b]`
+    whether that is certain."""
     for b in range(len(R)):
         _, sure[b], _ = look_along(
             tables, R[b], pi[b], goal[b], error[b], alike, work, leaves[b], False
@@ -517,8 +520,8 @@ def look_ahead(tables, R, pi, goal, error, alike, work, leaves, sure):
 
 @compile_kernel
 def smallest_period(marks, fail):
-    """The smallest p with marks[i] == marks[i + p] throughout (the failure function of Knuth,
-    Morris and Pratt); `fail` is room for one number more than there are marks."""
+    """The smallest p with marks[i] == marks[i + p] throughout (Knuth-Morris-Pratt failure
+    function). `fail` is room for one number more than there are marks."""
     n = len(marks)
     fail[0] = fail[1] = 0
     k = 0
@@ -533,7 +536,7 @@ def smallest_period(marks, fail):
 
 @compile_kernel
 def period_of(marks, settle, fail):
-    """The period that the greedy policy has had for so long that nothing else is left in pi; 0 if
+    """The period of the greedy policy, once earlier policies no longer count in pi. It is 0 if
     there is none.
 
     `settle` steps leave next to nothing of a policy. The end is looked at in two lengths: a short

@@ -245,7 +245,7 @@ class GreedyLoop:
     def _ask_fractions(
         self, goal: Actions | None = None, x: Fraction = Fraction(1)
     ) -> Array | None:
-        """q of x pi + (1-x) goal in fractions; None if it would be too much work."""
+        """q of x pi + (1-x) goal in fractions, or None if it would be too much work."""
         step = exact_step(self.steps(self.n))
         states = float(len(self.P.S))
         bits = 1 + self.n * step.denominator.bit_length()
@@ -285,7 +285,8 @@ class GreedyLoop:
         return Policy(self.P, Numbers.of(self.field.leave(self.table)))
 
     def completed(self, goal: Actions, otherwise: Policy | None) -> Policy:
-        """The policy that takes `goal`; rows without one are those of another policy, or pi."""
+        """The policy that takes `goal`. Rows without a goal come from another policy, or from
+        pi."""
         actions = np.where(goal < 0, -1, self.order[goal])
         return completed(self.P, actions, otherwise or self.policy())
 
@@ -306,8 +307,8 @@ class GreedyLoop:
         return found, self.chooser.settle(found, tau, is_open, twin, there)
 
     def leaving(self, goal: Actions, counts: Mask) -> Mask:
-        """The rows on which `goal` does not stay greedy on the rest of the segment: up to the first
-        place where one that counts leaves, without that one if others left before."""
+        """The rows on which `goal` does not stay greedy on the rest of the segment. They go up to
+        the first relevant row that leaves, without that row if others left before."""
         if self.levels and self.weights in _SIMPLE_WEIGHTS:
             return self._leaving_exactly(goal) if self.exact else self._leaving_polynomials(goal)
         found = np.zeros(len(goal), dtype=bool)
@@ -319,8 +320,9 @@ class GreedyLoop:
         return found
 
     def _leaving_polynomials(self, goal: Actions) -> Mask:
-        """The same where q(o,a) times weight is a polynomial with as many Bernstein coefficients
-        as there are levels: one of a difference is negative beyond its bound."""
+        """The rows on which `goal` does not stay greedy, by Bernstein coefficients. q(o,a) times
+        weight is a polynomial with as many coefficients as there are levels. A row leaves where a
+        coefficient of a difference is negative beyond its bound."""
         assert self.task is not None
         nodes, matrix = self.task.tables.nodes, self.task.tables.matrix
         looks = [self.look(mixed(self.pi, goal, x)) for x in nodes.tolist()]

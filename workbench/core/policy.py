@@ -1,5 +1,5 @@
-"""Memoryless policies pi(a | o), and the two moves of Section 5.2: greedy on q-values, and a step
-towards another policy.
+"""Memoryless policies pi(a | o), and the two moves of Section 5.2. A policy can become greedy on
+q-values, or move towards another policy.
 
 A policy belongs to the observations and actions of one POMDP; in an augmented POMDP o is (m, o) and
 a is (a, w), so a memoryless policy there decides what to do and what to remember. Probabilities are
@@ -131,7 +131,8 @@ class Policy(Drawn):
 
     @classmethod
     def from_mapping(cls, P: POMDP, rows: Mapping[Label, Mapping[Label, Number]]) -> Policy:
-        """From {o: {a: probability}}; observations that are not named get the uniform row."""
+        """A policy from {o: {a: probability}}. Observations that are not named get the uniform
+        row."""
         return cls(P, _numbers_by_label(P, rows))
 
     @classmethod
@@ -245,7 +246,7 @@ class Policy(Drawn):
     def greedy(
         self, q: NDArray[Any], ties: str = "last", error: NDArray[np.float64] | float = 0.0
     ) -> Policy:
-        """The deterministic policy that is greedy on `q[o, a]`; rows without q-values keep this
+        """The deterministic policy that is greedy on `q[o, a]`. Rows without q-values keep this
         policy's row.
 
         Parameters

@@ -52,8 +52,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Transitions:
-    """p(s', r | s, a) in compressed rows; row `s * |A| + a`. Called with labels it returns
-    {(s_next, r): prob}."""
+    """Transition probabilities p(s', r | s, a) in compressed rows. Row `s * |A| + a`. Called with
+    labels it returns {(s_next, r): prob}."""
 
     S: Space
     A: Space
@@ -109,7 +109,7 @@ class Emissions:
 
     @cached_property
     def is_deterministic(self) -> bool:
-        """Whether every state has one observation; `o` is then the observation of each state."""
+        """Whether every state has one observation. `o` is then the observation of each state."""
         return len(self.o) == len(self.S)
 
 
@@ -175,7 +175,7 @@ class POMDP:
         S: Iterable[Label] | None = None,
         O: Iterable[Label] | None = None,
     ) -> POMDP:
-        """A POMDP from functions that return distributions; S and O are discovered from mu.
+        """A POMDP from functions that return distributions. S and O are discovered from mu.
 
         Parameters
         ----------
@@ -275,7 +275,7 @@ class POMDP:
         return replace(self, p=replace(self.p, r=self.p.r.map(lambda r: r * factor)))
 
     def rationalised(self) -> POMDP:
-        """The same task with each float read as the decimal it prints as (0.1 becomes 1/10); its
+        """The same task with each float read as the decimal it prints as (0.1 becomes 1/10). Its
         rows must sum to one."""
         return replace(
             self,

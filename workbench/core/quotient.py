@@ -9,7 +9,7 @@ import numpy as np
 
 
 def _lifted(operation: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    """An operation of functions for numbers as well; with arrays numpy goes through the array."""
+    """Extend an operation on functions to numbers. With arrays, numpy goes through the array."""
 
     def lifted(self: Any, x: Any) -> Any:
         if isinstance(x, np.ndarray):

@@ -22,7 +22,7 @@ from workbench.core.space import Subset
 
 
 def require_time(P: POMDP) -> None:
-    """Raise an error if an episode may be over before its first step: such episodes cannot follow
+    """Raise an error if an episode may end before its first time step. Such episodes cannot follow
     one another, and an average over no time is not defined."""
     over = P.mu.support[P.terminal.mask[P.mu.support]]
     if over.size:
@@ -34,8 +34,8 @@ def require_time(P: POMDP) -> None:
 
 
 def repeat_episodes(P: POMDP) -> POMDP:
-    """The continuing task in which each episode of P is followed by the next; P itself if it has no
-    terminal state.
+    """The continuing task in which each episode of P is followed by the next. Without terminal
+    states it is P itself.
 
     >>> once = POMDP.from_functions(
     ...     name="once",
@@ -97,8 +97,8 @@ def repeat_episodes(P: POMDP) -> POMDP:
 def _merged(
     row: NDArray[np.int64], to: NDArray[np.int64], r: Numbers, prob: Numbers, n: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], Numbers, Numbers]:
-    """Outcomes with those of one row that agree in s' and r added up: several ends may lead to one
-    start, and a start may be a successor itself."""
+    """Add up the outcomes of a row that agree in s' and r. Several ends may lead to one start, and
+    a start may be a successor itself."""
     kinds = r.codes if r.codes is not None else np.unique(r.floats, return_inverse=True)[1]
     key = (row * n + to) * (int(kinds.max(initial=0)) + 1) + kinds.astype(np.int64)
     _, first, group = np.unique(key, return_index=True, return_inverse=True)

@@ -40,8 +40,8 @@ def row_places(row_ptr: NDArray[Any], row: int) -> range:
 
 
 def merge_rows(row_ptr: NDArray[Any], n: int) -> Places:
-    """Row pointers of a table in which every n rows are one: the rows s |A| + a of a model become
-    those of its states."""
+    """Row pointers of a table in which every n rows become one. The rows s |A| + a of a model
+    become those of its states."""
     return np.ascontiguousarray(row_ptr[::n])
 
 
@@ -53,8 +53,8 @@ def own_rows(row_ptr: NDArray[Any]) -> Places:
 def without_signs(
     row_ptr: NDArray[Any], indices: NDArray[Any]
 ) -> tuple[NDArray[np.uint64], NDArray[np.uint32]]:
-    """The same rows for kernels that go through them often: an index that cannot be negative is
-    looked up without asking whether it counts from the end, which takes a fifth of their time."""
+    """The same rows with unsigned indices, for kernels that go through them often. An unsigned
+    index needs no test for counting from the end, which takes a fifth of their time."""
     places = np.ascontiguousarray(row_ptr, dtype=np.int64).view(np.uint64)
     return places, np.ascontiguousarray(indices, dtype=np.int32).view(np.uint32)
 
@@ -62,7 +62,7 @@ def without_signs(
 def add_rows(
     row_ptr: NDArray[Any], values: NDArray[Any], zero: NDArray[Any] | None = None
 ) -> NDArray[Any]:
-    """The sum over each row, `zero` where it is empty; floats or exact numbers."""
+    """The sum over each row, `zero` where it is empty. The entries are floats or exact numbers."""
     filled = row_ptr[1:] > row_ptr[:-1]
     total: NDArray[Any] = np.zeros(len(filled)) if zero is None else zero.copy()
     if filled.any():
@@ -71,7 +71,7 @@ def add_rows(
 
 
 def add_groups(keys: NDArray[Any], values: NDArray[Any], zero: NDArray[Any]) -> NDArray[Any]:
-    """`zero` with, at each key, the sum of the values (or rows of values) that have it; floats or
+    """Add to `zero`, at each key, the values (or rows of values) with that key. They are floats or
     exact numbers."""
     order = np.argsort(keys, kind="stable")
     found, starts = np.unique(keys[order], return_index=True)
@@ -98,7 +98,7 @@ def keep_entries(row_ptr: NDArray[Any], kept: NDArray[np.bool_]) -> Places:
 
 
 def find_zeros(prob: Numbers) -> NDArray[np.bool_] | None:
-    """The mask of the entries that are zero; None if there are none."""
+    """The mask of the zero entries, or None if there are none."""
     if prob.codes is not None and not any(value == 0 for value in prob.values):
         return None
     zero = prob.map(lambda x: x == 0).floats == 1 if prob.is_exact else prob.floats == 0

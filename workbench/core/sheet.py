@@ -96,7 +96,7 @@ class Sheet:
 
     @property
     def legend(self) -> list[str]:
-        """What the columns are, a sentence each; nothing where there are no rows."""
+        """The meaning of each column, in a sentence. Nothing where there are no rows."""
         if not self.rows:
             return []
         return [f"{c.name}: {c.meaning}." for c in self.columns if c.meaning]
@@ -106,7 +106,7 @@ class Sheet:
         return not any(isinstance(row[j], str) for row in self.rows) if said is None else said
 
     def text(self, width: int = 80) -> str:
-        """The table for a terminal of so many characters; words are wrapped, numbers never."""
+        """The table for a terminal of so many characters. Words are wrapped, numbers never."""
         if self.title and not self.rows:
             told = [self.title, self.conclusion, *self.notes]
             return "\n".join(line for text in told if text for line in _wrapped(text, width))
@@ -125,7 +125,7 @@ class Sheet:
         return "\n".join([*lines, *([""] if told else []), *told, *notes])
 
     def _widths(self, cells: list[list[str]], width: int) -> list[int]:
-        """Widths of the columns; in a table that is too wide the widest columns of words give."""
+        """Widths of the columns. If the table is too wide, the widest columns of words shrink."""
         widths = [
             max(len(part) for x in column for part in x.split("\n"))
             for column in zip(*cells, strict=True)
@@ -204,7 +204,7 @@ class Drawn:
     """The function of `workbench.figures` that draws it."""
 
     def plot(self, axes: Any = None) -> Any:
-        """Draw it; the axes are returned."""
+        """Draw the result, and return the axes."""
         # Figures import results, and so can be loaded only when a result is there.
         figures = importlib.import_module("workbench.figures")
         return getattr(figures, self.figure)(self, axes=axes)
@@ -255,7 +255,7 @@ def _lay_out(row: list[str], widths: list[int], right: list[bool]) -> list[str]:
 
 
 def _wrapped(text: str, width: int) -> list[str]:
-    """The lines of a text; one that fits stays as it is, spaces included."""
+    """Wrap a text into lines. One that fits stays as it is, spaces included."""
     found = []
     for part in text.split("\n"):
         # A hyphen is not a place to break a line: it stands in 1e-5 and in names of options.

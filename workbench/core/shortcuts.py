@@ -45,8 +45,8 @@ Actions = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Shortcut:
-    """One pair (o, a): its true value and its one-step TD value, those of o under pi, and "strict"
-    or "weak"."""
+    """A non-Markovian shortcut (o, a) with its values. It has the true value and the one-step TD
+    value of a, those of o under pi, and is "strict" or "weak"."""
 
     o: Label
     a: Label
@@ -168,7 +168,7 @@ def shortcuts(
 
 
 def td_error(found: TDValues) -> float:
-    """A bound on the error of every number of q and v; 0 in exact arithmetic."""
+    """A bound on the error of every number of q and v. It is 0 in exact arithmetic."""
     if found.q.raw.dtype == object:
         return 0.0
     return float(np.max(found.q_error.raw, where=~np.isnan(found.q.raw), initial=found.error))
@@ -204,9 +204,9 @@ def is_defined(x: Number) -> bool:
 def kind_of(
     q: Number, td: Number, v: Number, v_td: Number, error: float = 0.0, td_error: float = 0.0
 ) -> str:
-    """ "strict", "weak", or "" for none: an action worth q that TD takes to be worth td, where the
-    policy is worth v and v_td, the numbers being off by so much at most; what that leaves open
-    counts as equal."""
+    """The kind of shortcut: "strict", "weak", or "" for none. The action is worth q, and td
+    according to TD, where the policy is worth v and v_td. Numbers that the error bounds cannot
+    separate count as equal."""
     looks = sign_of_difference(td, v_td, 2 * td_error) or 0
     is_truly = sign_of_difference(q, v, 2 * error) or 0
     if looks > 0 and is_truly <= 0:

@@ -64,7 +64,7 @@ class Space(Sequence[Label]):
 
     @property
     def legend(self) -> str:
-        """What the parts of a label's text are; "" for labels without parts."""
+        """The names of the parts of a label's text, or "" for labels without parts."""
         return ""
 
     def text(self, label: Label) -> str:
@@ -78,7 +78,7 @@ class Space(Sequence[Label]):
         return self._labels[i]
 
     def _place(self, label: Label) -> int:
-        """Where the label is; KeyError, TypeError or ValueError when it is nowhere."""
+        """The index of a label. KeyError, TypeError or ValueError if it has none."""
         return self._places[label]
 
     @overload
@@ -104,7 +104,7 @@ class Space(Sequence[Label]):
         return True
 
     def index(self, label: Label, *_: Any) -> int:
-        """The place of a label; an unknown one raises `UnknownLabel`, whose message shows the
+        """The index of a label. An unknown one raises `UnknownLabel`, whose message shows the
         nearest."""
         try:
             return self._place(label)

@@ -50,7 +50,7 @@ def _left_out(shown_count: int, total: int, what: str) -> list[str]:
 
 
 def _legend(**legends: str) -> list[str]:
-    """What the parts of the labels are; nothing for plain labels."""
+    """The names of the parts of the labels. Nothing for plain labels."""
     told = [f"{axis}: {legend}" for axis, legend in legends.items() if legend]
     return ["; ".join(told)] if told else []
 
@@ -199,7 +199,7 @@ class Conditional:
         self.raw, self.s, self.o, self.S, self.O, self._field = raw, s, o, S, O, field
 
     def __getitem__(self, pair: tuple[Label, Label]) -> Number:
-        """P(s | o) for `[o, s]`; 0 where s does not emit o."""
+        """P(s | o) for `[o, s]`. It is 0 where s does not emit o."""
         if not isinstance(pair, tuple) or len(pair) != 2:
             raise WrongType(f"ask for [o, s], not for {pair!r}")
         return self.row(pair[0]).get(self.S[self.S.index(pair[1])], 0)

@@ -79,8 +79,7 @@ Array = NDArray[Any]
 
 
 class TDTarget:
-    """What a value is updated towards; `solve` finds the values that equal their own expected
-    target."""
+    """A target of TD updates. `solve` finds the values that equal their own expected target."""
 
     def solve(self, met: Bootstrap) -> Found:
         raise NotImplementedError

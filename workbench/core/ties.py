@@ -35,7 +35,7 @@ class Ranking(NamedTuple):
 
 
 def sign_of_difference(x: Number, y: Number, error: float = 0.0) -> int | None:
-    """The sign of x - y, whose computed value is off by at most `error`; None if that leaves it
+    """The sign of x - y, whose computed value is off by at most `error`. None if that leaves it
     open.
 
     >>> sign_of_difference(1.0, 2.0, 1e-9), sign_of_difference(1.0, 1.0 + 1e-12, 1e-9)
@@ -85,8 +85,8 @@ def rank_actions(
 def greedy_actions(
     q: NDArray[Any], order: NDArray[np.int64], error: NDArray[np.float64] | float = 0.0
 ) -> NDArray[np.int64]:
-    """For each row of q the place of the best action, the first in `order` among those that cannot
-    be told apart; -1 for undefined rows."""
+    """The index of the best action in each row of q, -1 for undefined rows. Among actions that
+    cannot be told apart it is the first in `order`."""
     return rank_actions(q, order, error).best
 
 

@@ -20,8 +20,7 @@ of a state do: with 0 bits the walk of gravity x OA2 took about twice as long as
 
 @inline_kernel
 def _slot(table, codes, code, dense):
-    """Where the place of a code stands in a hash table, or would stand; the code itself if there
-    is a slot for each."""
+    """The slot of a code in a hash table. It is the code itself if there is a slot for each."""
     if dense:
         return np.uint64(code)
     last = np.uint64(len(table) - 1)
@@ -34,7 +33,7 @@ def _slot(table, codes, code, dense):
 
 @compile_kernel
 def fill_hash_table(table, codes, n, dense):
-    """Write the places of the first n codes into a hash table, from 1; 0 is an empty slot."""
+    """Write the first n codes into a hash table, numbered from 1. 0 is an empty slot."""
     for i in range(n):
         table[_slot(table, codes, codes[i], dense)] = i + 1
 
@@ -85,8 +84,8 @@ def expand_states(
 
 @compile_kernel
 def walk(first, last, successors, starts):
-    """The nodes that can be met from some, in the order of a breadth-first walk; the successors of
-    a node are successors[first[node] : last[node]]."""
+    """The nodes that can be reached from some nodes, in breadth-first order. The successors of a
+    node are successors[first[node] : last[node]]."""
     seen = np.zeros(len(first), dtype=np.bool_)
     queue = np.empty(len(first), dtype=np.int64)
     size = 0
@@ -119,7 +118,7 @@ def reachable(indptr, indices, starts):
 
 @compile_kernel
 def first_to_reach(indptr, indices, starts):
-    """For each node the place in `starts` of the first node that reaches it; -1 if none does."""
+    """For each node, the index in `starts` of the first node that reaches it, or -1."""
     found = np.full(len(indptr) - 1, -1, dtype=np.int64)
     waiting = np.empty(len(found), dtype=np.int64)
     for i in range(len(starts)):

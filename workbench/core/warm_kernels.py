@@ -30,10 +30,10 @@ Places = NDArray[np.int64]
 
 
 class WarmTables(NamedTuple):
-    """A task: p and omega in compressed rows, R(s,a) and the same of |r|, mu, the states that are
-    not terminal; `slot[k]`, the transition of outcome k; the pattern of transitions, and of the
-    transposed one with the transition of each entry; the discounts of values and visits; the most
-    roundings behind a number."""
+    """A task as arrays for the kernels. They hold p and omega in compressed rows, R(s,a) and the
+    same of |r|, mu, the states that are not terminal, and `slot[k]`, the transition of outcome k.
+    Then come the pattern of transitions, the transposed pattern with the transition of each entry,
+    the discounts of values and visits, and the largest number of roundings behind a number."""
 
     row_ptr: Places
     s_next: NDArray[np.int32]
@@ -58,7 +58,8 @@ class WarmTables(NamedTuple):
 
 @compile_kernel
 def look_warmly(tables, pi, roundings, visited, kept, q, error, weight):
-    """The value of pi, and q, bounds and weights by observation; NaN if a system was too hard.
+    """The value of pi, and q, bounds and weights by observation. All are NaN if a system was too
+    hard.
 
     `kept` are v, d, and the vectors that bound their errors, of the last policy.
     """
@@ -115,7 +116,7 @@ def look_warmly(tables, pi, roundings, visited, kept, q, error, weight):
 
 @compile_kernel
 def _solve(pattern, data, gamma, b, x):
-    """Improve x until x = b + gamma P x; the largest residual."""
+    """Improve x until x = b + gamma P x, and return the largest residual."""
     indptr, indices = pattern
     size = max(np.abs(b).max(), np.abs(x).max())
     bicgstab(indptr, indices, gamma * data, b, x, _AIM * size, _ITERATIONS)
@@ -130,8 +131,8 @@ def _solve(pattern, data, gamma, b, x):
 
 @compile_kernel
 def _slack(pattern, data, gamma, h, drift):
-    """The least entry of (I - gamma P) h: where it is positive, h divided by it bounds
-    (I - gamma P)^-1 1. A vector h that is no longer good for that is found again."""
+    """The least entry of (I - gamma P) h. Where it is positive, h divided by it bounds (I - gamma
+    P)^-1 1. A vector h that is no longer good for that is found again."""
     indptr, indices = pattern
     least = -np.inf
     for attempt in range(2):

@@ -103,7 +103,7 @@ class Seen:
 
 
 class Weighting:
-    """A way to weigh states; subclasses say how often each is met."""
+    """A way to weigh states. Subclasses say how often each is met."""
 
     name: str
 
@@ -217,7 +217,7 @@ WEIGHTS: dict[str, Weighting] = {
 
 
 def weights_named(weights: Any) -> Weighting:
-    """Weighting by their name; weights themselves come back as they are."""
+    """The weighting of a name. A weighting itself comes back as it is."""
     if isinstance(weights, Weighting):
         return weights
     if isinstance(weights, str) and weights in WEIGHTS:
@@ -257,7 +257,7 @@ def _endless(chain: Chain) -> list[NDArray[np.int64]]:
 
 
 def _expected_visits(chain: Chain, classes: list[NDArray[np.int64]]) -> Solution:
-    """d = mu + P^T d; infinite (None when exact) on recurrent classes."""
+    """Expected visits d = mu + P^T d. They are infinite (None when exact) on recurrent classes."""
     # nobody comes to the others, and the system would be singular if some of them never ended
     dropped = ~chain.visited
     for members in classes:
