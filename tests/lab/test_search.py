@@ -3,6 +3,7 @@ stopped, exact where it says so."""
 
 import importlib.util
 import json
+import time
 from fractions import Fraction
 
 import numpy as np
@@ -301,10 +302,49 @@ def test_a_damaged_or_foreign_file_is_not_read(tmp_path):
         assert codes(small_search(store=tmp_path)) == codes(small_search())
 
 
-def test_a_time_limit_ends_it_between_two_pieces():
+def test_a_time_limit_ends_it_between_two_tasks(tmp_path):
     found = small_search(seconds=0.0, keep=None, tries=10**6)
     assert found.interrupted
-    assert found.judged == searching._PIECE // 8
+    assert found.judged == 1
+    kept = small_search(seconds=0.0, keep=None, tries=10**6, store=tmp_path)  # whole pieces
+    assert kept.judged == searching._PIECE // 8
+
+
+@pytest.mark.parametrize("executor", [None, "threads"])
+def test_a_search_in_order_says_how_far_it_came(executor):
+    """Of a piece that was cut off, only what was looked at counts."""
+    seen = []
+
+    def slow(P):
+        seen.append(P)
+        time.sleep(0.02)
+        return False
+
+    options = {"method": "exhaustive", "executor": executor, "workers": executor and 1}
+    found = search(slow, over=SequenceTasks(2, 2, 0, 5), seconds=0.3, merge=(), **options)
+    assert found.interrupted
+    assert found.looked_at == found.judged < 30
+    assert f"the first {found.looked_at} of 1,296 tasks" in found.coverage()
+
+
+def test_a_time_limit_is_asked_within_a_batch(monkeypatch):
+    """A batch of 2,048 tables took ten seconds."""
+    from workbench.lab.loop_statements import OracleStuck
+
+    def slow(self, space, codes):
+        time.sleep(0.01 * len(codes))
+        return np.full(len(codes), -1.0)
+
+    monkeypatch.setattr(OracleStuck, "scores", slow)
+    space = SequenceTasks(length=2, actions=3, lowest=-400, highest=400)
+    found = search("oracle-stuck", space, memory="B1", method="random", seconds=0.2)
+    assert found.interrupted
+    assert 1 <= found.judged <= 64
+
+
+def test_a_search_without_a_find_does_not_read_the_code(monkeypatch):
+    monkeypatch.setattr(searching, "version_of", lambda job: pytest.fail("it reads all the code"))
+    assert not len(search(lambda P: False, over=TRAPS, method="random", tries=1))
 
 
 def test_merging_symmetric_copies_loses_no_find():
@@ -382,7 +422,7 @@ def test_a_climb_ends_when_the_time_is_over(monkeypatch):
     """One climb over tables of 216 places takes seconds."""
     calls = []
 
-    def judged(job, codes, piece):
+    def judged(job, codes, piece, until):
         calls.append(len(codes))
         return np.arange(len(codes)) + 100.0 * len(calls)
 

@@ -48,6 +48,9 @@ TRIES = 10_000
 _PIECE, _BATCHED_PIECE = 256, 16_384
 _MOVES, _NEIGHBOURS = 60, 48
 
+_A_MOMENT = 0.05
+"""Tasks that take less, in seconds, are judged in larger lots before the clock is asked again."""
+
 
 @dataclass(frozen=True)
 class Job:
@@ -90,24 +93,26 @@ class Piece:
 
 
 def judge_piece(job: Job, number: int, until: float = math.inf) -> Piece:
-    """The piece with a number; a climb ends early at a time."""
+    """The piece with a number, or what is judged of it at a time."""
     if job.method == "exhaustive":
-        return _range(job, number)
+        return _range(job, number, until)
     rng = np.random.default_rng([job.seed, number])
-    return _draws(job, rng) if job.method == "random" else _climb(job, rng, until)
+    return _draws(job, rng, until) if job.method == "random" else _climb(job, rng, until)
 
 
-def _range(job: Job, number: int) -> Piece:
+def _range(job: Job, number: int, until: float) -> Piece:
     first, last = number * job.size, min((number + 1) * job.size, job.space.size)
     codes = job.space.codes(first, last)
-    piece = Piece(looked_at=last - first)
-    _judge(job, codes[job.space.is_canonical(codes, job.merge)], piece)
+    piece = Piece()
+    classes = np.flatnonzero(job.space.is_canonical(codes, job.merge))
+    judged = len(_judge(job, codes[classes], piece, until))
+    piece.looked_at = int(classes[judged]) if judged < len(classes) else last - first
     return piece
 
 
-def _draws(job: Job, rng: np.random.Generator) -> Piece:
+def _draws(job: Job, rng: np.random.Generator, until: float) -> Piece:
     piece = Piece()
-    _judge(job, np.array([job.space.sample(rng) for _ in range(job.size)]), piece)
+    _judge(job, np.array([job.space.sample(rng) for _ in range(job.size)]), piece, until)
     return piece
 
 
@@ -115,14 +120,14 @@ def _climb(job: Job, rng: np.random.Generator, until: float) -> Piece:
     """Uphill from one random task, to the best of some neighbours, until a find or the top."""
     piece = Piece()
     here = job.space.sample(rng)
-    (height,) = _judge(job, np.array([here]), piece)
+    (height,) = _judge(job, np.array([here]), piece, until)
     for _ in range(_MOVES):
         if piece.hits or time.monotonic() > until:
             break
         around = np.array(job.space.neighbours(here, rng, _NEIGHBOURS))
         if not len(around):
             break
-        heights = _judge(job, around, piece)
+        heights = _judge(job, around, piece, until)
         known = np.where(np.isnan(heights), -np.inf, heights)
         top = int(np.argmax(known))
         if not known[top] > (-np.inf if np.isnan(height) else height):
@@ -131,28 +136,44 @@ def _climb(job: Job, rng: np.random.Generator, until: float) -> Piece:
     return piece
 
 
-def _judge(job: Job, codes: Codes, piece: Piece) -> Any:
-    """Judge some tasks, quickly and then exactly; their scores."""
-    if not len(codes):
-        return np.empty(0)
-    scores = np.full(len(codes), 1.0) if job.exact else job.statement.scores(job.space, codes)
-    piece.judged += len(codes)
-    piece.undecided += int(np.isnan(scores).sum())
-    for code, score in zip(codes.tolist(), scores.tolist(), strict=True):
-        if not score > 0:
-            piece.near(score, tuple(code))
-            continue
-        if job.keep is not None and len(piece.hits) >= job.keep:
-            piece.seeming += 1
-            continue
-        verdict = job.statement.exactly(job.space.task(tuple(code)))
-        if verdict.holds:
-            piece.hits.append((tuple(code), verdict))
-        elif verdict.holds is None:
-            piece.undecided += 1
-        elif not job.exact:
-            piece.mistaken += 1
-    return scores
+def _judge(job: Job, codes: Codes, piece: Piece, until: float) -> Any:
+    """Judge some tasks, quickly and then exactly; the scores of those judged in time, at least of
+    one."""
+    found = np.empty(0)
+    many = len(codes) if until == math.inf else 1
+    while len(found) < len(codes) and (not len(found) or time.monotonic() < until):
+        began = time.monotonic()
+        some = codes[len(found) : len(found) + many]
+        scores = np.full(len(some), 1.0) if job.exact else job.statement.scores(job.space, some)
+        judged = 0
+        for code, score in zip(some.tolist(), scores.tolist(), strict=True):
+            if score > 0 and len(found) + judged and time.monotonic() > until:
+                break  # an exact judgement may take long
+            _note(job, tuple(code), score, piece)
+            judged += 1
+        found = np.append(found, scores[:judged])
+        if time.monotonic() - began < _A_MOMENT:
+            many *= 2
+    return found
+
+
+def _note(job: Job, code: Code, score: float, piece: Piece) -> None:
+    """Count a task, and judge it exactly if its score promises a find."""
+    piece.judged += 1
+    piece.undecided += math.isnan(score)
+    if not score > 0:
+        piece.near(score, code)
+        return
+    if job.keep is not None and len(piece.hits) >= job.keep:
+        piece.seeming += 1
+        return
+    verdict = job.statement.exactly(job.space.task(code))
+    if verdict.holds:
+        piece.hits.append((code, verdict))
+    elif verdict.holds is None:
+        piece.undecided += 1
+    elif not job.exact:
+        piece.mistaken += 1
 
 
 # ---------------------------------------------------------------------- all of it
@@ -185,7 +206,8 @@ def search(
         climb.
     seed : of random and climb; the same seed gives the same finds.
     tries : the most tasks to judge; without it all for exhaustive, and 10,000 for the others.
-    seconds : stop after so long.
+    seconds : stop after so long, and after the task under way; a search with a store or on Dask
+        stops after the piece under way. The first search of a kind also compiles its kernels.
     workers, executor, scheduler : where the work is done, as for `make_executor`; a scheduler alone
         means Dask. Without any, here, where statements that are judged in compiled batches use all
         cores.
@@ -219,21 +241,21 @@ def search(
     if executor in ("local", "dask"):
         _check_travels(job)
     state = _State(job, Journal(store, job) if store is not None else None)
-    # what is continued one day consists of whole pieces, and other processes have other clocks
-    here = seconds is not None and store is None and executor is None
-    until = time.monotonic() + float(seconds or 0) if here else math.inf
+    end = math.inf if seconds is None else time.monotonic() + float(seconds)
+    # what is continued one day consists of whole pieces, and other machines have other clocks
+    here = store is None and executor != "dask" and scheduler is None
     if executor is None and scheduler is not None:
         executor = "dask"
     where = make_executor(executor, workers, scheduler) if executor is not None else nullcontext()
     try:
         with Waiting(f"{one.name} over {over.name}") as waiting, where as running:
-            pieces = _in_order(job, state.next, running, until)
+            pieces = _in_order(job, state.next, running, end if here else math.inf)
             for piece in () if state.is_enough(tries) else pieces:
                 state.take(piece)
                 waiting.report(state.share(tries), state.told())
                 if state.is_enough(tries):
                     break
-                if seconds is not None and waiting.seconds >= seconds:
+                if time.monotonic() >= end:
                     state.interrupted = not state.is_over()
                     break
     except KeyboardInterrupt:
@@ -289,7 +311,7 @@ def _in_order(job: Job, first: int, running: Any, until: float) -> Iterator[Piec
         return
     early: dict[int, Piece] = {}
     due = 0
-    for place, piece in running.run(partial(judge_piece, job), numbers):
+    for place, piece in running.run(partial(judge_piece, job, until=until), numbers):
         early[place] = piece
         while due in early:
             yield early.pop(due)
@@ -351,7 +373,7 @@ class _State:
     def result(self) -> SearchResult:
         job, total = self.job, self.total
         allowed = job.statement.symmetries(job.space)
-        version = version_of(job)
+        version = version_of(job) if total.hits else {}  # it reads all the code
         finds = tuple(
             Find(job.space.task(code), job.statement, verdict, _provenance(job, code, version))
             for code, verdict in total.hits[: job.keep]
