@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import inspect
+import math
 from fractions import Fraction
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import sympy
 
 import workbench
 from pomdps import gravity, recall, recall4
@@ -20,10 +23,13 @@ from workbench import (
     critical_points,
     diagnose,
     equilibria,
+    frontier,
     is_sufficiently_expressive,
     needs_memory,
     soft_equilibria,
+    subdivide,
 )
+from workbench.certificates.fixed_regions import fixed_regions_certificate
 from workbench.core.errors import WorkbenchError
 from workbench.research import diagnose as diagnose_module
 
@@ -40,6 +46,7 @@ SEARCHES = [
     "is_sufficiently_expressive",
     "needs_memory",
     "soft_equilibria",
+    "subdivide",
 ]
 
 NO_TIME = 1e-9
@@ -157,3 +164,69 @@ def test_searches_of_an_entangled_task_end_without_time():
         found = best_memoryless(P, deterministic, max_seconds=NO_TIME)
         assert found.value <= found.bound < 100
         assert "stopped" in found.how
+
+
+def test_frontier_divides_its_time_among_its_searches(monkeypatch):
+    """It gave the whole of it to each."""
+    from workbench.sufficiency import frontier as module
+
+    given = []
+
+    def spy(search):
+        def told(P, **options):
+            given.append(options["max_seconds"])
+            return search(P, **options)
+
+        return told
+
+    monkeypatch.setattr(module, "best_history", spy(best_history))
+    monkeypatch.setattr(module, "best_memoryless", spy(best_memoryless))
+    found = frontier(recall4(), 2, ["B"], max_seconds=8)  # V*, none, B1, F2
+    assert [point.memory for point in found.points] == ["none", "B1", "F2"]
+    assert given[0] == 2
+    assert all(sum(given[:i]) <= 8 for i in range(2))
+    assert max(given) < 8.01
+    late = frontier(recall4(), 3, ["B"], max_seconds=NO_TIME)
+    assert [point.memory for point in late.points] == ["none"]
+    assert {why for _, why in late.left_out} == {"the time was over"}
+    assert late.steps[-1].value <= late.steps[-1].bound
+
+
+def test_listing_beliefs_counts_for_is_sufficiently_expressive():
+    """It began to count after beliefs were listed."""
+    found = is_sufficiently_expressive(recall4(), "OA1", max_seconds=NO_TIME)
+    assert found.holds is None
+    assert "given up after listing" in found.reason
+
+
+def test_subdivide_without_time_leaves_all_policies(monkeypatch):
+    epsilon = sympy.Symbol("epsilon")
+    E = augment(recall(), "B1")
+    asked = []
+
+    def within(looks: int):
+        """The answer if the time is over after so many looks at the clock."""
+        asked.clear()
+
+        def now() -> float:
+            asked.append(None)
+            return 0.0 if len(asked) <= looks else math.inf
+
+        clock = SimpleNamespace(monotonic=now)
+        monkeypatch.setattr("workbench.research.subdivision.time", clock)
+        return subdivide(E, QLearning(), epsilon=epsilon, max_seconds=1, symmetry=False)
+
+    whole = within(10**9)
+    assert whole.complete
+    assert whole.found
+    looks = len(asked)
+    for few in (0, 10, looks // 2, looks - 1):
+        some = within(few)
+        assert not some.complete
+        assert not some.none_exists
+        assert not some.found
+        assert some.refuted + some.left == some.looked_at
+        assert "not decided before the time was over" in repr(some)
+        assert some.refutations == whole.refutations[: some.refuted]
+    with pytest.raises(WorkbenchError, match="give more seconds"):
+        fixed_regions_certificate(recall(), "B1", some)

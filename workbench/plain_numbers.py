@@ -49,3 +49,10 @@ def deadline(max_seconds: Any) -> float:
     if max_seconds is None:
         return math.inf
     return time.monotonic() + positive_number("max_seconds", max_seconds)
+
+
+def share_of(until: float, searches: int) -> float | None:
+    """The seconds of the first of some searches that divide the time that is left; None: no end."""
+    if until == math.inf:
+        return None
+    return max((until - time.monotonic()) / searches, LEAST_SECONDS)

@@ -91,3 +91,23 @@ def test_where_there_are_too_many_policies_to_list_sets_of_them_are_certified(
 def test_bad_options_are_refused(arguments, message):
     with pytest.raises(WorkbenchError, match=message):
         CliRunner().invoke(APP, arguments, catch_exceptions=False)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ([], "0 looked at, a share of 1 is left"),
+        (["--symbolic"], "were not decided before the time was over"),
+        (["--softmax", "1/2"], "1 region was not decided"),
+    ],
+)
+def test_equilibria_end_when_the_time_is_over(monkeypatch, options, said):
+    asked = []
+
+    def no_time(until: float, searches: int) -> float:
+        asked.append(searches)
+        return 1e-9
+
+    monkeypatch.setattr("workbench.plain_numbers.share_of", no_time)
+    assert said in shown("recall", "-m", "B1", "-m", "OA1", "--seconds", "0.01", *options)
+    assert asked == [2, 1]

@@ -54,6 +54,9 @@ def equilibria_command(
             parser=whole, help="Where there are more: bound so many sets of them at most."
         ),
     ] = 2_000,
+    seconds: Annotated[
+        float | None, typer.Option(min=0.01, help="The time limit in all.", show_default="none")
+    ] = None,
     certificate: Annotated[
         Path | None,
         typer.Option(
@@ -75,6 +78,7 @@ def equilibria_command(
     from workbench.console import plain_console, print_sheet
     from workbench.core.augment import augment
     from workbench.core.errors import WorkbenchError
+    from workbench.plain_numbers import deadline, share_of
     from workbench.research.soft_equilibria import soft_equilibria
 
     if certificate is not None and len(memory or ["none"]) > 1:
@@ -87,17 +91,20 @@ def equilibria_command(
     if gamma is not None:
         P = P.with_gamma(_fraction("--gamma", gamma))
     console = plain_console()
-    for name in memory or ["none"]:
+    until = deadline(seconds)
+    names = memory or ["none"]
+    for i, name in enumerate(names):
         E = augment(P, name)
+        limit = share_of(until, len(names) - i)
         if softmax is not None:
             heat = _fraction("--softmax", softmax)
-            print_sheet(soft_equilibria(E, record, heat, most=nodes).sheet())
+            print_sheet(soft_equilibria(E, record, heat, most=nodes, max_seconds=limit).sheet())
         elif symbolic:
-            whole = _subdivided(console, E, record, certificate is None)
+            whole = _subdivided(console, E, record, certificate is None, limit)
             if certificate is not None:
                 _certify_regions(P, name, whole, certificate)
         else:
-            found = _listed(E, record, most, nodes, certificate is None)
+            found = _listed(E, record, most, nodes, certificate is None, limit)
             if certificate is not None:
                 _certify(P, name, found, certificate, nodes)
 
@@ -125,23 +132,37 @@ def _fraction(option: str, shown: str) -> Any:
         raise WorkbenchError(f"{option} is a number such as 1/10 or 0.1, not {shown!r}") from None
 
 
-def _listed(E: POMDP, record: Any, most: int, nodes: int, symmetry: bool) -> Equilibria:
+def _listed(
+    E: POMDP, record: Any, most: int, nodes: int, symmetry: bool, seconds: float | None
+) -> Equilibria:
     from workbench.console import print_sheet
     from workbench.equilibrium.equilibria import equilibria
 
-    found = equilibria(E, record, exact=E.is_exact, most=most, symmetry=symmetry, nodes=nodes)
+    found = equilibria(
+        E,
+        record,
+        exact=E.is_exact,
+        most=most,
+        symmetry=symmetry,
+        nodes=nodes,
+        max_seconds=seconds,
+    )
     print_sheet(found.sheet())
     return found
 
 
-def _subdivided(console: Any, E: POMDP, record: Any, symmetry: bool) -> Subdivision:
+def _subdivided(
+    console: Any, E: POMDP, record: Any, symmetry: bool, seconds: float | None
+) -> Subdivision:
     import sympy
 
     from workbench.equilibrium.learned_values import deciding_rows
     from workbench.research.subdivision import subdivide
 
     epsilon, gamma = sympy.symbols("epsilon gamma")
-    found = subdivide(E, record, epsilon=epsilon, gamma=gamma, symmetry=symmetry)
+    found = subdivide(
+        E, record, epsilon=epsilon, gamma=gamma, symmetry=symmetry, max_seconds=seconds
+    )
     console.print(
         f"{record.kind} on {E.name}, epsilon and gamma in (0, 1): {found.refuted:,} of "
         f"{found.looked_at:,} greedy policies are fixed points nowhere.",
@@ -161,6 +182,8 @@ def _subdivided(console: Any, E: POMDP, record: Any, symmetry: bool) -> Subdivis
         at = ", ".join(f"{s} = {x}" for s, x in cells[0].sample.items())
         parts = "1 cell" if len(cells) == 1 else f"{len(cells)} cells, one of them"
         console.print(f"  {who}: {parts} around {at}")
+    if found.left:
+        console.print(f"  {found.left:,} policies were not decided before the time was over.")
     return found
 
 

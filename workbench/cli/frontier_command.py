@@ -26,7 +26,7 @@ def frontier_command(
             show_default="K, B, O, OA",
         ),
     ] = None,
-    seconds: Annotated[float, typer.Option(min=0.01, help="The time limit of each search.")] = 10.0,
+    seconds: Annotated[float, typer.Option(min=0.01, help="The time limit in all.")] = 60.0,
     diagram: Annotated[
         Path | None,
         typer.Option(

@@ -126,7 +126,8 @@ class SoftEquilibria(Findings[SoftEquilibrium], Showing):
             (e.value, best, e.stable, f"{e.radius:.0e}", "\n".join(e.policy.lines(_rows(e))))
             for e in self.found[:_MOST_SHOWN]
         )
-        sure = "these are all" if self.complete else f"{self.left:,} regions were not decided"
+        open_ones = "1 region was" if self.left == 1 else f"{self.left:,} regions were"
+        sure = "these are all" if self.complete else f"{open_ones} not decided"
         noun = "fixed point" if len(self) == 1 else "fixed points"
         said = f"{len(self)} {noun}; {sure}."
         title = f"Where {self.learner.kind} can settle on {self.P.name}"

@@ -16,6 +16,8 @@ Cells of one and the same answer are listed one by one; `regions` puts them toge
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -40,6 +42,7 @@ from workbench.equilibrium.learned_values import (
     deciding_rows,
     target_of,
 )
+from workbench.plain_numbers import deadline
 from workbench.progress import Waiting
 from workbench.research.square_sign import coefficients, sign_inside
 from workbench.results.findings import Findings
@@ -81,7 +84,9 @@ class Subdivision(Findings[SquareCell]):
     refuted : how many were refuted on the whole square by one inequality.
     refutations : of each of these the actions in the deciding rows, and the row and the action of
         the inequality, both as places.
-    found : the cells.
+    left : how many, after symmetry, were neither refuted nor placed in cells before the time was
+        over; 0 for a whole answer.
+    found : the cells; none where policies are left.
     """
 
     P: POMDP
@@ -96,7 +101,13 @@ class Subdivision(Findings[SquareCell]):
     looked_at: int
     refuted: int
     refutations: tuple[tuple[tuple[int, ...], int, int], ...]
+    left: int
     found: tuple[SquareCell, ...]
+
+    @property
+    def complete(self) -> bool:
+        """Whether the whole square is answered for."""
+        return not self.left
 
     @property
     def regions(self) -> dict[tuple[int, ...], list[SquareCell]]:
@@ -109,7 +120,7 @@ class Subdivision(Findings[SquareCell]):
     @property
     def none_exists(self) -> bool:
         """Whether no greedy policy is a fixed point in any cell."""
-        return not self.policies
+        return self.complete and not self.policies
 
     def __repr__(self) -> str:
         names = ", ".join(map(str, self.symbols))
@@ -126,6 +137,8 @@ class Subdivision(Findings[SquareCell]):
             what = ", ".join(f"policy {i}" for i in settled) or "no fixed point"
             at = ", ".join(f"{s} = {x}" for s, x in parts[0].sample.items())
             lines.append(f"  {what}: {counted(len(parts), 'cell')}, one around {at}")
+        if self.left:
+            lines.append(f"  {self.left:,} not decided before the time was over")
         return "\n".join(lines)
 
 
@@ -135,6 +148,7 @@ def subdivide(
     epsilon: Number | None = None,
     gamma: Number | None = None,
     symmetry: bool = True,
+    max_seconds: float | None = None,
 ) -> Subdivision:
     """Find the fixed points of a learner for all values of one or two symbols between 0 and 1.
 
@@ -143,6 +157,8 @@ def subdivide(
     P, learner : as for `equilibria`; P may hold symbols.
     epsilon, gamma : instead of the learner's and the POMDP's own: a symbol or an exact number.
     symmetry : whether, of policies that differ by the names of memory states, one is looked at.
+    max_seconds : of all the work; the answer then has no cells, and counts in `left` the policies
+        that are not refuted.
 
     >>> P = POMDP.from_functions(
     ...     name="one step",
@@ -160,6 +176,7 @@ def subdivide(
 
     See also: `equilibria`, `soft_equilibria`.
     """
+    until = deadline(max_seconds)
     target = target_of(learner)
     assert hasattr(learner, "epsilon")
     assert hasattr(learner, "gamma")
@@ -177,7 +194,8 @@ def subdivide(
             f"a subdivision is over one or two symbols, not {len(found)}; `equilibria` answers "
             "for numbers"
         )
-    return _Subdividing(P, learner, target, epsilon, RationalFunctions(found)).run(symmetry)
+    field = RationalFunctions(found)
+    return _Subdividing(P, learner, target, epsilon, field, until).run(symmetry)
 
 
 def refute_everywhere(
@@ -219,10 +237,21 @@ def refute_everywhere(
     return None
 
 
+class _TimeIsOver(Exception):
+    pass
+
+
 class _Subdividing:
     def __init__(
-        self, P: POMDP, learner: Learner, target: Target, epsilon: Number, field: RationalFunctions
+        self,
+        P: POMDP,
+        learner: Learner,
+        target: Target,
+        epsilon: Number,
+        field: RationalFunctions,
+        until: float,
     ):
+        self.until = until
         self.P, self.learner, self.target, self.epsilon = P, learner, target, epsilon
         self.field = field
         self.symbols = field.symbols
@@ -238,24 +267,38 @@ class _Subdividing:
 
     def run(self, symmetry: bool) -> Subdivision:
         actions = np.concatenate(list(blocks(self.P, self.rows, 4096, symmetry)))
-        always = self._violated_everywhere(actions)
         kept: list[tuple[NDArray[np.int64], list[Any]]] = []
         refutations: list[tuple[tuple[int, ...], int, int]] = []
-        with Waiting(f"fixed points on {self.P.name}, with symbols") as waiting:
-            for i, row in enumerate(actions):
-                q = self.learned.q(self._policy(row))[self.rows]
-                pair = self._refuting(q, row, always[i])
-                if pair is not None:
-                    refutations.append((tuple(row.tolist()), *pair))
-                else:
-                    kept.append((row, self._differences(q, row)))
-                waiting.report(i / len(actions), f"{i:,} of {len(actions):,}")
-        curves = self._curves(kept)
-        points = _points(curves, len(self.symbols))
-        answers = [
-            tuple(i for i, (_, d) in enumerate(kept) if all(_value(x, point) >= 0 for x in d))
-            for point in points
-        ]
+        curves: list[Any] = []
+        points: list[tuple[Fraction, ...]] = []
+        answers: list[tuple[int, ...]] = []
+        left = 0
+        try:
+            with Waiting(f"fixed points on {self.P.name}, with symbols") as waiting:
+                always = self._violated_everywhere(actions)
+                for i, row in enumerate(actions):
+                    self._ask_the_clock()
+                    q = self.learned.q(self._policy(row))[self.rows]
+                    pair = self._refuting(q, row, always[i])
+                    if pair is not None:
+                        refutations.append((tuple(row.tolist()), *pair))
+                    else:
+                        kept.append((row, self._differences(q, row)))
+                    waiting.report(i / len(actions), f"{i:,} of {len(actions):,}")
+                curves = self._curves(kept)
+                points = _points(curves, len(self.symbols), self._ask_the_clock)
+                for point in points:
+                    self._ask_the_clock()
+                    answers.append(
+                        tuple(
+                            i
+                            for i, (_, d) in enumerate(kept)
+                            if all(_value(x, point) >= 0 for x in d)
+                        )
+                    )
+        except _TimeIsOver:
+            left = len(actions) - len(refutations)
+            points, answers = [], []
         used = sorted({i for answer in answers for i in answer})
         number_of = {i: k for k, i in enumerate(used)}
         policies = [self._policy(kept[i][0]) for i in used]
@@ -274,6 +317,7 @@ class _Subdividing:
             looked_at=len(actions),
             refuted=len(refutations),
             refutations=tuple(refutations),
+            left=left,
             found=tuple(
                 SquareCell(
                     dict(zip(self.symbols, point, strict=True)),
@@ -282,6 +326,10 @@ class _Subdividing:
                 for point, answer in zip(points, answers, strict=True)
             ),
         )
+
+    def _ask_the_clock(self) -> None:
+        if time.monotonic() > self.until:
+            raise _TimeIsOver
 
     def _policy(self, actions: NDArray[np.int64]) -> Policy:
         whole = np.zeros(len(self.P.O), dtype=np.int64)
@@ -303,6 +351,7 @@ class _Subdividing:
             )
             size = task.block_size()
             for k in range(0, len(actions), size):
+                self._ask_the_clock()
                 part = actions[k : k + size]
                 q, _ = task.values(task.greedy(part))
                 over = q - np.take_along_axis(q, part[:, :, None], axis=2)
@@ -337,6 +386,7 @@ class _Subdividing:
         found: dict[str, Any] = {}
         for _, differences in kept:
             for d in differences:
+                self._ask_the_clock()
                 for part in (d.num, d.den):
                     if part == 0 or part.is_constant():
                         continue
@@ -378,8 +428,9 @@ def _value(d: Any, point: tuple[Fraction, ...]) -> Any:
 # ---------------------------------------------------------------------- one point in each cell
 
 
-def _points(curves: list[Any], n: int) -> list[tuple[Fraction, ...]]:
-    """A rational point in each open cell of (0, 1)^n that the curves leave."""
+def _points(curves: list[Any], n: int, ask: Callable[[], None]) -> list[tuple[Fraction, ...]]:
+    """A rational point in each open cell of (0, 1)^n that the curves leave; `ask` is called between
+    two steps, and may raise."""
     if n == 1:
         return [(x,) for x in _between(_roots([_univariate(c, 0) for c in curves]))]
     # where, on the last axis, two curves cross, or one turns, goes to infinity, or passes a side of
@@ -394,10 +445,12 @@ def _points(curves: list[Any], n: int) -> list[tuple[Fraction, ...]]:
         if int(c.degrees()[0]) > 1:
             special.append(_univariate(c.discriminant(0), 1))
         for other in curves[:i]:
+            ask()
             if int(other.degrees()[0]) > 0:
                 special.append(_univariate(c.resultant(other, 0), 1))
     found: list[tuple[Fraction, ...]] = []
     for y in _between(_roots(special)):
+        ask()
         at = flint.fmpq(y.numerator, y.denominator)
         lines = [_univariate(c.subs({1: at}), 0) for c in curves]
         found += [(x, y) for x in _between(_roots(lines))]

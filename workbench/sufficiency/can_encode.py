@@ -36,7 +36,6 @@ compared; they may leave the question open.
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -70,7 +69,7 @@ from workbench.optima.mdp import (
     round_up,
     size_of_values,
 )
-from workbench.plain_numbers import LEAST_SECONDS, deadline
+from workbench.plain_numbers import deadline, share_of
 from workbench.sufficiency.belief_product import Supports, places
 from workbench.sufficiency.product_search import Choice, Outcome, Slot, WriteSearch
 from workbench.text import counted, show
@@ -376,14 +375,8 @@ def _ends(graph: BeliefGraph, memory: Memory, chosen: Mapping[Slot, Choice]) -> 
 
 def _by_bounds(P: POMDP, memory: Memory, until: float) -> Encoding:
     """Compare the best values, or what is certain about them."""
-
-    def share(parts: int) -> float | None:
-        """Seconds for one of the searches that are left."""
-        left = until - time.monotonic()
-        return None if left == math.inf else max(left / parts, LEAST_SECONDS)
-
     E = augment(P, memory)
-    history = best_history(P, max_seconds=share(3))
+    history = best_history(P, max_seconds=share_of(until, 3))
     exact = bool(history.exact and E.is_exact)
     best = history.value if history.exact else None
     M = from_states(P, FLOATS)
@@ -393,12 +386,14 @@ def _by_bounds(P: POMDP, memory: Memory, until: float) -> Encoding:
     mixing = reads_rewards(P, memory) or (P.gamma == 1 and not M.is_acyclic)
     found: list[Any] = []
     try:
-        found.append(best_memoryless(E, exact=exact, max_seconds=share(2 if mixing else 1)))
+        found.append(
+            best_memoryless(E, exact=exact, max_seconds=share_of(until, 2 if mixing else 1))
+        )
     except NeverEnds:
         if not mixing:
             raise
     if mixing and not (found and found[0].value >= history.upper - margin):
-        found.append(best_memoryless(E, deterministic=False, max_seconds=share(1)))
+        found.append(best_memoryless(E, deterministic=False, max_seconds=share_of(until, 1)))
     for policy in found:
         if policy.value >= history.upper - margin:
             lacks = 0 if exact else _most_lacking(E, policy.policy, history.upper)

@@ -66,7 +66,8 @@ class Expressiveness(Showing):
     ----------
     task, memory : what was asked.
     holds : the answer; None if the search was given up.
-    method : "clique", "colouring", "the only f" or "search".
+    method : "beliefs" (there was no time to list them), "clique", "colouring", "the only f" or
+        "search".
     reason : a sentence.
     f : the memory-update function found, {(m, o, a): w} for all arguments that occur (others do not
         matter); else None.
@@ -125,7 +126,7 @@ def is_sufficiently_expressive(
     limit : the most reachable beliefs to look at; more of them raise `TooManyBeliefs`, unless they
         are too many for M.
     budget : the most decisions of the search; beyond it the answer is undecided.
-    max_seconds : of the search, which is likewise given up then; beliefs are listed before it.
+    max_seconds : of listing beliefs and of the search; beyond it the answer is undecided.
 
     >>> from workbench.core.pomdp import POMDP
     >>> P = POMDP.from_functions(
@@ -146,8 +147,11 @@ def is_sufficiently_expressive(
     See also: `can_encode_optimal`, `reachable_beliefs`, `needs_memory`.
     """
     attached, until = attach(memory, P), deadline(max_seconds)
-    graph = explore_beliefs(P, limit, crowd=len(attached.M), ended=ended)
+    graph = explore_beliefs(P, limit, crowd=len(attached.M), ended=ended, until=until)
     if not graph.complete:
+        if len(graph) <= limit and graph.u <= len(attached.M):
+            said = f"given up after listing {counted(len(graph), 'belief')} in the time given"
+            return Expressiveness(P.name, attached.name, None, "beliefs", said)
         return _crowded(graph, attached, limit)
     if attached.overwrites:
         return _overwritten(graph, attached, budget, until)

@@ -14,6 +14,7 @@ where it meets V*.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
@@ -31,6 +32,7 @@ from workbench.optima.best_history import best_history
 from workbench.optima.best_memoryless import best_memoryless
 from workbench.optima.mdp import from_states, size_of_values
 from workbench.optima.optimum import HistoryOptimum
+from workbench.plain_numbers import deadline, share_of
 from workbench.text import brief, counted, did_you_mean
 
 FAMILIES = ("K", "B", "O", "OA")
@@ -159,7 +161,7 @@ def frontier(
     up_to: int = 4,
     families: Iterable[str] = FAMILIES,
     *,
-    max_seconds: float = 10.0,
+    max_seconds: float = 60.0,
 ) -> Frontier:
     """The best value against the number of memory states, for families and for all controllers.
 
@@ -167,7 +169,8 @@ def frontier(
     ----------
     up_to : the most nodes of a controller; families go as far as they have no more memory states.
     families : of those that have a size, such as "K" or "clock".
-    max_seconds : of each search.
+    max_seconds : of all searches together; each may take its share of what is left. Memories
+        that it does not come to are in `left_out`.
 
     >>> P = POMDP.from_functions(
     ...     name="twice",
@@ -191,9 +194,12 @@ def frontier(
             raise WorkbenchError(
                 f"unknown family {kind!r}{did_you_mean(kind, sized)}: one of {', '.join(sized)}"
             )
-    history = best_history(P, max_seconds=max_seconds)
-    search = _Search(P, history, max_seconds)
-    for name in ["none", *_names(kinds, P, up_to)]:
+    until = deadline(max_seconds)
+    names = ["none", *_names(kinds, P, up_to)]
+    searches = len(names) + up_to  # V* is one of them, the controller of one node is "none"
+    history = best_history(P, max_seconds=max_seconds / searches)
+    search = _Search(P, history, until, searches - 1)
+    for name in names:
         search.add(name)
     steps = [search.step(n) for n in range(1, up_to + 1)]
     margin: Number = 0 if history.exact and search.exact else search.near
@@ -223,8 +229,8 @@ def _size(name: str, P: POMDP) -> int:
 class _Search:
     """Families first, then all controllers; what is known so far."""
 
-    def __init__(self, P: POMDP, history: HistoryOptimum, seconds: float):
-        self.P, self.history, self.seconds = P, history, seconds
+    def __init__(self, P: POMDP, history: HistoryOptimum, until: float, searches: int):
+        self.P, self.history, self.until, self.searches = P, history, until, searches
         self.exact = P.is_exact and not P.symbols
         self.margin = 0.0 if self.exact else self.near
         self.points: list[FrontierPoint] = []
@@ -238,6 +244,11 @@ class _Search:
 
     def add(self, name: str) -> FrontierPoint | None:
         """Look at a memory by its name."""
+        seconds = share_of(self.until, self.searches)
+        self.searches -= 1
+        if self.points and time.monotonic() > self.until:
+            self.left_out.append((name, "the time was over"))
+            return None
         family = parse_memory(name)
         try:
             memory = family.on(self.P)
@@ -250,7 +261,7 @@ class _Search:
             return None
         states = len({m for m, _ in E.O})
         try:
-            best = best_memoryless(E, exact=self.exact, max_seconds=self.seconds)
+            best = best_memoryless(E, exact=self.exact, max_seconds=seconds)
         except NeverEnds:
             worst = float("-inf")
             found = FrontierPoint(name, states, worst, self.history.upper, None, False)
