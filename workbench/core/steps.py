@@ -9,13 +9,19 @@ With power 1 the second one averages; both meet Robbins and Monro's conditions (
 
 from __future__ import annotations
 
+import math
 from collections import namedtuple
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+import numpy as np
+
 StepRule = namedtuple("StepRule", "first halving updates power")
-"""A step as kernels take it: with `updates`, which counts the updates of each entry,
-first / n^power at the n-th; with `halving`, first / (1 + t / halving); else first."""
+"""A step as kernels take it: `first` if `halving` is 0; with `updates`, which counts the updates of
+each entry, first / n^power at the n-th; else first / (1 + t / halving). All rules have the same
+types, so that a kernel is compiled once."""
+
+_NOT_COUNTED = np.empty(0)
 
 
 @dataclass(frozen=True)
@@ -48,7 +54,7 @@ class Decreasing(StepSchedule):
         return f"{self.first:g} / (1 + t / {self.halving:g})"
 
     def rule(self, updates: Any) -> StepRule:
-        return StepRule(float(self.first), float(self.halving), None, None)
+        return StepRule(float(self.first), float(self.halving), _NOT_COUNTED, 0.0)
 
 
 @dataclass(frozen=True)
@@ -69,7 +75,7 @@ class PerVisit(StepSchedule):
         return f"{self.first:g} / n(o,a)" + ("" if self.power == 1 else f"^{self.power:g}")
 
     def rule(self, updates: Any) -> StepRule:
-        return StepRule(float(self.first), None, updates, float(self.power))
+        return StepRule(float(self.first), math.inf, updates, float(self.power))
 
 
 decreasing, per_visit = Decreasing, PerVisit
@@ -79,4 +85,4 @@ def step_rule(step: float | StepSchedule, updates: Any = None) -> StepRule:
     """A constant step, or a schedule, as kernels take it."""
     if isinstance(step, StepSchedule):
         return step.rule(updates)
-    return StepRule(float(step), None, None, None)
+    return StepRule(float(step), 0.0, _NOT_COUNTED, 0.0)

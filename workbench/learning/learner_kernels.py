@@ -76,19 +76,12 @@ ZERO, ONE = uint64(0), uint64(1)
 @lean_inline_kernel
 def step_size(step, i, t):
     """The step of entry i at time t."""
-    return scheduled(step.first, step.halving, step.updates, step.power, i, t)
-
-
-@lean_inline_kernel
-def scheduled(first, halving, updates, power, i, t):
-    """`step_size` of a rule's parts: the compiler leaves out what tests an argument that is None,
-    but does not look into a record."""
-    if updates is not None:
-        updates[i] += 1.0
-        return first / updates[i] ** power
-    if halving is not None:
-        return first / (1.0 + t / halving)
-    return first
+    if step.halving == 0.0:  # constant: no more than one test in the most frequent case
+        return step.first
+    if len(step.updates):
+        step.updates[i] += 1.0
+        return step.first / step.updates[i] ** step.power
+    return step.first / (1.0 + t / step.halving)
 
 
 # ---------------------------------------------------------------------- actions
