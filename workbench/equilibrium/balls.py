@@ -38,7 +38,7 @@ def precision(bits: int) -> Iterator[None]:
 
 
 class Balls(Field):
-    """Real numbers enclosed in balls; use it within `precision`."""
+    """Real numbers enclosed in balls. Use it within `precision`."""
 
     name = "balls"
     is_exact = True

@@ -131,8 +131,8 @@ class Equilibrium:
 
     @cached_property
     def robust(self) -> bool | None:
-        """Whether every choice among the ties leads to this very table; None if there are too many
-        choices to tell."""
+        """Whether every choice among the ties leads to this same table. None if there are too many
+        choices."""
         if math.prod(len(best) for best in self.ties.values()) > MOST_TIED:
             return None
         is_exact = self.q.raw.dtype == object
@@ -150,7 +150,7 @@ class Equilibrium:
 
     @property
     def stable(self) -> bool | None:
-        """True where the fixed point is strict; also, with gamma below 1, where it is robust: then
+        """True where the fixed point is strict. Also, with gamma below 1, where it is robust: then
         the maximum norm falls in every cell around it. None where the borders decide."""
         return True if self.strict or (self.P.gamma < 1 and self.robust) else None
 

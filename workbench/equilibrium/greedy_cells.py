@@ -93,8 +93,8 @@ class DenseTask:
 
     @cached_property
     def ends(self) -> bool:
-        """Whether an episode ends, sooner or later, under every behaviour that takes every action:
-        only then the weights are expected visits, which is what blocks compute."""
+        """Whether episodes surely end under every behaviour that takes every action. Only then the
+        weights are expected visits, which is what blocks compute."""
         chain = dynamics(self.P, FLOATS).follow(uniform(self.P).prob.floats)
         return not bool((chain.visited & chain.stuck).any())
 
@@ -168,8 +168,8 @@ class DenseTask:
         return (1 - self.epsilon) * g + self.epsilon / self.nA
 
     def one_step_values(self, g: Floats, rewards: Floats) -> tuple[Floats, Floats]:
-        """q `[cell, k, row, a]` of one-step targets for each of several `rewards[k, s, a]`, and the
-        bound `[cell, k]`: neither shares nor systems depend on rewards."""
+        """Values q `[cell, k, row, a]` of one-step targets for several `rewards[k, s, a]`. With
+        them comes the bound `[cell, k]`. Neither shares nor systems depend on rewards."""
         b = self.behaviours(g)
         share, _, eta = self.shares(b)
         target = g if self.target.greedy else b
@@ -195,7 +195,8 @@ class DenseTask:
         return q, np.where(np.isfinite(bound), bound, np.inf)
 
     def after(self, b: Floats) -> tuple[Floats, Floats]:
-        """w(s), what a target counts after its first step, as (alone) + (through) v; see `td`."""
+        """The part w(s) of a target after its first time step, as (alone) + (through) v. See
+        `td`."""
         n, nO = len(self.mu), b.shape[1]
         alone, through = np.zeros((len(b), n)), np.broadcast_to(self.W, (len(b), n, nO))
         if self.target.is_one_step:
@@ -214,8 +215,8 @@ class DenseTask:
         return solved[:, :, 0], solved[:, :, 1:]
 
     def affine(self, g: Floats) -> tuple[Floats, Floats]:
-        """The mean field inside one cell as dq/dt = A q + c, q flat over (row, a), one unit of time
-        being 1 / step steps of the learner.
+        """The mean field inside one cell as dq/dt = A q + c. q is flat over (row, a), and one unit
+        of time is 1 / step time steps of the learner.
 
         q(o,a) moves towards its target at the share of steps that are spent in (o, a).
         """
@@ -282,14 +283,14 @@ class DenseTask:
 
 
 def _bound_inverse(M: Floats, h: Floats) -> Floats:
-    """A bound on the sums of rows of (I - M)^-1, M >= 0, from about h = (I - M)^-1 1; infinite
-    where h does not show one."""
+    """A bound on the row sums of (I - M)^-1 for M >= 0. It comes from h close to (I - M)^-1 1. It
+    is infinite where h does not show one."""
     slack = (h - np.einsum("cst,ct->cs", M, h)).min(axis=1)
     return np.where((slack > 0.5) & (h.min(axis=1) > 0), 2 * h.max(axis=1), np.inf)
 
 
 def _solved(system: Floats, right: Floats) -> Floats:
-    """Solutions of a batch of systems; NaN for the singular ones."""
+    """Solutions of a batch of systems, NaN for the singular ones."""
     try:
         return np.asarray(np.linalg.solve(system, right), dtype=np.float64)
     except np.linalg.LinAlgError:
@@ -305,8 +306,8 @@ def _solved(system: Floats, right: Floats) -> Floats:
 def representatives(
     P: POMDP, rows: NDArray[np.int64], symmetry: bool = True
 ) -> Iterator[NDArray[np.int64]]:
-    """Greedy actions `[row]`, at least one for each class of cells that permutations of the
-    memory states carry into one another; without symmetry, all."""
+    """Greedy actions `[row]`, at least one for each class of cells under permutations of memory
+    states. Without symmetry, all."""
     exchange = interchangeable(P) if symmetry else None
     choice = np.full(len(P.O), -1, dtype=np.int64)
     yield from _extended(P, rows, 0, choice, exchange)

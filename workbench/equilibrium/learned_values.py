@@ -92,7 +92,7 @@ class Learned:
         return met
 
     def q(self, greedy: Policy) -> NDArray[Any]:
-        """The table `[o, a]` as elements of the field; undefined for rows that are never visited.
+        """The table `[o, a]` as elements of the field. Undefined for rows that are never visited.
 
         A mixed `greedy` is a mixture of greedy policies whose values are equal where it mixes.
         """
@@ -102,9 +102,9 @@ class Learned:
 
 
 class Decided(Learned):
-    """Tables whose entries are compared with certainty: in rationals where the model is exact and
-    small (a float epsilon or lambda is the decimal that it is printed as) or `rational` asks for
-    them, else in balls."""
+    """Tables whose entries are compared with certainty. They are in rationals where the model is
+    exact and small, or where `rational` asks for them, and else in balls. A float epsilon or lambda
+    is the decimal that it is printed as."""
 
     def __init__(self, P: POMDP, target: Target, epsilon: Number, rational: bool = False):
         if P.is_exact:
@@ -128,7 +128,7 @@ class Decided(Learned):
 
 
 def as_decimal(x: Number) -> Number:
-    """The fraction that a float is printed as; other numbers as they are."""
+    """The fraction that a float is printed as. Other numbers stay."""
     return read_decimal(x) if isinstance(x, float) else x
 
 

@@ -43,8 +43,8 @@ def lambda_discrepancy(
     exact: bool = False,
     weights: str | Weighting = "visits",
 ) -> Number:
-    """How far apart the fixed points of two lambdas are; 0 where the observations are Markov under
-    pi.
+    """The distance between the fixed points of two lambdas. It is 0 where the observations are
+    Markov under pi.
 
     The norm runs over the pairs (o, a) that pi meets, each with its share of the visits, rho(o)
     pi(a|o), where rho is the normalised weight of the observations in the sense of `weights`:
@@ -91,9 +91,9 @@ def discrepancy_loss(
     exact: bool = False,
     weights: str | Weighting = "discounted",
 ) -> Number:
-    """The lambda-discrepancy as Allen et al. (NeurIPS 2024, "Mitigating partial observability in
-    sequential decision processes via the lambda discrepancy") minimise it: the square of a norm
-    that weighs observations alike.
+    """The lambda-discrepancy that Allen et al. minimise (NeurIPS 2024): a squared norm with equal
+    weights. Their paper is "Mitigating partial observability in sequential decision processes via
+    the lambda discrepancy". The weights are equal over observations.
 
         sum_o rho(o) sum_a pi(a|o) (q_lam1(o,a) - q_lam0(o,a))^2,
         rho(o) = alpha / (number of observations that are met) + (1 - alpha) share(o)
@@ -195,7 +195,7 @@ class _Gap:
         return float(found), float(error), float(max(np.abs(one).max(), np.abs(other).max()))
 
     def float_norm(self, norm: float) -> Bounded:
-        """The norm; `NotSolved` if it may be off by much."""
+        """The norm as a float. `NotSolved` is raised if its error may be large."""
         found, error, size = self.measure(norm)
         if not error <= _ACCURACY * size and size > 0:
             raise NotSolved(
@@ -205,7 +205,7 @@ class _Gap:
         return Bounded(found, error)
 
     def total(self, norm: float) -> Number:
-        """The norm in exact numbers; for norm 2, its square."""
+        """The norm in exact numbers. For norm 2 it is the square."""
         terms = [
             (sympy.sympify(rho), sympy.cancel(sympy.sympify(q) - sympy.sympify(p)))
             for rho, q, p in self.terms
@@ -239,7 +239,7 @@ def _gap(
     weights: str | Weighting,
     alpha: Number | None,
 ) -> _Gap:
-    """The values at two lambdas; with alpha, observations have part of their weight alike."""
+    """The values at two lambdas. With alpha, part of the weight is equal over observations."""
     one, other = (td_values(P, pi, lam=x, exact=exact, weights=weights) for x in lam)
     met = int(one.reached.raw.sum())
     terms, errors = [], []

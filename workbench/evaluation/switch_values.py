@@ -70,8 +70,8 @@ def switch_values(P: POMDP, pi: Policy, exact: bool = False) -> Table:
 
 
 def improving_switches(P: POMDP, pi: Policy) -> dict[tuple[object, object], Number]:
-    """The switches (o, a) that are worth more than an exact policy, and what each is worth; none at
-    a local optimum."""
+    """The switches (o, a) that are worth more than an exact policy, with their values. There are
+    none at a local optimum."""
     found = switch_values(P, pi, exact=True)
     weights = "visits" if len(P.terminal) else "discounted"
     value = evaluate(P, pi, exact=True, weights=weights).value

@@ -148,7 +148,7 @@ def transition_diagram(
 
 
 def _first_steps(P: POMDP, pi: Policy) -> NDArray[np.int64]:
-    """After how many steps pi first meets each state, -1 where it does not; terminal states
+    """The time step at which pi first meets each state, -1 where it does not. Terminal states are
     included."""
     seen = P.omega.o[P.omega.row_ptr[:-1]]
     taken = pi.prob.floats > 0
@@ -175,8 +175,8 @@ def _first_steps(P: POMDP, pi: Policy) -> NDArray[np.int64]:
 
 
 def action_label(P: POMDP, action: Label) -> str:
-    """A pair (a, w) as the paper writes it: `2T` for push, `2F` for keep; `2:01` for a write of
-    bits.
+    """A pair (a, w) as the paper writes it: `2T` for push, `2F` for keep. A write of bits is
+    `2:01`.
 
     >>> from workbench.core.augment import augment
     >>> P = POMDP.from_functions(

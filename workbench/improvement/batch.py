@@ -85,8 +85,8 @@ Floats = NDArray[np.float64]
 
 
 def sequence_task(rewards: Any, name: str = "sequence task") -> POMDP:
-    """The task that pays `rewards[a_1][a_2]...` after the last of two or more steps; one
-    observation, discount 1.
+    """The task that pays `rewards[a_1][a_2]...` after the last of two or more actions. It has one
+    observation and discount 1.
 
     A state is the tuple of the actions taken, actions are 0, 1, ..., the observation is "o".
 
@@ -159,7 +159,8 @@ class Structure:
         return self.task.R[tables.reward_row[s], tables.column[j]].astype(np.int64) - 1
 
     def _after(self, s: int, j: int) -> int:
-        """The state after column j in state s; -1 less the place of the sequence at the end."""
+        """The state after column j in state s. At the end it is -1 less the index of the
+        sequence."""
         tables = self.task.tables
         if (i := int(tables.inner[s])) >= 0:
             return int(tables.successor[tables.row_ptr[i * self.shape[1] + j]])
@@ -261,8 +262,8 @@ class BatchResult:
 
     @property
     def stuck(self) -> NDArray[np.bool_]:
-        """Whether it ended below the best value, by more than chattering around the best point, or
-        an ascent that has not quite arrived, explains.
+        """Whether a loop ended clearly below the best value. Chattering around the best point, or
+        an ascent that has not quite arrived, does not count.
 
         A limit is worth one of the rewards, and so is a best value that is exact: these are
         compared as they are.
@@ -371,8 +372,8 @@ class _Batch:
         self.why = np.full(len(given), kernels.OPEN)
 
     def _normalised(self) -> tuple[Floats, Floats, NDArray[np.int32], NDArray[np.bool_]]:
-        """R[i] of the rewards less the least, in a power of two as their unit; and whether these
-        are whole numbers, of a smaller unit, whose sums over all sequences are not rounded."""
+        """R[i] of the rewards less the least, in a power of two as their unit. It also says whether
+        these are whole numbers of a smaller unit, whose sums over all sequences are not rounded."""
         low, high = self.given.min(axis=1, initial=np.inf), self.given.max(axis=1, initial=-np.inf)
         _, unit = np.frexp(np.maximum(-low, high))  # of the largest reward: nothing overflows
         scaled = np.ldexp(self.given, -unit[:, None])
@@ -593,8 +594,8 @@ def best_values(
 
 
 def in_parallel(work: Any, count: int, workers: int | None, what: str, chunk: int = _CHUNK) -> None:
-    """`work(slice)` for slices that make up `count`, on threads; Ctrl-C leaves what has not begun
-    undone."""
+    """Run `work(slice)` on threads, for slices that make up `count`. Ctrl-C leaves what has not
+    begun undone."""
     if workers is not None and (
         isinstance(workers, bool) or not isinstance(workers, int) or workers < 1
     ):

@@ -45,8 +45,8 @@ Beliefs = Mapping[Label, Number]
 
 @dataclass(frozen=True)
 class BeliefStep:
-    """A step of an agent that acts by belief: the state, which it does not see; what it sees,
-    believes and does; and the reward."""
+    """One time step of an agent that acts by its belief. It holds the hidden state, what the agent
+    sees, believes and does, and the reward."""
 
     s: Label
     o: Label
@@ -114,8 +114,7 @@ class BeliefActor:
         return found
 
     def read(self, where: Beliefs | Sequence[Label]) -> Beliefs:
-        """A belief as it was given, checked; a history o_0, a_0, ..., o_t as the belief after
-        it."""
+        """Check a given belief, or compute the belief after a given history o_0, a_0, ..., o_t."""
         P = self.P
         if not isinstance(where, Mapping):
             return belief(P, where)
@@ -163,8 +162,7 @@ def _table(
 def _alpha_vectors(
     controller: HistoryPolicy,
 ) -> tuple[dict[Label, list[dict[Label, Number]]], bool]:
-    """The controller, started at every node in every state, evaluated like any other policy; and
-    whether exactly."""
+    """Evaluate the controller from every node in every state, and say whether that is exact."""
     P, nodes = controller.P, len(controller)
     if nodes * len(P.S) > MOST_PAIRS:
         raise TooLarge(

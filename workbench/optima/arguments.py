@@ -1,4 +1,4 @@
-"""What the yardsticks ask of their arguments; each refusal names the argument and its value."""
+"""Checks of the arguments of searches for optima. Each error names the argument and its value."""
 
 from __future__ import annotations
 

@@ -76,7 +76,7 @@ class Slope:
 
 
 def slope(M: MDP, pi: TableArray) -> Slope:
-    """The return of `pi[o, a]` and its gradient; the value is minus infinity where it is not
+    """The return of `pi[o, a]` and its gradient. The value is minus infinity where it is not
     defined."""
     n, nA = M.shape
     acts = pi[M.seen]
@@ -120,7 +120,7 @@ def _solve_both(
     r: NDArray[np.float64],
     start: NDArray[np.float64],
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """v = r + gamma P v and d = start + gamma P^T d; NaN where floats find no solution."""
+    """Solve v = r + gamma P v and d = start + gamma P^T d. NaN where floats find no solution."""
     n = P.shape[0]
     if n <= _DENSE:
         v, d = np.full(n, np.nan), np.full(n, np.nan)
@@ -147,8 +147,9 @@ def project(x: TableArray) -> TableArray:
 
 
 def ascend(M: MDP, pi: TableArray, aim: float, most: int, until: float = math.inf) -> Climbed:
-    """Climb from a policy until `kkt` is at most `aim` times the size of the values, `most`
-    policies were evaluated, or the clock (`time.monotonic`) passes `until`."""
+    """Climb from a policy by gradient ascent. It stops when `kkt` is at most `aim` times the size
+    of the values, `most` policies were evaluated, or the clock (`time.monotonic`) passes
+    `until`."""
     here = slope(M, pi)
     if here.value == -math.inf:
         return Climbed(pi, here.value, math.nan, 0)
@@ -175,16 +176,16 @@ def ascend(M: MDP, pi: TableArray, aim: float, most: int, until: float = math.in
 
 
 def _noise(here: Slope) -> float:
-    """Differences of the return below this are rounding errors; there only `kkt` tells whether a
-    step was good."""
+    """The size below which differences of the return are rounding errors. There only `kkt` tells
+    whether a move was good."""
     return 64 * np.finfo(float).eps * here.size
 
 
 def _line_search(
     M: MDP, pi: TableArray, direction: TableArray, here: Slope, most: int, until: float
 ) -> tuple[TableArray, Slope | None, int]:
-    """The first point on the way back from `direction` that gains enough, its slope (None: no such
-    point), and the count."""
+    """Backtrack from `direction` to the first point that gains enough. Returns it with its slope
+    (None: no such point) and the count."""
     promised = float((here.g * direction).sum())
     length = 1.0
     for tried in range(1, most + 1):

@@ -144,8 +144,8 @@ class ReturnCriterion:
         return Informed(size, noise, upper_bound(process, found, fine=True), endless, None)
 
     def worth(self, pi: Policy) -> tuple[float, float]:
-        """What `evaluate` says a policy is worth, and how far that may be off; minus infinity where
-        floats find nothing."""
+        """The value of a policy by `evaluate`, with its error bound. Minus infinity where floats
+        find nothing."""
         D = dynamics(self.P, FLOATS)
         try:
             solved, _ = follow_policy(D, pi).values()
@@ -159,7 +159,7 @@ class ReturnCriterion:
         return self._rational is not None
 
     def read_decimals(self) -> bool:
-        """Let floats stand for the decimals that they are printed as; False if those are no
+        """Replace floats by the decimals that they print as. Returns False if those are no
         model."""
         decimals = in_rationals(self.P)
         if decimals is not None:
@@ -195,7 +195,8 @@ class ReturnCriterion:
         return optimal(self.Mx if exact else self.M, allowed, warm)
 
     def upper_bound(self, found: Optimum, fine: bool = False) -> float:
-        """A float that no allowed policy exceeds; infinite if none could be certified."""
+        """An upper bound, as a float, on the value of all allowed policies. It is infinite if none
+        could be certified."""
         return upper_bound(self.M, found, fine=fine)
 
     def is_strict(self, found: Optimum) -> bool:
@@ -207,7 +208,7 @@ class ReturnCriterion:
         return self.M.occupancy(policy)
 
     def scores(self, found: Optimum) -> NDArray[np.float64]:
-        """`[i, a]`: what speaks for an action; minus infinity where it is not allowed."""
+        """Scores `[i, a]` of the actions. Minus infinity where one is not allowed."""
         return np.where(found.allowed, self.M.q(found.v), -np.inf)
 
 
@@ -225,8 +226,8 @@ class PolicyNode:
 
 @dataclass(frozen=True, eq=False)
 class _Doubt:
-    """A partial policy that floats closed, though its bound is not below the best value for sure,
-    and the MDP's policy there."""
+    """A partial policy that floats closed, although its bound is not surely below the best value.
+    It holds the MDP's policy there."""
 
     bound: Any
     choice: Actions
@@ -341,8 +342,8 @@ class BranchSearch:
 
     @property
     def allowance(self) -> float:
-        """How far a bound may exceed the best value and still count as met: the tolerance, or what
-        rounding explains; nothing in an exact search."""
+        """How far a bound may exceed the best value and still count as equal. It is the tolerance,
+        or what rounding explains, and 0 in an exact search."""
         return 0 if self.exact or self.best is None else self.blur
 
     @property
@@ -411,8 +412,7 @@ class BranchSearch:
         return self.exact or bool(self._explained < np.min(paid, initial=math.inf))
 
     def decide(self) -> None:
-        """Go on with what floats left in doubt, in rationals where it has to be; to be called when
-        `finished`."""
+        """Settle what floats left in doubt, in rationals where needed. Call it when `finished`."""
         assert self.best is not None
         closed = self.certified and self._begun and not self._heap
         if closed and all(map(self._holds_nothing_better, self._doubts)):
@@ -437,7 +437,7 @@ class BranchSearch:
                 heapq.heappush(self._heap, node)
 
     def offer(self, choice: Actions, climb: bool = True) -> None:
-        """A policy that may be better than the best so far; whether to climb from it, if it is."""
+        """Compare a policy with the best so far. Returns whether to climb from it."""
         followed = self.criterion.follow(choice)
         if climb:
             self._offer_followed(choice, followed)
@@ -496,7 +496,7 @@ class BranchSearch:
         return np.array_equal(policy[met], self.best[M.seen[met]])
 
     def _tells_more_apart(self) -> bool:
-        """Whether rationals tell more actions apart than floats have; those are the options now."""
+        """Whether rationals tell more actions apart than floats have. Those are the options now."""
         tried = self.options
         if all(len(tried[o]) == self.M.shape[1] for o in set(self.M.seen.tolist())):
             return False
@@ -516,7 +516,8 @@ class BranchSearch:
     def _bound(
         self, choice: Actions, warm: Actions | None, known: Optimum | None = None
     ) -> PolicyNode | None:
-        """Bound a partial policy and read a policy off the bound; the node, if it is still open."""
+        """Bound a partial policy, and read a policy off the bound. Returns the node if it is still
+        open."""
         self.nodes += 1
         allowed = forced(self.M, choice)
         found = self.criterion.optimum(allowed, warm) if known is None else known
@@ -563,8 +564,8 @@ class BranchSearch:
         return float(found.value)
 
     def _sharpened(self, bound: float, found: Optimum, allowed: NDArray[np.bool_]) -> float:
-        """The bound state by state, or in rationals, if the room left for rounding is all that
-        keeps the node open."""
+        """A sharper bound, by state or in rationals. It is used where only the allowance for
+        rounding keeps the node open."""
         if self.exact or self._settles(bound) or not self._settles(found.value):
             return bound
         if not self.M.undiscounted:
@@ -577,7 +578,7 @@ class BranchSearch:
         return float_above(_fraction(found.value))
 
     def _read_off(self, found: Optimum, choice: Actions) -> int:
-        """Offer the memoryless policy that is nearest to the MDP's; the observation to branch at,
+        """Offer the memoryless policy nearest to the MDP's. Returns the observation to branch at,
         or `OPEN` if none."""
         M = self.M
         d, q = self.criterion.weights(found.policy), self.criterion.scores(found)
@@ -610,8 +611,8 @@ class BranchSearch:
     def _conflicts(
         self, d: NDArray[np.float64], policy: Actions, choice: Actions
     ) -> tuple[NDArray[np.float64], Actions]:
-        """For each open observation the occupancy outside its majority's action; and the action on
-        which all agree, if any."""
+        """For each open observation, the occupancy of the minority's actions. It also gives the
+        action on which all agree, if any."""
         votes = np.zeros((len(choice), self.M.shape[1]))
         np.add.at(votes, (self.M.seen, policy), d)
         total, most = votes.sum(axis=1), votes.max(axis=1)

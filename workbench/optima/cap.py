@@ -30,7 +30,8 @@ _CLOSE = 1e-10
 
 @dataclass(frozen=True)
 class Cap:
-    """No memoryless policy is worth more than `upper`; some history-based one is worth `lower`."""
+    """Bounds on the best history-based value. No memoryless policy is worth more than `upper`, and
+    some history-based one is worth `lower`."""
 
     lower: Number
     upper: Number
@@ -38,8 +39,8 @@ class Cap:
 
 
 def history_cap(P: POMDP, seconds: float = math.inf) -> Cap | None:
-    """The cap of a task, or of the task that a product is made of; None where values are
-    unbounded.
+    """Bounds on the history-based value of a task, or of the task of a product. None where values
+    are unbounded.
 
     It is kept with the task, since every memory asks for it; one that was found in less time than
     there is now, and left a gap, is computed again.

@@ -115,18 +115,19 @@ class HistoryPolicy:
 
     @property
     def alphas(self) -> dict[Label, list[dict[Label, Number]]]:
-        """`alphas[o][k]`, the alpha vector {s: value} of node k over the states that show o: exact
-        where task and controller are small. A state in which the node may never end is left out."""
+        """Alpha vectors `alphas[o][k]`: {s: value} of node k over the states that show o. They are
+        exact where task and controller are small. A state in which the node may never end is left
+        out."""
         return self._actor.alphas
 
     def action_values(self, where: Mapping[Label, Number] | Sequence[Label]) -> dict[Label, Number]:
-        """What each action is worth at a belief {s: probability}, or after a history o_0, a_0, ...,
-        o_t, if the best node of the controller is followed from the next observation on."""
+        """The value of each action at a belief {s: probability}, or after a history o_0, a_0, ...,
+        o_t. From the next observation on, the best node of the controller is followed."""
         return self._actor.action_values(self._actor.read(where))
 
     def action(self, where: Mapping[Label, Number] | Sequence[Label]) -> Label:
-        """The best action at a belief {s: probability}, or after a history o_0, a_0, ..., o_t; of
-        several that tie the first.
+        """The best action at a belief {s: probability}, or after a history o_0, a_0, ..., o_t. Of
+        several that tie it is the first.
 
         Acting so at every step is worth at least what the controller is worth.
         """
@@ -134,9 +135,9 @@ class HistoryPolicy:
         return max(values, key=lambda a: values[a])
 
     def value_at(self, where: Mapping[Label, Number] | Sequence[Label]) -> Number:
-        """What the best action at a belief, or after a history, is worth: a lower bound on the best
-        history-based value there, and that value itself where `best_history` is exact and the
-        belief is one that can be reached."""
+        """The value of the best action at a belief or after a history. It is a lower bound on the
+        best history-based value there. It is that value where `best_history` is exact and the
+        belief can be reached."""
         return max(self.action_values(where).values())
 
     def simulate(self, seed: int, max_steps: int = 100) -> list[BeliefStep]:

@@ -26,13 +26,13 @@ from workbench.memories import OA, B, Family, K, Memory, O, none
 
 
 def family_of(memory: Memory) -> Family | None:
-    """The paper's family that an attached memory belongs to; None for memories of one's own."""
+    """The paper's family of an attached memory, or None for other memories."""
     return memory.family if isinstance(memory.family, Family) else None
 
 
 def smaller_families(family: Family) -> list[Family]:
-    """The memories whose policies embed, itself left out: the smallest first, and those that may
-    choose less before those that may choose more."""
+    """The smaller memories whose policies embed, smallest first. Those with fewer choices come
+    before those with more."""
     if family.kind == "B":
         return [none, *(B(j) for j in range(1, family.k))]
     if family.kind == "K":
@@ -45,8 +45,8 @@ def smaller_families(family: Family) -> list[Family]:
 
 
 def lift(E: POMDP, small: POMDP, choice: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The deterministic policy `choice[o]` of a product with a smaller memory, as one of the
-    product E with a larger memory."""
+    """Lift a deterministic policy `choice[o]` from the product with a smaller memory to the product
+    E."""
     assert E.origin is not None
     assert small.origin is not None
     assert isinstance(E.O, Subset)

@@ -46,7 +46,7 @@ class Followed:
 
 
 def follow(M: MDP, choice: Actions) -> Followed:
-    """Follow `choice` from the start; it must say what to do wherever it leads."""
+    """Follow `choice` from the start. It must name an action wherever it leads."""
     nA = M.shape[1]
     policy = choice[M.seen]
     states = reached_by(M.row_ptr, M.successors, nA, policy, M.starts)
@@ -80,8 +80,8 @@ def follow(M: MDP, choice: Actions) -> Followed:
 
 
 def first_open(M: MDP, choice: Actions, starts: NDArray[np.int64]) -> int | None:
-    """The first observation without an action that is met from some states, breadth first; None if
-    there is none."""
+    """The first observation without an action that is met from some states, breadth first, or
+    None."""
     nA = M.shape[1]
     queue = list(starts.tolist())
     seen = set(queue)
@@ -115,8 +115,7 @@ def alternatives(M: MDP, observations: int) -> list[NDArray[np.int64]]:
 
 
 def _row_signatures(M: MDP) -> NDArray[np.int64]:
-    """A number for each row, equal for rows with the same reward and the same outcomes, written in
-    the same order."""
+    """A number for each row, equal for rows with the same reward and outcomes in the same order."""
     known: dict[Any, int] = {}
     prob, R = M.prob, M.R.reshape(-1)
     ptr = M.row_ptr.tolist()
@@ -137,8 +136,8 @@ def climb_deterministic(
     value: float,
     until: float = math.inf,
 ) -> tuple[Actions, float]:
-    """Change one observation's action at a time for a better value, until no promising change is
-    one or the clock (`time.monotonic`) passes `until`.
+    """Improve one observation's action at a time. It ends when no promising change helps, or when
+    the clock (`time.monotonic`) passes `until`.
 
     Promising are the changes whose first-order gain, sum_s d(s) (q(s,a) - v(s)) over the states
     that show o, is positive; each is tried by an exact evaluation.

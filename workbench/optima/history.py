@@ -172,8 +172,8 @@ def _same(value: Number) -> tuple[Number, Number, Number, Number]:
 
 
 def _grows(graph: BeliefGraph) -> bool:
-    """Whether the first beliefs of a task that can come back to a state hold so long numbers that
-    there is no end of them in sight. A task that cannot has finitely many, however long."""
+    """Whether the numbers of a recurrent task's first beliefs are too long for a finite list of
+    beliefs. A task that cannot has finitely many, however long."""
     longest = max(w.bit_length() for weights in graph.weights for _, w in weights)
     return longest > _LONG and not from_states(graph.P, FLOATS).is_acyclic
 
@@ -181,8 +181,8 @@ def _grows(graph: BeliefGraph) -> bool:
 def _listed(
     P: POMDP, exact: bool | None, limits: HistoryLimits, began: float
 ) -> HistoryOptimum | str:
-    """The optimum over all beliefs, or in words why they were not listed: they are too many, or the
-    model is not one of exact distributions."""
+    """The optimum over all beliefs, or why they were not listed. They are too many, or the model's
+    distributions are not exact."""
     rational = in_rationals(P)
     if rational is None:
         return "beliefs not listed, since floats are no distributions as decimals"
@@ -253,7 +253,7 @@ def _bounds(
     began: float,
     many: str,
 ) -> HistoryOptimum:
-    """Bounds without a list of all beliefs; `many` says why there is none."""
+    """Bounds without a list of all beliefs. `many` says why there is no list."""
     until = began + limits.seconds
     size = visited_size(M, informed)
     search = search_over_states(ReturnCriterion(P), 1e-9 * size, False, informed, until)
@@ -326,8 +326,8 @@ def _bounds(
 
 
 def _can_go_on(M: MDP) -> bool:
-    """Whether some policy of the states may never end: there are states each of which has an action
-    that does not leave them."""
+    """Whether some policy of the states may never end. Then there are states each of which has an
+    action that does not leave them."""
     row = own_rows(M.row_ptr)
     inside = np.ones(M.shape[0], dtype=bool)
     while True:

@@ -188,8 +188,8 @@ def informed(model: BeliefModel, above: FloatVector) -> NDArray[np.float64]:
 
 @dataclass(frozen=True, eq=False)
 class PlanStep:
-    """What a vector made by a backup stands for: do a, then go on as the vectors `then`, one for
-    each observation that occurs, or as `otherwise` for the rest.
+    """The plan behind an alpha vector that a backup made. Do a, then go on as the vectors `then`,
+    one for each observation that occurs, or as `otherwise` for the rest.
 
     Vectors are numbered as they were made, those to begin with first; a number stays valid when the
     vector itself is pruned, so that plans that build on it can still be followed.
@@ -213,8 +213,7 @@ class Bounds:
     """Lower and upper bounds on V, and the search that closes them."""
 
     def __init__(self, model: BeliefModel, above: FloatVector, below: NDArray[np.float64]):
-        """`above[s]`: values of the states reached that no policy exceeds; `below[k, s]`: vectors
-        alpha to begin with."""
+        """Start from upper bounds `above[s]` on state values and alpha vectors `below[k, s]`."""
         self.model = model
         n = model.shape[0]
         lowest, alphas = np.full(n, np.inf), np.full((n, len(below)), -np.inf)
@@ -354,8 +353,8 @@ class Bounds:
         return _Look(after, low, high, best, teeth)
 
     def _chosen(self, found: _Look) -> tuple[int, NDArray[np.int64]]:
-        """The action whose lower bound is best, and the vector to go on with for each observation
-        that occurs; the first vector where one cannot follow."""
+        """The action with the best lower bound, and the vector to go on with for each observation
+        that occurs. The first vector stands where one cannot follow."""
         a = int(np.argmax(found.low))
         chosen = np.zeros(int(self.model.group[-1]) + 1, dtype=np.int64)
         chosen[found.after[a][0]] = found.best[a]
@@ -453,8 +452,8 @@ class Bounds:
             self._active = self._active[self._active != older]
 
     def _parts(self, found: _Look) -> list[tuple[float, NDArray[np.int64], FloatVector]]:
-        """For each action what its bound is made of: a number that can only become too large, and
-        shares of the values of points."""
+        """The parts of each action's upper bound. They are a number that can only become too large,
+        and shares of the values of points."""
         teeth, gamma, first = found.teeth, self.model.gamma, 0
         parts = []
         for _, mass, _ in found.after:
@@ -484,8 +483,8 @@ class Bounds:
         )
 
     def _prune(self) -> None:
-        """Put aside the points that lie above the teeth of others, and drop the vectors that are
-        best at no point. Points put aside stay what others refer to."""
+        """Remove the points above the sawtooth bound of others, and the vectors that are best at no
+        point. Points put aside stay what others refer to."""
         reach = self._informed[self._active, -1] - self._values[self._active]
         order = self._active[np.argsort(-reach, kind="stable")]
         kept: list[int] = []
@@ -515,8 +514,8 @@ class _Teeth:
 
 
 class _Supports:
-    """Points without their zeros, in compressed rows that grow; the largest entries first, since
-    those are where other beliefs are most likely to have too little."""
+    """Points without their zeros, in compressed rows that grow. The largest entries come first,
+    since other beliefs most likely have too little there."""
 
     def __init__(self) -> None:
         self.row_ptr = np.zeros(65, dtype=np.int64)
@@ -539,8 +538,8 @@ class _Supports:
 
 
 class _Links:
-    """What the bounds of points are made of: for each point and action a number, and shares of the
-    values of other points, in compressed rows that grow."""
+    """The dependence of each point's bound on other points. For each point and action there are a
+    number and shares of other points' values, in compressed rows that grow."""
 
     def __init__(self, actions: int):
         self.base = np.zeros((64, actions))
@@ -575,8 +574,8 @@ class _Links:
 
 @dataclass(frozen=True, eq=False)
 class _Look:
-    """One step ahead of a belief: what follows each action, the bounds on its worth, the best
-    vector at each successor, and the teeth above all of them."""
+    """A one-step lookahead from a belief. It holds what follows each action, the bounds on its
+    value, the best vector at each successor, and the sawtooth bounds above all of them."""
 
     after: list[tuple[NDArray[np.int64], FloatVector, NDArray[np.float64]]]
     low: FloatVector

@@ -69,8 +69,8 @@ Mask = NDArray[np.bool_]
 
 @dataclass(frozen=True, eq=False)
 class MDP:
-    """A decision process with an observation in every state; row `i nA + a` of its outcomes belongs
-    to (i, a).
+    """A Markov decision process with an observation in every state. Row `i nA + a` of its outcomes
+    belongs to (i, a).
 
     Attributes
     ----------
@@ -153,8 +153,8 @@ class MDP:
         r: NDArray[np.float64],
         start: NDArray[np.float64],
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """v = r + gamma P v and d = start + gamma P^T d on states that a policy does not leave but
-        for the end."""
+        """Solve v = r + gamma P v and d = start + gamma P^T d. The states are those that a policy
+        leaves only at the end."""
         assert self.dense is not None
         P = self.gamma * self.dense[states, policy[states]][:, states]
         v, d = np.empty(len(states)), np.empty(len(states))
@@ -188,8 +188,8 @@ class MDP:
     def chain(
         self, policy: Actions, alive: Mask | None = None, R: NDArray[Any] | None = None
     ) -> tuple[sp.csr_array, NDArray[Any], NDArray[Any]]:
-        """Pattern, probabilities and rewards of the chain of a deterministic policy; empty rows
-        outside `alive`. R stands for the rewards, if it is given."""
+        """Pattern, probabilities and rewards of the chain of a deterministic policy. Rows outside
+        `alive` are empty. R stands for the rewards, if it is given."""
         n, nA = self.shape
         rows = np.arange(n) * nA + policy
         counts = self.row_ptr[rows + 1] - self.row_ptr[rows]
@@ -207,8 +207,8 @@ class MDP:
     def evaluate(
         self, policy: Actions, alive: Mask | None = None, R: NDArray[Any] | None = None
     ) -> linear.Solution:
-        """v of a deterministic policy; 0 outside `alive`. R stands for the rewards, if it is
-        given."""
+        """The values v of a deterministic policy, 0 outside `alive`. R stands for the rewards, if
+        it is given."""
         if self.dense is not None:
             return self._evaluate_dense(policy, alive, self.R if R is None else R)
         pattern, data, r = self.chain(policy, alive, R)
@@ -249,8 +249,8 @@ class MDP:
 
 
 def size_of_values(M: MDP) -> float:
-    """The size of rewards, and of values with full information: what is small in one unit of reward
-    is large in another, so margins are shares of it."""
+    """The size of rewards, and of values with full information. Margins are shares of it, so that
+    the unit of reward does not matter."""
     return M.scale(optimal(M).v) if M.shape[0] else 0.0
 
 
@@ -443,7 +443,7 @@ def _evaluated_and_improved(
 def _improved(
     M: MDP, solution: linear.Solution, policy: Actions, alive: Mask, allowed: Mask
 ) -> Actions | None:
-    """The policy with each action changed that can be for a strict gain; None if there is none."""
+    """Switch each action that can be switched for a strict gain. None if there is none."""
     v = solution.x
     q = M.q(v)
     everyone = np.arange(len(policy))
@@ -492,8 +492,8 @@ def superharmonic(
 
 
 def upper_bound(M: MDP, found: Optimum, slack: float = 0.0, fine: bool = False) -> float:
-    """A float that no allowed policy's value exceeds; infinite if none could be certified. `fine`
-    as in `superharmonic`."""
+    """A certified upper bound on the value of all allowed policies. It is infinite if none could be
+    certified. `fine` as in `superharmonic`."""
     if not np.isfinite(float(found.value)):
         return float(found.value)
     u = superharmonic(M, found, slack, fine)
@@ -501,7 +501,7 @@ def upper_bound(M: MDP, found: Optimum, slack: float = 0.0, fine: bool = False) 
 
 
 def lower_bound(M: MDP, found: Optimum, slack: float = 0.0) -> float:
-    """A float that the value of the policy found is not below; minus infinity if none could be
+    """A certified lower bound on the value of the policy found. Minus infinity if none could be
     certified."""
     only = np.zeros(M.shape, dtype=bool)
     only[np.arange(M.shape[0]), found.policy] = True
@@ -529,9 +529,8 @@ def is_strict(M: MDP, found: Optimum) -> bool:
 
 
 def visited_size(M: MDP, found: Optimum) -> float:
-    """The largest value or expected |r| on the way of the policy found: tolerances are shares of
-    it, since what it never meets, such as the price of a forbidden action, is no measure of its
-    worth."""
+    """The largest value or expected |r| along the optimal policy. Tolerances are shares of it: what
+    the policy never meets, such as the price of a forbidden action, is no measure of its value."""
     if not np.isfinite(float(found.value)):
         return M.scale(found.v)
     met = reached_by(M.row_ptr, M.successors, M.shape[1], found.policy, M.starts)
@@ -540,8 +539,8 @@ def visited_size(M: MDP, found: Optimum) -> float:
 
 
 def explained_gap(M: MDP, size: float, steps: float) -> float:
-    """How far rounding may put the bound of a policy above its value, that meets rewards and values
-    of such a size on so many steps."""
+    """The largest gap between bound and value of a policy that rounding explains. It depends on the
+    size of rewards and values, and on the number of time steps."""
     return 2 * _ROOM * relative_rounding(M.longest_row) * size * steps
 
 
@@ -562,8 +561,8 @@ def _rounding_at_start(M: MDP, u: NDArray[np.float64]) -> float:
 def _certificate(
     M: MDP, found: Optimum, slack: float, sign: int, fine: bool
 ) -> NDArray[np.float64] | None:
-    """u with u >= T u (sign 1) or u <= T u (sign -1) over the actions that `found.allowed` leaves,
-    rounding included."""
+    """Certify u >= T u (sign 1) or u <= T u (sign -1), rounding included. T ranges over the actions
+    that `found.allowed` leaves."""
     v, rough = found.v, None
     missed = sign * (M.q(v) - v[:, None])
     if not M.undiscounted:
@@ -591,7 +590,7 @@ def _certificate(
 
 
 def _along_policy(M: MDP, found: Optimum, step: NDArray[np.float64]) -> NDArray[np.float64] | None:
-    """What steps of such sizes add up to on the way of the policy found, which is all that they can
+    """Sum the per-state rounding errors along the optimal policy's trajectory. That bounds them
     where other actions are clearly worse."""
     try:
         w = M.evaluate(found.policy, found.alive, step).x
@@ -601,7 +600,7 @@ def _along_policy(M: MDP, found: Optimum, step: NDArray[np.float64]) -> NDArray[
 
 
 def _absorbed(M: MDP, found: Optimum, step: NDArray[np.float64]) -> NDArray[np.float64] | None:
-    """What steps of such sizes can add up to, state by state, and a little more: w >= step + gamma
+    """Bound the accumulated rounding errors of each state. The bound w satisfies w >= step + gamma
     P w for all allowed actions, but for rounding. None if they add up without end."""
     # a gain that policy iteration leaves out as noise is a share of P w: so is the room for it
     room = 1 + 4 * (STRICT + relative_rounding(M.longest_row))

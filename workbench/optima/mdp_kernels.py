@@ -1,6 +1,5 @@
 # mypy: disallow-untyped-defs=False
-"""Compiled walks over the graph of an MDP: which states can be made to end surely, and what a fixed
-policy reaches; and a step of policy iteration for processes of few states."""
+"""Compiled kernels for MDPs: reachability, sure termination, and policy iteration on few states."""
 
 from __future__ import annotations
 
@@ -77,8 +76,8 @@ def reached_by(row_ptr, successors, nA, policy, starts):
 
 @compile_kernel
 def solve_leaving(P, leave, b, start, v, d):
-    """v = b + P v and d = start + P^T d for a chain that leaves state i with the chance `leave[i]`;
-    False if some states are never left. P, leave, b and start are lost.
+    """Solve v = b + P v and d = start + P^T d for a chain. State i leaves it with probability
+    `leave[i]`. Returns False if some states are never left. P, leave, b and start are lost.
 
     States are eliminated one by one, the last one first, without a subtraction (Grassmann, Taksar
     and Heyman 1985): 1 - P[k, k] is what leaves k, which rounding would lose where episodes are
@@ -114,8 +113,8 @@ def solve_leaving(P, leave, b, start, v, d):
 
 @compile_kernel
 def improve_policy(dense, leave, R, sizes, gamma, alive, allowed, policy, strict, v, better):
-    """Values of a policy into `v`, and the policy with each action changed that can be for a strict
-    gain into `better`; whether any is, and whether floats found the values."""
+    """Evaluate a policy into `v`, and write its strict improvement into `better`. Returns whether
+    any action changed, and whether floats found the values."""
     n, nA = R.shape
     step, away, b = np.zeros((n, n)), np.ones(n), np.zeros(n)
     for i in range(n):

@@ -1,5 +1,5 @@
-"""The best memoryless policy: branch and bound over partial policies, or ascent from many starts
-and branch and bound over boxes of stochastic policies, each run to its end or to a limit.
+"""The best memoryless policy by branch and bound. For stochastic policies it combines ascent from
+many starts with branch and bound over boxes. Each search runs to its end or to a limit.
 
 `branch_and_bound` searches over one relaxation. Here it starts with the states of the POMDP; if
 those do not settle it soon and the reachable beliefs are few, it starts again over beliefs, whose
@@ -62,7 +62,7 @@ do."""
 
 @dataclass(frozen=True)
 class SearchLimits:
-    """Of a search: nodes or boxes, and seconds; either may be infinite."""
+    """Limits of a search: nodes or boxes, and seconds. Either may be infinite."""
 
     nodes: float
     seconds: float
@@ -71,7 +71,7 @@ class SearchLimits:
 def _belief_search(
     criterion: ReturnCriterion, tolerance: float, exact: bool, limit: int | None, until: float
 ) -> BranchSearch | None:
-    """The search with bounds over beliefs; None (if a limit is given) where they are too many."""
+    """The search with bounds over beliefs. None (if a limit is given) where there are too many."""
     P = criterion.P
     rational = in_rationals(P)
     if rational is None:
@@ -181,8 +181,8 @@ def _is_large(M: MDP) -> bool:
 
 
 class Help:
-    """What a search may be given from elsewhere, once it turns out not to be easy: a cap, policies
-    of smaller memories, and the best of some local searches. It is worked out once."""
+    """Help for a search that is not easy. It may be a cap, policies of smaller memories, and the
+    best of some local searches. It is worked out once."""
 
     def __init__(self, criterion: ReturnCriterion, until: float):
         self.criterion, self.P, self.until = criterion, criterion.P, until
@@ -211,7 +211,7 @@ class Help:
             search.climb_from(rng.integers(search.M.shape[1], size=search.observations))
 
     def _offer_smaller(self, search: BranchSearch) -> None:
-        """Offer the optima of smaller memories, the smallest first: one that meets the cap makes
+        """Offer the optima of smaller memories, the smallest first. One that meets the cap makes
         the larger ones, and all bounds over P, unnecessary.
 
         They share half of the time, and what one leaves is for those after it.
@@ -237,8 +237,8 @@ class Help:
                 raise KeyboardInterrupt  # it is meant for the whole search, not for this part
 
     def is_met_by(self, value: Any) -> bool:
-        """Whether a value is within the gap that the bounds on history-based policies leave: no
-        other policy could be told to be better."""
+        """Whether a value is within the gap of the bounds on history-based policies. Then no other
+        policy could be told to be better."""
         return self.cap is not None and not self.cap.exact and bool(value >= self.cap.lower)
 
     def pass_on(self, search: BranchSearch) -> None:
@@ -256,8 +256,8 @@ def _run(
     help_: Help,
     before: int = 0,
 ) -> tuple[BranchSearch, int, str]:
-    """Branch until the search is finished or a limit is met: the search, the nodes spent before it,
-    how it ended.
+    """Branch until the search is finished or a limit is met. Returns the search, the nodes spent
+    before it, and how it ended.
 
     `look` says whether to look for tighter bounds over beliefs; `before` nodes were spent already.
     """

@@ -22,7 +22,7 @@ BOUND_COLUMNS = (
 
 
 def bound_cells(bound: Number, gap: Number) -> tuple[Number | WrittenNumber, str]:
-    """The cells of a bound and of its distance from the value; an infinite bound says nothing."""
+    """Table cells of a bound and of its distance from the value. An infinite bound says nothing."""
     if math.isinf(float(bound)):
         return WrittenNumber(bound, "no bound"), "-"
     return bound, "none" if gap == 0 else f"{float(gap):.2g}"
@@ -116,7 +116,7 @@ class MemorylessOptimum(Showing, Drawn):
     """Of the policies among which it is the best."""
 
     def sheet(self) -> Sheet:
-        """The value, its bound and how they were found, as one row; the policy below."""
+        """The value, its bound and how they were found, as one row. The policy below."""
         what = "average reward" if self.criterion == "average" else "value"
         columns = (Column(what, "what the best policy found is worth"), *BOUND_COLUMNS)
         row = (self.value, *bound_cells(self.bound, self.gap), self.how)

@@ -186,8 +186,8 @@ class BehaviourSearch:
         return RATIONALS.back(self.best) if self.exact else float(self.best)
 
     def run(self) -> bool:
-        """Search; whether all optimal behaviours were found. If not, those found are optimal
-        nevertheless."""
+        """Search, and return whether all optimal behaviours were found. If not, those found are
+        optimal nevertheless."""
         try:
             self._expand(np.full(len(self.P.O), -1, dtype=np.int64))
         except (_Enough, KeyboardInterrupt) as stopped:
@@ -237,7 +237,7 @@ class BehaviourSearch:
         return float(optimal(self.M, allowed).value)
 
     def _sign(self, x: Any, y: Any) -> int:
-        """The sign of a difference of two values; 0 for floats that rounding may have moved apart.
+        """The sign of a difference of two values. It is 0 for floats within rounding errors.
 
         Values are sums over an episode's steps, each rounded as often as there are successors.
         """

@@ -61,8 +61,7 @@ class Interchangeable:
 
 
 def interchangeable(P: POMDP) -> Interchangeable | None:
-    """The interchangeable memory states of an augmented POMDP; None if there are none, or it is not
-    one."""
+    """The interchangeable memory states of an augmented POMDP, or None."""
     if not (
         isinstance(P.A, ActionsAndWrites) and isinstance(P.O, Subset) and isinstance(P.S, Subset)
     ):

@@ -22,7 +22,7 @@ _MOST_EXACT = 200
 def quick_best(
     P: POMDP, criterion: str = "return", seconds: float = SECONDS
 ) -> MemorylessOptimum | None:
-    """The best deterministic policy found in a few seconds; None where no search is possible."""
+    """The best deterministic policy found in a few seconds, or None where no search is possible."""
     try:
         exact = P.is_exact and not P.symbols and len(P.S) <= _MOST_EXACT
         return best_memoryless(P, exact=exact, criterion=criterion, max_seconds=seconds)

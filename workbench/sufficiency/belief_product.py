@@ -69,7 +69,7 @@ def places(graph: BeliefGraph, memory: Memory) -> BeliefPlaces:
 
 
 class Supports:
-    """The memory states that eta and Gamma make possible, by places; Gamma is asked once for each
+    """The possible memory states under eta and Gamma, by place. Gamma is asked once for each
     argument."""
 
     def __init__(self, graph: BeliefGraph, memory: Memory):
@@ -89,7 +89,7 @@ class Supports:
 
 
 def possible_pairs(graph: BeliefGraph, memory: Memory, most: int) -> set[tuple[int, int]] | None:
-    """The pairs (m, place) reached under some writes; None if there are more than `most`."""
+    """The pairs (m, place) reached under some writes, or None if there are more than `most`."""
     where, supports = places(graph, memory), Supports(graph, memory)
     found = {(m, q) for m in supports.eta for q in where.starts}
     queue = list(found)

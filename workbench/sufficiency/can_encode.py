@@ -283,8 +283,8 @@ def _labelled(
 
 
 def _near_optimal(floats: MDP, best: Optimum, q: NDArray[Any]) -> list[set[int]]:
-    """The actions of each belief that are optimal up to the rounding of rewards: their size is that
-    of all that an optimal policy collects from there, whatever cancels."""
+    """The actions of each belief that are optimal up to rounding. Their size is that of all rewards
+    that an optimal policy collects from there, without cancellation."""
     collected = replace(floats, R=floats.sizes).evaluate(best.policy, best.alive).x
     margin = round_up(floats, collected)
     lost = np.array([[float(RATIONALS.back(x)) for x in row] for row in best.v[:, None] - q])
@@ -300,7 +300,7 @@ def _nearly(
     budget: int,
     until: float,
 ) -> Encoding | None:
-    """The answer of a policy that keeps to near-optimal actions; None if there is none."""
+    """The answer of a policy that keeps to near-optimal actions, or None if there is none."""
     P = graph.P
     outcome = _run(graph, memory, near, budget, until)
     if outcome.chosen is None or (P.gamma == 1 and not _ends(graph, memory, outcome.chosen)):

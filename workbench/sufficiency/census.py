@@ -57,7 +57,7 @@ CLOSE = 1e-6
 
 @dataclass(frozen=True)
 class CensusRow:
-    """One task of the census; values and bounds as floats, None where there is none.
+    """One task of the census. Values and bounds are floats, or None where there is none.
 
     Attributes
     ----------
@@ -91,8 +91,8 @@ class CensusRow:
 
     @property
     def needs_memory(self) -> bool | None:
-        """Whether every memoryless policy is worth less than some history-based one; None if the
-        numbers do not tell."""
+        """Whether every memoryless policy is worth less than some history-based one, or None if the
+        bounds leave it open."""
         best, most = self.value["history"], self.bound["stochastic"]
         if best is None or most is None:
             return None
@@ -222,8 +222,8 @@ def _ends(found: MemorylessOptimum) -> tuple[float, float]:
 def take_census(
     tasks: Iterable[tuple[str, Callable[[], POMDP]]], journal: Path, seconds: float = 10.0
 ) -> Iterator[tuple[CensusRow, bool]]:
-    """The rows of tasks given as (source, how to make it), each with whether it was found in the
-    journal; new rows are added to the journal as soon as they are known."""
+    """Census rows of tasks given as (source, how to make it). Each says whether it was in the
+    journal. New rows are added to the journal as soon as they are known."""
     kept = {(row.task, row.source, row.digest): row for row in read_journal(journal)}
     if journal.exists() and not (text := journal.read_text(encoding="utf-8")).endswith("\n"):
         journal.write_text(text[: text.rfind("\n") + 1], encoding="utf-8")  # drop what was cut off
@@ -240,7 +240,7 @@ def take_census(
 
 
 def read_journal(journal: Path) -> list[CensusRow]:
-    """The rows of a journal; a last line that was cut off is left out."""
+    """The rows of a journal. A last line that was cut off is left out."""
     if not journal.exists():
         return []
     found = []

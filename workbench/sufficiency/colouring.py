@@ -67,7 +67,7 @@ def colour(
 
 
 class _Attempt:
-    """A partial colouring; `near[v][c]` counts the neighbours of v that have the colour c."""
+    """A partial colouring. `near[v][c]` counts the neighbours of v that have the colour c."""
 
     def __init__(self, neighbours: Sequence[AbstractSet[int]], colours: int):
         self.neighbours, self.colours = neighbours, colours
@@ -99,7 +99,8 @@ class _Attempt:
         return [c for c in range(min(used + 1, self.colours)) if self.near[v][c] == 0]
 
     def extend_greedily(self) -> bool:
-        """Give each vertex its first colour, never taking one back; whether that works."""
+        """Give each vertex its first free colour, without backtracking. Returns whether that
+        works."""
         used = 0
         while self.bare:
             v = self.hardest()

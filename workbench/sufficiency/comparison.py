@@ -34,7 +34,7 @@ MOST_OPTIMAL = 200
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """A memory on a task; parts that a limit left undecided are None."""
+    """One memory on one task. Parts that a limit left undecided are None."""
 
     memory: str
     P: POMDP

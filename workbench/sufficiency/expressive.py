@@ -162,8 +162,8 @@ def is_sufficiently_expressive(
 
 
 def _crowded(graph: BeliefGraph, memory: Memory, limit: int) -> Expressiveness:
-    """More beliefs with one observation than memory states; or more beliefs than one wants to look
-    at."""
+    """Whether there are more beliefs with one observation than memory states, or too many beliefs
+    to list."""
     if graph.u <= len(memory.M):
         raise TooManyBeliefs(
             f"{graph.P.name} has more than {limit:,} beliefs, too many to decide whether "
@@ -346,8 +346,8 @@ def _too_few(graph: BeliefGraph, memory: Memory) -> Expressiveness | None:
 def _assign(
     n: int, o: int, options: list[set[int]], owner: dict[tuple[int, int], int]
 ) -> list[int]:
-    """Give n a memory state of its own, moving others if need be; if that fails, the nodes that
-    compete for too few."""
+    """Give n a memory state of its own, moving others if needed. If that fails, return the nodes
+    that compete for too few."""
     asking, wanted_by = [n], dict[int, int]()
     for each in asking:
         for m in sorted(options[each] - wanted_by.keys()):

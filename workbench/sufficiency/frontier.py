@@ -67,8 +67,9 @@ class FrontierPoint:
 
 @dataclass(frozen=True, eq=False)
 class FrontierStep:
-    """All deterministic controllers of n nodes: a value that one reaches, a bound that none
-    exceeds, whether they are equal (in floats: nearly), and who reached it."""
+    """The best value of all deterministic controllers of n nodes. It holds a value that one
+    reaches, a bound that none exceeds, whether they are equal (in floats: nearly), and who reached
+    it."""
 
     nodes: int
     value: Number
@@ -102,7 +103,7 @@ class Frontier(Showing, Drawn):
 
     @property
     def enough(self) -> int | None:
-        """The fewest nodes with which V* is reached, as far as was looked; None if none do."""
+        """The fewest nodes that reach V*, as far as the search went, or None."""
         least = self.history.upper - self.margin
         return next((x.nodes for x in self.steps if x.value >= least), None)
 
@@ -208,8 +209,8 @@ def frontier(
 
 
 def _names(kinds: list[str], P: POMDP, up_to: int) -> list[str]:
-    """Memories of each family, smallest first, as long as they have no more than `up_to` memory
-    states, and the first of each family in any case."""
+    """Memories of each family with at most `up_to` memory states, smallest first. The first of each
+    family is always there."""
     found = []
     for kind in kinds:
         k = 1
@@ -227,7 +228,8 @@ def _size(name: str, P: POMDP) -> int:
 
 
 class _Search:
-    """Families first, then all controllers; what is known so far."""
+    """The search for the frontier: memory families first, then all controllers. It holds what is
+    known so far."""
 
     def __init__(self, P: POMDP, history: HistoryOptimum, until: float, searches: int):
         self.P, self.history, self.until, self.searches = P, history, until, searches

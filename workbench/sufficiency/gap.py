@@ -87,8 +87,8 @@ class Limits:
 
 @dataclass(frozen=True)
 class Attempt:
-    """Whether a memory closes the gap: True, False, or None if undecided; the best value found with
-    it, if one was."""
+    """Whether a memory closes the gap: True, False, or None if undecided. It holds the best value
+    found with it, if one was."""
 
     memory: str
     holds: bool | None
@@ -131,7 +131,7 @@ class GapCloser:
         return self.on_beliefs(family) or self.by_values(family)
 
     def on_beliefs(self, family: Family) -> Attempt | None:
-        """The answer from finitely many beliefs; None where they are not."""
+        """The answer from a finite list of beliefs, or None where there is none."""
         if self.graph is None:
             return None
         if self.exact:
@@ -177,7 +177,7 @@ class GapCloser:
         climbed: Climbed | None = None,
         bounded: MemorylessOptimum | None = None,
     ) -> Attempt:
-        """The answer from the values of policies; a policy and a bound that are known need not be
+        """The answer from the values of policies. A policy and a bound that are known need not be
         found again."""
         seconds = self.seconds
         memory = attach(family, self.P)
@@ -212,8 +212,8 @@ class GapCloser:
 
 
 def near_optimal(graph: BeliefGraph) -> tuple[list[set[int]], float]:
-    """For each belief the actions that may be optimal, and what a policy that keeps to them loses
-    at most (gamma < 1)."""
+    """For each belief, the actions that may be optimal. It also returns what a policy that keeps to
+    them loses at most (gamma < 1)."""
     M = belief_process(graph, FLOATS)
     found = optimal(M)
     q = M.q(found.v)

@@ -137,14 +137,15 @@ class Necessity(Showing):
 
     @property
     def bound_without(self) -> Number | None:
-        """No deterministic memoryless policy is worth more: the bound of the search for it, or that
-        on the best history-based value, which no memoryless policy exceeds; None if none ends."""
+        """An upper bound on the value of deterministic memoryless policies. It comes from the
+        search for the best one, or from the best history-based value. None if neither search
+        ends."""
         return self.memoryless and min(self.memoryless.bound, self.upper)
 
     @property
     def gain(self) -> tuple[Number, Number] | None:
-        """How much more the best history-based policy is worth than the best memoryless one found;
-        the bounds on it."""
+        """The advantage of the best history-based policy over the best memoryless one, as
+        bounds."""
         if self.best_without is None:
             return None
         return max(self.lower - self.best_without, 0), self.upper - self.best_without
@@ -350,8 +351,8 @@ def _deterministic(P: POMDP, seconds: float) -> MemorylessOptimum | None:
 def _without(
     asked: GapCloser, sure: Attempt, memoryless: MemorylessOptimum | None
 ) -> tuple[Attempt, float | None]:
-    """Whether no memory is enough, unless that is sure already; and a stochastic policy's value, if
-    it is the better one."""
+    """Whether no memory is enough, unless that is already known. Returns a stochastic policy's
+    value too, if it is better."""
     if sure.holds:
         return sure, None
     value = -math.inf if memoryless is None else float(memoryless.value)

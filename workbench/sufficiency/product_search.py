@@ -1,5 +1,4 @@
-"""Choose what to write so that a condition holds wherever one can get: search over the product of
-beliefs and memory.
+"""Search for writes so that a condition holds at every reachable pair of belief and memory state.
 
 Two questions of Appendix A.2 have one shape. A pair (m, n) of a memory state and a node (o, b) of
 the belief graph is reached or not, depending on what is chosen:
@@ -95,7 +94,7 @@ class _Conflict(Exception):
 
 
 class WriteSearch:
-    """One search; `run` may be called once.
+    """One search for writes. `run` may be called once.
 
     Parameters
     ----------
@@ -166,7 +165,7 @@ class WriteSearch:
         }
 
     def _next_slot(self) -> _Open:
-        """The slot most often at fault so far; else the one reached last."""
+        """The slot most often at fault so far, else the one reached last."""
         # A slot that was at fault before is likely to be again: deciding it early keeps the
         # conflict near the root, where it cuts off more. Otherwise depth first, so that a
         # solution is completed rather than many begun.
@@ -192,8 +191,8 @@ class WriteSearch:
     # ------------------------------------------------------------------ drawing conclusions
 
     def _propagate(self) -> None:
-        """Reach what is reachable, exclude what collides, choose where one option is left; until
-        nothing changes."""
+        """Reach, exclude and choose until nothing changes. It reaches what is reachable, excludes
+        what collides, and chooses where one option is left."""
         try:
             while self.to_reach or self.to_check:
                 if self.to_reach:
@@ -205,7 +204,7 @@ class WriteSearch:
             self.to_check.clear()
 
     def _check(self, slot: _Open) -> None:
-        """A conflict if no option is left; a choice if one is."""
+        """Report a conflict if no option is left, and choose if one is."""
         if slot.chosen is not None:
             return
         live = self._live(slot)
@@ -268,8 +267,7 @@ class WriteSearch:
         return self.slots[name]
 
     def _take(self, m: int, o: int, a: int, q: int, rests_on: int) -> None:
-        """The action a is taken at the place q, with m: what is written matters, if the episode may
-        go on."""
+        """Take the action a at the place q with m. The write matters if the episode may go on."""
         # The episode surely ends: nothing is written that anyone reads.
         if not self.places.edges[q][a]:
             return
@@ -282,7 +280,7 @@ class WriteSearch:
             self._follow(slot, q)
 
     def _look_ahead(self, slot: _Open, w: int, q: int) -> None:
-        """Exclude a write that leads to a belief where another one is; look out for those yet to
+        """Exclude a write that leads to a memory state of another belief. Watch those yet to
         come."""
         rests_on = self.facts[slot.name[0], q]
         for m_next, q_next in self._ahead(slot, w, q):
@@ -350,13 +348,13 @@ class WriteSearch:
         self._choose(slot, option, 1 << (len(self.levels) - 1))
 
     def _news(self, slot: _Open, w: int) -> int:
-        """How many pairs (m', q') a write would reach that are not reached yet; few leave more
+        """The number of new pairs (m', q') that a write would reach. Few new pairs leave more
         room."""
         here = self.at[slot.name[0], slot.name[1]]
         return sum(pair not in self.facts for q in here for pair in self._ahead(slot, w, q))
 
     def _resolve(self, rests_on: int) -> bool:
-        """Take back the last decision that a conflict rests on, and exclude it; False if it rests
+        """Take back the last decision that a conflict rests on, and exclude it. False if it rests
         on none."""
         while rests_on:
             self.conflicts += 1

@@ -1,5 +1,4 @@
-"""Memory-update functions f: M x O x A -> W, what they make of a memory, and whether they keep
-beliefs apart.
+"""Memory-update functions f: M x O x A -> W, and whether they keep beliefs apart.
 
 Written in labels and straight from Appendix A.2, without the belief graph and the searches, so that
 what those find can be checked: along a history H = o_0, a_0, ..., o_t the memory is at m_0 ~ eta,
@@ -140,7 +139,7 @@ def reachable_memory(
     history: Sequence[Label],
     ended: bool = False,
 ) -> frozenset[Label]:
-    """Omega_f(H): the last memory states that a history may lead to; empty if the history is
+    """Omega_f(H): the last memory states that a history may lead to. It is empty if the history is
     impossible.
 
     >>> from workbench.core.pomdp import POMDP
@@ -211,8 +210,8 @@ def _moved(P: POMDP, b: Belief, a: Label) -> dict[Label, Number]:
 
 
 def _observed(P: POMDP, weights: Mapping[Label, Number], ended: bool) -> dict[Label, Belief]:
-    """For each observation, the weights times omega(o|s), normalised; over states that are not
-    terminal unless `ended`."""
+    """For each observation, the weights times omega(o|s), normalised. Terminal states count only if
+    `ended`."""
     found: dict[Label, dict[Label, Number]] = {}
     for s, x in weights.items():
         if ended or s not in P.terminal:
