@@ -2,6 +2,7 @@
 
 import os
 import stat
+from types import SimpleNamespace
 
 import pytest
 
@@ -74,3 +75,26 @@ def test_a_file_that_cannot_be_written_is_refused_in_words(tmp_path, name, why):
 def test_a_folder_with_a_nul_in_its_name_is_refused(tmp_path):
     with pytest.raises(WorkbenchError, match="cannot write to"):
         check_folder(tmp_path / "a\0b")
+
+
+def test_a_disk_without_room_is_refused_first(tmp_path, monkeypatch):
+    """A few bytes can be written to a disk on which no page has room."""
+    check_output(tmp_path / "file")
+    check_folder(tmp_path / "a" / "b", make=False)
+    monkeypatch.setattr(output.shutil, "disk_usage", lambda path: SimpleNamespace(free=60_000))
+    for check in (
+        lambda: check_output(tmp_path / "file"),
+        lambda: check_folder(tmp_path / "a" / "b", make=False),
+        lambda: check_folder(tmp_path),
+    ):
+        with pytest.raises(StorageError, match="has only 0 MB of free space"):
+            check()
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_folder_that_is_not_made_yet_is_checked_where_it_would_be(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StorageError, match=r"cannot write to .*below"):
+        check_folder(tmp_path / "file" / "below", make=False)
+    check_folder("no-such-folder-yet", make=False)
+    assert not os.path.exists("no-such-folder-yet")

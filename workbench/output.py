@@ -24,32 +24,35 @@ from typing import Any
 from workbench.core.errors import WorkbenchError
 
 _RESERVE = 50_000_000
-"""Bytes that should be free beyond what is going to be written."""
+"""Bytes that should be free beyond what is going to be written to a folder."""
+
+_ONE_FILE = 10_000_000
+"""Bytes that should be free for a file: pages and pictures are smaller."""
 
 
 class StorageError(WorkbenchError):
     """A file or folder that cannot be written or read."""
 
 
-def check_folder(folder: str | Path, room: int = 0) -> None:
+def check_folder(folder: str | Path, room: int = 0, make: bool = True) -> None:
     """Make the folder if need be, and refuse one that cannot be written to or has no room.
 
     Parameters
     ----------
     room : how many bytes are going to be written.
+    make : False asks the folder that is there in which it would be made, and makes nothing.
     """
-    folder = Path(folder)
+    asked = folder = Path(folder)
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        _probe(folder)
-        free = shutil.disk_usage(folder).free
+        if make:
+            folder.mkdir(parents=True, exist_ok=True)
+        else:
+            asked = next(x for x in (folder, *folder.absolute().parents) if os.path.lexists(x))
+        _probe(asked, room + _RESERVE)
     except (OSError, ValueError) as error:  # ValueError: a name with a NUL
+        if isinstance(error, StorageError):
+            raise
         raise StorageError(f"cannot write to {folder}: {_reason(error)}") from None
-    needed = room + _RESERVE
-    if free < needed:
-        raise StorageError(
-            f"{folder} has only {free / 1e6:.0f} MB of free space; {needed / 1e6:.0f} MB are needed"
-        )
 
 
 def check_output(path: str | Path) -> None:
@@ -64,7 +67,7 @@ def check_output(path: str | Path) -> None:
         with contextlib.suppress(FileNotFoundError):
             os.lstat(target)  # a name that is too long, or holds a NUL
         if not _is_special(target):
-            _probe(target.parent)
+            _probe(target.parent, _ONE_FILE)
     except (OSError, ValueError) as error:
         if isinstance(error, StorageError):
             raise
@@ -119,11 +122,17 @@ def _is_special(path: Path) -> bool:
     return path.exists() and not path.is_file()
 
 
-def _probe(folder: Path) -> None:
+def _probe(folder: Path, room: int) -> None:
+    """Write a few bytes, and refuse a folder that has less room than that."""
     with tempfile.NamedTemporaryFile(dir=folder, prefix=".probe-") as probe:
         probe.write(b"probe")
         probe.flush()
         os.fsync(probe.fileno())
+    free = shutil.disk_usage(folder).free
+    if free < room:
+        raise StorageError(
+            f"{folder} has only {free / 1e6:.0f} MB of free space; {room / 1e6:.0f} MB are needed"
+        )
 
 
 def _reason(error: Exception) -> str:

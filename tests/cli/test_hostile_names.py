@@ -1,12 +1,13 @@
 """Names and labels come from files: whatever they hold is printed as it is."""
 
+import json
 import re
 from pathlib import Path
 
 import pytest
 
 from workbench import save_pomdp
-from workbench.cli.main import main
+from workbench.cli.main import app, main
 from workbench.core.pomdp import POMDP
 
 NAME = "a [/red] task :smile:"
@@ -28,30 +29,65 @@ def task(tmp_path_factory) -> str:
     return str(path)
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        "show TASK -m OA1",
-        "compare TASK -m none",
-        "improve TASK",
-        "best TASK --history",
-        "critical-points TASK",
-        "shortcuts TASK",
-        "learn TASK --steps 100 --seeds 1",
-        "equilibria TASK",
-        "equilibria TASK --symbolic",
-        "needs-memory TASK --up-to 1",
-        "diagnose TASK",
-        "frontier TASK --up-to 1",
-        "controller TASK",
-        "census TASK --seconds 1 --out OUT",
-    ],
-)
+COMMANDS = [
+    "show TASK -m OA1",
+    "compare TASK -m none",
+    "improve TASK",
+    "best TASK --history",
+    "critical-points TASK",
+    "shortcuts TASK",
+    "learn TASK --steps 100 --seeds 1",
+    "equilibria TASK",
+    "equilibria TASK --symbolic",
+    "needs-memory TASK --up-to 1",
+    "diagnose TASK",
+    "frontier TASK --up-to 1",
+    "frontier TASK --up-to 1 --diagram OUT/f.png",
+    "show TASK --diagram OUT/s.svg",
+    "controller TASK --diagram OUT/c.png",
+    "controller TASK --save OUT/c.json",
+    "learn TASK --steps 100 --seeds 1 --plot OUT/l.png",
+    "equilibria TASK --softmax 1/2",
+    "equilibria TASK --certificate OUT/e.json",
+    "critical-points TASK --certificate OUT/p.json",
+    "controller TASK",
+    "census TASK --seconds 1 --out OUT",
+]
+
+
+@pytest.mark.parametrize("words", COMMANDS)
 def test_a_name_with_markup_is_printed_as_it_is(task, words, tmp_path, capsys):
     with pytest.raises(SystemExit) as end:
         main([task if w == "TASK" else w.replace("OUT", str(tmp_path)) for w in words.split()])
     assert end.value.code in (0, None)
     assert re.search(r"\[/red\]\s+task|\[red\]|\[/?[xo]", capsys.readouterr().out)
+
+
+def test_a_sweep_of_a_name_with_markup_is_run_listed_and_drawn(task, tmp_path, capsys):
+    spec = tmp_path / "[blue].toml"
+    spec.write_text(
+        f"[[grid]]\ntask = {json.dumps(task)}\nmemory = 'none'\nlearner = 'sarsa'\n"
+        "steps = 10\nseeds = 1\nevery = 5\n"
+    )
+    out = str(tmp_path / "[red]")
+    for words in (
+        ["sweep", str(spec), "-o", out],
+        ["results", out, "--plot", str(tmp_path / "[r].png"), "--csv", str(tmp_path / "[r].csv")],
+    ):
+        with pytest.raises(SystemExit) as end:
+            main(words)
+        assert end.value.code in (0, None)
+    assert "[red].POMDP" in capsys.readouterr().out.replace("\n", "")
+
+
+def test_every_command_that_takes_a_task_is_tried():
+    """A command that is added to `main` is added here."""
+    tried = {words.split()[0] for words in COMMANDS} | {"sweep", "results"}
+    without_a_task = {
+        *("list", "explore", "verify", "reproduce", "self-test", "search", "gallery"),
+        *("site", "exercises"),
+    }
+    assert {command.name for command in app.registered_commands} == tried | without_a_task
 
 
 def test_commands_print_by_one_console_only():

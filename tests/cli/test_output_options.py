@@ -51,8 +51,30 @@ def test_a_file_that_cannot_be_written_is_refused_first(words, tmp_path, capsys,
     assert "no folder" in refused(capsys, *words.replace("FILE", path).split())
 
 
-@pytest.mark.parametrize("words", ["census recall4 --out FILE", "exercises -o FILE"])
-def test_a_folder_that_cannot_be_made_is_refused_first(words, tmp_path, capsys):
+@pytest.mark.parametrize(
+    "words",
+    [
+        "census recall4 --out FILE",
+        "exercises -o FILE",
+        "site -o FILE",
+        "reproduce fig2 --out FILE",
+        "learn recall4 --learner ppo --save FILE",
+        "search oracle-stuck --folder FILE",
+        "search oracle-stuck --store FILE --no-save",
+        "sweep SPEC -o FILE",
+    ],
+)
+def test_a_folder_that_cannot_be_made_is_refused_first(words, tmp_path, capsys, monkeypatch):
+    def work(*_, **__):
+        raise AssertionError("the work began")
+
+    monkeypatch.setattr("workbench.cli.site_command.gather_material", work)
+    monkeypatch.setattr("workbench.lab.search.judge_piece", work)
+    (tmp_path / "spec.toml").write_text(
+        '[[grid]]\ntask = "recall4"\nmemory = "none"\nlearner = "qlearning"\n'
+        "steps = 10\nseeds = 1\nevery = 5\n"
+    )
+    words = words.replace("SPEC", str(tmp_path / "spec.toml"))
     (tmp_path / "file").write_text("")
     path = str(tmp_path / "file" / "below")
     assert "cannot write to" in refused(capsys, *words.replace("FILE", path).split())

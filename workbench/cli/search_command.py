@@ -104,8 +104,10 @@ def search_command(
     """
     from workbench.console import plain_console
     from workbench.core.errors import WorkbenchError
+    from workbench.lab.gallery import Gallery
     from workbench.lab.search import search as run
     from workbench.lab.statements import as_statement
+    from workbench.output import check_folder
 
     console = plain_console()
     if listing or not statement:
@@ -130,6 +132,8 @@ def search_command(
     )
     if keep < 0:
         raise WorkbenchError(f"keep is 0 or a number of finds, not {keep}")
+    if save:
+        check_folder(Gallery(folder).folder, make=False)
     found = run(
         one,
         over,

@@ -16,6 +16,7 @@ from pathlib import Path
 import workbench
 from workbench.core.errors import WorkbenchError
 from workbench.extras import need
+from workbench.output import check_folder
 from workbench.site.census_pages import write_census_page
 from workbench.site.claim_pages import write_certificates, write_claim_pages
 from workbench.site.figure_pages import write_figure_pages
@@ -123,11 +124,12 @@ MARK = ".workbench-site"
 
 
 def check_target(out: Path) -> None:
-    """Refuse a folder that holds something else than a site, and what is no folder."""
+    """Refuse a folder that holds something else than a site or cannot be written to, and a file."""
     if out.exists() and not out.is_dir():
         raise WorkbenchError(f"{out} is a file: name a folder")
     if out.is_dir() and any(out.iterdir()) and not (out / MARK).exists():
         raise WorkbenchError(f"{out} holds something else than a site: name another folder")
+    check_folder(out, make=False)
 
 
 def _run_sphinx(source: Path, made: Path, trees: Path, katex: Katex) -> list[str]:
