@@ -111,13 +111,14 @@ class Canvas:
     """A picture of `width` times `height` inches on which nodes and arrows are put; `draw` draws
     it.
 
-    The strip below `floor` is left to a legend.
+    The strip below `floor` is left to a legend, the one of height `ceiling` at the top to words.
     """
 
     width: float
     height: float
     font: float = 9.0
     floor: float = 0.3
+    ceiling: float = 0.03
     boxes: dict[Hashable, CanvasBox] = field(default_factory=dict)
     _looks: list[tuple[Hashable, str, dict[str, Any]]] = field(default_factory=list)
     _starts: list[tuple[float, float]] = field(default_factory=list)
@@ -172,15 +173,17 @@ class Canvas:
     def _bends(self, arrow: Arrow) -> list[tuple[float, NDArray[np.float64]]]:
         one, other = self.boxes[arrow.start], self.boxes[arrow.end]
         a, b = np.array([one.x, one.y]), np.array([other.x, other.y])
-        t = np.linspace(0, 1, _SAMPLES)[:, None]
+        # Many places along the curve, so that a long arrow too begins at the edge of its box.
+        t = np.linspace(0, 1, 12 * _SAMPLES)[:, None]
         normal = np.array([a[1] - b[1], b[0] - a[0]])
         found = []
         for bend in _BENDS:
             c = (a + b) / 2 + bend * normal
             points = (1 - t) ** 2 * a + 2 * t * (1 - t) * c + t**2 * b
-            free = ~one.holds(points, 0.01) & ~other.holds(points, 0.03)
-            if free.sum() >= 5:
-                found.append((6 * abs(bend), points[free]))
+            free = points[~one.holds(points, 0.01) & ~other.holds(points, 0.03)]
+            if len(free) >= _SAMPLES:
+                chosen = np.linspace(0, len(free) - 1, _SAMPLES).astype(int)
+                found.append((6 * abs(bend), free[chosen]))
         return found
 
     def _loops(self, arrow: Arrow) -> list[tuple[float, NDArray[np.float64]]]:
@@ -249,7 +252,8 @@ class Canvas:
         return price
 
     def _outside(self, points: NDArray[np.float64]) -> NDArray[np.bool_]:
-        low, high = np.array([0.03, self.floor]), np.array([self.width - 0.03, self.height - 0.03])
+        low = np.array([0.03, self.floor])
+        high = np.array([self.width - 0.03, self.height - self.ceiling])
         return np.asarray(((points < low) | (points > high)).any(axis=1))
 
     # ------------------------------------------------------------------ drawing

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from typing import TYPE_CHECKING, Any
 
@@ -24,9 +23,8 @@ if TYPE_CHECKING:
 MOST_NODES = 40
 """Larger diagrams are refused."""
 
-_ROUND = 6
-"""Up to this many nodes stand in a circle with all transitions shown; more stand in layers, without
-the other ones."""
+_MOST_WITH_ALL = 6
+"""Up to this many nodes all transitions are shown; larger diagrams leave the other ones out."""
 
 _NAMED = 2
 """Other transitions carry labels where at most this many actions lead from node to node; loops may
@@ -79,17 +77,17 @@ def memory_diagram(diagram: Any, *given: Any, axes: Axes | None = None) -> Axes:
         diagram = transition_diagram(E, pi, shortcuts(E, pi, weights=weights))
     else:
         none_left("memory_diagram", given)
-    around = len(diagram.nodes) <= _ROUND
-    edges = [edge for edge in diagram.edges if around or edge.kind != "other"]
+    whole = len(diagram.nodes) <= _MOST_WITH_ALL
+    edges = [edge for edge in diagram.edges if whole or edge.kind != "other"]
     used = {node for edge in edges for node in (edge.start, edge.end)}
-    nodes = [node for node in diagram.nodes if around or node in used]
+    nodes = [node for node in diagram.nodes if whole or node in used]
     if len(nodes) > MOST_NODES:
         raise TooLarge(
             f"a diagram of {diagram.P.name} has {len(nodes)} memory states and observations; it "
             f"can be read up to {MOST_NODES}: take a smaller memory, or a policy that meets fewer"
         )
     labels = [_label(diagram, edge) for edge in edges]
-    canvas = _circle(diagram, nodes) if around else _layers(diagram, nodes, labels)
+    canvas = _layers(diagram, nodes, edges, labels)
     for node in diagram.starts:
         canvas.start(node)
     for edge, label in zip(edges, labels, strict=True):
@@ -155,20 +153,9 @@ def _look(diagram: TransitionDiagram, node: Any) -> dict[str, Any]:
     return {} if node in diagram.steps else {"edgecolor": _GREY, "linestyle": (0, (3, 2))}
 
 
-def _circle(diagram: TransitionDiagram, nodes: list[Any]) -> Canvas:
-    room = 4.0 if len(nodes) > 2 else 2.2
-    canvas = Canvas(width=7.0, height=room + _KEY, font=10)
-    for place, node in enumerate(nodes):
-        angle = (
-            math.pi * (0.75 - 2 * place / len(nodes)) if len(nodes) != 2 else math.pi * (1 - place)
-        )
-        wide, high = (1.75, 1.25) if len(nodes) > 1 else (0.0, 0.0)  # one stands in the middle
-        x, y = 3.5 + wide * math.cos(angle), room / 2 + 0.15 + high * math.sin(angle)
-        canvas.node(node, _name(diagram, node), x, y, **_look(diagram, node))
-    return canvas
-
-
-def _layers(diagram: TransitionDiagram, nodes: list[Any], labels: list[str]) -> Canvas:
+def _layers(
+    diagram: TransitionDiagram, nodes: list[Any], edges: list[DiagramEdge], labels: list[str]
+) -> Canvas:
     """Step by step from left to right, then in the next row from right to left, and so on."""
     last = max(diagram.steps.values()) + 1
     layers: dict[int, list[Any]] = {}
@@ -176,12 +163,16 @@ def _layers(diagram: TransitionDiagram, nodes: list[Any], labels: list[str]) -> 
         layers.setdefault(diagram.steps.get(node, last), []).append(node)
     gap = max(text_size(label, _FONT)[0] for label in labels) + 0.45
     sizes = {node: text_size(_name(diagram, node), _FONT) for node in nodes}
-    drawn = {(edge.start, edge.end) for edge in diagram.edges if edge.kind != "other"}
+    drawn = {(edge.start, edge.end) for edge in edges}
     ordered = uncrossed([layers[step] for step in sorted(layers)], drawn)
-    rows = snake(ordered, sizes, gap=(gap, 0.45), width=_WIDTH - 0.9)
-    height = sum(row.height for row in rows) + 0.85 * len(rows) + 0.8
-    canvas = Canvas(width=_WIDTH, height=height + _KEY, font=_FONT)
-    top = height - 0.6
+    # Loops and other transitions run between the nodes of a layer where they are shown.
+    apart = 0.8 if any(edge.kind == "other" for edge in edges) else 0.45
+    rows = snake(ordered, sizes, gap=(gap, apart), width=_WIDTH - 0.9)
+    past = len(ordered) > 2 and any(edge.kind == "other" for edge in edges)
+    above = 0.6 if past else 0.0  # for arrows that pass over a layer
+    height = sum(row.height for row in rows) + 0.85 * len(rows) + 0.8 + above
+    canvas = Canvas(width=_WIDTH, height=height + _KEY, font=_FONT, ceiling=_KEY)
+    top = height - 0.6 - above / 2
     for row in rows:
         for node, (x, y) in row.places.items():
             canvas.node(
