@@ -60,8 +60,8 @@ _DENOMINATOR = 10**6
 def certify_cycle(
     P: POMDP, memory: Family | str, step: Number = Fraction(1, 50), ties: str = "last"
 ) -> dict[str, Any] | None:
-    """A proof that the oracle loop from the uniform policy tends to a limit cycle; None if there is
-    none to be found.
+    """Prove that the oracle loop from the uniform policy tends to a limit cycle. None if no proof
+    is found.
 
     Returns
     -------

@@ -1,5 +1,5 @@
-"""Where the oracle loop ends with B(k) on a task of two steps, for every k at once (the argument of
-Lemma C.5, carried on).
+"""The limit of the oracle loop with B(k) on a two-step task, for every k. It extends the argument
+of Lemma C.5.
 
 Let r[a][b] be the reward of a, then b; n the number of actions; y = 2^-k; and let p^m(a, w) be the
 policy in memory state m. By Lemma C.1 the q-values, times the visits of their row and up to what
@@ -67,8 +67,8 @@ ZERO = Fraction(0)
 
 @dataclass(frozen=True)
 class Greedy:
-    """What greedy does: in 0 the action and whether it writes the last word (else 0), in the last
-    state, in the others."""
+    """The greedy choices in memory state 0, in the last one, and in the others. In 0 it also says
+    whether the last word is written (else 0)."""
 
     first: int
     writes_last: bool
@@ -78,8 +78,8 @@ class Greedy:
 
 @dataclass(frozen=True)
 class LumpedState:
-    """A policy, for all k at once: p^0(i, 0) and p^0(i, last) linear in y; what is done in 0, the
-    last state, the others."""
+    """A policy for all k at once: p^0(i, 0) and p^0(i, last) linear in y. It holds the actions in
+    0, in the last state, and in the others."""
 
     to_0: tuple[Linear, ...]
     to_last: tuple[Linear, ...]
@@ -137,8 +137,8 @@ class LumpedState:
         }
 
     def greedy(self, r: list[list[Fraction]]) -> Greedy | None:
-        """For all large enough k; None if it writes one of the others, which then are no longer
-        alike."""
+        """The greedy choices for all large enough k. None if one writes a word of the other memory
+        states, which then differ."""
         first, last, others = (
             max(row, key=lambda entry: entry[1])[0]
             for row in self.values(r).values()  # max takes the first among equals
@@ -168,7 +168,8 @@ def holds(r: list[list[Fraction]], state: LumpedState, tau: Greedy, u: Fraction)
 
 
 def holds_on_the_way(r: list[list[Fraction]], state: LumpedState, tau: Greedy, u: Fraction) -> bool:
-    """Whether tau is greedy at x state + (1-x) tau for all 0 < x <= 1 and 0 < y <= u."""
+    """Whether tau is greedy on the whole segment x state + (1-x) tau. That is, for all 0 < x <= 1
+    and 0 < y <= u."""
     if not holds(r, state, tau, u):
         return False
     end = state.toward(tau, ZERO).values(
@@ -185,7 +186,7 @@ def holds_on_the_way(r: list[list[Fraction]], state: LumpedState, tau: Greedy, u
 def limit_for_every_k(
     rewards: Sequence[Sequence[Any]], step: Any = Fraction(1, 50)
 ) -> dict[str, Any] | None:
-    """A proof of where the loop ends with B(k) for every k, ties to the higher write; None if the
+    """Prove where the loop ends with B(k) for every k, ties to the higher write. None if the
     argument does not apply.
 
     Returns
@@ -238,7 +239,7 @@ def limit_for_every_k(
 def stuck_for_every_k(
     rewards: Sequence[Sequence[Any]], step: Any = Fraction(1, 50)
 ) -> dict[str, Any] | None:
-    """A proof that the loop is stuck with B(k) for every k; None if this argument gives none.
+    """Prove that the loop is stuck with B(k) for every k. None if this argument gives no proof.
 
     >>> half, most = Fraction(1, 2), Fraction(3, 4)
     >>> found = stuck_for_every_k(
@@ -276,7 +277,7 @@ def stays(r: list[list[Fraction]], step: Fraction, u: Fraction) -> int | None:
 def _phases(
     r: list[list[Fraction]], step: Fraction, u: Fraction
 ) -> list[tuple[int | None, Greedy]] | None:
-    """The phases of the loop for all 0 < y <= u; the last one has no number of steps."""
+    """The phases of the loop for all 0 < y <= u. The last one has no number of iterates."""
     state, phases, keep = LumpedState.uniform(len(r)), list[tuple[int | None, Greedy]](), 1 - step
     while len(phases) < MOST_PHASES:
         tau = state.greedy(r)

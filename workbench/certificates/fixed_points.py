@@ -52,7 +52,7 @@ def fixed_points_certificate(P: POMDP, memory: str, found: Equilibria) -> dict[s
 
 
 def one_step_target(learner: Learner) -> Target:
-    """What a learner moves towards; certificates are about one step."""
+    """The one-step target of a learner. Certificates are about one-step targets."""
     target = target_of(learner)
     if not target.is_one_step:
         raise WorkbenchError("certificates are about Q-learning and Sarsa(0)")
@@ -62,8 +62,8 @@ def one_step_target(learner: Learner) -> Target:
 def learning_fields(
     P: POMDP, memory: str, E: POMDP, target: Target, epsilon: Number, rows: Iterable[Any]
 ) -> dict[str, Any]:
-    """The fields that say which learner learns what: E is P with the memory of this name, `rows`
-    the places of the observations at which a greedy policy has a choice."""
+    """The certificate's fields that name task, memory and learner. E is P with the memory of this
+    name, and `rows` are the indices of the observations at which a greedy policy has a choice."""
     return {
         "model": model_json(P.with_gamma(E.gamma)),
         "memory": memory,

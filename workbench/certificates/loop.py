@@ -66,7 +66,7 @@ this."""
 
 @dataclass(frozen=True)
 class Phase:
-    """So many steps towards one greedy policy; `steps` is None for the last one, which has no
+    """Several iterates towards one greedy policy. `steps` is None for the last phase, which has no
     end."""
 
     greedy: Actions
@@ -173,7 +173,7 @@ def choices(E: POMDP, greedy: Actions) -> list[Any]:
 def follow_loop(
     E: POMDP, pi: TableArray, step: Fraction, ties: str, most_phases: int, waiting: Waiting
 ) -> tuple[list[Phase], TableArray]:
-    """The phases of the loop, and the policy at which the last one began; there is no last one
+    """The phases of the loop, and the policy at which the last one began. There is no last one
     after `most_phases`."""
     order, keep = tie_order(E.A, ties), 1 - RATIONALS.one(step)
     oracle = Oracle(E, "visits", RATIONALS)
@@ -192,7 +192,7 @@ def follow_loop(
 def phase_length(
     E: POMDP, pi: TableArray, greedy: Actions, order: Actions, keep_float: float, keep: Any
 ) -> int | None:
-    """How many steps towards `greedy` may be taken at once; None if it stays greedy all the way to
+    """How many iterates may move towards `greedy` at once. None if it stays greedy all the way to
     itself."""
     gaps = differences(E, pi, mixed(pi, greedy, RATIONALS.one(0)), greedy, order)
     if all(is_positive(gap, strict) for gap, strict in gaps):
@@ -209,8 +209,8 @@ def phase_length(
 def differences(
     E: POMDP, pi: TableArray, goal: TableArray, greedy: Actions, order: Actions
 ) -> list[tuple[Any, bool]]:
-    """q(o, greedy) - q(o, a) along x pi + (1-x) goal as polynomials whose signs are theirs; whether
-    > 0 is needed."""
+    """Polynomials with the signs of q(o, greedy) - q(o, a) along x pi + (1-x) goal. Each says
+    whether > 0 is needed."""
     field = RationalFunctions([sympy.Symbol("x")])
     x = field.one(field.symbols[0])
     table = np.empty(pi.shape, dtype=object)
@@ -243,7 +243,7 @@ def univariate(polynomial: Any) -> Any:
 
 
 def is_positive(p: Any, strict: bool, low: Any = 0) -> bool:
-    """Whether p > 0 (not strict: >= 0) for low <= x <= 1, where low = 0 means 0 < x <= 1.
+    """Whether p > 0 (not strict: >= 0) for low <= x <= 1. With low = 0 it means 0 < x <= 1.
 
     Zeros of p inside the interval count as a failure in both cases; not strict, p may vanish at 1
     or altogether.
@@ -265,7 +265,8 @@ def is_positive(p: Any, strict: bool, low: Any = 0) -> bool:
 
 
 def _roots_between(p: Any, low: Any) -> int:
-    """How many different roots p has in (low, 1); it vanishes at neither end (Sturm)."""
+    """The number of distinct roots of p in (low, 1), by Sturm's theorem. p vanishes at neither
+    end."""
     chain = [p, p.derivative()]
     while chain[-1].degree() > 0:
         rest = -(chain[-2] % chain[-1])
@@ -281,8 +282,8 @@ def _roots_between(p: Any, low: Any) -> int:
 
 
 def _largest_root(p: Any) -> float:
-    """The largest root of p in (0, 1) as a float: a guess, which exact signs confirm afterwards; 0
-    if there is none."""
+    """The largest root of p in (0, 1) as a float, 0 if there is none. It is a guess, which exact
+    signs confirm afterwards."""
     best = 0.0
     for root, _ in p.numer().complex_roots() if p.degree() > 0 else []:
         if abs(float(root.imag.mid())) < 1e-12 and 0 < float(root.real.mid()) < 1:
@@ -295,8 +296,8 @@ def _largest_root(p: Any) -> float:
 
 
 def better_policy(E: POMDP, value: Number) -> dict[str, Any] | None:
-    """A memoryless policy that is worth more than `value`, exactly; deterministic if there is such
-    a one."""
+    """A memoryless policy that is worth more than `value`, exactly. It is deterministic if there is
+    one."""
     best = best_memoryless(E, exact=True)
     if best.value > value:
         return {"policy": policy_json(best.policy), "value": str(best.value)}

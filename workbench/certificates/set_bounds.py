@@ -98,7 +98,7 @@ class _Proofs:
     # ------------------------------------------------------------------ potentials
 
     def potentials(self, r: Floats, domains: Domains, strict: bool) -> list[list[int] | None]:
-        """For each r[k] a potential that shows sum d r <= 0 (< 0), in units; None if none was
+        """For each r[k] a potential that shows sum d r <= 0 (< 0), in units. None if none was
         found."""
         if not len(r):
             return []
@@ -113,7 +113,7 @@ class _Proofs:
         return [list(map(int, whole[k])) if sure[k] else None for k in range(len(r))]
 
     def _backups(self, v: list[int]) -> list[list[Any]]:
-        """B_a(s; v) exactly, for v in units."""
+        """Exact backups B_a(s, V), for v in units."""
         worth = [x * self.unit for x in v]
         return [
             [
@@ -146,7 +146,7 @@ class _Proofs:
         return v
 
     def bounded(self, domains: Domains) -> _Round | None:
-        """Bounds on v, shown; None if floats are too coarse for it."""
+        """Certified bounds on v, or None if floats are too coarse for them."""
         for eta in (_ROOM, 10 * _ROOM, 100 * _ROOM, 1000 * _ROOM):
             v = self.values(domains, eta * self.size)
             found = self._shown(domains, v)
@@ -238,8 +238,8 @@ class _Proofs:
 def set_bounds_certificate(
     P: POMDP, memory: str, learner: Learner, *, sets: int = MOST_SETS
 ) -> dict[str, Any]:
-    """The certificate that a learner's fixed points are these and no others: sets of greedy
-    policies refuted by bounds, and the policies that are left one by one.
+    """A certificate that a learner has exactly these fixed points. Bounds refute sets of greedy
+    policies, and the remaining policies are treated one by one.
 
     Parameters
     ----------

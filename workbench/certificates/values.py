@@ -65,8 +65,8 @@ def step_certificate(
     discounted: bool = False,
     memory: str = "none",
 ) -> Certificate:
-    """What a step towards the greedy policy does to the return; among equal actions the lower one
-    wins."""
+    """A certificate for the return after a move towards the greedy policy. Among equal actions the
+    lower one wins."""
     return {
         **_about("greedy-step", P, memory, pi),
         "discounted": discounted,
@@ -89,8 +89,8 @@ def family_certificate(
     box: Mapping[str, str],
     ties: str = "last",
 ) -> Certificate:
-    """A policy with symbols, each in an interval, on whose q-values the same actions are greedy
-    wherever the symbols lie; the checker derives the inequalities."""
+    """A certificate for a policy with symbols whose greedy actions do not depend on their values.
+    Each symbol lies in an interval. The checker derives the inequalities."""
     return {
         **_about("greedy-family", P, memory, pi),
         "greedy": [[encode(o), encode(a)] for o, a in greedy.items()],

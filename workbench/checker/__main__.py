@@ -49,7 +49,7 @@ def _read(name: str = "") -> tuple[Any, str]:
 
 
 def check_file(arguments: list[str]) -> int:
-    """Re-check files; the exit status."""
+    """Re-check files, and return the exit status."""
     if not arguments or "-h" in arguments or "--help" in arguments:
         print((__doc__ or "").strip())
         return 0 if arguments else 2

@@ -208,7 +208,8 @@ class _Point:
             raise Spoiled("a probability of a support may be zero")
 
     def _slopes_fall(self, box: dict[str, Interval]) -> bool:
-        """Whether the face is all of the polytope; every slope that leads out of it is negative."""
+        """Whether every slope that leads out of the face is negative. It holds if the face is the
+        whole polytope."""
         reached, whole = self._reached(), True
         for o, acts in self.rows:
             if o not in reached:
@@ -293,7 +294,8 @@ def _require_root(
 
 
 def _inverse(A: list[list[Fraction]]) -> list[list[Fraction]]:
-    """By elimination; rounded, since any matrix near the inverse will do."""
+    """An approximate inverse by elimination. It is rounded, since any matrix near the inverse will
+    do."""
     n = len(A)
     rows = [[*row, *(Fraction(int(i == j)) for j in range(n))] for i, row in enumerate(A)]
     for i in range(n):

@@ -21,7 +21,7 @@ MOST_ACTIONS, LARGEST_FROM_K, LONGEST_RUN = 40, 8, 20_000
 
 
 def check_every_k(certificate: dict[str, Any], below: Callable[..., None]) -> str:
-    """Verify a claim; `below` verifies the certificates of the k that the argument is not about."""
+    """Verify a claim. `below` verifies the certificates of the k that the argument is not about."""
     rows = field(certificate, "rewards", list)
     r = [[read_fraction(x) for x in row] for row in read_entries(rows, len(rows), "rewards")]
     n, from_k = len(r), count(field(certificate, "from_k"), 1, LARGEST_FROM_K)

@@ -171,7 +171,7 @@ def renew_budget(products: int = MOST_PRODUCTS) -> None:
 
 
 def spend_products(products: int) -> None:
-    """Take products of terms from what the certificate may still need; too many are refused."""
+    """Take products of terms from the certificate's budget. Too many are refused."""
     _Budget.left -= products
     if _Budget.left < 0:
         raise Spoiled("a formula multiplies out to too many terms")
@@ -184,7 +184,7 @@ def check_sizes(numbers: Iterable[Fraction]) -> None:
 
 
 class Polynomial:
-    """A polynomial with rational coefficients; mixes with ints and Fractions."""
+    """A polynomial with rational coefficients. Mixes with ints and Fractions."""
 
     def __init__(self, terms: Mapping[Exponents, Fraction]):
         self.terms = {e: c for e, c in terms.items() if c != 0}
@@ -270,7 +270,7 @@ class Polynomial:
 
 
 class Quotient:
-    """A quotient of polynomials, not reduced; equal when the cross products are. Mixes with ints
+    """A quotient of polynomials, not reduced. Equal when the cross products are. Mixes with ints
     and Fractions."""
 
     def __init__(self, num: Polynomial, den: Polynomial):
@@ -332,7 +332,7 @@ class Quotient:
 
     @property
     def number(self) -> Fraction | None:
-        """The number that it is everywhere; None if it is not constant."""
+        """The value of a constant expression, or None if it is not constant."""
         if not self.num.terms:
             return Fraction(0)
         ratio = self.num.terms.get(max(self.den.terms), Fraction(0))

@@ -77,8 +77,8 @@ class GreedyTables:
 
     @classmethod
     def read(cls, certificate: dict[str, Any], number: NumberReader = read_fraction) -> Self:
-        """The task, the memory, the learner and the names of rows and actions; numbers, epsilon
-        among them, are read with `number`."""
+        """Read the task, the memory, the learner and the names of rows and actions. Numbers,
+        epsilon among them, are read with `number`."""
         task = read_task(field(certificate, "model", dict), number)
         memory = read_memory(field(certificate, "memory"))
         if memory.name == "B(k)":
@@ -100,8 +100,8 @@ class GreedyTables:
         return cls(E, memory, rows, actions, learner, epsilon)
 
     def action_values(self, g: GreedyActions) -> Callable[[int, int], Any]:
-        """q of the greedy policy with the actions g[row], entry by entry as it is asked for: what
-        refutes a policy are two entries of many."""
+        """The q-values of the greedy policy with actions g[row], computed when asked for. Two of
+        many entries refute a policy."""
         E, n, epsilon, gamma = self.E, len(self.actions), self.epsilon, self.E.task.gamma
         share = epsilon / n
         shares = [[share + (1 - epsilon if j == d else 0) for j in range(n)] for d in g]
@@ -141,8 +141,8 @@ class GreedyTables:
         return q
 
     def _weights(self, shares: list[list[Any]]) -> list[list[tuple[MemoryPlace, Any]]]:
-        """The places behind each row with the shares of its visits, under the behaviour that takes
-        actions with these shares, row by row."""
+        """The places behind each row, with their shares of its visits. The behaviour takes actions
+        with the given shares, row by row."""
         E = self.E
         back: list[dict[int, Any]] = [{} for _ in E.places]
         for i, place in enumerate(E.places):
@@ -220,7 +220,7 @@ def check_fixed_points(certificate: dict[str, Any]) -> str:
 
 
 def note_policy(g: int, seen: set[int]) -> None:
-    """Add the number of a policy to those that were spoken of; twice is refused."""
+    """Add the number of a policy to those that were treated. Twice is refused."""
     if g in seen:
         raise Spoiled(f"policy {g} is spoken of twice")
     seen.add(g)

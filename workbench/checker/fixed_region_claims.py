@@ -161,7 +161,7 @@ class SquareTables:
         return found
 
     def sign(self, f: PlanePolynomial) -> int:
-        """1 or -1 if f is shown to have that sign on the whole open square, 0 if it is 0."""
+        """The sign of f, shown on the whole open square: 1, -1, or 0 if f is 0."""
         if not f:
             return 0
         box = dict.fromkeys(self.names, (False, ZERO, ONE, False))
@@ -209,8 +209,8 @@ class SignRule:
 
 
 def check_fixed_regions(certificate: dict[str, Any]) -> str:
-    """Every greedy policy is refuted on the whole square, or is a fixed point exactly in the cells
-    that say so."""
+    """Check every greedy policy: it is refuted on the whole square, or fixed exactly in the named
+    cells."""
     tables = SquareTables(certificate)
     cells = tables.tables
     rows, base = len(cells.rows), len(cells.actions)

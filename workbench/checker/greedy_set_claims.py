@@ -104,7 +104,7 @@ class SetBounds:
             raise Spoiled("gamma is 1 and a place can be met twice: bounds say nothing")
 
     def backups(self, v: Fractions) -> list[Fractions]:
-        """B_a(s; v) as `[s][a]`."""
+        """Backups B_a(s, V) as `[s][a]`."""
         return [
             [
                 r + self.gamma * sum((x * v[self.row_of[j]] for j, x in onward), ZERO)
@@ -122,8 +122,8 @@ class SetBounds:
     def is_shown(
         self, U: Fractions | None, r: dict[int, Fraction], D: Domain, strict: bool
     ) -> bool:
-        """Whether a potential shows that sum d r <= 0 (< 0) for every behaviour of the set; None
-        is the potential 0."""
+        """Whether a potential shows that sum d r <= 0 (< 0) for every behaviour of the set. None is
+        the potential 0."""
         if U is None:
             return not strict and all(x <= 0 for x in r.values())
         total = sum((x * y for x, y in zip(self.mu, U, strict=True)), ZERO)
@@ -222,7 +222,7 @@ def check_set_bounds(certificate: dict[str, Any]) -> str:
 def _check_listed(
     cells: GreedyTables, D: Domain, fixed: dict[GreedyActions, Any], refuted: list[Any]
 ) -> set[GreedyActions]:
-    """Each policy of a set is refuted or known as a fixed point; those that are."""
+    """Check that each policy of a set is refuted or a known fixed point. Returns those that are."""
     found: dict[GreedyActions, tuple[int, int]] = {}
     for digits, row, action in read_entries(refuted, 3, "refuted"):
         g = _read_policy(cells, digits)

@@ -119,8 +119,7 @@ def _stays_greedy(
     order: list[PlainLabel],
     low: Fraction,
 ) -> PolicyRows:
-    """The policy that tau makes of pi, if tau is greedy on the segment between them down to x =
-    low."""
+    """The policy that tau makes of pi, if tau stays greedy between them down to x = low."""
     goal = {o: {tau[o]: ONE} if o in tau else pi[o] for o in E.rows}
     _is_greedy_between(E, pi, goal, tau, order, low)
     return goal
@@ -217,7 +216,7 @@ def _iterates(
     step: Fraction,
     order: list[PlainLabel],
 ) -> str:
-    """All iterates one by one; none is worth more than the number given."""
+    """Check all iterates one by one. None is worth more than the number given."""
     highest = read_fraction(field(certificate, "highest"))
     iterates = count(field(certificate, "iterates"), 1, MOST_ITERATES)
     for n in range(iterates):

@@ -84,8 +84,8 @@ def _bits(memory: MemoryRule) -> int:
 
 
 def check_memory_update(certificate: dict[str, Any]) -> str:
-    """f keeps all beliefs with one last observation apart; where f is silent the first write is
-    written."""
+    """Check that f keeps all beliefs with one last observation apart. Where f says nothing, the
+    first write is written."""
     task, memory = _subject(certificate)
     f: dict[PlainLabel, PlainLabel] = {}
     for m, o, a, w in read_entries(field(certificate, "f", list), 4, "f"):
@@ -160,7 +160,7 @@ def check_beliefs_outnumber(certificate: dict[str, Any]) -> str:
 
 
 def check_history_dependence(certificate: dict[str, Any]) -> str:
-    """Histories that end with one observation, after which one action pays differently; no chance
+    """Check histories with one last observation, after which one action pays differently. No chance
     is involved."""
     task, memory = _subject(certificate)
     o, action = (read_label(field(certificate, name)) for name in ("observation", "action"))

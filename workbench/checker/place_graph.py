@@ -1,5 +1,5 @@
-"""The places (s, m, o) of a task with a memory, and the values of policies there: arithmetic in
-Fractions, or in formulas, and nothing else.
+"""The places (s, m, o) of a task with a memory, and the values of policies there. The arithmetic is
+in Fractions, or in formulas.
 
 The memory is carried along beside the task; no compiled product is used. For one policy pi
 
@@ -157,7 +157,7 @@ class PolicyValues:
 
     @cached_property
     def visits(self) -> dict[MemoryPlace, Any]:
-        """How often the policy comes to each place; places beside its way are left out."""
+        """How often the policy comes to each place. Places beside its way are left out."""
         E, n = self.E, self.E.visited
         back: list[dict[int, Any]] = [{} for _ in range(n)]
         for i, row in enumerate(self._forth[:n]):
@@ -193,7 +193,7 @@ class PolicyValues:
 def greedy_actions_by_rule(
     q: dict[tuple[PlainLabel, PlainLabel], Any], order: list[PlainLabel]
 ) -> dict[PlainLabel, PlainLabel]:
-    """The action that is best at each observation; among equals the first one of the order."""
+    """The best action at each observation. Among equals it is the first one of the order."""
     if not all(isinstance(x, Fraction) for x in q.values()):
         raise Spoiled("greedy is looked for among numbers, not among formulas")
     best: dict[PlainLabel, PlainLabel] = {}
@@ -204,7 +204,8 @@ def greedy_actions_by_rule(
 
 
 def last_first(forth: list[dict[int, Any]]) -> list[int] | None:
-    """Places so that each comes after all that it leads to; None if some can be met twice."""
+    """Places in an order in which each comes after its successors. None if some can be met
+    twice."""
     open_, found, state = list(range(len(forth))), list[int](), [0] * len(forth)
     while open_:
         i = open_[-1]
@@ -224,7 +225,7 @@ def last_first(forth: list[dict[int, Any]]) -> list[int] | None:
 
 
 def solved(matrix: list[dict[int, Any]], right: list[Any], turn: list[int] | None) -> list[Any]:
-    """x with x = matrix x + right; `turn` is an order in which each reads only those before."""
+    """Solve x = matrix x + right. `turn` is an order in which each reads only those before."""
     n = len(right)
     if turn is not None:
         x: list[Any] = [ZERO] * n

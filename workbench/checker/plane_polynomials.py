@@ -129,7 +129,8 @@ def _by_powers_of_x(f: PlanePolynomial) -> list[PowerCoefficients]:
 
 
 def _resultant(f: list[PowerCoefficients], g: list[PowerCoefficients]) -> PowerCoefficients:
-    """The determinant of Sylvester's matrix; the lists are coefficients of the powers of x."""
+    """The resultant: the determinant of Sylvester's matrix. The lists are coefficients of the
+    powers of x."""
     n, m = len(f) - 1, len(g) - 1
     rows = []
     for one, shifts, width in ((f, m, n), (g, n, m)):

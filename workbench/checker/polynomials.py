@@ -74,7 +74,7 @@ def at(p: PowerCoefficients, x: Fraction) -> Fraction:
 
 
 def positive(p: PowerCoefficients, low: Fraction, strict: bool) -> bool:
-    """Whether p > 0 (not strict: >= 0) on [low, 1], and on (0, 1] if low is 0; zeros inside count
+    """Whether p > 0 (not strict: >= 0) on [low, 1], and on (0, 1] if low is 0. Zeros inside count
     as failures.
 
     >>> (
@@ -258,8 +258,8 @@ def determinant(matrix: list[list[PowerCoefficients]]) -> PowerCoefficients:
 def eliminated(
     matrix: list[dict[int, PowerCoefficients]], right: list[PowerCoefficients]
 ) -> tuple[list[PowerCoefficients], PowerCoefficients]:
-    """N and D with `matrix` N = D `right`, D the determinant (Bareiss; zero entries are left out of
-    the rows)."""
+    """Solve `matrix` N = D `right` by Bareiss elimination, where D is the determinant. Zero entries
+    are left out of the rows."""
     n = len(right)
     rows = [
         dict(row) | ({n: side} if side else {}) for row, side in zip(matrix, right, strict=True)

@@ -68,7 +68,7 @@ def read_interval(shown: str) -> BoxInterval:
 
 
 def read_box(shown: Any) -> dict[str, BoxInterval]:
-    """The intervals of a box by name; an empty one is refused, since all holds on it."""
+    """The intervals of a box by name. An empty one is refused, since everything holds on it."""
     if not isinstance(shown, dict) or len(shown) > MOST_NAMES:
         raise Spoiled(f"{shown!r} is not a box of at most {MOST_NAMES} names")
     return {name: read_interval(one) for name, one in shown.items()}
@@ -132,8 +132,8 @@ def _length(one: BoxInterval) -> float:
 def _spread(
     f: Polynomial, box: dict[str, BoxInterval]
 ) -> tuple[dict[tuple[int, ...], int], list[str]]:
-    """PowerCoefficients by the exponents of t, one for each name; the exponent of s is what is
-    missing to the degree. All are multiplied by one positive number that makes them whole."""
+    """Coefficients by the exponents of t, one for each name. The exponent of s is the degree minus
+    that of t. All are multiplied by one positive number that makes them whole."""
     names = sorted(box)
     degree = {v: max((dict(e).get(v, 0) for e in f.terms), default=0) for v in names}
     spend_products(len(f.terms) * math.prod(k + 1 for k in degree.values()))
@@ -154,8 +154,9 @@ def _spread(
 
 
 def _expanded(one: BoxInterval, power: int, degree: int) -> list[int]:
-    """(l s + h t)^power (s + t)^(degree - power) by powers of t, times q^degree, q the denominator
-    of both ends; for no high end (l + t)^power likewise."""
+    """Expand (l s + h t)^power (s + t)^(degree - power) by powers of t. It is multiplied by
+    q^degree, q the denominator of both ends. Without a high end it expands (l + t)^power
+    likewise."""
     _, low, high, _ = one
     q = math.lcm(low.denominator, 1 if high is None else high.denominator)
     l, rest = low.numerator * (q // low.denominator), degree - power

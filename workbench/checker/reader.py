@@ -33,7 +33,7 @@ _FRACTION = re.compile(r"(-?)(\d+)(?:/(\d+))?")
 
 
 def read_json(text: str) -> Any:
-    """JSON from text; what is too large, too deep or no JSON at all is refused."""
+    """JSON from text. Text that is too large, too deep or no JSON is refused."""
     if len(text) > LARGEST_FILE:
         raise Spoiled(f"the file has {len(text):,} characters, more than {LARGEST_FILE:,}")
 
@@ -145,7 +145,7 @@ def read_fraction(shown: Any) -> Fraction:
 
 
 def _whole(digits: str) -> int:
-    """A whole number of any length that is allowed here; `int` alone stops at 4,300 digits."""
+    """A whole number of any length that is allowed here. `int` alone stops at 4,300 digits."""
     total = 0
     for i in range(0, len(digits), 4_000):
         part = digits[i : i + 4_000]
@@ -304,8 +304,8 @@ under policies that treat them alike, taken together."""
 
 
 def read_memory(name: Any) -> MemoryRule:
-    """The memory of a name, from Definitions 4.3, 4.4, A.3 and A.4: "none", "B2", "K1", "O1",
-    "OA1"; or "B(k)"; or "window1", an OA1 that has to push."""
+    """The memory with a given name, by Definitions 4.3, 4.4, A.3 and A.4. Names are "none", "B2",
+    "K1", "O1", "OA1", or "B(k)", or "window1", an OA1 that has to push."""
     if name == "none":
         return MemoryRule("none", "-", ["-"], lambda m, w, o, a: m)
     if name == "B(k)":
@@ -328,12 +328,12 @@ def read_memory(name: Any) -> MemoryRule:
 
 
 def seen_label(task: CheckedTask, memory: MemoryRule, o: PlainLabel) -> PlainLabel:
-    """(m, o); without memory an observation may be named alone."""
+    """The label (m, o). Without memory an observation may be named alone."""
     return ("-", o) if memory.name == "none" and o in task.O else o
 
 
 def done_label(task: CheckedTask, memory: MemoryRule, a: PlainLabel) -> PlainLabel:
-    """(a, w); without memory an action may be named alone."""
+    """The label (a, w). Without memory an action may be named alone."""
     return (a, "-") if memory.name == "none" and a in task.A else a
 
 

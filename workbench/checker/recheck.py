@@ -1,4 +1,4 @@
-"""The one door of the checker: a certificate goes in, and a sentence on what was verified comes
+"""The entry point of the checker. A certificate goes in, and a sentence on what was verified comes
 out, or `Spoiled` is raised.
 
 The certificate alone is looked at, with the standard library alone; nothing of the code that made

@@ -127,7 +127,7 @@ class _Derivation:
                 raise Spoiled("the goal is among what is given")
 
     def follow(self, steps: Any, time: str, hypothesis: bool) -> None:
-        """Carry the steps out for the goal at a time; something left is an error."""
+        """Carry out the proof steps for the goal at a time. Something left is an error."""
         self.hypothesis = self.goal if hypothesis else None
         self.now = self.goal.at(time)
         self.left = self.now.difference.renamed({}, self.rules)

@@ -93,7 +93,7 @@ class Sum:
         return _collect((part, x * number) for part, x in self.parts.items())
 
     def times(self, other: Sum, rules: Distributions = NO_DISTRIBUTIONS) -> Sum:
-        """The product; the indices that each side is summed over stay apart."""
+        """The product of two sums. The indices that each side is summed over stay apart."""
         if len(self.parts) * len(other.parts) > MOST_SUMMANDS:
             raise Spoiled("a sum multiplies out to too much")
         found = []
@@ -196,8 +196,8 @@ def _drop_one(bound: list[str], factors: list[Atom], rules: Distributions) -> bo
 
 
 def _ordered(bound: tuple[str, ...], factors: Factors) -> Summand:
-    """The summand with its summed indices named in an order that does not depend on their names:
-    by where they occur, and, among those that look alike, the least of all orders."""
+    """The summand with its summed indices in canonical order. They are ordered by where they occur,
+    and, among those that look alike, by the least of all orders."""
     colour: dict[str, tuple[object, ...]] = {i: (sort_of(i),) for i in bound}
     for _ in range(len(bound) + 1):
         seen = {

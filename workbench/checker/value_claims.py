@@ -108,8 +108,8 @@ def check_q_values(certificate: dict[str, Any]) -> str:
 
 
 def check_greedy_step(certificate: dict[str, Any]) -> str:
-    """The return before and after a step towards the greedy policy; ties go to the higher write,
-    then to the lower action."""
+    """Check the return before and after a move towards the greedy policy. Ties go to the higher
+    write, then to the lower action."""
     task, memory, rows = _subject(certificate)
     step = read_formula(field(certificate, "step"))
     if isinstance(step, Fraction) and not 0 <= step <= 1:
@@ -177,7 +177,7 @@ class _Targets:
         self.known: dict[tuple[MemoryPlace, int], Any] = {}
 
     def value(self, place: MemoryPlace, n: int) -> Any:
-        """What the next n rewards and then q promise at a place; None if that is not defined."""
+        """The n-step target at a place, or None if it is not defined."""
         if (place, n) not in self.known:
             assert self.E.policy is not None
             row, o = self.E.policy[place[1:]], place[1:]
@@ -201,7 +201,8 @@ class _Targets:
 
 
 def check_td_values(certificate: dict[str, Any]) -> str:
-    """Each q(o, a) is the mean of its n-step targets; the pairs that are left out have none."""
+    """Check that each q(o, a) is the mean of its n-step targets. The pairs that are left out have
+    none."""
     task, memory, rows = _subject(certificate)
     n = count(field(certificate, "n"), 1, LONGEST_TARGET)
     E = PlaceGraph(task, memory, rows)

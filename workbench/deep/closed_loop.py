@@ -124,7 +124,7 @@ class ClosedLoop:
 
     @property
     def _changes(self) -> NDArray[np.bool_]:
-        """`[s]`: whether the memory changes there; every state shows one observation."""
+        """Whether the memory changes in each state, `[s]`. Every state shows one observation."""
         return self.writes[self.chain.omega.o]
 
     def writes_within(self, steps: int) -> float:
@@ -133,8 +133,8 @@ class ClosedLoop:
         return float(visits[self._changes].sum() / visits.sum())
 
     def writes_by_age(self, steps: int) -> list[float]:
-        """The share of steps at which the memory changes at ages 1, 2 to 3, 4 to 7, ... of an
-        episode, up to so many steps; NaN where no episode is that long."""
+        """How often the memory changes at ages 1, 2 to 3, 4 to 7, ... of an episode. It is a share
+        of the time steps, NaN where no episode is that long."""
         sums = np.zeros((int(steps).bit_length(), 2))
         for age, at in enumerate(self._acting(steps), 1):
             sums[age.bit_length() - 1] += at[self._changes].sum(), at.sum()
@@ -151,8 +151,9 @@ class ClosedLoop:
         return {what: x / total for what, x in sorted(found.items(), key=lambda item: -item[1])}
 
     def to_frame(self) -> pd.DataFrame:
-        """What is done where, the most visited first: `memory`, `observation`, `action`, `write`,
-        `changes` (whether the write changes the memory) and `share` of the steps."""
+        """The actions and writes by memory and observation, the most visited first. Columns are
+        `memory`, `observation`, `action`, `write`, `changes` (whether the write changes the memory)
+        and `share` of the time steps."""
         pd = need("pandas", "frames")
 
         weights = "visits" if len(self.chain.terminal) else "stationary"
@@ -196,7 +197,7 @@ def close_loop(pair: MemoryPair, choose: ViewChoice, most: int = MOST_REACHED) -
 
 
 class _Walk:
-    """A breadth-first walk; a place is a state s and a view."""
+    """A breadth-first walk. A place is a state s and a view."""
 
     def __init__(self, pair: MemoryPair, choose: ViewChoice, most: int):
         self.pair, self.choose, self.most = pair, choose, most
@@ -233,7 +234,7 @@ class _Walk:
         return first, prob
 
     def _number(self, places: NDArray[np.int32]) -> NDArray[np.int64]:
-        """The numbers of some places; those met for the first time become `fresh`."""
+        """The numbers of some places. Those met for the first time become `fresh`."""
         self.fresh: list[NDArray[np.int32]] = []
         found = np.empty(len(places), dtype=np.int64)
         rows = np.ascontiguousarray(places)
@@ -254,7 +255,8 @@ class _Walk:
     def _outcomes(
         self, places: NDArray[np.int32], action: NDArray[np.int64]
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int32]]:
-        """How many outcomes each place has; their places in p and omega; where they lead."""
+        """The number of outcomes of each place, their indices in p and omega, and where they
+        lead."""
         P, nA, nW = self.pair.P, len(self.pair.P.A), len(self.pair.memory.W)
         s, view = places[:, 0].astype(np.int64), places[:, 1:]
         a, w = action // nW, action % nW

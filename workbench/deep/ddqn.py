@@ -42,7 +42,7 @@ class Replay(NamedTuple):
 
 
 class QTraining(NamedTuple):
-    """All that a run needs to go on; `moves` counts the steps of the copies."""
+    """The state of a training run. `moves` counts the time steps of the environments."""
 
     weights: NetworkWeights
     optimiser: Any

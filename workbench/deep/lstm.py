@@ -47,7 +47,7 @@ LSTMState = tuple[Array, Array]
 
 
 class RecurrentTraining(NamedTuple):
-    """All that a run needs to go on; `state` is the LSTM's, before the next observation."""
+    """The state of a training run. `state` is the LSTM's, before the next observation."""
 
     weights: NetworkWeights
     optimiser: Any

@@ -110,7 +110,8 @@ def lstm_inputs(lstm: NetworkWeights, x: Array) -> Array:
 def lstm_step(
     lstm: NetworkWeights, state: tuple[Array, Array], inputs: Array
 ) -> tuple[Array, Array]:
-    """c' = f c + i tanh(g), h' = o tanh(c'), with i, f, o logistic in the inputs and h."""
+    """One step of an LSTM: c' = f c + i tanh(g), h' = o tanh(c'). The gates i, f, o are logistic in
+    the inputs and h."""
     c, h = state
     i, f, o, g = jnp.split(inputs + h @ lstm["h"], 4, axis=-1)
     c = jax.nn.sigmoid(f) * c + jax.nn.sigmoid(i) * jnp.tanh(g)

@@ -154,8 +154,8 @@ class NeuralRun(Run):
         return Sheet(f"{who} on {task.name}", columns, (row,), f"{said}.", (many,))
 
     def successes(self) -> NDArray[np.float64]:
-        """`successes[seed]`: the probability that the greedy policy at the end of the run succeeds,
-        where success pays 1 and nothing else pays; NaN where it cannot be followed."""
+        """`successes[seed]`: the probability that the final greedy policy succeeds. Success pays 1
+        and nothing else pays. It is NaN where the policy cannot be followed."""
         if self.pair is None or not pays_success_only(self.pair.P):
             raise WorkbenchError("success is known where only the end pays, and pays 1 or nothing")
         if self.says is None:
@@ -191,8 +191,8 @@ class NeuralRun(Run):
         gamma: Number | None = None,
         progress: Callable[[int, int], None] | None = None,
     ) -> NDArray[np.float64]:
-        """`final_values[seed]`: the exact value of the greedy policy at the end of the run; NaN if
-        it has none, because it may never end, gets to too many places or needs the history."""
+        """`final_values[seed]`: the exact value of the greedy policy at the end of the run. It is
+        NaN if the policy may never end, reaches too many places, or needs the history."""
         if self.tables:
             return super().final_values(gamma, progress)
         found = np.full(len(self.seeds), np.nan)
@@ -212,7 +212,7 @@ class NeuralRun(Run):
 
 
 def _mean(numbers: NDArray[np.float64]) -> WrittenNumber:
-    """The mean of what is known, and of how many where some are not; a dash if nothing is.
+    """The mean of the known values, with their number if some are unknown. A dash if none is known.
 
     >>> _mean(np.array([0.5, 1.0])).text, _mean(np.array([0.5, np.nan])).text
     ('0.75', '0.5 (1 of 2)')

@@ -93,12 +93,12 @@ class MemoryPair:
 
     @property
     def cells(self) -> int:
-        """The cells of a buffer; 0 for other memories."""
+        """The number of cells of a buffer, or 0 for other memories."""
         return self.buffer.k if self.buffer is not None else 0
 
     @property
     def buffer(self) -> BufferFamily | None:
-        """The family of a buffer; None for other memories."""
+        """The family of a buffer, or None for other memories."""
         family = self.memory.family
         return family if isinstance(family, BufferFamily) else None
 
@@ -126,7 +126,7 @@ class MemoryPair:
 
     @cached_property
     def features(self) -> tuple[Features | None, ...]:
-        """Of each slot; None where each label is a feature of its own."""
+        """The features of each slot. None where each label is a feature of its own."""
         o = None if len(self.P.O) > _MOST_FEATURES else features_of(self.P.O)
         if self.overwrites:
             M = self.memory.M
@@ -189,7 +189,7 @@ def views_of(E: POMDP) -> Views:
 
 
 def join(P: POMDP, memory: Memory | MemoryFamily | str) -> POMDP | MemoryPair:
-    """The product of P and the memory, if it is small; else both beside each other."""
+    """The product of P and the memory if it is small, else a `MemoryPair`."""
     attached = attach(memory, P)
     if not _is_laid_out(attached) or len(P.O) * len(attached.M) <= _SMALL_PRODUCT:
         try:

@@ -29,7 +29,7 @@ from workbench.output import write_whole
 
 
 def save_run(run: NeuralRun, path: str | Path) -> Path:
-    """Write a run to a file; its name ends in .npz."""
+    """Write a run to a file. Its name ends in .npz."""
     path = Path(path)
     if path.suffix != ".npz":
         raise WorkbenchError(f"the file of a run ends in .npz, not {path.name!r}")
@@ -93,7 +93,7 @@ def read_run(path: str | Path, P: POMDP | MemoryPair) -> NeuralRun:
 
 
 def _leaf(array: Any, wanted: Any) -> Any:
-    """An array as it was before it was stored; a random key is kept as its data."""
+    """An array as it was before it was stored. A random key is kept as its data."""
     if jax.dtypes.issubdtype(wanted.dtype, jax.dtypes.prng_key):
         return jax.random.wrap_key_data(array)
     return jax.numpy.asarray(array, wanted.dtype)

@@ -1,4 +1,4 @@
-"""The settings of neural learners as frozen records; the defaults are the paper's (Appendices D.3
+"""The settings of neural learners as frozen records. The defaults are the paper's (Appendices D.3
 and D.6.2).
 
 | record | the paper's settings for |
@@ -339,7 +339,8 @@ proportional to the length of the episode" (Appendix D.3); elsewhere nothing."""
 
 
 def paper_episodes(task: str) -> dict[str, Any]:
-    """How the paper limits and pays the episodes of a task; nothing for tasks that it has not."""
+    """The paper's episode limits and rewards for a task. Nothing for tasks that it does not
+    have."""
     if task not in LIMITS:
         return {}
     return {"max_episode_steps": LIMITS[task], "fade": FADES.get(task, 0.0)}

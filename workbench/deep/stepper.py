@@ -30,8 +30,9 @@ _NO_LIMIT = 2**31 - 1
 
 
 class StepTables(NamedTuple):
-    """What steps read: rows of outcomes, the entry that a buffer stores at (o, a), where each
-    write takes the contents of its cells from, and the features of each slot."""
+    """The arrays that simulated time steps read. They are rows of outcomes, the entry that a buffer
+    stores at (o, a), where each write takes the contents of its cells from, and the features of
+    each slot."""
 
     row_ptr: Array
     threshold: Array
@@ -76,8 +77,8 @@ class ModelCopies(NamedTuple):
 
 
 class StepOutcome(NamedTuple):
-    """What a step brings: the reward, whether the episode ended in a terminal state, whether it was
-    cut off, and what was seen at its end."""
+    """The result of one time step. It holds the reward, whether the episode ended in a terminal
+    state, whether it was cut off, and what was seen at its end."""
 
     r: Array
     ended: Array
@@ -145,8 +146,8 @@ def layout_of(pair: MemoryPair, limit: int | None, fade: float = 0.0) -> tuple[L
 
 
 def draw_outcomes(layout: Layout, tables: StepTables, row: Array, word: Array) -> Array:
-    """The outcome of each row that a word of 32 bits draws: the first whose threshold exceeds it,
-    or the last."""
+    """The outcome of each row that a word of 32 bits draws. It is the first whose threshold exceeds
+    the word, or the last."""
     low, high = tables.row_ptr[row], tables.row_ptr[row + 1] - 1
     for _ in range(layout.halvings):
         middle = (low + high) >> 1

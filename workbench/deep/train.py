@@ -47,7 +47,7 @@ ALGORITHMS: dict[type[Neural], type[Algorithm]] = {
 
 
 class Diverged(WorkbenchError):
-    """Training whose weights became infinite or NaN; `run` is what was there before."""
+    """Weights became infinite or NaN during training. `run` is the run before that."""
 
     def __init__(self, message: str, run: NeuralRun | None):
         super().__init__(message)
@@ -55,7 +55,7 @@ class Diverged(WorkbenchError):
 
 
 class Stopped(KeyboardInterrupt):
-    """Training that was stopped; `run` is what was there."""
+    """Training was stopped. `run` is the run so far."""
 
     def __init__(self, run: NeuralRun):
         super().__init__(f"stopped after {run.steps:,} steps")
@@ -73,7 +73,7 @@ def train(
     progress: ReportSteps | bool = False,
     resume: NeuralRun | None = None,
 ) -> NeuralRun:
-    """Run a neural learner; parameters as those of `learn`.
+    """Train a neural learner. Parameters as those of `learn`.
 
     Parameters
     ----------
@@ -286,7 +286,7 @@ class _Work:
         return {name: np.concatenate(rows) for name, rows in found.items()}
 
     def _result(self, training: list[Any], blocks: int, done: int) -> NeuralRun | None:
-        """The run up to the end of a block; None if there is no whole block."""
+        """The run up to the end of a block, or None if there is no whole block."""
         if not blocks:
             return None
         weights = [state.weights for state in training]

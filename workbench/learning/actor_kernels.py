@@ -62,7 +62,8 @@ def move_preferences(h, pi, base, a, nA, move):
 
 @lean_inline_kernel
 def put_into_window(L, oldest, held, o, a, r):
-    """Put a pair into the window and its reward into every return there; the new length."""
+    """Put a pair into the window, and its reward into every return there. Returns the new
+    length."""
     n = uint64(len(L.G_at))
     newest = oldest + held
     newest = newest - n if newest >= n else newest
@@ -100,7 +101,7 @@ def learn_in_window(L, m, o, a, r, o_next, ended, last, now, nA, g0, g1):
 
 @lean_inline_kernel
 def learn_in_batch(L, m, o, a, r, o_next, ended, last, now, nA, g0, g1):
-    """Put a pair into the batch; update all of its pairs at once when it is full."""
+    """Put a pair into the batch, and update all of its pairs when it is full."""
     held = m[1]
     L.o_at[held], L.a_at[held], L.G_at[held] = o, a, r
     held += ONE

@@ -152,7 +152,7 @@ def shown_progress(progress: ReportSteps | bool, what: str) -> Iterator[ReportSt
 
 
 def steps_per_second(steps: float) -> str:
-    """Steps a second in few characters; networks do a few ten thousand.
+    """Time steps per second in few characters. Networks do a few ten thousand.
 
     >>> steps_per_second(12_345_678.9), steps_per_second(9_876.5)
     ('12.3 M steps/s', '9.9 k steps/s')
@@ -210,8 +210,8 @@ class _Batch:
         self.done = np.zeros(n, dtype=np.int64)
 
     def run(self, workers: int, report: ReportSteps) -> None:
-        """Work through the seeds, in this thread if there is one worker: a run that is itself a
-        piece of an executor's work takes no threads besides."""
+        """Run all seeds, in this thread if there is one worker. A run that is itself a piece of an
+        executor's work takes no threads besides."""
         total = self.steps * len(self.seeds)
 
         def tell() -> None:
@@ -235,7 +235,7 @@ class _Batch:
         tell()
 
     def _run_seed(self, place: int, pause: Callable[[int], None] = pulse) -> None:
-        """Run one seed; between two pieces `pause` is called, which may raise to stop."""
+        """Run one seed. Between two pieces `pause` is called, which may raise to stop."""
         arrays = {name: table[place].reshape(-1) for name, table in self.tables.items()}
         arrays |= {name: np.zeros(shape, kind) for name, (shape, kind) in self.workspace.items()}
         own = self.learner.arguments(self.learner.discount(self.P), arrays)

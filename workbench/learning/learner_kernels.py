@@ -1,5 +1,5 @@
 # mypy: disallow-untyped-defs=False
-"""One loop runs every tabular learner; a learner puts its own three functions into it.
+"""One loop runs every tabular learner. A learner puts its own three functions into it.
 
     start(L, m, o, ...)          at the first observation o of an episode
     act(L, m, o, ...)            the action at o
@@ -206,8 +206,8 @@ def act_as_chosen(L, m, o, nA, g0, g1):
 
 @lean_inline_kernel
 def drop_small(active, z, place, held, cutoff):
-    """Take the traces of at most `cutoff` off the list, the last one filling each gap; the new
-    length."""
+    """Remove the traces of at most `cutoff` from the list, the last one filling each gap. Returns
+    the new length."""
     j = ZERO
     while j < held:
         if z[j] <= cutoff:
@@ -267,7 +267,7 @@ start, act, learn = look_at_row, act_on_row, learn_greedily
 
 
 def run_learner(world, paused, curve, t, t_stop, L):
-    """Run a learner from step t to step t_stop; return t_stop."""
+    """Run a learner from time step t to t_stop, and return t_stop."""
     nA = uint64(len(world.actions))
     run = paused[0]
     g0, g1, s, o, age = run.g0, run.g1, run.s, run.o, run.age

@@ -36,8 +36,8 @@ Columns = dict[str, NDArray[Any]]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Run(Showing, Drawn):
-    """One learner on one task, several seeds: what `learn` returns, what a stored cell holds, what
-    judges read and figures draw.
+    """One learner on one task with several seeds. `learn` returns it, sweeps store it, and figures
+    draw it.
 
     Attributes
     ----------
@@ -209,7 +209,7 @@ class Run(Showing, Drawn):
         return Sheet(f"{who}{where}", tuple(columns), (tuple(row),), f"{said}.", (many,))
 
     def _final_mean(self) -> float:
-        """The mean value of the final greedy policies; NaN where it is not known."""
+        """The mean value of the final greedy policies. NaN where it is not known."""
         if self.measured is not None:
             return float(self.measured[:, -1].mean())
         small = self.P is not None and len(self.P.S) <= _MOST_STATES_SHOWN
@@ -252,8 +252,8 @@ class Run(Showing, Drawn):
     # ------------------------------------------------------------------ policies
 
     def policy(self, seed: int, block: int | None = None) -> Policy:
-        """The greedy policy of a seed: at the end of a block (0, 1, ... or -1), or of the run if
-        `block` is None."""
+        """The greedy policy of a seed at the end of a block or of the run. Blocks are 0, 1, ... or
+        -1, and `block` is None for the run."""
         row = self._row(seed)
         if block is None:
             return Policy.from_actions(self._task(), self._final()[row])
@@ -354,8 +354,8 @@ class Run(Showing, Drawn):
     # ------------------------------------------------------------------ tables
 
     def columns(self) -> Columns:
-        """The curves as columns, a row for each seed and block: `seed`, `step` at the end of the
-        block, `reward` and, if there are any, `episodes` and `value`."""
+        """The curves as columns, one row for each seed and block. They are `seed`, `step` at the
+        end of the block, `reward` and, if there are any, `episodes` and `value`."""
         found = {
             "seed": np.repeat(np.array(self.seeds, dtype=np.uint64), self.rewards.shape[1]),
             "step": np.tile(self.ends, len(self.seeds)),
@@ -369,7 +369,7 @@ class Run(Showing, Drawn):
 
     @classmethod
     def from_columns(cls, columns: Mapping[str, NDArray[Any]]) -> Run:
-        """The run whose curves `columns` hold; task and learner are not among them."""
+        """The run whose curves `columns` hold. Task and learner are not among them."""
         seeds, first = np.unique(columns["seed"], return_index=True)
         in_order = seeds[np.argsort(first)].tolist()
         tables = {
@@ -409,7 +409,7 @@ def _four_digits(x: float) -> WrittenNumber:
 
 
 def _float_table(name: str, given: Any) -> NDArray[np.float64]:
-    """A copy of a table of numbers, in floats; text that looks like numbers is none."""
+    """A copy of a table of numbers, in floats. Text that looks like numbers is refused."""
     try:
         table = np.asarray(given)
         if table.dtype.kind in "biuf" or all(isinstance(x, Real) for x in table.flat):

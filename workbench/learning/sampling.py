@@ -1,4 +1,4 @@
-"""The sampling tables of a POMDP, packed once and shared by all runs on it; what does not fit into
+"""The sampling tables of a POMDP, packed once and shared by all runs on it. What does not fit into
 memory is refused before it is taken."""
 
 from __future__ import annotations

@@ -152,14 +152,16 @@ def begin(starts, g0, g1):
 
 @lean_inline_kernel
 def open_block(curve, t, t_stop):
-    """The block of step t, the reward in it so far, and the step at which it or the run stops."""
+    """The block of time step t. Returns its number, the reward in it so far, and the time step at
+    which it or the run stops."""
     block = t // curve.every
     return block, curve.rewards[block], min(t_stop, (block + 1) * curve.every)
 
 
 @lean_inline_kernel
 def close_block(curve, block, total, t):
-    """Keep the reward of a block up to step t; whether the policy at its end is due."""
+    """Keep the reward of a block up to time step t. Returns whether the policy at its end is
+    due."""
     curve.rewards[block] = total
     over = t == (block + 1) * curve.every or t == curve.t_end
     return over and block < len(curve.policies)
@@ -189,7 +191,7 @@ def count_outcomes(p_ptr, s_next, prob, o_ptr, o_prob, terminal):
 
 @compile_kernel
 def fill_sampling_rows(p_ptr, s_next, r, prob, o_ptr, o, o_prob, terminal, rows, outcomes):
-    """Write the records of a model given as compressed rows; `outcomes` has one place more than
+    """Write the records of a model given as compressed rows. `outcomes` has one place more than
     `count_outcomes`."""
     at = 0
     for row in range(len(p_ptr) - 1):

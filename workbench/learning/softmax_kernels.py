@@ -17,7 +17,7 @@ from workbench.learning.sampling_kernels import TWO53, chance, next_word
 
 @inline_kernel
 def exp(x):
-    """e^x for x <= 0; below -700 the value at -700.
+    """e^x for x <= 0. Below -700 it is the value at -700.
 
     x = k ln 2 + r with |r| <= ln 2 / 2; e^r by its Taylor polynomial of degree 13, in pairs and
     without branches, so that the compiler can work on several x at once; 2^k through the bits of

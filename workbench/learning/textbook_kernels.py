@@ -77,7 +77,7 @@ def learn_double(L, m, o, a, r, o_next, ended, last, now, nA, g0, g1):
 
 @lean_inline_kernel
 def learn_from_episode(L, m, o, a, r, o_next, ended, last, now, nA, g0, g1):
-    """Write a step down; at the end of the episode, learn from all of them."""
+    """Record a time step. At the end of the episode, learn from all of them."""
     held = m[1]
     L.pair_at[held], L.r_at[held] = o * nA + a, r
     held += ONE
@@ -123,7 +123,8 @@ def start_average(L, m, o, nA, g0, g1):
 
 @lean_inline_kernel
 def learn_n_steps(L, m, o, a, r, o_next, ended, last, now, nA, g0, g1):
-    """Choose the next action; update the pair of n steps ago, or at the end every pair."""
+    """Choose the next action, and update the pair of n time steps ago. At the end update every
+    pair."""
     n, oldest, a_next = uint64(len(L.G_at)), m[2], ZERO
     held = put_into_window(L, oldest, m[1], o, a, r)
     if not ended:

@@ -19,8 +19,8 @@ KERNELS = "workbench.learning.textbook_kernels"
 
 @dataclass(frozen=True)
 class DoubleQLearning(QLearning, name="double-q", title="Double Q-learning"):
-    """Double Q-learning (van Hasselt 2010): two tables, each corrected with the other; settings as
-    `QLearning`.
+    """Double Q-learning (van Hasselt 2010): two tables, each corrected with the other. Its settings
+    are those of `QLearning`.
 
     Under a fixed behaviour both tables go to Q-learning's.
     """
@@ -44,8 +44,8 @@ class DoubleQLearning(QLearning, name="double-q", title="Double Q-learning"):
 
 @dataclass(frozen=True)
 class MonteCarlo(QLearning, name="monte-carlo", title="Monte Carlo"):
-    """Every-visit Monte Carlo control with a constant step, epsilon-greedy; settings as
-    `QLearning`.
+    """Every-visit Monte Carlo control with a constant step size, epsilon-greedy. Its settings are
+    those of `QLearning`.
 
     Nothing is learned before an episode ends: a policy that may wander for ever needs
     `max_episode_steps`.

@@ -129,7 +129,7 @@ def find_algebraic(
 
 
 def _supports(P: POMDP, table: NDArray[np.float64], sure: float) -> list[tuple[int, ...]]:
-    """The actions of each row; the most probable one alone where nothing is decided."""
+    """The actions of each row. Where nothing is decided it is the most probable one alone."""
     return [
         tuple(np.flatnonzero(row >= sure).tolist()) if P.decides[o] else (int(np.argmax(row)),)
         for o, row in enumerate(table)
@@ -230,8 +230,8 @@ def _is_near(
 
 
 class _Elimination:
-    """F_1, ..., F_k and n - y d as polynomials with whole coefficients in x_1, ..., x_k, y, and the
-    box of the root that they are followed to."""
+    """A polynomial system in x_1, ..., x_k and y, and a box around its root. The polynomials are
+    F_1, ..., F_k and n - y d, with whole coefficients. Coefficients are whole."""
 
     def __init__(self, P: POMDP, surface: ReturnSurface, root: Box):
         self.P, self.root = P, root
@@ -277,8 +277,8 @@ class _Elimination:
     def _eliminate(
         self, polynomials: Sequence[flint.fmpz_mpoly], order: tuple[int, ...], target: int
     ) -> flint.fmpz_mpoly | None:
-        """A polynomial in the target that vanishes at the root, the variables listed eliminated in
-        turn; None if only zero is left."""
+        """Eliminate the listed variables in turn: a polynomial in the target that vanishes at the
+        root. None if only zero is left."""
         left = list(polynomials)
         for i in order:
             with_it = sorted(

@@ -198,8 +198,8 @@ class AverageCriterion(ReturnCriterion):
 
 
 def _size_on_the_way(M: MDP, policy: Actions, found: Differential) -> float:
-    """The largest expected |r| or bias that a policy meets: tolerances are shares of it, since the
-    price of an action that it never takes is no measure of its worth."""
+    """The largest expected |r| or bias that a policy meets. Tolerances are shares of it, since the
+    price of an action that it never takes is no measure of its value."""
     met = np.flatnonzero(found.chain.visited)
     paid = M.sizes[met, policy[met]]
     return float(max(np.max(paid, initial=0.0), np.max(np.abs(found.bias[met]), initial=0.0)))
@@ -217,8 +217,8 @@ def best_average_deterministic(
 
 
 def find_return_state(P: POMDP) -> int | None:
-    """The place of a state that every policy comes back to from everywhere, the one of largest
-    probability at the start first; None if there is none. P has no terminal states."""
+    """The index of a state that every policy comes back to from everywhere. Of several, it is the
+    most probable one at the start. None if there is none. P has no terminal states."""
     M = continue_process(from_states(P, FLOATS))
     left = np.unique(M.behind)
     left = left[np.argsort(-P.mu.prob.floats[left], kind="stable")]
@@ -387,8 +387,8 @@ def _inner_size(cycle: POMDP, c: Number) -> float:
 
 
 def _climb_average(P: POMDP, pi: Policy, until: float) -> tuple[Policy, float]:
-    """Steps towards greedy on differential values, each halved until it pays; none after the clock
-    (`time.monotonic`) passes `until`."""
+    """Move towards greedy on differential values, halving each move until it pays. None after the
+    clock (`time.monotonic`) passes `until`."""
     here = evaluate(P, pi, criterion="average")
     for _ in range(_STEPS):
         q = here.q.raw

@@ -1,4 +1,4 @@
-"""Bounds on the return over a box of stochastic policies; `policy_boxes` searches with them.
+"""Bounds on the return over a box of stochastic policies. `policy_boxes` searches with them.
 
 A box holds the policies with low(o,a) <= x(a|o) <= high(o,a). Let c be its centre, v and d the
 values and the occupancy of c (any vectors next to them will do), and b(s,a) = R(s,a) + gamma sum p
@@ -173,8 +173,8 @@ class ProcessBounds:
     def _iterate(
         self, R: TableArray, low: TableArray, high: TableArray, acts: TableArray
     ) -> tuple[TableArray, TableArray]:
-        """Policy iteration for rewards `R[k, i, a]`, every state choosing within its row of the
-        box: the values and the policies; NaN where a policy on the way has none."""
+        """Policy iteration for rewards `R[k, i, a]`, each state choosing within its row of the box.
+        It returns the values and the policies, NaN where a policy on the way has none."""
         for _ in range(_ITERATIONS):
             v = _solve(self._chain(acts), (acts * R).sum(axis=-1)[..., None])[..., 0]
             q = R + self.after(v)
@@ -189,8 +189,8 @@ class ProcessBounds:
     def informed_values(
         self, R: TableArray, sizes: TableArray, low: TableArray, high: TableArray, pi: TableArray
     ) -> TableArray:
-        """`v[k, i]`: no policy of the box collects more than that of the rewards `R[k]` from i on,
-        if every state may choose for itself; infinite where that cannot be certified."""
+        """Upper bounds `v[k, i]` on the rewards `R[k]` collected from i on, with full information.
+        Each state may choose for itself. They are infinite where they cannot be certified."""
         low, high = low[self.seen], high[self.seen]
         acts = np.broadcast_to(pi[self.seen], R.shape)
         v, acts = self._iterate(R, low, high, acts)
@@ -214,8 +214,9 @@ class ProcessBounds:
     def _excess(
         self, R: TableArray, sizes: TableArray, low: TableArray, high: TableArray, v: TableArray
     ) -> TableArray:
-        """`[k]`: max of T v - v over the states, with room for rounding; v is a bound if it is not
-        positive, and the process is discounted or v is the value of a policy that ends."""
+        """The largest T v - v over the states, `[k]`, with an allowance for rounding. v is a bound
+        if it is not positive, and the process is discounted or v is the value of a policy that
+        ends."""
         here = largest_mean(R + self.after(v), low, high)
         return np.asarray((here + self.units * self._sizes_of(sizes, v) - v).max(axis=-1))
 
@@ -271,8 +272,8 @@ class ProcessBounds:
         return BoundedBox(bound, value, o, a, useless, least, most)
 
     def cut_traps(self, low: TableArray, high: TableArray) -> bool:
-        """Cut off, in place, what has no value without a discount: policies that may come to where
-        no policy of the box ends. False if none of the box is left.
+        """Cut off, in place, policies without a value at discount 1. They may come to where no
+        policy of the box ends. False if none of the box is left.
 
         A state is a trap if no action that the box allows leads on to the end. An action that may
         lead into one from a state that every policy of the box may come to has probability zero.
@@ -310,7 +311,7 @@ def _closure(ends: Mask, leads: Mask) -> Mask:
 
 
 def _solve(A: TableArray, b: TableArray) -> TableArray:
-    """Solve systems `A[k] x = b[k]`; NaN where A is singular."""
+    """Solve systems `A[k] x = b[k]`. NaN where A is singular."""
     try:
         return np.asarray(np.linalg.solve(A, b))
     except np.linalg.LinAlgError:
@@ -320,7 +321,7 @@ def _solve(A: TableArray, b: TableArray) -> TableArray:
 
 
 class _Curve:
-    """Slope and curvature of the return over one box; names are those of the module's head.
+    """Slope and curvature of the return over one box. Names are those of the module's head.
 
     `away` bounds |D|, `open_` and `loose` what W and d leave of their equations, `third` all that
     is not in g and H.
@@ -372,7 +373,8 @@ class _Curve:
         self.left += np.abs((pi[seen] * B).sum(axis=1)) + units * self.size
 
     def bound(self) -> float:
-        """No policy of the box is worth more; infinite if that is not certain."""
+        """An upper bound on the value of the policies of the box. It is infinite if none is
+        certain."""
         if not self.solved:
             return np.inf
         process, d, away, reach = self.process, self.d, self.away, self.reach
@@ -474,7 +476,8 @@ class _Curve:
         return found
 
     def _value_errors(self) -> TableArray:
-        """error >= |v_x - v| for all policies x of the box; infinite where there is no such bound.
+        """A bound error >= |v_x - v| for all policies x of the box. It is infinite where there is
+        no such bound.
 
         v_x - v is the return of x with the rewards b, raised by what rounding may have done to
         them.
@@ -485,8 +488,8 @@ class _Curve:
         return np.maximum(found.max(axis=0), 0.0)
 
     def _second(self, error: TableArray) -> TableArray | None:
-        """second >= |v_x - v - w|, from (I - gamma P_c)(v_x - v - w) = gamma (P_x - P_c)(v_x - v);
-        None if floats do not certify one."""
+        """A bound second >= |v_x - v - w| on the second-order error. It comes from (I - gamma
+        P_c)(v_x - v - w) = gamma (P_x - P_c)(v_x - v). None if floats do not certify one."""
         process, units = self.process, self.units
         right = (self.reach[process.seen] * process.after(error)).sum(axis=1) + self.left
         # more than enough, so that the check leaves room for rounding
@@ -500,7 +503,7 @@ class _Curve:
 
 
 def _off_middle(weight: TableArray, free: Mask) -> TableArray:
-    """The distance to the middle of the range of the free entries of each row; 0 elsewhere.
+    """The distance of free entries to the middle of their range, 0 elsewhere.
 
     delta sums to zero in a row, so that this times `reach` bounds |sum delta weight|.
     """
@@ -512,8 +515,8 @@ def _off_middle(weight: TableArray, free: Mask) -> TableArray:
 
 @compile_kernel
 def climb_concave(slope: Any, S: Any, down: Any, up: Any, delta: Any) -> None:
-    """Climb a concave function from delta = 0, in place: along the pair of a row that promises
-    most, as far as pays."""
+    """Climb a concave function from delta = 0, in place. Each move goes along the most promising
+    pair of a row, as far as it pays."""
     nO, nA = slope.shape
     smallest = 1e-15 * np.abs(slope).max()
     for _ in range(_MOST_STEPS):

@@ -346,8 +346,8 @@ def _faces(M: MDP, options: list[tuple[int, ...]]) -> Iterator[_Face]:
 
 
 def _reach(M: MDP, chosen: dict[int, tuple[int, ...]]) -> tuple[list[int], list[int]]:
-    """The observations and states met, in order, by policies that take the chosen actions; a row
-    without a choice is met and not passed."""
+    """The observations and states that the chosen actions reach, in order. A row without a choice
+    is met and not passed."""
     queue = M.starts.tolist()
     seen = set(queue)
     observations: dict[int, None] = {}
@@ -392,8 +392,8 @@ def _ending_states(M: MDP, chosen: dict[int, tuple[int, ...]], states: list[int]
 
 
 def _require_ending(P: POMDP, M: MDP, options: list[tuple[int, ...]]) -> None:
-    """Raise an error if policies inside the polytope may never end: the return is a function on
-    some of its faces only."""
+    """Raise an error if policies inside the polytope may never end. Then the return is a function
+    on some of its faces only."""
     if not M.undiscounted:
         return
     everything = dict(enumerate(options))
@@ -423,8 +423,8 @@ class _Looked:
 
 
 def _look_at(surface: ReturnSurface, face: _Face, most: int, until: float) -> _Looked | None:
-    """The Kuhn-Tucker points inside a face; None if the return does not change along some direction
-    of it, so that no point is isolated."""
+    """The Kuhn-Tucker points inside a face. None if the return is constant along some direction of
+    it, so that no point is isolated."""
     variables: list[tuple[int, int]] = [
         (o, a) for o, support in enumerate(face.supports) for a in support[:-1]
     ]
@@ -484,8 +484,8 @@ def _look_at(surface: ReturnSurface, face: _Face, most: int, until: float) -> _L
 
 
 def _strip(poly: Polynomial, rim: list[Polynomial]) -> Polynomial:
-    """A polynomial without the factors that vanish on the rim alone, where their powers would make
-    roots that are not simple and not ours."""
+    """Divide a polynomial by the factors that vanish only on the boundary. Their powers would make
+    multiple roots outside the face."""
     for factor in rim:
         while poly.total_degree() > 0:
             quotient, rest = divmod(poly, factor)
@@ -496,8 +496,8 @@ def _strip(poly: Polynomial, rim: list[Polynomial]) -> Polynomial:
 
 
 def _is_inside(face: _Face, variables: list[tuple[int, int]], root: Box) -> bool:
-    """Whether every probability of the supports is positive; one on the rim belongs to a smaller
-    face."""
+    """Whether every probability of the supports is positive. A point on the boundary belongs to a
+    smaller face."""
     left: dict[int, flint.arb] = {}
     for (o, _), x in zip(variables, root, strict=True):
         if not x > _ON_THE_RIM:
@@ -507,8 +507,8 @@ def _is_inside(face: _Face, variables: list[tuple[int, int]], root: Box) -> bool
 
 
 def _kind(surface: ReturnSurface, face: _Face, equations: list[Polynomial], root: Box) -> str:
-    """The kind of a point whose outside gains are negative, by the definiteness of the Hessian
-    (Sylvester: the signs of its leading minors)."""
+    """The kind of a critical point, from the definiteness of the Hessian (Sylvester's criterion).
+    Its outside gains are negative."""
     k = len(equations)
     if k == 0:
         return "maximum"

@@ -1,5 +1,5 @@
-"""Whether short windows determine the state (Efroni et al. 2022): the smallest L such that the last
-L observations and the actions between them do, whenever they are seen.
+"""L-step decodability: whether the last L observations and actions determine the state (Efroni et
+al. 2022). The tool finds the smallest L.
 
 Two states that some L-window does not tell apart are the ends of two walks that show and do the
 same. The pairs of states that walks of a length end in are a falling sequence of finite sets: it
@@ -14,7 +14,7 @@ from workbench.research.dynamics_rank import states_that_go_on
 
 
 def decodable_after(P: POMDP) -> int | None:
-    """The smallest L such that P is L-step decodable; None if it is for no L.
+    """The smallest L such that P is L-step decodable, or None.
 
     >>> from workbench.core.pomdp import POMDP
     >>> P = POMDP.from_functions(

@@ -114,7 +114,7 @@ class Diagnosis(Showing):
 
     @property
     def gap(self) -> tuple[Number, Number] | None:
-        """Bounds on V* minus the best deterministic memoryless value; None if none ends."""
+        """Bounds on V* minus the best deterministic memoryless value. None if no search ends."""
         if self.best is None:
             return None
         return max(self.lower - self.best.bound, 0), self.upper - self.best.value
@@ -189,7 +189,7 @@ class Diagnosis(Showing):
             yield f"{READING[0].upper()}{READING[1:]}."
 
     def _loss(self, bound: Number | None) -> str:
-        """A bound on the loss; one beyond the range of all values says nothing."""
+        """A bound on the loss. One beyond the range of all values says nothing."""
         if bound is None:
             return "no bound"
         if float(bound) >= 2 * self._size:
@@ -345,7 +345,7 @@ def _discrepancy(E: POMDP) -> Number | None:
 
 
 def has_no_discrepancy(E: POMDP) -> bool | None:
-    """Whether TD(0) and Monte Carlo agree for every policy; None if that is not decided.
+    """Whether TD(0) and Monte Carlo agree for every policy, or None if that is not decided.
 
     One policy at which they differ refutes it. That they agree as rational functions of the
     policy's probabilities proves it, where those are few.

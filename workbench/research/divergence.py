@@ -29,7 +29,7 @@ _NEAR = (1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1)
 
 
 def require_bound(P: POMDP, pi: NDArray[np.float64]) -> None:
-    """Raise `Unbounded` if policies near `pi[o, a]` are worth as much as one likes; gamma is 1."""
+    """Raise `Unbounded` if policies near `pi[o, a]` have arbitrarily large values. gamma is 1."""
     D = dynamics(P, FLOATS)
     every = D.follow(np.full(pi.shape, 1 / pi.shape[1]))
     if (every.visited & every.may_not_end).any():

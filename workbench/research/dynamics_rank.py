@@ -1,5 +1,5 @@
 """The rank of the system dynamics matrix: the size of the smallest linear predictive state
-representation (Littman, Sutton and Singh 2001; Singh, James and Rudary 2004).
+representation. (Littman, Sutton and Singh 2001; Singh, James and Rudary 2004.)
 
 Rows are histories, columns are tests a_1 o_1 ... a_k o_k, entries P(test | history). With
 M_{ao}[s,s'] = p(s'|s,a) omega(o|s'), histories span the smallest space that holds the mu(.)
@@ -41,7 +41,8 @@ def states_that_go_on(P: POMDP) -> list[Label]:
 
 
 class Span:
-    """A linear space of rational vectors, grown one vector at a time; rows in echelon form."""
+    """A linear space of rational vectors, grown one vector at a time. Its rows are in echelon
+    form."""
 
     def __init__(self) -> None:
         self.rows: dict[Label, LabelVector] = {}
@@ -51,7 +52,7 @@ class Span:
         return len(self.rows)
 
     def add(self, v: LabelVector) -> bool:
-        """Take a vector in; whether it was outside before."""
+        """Add a vector to the span. Returns whether it was outside before."""
         rest = {s: x for s, x in v.items() if x != 0}
         for lead, row in self.rows.items():
             if (x := rest.get(lead, Fraction(0))) != 0:

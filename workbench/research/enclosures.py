@@ -41,8 +41,8 @@ _GROWTH = (1e-1, 3e-2, 1e-2, 1e-3, 1e-4, 1e-6, 1e-8)
 
 
 class System(Protocol):
-    """f, with what is needed to isolate its zeros; over a box in which f cannot be bounded, `value`
-    and `slopes` raise ZeroDivisionError."""
+    """A system f, with what is needed to isolate its zeros. Over a box in which f cannot be
+    bounded, `value` and `slopes` raise ZeroDivisionError."""
 
     @property
     def radii(self) -> list[list[float]]:
@@ -55,7 +55,7 @@ class System(Protocol):
         """An `arb_mat` that holds every difference quotient of f over a box."""
 
     def contract(self, x: Box) -> Box | None:
-        """A smaller box that holds the same zeros; None if there are none."""
+        """A smaller box that holds the same zeros, or None if there are none."""
 
 
 @dataclass
@@ -122,8 +122,8 @@ def isolate(
 
 
 def isolate_near(system: System, point: list[float], least: float) -> Box | None:
-    """The one zero next to a point, enclosed to within `least` at the precision of the caller; None
-    if no simple zero is certain to be there."""
+    """The one zero next to a point, enclosed to within `least` at the caller's precision. None if
+    no simple zero is certain to be there."""
     found = Isolation()
     _try_around(system, [flint.arb(x) for x in point], found)
     if not found.zeros or max(float(x.rad()) for x in found.zeros[0]) > least:
@@ -199,7 +199,7 @@ def _looked_at(system: System, x: Box, found: Isolation) -> Box | None:
 
 
 def _has_none(system: System, x: Box) -> bool:
-    """Whether f is not zero anywhere in a box; False where it cannot be told."""
+    """Whether f has no zero in a box. False where it cannot be told."""
     try:
         return any(not v.contains(0) for v in system.value(x))
     except ZeroDivisionError:  # a matrix that may be singular over so large a box
@@ -207,7 +207,7 @@ def _has_none(system: System, x: Box) -> bool:
 
 
 def krawczyk(system: System, x: Box) -> Box | None:
-    """K(X); None where the slopes cannot be inverted at their middle."""
+    """The Krawczyk operator K(X). None where the slopes cannot be inverted at their middle."""
     middle = [v.mid() for v in x]
     n = len(x)
     try:
@@ -224,8 +224,8 @@ def krawczyk(system: System, x: Box) -> Box | None:
 
 
 def _try_around(system: System, point: Box, found: Isolation, within: Box | None = None) -> None:
-    """Newton's steps from a point, and the largest box around their end that holds one zero; given
-    up where they lead away from a box, or nowhere."""
+    """Newton's iteration from a point, and the largest box around its end that holds one zero. It
+    gives up where the iteration leaves the box, or leads nowhere."""
     n, off = len(point), math.inf
     for _ in range(_POLISHED):
         try:

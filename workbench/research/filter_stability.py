@@ -28,7 +28,7 @@ READING = "the bound by the rate of the filter is our reading of Kara and Yuekse
 
 
 def filter_rate(P: POMDP) -> Fraction | None:
-    """alpha, the rate at which the filter forgets its prior; None for tasks that end.
+    """The rate alpha at which the filter forgets its prior. None for tasks that end.
 
     >>> from workbench.core.pomdp import POMDP
     >>> P = POMDP.from_functions(
@@ -68,7 +68,8 @@ def _dobrushin(rows: Sequence[Mapping[Label, Number]]) -> Fraction:
 
 
 def window_bound(P: POMDP, alpha: Fraction, N: int) -> Fraction | None:
-    """What a policy of the last N pairs (o, a) loses at most; None if the theorem is silent."""
+    """A bound on the loss of a policy of the last N pairs (o, a). None if the theorem does not
+    apply."""
     if alpha >= 1 or P.gamma == 1:
         return None
     most = max((abs(r) for r in P.R), default=0)

@@ -108,7 +108,7 @@ class PolicyChain(Chain):
 
 
 def policy_gain(M: MDP, policy: Actions) -> Differential:
-    """Gain, bias and shares of time of a deterministic policy; floats carry no bounds here."""
+    """Gain, bias and shares of time of a deterministic policy. Floats carry no bounds here."""
     return differential_values(PolicyChain(M, policy))
 
 
@@ -116,7 +116,7 @@ def policy_gain(M: MDP, policy: Actions) -> Differential:
 
 
 def end_components(M: MDP, allowed: Mask) -> tuple[NDArray[np.int64], Mask]:
-    """For each state the number of its maximal end component, -1 if it is in none; and the actions
+    """The maximal end component of each state, -1 if it is in none. It also returns the actions
     that stay in it."""
     n, nA = M.shape
     staying = allowed.copy()
@@ -173,7 +173,7 @@ def optimal_gain(M: MDP, allowed: Mask | None = None, until: float = math.inf) -
 
 
 def bound_gain_below(M: MDP, policy: Actions) -> Any:
-    """A number that the gain of a deterministic policy from the start is not below; exact over
+    """A lower bound on the gain of a deterministic policy from the start. It is exact over
     rationals.
 
     What no policy loses more than, where that policy is the only one.
@@ -189,8 +189,8 @@ def without_rewards(M: MDP) -> MDP:
 
 
 def _iterate(M: MDP, allowed: Mask, until: float) -> tuple[Actions, NDArray[Any]]:
-    """Howard's iteration: a policy with the best gain from every state, and its bias; the last one
-    that was looked at, if time is up."""
+    """Howard's policy iteration: a policy with the best gain from every state, and its bias. If
+    time is up, it is the last policy evaluated."""
     everyone = np.arange(M.shape[0])
     policy = np.argmax(allowed, axis=1)
     tried: set[bytes] = set()

@@ -52,7 +52,7 @@ class ValueBounds:
 
 
 class GreedyBounds:
-    """Bounds for one task; `narrow` is what it is for."""
+    """Bounds for one task that rule out greedy policies. Call `narrow`."""
 
     def __init__(self, task: DenseTask):
         if not task.target.is_one_step:
@@ -230,7 +230,7 @@ class GreedyBounds:
     def backups(
         self, domains: Domains, low: Floats, high: Floats, v: ValueBounds
     ) -> tuple[Floats, Floats]:
-        """Upper and lower bounds on v after one step from bounds on it; shares by row."""
+        """Upper and lower bounds on v after one backup of bounds on it. Shares are by row."""
         ceiling = (self.R + self.gamma * self.K @ v.high)[self.behind]
         floor = (self.R + self.gamma * self.K @ v.low)[self.behind]
         most, least = extreme(ceiling, low, high), -extreme(-floor, low, high)
@@ -245,8 +245,8 @@ class GreedyBounds:
     # ------------------------------------------------------------------ actions
 
     def narrow(self, domains: Domains) -> Domains | None:
-        """The actions that are left when those that cannot be greedy are taken out; None if some
-        row has none left, so that no fixed point has its greedy actions in `domains`."""
+        """Remove the actions that cannot be greedy. None if some row has none left, so that no
+        fixed point has its greedy actions in `domains`."""
         domains = domains.copy()
         while True:
             low, high = self.shares(domains)
@@ -271,8 +271,8 @@ class GreedyBounds:
     def _by_shares(
         self, domains: Domains, low: Floats, high: Floats, v: ValueBounds
     ) -> list[tuple[int, int, Floats]]:
-        """Take out what bounds on the shares refute; the leads `(row, action, delta[s])` that they
-        leave open."""
+        """Remove the actions that bounds on the shares refute. Returns the leads
+        `(row, action, delta[s])` that stay open."""
         waiting: list[tuple[int, int, Floats]] = []
         R, K = self.R[self.behind], self.K[self.behind]  # [row, k, a], [row, k, a, row']
         low, high = self.by_row(low), self.by_row(high)
@@ -308,8 +308,8 @@ class GreedyBounds:
 
 
 def value_range(task: DenseTask) -> tuple[float, float]:
-    """Two numbers between which v lies at every fixed point, whatever the behaviour is; infinite
-    where gamma is 1 and rewards are paid on the way, or a policy may go round for ever.
+    """Two numbers between which v lies at every fixed point, whatever the behaviour is. They are
+    infinite where gamma is 1 and rewards are paid before the end, or where a policy may never end.
 
     c is an upper one if R + gamma P(goes on) c <= c in all states and for all actions, and nothing
     goes on for ever without loss.
@@ -328,7 +328,7 @@ def value_range(task: DenseTask) -> tuple[float, float]:
 
 
 def extreme(y: Floats, low: Floats, high: Floats) -> Floats:
-    """max_w sum_k w(k) y(k, a) over low <= w <= high with sum 1, for each row and action:
+    """The largest sum_k w(k) y(k, a) over weights low <= w <= high with sum 1. Arrays are
     `y[row, k, a]`, `low[row, k]`, `high[row, k]`.
 
     >>> extreme(np.array([[[1.0], [0.0]]]), np.array([[0.1, 0.2]]), np.array([[0.7, 0.9]]))

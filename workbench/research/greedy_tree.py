@@ -1,4 +1,4 @@
-"""A tree of sets of greedy policies: rows are decided one after the other, and branches that hold
+"""A tree of sets of greedy policies. Rows are decided one after the other, and branches that hold
 no fixed point are cut without being walked through.
 
 A node is a set of greedy policies, D(o) in each row o. `GreedyBounds.narrow` takes out the actions
@@ -41,7 +41,7 @@ class _Node:
 
 
 class GreedyTree:
-    """A walk through the tree; `lists` yields the policies that bounds leave.
+    """A walk through the tree of greedy policies. `lists` yields the policies that bounds leave.
 
     Attributes
     ----------
@@ -63,9 +63,9 @@ class GreedyTree:
         return sum(node.copies * count_choices(node.domains) for node in self.waiting)
 
     def lists(self, most_nodes: int, until: float = math.inf) -> Iterator[NDArray[np.int64]]:
-        """Go through so many nodes, or until the clock passes `until`, and yield the greedy actions
-        `[cell, row]` of small branches: every fixed point, up to symmetry, is among them if nothing
-        stays open."""
+        """Yield the greedy actions `[cell, row]` of small branches. The walk ends after so many
+        nodes, or when the clock passes `until`. If nothing stays open, every fixed point, up to
+        symmetry, is among them."""
         while self.waiting and self.nodes < most_nodes and time.monotonic() <= until:
             node = self.waiting.pop()
             self.nodes += 1
@@ -127,7 +127,7 @@ class GreedyTree:
 
 
 def branching_row(task: DenseTask, domains: Domains) -> int:
-    """The row to decide: of those with several actions the one that is visited most under the
+    """The next row to decide. Of those with several actions it is the one visited most under the
     behaviour that takes what is left."""
     b = domains / domains.sum(axis=1, keepdims=True)
     b = (1 - task.epsilon) * b + task.epsilon / task.nA

@@ -121,8 +121,8 @@ def slides_among(
 
 
 def slides_near(flow: Flow, epsilon: Number, least: float = 0.05, most: int = 1) -> ManySlides:
-    """The sliding equilibrium around a flow's tail: the rows in which several actions were greedy
-    for at least a share `least` of the time, all mixed at once."""
+    """The sliding equilibrium around a flow's tail. All rows in which several actions were greedy
+    for at least a share `least` of the time are mixed at once."""
     P = flow.P
     actions = np.zeros(len(P.O), dtype=np.int64)
     actions[flow.rows] = flow.shares.argmax(axis=1)
@@ -144,8 +144,8 @@ def slides_near(flow: Flow, epsilon: Number, least: float = 0.05, most: int = 1)
 
 
 class SlideSystem:
-    """The ties as equations in the free shares: in each row that mixes, those of all its actions
-    but the first."""
+    """The ties as equations in the free shares. Each row that mixes gives one for each of its
+    actions but the first."""
 
     def __init__(
         self,
@@ -219,8 +219,8 @@ class SlideSystem:
         return None if any(row[0] < 0 for row in self.all_shares(x)) else x
 
     def _mixture(self, x: Box, by: tuple[int, int] | None = None) -> tuple[Any, Any]:
-        """sum_g lambda_g A_g and sum_g lambda_g c_g, or their slopes in the share of the action
-        number by[1] of the row number by[0]."""
+        """The mixtures sum_g lambda_g A_g and sum_g lambda_g c_g, or their slopes. The slopes are
+        in the share of the action number by[1] of the row number by[0]."""
         shares = self.all_shares(x)
         A, c = flint.arb_mat(self.n, self.n), flint.arb_mat(self.n, 1)
         for choice, A_g, c_g in self.fields:
@@ -261,7 +261,7 @@ class SlideSystem:
         return flint.arb_mat(self.size, self.size, flat)
 
     def judge(self, zero: Box) -> bool | None:
-        """Whether a zero is a sliding equilibrium: every share positive, no other action better;
+        """Whether a zero is a sliding equilibrium: every share positive, no other action better.
         None where its enclosure does not tell."""
         shares = [x for row in self.all_shares(zero) for x in row]
         q = self.q(zero)

@@ -114,7 +114,7 @@ def _pivot(table: list[Row], cost: Row, line: int, variable: int) -> None:
 
 
 def _minimised(table: list[Row], cost: Row, basis: list[int]) -> Fraction:
-    """Simplex steps until no reduced cost is negative; minus the least cost."""
+    """Simplex pivots until no reduced cost is negative. Returns minus the least cost."""
     while True:
         entering = next((j for j, x in enumerate(cost[:-1]) if x < 0), None)
         if entering is None:

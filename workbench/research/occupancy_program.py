@@ -113,7 +113,7 @@ class OccupancyProgram:
     def solve(
         self, low: TableArray, high: TableArray, least: TableArray, most: TableArray, target: float
     ) -> Programmed | None:
-        """Bound a box, given bounds on the occupancies; None if the solver gave nothing."""
+        """Bound a box, given bounds on the occupancies. None if the solver gave nothing."""
         n, pairs = self.n, self.n * self.nA
         sides = np.stack([low, high])[:, self._o, self._a]
         visits = np.stack([least, most])[:, self._s]

@@ -86,8 +86,8 @@ class _Box:
 
 @dataclass(frozen=True, eq=False)
 class BoxReport:
-    """What a search over boxes came to: the bound, how many boxes were bounded, how many are left
-    that may hold something better, and whether the search was cut short."""
+    """The result of a search over boxes. It holds the bound, how many boxes were bounded, how many
+    are left that may hold something better, and whether the search was cut short."""
 
     bound: float
     boxes: int
@@ -192,7 +192,7 @@ class BoxSearch:
         return best, value, BoxReport(bound, self.boxes, left, ended)
 
     def _split(self, best: TableArray, value: float, aim: float) -> tuple[TableArray, float]:
-        """Halve the box with the largest bound; the best policy and value after that.
+        """Halve the box with the largest bound. Returns the best policy and value after that.
 
         The box stays on the heap until both halves are, so that an interruption leaves a bound that
         holds.
@@ -232,8 +232,8 @@ class BoxSearch:
         aim: float,
         programmed: bool,
     ) -> tuple[_Box, float]:
-        """A box with its bound, and the value at its centre; what holds nothing better than `value`
-        is cut off."""
+        """Bound a box, and evaluate its centre. Parts with nothing better than `value` are cut
+        off."""
         bound, worth = ceiling, -math.inf
         if self.M.undiscounted:
             low, high = low.copy(), high.copy()

@@ -177,8 +177,8 @@ def checked_for_slides(P: Any, learner: Any, epsilon: Any) -> tuple[Target, Numb
 def exact_mean_field(
     P: POMDP, target: Target, epsilon: Number, greedy: Policy, rows: NDArray[np.int64]
 ) -> tuple[list[list[Any]], list[Any]]:
-    """A and c of the mean field dq/dt = A q + c in the cell of a greedy policy, in rationals; q
-    flat over (row, a)."""
+    """The mean field dq/dt = A q + c in the cell of a greedy policy, in rationals. q is flat over
+    (row, a)."""
     behaviour = exploring(P, greedy, epsilon)
     seen = Bootstrap(RATIONALS, P, behaviour, "stationary")
     D, nA = seen.D, len(P.A)
@@ -241,8 +241,9 @@ class _Edge:
                 yield self._slide(over, under, factor, *decided)
 
     def _solution(self) -> tuple[list[Any], Any]:
-        """q(x) as polynomials over one denominator, by interpolation: the denominator is the
-        determinant of (1 - x) A_0 + x A_1, of degree n at most, the others have that degree too."""
+        """The solution q(x) as polynomials over one denominator, by interpolation. The denominator
+        is the determinant of (1 - x) A_0 + x A_1, of degree n at most, and the others have that
+        degree too."""
         points: list[Any] = []
         dets: list[Any] = []
         values: list[list[Any]] = []
@@ -269,7 +270,7 @@ class _Edge:
     def _decided(
         self, over: list[Any], under: Any, factor: sympy.Poly, low: Fraction, high: Fraction
     ) -> tuple[Fraction, Fraction] | None:
-        """The interval, narrowed until no comparison is open; None if another action is better."""
+        """The interval, narrowed until no comparison is open. None if another action is better."""
         nA = len(self.P.A)
         greedy = self.policies[0].actions
         waiting = [

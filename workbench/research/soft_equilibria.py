@@ -289,8 +289,8 @@ class SoftSystem:
 
     @property
     def radii(self) -> list[list[float]]:
-        """Shapes of boxes: behaviour depends on the leads alone, which may have to be the narrower
-        ones (where rows tie the maximum has a kink)."""
+        """Shapes of boxes to try. Behaviour depends on the leads alone, which may have to be the
+        narrower ones (where rows tie the maximum has a kink)."""
         nO, nA = self.shape
         return [([1.0] + [narrow] * (nA - 1)) * nO for narrow in (1.0, 0.03, 0.001)]
 
@@ -561,7 +561,7 @@ def _softmax(x: Floats) -> Floats:
 
 
 def _visits(step: Floats, mu: Floats, sign: int) -> Floats:
-    """A bound from below (sign -1) or above (1) on d = mu + step^T d, step nonnegative; 0 or
+    """A bound from below (sign -1) or above (1) on d = mu + step^T d, step nonnegative. It is 0 or
     infinity where that is not certain."""
     n = len(mu)
     nothing = np.full(n, 0.0 if sign < 0 else np.inf)

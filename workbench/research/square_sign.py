@@ -67,7 +67,7 @@ def _halves(b: Coefficients) -> tuple[Coefficients, Coefficients]:
 
 
 def sign_inside(c: Coefficients) -> int | None:
-    """1 or -1 if the polynomial has that sign everywhere inside (0, 1) or (0, 1)^2, 0 if it is 0,
+    """The sign of a polynomial inside (0, 1) or (0, 1)^2. It is 1, -1, 0 if the polynomial is 0, or
     None where the cuts do not settle it."""
     b = bernstein(c)
     flat = [x for row in b for x in row]
@@ -79,8 +79,7 @@ def sign_inside(c: Coefficients) -> int | None:
 
 
 def _is_positive(b: Coefficients, outer: tuple[bool, bool, bool, bool], cuts: int) -> bool:
-    """Whether f > 0 on a box, and on those of its sides (low x, high x, low y, high y) that are
-    not outer ones."""
+    """Whether f > 0 on a box and on its inner sides. Sides are (low x, high x, low y, high y)."""
     flat = [x for row in b for x in row]
     if max(flat) <= 0:
         return False

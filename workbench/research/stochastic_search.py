@@ -69,7 +69,7 @@ class StochasticOptimum(MemorylessOptimum):
 
     @cached_property
     def algebraic(self) -> AlgebraicOptimum | None:
-        """The optimum in exact numbers; None where there is no small critical system to solve, and
+        """The optimum in exact numbers. None where there is no small critical system to solve.
         `require_algebraic` says why."""
         try:
             return self.require_algebraic()
@@ -84,7 +84,7 @@ class StochasticOptimum(MemorylessOptimum):
         return replace(found, notes=(*found.notes, f"The optimum is {self.algebraic}."))
 
     def require_algebraic(self) -> AlgebraicOptimum:
-        """The optimum in exact numbers, or an error that says why it cannot be had: the model holds
+        """The optimum in exact numbers, or an error that says why there is none. The model holds
         floats, too many probabilities are free, or no isolated critical point is there."""
         return find_algebraic(self.P, self.policy, float(self.value), self.criterion)
 

@@ -201,8 +201,8 @@ def subdivide(
 def refute_everywhere(
     P: POMDP, learner: Learner, policy: Policy, epsilon: Number
 ) -> tuple[Label, Label] | None:
-    """A pair (o, a) that shows that a greedy policy is no fixed point, whatever the symbols in (0,
-    1) are: q(o, a) > q(o, policy(o)) on the whole open square. None if no one pair does.
+    """A pair (o, a) that refutes a greedy policy for all values of the symbols in (0, 1). There
+    q(o, a) > q(o, policy(o)) on the whole open square. None if no one pair does.
 
     >>> from workbench.core.learners import QLearning
     >>> P = POMDP.from_functions(
@@ -337,8 +337,8 @@ class _Subdividing:
         return Policy.from_actions(self.P, whole)
 
     def _violated_everywhere(self, actions: NDArray[np.int64]) -> NDArray[np.float64]:
-        """`[cell, row, a]`: by how much a is better at least, over a few sample points, in floats:
-        where to look for an inequality that fails on the whole square."""
+        """Lower bounds `[cell, row, a]` on how much better a is, over a few sample points in
+        floats. They tell where to look for an inequality that fails on the whole square."""
         least = np.full((len(actions), len(self.rows), len(self.P.A)), np.inf)
         grid = [dict.fromkeys(self.symbols, x) for x in _SAMPLES]
         if len(self.symbols) == 2:
@@ -429,8 +429,8 @@ def _value(d: Any, point: tuple[Fraction, ...]) -> Any:
 
 
 def _points(curves: list[Any], n: int, ask: Callable[[], None]) -> list[tuple[Fraction, ...]]:
-    """A rational point in each open cell of (0, 1)^n that the curves leave; `ask` is called between
-    two steps, and may raise."""
+    """A rational point in each open cell of (0, 1)^n between the curves. `ask` is called between
+    two points, and may raise."""
     if n == 1:
         return [(x,) for x in _between(_roots([_univariate(c, 0) for c in curves]))]
     # where, on the last axis, two curves cross, or one turns, goes to infinity, or passes a side of

@@ -71,8 +71,8 @@ class ReturnSurface:
         return max((sum(int(powers[i]) for i in places) for powers in poly.monoms()), default=0)
 
     def slope(self, o: int, a: int) -> Polynomial:
-        """The numerator of the derivative towards action a and away from the row's last; zero if a
-        is the last."""
+        """The numerator of the derivative towards action a and away from the row's last. It is zero
+        if a is the last."""
         return self.slopes.get((o, a), self.top * 0)
 
 
