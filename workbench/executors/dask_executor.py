@@ -65,7 +65,7 @@ class DaskExecutor(Executor):
         return self
 
     def _started(self) -> Any:
-        """A cluster on this machine; one whose workers are lost while they start is started
+        """A cluster on this machine. One whose workers are lost while they start is started
         again."""
         for attempt in range(_STARTS):
             try:
@@ -94,8 +94,8 @@ class DaskExecutor(Executor):
             )
 
     def _room(self) -> int:
-        """Workers may come and go, so that they are counted again now and then; a cluster is far
-        away, so that it gets more."""
+        """How many items the cluster can take now. Workers may come and go, so they are counted
+        again now and then. A cluster is far away, so it gets more."""
         if time.monotonic() - self.counted > _COUNTING:
             self.workers = max(1, sum(self.client.nthreads().values()))
             self.counted = time.monotonic()
@@ -105,8 +105,8 @@ class DaskExecutor(Executor):
         return self.client.submit(_on_dask, work, item, pure=False)
 
     def _results(self, finished: list[tuple[int, Any]]) -> Iterator[tuple[int, Any]]:
-        """All at once, as asking for one costs as much as asking for many; errors last, as they end
-        the run."""
+        """The results of all finished items. They are fetched at once, since asking for one costs
+        as much as asking for many. Errors come last, as they end the run."""
         well, other = list[tuple[int, Any]](), list[tuple[int, Any]]()
         for place, future in finished:  # asked once: a lost worker's results are pending again
             (well if future.status == "finished" else other).append((place, future))

@@ -54,7 +54,7 @@ class ExecutorError(WorkbenchError):
 
 
 class WorkerLost(Exception):
-    """The process that computed an item is gone; another one may compute it."""
+    """The process that computed an item is gone. Another one may compute it."""
 
 
 class Cancelled(Exception):
@@ -111,7 +111,7 @@ own = threading.local()
 
 
 def pulse(done: int = 0) -> None:
-    """Tell the executor how much of this item is done; long work calls it now and then.
+    """Tell the executor how much of this item is done. Long work calls it now and then.
 
     It raises `Cancelled` when nobody waits for the result any more.
 
@@ -184,7 +184,7 @@ class Executor:
 
     @property
     def within(self) -> int:
-        """Work reported so far by the items that are running; 0 if the executor cannot know."""
+        """Work reported so far by the items that are running. 0 if the executor cannot know."""
         return 0
 
     def _room(self) -> int:
@@ -197,7 +197,8 @@ class Executor:
         raise NotImplementedError
 
     def _results(self, finished: list[tuple[int, Any]]) -> Iterator[tuple[int, Any]]:
-        """What finished futures hold; the loss of a worker as a result, other errors raised."""
+        """The results of finished futures. The loss of a worker is a result, and other errors are
+        raised."""
         for place, future in finished:
             try:
                 result = future.result()
@@ -211,7 +212,7 @@ class Executor:
             future.cancel()
 
     def _close(self) -> None:
-        """End everything; called once."""
+        """End everything. It is called once."""
 
     def __enter__(self) -> Self:
         return self
@@ -226,7 +227,7 @@ class Executor:
 
 
 def _all(finished: SimpleQueue[tuple[int, Any]]) -> list[tuple[int, Any]]:
-    """Everything in the queue; a tick later at the latest."""
+    """Everything in the queue, after at most one tick."""
     found = []
     with contextlib.suppress(Empty):
         found.append(finished.get(timeout=_A_TICK))
@@ -274,7 +275,7 @@ class _Threads(Executor):
 
 
 def call(work: Callable[[Any], Any], item: Any) -> Any:
-    """`work(item)` in another process; an error that cannot be sent back is told in words."""
+    """Run `work(item)` in another process. An error that cannot be sent back is put into words."""
     try:
         return work(item)
     except Exception as error:

@@ -32,8 +32,8 @@ from workbench.executors.executor import Cancelled, Executor, WorkerLost, call
 
 
 class ProcessExecutor(Executor):
-    """Processes on this machine, forked from a clean server that has imported the work's module:
-    a new one costs milliseconds, so that replacing one that is lost is cheap."""
+    """Processes on this machine, forked from a clean server that has imported the work's module. A
+    new one costs milliseconds, so that replacing one that is lost is cheap."""
 
     def __init__(self, workers: int):
         super().__init__(workers)
@@ -106,7 +106,7 @@ class _Worker:
             other.close()
 
     def ask(self, work: Callable[[Any], Any], item: Any) -> tuple[Any, BaseException | None]:
-        """The value of `work(item)` and None, or None and an error; an `OSError` or `EOFError` of
+        """The value of `work(item)` and None, or None and an error. An `OSError` or `EOFError` of
         the pipe where the process is gone."""
         message = pickle.dumps((work, item))
         self.pipe.send_bytes(message)

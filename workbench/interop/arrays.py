@@ -147,7 +147,7 @@ def _interleave(matrices: Sequence[Any], nS: int) -> Any:
 
 
 def _dynamics(p: Any, nS: int, nR: int | None) -> tuple[_Rows, bool, int]:
-    """p as compressed rows (s, a); whether it is joint over (s', r); |A|."""
+    """p as compressed rows (s, a), whether it is joint over (s', r), and |A|."""
     if _are_matrices(p):
         return _Rows(_interleave(p, nS), "p"), False, len(p)
     if sp.issparse(p):
@@ -173,7 +173,8 @@ def _dynamics(p: Any, nS: int, nR: int | None) -> tuple[_Rows, bool, int]:
 
 
 def _are_matrices(items: Any) -> bool:
-    """A list of arrays, one for each action; a nested list of numbers is the dense form instead."""
+    """Whether these are arrays, one for each action. A nested list of numbers is the dense form
+    instead."""
     return (
         isinstance(items, list | tuple)
         and len(items) > 0
@@ -200,7 +201,7 @@ def _rewards(
 
 
 def to_arrays(P: POMDP, sparse: bool = False) -> dict[str, Any]:
-    """Keywords that `from_arrays` turns back into this model; p is joint over (s', r).
+    """Turn a POMDP into the keywords of `from_arrays`. p is joint over (s', r).
 
     Sparse arrays hold floats, dense ones the model's own numbers.
 

@@ -451,7 +451,7 @@ def _from_storm(P: POMDP, data: list[Data]) -> Controller:
 def _agree(
     known: dict[Any, Any], key: Any, value: Any, told: dict[Any, str], s: int, E: POMDP
 ) -> None:
-    """Note what a scheduler does in a state; it must be the same in states that look alike."""
+    """Note what a scheduler does in a state. It must be the same in states that look alike."""
     here = E.S.text(E.S[s])
     if known.setdefault(key, value) != value:
         raise PolicyError(

@@ -44,8 +44,8 @@ def find_basins(
     step: float = 0.01,
     budget: int = 5_000,
 ) -> tuple[Basin, ...]:
-    """The share of random starts from which the oracle loop goes to each critical point, the
-    largest first; points without any are left out.
+    """The share of random starts from which the oracle loop goes to each critical point. The
+    largest comes first, and points without any are left out.
 
     Parameters
     ----------

@@ -36,8 +36,8 @@ _BUDGET = 4_000
 
 @dataclass(frozen=True)
 class OracleChatters(Statement):
-    """The oracle loop goes round a limit cycle for ever, clearly below the best memoryless value,
-    with each of some memories.
+    """With each of some memories, the oracle loop tends to a limit cycle clearly below the best
+    memoryless value.
 
     Parameters
     ----------
@@ -107,7 +107,7 @@ class OracleChatters(Statement):
 
 
 def largest_reward(P: POMDP) -> Fraction:
-    """The largest reward of an exact task, signs left out; 1 where all of them are 0."""
+    """The largest absolute reward of an exact task, or 1 where all rewards are 0."""
     return max(abs(Fraction(r)) for r in P.R) or Fraction(1)
 
 
@@ -117,7 +117,7 @@ def _certified(model: str, memory: str, step: Fraction, ties: str) -> dict[str, 
 
 
 def cycle_certificate(P: POMDP, memory: str, step: Fraction, ties: str) -> dict[str, Any] | None:
-    """The certificate of the limit cycle that the loop tends to; None if none could be proved."""
+    """The certificate of the limit cycle that the loop tends to. None if none could be proved."""
     try:
         return _certified(json.dumps(model_json(P), sort_keys=True), memory, step, ties)
     except (NeverEnds, TooLarge, NotSolved):

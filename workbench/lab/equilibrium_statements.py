@@ -140,8 +140,8 @@ class NoFixedPoint(SettlingStatement):
 
 @dataclass(frozen=True)
 class OnlyWorstFixedPoint(SettlingStatement):
-    """There are fixed points, and all of them are worth what the worst deterministic memoryless
-    policy is worth, while another is worth more."""
+    """All fixed points are worth as little as the worst deterministic memoryless policy. There are
+    some, and another policy is worth more."""
 
     name = "only-worst-fixed-point"
     about = "every fixed point of Q-learning (or Sarsa) is as bad as the worst policy"

@@ -37,7 +37,7 @@ class Find:
 
     @property
     def rewards(self) -> Any:
-        """The reward table of a sequence task as nested lists; None for another task."""
+        """The reward table of a sequence task as nested lists. None for another task."""
         table = table_of(self.task)
         return None if table is None else _plain(table.tolist())
 
@@ -48,7 +48,7 @@ class Find:
         return shrink(self, **how)
 
     def save(self, folder: str | Path | None = None) -> str:
-        """Put it into the gallery; the name under which it is there."""
+        """Put the find into the gallery, and return its name there."""
         from workbench.lab.gallery import Gallery
 
         return Gallery(folder).add(self)

@@ -1,5 +1,5 @@
-"""How common it is that learning cannot settle, settles badly, or at several places: random reward
-tables of sequence tasks, by memory, with intervals.
+"""Frequencies of fixed points on random sequence tasks, by memory, with confidence intervals. They
+tell how often learning cannot settle, settles badly, or has several fixed points.
 
 Behaviours and weights do not depend on the rewards. So for each greedy policy g the shares P(s|o)
 and the system of its table are found once, and all tables are right sides of it (`greedy_cells`).
@@ -160,8 +160,8 @@ class _Cells:
         return np.asarray(np.argmax(self.paid[s, a], axis=1))
 
     def leads(self, actions: Places) -> NDArray[Any]:
-        """By how much each action leads the greedy one of its row, times a positive number: whole
-        coefficients `[row, a, entry]` of the rewards."""
+        """The lead of each action over the greedy one of its row, times a positive number. It is
+        given by whole coefficients `[row, a, entry]` of the rewards."""
         E, rows = self._learned.P, self.task.rows
         whole = np.zeros(len(E.O), dtype=np.int64)
         whole[rows] = actions

@@ -36,8 +36,8 @@ DISTRIBUTIONS = ("normal", "uniform", "integers", "one reward", "signs")
 
 @dataclass(frozen=True)
 class Share:
-    """So many of so many for certain, and an interval for the probability behind them, which holds
-    however many of the `unsure` ones are hits.
+    """A count of hits out of a total, with a confidence interval. The interval holds however many
+    of the `unsure` ones are hits.
 
     >>> Share(5, 100), Share(5, 100, unsure=2)
     (5.0% [1.6%, 11.3%], 5.0% [1.6%, 13.9%], 2 unsure)
@@ -99,8 +99,7 @@ def random_tables(
 
 
 def small_tables(most: int, actions: int, length: int) -> NDArray[np.float64]:
-    """All tables of whole numbers, up to scale and shift, whose largest entry is at most `most`
-    when the smallest is 0.
+    """All tables of whole numbers up to scale and shift, with entries from 0 to `most`.
 
     >>> len(small_tables(1, 2, 2)), len(small_tables(2, 2, 2))
     (14, 50)
@@ -157,6 +156,6 @@ def stuck_with_all(
 
 
 def _ended(rewards: NDArray[np.float64], memory: str, step: float, ties: str) -> BatchResult:
-    """Where the loops end, in floats: the few runs that floats cannot tell are not run again, for
-    shares are counted over so many tables that they would take most of the time."""
+    """Where the loops end, in floats. The few runs that floats cannot decide are not repeated: over
+    so many tables they would take most of the time."""
     return stuck(rewards, memory, step, ties, settle=False)

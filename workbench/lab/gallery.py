@@ -75,8 +75,8 @@ class Gallery:
         self.folder = gallery_folder(folder)
 
     def add(self, find: Find) -> str:
-        """Keep a find; the same find twice is one entry. Its name tells the statement and begins a
-        digest of the content."""
+        """Keep a find. The same find twice is one entry. Its name has the statement and the
+        beginning of a digest."""
         check_folder(self.folder, _ROOM)
         record = find_json(find)
         record["sha256"] = _digest(record)
@@ -108,7 +108,7 @@ class Gallery:
         return read_find(self._path(fitting[0]))
 
     def entries(self) -> list[GalleryEntry]:
-        """All entries; a damaged one raises `Damaged`."""
+        """All entries. A damaged one raises `Damaged`."""
         return [self.get(name) for name in self.names()]
 
     def remove(self, name: str) -> None:
@@ -210,8 +210,8 @@ def _value(x: Any) -> Any:
 
 
 def check_entry(entry: GalleryEntry) -> list[str]:
-    """Verify everything an entry says; what was verified, line by line. Raises where something is
-    not as it says."""
+    """Verify everything that an entry says, and return what was verified, line by line. An error is
+    raised where it is wrong."""
     find = entry.find
     said = []
     for certificate in find.verdict.certificates:

@@ -1,5 +1,5 @@
-"""How far a search is, in a file: whole or not there at all, named by all that its answer depends
-on.
+"""The progress of a search in a file, written atomically. Its name depends on all that the answer
+depends on.
 
 The name is the SHA-256 of the statement with its parameters, the space, the method, the seed, the
 symmetries that are merged, the number of finds after which it stops and the syntax trees of the
@@ -92,7 +92,7 @@ class Journal:
         write_whole(self.path, json.dumps(record, indent=1, sort_keys=True))
 
     def read(self) -> tuple[int, Piece] | None:
-        """The number of the next piece and what was found before it; None if there is no file that
+        """The number of the next piece and what was found before it. None if there is no file that
         fits."""
         from workbench.lab.search import Piece
 
@@ -151,7 +151,7 @@ def verdict_json(verdict: Verdict) -> dict[str, Any]:
 
 
 def verdict_from_json(data: dict[str, Any]) -> Verdict:
-    """The verdict that `verdict_json` wrote; anything else raises `Unreadable`."""
+    """The verdict that `verdict_json` wrote. Anything else raises `Unreadable`."""
     holds, facts, certificates = data["holds"], data["facts"], data["certificates"]
     if not (holds is None or isinstance(holds, bool)) or not isinstance(facts, dict):
         raise Unreadable("no verdict")

@@ -189,7 +189,7 @@ class LargerDoesWorse(_AboutLoops):
 
     @property
     def memories(self) -> tuple[str, str]:
-        """The smaller and the larger one by name; size 0 is none."""
+        """The smaller and the larger memory by name. Size 0 is none."""
         small, large = (f"{self.kind}{k}" if k else "none" for k in (self.smaller, self.larger))
         return small, large
 
@@ -235,7 +235,7 @@ def reordered(P: POMDP, order: Sequence[Label]) -> POMDP:
 
 
 def _each(memories: tuple[str, ...] | str) -> str:
-    """B1; B1 and B2; B1, B2 and B3."""
+    """The memories B1, or B1 and B2, or B1 to B3."""
     names = list(memories)
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
@@ -248,7 +248,7 @@ def _largest(P: POMDP) -> float:
 
 
 def _end_in_floats(P: POMDP, memory: str, step: Fraction, ties: str) -> float:
-    """The value of the limit; NaN if there is none, since where such a loop goes cannot be
+    """The value of the limit. NaN if there is none, since where such a loop goes cannot be
     proved."""
     E = augment(P, memory)
     run = improve(E, uniform(E), float(step), ties=ties, budget=_BUDGET)
@@ -256,7 +256,7 @@ def _end_in_floats(P: POMDP, memory: str, step: Fraction, ties: str) -> float:
 
 
 def gap_in_floats(P: POMDP, memory: str, step: Fraction, ties: str) -> float:
-    """How far below the best memoryless value the loop ends, as a share of the largest reward; NaN
+    """How far below the best memoryless value the loop ends, as a share of the largest reward. NaN
     without a limit."""
     table = table_of(P)
     if table is not None and P.gamma == 1 and table.ndim in batch.LENGTHS:
@@ -268,8 +268,8 @@ def gap_in_floats(P: POMDP, memory: str, step: Fraction, ties: str) -> float:
 def _batch_gaps(
     rewards: NDArray[np.float64], memory: str, step: Fraction, ties: str
 ) -> NDArray[np.float64]:
-    """The same for many sequence tasks; the best value counts stochastic policies as far as ascents
-    find them."""
+    """The same gaps for many sequence tasks. The best value counts stochastic policies as far as
+    ascents find them."""
     found = batch.stuck(rewards, memory, float(step), ties, settle=False)  # `exactly` decides
     gaps = np.where(found.stuck, found.gap / _sizes(rewards), -_CLOSE)
     return np.where(found.ended == "fixed", gaps, np.nan)
@@ -307,7 +307,7 @@ def _certified(model: str, memory: str, step: Fraction, ties: str) -> dict[str, 
 
 
 def exact_end(P: POMDP, memory: str, step: Fraction, ties: str) -> LoopEnd | None:
-    """Where the oracle loop from uniform ends, in rationals; None if that could not be proved."""
+    """Where the oracle loop from uniform ends, in rationals. None if that could not be proved."""
     try:
         found = _certified(json.dumps(model_json(P), sort_keys=True), memory, step, ties)
     except (NeverEnds, TooLarge, NotSolved):

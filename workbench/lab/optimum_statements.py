@@ -107,7 +107,7 @@ class MoreLocalOptima(Statement):
 
 
 def has_one_maximum(found: CriticalPoints) -> bool | None:
-    """Whether there is one local maximum, a strict one; None if points are left undecided."""
+    """Whether there is one local maximum, a strict one. None if points are left undecided."""
     if not found.complete or found.flat or found.of_kind("degenerate"):
         return None
     maxima = found.of_kind("maximum")

@@ -1,5 +1,5 @@
-"""Finds on paper: the table of a sequence task in the style of Figure 7, the rows of any other
-task, as text, HTML and LaTeX.
+"""Finds as text, HTML and LaTeX. A sequence task has its table in the style of Figure 7, any other
+task its rows.
 
 Figure 7 lists the sequences of actions with their rewards in two columns, a rule after each first
 action:
@@ -29,7 +29,7 @@ TextBlock = list[tuple[str, str]]
 
 
 def _blocks(P: POMDP) -> tuple[str, list[TextBlock], list[TextBlock]] | None:
-    """The head of a column, and the blocks of the left and of the right one: a block for each first
+    """The head of a column, and the blocks of both columns. There is a block for each first
     action."""
     table = table_of(P)
     if table is None:
@@ -47,8 +47,8 @@ def _blocks(P: POMDP) -> tuple[str, list[TextBlock], list[TextBlock]] | None:
 
 
 def figure7(P: POMDP) -> str:
-    """The rewards of a sequence task as the paper's Figure 7 prints them; the rows of p for any
-    other task."""
+    """The rewards of a sequence task in the style of Figure 7, or the rows of p for any other
+    task."""
     found = _blocks(P)
     if found is None:
         return model_rows(P)
@@ -70,7 +70,7 @@ def figure7(P: POMDP) -> str:
 
 
 def latex(P: POMDP) -> str:
-    """The same as a LaTeX tabular; only sequence tasks have one."""
+    """The same as a LaTeX tabular. Only sequence tasks have one."""
     found = _blocks(P)
     if found is None:
         return ""

@@ -34,7 +34,7 @@ def random_pomdp(
     emissions: int = 1,
     rewards: tuple[int, int] = (-2, 3),
 ) -> POMDP:
-    """A random POMDP in fractions, for experiments and tests; one seed, one model.
+    """A random POMDP in fractions, for experiments and tests. One seed gives one model.
 
     Parameters
     ----------

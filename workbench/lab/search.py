@@ -67,7 +67,7 @@ class Job:
 
     @property
     def pieces(self) -> int | None:
-        """How many there are; None if there is no end to them."""
+        """The number of pieces, or None if there is no end to them."""
         return -(-self.space.size // self.size) if self.method == "exhaustive" else None
 
 
@@ -137,8 +137,8 @@ def _climb(job: Job, rng: np.random.Generator, until: float) -> Piece:
 
 
 def _judge(job: Job, codes: Codes, piece: Piece, until: float) -> Any:
-    """Judge some tasks, quickly and then exactly; the scores of those judged in time, at least of
-    one."""
+    """Judge some tasks, quickly and then exactly. Returns the scores of those judged in time, at
+    least one."""
     found = np.empty(0)
     many = len(codes) if until == math.inf else 1
     while len(found) < len(codes) and (not len(found) or time.monotonic() < until):

@@ -1,5 +1,4 @@
-"""Sequence tasks: a fixed number of steps in the dark, and a reward for what was done (Appendices B
-and C).
+"""Sequence tasks: a fixed number of actions without feedback, then one reward (Appendices B and C).
 
     S    the actions taken so far, and "end"      O    the one observation "o"   A  0, 1, ..., n - 1
     r    r[a_1]...[a_L], paid with the last action; 0 before
@@ -50,7 +49,7 @@ def discounted_sequence_task(table: Any, gamma: Number = 1, name: str = "") -> P
 
 
 def table_of(P: POMDP) -> NDArray[np.object_] | None:
-    """The table r[a_1]...[a_L] of a sequence task; None if P is not one, whatever its states are
+    """The table r[a_1]...[a_L] of a sequence task. None if P is not one, whatever its states are
     called.
 
     >>> table_of(discounted_sequence_task([[0, 1], [2, 0]])).tolist()
@@ -191,7 +190,7 @@ class SequenceTasks(TaskSpace):
         return self.values.index(Fraction(0)) if Fraction(0) in self.values else None
 
     def _units(self, kinds: tuple[str, ...]) -> int | None:
-        """The digit from which rewards are measured when they are scaled; None where they are
+        """The digit from which rewards are measured when they are scaled, or None where they are
         not."""
         if "scale" not in kinds:
             return None

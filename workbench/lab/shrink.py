@@ -111,7 +111,7 @@ def _next(
 
 
 def _holds(P: POMDP, statement: Statement) -> Verdict | None:
-    """The exact verdict if the statement holds; most candidates fail in floats already."""
+    """The exact verdict if the statement holds. Most candidates fail in floats already."""
     try:
         if not statement.score(P) > 0:
             return None
@@ -225,7 +225,7 @@ class _Model:
         )
 
     def built(self, **changed: Any) -> Any:
-        """A function that makes the task with some parts changed; what cannot be reached is left
+        """A function that makes the task with some parts changed. Unreachable parts are left
         out."""
         parts = {
             key: changed.get(key, getattr(self, key)) for key in ("A", "p", "omega", "mu", "gamma")
@@ -274,8 +274,8 @@ class _Model:
                 yield self.built(omega=moved)
 
     def _more_certain(self) -> Iterator[Any]:
-        """One outcome in the place of several, or equal chances in the place of others; a terminal
-        state instead of another."""
+        """Simpler distributions: one outcome instead of several, equal chances, or a terminal state
+        instead of another."""
         for key, row in self.p.items():
             for simpler in _simpler_rows(row):
                 yield self.built(p={**self.p, key: simpler})
@@ -315,7 +315,7 @@ class _Model:
 
 
 def _moved(row: dict[Any, Fraction], to: Any) -> dict[Any, Fraction]:
-    """A distribution with its outcomes renamed; those that become equal are added up."""
+    """A distribution with its outcomes renamed. Those that become equal are added up."""
     found: dict[Any, Fraction] = {}
     for outcome, x in row.items():
         found[to(outcome)] = found.get(to(outcome), Fraction(0)) + x

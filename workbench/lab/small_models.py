@@ -42,8 +42,8 @@ _MOST_ROWS = 20_000
 
 
 def distributions(outcomes: int, parts: int, branches: int) -> list[Weights]:
-    """All distributions over some outcomes in multiples of 1/parts, over at most so many of them at
-    once; certain ones first.
+    """All distributions over some outcomes in multiples of 1/parts. At most so many outcomes are
+    possible at once. Certain ones come first.
 
     >>> distributions(2, parts=2, branches=2)
     [(2, 0), (0, 2), (1, 1)]
@@ -382,7 +382,7 @@ class DeterministicPOMDPs(SparsePOMDPs):
 
 @dataclass(frozen=True, repr=False)
 class Automata(SparsePOMDPs):
-    """Automata with random observations: every (s, a) has one successor; what a state shows is
+    """Automata with random observations: every (s, a) has one successor. What a state shows is
     drawn, in parts of `noise`.
 
     >>> Automata(states=2, actions=2, observations=2, noise=4)

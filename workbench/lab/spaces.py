@@ -258,7 +258,7 @@ class TaskSpace(ABC):
         return total // len(group)
 
     def fixed(self, one: Relabelling, kinds: tuple[str, ...]) -> int:
-        """How many codes in normal form a relabelling leaves alone; a space with normal forms
+        """How many codes in normal form a relabelling leaves alone. A space with normal forms
         counts them itself."""
         return one.fixed()
 
@@ -269,7 +269,7 @@ class TaskSpace(ABC):
         return tuple(int(x) for x in rng.integers(0, self.radices))
 
     def neighbours(self, code: Code, rng: np.random.Generator, most: int = 64) -> list[Code]:
-        """Codes that differ from a code in one digit, in random order; no more than some."""
+        """Codes that differ from a code in one digit, in random order, at most so many."""
         every = [
             (i, x) for i, radix in enumerate(self.radices) for x in range(radix) if x != code[i]
         ]

@@ -83,8 +83,8 @@ class Statement(ABC):
 
     @abstractmethod
     def score(self, P: POMDP) -> float:
-        """In floats: positive where the statement seems to hold, larger where it holds by more; NaN
-        if it cannot be judged."""
+        """The score of a task in floats: positive where the statement seems to hold, and larger by
+        margin. NaN if it cannot be judged."""
 
     @abstractmethod
     def exactly(self, P: POMDP) -> Verdict:
@@ -124,7 +124,7 @@ def _json(value: Any) -> Any:
 
 @dataclass(frozen=True)
 class Predicate(Statement):
-    """A Python function as a statement; it is asked for what its parameters are called.
+    """A Python function as a statement. It gets what its parameters are called.
 
         P   the task      memory   the memory, attached      E   the task with the memory
         pi  the uniform policy of E, or what `policy(E)` returns
@@ -280,7 +280,7 @@ def parameters_of(kind: type[Statement]) -> dict[str, str]:
 
 
 def parse_parameters(statement: str, pairs: Iterable[tuple[str, str]]) -> dict[str, Any]:
-    """Parameters of a statement from text; one that is named again becomes a tuple.
+    """Parameters of a statement from text. One that is named again becomes a tuple.
 
     >>> parse_parameters(
     ...     "oracle-stuck",

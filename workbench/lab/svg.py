@@ -25,7 +25,7 @@ _FONT = "font-family='sans-serif' font-size='11'"
 
 
 def diagram(P: POMDP) -> str:
-    """The picture as an `<svg>` element; "" for a task that is too large for one.
+    """The picture as an `<svg>` element. "" for a task that is too large for one.
 
     >>> from workbench.improvement.batch import sequence_task
     >>> diagram(sequence_task([[0, 1], [2, 0]]))[:50]
@@ -64,7 +64,7 @@ def _line(x1: float, y1: float, x2: float, y2: float, colour: str, width: float)
 
 
 def _tree(P: POMDP, table: Any) -> str:
-    """Root on the left, one leaf under the other; the branch of the largest reward in colour."""
+    """A tree with its root on the left. The branch of the largest reward is coloured."""
     n, length = len(table), table.ndim
     across, down = 90.0, 16.0
     width, height = across * length + 110, down * table.size + 20
@@ -116,8 +116,8 @@ def _layers(P: POMDP) -> list[list[Label]]:
 
 
 def _places(P: POMDP) -> tuple[dict[Label, tuple[float, float]], float, float]:
-    """Where the states stand: in layers if every step leads to a later layer, else in a circle; and
-    the picture's size."""
+    """The positions of the states, and the picture's size. They stand in layers if every action
+    leads to a later layer, else in a circle."""
     layers = _layers(P)
     depth = {s: i for i, layer in enumerate(layers) for s in layer}
     steps = [(s, t) for s in depth if s not in P.terminal for a in P.A for t, _ in P.p(s, a)]

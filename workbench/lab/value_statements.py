@@ -50,7 +50,7 @@ worth the exact look that decides (`exactly`); a find never rests on them."""
 
 
 def with_memory(P: POMDP, memory: str) -> POMDP:
-    """<P, memory>; P itself for no memory."""
+    """The product <P, memory>, or P itself for no memory."""
     return P if memory == "none" else augment(P, memory)
 
 
@@ -208,7 +208,7 @@ class GreedyLowers(Statement):
             )
 
     def _fall(self, E: POMDP, pi: Policy, exact: bool) -> tuple[Any, dict[Any, Any] | None]:
-        """How fast the return falls at first, and the greedy actions; None where greedy is not
+        """How fast the return falls at first, and the greedy actions. None where greedy is not
         unique."""
         try:
             seen = evaluate(E, pi, exact=exact, weights=self.weights)
@@ -220,7 +220,7 @@ class GreedyLowers(Statement):
 
 
 def unique_greedy(found: Evaluation, exact: bool) -> dict[Any, Any] | None:
-    """The greedy action of every observation that is reached; None if two are equally good or
+    """The greedy action of every observation that is reached. None if two are equally good or
     undefined somewhere."""
     P, greedy = found.P, {}
     for i in np.flatnonzero(found.reached.raw).tolist():
@@ -237,7 +237,7 @@ def unique_greedy(found: Evaluation, exact: bool) -> dict[Any, Any] | None:
 
 
 def rate_of_change(flow: Evaluation, greedy: dict[Any, Any]) -> Any:
-    """The derivative of the return along pi + eps (greedy - pi) at 0; `flow` is evaluated with
+    """The derivative of the return along pi + eps (greedy - pi) at 0. `flow` is evaluated with
     discounted weights."""
     P, total = flow.P, 0
     for s in P.S:
@@ -267,8 +267,8 @@ def _compositions(total: int, parts: int) -> Iterator[tuple[int, ...]]:
 
 @dataclass(frozen=True)
 class ZeroDiscrepancy(Statement):
-    """Under the uniform policy TD(0) and Monte Carlo agree on every pair (o, a), and yet a memory
-    gives a better policy.
+    """TD(0) and Monte Carlo agree on every (o, a) under the uniform policy, yet a memory improves
+    the policy.
 
     "Better" is better than every memoryless policy, stochastic ones included. That is decided where
     no observation can come twice in an episode: the return is then linear in each row of the
@@ -359,7 +359,7 @@ def repeats_an_observation(P: POMDP) -> bool:
 
 @dataclass(frozen=True)
 class _AboutBits(Statement):
-    """What the two statements about Proposition A.2 (1) have in common; rewards do not matter to
+    """The common part of the two statements about Proposition A.2 (1). Rewards do not matter to
     them."""
 
     def symmetries(self, space: TaskSpace) -> tuple[str, ...]:
@@ -371,7 +371,7 @@ class _AboutBits(Statement):
 
 
 def promised_bits(P: POMDP, limit: int) -> int | None:
-    """The k of Proposition A.2 (1) as printed; None if there are more beliefs than a limit."""
+    """The k of Proposition A.2 (1) as printed. None if there are more beliefs than a limit."""
     try:
         u = reachable_beliefs(P, limit).u
     except TooManyBeliefs:

@@ -231,7 +231,7 @@ def _is_near(
 
 class _Elimination:
     """A polynomial system in x_1, ..., x_k and y, and a box around its root. The polynomials are
-    F_1, ..., F_k and n - y d, with whole coefficients. Coefficients are whole."""
+    F_1, ..., F_k and n - y d, with whole coefficients."""
 
     def __init__(self, P: POMDP, surface: ReturnSurface, root: Box):
         self.P, self.root = P, root

@@ -9,7 +9,7 @@ One = TypeVar("One")
 
 
 class Findings(Sequence[One]):
-    """A sequence of the things in `found`; a search's result adds what else is to be told.
+    """A sequence of the things in `found`. A search's result adds more.
 
     >>> from dataclasses import dataclass
     >>> @dataclass(frozen=True)

@@ -35,7 +35,7 @@ class Unreadable(WorkbenchError):
 
 
 def parse_json(data: bytes | str) -> Any:
-    """The value of a JSON text; whatever is wrong with it raises `Unreadable`, soon.
+    """The value of a JSON text. Any fault raises `Unreadable`, soon.
 
     >>> parse_json("[" * 100_000)
     Traceback (most recent call last):
@@ -82,7 +82,7 @@ def encode(label: Label) -> Any:
 
 
 def decode(value: Any, deep: int = 0) -> Label:
-    """The label that `encode` wrote; anything else raises `Unreadable`."""
+    """The label that `encode` wrote. Anything else raises `Unreadable`."""
     if value is None or isinstance(value, str | int):
         return value
     parts = value["tuple"] if isinstance(value, dict) and list(value) == ["tuple"] else None

@@ -104,7 +104,7 @@ def cells_of(experiment: Experiment) -> tuple[Cell, ...]:
 
 
 def batches(seeds: int, most: int = BATCH) -> list[tuple[int, ...]]:
-    """The seeds 0, 1, 2, ... in batches; a longer run begins with the whole batches of a shorter
+    """The seeds 0, 1, 2, ... in batches. A longer run begins with the whole batches of a shorter
     one.
 
     >>> batches(7)

@@ -30,7 +30,7 @@ def compute_learning(
     every: int,
     report: Report,
 ) -> Run:
-    """Run a learner for some seeds and measure its greedy policies, if asked for; the run that
+    """Run a learner for some seeds and measure its greedy policies, if asked for. The run that
     comes back holds curves, not the POMDP, the policies or the tables.
 
     Parameters

@@ -13,7 +13,7 @@ from workbench.sweeps.run_cells import Progress, Report
 
 @contextmanager
 def progress_display(console: Console | None = None) -> Iterator[Report]:
-    """A function to report progress to; a bar in a terminal, a line now and then elsewhere."""
+    """A function to report progress to. A bar in a terminal, a line now and then elsewhere."""
     with Waiting("", steady=True, console=console) as waiting:
 
         def report(now: Progress) -> None:

@@ -32,8 +32,8 @@ _BYTES, _BYTES_A_ROW = 2_500, 24
 
 @dataclass(frozen=True)
 class Cost:
-    """Seconds of a cell: a fixed part for each cell, and for each seed a fixed part and one for
-    each step."""
+    """The seconds that a cell takes. There is a fixed part for each cell, and for each seed a fixed
+    part and one for each time step."""
 
     cell: float
     seed: float

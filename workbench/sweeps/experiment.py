@@ -20,8 +20,8 @@ ORACLE = "value of the policy"
 
 @dataclass(frozen=True)
 class OracleLoop:
-    """The oracle loop from the uniform policy: its step, how ties are broken, the most iterates to
-    make and to show."""
+    """The oracle loop from the uniform policy. Its settings are the step size, how ties are broken,
+    and the most iterates to make and to show."""
 
     step: float = 0.02
     ties: str = "last"
@@ -40,8 +40,8 @@ Method = Learner | OracleLoop
 
 @dataclass(frozen=True)
 class Length:
-    """How long learners run: the number of seeds, the steps of each, and the steps of a block of
-    the curve."""
+    """The length of learning runs. It is the number of seeds, the time steps of each, and the time
+    steps of a block of the curve."""
 
     seeds: int
     steps: int
@@ -100,11 +100,11 @@ class Experiment:
         )
 
     def with_length(self, seeds: int, steps: int, every: int) -> Experiment:
-        """The same with other seeds and steps; the oracle loop stays as it is."""
+        """The same experiment with other seeds and time steps. The oracle loop stays as it is."""
         return self if self.length is None else replace(self, length=Length(seeds, steps, every))
 
     def with_memories(self, memories: Iterable[str]) -> Experiment:
-        """The same with only some of its memories; panels without any of them go."""
+        """The same experiment with only some of its memories. Panels without any of them go."""
         kept = set(memories)
         panels = (
             replace(p, memories=tuple(m for m in p.memories if m in kept)) for p in self.panels

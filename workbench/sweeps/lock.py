@@ -83,8 +83,8 @@ class Claims:
 
 
 def _place(key: str) -> int:
-    """A byte for each key: 60 bits of it, so that two of a million cells share one with a
-    probability below 10^-6."""
+    """The byte of each key: 60 bits of it. Two of a million cells share one with a probability
+    below 10^-6."""
     return int(key[:15], 16)
 
 
@@ -92,7 +92,7 @@ _opened: dict[tuple[int, int], Claims] = {}
 
 
 def claims_of(path: Path) -> Claims:
-    """The claims of this process on the cells of a folder; the same object each time.
+    """The claims of this process on the cells of a folder. The same object each time.
 
     Closing a file gives up all locks of the process on it, hence it is opened once and stays open.
     """

@@ -30,8 +30,8 @@ class LoopValues:
     ended: str
 
     def columns(self) -> dict[str, NDArray[Any]]:
-        """A row for each iterate, `iterate` and `value`; the same in all rows are `end_value`,
-        `amplitude` and `ended`."""
+        """Columns `iterate` and `value`, with a row for each iterate. The same in all rows are
+        `end_value`, `amplitude` and `ended`."""
         n = len(self.values)
         return {
             "iterate": np.arange(n),

@@ -1,5 +1,5 @@
-"""Results put together from cells: of an experiment, by method and memory; of a folder, listed,
-filtered, and as one tidy table.
+"""Results of an experiment by method and memory, or of a folder as one tidy table. Those of a
+folder can be listed and filtered.
 
 In a folder, a cell's content gives it columns: task, memory, method, its settings by name (`step`
 as `step_size`, since the step of a row is the number of steps done), measure, steps, every, and the
@@ -37,7 +37,7 @@ _LOOP = {"iterate": "i", "value": "f", "end_value": "f", "amplitude": "f", "ende
 
 
 def outcome_of(columns: Columns) -> CellOutcome:
-    """What the columns of a cell hold; `ValueError` if they are those of none."""
+    """The outcome that the columns of a cell hold. `ValueError` if they are those of none."""
     known = _RUN if "reward" in columns else _LOOP
     needed = [name for name in known if known is _LOOP or name in ("seed", "step", "reward")]
     if any(name not in columns for name in needed) or any(
@@ -66,7 +66,7 @@ def join_outcomes(parts: Sequence[CellOutcome]) -> CellOutcome:
 
 
 def _tidy_columns(outcome: CellOutcome) -> Columns:
-    """The columns of an outcome; those of a learner with the measure of the paper's figures."""
+    """The columns of an outcome. A learner's hold the measure of the paper's figures."""
     if not isinstance(outcome, Run):
         return outcome.columns()
     columns = outcome.columns()
@@ -79,7 +79,7 @@ def _tidy_columns(outcome: CellOutcome) -> Columns:
 
 @dataclass(frozen=True, eq=False)
 class Results:
-    """The outcomes of an experiment; `results[method, memory]` is one of them."""
+    """The outcomes of an experiment. `results[method, memory]` is one of them."""
 
     experiment: Experiment
     outcomes: Mapping[tuple[Method, str], CellOutcome]
@@ -146,11 +146,11 @@ class ResultLine:
 
     @property
     def seeds(self) -> tuple[int, ...]:
-        """The seeds of a learner; the oracle loop has none."""
+        """The seeds of a learner. The oracle loop has none."""
         return self.outcome.seeds if isinstance(self.outcome, Run) else ()
 
     def with_seeds(self, wanted: set[str]) -> ResultLine | None:
-        """The same with only some seeds; None if it has none of them."""
+        """The same outcome with only some seeds, or None if it has none of them."""
         kept = [seed for seed in self.seeds if str(seed) in wanted]
         if not kept or not isinstance(self.outcome, Run):
             return None
@@ -180,8 +180,8 @@ class Listing:
         return (*_FIRST, *settings, *_LAST)
 
     def telling(self, line: ResultLine) -> tuple[str, ...]:
-        """The settings that tell a line from others of the same method; its code if others are as
-        it is but for that."""
+        """The settings that tell a line from others of the same method. It is the code if only that
+        differs."""
         others = [other for other in self.lines if other["method"] == line["method"]]
         found = [
             name
@@ -276,8 +276,8 @@ def list_folder(folder: Path) -> Listing:
 
 
 def _once(outcomes: list[CellOutcome]) -> CellOutcome:
-    """The cells of a line together, each seed once: a seed that is in two cells, of a shorter and a
-    longer list, gives the same numbers in both."""
+    """Join the cells of a line, each seed once. A seed in two cells, of a shorter and a longer
+    list, gives the same numbers in both."""
     seen: set[int] = set()
     parts: list[CellOutcome] = []
     for outcome in outcomes:
@@ -291,7 +291,7 @@ def _once(outcomes: list[CellOutcome]) -> CellOutcome:
 
 
 def _fields(content: Mapping[str, Any]) -> tuple[Fields, list[int]]:
-    """The fields of a cell and its seeds, from its record; `ValueError` for one of another form."""
+    """The fields of a cell and its seeds, from its record. `ValueError` for one of another form."""
     words, numbers = ("task", "memory", "measure", "tables", "code"), ("steps", "every")
     kinds: dict[str, type] = {"method": dict, "seeds": list}
     kinds |= dict.fromkeys(words, str) | dict.fromkeys(numbers, int)
@@ -316,8 +316,8 @@ def _fields(content: Mapping[str, Any]) -> tuple[Fields, list[int]]:
 
 
 def _is_setting(value: Any) -> bool:
-    """Whether a JSON value can be the setting of a method: a scalar, or a list of numbers such as
-    the widths of layers."""
+    """Whether a JSON value can be the setting of a method. It is a scalar, or a list of numbers
+    such as the widths of layers."""
     if isinstance(value, list):
         return all(type(part) in (int, float) for part in value)
     return value is None or isinstance(value, str | int | float)

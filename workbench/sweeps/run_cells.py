@@ -76,7 +76,7 @@ class Finished:
 
 
 class CellError(WorkbenchError):
-    """Cells that could not be computed; all others are finished."""
+    """Some cells could not be computed. All others are finished."""
 
     def __init__(self, failed: Sequence[Finished]):
         self.failed = tuple(failed)
@@ -86,7 +86,7 @@ class CellError(WorkbenchError):
 
 
 def tell_failures(failed: Iterable[Finished]) -> list[str]:
-    """A line for each kind of failed cell, with its settings and its seeds: those that differ in
+    """A line for each kind of failed cell, with its settings and its seeds. Cells that differ in
     nothing else stand together."""
     alike: dict[str, list[int]] = {}
     for one in failed:
@@ -110,7 +110,7 @@ def run_experiment(
     executor: Executor | None = None,
     report: Report | None = None,
 ) -> Results:
-    """Run one experiment; arguments as for `run_cells`."""
+    """Run one experiment. Arguments as for `run_cells`."""
     computed, _ = run_cells(cells_of(experiment), find, store, executor, report)
     return Results.of(experiment, computed)
 
@@ -205,7 +205,7 @@ class _Work:
                 self._give_back(key)
 
     def _look_for(self, cells: list[Cell], missing: list[Cell]) -> Iterator[Finished]:
-        """Those cells that are in the store; the others become `missing`."""
+        """Those cells that are in the store. The others become `missing`."""
         for place, cell in enumerate(cells):
             found = self._found(cell)
             if found is None:
@@ -216,7 +216,7 @@ class _Work:
                 self._tell()
 
     def _compute(self, cells: list[Cell], rest: list[Cell]) -> Iterator[Finished]:
-        """Compute those cells that can be claimed; the others become the `rest`."""
+        """Compute those cells that can be claimed. The others become the `rest`."""
         sent: dict[int, Batch] = {}
 
         def batches() -> Iterator[Batch]:
@@ -238,7 +238,7 @@ class _Work:
         self._tell()
 
     def _finished(self, cell: Cell, outcome: CellOutcome | Failure) -> Finished:
-        """Keep a cell that was computed; one that failed is not kept, so that the next run tries it
+        """Keep a cell that was computed. One that failed is not kept, so that the next run tries it
         again."""
         if self.store is not None:
             content = self._content(cell)

@@ -1,4 +1,4 @@
-"""Sweeps as text: a TOML file that names tasks, memories, learners, settings and seeds; all their
+"""Sweeps as text: a TOML file that names tasks, memories, learners, settings and seeds. All their
 combinations are run.
 
     [lists]                                     lists that several grids share
@@ -117,7 +117,7 @@ _MEMORIES = (
 
 
 class SpecError(WorkbenchError):
-    """A sweep that cannot be run as it is written; the message names the key and its value."""
+    """A sweep that cannot be run as it is written. The message names the key and its value."""
 
 
 @dataclass(frozen=True)
@@ -290,7 +290,7 @@ class _Grid:
         return _wrong(f"{self.name}.{key}", self.table[key], why)
 
     def _axis(self, key: str, read: Callable[[Any], Any]) -> list[Any]:
-        """The values of an axis, named lists put in, each read; none may be there twice."""
+        """The values of an axis, read, with named lists inserted. No value may be there twice."""
         given = self.table[key]
         found: list[Any] = []
         for value in given if isinstance(given, list) else [given]:
@@ -431,7 +431,7 @@ def _memory(value: Any) -> str:
 
 
 def _setting(kind: type[Any], key: str, type_: str, value: Any) -> Any:
-    """A setting of a learner, tried out; whole numbers become floats where floats are meant, as 1
+    """A setting of a learner, tried out. Whole numbers become floats where floats are meant, as 1
     and 1.0 are the same."""
     if "float" in type_ and isinstance(value, int) and not isinstance(value, bool):
         value = float(value)

@@ -94,8 +94,8 @@ class Store:
     def _read(
         self, content: dict[str, Any], read: Callable[[bytes], tuple[dict[str, Any], Any]]
     ) -> Any:
-        """What `read` finds in a cell's file beside its record, None without such a file; the
-        record must be the one that its name stands for."""
+        """The content of a cell's file beside its record, or None without a file. The record must
+        be the one that its name stands for."""
         path = self.path(key_of(content))
         try:
             found, inside = read(path.read_bytes())
@@ -129,8 +129,8 @@ class Store:
 
 
 def cells_in(folder: Path) -> Iterator[tuple[Path, dict[str, Any] | None, Columns]]:
-    """All cells of a folder, with their contents: None for a damaged file, nothing for one that is
-    whole and no cell of this version. Nothing is changed."""
+    """All cells of a folder, with their contents. A damaged file is None, and a whole file of
+    another version is left out. Nothing is changed."""
     for path in sorted(folder.glob(f"*{ENDING}")):
         try:
             yield path, *unpack(path.read_bytes())
@@ -141,7 +141,7 @@ def cells_in(folder: Path) -> Iterator[tuple[Path, dict[str, Any] | None, Column
 
 
 def _remove_if_left(path: Path) -> None:
-    """Remove what a killed process left half-written long ago; a newer file may be another
+    """Remove what a killed process left half-written long ago. A newer file may be another
     process's."""
     with contextlib.suppress(OSError):
         if time.time() - path.stat().st_mtime > _OLD:
@@ -186,14 +186,14 @@ class _Damaged(ValueError):
 
 
 def record_of(data: bytes) -> dict[str, Any]:
-    """The content of a cell, from the bytes of its file; `ValueError` if it holds something
+    """The content of a cell, from the bytes of its file. `ValueError` if it holds something
     else."""
     with _opened(data) as (_, content):
         return content
 
 
 def unpack(data: bytes) -> tuple[dict[str, Any], Columns]:
-    """The content and the columns of a cell; `ValueError` likewise, also for columns that are too
+    """The content and the columns of a cell. `ValueError` likewise, also for columns that are too
     large or no numbers or words."""
     with _opened(data) as (file, content):
         about = file.metadata
@@ -209,7 +209,7 @@ def unpack(data: bytes) -> tuple[dict[str, Any], Columns]:
 
 @contextlib.contextmanager
 def _opened(data: bytes) -> Iterator[tuple[Any, dict[str, Any]]]:
-    """The file in these bytes, and its record; errors of the library become a `ValueError`."""
+    """The file in these bytes, and its record. Errors of the library become a `ValueError`."""
     pa, pq = need("pyarrow", "sweeps"), need("pyarrow.parquet", "sweeps")
 
     if not is_whole(data):

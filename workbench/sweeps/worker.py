@@ -75,7 +75,7 @@ CellOutcome = Run | LoopValues
 
 
 def compute_batch(batch: Batch) -> list[CellOutcome | Failure]:
-    """Compute each cell of a batch, in order; an error in one of them is none of the others'."""
+    """Compute each cell of a batch, in order. An error in one of them does not stop the others."""
     for cell, code in zip(batch.cells, batch.codes, strict=True):
         if code_version(cell.method, cell.measure) != code:
             raise OtherCode(
@@ -99,7 +99,7 @@ def compute_batch(batch: Batch) -> list[CellOutcome | Failure]:
 
 
 def _in_words(error: Exception) -> str:
-    """What went wrong; for errors that nobody foresaw also where."""
+    """The error in words. Unforeseen errors come with their traceback."""
     if isinstance(error, WorkbenchError):
         return str(error)
     *_, last = traceback.extract_tb(error.__traceback__)
@@ -135,8 +135,8 @@ def batched(cells: Iterable[Cell], workers: int) -> Iterator[list[Cell]]:
 
 
 class Products:
-    """The augmented POMDPs that were used last, each built once, also if several threads ask for it
-    at the same time."""
+    """A cache of the augmented POMDPs used last. Each is built once, also if several threads ask
+    for it at the same time."""
 
     def __init__(self, kept: int = 3):
         self.kept = kept
@@ -144,8 +144,8 @@ class Products:
         self.built: OrderedDict[tuple[str, str, bool], _Product] = OrderedDict()
 
     def take(self, P: POMDP, tables: str, memory: str, method: Method) -> Any:
-        """P with the memory, as the method takes it: multiplied out or, for networks and if that is
-        too large, beside each other."""
+        """P with the memory, in the form that the method takes. It is the product or, for networks
+        and if that is too large, a pair."""
         neural = isinstance(method, Neural)
         pair = tables, memory, neural
         with self.guard:

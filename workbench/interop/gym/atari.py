@@ -1,5 +1,5 @@
-"""Pong and Seaquest with the paper's memories (Section 6, Appendix D.4): one frame at a time,
-sticky actions, agents of stable-baselines3.
+"""Pong and Seaquest with the paper's memories (Section 6, Appendix D.4). They show one frame at a
+time, with sticky actions, to agents of stable-baselines3.
 
     workbench reproduce fig6-pong fig6-seaquest fig12-pong
 
@@ -85,7 +85,7 @@ def make_game(game: str, memory: str = "none") -> Any:
 def make_agent(
     learner: str, game: str, memory: str = "none", seed: int = 0, device: str = "auto"
 ) -> Any:
-    """An agent for a game; the LSTM has no memory besides.
+    """An agent for a game. The LSTM has no memory besides.
 
     Parameters
     ----------
@@ -132,8 +132,8 @@ def train_game(
     every: int = 100_000,
     device: str = "auto",
 ) -> float:
-    """Train an agent, or go on where an earlier call stopped, and return its final reward per
-    episode: the mean over the last tenth of its steps, NaN if no episode ended there.
+    """Train an agent, or go on with its training, and return its final reward per episode. That is
+    the mean over the last tenth of its time steps, NaN if no episode ended there.
 
     Parameters
     ----------

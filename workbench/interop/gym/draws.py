@@ -99,7 +99,7 @@ class Branches:
             )
 
     def fork(self, weights: Sequence[Fraction], what: str) -> int:
-        """The branch to take now; `weights` are its probabilities, none of them 0."""
+        """Choose the branch to take now. `weights` are its probabilities, none of them 0."""
         if self.over:
             raise CannotEnumerate(
                 "the environment draws from a generator, or asks about a random number, that it "
@@ -295,8 +295,8 @@ _OPERATORS: dict[Any, tuple[Callable[[Any, Any], Any], Callable[[Any, Any], Any]
 
 
 class Uniform:
-    """scale u + shift for a `_Unit` u: a random number that can be compared, shifted, scaled and
-    cut to an integer.
+    """A uniform random number scale u + shift, for a `_Unit` u. It can be compared, shifted, scaled
+    and cut to an integer.
 
     A single value has probability 0, so it makes no difference whether a comparison is strict.
     """

@@ -59,7 +59,7 @@ def to_gymnasium(P: POMDP, render_mode: str | None = None) -> POMDPEnv:
 
 
 class POMDPEnv(gymnasium.Env):  # type: ignore[name-defined]
-    """A POMDP as an environment; `P` is the model, `state` the label of the hidden state."""
+    """A POMDP as an environment. `P` is the model, `state` the label of the hidden state."""
 
     metadata: ClassVar[dict[str, Any]] = {"render_modes": ["ansi"], "render_fps": 4}
 

@@ -215,8 +215,8 @@ def _nothing_drawn_elsewhere() -> Iterator[None]:
 
 
 class _Walk:
-    """The walk from the starts: nodes in the order they are found, one row of outcomes for each
-    node and action.
+    """The exploration of an environment from its starts. Nodes are in the order of discovery, with
+    one row of outcomes for each node and action.
 
     Attributes
     ----------
@@ -249,7 +249,7 @@ class _Walk:
         raise NotImplementedError
 
     def _enter(self, node: Node, see: Callable[[], Hashable], there: Any) -> int:
-        """The place of a node; a new one is noted, and waits to be left unless it is an end."""
+        """The index of a node. A new one is noted, and waits to be expanded unless it is an end."""
         place = self.places.setdefault(node, len(self.nodes))
         if place == len(self.nodes):
             if place == self.max_states:
@@ -439,8 +439,8 @@ class _Exploration(_Walk):
 
 
 def _labels(parts: list[Any]) -> list[Label]:
-    """Labels from pairs of names and values: the values of as few parts as tell them apart, bare if
-    there is only one."""
+    """Labels from pairs of names and values. They hold as few parts as tell them apart, and are
+    bare if there is only one."""
     names = {tuple(name for name, _ in one) for one in parts}
     distinct = set(parts)
     kept = list(next(iter(names))) if len(names) == 1 else []

@@ -75,8 +75,8 @@ def is_minigrid(env: Any) -> bool:
 
 @dataclass(frozen=True)
 class MiniGridView:
-    """What the agent sees: the cells in front of it, from far to near and left to right, and the
-    mission where it varies.
+    """The agent's view: the cells in front of it, and the mission where it varies. Cells go from
+    far to near and from left to right.
 
     The size of the view is the environment's: `gymnasium.make(id, agent_view_size=3)`.
 
@@ -120,7 +120,7 @@ def _thing(obj: Any) -> Label:
 
 
 def _shallow(value: Any) -> Any:
-    """A copy that shares all attributes; quicker than copy.copy, and this is done for every
+    """A copy that shares all attributes. It is quicker than copy.copy, and is made for every time
     step."""
     twin = object.__new__(type(value))
     vars(twin).update(vars(value))
@@ -179,7 +179,7 @@ class MiniGridSubject(Subject):
         return twin
 
     def _twin(self, value: Any, twins: dict[int, Any]) -> Any:
-        """Objects of the world copied, once each, inside lists too; anything else shared."""
+        """Copy the objects of the world, once each, inside lists too. Anything else is shared."""
         if isinstance(value, self._object):
             if id(value) not in twins:
                 twins[id(value)] = twin = _shallow(value)

@@ -102,7 +102,7 @@ def make_lstm_ppo(
     device: str = "cpu",
     policy: dict[str, Any] | None = None,
 ) -> Any:
-    """PPO with an LSTM of sb3-contrib, one for policy and value; arguments as in `make_ppo`."""
+    """PPO with an LSTM of sb3-contrib, one for policy and value. Arguments as in `make_ppo`."""
     contrib = need("sb3_contrib", _EXTRA)
     kind = "MlpLstmPolicy" if policy is None else "MultiInputLstmPolicy"
     chosen = {
@@ -156,7 +156,7 @@ def make_double_dqn(
     policy: dict[str, Any] | None = None,
     **others: Any,
 ) -> Any:
-    """Double deep Q-learning; arguments as in `make_ppo`, and others of stable-baselines3's DQN."""
+    """Double deep Q-learning. Arguments as in `make_ppo`, and others of stable-baselines3's DQN."""
     chosen = _trunk(learner.hidden) if policy is None else policy
     given: dict[str, Any] = {
         "learning_rate": learner.learning_rate,

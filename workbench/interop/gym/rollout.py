@@ -98,7 +98,7 @@ def compare_with_rollouts(
     tell: Callable[[str], None],
     tour: bool = False,
 ) -> Agreement:
-    """Play the environment and compare; raises `Disagreement` if the model is wrong.
+    """Play the environment and compare. Raises `Disagreement` if the model is wrong.
 
     Parameters
     ----------
@@ -161,7 +161,7 @@ class _Guide:
         self.new = 0
 
     def action(self, place: int) -> int | None:
-        """The next action; None to begin a new episode."""
+        """The next action. None to begin a new episode."""
         if self.new >= _NEW_ROWS_OF_AN_EPISODE:
             self.new = 0
             return None

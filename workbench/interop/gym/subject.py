@@ -26,8 +26,8 @@ from workbench.interop.gym.draws import CannotEnumerate, Draws, Uniform, read_nu
 
 
 class Parts(tuple[tuple[str, Hashable], ...]):
-    """A state or an observation as pairs of a name and a value; what does not tell them apart is
-    left out of labels."""
+    """A state or an observation as pairs of a name and a value. Labels hold only the parts that
+    differ."""
 
     __slots__ = ()
 
@@ -178,7 +178,7 @@ class Subject:
         self._shared: dict[int, tuple[Any, Hashable]] = {}
 
     def copy(self, env: Any) -> Any:
-        """An independent copy; spaces, specifications and what no step changes are shared."""
+        """An independent copy. Spaces, specifications and unchanging parts are shared."""
         spaces, registration = need("gymnasium.spaces"), need("gymnasium.envs.registration")
         shared = (spaces.Space, registration.EnvSpec, np.random.Generator, Draws)
         memo = {}
@@ -194,8 +194,7 @@ class Subject:
         return self._trials_left == 0 and (depth, name) in self._steady
 
     def _note(self, value: Any, name: str) -> Hashable:
-        """What a shared value was when it was first met; it is kept, so that its id stays its
-        own."""
+        """Note a shared value when it is first met. It is kept, so that its id stays its own."""
         if id(value) not in self._shared:
             self._shared[id(value)] = value, canonical(value, name)
         return self._shared[id(value)][1]
@@ -269,7 +268,7 @@ class Subject:
         return read_number(r) if self._reward is None else self._reward(env, r)
 
     def pay_at(self, T: int) -> Callable[[Number, int], Number] | None:
-        """How a reward depends on the step of an episode of at most T; None if it does not."""
+        """How a reward depends on the time step of an episode of at most T, or None."""
         return None
 
     def actions(self) -> dict[Label, Any]:

@@ -51,7 +51,7 @@ class Law:
         raise NotImplementedError
 
     def state_of(self, env: Any, over: bool) -> ToyState:
-        """The state that the environment is in; after the end, what the law calls that end."""
+        """The state that the environment is in. After the end it is the name of that end."""
         raise NotImplementedError
 
 
@@ -77,7 +77,7 @@ def _is_listed(bare: Any) -> bool:
 
 
 class _Listed(Law):
-    """The law that `env.P` and `env.initial_state_distrib` spell out; states are seen."""
+    """The dynamics in `env.P` and `env.initial_state_distrib`. States are seen."""
 
     is_claim = True
 
@@ -167,7 +167,8 @@ class _Blackjack(Law):
         return r
 
     def _dealt_from(self, cards: tuple[int, ...]) -> dict[int, Fraction]:
-        """The law of the dealer's score; it depends on the cards and not on their order."""
+        """The distribution of the dealer's score. It depends on the cards and not on their
+        order."""
         if self.rules.sum_hand(cards) >= 17:
             return {self.rules.score(cards): Fraction(1)}
         found: dict[int, Fraction] = {}

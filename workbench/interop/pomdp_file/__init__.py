@@ -107,7 +107,7 @@ def load_pomdp(
 
 
 def _patience(name: str, size: int) -> AbstractContextManager[object]:
-    """A spinner in the terminal while a large file is read; a file of some megabytes takes a second
+    """A spinner in the terminal while a large file is read. A file of some megabytes takes a second
     for each."""
     if size < 2_000_000:
         return nullcontext()
@@ -125,7 +125,7 @@ def parse_pomdp(
     tolerance: float | None = None,
     max_outcomes: int = MAX_OUTCOMES,
 ) -> POMDP:
-    """The POMDP that the text of a `.POMDP` file describes; the arguments are those of
+    """The POMDP that the text of a `.POMDP` file describes. The arguments are those of
     `load_pomdp`."""
     if goals is not None:
         if episodic is False:
@@ -147,7 +147,7 @@ def _task_name(name: str) -> str:
 
 
 def save_pomdp(P: POMDP, path: str | PathLike[str]) -> None:
-    """Write a POMDP as a `.POMDP` file that `load_pomdp` reads back to the same model; other
+    """Write a POMDP as a `.POMDP` file, which `load_pomdp` reads back to the same model. Other
     programs read it too.
 
     Same labels, same numbers (bit for bit, or as fractions), same start, same terminal states.

@@ -1,5 +1,5 @@
-"""From a record to a POMDP: O(o | s', a) and R(a, s, s', o) brought into the form p(s', r | s, a),
-omega(o | s).
+"""Convert a file's record into a POMDP. O(o | s', a) and R(a, s, s', o) take the form p(s', r | s,
+a), omega(o | s).
 
 The paper's observation depends on the state alone and its reward is drawn with the successor. A
 file says more: what is observed on entering s' may depend on the action, and the reward on what is
@@ -119,7 +119,7 @@ class _Compiler:
         self.support = np.flatnonzero(self.mu.astype(bool))
 
     def _labels(self, kind: str, names: Names) -> Space:
-        """The labels of the file, or those of its notes; copies have no label of their own."""
+        """The labels of the file, or those of its notes. Copies have no label of their own."""
         if kind not in self.notes.labels:
             return Space(names.labels)
         labels = list(self.notes.labels[kind])
@@ -223,7 +223,7 @@ class _Compiler:
     # ------------------------------------------------------------------ observations
 
     def _first_rows(self) -> _First | None:
-        """The rows of O that start states show first; None when the first observation is
+        """The rows of O that start states show first, or None when the first observation is
         "start"."""
         first, rows = self.reading.first, self.support * self.nA
         none_mixed = np.zeros(len(rows), dtype=bool)
@@ -263,8 +263,8 @@ class _Compiler:
         return split
 
     def _outcomes(self, live: Ints, r: Values, split: Flags, ended: Flags) -> _Outcomes:
-        """The entries of T, those that lead to split states once for each observation, and those
-        that end an episode once for each reward."""
+        """The entries of T as outcomes. Those that lead to split states come once for each
+        observation, and those that end an episode once for each reward."""
         T, O, nA = self.T, self.O, self.nA
         row, s_next = T.row, T.column
         whole, parted = live[~split[s_next[live]]], live[split[s_next[live]]]
@@ -440,7 +440,7 @@ class _Compiler:
 
 @dataclass(frozen=True)
 class _First:
-    """For each start state the row of O that it shows first; where `mixed`, that row or one of the
+    """The row of O that each start state shows first. Where `mixed`, it is that row or one of the
     other actions', all with the same probability."""
 
     row: Ints
@@ -448,7 +448,7 @@ class _First:
 
 
 def _add_equal(found: _Outcomes) -> _Outcomes:
-    """Outcomes with the same row and reward as one; a row with one outcome leads there surely."""
+    """Outcomes with the same row and reward as one. A row with one outcome leads there surely."""
     rewards, code = np.unique(found.r, return_inverse=True)
     key = found.row * max(len(rewards), 1) + code
     _, first, group = np.unique(key, return_index=True, return_inverse=True)
@@ -459,5 +459,5 @@ def _add_equal(found: _Outcomes) -> _Outcomes:
 
 
 def _fresh(label: str, space: Space) -> str:
-    """A label that the file does not use; its names hold no blanks."""
+    """A label that the file does not use. Its names hold no blanks."""
     return label if label not in space else f"{label} of the episode"

@@ -38,7 +38,7 @@ added up."""
 
 
 def detected(T: Rows, resets: Flags, pays: Flags, mu: NDArray[np.float64], nA: int) -> Flags:
-    """The rows that rules 1 to 3 find; `pays` says which rows hold a reward that is not 0."""
+    """The rows that rules 1 to 3 find. `pays` says which rows hold a reward that is not 0."""
     nS = len(mu)
     ends = resets.copy()
     first = np.arange(nS) * nA

@@ -176,7 +176,7 @@ def parse_record(
 
 
 class _Parser:
-    """The tokens of a file from number `i` on; each method reads one thing there and moves past
+    """The tokens of a file from number `i` on. Each method reads one thing there and moves past
     it."""
 
     def __init__(self, source: Source, exact: bool, spellings: Mapping[str, Fraction], limit: int):
@@ -250,7 +250,7 @@ class _Parser:
         self.i += 1
 
     def _head(self, *needed: str) -> int:
-        """Skip a keyword and its colon; the number of the keyword's token."""
+        """Skip a keyword and its colon. The number of the keyword's token."""
         at = self.i
         for word in needed:
             if word not in self.seen:
@@ -317,7 +317,7 @@ class _Parser:
             raise self.source.error(self.i, f"the next line, after {all_there}")
 
     def _probabilities(self, first: int) -> None:
-        """Refuse numbers read since token `first` that are no probabilities; each spelling is
+        """Refuse numbers read since token `first` that are no probabilities. Each spelling is
         judged once."""
         tokens = self.tokens[first : self.i]
         for token in set(tokens) - self.probable:

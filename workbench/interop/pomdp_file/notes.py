@@ -36,7 +36,7 @@ _KEYS = ("name", "states", "actions", "observations", "terminal", "copies", "exa
 
 @dataclass(frozen=True)
 class Notes:
-    """The notes of a file; None or empty where it has none."""
+    """The notes of a file. None or empty where it has none."""
 
     name: str | None = None
     labels: Mapping[str, list[Label]] = field(default_factory=dict)
@@ -115,7 +115,7 @@ def note(key: str, value: Any) -> str:
 
 
 def writable(label: Label) -> Any:
-    """A label as JSON that reads back as an equal label; raises `PomdpFileError` where there is
+    """A label as JSON that reads back as an equal label. Raises `PomdpFileError` where there is
     none."""
     if isinstance(label, tuple):
         return [writable(part) for part in label]

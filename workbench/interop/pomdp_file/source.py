@@ -80,7 +80,7 @@ class PomdpFileError(WorkbenchError):
 
 
 def _excerpt(text: str, column: int) -> str:
-    """The line with a caret below the column; a long line only around it."""
+    """The line with a caret below the column. A long line only around it."""
     first = max(0, column - 1 - _LONGEST_LINE_SHOWN // 2)
     last = first + _LONGEST_LINE_SHOWN
     # a tab becomes one blank, so that the caret stays below its column
@@ -100,8 +100,8 @@ class Source:
         self.tokens: list[str] = _TOKEN.findall(self._bare)
 
     def place(self, k: int) -> tuple[int, int, str]:
-        """Line and column of token k, counted from 1, and the line as it stands in the file; the
-        end of the text for a k past the last token."""
+        """Line and column of token k, counted from 1, and the line itself. For a k past the last
+        token it is the end of the text."""
         found = next(itertools.islice(_TOKEN.finditer(self._bare), k, None), None)
         offset = found.start() if found else len(self._bare.rstrip())
         line = self._bare.count("\n", 0, offset)
@@ -120,7 +120,7 @@ class Source:
         return PomdpFileError(message, self.name, *self.place(k))
 
     def fault_at_line(self, line: int, message: str) -> PomdpFileError:
-        """A fault in a comment, which has no tokens; `line` is counted from 1."""
+        """A fault in a comment, which has no tokens. `line` is counted from 1."""
         return PomdpFileError(message, self.name, line, 1, self.text.split("\n")[line - 1])
 
 
@@ -128,7 +128,7 @@ class Source:
 
 
 class NotANumber(Exception):
-    """Raised by `Spelled` for a token that spells no number; the argument says what is wrong."""
+    """Raised by `Spelled` for a token that spells no number. The argument says what is wrong."""
 
 
 class Spelled(dict[str, Value]):

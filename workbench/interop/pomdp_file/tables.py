@@ -39,7 +39,7 @@ for bit."""
 
 
 class TooMany(Exception):
-    """More entries than the limit; the argument is how many there would be at least."""
+    """More entries than the limit. The argument is how many there would be at least."""
 
 
 def within(count: int, limit: int) -> None:
@@ -49,7 +49,7 @@ def within(count: int, limit: int) -> None:
 
 
 def distinct(numbers: Ints) -> Ints:
-    """The distinct numbers, ascending; `np.unique` hashes them, which takes seconds where they are
+    """The distinct numbers, ascending. `np.unique` hashes them, which takes seconds where they are
     evenly spaced."""
     ordered = np.sort(numbers)
     return ordered[np.diff(ordered, prepend=-1) != 0]
@@ -74,7 +74,7 @@ class Rows:
         return own_rows(self.ptr)
 
     def gather(self, rows: Ints, limit: int) -> tuple[Ints, Ints]:
-        """The entries of some rows, one row after the other: for each entry its place, and which of
+        """The entries of some rows, one row after the other. Each has its index, and which of
         `rows` it is of."""
         within(int(self.counts[rows].sum()), limit)
         row_ptr, entries = pick_rows(self.ptr, rows)
@@ -99,8 +99,8 @@ class Rows:
 
 @dataclass(frozen=True)
 class FileTables:
-    """A file's tables, checked: T and O with one row for each (s, a), O the observations on
-    entering s by a.
+    """The checked tables T and O of a file, with one row for each (s, a). O holds the observations
+    on entering s by a.
 
     resets : the rows of T that are written `reset` and nothing else.
     """
@@ -113,7 +113,7 @@ class FileTables:
 
 
 def tables_of(record: Record, source: Source, tolerance: float | None, limit: int) -> FileTables:
-    """The tables of a record; rows whose sum lies within the tolerance of one are scaled."""
+    """The tables of a record. Rows whose sum lies within the tolerance of one are scaled."""
     nS, nA, exact = len(record.states), len(record.actions), record.exact
     if tolerance is None:
         tolerance = 0.0 if exact else ROUNDING
@@ -177,8 +177,8 @@ def _sum_error(
 
 
 def scaled(rows: Rows, tolerance: float, refuse: Callable[[int, Value], Exception]) -> Rows:
-    """Rows whose sums lie within `tolerance` of one, divided by their sums; otherwise `refuse(row,
-    sum)` is raised."""
+    """Rows whose sums lie within `tolerance` of one, divided by their sums. Otherwise
+    `refuse(row, sum)` is raised."""
     exact = rows.value.dtype == object
     total = add_rows(rows.ptr, rows.value, full(len(rows.ptr) - 1, 0, exact))
     off = np.abs((total - 1).astype(np.float64))
@@ -195,8 +195,8 @@ def scaled(rows: Rows, tolerance: float, refuse: Callable[[int, Value], Exceptio
 
 
 def resolve(lines: TableLines, mu: Values, exact: bool, limit: int) -> tuple[Rows, Ints, Flags]:
-    """The entries of T or O that are not zero; for each row the line that filled it last, -1 where
-    none does; and which rows are `reset` and nothing else."""
+    """The nonzero entries of T or O. For each row it gives the line that filled it last, -1 where
+    none does, and whether the row is only `reset`."""
     nS, nA, width = lines.last.shape[0] - 1, lines.last.shape[1] - 1, len(lines.columns)
     # blocks are numbered in their order, so that the last of a row is the largest among those for
     # (s, a), for s and every action, for every state and a, and for everything
@@ -234,8 +234,8 @@ def _fill(
     exact: bool,
     limit: int,
 ) -> Rows:
-    """The rows that the last block of each row puts there, without zeros; empty where there is
-    none."""
+    """The rows that the last block of each row defines, without zeros. They are empty where there
+    is none."""
     counts, columns = [np.zeros(1, dtype=np.int64)], [np.zeros(0, dtype=np.int64)]
     numbers = [full(0, 0, exact)]
     # for each block its first row among those collected, and whether it has one for each state
@@ -305,7 +305,7 @@ def _last_of_each(key: Ints, when: Ints) -> Ints:
 
 
 class RewardTable:
-    """R(a, s, s', o), looked up where it is asked for; 0 where no line speaks."""
+    """Rewards R(a, s, s', o), looked up on demand. They are 0 where no line names them."""
 
     def __init__(self, record: Record):
         n, exact = len(record.R), record.exact
@@ -331,8 +331,8 @@ class RewardTable:
         return self._last_line(a, s, s_next, None) >= 0
 
     def _last_line(self, a: Ints, s: Ints, s_next: Ints, o: Ints | None) -> Ints:
-        """For each place the line that has the last word on it, -1 if none; without o, among the
-        lines that name one."""
+        """The line that decides each entry, -1 if none. Without o, among the lines that name
+        one."""
         asked = np.stack((a, s, s_next, np.zeros_like(a) if o is None else o), axis=1)
         best, when = np.full(len(asked), -1), np.full(len(asked), -1)
         for named, chosen in self._patterns:
@@ -349,7 +349,7 @@ class RewardTable:
         return best
 
     def _codes(self, lines: Ints, asked: Ints) -> tuple[Ints, Ints]:
-        """One number for each row of either array, equal where the rows are equal; -1 for rows that
+        """One number for each row of either array, equal where the rows are equal. -1 for rows that
         no line has."""
         line_code, asked_code = np.zeros(len(lines), np.int64), np.zeros(len(asked), np.int64)
         # the product of four sizes may not fit into 64 bits: each half is numbered among the lines

@@ -1,4 +1,4 @@
-"""A POMDP as the text of a `.POMDP` file; see `notes.py` for what goes into comments.
+"""A POMDP as the text of a `.POMDP` file. See `notes.py` for what goes into comments.
 
 One line for each entry: `T: a : s : s' p`, `O: * : s : o p` and `R: a : s : s' : * r`, or `R: a : s
 : * : * r` where the reward of (s, a) is the same for every successor. Names are used where all
@@ -88,8 +88,8 @@ class _Writer:
         return copies, ids
 
     def _names(self, kind: str, labels: list[Label]) -> list[str]:
-        """How the states, actions or observations are written: names where all labels are names of
-        the format, and otherwise numbers, with a note where these are not the labels."""
+        """How the states, actions or observations are written. They are names where all labels are
+        names of the format, and otherwise numbers, with a note where these are not the labels."""
         copies = self.copies if kind == "states" else []
         if all(
             isinstance(x, str) and _STRICT_NAME.fullmatch(x) and x not in RESERVED for x in labels
